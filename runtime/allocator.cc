@@ -1,0 +1,95 @@
+#include "runtime/allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kHugePage = 2 << 20;
+constexpr int64_t kSmallestCached = 64 << 10, kLargestCached = 64 << 20;
+
+// Sanitizers find a use after free only where memory really is freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int64_t kCacheBytes = 0;
+#else
+constexpr int64_t kCacheBytes = 256 << 20;
+#endif
+
+// Sizes are rounded up so that blocks of nearly the same size serve each other, and aligned_alloc is content.
+int64_t Rounded(int64_t bytes) {
+  const int64_t unit = bytes >= kHugePage ? kHugePage : bytes >= kSmallestCached ? 4096 : kHostAlignment;
+  return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
+}
+
+class CachingHostAllocator final : public Allocator {
+ public:
+  void* Allocate(int64_t bytes) override {
+    TESSERA_CHECK_GE(bytes, 0, "host allocation");
+    const int64_t size = Rounded(bytes);
+    const std::lock_guard lock(mutex_);
+    void* pointer = FromCache(size);
+    if (pointer == nullptr) pointer = Fresh(size);
+    ++stats_.allocations;
+    stats_.live_bytes += size;
+    stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
+    return pointer;
+  }
+
+  void Deallocate(void* pointer, int64_t bytes) override {
+    const int64_t size = Rounded(bytes);
+    const std::lock_guard lock(mutex_);
+    stats_.live_bytes -= size;
+    if (size < kSmallestCached || size > kLargestCached || stats_.cached_bytes + size > kCacheBytes) {
+      std::free(pointer);
+      return;
+    }
+    cache_[size].push_back(pointer);
+    stats_.cached_bytes += size;
+  }
+
+  AllocatorStats stats() const override {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  void* FromCache(int64_t size) {
+    const auto found = cache_.find(size);
+    if (found == cache_.end() || found->second.empty()) return nullptr;
+    void* pointer = found->second.back();
+    found->second.pop_back();
+    stats_.cached_bytes -= size;
+    return pointer;
+  }
+
+  void* Fresh(int64_t size) {
+    const int64_t alignment = size >= kHugePage ? kHugePage : kHostAlignment;
+    void* pointer = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
+    TESSERA_CHECK(pointer != nullptr, "out of host memory: asked for {} bytes, {} bytes are live, {} cached", size,
+                  stats_.live_bytes, stats_.cached_bytes);
+    // Advice only: without huge pages everything works, slower.
+    if (size >= kHugePage) (void)madvise(pointer, static_cast<size_t>(size), MADV_HUGEPAGE);
+    return pointer;
+  }
+
+  mutable std::mutex mutex_;
+  AllocatorStats stats_;
+  std::map<int64_t, std::vector<void*>> cache_;
+};
+
+}  // namespace
+
+Allocator& HostAllocator() {
+  static Allocator& allocator = *new CachingHostAllocator;  // outlives every static tensor
+  return allocator;
+}
+
+}  // namespace tessera

@@ -1,0 +1,116 @@
+#include "runtime/autograd.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+const Tensor& NoTensor() {
+  static const Tensor none;
+  return none;
+}
+
+// a + b in new memory: the operands may be shared with other gradients.
+Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
+  const Tensor x = a.Contiguous(ctx), y = b.Contiguous(ctx);
+  Tensor sum = Tensor::Empty(ctx, x.shape(), x.dtype());
+  const float *px = x.data<float>(), *py = y.data<float>();
+  float* out = sum.data<float>();
+  ParallelFor(ctx, sum.numel(), 1 << 15, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = px[i] + py[i];
+  });
+  return sum;
+}
+
+}  // namespace
+
+Variable::Variable(Tensor value, bool requires_grad) {
+  if (!value.defined()) return;
+  impl_ = std::make_shared<Impl>();
+  impl_->value = std::move(value);
+  impl_->requires_grad = requires_grad;
+}
+
+const Tensor& Variable::value() const { return impl_ ? impl_->value : NoTensor(); }
+const Tensor& Variable::grad() const { return impl_ ? impl_->grad : NoTensor(); }
+void Variable::ZeroGrad() {
+  if (impl_) impl_->grad = {};
+}
+void Variable::RetainGrad() {
+  TESSERA_CHECK(defined(), "RetainGrad of an undefined variable");
+  impl_->retain_grad = true;
+}
+
+void Variable::AccumulateGrad(Context& ctx, const Tensor& g) {
+  TESSERA_CHECK(defined(), "gradient for an undefined variable");
+  TESSERA_CHECK_EQ(g.shape(), shape(), "gradient of a variable");
+  impl_->grad = impl_->grad.defined() ? Sum(ctx, impl_->grad, g) : g;
+}
+
+void Variable::set_value(Tensor value) {
+  TESSERA_CHECK(defined(), "set_value of an undefined variable");
+  TESSERA_CHECK_EQ(value.shape(), shape(), "set_value");
+  TESSERA_CHECK_EQ(value.dtype(), impl_->value.dtype(), "set_value");
+  impl_->value = std::move(value);
+}
+
+Tape::Tape(Context& ctx) : ctx_(ctx), outer_(std::exchange(ctx.tape_, this)) {}
+Tape::~Tape() { ctx_.tape_ = outer_; }
+
+NoGrad::NoGrad(Context& ctx) : ctx_(ctx), outer_(std::exchange(ctx.tape_, nullptr)) {}
+NoGrad::~NoGrad() { ctx_.tape_ = outer_; }
+
+std::vector<Variable> Tape::Add(std::unique_ptr<Function> function, std::vector<Variable> inputs,
+                                std::vector<Tensor> outputs) {
+  for (const Variable& input : inputs) function->needs_grad_.push_back(input.requires_grad());
+  Node node{std::move(function), std::move(inputs), {}};
+  for (Tensor& output : outputs) node.outputs.emplace_back(std::move(output), /*requires_grad=*/true);
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs;
+}
+
+void Tape::Backward(const Variable& root, const Tensor& grad) {
+  TESSERA_CHECK(!used_, "Backward was called before on this tape, and its nodes are freed: make a new Tape for each step");
+  TESSERA_CHECK(root.requires_grad(), "Backward from a variable that depends on nothing that requires a gradient");
+  TESSERA_CHECK(grad.defined() || root.value().numel() == 1,
+                "Backward from a variable of shape {}: give its gradient, or reduce it to one element", root.shape());
+  used_ = true;
+  const NoGrad no_grad(ctx_);
+  Variable(root).AccumulateGrad(ctx_, grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0));
+  while (!nodes_.empty()) {
+    Node node = std::move(nodes_.back());
+    nodes_.pop_back();
+    RunNode(node);
+  }
+}
+
+void Tape::RunNode(Node& node) {
+  std::vector<Tensor> grads;
+  for (Variable& output : node.outputs) {
+    grads.push_back(output.grad());
+    if (!output.impl_->retain_grad) output.ZeroGrad();
+  }
+  if (std::none_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); })) return;
+  const std::vector<Tensor> input_grads = node.function->Backward(ctx_, grads);
+  TESSERA_CHECK_EQ(input_grads.size(), node.inputs.size(), "gradients of {}", node.function->name());
+  for (size_t i = 0; i < input_grads.size(); ++i)
+    if (node.inputs[i].requires_grad() && input_grads[i].defined()) node.inputs[i].AccumulateGrad(ctx_, input_grads[i]);
+}
+
+std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs,
+                             std::vector<Tensor> outputs, bool always) {
+  const bool wanted = always || std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
+  if (ctx.tape() != nullptr && wanted) return ctx.tape()->Add(std::move(function), std::move(inputs), std::move(outputs));
+  std::vector<Variable> plain;
+  for (Tensor& output : outputs) plain.emplace_back(std::move(output));
+  return plain;
+}
+
+Variable Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs, Tensor output, bool always) {
+  std::vector<Tensor> outputs;
+  outputs.push_back(std::move(output));
+  return std::move(Record(ctx, std::move(function), std::move(inputs), std::move(outputs), always).front());
+}
+
+}  // namespace tessera

@@ -1,0 +1,125 @@
+#ifndef TESSERA_RUNTIME_AUTOGRAD_H_
+#define TESSERA_RUNTIME_AUTOGRAD_H_
+// Reverse-mode differentiation.
+//
+//   Tape tape(ctx);                              // ops on ctx record themselves from here on
+//   Variable loss = Mean(ctx, Linear(ctx, x, w, b));
+//   tape.Backward(loss);                         // w.grad(), b.grad()
+//
+// An op computes its output and hands the tape a Function that knows the way back. Without a Tape nothing is recorded, and
+// prediction costs no memory. Nodes hold variables, variables hold no nodes: destroying the tape frees what it kept.
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/tensor.h"
+
+namespace tessera {
+
+// A tensor that may have a gradient. A handle: copies are the same variable. Made from a Tensor without being asked, so that
+// ops take plain tensors too.
+class Variable {
+ public:
+  Variable() = default;  // undefined: "none"
+  Variable(Tensor value, bool requires_grad = false);  // NOLINT: made to be implicit
+
+  bool defined() const { return impl_ != nullptr; }
+  explicit operator bool() const { return defined(); }
+  const Tensor& value() const;
+  operator const Tensor&() const { return value(); }  // NOLINT: made to be implicit
+  const Shape& shape() const { return value().shape(); }
+  int64_t dim(int i) const { return value().dim(i); }
+  int rank() const { return value().rank(); }
+
+  bool requires_grad() const { return impl_ != nullptr && impl_->requires_grad; }
+  // d root / d this, summed over all backward passes since ZeroGrad; undefined where none arrived. Kept for variables that
+  // are not results of ops, and for results on which RetainGrad was called before the backward pass.
+  const Tensor& grad() const;
+  void ZeroGrad();
+  void RetainGrad();
+  // grad += g (g is kept, not copied, when it is the first).
+  void AccumulateGrad(Context& ctx, const Tensor& g);
+  // Replaces the value, e.g. by an optimizer or a checkpoint. REQUIRES: same shape and dtype.
+  void set_value(Tensor value);
+  // Whether both are the same variable.
+  bool is(const Variable& other) const { return impl_ == other.impl_; }
+
+ private:
+  friend class Tape;
+  struct Impl {
+    Tensor value, grad;
+    bool requires_grad = false, retain_grad = false;
+  };
+  std::shared_ptr<Impl> impl_;
+};
+
+// The way back of one op. It may keep tensors of the forward as members.
+class Function {
+ public:
+  virtual ~Function() = default;
+  // The op's name, for messages.
+  virtual std::string_view name() const = 0;
+  // The gradient of each input, in the order given to Record; undefined for inputs that need none. grad_outputs has one entry
+  // an output, undefined where no gradient arrived (never all). Called at most once.
+  virtual std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) = 0;
+
+ protected:
+  bool needs_grad(size_t input) const { return needs_grad_[input]; }
+
+ private:
+  friend class Tape;
+  std::vector<bool> needs_grad_;
+};
+
+// What was computed, in order. The innermost live Tape of a context records; destroy tapes in reverse order of making.
+class Tape {
+ public:
+  explicit Tape(Context& ctx);
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  // Adds d root / d v to the grad of every variable v that root was computed from and that requires it. Frees each node
+  // after use: a second Backward is an error. REQUIRES: root has one element, or `grad` (shaped like root) is given.
+  void Backward(const Variable& root, const Tensor& grad = {});
+  int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
+
+  // Used by ops, through Record below.
+  std::vector<Variable> Add(std::unique_ptr<Function> function, std::vector<Variable> inputs,
+                            std::vector<Tensor> outputs);
+
+ private:
+  struct Node {
+    std::unique_ptr<Function> function;
+    std::vector<Variable> inputs, outputs;
+  };
+  void RunNode(Node& node);
+
+  Context& ctx_;
+  Tape* outer_;
+  std::vector<Node> nodes_;
+  bool used_ = false;
+};
+
+// Nothing is recorded on ctx while it lives.
+class NoGrad {
+ public:
+  explicit NoGrad(Context& ctx);
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  Context& ctx_;
+  Tape* outer_;
+};
+
+// The output(s) of an op as variables. They require a gradient, and `function` is put on the tape, if a tape records and some
+// input requires a gradient (or `always`: functions that act in backward, as an embedding update does).
+std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs,
+                             std::vector<Tensor> outputs, bool always = false);
+Variable Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs, Tensor output,
+                bool always = false);
+
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_AUTOGRAD_H_

@@ -1,0 +1,154 @@
+#ifndef TESSERA_RUNTIME_TENSOR_H_
+#define TESSERA_RUNTIME_TENSOR_H_
+// An n-dimensional array: a shape and strides over reference-counted storage. Copying a Tensor, or taking a view of it, copies
+// no element: both see the same memory. Constness is shallow, as of a pointer.
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/context.h"
+#include "runtime/dtype.h"
+
+namespace tessera {
+
+// Up to six extents.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 6;
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  int64_t operator[](int i) const { return dims_[static_cast<size_t>(i)]; }
+  int64_t& operator[](int i) { return dims_[static_cast<size_t>(i)]; }
+  int64_t numel() const;
+  std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::array<int64_t, kMaxRank> dims_ = {};
+  int rank_ = 0;
+};
+// "[2, 3]".
+std::string ToString(const Shape& shape);
+
+class Tensor {
+ public:
+  Tensor() = default;  // undefined: no storage, used for "none"
+
+  // Not initialised. Shapes with a 0 are fine everywhere.
+  static Tensor Empty(Context& ctx, const Shape& shape, DType dtype = DType::kF32);
+  static Tensor Zeros(Context& ctx, const Shape& shape, DType dtype = DType::kF32);
+  // `value` converted to the dtype.
+  static Tensor Full(Context& ctx, const Shape& shape, double value, DType dtype = DType::kF32);
+  // A copy of `values`, row-major. REQUIRES: as many values as the shape has elements.
+  template <typename T>
+  static Tensor From(Context& ctx, const Shape& shape, const std::vector<T>& values);
+  template <typename T>
+  static Tensor From(Context& ctx, const std::vector<T>& values) {
+    return From(ctx, {static_cast<int64_t>(values.size())}, values);
+  }
+  // A view of memory that somebody else owns, row-major; `owner` is kept alive with it.
+  static Tensor Borrow(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner = nullptr);
+
+  bool defined() const { return storage_ != nullptr; }
+  explicit operator bool() const { return defined(); }
+  const Shape& shape() const { return shape_; }
+  const Shape& strides() const { return strides_; }  // in elements
+  int rank() const { return shape_.rank(); }
+  int64_t dim(int i) const { return shape_[i < 0 ? i + rank() : i]; }
+  int64_t numel() const { return shape_.numel(); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return Device::Cpu(); }
+  int64_t nbytes() const { return numel() * SizeOf(dtype_); }
+  bool is_contiguous() const;
+  // Whether no other tensor or view shares the storage.
+  bool unique() const { return storage_.use_count() == 1; }
+
+  // The first element. REQUIRES: T is the dtype.
+  template <typename T>
+  T* data() const {
+    TESSERA_CHECK_EQ(dtype_, DTypeOf<T>::value, "data of a tensor {}", shape_);
+    return static_cast<T*>(raw_data());
+  }
+  void* raw_data() const { return data_; }
+  // All elements. REQUIRES: T is the dtype, contiguous.
+  template <typename T>
+  std::span<T> span() const {
+    TESSERA_CHECK(is_contiguous(), "span of a tensor {} that is not contiguous", shape_);
+    return {data<T>(), static_cast<size_t>(numel())};
+  }
+  // Elements from one row to the next, for a matrix whose rows are contiguous (a column slice is one). REQUIRES: rank 2.
+  int64_t row_stride() const;
+
+  // Views. Indices are checked.
+  Tensor Narrow(int dim, int64_t start, int64_t length) const;
+  Tensor Rows(int64_t begin, int64_t end) const { return Narrow(0, begin, end - begin); }
+  // One extent may be -1. REQUIRES: contiguous.
+  Tensor Reshape(const Shape& shape) const;
+
+  // New storage, row-major, same values.
+  Tensor Clone(Context& ctx) const;
+  // Itself if contiguous, else a clone.
+  Tensor Contiguous(Context& ctx) const { return is_contiguous() ? *this : Clone(ctx); }
+  // Converted elementwise as static_cast does, floats to 16 bits by rounding to nearest even. Itself if nothing changes.
+  Tensor To(Context& ctx, DType dtype) const;
+  // Writes the elements of `source` here. REQUIRES: same shape and dtype.
+  void CopyFrom(Context& ctx, const Tensor& source) const;
+  void Fill(Context& ctx, double value) const;
+  // Row-major copy on the host.
+  template <typename T>
+  std::vector<T> ToVector() const;
+
+ private:
+  struct Storage;
+  Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape, DType dtype);
+  void CopyBytesTo(void* out) const;
+  static void CopyIn(const Tensor& to, const void* from, int64_t elements);
+
+  std::shared_ptr<Storage> storage_;
+  void* data_ = nullptr;
+  Shape shape_, strides_;
+  DType dtype_ = DType::kF32;
+};
+
+// Both undefined, or same dtype and shape and bits (NaN equals NaN of the same bits).
+bool SameBits(const Tensor& a, const Tensor& b);
+
+// Fills `tensor` (f32) with numbers uniform in [low, high): element i is low + (high − low)·u_i with u_i word i mod 4 of
+// counter i div 4 of one new sequence of ctx.random(). REQUIRES: contiguous.
+void FillUniform(Context& ctx, const Tensor& tensor, float low, float high);
+
+template <typename T>
+Tensor Tensor::From(Context& ctx, const Shape& shape, const std::vector<T>& values) {
+  Tensor tensor = Empty(ctx, shape, DTypeOf<T>::value);
+  if constexpr (std::same_as<T, bool>) {
+    TESSERA_CHECK_EQ(static_cast<int64_t>(values.size()), tensor.numel(), "values for a tensor {}", shape);
+    for (size_t i = 0; i < values.size(); ++i) tensor.data<bool>()[i] = values[i];
+  } else {
+    CopyIn(tensor, values.data(), static_cast<int64_t>(values.size()));
+  }
+  return tensor;
+}
+
+template <typename T>
+std::vector<T> Tensor::ToVector() const {
+  TESSERA_CHECK_EQ(dtype_, DTypeOf<T>::value, "ToVector of a tensor {}", shape_);
+  std::vector<T> values(static_cast<size_t>(numel()));
+  if constexpr (std::same_as<T, bool>) {
+    TESSERA_CHECK(is_contiguous(), "ToVector of a bool tensor {} that is not contiguous", shape_);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = data<bool>()[i];
+  } else {
+    CopyBytesTo(values.data());
+  }
+  return values;
+}
+
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_TENSOR_H_

@@ -1,0 +1,117 @@
+"""cuda_library: a cc_library whose .cu sources nvcc compiles under --config=cuda; an empty library otherwise."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@local_cuda//:defs.bzl", "CUDA_ARCHS", "CUDA_FOUND", "CUDA_MISSING", "CUDA_ROOT")
+
+# -fmad=false: lookups and updates promise the CPU's bits, and a fused multiply-add rounds once where the CPU rounds twice.
+_FLAGS = [
+    "-std=c++20",
+    "--expt-relaxed-constexpr",
+    "--extended-lambda",
+    "-fmad=false",
+    "-Xcompiler=-fPIC,-Wall,-ffp-contract=off",
+]
+
+_FLAGS_BY_MODE = {
+    "dbg": ["-O0", "-g", "-G"],
+    "fastbuild": ["-O1"],
+    "opt": ["-O3", "-lineinfo", "-DNDEBUG"],
+}
+
+def if_cuda(then, otherwise = []):
+    return select({
+        "//tools/cuda:is_enabled": then,
+        "//conditions:default": otherwise,
+    })
+
+def _architectures():
+    flags = ["-gencode=arch=compute_%s,code=sm_%s" % (arch, arch) for arch in CUDA_ARCHS]
+    return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (CUDA_ARCHS[-1], CUDA_ARCHS[-1])]
+
+def _compile(ctx, source, flags, inputs):
+    output = ctx.actions.declare_file("_cuda/%s/%s.o" % (ctx.label.name, source.basename))
+    own = ctx.actions.args()
+    own.add("-c", source)
+    own.add("-o", output)
+    ctx.actions.run(
+        executable = CUDA_ROOT + "/bin/nvcc",
+        arguments = [flags, own],
+        inputs = depset([source], transitive = [inputs]),
+        outputs = [output],
+        env = {"PATH": "/usr/bin:/bin"},
+        mnemonic = "CudaCompile",
+        progress_message = "Compiling %s" % source.short_path,
+    )
+    return output
+
+def _cuda_objects_impl(ctx):
+    if not CUDA_FOUND:
+        fail("--config=cuda needs a CUDA toolkit: " + CUDA_MISSING)
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+    )
+    deps = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
+    headers = deps.compilation_context
+
+    flags = ctx.actions.args()
+    flags.add_all(_FLAGS + _FLAGS_BY_MODE[ctx.var["COMPILATION_MODE"]] + _architectures())
+    flags.add("-ccbin", cc_common.get_tool_for_action(
+        feature_configuration = features,
+        action_name = "c++-compile",
+    ))
+    flags.add_all(headers.defines, format_each = "-D%s")
+    flags.add_all(headers.includes, format_each = "-I%s")
+    flags.add_all(headers.quote_includes, format_each = "-I%s")  # nvcc has no -iquote
+    flags.add_all(headers.system_includes, format_each = "-isystem=%s")
+
+    inputs = depset(transitive = [headers.headers, toolchain.all_files])
+    objects = [_compile(ctx, source, flags, inputs) for source in ctx.files.srcs]
+
+    linking, _ = cc_common.create_linking_context_from_compilation_outputs(
+        actions = ctx.actions,
+        name = ctx.label.name,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        compilation_outputs = cc_common.create_compilation_outputs(
+            objects = depset(objects),
+            pic_objects = depset(objects),
+        ),
+        linking_contexts = [deps.linking_context],
+        disallow_dynamic_library = True,
+    )
+    return [
+        DefaultInfo(files = depset(objects)),
+        cc_common.merge_cc_infos(
+            direct_cc_infos = [CcInfo(linking_context = linking)],
+            cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
+        ),
+    ]
+
+_cuda_objects = rule(
+    implementation = _cuda_objects_impl,
+    attrs = {
+        "srcs": attr.label_list(allow_files = [".cu"]),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    fragments = ["cpp"],
+    provides = [CcInfo],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
+
+def cuda_library(name, srcs, deps = [], **kwargs):
+    """A library of `srcs` (.cu) under --config=cuda, and of nothing otherwise."""
+    _cuda_objects(
+        name = name + "_nvcc",
+        srcs = srcs,
+        tags = ["manual"],
+        deps = deps + ["@local_cuda//:cudart"],
+    )
+    native.cc_library(
+        name = name,
+        deps = if_cuda([":" + name + "_nvcc"]),
+        **kwargs
+    )

@@ -1,0 +1,28 @@
+"""isa_library: one source compiled once for each x86 level, each in a namespace of its own.
+
+A source named *_simd.cc puts all it defines into namespace TESSERA_ISA (a macro that names the level), so that the
+linker never keeps one level's copy of a function for all of them; //tests/layout checks this with nm.
+"""
+
+ISA_LEVELS = {
+    "baseline": [],
+    "avx2": ["-mavx2", "-mfma", "-mf16c"],
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mf16c", "-mprefer-vector-width=512"],
+}
+
+def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs):
+    """A cc_library holding `srcs` compiled for every level of ISA_LEVELS."""
+    for level, flags in ISA_LEVELS.items():
+        native.cc_library(
+            name = name + "_" + level,
+            srcs = srcs,
+            copts = copts + flags + ["-O3"],
+            local_defines = local_defines + ["TESSERA_ISA=" + level, "Eigen=Eigen_" + level],
+            visibility = ["//tests/layout:__pkg__"],
+            deps = deps,
+        )
+    native.cc_library(
+        name = name,
+        deps = [":" + name + "_" + level for level in ISA_LEVELS],
+        **kwargs
+    )
