@@ -22,7 +22,7 @@ struct ContextOptions {
   Device device = Device::Cpu();
   int threads = 0;  // 0: all cores (or TESSERA_THREADS)
   uint64_t seed = 0;
-  std::shared_ptr<ThreadPool> pool;  // shared with another context; overrides `threads`
+  std::shared_ptr<ThreadPool> pool = nullptr;  // shared with another context; overrides `threads`
 };
 
 class Context {

@@ -16,7 +16,8 @@ def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs)
         native.cc_library(
             name = name + "_" + level,
             srcs = srcs,
-            copts = copts + flags + ["-O3"],
+            # GCC 12 takes the undefined operand inside its own AVX-512 intrinsics for an uninitialised variable.
+            copts = copts + flags + ["-O3", "-fno-math-errno", "-Wno-maybe-uninitialized"],
             local_defines = local_defines + ["TESSERA_ISA=" + level, "Eigen=Eigen_" + level],
             visibility = ["//tests/layout:__pkg__"],
             deps = deps,

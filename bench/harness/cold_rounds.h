@@ -1,0 +1,34 @@
+#ifndef TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_
+#define TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_
+// Times several ways of doing one thing in alternation, so that the noise of a machine hits all alike, each from cold caches.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/context.h"
+
+namespace tessera::bench {
+
+struct Contender {
+  std::string name;
+  std::function<void(int round)> run;
+};
+
+struct Timing {
+  std::string name;
+  std::vector<double> seconds;  // one a round
+  double Median() const;
+  double Quantile(double q) const;
+};
+
+// `rounds` times: for each contender, twice the last-level cache is read by all threads, then its run is timed.
+std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds);
+
+// Median over rounds of reference / timing: how much of the reference's speed was reached.
+double Share(const Timing& reference, const Timing& timing);
+
+// "AMD EPYC, 2 threads", for the head of a table of results.
+std::string MachineName();
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_

@@ -1,0 +1,31 @@
+#include "embedding/embedding_bag_collection.h"
+
+#include <utility>
+
+#include "embedding/collection_features.h"
+
+namespace tessera {
+
+EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx, std::vector<EmbeddingBagConfig> configs,
+                                               EmbeddingBagCollectionOptions options)
+    : configs_(std::move(configs)) {
+  std::vector<PoolingType> poolings;
+  for (const EmbeddingBagConfig& config : configs_) {
+    TESSERA_CHECK(config.pooling != PoolingType::kNone, "table {}: pooling NONE belongs into an EmbeddingCollection", config.name);
+    poolings.push_back(config.pooling);
+  }
+  std::vector<EmbeddingFeature> features = internal::FeaturesOf(configs_);
+  for (const EmbeddingFeature& f : features) {
+    embedding_names_.push_back(f.name);
+    dims_.push_back(configs_[static_cast<size_t>(f.table)].embedding_dim);
+  }
+  tables_ = std::make_unique<TableBatchedEmbedding>(
+      ctx, internal::BasesOf(configs_), std::move(poolings), std::move(features),
+      TableBatchedEmbeddingOptions{options.is_weighted, options.bounds_check, options.max_gradient});
+}
+
+KeyedTensor EmbeddingBagCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {
+  return KeyedTensor(embedding_names_, dims_, tables_->Forward(ctx, features));
+}
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+#ifndef TESSERA_EMBEDDING_EMBEDDING_BAG_COLLECTION_H_
+#define TESSERA_EMBEDDING_EMBEDDING_BAG_COLLECTION_H_
+// Many tables, pooled: KeyedJaggedTensor in, KeyedTensor out.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding/embedding_configs.h"
+#include "embedding/table_batched_embedding.h"
+#include "sparse/keyed_jagged_tensor.h"
+#include "sparse/keyed_tensor.h"
+
+namespace tessera {
+
+struct EmbeddingBagCollectionOptions {
+  bool is_weighted = false;  // the KJT brings per-sample weights
+  BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
+  float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
+};
+
+// One launch for all tables and features; in backward, one update a table with its own optimizer. The output's columns are in
+// table order, then feature order within the table; a feature read by several tables is named feature@table.
+class EmbeddingBagCollection {
+ public:
+  // Throws Error for repeated table names, a table without features, rows or dim, or pooling kNone.
+  EmbeddingBagCollection(Context& ctx, std::vector<EmbeddingBagConfig> configs, EmbeddingBagCollectionOptions options = {});
+
+  // SUM: Σ p_i·row(id_i); MEAN: that / L; an empty bag gives 0. [B, ΣD], f32. The KJT may have more keys than are read, in
+  // any order. Advances the step counter if a tape records. Throws Error for a missing key or, in mode FATAL, a bad id.
+  KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
+
+  const std::vector<EmbeddingBagConfig>& configs() const { return configs_; }
+  // Names of the output's blocks of columns, in order.
+  const std::vector<std::string>& embedding_names() const { return embedding_names_; }
+  // The tables themselves: weights, optimizer state, step counter, learning rates.
+  TableBatchedEmbedding& tables() { return *tables_; }
+  const TableBatchedEmbedding& tables() const { return *tables_; }
+
+ private:
+  std::vector<EmbeddingBagConfig> configs_;
+  std::vector<std::string> embedding_names_;
+  std::vector<int64_t> dims_;
+  std::unique_ptr<TableBatchedEmbedding> tables_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_EMBEDDING_BAG_COLLECTION_H_

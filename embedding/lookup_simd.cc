@@ -1,0 +1,165 @@
+// The loops of a lookup, compiled once for each instruction set. A bag is summed a block of columns at a time, the block's
+// sums in registers; rows are asked for ahead of time, into the second-level cache.
+#include "embedding/lookup_impl.h"
+#include "runtime/lanes.h"
+#include "runtime/simd.h"
+
+namespace tessera::internal::TESSERA_ISA {
+namespace {
+
+// Packs of a column block: as many sums as registers hold beside the row (AVX-512 has 32, the others 16).
+#if defined(__AVX512F__)
+constexpr int kBlockPacks = 16;
+#else
+constexpr int kBlockPacks = 8;
+#endif
+
+// Rows ahead: 64 hides the latency of memory for rows of 64 to 512 bytes (best of 8, 16, 32, 64); longer rows are fewer, so
+// that what is on its way stays within 64 KiB.
+constexpr int64_t kRowsAhead = 64, kBytesAhead = 64 << 10;
+
+// One feature's rows and the ids to come.
+struct Reader {
+  const float* rows;
+  int64_t num_rows, dim, ahead, last;
+  IndexArray ids;
+
+  explicit Reader(const LookupPiece& p)
+      : rows(p.feature->rows), num_rows(p.feature->num_rows), dim(p.feature->dim), ahead(kRowsAhead),
+        last(p.offsets[p.feature->first_bag + p.feature->num_bags] - 1), ids(p.feature->ids) {
+    const int64_t fit = kBytesAhead / (dim * static_cast<int64_t>(sizeof(float)));
+    if (fit < ahead) ahead = fit < 2 ? 2 : fit;
+  }
+  __attribute__((always_inline)) void PrefetchAfter(int64_t i) const {
+    const int64_t next = i + ahead < last ? i + ahead : last;
+    // An id that names no row gives an address that is not read: a prefetch of it is harmless.
+    Prefetch<PrefetchFor::kToL2>(rows + static_cast<int64_t>(static_cast<uint64_t>(ids[next]) * static_cast<uint64_t>(dim)),
+                                 dim * static_cast<long>(sizeof(float)));
+  }
+  // The row of id number i, or null if it names none.
+  const float* Row(int64_t i) const {
+    const int64_t id = ids[i];
+    return IsRow(id, num_rows) ? rows + id * dim : nullptr;
+  }
+};
+
+struct Bag {
+  int64_t begin, end;
+  const float* weights;  // of the KJT, or null
+  float divisor;         // L under MEAN, else 1
+  bool mean;
+};
+
+// Columns [column, column + kPacks·Pack::kSize + tail) of one bag.
+template <bool kWeighted, int kPacks, bool kTail>
+void SumColumns(const Reader& reader, const Bag& bag, int64_t column, int tail, float* out, bool stream) {
+  constexpr int kSums = kPacks + (kTail ? 1 : 0);
+  Pack sum[kSums];
+  TESSERA_UNROLL
+  for (int k = 0; k < kSums; ++k) sum[k] = Pack(0.0f);
+  for (int64_t i = bag.begin; i < bag.end; ++i) {
+    if (column == 0) reader.PrefetchAfter(i);
+    const float* row = reader.Row(i);
+    if (row == nullptr) continue;
+    row = Opaque(row + column);
+    const Pack weight = Pack(kWeighted ? bag.weights[i] : 1.0f);
+    TESSERA_UNROLL
+    for (int k = 0; k < kSums; ++k) {
+      const Pack value = kTail && k == kPacks ? Pack::LoadFirst(row + k * Pack::kSize, tail) : Pack::Load(row + k * Pack::kSize);
+      sum[k] = sum[k] + (kWeighted ? weight * value : value);
+    }
+  }
+  TESSERA_UNROLL
+  for (int k = 0; k < kSums; ++k) {
+    if (bag.mean) sum[k] = sum[k] / Pack(bag.divisor);
+    float* to = out + column + k * Pack::kSize;
+    if (kTail && k == kPacks) sum[k].StoreFirst(to, tail);
+    else if (stream) sum[k].Stream(to);
+    else sum[k].Store(to);
+  }
+}
+
+using Columns = void (*)(const Reader&, const Bag&, int64_t, int, float*, bool);
+
+// The function for a block of `packs` whole packs, with or without a tail; at least one of both.
+template <bool kWeighted, int kPacks = kBlockPacks>
+Columns ColumnsFor(int packs, bool tail) {
+  if constexpr (kPacks == 0) return SumColumns<kWeighted, 0, true>;
+  else if (packs == kPacks) return tail ? SumColumns<kWeighted, kPacks, true> : SumColumns<kWeighted, kPacks, false>;
+  else return ColumnsFor<kWeighted, kPacks - 1>(packs, tail);
+}
+
+template <bool kWeighted>
+void PooledBags(const LookupPiece& p) {
+  const LookupFeature& f = *p.feature;
+  const Reader reader(p);
+  const int64_t block = int64_t{kBlockPacks} * Pack::kSize, full_columns = f.dim / block * block;
+  const int rest = static_cast<int>(f.dim - full_columns), rest_packs = rest / Pack::kSize, tail = rest % Pack::kSize;
+  const Columns full = ColumnsFor<kWeighted>(kBlockPacks, false), last = ColumnsFor<kWeighted>(rest_packs, tail != 0);
+  const bool aligned = (reinterpret_cast<uintptr_t>(f.output) | static_cast<uintptr_t>(f.output_stride) * sizeof(float)) %
+                           (Pack::kSize * sizeof(float)) == 0;
+  const bool stream = p.stream && aligned;
+  for (int64_t b = p.begin; b < p.end; ++b) {
+    const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
+    const Bag bag{begin, end, p.weights, static_cast<float>(end - begin), f.pooling == PoolingType::kMean && end > begin};
+    float* out = f.output + b * f.output_stride;
+    for (int64_t column = 0; column < full_columns; column += block) full(reader, bag, column, 0, out, stream);
+    if (rest > 0) last(reader, bag, full_columns, tail, out, stream);
+  }
+  if (stream) StoreFence();
+}
+
+void CopyRow(const float* row, int64_t dim, float* out) {
+  int64_t d = 0;
+  for (; d + Pack::kSize <= dim; d += Pack::kSize) (row ? Pack::Load(row + d) : Pack(0.0f)).Store(out + d);
+  const int tail = static_cast<int>(dim - d);
+  if (tail > 0) (row ? Pack::LoadFirst(row + d, tail) : Pack(0.0f)).StoreFirst(out + d, tail);
+}
+
+// Σ_d a_d·b_d in lane order.
+float Dot(const float* a, const float* b, int64_t dim) {
+  alignas(64) float lane[kLanes] = {};
+  for (int64_t d = 0; d < dim; d += kLanes)
+    for (int l = 0; l < kLanes && d + l < dim; l += Pack::kSize) {
+      const int64_t left = dim - d - l;
+      const bool whole = left >= Pack::kSize;
+      const Pack x = whole ? Pack::Load(a + d + l) : Pack::LoadFirst(a + d + l, static_cast<int>(left));
+      const Pack y = whole ? Pack::Load(b + d + l) : Pack::LoadFirst(b + d + l, static_cast<int>(left));
+      (Pack::Load(lane + l) + x * y).Store(lane + l);
+    }
+  return FoldLanes(lane);
+}
+
+}  // namespace
+
+void LookupBags(const LookupPiece& piece) {
+  if (piece.weights != nullptr) PooledBags<true>(piece);
+  else PooledBags<false>(piece);
+}
+
+void LookupRows(const LookupPiece& p) {
+  const LookupFeature& f = *p.feature;
+  const Reader reader(p);
+  const int64_t origin = p.offsets[f.first_bag];
+  const int64_t begin = p.offsets[f.first_bag + p.begin], end = p.offsets[f.first_bag + p.end];
+  for (int64_t i = begin; i < end; ++i) {
+    reader.PrefetchAfter(i);
+    CopyRow(reader.Row(i), f.dim, f.output + (i - origin) * f.output_stride);
+  }
+}
+
+void LookupWeightGradients(const LookupPiece& p) {
+  const LookupFeature& f = *p.feature;
+  const Reader reader(p);
+  for (int64_t b = p.begin; b < p.end; ++b) {
+    const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
+    const float scale = f.pooling == PoolingType::kMean ? MeanScale(end - begin) : 1.0f;
+    for (int64_t i = begin; i < end; ++i) {
+      reader.PrefetchAfter(i);
+      const float* row = reader.Row(i);
+      p.grad_weights[i] = row ? scale * Dot(f.output + b * f.output_stride, row, f.dim) : 0.0f;
+    }
+  }
+}
+
+}  // namespace tessera::internal::TESSERA_ISA

@@ -1,0 +1,50 @@
+#ifndef TESSERA_OPTIM_ANY_RULE_H_
+#define TESSERA_OPTIM_ANY_RULE_H_
+// Any rule as a value: what a table's configuration holds. To add a rule to the library: its file, a line here, a line in
+// optim/rules.bzl.
+#include <memory>
+#include <variant>
+
+#include "optim/adagrad.h"
+#include "optim/adam.h"
+#include "optim/rowwise_adagrad.h"
+#include "optim/sgd.h"
+
+namespace tessera {
+
+namespace internal {
+struct RowUpdateArgs;  // embedding/row_update.h
+}
+
+// No update: the table is an ordinary variable, and backward gives it a dense gradient.
+struct Dense {
+  float lr = 0;  // the user's own optimizer has it
+  static constexpr const char* kName = "dense";
+  std::vector<StateSpec> States() const { return {}; }
+};
+
+// A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those beside this file.
+struct CustomRule {
+  float lr = 0;
+  class Executor {
+   public:
+    virtual ~Executor() = default;
+    virtual const char* name() const = 0;
+    virtual std::vector<StateSpec> States() const = 0;
+    // The update of step t with learning rate lr.
+    virtual void Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const = 0;
+  };
+  std::shared_ptr<const Executor> executor;
+  std::vector<StateSpec> States() const { return executor->States(); }
+};
+
+using AnyRule = std::variant<Sgd, Adagrad, RowwiseAdagrad, Adam, PartialRowwiseAdam, Dense, CustomRule>;
+
+// "rowwise_adagrad", …
+const char* RuleName(const AnyRule& rule);
+std::vector<StateSpec> RuleStates(const AnyRule& rule);
+float LearningRate(const AnyRule& rule);
+void SetLearningRate(AnyRule& rule, float lr);
+
+}  // namespace tessera
+#endif  // TESSERA_OPTIM_ANY_RULE_H_
