@@ -21,7 +21,7 @@ EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx, std::vector<Embeddi
   }
   tables_ = std::make_unique<TableBatchedEmbedding>(
       ctx, internal::BasesOf(configs_), std::move(poolings), std::move(features),
-      TableBatchedEmbeddingOptions{options.is_weighted, options.bounds_check, options.max_gradient});
+      TableBatchedEmbeddingOptions{options.is_weighted, options.bounds_check, options.max_gradient, {}});
 }
 
 KeyedTensor EmbeddingBagCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {

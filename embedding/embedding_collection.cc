@@ -8,7 +8,7 @@ EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConf
     : configs_(std::move(configs)), options_(options) {
   tables_ = std::make_unique<TableBatchedEmbedding>(
       ctx, internal::BasesOf(configs_), std::vector<PoolingType>(configs_.size(), PoolingType::kNone), internal::FeaturesOf(configs_),
-      TableBatchedEmbeddingOptions{/*weighted=*/false, options.bounds_check, options.max_gradient});
+      TableBatchedEmbeddingOptions{/*weighted=*/false, options.bounds_check, options.max_gradient, {}});
 }
 
 std::vector<std::pair<std::string, JaggedTensor>> EmbeddingCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {

@@ -116,18 +116,14 @@ void CopyRow(const float* row, int64_t dim, float* out) {
   if (tail > 0) (row ? Pack::LoadFirst(row + d, tail) : Pack(0.0f)).StoreFirst(out + d, tail);
 }
 
-// Σ_d a_d·b_d in lane order.
+// Σ_d a_d·b_d in lane order, in double: products are exact, and the sum of a wide row of either sign keeps its digits.
 float Dot(const float* a, const float* b, int64_t dim) {
-  alignas(64) float lane[kLanes] = {};
-  for (int64_t d = 0; d < dim; d += kLanes)
-    for (int l = 0; l < kLanes && d + l < dim; l += Pack::kSize) {
-      const int64_t left = dim - d - l;
-      const bool whole = left >= Pack::kSize;
-      const Pack x = whole ? Pack::Load(a + d + l) : Pack::LoadFirst(a + d + l, static_cast<int>(left));
-      const Pack y = whole ? Pack::Load(b + d + l) : Pack::LoadFirst(b + d + l, static_cast<int>(left));
-      (Pack::Load(lane + l) + x * y).Store(lane + l);
-    }
-  return FoldLanes(lane);
+  double lane[kLanes] = {};
+  int64_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes)
+    for (int l = 0; l < kLanes; ++l) lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[d + l]);
+  for (int l = 0; d + l < dim; ++l) lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[d + l]);
+  return static_cast<float>(FoldLanes(lane));
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ struct Table {
   Tensor weight;
   Variable variable;  // only where the rule is Dense
   std::vector<OptimizerState> states;
+  RowGradients row_gradients;  // only where the rule is None
 
+  bool without_rule() const { return std::holds_alternative<None>(config.optimizer); }
   bool dense() const { return std::holds_alternative<Dense>(config.optimizer); }
 };
 
@@ -33,7 +35,7 @@ void CheckConfig(const BaseEmbeddingConfig& config, std::set<std::string>& names
 }
 
 Table MakeTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling) {
-  Table table{std::move(config), pooling, {}, {}, {}};
+  Table table{std::move(config), pooling, {}, {}, {}, {}};
   const BaseEmbeddingConfig& c = table.config;
   const Shape shape = {c.num_embeddings, c.embedding_dim};
   table.weight = Tensor::Empty(ctx, shape);
@@ -164,7 +166,9 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
     std::vector<UpdateTable> updates;
     for (int t = 0; t < static_cast<int>(state_->tables.size()); ++t) {
       const UpdateTable update = UpdateOf(t);
-      if (state_->tables[static_cast<size_t>(t)].dense()) grads.push_back(ComputeDenseGradient(ctx, lookup, update));
+      Table& table = state_->tables[static_cast<size_t>(t)];
+      if (table.dense()) grads.push_back(ComputeDenseGradient(ctx, lookup, update));
+      else if (table.without_rule()) table.row_gradients = ComputeRowGradients(ctx, lookup, update);
       else updates.push_back(update);
     }
     Update(ctx, {lookup, updates, step_});
@@ -192,7 +196,11 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
 
   Tensor WeightGradient(Context& ctx, const LookupArgs& lookup) const {
     Tensor gradient = Tensor::Zeros(ctx, {batch_.num_ids()});
-    LookupWeightGradients(ctx, lookup, gradient.data<float>());
+    std::vector<LookupFeature> wanted;
+    const std::vector<bool>& required = state_->options.feature_requires_grad;
+    for (size_t f = 0; f < lookup.features.size(); ++f)
+      if (required.empty() || required[f]) wanted.push_back(lookup.features[f]);
+    LookupWeightGradients(ctx, {wanted, lookup.offsets, lookup.weights}, gradient.data<float>());
     return gradient;
   }
 
@@ -221,12 +229,14 @@ TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbed
     TESSERA_CHECK_EQ(poolings[t] == PoolingType::kNone, poolings[0] == PoolingType::kNone,
                      "table {}: pooling NONE goes for all tables of a collection or for none", tables[t].name);
   }
+  if (!options.feature_requires_grad.empty())
+    TESSERA_CHECK_EQ(options.feature_requires_grad.size(), features.size(), "feature_requires_grad, one a feature");
   for (const EmbeddingFeature& f : features)
     TESSERA_CHECK(f.table >= 0 && static_cast<size_t>(f.table) < tables.size(), "feature {}: table {} of {}", f.name, f.table,
                   tables.size());
   for (size_t t = 0; t < tables.size(); ++t) state_->tables.push_back(MakeTable(ctx, std::move(tables[t]), poolings[t]));
   state_->features = std::move(features);
-  state_->options = options;
+  state_->options = std::move(options);
 }
 
 std::vector<Variable> TableBatchedEmbedding::Run(Context& ctx, const KeyedJaggedTensor& kjt, bool sequence) {
@@ -282,6 +292,13 @@ Variable TableBatchedEmbedding::weight_variable(int index) const {
   TESSERA_CHECK(table.dense(), "table {}: its rule is {}, so it is updated in backward and is no variable", table.config.name,
                 RuleName(table.config.optimizer));
   return table.variable;
+}
+
+const RowGradients& TableBatchedEmbedding::row_gradients(int index) const {
+  const Table& table = state_->tables.at(static_cast<size_t>(index));
+  TESSERA_CHECK(table.without_rule(), "table {}: its rule is {}; only rule none keeps gradients", table.config.name,
+                RuleName(table.config.optimizer));
+  return table.row_gradients;
 }
 
 std::vector<OptimizerState> TableBatchedEmbedding::optimizer_states(int index) const {

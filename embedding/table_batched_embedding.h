@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "embedding/embedding_configs.h"
+#include "embedding/update.h"
 #include "runtime/autograd.h"
 #include "sparse/keyed_jagged_tensor.h"
 
@@ -24,6 +25,8 @@ struct TableBatchedEmbeddingOptions {
   bool weighted = false;
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
   float max_gradient = 0;  // above 0: every element of an incoming gradient is clamped to ± this before all else
+  // One a feature, or empty (all): per-sample weights of a feature with false get the gradient 0.
+  std::vector<bool> feature_requires_grad = {};
 };
 
 // One thing a rule remembers of one table, [E, D] or [E], f32; shares the table's storage.
@@ -54,6 +57,8 @@ class TableBatchedEmbedding {
   Tensor weight(int index) const;
   // The same as a variable. REQUIRES: the table's rule is Dense.
   Variable weight_variable(int index) const;
+  // What the last backward summed: touched rows, ascending, and their gradients. REQUIRES: the table's rule is None.
+  const RowGradients& row_gradients(int index) const;
   std::vector<OptimizerState> optimizer_states(int index) const;
   const AnyRule& rule(int index) const;
   void SetLearningRate(float lr);

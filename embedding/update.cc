@@ -20,7 +20,8 @@ void Update(Context& ctx, const UpdateArgs& args) {
   for (size_t i = 0; i < args.tables.size(); ++i) {
     const UpdateTable& table = args.tables[i];
     CheckTable(args.lookup, table, i);
-    TESSERA_CHECK(!std::holds_alternative<Dense>(*table.rule), "update, table {}: the rule is dense", i);
+    TESSERA_CHECK(!std::holds_alternative<Dense>(*table.rule) && !std::holds_alternative<None>(*table.rule),
+                  "update, table {}: the rule is {}, which updates nothing", i, RuleName(*table.rule));
     TESSERA_CHECK_EQ(table.states.size(), RuleStates(*table.rule).size(), "update, table {}: states of {}", i, RuleName(*table.rule));
   }
   DispatchDevice(ctx.device(), [&](auto on) { internal::Update(on, ctx, args); });

@@ -32,7 +32,7 @@ struct UpdateArgs {
 };
 
 // Updates all tables. Bits depend on nothing but the arguments: not on threads, instruction set or the order of tables.
-// REQUIRES: no rule is Dense; fewer than 2^32 ids a table.
+// REQUIRES: no rule is Dense or None; fewer than 2^32 ids a table.
 void Update(Context& ctx, const UpdateArgs& args);
 
 // The gradient of one table (its rule is not used), rows ascending.

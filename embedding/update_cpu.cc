@@ -52,6 +52,7 @@ class RuleRunner {
   }
   void Run(const CustomRule& rule, const RowUpdateArgs& args) const { rule.executor->Update(rule.lr, step_, args); }
   void Run(const Dense&, const RowUpdateArgs&) const { TESSERA_FAIL("a dense table has no rule to apply"); }
+  void Run(const None&, const RowUpdateArgs&) const { TESSERA_FAIL("a table without a rule is not updated"); }
 
   const AnyRule& rule_;
   int64_t step_;

@@ -23,6 +23,14 @@ struct Dense {
   std::vector<StateSpec> States() const { return {}; }
 };
 
+// No update: backward leaves the touched rows and their summed gradients for the user's own optimizer
+// (TableBatchedEmbedding::row_gradients).
+struct None {
+  float lr = 0;
+  static constexpr const char* kName = "none";
+  std::vector<StateSpec> States() const { return {}; }
+};
+
 // A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those beside this file.
 struct CustomRule {
   float lr = 0;
@@ -38,7 +46,7 @@ struct CustomRule {
   std::vector<StateSpec> States() const { return executor->States(); }
 };
 
-using AnyRule = std::variant<Sgd, Adagrad, RowwiseAdagrad, Adam, PartialRowwiseAdam, Dense, CustomRule>;
+using AnyRule = std::variant<Sgd, Adagrad, RowwiseAdagrad, Adam, PartialRowwiseAdam, Dense, None, CustomRule>;
 
 // "rowwise_adagrad", …
 const char* RuleName(const AnyRule& rule);

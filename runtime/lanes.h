@@ -9,7 +9,8 @@ namespace tessera {
 inline constexpr int kLanes = 32;
 
 // Folds 32 partial sums in that order; the array is used up.
-TESSERA_HD float FoldLanes(float (&lane)[kLanes]) {
+template <typename Real>
+TESSERA_HD Real FoldLanes(Real (&lane)[kLanes]) {
   for (int half = kLanes / 2; half > 0; half /= 2)
     for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
   return lane[0];
