@@ -1,0 +1,28 @@
+#ifndef TESSERA_TESTS_TESTING_ISA_LEVELS_H_
+#define TESSERA_TESTS_TESTING_ISA_LEVELS_H_
+// The instruction sets this CPU has, to run a test on each.
+#include <vector>
+
+#include "runtime/isa.h"
+
+namespace tessera::testing {
+
+inline std::vector<IsaLevel> IsaLevels() {
+  std::vector<IsaLevel> levels;
+  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512})
+    if (level <= BestIsa()) levels.push_back(level);
+  return levels;
+}
+
+// Lookups and updates use `level` while it lives.
+class ScopedIsa {
+ public:
+  explicit ScopedIsa(IsaLevel level) : before_(SparseIsa()) { SetSparseIsa(level); }
+  ~ScopedIsa() { SetSparseIsa(before_); }
+
+ private:
+  IsaLevel before_;
+};
+
+}  // namespace tessera::testing
+#endif  // TESSERA_TESTS_TESTING_ISA_LEVELS_H_
