@@ -1,0 +1,34 @@
+#ifndef TESSERA_TESSERA_H_
+#define TESSERA_TESSERA_H_
+// Tessera: embedding tables for recommenders, without PyTorch. Include this one.
+//
+//   start here    Context (runtime/context.h), Tensor (runtime/tensor.h), Variable and Tape (runtime/autograd.h)
+//   batches       KeyedJaggedTensor, JaggedTensor, KeyedTensor (sparse/)
+//   tables        EmbeddingBagCollection, EmbeddingCollection (embedding/)
+//   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/), your own: MakeCustomRule (embedding/custom_rule.h)
+//   models        Mlp, DotInteraction, Dlrm (train/nn/)
+#include "embedding/bounds_check.h"
+#include "embedding/custom_rule.h"
+#include "embedding/embedding_bag_collection.h"
+#include "embedding/embedding_collection.h"
+#include "embedding/lookup.h"
+#include "embedding/table_batched_embedding.h"
+#include "embedding/update.h"
+#include "optim/any_rule.h"
+#include "optim/dense_optimizer.h"
+#include "runtime/autograd.h"
+#include "runtime/context.h"
+#include "runtime/ops/activation.h"
+#include "runtime/ops/arithmetic.h"
+#include "runtime/ops/linear.h"
+#include "runtime/ops/loss.h"
+#include "runtime/ops/norm.h"
+#include "runtime/ops/shaping.h"
+#include "runtime/safetensors.h"
+#include "runtime/tensor.h"
+#include "sparse/jagged_tensor.h"
+#include "sparse/keyed_jagged_tensor.h"
+#include "sparse/keyed_tensor.h"
+#include "train/nn/dlrm.h"
+#include "train/nn/mlp.h"
+#endif  // TESSERA_TESSERA_H_

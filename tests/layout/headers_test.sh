@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every header compiles alone; public ones (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$1")")"
+
+compile() {
+  g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. -DTESSERA_ISA=native -x c++ "$1" || {
+    echo "$1 does not compile alone"
+    return 1
+  }
+}
+export -f compile
+headers=$(find runtime sparse quant optim comm embedding train cli bench tests -name '*.h' 2>/dev/null)
+xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
+
+if grep -nE '#include <(fmt|eigen3|Eigen|nlohmann|CLI)/' $(find runtime sparse quant optim comm embedding -name '*.h') tessera.h; then
+  echo "a public header includes a library that only .cc files may"
+  exit 1
+fi
+echo "$(wc -l <<<"$headers") headers compile alone"
