@@ -1,0 +1,136 @@
+#include "runtime/autograd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// y = a·b, elementwise: the smallest op that keeps tensors for backward.
+class ProductFunction final : public Function {
+ public:
+  ProductFunction(Tensor a, Tensor b) : a_(std::move(a)), b_(std::move(b)) {}
+  std::string_view name() const override { return "product"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    return {needs_grad(0) ? Times(ctx, grads[0], b_) : Tensor(), needs_grad(1) ? Times(ctx, grads[0], a_) : Tensor()};
+  }
+  static Tensor Times(Context& ctx, const Tensor& a, const Tensor& b) {
+    Tensor y = Tensor::Empty(ctx, a.shape());
+    for (int64_t i = 0; i < y.numel(); ++i) y.data<float>()[i] = a.data<float>()[i] * b.data<float>()[i];
+    return y;
+  }
+
+ private:
+  Tensor a_, b_;
+};
+
+Variable Product(Context& ctx, const Variable& a, const Variable& b) {
+  return Record(ctx, std::make_unique<ProductFunction>(a.value(), b.value()), {a, b}, ProductFunction::Times(ctx, a, b));
+}
+
+class AutogradTest : public ::testing::Test {
+ protected:
+  Variable Leaf(std::vector<float> values, bool requires_grad = true) { return Variable(Tensor::From(ctx_, values), requires_grad); }
+  Context ctx_;
+};
+
+TEST_F(AutogradTest, GradientsFlowBackAndAccumulate) {
+  Variable x = Leaf({2, 3}), w = Leaf({5, 7});
+  for (int pass = 1; pass <= 2; ++pass) {
+    Tape tape(ctx_);
+    const Variable y = Product(ctx_, Product(ctx_, x, w), x);  // x²w: x is used twice
+    tape.Backward(y, Tensor::From<float>(ctx_, {1, 10}));
+    EXPECT_THAT(w.grad().ToVector<float>(), ElementsAre(4.0f * pass, 90.0f * pass));
+  }
+  EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(2 * 2 * 2 * 5, 2 * 10 * 2 * 3 * 7));
+  x.ZeroGrad();
+  EXPECT_FALSE(x.grad().defined());
+}
+
+TEST_F(AutogradTest, AVariableTimesItself) {
+  Variable x = Leaf({3});
+  Tape tape(ctx_);
+  tape.Backward(Product(ctx_, x, x));
+  EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(6));
+}
+
+TEST_F(AutogradTest, NothingIsRecordedWithoutATapeOrUnderNoGrad) {
+  const Variable x = Leaf({1});
+  EXPECT_FALSE(Product(ctx_, x, x).requires_grad());
+  Tape tape(ctx_);
+  {
+    const NoGrad no_grad(ctx_);
+    EXPECT_FALSE(Product(ctx_, x, x).requires_grad());
+  }
+  EXPECT_EQ(tape.size(), 0);
+  EXPECT_FALSE(Product(ctx_, Leaf({1}, false), Leaf({1}, false)).requires_grad());
+  EXPECT_EQ(tape.size(), 0);
+  EXPECT_TRUE(Product(ctx_, x, Leaf({1}, false)).requires_grad());
+  EXPECT_EQ(tape.size(), 1);
+}
+
+TEST_F(AutogradTest, InputsThatNeedNoneGetNoGradient) {
+  Variable x = Leaf({2}), c = Leaf({5}, false);
+  Tape tape(ctx_);
+  tape.Backward(Product(ctx_, x, c));
+  EXPECT_TRUE(x.grad().defined());
+  EXPECT_FALSE(c.grad().defined());
+}
+
+TEST_F(AutogradTest, ResultsKeepTheirGradientOnlyOnRequest) {
+  const Variable x = Leaf({2});
+  Tape tape(ctx_);
+  Variable kept = Product(ctx_, x, x), dropped = Product(ctx_, kept, x);
+  kept.RetainGrad();
+  tape.Backward(Product(ctx_, dropped, x));
+  EXPECT_THAT(kept.grad().ToVector<float>(), ElementsAre(4));
+  EXPECT_FALSE(dropped.grad().defined());
+}
+
+TEST_F(AutogradTest, BackwardFreesTheNodesAndRunsOnce) {
+  const Variable x = Leaf({2});
+  Tape tape(ctx_);
+  const Variable y = Product(ctx_, x, x);
+  tape.Backward(y);
+  EXPECT_EQ(tape.size(), 0);
+  EXPECT_THAT([&] { tape.Backward(y); }, ThrowsMessage<Error>(HasSubstr("make a new Tape")));
+}
+
+TEST_F(AutogradTest, FreeingTheTapeFreesTheMemory) {
+  const Variable x(Tensor::Full(ctx_, {1000}, 1), true);
+  const int64_t before = HostAllocator().stats().live_bytes;
+  {
+    Tape tape(ctx_);
+    Product(ctx_, Product(ctx_, x, x), x);
+    EXPECT_GE(HostAllocator().stats().live_bytes, before + 2 * 4000);
+  }
+  EXPECT_EQ(HostAllocator().stats().live_bytes, before);
+}
+
+TEST_F(AutogradTest, TapesNest) {
+  Variable x = Leaf({2});
+  Tape outer(ctx_);
+  {
+    Tape inner(ctx_);
+    inner.Backward(Product(ctx_, x, x));
+  }
+  EXPECT_EQ(outer.size(), 0);
+  outer.Backward(Product(ctx_, x, x));
+  EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(8));
+}
+
+TEST_F(AutogradTest, RefusesWhatMakesNoSense) {
+  const Variable x = Leaf({2, 3});
+  Tape tape(ctx_);
+  EXPECT_THROW(tape.Backward(Leaf({1}, false)), Error);
+  EXPECT_THAT([&] { tape.Backward(Product(ctx_, x, x)); }, ThrowsMessage<Error>(HasSubstr("reduce it to one element")));
+  EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx_, {3})), Error);
+  EXPECT_THROW(Variable(x).AccumulateGrad(ctx_, Tensor::Zeros(ctx_, {3})), Error);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#include "runtime/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/check.h"
+#include "runtime/context.h"
+#include "runtime/isa.h"
+
+namespace tessera {
+namespace {
+
+TEST(Device, NamesComeAndGo) {
+  EXPECT_EQ(ParseDevice("cpu"), Device::Cpu());
+  EXPECT_EQ(ParseDevice("cuda"), Device::Cuda(0));
+  EXPECT_EQ(ToString(ParseDevice("cuda:3")), "cuda:3");
+  for (const char* bad : {"", "gpu", "cuda:", "cuda:x", "cpu0"}) EXPECT_THROW(ParseDevice(bad), Error) << bad;
+}
+
+TEST(Context, RefusesADeviceItCannotRunOn) {
+  EXPECT_THAT([] { Context ctx({.device = Device::Cuda()}); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("device cuda:0: this build of Tessera runs on the CPU only")));
+}
+
+TEST(Isa, RefusesALevelThatTheCpuLacks) {
+  EXPECT_NO_THROW(SetSparseIsa(BestIsa()));
+  EXPECT_EQ(SparseIsa(), BestIsa());
+  if (BestIsa() != IsaLevel::kAvx512) {
+    EXPECT_THROW(SetSparseIsa(IsaLevel::kAvx512), Error);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
