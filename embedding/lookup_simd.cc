@@ -30,11 +30,14 @@ struct Reader {
     const int64_t fit = kBytesAhead / (dim * static_cast<int64_t>(sizeof(float)));
     if (fit < ahead) ahead = fit < 2 ? 2 : fit;
   }
-  __attribute__((always_inline)) void PrefetchAfter(int64_t i) const {
+  // Where the columns from `column` on of the row that is `ahead` ids after id number i lie. An id that names no row gives an
+  // address that is not read: a prefetch of it is harmless.
+  const float* RowAhead(int64_t i, int64_t column) const {
     const int64_t next = i + ahead < last ? i + ahead : last;
-    // An id that names no row gives an address that is not read: a prefetch of it is harmless.
-    Prefetch<PrefetchFor::kToL2>(rows + static_cast<int64_t>(static_cast<uint64_t>(ids[next]) * static_cast<uint64_t>(dim)),
-                                 dim * static_cast<long>(sizeof(float)));
+    return rows + static_cast<int64_t>(static_cast<uint64_t>(ids[next]) * static_cast<uint64_t>(dim)) + column;
+  }
+  __attribute__((always_inline)) void PrefetchWholeRow(int64_t i) const {
+    Prefetch<PrefetchFor::kToL2>(RowAhead(i, 0), dim * static_cast<long>(sizeof(float)));
   }
   // The row of id number i, or null if it names none.
   const float* Row(int64_t i) const {
@@ -50,18 +53,28 @@ struct Bag {
   bool mean;
 };
 
+// The cache lines of kPacks packs and `tail` more floats.
+template <int kPacks>
+inline __attribute__((always_inline)) void PrefetchColumns(const float* p, int tail) {
+  constexpr int kStep = Pack::kSize < 16 ? 16 / Pack::kSize : 1;
+  TESSERA_UNROLL
+  for (int k = 0; k < kPacks; k += kStep) __builtin_prefetch(p + k * Pack::kSize, 0, 2);
+  __builtin_prefetch(p + kPacks * Pack::kSize + tail - 1, 0, 2);
+}
+
 // Columns [column, column + kPacks·Pack::kSize + tail) of one bag.
 template <bool kWeighted, int kPacks, bool kTail>
-void SumColumns(const Reader& reader, const Bag& bag, int64_t column, int tail, float* out, bool stream) {
+void SumColumns(const Reader& shared_reader, const Bag& bag, int64_t column, int tail, float* out, bool stream) {
+  const Reader reader = shared_reader;  // in registers
   constexpr int kSums = kPacks + (kTail ? 1 : 0);
   Pack sum[kSums];
   TESSERA_UNROLL
   for (int k = 0; k < kSums; ++k) sum[k] = Pack(0.0f);
   for (int64_t i = bag.begin; i < bag.end; ++i) {
-    if (column == 0) reader.PrefetchAfter(i);
-    const float* row = reader.Row(i);
-    if (row == nullptr) continue;
-    row = Opaque(row + column);
+    PrefetchColumns<kPacks>(reader.RowAhead(i, column), tail);
+    const int64_t id = reader.ids[i];
+    if (!IsRow(id, reader.num_rows)) continue;
+    const float* row = Opaque(reader.rows + id * reader.dim + column);
     const Pack weight = Pack(kWeighted ? bag.weights[i] : 1.0f);
     TESSERA_UNROLL
     for (int k = 0; k < kSums; ++k) {
@@ -69,14 +82,19 @@ void SumColumns(const Reader& reader, const Bag& bag, int64_t column, int tail, 
       sum[k] = sum[k] + (kWeighted ? weight * value : value);
     }
   }
-  TESSERA_UNROLL
-  for (int k = 0; k < kSums; ++k) {
-    if (bag.mean) sum[k] = sum[k] / Pack(bag.divisor);
-    float* to = out + column + k * Pack::kSize;
-    if (kTail && k == kPacks) sum[k].StoreFirst(to, tail);
-    else if (stream) sum[k].Stream(to);
-    else sum[k].Store(to);
+  if (bag.mean) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kSums; ++k) sum[k] = sum[k] / Pack(bag.divisor);
   }
+  out += column;
+  if (stream) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kPacks; ++k) sum[k].Stream(out + k * Pack::kSize);
+  } else {
+    TESSERA_UNROLL
+    for (int k = 0; k < kPacks; ++k) sum[k].Store(out + k * Pack::kSize);
+  }
+  if constexpr (kTail) sum[kPacks].StoreFirst(out + kPacks * Pack::kSize, tail);
 }
 
 using Columns = void (*)(const Reader&, const Bag&, int64_t, int, float*, bool);
@@ -139,7 +157,7 @@ void LookupRows(const LookupPiece& p) {
   const int64_t origin = p.offsets[f.first_bag];
   const int64_t begin = p.offsets[f.first_bag + p.begin], end = p.offsets[f.first_bag + p.end];
   for (int64_t i = begin; i < end; ++i) {
-    reader.PrefetchAfter(i);
+    reader.PrefetchWholeRow(i);
     CopyRow(reader.Row(i), f.dim, f.output + (i - origin) * f.output_stride);
   }
 }
@@ -151,7 +169,7 @@ void LookupWeightGradients(const LookupPiece& p) {
     const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
     const float scale = f.pooling == PoolingType::kMean ? MeanScale(end - begin) : 1.0f;
     for (int64_t i = begin; i < end; ++i) {
-      reader.PrefetchAfter(i);
+      reader.PrefetchWholeRow(i);
       const float* row = reader.Row(i);
       p.grad_weights[i] = row ? scale * Dot(f.output + b * f.output_stride, row, f.dim) : 0.0f;
     }
