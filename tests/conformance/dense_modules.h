@@ -1,0 +1,21 @@
+#ifndef TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_
+#define TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_
+// What the kinds dense, dense_optim, model and checkpoint have in common.
+#include "optim/dense_optimizer.h"
+#include "tests/conformance/case.h"
+#include "train/nn/dlrm.h"
+
+namespace tessera::conformance {
+
+// `optimizer` with hyper's options, which have torch's names ("betas": [b1, b2]). Throws Unsupported for options that the library
+// does not have.
+DenseOptimizerConfig ReadDenseOptimizer(const std::string& optimizer, const Json& hyper);
+
+// attrs.tables and attrs.arch of the kinds model and checkpoint. Throws Unsupported unless attrs.model is dlrm.
+DlrmConfig ReadDlrm(const Case& c);
+
+// The tensors whose names begin with `prefix`, without it.
+std::vector<NamedTensor> WithPrefix(const Tensors& tensors, const std::string& prefix);
+
+}  // namespace tessera::conformance
+#endif  // TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_

@@ -1,0 +1,87 @@
+// Kind `model`: training trajectories of whole models.
+#include "runtime/ops/loss.h"
+#include "tests/conformance/dense_modules.h"
+#include "tests/conformance/embedding_case.h"
+#include "tests/conformance/kinds.h"
+
+namespace tessera::conformance {
+namespace {
+
+// attrs.sparse_optimizer: a rule, and the value its first state starts with.
+struct SparseOptimizer {
+  AnyRule rule;
+  double initial_state = 0;
+};
+
+SparseOptimizer ReadSparseOptimizer(const Case& c) {
+  const Json& given = c.attrs.at("sparse_optimizer");
+  Json rule = given.at("hyper");
+  rule["name"] = given.at("optimizer");
+  if (rule.contains("betas")) {
+    rule["beta1"] = rule["betas"][0];
+    rule["beta2"] = rule["betas"][1];
+  }
+  return {ParseRule(rule), rule.value("initial_accumulator_value", 0.0)};
+}
+
+void FillFirstStates(Context& ctx, TableBatchedEmbedding& tables, double value) {
+  for (int t = 0; t < tables.num_tables(); ++t)
+    for (const OptimizerState& state : tables.optimizer_states(t))
+      if (state.name == "momentum1") state.tensor.Fill(ctx, value);
+}
+
+// Batch `step` of the case.
+KeyedJaggedTensor ReadBatch(const Case& c, int64_t step) {
+  const int64_t* offsets = c.input("values_offsets").data<int64_t>();
+  const Tensor& lengths = c.input("lengths");
+  KeyedJaggedTensorArgs args;
+  args.keys = c.attrs.at("keys").get<std::vector<std::string>>();
+  args.values = c.input("values").Rows(offsets[step], offsets[step + 1]);
+  args.lengths = lengths.Rows(step, step + 1).Reshape({lengths.dim(1)});
+  args.stride = c.attrs.at("B").get<int64_t>();
+  return KeyedJaggedTensor(std::move(args));
+}
+
+Tensor StepOf(const Tensor& all, int64_t step) {
+  const Tensor one = all.Rows(step, step + 1);
+  return all.rank() == 3 ? one.Reshape({all.dim(1), all.dim(2)}) : one.Reshape({all.dim(1)});
+}
+
+Variable LossOf(Context& ctx, const std::string& name, const Variable& logits, const Tensor& labels) {
+  if (name == "bce_with_logits") return BceWithLogits(ctx, logits, labels);
+  if (name == "mse") return Mse(ctx, logits, labels);
+  throw Unsupported("loss " + name);
+}
+
+}  // namespace
+
+Answer RunModel(Context& ctx, const Case& c) {
+  DlrmConfig config = ReadDlrm(c);
+  const SparseOptimizer sparse = ReadSparseOptimizer(c);
+  for (EmbeddingBagConfig& table : config.tables) table.optimizer = sparse.rule;
+  Dlrm model(ctx, std::move(config));
+  model.LoadStateDict(ctx, WithPrefix(c.in, "param."));
+  FillFirstStates(ctx, model.embedding_bag_collection().tables(), sparse.initial_state);
+  const Json& dense = c.attrs.at("dense_optimizer");
+  DenseOptimizer optimizer(ctx, model.Parameters(),
+                           ReadDenseOptimizer(dense.at("optimizer").get<std::string>(), dense.at("hyper")));
+
+  Answer answer;
+  std::vector<double> losses;
+  for (int64_t step = 0; step < c.attrs.at("steps").get<int64_t>(); ++step) {
+    optimizer.ZeroGrad();
+    Tape tape(ctx);
+    const Variable logits = model.Forward(ctx, StepOf(c.input("dense"), step), ReadBatch(c, step));
+    if (step == 0) answer.tensors["first_logits"] = logits.value();
+    const Variable loss =
+        LossOf(ctx, c.attrs.at("loss").get<std::string>(), logits, StepOf(c.input("labels"), step));
+    losses.push_back(*loss.value().data<float>());
+    tape.Backward(loss);
+    optimizer.Step(ctx);
+  }
+  answer.tensors["losses"] = Tensor::From(ctx, losses);
+  for (const NamedTensor& t : model.StateDict()) answer.tensors["param." + t.name] = t.tensor;
+  return answer;
+}
+
+}  // namespace tessera::conformance
