@@ -1,10 +1,11 @@
 #ifndef TESSERA_RUNTIME_OPS_VECTOR_MATH_H_
 #define TESSERA_RUNTIME_OPS_VECTOR_MATH_H_
-// exp, sigmoid and tanh without a branch or a call, so that a loop over them is vectorized: + − × ÷ and bits only, hence the same
-// bits at any position of a loop and on every machine. At most 2 ulp from the true value (Exp, Sigmoid), 3 (Tanh).
+// Sums over a row; exp, sigmoid and tanh without a branch or a call, so that a loop over them is vectorized. + − × ÷ and bits
+// only: the same bits at any position of a loop and on every machine. At most 2 ulp from the true value (Exp, Sigmoid), 3 (Tanh).
 #include <cstdint>
 
 #include "runtime/host_device.h"
+#include "runtime/lanes.h"
 
 namespace tessera {
 
@@ -45,6 +46,17 @@ TESSERA_HD float VectorTanh(float x) {
   p = p * z - 3.33332819422e-1f;
   const float near = p * z * x + x;
   return a < 0.625f ? near : (x < 0 ? -far : far);
+}
+
+// Σ_{i<n} term(i), in the order of runtime/lanes.h.
+template <typename Term>
+TESSERA_HD float SumInLanes(int64_t n, Term term) {
+  float lane[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] += term(i + l);
+  for (int64_t l = 0; i + l < n; ++l) lane[l] += term(i + l);
+  return FoldLanes(lane);
 }
 
 }  // namespace tessera

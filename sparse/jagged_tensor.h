@@ -1,0 +1,85 @@
+#ifndef TESSERA_SPARSE_JAGGED_TENSOR_H_
+#define TESSERA_SPARSE_JAGGED_TENSOR_H_
+// One jagged feature: B bags of different lengths, joined.
+//
+//   bags      [5] [7 1]
+//   values    5 7 1        [N] or [N, D]; ids, or the rows that an EmbeddingCollection looked up (then a differentiable result)
+//   lengths   1 2          [B] i32 or i64
+//   offsets   0 1 3        [B+1], always complete
+//   weights   .5 .2 .4     [N], or none
+//
+// Lengths and offsets are made from each other when first asked for, and kept. A handle: copies share everything, and nothing
+// changes once made. Not for use by two threads before both caches are filled.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/autograd.h"
+
+namespace tessera {
+
+class JaggedTensor {
+ public:
+  // No bags, no values (f32); weights none.
+  JaggedTensor();
+  // REQUIRES: lengths or offsets (undefined: none). Throws Error naming the bag for negative lengths, falling offsets, a first
+  // offset other than 0, a sum that is not the number of values, lengths and offsets that disagree, or weights [M], M ≠ N.
+  explicit JaggedTensor(Variable values, Tensor lengths = {}, Tensor offsets = {}, Variable weights = {});
+
+  // No bags, no values, dtypes as given.
+  static JaggedTensor Empty(Context& ctx, bool is_weighted = false, DType values_dtype = DType::kF32,
+                            DType weights_dtype = DType::kF32, DType lengths_dtype = DType::kI32);
+  // values[b] (and weights[b]) is bag b; lengths are i32. REQUIRES: one tensor at least.
+  static JaggedTensor FromDense(Context& ctx, const std::vector<Variable>& values,
+                                const std::vector<Variable>& weights = {});
+  // Bag b is the first lengths[b] entries of row b of values [B, M] or [B, M, D] (weights [B, M]). Throws Error for a length
+  // above M.
+  static JaggedTensor FromDenseLengths(Context& ctx, const Variable& values, const Tensor& lengths,
+                                       const Variable& weights = {});
+
+  const Variable& values() const { return state_->values; }
+  // Throws Error if there are none.
+  const Variable& weights() const;
+  const Variable& weights_or_none() const { return state_->weights; }
+  const Tensor& lengths(Context& ctx) const;
+  const Tensor& offsets(Context& ctx) const;
+  // Undefined if not yet known.
+  const Tensor& lengths_or_none() const { return state_->lengths; }
+  const Tensor& offsets_or_none() const { return state_->offsets; }
+  // Bags, B.
+  int64_t batch_size() const;
+  bool is_weighted() const { return state_->weights.defined(); }
+
+  // One tensor a bag, empty ones too; views of values() (of weights()).
+  std::vector<Variable> ToDense(Context& ctx) const;
+  std::vector<Variable> ToDenseWeights(Context& ctx) const;
+  // [B, desired] or [B, desired, D]: the first `desired` entries of each bag (default: of the longest), then padding, which is
+  // converted to the dtype.
+  Variable ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length = {}, double padding_value = 0) const;
+  Variable ToPaddedDenseWeights(Context& ctx, std::optional<int64_t> desired_length = {}, double padding_value = 0) const;
+
+ private:
+  friend class KeyedJaggedTensor;
+  struct State {
+    Variable values, weights;
+    Tensor lengths, offsets;
+  };
+  explicit JaggedTensor(State state) : state_(std::make_shared<State>(std::move(state))) {}  // not checked
+  std::vector<int64_t> HostLengths(Context& ctx) const;
+  Variable Padded(Context& ctx, const Variable& data, std::optional<int64_t> desired_length, double padding_value) const;
+
+  std::shared_ptr<State> state_;  // lengths and offsets are caches
+};
+
+// As TorchRec prints it, with a newline at the end:
+//   JaggedTensor({
+//       [[5], [7, 1]]
+//   })
+std::string ToString(Context& ctx, const JaggedTensor& jt);
+
+// Same shapes, dtypes and bits, weights included.
+bool JtIsEqual(Context& ctx, const JaggedTensor& a, const JaggedTensor& b);
+
+}  // namespace tessera
+#endif  // TESSERA_SPARSE_JAGGED_TENSOR_H_

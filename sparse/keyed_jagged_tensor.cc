@@ -1,0 +1,217 @@
+#include "sparse/keyed_jagged_tensor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "runtime/ops/shaping.h"
+#include "sparse/cast.h"
+#include "sparse/cumsum.h"
+#include "sparse/keyed_jagged_tensor_build.h"
+#include "sparse/python_text.h"
+
+namespace tessera {
+namespace {
+
+std::string ListKeys(const std::vector<std::string>& keys) {
+  std::string text;
+  for (size_t i = 0; i < keys.size() && i < 20; ++i) text += (i ? ", \"" : "\"") + keys[i] + "\"";
+  return keys.size() > 20 ? text + Format(", … ({} in all)", keys.size()) : text;
+}
+
+// The first position whose id is outside [0, rows), or n.
+template <typename T>
+int64_t FirstOutside(Context& ctx, const T* ids, int64_t n, int64_t rows) {
+  std::atomic<int64_t> first{n};
+  ParallelFor(ctx, n, 1 << 15, [&](int64_t begin, int64_t end) {
+    const T* found = std::find_if(ids + begin, ids + end, [rows](T id) {
+      return static_cast<uint64_t>(static_cast<int64_t>(id)) >= static_cast<uint64_t>(rows);
+    });
+    if (found == ids + end) return;
+    int64_t seen = first.load();
+    while (found - ids < seen && !first.compare_exchange_weak(seen, found - ids)) {
+    }
+  });
+  return first.load();
+}
+
+// Bag of the value at `position` in the key whose bags are lengths [begin, …).
+int64_t BagOf(const Tensor& lengths, int64_t begin, int64_t position) {
+  return VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {
+    int64_t bag = 0;
+    for (int64_t left = position; left >= lengths.data<T>()[begin + bag]; ++bag) left -= lengths.data<T>()[begin + bag];
+    return bag;
+  });
+}
+
+}  // namespace
+
+KeyedJaggedTensor::KeyedJaggedTensor()
+    : KeyedJaggedTensor({.keys = {},
+                         .values = internal::EmptyTensor(DType::kF32),
+                         .lengths = internal::EmptyTensor(DType::kI32)}) {}
+
+KeyedJaggedTensor::KeyedJaggedTensor(KeyedJaggedTensorArgs args) : state_(internal::CheckedKjtState(std::move(args))) {}
+
+KeyedJaggedTensor KeyedJaggedTensor::FromLengthsSync(std::vector<std::string> keys, Tensor values, Tensor lengths,
+                                                     Variable weights) {
+  return KeyedJaggedTensor({.keys = std::move(keys),
+                            .values = std::move(values),
+                            .weights = std::move(weights),
+                            .lengths = std::move(lengths)});
+}
+
+KeyedJaggedTensor KeyedJaggedTensor::FromOffsetsSync(std::vector<std::string> keys, Tensor values, Tensor offsets,
+                                                     Variable weights) {
+  return KeyedJaggedTensor({.keys = std::move(keys),
+                            .values = std::move(values),
+                            .weights = std::move(weights),
+                            .offsets = std::move(offsets)});
+}
+
+const Variable& KeyedJaggedTensor::weights() const {
+  TESSERA_CHECK(is_weighted(), "KeyedJaggedTensor with keys {}: it has no weights", ListKeys(keys()));
+  return state_->weights;
+}
+
+const Tensor& KeyedJaggedTensor::lengths(Context& ctx) const {
+  if (!state_->lengths.defined()) state_->lengths = LengthsFromOffsets(ctx, state_->offsets);
+  return state_->lengths;
+}
+
+const Tensor& KeyedJaggedTensor::offsets(Context& ctx) const {
+  if (!state_->offsets.defined()) state_->offsets = CompleteCumsum(ctx, state_->lengths);
+  return state_->offsets;
+}
+
+StridePerKeyPerRank KeyedJaggedTensor::stride_per_key_per_rank() const {
+  if (variable_stride_per_key()) return state_->stride_per_key_per_rank;
+  return StridePerKeyPerRank(keys().size(), {stride()});
+}
+
+const InverseIndices& KeyedJaggedTensor::inverse_indices() const {
+  TESSERA_CHECK(state_->inverse_indices.indices.defined(), "KeyedJaggedTensor with keys {}: it has no inverse indices",
+                ListKeys(keys()));
+  return state_->inverse_indices;
+}
+
+const InverseIndices* KeyedJaggedTensor::inverse_indices_or_none() const {
+  return state_->inverse_indices.indices.defined() ? &state_->inverse_indices : nullptr;
+}
+
+std::map<std::string, int64_t> KeyedJaggedTensor::index_per_key() const {
+  std::map<std::string, int64_t> index;
+  for (size_t f = 0; f < keys().size(); ++f) index[keys()[f]] = static_cast<int64_t>(f);
+  return index;
+}
+
+int64_t KeyedJaggedTensor::Find(const std::string& key) const {
+  auto& index = state_->index;
+  if (index.empty())
+    for (size_t f = 0; f < keys().size(); ++f) index[keys()[f]] = static_cast<int64_t>(f);
+  const auto found = index.find(key);
+  return found == index.end() ? -1 : found->second;
+}
+
+int64_t KeyedJaggedTensor::IndexOf(const std::string& key) const {
+  const int64_t index = Find(key);
+  TESSERA_CHECK(index >= 0, "KeyedJaggedTensor: no key \"{}\"; it has {}", key, ListKeys(keys()));
+  return index;
+}
+
+JaggedTensor KeyedJaggedTensor::At(Context& ctx, const std::string& key) const { return AtIndex(ctx, IndexOf(key)); }
+
+JaggedTensor KeyedJaggedTensor::AtIndex(Context& ctx, int64_t key_index) const {
+  TESSERA_CHECK(key_index >= 0 && key_index < num_keys(), "KeyedJaggedTensor: key {} of {}", key_index, num_keys());
+  const auto f = static_cast<size_t>(key_index);
+  const int64_t begin = offset_per_key()[f], end = offset_per_key()[f + 1];
+  const Variable weights = is_weighted() ? Narrow(ctx, state_->weights, 0, begin, end - begin) : Variable();
+  return JaggedTensor(JaggedTensor::State{
+      values().Rows(begin, end), weights,
+      lengths(ctx).Rows(lengths_offset_per_key()[f], lengths_offset_per_key()[f + 1]), {}});
+}
+
+std::vector<std::pair<std::string, JaggedTensor>> KeyedJaggedTensor::ToDict(Context& ctx) const {
+  std::vector<Variable> weights(keys().size());
+  if (is_weighted() && num_keys() > 0) weights = tessera::Split(ctx, state_->weights, 0, length_per_key());
+  std::vector<std::pair<std::string, JaggedTensor>> dict;
+  for (size_t f = 0; f < keys().size(); ++f)
+    dict.emplace_back(keys()[f], JaggedTensor(JaggedTensor::State{
+        values().Rows(offset_per_key()[f], offset_per_key()[f + 1]), weights[f],
+        lengths(ctx).Rows(lengths_offset_per_key()[f], lengths_offset_per_key()[f + 1]), {}}));
+  return dict;
+}
+
+KeyedJaggedTensor KeyedJaggedTensor::FlattenLengths() const {
+  auto state = std::make_shared<internal::KjtState>(*state_);
+  state->inverse_indices = {};
+  state->index.clear();
+  return KeyedJaggedTensor(std::move(state));
+}
+
+KeyedJaggedTensor KeyedJaggedTensor::To(Context& ctx, DType weights_dtype) const {
+  auto state = std::make_shared<internal::KjtState>(*state_);
+  state->weights = Cast(ctx, state->weights, weights_dtype);
+  state->index.clear();
+  return KeyedJaggedTensor(std::move(state));
+}
+
+const KeyedJaggedTensor& KeyedJaggedTensor::Sync(Context& ctx) const {
+  lengths(ctx);
+  offsets(ctx);
+  return *this;
+}
+
+const KeyedJaggedTensor& KeyedJaggedTensor::Unsync(Context& ctx) const {
+  lengths(ctx);
+  state_->offsets = {};
+  return *this;
+}
+
+bool KeyedJaggedTensor::Validate(Context& ctx, const std::map<std::string, int64_t>& rows, std::string* problem) const {
+  for (const auto& [key, limit] : rows) {
+    const auto f = static_cast<size_t>(IndexOf(key));
+    TESSERA_CHECK(IsInteger(values().dtype()), "KeyedJaggedTensor: key \"{}\": ids are {}", key, values().dtype());
+    const int64_t begin = offset_per_key()[f], n = length_per_key()[f];
+    const bool ok = VisitDType(values().dtype(), [&, &key = key, &limit = limit]<typename T>() {
+      if constexpr (std::is_integral_v<T>) {
+        const T* ids = values().data<T>() + begin;
+        const int64_t at = FirstOutside(ctx, ids, n, std::max<int64_t>(limit, 0));
+        if (at == n) return true;
+        if (problem != nullptr)
+          *problem = Format("key \"{}\", bag {}: id {} is outside [0, {})", key,
+                            BagOf(lengths(ctx), lengths_offset_per_key()[f], at), ids[at], limit);
+      }
+      return false;
+    });
+    if (!ok) return false;
+  }
+  return true;
+}
+
+std::string ToString(Context& ctx, const KeyedJaggedTensor& kjt) {
+  if (kjt.num_keys() == 0) return "KeyedJaggedTensor()\n";
+  std::string text;
+  for (const auto& [key, jt] : kjt.ToDict(ctx)) {
+    const std::string values = PythonBags(jt.values(), jt.lengths(ctx));
+    text += (text.empty() ? "" : ",\n") + ("    \"" + key + "\": ");
+    text += !jt.is_weighted() ? values
+                              : "{\n        \"values\": " + values + ",\n        \"weights\": " +
+                                    PythonBags(jt.weights(), jt.lengths(ctx)) + "\n    }";
+  }
+  return "KeyedJaggedTensor({\n" + text + "\n})\n";
+}
+
+bool KjtIsEqual(Context& ctx, const KeyedJaggedTensor& a, const KeyedJaggedTensor& b) {
+  if (a.keys() != b.keys() || a.stride() != b.stride() || a.is_weighted() != b.is_weighted() ||
+      a.variable_stride_per_key() != b.variable_stride_per_key() ||
+      a.stride_per_key_per_rank() != b.stride_per_key_per_rank())
+    return false;
+  const InverseIndices *x = a.inverse_indices_or_none(), *y = b.inverse_indices_or_none();
+  if ((x == nullptr) != (y == nullptr)) return false;
+  if (x != nullptr && (x->keys != y->keys || !SameBits(x->indices, y->indices))) return false;
+  return SameBits(a.lengths(ctx), b.lengths(ctx)) && SameBits(a.values(), b.values()) &&
+         SameBits(a.weights_or_none(), b.weights_or_none());
+}
+
+}  // namespace tessera

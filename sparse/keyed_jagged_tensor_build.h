@@ -1,0 +1,21 @@
+#ifndef TESSERA_SPARSE_KEYED_JAGGED_TENSOR_BUILD_H_
+#define TESSERA_SPARSE_KEYED_JAGGED_TENSOR_BUILD_H_
+// How the state of a KeyedJaggedTensor comes about. Private to its sources.
+#include <memory>
+
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera::internal {
+
+// From a user's arguments, checked.
+std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args);
+
+// From parts of a KeyedJaggedTensor that is known to be well-formed. `state` brings keys, values, weights, lengths, stride,
+// variable_stride, stride_per_key and length_per_key; what follows from them is filled in.
+std::shared_ptr<KjtState> DerivedKjtState(KjtState state);
+
+// Tensors [0] without keys.
+Tensor EmptyTensor(DType dtype);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_SPARSE_KEYED_JAGGED_TENSOR_BUILD_H_

@@ -1,0 +1,86 @@
+#include "train/nn/dlrm.h"
+
+#include <algorithm>
+#include <map>
+#include <variant>
+
+#include "runtime/ops/shaping.h"
+#include "train/nn/interaction.h"
+
+namespace tessera {
+namespace {
+
+DlrmConfig Checked(DlrmConfig config) {
+  TESSERA_CHECK(config.dense_in > 0, "DLRM: dense_in is {}", config.dense_in);
+  TESSERA_CHECK(!config.dense_arch.empty() && config.over_arch.size() >= 2,
+                "DLRM: expected at least one size of dense_arch and two of over_arch, got {} and {}",
+                config.dense_arch.size(), config.over_arch.size());
+  TESSERA_CHECK_EQ(config.over_arch.back(), 1, "DLRM: last size of over_arch");
+  for (const EmbeddingBagConfig& table : config.tables)
+    TESSERA_CHECK_EQ(table.embedding_dim, config.dense_arch.back(), "DLRM: dim of table {} and last size of dense_arch",
+                     table.name);
+  return config;
+}
+
+int64_t OverArchInput(const DlrmConfig& config) {
+  int64_t features = 0;
+  for (const EmbeddingBagConfig& table : config.tables) features += static_cast<int64_t>(table.feature_names.size());
+  return config.dense_arch.back() + features * (features + 1) / 2;
+}
+
+}  // namespace
+
+Dlrm::Dlrm(Context& ctx, DlrmConfig config)
+    : config_(Checked(std::move(config))),
+      embeddings_(ctx, config_.tables, config_.embeddings),
+      dense_arch_(ctx, config_.dense_in, config_.dense_arch),
+      over_arch_(ctx, OverArchInput(config_), config_.over_arch) {}
+
+std::string Dlrm::TableParameterName(const std::string& table) {
+  return "sparse_arch.embedding_bag_collection.embedding_bags." + table + ".weight";
+}
+
+Variable Dlrm::Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features) {
+  const Variable sparse = embeddings_.Forward(ctx, features).values();
+  const Variable z = DotInteraction(ctx, dense_arch_.Forward(ctx, dense), sparse);
+  return Reshape(ctx, over_arch_.Forward(ctx, z), {-1});
+}
+
+void Dlrm::AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  const TableBatchedEmbedding& tables = embeddings_.tables();
+  for (int t = 0; t < tables.num_tables(); ++t)
+    if (std::holds_alternative<Dense>(tables.rule(t)))
+      out.push_back({prefix + TableParameterName(tables.table_name(t)), tables.weight_variable(t)});
+  dense_arch_.AppendParameters(prefix + "dense_arch.model.", out);
+  over_arch_.AppendParameters(prefix + "over_arch.", out);
+}
+
+std::vector<NamedTensor> Dlrm::StateDict() const {
+  std::vector<NamedTensor> tensors;
+  const TableBatchedEmbedding& tables = embeddings_.tables();
+  for (int t = 0; t < tables.num_tables(); ++t)
+    tensors.push_back({TableParameterName(tables.table_name(t)), tables.weight(t)});
+  for (const NamedParameter& p : Parameters())
+    if (!p.name.starts_with("sparse_arch.")) tensors.push_back({p.name, p.variable.value()});
+  return tensors;
+}
+
+void Dlrm::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {
+  std::map<std::string, Tensor> given;
+  for (const NamedTensor& t : tensors)
+    TESSERA_CHECK(given.emplace(t.name, t.tensor).second, "state dict: {} is given twice", t.name);
+  const std::vector<NamedTensor> own = StateDict();
+  for (const NamedTensor& target : own) {
+    const auto found = given.find(target.name);
+    TESSERA_CHECK(found != given.end(), "state dict: {} is missing", target.name);
+    TESSERA_CHECK_EQ(found->second.shape(), target.tensor.shape(), "state dict: {}", target.name);
+    TESSERA_CHECK_EQ(found->second.dtype(), target.tensor.dtype(), "state dict: {}", target.name);
+  }
+  for (const auto& [name, tensor] : given) {
+    const bool known = std::any_of(own.begin(), own.end(), [&](const NamedTensor& t) { return t.name == name; });
+    TESSERA_CHECK(known, "state dict: the model has no parameter {}", name);
+  }
+  for (const NamedTensor& target : own) target.tensor.CopyFrom(ctx, given[target.name]);
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+#ifndef TESSERA_TRAIN_NN_MLP_H_
+#define TESSERA_TRAIN_NN_MLP_H_
+// Linear layers and stacks of them (torchrec/modules/mlp.py).
+#include <optional>
+
+#include "train/nn/module.h"
+
+namespace tessera {
+
+// y = x·Wᵀ + b. Parameters "weight" [out, in] and, with bias, "bias" [out], both uniform in ±1/√in as torch.nn.Linear's.
+class LinearLayer final : public Module {
+ public:
+  // REQUIRES: in > 0, out > 0.
+  LinearLayer(Context& ctx, int64_t in, int64_t out, bool bias = true);
+
+  Variable Forward(Context& ctx, const Variable& x) const;      // [B, in] -> [B, out]
+  Variable ForwardRelu(Context& ctx, const Variable& x) const;  // max(Forward, 0), fused
+  void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+
+ private:
+  Variable weight_, bias_;
+};
+
+enum class Activation { kRelu, kSigmoid, kTanh, kSwish, kSwishLayerNorm };
+std::string ToString(Activation activation);  // "relu", "sigmoid", "tanh", "swish", "swish_layernorm"
+// The inverse. Throws Error for another name, listing those there are.
+Activation ParseActivation(const std::string& name);
+
+struct MlpOptions {
+  bool bias = true;
+  Activation activation = Activation::kRelu;
+  bool activation_on_last = true;
+};
+
+// Linear layers with an activation after each. Parameters "_mlp.<i>._linear.weight", "….bias", and for swish_layernorm
+// "_mlp.<i>._activation_fn.norm.0.weight" (ones) and "….bias" (zeros).
+class Mlp final : public Module {
+ public:
+  // REQUIRES: at least one layer, all sizes above 0.
+  Mlp(Context& ctx, int64_t in, const std::vector<int64_t>& sizes, MlpOptions options = {});
+
+  Variable Forward(Context& ctx, const Variable& x) const;  // [B, in] -> [B, sizes.back()]
+  int64_t in_size() const { return in_; }
+  int64_t out_size() const { return out_; }
+  void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+
+ private:
+  struct Layer {
+    LinearLayer linear;
+    std::optional<Activation> activation;
+    Variable norm_weight, norm_bias;  // swish_layernorm
+  };
+  static Variable ForwardLayer(Context& ctx, const Layer& layer, const Variable& x);
+
+  int64_t in_, out_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_NN_MLP_H_
