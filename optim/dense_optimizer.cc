@@ -18,11 +18,14 @@ using Kernel = void (*)(const DenseStepArgs&);
 constexpr int64_t kPiece = 1 << 14;
 
 const internal::DenseStepKernels& Kernels() {
-  return ForBestIsa(internal::baseline::kDenseStep, internal::avx2::kDenseStep, internal::avx512::kDenseStep);
+  return ForBestIsa(internal::baseline::kDenseStep, internal::avx2::kDenseStep,
+                    internal::avx512::kDenseStep);
 }
 
 bool IsAdam(const DenseOptimizerConfig& c) { return c.name == "adam" || c.name == "adamw"; }
-bool IsAdagrad(const DenseOptimizerConfig& c) { return c.name == "adagrad" || c.name == "rowwise_adagrad"; }
+bool IsAdagrad(const DenseOptimizerConfig& c) {
+  return c.name == "adagrad" || c.name == "rowwise_adagrad";
+}
 
 Kernel KernelOf(const DenseOptimizerConfig& c) {
   const internal::DenseStepKernels& k = Kernels();
@@ -33,7 +36,9 @@ Kernel KernelOf(const DenseOptimizerConfig& c) {
 
 std::vector<std::string> StateNames(const DenseOptimizerConfig& c) {
   if (IsAdagrad(c)) return {"step", "sum"};
-  if (!IsAdam(c)) return c.momentum != 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{};
+  if (!IsAdam(c))
+    return c.momentum != 0 ? std::vector<std::string>{"momentum_buffer"}
+                           : std::vector<std::string>{};
   std::vector<std::string> names = {"step", "exp_avg", "exp_avg_sq"};
   if (c.amsgrad) names.emplace_back("max_exp_avg_sq");
   return names;
@@ -68,8 +73,10 @@ void CheckParameter(const NamedParameter& p, bool rowwise) {
   const Tensor& value = p.variable.value();
   TESSERA_CHECK(p.variable.requires_grad(), "optimizer: parameter {} requires no gradient", p.name);
   TESSERA_CHECK_EQ(value.dtype(), DType::kF32, "optimizer: parameter {}", p.name);
-  TESSERA_CHECK(value.is_contiguous(), "optimizer: parameter {} of shape {} is not contiguous", p.name, value.shape());
-  TESSERA_CHECK(!rowwise || value.rank() == 2, "optimizer rowwise_adagrad: parameter {} of shape {} is no matrix", p.name,
+  TESSERA_CHECK(value.is_contiguous(), "optimizer: parameter {} of shape {} is not contiguous",
+                p.name, value.shape());
+  TESSERA_CHECK(!rowwise || value.rank() == 2,
+                "optimizer rowwise_adagrad: parameter {} of shape {} is no matrix", p.name,
                 value.shape());
 }
 
@@ -94,14 +101,16 @@ struct DenseOptimizer::Update {
   }
 };
 
-DenseOptimizer::DenseOptimizer(Context& ctx, std::vector<NamedParameter> parameters, DenseOptimizerConfig config)
+DenseOptimizer::DenseOptimizer(Context& ctx, std::vector<NamedParameter> parameters,
+                               DenseOptimizerConfig config)
     : parameters_(std::move(parameters)), config_(std::move(config)), slots_(parameters_.size()) {
   config_.Check();
   state_names_ = StateNames(config_);
   std::set<std::string> names;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     CheckParameter(parameters_[i], config_.name == "rowwise_adagrad");
-    TESSERA_CHECK(names.insert(parameters_[i].name).second, "optimizer: two parameters are named {}", parameters_[i].name);
+    TESSERA_CHECK(names.insert(parameters_[i].name).second,
+                  "optimizer: two parameters are named {}", parameters_[i].name);
     if (IsAdagrad(config_)) slots_[i] = InitialSlots(ctx, parameters_[i].variable.shape());
   }
 }
@@ -136,14 +145,16 @@ DenseOptimizer::Update DenseOptimizer::PrepareUpdate(Context& ctx, size_t parame
   update.args.first = first;
   update.args.p = variable.value().data<float>();
   update.args.grad = update.gradient.data<float>();
-  for (size_t i = slot; i < state_names_.size(); ++i) update.args.state[i - slot] = slots[i].data<float>();
+  for (size_t i = slot; i < state_names_.size(); ++i)
+    update.args.state[i - slot] = slots[i].data<float>();
   update.args.n = variable.value().numel();
   if (config_.name == "rowwise_adagrad") {
     update.args.n = variable.dim(0);
     update.args.dim = update.width = variable.dim(1);
     update.grain = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, update.width));
   }
-  update.pieces = variable.value().numel() == 0 ? 0 : (update.args.n + update.grain - 1) / update.grain;
+  update.pieces =
+      variable.value().numel() == 0 ? 0 : (update.args.n + update.grain - 1) / update.grain;
   return update;
 }
 
@@ -153,7 +164,8 @@ void DenseOptimizer::Step(Context& ctx) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].variable.grad().defined()) continue;
     updates.push_back(PrepareUpdate(ctx, i));
-    for (int64_t piece = 0; piece < updates.back().pieces; ++piece) pieces.emplace_back(updates.size() - 1, piece);
+    for (int64_t piece = 0; piece < updates.back().pieces; ++piece)
+      pieces.emplace_back(updates.size() - 1, piece);
   }
   const Kernel kernel = KernelOf(config_);
   ParallelFor(ctx, static_cast<int64_t>(pieces.size()), 1, [&](int64_t index, int64_t) {
@@ -175,13 +187,15 @@ std::vector<DenseOptimizerState> DenseOptimizer::States() const {
   std::vector<DenseOptimizerState> states;
   for (size_t i = 0; i < parameters_.size(); ++i)
     for (size_t slot = 0; slot < state_names_.size(); ++slot)
-      if (slots_[i][slot]) states.push_back({parameters_[i].name, state_names_[slot], slots_[i][slot]});
+      if (slots_[i][slot])
+        states.push_back({parameters_[i].name, state_names_[slot], slots_[i][slot]});
   return states;
 }
 
 size_t DenseOptimizer::SlotOf(const std::string& state) const {
   const auto found = std::find(state_names_.begin(), state_names_.end(), state);
-  TESSERA_CHECK(found != state_names_.end(), "optimizer {}: there is no state \"{}\"", config_.name, state);
+  TESSERA_CHECK(found != state_names_.end(), "optimizer {}: there is no state \"{}\"", config_.name,
+                state);
   return static_cast<size_t>(found - state_names_.begin());
 }
 
@@ -190,22 +204,29 @@ void DenseOptimizer::LoadStates(Context& ctx, const std::vector<DenseOptimizerSt
   for (const DenseOptimizerState& s : states) {
     const auto found = std::find_if(parameters_.begin(), parameters_.end(),
                                     [&](const NamedParameter& p) { return p.name == s.parameter; });
-    TESSERA_CHECK(found != parameters_.end(), "optimizer: state {} of an unknown parameter {}", s.state, s.parameter);
+    TESSERA_CHECK(found != parameters_.end(), "optimizer: state {} of an unknown parameter {}",
+                  s.state, s.parameter);
     const size_t slot = SlotOf(s.state);
     const Shape expected = StateShape(slot, found->variable.shape());
     TESSERA_CHECK_EQ(s.tensor.shape(), expected, "optimizer: state {} of {}", s.state, s.parameter);
-    TESSERA_CHECK_EQ(s.tensor.dtype(), DType::kF32, "optimizer: state {} of {}", s.state, s.parameter);
+    TESSERA_CHECK_EQ(s.tensor.dtype(), DType::kF32, "optimizer: state {} of {}", s.state,
+                     s.parameter);
     Tensor& place = loaded[static_cast<size_t>(found - parameters_.begin())][slot];
-    TESSERA_CHECK(!place.defined(), "optimizer: state {} of {} is given twice", s.state, s.parameter);
+    TESSERA_CHECK(!place.defined(), "optimizer: state {} of {} is given twice", s.state,
+                  s.parameter);
     place = s.tensor.Clone(ctx);
   }
   for (size_t i = 0; i < loaded.size(); ++i) {
     const auto end = loaded[i].begin() + static_cast<std::ptrdiff_t>(state_names_.size());
-    const auto missing = std::find_if(loaded[i].begin(), end, [](const Tensor& t) { return !t.defined(); });
-    const bool all_missing = std::none_of(loaded[i].begin(), end, [](const Tensor& t) { return t.defined(); });
+    const auto missing =
+        std::find_if(loaded[i].begin(), end, [](const Tensor& t) { return !t.defined(); });
+    const bool all_missing =
+        std::none_of(loaded[i].begin(), end, [](const Tensor& t) { return t.defined(); });
     TESSERA_CHECK(missing == end || all_missing, "optimizer: state {} of {} is missing",
-                  state_names_[static_cast<size_t>(missing - loaded[i].begin())], parameters_[i].name);
-    if (all_missing && IsAdagrad(config_)) loaded[i] = InitialSlots(ctx, parameters_[i].variable.shape());
+                  state_names_[static_cast<size_t>(missing - loaded[i].begin())],
+                  parameters_[i].name);
+    if (all_missing && IsAdagrad(config_))
+      loaded[i] = InitialSlots(ctx, parameters_[i].variable.shape());
   }
   slots_ = std::move(loaded);
 }

@@ -1,8 +1,8 @@
 #ifndef TESSERA_OPTIM_DENSE_OPTIMIZER_H_
 #define TESSERA_OPTIM_DENSE_OPTIMIZER_H_
-// Optimizers of ordinary variables (MLPs, norms, tables in dense mode): torch.optim's SGD, Adagrad, Adam, AdamW and TorchRec's
-// dense row-wise Adagrad, one parallel loop over all parameters a step. (Embedding tables are updated inside backward instead,
-// by the rules of optim/rule.h.)
+// Optimizers of ordinary variables (MLPs, norms, tables in dense mode): torch.optim's SGD, Adagrad,
+// Adam, AdamW and TorchRec's dense row-wise Adagrad, one parallel loop over all parameters a step.
+// (Embedding tables are updated inside backward instead, by the rules of optim/rule.h.)
 //
 //   DenseOptimizer optimizer(ctx, model.Parameters(), config);
 //   { Tape tape(ctx); tape.Backward(Loss(…)); }
@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-// One thing remembered of one parameter, f32: torch's names, `step` [], `momentum_buffer`, `sum`, `exp_avg`, `exp_avg_sq`,
-// `max_exp_avg_sq`, shaped like the parameter (row-wise `sum`: [rows, 1]).
+// One thing remembered of one parameter, f32: torch's names, `step` [], `momentum_buffer`, `sum`,
+// `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`, shaped like the parameter (row-wise `sum`: [rows, 1]).
 struct DenseOptimizerState {
   std::string parameter, state;
   Tensor tensor;
@@ -26,11 +26,12 @@ struct DenseOptimizerState {
 
 class DenseOptimizer {
  public:
-  // Throws Error for a config that Check refuses, repeated names, a parameter that is no contiguous f32 variable requiring a
-  // gradient, or, row-wise, is no matrix.
+  // Throws Error for a config that Check refuses, repeated names, a parameter that is no contiguous
+  // f32 variable requiring a gradient, or, row-wise, is no matrix.
   DenseOptimizer(Context& ctx, std::vector<NamedParameter> parameters, DenseOptimizerConfig config);
 
-  // Updates, in place, every parameter that has a gradient; the others keep value, state and step count.
+  // Updates, in place, every parameter that has a gradient; the others keep value, state and step
+  // count.
   void Step(Context& ctx);
   void ZeroGrad();
 
@@ -39,10 +40,12 @@ class DenseOptimizer {
   const DenseOptimizerConfig& config() const { return config_; }
   const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
-  // All states that exist, by parameter, sharing their memory: those of SGD and Adam exist after a parameter's first update.
+  // All states that exist, by parameter, sharing their memory: those of SGD and Adam exist after a
+  // parameter's first update.
   std::vector<DenseOptimizerState> States() const;
-  // Replaces all state by copies of these; a parameter that isn't named is as new. Throws Error, and changes nothing, for an
-  // unknown parameter or state, a wrong shape or dtype, or a parameter of which a state is missing.
+  // Replaces all state by copies of these; a parameter that isn't named is as new. Throws Error,
+  // and changes nothing, for an unknown parameter or state, a wrong shape or dtype, or a parameter
+  // of which a state is missing.
   void LoadStates(Context& ctx, const std::vector<DenseOptimizerState>& states);
 
  private:

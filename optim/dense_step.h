@@ -1,11 +1,13 @@
 #ifndef TESSERA_OPTIM_DENSE_STEP_H_
 #define TESSERA_OPTIM_DENSE_STEP_H_
-// The loops of a dense optimizer's step, compiled once for each instruction set (dense_step_simd.cc). Private to optim.
+// The loops of a dense optimizer's step, compiled once for each instruction set
+// (dense_step_simd.cc). Private to optim.
 #include <cstdint>
 
 namespace tessera::internal {
 
-// A piece of one parameter, and what one step computes with. All loops begin with g = sign·grad + l2·p.
+// A piece of one parameter, and what one step computes with. All loops begin with g = sign·grad +
+// l2·p.
 struct DenseStepArgs {
   float* p;
   const float* grad;
@@ -14,9 +16,9 @@ struct DenseStepArgs {
   int64_t dim;      // row-wise only
 
   float sign, l2, rate, eps;
-  float momentum, undampened;  // SGD: buf = momentum·buf + undampened·g
-  bool nesterov, first;        // first: buf = g
-  float keep;                  // AdamW: p ← keep·p before all else
+  float momentum, undampened;        // SGD: buf = momentum·buf + undampened·g
+  bool nesterov, first;              // first: buf = g
+  float keep;                        // AdamW: p ← keep·p before all else
   float beta1, beta2, rest1, rest2;  // Adam: m = beta1·m + rest1·g, v = beta2·v + rest2·g²
   float root_correction;             // Adam: the denominator is √v/root_correction + eps
 };

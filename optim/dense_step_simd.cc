@@ -1,4 +1,5 @@
-// Steps of dense optimizers over a piece of a parameter. Plain loops: the compiler vectorizes them for each level.
+// Steps of dense optimizers over a piece of a parameter. Plain loops: the compiler vectorizes them
+// for each level.
 #include "optim/dense_step.h"
 #include "runtime/math.h"
 #include "runtime/ops/vector_math.h"
@@ -15,7 +16,7 @@ void SgdStep(const DenseStepArgs& args) {
 
 void SgdMomentumStep(const DenseStepArgs& args) {
   const DenseStepArgs a = args;
-  float *__restrict p = a.p, *__restrict buffer = a.state[0];
+  float* __restrict p = a.p, * __restrict buffer = a.state[0];
   const float* __restrict grad = a.grad;
   for (int64_t i = 0; i < a.n; ++i) {
     const float g = a.sign * grad[i] + a.l2 * p[i];
@@ -27,7 +28,7 @@ void SgdMomentumStep(const DenseStepArgs& args) {
 
 void AdagradStep(const DenseStepArgs& args) {
   const DenseStepArgs a = args;
-  float *__restrict p = a.p, *__restrict sum = a.state[0];
+  float* __restrict p = a.p, * __restrict sum = a.state[0];
   const float* __restrict grad = a.grad;
   for (int64_t i = 0; i < a.n; ++i) {
     const float g = a.sign * grad[i] + a.l2 * p[i];
@@ -52,7 +53,7 @@ void RowwiseAdagradStep(const DenseStepArgs& args) {
 template <bool kAmsgrad>
 void AdamStep(const DenseStepArgs& args) {
   const DenseStepArgs a = args;
-  float *__restrict p = a.p, *__restrict m = a.state[0], *__restrict v = a.state[1], *__restrict v_max = a.state[2];
+  float* __restrict p = a.p, * __restrict m = a.state[0], * __restrict v = a.state[1], * __restrict v_max = a.state[2];
   const float* __restrict grad = a.grad;
   for (int64_t i = 0; i < a.n; ++i) {
     const float w = a.keep * p[i];
@@ -70,7 +71,7 @@ void AdamStep(const DenseStepArgs& args) {
 
 }  // namespace
 
-const DenseStepKernels kDenseStep = {SgdStep,         SgdMomentumStep, AdagradStep,
-                                     RowwiseAdagradStep, AdamStep<false>, AdamStep<true>};
+const DenseStepKernels kDenseStep = {
+    SgdStep, SgdMomentumStep, AdagradStep, RowwiseAdagradStep, AdamStep<false>, AdamStep<true>};
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -33,14 +33,17 @@ struct Rows {
 
 class UnaryFunction : public Function {
  public:
-  UnaryFunction(std::shared_ptr<const Rows> rows, Shape shape) : rows_(std::move(rows)), shape_(shape) {}
+  UnaryFunction(std::shared_ptr<const Rows> rows, Shape shape)
+      : rows_(std::move(rows)), shape_(shape) {}
   std::string_view name() const override { return "BatchedUnaryEmbeddings"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
     Tensor sum = Tensor::Zeros(ctx, shape_);
+    const float* upstream = g.data<float>();
+    float* out = sum.data<float>();
     rows_->ForTables(ctx, shape_[0], [&](int64_t n, int64_t t) {
       rows_->ForIds(t, [&](int64_t b, int64_t row) {
-        sum.data<float>()[n * shape_[1] + row] += g.data<float>()[(n * rows_->batch + b) * rows_->tables + t];
+        out[n * shape_[1] + row] += upstream[(n * rows_->batch + b) * rows_->tables + t];
       });
     });
     return {sum};
@@ -51,7 +54,8 @@ class UnaryFunction : public Function {
   Shape shape_;
 };
 
-std::shared_ptr<const Rows> MakeRows(const Tensor& table_offsets, const Tensor& offsets, const Tensor& indices) {
+std::shared_ptr<const Rows> MakeRows(const Tensor& table_offsets, const Tensor& offsets,
+                                     const Tensor& indices) {
   const std::vector<int64_t> tables = CheckedOffsets(table_offsets, "table_offsets");
   auto result = std::make_shared<Rows>();
   result->tables = static_cast<int64_t>(tables.size()) - 1;
@@ -59,16 +63,18 @@ std::shared_ptr<const Rows> MakeRows(const Tensor& table_offsets, const Tensor& 
   result->offsets = CheckedOffsets(offsets, "offsets");
   result->rows = ToInt64(indices);
   const auto bags = static_cast<int64_t>(result->offsets.size()) - 1;
-  TESSERA_CHECK(result->tables > 0 && bags % result->tables == 0, "BatchedUnaryEmbeddings: {} bags of {} tables", bags,
-                result->tables);
-  TESSERA_CHECK_EQ(result->offsets.back(), indices.dim(0), "BatchedUnaryEmbeddings: the last offset, and indices");
+  TESSERA_CHECK(result->tables > 0 && bags % result->tables == 0,
+                "BatchedUnaryEmbeddings: {} bags of {} tables", bags, result->tables);
+  TESSERA_CHECK_EQ(result->offsets.back(), indices.dim(0),
+                   "BatchedUnaryEmbeddings: the last offset, and indices");
   result->batch = bags / result->tables;
   for (int64_t bag = 0; bag < bags; ++bag) {
     const auto t = static_cast<size_t>(bag / result->batch), at = static_cast<size_t>(bag);
     for (int64_t i = result->offsets[at]; i < result->offsets[at + 1]; ++i) {
       int64_t& id = result->rows[static_cast<size_t>(i)];
-      TESSERA_CHECK(id >= 0 && id < tables[t + 1] - tables[t], "table {}, bag {}: id {} is outside [0, {})", t,
-                    bag % result->batch, id, tables[t + 1] - tables[t]);
+      TESSERA_CHECK(id >= 0 && id < tables[t + 1] - tables[t],
+                    "table {}, bag {}: id {} is outside [0, {})", t, bag % result->batch, id,
+                    tables[t + 1] - tables[t]);
       id += tables[t];
     }
   }
@@ -77,17 +83,21 @@ std::shared_ptr<const Rows> MakeRows(const Tensor& table_offsets, const Tensor& 
 
 }  // namespace
 
-Variable BatchedUnaryEmbeddings(Context& ctx, const Variable& weight, const Tensor& table_offsets, const Tensor& offsets,
-                                const Tensor& indices) {
-  TESSERA_CHECK(weight.rank() == 3 && weight.dim(2) == 1, "BatchedUnaryEmbeddings: weight {}, expected [N, rows, 1]",
-                weight.shape());
+Variable BatchedUnaryEmbeddings(Context& ctx, const Variable& weight, const Tensor& table_offsets,
+                                const Tensor& offsets, const Tensor& indices) {
+  TESSERA_CHECK(weight.rank() == 3 && weight.dim(2) == 1,
+                "BatchedUnaryEmbeddings: weight {}, expected [N, rows, 1]", weight.shape());
   const std::shared_ptr<const Rows> rows = MakeRows(table_offsets, offsets, indices);
-  TESSERA_CHECK_EQ(rows->weights, weight.dim(1), "BatchedUnaryEmbeddings: the last table offset, and rows");
+  TESSERA_CHECK_EQ(rows->weights, weight.dim(1),
+                   "BatchedUnaryEmbeddings: the last table offset, and rows");
   const Tensor w = weight.value().Contiguous(ctx);
   Tensor y = Tensor::Zeros(ctx, {weight.dim(0), rows->batch, rows->tables});
+  const int64_t all = w.dim(1);
+  const float* in = w.data<float>();
+  float* out = y.data<float>();
   rows->ForTables(ctx, weight.dim(0), [&](int64_t n, int64_t t) {
     rows->ForIds(t, [&](int64_t b, int64_t row) {
-      y.data<float>()[(n * rows->batch + b) * rows->tables + t] += w.data<float>()[n * w.dim(1) + row];
+      out[(n * rows->batch + b) * rows->tables + t] += in[n * all + row];
     });
   });
   return Record(ctx, std::make_unique<UnaryFunction>(rows, weight.shape()), {weight}, std::move(y));

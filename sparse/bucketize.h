@@ -1,8 +1,9 @@
 #ifndef TESSERA_SPARSE_BUCKETIZE_H_
 #define TESSERA_SPARSE_BUCKETIZE_H_
-// Ids of jagged features dealt out to my_size buckets (ranks): what row-wise sharding does to its input. The result is jagged
-// again, bucket-major [my_size][T][B]; inside a bag of a bucket the ids keep their order. Ids are taken as unsigned 64-bit
-// numbers (a negative one counts as huge); nothing is checked against table sizes.
+// Ids of jagged features dealt out to my_size buckets (ranks): what row-wise sharding does to its
+// input. The result is jagged again, bucket-major [my_size][T][B]; inside a bag of a bucket the ids
+// keep their order. Ids are taken as unsigned 64-bit numbers (a negative one counts as huge);
+// nothing is checked against table sizes.
 #include <vector>
 
 #include "runtime/autograd.h"
@@ -22,26 +23,33 @@ struct BlockBucketizeArgs {
   Tensor indices;      // [N] i32 or i64
   Tensor block_sizes;  // [T] i32 or i64: k of each feature
   int64_t my_size = 1;
-  Variable weights = {};        // [N] or [N, w], f32
-  bool bucketize_pos = false;   // return pos
-  bool sequence = false;        // return unbucketize_permute
-  bool keep_orig_idx = false;   // ids stay as they are
-  Tensor batch_size_per_feature = {};            // [T]: bags of each feature; default bags / T
-  std::vector<Tensor> block_bucketize_pos = {};  // for each feature, where its buckets begin: 0 = pos_0 <= … <= pos_last
-  Tensor total_num_blocks = {};                  // [T]: G, a multiple of my_size; default my_size
-  Tensor keep_orig_idx_per_feature = {};         // [T] bool; overrides keep_orig_idx
+  Variable weights = {};               // [N] or [N, w], f32
+  bool bucketize_pos = false;          // return pos
+  bool sequence = false;               // return unbucketize_permute
+  bool keep_orig_idx = false;          // ids stay as they are
+  Tensor batch_size_per_feature = {};  // [T]: bags of each feature; default bags / T
+  // For each feature, where its buckets begin: 0 = pos_0 <= … <= pos_last.
+  std::vector<Tensor> block_bucketize_pos = {};
+  Tensor total_num_blocks = {};           // [T]: G, a multiple of my_size; default my_size
+  Tensor keep_orig_idx_per_feature = {};  // [T] bool; overrides keep_orig_idx
 };
 
 // With W = my_size, and u an id of a feature with block size k:
-//   even blocks    u < k·G: bucket u div (k·G/W), new id u mod (k·G/W); else bucket (u mod G) div (G/W), new id u div G.
-//   boundaries     lb = the last i with pos_i <= u; lb < W: bucket lb, new id u − pos_lb; else bucket u mod W, new id u div W.
-//   both, k = 0    lb found for (u mod G)·pos_last div G instead of u, and new id u div G.
+//
+//   even blocks   u < k·G: bucket u div (k·G/W), new id u mod (k·G/W)
+//                 else:    bucket (u mod G) div (G/W), new id u div G
+//   boundaries    lb is the last i with pos_i <= u
+//                 lb < W:  bucket lb, new id u − pos_lb
+//                 else:    bucket u mod W, new id u div W
+//                 k = 0:   lb is found for (u mod G)·pos_last div G instead; new id u div G
+//
 // Throws Error for lengths that don't sum to N, sizes that don't fit T, or boundaries that fall.
 Bucketized BlockBucketizeSparseFeatures(Context& ctx, const BlockBucketizeArgs& args);
 
 // Cyclic: bucket u mod my_size, new id u div my_size.
-Bucketized BucketizeSparseFeatures(Context& ctx, const Tensor& lengths, const Tensor& indices, int64_t my_size,
-                                   bool bucketize_pos = false, const Variable& weights = {});
+Bucketized BucketizeSparseFeatures(Context& ctx, const Tensor& lengths, const Tensor& indices,
+                                   int64_t my_size, bool bucketize_pos = false,
+                                   const Variable& weights = {});
 
 }  // namespace tessera
 #endif  // TESSERA_SPARSE_BUCKETIZE_H_

@@ -9,12 +9,14 @@ namespace tessera::internal {
 
 __extension__ typedef unsigned __int128 UInt128;
 
-// u div d by a product where both are below 2^32 (exact: the magic number has 64 bits), several times faster.
+// u div d by a product where both are below 2^32 (exact: the magic number has 64 bits), several
+// times faster.
 class Divider {
  public:
   explicit Divider(uint64_t d) : d_(d), magic_(d > 1 && d >> 32 == 0 ? ~uint64_t{0} / d + 1 : 0) {}
   uint64_t operator()(uint64_t u) const {
-    if (magic_ != 0 && u >> 32 == 0) return static_cast<uint64_t>(static_cast<UInt128>(magic_) * u >> 64);
+    if (magic_ != 0 && u >> 32 == 0)
+      return static_cast<uint64_t>(static_cast<UInt128>(magic_) * u >> 64);
     return u / d_;
   }
   uint64_t divisor() const { return d_; }
@@ -39,7 +41,9 @@ struct CyclicPlacer {
 class BlockPlacer {
  public:
   BlockPlacer(uint64_t block_size, uint64_t blocks, uint64_t buckets)
-      : blocks_(blocks), per_bucket_(blocks / buckets), limit_(Saturated(block_size, blocks)),
+      : blocks_(blocks),
+        per_bucket_(blocks / buckets),
+        limit_(Saturated(block_size, blocks)),
         bucket_ids_(Saturated(block_size, per_bucket_)) {}
   Placed operator()(uint64_t u) const {
     if (u < limit_) [[likely]] {
@@ -64,7 +68,9 @@ struct BoundaryPlacer {
   uint64_t blocks, buckets;
   bool hashed;
   Placed operator()(uint64_t u) const {
-    const uint64_t x = hashed ? static_cast<uint64_t>(static_cast<UInt128>(u % blocks) * begins.back() / blocks) : u;
+    const uint64_t x =
+        hashed ? static_cast<uint64_t>(static_cast<UInt128>(u % blocks) * begins.back() / blocks)
+               : u;
     const auto found = std::upper_bound(begins.begin(), begins.end(), x) - begins.begin() - 1;
     const bool inside = static_cast<uint64_t>(found) < buckets;
     const uint64_t bucket = inside ? static_cast<uint64_t>(found) : u % buckets;

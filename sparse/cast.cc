@@ -19,7 +19,8 @@ class CastFunction : public Function {
 
 Variable Cast(Context& ctx, const Variable& x, DType dtype) {
   if (!x.defined() || x.value().dtype() == dtype) return x;
-  return Record(ctx, std::make_unique<CastFunction>(x.value().dtype()), {x}, x.value().To(ctx, dtype));
+  return Record(ctx, std::make_unique<CastFunction>(x.value().dtype()), {x},
+                x.value().To(ctx, dtype));
 }
 
 }  // namespace tessera

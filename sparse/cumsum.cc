@@ -33,18 +33,21 @@ void Sum(Context& ctx, const T* in, T* out, int64_t n, bool inclusive) {
   if (n <= kBlock) return SumBlock(in, out, n, T{0}, inclusive);
   std::vector<T> starts(static_cast<size_t>((n + kBlock - 1) / kBlock));
   ParallelFor(ctx, n, kBlock, [&](int64_t begin, int64_t end) {
-    starts[static_cast<size_t>(begin / kBlock)] = std::accumulate(in + begin, in + end, T{0}, Add<T>);
+    starts[static_cast<size_t>(begin / kBlock)] =
+        std::accumulate(in + begin, in + end, T{0}, Add<T>);
   });
   std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), T{0}, Add<T>);
   ParallelFor(ctx, n, kBlock, [&](int64_t begin, int64_t end) {
-    SumBlock(in + begin, out + begin, end - begin, starts[static_cast<size_t>(begin / kBlock)], inclusive);
+    SumBlock(in + begin, out + begin, end - begin, starts[static_cast<size_t>(begin / kBlock)],
+             inclusive);
   });
 }
 
 enum class Kind { kComplete, kInclusive, kExclusive };
 
 Tensor Cumsum(Context& ctx, const Tensor& input, Kind kind) {
-  TESSERA_CHECK(input.rank() == 1 || input.rank() == 2, "cumsum of a tensor {}: expected [n] or [m, n]", input.shape());
+  TESSERA_CHECK(input.rank() == 1 || input.rank() == 2,
+                "cumsum of a tensor {}: expected [n] or [m, n]", input.shape());
   const Tensor t = input.Contiguous(ctx);
   const int64_t extra = kind == Kind::kComplete, n = t.dim(-1), rows = t.rank() == 2 ? t.dim(0) : 1;
   Shape shape = t.shape();
@@ -75,7 +78,8 @@ Tensor InclusiveCumsum(Context& ctx, const Tensor& t) { return Cumsum(ctx, t, Ki
 Tensor ExclusiveCumsum(Context& ctx, const Tensor& t) { return Cumsum(ctx, t, Kind::kExclusive); }
 
 Tensor LengthsFromOffsets(Context& ctx, const Tensor& offsets) {
-  TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "offsets {}: expected [n+1]", offsets.shape());
+  TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "offsets {}: expected [n+1]",
+                offsets.shape());
   const Tensor in = offsets.Contiguous(ctx);
   const int64_t n = in.dim(0) - 1;
   Tensor lengths = Tensor::Empty(ctx, {n}, in.dtype());
@@ -109,10 +113,14 @@ Tensor OffsetsRange(Context& ctx, const Tensor& offsets, int64_t range_size) {
   Tensor y = Tensor::Empty(ctx, {range_size}, in.dtype());
   VisitIndexType(in.dtype(), "offsets", [&]<typename T>() {
     const T* p = in.data<T>();
-    const auto begin = [p, n, range_size](int64_t s) { return s < n ? static_cast<int64_t>(p[s]) : range_size; };
-    TESSERA_CHECK(range_size == 0 || (n > 0 && p[0] == 0), "offsets of a range of {}: the first must be 0", range_size);
+    const auto begin = [p, n, range_size](int64_t s) {
+      return s < n ? static_cast<int64_t>(p[s]) : range_size;
+    };
+    TESSERA_CHECK(range_size == 0 || (n > 0 && p[0] == 0),
+                  "offsets of a range of {}: the first must be 0", range_size);
     for (int64_t i = 0; i < n; ++i)
-      TESSERA_CHECK(p[i] >= 0 && begin(i) <= begin(i + 1), "offset {} is {}, the next {}", i, p[i], begin(i + 1));
+      TESSERA_CHECK(p[i] >= 0 && begin(i) <= begin(i + 1), "offset {} is {}, the next {}", i, p[i],
+                    begin(i + 1));
     FillRanges(ctx, n, y.data<T>(), begin);
   });
   return y;

@@ -3,7 +3,8 @@
 // Corrects predicted probabilities by the click rate that was observed in their bin:
 //
 //   p = σ(logit + ln positive_weight)
-//   y = w·positives[bin] / examples[bin] + (1 − w)·p   where examples[bin] > bin_ctr_in_use_after, else p
+//   y = w·positives[bin] / examples[bin] + (1 − w)·p   if examples[bin] > bin_ctr_in_use_after
+//   y = p                                              else
 //
 // Computed in double. No gradient: it comes after training.
 #include "runtime/tensor.h"
@@ -17,8 +18,9 @@ struct HistogramBins {
   double bin_ctr_weight_value = 1;  // w
 };
 
-// Segments make bins of their own: sample i has the values of segment i of `value` (i32 or i64); its segment is value + 1 if it
-// has exactly one value, else 0; one outside [0, num_segments] counts as 0.
+// Segments make bins of their own: sample i has the values of segment i of `value` (i32 or i64);
+// its segment is value + 1 if it has exactly one value, else 0; one outside [0, num_segments]
+// counts as 0.
 struct HistogramSegments {
   Tensor value, lengths;
   int64_t num_segments = 0;
@@ -29,16 +31,21 @@ struct Calibrated {
   Tensor bin_ids;  // i64
 };
 
-// Bins of equal width: ⌈(p − lower)/step⌉ − 1, step = (upper − lower) / bins, kept within the bins. logit [n] f32 or f64.
+// Bins of equal width: ⌈(p − lower)/step⌉ − 1, step = (upper − lower) / bins, kept within the bins.
+// logit [n] f32 or f64.
 Calibrated HistogramBinningCalibration(Context& ctx, const Tensor& logit, const HistogramBins& bins,
                                        double lower_bound = 0, double upper_bound = 1);
 // num_bins bins for each of num_segments + 1 segments.
-Calibrated HistogramBinningCalibrationByFeature(Context& ctx, const Tensor& logit, const HistogramBins& bins,
+Calibrated HistogramBinningCalibrationByFeature(Context& ctx, const Tensor& logit,
+                                                const HistogramBins& bins,
                                                 const HistogramSegments& segments, int64_t num_bins,
                                                 double lower_bound = 0, double upper_bound = 1);
-// The bin is the number of boundaries (f64, ascending) below p; there is one bin more than boundaries.
-Calibrated GenericHistogramBinningCalibrationByFeature(Context& ctx, const Tensor& logit, const HistogramBins& bins,
-                                                       const HistogramSegments& segments, const Tensor& bin_boundaries);
+// The bin is the number of boundaries (f64, ascending) below p; there is one bin more than
+// boundaries.
+Calibrated GenericHistogramBinningCalibrationByFeature(Context& ctx, const Tensor& logit,
+                                                       const HistogramBins& bins,
+                                                       const HistogramSegments& segments,
+                                                       const Tensor& bin_boundaries);
 
 }  // namespace tessera
 #endif  // TESSERA_SPARSE_HISTOGRAM_BINNING_CALIBRATION_H_

@@ -35,31 +35,37 @@ class UnpadFunction : public Function {
 
 }  // namespace
 
-Variable JaggedToPaddedDense(Context& ctx, const Variable& values, const std::vector<Tensor>& offsets,
+Variable JaggedToPaddedDense(Context& ctx, const Variable& values,
+                             const std::vector<Tensor>& offsets,
                              const std::vector<int64_t>& max_lengths, double padding_value) {
   const auto layout = std::make_shared<const JaggedLayout>(offsets, max_lengths, values.dim(0));
-  return Record(ctx, std::make_unique<PadFunction>(layout), {values}, layout->Pad(ctx, values, padding_value));
+  return Record(ctx, std::make_unique<PadFunction>(layout), {values},
+                layout->Pad(ctx, values, padding_value));
 }
 
 Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Tensor>& offsets) {
-  TESSERA_CHECK(!offsets.empty() && offsets.back().rank() == 1 && offsets.back().dim(0) > 0, "offsets: expected [n+1]");
-  TESSERA_CHECK_GT(dense.rank(), static_cast<int>(offsets.size()), "rank of a dense tensor {} with {} levels of offsets",
-                   dense.shape(), offsets.size());
+  TESSERA_CHECK(!offsets.empty() && offsets.back().rank() == 1 && offsets.back().dim(0) > 0,
+                "offsets: expected [n+1]");
+  TESSERA_CHECK_GT(dense.rank(), static_cast<int>(offsets.size()),
+                   "rank of a dense tensor {} with {} levels of offsets", dense.shape(),
+                   offsets.size());
   std::vector<int64_t> max_lengths;
-  for (size_t l = 0; l < offsets.size(); ++l) max_lengths.push_back(dense.dim(static_cast<int>(l) + 1));
+  for (size_t l = 0; l < offsets.size(); ++l)
+    max_lengths.push_back(dense.dim(static_cast<int>(l) + 1));
   const Tensor last = offsets.back().Rows(offsets.back().dim(0) - 1, offsets.back().dim(0));
   const int64_t rows = last.To(ctx, DType::kI64).data<int64_t>()[0];
   const auto layout = std::make_shared<const JaggedLayout>(offsets, max_lengths, rows);
   return Record(ctx, std::make_unique<UnpadFunction>(layout), {dense}, layout->Unpad(ctx, dense));
 }
 
-Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& offsets, int64_t max_sequence_length,
-                         double padding_value) {
+Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& offsets,
+                         int64_t max_sequence_length, double padding_value) {
   TESSERA_CHECK_EQ(values.rank(), 1, "Jagged1dToDense: values {}", values.shape());
   return JaggedToPaddedDense(ctx, values, {offsets}, {max_sequence_length}, padding_value);
 }
 
-Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& offsets, int64_t max_sequence_length) {
+Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& offsets,
+                         int64_t max_sequence_length) {
   TESSERA_CHECK_EQ(values.rank(), 2, "Jagged2dToDense: values {}", values.shape());
   return JaggedToPaddedDense(ctx, values, {offsets}, {max_sequence_length});
 }

@@ -1,7 +1,8 @@
 #ifndef TESSERA_SPARSE_JAGGED_DENSE_H_
 #define TESSERA_SPARSE_JAGGED_DENSE_H_
-// Between jagged [N, …] and padded [B, L_1, …, L_k, …]; all differentiable for f32, and pure movement for every dtype.
-// Offsets are complete, i32 or i64, one tensor a level. Throws Error as JaggedLayout does.
+// Between jagged [N, …] and padded [B, L_1, …, L_k, …]; all differentiable for f32, and pure
+// movement for every dtype. Offsets are complete, i32 or i64, one tensor a level. Throws Error as
+// JaggedLayout does.
 #include <memory>
 #include <vector>
 
@@ -11,17 +12,20 @@
 namespace tessera {
 
 // The first max_lengths[l] entries of each bag, then padding_value.
-Variable JaggedToPaddedDense(Context& ctx, const Variable& values, const std::vector<Tensor>& offsets,
+Variable JaggedToPaddedDense(Context& ctx, const Variable& values,
+                             const std::vector<Tensor>& offsets,
                              const std::vector<int64_t>& max_lengths, double padding_value = 0);
 // The rows back, of dense [B, L_1, …, L_k, …]; rows past L are 0.
 Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Tensor>& offsets);
 
 // One level: values [N] -> [B, max], values [N, D] -> [B, max, D].
-Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& offsets, int64_t max_sequence_length,
-                         double padding_value = 0);
-Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& offsets, int64_t max_sequence_length);
+Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& offsets,
+                         int64_t max_sequence_length, double padding_value = 0);
+Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& offsets,
+                         int64_t max_sequence_length);
 
-// [S, max_length, …]: the first max_length rows of each segment, then 0. REQUIRES: lengths sum to the rows of t.
+// [S, max_length, …]: the first max_length rows of each segment, then 0. REQUIRES: lengths sum to
+// the rows of t.
 Variable PackSegments(Context& ctx, const Variable& t, const Tensor& lengths, int64_t max_length);
 
 }  // namespace tessera

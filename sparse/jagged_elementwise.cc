@@ -13,8 +13,9 @@ using Layout = std::shared_ptr<const JaggedLayout>;
 constexpr int64_t kCells = 32;
 
 Layout LayoutOf(const Variable& x, const std::vector<Tensor>& offsets, const Variable& y) {
-  TESSERA_CHECK_GT(y.rank(), static_cast<int>(offsets.size()), "rank of the dense operand {} with {} levels of offsets",
-                   y.shape(), offsets.size());
+  TESSERA_CHECK_GT(y.rank(), static_cast<int>(offsets.size()),
+                   "rank of the dense operand {} with {} levels of offsets", y.shape(),
+                   offsets.size());
   TESSERA_CHECK_EQ(x.value().dtype(), DType::kF32, "the jagged operand");
   TESSERA_CHECK_EQ(y.value().dtype(), DType::kF32, "the dense operand");
   std::vector<int64_t> max_lengths;
@@ -24,14 +25,17 @@ Layout LayoutOf(const Variable& x, const std::vector<Tensor>& offsets, const Var
   return layout;
 }
 
-// fn(jagged element, dense element, how many) for the places where rows of `jagged` and slots of `dense` meet.
+// fn(jagged element, dense element, how many) for the places where rows of `jagged` and slots of
+// `dense` meet.
 template <typename Fn>
-void Meet(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, const Tensor& dense, Fn fn) {
+void Meet(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, const Tensor& dense,
+          Fn fn) {
   const int64_t width = internal::RowBytes(jagged) / SizeOf(jagged.dtype());
+  float *rows = jagged.data<float>(), *slots = dense.data<float>();
   ParallelFor(ctx, layout.cells(), kCells, [&](int64_t begin, int64_t end) {
     for (int64_t cell = begin; cell < end; ++cell) {
       const JaggedLayout::Run run = layout.run(cell);
-      fn(jagged.data<float>() + run.row * width, dense.data<float>() + cell * layout.slots() * width, run.count * width);
+      fn(rows + run.row * width, slots + cell * layout.slots() * width, run.count * width);
     }
   });
 }
@@ -47,8 +51,9 @@ void AddDense(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, co
 Tensor Product(Context& ctx, const JaggedLayout& layout, const Tensor& x, const Tensor& y) {
   Tensor product = layout.Unpad(ctx, y);
   const float* from = x.data<float>();
+  float* to = product.data<float>();
   ParallelFor(ctx, x.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) product.data<float>()[i] *= from[i];
+    for (int64_t i = begin; i < end; ++i) to[i] *= from[i];
   });
   return product;
 }
@@ -68,11 +73,13 @@ class AddDenseOutputFunction : public Function {
 // x plus any number of dense operands.
 class AddJaggedOutputFunction : public Function {
  public:
-  AddJaggedOutputFunction(Layout layout, size_t dense) : layout_(std::move(layout)), dense_(dense) {}
+  AddJaggedOutputFunction(Layout layout, size_t dense)
+      : layout_(std::move(layout)), dense_(dense) {}
   std::string_view name() const override { return "JaggedDenseElementwiseAddJaggedOutput"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     std::vector<Tensor> result = {grads[0]};
-    for (size_t i = 1; i <= dense_; ++i) result.push_back(needs_grad(i) ? layout_->Pad(ctx, grads[0]) : Tensor());
+    for (size_t i = 1; i <= dense_; ++i)
+      result.push_back(needs_grad(i) ? layout_->Pad(ctx, grads[0]) : Tensor());
     return result;
   }
 
@@ -83,7 +90,8 @@ class AddJaggedOutputFunction : public Function {
 
 class MulFunction : public Function {
  public:
-  MulFunction(Layout layout, Tensor x, Tensor y) : layout_(std::move(layout)), x_(std::move(x)), y_(std::move(y)) {}
+  MulFunction(Layout layout, Tensor x, Tensor y)
+      : layout_(std::move(layout)), x_(std::move(x)), y_(std::move(y)) {}
   std::string_view name() const override { return "JaggedDenseElementwiseMul"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
@@ -113,12 +121,14 @@ Variable AddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tens
     AddDense(ctx, *layout, z, y.value().Contiguous(ctx));
     inputs.push_back(y);
   }
-  return Record(ctx, std::make_unique<AddJaggedOutputFunction>(layout, dense.size()), std::move(inputs), std::move(z));
+  return Record(ctx, std::make_unique<AddJaggedOutputFunction>(layout, dense.size()),
+                std::move(inputs), std::move(z));
 }
 
 }  // namespace
 
-Variable JaggedDenseElementwiseAdd(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets, const Variable& y) {
+Variable JaggedDenseElementwiseAdd(Context& ctx, const Variable& x,
+                                   const std::vector<Tensor>& offsets, const Variable& y) {
   const Layout layout = LayoutOf(x, offsets, y);
   Tensor z = y.value().Clone(ctx);
   Meet(ctx, *layout, x.value().Contiguous(ctx), z, [](const float* from, float* to, int64_t n) {
@@ -127,20 +137,24 @@ Variable JaggedDenseElementwiseAdd(Context& ctx, const Variable& x, const std::v
   return Record(ctx, std::make_unique<AddDenseOutputFunction>(layout), {x, y}, std::move(z));
 }
 
-Variable JaggedDenseElementwiseAddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
+Variable JaggedDenseElementwiseAddJaggedOutput(Context& ctx, const Variable& x,
+                                               const std::vector<Tensor>& offsets,
                                                const Variable& y) {
   return AddJaggedOutput(ctx, x, offsets, {y});
 }
 
-Variable JaggedDenseDenseElementwiseAddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
+Variable JaggedDenseDenseElementwiseAddJaggedOutput(Context& ctx, const Variable& x,
+                                                    const std::vector<Tensor>& offsets,
                                                     const Variable& y_0, const Variable& y_1) {
   return AddJaggedOutput(ctx, x, offsets, {y_0, y_1});
 }
 
-Variable JaggedDenseElementwiseMul(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets, const Variable& y) {
+Variable JaggedDenseElementwiseMul(Context& ctx, const Variable& x,
+                                   const std::vector<Tensor>& offsets, const Variable& y) {
   const Layout layout = LayoutOf(x, offsets, y);
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
-  return Record(ctx, std::make_unique<MulFunction>(layout, left, right), {x, y}, Product(ctx, *layout, left, right));
+  return Record(ctx, std::make_unique<MulFunction>(layout, left, right), {x, y},
+                Product(ctx, *layout, left, right));
 }
 
 }  // namespace tessera

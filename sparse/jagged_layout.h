@@ -1,10 +1,12 @@
 #ifndef TESSERA_SPARSE_JAGGED_LAYOUT_H_
 #define TESSERA_SPARSE_JAGGED_LAYOUT_H_
-// The places where a jagged tensor [N, …] and its padded twin [B, L_1, …, L_k, …] agree, for k levels of offsets.
+// The places where a jagged tensor [N, …] and its padded twin [B, L_1, …, L_k, …] agree, for k
+// levels of offsets.
 //
-// Level l gives node n of the level above the children offsets_l[n] … offsets_l[n+1]; the children of the last level are the
-// rows. A cell is a point of [B, L_1, …, L_{k-1}]; it has L_k slots, and the first of them hold a run of rows. Rows beyond L_l
-// of their bag lie in no cell. With one level, cell b is bag b.
+// Level l gives node n of the level above the children offsets_l[n] … offsets_l[n+1]; the children
+// of the last level are the rows. A cell is a point of [B, L_1, …, L_{k-1}]; it has L_k slots, and
+// the first of them hold a run of rows. Rows beyond L_l of their bag lie in no cell. With one
+// level, cell b is bag b.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,8 +23,8 @@ class JaggedLayout {
     int64_t all = 0;    // rows with and without
   };
 
-  // offsets: one tensor a level, i32 or i64; rows: N. Throws Error if a level's offsets fall, don't start at 0, don't end at
-  // the nodes of the next level (at N), or a max length is negative.
+  // offsets: one tensor a level, i32 or i64; rows: N. Throws Error if a level's offsets fall, don't
+  // start at 0, don't end at the nodes of the next level (at N), or a max length is negative.
   JaggedLayout(std::span<const Tensor> offsets, std::span<const int64_t> max_lengths, int64_t rows);
   // One level.
   JaggedLayout(const Tensor& offsets, int64_t max_length, int64_t rows);

@@ -32,9 +32,13 @@ void AddProduct(int64_t m, int64_t k, int64_t n, View a, View b, View c) {
 }
 
 // Rows from `row` on of a contiguous matrix.
-View RowsOf(const Tensor& t, int64_t row) { return {t.data<float>() + row * t.dim(1), t.dim(1), 1}; }
+View RowsOf(const Tensor& t, int64_t row) {
+  return {t.data<float>() + row * t.dim(1), t.dim(1), 1};
+}
 // Matrix b of a contiguous batch [B, M, K].
-View MatrixOf(const Tensor& t, int64_t b) { return {t.data<float>() + b * t.dim(1) * t.dim(2), t.dim(2), 1}; }
+View MatrixOf(const Tensor& t, int64_t b) {
+  return {t.data<float>() + b * t.dim(1) * t.dim(2), t.dim(2), 1};
+}
 
 using Layout = std::shared_ptr<const JaggedLayout>;
 
@@ -55,14 +59,16 @@ Layout LayoutOf(const Tensor& offsets, int64_t max_length, int64_t rows) {
 // z = xᵀy: gx = y·gᵀ, gy = x·g.
 class JaggedJaggedFunction : public Function {
  public:
-  JaggedJaggedFunction(Layout layout, Tensor x, Tensor y) : layout_(std::move(layout)), x_(std::move(x)), y_(std::move(y)) {}
+  JaggedJaggedFunction(Layout layout, Tensor x, Tensor y)
+      : layout_(std::move(layout)), x_(std::move(x)), y_(std::move(y)) {}
   std::string_view name() const override { return "JaggedJaggedBmm"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
     const Tensor gx = Tensor::Zeros(ctx, x_.shape()), gy = Tensor::Zeros(ctx, y_.shape());
     const int64_t m = x_.dim(1), k = y_.dim(1);
     ForBags(ctx, *layout_, [&](int64_t b, JaggedLayout::Run run) {
-      AddProduct(run.count, k, m, RowsOf(y_, run.row), MatrixOf(g, b).transposed(), RowsOf(gx, run.row));
+      AddProduct(run.count, k, m, RowsOf(y_, run.row), MatrixOf(g, b).transposed(),
+                 RowsOf(gx, run.row));
       AddProduct(run.count, m, k, RowsOf(x_, run.row), MatrixOf(g, b), RowsOf(gy, run.row));
     });
     return {gx, gy};
@@ -76,15 +82,18 @@ class JaggedJaggedFunction : public Function {
 // z = x·y: gx = g·yᵀ, gy = xᵀ·g.
 class JaggedDenseFunction : public Function {
  public:
-  JaggedDenseFunction(Layout layout, Tensor x, Tensor y) : layout_(std::move(layout)), x_(std::move(x)), y_(std::move(y)) {}
+  JaggedDenseFunction(Layout layout, Tensor x, Tensor y)
+      : layout_(std::move(layout)), x_(std::move(x)), y_(std::move(y)) {}
   std::string_view name() const override { return "JaggedDenseBmm"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
     const Tensor gx = Tensor::Zeros(ctx, x_.shape()), gy = Tensor::Zeros(ctx, y_.shape());
     const int64_t k = y_.dim(1), m = y_.dim(2);
     ForBags(ctx, *layout_, [&](int64_t b, JaggedLayout::Run run) {
-      AddProduct(run.count, m, k, RowsOf(g, run.row), MatrixOf(y_, b).transposed(), RowsOf(gx, run.row));
-      AddProduct(k, run.count, m, RowsOf(x_, run.row).transposed(), RowsOf(g, run.row), MatrixOf(gy, b));
+      AddProduct(run.count, m, k, RowsOf(g, run.row), MatrixOf(y_, b).transposed(),
+                 RowsOf(gx, run.row));
+      AddProduct(k, run.count, m, RowsOf(x_, run.row).transposed(), RowsOf(g, run.row),
+                 MatrixOf(gy, b));
     });
     return {gx, gy};
   }
@@ -108,7 +117,8 @@ struct VecMul {
 
 class VecMulFunction : public Function {
  public:
-  VecMulFunction(VecMul shape, Tensor v, Tensor a) : shape_(std::move(shape)), v_(std::move(v)), a_(std::move(a)) {}
+  VecMulFunction(VecMul shape, Tensor v, Tensor a)
+      : shape_(std::move(shape)), v_(std::move(v)), a_(std::move(a)) {}
   std::string_view name() const override { return "BatchedDenseVecJagged2dMul"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
@@ -117,7 +127,8 @@ class VecMulFunction : public Function {
       for (int64_t h = 0; h < shape_.heads; ++h) {
         const View upstream = shape_.Vector(g, b, h), block = shape_.Block(a_, run.row, h);
         AddProduct(1, shape_.dim, run.count, upstream, block.transposed(), shape_.Vector(gv, b, h));
-        AddProduct(run.count, 1, shape_.dim, shape_.Vector(v_, b, h).transposed(), upstream, shape_.Block(ga, run.row, h));
+        AddProduct(run.count, 1, shape_.dim, shape_.Vector(v_, b, h).transposed(), upstream,
+                   shape_.Block(ga, run.row, h));
       }
     });
     return {gv, ga};
@@ -130,20 +141,25 @@ class VecMulFunction : public Function {
 
 }  // namespace
 
-Variable JaggedJaggedBmm(Context& ctx, const Variable& x, const Variable& y, const Tensor& offsets, int64_t max_length) {
-  TESSERA_CHECK(x.rank() == 2 && y.rank() == 2, "JaggedJaggedBmm: x {}, y {}", x.shape(), y.shape());
+Variable JaggedJaggedBmm(Context& ctx, const Variable& x, const Variable& y, const Tensor& offsets,
+                         int64_t max_length) {
+  TESSERA_CHECK(x.rank() == 2 && y.rank() == 2, "JaggedJaggedBmm: x {}, y {}", x.shape(),
+                y.shape());
   TESSERA_CHECK_EQ(x.dim(0), y.dim(0), "JaggedJaggedBmm: rows of x and y");
   const Layout layout = LayoutOf(offsets, max_length, x.dim(0));
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   const int64_t m = x.dim(1), k = y.dim(1);
   Tensor z = Tensor::Zeros(ctx, {layout->cells(), m, k});
   ForBags(ctx, *layout, [&](int64_t b, JaggedLayout::Run run) {
-    AddProduct(m, run.count, k, RowsOf(left, run.row).transposed(), RowsOf(right, run.row), MatrixOf(z, b));
+    AddProduct(m, run.count, k, RowsOf(left, run.row).transposed(), RowsOf(right, run.row),
+               MatrixOf(z, b));
   });
-  return Record(ctx, std::make_unique<JaggedJaggedFunction>(layout, left, right), {x, y}, std::move(z));
+  return Record(ctx, std::make_unique<JaggedJaggedFunction>(layout, left, right), {x, y},
+                std::move(z));
 }
 
-Variable JaggedDenseBmm(Context& ctx, const Variable& x, const Tensor& offsets, const Variable& y, int64_t max_length) {
+Variable JaggedDenseBmm(Context& ctx, const Variable& x, const Tensor& offsets, const Variable& y,
+                        int64_t max_length) {
   TESSERA_CHECK(x.rank() == 2 && y.rank() == 3, "JaggedDenseBmm: x {}, y {}", x.shape(), y.shape());
   const Layout layout = LayoutOf(offsets, max_length, x.dim(0));
   TESSERA_CHECK_EQ(y.dim(0), layout->cells(), "JaggedDenseBmm: matrices of y, and bags");
@@ -151,19 +167,24 @@ Variable JaggedDenseBmm(Context& ctx, const Variable& x, const Tensor& offsets, 
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   Tensor z = Tensor::Zeros(ctx, {x.dim(0), y.dim(2)});
   ForBags(ctx, *layout, [&](int64_t b, JaggedLayout::Run run) {
-    AddProduct(run.count, y.dim(1), y.dim(2), RowsOf(left, run.row), MatrixOf(right, b), RowsOf(z, run.row));
+    AddProduct(run.count, y.dim(1), y.dim(2), RowsOf(left, run.row), MatrixOf(right, b),
+               RowsOf(z, run.row));
   });
-  return Record(ctx, std::make_unique<JaggedDenseFunction>(layout, left, right), {x, y}, std::move(z));
+  return Record(ctx, std::make_unique<JaggedDenseFunction>(layout, left, right), {x, y},
+                std::move(z));
 }
 
-Variable BatchedDenseVecJagged2dMul(Context& ctx, const Variable& v, const Variable& a, const Tensor& a_offsets) {
-  TESSERA_CHECK(v.rank() == 2 && a.rank() == 2, "BatchedDenseVecJagged2dMul: v {}, a {}", v.shape(), a.shape());
+Variable BatchedDenseVecJagged2dMul(Context& ctx, const Variable& v, const Variable& a,
+                                    const Tensor& a_offsets) {
+  TESSERA_CHECK(v.rank() == 2 && a.rank() == 2, "BatchedDenseVecJagged2dMul: v {}, a {}", v.shape(),
+                a.shape());
   VecMul shape{std::make_shared<const JaggedLayout>(a_offsets, v.dim(1), a.dim(0)), 1, a.dim(1)};
   const int64_t bags = shape.layout->cells();
   if (bags > 0) {
     shape.heads = v.dim(0) / bags;
     TESSERA_CHECK(v.dim(0) % bags == 0 && shape.heads > 0 && a.dim(1) % shape.heads == 0,
-                  "BatchedDenseVecJagged2dMul: v {} and a {} of {} bags", v.shape(), a.shape(), bags);
+                  "BatchedDenseVecJagged2dMul: v {} and a {} of {} bags", v.shape(), a.shape(),
+                  bags);
     shape.dim = a.dim(1) / shape.heads;
   } else {
     TESSERA_CHECK_EQ(v.dim(0), 0, "BatchedDenseVecJagged2dMul: vectors for no bags");
@@ -172,9 +193,11 @@ Variable BatchedDenseVecJagged2dMul(Context& ctx, const Variable& v, const Varia
   Tensor y = Tensor::Zeros(ctx, {v.dim(0), shape.dim});
   ForBags(ctx, *shape.layout, [&](int64_t b, JaggedLayout::Run run) {
     for (int64_t h = 0; h < shape.heads; ++h)
-      AddProduct(1, run.count, shape.dim, shape.Vector(vectors, b, h), shape.Block(blocks, run.row, h), shape.Vector(y, b, h));
+      AddProduct(1, run.count, shape.dim, shape.Vector(vectors, b, h),
+                 shape.Block(blocks, run.row, h), shape.Vector(y, b, h));
   });
-  return Record(ctx, std::make_unique<VecMulFunction>(shape, vectors, blocks), {v, a}, std::move(y));
+  return Record(ctx, std::make_unique<VecMulFunction>(shape, vectors, blocks), {v, a},
+                std::move(y));
 }
 
 }  // namespace tessera

@@ -29,16 +29,19 @@ void SoftmaxBack(const float* y, const float* g, float* gx, int64_t n, int64_t s
 // fn(first element, rows) for each column of each bag that has rows.
 template <typename Fn>
 void ForColumns(Context& ctx, const std::vector<int64_t>& offsets, int64_t width, Fn fn) {
-  ParallelFor(ctx, static_cast<int64_t>(offsets.size()) - 1, kBags, [&](int64_t begin, int64_t end) {
-    for (auto b = static_cast<size_t>(begin); b < static_cast<size_t>(end); ++b)
-      if (offsets[b] < offsets[b + 1])
-        for (int64_t d = 0; d < width; ++d) fn(offsets[b] * width + d, offsets[b + 1] - offsets[b]);
-  });
+  ParallelFor(ctx, static_cast<int64_t>(offsets.size()) - 1, kBags,
+              [&](int64_t begin, int64_t end) {
+                for (auto b = static_cast<size_t>(begin); b < static_cast<size_t>(end); ++b)
+                  if (offsets[b] < offsets[b + 1])
+                    for (int64_t d = 0; d < width; ++d)
+                      fn(offsets[b] * width + d, offsets[b + 1] - offsets[b]);
+              });
 }
 
 class JaggedSoftmaxFunction : public Function {
  public:
-  JaggedSoftmaxFunction(std::vector<int64_t> offsets, Tensor y) : offsets_(std::move(offsets)), y_(std::move(y)) {}
+  JaggedSoftmaxFunction(std::vector<int64_t> offsets, Tensor y)
+      : offsets_(std::move(offsets)), y_(std::move(y)) {}
   std::string_view name() const override { return "JaggedSoftmax"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
@@ -62,7 +65,8 @@ Variable JaggedSoftmax(Context& ctx, const Variable& x, const Tensor& offsets, i
   std::vector<int64_t> at = CheckedOffsets(offsets, "JaggedSoftmax: offsets");
   TESSERA_CHECK_EQ(at.back(), x.dim(0), "JaggedSoftmax: the last offset, and rows");
   for (size_t b = 0; b + 1 < at.size(); ++b)
-    TESSERA_CHECK_LE(at[b + 1] - at[b], max_length, "JaggedSoftmax: rows of bag {}, and max_length", b);
+    TESSERA_CHECK_LE(at[b + 1] - at[b], max_length, "JaggedSoftmax: rows of bag {}, and max_length",
+                     b);
   const Tensor in = x.value().Contiguous(ctx);
   Tensor y = Tensor::Empty(ctx, in.shape());
   const int64_t width = in.dim(1);

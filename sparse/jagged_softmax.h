@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-// y[r, d] = e^(x[r, d] − m) / Σ over the rows of the bag, m their largest. x [N, D] f32, offsets [B+1]. Throws Error for a bag
-// longer than max_length.
+// y[r, d] = e^(x[r, d] − m) / Σ over the rows of the bag, m their largest. x [N, D] f32, offsets
+// [B+1]. Throws Error for a bag longer than max_length.
 Variable JaggedSoftmax(Context& ctx, const Variable& x, const Tensor& offsets, int64_t max_length);
 
 }  // namespace tessera

@@ -25,11 +25,14 @@ Tensor NoValues() {
   return Tensor::Borrow(&zero, {0}, DType::kF32);
 }
 
-Variable JoinBags(Context& ctx, const std::vector<Variable>& bags, const std::vector<Variable>& like) {
+Variable JoinBags(Context& ctx, const std::vector<Variable>& bags,
+                  const std::vector<Variable>& like) {
   if (bags.empty()) return {};
-  TESSERA_CHECK_EQ(bags.size(), like.size(), "JaggedTensor::FromDense: tensors of weights and of values");
+  TESSERA_CHECK_EQ(bags.size(), like.size(),
+                   "JaggedTensor::FromDense: tensors of weights and of values");
   for (size_t i = 0; i < bags.size(); ++i)
-    TESSERA_CHECK_EQ(bags[i].dim(0), like[i].dim(0), "JaggedTensor::FromDense: entries of bag {}", i);
+    TESSERA_CHECK_EQ(bags[i].dim(0), like[i].dim(0), "JaggedTensor::FromDense: entries of bag {}",
+                     i);
   return Concat(ctx, bags, 0);
 }
 
@@ -41,17 +44,20 @@ JaggedTensor::JaggedTensor(Variable values, Tensor lengths, Tensor offsets, Vari
     : state_(std::make_shared<State>()) {
   TESSERA_CHECK(values.defined() && values.rank() >= 1, "JaggedTensor: no values");
   const int64_t bags[] = {0, CheckedBags(lengths, offsets, "JaggedTensor")};
-  CheckedTotals({lengths, offsets, bags, values.dim(0), "JaggedTensor", [](int64_t) { return std::string(); }});
+  CheckedTotals({lengths, offsets, bags, values.dim(0), "JaggedTensor",
+                 [](int64_t) { return std::string(); }});
   if (weights.defined())
-    TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == values.dim(0), "JaggedTensor: weights {} for {} values",
-                  weights.shape(), values.dim(0));
+    TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == values.dim(0),
+                  "JaggedTensor: weights {} for {} values", weights.shape(), values.dim(0));
   *state_ = {std::move(values), std::move(weights), std::move(lengths), std::move(offsets)};
 }
 
-JaggedTensor JaggedTensor::Empty(Context& ctx, bool is_weighted, DType values_dtype, DType weights_dtype,
-                                 DType lengths_dtype) {
-  const Variable weights = is_weighted ? Variable(Tensor::Empty(ctx, {0}, weights_dtype)) : Variable();
-  return JaggedTensor(Tensor::Empty(ctx, {0}, values_dtype), Tensor::Empty(ctx, {0}, lengths_dtype), {}, weights);
+JaggedTensor JaggedTensor::Empty(Context& ctx, bool is_weighted, DType values_dtype,
+                                 DType weights_dtype, DType lengths_dtype) {
+  const Variable weights =
+      is_weighted ? Variable(Tensor::Empty(ctx, {0}, weights_dtype)) : Variable();
+  return JaggedTensor(Tensor::Empty(ctx, {0}, values_dtype), Tensor::Empty(ctx, {0}, lengths_dtype),
+                      {}, weights);
 }
 
 JaggedTensor JaggedTensor::FromDense(Context& ctx, const std::vector<Variable>& values,
@@ -59,21 +65,26 @@ JaggedTensor JaggedTensor::FromDense(Context& ctx, const std::vector<Variable>& 
   TESSERA_CHECK(!values.empty(), "JaggedTensor::FromDense: no tensors");
   std::vector<int32_t> lengths;
   for (const Variable& bag : values) lengths.push_back(static_cast<int32_t>(bag.dim(0)));
-  return JaggedTensor(Concat(ctx, values, 0), Tensor::From(ctx, lengths), {}, JoinBags(ctx, weights, values));
+  return JaggedTensor(Concat(ctx, values, 0), Tensor::From(ctx, lengths), {},
+                      JoinBags(ctx, weights, values));
 }
 
-JaggedTensor JaggedTensor::FromDenseLengths(Context& ctx, const Variable& values, const Tensor& lengths,
-                                            const Variable& weights) {
+JaggedTensor JaggedTensor::FromDenseLengths(Context& ctx, const Variable& values,
+                                            const Tensor& lengths, const Variable& weights) {
   TESSERA_CHECK_GE(values.rank(), 2, "JaggedTensor::FromDenseLengths: values {}", values.shape());
-  TESSERA_CHECK_EQ(lengths.rank(), 1, "JaggedTensor::FromDenseLengths: lengths {}", lengths.shape());
-  TESSERA_CHECK_EQ(lengths.dim(0), values.dim(0), "JaggedTensor::FromDenseLengths: lengths and rows of values");
+  TESSERA_CHECK_EQ(lengths.rank(), 1, "JaggedTensor::FromDenseLengths: lengths {}",
+                   lengths.shape());
+  TESSERA_CHECK_EQ(lengths.dim(0), values.dim(0),
+                   "JaggedTensor::FromDenseLengths: lengths and rows of values");
   const std::vector<int64_t> host = ToInt64(lengths);
   for (size_t b = 0; b < host.size(); ++b)
-    TESSERA_CHECK(host[b] >= 0 && host[b] <= values.dim(1), "JaggedTensor::FromDenseLengths: bag {} has length {}, and rows {}",
-                  b, host[b], values.dim(1));
+    TESSERA_CHECK(host[b] >= 0 && host[b] <= values.dim(1),
+                  "JaggedTensor::FromDenseLengths: bag {} has length {}, and rows {}", b, host[b],
+                  values.dim(1));
   const Tensor offsets = CompleteCumsum(ctx, lengths);
   const Variable joined = weights.defined() ? DenseToJagged(ctx, weights, {offsets}) : Variable();
-  return JaggedTensor(DenseToJagged(ctx, values, {offsets}), lengths.Contiguous(ctx), offsets, joined);
+  return JaggedTensor(DenseToJagged(ctx, values, {offsets}), lengths.Contiguous(ctx), offsets,
+                      joined);
 }
 
 const Variable& JaggedTensor::weights() const {
@@ -105,8 +116,8 @@ std::vector<Variable> JaggedTensor::ToDenseWeights(Context& ctx) const {
   return batch_size() == 0 ? std::vector<Variable>() : Split(ctx, weights(), 0, HostLengths(ctx));
 }
 
-Variable JaggedTensor::Padded(Context& ctx, const Variable& data, std::optional<int64_t> desired_length,
-                              double padding_value) const {
+Variable JaggedTensor::Padded(Context& ctx, const Variable& data,
+                              std::optional<int64_t> desired_length, double padding_value) const {
   if (!desired_length) {
     const std::vector<int64_t> host = HostLengths(ctx);
     desired_length = host.empty() ? 0 : *std::max_element(host.begin(), host.end());
@@ -114,7 +125,8 @@ Variable JaggedTensor::Padded(Context& ctx, const Variable& data, std::optional<
   return JaggedToPaddedDense(ctx, data, {offsets(ctx)}, {*desired_length}, padding_value);
 }
 
-Variable JaggedTensor::ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length, double padding_value) const {
+Variable JaggedTensor::ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length,
+                                     double padding_value) const {
   return Padded(ctx, values(), desired_length, padding_value);
 }
 
@@ -126,12 +138,14 @@ Variable JaggedTensor::ToPaddedDenseWeights(Context& ctx, std::optional<int64_t>
 std::string ToString(Context& ctx, const JaggedTensor& jt) {
   const std::string values = PythonBags(jt.values(), jt.lengths(ctx));
   if (!jt.is_weighted()) return "JaggedTensor({\n    " + values + "\n})\n";
-  return "JaggedTensor({\n    \"values\": " + values + ",\n    \"weights\": " +
-         PythonBags(jt.weights(), jt.lengths(ctx)) + "\n})\n";
+  return "JaggedTensor({\n    \"values\": " + values +
+         ",\n    \"weights\": " + PythonBags(jt.weights(), jt.lengths(ctx)) + "\n})\n";
 }
 
 bool JtIsEqual(Context& ctx, const JaggedTensor& a, const JaggedTensor& b) {
-  const auto same = [&ctx](const Tensor& x, const Tensor& y) { return SameBits(x.Contiguous(ctx), y.Contiguous(ctx)); };
+  const auto same = [&ctx](const Tensor& x, const Tensor& y) {
+    return SameBits(x.Contiguous(ctx), y.Contiguous(ctx));
+  };
   return same(a.values(), b.values()) && same(a.lengths(ctx), b.lengths(ctx)) &&
          a.is_weighted() == b.is_weighted() && (!a.is_weighted() || same(a.weights(), b.weights()));
 }

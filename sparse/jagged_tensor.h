@@ -3,13 +3,16 @@
 // One jagged feature: B bags of different lengths, joined.
 //
 //   bags      [5] [7 1]
-//   values    5 7 1        [N] or [N, D]; ids, or the rows that an EmbeddingCollection looked up (then a differentiable result)
+//   values    5 7 1        [N] or [N, D]: ids, or rows that an EmbeddingCollection looked up
 //   lengths   1 2          [B] i32 or i64
 //   offsets   0 1 3        [B+1], always complete
 //   weights   .5 .2 .4     [N], or none
 //
-// Lengths and offsets are made from each other when first asked for, and kept. A handle: copies share everything, and nothing
-// changes once made. Not for use by two threads before both caches are filled.
+// Values and weights are autograd variables.
+//
+// Lengths and offsets are made from each other when first asked for, and kept. A handle: copies
+// share everything, and nothing changes once made. Not for use by two threads before both caches
+// are filled.
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,18 +26,21 @@ class JaggedTensor {
  public:
   // No bags, no values (f32); weights none.
   JaggedTensor();
-  // REQUIRES: lengths or offsets (undefined: none). Throws Error naming the bag for negative lengths, falling offsets, a first
-  // offset other than 0, a sum that is not the number of values, lengths and offsets that disagree, or weights [M], M ≠ N.
-  explicit JaggedTensor(Variable values, Tensor lengths = {}, Tensor offsets = {}, Variable weights = {});
+  // REQUIRES: lengths or offsets (undefined: none). Throws Error naming the bag for negative
+  // lengths, falling offsets, a first offset other than 0, a sum that is not the number of values,
+  // lengths and offsets that disagree, or weights [M], M ≠ N.
+  explicit JaggedTensor(Variable values, Tensor lengths = {}, Tensor offsets = {},
+                        Variable weights = {});
 
   // No bags, no values, dtypes as given.
-  static JaggedTensor Empty(Context& ctx, bool is_weighted = false, DType values_dtype = DType::kF32,
-                            DType weights_dtype = DType::kF32, DType lengths_dtype = DType::kI32);
+  static JaggedTensor Empty(Context& ctx, bool is_weighted = false,
+                            DType values_dtype = DType::kF32, DType weights_dtype = DType::kF32,
+                            DType lengths_dtype = DType::kI32);
   // values[b] (and weights[b]) is bag b; lengths are i32. REQUIRES: one tensor at least.
   static JaggedTensor FromDense(Context& ctx, const std::vector<Variable>& values,
                                 const std::vector<Variable>& weights = {});
-  // Bag b is the first lengths[b] entries of row b of values [B, M] or [B, M, D] (weights [B, M]). Throws Error for a length
-  // above M.
+  // Bag b is the first lengths[b] entries of row b of values [B, M] or [B, M, D] (weights [B, M]).
+  // Throws Error for a length above M.
   static JaggedTensor FromDenseLengths(Context& ctx, const Variable& values, const Tensor& lengths,
                                        const Variable& weights = {});
 
@@ -54,10 +60,12 @@ class JaggedTensor {
   // One tensor a bag, empty ones too; views of values() (of weights()).
   std::vector<Variable> ToDense(Context& ctx) const;
   std::vector<Variable> ToDenseWeights(Context& ctx) const;
-  // [B, desired] or [B, desired, D]: the first `desired` entries of each bag (default: of the longest), then padding, which is
-  // converted to the dtype.
-  Variable ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length = {}, double padding_value = 0) const;
-  Variable ToPaddedDenseWeights(Context& ctx, std::optional<int64_t> desired_length = {}, double padding_value = 0) const;
+  // [B, desired] or [B, desired, D]: the first `desired` entries of each bag (default: of the
+  // longest), then padding, which is converted to the dtype.
+  Variable ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length = {},
+                         double padding_value = 0) const;
+  Variable ToPaddedDenseWeights(Context& ctx, std::optional<int64_t> desired_length = {},
+                                double padding_value = 0) const;
 
  private:
   friend class KeyedJaggedTensor;
@@ -65,9 +73,11 @@ class JaggedTensor {
     Variable values, weights;
     Tensor lengths, offsets;
   };
-  explicit JaggedTensor(State state) : state_(std::make_shared<State>(std::move(state))) {}  // not checked
+  explicit JaggedTensor(State state)
+      : state_(std::make_shared<State>(std::move(state))) {}  // not checked
   std::vector<int64_t> HostLengths(Context& ctx) const;
-  Variable Padded(Context& ctx, const Variable& data, std::optional<int64_t> desired_length, double padding_value) const;
+  Variable Padded(Context& ctx, const Variable& data, std::optional<int64_t> desired_length,
+                  double padding_value) const;
 
   std::shared_ptr<State> state_;  // lengths and offsets are caches
 };

@@ -39,7 +39,8 @@ int64_t FirstOutside(Context& ctx, const T* ids, int64_t n, int64_t rows) {
 int64_t BagOf(const Tensor& lengths, int64_t begin, int64_t position) {
   return VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {
     int64_t bag = 0;
-    for (int64_t left = position; left >= lengths.data<T>()[begin + bag]; ++bag) left -= lengths.data<T>()[begin + bag];
+    for (int64_t left = position; left >= lengths.data<T>()[begin + bag]; ++bag)
+      left -= lengths.data<T>()[begin + bag];
     return bag;
   });
 }
@@ -51,18 +52,19 @@ KeyedJaggedTensor::KeyedJaggedTensor()
                          .values = internal::EmptyTensor(DType::kF32),
                          .lengths = internal::EmptyTensor(DType::kI32)}) {}
 
-KeyedJaggedTensor::KeyedJaggedTensor(KeyedJaggedTensorArgs args) : state_(internal::CheckedKjtState(std::move(args))) {}
+KeyedJaggedTensor::KeyedJaggedTensor(KeyedJaggedTensorArgs args)
+    : state_(internal::CheckedKjtState(std::move(args))) {}
 
-KeyedJaggedTensor KeyedJaggedTensor::FromLengthsSync(std::vector<std::string> keys, Tensor values, Tensor lengths,
-                                                     Variable weights) {
+KeyedJaggedTensor KeyedJaggedTensor::FromLengthsSync(std::vector<std::string> keys, Tensor values,
+                                                     Tensor lengths, Variable weights) {
   return KeyedJaggedTensor({.keys = std::move(keys),
                             .values = std::move(values),
                             .weights = std::move(weights),
                             .lengths = std::move(lengths)});
 }
 
-KeyedJaggedTensor KeyedJaggedTensor::FromOffsetsSync(std::vector<std::string> keys, Tensor values, Tensor offsets,
-                                                     Variable weights) {
+KeyedJaggedTensor KeyedJaggedTensor::FromOffsetsSync(std::vector<std::string> keys, Tensor values,
+                                                     Tensor offsets, Variable weights) {
   return KeyedJaggedTensor({.keys = std::move(keys),
                             .values = std::move(values),
                             .weights = std::move(weights),
@@ -70,7 +72,8 @@ KeyedJaggedTensor KeyedJaggedTensor::FromOffsetsSync(std::vector<std::string> ke
 }
 
 const Variable& KeyedJaggedTensor::weights() const {
-  TESSERA_CHECK(is_weighted(), "KeyedJaggedTensor with keys {}: it has no weights", ListKeys(keys()));
+  TESSERA_CHECK(is_weighted(), "KeyedJaggedTensor with keys {}: it has no weights",
+                ListKeys(keys()));
   return state_->weights;
 }
 
@@ -90,8 +93,8 @@ StridePerKeyPerRank KeyedJaggedTensor::stride_per_key_per_rank() const {
 }
 
 const InverseIndices& KeyedJaggedTensor::inverse_indices() const {
-  TESSERA_CHECK(state_->inverse_indices.indices.defined(), "KeyedJaggedTensor with keys {}: it has no inverse indices",
-                ListKeys(keys()));
+  TESSERA_CHECK(state_->inverse_indices.indices.defined(),
+                "KeyedJaggedTensor with keys {}: it has no inverse indices", ListKeys(keys()));
   return state_->inverse_indices;
 }
 
@@ -119,26 +122,37 @@ int64_t KeyedJaggedTensor::IndexOf(const std::string& key) const {
   return index;
 }
 
-JaggedTensor KeyedJaggedTensor::At(Context& ctx, const std::string& key) const { return AtIndex(ctx, IndexOf(key)); }
+JaggedTensor KeyedJaggedTensor::At(Context& ctx, const std::string& key) const {
+  return AtIndex(ctx, IndexOf(key));
+}
 
 JaggedTensor KeyedJaggedTensor::AtIndex(Context& ctx, int64_t key_index) const {
-  TESSERA_CHECK(key_index >= 0 && key_index < num_keys(), "KeyedJaggedTensor: key {} of {}", key_index, num_keys());
+  TESSERA_CHECK(key_index >= 0 && key_index < num_keys(), "KeyedJaggedTensor: key {} of {}",
+                key_index, num_keys());
   const auto f = static_cast<size_t>(key_index);
   const int64_t begin = offset_per_key()[f], end = offset_per_key()[f + 1];
-  const Variable weights = is_weighted() ? Narrow(ctx, state_->weights, 0, begin, end - begin) : Variable();
+  const Variable weights =
+      is_weighted() ? Narrow(ctx, state_->weights, 0, begin, end - begin) : Variable();
   return JaggedTensor(JaggedTensor::State{
-      values().Rows(begin, end), weights,
-      lengths(ctx).Rows(lengths_offset_per_key()[f], lengths_offset_per_key()[f + 1]), {}});
+      values().Rows(begin, end),
+      weights,
+      lengths(ctx).Rows(lengths_offset_per_key()[f], lengths_offset_per_key()[f + 1]),
+      {}});
 }
 
 std::vector<std::pair<std::string, JaggedTensor>> KeyedJaggedTensor::ToDict(Context& ctx) const {
   std::vector<Variable> weights(keys().size());
-  if (is_weighted() && num_keys() > 0) weights = tessera::Split(ctx, state_->weights, 0, length_per_key());
+  if (is_weighted() && num_keys() > 0)
+    weights = tessera::Split(ctx, state_->weights, 0, length_per_key());
   std::vector<std::pair<std::string, JaggedTensor>> dict;
   for (size_t f = 0; f < keys().size(); ++f)
-    dict.emplace_back(keys()[f], JaggedTensor(JaggedTensor::State{
-        values().Rows(offset_per_key()[f], offset_per_key()[f + 1]), weights[f],
-        lengths(ctx).Rows(lengths_offset_per_key()[f], lengths_offset_per_key()[f + 1]), {}}));
+    dict.emplace_back(
+        keys()[f],
+        JaggedTensor(JaggedTensor::State{
+            values().Rows(offset_per_key()[f], offset_per_key()[f + 1]),
+            weights[f],
+            lengths(ctx).Rows(lengths_offset_per_key()[f], lengths_offset_per_key()[f + 1]),
+            {}}));
   return dict;
 }
 
@@ -168,10 +182,12 @@ const KeyedJaggedTensor& KeyedJaggedTensor::Unsync(Context& ctx) const {
   return *this;
 }
 
-bool KeyedJaggedTensor::Validate(Context& ctx, const std::map<std::string, int64_t>& rows, std::string* problem) const {
+bool KeyedJaggedTensor::Validate(Context& ctx, const std::map<std::string, int64_t>& rows,
+                                 std::string* problem) const {
   for (const auto& [key, limit] : rows) {
     const auto f = static_cast<size_t>(IndexOf(key));
-    TESSERA_CHECK(IsInteger(values().dtype()), "KeyedJaggedTensor: key \"{}\": ids are {}", key, values().dtype());
+    TESSERA_CHECK(IsInteger(values().dtype()), "KeyedJaggedTensor: key \"{}\": ids are {}", key,
+                  values().dtype());
     const int64_t begin = offset_per_key()[f], n = length_per_key()[f];
     const bool ok = VisitDType(values().dtype(), [&, &key = key, &limit = limit]<typename T>() {
       if constexpr (std::is_integral_v<T>) {

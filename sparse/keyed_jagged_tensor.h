@@ -9,12 +9,13 @@
 //   offsets     0 2 2 3 5                        [F·B+1], complete
 //   weights     aligned with values, or none; an autograd variable
 //
-// Variable batch: keys may have batches of their own, split over ranks: stride_per_key_per_rank [F][ranks], bags of key f =
-// sum of its row; then lengths has Σ_f of them, key after key. Inverse indices [F, B_full] say which bag of a key's (smaller)
-// batch each full example reads.
+// Variable batch: keys may have batches of their own, split over ranks: stride_per_key_per_rank
+// [F][ranks], bags of key f = sum of its row; then lengths has Σ_f of them, key after key. Inverse
+// indices [F, B_full] say which bag of a key's (smaller) batch each full example reads.
 //
-// A handle: copies share everything, and nothing changes once made. Lengths and offsets are made from each other when first
-// asked for, and kept. The constructor refuses what is malformed. Not for use by two threads before both caches are filled.
+// A handle: copies share everything, and nothing changes once made. Lengths and offsets are made
+// from each other when first asked for, and kept. The constructor refuses what is malformed. Not
+// for use by two threads before both caches are filled.
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,7 +45,7 @@ struct KeyedJaggedTensorArgs {
   Variable weights = {};
   Tensor lengths = {};  // lengths, or offsets, or both; [F, B] lengths are flattened
   Tensor offsets = {};
-  std::optional<int64_t> stride = {};  // checked if given; without keys, kept
+  std::optional<int64_t> stride = {};                // checked if given; without keys, kept
   StridePerKeyPerRank stride_per_key_per_rank = {};  // empty: every key has the same batch
   InverseIndices inverse_indices = {};
   bool unique_keys = true;  // false: a key may come again, as in bucketized input
@@ -69,22 +70,27 @@ class KeyedJaggedTensor {
  public:
   // No keys, no values (f32).
   KeyedJaggedTensor();
-  // Throws Error that names the key and the bag: neither lengths nor offsets, a negative length, falling offsets, a first offset
-  // other than 0, totals that are not the number of values, lengths and offsets that disagree, repeated keys, lengths
-  // that don't divide by the keys or fit the strides, lengths without keys, weights not as many as values, inverse indices
-  // outside their key's batch. Costs O(F·B); ids are not looked at (Validate does).
+  // Throws Error that names the key and the bag: neither lengths nor offsets, a negative length,
+  // falling offsets, a first offset other than 0, totals that are not the number of values, lengths
+  // and offsets that disagree, repeated keys, lengths that don't divide by the keys or fit the
+  // strides, lengths without keys, weights not as many as values, inverse indices outside their
+  // key's batch. Costs O(F·B); ids are not looked at (Validate does).
   explicit KeyedJaggedTensor(KeyedJaggedTensorArgs args);
-  static KeyedJaggedTensor FromLengthsSync(std::vector<std::string> keys, Tensor values, Tensor lengths,
-                                           Variable weights = {});
-  static KeyedJaggedTensor FromOffsetsSync(std::vector<std::string> keys, Tensor values, Tensor offsets,
-                                           Variable weights = {});
-  // Keys in the order given; unequal batches make a variable stride. REQUIRES: all weighted or none, same dtypes.
-  static KeyedJaggedTensor FromJtDict(Context& ctx, const std::vector<std::pair<std::string, JaggedTensor>>& dict);
-  // Joined along keys. REQUIRES: all weighted or none, all with one stride, the same, or all with variable strides, all or none
-  // with inverse indices, same dtypes, no key twice.
+  static KeyedJaggedTensor FromLengthsSync(std::vector<std::string> keys, Tensor values,
+                                           Tensor lengths, Variable weights = {});
+  static KeyedJaggedTensor FromOffsetsSync(std::vector<std::string> keys, Tensor values,
+                                           Tensor offsets, Variable weights = {});
+  // Keys in the order given; unequal batches make a variable stride. REQUIRES: all weighted or
+  // none, same dtypes.
+  static KeyedJaggedTensor FromJtDict(
+      Context& ctx, const std::vector<std::pair<std::string, JaggedTensor>>& dict);
+  // Joined along keys. REQUIRES: all weighted or none, all with one stride, the same, or all with
+  // variable strides, all or none with inverse indices, same dtypes, no key twice.
   static KeyedJaggedTensor Concat(Context& ctx, const std::vector<KeyedJaggedTensor>& parts);
-  static KeyedJaggedTensor Empty(Context& ctx, bool is_weighted = false, DType values_dtype = DType::kF32,
-                                 DType weights_dtype = DType::kF32, DType lengths_dtype = DType::kI32);
+  static KeyedJaggedTensor Empty(Context& ctx, bool is_weighted = false,
+                                 DType values_dtype = DType::kF32,
+                                 DType weights_dtype = DType::kF32,
+                                 DType lengths_dtype = DType::kI32);
   // No keys; dtypes and stride (0 if variable) of `like`.
   static KeyedJaggedTensor EmptyLike(Context& ctx, const KeyedJaggedTensor& like);
 
@@ -101,7 +107,8 @@ class KeyedJaggedTensor {
   const Tensor& lengths_or_none() const { return state_->lengths; }
   const Tensor& offsets_or_none() const { return state_->offsets; }
 
-  // B. With variable strides: columns of the inverse indices if there are some, else the largest batch of a key.
+  // B. With variable strides: columns of the inverse indices if there are some, else the largest
+  // batch of a key.
   int64_t stride() const { return state_->stride; }
   bool variable_stride_per_key() const { return state_->variable_stride; }
   const std::vector<int64_t>& stride_per_key() const { return state_->stride_per_key; }
@@ -115,23 +122,27 @@ class KeyedJaggedTensor {
   // Values of key f, and where they begin: [F] and [F+1]; the same in bags.
   const std::vector<int64_t>& length_per_key() const { return state_->length_per_key; }
   const std::vector<int64_t>& offset_per_key() const { return state_->offset_per_key; }
-  const std::vector<int64_t>& lengths_offset_per_key() const { return state_->lengths_offset_per_key; }
+  const std::vector<int64_t>& lengths_offset_per_key() const {
+    return state_->lengths_offset_per_key;
+  }
   // The last one, where a key comes again.
   std::map<std::string, int64_t> index_per_key() const;
   // Throws Error, listing the keys, if there is no such key.
   int64_t IndexOf(const std::string& key) const;
   bool Contains(const std::string& key) const { return Find(key) >= 0; }
 
-  // The bags of one key: values and weights are views, offsets start at 0. Throws Error if there is no such key.
+  // The bags of one key: values and weights are views, offsets start at 0. Throws Error if there is
+  // no such key.
   JaggedTensor At(Context& ctx, const std::string& key) const;
   JaggedTensor AtIndex(Context& ctx, int64_t key_index) const;
   // All keys, in order.
   std::vector<std::pair<std::string, JaggedTensor>> ToDict(Context& ctx) const;
 
-  // Consecutive runs of keys, as views; segments are numbers of keys, may be 0, and sum to F. Keeps the stride, drops
-  // inverse indices.
+  // Consecutive runs of keys, as views; segments are numbers of keys, may be 0, and sum to F. Keeps
+  // the stride, drops inverse indices.
   std::vector<KeyedJaggedTensor> Split(Context& ctx, const std::vector<int64_t>& segments) const;
-  // Key i of the result is key indices[i]: keys may come again or be left out. Keeps the stride, drops inverse indices.
+  // Key i of the result is key indices[i]: keys may come again or be left out. Keeps the stride,
+  // drops inverse indices.
   KeyedJaggedTensor Permute(Context& ctx, const std::vector<int64_t>& indices) const;
   // Itself, as lengths are kept 1-D; drops inverse indices.
   KeyedJaggedTensor FlattenLengths() const;
@@ -141,37 +152,44 @@ class KeyedJaggedTensor {
   const KeyedJaggedTensor& Sync(Context& ctx) const;
   const KeyedJaggedTensor& Unsync(Context& ctx) const;
 
-  // Whether all ids of the keys named in `rows` are in [0, rows of the key). On false, `problem` (if not null) says which key,
-  // bag and id. REQUIRES: integer values.
-  bool Validate(Context& ctx, const std::map<std::string, int64_t>& rows, std::string* problem = nullptr) const;
+  // Whether all ids of the keys named in `rows` are in [0, rows of the key). On false, `problem`
+  // (if not null) says which key, bag and id. REQUIRES: integer values.
+  bool Validate(Context& ctx, const std::map<std::string, int64_t>& rows,
+                std::string* problem = nullptr) const;
 
-  // The all-to-all of a KJT moves one tensor per label, in this order: lengths, values, strides (if variable; one int64 a
-  // key), weights (if any). Keys must already be ordered by destination rank.
+  // The all-to-all of a KJT moves one tensor per label, in this order: lengths, values, strides (if
+  // variable; one int64 a key), weights (if any). Keys must already be ordered by destination rank.
   std::vector<std::string> DistLabels() const;
-  // Elements of each tensor for each rank, [labels][ranks]. key_splits: keys for each rank, summing to F.
+  // Elements of each tensor for each rank, [labels][ranks]. key_splits: keys for each rank, summing
+  // to F.
   std::vector<std::vector<int64_t>> DistSplits(const std::vector<int64_t>& key_splits) const;
   std::vector<Variable> DistTensors(Context& ctx) const;
 
  private:
   // Not checked.
-  explicit KeyedJaggedTensor(std::shared_ptr<internal::KjtState> state) : state_(std::move(state)) {}
+  explicit KeyedJaggedTensor(std::shared_ptr<internal::KjtState> state)
+      : state_(std::move(state)) {}
   int64_t Find(const std::string& key) const;
 
   std::shared_ptr<internal::KjtState> state_;
 };
 
-// Puts together what one rank received of DistTensors. The tensors come rank after rank: [source rank][local key][bag].
+// Puts together what one rank received of DistTensors. The tensors come rank after rank: [source
+// rank][local key][bag].
 struct KeyedJaggedTensorDistArgs {
   std::vector<std::string> keys;  // local keys
-  std::vector<Variable> tensors = {};  // in the order of DistLabels; strides [ranks·F] where variable
+  std::vector<Variable> tensors =
+      {};  // in the order of DistLabels; strides [ranks·F] where variable
   bool variable_stride_per_key = false;
   std::vector<int64_t> stride_per_rank = {};  // B of each source rank; not read where variable
   int64_t ranks = 1;
-  int64_t stagger = 1;  // source ranks in the order x + (ranks / stagger)·y, x outer: local rank major for stagger = hosts
+  int64_t stagger = 1;  // source ranks in the order x + (ranks / stagger)·y, x outer: local rank
+                        // major for stagger = hosts
 };
 KeyedJaggedTensor KeyedJaggedTensorFromDist(Context& ctx, const KeyedJaggedTensorDistArgs& args);
 
-// Order in which [rank][key] blocks are taken to become [key][rank]: i + j·keys for each key i, for j in the staggered order.
+// Order in which [rank][key] blocks are taken to become [key][rank]: i + j·keys for each key i, for
+// j in the staggered order.
 std::vector<int64_t> RecatIndices(int64_t keys, int64_t ranks, int64_t stagger = 1);
 
 // As TorchRec prints it, with a newline at the end:

@@ -22,26 +22,33 @@ void CheckKeys(const KeyedJaggedTensorArgs& args, int64_t bags) {
 
 void CheckValues(const KeyedJaggedTensorArgs& args) {
   TESSERA_CHECK(args.values.defined() && args.values.rank() >= 1, "{}: no values", kName);
-  TESSERA_CHECK(args.values.is_contiguous(), "{}: values {} are not contiguous", kName, args.values.shape());
+  TESSERA_CHECK(args.values.is_contiguous(), "{}: values {} are not contiguous", kName,
+                args.values.shape());
   if (!args.weights.defined()) return;
   const Tensor& weights = args.weights.value();
-  TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == args.values.dim(0), "{}: weights {} for {} values", kName,
-                weights.shape(), args.values.dim(0));
-  TESSERA_CHECK(weights.is_contiguous(), "{}: weights {} are not contiguous", kName, weights.shape());
+  TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == args.values.dim(0),
+                "{}: weights {} for {} values", kName, weights.shape(), args.values.dim(0));
+  TESSERA_CHECK(weights.is_contiguous(), "{}: weights {} are not contiguous", kName,
+                weights.shape());
 }
 
 // Bags of each key where each has its own.
 void SetVariableStrides(const KeyedJaggedTensorArgs& args, int64_t bags, KjtState* state) {
   const StridePerKeyPerRank& strides = args.stride_per_key_per_rank;
-  TESSERA_CHECK_EQ(strides.size(), args.keys.size(), "{}: rows of stride_per_key_per_rank, one a key", kName);
+  TESSERA_CHECK_EQ(strides.size(), args.keys.size(),
+                   "{}: rows of stride_per_key_per_rank, one a key", kName);
   for (size_t f = 0; f < strides.size(); ++f) {
-    TESSERA_CHECK_EQ(strides[f].size(), strides[0].size(), "{}: key \"{}\": ranks in stride_per_key_per_rank", kName,
-                     args.keys[f]);
-    for (int64_t b : strides[f]) TESSERA_CHECK_GE(b, 0, "{}: key \"{}\": stride", kName, args.keys[f]);
-    state->stride_per_key.push_back(std::accumulate(strides[f].begin(), strides[f].end(), int64_t{0}));
+    TESSERA_CHECK_EQ(strides[f].size(), strides[0].size(),
+                     "{}: key \"{}\": ranks in stride_per_key_per_rank", kName, args.keys[f]);
+    for (int64_t b : strides[f])
+      TESSERA_CHECK_GE(b, 0, "{}: key \"{}\": stride", kName, args.keys[f]);
+    state->stride_per_key.push_back(
+        std::accumulate(strides[f].begin(), strides[f].end(), int64_t{0}));
   }
-  const int64_t sum = std::accumulate(state->stride_per_key.begin(), state->stride_per_key.end(), int64_t{0});
-  TESSERA_CHECK_EQ(sum, bags, "{}: the sum of stride_per_key_per_rank and the number of lengths", kName);
+  const int64_t sum =
+      std::accumulate(state->stride_per_key.begin(), state->stride_per_key.end(), int64_t{0});
+  TESSERA_CHECK_EQ(sum, bags, "{}: the sum of stride_per_key_per_rank and the number of lengths",
+                   kName);
   state->variable_stride = true;
   state->stride_per_key_per_rank = strides;
   state->stride = *std::max_element(state->stride_per_key.begin(), state->stride_per_key.end());
@@ -60,18 +67,20 @@ void SetStrides(const KeyedJaggedTensorArgs& args, int64_t bags, KjtState* state
     state->stride = args.stride.value_or(0);
     return;
   }
-  TESSERA_CHECK(bags % keys == 0, "{}: {} lengths are not divisible by {} keys (first key \"{}\")", kName, bags, keys,
-                args.keys[0]);
+  TESSERA_CHECK(bags % keys == 0, "{}: {} lengths are not divisible by {} keys (first key \"{}\")",
+                kName, bags, keys, args.keys[0]);
   state->stride = bags / keys;
-  if (args.stride) TESSERA_CHECK_EQ(*args.stride, state->stride, "{}: stride, and lengths / keys", kName);
+  if (args.stride)
+    TESSERA_CHECK_EQ(*args.stride, state->stride, "{}: stride, and lengths / keys", kName);
   state->stride_per_key.assign(args.keys.size(), state->stride);
 }
 
 template <typename T>
 void CheckInverseRow(const std::string& key, const T* row, int64_t columns, int64_t bags) {
   for (int64_t b = 0; b < columns; ++b)
-    TESSERA_CHECK(row[b] >= 0 && row[b] < bags, "{}: key \"{}\": inverse index {} of example {}, the key has {} bags", kName,
-                  key, row[b], b, bags);
+    TESSERA_CHECK(row[b] >= 0 && row[b] < bags,
+                  "{}: key \"{}\": inverse index {} of example {}, the key has {} bags", kName, key,
+                  row[b], b, bags);
 }
 
 // Row i of the indices belongs to inverse.keys[i]; every key of the KJT needs one.
@@ -79,21 +88,25 @@ void CheckInverseIndices(const KjtState& state) {
   const InverseIndices& inverse = state.inverse_indices;
   if (!inverse.indices.defined()) return;
   const Tensor& indices = inverse.indices;
-  TESSERA_CHECK(indices.rank() == 2 && indices.is_contiguous(), "{}: inverse indices {}: expected [F, B]", kName,
-                indices.shape());
-  TESSERA_CHECK_EQ(static_cast<int64_t>(inverse.keys.size()), indices.dim(0), "{}: keys and rows of inverse indices", kName);
+  TESSERA_CHECK(indices.rank() == 2 && indices.is_contiguous(),
+                "{}: inverse indices {}: expected [F, B]", kName, indices.shape());
+  TESSERA_CHECK_EQ(static_cast<int64_t>(inverse.keys.size()), indices.dim(0),
+                   "{}: keys and rows of inverse indices", kName);
   for (size_t f = 0; f < state.keys.size(); ++f) {
     const auto found = std::find(inverse.keys.begin(), inverse.keys.end(), state.keys[f]);
-    TESSERA_CHECK(found != inverse.keys.end(), "{}: key \"{}\" has no inverse indices", kName, state.keys[f]);
+    TESSERA_CHECK(found != inverse.keys.end(), "{}: key \"{}\" has no inverse indices", kName,
+                  state.keys[f]);
     VisitIndexType(indices.dtype(), "inverse indices", [&]<typename T>() {
-      CheckInverseRow(state.keys[f], indices.data<T>() + (found - inverse.keys.begin()) * indices.dim(1), indices.dim(1),
-                      state.stride_per_key[f]);
+      CheckInverseRow(state.keys[f],
+                      indices.data<T>() + (found - inverse.keys.begin()) * indices.dim(1),
+                      indices.dim(1), state.stride_per_key[f]);
     });
   }
 }
 
 Tensor Flat(const Tensor& lengths) {
-  return lengths.defined() && lengths.rank() == 2 && lengths.is_contiguous() ? lengths.Reshape({-1}) : lengths;
+  return lengths.defined() && lengths.rank() == 2 && lengths.is_contiguous() ? lengths.Reshape({-1})
+                                                                             : lengths;
 }
 
 }  // namespace
@@ -111,9 +124,11 @@ std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args) {
   CheckValues(args);
   SetStrides(args, bags, state.get());
   state->lengths_offset_per_key = HostOffsets(state->stride_per_key);
-  const auto name = [&args](int64_t f) { return "key \"" + args.keys[static_cast<size_t>(f)] + "\""; };
-  state->length_per_key =
-      CheckedTotals({args.lengths, args.offsets, state->lengths_offset_per_key, args.values.dim(0), kName, name});
+  const auto name = [&args](int64_t f) {
+    return "key \"" + args.keys[static_cast<size_t>(f)] + "\"";
+  };
+  state->length_per_key = CheckedTotals(
+      {args.lengths, args.offsets, state->lengths_offset_per_key, args.values.dim(0), kName, name});
   state->offset_per_key = HostOffsets(state->length_per_key);
   state->keys = std::move(args.keys);
   state->values = std::move(args.values);

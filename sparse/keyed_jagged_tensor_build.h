@@ -10,8 +10,9 @@ namespace tessera::internal {
 // From a user's arguments, checked.
 std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args);
 
-// From parts of a KeyedJaggedTensor that is known to be well-formed. `state` brings keys, values, weights, lengths, stride,
-// variable_stride, stride_per_key and length_per_key; what follows from them is filled in.
+// From parts of a KeyedJaggedTensor that is known to be well-formed. `state` brings keys, values,
+// weights, lengths, stride, variable_stride, stride_per_key and length_per_key; what follows from
+// them is filled in.
 std::shared_ptr<KjtState> DerivedKjtState(KjtState state);
 
 // Tensors [0] without keys.

@@ -23,12 +23,15 @@ std::vector<int64_t> BlockBags(const KeyedJaggedTensorDistArgs& args) {
   const size_t keys = args.keys.size();
   if (args.variable_stride_per_key) {
     std::vector<int64_t> bags = ToInt64(args.tensors[2].value());
-    TESSERA_CHECK_EQ(bags.size(), keys * static_cast<size_t>(args.ranks), "received strides, ranks times keys");
+    TESSERA_CHECK_EQ(bags.size(), keys * static_cast<size_t>(args.ranks),
+                     "received strides, ranks times keys");
     for (size_t i = 0; i < bags.size(); ++i)
-      TESSERA_CHECK_GE(bags[i], 0, "stride of key \"{}\" from rank {}", args.keys[i % keys], i / keys);
+      TESSERA_CHECK_GE(bags[i], 0, "stride of key \"{}\" from rank {}", args.keys[i % keys],
+                       i / keys);
     return bags;
   }
-  TESSERA_CHECK_EQ(static_cast<int64_t>(args.stride_per_rank.size()), args.ranks, "strides, one a rank");
+  TESSERA_CHECK_EQ(static_cast<int64_t>(args.stride_per_rank.size()), args.ranks,
+                   "strides, one a rank");
   std::vector<int64_t> bags;
   for (int64_t b : args.stride_per_rank) {
     TESSERA_CHECK_GE(b, 0, "stride of a rank");
@@ -38,10 +41,12 @@ std::vector<int64_t> BlockBags(const KeyedJaggedTensorDistArgs& args) {
 }
 
 // [F][ranks] in staggered order.
-StridePerKeyPerRank Strides(const std::vector<int64_t>& block_bags, int64_t keys, const std::vector<int64_t>& ranks) {
+StridePerKeyPerRank Strides(const std::vector<int64_t>& block_bags, int64_t keys,
+                            const std::vector<int64_t>& ranks) {
   StridePerKeyPerRank strides(static_cast<size_t>(keys));
   for (int64_t f = 0; f < keys; ++f)
-    for (int64_t r : ranks) strides[static_cast<size_t>(f)].push_back(block_bags[static_cast<size_t>(r * keys + f)]);
+    for (int64_t r : ranks)
+      strides[static_cast<size_t>(f)].push_back(block_bags[static_cast<size_t>(r * keys + f)]);
   return strides;
 }
 
@@ -61,17 +66,22 @@ std::vector<std::string> KeyedJaggedTensor::DistLabels() const {
   return labels;
 }
 
-std::vector<std::vector<int64_t>> KeyedJaggedTensor::DistSplits(const std::vector<int64_t>& key_splits) const {
+std::vector<std::vector<int64_t>> KeyedJaggedTensor::DistSplits(
+    const std::vector<int64_t>& key_splits) const {
   const std::vector<int64_t> at = HostOffsets(key_splits);
-  for (size_t r = 0; r < key_splits.size(); ++r) TESSERA_CHECK_GE(key_splits[r], 0, "keys for rank {}", r);
-  TESSERA_CHECK_EQ(at.back(), num_keys(), "KeyedJaggedTensor::DistSplits: the sum of key splits, and the keys");
+  for (size_t r = 0; r < key_splits.size(); ++r)
+    TESSERA_CHECK_GE(key_splits[r], 0, "keys for rank {}", r);
+  TESSERA_CHECK_EQ(at.back(), num_keys(),
+                   "KeyedJaggedTensor::DistSplits: the sum of key splits, and the keys");
   const auto sums = [&](const std::vector<int64_t>& offsets) {
     std::vector<int64_t> of_rank;
     for (size_t r = 0; r < key_splits.size(); ++r)
-      of_rank.push_back(offsets[static_cast<size_t>(at[r + 1])] - offsets[static_cast<size_t>(at[r])]);
+      of_rank.push_back(offsets[static_cast<size_t>(at[r + 1])] -
+                        offsets[static_cast<size_t>(at[r])]);
     return of_rank;
   };
-  std::vector<std::vector<int64_t>> splits = {sums(lengths_offset_per_key()), sums(offset_per_key())};
+  std::vector<std::vector<int64_t>> splits = {sums(lengths_offset_per_key()),
+                                              sums(offset_per_key())};
   if (variable_stride_per_key()) splits.push_back(key_splits);
   if (is_weighted()) splits.push_back(splits[1]);
   return splits;
@@ -87,24 +97,31 @@ std::vector<Variable> KeyedJaggedTensor::DistTensors(Context& ctx) const {
 KeyedJaggedTensor KeyedJaggedTensorFromDist(Context& ctx, const KeyedJaggedTensorDistArgs& args) {
   const size_t plain = args.variable_stride_per_key ? 3 : 2;
   TESSERA_CHECK(args.tensors.size() == plain || args.tensors.size() == plain + 1,
-                "received {} tensors of a KeyedJaggedTensor, expected {} or {}", args.tensors.size(), plain, plain + 1);
+                "received {} tensors of a KeyedJaggedTensor, expected {} or {}",
+                args.tensors.size(), plain, plain + 1);
   const auto keys = static_cast<int64_t>(args.keys.size());
   const std::vector<int64_t> block_bags = BlockBags(args), bag_offsets = HostOffsets(block_bags);
   const Tensor &lengths = args.tensors[0].value(), &values = args.tensors[1].value();
-  TESSERA_CHECK_EQ(CheckedBags(lengths, {}, "received"), bag_offsets.back(), "received lengths, and the sum of strides");
+  TESSERA_CHECK_EQ(CheckedBags(lengths, {}, "received"), bag_offsets.back(),
+                   "received lengths, and the sum of strides");
   const auto name = [&](int64_t block) {
-    return Format("key \"{}\" from rank {}", args.keys[static_cast<size_t>(block % keys)], block / keys);
+    return Format("key \"{}\" from rank {}", args.keys[static_cast<size_t>(block % keys)],
+                  block / keys);
   };
-  const std::vector<int64_t> totals = CheckedTotals({lengths, {}, bag_offsets, values.dim(0), "received", name});
+  const std::vector<int64_t> totals =
+      CheckedTotals({lengths, {}, bag_offsets, values.dim(0), "received", name});
   const std::vector<int64_t> recat = RecatIndices(keys, args.ranks, args.stagger);
   const auto of_values = std::make_shared<const SegmentSelection>(HostOffsets(totals), recat);
   KeyedJaggedTensorArgs result{.keys = args.keys, .values = of_values->Gather(ctx, values)};
   result.lengths = SegmentSelection(bag_offsets, recat).Gather(ctx, lengths);
-  if (args.tensors.size() > plain) result.weights = SelectSegments(ctx, args.tensors[plain], of_values);
+  if (args.tensors.size() > plain)
+    result.weights = SelectSegments(ctx, args.tensors[plain], of_values);
   if (args.variable_stride_per_key)
-    result.stride_per_key_per_rank = Strides(block_bags, keys, StaggeredRanks(args.ranks, args.stagger));
+    result.stride_per_key_per_rank =
+        Strides(block_bags, keys, StaggeredRanks(args.ranks, args.stagger));
   else
-    result.stride = std::accumulate(args.stride_per_rank.begin(), args.stride_per_rank.end(), int64_t{0});
+    result.stride =
+        std::accumulate(args.stride_per_rank.begin(), args.stride_per_rank.end(), int64_t{0});
   result.unique_keys = false;
   return KeyedJaggedTensor(std::move(result));
 }

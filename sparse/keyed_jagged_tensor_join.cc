@@ -1,5 +1,5 @@
-// Split, permute, concat: new KeyedJaggedTensors from old ones. What they make is well-formed because what they take is, so
-// it isn't checked again.
+// Split, permute, concat: new KeyedJaggedTensors from old ones. What they make is well-formed
+// because what they take is, so it isn't checked again.
 #include <algorithm>
 #include <utility>
 
@@ -37,14 +37,17 @@ void CheckAlike(const std::vector<KeyedJaggedTensor>& parts) {
   const KeyedJaggedTensor& first = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     const KeyedJaggedTensor& part = parts[i];
-    TESSERA_CHECK_EQ(part.values().dtype(), first.values().dtype(), "KeyedJaggedTensor::Concat: tensor {}: values", i);
-    TESSERA_CHECK_EQ(part.is_weighted(), first.is_weighted(), "KeyedJaggedTensor::Concat: tensor {}: weighted, as the first is",
-                     i);
+    TESSERA_CHECK_EQ(part.values().dtype(), first.values().dtype(),
+                     "KeyedJaggedTensor::Concat: tensor {}: values", i);
+    TESSERA_CHECK_EQ(part.is_weighted(), first.is_weighted(),
+                     "KeyedJaggedTensor::Concat: tensor {}: weighted, as the first is", i);
     TESSERA_CHECK_EQ(part.variable_stride_per_key(), first.variable_stride_per_key(),
                      "KeyedJaggedTensor::Concat: tensor {}: variable stride, as the first has", i);
     if (!part.variable_stride_per_key())
-      TESSERA_CHECK_EQ(part.stride(), first.stride(), "KeyedJaggedTensor::Concat: tensor {}: stride, as of the first", i);
-    TESSERA_CHECK_EQ(part.inverse_indices_or_none() != nullptr, first.inverse_indices_or_none() != nullptr,
+      TESSERA_CHECK_EQ(part.stride(), first.stride(),
+                       "KeyedJaggedTensor::Concat: tensor {}: stride, as of the first", i);
+    TESSERA_CHECK_EQ(part.inverse_indices_or_none() != nullptr,
+                     first.inverse_indices_or_none() != nullptr,
                      "KeyedJaggedTensor::Concat: tensor {}: inverse indices, as the first has", i);
   }
 }
@@ -62,22 +65,26 @@ InverseIndices JoinInverseIndices(Context& ctx, const std::vector<KeyedJaggedTen
   if (parts[0].inverse_indices_or_none() == nullptr) return {};
   InverseIndices joined;
   for (const KeyedJaggedTensor& part : parts) Append(&joined.keys, part.inverse_indices().keys);
-  joined.indices = Join(ctx, parts, [](const auto& p) { return p.inverse_indices().indices; }).value();
+  joined.indices =
+      Join(ctx, parts, [](const auto& p) { return p.inverse_indices().indices; }).value();
   return joined;
 }
 
 }  // namespace
 
-std::vector<KeyedJaggedTensor> KeyedJaggedTensor::Split(Context& ctx, const std::vector<int64_t>& segments) const {
+std::vector<KeyedJaggedTensor> KeyedJaggedTensor::Split(
+    Context& ctx, const std::vector<int64_t>& segments) const {
   std::vector<int64_t> key_offsets = HostOffsets(segments), lengths_of;
   for (size_t i = 0; i < segments.size(); ++i)
     TESSERA_CHECK_GE(segments[i], 0, "KeyedJaggedTensor::Split: segment {}", i);
-  TESSERA_CHECK_EQ(key_offsets.back(), num_keys(), "KeyedJaggedTensor::Split: the sum of segments, and the keys");
+  TESSERA_CHECK_EQ(key_offsets.back(), num_keys(),
+                   "KeyedJaggedTensor::Split: the sum of segments, and the keys");
   for (size_t i = 0; i < segments.size(); ++i)
     lengths_of.push_back(offset_per_key()[static_cast<size_t>(key_offsets[i + 1])] -
                          offset_per_key()[static_cast<size_t>(key_offsets[i])]);
   std::vector<Variable> weights(segments.size());
-  if (is_weighted() && !segments.empty()) weights = tessera::Split(ctx, state_->weights, 0, lengths_of);
+  if (is_weighted() && !segments.empty())
+    weights = tessera::Split(ctx, state_->weights, 0, lengths_of);
   std::vector<KeyedJaggedTensor> result;
   for (size_t i = 0; i < segments.size(); ++i) {
     const int64_t begin = key_offsets[i], end = key_offsets[i + 1];
@@ -97,10 +104,12 @@ std::vector<KeyedJaggedTensor> KeyedJaggedTensor::Split(Context& ctx, const std:
   return result;
 }
 
-KeyedJaggedTensor KeyedJaggedTensor::Permute(Context& ctx, const std::vector<int64_t>& indices) const {
+KeyedJaggedTensor KeyedJaggedTensor::Permute(Context& ctx,
+                                             const std::vector<int64_t>& indices) const {
   for (size_t i = 0; i < indices.size(); ++i)
-    TESSERA_CHECK(indices[i] >= 0 && indices[i] < num_keys(), "KeyedJaggedTensor::Permute: index {} at position {}, {} keys",
-                  indices[i], i, num_keys());
+    TESSERA_CHECK(indices[i] >= 0 && indices[i] < num_keys(),
+                  "KeyedJaggedTensor::Permute: index {} at position {}, {} keys", indices[i], i,
+                  num_keys());
   const auto of_values = std::make_shared<const SegmentSelection>(offset_per_key(), indices);
   KjtState part;
   part.keys = Pick(keys(), indices);
@@ -115,7 +124,8 @@ KeyedJaggedTensor KeyedJaggedTensor::Permute(Context& ctx, const std::vector<int
   return KeyedJaggedTensor(internal::DerivedKjtState(std::move(part)));
 }
 
-KeyedJaggedTensor KeyedJaggedTensor::Concat(Context& ctx, const std::vector<KeyedJaggedTensor>& parts) {
+KeyedJaggedTensor KeyedJaggedTensor::Concat(Context& ctx,
+                                            const std::vector<KeyedJaggedTensor>& parts) {
   TESSERA_CHECK(!parts.empty(), "KeyedJaggedTensor::Concat: nothing to join");
   CheckAlike(parts);
   KeyedJaggedTensorArgs args;
@@ -125,14 +135,15 @@ KeyedJaggedTensor KeyedJaggedTensor::Concat(Context& ctx, const std::vector<Keye
   }
   args.values = Join(ctx, parts, [](const auto& p) { return p.values(); }).value();
   args.lengths = Join(ctx, parts, [&ctx](const auto& p) { return p.lengths(ctx); }).value();
-  if (parts[0].is_weighted()) args.weights = Join(ctx, parts, [](const auto& p) { return p.weights(); });
+  if (parts[0].is_weighted())
+    args.weights = Join(ctx, parts, [](const auto& p) { return p.weights(); });
   args.inverse_indices = JoinInverseIndices(ctx, parts);
   if (!parts[0].variable_stride_per_key()) args.stride = parts[0].stride();
   return KeyedJaggedTensor(std::move(args));
 }
 
-KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(Context& ctx,
-                                                const std::vector<std::pair<std::string, JaggedTensor>>& dict) {
+KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(
+    Context& ctx, const std::vector<std::pair<std::string, JaggedTensor>>& dict) {
   if (dict.empty()) return KeyedJaggedTensor();
   KeyedJaggedTensorArgs args;
   std::vector<Variable> values, lengths, weights;
@@ -140,7 +151,8 @@ KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(Context& ctx,
   bool same_batch = true;
   for (const auto& [key, jt] : dict) {
     TESSERA_CHECK_EQ(jt.is_weighted(), first.is_weighted(),
-                     "KeyedJaggedTensor::FromJtDict: key \"{}\": weighted, as key \"{}\" is", key, dict[0].first);
+                     "KeyedJaggedTensor::FromJtDict: key \"{}\": weighted, as key \"{}\" is", key,
+                     dict[0].first);
     args.keys.push_back(key);
     values.push_back(jt.values());
     lengths.push_back(jt.lengths(ctx));
@@ -155,8 +167,8 @@ KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(Context& ctx,
   return KeyedJaggedTensor(std::move(args));
 }
 
-KeyedJaggedTensor KeyedJaggedTensor::Empty(Context& ctx, bool is_weighted, DType values_dtype, DType weights_dtype,
-                                           DType lengths_dtype) {
+KeyedJaggedTensor KeyedJaggedTensor::Empty(Context& ctx, bool is_weighted, DType values_dtype,
+                                           DType weights_dtype, DType lengths_dtype) {
   KeyedJaggedTensorArgs args;
   args.values = Tensor::Empty(ctx, {0}, values_dtype);
   args.lengths = Tensor::Empty(ctx, {0}, lengths_dtype);
@@ -166,8 +178,8 @@ KeyedJaggedTensor KeyedJaggedTensor::Empty(Context& ctx, bool is_weighted, DType
 
 KeyedJaggedTensor KeyedJaggedTensor::EmptyLike(Context& ctx, const KeyedJaggedTensor& like) {
   const DType weights_dtype = like.is_weighted() ? like.weights().value().dtype() : DType::kF32;
-  KeyedJaggedTensor empty =
-      Empty(ctx, like.is_weighted(), like.values().dtype(), weights_dtype, like.lengths(ctx).dtype());
+  KeyedJaggedTensor empty = Empty(ctx, like.is_weighted(), like.values().dtype(), weights_dtype,
+                                  like.lengths(ctx).dtype());
   empty.state_->stride = like.variable_stride_per_key() ? 0 : like.stride();
   return empty;
 }

@@ -9,28 +9,35 @@
 #include "sparse/regroup.h"
 
 namespace tessera {
-KeyedTensor::KeyedTensor(std::vector<std::string> keys, std::vector<int64_t> length_per_key, Variable values, int key_dim)
-    : keys_(std::move(keys)), length_per_key_(std::move(length_per_key)), values_(std::move(values)), key_dim_(key_dim) {
+KeyedTensor::KeyedTensor(std::vector<std::string> keys, std::vector<int64_t> length_per_key,
+                         Variable values, int key_dim)
+    : keys_(std::move(keys)),
+      length_per_key_(std::move(length_per_key)),
+      values_(std::move(values)),
+      key_dim_(key_dim) {
   TESSERA_CHECK(values_.defined(), "KeyedTensor: no values");
-  TESSERA_CHECK(key_dim >= 0 && key_dim < values_.rank(), "KeyedTensor: key_dim {} of values {}", key_dim, values_.shape());
+  TESSERA_CHECK(key_dim >= 0 && key_dim < values_.rank(), "KeyedTensor: key_dim {} of values {}",
+                key_dim, values_.shape());
   TESSERA_CHECK_EQ(keys_.size(), length_per_key_.size(), "KeyedTensor: keys and lengths");
   for (size_t i = 0; i < keys_.size(); ++i) {
     TESSERA_CHECK_GE(length_per_key_[i], 0, "KeyedTensor: length of key \"{}\"", keys_[i]);
     offset_per_key_.push_back(offset_per_key_.back() + length_per_key_[i]);
   }
-  TESSERA_CHECK_EQ(offset_per_key_.back(), values_.dim(key_dim), "KeyedTensor: the sum of lengths, and dimension {} of values",
-                   key_dim);
+  TESSERA_CHECK_EQ(offset_per_key_.back(), values_.dim(key_dim),
+                   "KeyedTensor: the sum of lengths, and dimension {} of values", key_dim);
 }
 
-KeyedTensor KeyedTensor::FromTensorList(Context& ctx, std::vector<std::string> keys, const std::vector<Variable>& tensors,
-                                        int key_dim) {
+KeyedTensor KeyedTensor::FromTensorList(Context& ctx, std::vector<std::string> keys,
+                                        const std::vector<Variable>& tensors, int key_dim) {
   TESSERA_CHECK(!tensors.empty(), "KeyedTensor::FromTensorList: no tensors");
   TESSERA_CHECK_EQ(keys.size(), tensors.size(), "KeyedTensor::FromTensorList: keys and tensors");
-  TESSERA_CHECK(key_dim >= 0 && key_dim < tensors[0].rank(), "KeyedTensor::FromTensorList: key_dim {} of a tensor {}", key_dim,
+  TESSERA_CHECK(key_dim >= 0 && key_dim < tensors[0].rank(),
+                "KeyedTensor::FromTensorList: key_dim {} of a tensor {}", key_dim,
                 tensors[0].shape());
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TESSERA_CHECK_EQ(tensors[i].rank(), tensors[0].rank(), "KeyedTensor::FromTensorList: key \"{}\"", keys[i]);
+    TESSERA_CHECK_EQ(tensors[i].rank(), tensors[0].rank(),
+                     "KeyedTensor::FromTensorList: key \"{}\"", keys[i]);
     lengths.push_back(tensors[i].dim(key_dim));
   }
   return KeyedTensor(std::move(keys), std::move(lengths), Concat(ctx, tensors, key_dim), key_dim);
@@ -84,8 +91,8 @@ std::vector<Variable> KeyedTensor::Regroup(Context& ctx, const std::vector<Keyed
 }
 
 std::vector<std::pair<std::string, Variable>> KeyedTensor::RegroupAsDict(
-    Context& ctx, const std::vector<KeyedTensor>& kts, const std::vector<std::vector<std::string>>& groups,
-    const std::vector<std::string>& names) {
+    Context& ctx, const std::vector<KeyedTensor>& kts,
+    const std::vector<std::vector<std::string>>& groups, const std::vector<std::string>& names) {
   TESSERA_CHECK_EQ(names.size(), groups.size(), "KeyedTensor::RegroupAsDict: names and groups");
   const std::vector<Variable> blocks = Regroup(ctx, kts, groups);
   std::vector<std::pair<std::string, Variable>> dict;
@@ -96,7 +103,8 @@ std::vector<std::pair<std::string, Variable>> KeyedTensor::RegroupAsDict(
 std::string ToString(const KeyedTensor& kt) {
   std::string text;
   for (size_t i = 0; i < kt.keys().size(); ++i) {
-    const Tensor block = kt.values().value().Narrow(kt.key_dim(), kt.offset_per_key()[i], kt.length_per_key()[i]);
+    const Tensor block =
+        kt.values().value().Narrow(kt.key_dim(), kt.offset_per_key()[i], kt.length_per_key()[i]);
     text += (text.empty() ? "    \"" : ",\n    \"") + kt.keys()[i] + "\": " + PythonList(block);
   }
   return text.empty() ? "KeyedTensor()\n" : "KeyedTensor({\n" + text + "\n})\n";

@@ -18,12 +18,13 @@ class KeyedTensor {
  public:
   // No keys, no values.
   KeyedTensor() = default;
-  // Throws Error if lengths don't sum to dimension key_dim of values, are negative, or are not as many as keys. A key that
-  // comes again is found at its last place.
-  KeyedTensor(std::vector<std::string> keys, std::vector<int64_t> length_per_key, Variable values, int key_dim = 1);
+  // Throws Error if lengths don't sum to dimension key_dim of values, are negative, or are not as
+  // many as keys. A key that comes again is found at its last place.
+  KeyedTensor(std::vector<std::string> keys, std::vector<int64_t> length_per_key, Variable values,
+              int key_dim = 1);
   // The tensors joined along key_dim.
-  static KeyedTensor FromTensorList(Context& ctx, std::vector<std::string> keys, const std::vector<Variable>& tensors,
-                                    int key_dim = 1);
+  static KeyedTensor FromTensorList(Context& ctx, std::vector<std::string> keys,
+                                    const std::vector<Variable>& tensors, int key_dim = 1);
 
   const std::vector<std::string>& keys() const { return keys_; }
   const Variable& values() const { return values_; }
@@ -42,14 +43,15 @@ class KeyedTensor {
   // values converted.
   KeyedTensor To(Context& ctx, DType dtype) const;
 
-  // For each group, the blocks of its keys joined: [B, Σ]. A key may be in several groups, or twice in one: its gradient is
-  // the sum of all. A key of several KeyedTensors is taken from the last. REQUIRES: f32, key_dim 1, the same B.
+  // For each group, the blocks of its keys joined: [B, Σ]. A key may be in several groups, or twice
+  // in one: its gradient is the sum of all. A key of several KeyedTensors is taken from the last.
+  // REQUIRES: f32, key_dim 1, the same B.
   static std::vector<Variable> Regroup(Context& ctx, const std::vector<KeyedTensor>& kts,
                                        const std::vector<std::vector<std::string>>& groups);
   // The same with a name for each group.
   static std::vector<std::pair<std::string, Variable>> RegroupAsDict(
-      Context& ctx, const std::vector<KeyedTensor>& kts, const std::vector<std::vector<std::string>>& groups,
-      const std::vector<std::string>& names);
+      Context& ctx, const std::vector<KeyedTensor>& kts,
+      const std::vector<std::vector<std::string>>& groups, const std::vector<std::string>& names);
 
  private:
   std::vector<std::string> keys_;

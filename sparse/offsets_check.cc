@@ -7,9 +7,10 @@ namespace tessera {
 namespace {
 
 void CheckIndexTensor(const Tensor& t, const char* what, const char* part) {
-  TESSERA_CHECK(t.dtype() == DType::kI32 || t.dtype() == DType::kI64, "{}: {} are {}, expected i32 or i64", what, part,
-                t.dtype());
-  TESSERA_CHECK(t.rank() == 1 && t.is_contiguous(), "{}: {} {}: expected one contiguous dimension", what, part, t.shape());
+  TESSERA_CHECK(t.dtype() == DType::kI32 || t.dtype() == DType::kI64,
+                "{}: {} are {}, expected i32 or i64", what, part, t.dtype());
+  TESSERA_CHECK(t.rank() == 1 && t.is_contiguous(), "{}: {} {}: expected one contiguous dimension",
+                what, part, t.shape());
 }
 
 // "KeyedJaggedTensor: key "a": ".
@@ -19,16 +20,19 @@ std::string Prefix(const OffsetsCheckArgs& args, size_t group) {
 }
 
 // Totals that are not the number of values: where they leave them.
-[[noreturn]] void FailTotal(const OffsetsCheckArgs& args, const std::vector<int64_t>& totals, int64_t total) {
+[[noreturn]] void FailTotal(const OffsetsCheckArgs& args, const std::vector<int64_t>& totals,
+                            int64_t total) {
   const char* part = args.offsets.defined() ? "the last offset" : "the sum of lengths";
   int64_t end = 0;
   for (size_t g = 0; g < totals.size(); ++g)
     if ((end += totals[g]) > args.values)
-      TESSERA_FAIL("{}{} is {}, and there are {} values: bags end at {}", Prefix(args, g), part, total, args.values, end);
+      TESSERA_FAIL("{}{} is {}, and there are {} values: bags end at {}", Prefix(args, g), part,
+                   total, args.values, end);
   TESSERA_FAIL("{}: {} is {}, and there are {} values", args.what, part, total, args.values);
 }
 
-// Sum of lengths [begin, end); all bits of `signs` are or-ed in, so that one test finds a negative one.
+// Sum of lengths [begin, end); all bits of `signs` are or-ed in, so that one test finds a negative
+// one.
 template <typename T>
 int64_t SumLengths(const T* lengths, int64_t begin, int64_t end, T* signs) {
   int64_t sum = 0;
@@ -64,7 +68,8 @@ std::vector<int64_t> OffsetTotals(const OffsetsCheckArgs& args) {
   for (size_t g = 0; g < totals.size(); ++g) {
     const int64_t begin = args.group_offsets[g], end = args.group_offsets[g + 1];
     for (int64_t i = begin; i < end; ++i)
-      TESSERA_CHECK_LE(offsets[i], offsets[i + 1], "{}offsets fall at bag {}", Prefix(args, g), i - begin);
+      TESSERA_CHECK_LE(offsets[i], offsets[i + 1], "{}offsets fall at bag {}", Prefix(args, g),
+                       i - begin);
     totals[g] = static_cast<int64_t>(offsets[end]) - offsets[begin];
   }
   return totals;
@@ -74,9 +79,9 @@ template <typename T, typename U>
 void CheckAgree(const OffsetsCheckArgs& args, const T* lengths, const U* offsets) {
   for (size_t g = 0; g + 1 < args.group_offsets.size(); ++g)
     for (int64_t i = args.group_offsets[g]; i < args.group_offsets[g + 1]; ++i)
-      TESSERA_CHECK_EQ(static_cast<int64_t>(lengths[i]), static_cast<int64_t>(offsets[i + 1]) - offsets[i],
-                       "{}bag {}: lengths and offsets disagree", Prefix(args, g),
-                       i - args.group_offsets[g]);
+      TESSERA_CHECK_EQ(
+          static_cast<int64_t>(lengths[i]), static_cast<int64_t>(offsets[i + 1]) - offsets[i],
+          "{}bag {}: lengths and offsets disagree", Prefix(args, g), i - args.group_offsets[g]);
 }
 
 void CheckAgree(const OffsetsCheckArgs& args) {
@@ -89,9 +94,9 @@ void CheckAgree(const OffsetsCheckArgs& args) {
 
 std::vector<int64_t> Totals(const OffsetsCheckArgs& args) {
   const bool by_offsets = args.offsets.defined();
-  return VisitIndexType((by_offsets ? args.offsets : args.lengths).dtype(), "lengths", [&]<typename T>() {
-    return by_offsets ? OffsetTotals<T>(args) : LengthTotals<T>(args);
-  });
+  return VisitIndexType(
+      (by_offsets ? args.offsets : args.lengths).dtype(), "lengths",
+      [&]<typename T>() { return by_offsets ? OffsetTotals<T>(args) : LengthTotals<T>(args); });
 }
 
 }  // namespace
@@ -102,8 +107,8 @@ std::vector<int64_t> CheckedTotals(const OffsetsCheckArgs& args) {
   for (int64_t t : totals) total += t;
   if (total != args.values) FailTotal(args, totals, total);
   const DType dtype = (args.offsets.defined() ? args.offsets : args.lengths).dtype();
-  TESSERA_CHECK(dtype == DType::kI64 || total <= std::numeric_limits<int32_t>::max(), "{}: {} values need i64 lengths", args.what,
-                total);
+  TESSERA_CHECK(dtype == DType::kI64 || total <= std::numeric_limits<int32_t>::max(),
+                "{}: {} values need i64 lengths", args.what, total);
   if (args.offsets.defined() && args.lengths.defined()) CheckAgree(args);
   return totals;
 }
@@ -113,8 +118,11 @@ int64_t CheckedBags(const Tensor& lengths, const Tensor& offsets, const char* wh
   if (lengths.defined()) CheckIndexTensor(lengths, what, "lengths");
   if (!offsets.defined()) return lengths.dim(0);
   CheckIndexTensor(offsets, what, "offsets");
-  TESSERA_CHECK_GE(offsets.dim(0), 1, "{}: offsets are empty: even no bags have the offset 0", what);
-  if (lengths.defined()) TESSERA_CHECK_EQ(offsets.dim(0), lengths.dim(0) + 1, "{}: offsets, one more than lengths", what);
+  TESSERA_CHECK_GE(offsets.dim(0), 1, "{}: offsets are empty: even no bags have the offset 0",
+                   what);
+  if (lengths.defined())
+    TESSERA_CHECK_EQ(offsets.dim(0), lengths.dim(0) + 1, "{}: offsets, one more than lengths",
+                     what);
   return offsets.dim(0) - 1;
 }
 

@@ -14,17 +14,18 @@ struct OffsetsCheckArgs {
   const Tensor& lengths;                   // or undefined
   const Tensor& offsets;                   // or undefined, but not both
   std::span<const int64_t> group_offsets;  // group g is bags group_offsets[g] … group_offsets[g+1]
-  int64_t values;                                  // how many there are
-  const char* what;                                // the container, for messages
+  int64_t values;                          // how many there are
+  const char* what;                        // the container, for messages
   std::function<std::string(int64_t group)> name;  // of a group, for messages: "key \"a\"" or ""
 };
 
-// The number of values of each group. Throws Error naming group and bag if lengths are negative, offsets fall or don't start
-// at 0, totals are not `values`, or lengths and offsets disagree.
+// The number of values of each group. Throws Error naming group and bag if lengths are negative,
+// offsets fall or don't start at 0, totals are not `values`, or lengths and offsets disagree.
 std::vector<int64_t> CheckedTotals(const OffsetsCheckArgs& args);
 
-// Bags that lengths or offsets describe. Throws Error naming `what` if both are undefined, offsets are empty, either is
-// neither i32 nor i64, not contiguous or not 1-D, or both are there and don't fit.
+// Bags that lengths or offsets describe. Throws Error naming `what` if both are undefined, offsets
+// are empty, either is neither i32 nor i64, not contiguous or not 1-D, or both are there and don't
+// fit.
 int64_t CheckedBags(const Tensor& lengths, const Tensor& offsets, const char* what);
 
 }  // namespace tessera

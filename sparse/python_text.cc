@@ -10,14 +10,19 @@ namespace {
 
 template <typename T>
 void AppendElement(std::string* out, T value) {
-  if constexpr (std::is_same_v<T, bool>) *out += value ? "True" : "False";
-  else if constexpr (std::is_integral_v<T>) *out += std::to_string(value);
-  else if constexpr (std::is_floating_point_v<T>) *out += PythonFloat(value);
-  else *out += PythonFloat(static_cast<float>(value));
+  if constexpr (std::is_same_v<T, bool>)
+    *out += value ? "True" : "False";
+  else if constexpr (std::is_integral_v<T>)
+    *out += std::to_string(value);
+  else if constexpr (std::is_floating_point_v<T>)
+    *out += PythonFloat(value);
+  else
+    *out += PythonFloat(static_cast<float>(value));
 }
 
 template <typename T>
-void AppendList(std::string* out, const T* data, const Shape& shape, const Shape& strides, int dim) {
+void AppendList(std::string* out, const T* data, const Shape& shape, const Shape& strides,
+                int dim) {
   if (dim == shape.rank()) return AppendElement(out, *data);
   *out += '[';
   for (int64_t i = 0; i < shape[dim]; ++i) {
@@ -27,7 +32,8 @@ void AppendList(std::string* out, const T* data, const Shape& shape, const Shape
   *out += ']';
 }
 
-// `digits` without a point, value 0.d1d2d3… · 10^point, 0 < point: 1234 and 2 -> 12.34, 12 and 4 -> 1200.0.
+// `digits` without a point, value 0.d1d2d3… · 10^point, 0 < point: 1234 and 2 -> 12.34, 12 and 4 ->
+// 1200.0.
 std::string Positional(std::string digits, int point) {
   if (point <= 0) return "0." + std::string(static_cast<size_t>(-point), '0') + digits;
   if (static_cast<size_t>(point) >= digits.size()) {
@@ -53,7 +59,8 @@ std::string PythonFloat(double value) {
   if (std::isinf(value)) return sign + "inf";
   if (value == 0) return sign + "0.0";
   char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   const std::string_view text(buffer, static_cast<size_t>(end - buffer));
   const size_t e = text.find('e');
   std::string digits(text.substr(0, 1));

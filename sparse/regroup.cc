@@ -12,16 +12,19 @@ namespace {
 // Rows of a piece: one row may be hundreds of moves.
 constexpr int64_t kRows = 64;
 
-void Move(const Tensor& from, const Tensor& to, int64_t begin, int64_t end, const ColumnMove& move) {
+void Move(const Tensor& from, const Tensor& to, int64_t begin, int64_t end,
+          const ColumnMove& move) {
   const int64_t size = SizeOf(to.dtype()), bytes = move.length * size;
   if (bytes == 0) return;
-  const char* in = static_cast<const char*>(from.raw_data()) + (begin * from.row_stride() + move.in_start) * size;
+  const char* in = static_cast<const char*>(from.raw_data()) +
+                   (begin * from.row_stride() + move.in_start) * size;
   char* out = static_cast<char*>(to.raw_data()) + (begin * to.dim(1) + move.out_start) * size;
   for (int64_t b = begin; b < end; ++b, in += from.row_stride() * size, out += to.dim(1) * size)
     std::memcpy(out, in, static_cast<size_t>(bytes));
 }
 
-void AddBack(const Tensor& grad, const Tensor& sum, int64_t begin, int64_t end, const ColumnMove& move) {
+void AddBack(const Tensor& grad, const Tensor& sum, int64_t begin, int64_t end,
+             const ColumnMove& move) {
   for (int64_t b = begin; b < end; ++b) {
     const float* in = grad.data<float>() + b * grad.dim(1) + move.out_start;
     float* out = sum.data<float>() + b * sum.dim(1) + move.in_start;
@@ -40,7 +43,8 @@ class RegroupFunction : public Function {
       sums.push_back(needs_grad(i) ? Tensor::Zeros(ctx, {rows_, plan_.in_widths[i]}) : Tensor());
     ParallelFor(ctx, rows_, kRows, [&](int64_t begin, int64_t end) {
       for (const ColumnMove& move : plan_.moves) {
-        const Tensor &g = from[static_cast<size_t>(move.out)], &sum = sums[static_cast<size_t>(move.in)];
+        const Tensor &g = from[static_cast<size_t>(move.out)],
+                     &sum = sums[static_cast<size_t>(move.in)];
         if (g.defined() && sum.defined()) AddBack(g, sum, begin, end, move);
       }
     });
@@ -87,7 +91,8 @@ RegroupPlan PlanRegroup(const std::vector<std::vector<std::string>>& keys,
     int64_t start = 0;
     for (const std::string& key : groups[j]) {
       const auto found = where.find(key);
-      TESSERA_CHECK(found != where.end(), "regroup: group {} names key \"{}\", which no input has", j, key);
+      TESSERA_CHECK(found != where.end(), "regroup: group {} names key \"{}\", which no input has",
+                    j, key);
       ColumnMove move = found->second;
       move.out = static_cast<int64_t>(j);
       move.out_start = start;
@@ -120,7 +125,8 @@ RegroupArguments KtRegroupArguments(Context& ctx, const std::vector<std::vector<
   return result;
 }
 
-std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs, const RegroupPlan& plan) {
+std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
+                              const RegroupPlan& plan) {
   TESSERA_CHECK_EQ(inputs.size(), plan.in_widths.size(), "regroup: inputs");
   if (inputs.empty()) return {};
   const int64_t rows = inputs[0].dim(0);
@@ -128,28 +134,35 @@ std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     TESSERA_CHECK_EQ(inputs[i].shape(), (Shape{rows, plan.in_widths[i]}), "regroup: input {}", i);
     TESSERA_CHECK_EQ(inputs[i].value().dtype(), dtype, "regroup: input {}", i);
-    TESSERA_CHECK(!inputs[i].requires_grad() || dtype == DType::kF32, "regroup: gradients of {}, expected f32", dtype);
+    TESSERA_CHECK(!inputs[i].requires_grad() || dtype == DType::kF32,
+                  "regroup: gradients of {}, expected f32", dtype);
   }
   std::vector<Tensor> outputs;
   for (int64_t width : plan.out_widths) outputs.push_back(Tensor::Empty(ctx, {rows, width}, dtype));
   ParallelFor(ctx, rows, kRows, [&](int64_t begin, int64_t end) {
     for (const ColumnMove& move : plan.moves)
-      Move(inputs[static_cast<size_t>(move.in)].value(), outputs[static_cast<size_t>(move.out)], begin, end, move);
+      Move(inputs[static_cast<size_t>(move.in)].value(), outputs[static_cast<size_t>(move.out)],
+           begin, end, move);
   });
   return Record(ctx, std::make_unique<RegroupFunction>(plan, rows), inputs, std::move(outputs));
 }
 
-Variable PermutePooledEmbs(Context& ctx, const Variable& pooled_embs, const std::vector<int64_t>& offset_dim_list,
+Variable PermutePooledEmbs(Context& ctx, const Variable& pooled_embs,
+                           const std::vector<int64_t>& offset_dim_list,
                            const std::vector<int64_t>& permute_list) {
   TESSERA_CHECK_EQ(pooled_embs.rank(), 2, "PermutePooledEmbs: pooled_embs {}", pooled_embs.shape());
-  TESSERA_CHECK(!offset_dim_list.empty() && offset_dim_list.front() == 0, "PermutePooledEmbs: offset_dim_list starts at 0");
-  TESSERA_CHECK_EQ(offset_dim_list.back(), pooled_embs.dim(1), "PermutePooledEmbs: the last offset, and columns");
+  TESSERA_CHECK(!offset_dim_list.empty() && offset_dim_list.front() == 0,
+                "PermutePooledEmbs: offset_dim_list starts at 0");
+  TESSERA_CHECK_EQ(offset_dim_list.back(), pooled_embs.dim(1),
+                   "PermutePooledEmbs: the last offset, and columns");
   const auto blocks = static_cast<int64_t>(offset_dim_list.size()) - 1;
-  TESSERA_CHECK(std::is_sorted(offset_dim_list.begin(), offset_dim_list.end()), "PermutePooledEmbs: offset_dim_list falls");
+  TESSERA_CHECK(std::is_sorted(offset_dim_list.begin(), offset_dim_list.end()),
+                "PermutePooledEmbs: offset_dim_list falls");
   RegroupPlan plan{{}, {pooled_embs.dim(1)}, {0}};
   for (size_t i = 0; i < permute_list.size(); ++i) {
     const int64_t p = permute_list[i];
-    TESSERA_CHECK(p >= 0 && p < blocks, "PermutePooledEmbs: block {} at position {}, there are {}", p, i, blocks);
+    TESSERA_CHECK(p >= 0 && p < blocks, "PermutePooledEmbs: block {} at position {}, there are {}",
+                  p, i, blocks);
     const int64_t start = offset_dim_list[static_cast<size_t>(p)];
     const int64_t length = offset_dim_list[static_cast<size_t>(p) + 1] - start;
     plan.moves.push_back({0, 0, start, plan.out_widths[0], length});

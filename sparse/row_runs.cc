@@ -15,7 +15,9 @@ void CopyBytes(char* to, const char* from, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
-int64_t PieceRows(int64_t row_bytes) { return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, row_bytes)); }
+int64_t PieceRows(int64_t row_bytes) {
+  return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, row_bytes));
+}
 
 // The uses of every source segment, in the order of output: uses[first[s] … first[s+1]) pick s.
 struct Uses {
@@ -33,7 +35,8 @@ struct Uses {
 
 class SelectSegmentsFunction : public Function {
  public:
-  explicit SelectSegmentsFunction(std::shared_ptr<const SegmentSelection> selection) : selection_(std::move(selection)) {}
+  explicit SelectSegmentsFunction(std::shared_ptr<const SegmentSelection> selection)
+      : selection_(std::move(selection)) {}
   std::string_view name() const override { return "SelectSegments"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     return {selection_->ScatterAdd(ctx, grads[0])};
@@ -64,6 +67,8 @@ Shape WithRows(const Tensor& t, int64_t rows) {
 
 std::vector<int64_t> ToInt64(const Tensor& indices) {
   return VisitIndexType(indices.dtype(), "indices", [&]<typename T>() {
+    if (indices.is_contiguous())
+      return std::vector<int64_t>(indices.data<T>(), indices.data<T>() + indices.numel());
     const std::vector<T> values = indices.ToVector<T>();
     return std::vector<int64_t>(values.begin(), values.end());
   });
@@ -76,14 +81,17 @@ std::vector<int64_t> HostOffsets(std::span<const int64_t> lengths) {
 }
 
 SegmentSelection::SegmentSelection(std::vector<int64_t> source_offsets, std::vector<int64_t> picks)
-    : source_offsets_(std::move(source_offsets)), picks_(std::move(picks)), output_offsets_(picks_.size() + 1) {
+    : source_offsets_(std::move(source_offsets)),
+      picks_(std::move(picks)),
+      output_offsets_(picks_.size() + 1) {
   const int64_t segments = static_cast<int64_t>(source_offsets_.size()) - 1;
   TESSERA_CHECK_GE(segments, 0, "offsets of segments: there must be one more than segments");
   for (size_t i = 0; i < picks_.size(); ++i) {
     const int64_t s = picks_[i];
-    TESSERA_CHECK(s >= 0 && s < segments, "index {} at position {}: there are {} segments", s, i, segments);
-    output_offsets_[i + 1] =
-        output_offsets_[i] + source_offsets_[static_cast<size_t>(s) + 1] - source_offsets_[static_cast<size_t>(s)];
+    TESSERA_CHECK(s >= 0 && s < segments, "index {} at position {}: there are {} segments", s, i,
+                  segments);
+    output_offsets_[i + 1] = output_offsets_[i] + source_offsets_[static_cast<size_t>(s) + 1] -
+                             source_offsets_[static_cast<size_t>(s)];
   }
 }
 
@@ -97,10 +105,12 @@ Tensor SegmentSelection::Gather(Context& ctx, const Tensor& tensor) const {
   // Split by output rows, not by segments: one long segment is shared by all threads.
   ParallelFor(ctx, output_rows(), PieceRows(row_bytes), [&](int64_t begin, int64_t end) {
     auto i = static_cast<size_t>(
-        std::upper_bound(output_offsets_.begin(), output_offsets_.end(), begin) - output_offsets_.begin() - 1);
+        std::upper_bound(output_offsets_.begin(), output_offsets_.end(), begin) -
+        output_offsets_.begin() - 1);
     for (int64_t row = begin; row < end; ++i) {
       const int64_t stop = std::min(end, output_offsets_[i + 1]);
-      const int64_t source_row = source_offsets_[static_cast<size_t>(picks_[i])] + row - output_offsets_[i];
+      const int64_t source_row =
+          source_offsets_[static_cast<size_t>(picks_[i])] + row - output_offsets_[i];
       CopyBytes(to + row * row_bytes, from + source_row * row_bytes, (stop - row) * row_bytes);
       row = stop;
     }
@@ -123,7 +133,9 @@ Tensor SegmentSelection::ScatterAdd(Context& ctx, const Tensor& gradient) const 
       const int64_t n = (source_offsets_[at + 1] - source_offsets_[at]) * width;
       float* out = to + source_offsets_[at] * width;
       for (int64_t u = uses.first[at]; u < uses.first[at + 1]; ++u) {
-        const float* in = from + output_offsets_[static_cast<size_t>(uses.outputs[static_cast<size_t>(u)])] * width;
+        const float* in =
+            from +
+            output_offsets_[static_cast<size_t>(uses.outputs[static_cast<size_t>(u)])] * width;
         for (int64_t k = 0; k < n; ++k) out[k] += in[k];
       }
     }
@@ -131,10 +143,12 @@ Tensor SegmentSelection::ScatterAdd(Context& ctx, const Tensor& gradient) const 
   return sum;
 }
 
-Variable SelectSegments(Context& ctx, const Variable& source, std::shared_ptr<const SegmentSelection> selection) {
+Variable SelectSegments(Context& ctx, const Variable& source,
+                        std::shared_ptr<const SegmentSelection> selection) {
   if (!source.defined()) return {};
   Tensor result = selection->Gather(ctx, source.value());
-  return Record(ctx, std::make_unique<SelectSegmentsFunction>(std::move(selection)), {source}, std::move(result));
+  return Record(ctx, std::make_unique<SelectSegmentsFunction>(std::move(selection)), {source},
+                std::move(result));
 }
 
 }  // namespace tessera

@@ -1,9 +1,11 @@
 #ifndef TESSERA_SPARSE_ROW_RUNS_H_
 #define TESSERA_SPARSE_ROW_RUNS_H_
-// Movement of whole segments of rows: what permuting, splitting, joining and selecting jagged data comes down to.
+// Movement of whole segments of rows: what permuting, splitting, joining and selecting jagged data
+// comes down to.
 //
-// A selection names, for each output segment, the source segment it copies: source segment s is rows source_offsets[s] …
-// source_offsets[s+1], output segment i is a copy of source segment picks[i]. Segments may be picked twice or never.
+// A selection names, for each output segment, the source segment it copies: source segment s is
+// rows source_offsets[s] … source_offsets[s+1], output segment i is a copy of source segment
+// picks[i]. Segments may be picked twice or never.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,7 +17,8 @@ namespace tessera {
 
 class SegmentSelection {
  public:
-  // Throws Error for a pick outside the segments. REQUIRES: source_offsets start at 0 and don't fall.
+  // Throws Error for a pick outside the segments. REQUIRES: source_offsets start at 0 and don't
+  // fall.
   SegmentSelection(std::vector<int64_t> source_offsets, std::vector<int64_t> picks);
 
   int64_t source_rows() const { return source_offsets_.back(); }
@@ -26,7 +29,8 @@ class SegmentSelection {
 
   // Rows of `source` [source_rows, …] as selected: [output_rows, …]. Any dtype.
   Tensor Gather(Context& ctx, const Tensor& source) const;
-  // The transpose: row r of the result is the sum of the rows of `grad` (f32) that Gather copied from r, in their order.
+  // The transpose: row r of the result is the sum of the rows of `grad` (f32) that Gather copied
+  // from r, in their order.
   Tensor ScatterAdd(Context& ctx, const Tensor& grad) const;
 
  private:
@@ -34,7 +38,8 @@ class SegmentSelection {
 };
 
 // Gather with a way back. Undefined stays undefined.
-Variable SelectSegments(Context& ctx, const Variable& source, std::shared_ptr<const SegmentSelection> selection);
+Variable SelectSegments(Context& ctx, const Variable& source,
+                        std::shared_ptr<const SegmentSelection> selection);
 
 // A 1-D index tensor (i32 or i64) as int64 numbers on the host.
 std::vector<int64_t> ToInt64(const Tensor& indices);

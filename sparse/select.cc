@@ -19,17 +19,22 @@ Tensor PickLengths(Context& ctx, const Tensor& lengths, const std::vector<int64_
 
 void CheckSegments(const Variable& values, const Tensor& lengths, int64_t sum) {
   TESSERA_CHECK_EQ(lengths.rank(), 1, "lengths {}", lengths.shape());
-  TESSERA_CHECK(values.rank() >= 1 && values.dim(0) == sum, "lengths sum to {}, and values are {}", sum, values.shape());
+  TESSERA_CHECK(values.rank() >= 1 && values.dim(0) == sum, "lengths sum to {}, and values are {}",
+                sum, values.shape());
 }
 
-// Pieces of rows as a selection that takes those of `keep`: pieces are cut at `cuts`, which starts at 0 and ends at N.
-Variable Keep(Context& ctx, const Variable& values, std::vector<int64_t> cuts, std::vector<int64_t> keep) {
-  return SelectSegments(ctx, values, std::make_shared<const SegmentSelection>(std::move(cuts), std::move(keep)));
+// Pieces of rows as a selection that takes those of `keep`: pieces are cut at `cuts`, which starts
+// at 0 and ends at N.
+Variable Keep(Context& ctx, const Variable& values, std::vector<int64_t> cuts,
+              std::vector<int64_t> keep) {
+  return SelectSegments(ctx, values,
+                        std::make_shared<const SegmentSelection>(std::move(cuts), std::move(keep)));
 }
 
 }  // namespace
 
-Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& indices) {
+Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& lengths,
+                         const Tensor& indices) {
   std::vector<int64_t> offsets = OffsetsOfLengths(lengths);
   CheckSegments(values, lengths, offsets.back());
   auto selection = std::make_shared<const SegmentSelection>(std::move(offsets), ToInt64(indices));
@@ -37,28 +42,33 @@ Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& len
   return {SelectSegments(ctx, values, std::move(selection)), std::move(picked)};
 }
 
-KeyedJaggedSelection KeyedJaggedIndexSelectDim1(Context& ctx, const Variable& values, const Tensor& lengths,
-                                                const Tensor& offsets, const Tensor& indices, int64_t batch_size,
+KeyedJaggedSelection KeyedJaggedIndexSelectDim1(Context& ctx, const Variable& values,
+                                                const Tensor& lengths, const Tensor& offsets,
+                                                const Tensor& indices, int64_t batch_size,
                                                 const Variable& weights) {
   std::vector<int64_t> host = OffsetsOfLengths(lengths);
   CheckSegments(values, lengths, host.back());
   if (offsets.defined())
-    TESSERA_CHECK(ToInt64(offsets) == host, "KeyedJaggedIndexSelectDim1: offsets are not the cumulative sum of lengths");
-  TESSERA_CHECK(batch_size > 0 && lengths.dim(0) % batch_size == 0, "{} lengths and batch_size {}", lengths.dim(0), batch_size);
+    TESSERA_CHECK(ToInt64(offsets) == host,
+                  "KeyedJaggedIndexSelectDim1: offsets are not the cumulative sum of lengths");
+  TESSERA_CHECK(batch_size > 0 && lengths.dim(0) % batch_size == 0, "{} lengths and batch_size {}",
+                lengths.dim(0), batch_size);
   const std::vector<int64_t> chosen = ToInt64(indices);
   std::vector<int64_t> picks;
   for (int64_t key = 0; key < lengths.dim(0) / batch_size; ++key)
     for (size_t i = 0; i < chosen.size(); ++i) {
-      TESSERA_CHECK(chosen[i] >= 0 && chosen[i] < batch_size, "index {} at position {}: there are {} bags", chosen[i], i,
-                    batch_size);
+      TESSERA_CHECK(chosen[i] >= 0 && chosen[i] < batch_size,
+                    "index {} at position {}: there are {} bags", chosen[i], i, batch_size);
       picks.push_back(key * batch_size + chosen[i]);
     }
-  const auto selection = std::make_shared<const SegmentSelection>(std::move(host), std::move(picks));
+  const auto selection =
+      std::make_shared<const SegmentSelection>(std::move(host), std::move(picks));
   return {SelectSegments(ctx, values, selection), PickLengths(ctx, lengths, selection->picks()),
           SelectSegments(ctx, weights, selection)};
 }
 
-Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& mask) {
+Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& lengths,
+                            const Tensor& mask) {
   const std::vector<int64_t> offsets = OffsetsOfLengths(lengths);
   CheckSegments(values, lengths, offsets.back());
   TESSERA_CHECK_EQ(mask.shape(), (Shape{values.dim(0)}), "mask");
@@ -67,7 +77,8 @@ Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& 
   Tensor left = Tensor::Empty(ctx, lengths.shape(), lengths.dtype());
   VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {
     for (size_t s = 0; s + 1 < offsets.size(); ++s)
-      left.data<T>()[s] = static_cast<T>(std::count(keep + offsets[s], keep + offsets[s + 1], true));
+      left.data<T>()[s] =
+          static_cast<T>(std::count(keep + offsets[s], keep + offsets[s + 1], true));
   });
   // Runs of equal flags; every other one stays.
   std::vector<int64_t> cuts = {0}, kept;

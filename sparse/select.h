@@ -1,7 +1,7 @@
 #ifndef TESSERA_SPARSE_SELECT_H_
 #define TESSERA_SPARSE_SELECT_H_
-// Parts of jagged data: chosen bags, masked values, cut bags. lengths and indices are i32 or i64; values have any dtype, and
-// are differentiable where they are f32.
+// Parts of jagged data: chosen bags, masked values, cut bags. lengths and indices are i32 or i64;
+// values have any dtype, and are differentiable where they are f32.
 #include "runtime/autograd.h"
 
 namespace tessera {
@@ -11,23 +11,26 @@ struct Jagged {
   Tensor lengths;
 };
 
-// Segments `indices` of values [N, …], in that order; segments may repeat (gradients are summed). Throws Error for an index
-// outside, or lengths that don't sum to N.
-Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& indices);
+// Segments `indices` of values [N, …], in that order; segments may repeat (gradients are summed).
+// Throws Error for an index outside, or lengths that don't sum to N.
+Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& lengths,
+                         const Tensor& indices);
 
 struct KeyedJaggedSelection {
   Variable values;
   Tensor lengths;
   Variable weights;  // undefined if none came
 };
-// For each of K keys, the bags `indices` of its batch_size bags; lengths [K·batch_size], key-major. offsets are those of
-// lengths, or undefined.
-KeyedJaggedSelection KeyedJaggedIndexSelectDim1(Context& ctx, const Variable& values, const Tensor& lengths,
-                                                const Tensor& offsets, const Tensor& indices, int64_t batch_size,
+// For each of K keys, the bags `indices` of its batch_size bags; lengths [K·batch_size], key-major.
+// offsets are those of lengths, or undefined.
+KeyedJaggedSelection KeyedJaggedIndexSelectDim1(Context& ctx, const Variable& values,
+                                                const Tensor& lengths, const Tensor& offsets,
+                                                const Tensor& indices, int64_t batch_size,
                                                 const Variable& weights = {});
 
 // The values [N] where mask (bool [N]) is true, and how many are left of each segment.
-Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& mask);
+Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& lengths,
+                            const Tensor& mask);
 
 // The first max_truncated_length values of each segment, joined.
 Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const Tensor& lengths,

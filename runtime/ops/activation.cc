@@ -30,16 +30,19 @@ class ActivationFunction final : public Function {
   Tensor saved_;
 };
 
-Variable Activate(Context& ctx, const char* name, const internal::ActivationKernels& kernels, const Variable& x,
-                  bool save_input) {
-  TESSERA_CHECK(x.value().defined() && x.value().dtype() == DType::kF32, "{}: the input is not an f32 tensor", name);
+Variable Activate(Context& ctx, const char* name, const internal::ActivationKernels& kernels,
+                  const Variable& x, bool save_input) {
+  TESSERA_CHECK(x.value().defined() && x.value().dtype() == DType::kF32,
+                "{}: the input is not an f32 tensor", name);
   const Tensor in = x.value().Contiguous(ctx);
   Tensor y = Tensor::Empty(ctx, in.shape());
   const float* px = in.data<float>();
   float* py = y.data<float>();
-  ParallelFor(ctx, y.numel(), kGrain,
-              [&](int64_t begin, int64_t end) { kernels.forward(px + begin, py + begin, end - begin); });
-  return Record(ctx, std::make_unique<ActivationFunction>(name, kernels, save_input ? in : y), {x}, y);
+  ParallelFor(ctx, y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    kernels.forward(px + begin, py + begin, end - begin);
+  });
+  return Record(ctx, std::make_unique<ActivationFunction>(name, kernels, save_input ? in : y), {x},
+                y);
 }
 
 }  // namespace

@@ -35,7 +35,9 @@ void CheckSameShape(const char* op, const Variable& a, const Variable& b) {
 class AddFunction final : public Function {
  public:
   std::string_view name() const override { return "Add"; }
-  std::vector<Tensor> Backward(Context&, const std::vector<Tensor>& grads) override { return {grads[0], grads[0]}; }
+  std::vector<Tensor> Backward(Context&, const std::vector<Tensor>& grads) override {
+    return {grads[0], grads[0]};
+  }
 };
 
 class MulFunction final : public Function {
@@ -43,7 +45,8 @@ class MulFunction final : public Function {
   MulFunction(Tensor a, Tensor b) : a_(std::move(a)), b_(std::move(b)) {}
   std::string_view name() const override { return "Mul"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    return {needs_grad(0) ? Product(ctx, grads[0], b_) : Tensor(), needs_grad(1) ? Product(ctx, grads[0], a_) : Tensor()};
+    return {needs_grad(0) ? Product(ctx, grads[0], b_) : Tensor(),
+            needs_grad(1) ? Product(ctx, grads[0], a_) : Tensor()};
   }
 
  private:
@@ -79,7 +82,8 @@ Variable ScaledSum(Context& ctx, const Variable& x, double factor) {
   const Tensor in = x.value().Contiguous(ctx);
   const float* p = in.data<float>();
   const double sum = internal::ChunkedSum(ctx, in.numel(), [p](int64_t i) { return p[i]; });
-  return Record(ctx, std::make_unique<SumFunction>(in.shape(), factor), {x}, Tensor::Full(ctx, {}, sum * factor));
+  return Record(ctx, std::make_unique<SumFunction>(in.shape(), factor), {x},
+                Tensor::Full(ctx, {}, sum * factor));
 }
 
 }  // namespace
@@ -92,7 +96,8 @@ Variable Add(Context& ctx, const Variable& a, const Variable& b) {
 
 Variable Mul(Context& ctx, const Variable& a, const Variable& b) {
   CheckSameShape("Mul", a, b);
-  return Record(ctx, std::make_unique<MulFunction>(a.value(), b.value()), {a, b}, Product(ctx, a, b));
+  return Record(ctx, std::make_unique<MulFunction>(a.value(), b.value()), {a, b},
+                Product(ctx, a, b));
 }
 
 Variable Scale(Context& ctx, const Variable& x, float factor) {

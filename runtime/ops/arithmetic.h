@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_OPS_ARITHMETIC_H_
 #define TESSERA_RUNTIME_OPS_ARITHMETIC_H_
-// Elementwise sums and products, and sums over all elements; f32. REQUIRES: operands of the same shape.
+// Elementwise sums and products, and sums over all elements; f32. REQUIRES: operands of the same
+// shape.
 #include "runtime/autograd.h"
 
 namespace tessera {

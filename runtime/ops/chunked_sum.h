@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_OPS_CHUNKED_SUM_H_
 #define TESSERA_RUNTIME_OPS_CHUNKED_SUM_H_
-// Sums over many items whose bits don't depend on the number of threads: chunks of fixed length, folded in order, in double.
+// Sums over many items whose bits don't depend on the number of threads: chunks of fixed length,
+// folded in order, in double.
 #include <vector>
 
 #include "runtime/context.h"

@@ -31,7 +31,8 @@ void Forward(const float* __restrict x, float* __restrict y, int64_t n) {
 }
 
 template <typename F>
-void Backward(const float* __restrict saved, const float* __restrict dy, float* __restrict dx, int64_t n) {
+void Backward(const float* __restrict saved, const float* __restrict dy, float* __restrict dx,
+              int64_t n) {
   for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * F::Slope(saved[i]);
 }
 
@@ -66,7 +67,8 @@ void ColumnSums(const float* x, int64_t ld, int64_t rows, int64_t n, float* __re
 
 }  // namespace
 
-const ElementwiseKernels kElementwise = {kActivation<Relu>,  kActivation<Sigmoid>, kActivation<Tanh>,
-                                         kActivation<Swish>, AddBias,              ColumnSums};
+const ElementwiseKernels kElementwise = {kActivation<Relu>, kActivation<Sigmoid>,
+                                         kActivation<Tanh>, kActivation<Swish>,
+                                         AddBias,           ColumnSums};
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -20,7 +20,8 @@ Extents CheckedExtents(GemmForm form, const Shape& a, const Shape& b, int first)
   const bool ta = form == GemmForm::kTN, tb = form == GemmForm::kNT;
   const Extents e{a[first + (ta ? 1 : 0)], b[first + (tb ? 0 : 1)], a[first + (ta ? 0 : 1)]};
   const int64_t b_depth = b[first + (tb ? 1 : 0)];
-  TESSERA_CHECK_EQ(e.k, b_depth, "product of {}{} and {}{}", a, ta ? " transposed" : "", b, tb ? " transposed" : "");
+  TESSERA_CHECK_EQ(e.k, b_depth, "product of {}{} and {}{}", a, ta ? " transposed" : "", b,
+                   tb ? " transposed" : "");
   return e;
 }
 
@@ -34,7 +35,8 @@ void RunKernel(GemmForm form, const internal::GemmArgs& g) {
   (form == GemmForm::kNN ? kernels.nn : form == GemmForm::kNT ? kernels.nt : kernels.tn)(g);
 }
 
-void RunBlock(GemmForm form, const Tensor& a, const Tensor& b, const Tensor& c, const Block& block) {
+void RunBlock(GemmForm form, const Tensor& a, const Tensor& b, const Tensor& c,
+              const Block& block) {
   const bool ta = form == GemmForm::kTN, tb = form == GemmForm::kNT;
   internal::GemmArgs g;
   g.lda = a.row_stride();
@@ -55,8 +57,9 @@ void RunTiles(Context& ctx, const Tensor& a, const Tensor& b, const Tensor& c) {
   const int64_t tiles = (m + kGemmTileRows - 1) / kGemmTileRows * across;
   ParallelFor(ctx, tiles, 1, [&](int64_t tile, int64_t) {
     const int64_t row = tile / across * kGemmTileRows, column = tile % across * kGemmTileColumns;
-    RunBlock(GemmForm::kTN, a, b, c,
-             {row, std::min(kGemmTileRows, m - row), column, std::min(kGemmTileColumns, n - column)});
+    RunBlock(
+        GemmForm::kTN, a, b, c,
+        {row, std::min(kGemmTileRows, m - row), column, std::min(kGemmTileColumns, n - column)});
   });
 }
 
@@ -64,7 +67,8 @@ void RunTiles(Context& ctx, const Tensor& a, const Tensor& b, const Tensor& c) {
 
 namespace internal {
 
-void GemmRows(GemmForm form, const Tensor& a, const Tensor& b, const Tensor& c, int64_t begin, int64_t end) {
+void GemmRows(GemmForm form, const Tensor& a, const Tensor& b, const Tensor& c, int64_t begin,
+              int64_t end) {
   RunBlock(form, a, b, c, {begin, end - begin, 0, c.dim(1)});
 }
 
@@ -94,14 +98,16 @@ Tensor Gemm(Context& ctx, GemmForm form, const Tensor& a_in, const Tensor& b_in)
 Tensor BatchGemm(Context& ctx, GemmForm form, const Tensor& a, const Tensor& b) {
   TESSERA_CHECK(a.rank() == 3 && b.rank() == 3 && a.dim(0) == b.dim(0),
                 "batched product: expected [B, ., .] twice, got {} and {}", a.shape(), b.shape());
-  TESSERA_CHECK(a.is_contiguous() && b.is_contiguous(), "batched product: an input is not contiguous");
+  TESSERA_CHECK(a.is_contiguous() && b.is_contiguous(),
+                "batched product: an input is not contiguous");
   const Extents e = CheckedExtents(form, a.shape(), b.shape(), 1);
   Tensor c = Tensor::Empty(ctx, {a.dim(0), e.m, e.n});
   const float *pa = a.data<float>(), *pb = b.data<float>();
   float* pc = c.data<float>();
   ParallelFor(ctx, a.dim(0), 8, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      RunKernel(form, {pa + i * e.m * e.k, pb + i * e.k * e.n, pc + i * e.m * e.n, e.m, e.n, e.k, a.dim(2), b.dim(2), e.n});
+      RunKernel(form, {pa + i * e.m * e.k, pb + i * e.k * e.n, pc + i * e.m * e.n, e.m, e.n, e.k,
+                       a.dim(2), b.dim(2), e.n});
   });
   return c;
 }

@@ -1,5 +1,6 @@
-// The dense products: Eigen's own gemm on one thread. Eigen is renamed for each level (tools/isa.bzl), so that its functions of
-// different levels, and those of a user's own Eigen, stay apart.
+// The dense products: Eigen's own gemm on one thread. Eigen is renamed for each level
+// (tools/isa.bzl), so that its functions of different levels, and those of a user's own Eigen, stay
+// apart.
 #define EIGEN_DONT_PARALLELIZE
 #define EIGEN_MPL2_ONLY
 #include <eigen3/Eigen/Core>
@@ -16,7 +17,8 @@ using Out = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 Out C(const GemmArgs& g) { return Out(g.c, g.m, g.n, Eigen::OuterStride<>(g.ldc)); }
 
 void Nn(const GemmArgs& g) {
-  C(g).noalias() = In(g.a, g.m, g.k, Eigen::OuterStride<>(g.lda)) * In(g.b, g.k, g.n, Eigen::OuterStride<>(g.ldb));
+  C(g).noalias() = In(g.a, g.m, g.k, Eigen::OuterStride<>(g.lda)) *
+                   In(g.b, g.k, g.n, Eigen::OuterStride<>(g.ldb));
 }
 
 void Nt(const GemmArgs& g) {

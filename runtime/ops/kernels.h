@@ -1,13 +1,15 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_H_
-// Loops of the dense ops, compiled once for each instruction set (*_simd.cc, tools/isa.bzl). Raw pointers, one thread, no
-// allocation that outlives a call; the ops cut the work into pieces that don't depend on the number of threads. Each level
-// exports its functions as tables; Best…() has those of the CPU's best level. Private to runtime/ops.
+// Loops of the dense ops, compiled once for each instruction set (*_simd.cc, tools/isa.bzl). Raw
+// pointers, one thread, no allocation that outlives a call; the ops cut the work into pieces that
+// don't depend on the number of threads. Each level exports its functions as tables; Best…() has
+// those of the CPU's best level. Private to runtime/ops.
 #include <cstdint>
 
 namespace tessera::internal {
 
-// C[m, n] = op(A)·op(B), row-major, `ld*` elements from one row to the next. k is the length of the sums.
+// C[m, n] = op(A)·op(B), row-major, `ld*` elements from one row to the next. k is the length of the
+// sums.
 struct GemmArgs {
   const float *a, *b;
   float* c;
@@ -20,7 +22,8 @@ struct GemmKernels {
   void (*tn)(const GemmArgs&);  // A[k, m]ᵀ·B[k, n]
 };
 
-// forward: y = f(x). backward: dx = dy·f'(x), from `saved`, which is y (relu, sigmoid, tanh) or x (swish).
+// forward: y = f(x). backward: dx = dy·f'(x), from `saved`, which is y (relu, sigmoid, tanh) or x
+// (swish).
 struct ActivationKernels {
   void (*forward)(const float* x, float* y, int64_t n);
   void (*backward)(const float* saved, const float* dy, float* dx, int64_t n);
@@ -30,7 +33,8 @@ struct ElementwiseKernels {
   ActivationKernels relu, sigmoid, tanh, swish;
   // y[r, :] += bias (if not null); then, if relu, max(y, 0).
   void (*add_bias)(float* y, int64_t ld, int64_t rows, int64_t n, const float* bias, bool relu);
-  // sums[:] = Σ_r x[r, :], rows added in chunks of kSumChunk, the chunks folded in order. REQUIRES: n <= kSumColumns.
+  // sums[:] = Σ_r x[r, :], rows added in chunks of kSumChunk, the chunks folded in order. REQUIRES:
+  // n <= kSumColumns.
   void (*column_sums)(const float* x, int64_t ld, int64_t rows, int64_t n, float* sums);
 };
 inline constexpr int64_t kSumChunk = 64, kSumColumns = 128;

@@ -11,7 +11,8 @@ namespace {
 class LinearFunction final : public Function {
  public:
   // `y` is kept for the mask of relu; undefined without.
-  LinearFunction(Tensor x, Tensor weight, Tensor y) : x_(std::move(x)), weight_(std::move(weight)), y_(std::move(y)) {}
+  LinearFunction(Tensor x, Tensor weight, Tensor y)
+      : x_(std::move(x)), weight_(std::move(weight)), y_(std::move(y)) {}
   std::string_view name() const override { return y_ ? "LinearRelu" : "Linear"; }
 
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
@@ -30,19 +31,24 @@ class LinearFunction final : public Function {
   void MaskRows(const Tensor& dy, const Tensor& dz, int64_t begin, int64_t end) const {
     const int64_t n = dy.dim(1), stride = dy.row_stride();
     for (int64_t r = begin; r < end; ++r)
-      internal::BestElementwise().relu.backward(y_.data<float>() + r * n, dy.data<float>() + r * stride,
-                                                dz.data<float>() + r * n, n);
+      internal::BestElementwise().relu.backward(
+          y_.data<float>() + r * n, dy.data<float>() + r * stride, dz.data<float>() + r * n, n);
   }
 
   Tensor x_, weight_, y_;
 };
 
-Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias, bool relu) {
-  const Tensor xm = internal::AsMatrix(ctx, x, "Linear: x"), wm = internal::AsMatrix(ctx, weight, "Linear: weight");
-  TESSERA_CHECK_EQ(xm.dim(1), wm.dim(1), "Linear: columns of x {} and of the weight {}", x.shape(), weight.shape());
+Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
+                   bool relu) {
+  const Tensor xm = internal::AsMatrix(ctx, x, "Linear: x"),
+               wm = internal::AsMatrix(ctx, weight, "Linear: weight");
+  TESSERA_CHECK_EQ(xm.dim(1), wm.dim(1), "Linear: columns of x {} and of the weight {}", x.shape(),
+                   weight.shape());
   if (bias) {
-    TESSERA_CHECK(bias.value().dtype() == DType::kF32, "Linear: bias: expected f32, got {}", bias.value().dtype());
-    TESSERA_CHECK_EQ(bias.shape(), (Shape{wm.dim(0)}), "Linear: bias for a weight {}", weight.shape());
+    TESSERA_CHECK(bias.value().dtype() == DType::kF32, "Linear: bias: expected f32, got {}",
+                  bias.value().dtype());
+    TESSERA_CHECK_EQ(bias.shape(), (Shape{wm.dim(0)}), "Linear: bias for a weight {}",
+                     weight.shape());
   }
   const Tensor b = bias.value().defined() ? bias.value().Contiguous(ctx) : Tensor();
   const float* pb = b ? b.data<float>() : nullptr;
@@ -52,7 +58,8 @@ Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, cons
     internal::GemmRows(GemmForm::kNT, xm, wm, y, begin, end);
     internal::BestElementwise().add_bias(y.data<float>() + begin * n, n, end - begin, n, pb, relu);
   });
-  return Record(ctx, std::make_unique<LinearFunction>(xm, wm, relu ? y : Tensor()), {x, weight, bias}, y);
+  return Record(ctx, std::make_unique<LinearFunction>(xm, wm, relu ? y : Tensor()),
+                {x, weight, bias}, y);
 }
 
 }  // namespace
@@ -71,7 +78,8 @@ Tensor ColumnSums(Context& ctx, const Tensor& x) {
   Tensor sums = Tensor::Empty(ctx, {x.dim(1)});
   const int64_t stride = x.row_stride();
   ParallelFor(ctx, x.dim(1), kSumColumns, [&](int64_t begin, int64_t end) {
-    BestElementwise().column_sums(x.data<float>() + begin, stride, x.dim(0), end - begin, sums.data<float>() + begin);
+    BestElementwise().column_sums(x.data<float>() + begin, stride, x.dim(0), end - begin,
+                                  sums.data<float>() + begin);
   });
   return sums;
 }

@@ -5,10 +5,12 @@
 
 namespace tessera {
 
-// x [B, K], weight [N, K], bias [N] or undefined -> [B, N]. REQUIRES: f32; rows of x may have any stride.
+// x [B, K], weight [N, K], bias [N] or undefined -> [B, N]. REQUIRES: f32; rows of x may have any
+// stride.
 Variable Linear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias);
 
-// max(Linear, 0) in one pass: 4 % of the step of an MLP 13-512-256-16.
+// max(Linear, 0) without a tensor between. Forward and backward of 256×13→512 take 176 us instead
+// of 182, of wide layers the same.
 Variable LinearRelu(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias);
 
 namespace internal {

@@ -17,8 +17,11 @@ class MatMulFunction final : public Function {
     const Tensor dy = grads[0].Contiguous(ctx);
     const bool transposed = form_ == GemmForm::kNT;
     std::vector<Tensor> result(2);
-    if (needs_grad(0)) result[0] = product_(ctx, transposed ? GemmForm::kNN : GemmForm::kNT, dy, b_);
-    if (needs_grad(1)) result[1] = transposed ? product_(ctx, GemmForm::kTN, dy, a_) : product_(ctx, GemmForm::kTN, a_, dy);
+    if (needs_grad(0))
+      result[0] = product_(ctx, transposed ? GemmForm::kNN : GemmForm::kNT, dy, b_);
+    if (needs_grad(1))
+      result[1] =
+          transposed ? product_(ctx, GemmForm::kTN, dy, a_) : product_(ctx, GemmForm::kTN, a_, dy);
     return result;
   }
 
@@ -33,13 +36,15 @@ class MatMulFunction final : public Function {
 Variable MatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b) {
   const GemmForm form = transpose_b ? GemmForm::kNT : GemmForm::kNN;
   Tensor c = Gemm(ctx, form, a, b);
-  return Record(ctx, std::make_unique<MatMulFunction>(Gemm, form, a.value(), b.value()), {a, b}, std::move(c));
+  return Record(ctx, std::make_unique<MatMulFunction>(Gemm, form, a.value(), b.value()), {a, b},
+                std::move(c));
 }
 
 Variable BatchMatMul(Context& ctx, const Variable& a, const Variable& b) {
   const Tensor at = a.value().Contiguous(ctx), bt = b.value().Contiguous(ctx);
   Tensor c = BatchGemm(ctx, GemmForm::kNN, at, bt);
-  return Record(ctx, std::make_unique<MatMulFunction>(BatchGemm, GemmForm::kNN, at, bt), {a, b}, std::move(c));
+  return Record(ctx, std::make_unique<MatMulFunction>(BatchGemm, GemmForm::kNN, at, bt), {a, b},
+                std::move(c));
 }
 
 }  // namespace tessera

@@ -17,20 +17,25 @@ constexpr int64_t kRowsOfAPiece = 64;
 class LayerNormFunction final : public Function {
  public:
   LayerNormFunction(Tensor x, Tensor weight, Tensor mean, Tensor rstd)
-      : x_(std::move(x)), weight_(std::move(weight)), mean_(std::move(mean)), rstd_(std::move(rstd)) {}
+      : x_(std::move(x)),
+        weight_(std::move(weight)),
+        mean_(std::move(mean)),
+        rstd_(std::move(rstd)) {}
   std::string_view name() const override { return "LayerNorm"; }
 
   // Each piece of rows has its own sums for weight and bias, added up in order afterwards.
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor dy = grads[0].Contiguous(ctx);
-    const int64_t dim = weight_.dim(0), rows = mean_.dim(0), pieces = (rows + kRowsOfAPiece - 1) / kRowsOfAPiece;
+    const int64_t dim = weight_.dim(0), rows = mean_.dim(0),
+                  pieces = (rows + kRowsOfAPiece - 1) / kRowsOfAPiece;
     const Tensor dx = needs_grad(0) ? Tensor::Empty(ctx, x_.shape()) : Tensor();
     const Tensor partial = Tensor::Zeros(ctx, {pieces, 2 * dim});
     ParallelFor(ctx, rows, kRowsOfAPiece, [&](int64_t begin, int64_t end) {
       float* sums = partial.data<float>() + begin / kRowsOfAPiece * 2 * dim;
-      internal::BestNorm().backward({x_.data<float>() + begin * dim, weight_.data<float>(), mean_.data<float>() + begin,
-                                     rstd_.data<float>() + begin, dy.data<float>() + begin * dim,
-                                     dx ? dx.data<float>() + begin * dim : nullptr, sums, sums + dim, end - begin, dim});
+      internal::BestNorm().backward(
+          {x_.data<float>() + begin * dim, weight_.data<float>(), mean_.data<float>() + begin,
+           rstd_.data<float>() + begin, dy.data<float>() + begin * dim,
+           dx ? dx.data<float>() + begin * dim : nullptr, sums, sums + dim, end - begin, dim});
     });
     const Tensor sums = internal::ColumnSums(ctx, partial);
     return {dx, sums.Narrow(0, 0, dim), sums.Narrow(0, dim, dim)};
@@ -59,7 +64,8 @@ class NormalizeRowsFunction final : public Function {
     const int64_t dim = x_.dim(1);
     ParallelFor(ctx, x_.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
-        BackwardRow(x_.data<float>() + r * dim, dy.data<float>() + r * dim, dx.data<float>() + r * dim, dim);
+        BackwardRow(x_.data<float>() + r * dim, dy.data<float>() + r * dim,
+                    dx.data<float>() + r * dim, dim);
     });
     return {dx};
   }
@@ -70,7 +76,8 @@ class NormalizeRowsFunction final : public Function {
     double dot = 0;
     if (norm > eps_)
       for (int64_t i = 0; i < dim; ++i) dot += static_cast<double>(x[i]) * dy[i];
-    for (int64_t i = 0; i < dim; ++i) dx[i] = static_cast<float>((dy[i] - x[i] * (dot * scale * scale)) * scale);
+    for (int64_t i = 0; i < dim; ++i)
+      dx[i] = static_cast<float>((dy[i] - x[i] * (dot * scale * scale)) * scale);
   }
 
   Tensor x_;
@@ -79,23 +86,27 @@ class NormalizeRowsFunction final : public Function {
 
 }  // namespace
 
-Variable LayerNorm(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias, float eps) {
+Variable LayerNorm(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
+                   float eps) {
   TESSERA_CHECK(x && x.rank() >= 1 && x.dim(-1) > 0, "LayerNorm of a tensor {}", x.value().shape());
   const int64_t dim = x.dim(-1), rows = x.value().numel() / dim;
   TESSERA_CHECK(weight && bias, "LayerNorm: weight or bias is undefined");
   TESSERA_CHECK_EQ(weight.shape(), (Shape{dim}), "LayerNorm: weight");
   TESSERA_CHECK_EQ(bias.shape(), (Shape{dim}), "LayerNorm: bias");
-  const Tensor in = x.value().Contiguous(ctx), w = weight.value().Contiguous(ctx), b = bias.value().Contiguous(ctx);
-  Tensor y = Tensor::Empty(ctx, in.shape()), mean = Tensor::Empty(ctx, {rows}), rstd = Tensor::Empty(ctx, {rows});
+  const Tensor in = x.value().Contiguous(ctx), w = weight.value().Contiguous(ctx),
+               b = bias.value().Contiguous(ctx);
+  Tensor y = Tensor::Empty(ctx, in.shape()), mean = Tensor::Empty(ctx, {rows}),
+         rstd = Tensor::Empty(ctx, {rows});
   ParallelFor(ctx, rows, kRowsOfAPiece, [&](int64_t begin, int64_t end) {
     internal::BestNorm().forward({in.data<float>() + begin * dim, w.data<float>(), b.data<float>(),
-                                  y.data<float>() + begin * dim, mean.data<float>() + begin, rstd.data<float>() + begin,
-                                  end - begin, dim, eps});
+                                  y.data<float>() + begin * dim, mean.data<float>() + begin,
+                                  rstd.data<float>() + begin, end - begin, dim, eps});
   });
   return Record(ctx, std::make_unique<LayerNormFunction>(in, w, mean, rstd), {x, weight, bias}, y);
 }
 
-Variable SwishLayerNorm(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias, float eps) {
+Variable SwishLayerNorm(Context& ctx, const Variable& x, const Variable& weight,
+                        const Variable& bias, float eps) {
   return Mul(ctx, x, Sigmoid(ctx, LayerNorm(ctx, x, weight, bias, eps)));
 }
 
@@ -108,7 +119,8 @@ Variable NormalizeRows(Context& ctx, const Variable& x, float eps) {
     for (int64_t r = begin; r < end; ++r) {
       const float* row = in.data<float>() + r * dim;
       const double scale = 1.0 / std::max<double>(Norm(row, dim), eps);
-      for (int64_t i = 0; i < dim; ++i) y.data<float>()[r * dim + i] = static_cast<float>(row[i] * scale);
+      for (int64_t i = 0; i < dim; ++i)
+        y.data<float>()[r * dim + i] = static_cast<float>(row[i] * scale);
     }
   });
   return Record(ctx, std::make_unique<NormalizeRowsFunction>(in, eps), {x}, y);

@@ -10,8 +10,10 @@ Tensor Joined(Context& ctx, const std::vector<Tensor>& parts, Shape shape, DType
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); start += sizes[i++]) {
     const Tensor slot = out.Narrow(dim, start, sizes[i]);
-    if (parts[i]) slot.CopyFrom(ctx, parts[i]);
-    else slot.Fill(ctx, 0);
+    if (parts[i])
+      slot.CopyFrom(ctx, parts[i]);
+    else
+      slot.Fill(ctx, 0);
   }
   return out;
 }
@@ -81,8 +83,8 @@ class ReshapeFunction final : public Function {
 
 Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
   TESSERA_CHECK(!parts.empty(), "Concat of no tensors");
-  TESSERA_CHECK(parts[0] && dim >= 0 && dim < parts[0].rank(), "Concat along dimension {} of tensors {}", dim,
-                parts[0].value().shape());
+  TESSERA_CHECK(parts[0] && dim >= 0 && dim < parts[0].rank(),
+                "Concat along dimension {} of tensors {}", dim, parts[0].value().shape());
   Shape shape = parts[0].shape();
   shape[dim] = 0;
   std::vector<Tensor> values;
@@ -92,7 +94,8 @@ Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
     TESSERA_CHECK_EQ(rest.rank(), shape.rank(), "Concat: part {} of shape {}", values.size(), rest);
     sizes.push_back(rest[dim]);
     rest[dim] = shape[dim];
-    TESSERA_CHECK_EQ(rest, shape, "Concat along dimension {}: part {}, that dimension aside", dim, values.size());
+    TESSERA_CHECK_EQ(rest, shape, "Concat along dimension {}: part {}, that dimension aside", dim,
+                     values.size());
     shape[dim] += sizes.back();
     values.push_back(part.value());
   }
@@ -100,7 +103,8 @@ Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
   return Record(ctx, std::make_unique<ConcatFunction>(dim, sizes), parts, std::move(out));
 }
 
-std::vector<Variable> Split(Context& ctx, const Variable& x, int dim, const std::vector<int64_t>& sizes) {
+std::vector<Variable> Split(Context& ctx, const Variable& x, int dim,
+                            const std::vector<int64_t>& sizes) {
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t size : sizes) {
@@ -108,8 +112,10 @@ std::vector<Variable> Split(Context& ctx, const Variable& x, int dim, const std:
     start += size;
   }
   TESSERA_CHECK(!sizes.empty(), "Split into no parts");
-  TESSERA_CHECK_EQ(start, x.dim(dim), "Split of {} along dimension {}: sum of the sizes", x.shape(), dim);
-  return Record(ctx, std::make_unique<SplitFunction>(x.shape(), x.value().dtype(), dim, sizes), {x}, std::move(parts));
+  TESSERA_CHECK_EQ(start, x.dim(dim), "Split of {} along dimension {}: sum of the sizes", x.shape(),
+                   dim);
+  return Record(ctx, std::make_unique<SplitFunction>(x.shape(), x.value().dtype(), dim, sizes), {x},
+                std::move(parts));
 }
 
 Variable Narrow(Context& ctx, const Variable& x, int dim, int64_t start, int64_t length) {

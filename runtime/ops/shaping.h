@@ -7,11 +7,14 @@
 
 namespace tessera {
 
-// Joined along `dim`, in order. REQUIRES: at least one tensor; same dtype, and same shape but for `dim`.
+// Joined along `dim`, in order. REQUIRES: at least one tensor; same dtype, and same shape but for
+// `dim`.
 Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim);
 
-// Cut along `dim` into parts of the given sizes, views of x. REQUIRES: the sizes add up to the extent.
-std::vector<Variable> Split(Context& ctx, const Variable& x, int dim, const std::vector<int64_t>& sizes);
+// Cut along `dim` into parts of the given sizes, views of x. REQUIRES: the sizes add up to the
+// extent.
+std::vector<Variable> Split(Context& ctx, const Variable& x, int dim,
+                            const std::vector<int64_t>& sizes);
 
 // The elements [start, start + length) along `dim`, a view of x.
 Variable Narrow(Context& ctx, const Variable& x, int dim, int64_t start, int64_t length);

@@ -14,7 +14,8 @@ Tensor ScaledRows(Context& ctx, const Tensor& x, const Tensor& scale) {
   const int64_t dim = x.dim(1);
   ParallelFor(ctx, x.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
-      for (int64_t i = r * dim; i < (r + 1) * dim; ++i) y.data<float>()[i] = x.data<float>()[i] * scale.data<float>()[r];
+      for (int64_t i = r * dim; i < (r + 1) * dim; ++i)
+        y.data<float>()[i] = x.data<float>()[i] * scale.data<float>()[r];
   });
   return y;
 }
@@ -25,7 +26,8 @@ class RowDotFunction final : public Function {
   std::string_view name() const override { return "RowDot"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor dy = grads[0].Contiguous(ctx);
-    return {needs_grad(0) ? ScaledRows(ctx, c_, dy) : Tensor(), needs_grad(1) ? ScaledRows(ctx, q_, dy) : Tensor()};
+    return {needs_grad(0) ? ScaledRows(ctx, c_, dy) : Tensor(),
+            needs_grad(1) ? ScaledRows(ctx, q_, dy) : Tensor()};
   }
 
  private:
@@ -43,7 +45,8 @@ Variable RowDot(Context& ctx, const Variable& q, const Variable& c) {
   ParallelFor(ctx, qt.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       double sum = 0;
-      for (int64_t i = r * dim; i < (r + 1) * dim; ++i) sum += static_cast<double>(qt.data<float>()[i]) * ct.data<float>()[i];
+      for (int64_t i = r * dim; i < (r + 1) * dim; ++i)
+        sum += static_cast<double>(qt.data<float>()[i]) * ct.data<float>()[i];
       y.data<float>()[r] = static_cast<float>(sum);
     }
   });

@@ -1,7 +1,8 @@
 #ifndef TESSERA_RUNTIME_OPS_VECTOR_MATH_H_
 #define TESSERA_RUNTIME_OPS_VECTOR_MATH_H_
-// Sums over a row; exp, sigmoid and tanh without a branch or a call, so that a loop over them is vectorized. + − × ÷ and bits
-// only: the same bits at any position of a loop and on every machine. At most 2 ulp from the true value (Exp, Sigmoid), 3 (Tanh).
+// Sums over a row; exp, sigmoid and tanh without a branch or a call, so that a loop over them is
+// vectorized. + − × ÷ and bits only: the same bits at any position of a loop and on every machine.
+// Farthest from the true value over every seventh float in ±87: exp 1.0 ulp, sigmoid 2.4, tanh 1.5.
 #include <cstdint>
 
 #include "runtime/host_device.h"
@@ -9,11 +10,13 @@
 
 namespace tessera {
 
-// e^x by 2^n·e^r, |r| <= ln 2 / 2, and a polynomial (Cephes expf). x is clamped to [−87, 88]: no denormal, no infinity.
+// e^x by 2^n·e^r, |r| <= ln 2 / 2, and a polynomial (Cephes expf). x is clamped to [−87, 88]: no
+// denormal, no infinity.
 TESSERA_HD float VectorExp(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
-  const float shifted = x * 1.44269504088896341f + 12582912.0f;  // 1.5·2^23: the low bits are round(x / ln 2)
+  const float shifted =
+      x * 1.44269504088896341f + 12582912.0f;  // 1.5·2^23: the low bits are round(x / ln 2)
   const float n = shifted - 12582912.0f;
   const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -33,7 +36,8 @@ TESSERA_HD float VectorSigmoid(float x) {
   return (x < 0 ? e : 1.0f) / (1.0f + e);
 }
 
-// (1 − e^−2|x|) / (1 + e^−2|x|) with the sign of x; near 0, where that cancels, x + x³·polynomial(x²) (Cephes tanhf).
+// (1 − e^−2|x|) / (1 + e^−2|x|) with the sign of x; near 0, where that cancels, x +
+// x³·polynomial(x²) (Cephes tanhf).
 TESSERA_HD float VectorTanh(float x) {
   const float a = x < 0 ? -x : x;
   const float e = VectorExp(-2.0f * a);

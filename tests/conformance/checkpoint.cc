@@ -11,13 +11,16 @@ namespace tessera::conformance {
 Answer RunCheckpoint(Context& ctx, const Case& c) {
   Dlrm model(ctx, ReadDlrm(c));
   const std::filesystem::path folder = std::filesystem::path(c.path).parent_path();
-  const Safetensors file = ReadSafetensors(ctx, (folder / c.attrs.at("file").get<std::string>()).string());
+  const Safetensors file =
+      ReadSafetensors(ctx, (folder / c.attrs.at("file").get<std::string>()).string());
   const std::string prefix = c.attrs.at("key_prefix").get<std::string>();
   const std::vector<NamedTensor> tensors = WithPrefix(file.tensors, prefix);
-  TESSERA_CHECK_EQ(tensors.size(), file.tensors.size(), "checkpoint: names that begin with '{}'", prefix);
+  TESSERA_CHECK_EQ(tensors.size(), file.tensors.size(), "checkpoint: names that begin with '{}'",
+                   prefix);
   model.LoadStateDict(ctx, tensors);
   Answer answer;
-  answer.tensors["logits"] = model.Forward(ctx, c.input("dense"), ReadKjt(c, "kjt", /*weights_grad=*/false)).value();
+  answer.tensors["logits"] =
+      model.Forward(ctx, c.input("dense"), ReadKjt(c, "kjt", /*weights_grad=*/false)).value();
   return answer;
 }
 

@@ -40,7 +40,9 @@ class Bench {
     return module.Forward(ctx, x);
   }
 
-  std::vector<int64_t> Sizes(const char* key) const { return attrs.at(key).get<std::vector<int64_t>>(); }
+  std::vector<int64_t> Sizes(const char* key) const {
+    return attrs.at(key).get<std::vector<int64_t>>();
+  }
 
   Answer Backward(Tape& tape, const Variable& y) {
     if (y.requires_grad()) tape.Backward(y, case_.input("grad_out").Reshape(y.shape()));
@@ -48,7 +50,8 @@ class Bench {
     answer.tensors["y"] = y.value().Contiguous(ctx);
     for (const NamedParameter& p : variables_) {
       const Tensor& grad = p.variable.grad();
-      answer.tensors["grad." + p.name] = grad ? grad.Contiguous(ctx) : Tensor::Zeros(ctx, p.variable.shape());
+      answer.tensors["grad." + p.name] =
+          grad ? grad.Contiguous(ctx) : Tensor::Zeros(ctx, p.variable.shape());
     }
     return answer;
   }
@@ -64,11 +67,16 @@ class Bench {
 Variable RunActivation(Bench& b) {
   const Variable x = b.Input("x");
   switch (ParseActivation(b.attrs.at("activation").get<std::string>())) {
-    case Activation::kRelu: return Relu(b.ctx, x);
-    case Activation::kSigmoid: return Sigmoid(b.ctx, x);
-    case Activation::kTanh: return Tanh(b.ctx, x);
-    case Activation::kSwish: return Swish(b.ctx, x);
-    case Activation::kSwishLayerNorm: break;
+    case Activation::kRelu:
+      return Relu(b.ctx, x);
+    case Activation::kSigmoid:
+      return Sigmoid(b.ctx, x);
+    case Activation::kTanh:
+      return Tanh(b.ctx, x);
+    case Activation::kSwish:
+      return Swish(b.ctx, x);
+    case Activation::kSwishLayerNorm:
+      break;
   }
   throw Unsupported("activation of this name without parameters");
 }
@@ -78,7 +86,8 @@ Variable RunMlp(Bench& b) {
   options.bias = b.attrs.at("bias").get<bool>();
   options.activation = ParseActivation(b.attrs.at("activation").get<std::string>());
   options.activation_on_last = b.attrs.at("activation_on_last").get<bool>();
-  return b.Apply(Mlp(b.ctx, b.attrs.at("in").get<int64_t>(), b.Sizes("layers"), options), b.Input("x"));
+  return b.Apply(Mlp(b.ctx, b.attrs.at("in").get<int64_t>(), b.Sizes("layers"), options),
+                 b.Input("x"));
 }
 
 // dense [B, D] and sparse [B, F, D], whose blocks are laid side by side.
@@ -93,8 +102,9 @@ Variable RunInteraction(Bench& b) {
 }
 
 Variable RunProjection(Bench& b) {
-  const ProjectionInteraction module(b.ctx, b.attrs.at("F").get<int64_t>(), b.attrs.at("D").get<int64_t>(),
-                                     b.Sizes("branch1"), b.Sizes("branch2"));
+  const ProjectionInteraction module(b.ctx, b.attrs.at("F").get<int64_t>(),
+                                     b.attrs.at("D").get<int64_t>(), b.Sizes("branch1"),
+                                     b.Sizes("branch2"));
   b.Bind(module);
   const auto [dense, sparse] = InteractionInputs(b);
   return module.Forward(b.ctx, dense, sparse);
@@ -114,32 +124,42 @@ const std::map<std::string, std::function<Variable(Bench&)>>& Ops() {
   static const std::map<std::string, std::function<Variable(Bench&)>> ops = {
       {"linear",
        [](Bench& b) {
-         return Linear(b.ctx, b.Input("x"), b.Param("weight"), b.attrs.at("bias").get<bool>() ? b.Param("bias") : Variable());
+         return Linear(b.ctx, b.Input("x"), b.Param("weight"),
+                       b.attrs.at("bias").get<bool>() ? b.Param("bias") : Variable());
        }},
       {"activation", RunActivation},
       {"layer_norm",
        [](Bench& b) {
-         return LayerNorm(b.ctx, b.Input("x"), b.Param("weight"), b.Param("bias"), b.attrs.at("eps").get<float>());
+         return LayerNorm(b.ctx, b.Input("x"), b.Param("weight"), b.Param("bias"),
+                          b.attrs.at("eps").get<float>());
        }},
       {"swish_layernorm",
        [](Bench& b) {
-         return SwishLayerNorm(b.ctx, b.Input("x"), b.Param("norm.0.weight"), b.Param("norm.0.bias"),
-                               b.attrs.at("eps").get<float>());
+         return SwishLayerNorm(b.ctx, b.Input("x"), b.Param("norm.0.weight"),
+                               b.Param("norm.0.bias"), b.attrs.at("eps").get<float>());
        }},
       {"mlp", RunMlp},
       {"over_arch",
-       [](Bench& b) { return b.Apply(OverArch(b.ctx, b.attrs.at("in").get<int64_t>(), b.Sizes("layers")), b.Input("x")); }},
+       [](Bench& b) {
+         return b.Apply(OverArch(b.ctx, b.attrs.at("in").get<int64_t>(), b.Sizes("layers")),
+                        b.Input("x"));
+       }},
       {"interaction", RunInteraction},
       {"interaction_projection", RunProjection},
       {"bce_with_logits",
-       [](Bench& b) { return BceWithLogits(b.ctx, b.Input("logits"), b.Given("labels"), b.Given("weights")); }},
+       [](Bench& b) {
+         return BceWithLogits(b.ctx, b.Input("logits"), b.Given("labels"), b.Given("weights"));
+       }},
       {"bce", [](Bench& b) { return Bce(b.ctx, b.Input("p"), b.Given("labels")); }},
       {"mse", [](Bench& b) { return Mse(b.ctx, b.Input("x"), b.Given("labels")); }},
-      {"softmax_cross_entropy", [](Bench& b) { return SoftmaxCrossEntropy(b.ctx, b.Input("logits"), b.Given("labels")); }},
+      {"softmax_cross_entropy",
+       [](Bench& b) { return SoftmaxCrossEntropy(b.ctx, b.Input("logits"), b.Given("labels")); }},
       {"in_batch_softmax", RunInBatchSoftmax},
       {"two_tower_dot", [](Bench& b) { return RowDot(b.ctx, b.Input("q"), b.Input("c")); }},
       {"cosine_similarity",
-       [](Bench& b) { return CosineSimilarity(b.ctx, b.Input("q"), b.Input("c"), b.attrs.at("eps").get<float>()); }},
+       [](Bench& b) {
+         return CosineSimilarity(b.ctx, b.Input("q"), b.Input("c"), b.attrs.at("eps").get<float>());
+       }},
       {"crossnet", NotYet},
       {"low_rank_crossnet", NotYet},
       {"vector_crossnet", NotYet},

@@ -7,11 +7,12 @@
 
 namespace tessera::conformance {
 
-// `optimizer` with hyper's options, which have torch's names ("betas": [b1, b2]). Throws Unsupported for options that the library
-// does not have.
+// `optimizer` with hyper's options, which have torch's names ("betas": [b1, b2]). Throws
+// Unsupported for options that the library does not have.
 DenseOptimizerConfig ReadDenseOptimizer(const std::string& optimizer, const Json& hyper);
 
-// attrs.tables and attrs.arch of the kinds model and checkpoint. Throws Unsupported unless attrs.model is dlrm.
+// attrs.tables and attrs.arch of the kinds model and checkpoint. Throws Unsupported unless
+// attrs.model is dlrm.
 DlrmConfig ReadDlrm(const Case& c);
 
 // The tensors whose names begin with `prefix`, without it.

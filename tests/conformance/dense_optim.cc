@@ -11,7 +11,8 @@ using Skipped = std::set<std::pair<int64_t, std::string>>;
 
 Skipped ReadSkipped(const Case& c) {
   Skipped skipped;
-  for (const Json& pair : c.attrs.at("skip")) skipped.emplace(pair.at(0).get<int64_t>(), pair.at(1).get<std::string>());
+  for (const Json& pair : c.attrs.at("skip"))
+    skipped.emplace(pair.at(0).get<int64_t>(), pair.at(1).get<std::string>());
   return skipped;
 }
 
@@ -33,20 +34,27 @@ Answer RunOptimizer(Context& ctx, const Case& c) {
   Answer answer;
   std::vector<NamedParameter> parameters;
   for (const std::string& name : c.attrs.at("params").get<std::vector<std::string>>()) {
-    parameters.push_back({name, Variable(c.input("param." + name).Clone(ctx), /*requires_grad=*/true)});
-    answer.tensors["param." + name] = Tensor::Empty(ctx, WithSteps(parameters.back().variable.shape(), steps));
+    parameters.push_back(
+        {name, Variable(c.input("param." + name).Clone(ctx), /*requires_grad=*/true)});
+    answer.tensors["param." + name] =
+        Tensor::Empty(ctx, WithSteps(parameters.back().variable.shape(), steps));
   }
-  DenseOptimizer optimizer(ctx, parameters, ReadDenseOptimizer(c.attrs.at("optimizer").get<std::string>(), c.attrs.at("hyper")));
+  DenseOptimizer optimizer(
+      ctx, parameters,
+      ReadDenseOptimizer(c.attrs.at("optimizer").get<std::string>(), c.attrs.at("hyper")));
   for (int64_t step = 0; step < steps; ++step) {
     optimizer.ZeroGrad();
     for (NamedParameter& p : parameters)
-      if (!skipped.contains({step, p.name})) p.variable.AccumulateGrad(ctx, StepGradient(ctx, c, p, step));
+      if (!skipped.contains({step, p.name}))
+        p.variable.AccumulateGrad(ctx, StepGradient(ctx, c, p, step));
     optimizer.Step(ctx);
     for (const NamedParameter& p : parameters)
-      answer.tensors["param." + p.name].Rows(step, step + 1).CopyFrom(
-          ctx, p.variable.value().Reshape(WithSteps(p.variable.shape(), 1)));
+      answer.tensors["param." + p.name]
+          .Rows(step, step + 1)
+          .CopyFrom(ctx, p.variable.value().Reshape(WithSteps(p.variable.shape(), 1)));
   }
-  for (const DenseOptimizerState& s : optimizer.States()) answer.tensors["state." + s.parameter + "." + s.state] = s.tensor;
+  for (const DenseOptimizerState& s : optimizer.States())
+    answer.tensors["state." + s.parameter + "." + s.state] = s.tensor;
   return answer;
 }
 

@@ -13,16 +13,18 @@ void Put(const std::string& name, const Tensor& tensor, Answer* answer) {
 
 std::vector<Tensor> ReadList(const Case& c, const std::string& name) {
   std::vector<Tensor> list;
-  for (Tensor t = c.optional(name + ".0"); t.defined(); t = c.optional(name + "." + std::to_string(list.size())))
+  for (Tensor t = c.optional(name + ".0"); t.defined();
+       t = c.optional(name + "." + std::to_string(list.size())))
     list.push_back(t);
   return list;
 }
 
 DType ReadDType(const Json& torch_name) {
   static const std::map<std::string, DType> names = {
-      {"float32", DType::kF32}, {"float64", DType::kF64}, {"float16", DType::kF16}, {"bfloat16", DType::kBF16},
-      {"int8", DType::kI8},     {"uint8", DType::kU8},    {"int16", DType::kI16},   {"int32", DType::kI32},
-      {"int64", DType::kI64},   {"bool", DType::kBool},
+      {"float32", DType::kF32},   {"float64", DType::kF64}, {"float16", DType::kF16},
+      {"bfloat16", DType::kBF16}, {"int8", DType::kI8},     {"uint8", DType::kU8},
+      {"int16", DType::kI16},     {"int32", DType::kI32},   {"int64", DType::kI64},
+      {"bool", DType::kBool},
   };
   return torch_name.is_null() ? DType::kF32 : names.at(torch_name.get<std::string>());
 }
@@ -50,20 +52,22 @@ void WriteKjt(Context& ctx, const KeyedJaggedTensor& kjt, const std::string& p, 
     Put(p + ".lengths", kjt.lengths(ctx), answer);
     Put(p + ".offsets", kjt.offsets(ctx), answer);
   }
-  if (kjt.inverse_indices_or_none() != nullptr) Put(p + ".inverse_indices", kjt.inverse_indices().indices, answer);
+  if (kjt.inverse_indices_or_none() != nullptr)
+    Put(p + ".inverse_indices", kjt.inverse_indices().indices, answer);
   Json expect = {{"keys", kjt.keys()},
                  {"stride", kjt.stride()},
                  {"stride_per_key", kjt.stride_per_key()},
                  {"variable_stride_per_key", kjt.variable_stride_per_key()},
                  {"length_per_key", kjt.length_per_key()},
                  {"offset_per_key", kjt.offset_per_key()}};
-  if (kjt.variable_stride_per_key()) expect["stride_per_key_per_rank"] = kjt.stride_per_key_per_rank();
+  if (kjt.variable_stride_per_key())
+    expect["stride_per_key_per_rank"] = kjt.stride_per_key_per_rank();
   answer->expect[p] = std::move(expect);
 }
 
 JaggedTensor ReadJt(const Case& c, const std::string& p) {
-  return JaggedTensor(c.input(p + ".values"), c.optional(p + ".lengths"), c.optional(p + ".offsets"),
-                      c.optional(p + ".weights"));
+  return JaggedTensor(c.input(p + ".values"), c.optional(p + ".lengths"),
+                      c.optional(p + ".offsets"), c.optional(p + ".weights"));
 }
 
 void WriteJt(Context& ctx, const JaggedTensor& jt, const std::string& p, Answer* answer) {
@@ -73,7 +77,8 @@ void WriteJt(Context& ctx, const JaggedTensor& jt, const std::string& p, Answer*
   Put(p + ".offsets", jt.offsets(ctx), answer);
 }
 
-Answer Differentiate(Context& ctx, const Case& c, const std::vector<std::string>& inputs, const std::string& output,
+Answer Differentiate(Context& ctx, const Case& c, const std::vector<std::string>& inputs,
+                     const std::string& output,
                      const std::function<Variable(const std::vector<Variable>&)>& fn) {
   const Tensor grad = c.optional("grad");
   std::vector<Variable> variables;

@@ -15,7 +15,8 @@ using Ops = std::map<std::string, std::function<Answer(Context&, const Case&)>>;
 
 // Ops on containers, by attrs.op.
 const Ops& ContainerOps();
-// torch.ops.fbgemm, by attrs.op: movement of segments; jagged and dense; calibration and unary embeddings.
+// torch.ops.fbgemm, by attrs.op: movement of segments; jagged and dense; calibration and unary
+// embeddings.
 const Ops& SegmentOps();
 const Ops& JaggedOps();
 const Ops& ScoreOps();
@@ -31,9 +32,10 @@ void WriteJt(Context& ctx, const JaggedTensor& jt, const std::string& p, Answer*
 std::vector<Tensor> ReadList(const Case& c, const std::string& name);
 DType ReadDType(const Json& torch_name);
 
-// Runs fn on the named inputs and stores its result under `output`. Where the case has in.grad, it goes backward from it and
-// stores grad.<input>.
-Answer Differentiate(Context& ctx, const Case& c, const std::vector<std::string>& inputs, const std::string& output,
+// Runs fn on the named inputs and stores its result under `output`. Where the case has in.grad, it
+// goes backward from it and stores grad.<input>.
+Answer Differentiate(Context& ctx, const Case& c, const std::vector<std::string>& inputs,
+                     const std::string& output,
                      const std::function<Variable(const std::vector<Variable>&)>& fn);
 
 }  // namespace tessera::conformance

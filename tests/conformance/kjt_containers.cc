@@ -8,11 +8,14 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-std::vector<Variable> AsVariables(const std::vector<Tensor>& tensors) { return {tensors.begin(), tensors.end()}; }
+std::vector<Variable> AsVariables(const std::vector<Tensor>& tensors) {
+  return {tensors.begin(), tensors.end()};
+}
 
 Answer FromDense(Context& ctx, const Case& c) {
   Answer answer;
-  const std::vector<Variable> values = AsVariables(ReadList(c, "values")), weights = AsVariables(ReadList(c, "weights"));
+  const std::vector<Variable> values = AsVariables(ReadList(c, "values")),
+                              weights = AsVariables(ReadList(c, "weights"));
   WriteJt(ctx, JaggedTensor::FromDense(ctx, values, weights), "y", &answer);
   return answer;
 }
@@ -20,7 +23,8 @@ Answer FromDense(Context& ctx, const Case& c) {
 Answer FromDenseLengths(Context& ctx, const Case& c) {
   Answer answer;
   const Variable weights = c.optional("weights");
-  WriteJt(ctx, JaggedTensor::FromDenseLengths(ctx, c.input("values"), c.input("lengths"), weights), "y", &answer);
+  WriteJt(ctx, JaggedTensor::FromDenseLengths(ctx, c.input("values"), c.input("lengths"), weights),
+          "y", &answer);
   return answer;
 }
 
@@ -38,7 +42,8 @@ Answer ToPaddedDense(Context& ctx, const Case& c, bool weights) {
   const auto length = desired.is_null() ? std::optional<int64_t>() : desired.get<int64_t>();
   const double padding = c.attrs.at("padding_value").get<double>();
   Answer answer;
-  answer.tensors["y"] = weights ? x.ToPaddedDenseWeights(ctx, length, padding) : x.ToPaddedDense(ctx, length, padding);
+  answer.tensors["y"] = weights ? x.ToPaddedDenseWeights(ctx, length, padding)
+                                : x.ToPaddedDense(ctx, length, padding);
   return answer;
 }
 
@@ -57,7 +62,8 @@ Answer KjtText(Context& ctx, const Case& c) {
 Answer KtText(Context&, const Case& c) {
   const Json& x = c.attrs.at("x");
   Answer answer;
-  answer.text = ToString(KeyedTensor(x.at("keys").get<Strings>(), x.at("length_per_key").get<std::vector<int64_t>>(),
+  answer.text = ToString(KeyedTensor(x.at("keys").get<Strings>(),
+                                     x.at("length_per_key").get<std::vector<int64_t>>(),
                                      c.input("x.values")));
   return answer;
 }
@@ -73,27 +79,31 @@ Answer Construct(Context& ctx, const Case& c) { return One(ctx, ReadKjt(c, "x").
 Answer FromLengths(Context& ctx, const Case& c) {
   const KeyedJaggedTensor x = ReadKjt(c, "x");
   if (x.variable_stride_per_key() || x.inverse_indices_or_none() != nullptr) return One(ctx, x);
-  return One(ctx, KeyedJaggedTensor::FromLengthsSync(x.keys(), c.input("x.values"), c.input("x.lengths"),
-                                                     c.optional("x.weights")));
+  return One(ctx,
+             KeyedJaggedTensor::FromLengthsSync(x.keys(), c.input("x.values"), c.input("x.lengths"),
+                                                c.optional("x.weights")));
 }
 
 Answer FromOffsets(Context& ctx, const Case& c) {
   const KeyedJaggedTensor x = ReadKjt(c, "x");
   if (x.variable_stride_per_key() || x.inverse_indices_or_none() != nullptr) return One(ctx, x);
-  return One(ctx, KeyedJaggedTensor::FromOffsetsSync(x.keys(), c.input("x.values"), c.input("x.offsets"),
-                                                     c.optional("x.weights")));
+  return One(ctx,
+             KeyedJaggedTensor::FromOffsetsSync(x.keys(), c.input("x.values"), c.input("x.offsets"),
+                                                c.optional("x.weights")));
 }
 
 Answer Concat(Context& ctx, const Case& c) {
   std::vector<KeyedJaggedTensor> parts;
-  for (int i = 0; i < c.attrs.at("n").get<int>(); ++i) parts.push_back(ReadKjt(c, "x" + std::to_string(i)));
+  for (int i = 0; i < c.attrs.at("n").get<int>(); ++i)
+    parts.push_back(ReadKjt(c, "x" + std::to_string(i)));
   return One(ctx, KeyedJaggedTensor::Concat(ctx, parts));
 }
 
 Answer Split(Context& ctx, const Case& c) {
   Answer answer;
   int i = 0;
-  for (const KeyedJaggedTensor& part : ReadKjt(c, "x").Split(ctx, c.attrs.at("segments").get<std::vector<int64_t>>()))
+  for (const KeyedJaggedTensor& part :
+       ReadKjt(c, "x").Split(ctx, c.attrs.at("segments").get<std::vector<int64_t>>()))
     WriteKjt(ctx, part, "y" + std::to_string(i++), &answer);
   return answer;
 }
@@ -126,7 +136,9 @@ Answer FromJtDict(Context& ctx, const Case& c) {
   return One(ctx, KeyedJaggedTensor::FromJtDict(ctx, dict));
 }
 
-Answer FlattenLengths(Context& ctx, const Case& c) { return One(ctx, ReadKjt(c, "x").FlattenLengths()); }
+Answer FlattenLengths(Context& ctx, const Case& c) {
+  return One(ctx, ReadKjt(c, "x").FlattenLengths());
+}
 
 Answer Empty(Context& ctx, const Case& c) {
   const KeyedJaggedTensor y = KeyedJaggedTensor::Empty(
@@ -148,13 +160,15 @@ Answer EmptyLike(Context& ctx, const Case& c) {
 Answer Validate(Context& ctx, const Case& c) {
   const auto rows = c.attrs.value("rows", std::map<std::string, int64_t>());
   Answer answer;
-  answer.tensors["valid"] = Tensor::From(ctx, std::vector<bool>{ReadKjt(c, "x").Validate(ctx, rows)});
+  answer.tensors["valid"] =
+      Tensor::From(ctx, std::vector<bool>{ReadKjt(c, "x").Validate(ctx, rows)});
   return answer;
 }
 
 Answer FromTensorList(Context& ctx, const Case& c) {
-  const KeyedTensor kt = KeyedTensor::FromTensorList(ctx, c.attrs.at("keys").get<Strings>(),
-                                                     AsVariables(ReadList(c, "t")), c.attrs.at("key_dim").get<int>());
+  const KeyedTensor kt =
+      KeyedTensor::FromTensorList(ctx, c.attrs.at("keys").get<Strings>(),
+                                  AsVariables(ReadList(c, "t")), c.attrs.at("key_dim").get<int>());
   Answer answer;
   answer.tensors["values"] = kt.values();
   Strings dict_keys;
@@ -183,8 +197,9 @@ class DotFunction : public Function {
 Answer Regroup(Context& ctx, const Case& c, bool as_dict) {
   std::vector<KeyedTensor> kts;
   for (const Json& kt : c.attrs.at("kts"))
-    kts.emplace_back(kt.at("keys").get<Strings>(), kt.at("length_per_key").get<std::vector<int64_t>>(),
-                     Variable(c.input("kt." + std::to_string(kts.size()) + ".values"), /*requires_grad=*/true));
+    kts.emplace_back(
+        kt.at("keys").get<Strings>(), kt.at("length_per_key").get<std::vector<int64_t>>(),
+        Variable(c.input("kt." + std::to_string(kts.size()) + ".values"), /*requires_grad=*/true));
   const auto groups = c.attrs.at("groups").get<std::vector<Strings>>();
   const Strings names = as_dict ? c.attrs.at("names").get<Strings>() : Strings(groups.size());
   Tape tape(ctx);
@@ -195,8 +210,10 @@ Answer Regroup(Context& ctx, const Case& c, bool as_dict) {
     if (as_dict) answer.expect["keys"].push_back(name);
     blocks.push_back(block);
   }
-  tape.Backward(Record(ctx, std::make_unique<DotFunction>(ReadList(c, "grad")), blocks, Tensor::Zeros(ctx, {1})));
-  for (size_t i = 0; i < kts.size(); ++i) answer.tensors["grad.kt." + std::to_string(i)] = kts[i].values().grad();
+  tape.Backward(Record(ctx, std::make_unique<DotFunction>(ReadList(c, "grad")), blocks,
+                       Tensor::Zeros(ctx, {1})));
+  for (size_t i = 0; i < kts.size(); ++i)
+    answer.tensors["grad.kt." + std::to_string(i)] = kts[i].values().grad();
   return answer;
 }
 
@@ -207,9 +224,12 @@ const Ops& ContainerOps() {
       {"JaggedTensor.from_dense", FromDense},
       {"JaggedTensor.from_dense_lengths", FromDenseLengths},
       {"JaggedTensor.to_dense", [](Context& ctx, const Case& c) { return ToDense(ctx, c, false); }},
-      {"JaggedTensor.to_dense_weights", [](Context& ctx, const Case& c) { return ToDense(ctx, c, true); }},
-      {"JaggedTensor.to_padded_dense", [](Context& ctx, const Case& c) { return ToPaddedDense(ctx, c, false); }},
-      {"JaggedTensor.to_padded_dense_weights", [](Context& ctx, const Case& c) { return ToPaddedDense(ctx, c, true); }},
+      {"JaggedTensor.to_dense_weights",
+       [](Context& ctx, const Case& c) { return ToDense(ctx, c, true); }},
+      {"JaggedTensor.to_padded_dense",
+       [](Context& ctx, const Case& c) { return ToPaddedDense(ctx, c, false); }},
+      {"JaggedTensor.to_padded_dense_weights",
+       [](Context& ctx, const Case& c) { return ToPaddedDense(ctx, c, true); }},
       {"JaggedTensor.str", JtText},
       {"KeyedJaggedTensor.str", KjtText},
       {"KeyedTensor.str", KtText},
@@ -228,7 +248,8 @@ const Ops& ContainerOps() {
       {"KeyedJaggedTensor.validate", Validate},
       {"KeyedTensor.from_tensor_list", FromTensorList},
       {"KeyedTensor.regroup", [](Context& ctx, const Case& c) { return Regroup(ctx, c, false); }},
-      {"KeyedTensor.regroup_as_dict", [](Context& ctx, const Case& c) { return Regroup(ctx, c, true); }},
+      {"KeyedTensor.regroup_as_dict",
+       [](Context& ctx, const Case& c) { return Regroup(ctx, c, true); }},
   };
   return ops;
 }

@@ -19,7 +19,8 @@ Answer Y(Tensor y) {
 template <typename Permuted>
 Answer Permuted3(const Permuted& result) {
   Answer answer;
-  answer.tensors = {{"lengths", result.lengths}, {"values", result.values}, {"weights", result.weights}};
+  answer.tensors = {
+      {"lengths", result.lengths}, {"values", result.values}, {"weights", result.weights}};
   return answer;
 }
 
@@ -58,9 +59,9 @@ Answer BlockBucketize(Context& ctx, const Case& c) {
 }
 
 Answer Bucketize(Context& ctx, const Case& c) {
-  return FromBucketized(BucketizeSparseFeatures(ctx, c.input("lengths"), c.input("indices"),
-                                                c.attrs.at("my_size").get<int64_t>(),
-                                                c.attrs.at("bucketize_pos").get<bool>(), c.optional("weights")));
+  return FromBucketized(BucketizeSparseFeatures(
+      ctx, c.input("lengths"), c.input("indices"), c.attrs.at("my_size").get<int64_t>(),
+      c.attrs.at("bucketize_pos").get<bool>(), c.optional("weights")));
 }
 
 Answer IndexSelect(Context& ctx, const Case& c) {
@@ -75,13 +76,14 @@ Answer IndexSelect(Context& ctx, const Case& c) {
 }
 
 Answer KeyedIndexSelect(Context& ctx, const Case& c) {
-  return Permuted3(KeyedJaggedIndexSelectDim1(ctx, c.input("values"), c.input("lengths"), c.input("offsets"),
-                                              c.input("indices"), c.attrs.at("batch_size").get<int64_t>(),
-                                              c.optional("weights")));
+  return Permuted3(KeyedJaggedIndexSelectDim1(
+      ctx, c.input("values"), c.input("lengths"), c.input("offsets"), c.input("indices"),
+      c.attrs.at("batch_size").get<int64_t>(), c.optional("weights")));
 }
 
 Answer MaskedSelect(Context& ctx, const Case& c) {
-  const Jagged selected = MaskedSelectJagged1d(ctx, c.input("values"), c.input("lengths"), c.input("mask"));
+  const Jagged selected =
+      MaskedSelectJagged1d(ctx, c.input("values"), c.input("lengths"), c.input("mask"));
   Answer answer;
   answer.tensors = {{"values", selected.values}, {"lengths", selected.lengths}};
   return answer;
@@ -90,7 +92,8 @@ Answer MaskedSelect(Context& ctx, const Case& c) {
 Answer RegroupArgs(Context& ctx, const Case& c) {
   using Lists = std::vector<std::vector<std::string>>;
   const RegroupArguments result =
-      KtRegroupArguments(ctx, c.attrs.at("keys").get<Lists>(), c.attrs.at("lengths").get<std::vector<std::vector<int64_t>>>(),
+      KtRegroupArguments(ctx, c.attrs.at("keys").get<Lists>(),
+                         c.attrs.at("lengths").get<std::vector<std::vector<int64_t>>>(),
                          c.attrs.at("groups").get<Lists>());
   Answer answer;
   answer.tensors = {{"permutes", result.permutes},
@@ -100,7 +103,9 @@ Answer RegroupArgs(Context& ctx, const Case& c) {
   return answer;
 }
 
-std::vector<int64_t> Numbers(const Case& c, const std::string& name) { return ToInt64(c.input(name)); }
+std::vector<int64_t> Numbers(const Case& c, const std::string& name) {
+  return ToInt64(c.input(name));
+}
 
 }  // namespace
 
@@ -112,39 +117,44 @@ const Ops& SegmentOps() {
        [](Context& ctx, const Case& c) { return Y(InclusiveCumsum(ctx, c.input("t_in"))); }},
       {"fbgemm.asynchronous_exclusive_cumsum",
        [](Context& ctx, const Case& c) { return Y(ExclusiveCumsum(ctx, c.input("t_in"))); }},
-      {"fbgemm.lengths_range", [](Context& ctx, const Case& c) { return Y(LengthsRange(ctx, c.input("t_in"))); }},
+      {"fbgemm.lengths_range",
+       [](Context& ctx, const Case& c) { return Y(LengthsRange(ctx, c.input("t_in"))); }},
       {"fbgemm.offsets_range",
        [](Context& ctx, const Case& c) {
          return Y(OffsetsRange(ctx, c.input("offsets"), c.attrs.at("range_size").get<int64_t>()));
        }},
       {"fbgemm.permute_2D_sparse_data",
        [](Context& ctx, const Case& c) {
-         return Permuted3(Permute2dSparseData(ctx, c.input("permute"), c.input("lengths"), c.input("values"),
-                                              c.optional("weights")));
+         return Permuted3(Permute2dSparseData(ctx, c.input("permute"), c.input("lengths"),
+                                              c.input("values"), c.optional("weights")));
        }},
       {"fbgemm.permute_1D_sparse_data",
        [](Context& ctx, const Case& c) {
-         return Permuted3(Permute1dSparseData(ctx, c.input("permute"), c.input("lengths"), c.input("values"),
-                                              c.optional("weights")));
+         return Permuted3(Permute1dSparseData(ctx, c.input("permute"), c.input("lengths"),
+                                              c.input("values"), c.optional("weights")));
        }},
       {"fbgemm.permute_sequence_embeddings", PermuteSequence},
       {"fbgemm.expand_into_jagged_permute",
        [](Context& ctx, const Case& c) {
-         return Y(ExpandIntoJaggedPermute(ctx, c.input("permute"), c.input("input_offset"), c.input("output_offset"),
+         return Y(ExpandIntoJaggedPermute(ctx, c.input("permute"), c.input("input_offset"),
+                                          c.input("output_offset"),
                                           c.attrs.at("output_size").get<int64_t>()));
        }},
-      {"fbgemm.invert_permute", [](Context& ctx, const Case& c) { return Y(InvertPermute(ctx, c.input("permute"))); }},
+      {"fbgemm.invert_permute",
+       [](Context& ctx, const Case& c) { return Y(InvertPermute(ctx, c.input("permute"))); }},
       {"fbgemm.permute_pooled_embs",
        [](Context& ctx, const Case& c) {
          return Differentiate(ctx, c, {"pooled_embs"}, "y", [&](const std::vector<Variable>& in) {
-           return PermutePooledEmbs(ctx, in[0], Numbers(c, "offset_dim_list"), Numbers(c, "permute_list"));
+           return PermutePooledEmbs(ctx, in[0], Numbers(c, "offset_dim_list"),
+                                    Numbers(c, "permute_list"));
          });
        }},
       {"fbgemm.block_bucketize_sparse_features", BlockBucketize},
       {"fbgemm.bucketize_sparse_features", Bucketize},
       {"fbgemm.segment_sum_csr",
        [](Context& ctx, const Case& c) {
-         return Y(SegmentSumCsr(ctx, c.attrs.at("batch_size").get<int64_t>(), c.input("csr_seg"), c.input("values")));
+         return Y(SegmentSumCsr(ctx, c.attrs.at("batch_size").get<int64_t>(), c.input("csr_seg"),
+                                c.input("values")));
        }},
       {"fbgemm.jagged_index_select", IndexSelect},
       {"fbgemm.keyed_jagged_index_select_dim1", KeyedIndexSelect},

@@ -47,7 +47,8 @@ Tensor StepOf(const Tensor& all, int64_t step) {
   return all.rank() == 3 ? one.Reshape({all.dim(1), all.dim(2)}) : one.Reshape({all.dim(1)});
 }
 
-Variable LossOf(Context& ctx, const std::string& name, const Variable& logits, const Tensor& labels) {
+Variable LossOf(Context& ctx, const std::string& name, const Variable& logits,
+                const Tensor& labels) {
   if (name == "bce_with_logits") return BceWithLogits(ctx, logits, labels);
   if (name == "mse") return Mse(ctx, logits, labels);
   throw Unsupported("loss " + name);
@@ -63,8 +64,9 @@ Answer RunModel(Context& ctx, const Case& c) {
   model.LoadStateDict(ctx, WithPrefix(c.in, "param."));
   FillFirstStates(ctx, model.embedding_bag_collection().tables(), sparse.initial_state);
   const Json& dense = c.attrs.at("dense_optimizer");
-  DenseOptimizer optimizer(ctx, model.Parameters(),
-                           ReadDenseOptimizer(dense.at("optimizer").get<std::string>(), dense.at("hyper")));
+  DenseOptimizer optimizer(
+      ctx, model.Parameters(),
+      ReadDenseOptimizer(dense.at("optimizer").get<std::string>(), dense.at("hyper")));
 
   Answer answer;
   std::vector<double> losses;

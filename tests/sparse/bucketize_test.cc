@@ -22,9 +22,11 @@ Placed Place(const BlockBucketizeArgs& args, size_t feature, int64_t id) {
   const auto w = static_cast<unsigned __int128>(args.my_size);
   const auto k = static_cast<unsigned __int128>(ToInt64(args.block_sizes)[feature]);
   const auto g = args.total_num_blocks.defined()
-                     ? static_cast<unsigned __int128>(ToInt64(args.total_num_blocks)[feature]) : w;
+                     ? static_cast<unsigned __int128>(ToInt64(args.total_num_blocks)[feature])
+                     : w;
   const auto make = [](unsigned __int128 bucket, unsigned __int128 new_id) {
-    return Placed{static_cast<int64_t>(bucket), static_cast<int64_t>(static_cast<uint64_t>(new_id))};
+    return Placed{static_cast<int64_t>(bucket),
+                  static_cast<int64_t>(static_cast<uint64_t>(new_id))};
   };
   if (args.block_bucketize_pos.empty()) {
     if (u < k * g) return make(u / (k * g / w), u % (k * g / w));
@@ -33,11 +35,14 @@ Placed Place(const BlockBucketizeArgs& args, size_t feature, int64_t id) {
   const Longs pos = ToInt64(args.block_bucketize_pos[feature]);
   const auto x = k == 0 ? u % g * static_cast<unsigned __int128>(pos.back()) / g : u;
   int64_t lb = 0;
-  while (lb + 1 < static_cast<int64_t>(pos.size()) && static_cast<unsigned __int128>(pos[static_cast<size_t>(lb) + 1]) <= x) ++lb;
+  while (lb + 1 < static_cast<int64_t>(pos.size()) &&
+         static_cast<unsigned __int128>(pos[static_cast<size_t>(lb) + 1]) <= x)
+    ++lb;
   const bool inside = lb < args.my_size;
   const auto bucket = inside ? static_cast<unsigned __int128>(lb) : u % w;
   if (k == 0) return make(bucket, u / g);
-  return make(bucket, inside ? u - static_cast<unsigned __int128>(pos[static_cast<size_t>(lb)]) : u / w);
+  return make(bucket,
+              inside ? u - static_cast<unsigned __int128>(pos[static_cast<size_t>(lb)]) : u / w);
 }
 
 void ExpectSame(Context& ctx, const BlockBucketizeArgs& args, const Longs& batch) {
@@ -52,7 +57,8 @@ void ExpectSame(Context& ctx, const BlockBucketizeArgs& args, const Longs& batch
     for (int64_t p = 0; p < lengths[bag]; ++p, ++i) {
       const Placed placed = Place(args, feature, ids[i]);
       bool keep = args.keep_orig_idx;
-      if (args.keep_orig_idx_per_feature.defined()) keep = args.keep_orig_idx_per_feature.data<bool>()[feature];
+      if (args.keep_orig_idx_per_feature.defined())
+        keep = args.keep_orig_idx_per_feature.data<bool>()[feature];
       from[static_cast<size_t>(placed.bucket) * bags + bag].push_back(static_cast<int64_t>(i));
       new_ids[i] = keep ? ids[i] : placed.id;
       place[i] = p;
@@ -72,7 +78,8 @@ void ExpectSame(Context& ctx, const BlockBucketizeArgs& args, const Longs& batch
   }
   EXPECT_EQ(ToInt64(got.lengths), expected_lengths);
   EXPECT_EQ(got.lengths.dtype(), args.lengths.dtype());
-  EXPECT_EQ(ToInt64(got.indices), ToInt64(Tensor::From(ctx, expected_ids).To(ctx, args.indices.dtype())));
+  EXPECT_EQ(ToInt64(got.indices),
+            ToInt64(Tensor::From(ctx, expected_ids).To(ctx, args.indices.dtype())));
   if (args.bucketize_pos) {
     EXPECT_EQ(ToInt64(got.pos), expected_pos);
   }
@@ -102,9 +109,12 @@ TEST(BucketizeTest, AgreesWithTheFormulas) {
     }
     const Longs lengths = RandomLengths(random, HostOffsets(batch).back(), 5);
     Longs ids(static_cast<size_t>(HostOffsets(lengths).back()));
-    const int64_t span = std::array<int64_t, 4>{5, 100, int64_t{1} << 33, int64_t{1} << 62}[random() % 4];
+    const int64_t span =
+        std::array<int64_t, 4>{5, 100, int64_t{1} << 33, int64_t{1} << 62}[random() % 4];
     for (int64_t& id : ids)
-      id = static_cast<int64_t>((static_cast<uint64_t>(random()) << 32 | random()) % static_cast<uint64_t>(span)) - (random() % 8 == 0);
+      id = static_cast<int64_t>((static_cast<uint64_t>(random()) << 32 | random()) %
+                                static_cast<uint64_t>(span)) -
+           (random() % 8 == 0);
     for (size_t f = 0; f < features; ++f) {
       sizes[f] = static_cast<int64_t>(random() % 3 ? random() % 50 : random());
       blocks[f] = args.my_size * static_cast<int64_t>(1 + random() % 3);
@@ -135,8 +145,9 @@ TEST(BucketizeTest, AgreesWithTheFormulas) {
 
 TEST(BucketizeTest, CyclicBuckets) {
   Context ctx;
-  const Bucketized got = BucketizeSparseFeatures(ctx, Tensor::From(ctx, Longs{3, 0, 2}), Tensor::From(ctx, Longs{7, 2, 3, 4, 6}),
-                                                 3, true, Tensor::From(ctx, std::vector<float>{1, 2, 3, 4, 5}));
+  const Bucketized got = BucketizeSparseFeatures(
+      ctx, Tensor::From(ctx, Longs{3, 0, 2}), Tensor::From(ctx, Longs{7, 2, 3, 4, 6}), 3, true,
+      Tensor::From(ctx, std::vector<float>{1, 2, 3, 4, 5}));
   EXPECT_EQ(ToInt64(got.lengths), (Longs{1, 0, 1, 1, 0, 1, 1, 0, 0}));
   EXPECT_EQ(ToInt64(got.indices), (Longs{1, 2, 2, 1, 0}));
   EXPECT_EQ(ToInt64(got.pos), (Longs{2, 1, 0, 0, 1}));
@@ -160,32 +171,39 @@ TEST(BucketizeTest, SameForAnyNumberOfThreads) {
   const Longs lengths = RandomLengths(random, 4000, 8);
   Longs ids(static_cast<size_t>(HostOffsets(lengths).back()));
   for (int64_t& id : ids) id = random() % 1000;
-  const BlockBucketizeArgs args{.lengths = Tensor::From(one, lengths), .indices = Tensor::From(one, ids),
-                                .block_sizes = Tensor::From(one, Longs{100, 200}), .my_size = 4, .sequence = true};
-  const Bucketized a = BlockBucketizeSparseFeatures(one, args), b = BlockBucketizeSparseFeatures(many, args);
+  const BlockBucketizeArgs args{.lengths = Tensor::From(one, lengths),
+                                .indices = Tensor::From(one, ids),
+                                .block_sizes = Tensor::From(one, Longs{100, 200}),
+                                .my_size = 4,
+                                .sequence = true};
+  const Bucketized a = BlockBucketizeSparseFeatures(one, args),
+                   b = BlockBucketizeSparseFeatures(many, args);
   EXPECT_TRUE(SameBits(a.indices, b.indices));
   EXPECT_TRUE(SameBits(a.unbucketize_permute, b.unbucketize_permute));
 }
 
 TEST(BucketizeTest, WeightsCarryGradientsBack) {
   Context ctx;
-  const BlockBucketizeArgs args{.lengths = Tensor::From(ctx, Longs{2, 3}), .indices = Tensor::From(ctx, Longs{3, 0, 1, 9, 2}),
-                                .block_sizes = Tensor::From(ctx, Longs{2}), .my_size = 2};
+  const BlockBucketizeArgs args{.lengths = Tensor::From(ctx, Longs{2, 3}),
+                                .indices = Tensor::From(ctx, Longs{3, 0, 1, 9, 2}),
+                                .block_sizes = Tensor::From(ctx, Longs{2}),
+                                .my_size = 2};
   for (const Shape& shape : {Shape{5}, Shape{5, 2}})
-    testing::ExpectGradient(
-        ctx,
-        [&](Context& c, const std::vector<Variable>& in) {
-          auto with = args;
-          with.weights = in[0];
-          return BlockBucketizeSparseFeatures(c, with).weights;
-        },
-        {testing::RandomTensor(ctx, shape)});
+    testing::ExpectGradient(ctx,
+                            [&](Context& c, const std::vector<Variable>& in) {
+                              auto with = args;
+                              with.weights = in[0];
+                              return BlockBucketizeSparseFeatures(c, with).weights;
+                            },
+                            {testing::RandomTensor(ctx, shape)});
 }
 
 TEST(BucketizeTest, Errors) {
   Context ctx;
-  const BlockBucketizeArgs good{.lengths = Tensor::From(ctx, Longs{1, 2}), .indices = Tensor::From(ctx, Longs{3, 0, 1}),
-                                .block_sizes = Tensor::From(ctx, Longs{2, 2}), .my_size = 2};
+  const BlockBucketizeArgs good{.lengths = Tensor::From(ctx, Longs{1, 2}),
+                                .indices = Tensor::From(ctx, Longs{3, 0, 1}),
+                                .block_sizes = Tensor::From(ctx, Longs{2, 2}),
+                                .my_size = 2};
   BlockBucketizeSparseFeatures(ctx, good);
   const auto refused = [&](auto change) {
     auto args = good;
@@ -204,7 +222,8 @@ TEST(BucketizeTest, Errors) {
   refused([&](auto& a) { a.block_bucketize_pos = {Tensor::From(ctx, Longs{0, 2})}; });
   refused([&](auto& a) { a.block_bucketize_pos.assign(2, Tensor::From(ctx, Longs{0, 2, 1})); });
   refused([&](auto& a) { a.block_bucketize_pos.assign(2, Tensor::From(ctx, Longs{0})); });
-  refused([&](auto& a) { a.keep_orig_idx_per_feature = Tensor::From(ctx, std::vector<bool>{true}); });
+  refused(
+      [&](auto& a) { a.keep_orig_idx_per_feature = Tensor::From(ctx, std::vector<bool>{true}); });
   EXPECT_THROW(BucketizeSparseFeatures(ctx, good.lengths, good.indices, 0), Error);
 }
 

@@ -26,7 +26,8 @@ TEST(CumsumTest, EmptyInputs) {
   const Tensor none = Tensor::Empty(ctx, {0}, DType::kI64);
   EXPECT_EQ(CompleteCumsum(ctx, none).ToVector<int64_t>(), Longs{0});
   EXPECT_EQ(InclusiveCumsum(ctx, none).numel(), 0);
-  EXPECT_EQ(CompleteCumsum(ctx, Tensor::Empty(ctx, {3, 0}, DType::kI64)).ToVector<int64_t>(), (Longs{0, 0, 0}));
+  EXPECT_EQ(CompleteCumsum(ctx, Tensor::Empty(ctx, {3, 0}, DType::kI64)).ToVector<int64_t>(),
+            (Longs{0, 0, 0}));
   EXPECT_EQ(LengthsRange(ctx, none).numel(), 0);
   EXPECT_EQ(OffsetsRange(ctx, none, 0).numel(), 0);
 }
@@ -52,26 +53,30 @@ TEST(CumsumTest, LongOnesWithAnyNumberOfThreads) {
       }
       EXPECT_EQ(InclusiveCumsum(ctx, Tensor::From(ctx, t)).ToVector<int64_t>(), expected);
       EXPECT_EQ(CompleteCumsum(ctx, Tensor::From(ctx, t)).ToVector<int64_t>().back(), sum);
-      EXPECT_EQ(LengthsFromOffsets(ctx, CompleteCumsum(ctx, Tensor::From(ctx, t))).ToVector<int64_t>(), t);
+      EXPECT_EQ(
+          LengthsFromOffsets(ctx, CompleteCumsum(ctx, Tensor::From(ctx, t))).ToVector<int64_t>(),
+          t);
     }
   }
 }
 
 TEST(CumsumTest, Ranges) {
   Context ctx;
-  EXPECT_EQ(LengthsRange(ctx, Tensor::From(ctx, Ints{2, 0, 3})).ToVector<int32_t>(), (Ints{0, 1, 0, 1, 2}));
-  EXPECT_EQ(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 2, 2}), 5).ToVector<int64_t>(), (Longs{0, 1, 0, 1, 2}));
+  EXPECT_EQ(LengthsRange(ctx, Tensor::From(ctx, Ints{2, 0, 3})).ToVector<int32_t>(),
+            (Ints{0, 1, 0, 1, 2}));
+  EXPECT_EQ(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 2, 2}), 5).ToVector<int64_t>(),
+            (Longs{0, 1, 0, 1, 2}));
 }
 
 TEST(CumsumTest, Errors) {
   Context ctx;
-  EXPECT_THROW(CompleteCumsum(ctx, Tensor::Empty(ctx, {2})), Error);                           // f32
-  EXPECT_THROW(CompleteCumsum(ctx, Tensor::Empty(ctx, {1, 1, 1}, DType::kI64)), Error);        // rank
-  EXPECT_THROW(LengthsFromOffsets(ctx, Tensor::Empty(ctx, {0}, DType::kI64)), Error);          // empty
-  EXPECT_THROW(LengthsRange(ctx, Tensor::From(ctx, Longs{1, -1})), Error);                     // negative
-  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3, 2}), 5), Error);                // falls
-  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3}), 2), Error);                   // passes the end
-  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{1}), 2), Error);                      // first
+  EXPECT_THROW(CompleteCumsum(ctx, Tensor::Empty(ctx, {2})), Error);                     // f32
+  EXPECT_THROW(CompleteCumsum(ctx, Tensor::Empty(ctx, {1, 1, 1}, DType::kI64)), Error);  // rank
+  EXPECT_THROW(LengthsFromOffsets(ctx, Tensor::Empty(ctx, {0}, DType::kI64)), Error);    // empty
+  EXPECT_THROW(LengthsRange(ctx, Tensor::From(ctx, Longs{1, -1})), Error);               // negative
+  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3, 2}), 5), Error);          // falls
+  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{0, 3}), 2), Error);  // passes the end
+  EXPECT_THROW(OffsetsRange(ctx, Tensor::From(ctx, Longs{1}), 2), Error);     // first
 }
 
 TEST(SegmentSumTest, SumsEachSegment) {
@@ -79,9 +84,13 @@ TEST(SegmentSumTest, SumsEachSegment) {
   const Tensor values = Tensor::From(ctx, std::vector<float>{1, 2, 3, 4, 5, 6});
   EXPECT_EQ(SegmentSumCsr(ctx, 2, Tensor::From(ctx, Ints{0, 1, 1, 3}), values).ToVector<float>(),
             (std::vector<float>{3, 0, 18}));
-  EXPECT_EQ(SegmentSumCsr(ctx, 1, Tensor::From(ctx, Longs{1, 3}), values.To(ctx, DType::kI32)).ToVector<int32_t>(), Ints{5});
-  EXPECT_EQ(SegmentSumCsr(ctx, 1, Tensor::From(ctx, Longs{0, 6}), values.To(ctx, DType::kF16)).To(ctx, DType::kF32)
-                .ToVector<float>(), std::vector<float>{21});
+  EXPECT_EQ(SegmentSumCsr(ctx, 1, Tensor::From(ctx, Longs{1, 3}), values.To(ctx, DType::kI32))
+                .ToVector<int32_t>(),
+            Ints{5});
+  EXPECT_EQ(SegmentSumCsr(ctx, 1, Tensor::From(ctx, Longs{0, 6}), values.To(ctx, DType::kF16))
+                .To(ctx, DType::kF32)
+                .ToVector<float>(),
+            std::vector<float>{21});
   EXPECT_EQ(SegmentSumCsr(ctx, 1, Tensor::From(ctx, Longs{0}), values).numel(), 0);
 }
 

@@ -19,9 +19,10 @@ const Longs kOffsets = {0, 2, 2, 5};
 
 TEST(JaggedMatmulTest, ProductsOfEachBag) {
   Context ctx({.threads = 2});
-  const Tensor offsets = Tensor::From(ctx, kOffsets), x = RandomTensor(ctx, {5, 3}), w = RandomTensor(ctx, {5, 2}),
-               y = RandomTensor(ctx, {3, 3, 2});
-  const Tensor outer = JaggedJaggedBmm(ctx, x, w, offsets, 3), rows = JaggedDenseBmm(ctx, x, offsets, y, 3);
+  const Tensor offsets = Tensor::From(ctx, kOffsets), x = RandomTensor(ctx, {5, 3}),
+               w = RandomTensor(ctx, {5, 2}), y = RandomTensor(ctx, {3, 3, 2});
+  const Tensor outer = JaggedJaggedBmm(ctx, x, w, offsets, 3),
+               rows = JaggedDenseBmm(ctx, x, offsets, y, 3);
   for (size_t b = 0; b < 3; ++b)
     for (int64_t m = 0; m < 3; ++m)
       for (int64_t k = 0; k < 2; ++k) {
@@ -35,7 +36,8 @@ TEST(JaggedMatmulTest, ProductsOfEachBag) {
       for (int64_t m = 0; m < 2; ++m) {
         double sum = 0;
         for (int64_t k = 0; k < 3; ++k)
-          sum += static_cast<double>(x.data<float>()[r * 3 + k]) * y.data<float>()[(static_cast<int64_t>(b) * 3 + k) * 2 + m];
+          sum += static_cast<double>(x.data<float>()[r * 3 + k]) *
+                 y.data<float>()[(static_cast<int64_t>(b) * 3 + k) * 2 + m];
         EXPECT_NEAR(rows.data<float>()[r * 2 + m], sum, 1e-5);
       }
 }
@@ -49,7 +51,8 @@ TEST(JaggedMatmulTest, VectorsTimesBags) {
     for (int64_t h = 0; h < heads; ++h)
       for (int64_t d = 0; d < dim; ++d) {
         double sum = 0;
-        const int64_t first = kOffsets[static_cast<size_t>(b)], rows = kOffsets[static_cast<size_t>(b) + 1] - first;
+        const int64_t first = kOffsets[static_cast<size_t>(b)],
+                      rows = kOffsets[static_cast<size_t>(b) + 1] - first;
         for (int64_t l = 0; l < std::min(slots, rows); ++l)
           sum += static_cast<double>(v.data<float>()[(b * heads + h) * slots + l]) *
                  a.data<float>()[(first + l) * heads * dim + h * dim + d];
@@ -59,14 +62,18 @@ TEST(JaggedMatmulTest, VectorsTimesBags) {
 
 TEST(JaggedSoftmaxTest, SumsToOneInEachBag) {
   Context ctx;
-  const Tensor x = RandomTensor(ctx, {5, 2}, 100), y = JaggedSoftmax(ctx, x, Tensor::From(ctx, kOffsets), 3);
+  const Tensor x = RandomTensor(ctx, {5, 2}, 100),
+               y = JaggedSoftmax(ctx, x, Tensor::From(ctx, kOffsets), 3);
   for (size_t b = 0; b < 3; ++b)
     for (int64_t d = 0; d < 2 && kOffsets[b] < kOffsets[b + 1]; ++d) {
       double largest = -INFINITY, sum = 0;
-      for (int64_t r = kOffsets[b]; r < kOffsets[b + 1]; ++r) largest = std::max<double>(largest, x.data<float>()[r * 2 + d]);
-      for (int64_t r = kOffsets[b]; r < kOffsets[b + 1]; ++r) sum += std::exp(x.data<float>()[r * 2 + d] - largest);
       for (int64_t r = kOffsets[b]; r < kOffsets[b + 1]; ++r)
-        EXPECT_NEAR(y.data<float>()[r * 2 + d], std::exp(x.data<float>()[r * 2 + d] - largest) / sum, 1e-6);
+        largest = std::max<double>(largest, x.data<float>()[r * 2 + d]);
+      for (int64_t r = kOffsets[b]; r < kOffsets[b + 1]; ++r)
+        sum += std::exp(x.data<float>()[r * 2 + d] - largest);
+      for (int64_t r = kOffsets[b]; r < kOffsets[b + 1]; ++r)
+        EXPECT_NEAR(y.data<float>()[r * 2 + d],
+                    std::exp(x.data<float>()[r * 2 + d] - largest) / sum, 1e-6);
     }
 }
 
@@ -74,25 +81,35 @@ TEST(JaggedMatmulTest, Gradients) {
   Context ctx({.threads = 2});
   const Tensor offsets = Tensor::From(ctx, kOffsets);
   ExpectGradient(
-      ctx, [&](Context& c, const Variables& in) { return JaggedJaggedBmm(c, in[0], in[1], offsets, 3); },
+      ctx,
+      [&](Context& c, const Variables& in) { return JaggedJaggedBmm(c, in[0], in[1], offsets, 3); },
       {RandomTensor(ctx, {5, 3}), RandomTensor(ctx, {5, 2})});
   ExpectGradient(
-      ctx, [&](Context& c, const Variables& in) { return JaggedDenseBmm(c, in[0], offsets, in[1], 3); },
+      ctx,
+      [&](Context& c, const Variables& in) { return JaggedDenseBmm(c, in[0], offsets, in[1], 3); },
       {RandomTensor(ctx, {5, 3}), RandomTensor(ctx, {3, 3, 2})});
   for (int64_t slots : {1, 4})
-    ExpectGradient(
-        ctx, [&](Context& c, const Variables& in) { return BatchedDenseVecJagged2dMul(c, in[0], in[1], offsets); },
-        {RandomTensor(ctx, {6, slots}), RandomTensor(ctx, {5, 4})});
+    ExpectGradient(ctx,
+                   [&](Context& c, const Variables& in) {
+                     return BatchedDenseVecJagged2dMul(c, in[0], in[1], offsets);
+                   },
+                   {RandomTensor(ctx, {6, slots}), RandomTensor(ctx, {5, 4})});
   ExpectGradient(
-      ctx, [&](Context& c, const Variables& in) { return JaggedSoftmax(c, in[0], offsets, 3); }, {RandomTensor(ctx, {5, 2})});
+      ctx, [&](Context& c, const Variables& in) { return JaggedSoftmax(c, in[0], offsets, 3); },
+      {RandomTensor(ctx, {5, 2})});
 }
 
 TEST(JaggedMatmulTest, EmptyAndErrors) {
   Context ctx;
   const Tensor offsets = Tensor::From(ctx, kOffsets), none = Tensor::From(ctx, Longs{0});
   const Tensor x = Tensor::Zeros(ctx, {5, 3}), y = Tensor::Zeros(ctx, {3, 3, 2});
-  EXPECT_EQ(JaggedJaggedBmm(ctx, Tensor::Zeros(ctx, {0, 3}), Tensor::Zeros(ctx, {0, 2}), none, 1).shape(), (Shape{0, 3, 2}));
-  EXPECT_EQ(BatchedDenseVecJagged2dMul(ctx, Tensor::Zeros(ctx, {0, 2}), Tensor::Zeros(ctx, {0, 4}), none).dim(0), 0);
+  EXPECT_EQ(
+      JaggedJaggedBmm(ctx, Tensor::Zeros(ctx, {0, 3}), Tensor::Zeros(ctx, {0, 2}), none, 1).shape(),
+      (Shape{0, 3, 2}));
+  EXPECT_EQ(
+      BatchedDenseVecJagged2dMul(ctx, Tensor::Zeros(ctx, {0, 2}), Tensor::Zeros(ctx, {0, 4}), none)
+          .dim(0),
+      0);
   EXPECT_EQ(JaggedSoftmax(ctx, Tensor::Zeros(ctx, {0, 4}), none, 1).dim(0), 0);
   EXPECT_THROW(JaggedJaggedBmm(ctx, x, x, offsets, 2), Error);  // a bag of 3
   EXPECT_THROW(JaggedJaggedBmm(ctx, x, Tensor::Zeros(ctx, {4, 3}), offsets, 3), Error);

@@ -74,15 +74,19 @@ TEST(JaggedTensorTest, PaddedDense) {
   const JaggedTensor jt = Example(ctx, true);
   EXPECT_EQ(jt.ToPaddedDense(ctx).value().ToVector<int64_t>(), (Longs{5, 0, 0, 0, 7, 1}));
   EXPECT_EQ(jt.ToPaddedDense(ctx, 1, -1).value().ToVector<int64_t>(), (Longs{5, -1, 7}));
-  EXPECT_EQ(jt.ToPaddedDense(ctx, 3, 9).value().ToVector<int64_t>(), (Longs{5, 9, 9, 9, 9, 9, 7, 1, 9}));
+  EXPECT_EQ(jt.ToPaddedDense(ctx, 3, 9).value().ToVector<int64_t>(),
+            (Longs{5, 9, 9, 9, 9, 9, 7, 1, 9}));
   EXPECT_EQ(jt.ToPaddedDense(ctx, 0).shape(), (Shape{3, 0}));
-  EXPECT_EQ(jt.ToPaddedDenseWeights(ctx, 1, .5).value().ToVector<float>(), (Floats{.5f, .5f, .25f}));
+  EXPECT_EQ(jt.ToPaddedDenseWeights(ctx, 1, .5).value().ToVector<float>(),
+            (Floats{.5f, .5f, .25f}));
 }
 
 TEST(JaggedTensorTest, FromDenseLengthsTakesTheFirstOfEachRow) {
   Context ctx;
-  const Tensor values = Tensor::From(ctx, {2, 3}, Longs{1, 2, 3, 4, 5, 6}), lengths = Tensor::From(ctx, std::vector<int32_t>{2, 1});
-  const JaggedTensor jt = JaggedTensor::FromDenseLengths(ctx, values, lengths, values.To(ctx, DType::kF32));
+  const Tensor values = Tensor::From(ctx, {2, 3}, Longs{1, 2, 3, 4, 5, 6}),
+               lengths = Tensor::From(ctx, std::vector<int32_t>{2, 1});
+  const JaggedTensor jt =
+      JaggedTensor::FromDenseLengths(ctx, values, lengths, values.To(ctx, DType::kF32));
   EXPECT_EQ(jt.values().value().ToVector<int64_t>(), (Longs{1, 2, 4}));
   EXPECT_EQ(jt.weights().value().ToVector<float>(), (Floats{1, 2, 4}));
   EXPECT_EQ(jt.offsets(ctx).ToVector<int32_t>(), (std::vector<int32_t>{0, 2, 3}));
@@ -92,7 +96,8 @@ TEST(JaggedTensorTest, PrintsAsTheTutorialDoes) {
   Context ctx;
   EXPECT_EQ(ToString(ctx, Example(ctx)), "JaggedTensor({\n    [[5], [], [7, 1]]\n})\n");
   EXPECT_EQ(ToString(ctx, Example(ctx, true)),
-            "JaggedTensor({\n    \"values\": [[5], [], [7, 1]],\n    \"weights\": [[0.5], [], [0.25, 4.0]]\n})\n");
+            "JaggedTensor({\n    \"values\": [[5], [], [7, 1]],\n    \"weights\": [[0.5], [], "
+            "[0.25, 4.0]]\n})\n");
 }
 
 TEST(JaggedTensorTest, RefusesWhatIsMalformed) {
@@ -115,31 +120,43 @@ TEST(JaggedTensorTest, RefusesWhatIsMalformed) {
   EXPECT_NE(make({1, 2}, {0, 2, 3}).find("bag 0: lengths and offsets disagree"), std::string::npos);
   EXPECT_NE(make({1, 2}, {0, 3}).find("one more than lengths"), std::string::npos);
   EXPECT_NE(make({1, 2}, {}, 2).find("weights [2] for 3 values"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { JaggedTensor(values, Tensor::Zeros(ctx, {3})); }).find("f32"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { JaggedTensor(values, Tensor::Zeros(ctx, {3})); }).find("f32"),
+            std::string::npos);
   EXPECT_THROW(JaggedTensor(Variable(), Tensor::From(ctx, Longs{})), Error);
   EXPECT_THROW(Example(ctx).weights(), Error);
   EXPECT_THROW(Example(ctx).ToPaddedDense(ctx, -1), Error);
   EXPECT_THROW(JaggedTensor::FromDense(ctx, {}), Error);
   EXPECT_THROW(JaggedTensor::FromDense(ctx, {values}, {Tensor::Zeros(ctx, {2})}), Error);
-  EXPECT_THROW(JaggedTensor::FromDenseLengths(ctx, Tensor::Zeros(ctx, {1, 2}), Tensor::From(ctx, Longs{3})), Error);
+  EXPECT_THROW(
+      JaggedTensor::FromDenseLengths(ctx, Tensor::Zeros(ctx, {1, 2}), Tensor::From(ctx, Longs{3})),
+      Error);
 }
 
 TEST(JaggedTensorTest, GradientsFlowThroughDenseForms) {
   Context ctx;
   const Tensor lengths = Tensor::From(ctx, Longs{2, 0, 3});
   const Tensor x = testing::RandomTensor(ctx, {5, 2});
-  testing::ExpectGradients(
-      ctx, [&](Context& c, const std::vector<Variable>& in) { return JaggedTensor(in[0], lengths).ToDense(c); }, {x});
-  testing::ExpectGradient(
-      ctx, [&](Context& c, const std::vector<Variable>& in) { return JaggedTensor(in[0], lengths).ToPaddedDense(c, 2, 7); },
-      {x});
-  testing::ExpectGradient(
-      ctx, [&](Context& c, const std::vector<Variable>& in) { return JaggedTensor::FromDense(c, in).values(); },
-      {testing::RandomTensor(ctx, {2, 2}), testing::RandomTensor(ctx, {0, 2}), testing::RandomTensor(ctx, {1, 2})});
-  testing::ExpectGradient(
-      ctx,
-      [&](Context& c, const std::vector<Variable>& in) { return JaggedTensor::FromDenseLengths(c, in[0], lengths).values(); },
-      {testing::RandomTensor(ctx, {3, 3, 2})});
+  testing::ExpectGradients(ctx,
+                           [&](Context& c, const std::vector<Variable>& in) {
+                             return JaggedTensor(in[0], lengths).ToDense(c);
+                           },
+                           {x});
+  testing::ExpectGradient(ctx,
+                          [&](Context& c, const std::vector<Variable>& in) {
+                            return JaggedTensor(in[0], lengths).ToPaddedDense(c, 2, 7);
+                          },
+                          {x});
+  testing::ExpectGradient(ctx,
+                          [&](Context& c, const std::vector<Variable>& in) {
+                            return JaggedTensor::FromDense(c, in).values();
+                          },
+                          {testing::RandomTensor(ctx, {2, 2}), testing::RandomTensor(ctx, {0, 2}),
+                           testing::RandomTensor(ctx, {1, 2})});
+  testing::ExpectGradient(ctx,
+                          [&](Context& c, const std::vector<Variable>& in) {
+                            return JaggedTensor::FromDenseLengths(c, in[0], lengths).values();
+                          },
+                          {testing::RandomTensor(ctx, {3, 3, 2})});
 }
 
 }  // namespace

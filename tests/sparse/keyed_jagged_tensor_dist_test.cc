@@ -28,14 +28,16 @@ TEST(KjtDistTest, LabelsAndSplits) {
   args.weights = Tensor::Zeros(ctx, {3});
   args.stride_per_key_per_rank = {{1}, {2}, {3}};
   const KeyedJaggedTensor variable(args);
-  EXPECT_EQ(variable.DistLabels(), (std::vector<std::string>{"lengths", "values", "strides", "weights"}));
-  EXPECT_EQ(variable.DistSplits({0, 2, 1}), (std::vector<Longs>{{0, 3, 3}, {0, 3, 0}, {0, 2, 1}, {0, 3, 0}}));
+  EXPECT_EQ(variable.DistLabels(),
+            (std::vector<std::string>{"lengths", "values", "strides", "weights"}));
+  EXPECT_EQ(variable.DistSplits({0, 2, 1}),
+            (std::vector<Longs>{{0, 3, 3}, {0, 3, 0}, {0, 2, 1}, {0, 3, 0}}));
   EXPECT_EQ(variable.DistTensors(ctx)[2].value().ToVector<int64_t>(), (Longs{1, 2, 3}));
 }
 
 // What rank `to` receives when every rank sends `key_splits[r]` keys to rank r.
-KeyedJaggedTensorDistArgs Exchange(Context& ctx, const std::vector<KeyedJaggedTensor>& sent, const Longs& key_splits,
-                                   size_t to) {
+KeyedJaggedTensorDistArgs Exchange(Context& ctx, const std::vector<KeyedJaggedTensor>& sent,
+                                   const Longs& key_splits, size_t to) {
   KeyedJaggedTensorDistArgs args;
   args.ranks = static_cast<int64_t>(sent.size());
   args.variable_stride_per_key = sent[0].variable_stride_per_key();
@@ -62,7 +64,9 @@ TEST(KjtDistTest, AllToAllJoinsTheBagsOfAllRanks) {
       for (int64_t stagger : {1, 2}) {
         std::vector<KeyedJaggedTensor> sent;
         for (int64_t r = 0; r < 4; ++r)
-          sent.push_back(testing::RandomKjt(ctx, random, {.keys = 6, .batch = r + 1, .variable = variable, .weighted = weighted}));
+          sent.push_back(testing::RandomKjt(
+              ctx, random,
+              {.keys = 6, .batch = r + 1, .variable = variable, .weighted = weighted}));
         const std::vector<int64_t> order = stagger == 1 ? Longs{0, 1, 2, 3} : Longs{0, 2, 1, 3};
         int64_t first = 0;
         for (size_t to = 0; to < 4; ++to) {
@@ -74,7 +78,8 @@ TEST(KjtDistTest, AllToAllJoinsTheBagsOfAllRanks) {
             expected.push_back({sent[0].keys()[static_cast<size_t>(f)], {}});
             for (int64_t r : order) {
               const PlainKjt plain = Plain(ctx, sent[static_cast<size_t>(r)]);
-              for (const auto& bag : plain[static_cast<size_t>(f)].bags) expected.back().bags.push_back(bag);
+              for (const auto& bag : plain[static_cast<size_t>(f)].bags)
+                expected.back().bags.push_back(bag);
             }
           }
           EXPECT_EQ(Plain(ctx, received), expected);
@@ -93,7 +98,8 @@ TEST(KjtDistTest, StaggeredStridesOfVariableBatches) {
   args.variable_stride_per_key = true;
   args.tensors = {Tensor::Zeros(ctx, {10}, DType::kI64), Tensor::Empty(ctx, {0}, DType::kI64),
                   Tensor::From(ctx, Longs{1, 2, 3, 4})};
-  EXPECT_EQ(KeyedJaggedTensorFromDist(ctx, args).stride_per_key_per_rank(), (StridePerKeyPerRank{{1, 3, 2, 4}}));
+  EXPECT_EQ(KeyedJaggedTensorFromDist(ctx, args).stride_per_key_per_rank(),
+            (StridePerKeyPerRank{{1, 3, 2, 4}}));
 }
 
 TEST(KjtDistTest, RefusesWhatDoesNotFit) {
@@ -122,14 +128,13 @@ TEST(KjtDistTest, WeightsCarryGradientsBack) {
   KeyedJaggedTensorDistArgs args{.keys = {"a", "b"}, .ranks = 2};
   args.stride_per_rank = {1, 1};
   args.tensors = {Tensor::From(ctx, Longs{1, 2, 0, 1}), Tensor::From(ctx, Longs{5, 6, 7, 8})};
-  testing::ExpectGradient(
-      ctx,
-      [&](Context& c, const std::vector<Variable>& in) {
-        auto with = args;
-        with.tensors.push_back(in[0]);
-        return KeyedJaggedTensorFromDist(c, with).weights();
-      },
-      {testing::RandomTensor(ctx, {4})});
+  testing::ExpectGradient(ctx,
+                          [&](Context& c, const std::vector<Variable>& in) {
+                            auto with = args;
+                            with.tensors.push_back(in[0]);
+                            return KeyedJaggedTensorFromDist(c, with).weights();
+                          },
+                          {testing::RandomTensor(ctx, {4})});
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ class KjtErrorsTest : public Test {
       ADD_FAILURE() << "not refused: " << parts[0];
     } catch (const Error& error) {
       for (const std::string& part : parts)
-        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part << " in: " << error.what();
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+            << part << " in: " << error.what();
     }
   }
 
@@ -45,7 +46,8 @@ TEST_F(KjtErrorsTest, Keys) {
   args.keys = {"a", "a"};
   ExpectRefused(args, {"key \"a\" comes twice"});
   args.unique_keys = false;
-  EXPECT_EQ(KeyedJaggedTensor(args).At(ctx_, "a").values().value().ToVector<int64_t>(), Longs{4});  // the last one
+  EXPECT_EQ(KeyedJaggedTensor(args).At(ctx_, "a").values().value().ToVector<int64_t>(),
+            Longs{4});  // the last one
   args = Good();
   args.keys = {"a", "b", "c"};
   ExpectRefused(args, {"4 lengths are not divisible by 3 keys"});
@@ -142,7 +144,8 @@ TEST_F(KjtErrorsTest, Methods) {
   ExpectError([&] { kjt.DistSplits({1}); }, {"sum of key splits"});
   ExpectError([&] { kjt.DistSplits({-1, 3}); }, {"keys for rank 0"});
   std::vector<std::string> many = testing::KeyNames(30);
-  const auto wide = KeyedJaggedTensor::FromLengthsSync(many, Ids({}), Tensor::Zeros(ctx_, {30}, DType::kI64));
+  const auto wide =
+      KeyedJaggedTensor::FromLengthsSync(many, Ids({}), Tensor::Zeros(ctx_, {30}, DType::kI64));
   ExpectError([&] { wide.At(ctx_, "z"); }, {"(30 in all)"});
 }
 
@@ -172,8 +175,16 @@ TEST_F(KjtErrorsTest, Concat) {
   ExpectError(with(args), {"tensor 1", "values"});
   const JaggedTensor plain = kjt.At(ctx_, "a");
   const JaggedTensor weighted(Ids({1}), Ids({1}), {}, Tensor::Zeros(ctx_, {1}));
-  ExpectError([&] { KeyedJaggedTensor::FromJtDict(ctx_, {{"a", plain}, {"b", weighted}}); }, {"key \"b\"", "weighted"});
-  ExpectError([&] { KeyedJaggedTensor::FromJtDict(ctx_, {{"a", plain}, {"a", plain}}); }, {"key \"a\" comes twice"});
+  ExpectError(
+      [&] {
+        KeyedJaggedTensor::FromJtDict(ctx_, {{"a", plain}, {"b", weighted}});
+      },
+      {"key \"b\"", "weighted"});
+  ExpectError(
+      [&] {
+        KeyedJaggedTensor::FromJtDict(ctx_, {{"a", plain}, {"a", plain}});
+      },
+      {"key \"a\" comes twice"});
 }
 
 }  // namespace

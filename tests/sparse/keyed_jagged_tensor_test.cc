@@ -19,7 +19,8 @@ using testing::RandomKjt;
 using testing::RandomKjtOptions;
 
 KeyedJaggedTensor Tutorial(Context& ctx) {
-  return KeyedJaggedTensor::FromLengthsSync({"product", "user"}, Tensor::From(ctx, Longs{1, 2, 1, 5, 2, 3, 4, 1}),
+  return KeyedJaggedTensor::FromLengthsSync({"product", "user"},
+                                            Tensor::From(ctx, Longs{1, 2, 1, 5, 2, 3, 4, 1}),
                                             Tensor::From(ctx, Longs{3, 1, 2, 2}));
 }
 
@@ -29,8 +30,9 @@ void ForEachKind(Fn fn) {
   std::mt19937 random(7);
   Context ctx({.threads = 2});
   for (const RandomKjtOptions& options : AllKjtOptions()) {
-    SCOPED_TRACE(Format("keys {} batch {} variable {} weighted {} offsets {} {}", options.keys, options.batch,
-                        options.variable, options.weighted, options.by_offsets, options.index));
+    SCOPED_TRACE(Format("keys {} batch {} variable {} weighted {} offsets {} {}", options.keys,
+                        options.batch, options.variable, options.weighted, options.by_offsets,
+                        options.index));
     fn(ctx, random, RandomKjt(ctx, random, options));
   }
 }
@@ -47,7 +49,8 @@ TEST(KeyedJaggedTensorTest, TutorialExample) {
   EXPECT_EQ(kjt.index_per_key(), (std::map<std::string, int64_t>{{"product", 0}, {"user", 1}}));
   EXPECT_EQ(kjt.offsets(ctx).ToVector<int64_t>(), (Longs{0, 3, 4, 6, 8}));
   EXPECT_EQ(ToString(ctx, kjt),
-            "KeyedJaggedTensor({\n    \"product\": [[1, 2, 1], [5]],\n    \"user\": [[2, 3], [4, 1]]\n})\n");
+            "KeyedJaggedTensor({\n    \"product\": [[1, 2, 1], [5]],\n    \"user\": [[2, 3], [4, "
+            "1]]\n})\n");
   EXPECT_TRUE(kjt.Contains("user"));
   EXPECT_FALSE(kjt.Contains("x"));
   EXPECT_EQ(kjt.inverse_indices_or_none(), nullptr);
@@ -62,7 +65,8 @@ TEST(KeyedJaggedTensorTest, PermuteAndUnpermute) {
     Longs order(static_cast<size_t>(kjt.num_keys())), inverse(order.size());
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
-    for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < order.size(); ++i)
+      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
     EXPECT_TRUE(KjtIsEqual(ctx, kjt.Permute(ctx, order).Permute(ctx, inverse), kjt));
   });
 }
@@ -182,7 +186,8 @@ TEST(KeyedJaggedTensorTest, EmptyOnes) {
   EXPECT_EQ(KeyedJaggedTensor().stride(), 0);
   EXPECT_EQ(KeyedJaggedTensor().offset_per_key(), Longs{0});
   EXPECT_TRUE(KeyedJaggedTensor().ToDict(ctx).empty());
-  const KeyedJaggedTensor empty = KeyedJaggedTensor::Empty(ctx, true, DType::kI32, DType::kF16, DType::kI64);
+  const KeyedJaggedTensor empty =
+      KeyedJaggedTensor::Empty(ctx, true, DType::kI32, DType::kF16, DType::kI64);
   EXPECT_EQ(empty.values().dtype(), DType::kI32);
   EXPECT_TRUE(empty.ToDict(ctx).empty());
   const KeyedJaggedTensor like = KeyedJaggedTensor::EmptyLike(ctx, Tutorial(ctx));
@@ -216,14 +221,15 @@ TEST(KeyedJaggedTensorTest, ValidateFindsTheBadId) {
   EXPECT_EQ(problem, "");
   EXPECT_FALSE(kjt.Validate(ctx, {{"product", 6}, {"user", 4}}, &problem));
   EXPECT_EQ(problem, "key \"user\", bag 1: id 4 is outside [0, 4)");
-  const auto negative = KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::From(ctx, std::vector<int32_t>{3, -1}),
-                                                           Tensor::From(ctx, Longs{0, 2}));
+  const auto negative = KeyedJaggedTensor::FromLengthsSync(
+      {"a"}, Tensor::From(ctx, std::vector<int32_t>{3, -1}), Tensor::From(ctx, Longs{0, 2}));
   EXPECT_FALSE(negative.Validate(ctx, {{"a", 10}}, &problem));
   EXPECT_EQ(problem, "key \"a\", bag 1: id -1 is outside [0, 10)");
   EXPECT_FALSE(negative.Validate(ctx, {{"a", 10}}));
   EXPECT_FALSE(negative.Validate(ctx, {{"a", 0}}));
   EXPECT_THROW(kjt.Validate(ctx, {{"x", 1}}), Error);
-  const auto floats = KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::Zeros(ctx, {1}), Tensor::From(ctx, Longs{1}));
+  const auto floats = KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::Zeros(ctx, {1}),
+                                                         Tensor::From(ctx, Longs{1}));
   EXPECT_THROW(floats.Validate(ctx, {{"a", 1}}), Error);
 }
 
@@ -231,7 +237,8 @@ TEST(KeyedJaggedTensorTest, GradientsOfWeightsFlowThroughEverything) {
   Context ctx({.threads = 2});
   std::mt19937 random(11);
   for (bool variable : {false, true}) {
-    const KeyedJaggedTensor kjt = RandomKjt(ctx, random, {.keys = 3, .batch = 3, .variable = variable});
+    const KeyedJaggedTensor kjt =
+        RandomKjt(ctx, random, {.keys = 3, .batch = 3, .variable = variable});
     const auto with = [&](const Variable& weights) {
       KeyedJaggedTensorArgs args{.keys = kjt.keys(), .values = kjt.values(), .weights = weights};
       args.lengths = kjt.lengths(ctx);
@@ -240,14 +247,20 @@ TEST(KeyedJaggedTensorTest, GradientsOfWeightsFlowThroughEverything) {
     };
     using Variables = std::vector<Variable>;
     const std::vector<Tensor> inputs = {testing::RandomTensor(ctx, kjt.weights().shape())};
-    const auto check = [&](const testing::DifferentiableFunction& fn) { testing::ExpectGradients(ctx, fn, inputs); };
-    check([&](Context& c, const Variables& in) { return Variables{with(in[0]).Permute(c, {2, 0, 2}).weights()}; });
+    const auto check = [&](const testing::DifferentiableFunction& fn) {
+      testing::ExpectGradients(ctx, fn, inputs);
+    };
+    check([&](Context& c, const Variables& in) {
+      return Variables{with(in[0]).Permute(c, {2, 0, 2}).weights()};
+    });
     check([&](Context& c, const Variables& in) {
       Variables weights;
       for (const auto& part : with(in[0]).Split(c, {1, 0, 2})) weights.push_back(part.weights());
       return weights;
     });
-    check([&](Context& c, const Variables& in) { return Variables{with(in[0]).At(c, "f1").weights()}; });
+    check([&](Context& c, const Variables& in) {
+      return Variables{with(in[0]).At(c, "f1").weights()};
+    });
     check([&](Context& c, const Variables& in) {
       return Variables{KeyedJaggedTensor::Concat(c, with(in[0]).Split(c, {2, 1})).weights()};
     });

@@ -26,7 +26,9 @@ TEST(KeyedTensorTest, BlocksByKey) {
   EXPECT_EQ(dict[0].first, "p");
   EXPECT_EQ(dict[0].second.value().ToVector<float>(), (Floats{1, 4.5}));
   EXPECT_EQ(kt.To(ctx, DType::kF64).values().value().dtype(), DType::kF64);
-  EXPECT_EQ(ToString(kt), "KeyedTensor({\n    \"p\": [[1.0], [4.5]],\n    \"q\": [[2.0, 3.0], [5.0, -6.0]]\n})\n");
+  EXPECT_EQ(
+      ToString(kt),
+      "KeyedTensor({\n    \"p\": [[1.0], [4.5]],\n    \"q\": [[2.0, 3.0], [5.0, -6.0]]\n})\n");
   EXPECT_EQ(ToString(KeyedTensor()), "KeyedTensor()\n");
   EXPECT_TRUE(KeyedTensor().ToDict(ctx).empty());
 }
@@ -53,25 +55,32 @@ TEST(KeyedTensorTest, Errors) {
   EXPECT_THROW(Example(ctx).At(ctx, "x"), Error);
   EXPECT_THROW(KeyedTensor::FromTensorList(ctx, {}, {}), Error);
   EXPECT_THROW(KeyedTensor::FromTensorList(ctx, {"a"}, {values}, 3), Error);
-  EXPECT_THROW(KeyedTensor::FromTensorList(ctx, {"a", "b"}, {values, Tensor::Zeros(ctx, {3, 3})}), Error);
-  EXPECT_THROW(KeyedTensor::FromTensorList(ctx, {"a", "b"}, {values, Tensor::Zeros(ctx, {3})}), Error);
+  EXPECT_THROW(KeyedTensor::FromTensorList(ctx, {"a", "b"}, {values, Tensor::Zeros(ctx, {3, 3})}),
+               Error);
+  EXPECT_THROW(KeyedTensor::FromTensorList(ctx, {"a", "b"}, {values, Tensor::Zeros(ctx, {3})}),
+               Error);
   EXPECT_THROW(KeyedTensor::Regroup(ctx, {Example(ctx)}, {{"x"}}), Error);
   EXPECT_THROW(KeyedTensor::RegroupAsDict(ctx, {Example(ctx)}, {{"p"}}, {}), Error);
-  EXPECT_THROW(KeyedTensor::Regroup(ctx, {Example(ctx), KeyedTensor({"z"}, {3}, Tensor::Zeros(ctx, {3, 3}))}, {{"p", "z"}}),
-               Error);
+  EXPECT_THROW(
+      KeyedTensor::Regroup(ctx, {Example(ctx), KeyedTensor({"z"}, {3}, Tensor::Zeros(ctx, {3, 3}))},
+                           {{"p", "z"}}),
+      Error);
 }
 
 TEST(KeyedTensorTest, RegroupTakesColumnsInOrder) {
   for (int threads : {1, 3}) {
     Context ctx({.threads = threads});
     const int64_t rows = 131;
-    const Tensor x = testing::RandomTensor(ctx, {rows, 5}), y = testing::RandomTensor(ctx, {rows, 4});
+    const Tensor x = testing::RandomTensor(ctx, {rows, 5}),
+                 y = testing::RandomTensor(ctx, {rows, 4});
     const KeyedTensor first({"a", "b"}, {2, 3}, x), second({"c", "d"}, {4, 0}, y);
-    const auto blocks = KeyedTensor::RegroupAsDict(ctx, {first, second}, {{"b", "c", "b"}, {}, {"a", "d"}}, {"u", "v", "w"});
+    const auto blocks = KeyedTensor::RegroupAsDict(
+        ctx, {first, second}, {{"b", "c", "b"}, {}, {"a", "d"}}, {"u", "v", "w"});
     EXPECT_EQ(blocks[0].first, "u");
     EXPECT_EQ(blocks[0].second.shape(), (Shape{rows, 10}));
     EXPECT_EQ(blocks[1].second.shape(), (Shape{rows, 0}));
-    EXPECT_TRUE(SameBits(blocks[0].second.value().Narrow(1, 7, 3).Contiguous(ctx), x.Narrow(1, 2, 3).Contiguous(ctx)));
+    EXPECT_TRUE(SameBits(blocks[0].second.value().Narrow(1, 7, 3).Contiguous(ctx),
+                         x.Narrow(1, 2, 3).Contiguous(ctx)));
     EXPECT_TRUE(SameBits(blocks[0].second.value().Narrow(1, 3, 4).Contiguous(ctx), y));
     EXPECT_TRUE(SameBits(blocks[2].second.value(), x.Narrow(1, 0, 2).Contiguous(ctx)));
   }
@@ -79,40 +88,47 @@ TEST(KeyedTensorTest, RegroupTakesColumnsInOrder) {
 
 TEST(KeyedTensorTest, AKeyOfTwoInputsIsTakenFromTheLast) {
   Context ctx;
-  const KeyedTensor one({"a"}, {1}, Tensor::Full(ctx, {1, 1}, 1)), two({"a"}, {1}, Tensor::Full(ctx, {1, 1}, 2));
+  const KeyedTensor one({"a"}, {1}, Tensor::Full(ctx, {1, 1}, 1)),
+      two({"a"}, {1}, Tensor::Full(ctx, {1, 1}, 2));
   EXPECT_EQ(KeyedTensor::Regroup(ctx, {one, two}, {{"a"}})[0].value().ToVector<float>(), Floats{2});
 }
 
 TEST(KeyedTensorTest, Gradients) {
   Context ctx({.threads = 2});
   using Variables = std::vector<Variable>;
-  const std::vector<Tensor> inputs = {testing::RandomTensor(ctx, {3, 5}), testing::RandomTensor(ctx, {3, 3})};
+  const std::vector<Tensor> inputs = {testing::RandomTensor(ctx, {3, 5}),
+                                      testing::RandomTensor(ctx, {3, 3})};
   testing::ExpectGradients(
       ctx,
       [](Context& c, const Variables& in) {
-        return KeyedTensor::Regroup(c, {KeyedTensor({"a", "b"}, {2, 3}, in[0]), KeyedTensor({"c", "d"}, {1, 2}, in[1])},
-                                    Groups{{"a", "c", "a"}, {"a"}, {"c"}});
+        return KeyedTensor::Regroup(
+            c, {KeyedTensor({"a", "b"}, {2, 3}, in[0]), KeyedTensor({"c", "d"}, {1, 2}, in[1])},
+            Groups{{"a", "c", "a"}, {"a"}, {"c"}});
       },
       inputs);
   testing::ExpectGradients(
       ctx,
       [](Context& c, const Variables& in) {
         Variables blocks;
-        for (const auto& [key, block] : KeyedTensor({"a", "b"}, {2, 3}, in[0]).ToDict(c)) blocks.push_back(block);
+        for (const auto& [key, block] : KeyedTensor({"a", "b"}, {2, 3}, in[0]).ToDict(c))
+          blocks.push_back(block);
         blocks.push_back(KeyedTensor::FromTensorList(c, {"a", "b"}, in).At(c, "b"));
         return blocks;
       },
       inputs);
-  testing::ExpectGradient(
-      ctx, [](Context& c, const Variables& in) { return PermutePooledEmbs(c, in[0], {0, 2, 2, 5}, {2, 0, 2, 1}); },
-      {inputs[0]});
+  testing::ExpectGradient(ctx,
+                          [](Context& c, const Variables& in) {
+                            return PermutePooledEmbs(c, in[0], {0, 2, 2, 5}, {2, 0, 2, 1});
+                          },
+                          {inputs[0]});
 }
 
 TEST(RegroupTest, OnlySomeGradientsArrive) {
   Context ctx;
   Variable x(testing::RandomTensor(ctx, {2, 3}), true);
   Tape tape(ctx);
-  const auto blocks = KeyedTensor::Regroup(ctx, {KeyedTensor({"a", "b"}, {1, 2}, x)}, {{"a"}, {"b"}});
+  const auto blocks =
+      KeyedTensor::Regroup(ctx, {KeyedTensor({"a", "b"}, {1, 2}, x)}, {{"a"}, {"b"}});
   tape.Backward(blocks[1], Tensor::Full(ctx, {2, 2}, 3));
   EXPECT_EQ(x.grad().ToVector<float>(), (Floats{0, 3, 3, 0, 3, 3}));
 }
@@ -131,9 +147,9 @@ TEST(RegroupTest, PlansAndErrors) {
   EXPECT_THROW(PermutePooledEmbs(ctx, x, {0, 4, 3}, {0}), Error);
   const RegroupArguments arguments =
       KtRegroupArguments(ctx, {{"a", "b"}}, {{1, 2}}, {{"a", "b", "a"}, {"a"}});
-  EXPECT_EQ(arguments.permutes.ToVector<int32_t>(), (std::vector<int32_t>{0, 0, 0, 0, 1, 2,    //
-                                                                          0, 0, 1, 1, 2, 0,    //
-                                                                          0, 0, 0, 3, 1, -3,   //
+  EXPECT_EQ(arguments.permutes.ToVector<int32_t>(), (std::vector<int32_t>{0, 0, 0, 0, 1, 2,   //
+                                                                          0, 0, 1, 1, 2, 0,   //
+                                                                          0, 0, 0, 3, 1, -3,  //
                                                                           0, 1, 0, 0, 1, -4}));
   EXPECT_EQ(arguments.out_lengths, (Longs{4, 1}));
 }

@@ -21,7 +21,8 @@ std::vector<Longs> Segments(const Longs& values, const Longs& lengths) {
   std::vector<Longs> segments;
   size_t at = 0;
   for (int64_t n : lengths) {
-    segments.emplace_back(values.begin() + static_cast<int64_t>(at), values.begin() + static_cast<int64_t>(at) + n);
+    segments.emplace_back(values.begin() + static_cast<int64_t>(at),
+                          values.begin() + static_cast<int64_t>(at) + n);
     at += static_cast<size_t>(n);
   }
   return segments;
@@ -37,18 +38,22 @@ TEST(PermuteTest, SegmentsMoveWhole) {
   std::mt19937 random(29);
   for (int threads : {1, 3}) {
     Context ctx({.threads = threads});
-    for (const auto& [rows, bags, longest] : {std::tuple{5, 3, 4}, {1, 1, 0}, {4, 0, 2}, {3, 700, 60}}) {
+    for (const auto& [rows, bags, longest] :
+         {std::tuple{5, 3, 4}, {1, 1, 0}, {4, 0, 2}, {3, 700, 60}}) {
       const Longs lengths = testing::RandomLengths(random, rows * bags, longest);
       const Longs values = Iota(HostOffsets(lengths).back());
       Longs permute;
-      for (int i = 0; i < 7; ++i) permute.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(rows)));
-      const PermutedSparseData got = Permute2dSparseData(ctx, Tensor::From(ctx, permute).To(ctx, DType::kI32),
-                                                         Tensor::From(ctx, {rows, bags}, lengths), Tensor::From(ctx, values),
-                                                         Tensor::From(ctx, values).To(ctx, DType::kF32));
+      for (int i = 0; i < 7; ++i)
+        permute.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(rows)));
+      const PermutedSparseData got =
+          Permute2dSparseData(ctx, Tensor::From(ctx, permute).To(ctx, DType::kI32),
+                              Tensor::From(ctx, {rows, bags}, lengths), Tensor::From(ctx, values),
+                              Tensor::From(ctx, values).To(ctx, DType::kF32));
       const std::vector<Longs> before = Segments(values, lengths);
       std::vector<Longs> expected;
       for (int64_t p : permute)
-        for (int64_t b = 0; b < bags; ++b) expected.push_back(before[static_cast<size_t>(p * bags + b)]);
+        for (int64_t b = 0; b < bags; ++b)
+          expected.push_back(before[static_cast<size_t>(p * bags + b)]);
       EXPECT_EQ(Segments(ToInt64(got.values), ToInt64(got.lengths)), expected);
       EXPECT_EQ(got.lengths.shape(), (Shape{7, bags}));
       EXPECT_TRUE(SameBits(got.weights, got.values.To(ctx, DType::kF32)));
@@ -65,7 +70,8 @@ TEST(PermuteTest, OneDimensionalThereAndBack) {
   std::shuffle(order.begin(), order.end(), random);
   const Tensor permute = Tensor::From(ctx, order);
   const PermutedSparseData there = Permute1dSparseData(ctx, permute, lengths, values);
-  const PermutedSparseData back = Permute1dSparseData(ctx, InvertPermute(ctx, permute), there.lengths, there.values);
+  const PermutedSparseData back =
+      Permute1dSparseData(ctx, InvertPermute(ctx, permute), there.lengths, there.values);
   EXPECT_TRUE(SameBits(back.values, values));
   EXPECT_TRUE(SameBits(back.lengths, lengths));
   EXPECT_FALSE(back.weights.defined());
@@ -73,26 +79,31 @@ TEST(PermuteTest, OneDimensionalThereAndBack) {
 
 TEST(PermuteTest, ExpandedPermutationMovesTheSameElements) {
   Context ctx;
-  const Tensor lengths = Tensor::From(ctx, Longs{2, 0, 3, 1}), permute = Tensor::From(ctx, Longs{2, 3, 0, 1});
+  const Tensor lengths = Tensor::From(ctx, Longs{2, 0, 3, 1}),
+               permute = Tensor::From(ctx, Longs{2, 3, 0, 1});
   const Tensor values = Tensor::From(ctx, Iota(6));
   const PermutedSparseData moved = Permute1dSparseData(ctx, permute, lengths, values);
-  const Tensor expanded = ExpandIntoJaggedPermute(ctx, permute, Tensor::From(ctx, HostOffsets(ToInt64(lengths))),
-                                                  Tensor::From(ctx, HostOffsets(ToInt64(moved.lengths))), 6);
+  const Tensor expanded =
+      ExpandIntoJaggedPermute(ctx, permute, Tensor::From(ctx, HostOffsets(ToInt64(lengths))),
+                              Tensor::From(ctx, HostOffsets(ToInt64(moved.lengths))), 6);
   EXPECT_EQ(ToInt64(expanded), ToInt64(moved.values));  // the values are their own places
 }
 
 TEST(PermuteTest, Gradients) {
   Context ctx({.threads = 2});
-  const Tensor lengths = Tensor::From(ctx, {3, 2}, Longs{1, 0, 2, 1, 0, 1}), permute = Tensor::From(ctx, Ints{1, 0, 1});
+  const Tensor lengths = Tensor::From(ctx, {3, 2}, Longs{1, 0, 2, 1, 0, 1}),
+               permute = Tensor::From(ctx, Ints{1, 0, 1});
   const Tensor ids = Tensor::From(ctx, Iota(5));
-  testing::ExpectGradient(
-      ctx,
-      [&](Context& c, const Variables& in) { return Permute2dSparseData(c, permute, lengths, ids, in[0]).weights; },
-      {testing::RandomTensor(ctx, {5})});
-  testing::ExpectGradient(
-      ctx,
-      [&](Context& c, const Variables& in) { return PermuteSequenceEmbeddings(c, permute, lengths, in[0]).embeddings; },
-      {testing::RandomTensor(ctx, {5, 3})});
+  testing::ExpectGradient(ctx,
+                          [&](Context& c, const Variables& in) {
+                            return Permute2dSparseData(c, permute, lengths, ids, in[0]).weights;
+                          },
+                          {testing::RandomTensor(ctx, {5})});
+  testing::ExpectGradient(ctx,
+                          [&](Context& c, const Variables& in) {
+                            return PermuteSequenceEmbeddings(c, permute, lengths, in[0]).embeddings;
+                          },
+                          {testing::RandomTensor(ctx, {5, 3})});
 }
 
 TEST(PermuteTest, Errors) {
@@ -108,32 +119,37 @@ TEST(PermuteTest, Errors) {
   EXPECT_THROW(Permute1dSparseData(ctx, permute, lengths.Reshape({1, 2}), values), Error);
   EXPECT_THROW(InvertPermute(ctx, Tensor::From(ctx, Longs{0, 0})), Error);
   EXPECT_THROW(InvertPermute(ctx, Tensor::From(ctx, Longs{0, 2})), Error);
-  const Tensor offsets = Tensor::From(ctx, Longs{0, 1, 3}), moved = Tensor::From(ctx, Longs{0, 2, 3});
+  const Tensor offsets = Tensor::From(ctx, Longs{0, 1, 3}),
+               moved = Tensor::From(ctx, Longs{0, 2, 3});
   EXPECT_EQ(ToInt64(ExpandIntoJaggedPermute(ctx, permute, offsets, moved, 3)), (Longs{1, 2, 0}));
   EXPECT_THROW(ExpandIntoJaggedPermute(ctx, permute, offsets, moved, 4), Error);
   EXPECT_THROW(ExpandIntoJaggedPermute(ctx, permute, offsets, offsets, 3), Error);
-  EXPECT_THROW(ExpandIntoJaggedPermute(ctx, permute, offsets, moved.To(ctx, DType::kI32), 3), Error);
+  EXPECT_THROW(ExpandIntoJaggedPermute(ctx, permute, offsets, moved.To(ctx, DType::kI32), 3),
+               Error);
 }
 
 TEST(SelectTest, JaggedIndexSelect) {
   Context ctx;
-  const Jagged got = JaggedIndexSelect(ctx, Tensor::From(ctx, {4, 1}, Longs{10, 20, 30, 40}), Tensor::From(ctx, Ints{1, 2, 0, 1}),
-                                       Tensor::From(ctx, Longs{1, 3, 1, 2}));
+  const Jagged got =
+      JaggedIndexSelect(ctx, Tensor::From(ctx, {4, 1}, Longs{10, 20, 30, 40}),
+                        Tensor::From(ctx, Ints{1, 2, 0, 1}), Tensor::From(ctx, Longs{1, 3, 1, 2}));
   EXPECT_EQ(got.values.value().ToVector<int64_t>(), (Longs{20, 30, 40, 20, 30}));
   EXPECT_EQ(got.lengths.ToVector<int32_t>(), (Ints{2, 1, 2, 0}));
-  testing::ExpectGradient(
-      ctx,
-      [](Context& c, const Variables& in) {
-        return JaggedIndexSelect(c, in[0], Tensor::From(c, Longs{1, 2, 0, 1}), Tensor::From(c, Longs{1, 3, 1, 2, 1})).values;
-      },
-      {testing::RandomTensor(ctx, {4, 2})});
+  testing::ExpectGradient(ctx,
+                          [](Context& c, const Variables& in) {
+                            return JaggedIndexSelect(c, in[0], Tensor::From(c, Longs{1, 2, 0, 1}),
+                                                     Tensor::From(c, Longs{1, 3, 1, 2, 1}))
+                                .values;
+                          },
+                          {testing::RandomTensor(ctx, {4, 2})});
 }
 
 TEST(SelectTest, KeyedIndexSelectTakesTheSameBagsOfEveryKey) {
   Context ctx;
-  const Tensor lengths = Tensor::From(ctx, Longs{1, 2, 0, 1}), values = Tensor::From(ctx, Longs{10, 20, 21, 40});
-  const KeyedJaggedSelection got = KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, Tensor::From(ctx, Longs{1, 1, 0}), 2,
-                                                              values.To(ctx, DType::kF32));
+  const Tensor lengths = Tensor::From(ctx, Longs{1, 2, 0, 1}),
+               values = Tensor::From(ctx, Longs{10, 20, 21, 40});
+  const KeyedJaggedSelection got = KeyedJaggedIndexSelectDim1(
+      ctx, values, lengths, {}, Tensor::From(ctx, Longs{1, 1, 0}), 2, values.To(ctx, DType::kF32));
   EXPECT_EQ(ToInt64(got.lengths), (Longs{2, 2, 1, 1, 1, 0}));
   EXPECT_EQ(ToInt64(got.values), (Longs{20, 21, 20, 21, 10, 40, 40}));
   EXPECT_TRUE(SameBits(got.weights, got.values.value().To(ctx, DType::kF32)));
@@ -143,12 +159,15 @@ TEST(SelectTest, MasksAndTruncation) {
   Context ctx;
   std::mt19937 random(37);
   for (int64_t segments : {0, 1, 40}) {
-    const Longs lengths = testing::RandomLengths(random, segments, 6), values = Iota(HostOffsets(lengths).back());
+    const Longs lengths = testing::RandomLengths(random, segments, 6),
+                values = Iota(HostOffsets(lengths).back());
     std::vector<bool> mask;
     std::vector<Longs> masked, cut;
     for (const Longs& segment : Segments(values, lengths)) {
       masked.emplace_back();
-      cut.emplace_back(segment.begin(), segment.begin() + std::min<int64_t>(2, static_cast<int64_t>(segment.size())));
+      cut.emplace_back(
+          segment.begin(),
+          segment.begin() + std::min<int64_t>(2, static_cast<int64_t>(segment.size())));
       for (int64_t v : segment) {
         mask.push_back(random() % 2);
         if (mask.back()) masked.back().push_back(v);
@@ -162,25 +181,32 @@ TEST(SelectTest, MasksAndTruncation) {
     EXPECT_EQ(ToInt64(Jagged1dToTruncatedValues(ctx, data, of, 2)), flat);
     EXPECT_EQ(Jagged1dToTruncatedValues(ctx, data, of, 0).value().numel(), 0);
   }
-  const Tensor lengths = Tensor::From(ctx, Longs{2, 0, 3}), mask = Tensor::From(ctx, std::vector<bool>{true, false, true, true, false});
-  testing::ExpectGradients(
-      ctx,
-      [&](Context& c, const Variables& in) {
-        return Variables{MaskedSelectJagged1d(c, in[0], lengths, mask).values, Jagged1dToTruncatedValues(c, in[0], lengths, 1)};
-      },
-      {testing::RandomTensor(ctx, {5})});
+  const Tensor lengths = Tensor::From(ctx, Longs{2, 0, 3}),
+               mask = Tensor::From(ctx, std::vector<bool>{true, false, true, true, false});
+  testing::ExpectGradients(ctx,
+                           [&](Context& c, const Variables& in) {
+                             return Variables{MaskedSelectJagged1d(c, in[0], lengths, mask).values,
+                                              Jagged1dToTruncatedValues(c, in[0], lengths, 1)};
+                           },
+                           {testing::RandomTensor(ctx, {5})});
 }
 
 TEST(SelectTest, Errors) {
   Context ctx;
-  const Tensor lengths = Tensor::From(ctx, Longs{1, 2}), values = Tensor::From(ctx, Iota(3)), one = Tensor::From(ctx, Longs{1});
+  const Tensor lengths = Tensor::From(ctx, Longs{1, 2}), values = Tensor::From(ctx, Iota(3)),
+               one = Tensor::From(ctx, Longs{1});
   EXPECT_THROW(JaggedIndexSelect(ctx, values, lengths, Tensor::From(ctx, Longs{2})), Error);
   EXPECT_THROW(JaggedIndexSelect(ctx, values, one, one), Error);
-  EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, Tensor::From(ctx, Longs{2}), 2), Error);
+  EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, Tensor::From(ctx, Longs{2}), 2),
+               Error);
   EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, one, 3), Error);
   EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, {}, one, 0), Error);
-  EXPECT_THROW(KeyedJaggedIndexSelectDim1(ctx, values, lengths, Tensor::From(ctx, Longs{0, 2, 3}), one, 2), Error);
-  EXPECT_THROW(MaskedSelectJagged1d(ctx, values, lengths, Tensor::From(ctx, std::vector<bool>{true})), Error);
+  EXPECT_THROW(
+      KeyedJaggedIndexSelectDim1(ctx, values, lengths, Tensor::From(ctx, Longs{0, 2, 3}), one, 2),
+      Error);
+  EXPECT_THROW(
+      MaskedSelectJagged1d(ctx, values, lengths, Tensor::From(ctx, std::vector<bool>{true})),
+      Error);
   EXPECT_THROW(Jagged1dToTruncatedValues(ctx, values, lengths, -1), Error);
 }
 
@@ -191,7 +217,9 @@ TEST(UniqueTest, EveryIdOncePerGroup) {
     for (int shift : {0, 30, 62}) {
       for (DType dtype : {DType::kI32, DType::kI64}) {
         Longs ids;
-        for (int i = 0; i < 500; ++i) ids.push_back((static_cast<int64_t>(random() % 40) - 20) << (dtype == DType::kI32 ? 0 : shift));
+        for (int i = 0; i < 500; ++i)
+          ids.push_back((static_cast<int64_t>(random() % 40) - 20)
+                        << (dtype == DType::kI32 ? 0 : shift));
         const Longs at = {0, 0, 200, 500};
         const UniqueIds got = UniquePerGroup(ctx, Tensor::From(ctx, ids).To(ctx, dtype), at);
         Longs expected, counts, offsets = {0};
@@ -208,7 +236,8 @@ TEST(UniqueTest, EveryIdOncePerGroup) {
         EXPECT_EQ(ToInt64(got.counts), counts);
         EXPECT_EQ(ToInt64(got.group_offsets), offsets);
         const Longs inverse = ToInt64(got.inverse);
-        for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(expected[static_cast<size_t>(inverse[i])], ids[i]);
+        for (size_t i = 0; i < ids.size(); ++i)
+          EXPECT_EQ(expected[static_cast<size_t>(inverse[i])], ids[i]);
       }
     }
   }

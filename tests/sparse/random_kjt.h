@@ -18,7 +18,8 @@ struct RandomKjtOptions {
 
 inline std::vector<int64_t> RandomLengths(std::mt19937& random, int64_t n, int64_t longest) {
   std::vector<int64_t> lengths(static_cast<size_t>(n));
-  for (int64_t& l : lengths) l = static_cast<int64_t>(random() % static_cast<uint64_t>(longest + 1));
+  for (int64_t& l : lengths)
+    l = static_cast<int64_t>(random() % static_cast<uint64_t>(longest + 1));
   return lengths;
 }
 
@@ -28,7 +29,8 @@ inline std::vector<std::string> KeyNames(int64_t n) {
   return keys;
 }
 
-inline KeyedJaggedTensor RandomKjt(Context& ctx, std::mt19937& random, const RandomKjtOptions& options = {},
+inline KeyedJaggedTensor RandomKjt(Context& ctx, std::mt19937& random,
+                                   const RandomKjtOptions& options = {},
                                    bool weights_want_grad = false) {
   KeyedJaggedTensorArgs args;
   args.keys = KeyNames(options.keys);
@@ -40,7 +42,8 @@ inline KeyedJaggedTensor RandomKjt(Context& ctx, std::mt19937& random, const Ran
       for (int64_t b : args.stride_per_key_per_rank.back()) bags += b;
     }
   }
-  const std::vector<int64_t> lengths = RandomLengths(random, bags, options.longest), offsets = HostOffsets(lengths);
+  const std::vector<int64_t> lengths = RandomLengths(random, bags, options.longest),
+                             offsets = HostOffsets(lengths);
   std::vector<int64_t> values(static_cast<size_t>(offsets.back()));
   std::vector<float> weights;
   for (int64_t& v : values) {
@@ -48,8 +51,10 @@ inline KeyedJaggedTensor RandomKjt(Context& ctx, std::mt19937& random, const Ran
     weights.push_back(static_cast<float>(random() % 64) / 8);
   }
   args.values = Tensor::From(ctx, values).To(ctx, options.index);
-  if (options.by_offsets) args.offsets = Tensor::From(ctx, offsets).To(ctx, options.index);
-  else args.lengths = Tensor::From(ctx, lengths).To(ctx, options.index);
+  if (options.by_offsets)
+    args.offsets = Tensor::From(ctx, offsets).To(ctx, options.index);
+  else
+    args.lengths = Tensor::From(ctx, lengths).To(ctx, options.index);
   if (options.weighted) args.weights = Variable(Tensor::From(ctx, weights), weights_want_grad);
   return KeyedJaggedTensor(std::move(args));
 }
@@ -72,7 +77,8 @@ inline PlainKjt Plain(Context& ctx, const KeyedJaggedTensor& kjt) {
     plain.push_back({kjt.keys()[f], {}});
     for (int64_t b = 0; b < kjt.stride_per_key()[f]; ++b, ++bag) {
       plain.back().bags.emplace_back();
-      for (int64_t i = 0; i < lengths[bag]; ++i, ++at) plain.back().bags.back().emplace_back(ids[at], weights[at]);
+      for (int64_t i = 0; i < lengths[bag]; ++i, ++at)
+        plain.back().bags.back().emplace_back(ids[at], weights[at]);
     }
   }
   return plain;

@@ -2,9 +2,10 @@
 #define TESSERA_TESTS_TESTING_FINITE_DIFFERENCES_H_
 // Checks the backward pass of an autograd function against finite differences of its forward pass.
 //
-// With s(x) = Σ_k Σ_i r_ki·y_ki(x), r fixed random numbers and y_k the outputs, ds/dx_i is compared with the fourth-order difference
-// (8·(s(x+h) − s(x−h)) − (s(x+2h) − s(x−2h)))/12h. The sum is formed in double, so that only the rounding of y, about
-// 1e-7·|y|/h, and the error of order h⁴ are left.
+// With s(x) = Σ_k Σ_i r_ki·y_ki(x), r fixed random numbers and y_k the outputs, ds/dx_i is compared
+// with the fourth-order difference (8·(s(x+h) − s(x−h)) − (s(x+2h) − s(x−2h)))/12h. The sum is
+// formed in double, so that only the rounding of y, about 1e-7·|y|/h, and the error of order h⁴ are
+// left.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@
 
 namespace tessera::testing {
 
-using DifferentiableFunction = std::function<std::vector<Variable>(Context&, const std::vector<Variable>&)>;
+using DifferentiableFunction =
+    std::function<std::vector<Variable>(Context&, const std::vector<Variable>&)>;
 
 struct DifferenceOptions {
   float step = 1.0f / 64;
@@ -34,18 +36,22 @@ inline Tensor RandomTensor(Context& ctx, const Shape& shape, double scale = 1) {
 
 namespace internal {
 
-inline double WeightedSum(const std::vector<Variable>& outputs, const std::vector<Tensor>& weights) {
+inline double WeightedSum(const std::vector<Variable>& outputs,
+                          const std::vector<Tensor>& weights) {
   double sum = 0;
   for (size_t k = 0; k < outputs.size(); ++k) {
-    const std::vector<float> y = outputs[k].value().ToVector<float>(), r = weights[k].ToVector<float>();
+    const std::vector<float> y = outputs[k].value().ToVector<float>(),
+                             r = weights[k].ToVector<float>();
     for (size_t i = 0; i < y.size(); ++i) sum += static_cast<double>(y[i]) * r[i];
   }
   return sum;
 }
 
-// Runs backward of the weighted sum: each output's gradient is its weights. The gradients of the inputs for which `wanted`.
+// Runs backward of the weighted sum: each output's gradient is its weights. The gradients of the
+// inputs for which `wanted`.
 inline std::vector<Tensor> BackwardGradients(Context& ctx, const DifferentiableFunction& function,
-                                             const std::vector<Tensor>& inputs, const std::vector<Tensor>& weights,
+                                             const std::vector<Tensor>& inputs,
+                                             const std::vector<Tensor>& weights,
                                              const std::vector<bool>& wanted) {
   // A function of all outputs that hands them their weights.
   class Seed final : public Function {
@@ -58,35 +64,42 @@ inline std::vector<Tensor> BackwardGradients(Context& ctx, const DifferentiableF
     std::vector<Tensor> weights_;
   };
   std::vector<Variable> variables;
-  for (size_t i = 0; i < inputs.size(); ++i) variables.emplace_back(inputs[i].Clone(ctx), wanted[i]);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    variables.emplace_back(inputs[i].Clone(ctx), wanted[i]);
   Tape tape(ctx);
   const std::vector<Variable> outputs = function(ctx, variables);
-  const Variable root = Record(ctx, std::make_unique<Seed>(weights), outputs, Tensor::Zeros(ctx, {}));
+  const Variable root =
+      Record(ctx, std::make_unique<Seed>(weights), outputs, Tensor::Zeros(ctx, {}));
   tape.Backward(root);
   std::vector<Tensor> gradients;
-  for (const Variable& variable : variables) gradients.push_back(variable.grad() ? variable.grad().Contiguous(ctx) : Tensor());
+  for (const Variable& variable : variables)
+    gradients.push_back(variable.grad() ? variable.grad().Contiguous(ctx) : Tensor());
   return gradients;
 }
 
 }  // namespace internal
 
-// Expects the gradient of `function` at `inputs` (f32) to agree with differences in every element of every input, and to be the
-// same bits when one input alone asks for it. Keep inputs a few steps away from kinks.
-inline void ExpectGradients(Context& ctx, const DifferentiableFunction& function, const std::vector<Tensor>& inputs,
+// Expects the gradient of `function` at `inputs` (f32) to agree with differences in every element
+// of every input, and to be the same bits when one input alone asks for it. Keep inputs a few steps
+// away from kinks.
+inline void ExpectGradients(Context& ctx, const DifferentiableFunction& function,
+                            const std::vector<Tensor>& inputs,
                             const DifferenceOptions& options = {}) {
   std::vector<Tensor> weights;
   {
     std::vector<Variable> plain(inputs.begin(), inputs.end());
     for (const Variable& y : function(ctx, plain)) weights.push_back(RandomTensor(ctx, y.shape()));
   }
-  const std::vector<Tensor> gradients =
-      internal::BackwardGradients(ctx, function, inputs, weights, std::vector<bool>(inputs.size(), true));
+  const std::vector<Tensor> gradients = internal::BackwardGradients(
+      ctx, function, inputs, weights, std::vector<bool>(inputs.size(), true));
   for (size_t k = 0; k < inputs.size(); ++k) {
-    SCOPED_TRACE(::testing::Message() << "input " << k << " of shape " << ToString(inputs[k].shape()));
+    SCOPED_TRACE(::testing::Message()
+                 << "input " << k << " of shape " << ToString(inputs[k].shape()));
     ASSERT_TRUE(gradients[k].defined() || inputs[k].numel() == 0);
     std::vector<bool> only(inputs.size(), false);
     only[k] = true;
-    EXPECT_TRUE(SameBits(gradients[k], internal::BackwardGradients(ctx, function, inputs, weights, only)[k]))
+    EXPECT_TRUE(SameBits(gradients[k],
+                         internal::BackwardGradients(ctx, function, inputs, weights, only)[k]))
         << "the gradient differs when no other input asks for one";
     if (inputs[k].numel() == 0) continue;
     std::vector<Variable> moved;
@@ -104,7 +117,8 @@ inline void ExpectGradients(Context& ctx, const DifferentiableFunction& function
     std::vector<double> expected;
     double largest = 1;
     for (size_t i = 0; i < x.size(); ++i) {
-      expected.push_back((8 * difference(i, options.step) - difference(i, 2 * options.step)) / (12 * options.step));
+      expected.push_back((8 * difference(i, options.step) - difference(i, 2 * options.step)) /
+                         (12 * options.step));
       largest = std::max(largest, std::abs(expected.back()));
     }
     const std::vector<float> got = gradients[k].ToVector<float>();
@@ -114,10 +128,15 @@ inline void ExpectGradients(Context& ctx, const DifferentiableFunction& function
 }
 
 // The same for a function of one output.
-inline void ExpectGradient(Context& ctx, const std::function<Variable(Context&, const std::vector<Variable>&)>& function,
-                           const std::vector<Tensor>& inputs, const DifferenceOptions& options = {}) {
+inline void ExpectGradient(
+    Context& ctx, const std::function<Variable(Context&, const std::vector<Variable>&)>& function,
+    const std::vector<Tensor>& inputs, const DifferenceOptions& options = {}) {
   ExpectGradients(
-      ctx, [&](Context& c, const std::vector<Variable>& v) { return std::vector<Variable>{function(c, v)}; }, inputs, options);
+      ctx,
+      [&](Context& c, const std::vector<Variable>& v) {
+        return std::vector<Variable>{function(c, v)};
+      },
+      inputs, options);
 }
 
 }  // namespace tessera::testing

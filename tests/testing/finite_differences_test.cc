@@ -29,12 +29,15 @@ Variable Square(Context& ctx, const Variable& x, float slope) {
 
 void Check(float slope) {
   Context ctx({.threads = 1, .seed = 1});
-  ExpectGradient(ctx, [slope](Context& c, const auto& v) { return Square(c, v[0], slope); }, {RandomTensor(ctx, {1})});
+  ExpectGradient(ctx, [slope](Context& c, const auto& v) { return Square(c, v[0], slope); },
+                 {RandomTensor(ctx, {1})});
 }
 
 TEST(FiniteDifferencesTest, AcceptsARightGradient) { Check(2); }
 
-TEST(FiniteDifferencesTest, FindsAWrongGradient) { EXPECT_NONFATAL_FAILURE(Check(2.1f), "element 0"); }
+TEST(FiniteDifferencesTest, FindsAWrongGradient) {
+  EXPECT_NONFATAL_FAILURE(Check(2.1f), "element 0");
+}
 
 }  // namespace
 }  // namespace tessera::testing

@@ -12,19 +12,21 @@ namespace {
 
 DlrmConfig Checked(DlrmConfig config) {
   TESSERA_CHECK(config.dense_in > 0, "DLRM: dense_in is {}", config.dense_in);
-  TESSERA_CHECK(!config.dense_arch.empty() && config.over_arch.size() >= 2,
-                "DLRM: expected at least one size of dense_arch and two of over_arch, got {} and {}",
-                config.dense_arch.size(), config.over_arch.size());
+  TESSERA_CHECK(
+      !config.dense_arch.empty() && config.over_arch.size() >= 2,
+      "DLRM: expected at least one size of dense_arch and two of over_arch, got {} and {}",
+      config.dense_arch.size(), config.over_arch.size());
   TESSERA_CHECK_EQ(config.over_arch.back(), 1, "DLRM: last size of over_arch");
   for (const EmbeddingBagConfig& table : config.tables)
-    TESSERA_CHECK_EQ(table.embedding_dim, config.dense_arch.back(), "DLRM: dim of table {} and last size of dense_arch",
-                     table.name);
+    TESSERA_CHECK_EQ(table.embedding_dim, config.dense_arch.back(),
+                     "DLRM: dim of table {} and last size of dense_arch", table.name);
   return config;
 }
 
 int64_t OverArchInput(const DlrmConfig& config) {
   int64_t features = 0;
-  for (const EmbeddingBagConfig& table : config.tables) features += static_cast<int64_t>(table.feature_names.size());
+  for (const EmbeddingBagConfig& table : config.tables)
+    features += static_cast<int64_t>(table.feature_names.size());
   return config.dense_arch.back() + features * (features + 1) / 2;
 }
 
@@ -77,7 +79,8 @@ void Dlrm::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) 
     TESSERA_CHECK_EQ(found->second.dtype(), target.tensor.dtype(), "state dict: {}", target.name);
   }
   for (const auto& [name, tensor] : given) {
-    const bool known = std::any_of(own.begin(), own.end(), [&](const NamedTensor& t) { return t.name == name; });
+    const bool known =
+        std::any_of(own.begin(), own.end(), [&](const NamedTensor& t) { return t.name == name; });
     TESSERA_CHECK(known, "state dict: the model has no parameter {}", name);
   }
   for (const NamedTensor& target : own) target.tensor.CopyFrom(ctx, given[target.name]);

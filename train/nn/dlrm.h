@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_NN_DLRM_H_
 #define TESSERA_TRAIN_NN_DLRM_H_
-// TorchRec's DLRM (torchrec/models/dlrm.py): dense features through an MLP to D numbers, each sparse feature pooled from its table
-// to D numbers, the dot products of all pairs beside the dense part, an MLP to one logit.
+// TorchRec's DLRM (torchrec/models/dlrm.py): dense features through an MLP to D numbers, each
+// sparse feature pooled from its table to D numbers, the dot products of all pairs beside the dense
+// part, an MLP to one logit.
 #include "embedding/embedding_bag_collection.h"
 #include "train/nn/over_arch.h"
 
@@ -15,13 +16,15 @@ struct DlrmConfig {
   EmbeddingBagCollectionOptions embeddings;
 };
 
-// Parameters in this order, with TorchRec's names:
-//   sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight   (in StateDict; a parameter only with the rule Dense)
+// Parameters in this order, with TorchRec's names (tables are parameters only with the rule Dense,
+// but always in StateDict):
+//   sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight
 //   dense_arch.model._mlp.<i>._linear.{weight,bias}
 //   over_arch.model.0._mlp.<i>._linear.{weight,bias}, over_arch.model.1.{weight,bias}
 class Dlrm final : public Module {
  public:
-  // Throws Error for sizes that don't fit: a table whose dim is not the last of dense_arch, an over_arch that doesn't end in 1.
+  // Throws Error for sizes that don't fit: a table whose dim is not the last of dense_arch, an
+  // over_arch that doesn't end in 1.
   Dlrm(Context& ctx, DlrmConfig config);
 
   // dense [B, dense_in], features with stride B -> logits [B].
@@ -31,8 +34,8 @@ class Dlrm final : public Module {
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   // Everything a state_dict of this model has, sharing its memory.
   std::vector<NamedTensor> StateDict() const;
-  // Copies these into the model. Throws Error, and changes nothing, for a name that is missing, unknown or given twice, or a
-  // wrong shape or dtype.
+  // Copies these into the model. Throws Error, and changes nothing, for a name that is missing,
+  // unknown or given twice, or a wrong shape or dtype.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
   const DlrmConfig& config() const { return config_; }

@@ -14,14 +14,16 @@ namespace {
 constexpr int64_t kRowsOfAPiece = 16;
 
 const internal::InteractionKernels& Kernels() {
-  return ForBestIsa(internal::baseline::kInteraction, internal::avx2::kInteraction, internal::avx512::kInteraction);
+  return ForBestIsa(internal::baseline::kInteraction, internal::avx2::kInteraction,
+                    internal::avx512::kInteraction);
 }
 
 int64_t Features(const Tensor& dense, const Tensor& sparse) {
-  TESSERA_CHECK_EQ(dense.dim(0), sparse.dim(0), "interaction: examples of dense {} and sparse {}", dense.shape(),
-                   sparse.shape());
+  TESSERA_CHECK_EQ(dense.dim(0), sparse.dim(0), "interaction: examples of dense {} and sparse {}",
+                   dense.shape(), sparse.shape());
   TESSERA_CHECK(dense.dim(1) > 0 && sparse.dim(1) % dense.dim(1) == 0,
-                "interaction: the sparse part {} is no multiple of the dense part {}", sparse.shape(), dense.shape());
+                "interaction: the sparse part {} is no multiple of the dense part {}",
+                sparse.shape(), dense.shape());
   return sparse.dim(1) / dense.dim(1);
 }
 
@@ -33,14 +35,17 @@ class DotInteractionFunction final : public Function {
 
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor dy = grads[0].Contiguous(ctx);
-    const Tensor ddense = Tensor::Empty(ctx, dense_.shape()), dsparse = Tensor::Empty(ctx, sparse_.shape());
-    const int64_t dim = dense_.dim(1), dense_stride = dense_.row_stride(), sparse_stride = sparse_.row_stride();
+    const Tensor ddense = Tensor::Empty(ctx, dense_.shape()),
+                 dsparse = Tensor::Empty(ctx, sparse_.shape());
+    const int64_t dim = dense_.dim(1), dense_stride = dense_.row_stride(),
+                  sparse_stride = sparse_.row_stride();
     ParallelFor(ctx, dy.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
       std::vector<float> scratch(static_cast<size_t>(internal::InteractionScratch(features_, dim)));
-      Kernels().backward({dense_.data<float>() + begin * dense_stride, sparse_.data<float>() + begin * sparse_stride,
+      Kernels().backward({dense_.data<float>() + begin * dense_stride,
+                          sparse_.data<float>() + begin * sparse_stride,
                           dy.data<float>() + begin * dy.dim(1), ddense.data<float>() + begin * dim,
-                          dsparse.data<float>() + begin * features_ * dim, scratch.data(), end - begin, features_, dim,
-                          dense_stride, sparse_stride});
+                          dsparse.data<float>() + begin * features_ * dim, scratch.data(),
+                          end - begin, features_, dim, dense_stride, sparse_stride});
     });
     return {ddense, dsparse};
   }
@@ -53,26 +58,32 @@ class DotInteractionFunction final : public Function {
 }  // namespace
 
 Variable DotInteraction(Context& ctx, const Variable& dense, const Variable& sparse) {
-  const Tensor d = internal::AsMatrix(ctx, dense, "interaction: dense"), s = internal::AsMatrix(ctx, sparse, "interaction: sparse");
+  const Tensor d = internal::AsMatrix(ctx, dense, "interaction: dense"),
+               s = internal::AsMatrix(ctx, sparse, "interaction: sparse");
   const int64_t features = Features(d, s), dim = d.dim(1);
   if (features == 0) return dense;
   Tensor y = Tensor::Empty(ctx, {d.dim(0), dim + features * (features + 1) / 2});
   const int64_t dense_stride = d.row_stride(), sparse_stride = s.row_stride();
   ParallelFor(ctx, y.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
     std::vector<float> scratch(static_cast<size_t>(internal::InteractionScratch(features, dim)));
-    Kernels().forward({d.data<float>() + begin * dense_stride, s.data<float>() + begin * sparse_stride,
-                       y.data<float>() + begin * y.dim(1), scratch.data(), end - begin, features, dim, dense_stride,
-                       sparse_stride});
+    Kernels().forward({d.data<float>() + begin * dense_stride,
+                       s.data<float>() + begin * sparse_stride, y.data<float>() + begin * y.dim(1),
+                       scratch.data(), end - begin, features, dim, dense_stride, sparse_stride});
   });
   return Record(ctx, std::make_unique<DotInteractionFunction>(d, s, features), {dense, sparse}, y);
 }
 
 ProjectionInteraction::ProjectionInteraction(Context& ctx, int64_t num_features, int64_t dim,
-                                             const std::vector<int64_t>& branch1, const std::vector<int64_t>& branch2)
-    : dim_(dim), branch1_(ctx, (num_features + 1) * dim, branch1), branch2_(ctx, (num_features + 1) * dim, branch2) {
-  TESSERA_CHECK(num_features >= 0 && dim > 0, "projection interaction of {} features of dim {}", num_features, dim);
+                                             const std::vector<int64_t>& branch1,
+                                             const std::vector<int64_t>& branch2)
+    : dim_(dim),
+      branch1_(ctx, (num_features + 1) * dim, branch1),
+      branch2_(ctx, (num_features + 1) * dim, branch2) {
+  TESSERA_CHECK(num_features >= 0 && dim > 0, "projection interaction of {} features of dim {}",
+                num_features, dim);
   for (const Mlp* branch : {&branch1_, &branch2_})
-    TESSERA_CHECK_EQ(branch->out_size() % dim, 0, "projection interaction: last size {} of a branch over dim {}",
+    TESSERA_CHECK_EQ(branch->out_size() % dim, 0,
+                     "projection interaction: last size {} of a branch over dim {}",
                      branch->out_size(), dim);
 }
 
@@ -80,7 +91,8 @@ int64_t ProjectionInteraction::out_size() const {
   return dim_ + branch1_.out_size() / dim_ * (branch2_.out_size() / dim_);
 }
 
-Variable ProjectionInteraction::Forward(Context& ctx, const Variable& dense, const Variable& sparse) const {
+Variable ProjectionInteraction::Forward(Context& ctx, const Variable& dense,
+                                        const Variable& sparse) const {
   const Variable z = Concat(ctx, {dense, sparse}, 1);
   const int64_t batch = z.dim(0), p1 = branch1_.out_size() / dim_, p2 = branch2_.out_size() / dim_;
   const Variable a = Reshape(ctx, branch1_.Forward(ctx, z), {batch, p1, dim_});
@@ -88,7 +100,8 @@ Variable ProjectionInteraction::Forward(Context& ctx, const Variable& dense, con
   return Concat(ctx, {dense, Reshape(ctx, BatchMatMul(ctx, a, b), {batch, p1 * p2})}, 1);
 }
 
-void ProjectionInteraction::AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
+void ProjectionInteraction::AppendParameters(const std::string& prefix,
+                                             std::vector<NamedParameter>& out) const {
   branch1_.AppendParameters(prefix + "interaction_branch1.model.", out);
   branch2_.AppendParameters(prefix + "interaction_branch2.model.", out);
 }

@@ -1,22 +1,24 @@
 #ifndef TESSERA_TRAIN_NN_INTERACTION_H_
 #define TESSERA_TRAIN_NN_INTERACTION_H_
-// How a DLRM lets its dense and sparse features meet (torchrec/models/dlrm.py). z = [dense; sparse_1 … sparse_F] is [B, F+1, D];
-// the sparse blocks come side by side, [B, F·D], as an EmbeddingBagCollection returns them.
+// How a DLRM lets its dense and sparse features meet (torchrec/models/dlrm.py). z = [dense;
+// sparse_1 … sparse_F] is [B, F+1, D]; the sparse blocks come side by side, [B, F·D], as an
+// EmbeddingBagCollection returns them.
 #include "train/nn/mlp.h"
 
 namespace tessera {
 
-// y = [dense, z_i·z_j for i < j, row-major]: dense [B, D], sparse [B, F·D] -> [B, D + F(F+1)/2]. F = 0: y = dense. Rows may have
-// any stride. Throws Error for shapes that don't fit.
+// y = [dense, z_i·z_j for i < j, row-major]: dense [B, D], sparse [B, F·D] -> [B, D + F(F+1)/2]. F
+// = 0: y = dense. Rows may have any stride. Throws Error for shapes that don't fit.
 Variable DotInteraction(Context& ctx, const Variable& dense, const Variable& sparse);
 
-// a = branch1(z) as [B, P1, D], b = branch2(z) as [B, D, P2]; y = [dense, a·b]: [B, D + P1·P2]. Parameters
-// "interaction_branch1.model._mlp.<i>…" and "interaction_branch2.…". ReLU on every layer.
+// a = branch1(z) as [B, P1, D], b = branch2(z) as [B, D, P2]; y = [dense, a·b]: [B, D + P1·P2].
+// Parameters "interaction_branch1.model._mlp.<i>…" and "interaction_branch2.…". ReLU on every
+// layer.
 class ProjectionInteraction final : public Module {
  public:
   // REQUIRES: dim > 0; the last size of each branch is a multiple of dim.
-  ProjectionInteraction(Context& ctx, int64_t num_features, int64_t dim, const std::vector<int64_t>& branch1,
-                        const std::vector<int64_t>& branch2);
+  ProjectionInteraction(Context& ctx, int64_t num_features, int64_t dim,
+                        const std::vector<int64_t>& branch1, const std::vector<int64_t>& branch2);
 
   Variable Forward(Context& ctx, const Variable& dense, const Variable& sparse) const;
   int64_t out_size() const;

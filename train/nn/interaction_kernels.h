@@ -1,15 +1,17 @@
 #ifndef TESSERA_TRAIN_NN_INTERACTION_KERNELS_H_
 #define TESSERA_TRAIN_NN_INTERACTION_KERNELS_H_
-// The loops of the dot interaction, compiled once for each instruction set (interaction_simd.cc). Private to train/nn.
+// The loops of the dot interaction, compiled once for each instruction set (interaction_simd.cc).
+// Private to train/nn.
 #include <cstdint>
 
 namespace tessera::internal {
 
-// z_0 is the dense row, z_1 … z_F are the F blocks of the sparse row. y = [z_0, z_i·z_j for i < j], row-major.
+// z_0 is the dense row, z_1 … z_F are the F blocks of the sparse row. y = [z_0, z_i·z_j for i < j],
+// row-major.
 struct InteractionArgs {
   const float *dense, *sparse;  // rows `dense_stride`, `sparse_stride` apart
-  float* y;                     // rows of dim + (F + 1)·F/2
-  float* scratch;               // InteractionScratch floats
+  float *y;                     // rows of dim + (F + 1)·F/2
+  float *scratch;               // InteractionScratch floats
   int64_t rows, features, dim, dense_stride, sparse_stride;
 };
 
@@ -21,11 +23,12 @@ struct InteractionGradArgs {
 };
 
 struct InteractionKernels {
-  void (*forward)(const InteractionArgs&);
-  void (*backward)(const InteractionGradArgs&);
+  void (*forward)(const InteractionArgs &);
+  void (*backward)(const InteractionGradArgs &);
 };
 
-// Floats from one row of the transposed z to the next: a load of a whole register at any column stays inside.
+// Floats from one row of the transposed z to the next: a load of a whole register at any column
+// stays inside.
 constexpr int64_t InteractionPadding(int64_t n) { return n + 16; }
 // Floats of scratch, enough for forward and backward.
 constexpr int64_t InteractionScratch(int64_t features, int64_t dim) {

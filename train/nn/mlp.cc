@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr Activation kActivations[] = {Activation::kRelu, Activation::kSigmoid, Activation::kTanh, Activation::kSwish,
-                                       Activation::kSwishLayerNorm};
+constexpr Activation kActivations[] = {Activation::kRelu, Activation::kSigmoid, Activation::kTanh,
+                                       Activation::kSwish, Activation::kSwishLayerNorm};
 
 Variable UniformParameter(Context& ctx, const Shape& shape, float bound) {
   Tensor t = Tensor::Empty(ctx, shape);
@@ -27,21 +27,31 @@ LinearLayer::LinearLayer(Context& ctx, int64_t in, int64_t out, bool bias) {
   if (bias) bias_ = UniformParameter(ctx, {out}, bound);
 }
 
-Variable LinearLayer::Forward(Context& ctx, const Variable& x) const { return Linear(ctx, x, weight_, bias_); }
-Variable LinearLayer::ForwardRelu(Context& ctx, const Variable& x) const { return LinearRelu(ctx, x, weight_, bias_); }
+Variable LinearLayer::Forward(Context& ctx, const Variable& x) const {
+  return Linear(ctx, x, weight_, bias_);
+}
+Variable LinearLayer::ForwardRelu(Context& ctx, const Variable& x) const {
+  return LinearRelu(ctx, x, weight_, bias_);
+}
 
-void LinearLayer::AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
+void LinearLayer::AppendParameters(const std::string& prefix,
+                                   std::vector<NamedParameter>& out) const {
   out.push_back({prefix + "weight", weight_});
   if (bias_) out.push_back({prefix + "bias", bias_});
 }
 
 std::string ToString(Activation activation) {
   switch (activation) {
-    case Activation::kRelu: return "relu";
-    case Activation::kSigmoid: return "sigmoid";
-    case Activation::kTanh: return "tanh";
-    case Activation::kSwish: return "swish";
-    case Activation::kSwishLayerNorm: return "swish_layernorm";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kSigmoid:
+      return "sigmoid";
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kSwish:
+      return "swish";
+    case Activation::kSwishLayerNorm:
+      return "swish_layernorm";
   }
   TESSERA_FAIL("unknown activation {}", static_cast<int>(activation));
 }
@@ -55,7 +65,8 @@ Activation ParseActivation(const std::string& name) {
   TESSERA_FAIL("there is no activation \"{}\"; there are {}", name, names);
 }
 
-Mlp::Mlp(Context& ctx, int64_t in, const std::vector<int64_t>& sizes, MlpOptions options) : in_(in), out_(in) {
+Mlp::Mlp(Context& ctx, int64_t in, const std::vector<int64_t>& sizes, MlpOptions options)
+    : in_(in), out_(in) {
   TESSERA_CHECK(!sizes.empty(), "MLP without layers");
   for (size_t i = 0; i < sizes.size(); ++i) {
     Layer layer{LinearLayer(ctx, out_, sizes[i], options.bias), {}, {}, {}};
@@ -74,11 +85,16 @@ Variable Mlp::ForwardLayer(Context& ctx, const Layer& layer, const Variable& x) 
   if (*layer.activation == Activation::kRelu) return layer.linear.ForwardRelu(ctx, x);
   const Variable y = layer.linear.Forward(ctx, x);
   switch (*layer.activation) {
-    case Activation::kRelu: break;
-    case Activation::kSigmoid: return Sigmoid(ctx, y);
-    case Activation::kTanh: return Tanh(ctx, y);
-    case Activation::kSwish: return Swish(ctx, y);
-    case Activation::kSwishLayerNorm: return SwishLayerNorm(ctx, y, layer.norm_weight, layer.norm_bias);
+    case Activation::kRelu:
+      break;
+    case Activation::kSigmoid:
+      return Sigmoid(ctx, y);
+    case Activation::kTanh:
+      return Tanh(ctx, y);
+    case Activation::kSwish:
+      return Swish(ctx, y);
+    case Activation::kSwishLayerNorm:
+      return SwishLayerNorm(ctx, y, layer.norm_weight, layer.norm_bias);
   }
   TESSERA_FAIL("unknown activation {}", static_cast<int>(*layer.activation));
 }

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-// y = x·Wᵀ + b. Parameters "weight" [out, in] and, with bias, "bias" [out], both uniform in ±1/√in as torch.nn.Linear's.
+// y = x·Wᵀ + b. Parameters "weight" [out, in] and, with bias, "bias" [out], both uniform in ±1/√in
+// as torch.nn.Linear's.
 class LinearLayer final : public Module {
  public:
   // REQUIRES: in > 0, out > 0.
@@ -22,7 +23,8 @@ class LinearLayer final : public Module {
 };
 
 enum class Activation { kRelu, kSigmoid, kTanh, kSwish, kSwishLayerNorm };
-std::string ToString(Activation activation);  // "relu", "sigmoid", "tanh", "swish", "swish_layernorm"
+std::string ToString(
+    Activation activation);  // "relu", "sigmoid", "tanh", "swish", "swish_layernorm"
 // The inverse. Throws Error for another name, listing those there are.
 Activation ParseActivation(const std::string& name);
 
@@ -32,7 +34,8 @@ struct MlpOptions {
   bool activation_on_last = true;
 };
 
-// Linear layers with an activation after each. Parameters "_mlp.<i>._linear.weight", "….bias", and for swish_layernorm
+// Linear layers with an activation after each. Parameters "_mlp.<i>._linear.weight", "….bias", and
+// for swish_layernorm
 // "_mlp.<i>._activation_fn.norm.0.weight" (ones) and "….bias" (zeros).
 class Mlp final : public Module {
  public:

@@ -1,6 +1,7 @@
 #ifndef TESSERA_TRAIN_NN_MODULE_H_
 #define TESSERA_TRAIN_NN_MODULE_H_
-// A part of a model that has parameters. Their names are those of the same module's state_dict in TorchRec.
+// A part of a model that has parameters. Their names are those of the same module's state_dict in
+// TorchRec.
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@ namespace tessera {
 class Module {
  public:
   virtual ~Module() = default;
-  // Appends the module's parameters, each named `prefix` + its own name ("dense_arch." + "model._mlp.0._linear.weight").
-  virtual void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const = 0;
+  // Appends the module's parameters, each named `prefix` + its own name ("dense_arch." +
+  // "model._mlp.0._linear.weight").
+  virtual void AppendParameters(const std::string& prefix,
+                                std::vector<NamedParameter>& out) const = 0;
 
   std::vector<NamedParameter> Parameters(const std::string& prefix = "") const {
     std::vector<NamedParameter> parameters;

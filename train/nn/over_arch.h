@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_NN_OVER_ARCH_H_
 #define TESSERA_TRAIN_NN_OVER_ARCH_H_
-// The upper half of a DLRM: an MLP with ReLU for all sizes but the last, then a linear layer. Parameters
-// "model.0._mlp.<i>._linear.…" and "model.1.weight", "model.1.bias".
+// The upper half of a DLRM: an MLP with ReLU for all sizes but the last, then a linear layer.
+// Parameters "model.0._mlp.<i>._linear.…" and "model.1.weight", "model.1.bias".
 #include "train/nn/mlp.h"
 
 namespace tessera {

@@ -34,19 +34,22 @@ TEST(ActivationTest, AgreesWithDouble) {
   Context ctx;
   std::vector<float> values;
   for (int i = -4000; i <= 4000; ++i) values.push_back(static_cast<float>(i) / 160);
-  for (int i = -40; i <= 40; ++i) values.push_back(std::copysign(std::ldexp(1.1f, -std::abs(i)), static_cast<float>(i)));
+  for (int i = -40; i <= 40; ++i)
+    values.push_back(std::copysign(std::ldexp(1.1f, -std::abs(i)), static_cast<float>(i)));
   for (const ActivationCase& c : kActivations) {
     const std::vector<float> got = c.op(ctx, Tensor::From(ctx, values)).value().ToVector<float>();
     for (size_t i = 0; i < values.size(); ++i) {
       const double expected = c.reference(values[i]);
-      EXPECT_NEAR(got[i], expected, 4e-7 * std::abs(expected) + 1e-37) << c.name << " of " << values[i];
+      EXPECT_NEAR(got[i], expected, 4e-7 * std::abs(expected) + 1e-37)
+          << c.name << " of " << values[i];
     }
   }
 }
 
 TEST(ActivationTest, ExtremesAndNan) {
   Context ctx;
-  constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInf = std::numeric_limits<float>::infinity(),
+                  kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = Tensor::From<float>(ctx, {-kInf, -1e30f, -100, 100, 1e30f, kInf, kNan});
   const auto of = [&](Op op) { return op(ctx, x).value().ToVector<float>(); };
   const auto sigmoid = of(Sigmoid), tanh = of(Tanh), relu = of(Relu);
@@ -73,7 +76,8 @@ TEST(ActivationTest, SameBitsOnAllLevels) {
   };
   for (auto member : {&internal::ElementwiseKernels::relu, &internal::ElementwiseKernels::sigmoid,
                       &internal::ElementwiseKernels::tanh, &internal::ElementwiseKernels::swish})
-    EXPECT_TRUE(SameBits(run(internal::baseline::kElementwise.*member), run(internal::BestElementwise().*member)));
+    EXPECT_TRUE(SameBits(run(internal::baseline::kElementwise.*member),
+                         run(internal::BestElementwise().*member)));
 }
 
 TEST(ActivationTest, Gradients) {
@@ -147,8 +151,13 @@ TEST(ShapingTest, ConcatAndSplitAreInverse) {
 
 TEST(ShapingTest, Gradients) {
   Context ctx({.seed = 4});
-  const Tensor a = RandomTensor(ctx, {3, 2}), b = RandomTensor(ctx, {3, 4}), c = RandomTensor(ctx, {2, 2});
-  ExpectGradient(ctx, [](Context& k, const auto& v) { return Concat(k, {v[0], v[1], v[0]}, 1); }, {a, b});
+  const Tensor a = RandomTensor(ctx, {3, 2}), b = RandomTensor(ctx, {3, 4}),
+               c = RandomTensor(ctx, {2, 2});
+  ExpectGradient(ctx,
+                 [](Context& k, const auto& v) {
+                   return Concat(k, {v[0], v[1], v[0]}, 1);
+                 },
+                 {a, b});
   ExpectGradient(ctx, [](Context& k, const auto& v) { return Concat(k, {v[0], v[1]}, 0); }, {a, c});
   ExpectGradient(ctx, [](Context& k, const auto& v) { return Narrow(k, v[0], 1, 1, 2); }, {b});
   ExpectGradient(ctx, [](Context& k, const auto& v) { return Reshape(k, v[0], {2, -1}); }, {b});

@@ -12,9 +12,12 @@ namespace {
 using testing::ExpectGradient;
 using testing::RandomTensor;
 
-double At(const Tensor& t, int64_t i, int64_t j) { return t.data<float>()[i * t.strides()[0] + j * t.strides()[1]]; }
+double At(const Tensor& t, int64_t i, int64_t j) {
+  return t.data<float>()[i * t.strides()[0] + j * t.strides()[1]];
+}
 
-void ExpectProduct(const Tensor& c, int64_t m, int64_t n, int64_t k, const std::function<double(int64_t, int64_t)>& a,
+void ExpectProduct(const Tensor& c, int64_t m, int64_t n, int64_t k,
+                   const std::function<double(int64_t, int64_t)>& a,
                    const std::function<double(int64_t, int64_t)>& b) {
   ASSERT_EQ(c.shape(), (Shape{m, n}));
   for (int64_t i = 0; i < m; ++i)
@@ -30,8 +33,9 @@ void ExpectProduct(const Tensor& c, int64_t m, int64_t n, int64_t k, const std::
 
 TEST(GemmTest, AgreesWithTripleLoop) {
   Context ctx;
-  const int64_t sizes[][3] = {{1, 1, 1},   {3, 5, 7},     {64, 64, 64},  {65, 17, 33}, {130, 1, 100}, {1, 300, 9},
-                              {200, 9, 1}, {257, 31, 13}, {129, 258, 5}, {0, 4, 3},    {4, 0, 3},     {5, 6, 0}};
+  const int64_t sizes[][3] = {{1, 1, 1},     {3, 5, 7},   {64, 64, 64}, {65, 17, 33},
+                              {130, 1, 100}, {1, 300, 9}, {200, 9, 1},  {257, 31, 13},
+                              {129, 258, 5}, {0, 4, 3},   {4, 0, 3},    {5, 6, 0}};
   for (const auto& [m, n, k] : sizes) {
     SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k);
     const Tensor a = RandomTensor(ctx, {m, k}), b = RandomTensor(ctx, {k, n});
@@ -39,21 +43,26 @@ TEST(GemmTest, AgreesWithTripleLoop) {
     const auto at_a = [&](int64_t i, int64_t l) { return At(a, i, l); };
     const auto at_b = [&](int64_t l, int64_t j) { return At(b, l, j); };
     ExpectProduct(Gemm(ctx, GemmForm::kNN, a, b), m, n, k, at_a, at_b);
-    ExpectProduct(Gemm(ctx, GemmForm::kNT, a, bt), m, n, k, at_a, [&](int64_t l, int64_t j) { return At(bt, j, l); });
-    ExpectProduct(Gemm(ctx, GemmForm::kTN, at, b), m, n, k, [&](int64_t i, int64_t l) { return At(at, l, i); }, at_b);
+    ExpectProduct(Gemm(ctx, GemmForm::kNT, a, bt), m, n, k, at_a,
+                  [&](int64_t l, int64_t j) { return At(bt, j, l); });
+    ExpectProduct(
+        Gemm(ctx, GemmForm::kTN, at, b), m, n, k,
+        [&](int64_t i, int64_t l) { return At(at, l, i); }, at_b);
   }
 }
 
 TEST(GemmTest, TakesSlices) {
   Context ctx;
-  const Tensor a = RandomTensor(ctx, {70, 20}).Narrow(1, 3, 9), b = RandomTensor(ctx, {40, 30}).Narrow(1, 5, 9);
+  const Tensor a = RandomTensor(ctx, {70, 20}).Narrow(1, 3, 9),
+               b = RandomTensor(ctx, {40, 30}).Narrow(1, 5, 9);
   const Tensor c = Gemm(ctx, GemmForm::kNT, a, b);
   EXPECT_TRUE(SameBits(c, Gemm(ctx, GemmForm::kNT, a.Clone(ctx), b.Clone(ctx))));
 }
 
 TEST(GemmTest, SameBitsWithAnyNumberOfThreads) {
   Context one({.threads = 1}), three({.threads = 3});
-  const Tensor x = RandomTensor(one, {333, 77}), w = RandomTensor(one, {150, 77}), dy = RandomTensor(one, {333, 150});
+  const Tensor x = RandomTensor(one, {333, 77}), w = RandomTensor(one, {150, 77}),
+               dy = RandomTensor(one, {333, 150});
   EXPECT_TRUE(SameBits(Gemm(one, GemmForm::kNT, x, w), Gemm(three, GemmForm::kNT, x, w)));
   EXPECT_TRUE(SameBits(Gemm(one, GemmForm::kNN, dy, w), Gemm(three, GemmForm::kNN, dy, w)));
   EXPECT_TRUE(SameBits(Gemm(one, GemmForm::kTN, dy, x), Gemm(three, GemmForm::kTN, dy, x)));
@@ -84,8 +93,10 @@ TEST(ColumnSumsTest, AgreesWithLoop) {
 
 TEST(LinearTest, AddsBiasAndClips) {
   Context ctx;
-  const Tensor x = RandomTensor(ctx, {67, 5}), w = RandomTensor(ctx, {9, 5}), b = RandomTensor(ctx, {9});
-  const Tensor plain = Linear(ctx, x, w, {}), biased = Linear(ctx, x, w, b), relu = LinearRelu(ctx, x, w, b);
+  const Tensor x = RandomTensor(ctx, {67, 5}), w = RandomTensor(ctx, {9, 5}),
+               b = RandomTensor(ctx, {9});
+  const Tensor plain = Linear(ctx, x, w, {}), biased = Linear(ctx, x, w, b),
+               relu = LinearRelu(ctx, x, w, b);
   const Tensor relu_only = LinearRelu(ctx, x, w, {});
   for (int64_t i = 0; i < 67; ++i)
     for (int64_t j = 0; j < 9; ++j) {
@@ -98,15 +109,22 @@ TEST(LinearTest, AddsBiasAndClips) {
 // Away from the kink: x, w > 0 give y > 1, negated rows of w give y < −1.
 TEST(LinearTest, Gradients) {
   Context ctx({.seed = 3});
-  for (const auto& [b, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {3, 2, 4}, {66, 3, 2}}) {
-    const std::vector<Tensor> inputs = {RandomTensor(ctx, {b, k}), RandomTensor(ctx, {n, k}), RandomTensor(ctx, {n})};
-    ExpectGradient(ctx, [](Context& c, const auto& v) { return Linear(c, v[0], v[1], v[2]); }, inputs);
-    ExpectGradient(ctx, [](Context& c, const auto& v) { return Linear(c, v[0], v[1], {}); }, {inputs[0], inputs[1]});
+  for (const auto& [b, n, k] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {3, 2, 4}, {66, 3, 2}}) {
+    const std::vector<Tensor> inputs = {RandomTensor(ctx, {b, k}), RandomTensor(ctx, {n, k}),
+                                        RandomTensor(ctx, {n})};
+    ExpectGradient(
+        ctx, [](Context& c, const auto& v) { return Linear(c, v[0], v[1], v[2]); }, inputs);
+    ExpectGradient(ctx, [](Context& c, const auto& v) { return Linear(c, v[0], v[1], {}); },
+                   {inputs[0], inputs[1]});
   }
-  Tensor x = RandomTensor(ctx, {5, 4}), w = RandomTensor(ctx, {6, 4}), b = RandomTensor(ctx, {6}, 0.1);
+  Tensor x = RandomTensor(ctx, {5, 4}), w = RandomTensor(ctx, {6, 4}),
+         b = RandomTensor(ctx, {6}, 0.1);
   for (float& v : x.span<float>()) v = std::abs(v) + 0.5f;
-  for (int64_t i = 0; i < 24; ++i) w.span<float>()[static_cast<size_t>(i)] = i / 4 % 2 ? 1.0f + i / 32.0f : -1.0f - i / 32.0f;
-  ExpectGradient(ctx, [](Context& c, const auto& v) { return LinearRelu(c, v[0], v[1], v[2]); }, {x, w, b});
+  for (int64_t i = 0; i < 24; ++i)
+    w.span<float>()[static_cast<size_t>(i)] = i / 4 % 2 ? 1.0f + i / 32.0f : -1.0f - i / 32.0f;
+  ExpectGradient(ctx, [](Context& c, const auto& v) { return LinearRelu(c, v[0], v[1], v[2]); },
+                 {x, w, b});
 }
 
 TEST(LinearTest, GradientsOfSlicesAndSlicedGradients) {
@@ -147,9 +165,11 @@ TEST(LinearTest, Errors) {
 
 TEST(MatMulTest, Gradients) {
   Context ctx({.seed = 5});
-  const Tensor a = RandomTensor(ctx, {5, 3}), b = RandomTensor(ctx, {3, 4}), bt = RandomTensor(ctx, {4, 3});
+  const Tensor a = RandomTensor(ctx, {5, 3}), b = RandomTensor(ctx, {3, 4}),
+               bt = RandomTensor(ctx, {4, 3});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return MatMul(c, v[0], v[1]); }, {a, b});
-  ExpectGradient(ctx, [](Context& c, const auto& v) { return MatMul(c, v[0], v[1], true); }, {a, bt});
+  ExpectGradient(ctx, [](Context& c, const auto& v) { return MatMul(c, v[0], v[1], true); },
+                 {a, bt});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return MatMul(c, v[0], v[0], true); }, {a});
 }
 
@@ -158,8 +178,9 @@ TEST(MatMulTest, BatchAgreesWithOneByOne) {
   const Tensor a = RandomTensor(ctx, {19, 2, 3}), b = RandomTensor(ctx, {19, 3, 5});
   const Tensor c = BatchMatMul(ctx, a, b);
   for (int64_t i = 0; i < 19; ++i)
-    EXPECT_TRUE(SameBits(c.Rows(i, i + 1).Reshape({2, 5}),
-                         MatMul(ctx, a.Rows(i, i + 1).Reshape({2, 3}), b.Rows(i, i + 1).Reshape({3, 5})).value()));
+    EXPECT_TRUE(SameBits(
+        c.Rows(i, i + 1).Reshape({2, 5}),
+        MatMul(ctx, a.Rows(i, i + 1).Reshape({2, 3}), b.Rows(i, i + 1).Reshape({3, 5})).value()));
   ExpectGradient(ctx, [](Context& c2, const auto& v) { return BatchMatMul(c2, v[0], v[1]); },
                  {RandomTensor(ctx, {4, 2, 3}), RandomTensor(ctx, {4, 3, 2})});
 }

@@ -31,15 +31,18 @@ TEST(LossTest, BceWithLogits) {
   const Tensor x = RandomTensor(ctx, {n}, 6), t = Positive(ctx, {n}), w = Positive(ctx, {n});
   double plain = 0, weighted = 0;
   for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-    const double p = 1 / (1 + std::exp(-static_cast<double>(x.span<float>()[i]))), y = t.span<float>()[i];
+    const double p = 1 / (1 + std::exp(-static_cast<double>(x.span<float>()[i]))),
+                 y = t.span<float>()[i];
     const double loss = -y * std::log(p) - (1 - y) * std::log(1 - p);
     plain += loss / n;
     weighted += w.span<float>()[i] * loss / n;
   }
   EXPECT_NEAR(Scalar(BceWithLogits(ctx, x, t)), plain, 1e-6);
   EXPECT_NEAR(Scalar(BceWithLogits(ctx, x, t, w)), weighted, 1e-6);
-  const Tensor x2 = RandomTensor(ctx, {4, 2}, 3), t2 = Positive(ctx, {4, 2}), w2 = Positive(ctx, {4, 2});
-  ExpectGradient(ctx, [&](Context& c, const auto& v) { return BceWithLogits(c, v[0], t2, w2); }, {x2});
+  const Tensor x2 = RandomTensor(ctx, {4, 2}, 3), t2 = Positive(ctx, {4, 2}),
+               w2 = Positive(ctx, {4, 2});
+  ExpectGradient(ctx, [&](Context& c, const auto& v) { return BceWithLogits(c, v[0], t2, w2); },
+                 {x2});
 }
 
 TEST(LossTest, BceWithLogitsOfLargeLogits) {
@@ -57,15 +60,19 @@ TEST(LossTest, Bce) {
     expected += (-y * std::log(q) - (1 - y) * std::log(1 - q)) / 9;
   }
   EXPECT_NEAR(Scalar(Bce(ctx, p, t)), expected, 1e-6);
-  EXPECT_EQ(Scalar(Bce(ctx, Tensor::From<float>(ctx, {0, 1}), Tensor::From<float>(ctx, {1, 1}))), 50);
-  ExpectGradient(ctx, [&](Context& c, const auto& v) { return Bce(c, v[0], t); }, {p}, {.step = 1.0f / 256});
+  EXPECT_EQ(Scalar(Bce(ctx, Tensor::From<float>(ctx, {0, 1}), Tensor::From<float>(ctx, {1, 1}))),
+            50);
+  ExpectGradient(ctx, [&](Context& c, const auto& v) { return Bce(c, v[0], t); }, {p},
+                 {.step = 1.0f / 256});
 }
 
 TEST(LossTest, Mse) {
   Context ctx({.seed = 3});
-  EXPECT_EQ(Scalar(Mse(ctx, Tensor::From<float>(ctx, {1, 4}), Tensor::From<float>(ctx, {0, 2}))), 2.5);
+  EXPECT_EQ(Scalar(Mse(ctx, Tensor::From<float>(ctx, {1, 4}), Tensor::From<float>(ctx, {0, 2}))),
+            2.5);
   const Tensor t = RandomTensor(ctx, {7});
-  ExpectGradient(ctx, [&](Context& c, const auto& v) { return Mse(c, v[0], t); }, {RandomTensor(ctx, {7})});
+  ExpectGradient(ctx, [&](Context& c, const auto& v) { return Mse(c, v[0], t); },
+                 {RandomTensor(ctx, {7})});
 }
 
 TEST(LossTest, SoftmaxCrossEntropy) {
@@ -82,10 +89,12 @@ TEST(LossTest, SoftmaxCrossEntropy) {
   }
   const Tensor t = Tensor::From(ctx, labels);
   EXPECT_NEAR(Scalar(SoftmaxCrossEntropy(ctx, x, t)), expected, 1e-6);
-  EXPECT_NEAR(Scalar(SoftmaxCrossEntropy(ctx, Tensor::From<float>(ctx, {1, 2}, {1e4f, -1e4f}), Tensor::From<int64_t>(ctx, {1}))),
+  EXPECT_NEAR(Scalar(SoftmaxCrossEntropy(ctx, Tensor::From<float>(ctx, {1, 2}, {1e4f, -1e4f}),
+                                         Tensor::From<int64_t>(ctx, {1}))),
               2e4, 1);
   const Tensor few = Tensor::From<int64_t>(ctx, {2, 0, 1});
-  ExpectGradient(ctx, [&](Context& c, const auto& v) { return SoftmaxCrossEntropy(c, v[0], few); }, {RandomTensor(ctx, {3, 4})});
+  ExpectGradient(ctx, [&](Context& c, const auto& v) { return SoftmaxCrossEntropy(c, v[0], few); },
+                 {RandomTensor(ctx, {3, 4})});
 }
 
 TEST(LossTest, InBatchSoftmax) {
@@ -93,10 +102,12 @@ TEST(LossTest, InBatchSoftmax) {
   const Tensor q = RandomTensor(ctx, {5, 3}), c = RandomTensor(ctx, {5, 3});
   for (bool normalize : {false, true}) {
     const InBatchSoftmaxOptions options{.temperature = 0.5f, .normalize = normalize};
-    ExpectGradient(ctx, [&](Context& k, const auto& v) { return InBatchSoftmax(k, v[0], v[1], options); }, {q, c},
-                   {.step = 1.0f / 256, .tolerance = 2e-3});
+    ExpectGradient(
+        ctx, [&](Context& k, const auto& v) { return InBatchSoftmax(k, v[0], v[1], options); },
+        {q, c}, {.step = 1.0f / 256, .tolerance = 2e-3});
   }
-  EXPECT_NEAR(Scalar(InBatchSoftmax(ctx, Tensor::Zeros(ctx, {8, 2}), Tensor::Zeros(ctx, {8, 2}))), std::log(8.0), 1e-6);
+  EXPECT_NEAR(Scalar(InBatchSoftmax(ctx, Tensor::Zeros(ctx, {8, 2}), Tensor::Zeros(ctx, {8, 2}))),
+              std::log(8.0), 1e-6);
   EXPECT_THROW(InBatchSoftmax(ctx, q, c, {.temperature = 0}), Error);
   EXPECT_THROW(InBatchSoftmax(ctx, q, RandomTensor(ctx, {4, 3})), Error);
 }
@@ -105,8 +116,10 @@ TEST(LossTest, SameBitsWithAnyNumberOfThreads) {
   Context one({.threads = 1}), two({.threads = 2});
   const Tensor x = RandomTensor(one, {5000}), t = Positive(one, {5000});
   EXPECT_TRUE(SameBits(BceWithLogits(one, x, t).value(), BceWithLogits(two, x, t).value()));
-  const Tensor logits = RandomTensor(one, {300, 7}), labels = Tensor::Zeros(one, {300}, DType::kI64);
-  EXPECT_TRUE(SameBits(SoftmaxCrossEntropy(one, logits, labels).value(), SoftmaxCrossEntropy(two, logits, labels).value()));
+  const Tensor logits = RandomTensor(one, {300, 7}),
+               labels = Tensor::Zeros(one, {300}, DType::kI64);
+  EXPECT_TRUE(SameBits(SoftmaxCrossEntropy(one, logits, labels).value(),
+                       SoftmaxCrossEntropy(two, logits, labels).value()));
 }
 
 TEST(LossTest, Errors) {
@@ -129,32 +142,40 @@ TEST(NormTest, LayerNormAgreesWithDouble) {
   Context ctx({.seed = 6});
   for (int64_t dim : {1, 3, 16, 33, 129}) {
     const int64_t rows = 70;
-    const Tensor x = RandomTensor(ctx, {rows, dim}, 5), w = RandomTensor(ctx, {dim}), b = RandomTensor(ctx, {dim});
+    const Tensor x = RandomTensor(ctx, {rows, dim}, 5), w = RandomTensor(ctx, {dim}),
+                 b = RandomTensor(ctx, {dim});
     const Tensor y = LayerNorm(ctx, x, w, b);
     for (int64_t r = 0; r < rows; ++r) {
       const float* row = x.data<float>() + r * dim;
       double mean = 0, variance = 0;
       for (int64_t i = 0; i < dim; ++i) mean += row[i] / static_cast<double>(dim);
-      for (int64_t i = 0; i < dim; ++i) variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(dim);
       for (int64_t i = 0; i < dim; ++i)
-        EXPECT_NEAR(y.data<float>()[r * dim + i],
-                    (row[i] - mean) / std::sqrt(variance + 1e-5) * w.data<float>()[i] + b.data<float>()[i], 1e-5);
+        variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(dim);
+      for (int64_t i = 0; i < dim; ++i)
+        EXPECT_NEAR(
+            y.data<float>()[r * dim + i],
+            (row[i] - mean) / std::sqrt(variance + 1e-5) * w.data<float>()[i] + b.data<float>()[i],
+            1e-5);
     }
   }
 }
 
 TEST(NormTest, Gradients) {
   Context ctx({.seed = 7});
-  const std::vector<Tensor> inputs = {RandomTensor(ctx, {6, 5}), RandomTensor(ctx, {5}), RandomTensor(ctx, {5})};
-  ExpectGradient(ctx, [](Context& c, const auto& v) { return LayerNorm(c, v[0], v[1], v[2]); }, inputs, {.tolerance = 3e-3});
-  ExpectGradient(ctx, [](Context& c, const auto& v) { return SwishLayerNorm(c, v[0], v[1], v[2]); }, inputs,
-                 {.tolerance = 3e-3});
+  const std::vector<Tensor> inputs = {RandomTensor(ctx, {6, 5}), RandomTensor(ctx, {5}),
+                                      RandomTensor(ctx, {5})};
+  ExpectGradient(ctx, [](Context& c, const auto& v) { return LayerNorm(c, v[0], v[1], v[2]); },
+                 inputs, {.tolerance = 3e-3});
+  ExpectGradient(ctx, [](Context& c, const auto& v) { return SwishLayerNorm(c, v[0], v[1], v[2]); },
+                 inputs, {.tolerance = 3e-3});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return LayerNorm(c, v[0], v[1], v[2]); },
                  {RandomTensor(ctx, {2, 40, 3}), RandomTensor(ctx, {3}), RandomTensor(ctx, {3})},
                  {.step = 1.0f / 512, .tolerance = 2e-2});
-  ExpectGradient(ctx, [](Context& c, const auto& v) { return NormalizeRows(c, v[0]); }, {inputs[0]}, {.step = 1.0f / 256});
+  ExpectGradient(ctx, [](Context& c, const auto& v) { return NormalizeRows(c, v[0]); }, {inputs[0]},
+                 {.step = 1.0f / 256});
   // Below eps the divisor is a constant.
-  ExpectGradient(ctx, [](Context& c, const auto& v) { return NormalizeRows(c, v[0], 10.0f); }, {inputs[0]});
+  ExpectGradient(ctx, [](Context& c, const auto& v) { return NormalizeRows(c, v[0], 10.0f); },
+                 {inputs[0]});
 }
 
 TEST(NormTest, ErrorsAndEmpty) {
@@ -185,8 +206,10 @@ TEST(SimilarityTest, ValuesAndGradients) {
     EXPECT_NEAR(cosine.data<float>()[r], qc / std::sqrt(qq * cc), 1e-6);
   }
   const std::vector<Tensor> few = {RandomTensor(ctx, {3, 4}), RandomTensor(ctx, {3, 4})};
-  ExpectGradient(ctx, [](Context& k, const auto& v) { return RowDot(k, v[0], v[1]); }, few);
-  ExpectGradient(ctx, [](Context& k, const auto& v) { return CosineSimilarity(k, v[0], v[1]); }, few, {.step = 1.0f / 256});
+  ExpectGradient(
+      ctx, [](Context& k, const auto& v) { return RowDot(k, v[0], v[1]); }, few);
+  ExpectGradient(ctx, [](Context& k, const auto& v) { return CosineSimilarity(k, v[0], v[1]); },
+                 few, {.step = 1.0f / 256});
   EXPECT_THROW(RowDot(ctx, q, few[0]), Error);
 }
 

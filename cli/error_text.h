@@ -1,0 +1,14 @@
+#ifndef TESSERA_CLI_ERROR_TEXT_H_
+#define TESSERA_CLI_ERROR_TEXT_H_
+// What a user reads of an error.
+#include <exception>
+#include <string>
+
+namespace tessera::cli {
+
+// The message without the places in our own source ("(embedding/lookup.cc:41)") that it was thrown
+// at.
+std::string ErrorText(const std::exception& error);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_ERROR_TEXT_H_

@@ -1,0 +1,31 @@
+#include "cli/files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/check.h"
+
+namespace tessera::cli {
+
+void CheckWritable(const std::string& path) {
+  if (path.empty()) return;
+  if (std::filesystem::is_directory(path))
+    throw Error(Format("{}: cannot be written: it is a directory", path));
+  std::string folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(Format("{}: cannot be written: {}: {}", path, folder, std::strerror(errno)));
+}
+
+void WriteTextFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error(Format("{}: cannot be written", path));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,62 @@
+// The `tessera` command.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/error_text.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Tessera trains recommender models with large embedding tables.\n"
+    "\n"
+    "New here? These three lines train a small model on data made up on the spot, whose best "
+    "possible result is known, and "
+    "look at what was saved:\n"
+    "  tessera train --config examples/planted.json --checkpoint model.safetensors\n"
+    "  tessera inspect model.safetensors\n"
+    "  tessera train --help\n"
+    "\n"
+    "On your own data (Criteo layout: label, 13 integers, 26 hexadecimal ids, separated by tabs; "
+    "plain or .gz):\n"
+    "  tessera train --config examples/criteo.json --data day_0.gz day_1.gz --eval day_2.gz "
+    "--checkpoint model.safetensors\n";
+
+// Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
+int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  std::cerr << "tessera: " << error.what() << " (see tessera --help)\n";
+  return 1;
+}
+
+int Main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who reads a pipe sees each line when it is said
+  CLI::App app(kDescription, "tessera");
+  app.failure_message(CLI::FailureMessage::simple);
+  Action action;
+  AddTrainCommand(app, action);
+  AddGenerateCommand(app, action);
+  AddInspectCommand(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return ExitOnParse(app, error);
+  }
+  if (!action) {
+    std::cerr << "tessera: expected a command: train, generate or inspect (see tessera --help)\n";
+    return 1;
+  }
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    std::cerr << "tessera: " << ErrorText(error) << "\n";
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::cli
+
+int main(int argc, char** argv) { return tessera::cli::Main(argc, argv); }

@@ -1,0 +1,44 @@
+# Sourced by the tests of the command. Each check says what it wanted when it fails.
+tessera="$TEST_SRCDIR/$TEST_WORKSPACE/cli/tessera"
+cd "$TEST_TMPDIR" || exit 1
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# run CODE ARGS…: runs tessera, expects the exit code; stdout and stderr are then in files out and err.
+run() {
+  local want=$1
+  shift
+  "$tessera" "$@" >out 2>err
+  local got=$?
+  [ $got -eq "$want" ] || fail "tessera $*: expected exit $want, got $got; $(cat out err)"
+}
+
+# has FILE TEXT: the file has the text.
+has() { grep -qF -- "$2" "$1" || fail "expected '$2' in $1: $(cat "$1")"; }
+lacks() { ! grep -qF -- "$2" "$1" || fail "did not expect '$2' in $1: $(cat "$1")"; }
+
+# fails_saying TEXT ARGS…: exit 1, one line on stderr that has the text, no place in our source, nothing of a bar.
+fails_saying() {
+  local text=$1
+  shift
+  run 1 "$@"
+  has err "$text"
+  [ "$(wc -l <err)" -eq 1 ] || fail "tessera $*: expected one line on stderr: $(cat err)"
+  ! grep -qE '\.(cc|h):[0-9]' err || fail "tessera $*: names our source: $(cat err)"
+}
+
+# json FILE EXPRESSION: the expression over the document d is true.
+json() { python3 -c "import json,sys; d=json.load(open(sys.argv[1])); assert $2, d" "$1" || fail "$1: $2"; }
+
+# Two tables on planted rows.
+cat >small.json <<'EOF'
+{"tables": [{"name": "a", "rows": 51, "dim": 4, "features": ["cat_0"]},
+            {"name": "b", "rows": 51, "dim": 4, "features": ["cat_1", "cat_2"]}],
+ "model": {"type": "dlrm", "dense_in": 13, "dense_arch": [8, 4], "over_arch": [16, 1]},
+ "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+ "data": {"format": "planted", "rows": 5000, "eval_rows": 1000, "vocabulary": 50},
+ "train": {"batch_size": 64}}
+EOF

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "cli/error_text.h"
+#include "cli/loss_curve.h"
+#include "cli/numbers.h"
+#include "cli/progress.h"
+#include "runtime/check.h"
+
+namespace tessera::cli {
+namespace {
+
+TEST(Numbers, AreReadable) {
+  EXPECT_EQ(WithCommas(0), "0");
+  EXPECT_EQ(WithCommas(999), "999");
+  EXPECT_EQ(WithCommas(1000), "1,000");
+  EXPECT_EQ(WithCommas(1234567.6), "1,234,568");
+  EXPECT_EQ(WithCommas(-123456), "-123,456");
+  EXPECT_EQ(WithCommas(-123), "-123");
+  EXPECT_EQ(WithCommas(std::numeric_limits<double>::quiet_NaN()), "-");
+  EXPECT_EQ(Duration(0.2), "0:00");
+  EXPECT_EQ(Duration(59.6), "1:00");
+  EXPECT_EQ(Duration(3723), "1:02:03");
+  EXPECT_EQ(Bytes(512), "512 B");
+  EXPECT_EQ(Bytes(1536), "1.5 KiB");
+  EXPECT_EQ(Bytes(int64_t{166400000}), "158.7 MiB");
+  EXPECT_EQ(Bytes(int64_t{1} << 52), "4096.0 TiB");
+  EXPECT_EQ(Fixed(0.12345, 4), "0.1235");
+  EXPECT_EQ(Fixed(std::numeric_limits<double>::quiet_NaN(), 4), "-");
+}
+
+TEST(TextTable, PadsColumns) {
+  EXPECT_EQ(TextTable({{"table", "rows"}, {"a", "1,000"}, {"longer one"}}),
+            "table        rows\na           1,000\nlonger one\n");
+}
+
+TEST(ProgressLine, ShowsWhatMatters) {
+  EXPECT_EQ(ProgressLine(2, 0.5, 43210, 0.45714, 12),
+            "epoch 2  [############------------]  50 %  43,210 samples/s  loss 0.4571  0:12 left");
+  EXPECT_EQ(ProgressLine(1, 1, 5, 0.5, -1),
+            "epoch 1  [########################] 100 %  5 samples/s  loss 0.5000");
+}
+
+TEST(LossCurve, DrawsAFallTowardTheOptimum) {
+  LossCurve curve;
+  EXPECT_EQ(curve.Draw(0.3), "");
+  for (int i = 0; i < 600; ++i) curve.Add(10, i < 100 ? 0.8 : 0.5);
+  const std::string picture = curve.Draw(0.25);
+  EXPECT_EQ(picture.substr(0, picture.find('\n')), " 0.8000 |" + std::string(10, '*'));
+  EXPECT_NE(picture.find(" 0.5000 |          " + std::string(50, '*') + "\n"), std::string::npos)
+      << picture;
+  EXPECT_NE(picture.find(" 0.2500 |- - "), std::string::npos) << picture;
+  EXPECT_NE(picture.find("0.2500, the best possible"), std::string::npos) << picture;
+  EXPECT_NE(picture.find("6,000 rows"), std::string::npos) << picture;
+}
+
+TEST(LossCurve, FewOrEqualPoints) {
+  LossCurve curve;
+  curve.Add(5, 0.5);
+  curve.Add(5, 0.5);
+  curve.Add(5, 0.5);
+  EXPECT_NE(curve.Draw(std::nullopt).find("|***\n"), std::string::npos);
+}
+
+TEST(ErrorText, NamesNoSource) {
+  EXPECT_EQ(ErrorText(Error("x.json: bad (train/config.cc:41)")), "x.json: bad");
+  EXPECT_EQ(ErrorText(Error("a.tsv: 5 (runtime/x.h:1) (y.cc:2)")), "a.tsv: 5");
+  EXPECT_EQ(ErrorText(Error("clicks.tsv:11: column 1 (label): bad")),
+            "clicks.tsv:11: column 1 (label): bad");
+  try {
+    TESSERA_FAIL("it is late");
+  } catch (const Error& error) {
+    EXPECT_EQ(ErrorText(error), "it is late");
+  }
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,36 @@
+#!/bin/bash
+# A newcomer reads --help and knows what to type; mistakes are one sentence and exit 1.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 --help
+has out "tessera train --config examples/planted.json"
+for command in train generate inspect; do has out "$command"; done
+run 0 train --help
+for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed --checkpoint \
+  --checkpoint-every --resume --skip-bad-lines --device --json; do has out "$flag"; done
+has out '"seconds" counts'
+run 0 inspect --help
+run 0 generate --help
+has out "--zipf"
+
+fails_saying "expected a command: train, generate or inspect"
+fails_saying "fly" fly
+fails_saying "--speed" train --speed 5
+fails_saying "--threads" train --threads 0 --config small.json
+fails_saying "--epochs" train --epochs -1 --config small.json
+fails_saying "give --config FILE" train
+fails_saying "nowhere.json: cannot be read" train --config nowhere.json
+fails_saying "give --data FILE" train --config <(sed 's/"planted".*},/"criteo"},/' small.json)
+fails_saying "rows '5': expected FIRST:LAST" train --config small.json --train-rows 5
+fails_saying "--checkpoint-every needs --checkpoint" train --config small.json --checkpoint-every 5
+fails_saying "no/where: cannot be written" train --config small.json --checkpoint no/where
+fails_saying "x: cannot be read" train --config small.json --data x
+fails_saying "cuda" train --config small.json --device cuda
+fails_saying "device 'tpu'" train --config small.json --device tpu
+sed 's/"dim": 4, "features": \["cat_0"\]/"dimension": 4, "features": ["cat_0"]/' small.json >bad.json
+fails_saying "bad.json: tables[0].dim: is missing" train --config bad.json
+sed 's/"batch_size"/"bach_size"/' small.json >bad.json
+fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, epochs, seed" train --config bad.json
+fails_saying "nowhere: cannot be read" inspect nowhere
+fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
+fails_saying "no/where.tsv: cannot be written" generate no/where.tsv

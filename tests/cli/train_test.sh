@@ -1,0 +1,70 @@
+#!/bin/bash
+# The main job on generated data: train, evaluate, save, inspect, resume.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+# ---- planted data: curve, table, JSON
+run 0 train --config small.json --threads 2 --epochs 2 --json report.json --checkpoint two.safetensors
+has out "best possible"
+has out "epoch 2:"
+has out "saved two.safetensors"
+lacks err $'\r'
+json report.json 'list(d)[:6] == ["auc", "log_loss", "normalized_entropy", "calibration", "seconds", "samples_per_second"]'
+json report.json '0.5 < d["auc"] < d["optimum"]["auc"] and d["log_loss"] > d["optimum"]["log_loss"]'
+json report.json 'len(d["epochs"]) == 2 and d["epochs"][1]["auc"] == d["auc"] and d["epochs"][0]["rows"] == 5000'
+json report.json 'd["rows"] == 10000 and d["seconds"] > 0 and d["samples_per_second"] > 0 and d["skipped_rows"] == 0'
+
+# ---- inspect
+run 0 inspect two.safetensors
+has out "rowwise_adagrad"
+has out "epochs done 2, next row 0, step 158, iter 158, seed 1"
+run 0 inspect two.safetensors --json
+json out '[t["name"] for t in d["tables"]] == ["a", "b"] and d["tables"][0]["rows"] == 51 and d["tables"][0]["dim"] == 4'
+json out 'd["progress"]["step"] == 158 and d["dense"]["optimizer"] == "adam" and d["config"]["train"]["epochs"] == 2'
+
+# ---- the same bits again, with other threads and instruction sets
+for variant in "1 avx512" "1 avx2" "2 baseline"; do
+  set -- $variant
+  TESSERA_ISA=$2 "$tessera" train --config small.json --threads "$1" --epochs 2 --checkpoint other.safetensors >out 2>err ||
+    { grep -q "$2" err && continue; fail "$variant: $(cat err)"; }  # this CPU does not have it
+  cmp two.safetensors other.safetensors || fail "$variant: other bits"
+done
+
+# ---- resumed after the first epoch, without --config
+run 0 train --config small.json --epochs 1 --checkpoint one.safetensors
+run 0 train --resume one.safetensors --epochs 2 --checkpoint one.safetensors
+has out "resumed one.safetensors: 1 epochs done"
+cmp one.safetensors two.safetensors || fail "resumed: other bits"
+run 0 train --resume two.safetensors --json done.json
+json done.json 'd["rows"] == 0 and d["samples_per_second"] is None and d["epochs"] == [] and 0.5 < d["auc"] < 1'
+
+# ---- refused checkpoints
+head -c 1000 two.safetensors >cut.safetensors
+fails_saying "cut.safetensors: " train --resume cut.safetensors
+fails_saying "cut.safetensors: " inspect cut.safetensors
+sed 's/"rows": 51/"rows": 52/' small.json >other.json
+fails_saying "expected shape [52, 4], got [51, 4]" train --config other.json --resume two.safetensors
+
+# ---- files: generated, split, gzip, row ranges
+run 0 generate --rows 3000 --vocabulary 50 rows.tsv
+has out "AUC"
+run 0 generate --rows 1000 --first 3000 --vocabulary 50 more.tsv.gz
+[ "$(wc -l <rows.tsv)" -eq 3000 ] || fail "rows.tsv"
+[ "$(zcat more.tsv.gz | wc -l)" -eq 1000 ] || fail "more.tsv.gz"
+run 0 train --config small.json --data rows.tsv more.tsv.gz --train-rows 0:3500 --eval-rows 3500:4000 --checkpoint files.safetensors --json files.json
+run 0 train --config small.json --train-rows 0:3500 --eval-rows 3500:4000 --checkpoint planted.safetensors --json planted.json
+cmp files.safetensors planted.safetensors || fail "files and planted rows differ"
+json files.json '"optimum" not in d'
+json planted.json "d['auc'] == $(python3 -c 'import json; print(json.load(open("files.json"))["auc"])')"
+run 0 train --config small.json --data rows.tsv --eval more.tsv.gz --json eval.json
+json eval.json 'd["rows"] == 3000 and d["auc"] is not None'
+run 0 train --config small.json --data rows.tsv --json none.json
+json none.json 'd["auc"] is None and d["epochs"][0]["log_loss"] is None'
+fails_saying "no row may be both" train --config small.json --data rows.tsv --eval-rows 0:10
+fails_saying "the data has 3000 rows" train --config small.json --data rows.tsv --train-rows 0:3001
+
+# ---- bad lines
+(head -10 rows.tsv; echo "not a row"; tail -n +11 rows.tsv) >bad.tsv
+fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a row'" train --config small.json --data bad.tsv
+run 0 train --config small.json --data bad.tsv --skip-bad-lines --json skipped.json
+json skipped.json 'd["skipped_rows"] == 1 and d["rows"] == 3000'
+has out "left out 1 bad lines"

@@ -1,0 +1,240 @@
+#include "train/config/train_config.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "tests/train/testing/files.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+
+constexpr char kGood[] = R"({
+  "tables": [
+    {"name": "a", "rows": 10, "dim": 4, "pooling": "MEAN", "features": ["cat_0", "cat_3"], "dtype": "f32",
+     "init_range": [-0.1, 0.2], "optimizer": {"name": "adam", "lr": 0.5, "beta1": 0.8, "use_rowwise_bias_correction": true}},
+    {"name": "b", "rows": 20, "dim": 4, "features": ["cat_25"]}],
+  "model": {"type": "dlrm", "dense_in": 13, "dense_arch": [8, 4], "over_arch": [8, 1]},
+  "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.02, "weight_decay": 0.1, "weight_decay_mode": "L2"},
+                "dense": {"name": "adam", "lr": 0.25, "amsgrad": true}},
+  "data": {"format": "criteo", "missing": "empty_bag"},
+  "train": {"batch_size": 32, "epochs": 3, "seed": 7}})";
+
+// kGood with one piece of text replaced.
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string ErrorIn(const std::string& text) {
+  return ErrorOf([&] { ParseTrainConfig(text, "x.json"); });
+}
+
+TEST(TrainConfig, ReadsEveryKey) {
+  const TrainConfig config = ParseTrainConfig(kGood, "x.json");
+  ASSERT_EQ(config.tables.size(), 2u);
+  const EmbeddingBagConfig &a = config.tables[0], &b = config.tables[1];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.num_embeddings, 10);
+  EXPECT_EQ(a.embedding_dim, 4);
+  EXPECT_EQ(a.pooling, PoolingType::kMean);
+  EXPECT_EQ(a.feature_names, (std::vector<std::string>{"cat_0", "cat_3"}));
+  EXPECT_EQ(a.init_range, (std::pair{-0.1f, 0.2f}));
+  const Adam adam = std::get<Adam>(a.optimizer);
+  EXPECT_EQ(adam.lr, 0.5f);
+  EXPECT_EQ(adam.beta1, 0.8);
+  EXPECT_EQ(adam.beta2, 0.999);
+  EXPECT_TRUE(adam.use_rowwise_bias_correction);
+  EXPECT_EQ(b.pooling, PoolingType::kSum);
+  EXPECT_FALSE(b.init_range);
+  const RowwiseAdagrad rule = std::get<RowwiseAdagrad>(b.optimizer);
+  EXPECT_EQ(rule.lr, 0.02f);
+  EXPECT_EQ(rule.weight_decay, 0.1f);
+  EXPECT_EQ(rule.weight_decay_mode, WeightDecayMode::kL2);
+  EXPECT_EQ(config.model.dense_arch, (std::vector<int64_t>{8, 4}));
+  EXPECT_EQ(config.model.over_arch, (std::vector<int64_t>{8, 1}));
+  EXPECT_EQ(config.dense_optimizer.name, "adam");
+  EXPECT_EQ(config.dense_optimizer.lr, 0.25);
+  EXPECT_TRUE(config.dense_optimizer.amsgrad);
+  EXPECT_EQ(config.data.missing, MissingIds::kEmptyBag);
+  EXPECT_EQ(config.batch_size, 32);
+  EXPECT_EQ(config.epochs, 3);
+  EXPECT_EQ(config.seed, 7u);
+  const std::vector<CategoricalFeature> features = Features(config);
+  ASSERT_EQ(features.size(), 3u);
+  EXPECT_EQ(features[1].name, "cat_3");
+  EXPECT_EQ(features[1].rows, 10);
+  EXPECT_EQ(features[2].rows, 20);
+}
+
+TEST(TrainConfig, PlantedData) {
+  const TrainConfig config = ParseTrainConfig(
+      With(
+          R"({"format": "criteo", "missing": "empty_bag"})",
+          R"({"format": "planted", "rows": 100, "eval_rows": 10, "seed": 3, "vocabulary": 9, "zipf": 1.5, "click_rate": 0.5,
+               "missing_rate": 0, "strength": 2})"),
+      "x.json");
+  EXPECT_EQ(config.data.format, DataFormat::kPlanted);
+  EXPECT_EQ(config.data.missing, MissingIds::kRow0);
+  EXPECT_EQ(config.data.rows, 100);
+  EXPECT_EQ(config.data.eval_rows, 10);
+  EXPECT_EQ(config.data.planted.seed, 3u);
+  EXPECT_EQ(config.data.planted.vocabulary, 9);
+  EXPECT_EQ(config.data.planted.zipf, 1.5);
+  EXPECT_EQ(config.data.planted.click_rate, 0.5);
+  EXPECT_EQ(config.data.planted.missing_rate, 0);
+  EXPECT_EQ(config.data.planted.strength, 2);
+}
+
+TEST(TrainConfig, WritesWhatItReads) {
+  for (const std::string& text :
+       {std::string(kGood), With(R"("format": "criteo")", R"("format": "planted", "rows": 5)")}) {
+    const std::string json = ToJson(ParseTrainConfig(text, "x.json"));
+    EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
+    EXPECT_NE(json.find(R"("lr":0.02,)"), std::string::npos) << json;
+  }
+}
+
+TEST(TrainConfig, EveryOptimizerRoundTrips) {
+  for (
+      const char* rule :
+      {R"({"name":"sgd","lr":0.1})", R"({"name":"adagrad","lr":0.1,"eps":1e-06})",
+       R"({"name":"partial_rowwise_adam","lr":0.1,"eps":1e-08,"beta1":0.5,"beta2":0.75,"weight_decay":0.25})",
+       R"({"name":"dense"})"}) {
+    const std::string json = ToJson(ParseTrainConfig(
+        With(
+            R"({"name": "rowwise_adagrad", "lr": 0.02, "weight_decay": 0.1, "weight_decay_mode": "L2"})",
+            rule),
+        "x"));
+    EXPECT_NE(json.find(rule), std::string::npos) << json;
+  }
+  for (const char* dense : {"sgd", "adagrad", "rowwise_adagrad", "adamw"}) {
+    const std::string text = With(R"({"name": "adam", "lr": 0.25, "amsgrad": true})",
+                                  Format(R"({{"name": "{}"}})", dense));
+    const std::string json = ToJson(ParseTrainConfig(text, "x"));
+    EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
+  }
+}
+
+TEST(TrainConfig, DefaultsOfOptionalParts) {
+  std::string text = With(R"("data": {"format": "criteo", "missing": "empty_bag"},)", "");
+  const std::string train = R"(,
+  
+  "train": {"batch_size": 32, "epochs": 3, "seed": 7})";
+  ASSERT_NE(text.find(train), std::string::npos);
+  text.erase(text.find(train), train.size());
+  const TrainConfig config = ParseTrainConfig(text, "x.json");
+  EXPECT_EQ(config.batch_size, 256);
+  EXPECT_EQ(config.epochs, 1);
+  EXPECT_EQ(config.data.missing, MissingIds::kRow0);
+}
+
+struct Bad {
+  std::string from, to, error;
+};
+
+class BadConfigs : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadConfigs, AreErrorsThatSayWhere) {
+  EXPECT_EQ(ErrorIn(With(GetParam().from, GetParam().to)), "x.json: " + GetParam().error);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BadConfigs,
+    ::testing::Values(
+        Bad{R"("train": {)", R"("trian": {)",
+            "trian: unknown key; known here: optimizer, tables, model, data, train"},
+        Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
+        Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
+            "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
+            "init_range, optimizer"},
+        Bad{R"("rows": 20)", R"("rows": "20")", R"(tables[1].rows: expected an integer, got "20")"},
+        Bad{R"("rows": 20)", R"("rows": 2.5)", "tables[1].rows: expected an integer, got 2.5"},
+        Bad{R"("rows": 20)", R"("rows": 0)", "tables[1].rows: expected an integer above 0, got 0"},
+        Bad{R"("rows": 20)", R"("rows": 18446744073709551615)",
+            "tables[1].rows: expected an integer, got 18446744073709551615"},
+        Bad{R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": -4)",
+            "tables[1].dim: expected an integer above 0, got -4"},
+        Bad{R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": 8)",
+            "table 'b': expected dim 4, the last layer of model.dense_arch, got 8"},
+        Bad{R"("MEAN")", R"("MAX")", R"(tables[0].pooling: expected "SUM" or "MEAN", got "MAX")"},
+        Bad{R"("f32")", R"("f16")", R"(tables[0].dtype: expected "f32", got "f16")"},
+        Bad{R"([-0.1, 0.2])", R"([0.2, -0.1])",
+            "tables[0].init_range: expected [low, high], got [0.2,-0.1]"},
+        Bad{R"(["cat_25"])", R"([])", "tables[1].features: expected at least one feature"},
+        Bad{R"(["cat_25"])", R"([25])", "tables[1].features[0]: expected a string, got 25"},
+        Bad{R"(["cat_25"])", R"(["cat_26"])", "feature 'cat_26': the data has cat_0 to cat_25"},
+        Bad{R"(["cat_25"])", R"(["cat_3"])",
+            "tables: feature 'cat_3' is read by 'a' and by 'b', but may be read once"},
+        Bad{R"("name": "b")", R"("name": "a")", "tables: two are called 'a'"},
+        Bad{R"("name": "b")", R"("name": "")", "tables[1].name: expected a name that is not empty"},
+        Bad{R"("name": "b")", R"("name": "b", "name": "c")", R"(the key "name" is given twice)"},
+        Bad{R"("dlrm")", R"("dcn")", R"(model.type: expected "dlrm", got "dcn")"},
+        Bad{R"("dense_in": 13)", R"("dense_in": 12)",
+            "model.dense_in: expected 13, the integers of a row, got 12"},
+        Bad{R"([8, 1])", R"([8, 2])",
+            "model.over_arch: expected a last layer of 1, the logit, got 2"},
+        Bad{R"([8, 1])", R"([1])", "model.over_arch: expected at least two layers"},
+        Bad{R"([8, 1])", R"([0, 1])", "model.over_arch[0]: expected an integer above 0, got 0"},
+        Bad{R"([8, 4])", R"([])", "model.dense_arch: expected at least one layer"},
+        Bad{R"("rowwise_adagrad")", R"("rowwise")",
+            "optimizer.sparse.name: no optimizer of tables is called 'rowwise'; there are sgd, "
+            "adagrad, rowwise_adagrad, adam, "
+            "partial_rowwise_adam, dense"},
+        Bad{R"("lr": 0.02)", R"("lr": -0.02)",
+            "optimizer.sparse.lr: expected a number that is not negative, got -0.02"},
+        Bad{R"("lr": 0.02)", R"("learning_rate": 0.02)",
+            "optimizer.sparse.learning_rate: unknown key; known here: name, lr, eps, weight_decay, "
+            "weight_decay_mode, max_norm"},
+        Bad{R"("L2")", R"("l2")",
+            R"(optimizer.sparse.weight_decay_mode: expected "NONE" or "L2" or "DECOUPLE", got "l2")"},
+        Bad{R"("beta1": 0.8)", R"("beta1": 1)",
+            "tables[0].optimizer.beta1: expected a number below 1, got 1"},
+        Bad{R"(correction": true)", R"(correction": 1)",
+            "tables[0].optimizer.use_rowwise_bias_correction: expected true or false, got 1"},
+        Bad{R"({"name": "adam", "lr": 0.25)", R"({"name": "lion", "lr": 0.25)",
+            "optimizer.dense.name: no dense optimizer is called 'lion'; there are sgd, adagrad, "
+            "rowwise_adagrad, adam, adamw"},
+        Bad{R"("lr": 0.25)", R"("lr": true)", "optimizer.dense.lr: expected a number, got true"},
+        Bad{R"("amsgrad": true)", R"("momentum": 0.5)",
+            "optimizer.dense.momentum: unknown key; known here: name, lr, weight_decay, eps, "
+            "beta1, beta2, amsgrad, maximize"},
+        Bad{R"("empty_bag")", R"("zero")",
+            R"(data.missing: expected "row0" or "empty_bag", got "zero")"},
+        Bad{R"("format": "criteo")", R"("format": "csv")",
+            R"(data.format: expected "criteo" or "planted", got "csv")"},
+        Bad{R"("format": "criteo")", R"("format": "criteo", "rows": 5)",
+            "data.rows: unknown key; known here: format, missing"},
+        Bad{R"("format": "criteo")", R"("format": "planted")", "data.rows: is missing"},
+        Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "zipf": "1")",
+            R"(data.zipf: expected a number, got "1")"},
+        Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "click_rate": 2)",
+            "planted data: click_rate: expected a number between 0 and 1"},
+        Bad{R"("batch_size": 32)", R"("batch_size": 0)",
+            "train.batch_size: expected an integer above 0, got 0"},
+        Bad{R"("seed": 7)", R"("seed": -7)",
+            "train.seed: expected a number that is not negative, got -7"},
+        Bad{R"("tables": [)", R"("tables": 5, "x": [)",
+            "tables: expected a list of at least one table, got 5"}));
+
+TEST(TrainConfig, WhatIsNoJsonIsAnErrorWithItsPlace) {
+  EXPECT_NE(ErrorIn("{\"tables\": [}").find("x.json: parse error at line 1, column 13"),
+            std::string::npos)
+      << ErrorIn("{\"tables\": [}");
+  EXPECT_NE(ErrorIn("").find("x.json: parse error"), std::string::npos);
+  EXPECT_EQ(ErrorIn("[1]"), "x.json: the document: expected an object {…}, got [1]");
+}
+
+TEST(TrainConfig, MissingFileIsAnError) {
+  EXPECT_NE(
+      ErrorOf([] { ReadTrainConfig("/nowhere/x.json"); }).find("/nowhere/x.json: cannot be read"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

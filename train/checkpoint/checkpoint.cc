@@ -1,0 +1,199 @@
+#include "train/checkpoint/checkpoint.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+
+#include "runtime/safetensors.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kModelPrefix = "model.";
+constexpr char kCrc32[] = "crc32";
+
+bool IsOptimizerState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
+
+// Names and fields of the metadata, once for reading and writing.
+void VisitFields(auto& progress, auto&& visit) {
+  visit("epoch", progress.epoch);
+  visit("row", progress.row);
+  visit("step", progress.step);
+  visit("iter", progress.iter);
+  visit("seed", progress.seed);
+  visit("random_next_sequence", progress.random_next_sequence);
+}
+
+template <typename T>
+void ParseCount(const std::string& key, const std::string& text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size() || text.starts_with('-'))
+    throw Error(
+        Format("metadata '{}': expected a number that is not negative, got '{}'", key, text));
+}
+
+using Metadata = std::map<std::string, std::string>;
+
+// Absent if none of its fields is there.
+std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
+  TrainingProgress progress;
+  std::string missing;
+  int64_t found = 0;
+  VisitFields(progress, [&](const char* key, auto& field) {
+    const auto entry = metadata.find(key);
+    if (entry == metadata.end()) {
+      missing = key;
+      return;
+    }
+    ++found;
+    ParseCount(key, entry->second, field);
+  });
+  if (found == 0) return std::nullopt;
+  if (!missing.empty()) throw Error(Format("metadata '{}' is missing", missing));
+  return progress;
+}
+
+// Of the bytes of all tensors, in the order of their names.
+std::string Crc32(const Safetensors& content) {
+  uLong crc = crc32_z(0, nullptr, 0);
+  for (const auto& [name, tensor] : content.tensors) {
+    if (tensor.numel() == 0) continue;
+    crc = crc32_z(crc, static_cast<const Bytef*>(tensor.raw_data()),
+                  static_cast<size_t>(tensor.nbytes()));
+  }
+  return Format("{}", crc);
+}
+
+void CheckCrc32(const Safetensors& content) {
+  const auto entry = content.metadata.find(kCrc32);
+  if (entry != content.metadata.end() && entry->second != Crc32(content))
+    throw Error("it is corrupt: the tensors do not have the checksum that was written with them");
+}
+
+Checkpoint FromSafetensors(const std::string& path, const Safetensors& content) {
+  CheckCrc32(content);
+  Checkpoint checkpoint{
+      .path = path, .tensors = {}, .progress = ParseProgress(content.metadata), .config = {}};
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, tensor] : content.tensors) {
+    const std::string stripped =
+        name.starts_with(kModelPrefix) ? name.substr(kModelPrefix.size()) : name;
+    if (!tensors.emplace(stripped, tensor).second)
+      throw Error(Format("'{}' is there with and without a leading '{}'", stripped, kModelPrefix));
+  }
+  for (const auto& [name, tensor] : tensors) checkpoint.tensors.push_back({name, tensor});
+  const auto config = content.metadata.find("config");
+  if (config != content.metadata.end()) checkpoint.config = config->second;
+  return checkpoint;
+}
+
+// The first few of some names.
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  if (names.size() > kShown) text += Format(" and {} more", names.size() - kShown);
+  return text;
+}
+
+// One tensor of the model and its partner in the file.
+struct Pair {
+  std::string name;
+  Tensor to, from;
+};
+
+struct Matched {
+  std::vector<Pair> pairs;
+  std::vector<NamedTensor> rest;  // of the file, without a partner
+};
+
+// Throws where the model has a tensor that the file lacks.
+Matched MatchNames(const Checkpoint& checkpoint, const std::vector<NamedTensor>& state) {
+  const bool weights_alone = !checkpoint.has_optimizer_state();
+  std::map<std::string, Tensor> given;
+  for (const NamedTensor& named : checkpoint.tensors) given.emplace(named.name, named.tensor);
+  Matched matched;
+  std::vector<std::string> missing;
+  for (const NamedTensor& named : state) {
+    if (weights_alone && IsOptimizerState(named.name)) continue;
+    const auto found = given.find(named.name);
+    if (found == given.end()) {
+      missing.push_back(named.name);
+      continue;
+    }
+    matched.pairs.push_back({named.name, named.tensor, found->second});
+    given.erase(found);
+  }
+  if (!missing.empty()) throw Error(Format("it lacks {}, which this model has", Listed(missing)));
+  for (const auto& [name, tensor] : given) matched.rest.push_back({name, tensor});
+  return matched;
+}
+
+void CheckNoneSurplus(const std::vector<NamedTensor>& rest, bool takes_optimizer_state) {
+  std::vector<std::string> surplus;
+  for (const NamedTensor& named : rest)
+    if (!takes_optimizer_state || !IsOptimizerState(named.name)) surplus.push_back(named.name);
+  if (!surplus.empty())
+    throw Error(Format("it has {}, which this model does not have", Listed(surplus)));
+}
+
+void CheckLike(const Pair& pair) {
+  const auto [name, to, from] = pair;
+  if (to.dtype() != from.dtype())
+    throw Error(Format("'{}': expected {}, got {}", name, to.dtype(), from.dtype()));
+  if (!(to.shape() == from.shape()))
+    throw Error(Format("'{}': expected shape {}, got {}", name, to.shape(), from.shape()));
+}
+
+}  // namespace
+
+bool Checkpoint::has_optimizer_state() const {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const NamedTensor& t) { return IsOptimizerState(t.name); });
+}
+
+std::string OptimizerStateName(const std::string& parameter, const std::string& state) {
+  return Format("{}{}.{}", kOptimizerPrefix, parameter, state);
+}
+
+Checkpoint ReadCheckpoint(Context& ctx, const std::string& path) {
+  const Safetensors content = ReadSafetensors(ctx, path);
+  try {
+    return FromSafetensors(path, content);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", path, error.what()));
+  }
+}
+
+void WriteCheckpoint(const std::string& path, const std::vector<NamedTensor>& state,
+                     const TrainingProgress& progress, const std::string& config) {
+  Safetensors content;
+  for (const NamedTensor& named : state) {
+    TESSERA_CHECK(content.tensors.emplace(named.name, named.tensor).second,
+                  "checkpoint: two tensors are called '{}'", named.name);
+  }
+  content.metadata = {{"format", "pt"}, {"config", config}, {kCrc32, Crc32(content)}};
+  VisitFields(progress, [&](const char* key, const auto& field) {
+    content.metadata[key] = std::to_string(field);
+  });
+  WriteSafetensors(path, content);
+}
+
+void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
+             const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest) {
+  try {
+    const Matched matched = MatchNames(checkpoint, state);
+    CheckNoneSurplus(matched.rest, load_rest != nullptr);
+    for (const Pair& pair : matched.pairs) CheckLike(pair);
+    if (load_rest && checkpoint.has_optimizer_state()) load_rest(matched.rest);
+    for (const Pair& pair : matched.pairs) pair.to.CopyFrom(ctx, pair.from);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", checkpoint.path, error.what()));
+  }
+}
+
+}  // namespace tessera

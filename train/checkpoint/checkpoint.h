@@ -1,0 +1,69 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_H_
+#define TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_H_
+// A training run in one safetensors file.
+//
+//   <parameter>                      weights, under the names of the model's PyTorch state_dict
+//   optimizer.<parameter>.<state>    what the optimizer remembers of it
+//   __metadata__                     epoch, row, step, iter, seed, random_next_sequence, config
+//   (JSON), crc32 of the tensors'
+//                                    bytes in the order of their names: all as strings
+//
+// Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
+// when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/named_parameter.h"
+
+namespace tessera {
+
+// Where a run stands.
+struct TrainingProgress {
+  int64_t epoch = 0;  // finished ones
+  int64_t row = 0;    // the next one of the epoch under way
+  int64_t step = 0;   // batches trained, over all epochs
+  int64_t iter = 0;   // training forwards of the tables
+  uint64_t seed = 0;
+  uint64_t random_next_sequence = 0;
+
+  friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
+};
+
+// A file that was read and found whole, before it meets a model.
+struct Checkpoint {
+  std::string path;
+  std::vector<NamedTensor> tensors;          // in the order of their names
+  std::optional<TrainingProgress> progress;  // absent from files that hold weights alone
+  std::string config;                        // "" where absent
+
+  // Whether optimizer state is there.
+  bool has_optimizer_state() const;
+};
+
+inline constexpr char kOptimizerPrefix[] = "optimizer.";
+
+// "optimizer.<parameter>.<state>".
+std::string OptimizerStateName(const std::string& parameter, const std::string& state);
+
+// Throws Error naming the file and the reason for one that is missing, truncated, corrupt, or has
+// metadata that do not fit.
+Checkpoint ReadCheckpoint(Context& ctx, const std::string& path);
+
+// Writes beside `path` and renames. Throws Error when it can't; what was at `path` is then still
+// there.
+void WriteCheckpoint(const std::string& path, const std::vector<NamedTensor>& state,
+                     const TrainingProgress& progress, const std::string& config);
+
+// Copies the tensors into those of the same name in `state`, which must be all there are on either
+// side: Throws Error naming missing or surplus names, or a shape or dtype that differs, and then
+// has changed nothing. Optimizer state that `state` does not name is handed to `load_rest` first,
+// if there is one, which takes it or throws and changes nothing. From a checkpoint without
+// optimizer state the weights alone are taken.
+void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
+             const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest = nullptr);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_H_

@@ -1,0 +1,63 @@
+#include "train/config/dense_json.h"
+
+#include <algorithm>
+
+#include "train/config/number_json.h"
+
+namespace tessera::internal {
+namespace {
+
+bool IsFlag(const std::string& option) {
+  return option == "nesterov" || option == "amsgrad" || option == "maximize";
+}
+
+void CheckName(const std::string& name, const std::string& where) {
+  const std::vector<std::string> names = DenseOptimizerConfig::AllNames();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  std::string known;
+  for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
+  throw Error(Format("{}: no dense optimizer is called '{}'; there are {}", where, name, known));
+}
+
+double ReadOption(const Json& value, const std::string& option, const std::string& where) {
+  if (!IsFlag(option)) {
+    double number = 0;
+    ReadJson(value, where, number);
+    return number;
+  }
+  bool flag = false;
+  ReadJson(value, where, flag);
+  return flag ? 1 : 0;
+}
+
+}  // namespace
+
+DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  std::string name;
+  object.Required("name", name);
+  CheckName(name, object.at("name"));
+  DenseOptimizerConfig config(name);
+  for (const std::string& option : config.Options()) {
+    const Json* given = object.Find(option);
+    if (given == nullptr) continue;
+    config.Set(option, ReadOption(*given, option, object.at(option)));
+    CheckNumberField(option, config.Get(option), object.at(option));
+  }
+  object.Finish();
+  config.Check();
+  return config;
+}
+
+Json DenseOptimizerToJson(const DenseOptimizerConfig& config) {
+  Json json = {{"name", config.name}};
+  for (const std::string& option : config.Options()) {
+    if (IsFlag(option))
+      json[option] = config.Get(option) != 0;
+    else
+      json[option] = config.Get(option);
+  }
+  return json;
+}
+
+}  // namespace tessera::internal

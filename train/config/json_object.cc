@@ -1,0 +1,132 @@
+#include "train/config/json_object.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace tessera::internal {
+namespace {
+
+// "[json.exception.parse_error.101] parse error at line 1, column 2: …" without its first word.
+std::string WithoutTag(const std::string& message) {
+  const size_t end = message.starts_with('[') ? message.find("] ") : std::string::npos;
+  return end == std::string::npos ? message : message.substr(end + 2);
+}
+
+std::string Shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr size_t kShown = 60;
+  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
+  return text;
+}
+
+void ReadScalar(const Json& value, const std::string& where, bool& out) {
+  if (!value.is_boolean()) ThrowExpected(where, "true or false", value);
+  out = value.get<bool>();
+}
+
+void ReadScalar(const Json& value, const std::string& where, int64_t& out) {
+  const bool too_big = value.is_number_unsigned() &&
+                       value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
+  if (!value.is_number_integer() || too_big) ThrowExpected(where, "an integer", value);
+  out = value.get<int64_t>();
+}
+
+void ReadScalar(const Json& value, const std::string& where, double& out) {
+  if (!value.is_number() || !std::isfinite(value.get<double>()))
+    ThrowExpected(where, "a number", value);
+  out = value.get<double>();
+}
+
+void ReadScalar(const Json& value, const std::string& where, float& out) {
+  double number = 0;
+  ReadScalar(value, where, number);
+  out = static_cast<float>(number);
+  if (!std::isfinite(out)) ThrowExpected(where, "a number that a float can hold", value);
+}
+
+void ReadScalar(const Json& value, const std::string& where, std::string& out) {
+  if (!value.is_string()) ThrowExpected(where, "a string", value);
+  out = value.get<std::string>();
+}
+
+template <typename T>
+void ReadScalar(const Json& value, const std::string& where, std::vector<T>& out) {
+  if (!value.is_array()) ThrowExpected(where, "a list", value);
+  out.clear();
+  for (size_t i = 0; i < value.size(); ++i)
+    ReadScalar(value[i], Format("{}[{}]", where, i), out.emplace_back());
+}
+
+}  // namespace
+
+void ThrowExpected(const std::string& where, std::string_view expected, const Json& got) {
+  throw Error(Format("{}: expected {}, got {}", where, expected, Shown(got)));
+}
+
+Json ParseJson(const std::string& text) {
+  std::vector<std::set<std::string>> keys;  // seen so far, of each object that is open
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      throw Error(Format("the key {} is given twice", parsed.dump()));
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& error) {
+    throw Error(WithoutTag(error.what()));
+  }
+}
+
+template <typename T>
+void ReadJson(const Json& value, const std::string& where, T& out) {
+  ReadScalar(value, where, out);
+}
+template void ReadJson(const Json&, const std::string&, bool&);
+template void ReadJson(const Json&, const std::string&, int64_t&);
+template void ReadJson(const Json&, const std::string&, double&);
+template void ReadJson(const Json&, const std::string&, float&);
+template void ReadJson(const Json&, const std::string&, std::string&);
+template void ReadJson(const Json&, const std::string&, std::vector<int64_t>&);
+template void ReadJson(const Json&, const std::string&, std::vector<float>&);
+template void ReadJson(const Json&, const std::string&, std::vector<std::string>&);
+
+JsonObject::JsonObject(const Json& value, std::string where)
+    : value_(value), where_(std::move(where)) {
+  if (!value.is_object())
+    ThrowExpected(where_.empty() ? "the document" : where_, "an object {…}", value);
+}
+
+std::string JsonObject::at(std::string_view key) const {
+  return where_.empty() ? std::string(key) : Format("{}.{}", where_, key);
+}
+
+const Json* JsonObject::Find(std::string_view key) {
+  known_.emplace_back(key);
+  const auto found = value_.find(std::string(key));
+  return found == value_.end() ? nullptr : &*found;
+}
+
+const Json& JsonObject::Require(std::string_view key) {
+  const Json* value = Find(key);
+  if (value == nullptr) throw Error(Format("{}: is missing", at(key)));
+  return *value;
+}
+
+void JsonObject::Finish() const {
+  for (const auto& [key, value] : value_.items()) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    std::string known;
+    for (const std::string& name : known_) known += (known.empty() ? "" : ", ") + name;
+    throw Error(Format("{}: unknown key; known here: {}", at(key), known));
+  }
+}
+
+void CheckPositive(int64_t value, const std::string& where) {
+  if (value <= 0) throw Error(Format("{}: expected an integer above 0, got {}", where, value));
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,18 @@
+#ifndef TESSERA_TRAIN_CONFIG_RULE_JSON_H_
+#define TESSERA_TRAIN_CONFIG_RULE_JSON_H_
+// Private to the .cc files beside it. An optimizer of tables as JSON: {"name": "rowwise_adagrad",
+// "lr": 0.02, "eps": 1e-8, …}. A field that is left out has the rule's default.
+#include "optim/any_rule.h"
+#include "train/config/json_object.h"
+
+namespace tessera::internal {
+
+// Throws Error for an unknown name, listing those there are, an unknown field, or a value out of
+// range.
+AnyRule RuleFromJson(const Json& value, const std::string& where);
+
+// Every field, in the order of the rule's definition.
+Json RuleToJson(const AnyRule& rule);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_TRAIN_CONFIG_RULE_JSON_H_

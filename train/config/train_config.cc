@@ -1,0 +1,250 @@
+#include "train/config/train_config.h"
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "train/config/dense_json.h"
+#include "train/config/json_object.h"
+#include "train/config/number_json.h"
+#include "train/config/rule_json.h"
+
+namespace tessera {
+namespace {
+
+using internal::CheckPositive;
+using internal::Json;
+using internal::JsonObject;
+using internal::ThrowExpected;
+
+void ReadInitRange(JsonObject& object, EmbeddingBagConfig& table) {
+  const Json* value = object.Find("init_range");
+  if (value == nullptr) return;
+  std::vector<float> range;
+  internal::ReadJson(*value, object.at("init_range"), range);
+  if (range.size() != 2 || range[0] > range[1])
+    ThrowExpected(object.at("init_range"), "[low, high]", *value);
+  table.init_range = {range[0], range[1]};
+}
+
+EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
+                             const AnyRule& default_rule) {
+  JsonObject object(json, where);
+  EmbeddingBagConfig table;
+  object.Required("name", table.name);
+  if (table.name.empty())
+    throw Error(Format("{}: expected a name that is not empty", object.at("name")));
+  object.Required("rows", table.num_embeddings);
+  CheckPositive(table.num_embeddings, object.at("rows"));
+  object.Required("dim", table.embedding_dim);
+  CheckPositive(table.embedding_dim, object.at("dim"));
+  object.OptionalWord("pooling", table.pooling, {PoolingType::kSum, PoolingType::kMean});
+  object.Required("features", table.feature_names);
+  if (table.feature_names.empty())
+    throw Error(Format("{}: expected at least one feature", object.at("features")));
+  object.OptionalWord("dtype", table.data_type, {DType::kF32});
+  ReadInitRange(object, table);
+  const Json* rule = object.Find("optimizer");
+  table.optimizer =
+      rule == nullptr ? default_rule : internal::RuleFromJson(*rule, object.at("optimizer"));
+  object.Finish();
+  return table;
+}
+
+// Names are unique, and every feature is read by one table.
+void CheckNames(const std::vector<EmbeddingBagConfig>& tables) {
+  std::set<std::string> names;
+  std::map<std::string, std::string> table_of;
+  for (const EmbeddingBagConfig& table : tables) {
+    if (!names.insert(table.name).second)
+      throw Error(Format("tables: two are called '{}'", table.name));
+    for (const std::string& feature : table.feature_names) {
+      CategoryColumn(feature);
+      const auto [entry, is_new] = table_of.emplace(feature, table.name);
+      if (!is_new)
+        throw Error(Format("tables: feature '{}' is read by '{}' and by '{}', but may be read once",
+                           feature, entry->second, table.name));
+    }
+  }
+}
+
+void ReadTables(JsonObject& document, TrainConfig& config) {
+  const Json& list = document.Require("tables");
+  if (!list.is_array() || list.empty())
+    ThrowExpected("tables", "a list of at least one table", list);
+  for (size_t i = 0; i < list.size(); ++i)
+    config.tables.push_back(ReadTable(list[i], Format("tables[{}]", i), config.sparse_optimizer));
+  CheckNames(config.tables);
+}
+
+void ReadOptimizers(JsonObject& document, TrainConfig& config) {
+  JsonObject object(document.Require("optimizer"), "optimizer");
+  config.sparse_optimizer = internal::RuleFromJson(object.Require("sparse"), object.at("sparse"));
+  config.dense_optimizer =
+      internal::DenseOptimizerFromJson(object.Require("dense"), object.at("dense"));
+  object.Finish();
+}
+
+void ReadLayers(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
+  object.Required(key, sizes);
+  if (sizes.empty()) throw Error(Format("{}: expected at least one layer", object.at(key)));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    CheckPositive(sizes[i], Format("{}[{}]", object.at(key), i));
+}
+
+void ReadModel(JsonObject& document, TrainConfig& config) {
+  JsonObject object(document.Require("model"), "model");
+  ModelConfig& model = config.model;
+  std::string type;
+  object.Required("type", type);
+  if (type != "dlrm") ThrowExpected(object.at("type"), "\"dlrm\"", type);
+  object.Optional("dense_in", model.dense_in);
+  if (model.dense_in != ClickRow::kIntegers)
+    throw Error(Format("model.dense_in: expected {}, the integers of a row, got {}",
+                       ClickRow::kIntegers, model.dense_in));
+  ReadLayers(object, "dense_arch", model.dense_arch);
+  ReadLayers(object, "over_arch", model.over_arch);
+  object.Finish();
+  if (model.over_arch.size() < 2) throw Error("model.over_arch: expected at least two layers");
+  if (model.over_arch.back() != 1)
+    throw Error(Format("model.over_arch: expected a last layer of 1, the logit, got {}",
+                       model.over_arch.back()));
+  for (const EmbeddingBagConfig& table : config.tables) {
+    if (table.embedding_dim != model.dense_arch.back())
+      throw Error(Format("table '{}': expected dim {}, the last layer of model.dense_arch, got {}",
+                         table.name, model.dense_arch.back(), table.embedding_dim));
+  }
+}
+
+void ReadSeed(JsonObject& object, uint64_t& seed) {
+  int64_t value = static_cast<int64_t>(seed);
+  object.Optional("seed", value);
+  if (value < 0)
+    throw Error(
+        Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
+  seed = static_cast<uint64_t>(value);
+}
+
+void ReadPlanted(JsonObject& object, DataConfig& data) {
+  object.Required("rows", data.rows);
+  CheckPositive(data.rows, object.at("rows"));
+  object.Optional("eval_rows", data.eval_rows);
+  if (data.eval_rows < 0)
+    throw Error(Format("data.eval_rows: expected 0 or more, got {}", data.eval_rows));
+  ReadSeed(object, data.planted.seed);
+  object.Optional("vocabulary", data.planted.vocabulary);
+  object.Optional("zipf", data.planted.zipf);
+  object.Optional("click_rate", data.planted.click_rate);
+  object.Optional("missing_rate", data.planted.missing_rate);
+  object.Optional("strength", data.planted.strength);
+}
+
+void ReadData(JsonObject& document, DataConfig& data) {
+  const Json* json = document.Find("data");
+  if (json == nullptr) return;
+  JsonObject object(*json, "data");
+  object.OptionalWord("format", data.format, {DataFormat::kCriteo, DataFormat::kPlanted});
+  object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
+  if (data.format == DataFormat::kPlanted) ReadPlanted(object, data);
+  object.Finish();
+}
+
+void ReadTrain(JsonObject& document, TrainConfig& config) {
+  const Json* json = document.Find("train");
+  if (json == nullptr) return;
+  JsonObject object(*json, "train");
+  object.Optional("batch_size", config.batch_size);
+  CheckPositive(config.batch_size, object.at("batch_size"));
+  object.Optional("epochs", config.epochs);
+  CheckPositive(config.epochs, object.at("epochs"));
+  ReadSeed(object, config.seed);
+  object.Finish();
+}
+
+Json TableToJson(const EmbeddingBagConfig& table) {
+  Json json = {{"name", table.name},
+               {"rows", table.num_embeddings},
+               {"dim", table.embedding_dim},
+               {"pooling", ToString(table.pooling)},
+               {"features", table.feature_names},
+               {"dtype", ToString(table.data_type)}};
+  if (table.init_range)
+    json["init_range"] = {internal::ShortestDouble(table.init_range->first),
+                          internal::ShortestDouble(table.init_range->second)};
+  json["optimizer"] = internal::RuleToJson(table.optimizer);
+  return json;
+}
+
+Json DataToJson(const DataConfig& data) {
+  Json json = {{"format", ToString(data.format)}, {"missing", ToString(data.missing)}};
+  if (data.format == DataFormat::kCriteo) return json;
+  const ClickModelOptions& planted = data.planted;
+  json.update({{"rows", data.rows},
+               {"eval_rows", data.eval_rows},
+               {"seed", planted.seed},
+               {"vocabulary", planted.vocabulary},
+               {"zipf", planted.zipf},
+               {"click_rate", planted.click_rate},
+               {"missing_rate", planted.missing_rate},
+               {"strength", planted.strength}});
+  return json;
+}
+
+}  // namespace
+
+std::string ToString(DataFormat format) {
+  return format == DataFormat::kCriteo ? "criteo" : "planted";
+}
+
+TrainConfig ParseTrainConfig(const std::string& text, const std::string& source) {
+  try {
+    const Json json = internal::ParseJson(text);
+    JsonObject document(json, "");
+    TrainConfig config;
+    ReadOptimizers(document, config);
+    ReadTables(document, config);
+    ReadModel(document, config);
+    ReadData(document, config.data);
+    CheckOptions(config.data.planted);
+    ReadTrain(document, config);
+    document.Finish();
+    return config;
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", source, error.what()));
+  }
+}
+
+TrainConfig ReadTrainConfig(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(Format("{}: cannot be read", path));
+  return ParseTrainConfig(text.str(), path);
+}
+
+std::string ToJson(const TrainConfig& config) {
+  Json json;
+  for (const EmbeddingBagConfig& table : config.tables)
+    json["tables"].push_back(TableToJson(table));
+  json["model"] = {{"type", "dlrm"},
+                   {"dense_in", config.model.dense_in},
+                   {"dense_arch", config.model.dense_arch},
+                   {"over_arch", config.model.over_arch}};
+  json["optimizer"] = {{"sparse", internal::RuleToJson(config.sparse_optimizer)},
+                       {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)}};
+  json["data"] = DataToJson(config.data);
+  json["train"] = {
+      {"batch_size", config.batch_size}, {"epochs", config.epochs}, {"seed", config.seed}};
+  return json.dump();
+}
+
+std::vector<CategoricalFeature> Features(const TrainConfig& config) {
+  std::vector<CategoricalFeature> features;
+  for (const EmbeddingBagConfig& table : config.tables)
+    for (const std::string& name : table.feature_names)
+      features.push_back({name, table.num_embeddings});
+  return features;
+}
+
+}  // namespace tessera

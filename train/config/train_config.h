@@ -1,0 +1,63 @@
+#ifndef TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_
+#define TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_
+// What `tessera train` builds and how: one JSON document, read strictly. docs/config.md describes
+// every key.
+//
+//   {"tables": [{"name", "rows", "dim", "pooling", "features": [...], "dtype", "init_range",
+//   "optimizer": {...}}, …],
+//    "model": {"type": "dlrm", "dense_in", "dense_arch": [...], "over_arch": [...]},
+//    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …}},
+//    "data": {"format": "criteo", "missing"} or {"format": "planted", "rows", "eval_rows", "seed",
+//    …}, "train": {"batch_size", "epochs", "seed"}}
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "embedding/embedding_configs.h"
+#include "optim/dense_optimizer_config.h"
+#include "train/data/batch_builder.h"
+#include "train/data/click_model.h"
+
+namespace tessera {
+
+struct ModelConfig {
+  int64_t dense_in = ClickRow::kIntegers;
+  std::vector<int64_t> dense_arch;  // sizes of the layers; the last is the dim of the tables
+  std::vector<int64_t> over_arch;   // the last is 1
+};
+
+enum class DataFormat { kCriteo, kPlanted };
+std::string ToString(DataFormat format);  // "criteo", "planted"
+
+struct DataConfig {
+  DataFormat format = DataFormat::kCriteo;
+  MissingIds missing = MissingIds::kRow0;
+  // Planted data alone: rows [0, rows) are for training, the next eval_rows for evaluation.
+  int64_t rows = 0, eval_rows = 0;
+  ClickModelOptions planted;
+};
+
+struct TrainConfig {
+  std::vector<EmbeddingBagConfig> tables;
+  ModelConfig model;
+  AnyRule sparse_optimizer = Sgd{};  // of tables without one of their own
+  DenseOptimizerConfig dense_optimizer;
+  DataConfig data;
+  int64_t batch_size = 256;
+  int64_t epochs = 1;
+  uint64_t seed = 1;
+};
+
+// Throws Error that begins with `source` (a file's name) and says which key, what was expected and
+// what came.
+TrainConfig ParseTrainConfig(const std::string& text, const std::string& source);
+TrainConfig ReadTrainConfig(const std::string& path);
+
+// The document, every key spelled out; ParseTrainConfig gives the same configuration back.
+std::string ToJson(const TrainConfig& config);
+
+// The features of all tables, in order, with the rows that their ids must fit.
+std::vector<CategoricalFeature> Features(const TrainConfig& config);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_

@@ -1,0 +1,59 @@
+#ifndef TESSERA_TRAIN_DATA_BATCH_BUILDER_H_
+#define TESSERA_TRAIN_DATA_BATCH_BUILDER_H_
+// From raw rows to what a model reads.
+//
+// dense[b, i] = log(1 + max(integer i, 0)), missing 0. A categorical value v becomes the id (1 + v)
+// mod rows of its table, a missing one the id 0 (MissingIds::kRow0); or v mod rows and an empty bag
+// (MissingIds::kEmptyBag).
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "train/data/click_row.h"
+#include "train/data/data_source.h"
+
+namespace tessera {
+
+enum class MissingIds { kRow0, kEmptyBag };
+std::string ToString(MissingIds missing);  // "row0", "empty_bag"
+MissingIds ParseMissingIds(const std::string& name);
+
+// A feature that a model reads: which of the 26 columns it is, and the rows of the table that its
+// ids must fit in.
+struct CategoricalFeature {
+  std::string name;
+  int64_t rows = 0;
+};
+
+// "cat_0" … "cat_25" are columns 0 … 25. Throws Error naming the feature for any other name.
+int CategoryColumn(const std::string& feature);
+
+class BatchBuilder {
+ public:
+  // Throws Error for an unknown or repeated feature, or one without rows.
+  BatchBuilder(const std::vector<CategoricalFeature>& features, MissingIds missing);
+
+  // Keys in the order of the features; ids are i32 where all tables allow it, else i64. Where the
+  // rows came from is left to the caller.
+  Batch Build(Context& ctx, std::span<const ClickRow> rows) const;
+
+ private:
+  struct Column {
+    int column;
+    uint64_t rows;
+  };
+  Tensor Dense(Context& ctx, std::span<const ClickRow> rows) const;
+  KeyedJaggedTensor Features(Context& ctx, std::span<const ClickRow> rows) const;
+  template <typename Id>
+  KeyedJaggedTensor FeaturesAs(Context& ctx, std::span<const ClickRow> rows) const;
+
+  std::vector<std::string> keys_;
+  std::vector<Column> columns_;
+  MissingIds missing_;
+  DType id_type_ = DType::kI32;
+  std::vector<float> small_logs_;  // log(1 + x) of small x
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_DATA_BATCH_BUILDER_H_

@@ -1,0 +1,34 @@
+#ifndef TESSERA_TRAIN_METRICS_CLICK_SUMS_H_
+#define TESSERA_TRAIN_METRICS_CLICK_SUMS_H_
+// Sums over examples, in double, from which log-loss, normalized entropy and calibration follow.
+// Sums of two sets of examples add up. A value that is not defined (no examples, one class only) is
+// NaN.
+#include <cstdint>
+
+#include "train/metrics/scored_examples.h"
+
+namespace tessera {
+
+// Predictions are clipped to [kPredictionClip, 1 − kPredictionClip] in the cross entropy.
+inline constexpr double kPredictionClip = 1e-7;
+
+struct ClickSums {
+  int64_t examples = 0;
+  double weight = 0;         // Σ w
+  double labels = 0;         // Σ w·y
+  double predictions = 0;    // Σ w·p
+  double cross_entropy = 0;  // Σ w·(−y·ln p − (1 − y)·ln(1 − p))
+
+  static ClickSums Of(const ScoredExamples& examples);
+  ClickSums& operator+=(const ClickSums& other);
+
+  // Cross entropy an example, natural logarithm.
+  double LogLoss() const;
+  // LogLoss / that of always saying the click rate.
+  double NormalizedEntropy() const;
+  // Clicks foreseen / clicks.
+  double Calibration() const;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_METRICS_CLICK_SUMS_H_

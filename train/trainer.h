@@ -1,0 +1,60 @@
+#ifndef TESSERA_TRAIN_TRAINER_H_
+#define TESSERA_TRAIN_TRAINER_H_
+// A DLRM, its optimizers and how far they have come: one step at a time.
+//
+// A step: logits = model(batch); loss = mean cross entropy; backward, inside which the tables are
+// updated; then the dense optimizer. Equal configurations, seeds and batches give equal bits, with
+// any number of threads.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "optim/dense_optimizer.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/config/train_config.h"
+#include "train/data/data_source.h"
+#include "train/metrics/click_metrics.h"
+#include "train/nn/dlrm.h"
+
+namespace tessera {
+
+class Trainer {
+ public:
+  // The context's random numbers, which should be seeded with config.seed, fill the model.
+  Trainer(Context& ctx, const TrainConfig& config);
+
+  // Trains one batch; its loss before that. Throws Error, having learned nothing, if the loss is
+  // not a finite number.
+  double Step(const Batch& batch);
+  // The next step begins a new epoch.
+  void EndEpoch();
+  // Clicks foreseen, [B]. Nothing is learned.
+  Tensor Predict(const Batch& batch);
+  // Metrics of all batches. `stop`, asked before each batch, ends it early.
+  MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr);
+
+  TrainingProgress progress() const;
+  // Everything that Step changes but the dense optimizer's state, by its name in a checkpoint;
+  // shares memory.
+  std::vector<NamedTensor> State() const;
+  void Save(const std::string& path) const;
+  // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
+  // Error, and changes nothing, for one that does not fit. False if it had weights alone.
+  bool Load(const Checkpoint& checkpoint);
+
+  const TrainConfig& config() const { return config_; }
+  Dlrm& model() { return model_; }
+  const Dlrm& model() const { return model_; }
+
+ private:
+  void LoadDenseStates(const std::vector<NamedTensor>& states);
+
+  Context& ctx_;
+  TrainConfig config_;
+  Dlrm model_;
+  DenseOptimizer optimizer_;
+  TrainingProgress progress_;  // iter and random numbers are asked for when needed
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_TRAINER_H_

@@ -1,0 +1,112 @@
+#include "train/training_run.h"
+
+#include <chrono>
+
+namespace tessera {
+namespace {
+
+// A stopwatch that can be held.
+class Timer {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_ - held_).count();
+  }
+  // Does not count what `fn` takes.
+  template <typename Fn>
+  void Hold(Fn&& fn) {
+    const auto from = Clock::now();
+    fn();
+    held_ += Clock::now() - from;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+  Clock::duration held_ = {};
+};
+
+class TrainingRun {
+ public:
+  TrainingRun(Trainer& trainer, const DataSets& data, const TrainingRunOptions& options)
+      : trainer_(trainer), data_(data), options_(options) {}
+
+  TrainingRunReport Run() {
+    const int64_t epochs = trainer_.config().epochs;
+    if (trainer_.progress().epoch >= epochs) report_.evaluation = Evaluate();
+    while (!report_.stopped && trainer_.progress().epoch < epochs) RunEpoch();
+    report_.seconds = timer_.seconds();
+    return std::move(report_);
+  }
+
+ private:
+  void RunEpoch() {
+    const double begin = timer_.seconds();
+    EpochReport epoch{.epoch = trainer_.progress().epoch + 1,
+                      .rows = 0,
+                      .train_loss = 0,
+                      .seconds = 0,
+                      .evaluation = {}};
+    TrainRows(epoch);
+    report_.rows += epoch.rows;
+    report_.training_seconds += timer_.seconds() - begin;
+    if (report_.stopped) return Save();
+    trainer_.EndEpoch();
+    Save();  // before the evaluation: what was learned is safe whatever happens there
+    epoch.evaluation = Evaluate();
+    if (report_.stopped) return;
+    report_.evaluation = epoch.evaluation;
+    epoch.seconds = timer_.seconds() - begin;
+    report_.epochs.push_back(epoch);
+    options_.on_epoch(epoch);
+  }
+
+  void TrainRows(EpochReport& epoch) {
+    const bool from_start = trainer_.progress().row == 0;
+    const auto source = data_.OpenTrain(trainer_.progress().row);
+    double loss_sum = 0;
+    while (!(report_.stopped = options_.stop())) {
+      const std::optional<Batch> batch = source->Next();
+      if (!batch) break;
+      const double loss = trainer_.Step(*batch);
+      epoch.rows += batch->size();
+      loss_sum += loss * static_cast<double>(batch->size());
+      const int64_t step = trainer_.progress().step;
+      options_.on_step({epoch.epoch, step, batch->size(), loss, batch->fraction});
+      if (options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0) Save();
+    }
+    report_.skipped_rows += source->skipped_rows();
+    if (epoch.rows > 0)
+      epoch.train_loss = loss_sum / static_cast<double>(epoch.rows);
+    else if (from_start && !report_.stopped)
+      throw Error("there are no rows to train on");
+  }
+
+  std::optional<MetricValues> Evaluate() {
+    const auto source = data_.OpenEval();
+    if (source == nullptr) return std::nullopt;
+    const MetricValues values = trainer_.Evaluate(*source, options_.stop);
+    report_.stopped = options_.stop();
+    if (values.examples == 0 && !report_.stopped) throw Error("there are no rows for evaluation");
+    return values;
+  }
+
+  void Save() {
+    if (options_.checkpoint.empty()) return;
+    timer_.Hold([&] { trainer_.Save(options_.checkpoint); });
+  }
+
+  Trainer& trainer_;
+  const DataSets& data_;
+  const TrainingRunOptions& options_;
+  Timer timer_;
+  TrainingRunReport report_;
+};
+
+}  // namespace
+
+TrainingRunReport RunTraining(Trainer& trainer, const DataSets& data,
+                              const TrainingRunOptions& options) {
+  return TrainingRun(trainer, data, options).Run();
+}
+
+}  // namespace tessera

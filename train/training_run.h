@@ -1,0 +1,57 @@
+#ifndef TESSERA_TRAIN_TRAINING_RUN_H_
+#define TESSERA_TRAIN_TRAINING_RUN_H_
+// The training loop: epochs of steps, an evaluation after each, checkpoints.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/data_sets.h"
+#include "train/trainer.h"
+
+namespace tessera {
+
+// After each step.
+struct StepReport {
+  int64_t epoch = 0;     // from 1
+  int64_t step = 0;      // from 1, over all epochs
+  int64_t examples = 0;  // of this batch
+  double loss = 0;
+  double fraction = 0;  // about what share of the epoch is done
+};
+
+// After each epoch, with its evaluation.
+struct EpochReport {
+  int64_t epoch = 0;      // from 1
+  int64_t rows = 0;       // trained in this run
+  double train_loss = 0;  // mean over the rows, each before it was learned
+  double seconds = 0;     // reading, training, evaluation
+  std::optional<MetricValues> evaluation;
+};
+
+struct TrainingRunOptions {
+  std::string checkpoint = {};   // written after each epoch, and when stopped; "": never
+  int64_t checkpoint_every = 0;  // and after each so many steps; 0: not
+  std::function<bool()> stop = [] { return false; };  // asked between steps
+  std::function<void(const StepReport&)> on_step = [](const StepReport&) {};
+  std::function<void(const EpochReport&)> on_epoch = [](const EpochReport&) {};
+};
+
+struct TrainingRunReport {
+  std::vector<EpochReport> epochs;         // that ended in this run
+  std::optional<MetricValues> evaluation;  // the last one
+  int64_t rows = 0;                        // trained in this run
+  int64_t skipped_rows = 0;                // bad ones, left out
+  double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
+  double training_seconds = 0;  // reading and training
+  bool stopped = false;
+};
+
+// Goes on from where the trainer stands until config().epochs are done, or `stop` says so. A
+// trainer that has done them is only evaluated. Throws Error for data that cannot be read or have
+// no row to train on.
+TrainingRunReport RunTraining(Trainer& trainer, const DataSets& data,
+                              const TrainingRunOptions& options = {});
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_TRAINING_RUN_H_
