@@ -2,10 +2,12 @@
 #define TESSERA_TESSERA_H_
 // Tessera: embedding tables for recommenders, without PyTorch. Include this one.
 //
-//   start here    Context (runtime/context.h), Tensor (runtime/tensor.h), Variable and Tape (runtime/autograd.h)
+//   start here    Context (runtime/context.h), Tensor (runtime/tensor.h),
+//                 Variable and Tape (runtime/autograd.h)
 //   batches       KeyedJaggedTensor, JaggedTensor, KeyedTensor (sparse/)
 //   tables        EmbeddingBagCollection, EmbeddingCollection (embedding/)
-//   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/), your own: MakeCustomRule (embedding/custom_rule.h)
+//   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
+//                 your own: MakeCustomRule (embedding/custom_rule.h)
 //   models        Mlp, DotInteraction, Dlrm (train/nn/)
 #include "embedding/bounds_check.h"
 #include "embedding/custom_rule.h"

@@ -25,7 +25,8 @@ bool AllLegal(Context& ctx, const Id* ids, int64_t n, int64_t rows) {
 template <typename Id, typename Offset>
 class Mender {
  public:
-  Mender(BoundsCheckMode mode, std::span<Id> ids, std::span<Offset> offsets) : mode_(mode), ids_(ids), offsets_(offsets) {}
+  Mender(BoundsCheckMode mode, std::span<Id> ids, std::span<Offset> offsets)
+      : mode_(mode), ids_(ids), offsets_(offsets) {}
 
   int64_t Mend(std::span<const int64_t> rows) {
     const auto n = static_cast<int64_t>(ids_.size());
@@ -60,7 +61,8 @@ class Mender {
     for (int64_t i = offsets_[bag]; i < offsets_[bag + 1]; ++i) {
       Id& id = ids_[static_cast<size_t>(i)];
       if (IsLegal(id, rows)) continue;
-      Found("feature {}, example {}: id {} at position {}, but the table has {} rows", feature, example, id, i, rows);
+      Found("feature {}, example {}: id {} at position {}, but the table has {} rows", feature,
+            example, id, i, rows);
       id = 0;
     }
   }
@@ -72,7 +74,8 @@ class Mender {
 };
 
 template <typename Id, typename Offset>
-bool NothingToFind(Context& ctx, std::span<const Id> ids, std::span<const Offset> offsets, std::span<const int64_t> rows) {
+bool NothingToFind(Context& ctx, std::span<const Id> ids, std::span<const Offset> offsets,
+                   std::span<const int64_t> rows) {
   const auto n = static_cast<int64_t>(ids.size());
   if (static_cast<int64_t>(offsets.back()) != n || offsets.front() < 0) return false;
   if (!std::is_sorted(offsets.begin(), offsets.end())) return false;
@@ -86,27 +89,30 @@ bool NothingToFind(Context& ctx, std::span<const Id> ids, std::span<const Offset
 
 }  // namespace
 
-BoundsCheckResult CheckBounds(Context& ctx, BoundsCheckMode mode, const Tensor& ids, const Tensor& offsets,
-                              std::span<const int64_t> rows) {
+BoundsCheckResult CheckBounds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
+                              const Tensor& offsets, std::span<const int64_t> rows) {
   BoundsCheckResult result{ids, offsets};
   if (mode == BoundsCheckMode::kNone) return result;
   const int64_t features = static_cast<int64_t>(rows.size());
-  TESSERA_CHECK(offsets.numel() >= 1 && (features == 0 ? offsets.numel() == 1 : (offsets.numel() - 1) % features == 0),
-                "bounds check: {} offsets for {} features: expected features x examples + 1", offsets.numel(), features);
+  TESSERA_CHECK(offsets.numel() >= 1 &&
+                    (features == 0 ? offsets.numel() == 1 : (offsets.numel() - 1) % features == 0),
+                "bounds check: {} offsets for {} features: expected features x examples + 1",
+                offsets.numel(), features);
   VisitIndexType(ids.dtype(), "ids", [&]<typename Id>() {
     VisitIndexType(offsets.dtype(), "offsets", [&]<typename Offset>() {
       if (NothingToFind<Id, Offset>(ctx, ids.span<Id>(), offsets.span<Offset>(), rows)) return;
       result.ids = ids.Clone(ctx);
       result.offsets = offsets.Clone(ctx);
-      const int64_t findings = Mender<Id, Offset>(mode, result.ids.span<Id>(), result.offsets.span<Offset>()).Mend(rows);
+      const int64_t findings =
+          Mender<Id, Offset>(mode, result.ids.span<Id>(), result.offsets.span<Offset>()).Mend(rows);
       if (mode == BoundsCheckMode::kWarning) result.warnings = findings;
     });
   });
   return result;
 }
 
-BoundsCheckResult CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids, int64_t begin, int64_t end, int64_t rows,
-                           const std::string& feature) {
+BoundsCheckResult CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids, int64_t begin,
+                           int64_t end, int64_t rows, const std::string& feature) {
   BoundsCheckResult result{ids, {}};
   if (mode == BoundsCheckMode::kNone) return result;
   VisitIndexType(ids.dtype(), "ids", [&]<typename Id>() {
@@ -116,8 +122,10 @@ BoundsCheckResult CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids
     Id* mended = result.ids.data<Id>();
     for (int64_t i = begin; i < end; ++i) {
       if (IsLegal(mended[i], rows)) continue;
-      TESSERA_CHECK(mode != BoundsCheckMode::kFatal, "feature {}: id {} at position {} of the batch's ids, but its table has {} rows",
-                    feature, mended[i], i, rows);
+      TESSERA_CHECK(
+          mode != BoundsCheckMode::kFatal,
+          "feature {}: id {} at position {} of the batch's ids, but its table has {} rows", feature,
+          mended[i], i, rows);
       mended[i] = 0;
       if (mode == BoundsCheckMode::kWarning) ++result.warnings;
     }

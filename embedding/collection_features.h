@@ -9,7 +9,8 @@
 
 namespace tessera::internal {
 
-// In table order, then feature order in the table; "feature@table" for a feature that several tables read.
+// In table order, then feature order in the table; "feature@table" for a feature that several
+// tables read.
 template <typename Config>
 std::vector<EmbeddingFeature> FeaturesOf(const std::vector<Config>& configs) {
   std::map<std::string, int> readers;
@@ -20,7 +21,8 @@ std::vector<EmbeddingFeature> FeaturesOf(const std::vector<Config>& configs) {
   std::vector<EmbeddingFeature> features;
   for (size_t t = 0; t < configs.size(); ++t)
     for (const std::string& feature : configs[t].feature_names)
-      features.push_back({readers[feature] > 1 ? feature + "@" + configs[t].name : feature, static_cast<int>(t), feature});
+      features.push_back({readers[feature] > 1 ? feature + "@" + configs[t].name : feature,
+                          static_cast<int>(t), feature});
   return features;
 }
 

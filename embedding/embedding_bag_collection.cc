@@ -6,12 +6,14 @@
 
 namespace tessera {
 
-EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx, std::vector<EmbeddingBagConfig> configs,
+EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx,
+                                               std::vector<EmbeddingBagConfig> configs,
                                                EmbeddingBagCollectionOptions options)
     : configs_(std::move(configs)) {
   std::vector<PoolingType> poolings;
   for (const EmbeddingBagConfig& config : configs_) {
-    TESSERA_CHECK(config.pooling != PoolingType::kNone, "table {}: pooling NONE belongs into an EmbeddingCollection", config.name);
+    TESSERA_CHECK(config.pooling != PoolingType::kNone,
+                  "table {}: pooling NONE belongs into an EmbeddingCollection", config.name);
     poolings.push_back(config.pooling);
   }
   std::vector<EmbeddingFeature> features = internal::FeaturesOf(configs_);
@@ -21,7 +23,8 @@ EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx, std::vector<Embeddi
   }
   tables_ = std::make_unique<TableBatchedEmbedding>(
       ctx, internal::BasesOf(configs_), std::move(poolings), std::move(features),
-      TableBatchedEmbeddingOptions{options.is_weighted, options.bounds_check, options.max_gradient, {}});
+      TableBatchedEmbeddingOptions{
+          options.is_weighted, options.bounds_check, options.max_gradient, {}});
 }
 
 KeyedTensor EmbeddingBagCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {

@@ -18,15 +18,18 @@ struct EmbeddingBagCollectionOptions {
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
 };
 
-// One launch for all tables and features; in backward, one update a table with its own optimizer. The output's columns are in
-// table order, then feature order within the table; a feature read by several tables is named feature@table.
+// One launch for all tables and features; in backward, one update a table with its own optimizer.
+// The output's columns are in table order, then feature order within the table; a feature read by
+// several tables is named feature@table.
 class EmbeddingBagCollection {
  public:
   // Throws Error for repeated table names, a table without features, rows or dim, or pooling kNone.
-  EmbeddingBagCollection(Context& ctx, std::vector<EmbeddingBagConfig> configs, EmbeddingBagCollectionOptions options = {});
+  EmbeddingBagCollection(Context& ctx, std::vector<EmbeddingBagConfig> configs,
+                         EmbeddingBagCollectionOptions options = {});
 
-  // SUM: Σ p_i·row(id_i); MEAN: that / L; an empty bag gives 0. [B, ΣD], f32. The KJT may have more keys than are read, in
-  // any order. Advances the step counter if a tape records. Throws Error for a missing key or, in mode FATAL, a bad id.
+  // SUM: Σ p_i·row(id_i); MEAN: that / L; an empty bag gives 0. [B, ΣD], f32. The KJT may have more
+  // keys than are read, in any order. Advances the step counter if a tape records. Throws Error for
+  // a missing key or, in mode FATAL, a bad id.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   const std::vector<EmbeddingBagConfig>& configs() const { return configs_; }

@@ -4,14 +4,18 @@
 
 namespace tessera {
 
-EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConfig> configs, EmbeddingCollectionOptions options)
+EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConfig> configs,
+                                         EmbeddingCollectionOptions options)
     : configs_(std::move(configs)), options_(options) {
   tables_ = std::make_unique<TableBatchedEmbedding>(
-      ctx, internal::BasesOf(configs_), std::vector<PoolingType>(configs_.size(), PoolingType::kNone), internal::FeaturesOf(configs_),
-      TableBatchedEmbeddingOptions{/*weighted=*/false, options.bounds_check, options.max_gradient, {}});
+      ctx, internal::BasesOf(configs_),
+      std::vector<PoolingType>(configs_.size(), PoolingType::kNone), internal::FeaturesOf(configs_),
+      TableBatchedEmbeddingOptions{
+          /*weighted=*/false, options.bounds_check, options.max_gradient, {}});
 }
 
-std::vector<std::pair<std::string, JaggedTensor>> EmbeddingCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {
+std::vector<std::pair<std::string, JaggedTensor>> EmbeddingCollection::Forward(
+    Context& ctx, const KeyedJaggedTensor& features) {
   const std::vector<Variable> rows = tables_->ForwardSequence(ctx, features);
   std::vector<std::pair<std::string, JaggedTensor>> result;
   for (size_t f = 0; f < rows.size(); ++f) {

@@ -15,19 +15,23 @@ namespace tessera {
 
 struct EmbeddingCollectionOptions {
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
-  float max_gradient = 0;     // above 0: incoming gradients are clamped to ± this
-  bool need_indices = false;  // the ids come along, as the weights of each JaggedTensor (f32: exact below 2^24)
+  float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
+  bool need_indices =
+      false;  // the ids come along, as the weights of each JaggedTensor (f32: exact below 2^24)
 };
 
 // As EmbeddingBagCollection, without pooling. Unlike TorchRec's, tables may have different dims.
 class EmbeddingCollection {
  public:
   // Throws Error for repeated table names, or a table without features, rows or dim.
-  EmbeddingCollection(Context& ctx, std::vector<EmbeddingConfig> configs, EmbeddingCollectionOptions options = {});
+  EmbeddingCollection(Context& ctx, std::vector<EmbeddingConfig> configs,
+                      EmbeddingCollectionOptions options = {});
 
-  // In table order, then feature order in the table: feature name (feature@table if several tables read it) and its rows
-  // [N_f, D] under the lengths of the KJT. Training as in EmbeddingBagCollection::Forward.
-  std::vector<std::pair<std::string, JaggedTensor>> Forward(Context& ctx, const KeyedJaggedTensor& features);
+  // In table order, then feature order in the table: feature name (feature@table if several tables
+  // read it) and its rows [N_f, D] under the lengths of the KJT. Training as in
+  // EmbeddingBagCollection::Forward.
+  std::vector<std::pair<std::string, JaggedTensor>> Forward(Context& ctx,
+                                                            const KeyedJaggedTensor& features);
 
   const std::vector<EmbeddingConfig>& configs() const { return configs_; }
   TableBatchedEmbedding& tables() { return *tables_; }

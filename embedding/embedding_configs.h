@@ -1,6 +1,7 @@
 #ifndef TESSERA_EMBEDDING_EMBEDDING_CONFIGS_H_
 #define TESSERA_EMBEDDING_EMBEDDING_CONFIGS_H_
-// What a table is, before it exists: the names are TorchRec's (torchrec/modules/embedding_configs.py).
+// What a table is, before it exists: the names are TorchRec's
+// (torchrec/modules/embedding_configs.py).
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -24,7 +25,8 @@ struct BaseEmbeddingConfig {
   std::optional<std::pair<float, float>> init_range;
   // Fills the [E, D] weight instead, if given.
   std::function<void(Context&, const Tensor&)> init_fn;
-  // Applied to the touched rows inside backward; Dense{} makes the table an ordinary variable instead.
+  // Applied to the touched rows inside backward; Dense{} makes the table an ordinary variable
+  // instead.
   AnyRule optimizer = Sgd{};
 };
 

@@ -11,19 +11,23 @@ void CheckFeature(const LookupFeature& f, size_t index, bool weighted) {
   TESSERA_CHECK_GE(f.dim, 1, "lookup, feature {}: dim", index);
   TESSERA_CHECK_GE(f.num_rows, 0, "lookup, feature {}: rows", index);
   TESSERA_CHECK_GE(f.output_stride, f.dim, "lookup, feature {}: output stride", index);
-  TESSERA_CHECK(f.pooling != PoolingType::kNone || !weighted, "lookup, feature {}: pooling NONE takes no weights", index);
+  TESSERA_CHECK(f.pooling != PoolingType::kNone || !weighted,
+                "lookup, feature {}: pooling NONE takes no weights", index);
 }
 
 }  // namespace
 
 void Lookup(Context& ctx, const LookupArgs& args) {
-  for (size_t i = 0; i < args.features.size(); ++i) CheckFeature(args.features[i], i, args.weights != nullptr);
+  for (size_t i = 0; i < args.features.size(); ++i)
+    CheckFeature(args.features[i], i, args.weights != nullptr);
   DispatchDevice(ctx.device(), [&](auto on) { internal::Lookup(on, ctx, args); });
 }
 
 void LookupWeightGradients(Context& ctx, const LookupArgs& args, float* grad_weights) {
-  for (size_t i = 0; i < args.features.size(); ++i) CheckFeature(args.features[i], i, /*weighted=*/true);
-  DispatchDevice(ctx.device(), [&](auto on) { internal::LookupWeightGradients(on, ctx, args, grad_weights); });
+  for (size_t i = 0; i < args.features.size(); ++i)
+    CheckFeature(args.features[i], i, /*weighted=*/true);
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::LookupWeightGradients(on, ctx, args, grad_weights); });
 }
 
 }  // namespace tessera

@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kPieceBytes = 1 << 20;
 // Below this all is done by the calling thread: waking another costs more.
 constexpr int64_t kSerialBytes = 1 << 17;
-// Outputs larger than this leave the second-level cache before anybody reads them: they are written past it.
+// Outputs larger than this leave the second-level cache before anybody reads them: they are written
+// past it.
 constexpr int64_t kStreamBytes = 4 << 20;
 
 struct Plan {
@@ -30,10 +31,12 @@ Plan MakePlan(const LookupArgs& args, float* grad_weights) {
     const int64_t bytes = (ids + rows_out) * f.dim * static_cast<int64_t>(sizeof(float));
     output_bytes += rows_out * f.dim * static_cast<int64_t>(sizeof(float));
     plan.bytes += bytes;
-    const int64_t count = std::clamp<int64_t>(bytes / kPieceBytes, 1, std::max<int64_t>(f.num_bags, 1));
+    const int64_t count =
+        std::clamp<int64_t>(bytes / kPieceBytes, 1, std::max<int64_t>(f.num_bags, 1));
     for (int64_t k = 0; k < count; ++k) {
       const int64_t begin = f.num_bags * k / count, end = f.num_bags * (k + 1) / count;
-      if (begin < end) plan.pieces.push_back({&f, args.offsets, args.weights, begin, end, false, grad_weights});
+      if (begin < end)
+        plan.pieces.push_back({&f, args.offsets, args.weights, begin, end, false, grad_weights});
     }
   }
   for (LookupPiece& piece : plan.pieces) piece.stream = output_bytes > kStreamBytes;
@@ -53,8 +56,10 @@ void RunPieces(Context& ctx, const Plan& plan, Fn&& fn) {
 void Lookup(OnCpu, Context& ctx, const LookupArgs& args) {
   const IsaLevel isa = SparseIsa();
   RunPieces(ctx, MakePlan(args, nullptr), [&](const LookupPiece& piece) {
-    if (piece.feature->pooling == PoolingType::kNone) TESSERA_CALL_ISA(isa, LookupRows, piece);
-    else TESSERA_CALL_ISA(isa, LookupBags, piece);
+    if (piece.feature->pooling == PoolingType::kNone)
+      TESSERA_CALL_ISA(isa, LookupRows, piece);
+    else
+      TESSERA_CALL_ISA(isa, LookupBags, piece);
   });
 }
 

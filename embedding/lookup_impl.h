@@ -1,6 +1,7 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_IMPL_H_
-// Private to embedding/lookup*: the devices' overloads, and what lookup_simd.cc gives for each instruction set.
+// Private to embedding/lookup*: the devices' overloads, and what lookup_simd.cc gives for each
+// instruction set.
 #include "embedding/lookup.h"
 #include "runtime/device.h"
 
@@ -19,11 +20,11 @@ struct LookupPiece {
   float* grad_weights;  // for the weight gradients only
 };
 
-#define TESSERA_DECLARE_LOOKUP_(isa)                                \
-  namespace isa {                                                   \
-  void LookupBags(const LookupPiece& piece);                        \
-  void LookupRows(const LookupPiece& piece);                        \
-  void LookupWeightGradients(const LookupPiece& piece);             \
+#define TESSERA_DECLARE_LOOKUP_(isa)                    \
+  namespace isa {                                       \
+  void LookupBags(const LookupPiece& piece);            \
+  void LookupRows(const LookupPiece& piece);            \
+  void LookupWeightGradients(const LookupPiece& piece); \
   }
 TESSERA_DECLARE_LOOKUP_(baseline)
 TESSERA_DECLARE_LOOKUP_(avx2)

@@ -1,5 +1,6 @@
-// The loops of a lookup, compiled once for each instruction set. A bag is summed a block of columns at a time, the block's
-// sums in registers; rows are asked for ahead of time, into the second-level cache.
+// The loops of a lookup, compiled once for each instruction set. A bag is summed a block of columns
+// at a time, the block's sums in registers; rows are asked for ahead of time, into the second-level
+// cache.
 #include "embedding/lookup_impl.h"
 #include "runtime/lanes.h"
 #include "runtime/simd.h"
@@ -7,15 +8,16 @@
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-// Packs of a column block: as many sums as registers hold beside the row (AVX-512 has 32, the others 16).
+// Packs of a column block: as many sums as registers hold beside the row (AVX-512 has 32, the
+// others 16).
 #if defined(__AVX512F__)
 constexpr int kBlockPacks = 16;
 #else
 constexpr int kBlockPacks = 8;
 #endif
 
-// Rows ahead: 64 hides the latency of memory for rows of 64 to 512 bytes (best of 8, 16, 32, 64); longer rows are fewer, so
-// that what is on its way stays within 64 KiB.
+// Rows ahead: 64 hides the latency of memory for rows of 64 to 512 bytes (best of 8, 16, 32, 64);
+// longer rows are fewer, so that what is on its way stays within 64 KiB.
 constexpr int64_t kRowsAhead = 64, kBytesAhead = 64 << 10;
 
 // One feature's rows and the ids to come.
@@ -25,16 +27,22 @@ struct Reader {
   IndexArray ids;
 
   explicit Reader(const LookupPiece& p)
-      : rows(p.feature->rows), num_rows(p.feature->num_rows), dim(p.feature->dim), ahead(kRowsAhead),
-        last(p.offsets[p.feature->first_bag + p.feature->num_bags] - 1), ids(p.feature->ids) {
+      : rows(p.feature->rows),
+        num_rows(p.feature->num_rows),
+        dim(p.feature->dim),
+        ahead(kRowsAhead),
+        last(p.offsets[p.feature->first_bag + p.feature->num_bags] - 1),
+        ids(p.feature->ids) {
     const int64_t fit = kBytesAhead / (dim * static_cast<int64_t>(sizeof(float)));
     if (fit < ahead) ahead = fit < 2 ? 2 : fit;
   }
-  // Where the columns from `column` on of the row that is `ahead` ids after id number i lie. An id that names no row gives an
-  // address that is not read: a prefetch of it is harmless.
+  // Where the columns from `column` on of the row that is `ahead` ids after id number i lie. An id
+  // that names no row gives an address that is not read: a prefetch of it is harmless.
   const float* RowAhead(int64_t i, int64_t column) const {
     const int64_t next = i + ahead < last ? i + ahead : last;
-    return rows + static_cast<int64_t>(static_cast<uint64_t>(ids[next]) * static_cast<uint64_t>(dim)) + column;
+    return rows +
+           static_cast<int64_t>(static_cast<uint64_t>(ids[next]) * static_cast<uint64_t>(dim)) +
+           column;
   }
   __attribute__((always_inline)) void PrefetchWholeRow(int64_t i) const {
     Prefetch<PrefetchFor::kToL2>(RowAhead(i, 0), dim * static_cast<long>(sizeof(float)));
@@ -64,7 +72,8 @@ inline __attribute__((always_inline)) void PrefetchColumns(const float* p, int t
 
 // Columns [column, column + kPacks·Pack::kSize + tail) of one bag.
 template <bool kWeighted, int kPacks, bool kTail>
-void SumColumns(const Reader& shared_reader, const Bag& bag, int64_t column, int tail, float* out, bool stream) {
+void SumColumns(const Reader& shared_reader, const Bag& bag, int64_t column, int tail, float* out,
+                bool stream) {
   const Reader reader = shared_reader;  // in registers
   constexpr int kSums = kPacks + (kTail ? 1 : 0);
   Pack sum[kSums];
@@ -78,7 +87,8 @@ void SumColumns(const Reader& shared_reader, const Bag& bag, int64_t column, int
     const Pack weight = Pack(kWeighted ? bag.weights[i] : 1.0f);
     TESSERA_UNROLL
     for (int k = 0; k < kSums; ++k) {
-      const Pack value = kTail && k == kPacks ? Pack::LoadFirst(row + k * Pack::kSize, tail) : Pack::Load(row + k * Pack::kSize);
+      const Pack value = kTail && k == kPacks ? Pack::LoadFirst(row + k * Pack::kSize, tail)
+                                              : Pack::Load(row + k * Pack::kSize);
       sum[k] = sum[k] + (kWeighted ? weight * value : value);
     }
   }
@@ -102,9 +112,12 @@ using Columns = void (*)(const Reader&, const Bag&, int64_t, int, float*, bool);
 // The function for a block of `packs` whole packs, with or without a tail; at least one of both.
 template <bool kWeighted, int kPacks = kBlockPacks>
 Columns ColumnsFor(int packs, bool tail) {
-  if constexpr (kPacks == 0) return SumColumns<kWeighted, 0, true>;
-  else if (packs == kPacks) return tail ? SumColumns<kWeighted, kPacks, true> : SumColumns<kWeighted, kPacks, false>;
-  else return ColumnsFor<kWeighted, kPacks - 1>(packs, tail);
+  if constexpr (kPacks == 0)
+    return SumColumns<kWeighted, 0, true>;
+  else if (packs == kPacks)
+    return tail ? SumColumns<kWeighted, kPacks, true> : SumColumns<kWeighted, kPacks, false>;
+  else
+    return ColumnsFor<kWeighted, kPacks - 1>(packs, tail);
 }
 
 template <bool kWeighted>
@@ -112,16 +125,22 @@ void PooledBags(const LookupPiece& p) {
   const LookupFeature& f = *p.feature;
   const Reader reader(p);
   const int64_t block = int64_t{kBlockPacks} * Pack::kSize, full_columns = f.dim / block * block;
-  const int rest = static_cast<int>(f.dim - full_columns), rest_packs = rest / Pack::kSize, tail = rest % Pack::kSize;
-  const Columns full = ColumnsFor<kWeighted>(kBlockPacks, false), last = ColumnsFor<kWeighted>(rest_packs, tail != 0);
-  const bool aligned = (reinterpret_cast<uintptr_t>(f.output) | static_cast<uintptr_t>(f.output_stride) * sizeof(float)) %
-                           (Pack::kSize * sizeof(float)) == 0;
+  const int rest = static_cast<int>(f.dim - full_columns), rest_packs = rest / Pack::kSize,
+            tail = rest % Pack::kSize;
+  const Columns full = ColumnsFor<kWeighted>(kBlockPacks, false),
+                last = ColumnsFor<kWeighted>(rest_packs, tail != 0);
+  const bool aligned = (reinterpret_cast<uintptr_t>(f.output) |
+                        static_cast<uintptr_t>(f.output_stride) * sizeof(float)) %
+                           (Pack::kSize * sizeof(float)) ==
+                       0;
   const bool stream = p.stream && aligned;
   for (int64_t b = p.begin; b < p.end; ++b) {
     const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
-    const Bag bag{begin, end, p.weights, static_cast<float>(end - begin), f.pooling == PoolingType::kMean && end > begin};
+    const Bag bag{begin, end, p.weights, static_cast<float>(end - begin),
+                  f.pooling == PoolingType::kMean && end > begin};
     float* out = f.output + b * f.output_stride;
-    for (int64_t column = 0; column < full_columns; column += block) full(reader, bag, column, 0, out, stream);
+    for (int64_t column = 0; column < full_columns; column += block)
+      full(reader, bag, column, 0, out, stream);
     if (rest > 0) last(reader, bag, full_columns, tail, out, stream);
   }
   if (stream) StoreFence();
@@ -129,26 +148,32 @@ void PooledBags(const LookupPiece& p) {
 
 void CopyRow(const float* row, int64_t dim, float* out) {
   int64_t d = 0;
-  for (; d + Pack::kSize <= dim; d += Pack::kSize) (row ? Pack::Load(row + d) : Pack(0.0f)).Store(out + d);
+  for (; d + Pack::kSize <= dim; d += Pack::kSize)
+    (row ? Pack::Load(row + d) : Pack(0.0f)).Store(out + d);
   const int tail = static_cast<int>(dim - d);
   if (tail > 0) (row ? Pack::LoadFirst(row + d, tail) : Pack(0.0f)).StoreFirst(out + d, tail);
 }
 
-// Σ_d a_d·b_d in lane order, in double: products are exact, and the sum of a wide row of either sign keeps its digits.
+// Σ_d a_d·b_d in lane order, in double: products are exact, and the sum of a wide row of either
+// sign keeps its digits.
 float Dot(const float* a, const float* b, int64_t dim) {
   double lane[kLanes] = {};
   int64_t d = 0;
   for (; d + kLanes <= dim; d += kLanes)
-    for (int l = 0; l < kLanes; ++l) lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[d + l]);
-  for (int l = 0; d + l < dim; ++l) lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[d + l]);
+    for (int l = 0; l < kLanes; ++l)
+      lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[d + l]);
+  for (int l = 0; d + l < dim; ++l)
+    lane[l] += static_cast<double>(a[d + l]) * static_cast<double>(b[d + l]);
   return static_cast<float>(FoldLanes(lane));
 }
 
 }  // namespace
 
 void LookupBags(const LookupPiece& piece) {
-  if (piece.weights != nullptr) PooledBags<true>(piece);
-  else PooledBags<false>(piece);
+  if (piece.weights != nullptr)
+    PooledBags<true>(piece);
+  else
+    PooledBags<false>(piece);
 }
 
 void LookupRows(const LookupPiece& p) {

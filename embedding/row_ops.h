@@ -2,10 +2,11 @@
 #define TESSERA_EMBEDDING_ROW_OPS_H_
 // The arithmetic that every lookup and update shares, on every machine.
 //
-//   pooled bag      sum over its ids in order, each column alone, starting from 0;  MEAN divides the sum by L
+//   pooled bag      sum over its ids in order, each column alone, starting from 0; MEAN divides by L
 //   coefficient     of an occurrence: c = p (its per-sample weight, 1 without), times 1/L under MEAN
-//   row's gradient  Σ c·g over its occurrences in the order of the batch, in chunks of kChunk summed from 0 each; the chunks'
-//                   sums are added in order, so that several threads or blocks may share one hot row without changing bits
+//   row's gradient  Σ c·g over its occurrences in the order of the batch, in chunks of kChunk, each
+//                   summed from 0; the chunks' sums are added in order, so that several threads or
+//                   blocks may share a hot row without changing bits
 #include <cstdint>
 
 #include "runtime/host_device.h"
@@ -15,7 +16,9 @@ namespace tessera {
 inline constexpr int64_t kChunk = 64;
 
 // 1/L of a MEAN bag with `length` ids; 1 for an empty one, which has no occurrence.
-TESSERA_HD float MeanScale(int64_t length) { return length > 0 ? 1.0f / static_cast<float>(length) : 1.0f; }
+TESSERA_HD float MeanScale(int64_t length) {
+  return length > 0 ? 1.0f / static_cast<float>(length) : 1.0f;
+}
 
 // i32 or i64 numbers as a KJT brings them, read one at a time; arithmetic is in int64.
 struct IndexArray {
@@ -26,8 +29,11 @@ struct IndexArray {
   }
 };
 
-// Whether `id` names a row. An id that does not (−1 stands for "pruned") adds nothing to a bag, though it counts in L.
-TESSERA_HD bool IsRow(int64_t id, int64_t rows) { return static_cast<uint64_t>(id) < static_cast<uint64_t>(rows); }
+// Whether `id` names a row. An id that does not (−1 stands for "pruned") adds nothing to a bag,
+// though it counts in L.
+TESSERA_HD bool IsRow(int64_t id, int64_t rows) {
+  return static_cast<uint64_t>(id) < static_cast<uint64_t>(rows);
+}
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_ROW_OPS_H_

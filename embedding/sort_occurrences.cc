@@ -20,7 +20,8 @@ struct Digit {
 
 std::vector<Digit> Digits(int64_t n, int64_t num_rows) {
   const int bits = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(num_rows - 1, 1)));
-  const int most = std::clamp(static_cast<int>(std::bit_width(static_cast<uint64_t>(n))), kFewestDigitBits, kMostDigitBits);
+  const int most = std::clamp(static_cast<int>(std::bit_width(static_cast<uint64_t>(n))),
+                              kFewestDigitBits, kMostDigitBits);
   const int passes = (bits + most - 1) / most;
   std::vector<Digit> digits;
   for (int pass = 0, shift = 0; pass < passes; ++pass) {
@@ -31,15 +32,17 @@ std::vector<Digit> Digits(int64_t n, int64_t num_rows) {
   return digits;
 }
 
-// One stable pass: part p of the input is counted and moved by one thread, after the parts before it within each digit.
+// One stable pass: part p of the input is counted and moved by one thread, after the parts before
+// it within each digit.
 template <typename Key>
-void MovePass(Context& ctx, const Digit& digit, const Occurrence<Key>* from, Occurrence<Key>* to, int64_t n, int64_t parts,
-              std::vector<uint32_t>& counts) {
+void MovePass(Context& ctx, const Digit& digit, const Occurrence<Key>* from, Occurrence<Key>* to,
+              int64_t n, int64_t parts, std::vector<uint32_t>& counts) {
   const size_t values = digit.values();
   counts.assign(values * static_cast<size_t>(parts), 0);
   const auto for_parts = [&](auto&& fn) {
     ParallelFor(ctx, parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) fn(counts.data() + static_cast<size_t>(p) * values, n * p / parts, n * (p + 1) / parts);
+      for (int64_t p = begin; p < end; ++p)
+        fn(counts.data() + static_cast<size_t>(p) * values, n * p / parts, n * (p + 1) / parts);
     });
   };
   for_parts([&](uint32_t* count, int64_t begin, int64_t end) {
@@ -47,7 +50,8 @@ void MovePass(Context& ctx, const Digit& digit, const Occurrence<Key>* from, Occ
   });
   uint32_t at = 0;
   for (size_t v = 0; v < values; ++v)
-    for (int64_t p = 0; p < parts; ++p) at += std::exchange(counts[static_cast<size_t>(p) * values + v], at);
+    for (int64_t p = 0; p < parts; ++p)
+      at += std::exchange(counts[static_cast<size_t>(p) * values + v], at);
   for_parts([&](uint32_t* next, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) to[next[digit.Of(from[i].row)]++] = from[i];
   });
@@ -56,7 +60,8 @@ void MovePass(Context& ctx, const Digit& digit, const Occurrence<Key>* from, Occ
 }  // namespace
 
 template <typename Key>
-Occurrence<Key>* SortOccurrences(Context& ctx, Occurrence<Key>* data, Occurrence<Key>* scratch, int64_t n, int64_t num_rows) {
+Occurrence<Key>* SortOccurrences(Context& ctx, Occurrence<Key>* data, Occurrence<Key>* scratch,
+                                 int64_t n, int64_t num_rows) {
   if (n < 2) return data;
   const int64_t parts = n >= kParallelFrom ? ctx.threads().threads() : 1;
   std::vector<uint32_t> counts;
@@ -67,7 +72,9 @@ Occurrence<Key>* SortOccurrences(Context& ctx, Occurrence<Key>* data, Occurrence
   return data;
 }
 
-template Occurrence<uint32_t>* SortOccurrences(Context&, Occurrence<uint32_t>*, Occurrence<uint32_t>*, int64_t, int64_t);
-template Occurrence<uint64_t>* SortOccurrences(Context&, Occurrence<uint64_t>*, Occurrence<uint64_t>*, int64_t, int64_t);
+template Occurrence<uint32_t>* SortOccurrences(Context&, Occurrence<uint32_t>*,
+                                               Occurrence<uint32_t>*, int64_t, int64_t);
+template Occurrence<uint64_t>* SortOccurrences(Context&, Occurrence<uint64_t>*,
+                                               Occurrence<uint64_t>*, int64_t, int64_t);
 
 }  // namespace tessera::internal

@@ -1,6 +1,7 @@
 #ifndef TESSERA_EMBEDDING_SORT_OCCURRENCES_H_
 #define TESSERA_EMBEDDING_SORT_OCCURRENCES_H_
-// Brings the occurrences of a table's rows in order: a stable radix sort by row, of the bits that the table's size needs only.
+// Brings the occurrences of a table's rows in order: a stable radix sort by row, of the bits that
+// the table's size needs only.
 #include <cstdint>
 
 #include "embedding/row_update.h"
@@ -8,10 +9,12 @@
 
 namespace tessera::internal {
 
-// Sorts data[0 … n) by row, stably; `scratch` has room for n. Returns whichever of the two holds the result. Rows are below
-// num_rows. Uses the context's threads for large n (the result is the same).
+// Sorts data[0 … n) by row, stably; `scratch` has room for n. Returns whichever of the two holds
+// the result. Rows are below num_rows. Uses the context's threads for large n (the result is the
+// same).
 template <typename Key>
-Occurrence<Key>* SortOccurrences(Context& ctx, Occurrence<Key>* data, Occurrence<Key>* scratch, int64_t n, int64_t num_rows);
+Occurrence<Key>* SortOccurrences(Context& ctx, Occurrence<Key>* data, Occurrence<Key>* scratch,
+                                 int64_t n, int64_t num_rows);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_SORT_OCCURRENCES_H_

@@ -27,10 +27,12 @@ struct Table {
 
 void CheckConfig(const BaseEmbeddingConfig& config, std::set<std::string>& names) {
   TESSERA_CHECK(!config.name.empty(), "a table has no name");
-  TESSERA_CHECK(names.insert(config.name).second, "table {}: a table of that name is there already", config.name);
+  TESSERA_CHECK(names.insert(config.name).second, "table {}: a table of that name is there already",
+                config.name);
   TESSERA_CHECK_GE(config.num_embeddings, 1, "table {}: rows", config.name);
   TESSERA_CHECK_GE(config.embedding_dim, 1, "table {}: dim", config.name);
-  TESSERA_CHECK(config.data_type == DType::kF32, "table {}: rows of type {} are not trained yet; expected f32", config.name,
+  TESSERA_CHECK(config.data_type == DType::kF32,
+                "table {}: rows of type {} are not trained yet; expected f32", config.name,
                 config.data_type);
 }
 
@@ -47,7 +49,8 @@ Table MakeTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling) {
     FillUniform(ctx, table.weight, low, high);
   }
   for (const StateSpec& spec : RuleStates(c.optimizer))
-    table.states.push_back({spec.name, Tensor::Zeros(ctx, spec.per_row ? Shape{c.num_embeddings} : shape)});
+    table.states.push_back(
+        {spec.name, Tensor::Zeros(ctx, spec.per_row ? Shape{c.num_embeddings} : shape)});
   if (table.dense()) table.variable = Variable(table.weight, /*requires_grad=*/true);
   return table;
 }
@@ -76,19 +79,25 @@ struct TableBatchedEmbedding::State {
     for (const EmbeddingFeature& f : features) sum += table_of(f).config.embedding_dim;
     return sum;
   }
-  const Table& table_of(const EmbeddingFeature& f) const { return tables[static_cast<size_t>(f.table)]; }
+  const Table& table_of(const EmbeddingFeature& f) const {
+    return tables[static_cast<size_t>(f.table)];
+  }
   bool any_fused() const {
     return std::any_of(tables.begin(), tables.end(), [](const Table& t) { return !t.dense(); });
   }
 };
 
-// What one KJT brings to the features: ids (mended where the bounds check says so), offsets, weights. Holds the tensors.
+// What one KJT brings to the features: ids (mended where the bounds check says so), offsets,
+// weights. Holds the tensors.
 class TableBatchedEmbedding::Batch {
  public:
-  Batch(Context& ctx, State& state, const KeyedJaggedTensor& kjt, bool sequence) : sequence_(sequence), offsets_(kjt.offsets(ctx)) {
+  Batch(Context& ctx, State& state, const KeyedJaggedTensor& kjt, bool sequence)
+      : sequence_(sequence), offsets_(kjt.offsets(ctx)) {
     TESSERA_CHECK(!kjt.variable_stride_per_key(),
-                  "a batch of its own for each feature (variable stride) is not looked up yet; give every key the same batch");
-    TESSERA_CHECK(!state.options.weighted || kjt.is_weighted(), "the collection is weighted, but the KeyedJaggedTensor has no weights");
+                  "a batch of its own for each feature (variable stride) is not looked up yet; "
+                  "give every key the same batch");
+    TESSERA_CHECK(!state.options.weighted || kjt.is_weighted(),
+                  "the collection is weighted, but the KeyedJaggedTensor has no weights");
     if (state.options.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
     if (weights_) TESSERA_CHECK_EQ(weights_.dtype(), DType::kF32, "per-sample weights");
     batch_size_ = kjt.stride();
@@ -99,7 +108,8 @@ class TableBatchedEmbedding::Batch {
   int64_t num_ids() const { return num_ids_; }
   int64_t ids_of(size_t feature) const { return spans_[feature].num_ids; }
 
-  // The features with `blocks[f]` as the output (or the gradient of the output) of feature f, rows apart by its row stride.
+  // The features with `blocks[f]` as the output (or the gradient of the output) of feature f, rows
+  // apart by its row stride.
   std::vector<LookupFeature> Features(const State& state, const std::vector<Tensor>& blocks) const {
     std::vector<LookupFeature> features;
     for (size_t f = 0; f < state.features.size(); ++f) {
@@ -119,7 +129,9 @@ class TableBatchedEmbedding::Batch {
   }
 
   LookupArgs Args(std::span<const LookupFeature> features) const {
-    return {features, {offsets_.raw_data(), offsets_.dtype() == DType::kI64}, weights_ ? weights_.data<float>() : nullptr};
+    return {features,
+            {offsets_.raw_data(), offsets_.dtype() == DType::kI64},
+            weights_ ? weights_.data<float>() : nullptr};
   }
 
  private:
@@ -128,12 +140,14 @@ class TableBatchedEmbedding::Batch {
     int64_t first_bag, num_ids;
   };
 
-  void AddFeature(Context& ctx, State& state, const KeyedJaggedTensor& kjt, const EmbeddingFeature& feature) {
+  void AddFeature(Context& ctx, State& state, const KeyedJaggedTensor& kjt,
+                  const EmbeddingFeature& feature) {
     const auto key = static_cast<size_t>(kjt.IndexOf(feature.key));
     const int64_t begin = kjt.offset_per_key()[key], end = kjt.offset_per_key()[key + 1];
     VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
-    const BoundsCheckResult checked = CheckIds(ctx, state.options.bounds_check, kjt.values(), begin, end,
-                                               state.table_of(feature).config.num_embeddings, feature.name);
+    const BoundsCheckResult checked =
+        CheckIds(ctx, state.options.bounds_check, kjt.values(), begin, end,
+                 state.table_of(feature).config.num_embeddings, feature.name);
     state.warnings += checked.warnings;
     num_ids_ = kjt.values().numel();
     spans_.push_back({checked.ids, kjt.lengths_offset_per_key()[key], end - begin});
@@ -145,12 +159,15 @@ class TableBatchedEmbedding::Batch {
   int64_t batch_size_ = 0, num_ids_ = 0;
 };
 
-// Backward of a lookup: gradients of the KJT's weights and of dense tables are returned, all other tables are updated.
-// Inputs: the weights (if the collection is weighted), then the dense tables.
+// Backward of a lookup: gradients of the KJT's weights and of dense tables are returned, all other
+// tables are updated. Inputs: the weights (if the collection is weighted), then the dense tables.
 class TableBatchedEmbedding::UpdateFunction final : public Function {
  public:
   UpdateFunction(std::shared_ptr<State> state, Batch batch, bool sequence)
-      : state_(std::move(state)), batch_(std::move(batch)), sequence_(sequence), step_(state_->iter) {
+      : state_(std::move(state)),
+        batch_(std::move(batch)),
+        sequence_(sequence),
+        step_(state_->iter) {
     state_->update_pending = state_->any_fused();
   }
   ~UpdateFunction() override { state_->update_pending = false; }
@@ -162,14 +179,18 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
     const LookupArgs lookup = batch_.Args(features);
     std::vector<Tensor> grads;
     // The weights' gradient is of the rows as they were: before any update.
-    if (state_->options.weighted) grads.push_back(needs_grad(0) ? WeightGradient(ctx, lookup) : Tensor());
+    if (state_->options.weighted)
+      grads.push_back(needs_grad(0) ? WeightGradient(ctx, lookup) : Tensor());
     std::vector<UpdateTable> updates;
     for (int t = 0; t < static_cast<int>(state_->tables.size()); ++t) {
       const UpdateTable update = UpdateOf(t);
       Table& table = state_->tables[static_cast<size_t>(t)];
-      if (table.dense()) grads.push_back(ComputeDenseGradient(ctx, lookup, update));
-      else if (table.without_rule()) table.row_gradients = ComputeRowGradients(ctx, lookup, update);
-      else updates.push_back(update);
+      if (table.dense())
+        grads.push_back(ComputeDenseGradient(ctx, lookup, update));
+      else if (table.without_rule())
+        table.row_gradients = ComputeRowGradients(ctx, lookup, update);
+      else
+        updates.push_back(update);
     }
     Update(ctx, {lookup, updates, step_});
     state_->update_pending = false;
@@ -188,8 +209,11 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
     int64_t column = 0;
     for (size_t f = 0; f < state_->features.size(); ++f) {
       const int64_t dim = state_->table_of(state_->features[f]).config.embedding_dim;
-      if (!sequence_) blocks.push_back(pooled.Narrow(1, std::exchange(column, column + dim), dim));
-      else blocks.push_back(grads[f].defined() ? prepared(grads[f]) : Tensor::Zeros(ctx, {batch_.ids_of(f), dim}));
+      if (!sequence_)
+        blocks.push_back(pooled.Narrow(1, std::exchange(column, column + dim), dim));
+      else
+        blocks.push_back(grads[f].defined() ? prepared(grads[f])
+                                            : Tensor::Zeros(ctx, {batch_.ids_of(f), dim}));
     }
     return blocks;
   }
@@ -206,7 +230,9 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
 
   UpdateTable UpdateOf(int index) const {
     const Table& table = state_->tables[static_cast<size_t>(index)];
-    UpdateTable update{table.weight.data<float>(), table.config.num_embeddings, table.config.embedding_dim, {}, &table.config.optimizer, {}};
+    UpdateTable update{table.weight.data<float>(), table.config.num_embeddings,
+                       table.config.embedding_dim, {},
+                       &table.config.optimizer,    {}};
     for (size_t f = 0; f < state_->features.size(); ++f)
       if (state_->features[f].table == index) update.features.push_back(static_cast<int>(f));
     for (const OptimizerState& s : table.states) update.states.push_back(s.tensor.data<float>());
@@ -219,31 +245,38 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
   int64_t step_;
 };
 
-TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbeddingConfig> tables, std::vector<PoolingType> poolings,
-                                             std::vector<EmbeddingFeature> features, TableBatchedEmbeddingOptions options)
+TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbeddingConfig> tables,
+                                             std::vector<PoolingType> poolings,
+                                             std::vector<EmbeddingFeature> features,
+                                             TableBatchedEmbeddingOptions options)
     : state_(std::make_shared<State>()) {
   TESSERA_CHECK_EQ(poolings.size(), tables.size(), "poolings, one a table");
   std::set<std::string> names;
   for (size_t t = 0; t < tables.size(); ++t) {
     CheckConfig(tables[t], names);
     TESSERA_CHECK_EQ(poolings[t] == PoolingType::kNone, poolings[0] == PoolingType::kNone,
-                     "table {}: pooling NONE goes for all tables of a collection or for none", tables[t].name);
+                     "table {}: pooling NONE goes for all tables of a collection or for none",
+                     tables[t].name);
   }
   if (!options.feature_requires_grad.empty())
-    TESSERA_CHECK_EQ(options.feature_requires_grad.size(), features.size(), "feature_requires_grad, one a feature");
+    TESSERA_CHECK_EQ(options.feature_requires_grad.size(), features.size(),
+                     "feature_requires_grad, one a feature");
   for (const EmbeddingFeature& f : features)
-    TESSERA_CHECK(f.table >= 0 && static_cast<size_t>(f.table) < tables.size(), "feature {}: table {} of {}", f.name, f.table,
-                  tables.size());
-  for (size_t t = 0; t < tables.size(); ++t) state_->tables.push_back(MakeTable(ctx, std::move(tables[t]), poolings[t]));
+    TESSERA_CHECK(f.table >= 0 && static_cast<size_t>(f.table) < tables.size(),
+                  "feature {}: table {} of {}", f.name, f.table, tables.size());
+  for (size_t t = 0; t < tables.size(); ++t)
+    state_->tables.push_back(MakeTable(ctx, std::move(tables[t]), poolings[t]));
   state_->features = std::move(features);
   state_->options = std::move(options);
 }
 
-std::vector<Variable> TableBatchedEmbedding::Run(Context& ctx, const KeyedJaggedTensor& kjt, bool sequence) {
+std::vector<Variable> TableBatchedEmbedding::Run(Context& ctx, const KeyedJaggedTensor& kjt,
+                                                 bool sequence) {
   State& s = *state_;
   const bool training = ctx.tape() != nullptr;
   TESSERA_CHECK(!training || !s.update_pending,
-                "a second training forward before the backward of the first: its update would be computed from rows that the first "
+                "a second training forward before the backward of the first: its update would be "
+                "computed from rows that the first "
                 "has changed");
   Batch batch(ctx, s, kjt, sequence);
   std::vector<Tensor> outputs, blocks;
@@ -252,7 +285,8 @@ std::vector<Variable> TableBatchedEmbedding::Run(Context& ctx, const KeyedJagged
   for (size_t f = 0; f < s.features.size(); ++f) {
     const int64_t dim = s.table_of(s.features[f]).config.embedding_dim;
     if (sequence) outputs.push_back(Tensor::Empty(ctx, {batch.ids_of(f), dim}));
-    blocks.push_back(sequence ? outputs.back() : outputs[0].Narrow(1, std::exchange(column, column + dim), dim));
+    blocks.push_back(sequence ? outputs.back()
+                              : outputs[0].Narrow(1, std::exchange(column, column + dim), dim));
   }
   const std::vector<LookupFeature> features = batch.Features(s, blocks);
   Lookup(ctx, batch.Args(features));
@@ -267,37 +301,48 @@ std::vector<Variable> TableBatchedEmbedding::Run(Context& ctx, const KeyedJagged
     return plain;
   }
   ++s.iter;
-  return Record(ctx, std::make_unique<UpdateFunction>(state_, std::move(batch), sequence), std::move(inputs), std::move(outputs),
+  return Record(ctx, std::make_unique<UpdateFunction>(state_, std::move(batch), sequence),
+                std::move(inputs), std::move(outputs),
                 /*always=*/true);
 }
 
 Variable TableBatchedEmbedding::Forward(Context& ctx, const KeyedJaggedTensor& kjt) {
-  TESSERA_CHECK(state_->tables.empty() || state_->tables[0].pooling != PoolingType::kNone, "pooling is NONE: call ForwardSequence");
+  TESSERA_CHECK(state_->tables.empty() || state_->tables[0].pooling != PoolingType::kNone,
+                "pooling is NONE: call ForwardSequence");
   return Run(ctx, kjt, /*sequence=*/false)[0];
 }
 
-std::vector<Variable> TableBatchedEmbedding::ForwardSequence(Context& ctx, const KeyedJaggedTensor& kjt) {
-  TESSERA_CHECK(state_->tables.empty() || state_->tables[0].pooling == PoolingType::kNone, "the tables are pooled: call Forward");
+std::vector<Variable> TableBatchedEmbedding::ForwardSequence(Context& ctx,
+                                                             const KeyedJaggedTensor& kjt) {
+  TESSERA_CHECK(state_->tables.empty() || state_->tables[0].pooling == PoolingType::kNone,
+                "the tables are pooled: call Forward");
   TESSERA_CHECK(!state_->options.weighted, "sequences take no per-sample weights");
   return Run(ctx, kjt, /*sequence=*/true);
 }
 
 int TableBatchedEmbedding::num_tables() const { return static_cast<int>(state_->tables.size()); }
-const std::vector<EmbeddingFeature>& TableBatchedEmbedding::features() const { return state_->features; }
-const BaseEmbeddingConfig& TableBatchedEmbedding::table(int index) const { return state_->tables.at(static_cast<size_t>(index)).config; }
-Tensor TableBatchedEmbedding::weight(int index) const { return state_->tables.at(static_cast<size_t>(index)).weight; }
+const std::vector<EmbeddingFeature>& TableBatchedEmbedding::features() const {
+  return state_->features;
+}
+const BaseEmbeddingConfig& TableBatchedEmbedding::table(int index) const {
+  return state_->tables.at(static_cast<size_t>(index)).config;
+}
+Tensor TableBatchedEmbedding::weight(int index) const {
+  return state_->tables.at(static_cast<size_t>(index)).weight;
+}
 
 Variable TableBatchedEmbedding::weight_variable(int index) const {
   const Table& table = state_->tables.at(static_cast<size_t>(index));
-  TESSERA_CHECK(table.dense(), "table {}: its rule is {}, so it is updated in backward and is no variable", table.config.name,
-                RuleName(table.config.optimizer));
+  TESSERA_CHECK(table.dense(),
+                "table {}: its rule is {}, so it is updated in backward and is no variable",
+                table.config.name, RuleName(table.config.optimizer));
   return table.variable;
 }
 
 const RowGradients& TableBatchedEmbedding::row_gradients(int index) const {
   const Table& table = state_->tables.at(static_cast<size_t>(index));
-  TESSERA_CHECK(table.without_rule(), "table {}: its rule is {}; only rule none keeps gradients", table.config.name,
-                RuleName(table.config.optimizer));
+  TESSERA_CHECK(table.without_rule(), "table {}: its rule is {}; only rule none keeps gradients",
+                table.config.name, RuleName(table.config.optimizer));
   return table.row_gradients;
 }
 

@@ -25,9 +25,10 @@ struct SlotWriter {
     for (int64_t s = 0; s < count; ++s) offsets[first + s] = f.output - base + s * f.output_stride;
     if (scales == nullptr) return count;
     for (int64_t s = 0; s < count; ++s)
-      scales[first + s] = f.pooling == PoolingType::kMean
-                              ? MeanScale(lookup.offsets[f.first_bag + s + 1] - lookup.offsets[f.first_bag + s])
-                              : 1.0f;
+      scales[first + s] =
+          f.pooling == PoolingType::kMean
+              ? MeanScale(lookup.offsets[f.first_bag + s + 1] - lookup.offsets[f.first_bag + s])
+              : 1.0f;
     return count;
   }
 };
@@ -42,8 +43,10 @@ decltype(auto) TableOccurrences::Visit(Fn&& fn) const {
 
 TableOccurrences::TableOccurrences(Context& ctx, const LookupArgs& lookup, const UpdateTable& table)
     : wide_(table.num_rows > int64_t{1} << 32), dim_(table.dim) {
-  if (wide_) Collect<uint64_t>(ctx, lookup, table);
-  else Collect<uint32_t>(ctx, lookup, table);
+  if (wide_)
+    Collect<uint64_t>(ctx, lookup, table);
+  else
+    Collect<uint32_t>(ctx, lookup, table);
 }
 
 template <typename Key>
@@ -56,8 +59,8 @@ void TableOccurrences::Collect(Context& ctx, const LookupArgs& lookup, const Upd
     slots += f.pooling == PoolingType::kNone ? IdsOf(lookup, f) : f.num_bags;
     any_mean |= f.pooling == PoolingType::kMean;
   }
-  TESSERA_CHECK(std::max(ids, slots) <= std::numeric_limits<int32_t>::max(), "update: {} ids for one table in one step; at most 2^31 − 1",
-                std::max(ids, slots));
+  TESSERA_CHECK(std::max(ids, slots) <= std::numeric_limits<int32_t>::max(),
+                "update: {} ids for one table in one step; at most 2^31 − 1", std::max(ids, slots));
   if (ids == 0) return;
 
   const bool weighted = lookup.weights != nullptr;
@@ -68,10 +71,12 @@ void TableOccurrences::Collect(Context& ctx, const LookupArgs& lookup, const Upd
     slots_ = Tensor::Empty(ctx, {ids}, DType::kI32);
     sample_weights_ = Tensor::Empty(ctx, {ids});
   }
-  for (Tensor& buffer : buffers_) buffer = Tensor::Empty(ctx, {ids * static_cast<int64_t>(sizeof(Occurrence<Key>))}, DType::kU8);
+  for (Tensor& buffer : buffers_)
+    buffer = Tensor::Empty(ctx, {ids * static_cast<int64_t>(sizeof(Occurrence<Key>))}, DType::kU8);
   auto* occurrences = static_cast<Occurrence<Key>*>(buffers_[0].raw_data());
 
-  const SlotWriter writer{lookup, grad_, slot_offsets_.data<int64_t>(), any_mean ? slot_scales_.data<float>() : nullptr};
+  const SlotWriter writer{lookup, grad_, slot_offsets_.data<int64_t>(),
+                          any_mean ? slot_scales_.data<float>() : nullptr};
   int32_t* slot_of = weighted ? slots_.data<int32_t>() : nullptr;
   float* weight_of = weighted ? sample_weights_.data<float>() : nullptr;
   int64_t first_slot = 0, n = 0;
@@ -95,7 +100,8 @@ void TableOccurrences::Collect(Context& ctx, const LookupArgs& lookup, const Upd
     first_slot += writer.Write(f, first_slot);
   }
   size_ = n;
-  sorted_ = SortOccurrences(ctx, occurrences, static_cast<Occurrence<Key>*>(buffers_[1].raw_data()), n, table.num_rows);
+  sorted_ = SortOccurrences(ctx, occurrences, static_cast<Occurrence<Key>*>(buffers_[1].raw_data()),
+                            n, table.num_rows);
 }
 
 int64_t TableOccurrences::row(int64_t i) const {
@@ -125,7 +131,8 @@ int64_t TableOccurrences::RunStartAt(int64_t i) const {
   return Visit([&](const auto* o) {
     if (o[i].row != o[i - 1].row) return i;
     const auto row = o[i].row;
-    return static_cast<int64_t>(std::partition_point(o + i, o + size_, [&](const auto& x) { return x.row == row; }) - o);
+    return static_cast<int64_t>(
+        std::partition_point(o + i, o + size_, [&](const auto& x) { return x.row == row; }) - o);
   });
 }
 

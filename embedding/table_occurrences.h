@@ -1,6 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_OCCURRENCES_H_
 #define TESSERA_EMBEDDING_TABLE_OCCURRENCES_H_
-// Private to embedding/update*: the occurrences of one table's rows in a batch, sorted, and where their gradients lie.
+// Private to embedding/update*: the occurrences of one table's rows in a batch, sorted, and where
+// their gradients lie.
 #include <vector>
 
 #include "embedding/row_update.h"

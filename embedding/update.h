@@ -1,8 +1,9 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_H_
 #define TESSERA_EMBEDDING_UPDATE_H_
-// The table-batched backward with the optimizer fused in: for every row that the batch names, its gradient (row_ops.h) is summed
-// over all occurrences and features of its table, then its rule acts once. No gradient of a table's size is ever made: the
-// workspace is 16 to 36 bytes an id (and 12 a bag).
+// The table-batched backward with the optimizer fused in: for every row that the batch names, its
+// gradient (row_ops.h) is summed over all occurrences and features of its table, then its rule acts
+// once. No gradient of a table's size is ever made: the workspace is 16 to 36 bytes an id (and 12 a
+// bag).
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,21 +19,23 @@ namespace tessera {
 struct UpdateTable {
   float* weights = nullptr;  // [num_rows, dim]
   int64_t num_rows = 0, dim = 0;
-  std::vector<int> features;  // places in LookupArgs::features, in the order their occurrences are added
+  std::vector<int>
+      features;  // places in LookupArgs::features, in the order their occurrences are added
   const AnyRule* rule = nullptr;
   // The rule's states in the order of its States(): [num_rows, dim] or [num_rows] floats.
   std::vector<float*> states;
 };
 
 struct UpdateArgs {
-  // As in the lookup, but each feature's output and output_stride are those of the gradient of its rows.
+  // As in the lookup, but each feature's output and output_stride are those of the gradient of its
+  // rows.
   LookupArgs lookup;
   std::span<const UpdateTable> tables;
   int64_t step = 1;  // t of the rules: 1 at the first
 };
 
-// Updates all tables. Bits depend on nothing but the arguments: not on threads, instruction set or the order of tables.
-// REQUIRES: no rule is Dense or None; fewer than 2^32 ids a table.
+// Updates all tables. Bits depend on nothing but the arguments: not on threads, instruction set or
+// the order of tables. REQUIRES: no rule is Dense or None; fewer than 2^32 ids a table.
 void Update(Context& ctx, const UpdateArgs& args);
 
 // The gradient of one table (its rule is not used), rows ascending.

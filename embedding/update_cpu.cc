@@ -1,4 +1,5 @@
-// Sorts each table's occurrences, cuts the runs into pieces for the threads, and calls the executor of each table's rule.
+// Sorts each table's occurrences, cuts the runs into pieces for the threads, and calls the executor
+// of each table's rule.
 #include <algorithm>
 #include <optional>
 #include <variant>
@@ -30,7 +31,8 @@ struct TableWork {
     const std::vector<StateSpec> specs = RuleStates(*table->rule);
     int elements = 0, rows = 0;
     for (size_t s = 0; s < specs.size(); ++s)
-      (specs[s].per_row ? args.row_states[rows++] : args.element_states[elements++]) = table->states[s];
+      (specs[s].per_row ? args.row_states[rows++] : args.element_states[elements++]) =
+          table->states[s];
     return args;
   }
 };
@@ -38,7 +40,8 @@ struct TableWork {
 // Applies a table's rule, as of one step, to a range of its occurrences.
 class RuleRunner {
  public:
-  RuleRunner(const AnyRule& rule, int64_t step, IsaLevel isa) : rule_(rule), step_(step), isa_(isa) {}
+  RuleRunner(const AnyRule& rule, int64_t step, IsaLevel isa)
+      : rule_(rule), step_(step), isa_(isa) {}
 
   void operator()(const RowUpdateArgs& args) const {
     std::visit([&](const auto& rule) { Run(rule, args); }, rule_);
@@ -50,9 +53,15 @@ class RuleRunner {
     const auto step = rule.AtStep(step_);
     TESSERA_CALL_ISA(isa_, UpdateRows, step, args);
   }
-  void Run(const CustomRule& rule, const RowUpdateArgs& args) const { rule.executor->Update(rule.lr, step_, args); }
-  void Run(const Dense&, const RowUpdateArgs&) const { TESSERA_FAIL("a dense table has no rule to apply"); }
-  void Run(const None&, const RowUpdateArgs&) const { TESSERA_FAIL("a table without a rule is not updated"); }
+  void Run(const CustomRule& rule, const RowUpdateArgs& args) const {
+    rule.executor->Update(rule.lr, step_, args);
+  }
+  void Run(const Dense&, const RowUpdateArgs&) const {
+    TESSERA_FAIL("a dense table has no rule to apply");
+  }
+  void Run(const None&, const RowUpdateArgs&) const {
+    TESSERA_FAIL("a table without a rule is not updated");
+  }
 
   const AnyRule& rule_;
   int64_t step_;
@@ -65,7 +74,8 @@ struct Piece {
 };
 
 // Cuts tables at run boundaries; runs of kHotRun and more go to `hot`.
-void CutIntoPieces(const TableOccurrences& occurrences, size_t table, std::vector<Piece>& pieces, std::vector<Piece>& hot) {
+void CutIntoPieces(const TableOccurrences& occurrences, size_t table, std::vector<Piece>& pieces,
+                   std::vector<Piece>& hot) {
   for (int64_t begin = 0; begin < occurrences.size();) {
     const int64_t end = occurrences.RunStartAt(begin + kPieceOccurrences);
     if (end - begin < kHotRun) {
@@ -83,7 +93,8 @@ void CutIntoPieces(const TableOccurrences& occurrences, size_t table, std::vecto
 
 // Sums the run's chunks on all threads, adds them in order, applies `run` to the row.
 template <typename Runner>
-void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, IsaLevel isa, const Runner& run) {
+void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, IsaLevel isa,
+                  const Runner& run) {
   const int64_t dim = work.table->dim, chunks = (piece.end - piece.begin + kChunk - 1) / kChunk;
   const Tensor sums = Tensor::Empty(ctx, {chunks, dim});
   float* data = sums.data<float>();
@@ -103,7 +114,8 @@ void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, IsaLe
 
 // Runs `run(table index)(args)` over every piece of every table.
 template <typename RunnerOf>
-void RunAll(Context& ctx, const std::vector<TableWork>& work, IsaLevel isa, const RunnerOf& runner_of) {
+void RunAll(Context& ctx, const std::vector<TableWork>& work, IsaLevel isa,
+            const RunnerOf& runner_of) {
   std::vector<Piece> pieces, hot;
   int64_t total = 0;
   for (size_t t = 0; t < work.size(); ++t) {
@@ -117,11 +129,14 @@ void RunAll(Context& ctx, const std::vector<TableWork>& work, IsaLevel isa, cons
       runner_of(piece.table)(work[piece.table].Args(piece.begin, piece.end));
     }
   });
-  for (const Piece& piece : hot) UpdateHotRow(ctx, work[piece.table], piece, isa, runner_of(piece.table));
+  for (const Piece& piece : hot)
+    UpdateHotRow(ctx, work[piece.table], piece, isa, runner_of(piece.table));
 }
 
-// Tables side by side while there are enough for the threads; a table alone is sorted by all of them.
-std::vector<TableWork> CollectTables(Context& ctx, const LookupArgs& lookup, std::span<const UpdateTable> tables) {
+// Tables side by side while there are enough for the threads; a table alone is sorted by all of
+// them.
+std::vector<TableWork> CollectTables(Context& ctx, const LookupArgs& lookup,
+                                     std::span<const UpdateTable> tables) {
   std::vector<std::optional<TableOccurrences>> sorted(tables.size());
   const int64_t n = static_cast<int64_t>(tables.size()), threads = ctx.threads().threads();
   ParallelFor(ctx, n, n >= threads ? 1 : n, [&](int64_t begin, int64_t end) {
@@ -139,7 +154,9 @@ std::vector<TableWork> CollectTables(Context& ctx, const LookupArgs& lookup, std
 void StoreGradients(Context& ctx, const std::vector<TableWork>& work) {
   const IsaLevel isa = SparseIsa();
   const StoreGradient::Step step;
-  const auto store = [&](const RowUpdateArgs& args) { TESSERA_CALL_ISA(isa, UpdateRows, step, args); };
+  const auto store = [&](const RowUpdateArgs& args) {
+    TESSERA_CALL_ISA(isa, UpdateRows, step, args);
+  };
   RunAll(ctx, work, isa, [&](size_t) { return store; });
 }
 
@@ -148,22 +165,26 @@ void StoreGradients(Context& ctx, const std::vector<TableWork>& work) {
 void Update(OnCpu, Context& ctx, const UpdateArgs& args) {
   const IsaLevel isa = SparseIsa();
   const std::vector<TableWork> work = CollectTables(ctx, args.lookup, args.tables);
-  RunAll(ctx, work, isa, [&](size_t table) { return RuleRunner(*args.tables[table].rule, args.step, isa); });
+  RunAll(ctx, work, isa,
+         [&](size_t table) { return RuleRunner(*args.tables[table].rule, args.step, isa); });
 }
 
-RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
+RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup,
+                                 const UpdateTable& table) {
   UpdateTable target = table;
   target.rule = nullptr;
   std::vector<TableWork> work;
   work.push_back({&target, TableOccurrences(ctx, lookup, table)});
   const std::vector<int64_t> rows = work[0].occurrences.CompactRows();
-  RowGradients result{Tensor::From(ctx, rows), Tensor::Empty(ctx, {static_cast<int64_t>(rows.size()), table.dim})};
+  RowGradients result{Tensor::From(ctx, rows),
+                      Tensor::Empty(ctx, {static_cast<int64_t>(rows.size()), table.dim})};
   target.weights = result.grads.data<float>();
   StoreGradients(ctx, work);
   return result;
 }
 
-Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
+Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup,
+                            const UpdateTable& table) {
   Tensor gradient = Tensor::Zeros(ctx, {table.num_rows, table.dim});
   UpdateTable target = table;
   target.rule = nullptr;

@@ -7,8 +7,10 @@
 namespace tessera::internal {
 
 void Update(OnCpu, Context& ctx, const UpdateArgs& args);
-RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup, const UpdateTable& table);
-Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup, const UpdateTable& table);
+RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup,
+                                 const UpdateTable& table);
+Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup,
+                            const UpdateTable& table);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_UPDATE_IMPL_H_

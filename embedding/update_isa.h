@@ -1,11 +1,13 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_ISA_H_
 #define TESSERA_EMBEDDING_UPDATE_ISA_H_
-// Private to embedding/update*: what update_simd.cc gives for each instruction set and rule, and run_sum_simd.cc for each set.
+// Private to embedding/update*: what update_simd.cc gives for each instruction set and rule, and
+// run_sum_simd.cc for each set.
 #include "embedding/row_update.h"
 
 namespace tessera::internal {
 
-// Leaves the summed gradient in the row instead of changing it by a rule: makes dense and row gradients.
+// Leaves the summed gradient in the row instead of changing it by a rule: makes dense and row
+// gradients.
 struct StoreGradient {
   struct Step {
     static constexpr bool kHasStatistic = false;

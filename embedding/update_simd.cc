@@ -1,4 +1,5 @@
-// The executor for one rule: BUILD compiles this file for each rule (TESSERA_RULE) and instruction set.
+// The executor for one rule: BUILD compiles this file for each rule (TESSERA_RULE) and instruction
+// set.
 #include "embedding/update_executor.h"
 #include "embedding/update_isa.h"
 #include "optim/adagrad.h"

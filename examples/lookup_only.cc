@@ -30,7 +30,8 @@ int main() {
   const KeyedTensor pooled = embeddings.Forward(ctx, batch);
   for (const std::string& key : pooled.keys()) {
     const Tensor block = pooled.At(ctx, key).value().Contiguous(ctx);
-    std::printf("%-9s [%lld, %lld], first row starts with %g\n", key.c_str(), static_cast<long long>(block.dim(0)),
-                static_cast<long long>(block.dim(1)), static_cast<double>(block.data<float>()[0]));
+    std::printf("%-9s [%lld, %lld], first row starts with %g\n", key.c_str(),
+                static_cast<long long>(block.dim(0)), static_cast<long long>(block.dim(1)),
+                static_cast<double>(block.data<float>()[0]));
   }
 }

@@ -1,6 +1,8 @@
-// A DLRM trained on made-up clicks: tables are updated inside backward, the rest by a dense optimizer.
+// A DLRM trained on made-up clicks: tables are updated inside backward, the rest by a dense
+// optimizer.
 //
-// Truth: an example is clicked if its user and its item are both even. No single feature tells; their product does.
+// Truth: an example is clicked if its user and its item are both even. No single feature tells;
+// their product does.
 #include <cstdio>
 
 #include "tessera.h"
@@ -22,7 +24,8 @@ Examples Draw(Context& ctx, int64_t batch, int64_t ids) {
   for (int64_t b = 0; b < batch; ++b) {
     const PhiloxBits bits = Philox(ctx.random().seed(), sequence, static_cast<uint64_t>(b));
     const int64_t user = bits.v[0] % ids, item = bits.v[1] % ids;
-    values[static_cast<size_t>(b)] = user;  // all users, then all items: a KeyedJaggedTensor is feature-major
+    values[static_cast<size_t>(b)] =
+        user;  // all users, then all items: a KeyedJaggedTensor is feature-major
     values[static_cast<size_t>(batch + b)] = item;
     labels[static_cast<size_t>(b)] = user % 2 == 0 && item % 2 == 0;
   }

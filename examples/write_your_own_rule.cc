@@ -1,17 +1,21 @@
-// An optimizer of your own in 20 lines, from outside the library: Rprop's cousin, which moves each element by the sign of its
-// gradient and shrinks its step wherever the sign flips. It runs in the same fused backward, with the same SIMD, as the rules
-// that ship; nothing in the library knows of it.
+// An optimizer of your own in 20 lines, from outside the library: Rprop's cousin, which moves each
+// element by the sign of its gradient and shrinks its step wherever the sign flips. It runs in the
+// same fused backward, with the same SIMD, as the rules that ship; nothing in the library knows of
+// it.
 #include <cstdio>
 
 #include "tessera.h"
 
 using namespace tessera;
 
-// w −= s·sign(g);  where g changed its sign since the row was last touched, s is halved first. s starts at lr.
+// w −= s·sign(g);  where g changed its sign since the row was last touched, s is halved first. s
+// starts at lr.
 struct SignDescent {
   float lr = 0.1f;
   static constexpr const char* kName = "sign_descent";
-  std::vector<StateSpec> States() const { return {{"last_sign"}, {"halvings"}}; }  // one number an element each
+  std::vector<StateSpec> States() const {
+    return {{"last_sign"}, {"halvings"}};
+  }  // one number an element each
 
   struct Step {
     static constexpr bool kHasStatistic = false;
@@ -22,7 +26,8 @@ struct SignDescent {
     template <typename Real>  // float, or a SIMD pack of floats
     TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
       const Real sign = g / (Sqrt(g * g) + Real(1e-30f));
-      // 1 where the sign flipped, 0 where it stayed; the first time, last_sign is 0, which counts as half a flip.
+      // 1 where the sign flipped, 0 where it stayed; the first time, last_sign is 0, which counts
+      // as half a flip.
       const Real flipped = (Real(1) - sign * state[0]) * Real(0.5f);
       state[1] = state[1] + flipped;
       state[0] = sign;
@@ -44,7 +49,8 @@ int main() {
   EmbeddingBagCollection embeddings(ctx, {table});
 
   // Pulls row 4 towards 0 by minimising the sum of its squares.
-  const KeyedJaggedTensor batch = KeyedJaggedTensor::FromLengthsSync({"f"}, Tensor::From<int64_t>(ctx, {4}), Tensor::From<int64_t>(ctx, {1}));
+  const KeyedJaggedTensor batch = KeyedJaggedTensor::FromLengthsSync(
+      {"f"}, Tensor::From<int64_t>(ctx, {4}), Tensor::From<int64_t>(ctx, {1}));
   float first = 0;
   for (int step = 0; step < 30; ++step) {
     Tape tape(ctx);
@@ -52,7 +58,8 @@ int main() {
     tape.Backward(Sum(ctx, Mul(ctx, row, row)));
     first = embeddings.tables().weight(0).data<float>()[4 * 3];
   }
-  std::printf("row 4 went from 1 to %g; row 5, which no id named, is still %g\n", static_cast<double>(first),
+  std::printf("row 4 went from 1 to %g; row 5, which no id named, is still %g\n",
+              static_cast<double>(first),
               static_cast<double>(embeddings.tables().weight(0).data<float>()[5 * 3]));
   return first < 0.1f && first > -0.1f ? 0 : 1;
 }

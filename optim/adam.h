@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_ADAM_H_
 #define TESSERA_OPTIM_ADAM_H_
-// Adam on the touched rows (Kingma & Ba 2015; FBGEMM's ADAM), weight decay decoupled, and its partial row-wise form, whose second
-// moment is one number a row (FBGEMM's PARTIAL_ROWWISE_ADAM):
+// Adam on the touched rows (Kingma & Ba 2015; FBGEMM's ADAM), weight decay decoupled, and its
+// partial row-wise form, whose second moment is one number a row (FBGEMM's PARTIAL_ROWWISE_ADAM):
 //
 //   m = β1·m + (1 − β1)·g;   v = β2·v + (1 − β2)·g²   (partial: mean_d(g²))
 //   w −= lr·( m/(1 − β1^τ) / (√(v/(1 − β2^τ)) + eps) + weight_decay·w )
@@ -15,7 +15,8 @@ namespace tessera {
 struct AdamCorrection {
   float first, second;
   TESSERA_HD static AdamCorrection At(double beta1, double beta2, int64_t tau) {
-    return {static_cast<float>(1.0 / (1.0 - PowInteger(beta1, tau))), static_cast<float>(1.0 / (1.0 - PowInteger(beta2, tau)))};
+    return {static_cast<float>(1.0 / (1.0 - PowInteger(beta1, tau))),
+            static_cast<float>(1.0 / (1.0 - PowInteger(beta2, tau)))};
   }
 };
 
@@ -51,13 +52,23 @@ struct Adam {
     TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
       state[0] = Real(beta1) * state[0] + Real(one_minus_beta1) * g;
       state[1] = Real(beta2) * state[1] + Real(one_minus_beta2) * (g * g);
-      const Real direction = state[0] * Real(row.first) / (Sqrt(state[1] * Real(row.second)) + Real(eps));
+      const Real direction =
+          state[0] * Real(row.first) / (Sqrt(state[1] * Real(row.second)) + Real(eps));
       w = w - Real(lr) * (direction + Real(weight_decay) * w);
     }
   };
   Step AtStep(int64_t t) const {
-    return {lr, eps, weight_decay, static_cast<float>(beta1), static_cast<float>(1.0 - beta1), static_cast<float>(beta2),
-            static_cast<float>(1.0 - beta2), beta1, beta2, AdamCorrection::At(beta1, beta2, t), use_rowwise_bias_correction};
+    return {lr,
+            eps,
+            weight_decay,
+            static_cast<float>(beta1),
+            static_cast<float>(1.0 - beta1),
+            static_cast<float>(beta2),
+            static_cast<float>(1.0 - beta2),
+            beta1,
+            beta2,
+            AdamCorrection::At(beta1, beta2, t),
+            use_rowwise_bias_correction};
   }
 };
 
@@ -90,12 +101,19 @@ struct PartialRowwiseAdam {
     template <typename Real>
     TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
       state[0] = Real(beta1) * state[0] + Real(one_minus_beta1) * g;
-      w = w - Real(lr) * (state[0] * Real(row.first) / Real(row.denominator) + Real(weight_decay) * w);
+      w = w -
+          Real(lr) * (state[0] * Real(row.first) / Real(row.denominator) + Real(weight_decay) * w);
     }
   };
   Step AtStep(int64_t t) const {
-    return {lr, eps, weight_decay, static_cast<float>(beta1), static_cast<float>(1.0 - beta1), static_cast<float>(beta2),
-            static_cast<float>(1.0 - beta2), AdamCorrection::At(beta1, beta2, t)};
+    return {lr,
+            eps,
+            weight_decay,
+            static_cast<float>(beta1),
+            static_cast<float>(1.0 - beta1),
+            static_cast<float>(beta2),
+            static_cast<float>(1.0 - beta2),
+            AdamCorrection::At(beta1, beta2, t)};
   }
 };
 

@@ -5,21 +5,28 @@
 namespace tessera {
 
 std::string ToString(WeightDecayMode mode) {
-  return mode == WeightDecayMode::kL2 ? "L2" : mode == WeightDecayMode::kDecouple ? "DECOUPLE" : "NONE";
+  return mode == WeightDecayMode::kL2         ? "L2"
+         : mode == WeightDecayMode::kDecouple ? "DECOUPLE"
+                                              : "NONE";
 }
 
 WeightDecayMode ParseWeightDecayMode(const std::string& name) {
-  for (const WeightDecayMode mode : {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecouple})
+  for (const WeightDecayMode mode :
+       {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecouple})
     if (name == ToString(mode)) return mode;
   TESSERA_FAIL("weight_decay_mode '{}': expected NONE, L2 or DECOUPLE", name);
 }
 
 const char* RuleName(const AnyRule& rule) {
   if (const auto* custom = std::get_if<CustomRule>(&rule)) return custom->executor->name();
-  return std::visit([](const auto& r) -> const char* {
-    if constexpr (requires { r.kName; }) return r.kName;
-    else return "";
-  }, rule);
+  return std::visit(
+      [](const auto& r) -> const char* {
+        if constexpr (requires { r.kName; })
+          return r.kName;
+        else
+          return "";
+      },
+      rule);
 }
 
 std::vector<StateSpec> RuleStates(const AnyRule& rule) {

@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_ANY_RULE_H_
 #define TESSERA_OPTIM_ANY_RULE_H_
-// Any rule as a value: what a table's configuration holds. To add a rule to the library: its file, a line here, a line in
-// optim/rules.bzl.
+// Any rule as a value: what a table's configuration holds. To add a rule to the library: its file,
+// a line here, a line in optim/rules.bzl.
 #include <memory>
 #include <variant>
 
@@ -23,15 +23,16 @@ struct Dense {
   std::vector<StateSpec> States() const { return {}; }
 };
 
-// No update: backward leaves the touched rows and their summed gradients for the user's own optimizer
-// (TableBatchedEmbedding::row_gradients).
+// No update: backward leaves the touched rows and their summed gradients for the user's own
+// optimizer (TableBatchedEmbedding::row_gradients).
 struct None {
   float lr = 0;
   static constexpr const char* kName = "none";
   std::vector<StateSpec> States() const { return {}; }
 };
 
-// A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those beside this file.
+// A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those
+// beside this file.
 struct CustomRule {
   float lr = 0;
   class Executor {
@@ -46,7 +47,8 @@ struct CustomRule {
   std::vector<StateSpec> States() const { return executor->States(); }
 };
 
-using AnyRule = std::variant<Sgd, Adagrad, RowwiseAdagrad, Adam, PartialRowwiseAdam, Dense, None, CustomRule>;
+using AnyRule =
+    std::variant<Sgd, Adagrad, RowwiseAdagrad, Adam, PartialRowwiseAdam, Dense, None, CustomRule>;
 
 // "rowwise_adagrad", …
 const char* RuleName(const AnyRule& rule);

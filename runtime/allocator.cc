@@ -23,9 +23,12 @@ constexpr int64_t kCacheBytes = 0;
 constexpr int64_t kCacheBytes = 256 << 20;
 #endif
 
-// Sizes are rounded up so that blocks of nearly the same size serve each other, and aligned_alloc is content.
+// Sizes are rounded up so that blocks of nearly the same size serve each other, and aligned_alloc
+// is content.
 int64_t Rounded(int64_t bytes) {
-  const int64_t unit = bytes >= kHugePage ? kHugePage : bytes >= kSmallestCached ? 4096 : kHostAlignment;
+  const int64_t unit = bytes >= kHugePage         ? kHugePage
+                       : bytes >= kSmallestCached ? 4096
+                                                  : kHostAlignment;
   return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
 }
 
@@ -47,7 +50,8 @@ class CachingHostAllocator final : public Allocator {
     const int64_t size = Rounded(bytes);
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= size;
-    if (size < kSmallestCached || size > kLargestCached || stats_.cached_bytes + size > kCacheBytes) {
+    if (size < kSmallestCached || size > kLargestCached ||
+        stats_.cached_bytes + size > kCacheBytes) {
       std::free(pointer);
       return;
     }
@@ -73,7 +77,8 @@ class CachingHostAllocator final : public Allocator {
   void* Fresh(int64_t size) {
     const int64_t alignment = size >= kHugePage ? kHugePage : kHostAlignment;
     void* pointer = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
-    TESSERA_CHECK(pointer != nullptr, "out of host memory: asked for {} bytes, {} bytes are live, {} cached", size,
+    TESSERA_CHECK(pointer != nullptr,
+                  "out of host memory: asked for {} bytes, {} bytes are live, {} cached", size,
                   stats_.live_bytes, stats_.cached_bytes);
     // Advice only: without huge pages everything works, slower.
     if (size >= kHugePage) (void)madvise(pointer, static_cast<size_t>(size), MADV_HUGEPAGE);

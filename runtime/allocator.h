@@ -16,7 +16,8 @@ struct AllocatorStats {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // At least `bytes` bytes, not initialised. Throws Error when there is no memory, naming the amount and what is held.
+  // At least `bytes` bytes, not initialised. Throws Error when there is no memory, naming the
+  // amount and what is held.
   virtual void* Allocate(int64_t bytes) = 0;
   // `bytes` as given to Allocate.
   virtual void Deallocate(void* pointer, int64_t bytes) = 0;
@@ -25,9 +26,10 @@ class Allocator {
 
 inline constexpr int64_t kHostAlignment = 64;
 
-// Host memory, aligned to 64 bytes. Blocks of 2 MiB and more lie on huge pages where the kernel gives them: 1.15 to 1.6
-// times faster random lookups. Blocks of 64 KiB to 64 MiB are kept for reuse (256 MiB at most), since a fresh block costs
-// a page fault every 4 KiB: 2 of 38 ms in a large pooled lookup.
+// Host memory, aligned to 64 bytes. Blocks of 2 MiB and more lie on huge pages where the kernel
+// gives them: 1.15 to 1.6 times faster random lookups. Blocks of 64 KiB to 64 MiB are kept for
+// reuse (256 MiB at most), since a fresh block costs a page fault every 4 KiB: 2 of 38 ms in a
+// large pooled lookup.
 Allocator& HostAllocator();
 
 }  // namespace tessera

@@ -65,19 +65,26 @@ std::vector<Variable> Tape::Add(std::unique_ptr<Function> function, std::vector<
                                 std::vector<Tensor> outputs) {
   for (const Variable& input : inputs) function->needs_grad_.push_back(input.requires_grad());
   Node node{std::move(function), std::move(inputs), {}};
-  for (Tensor& output : outputs) node.outputs.emplace_back(std::move(output), /*requires_grad=*/true);
+  for (Tensor& output : outputs)
+    node.outputs.emplace_back(std::move(output), /*requires_grad=*/true);
   nodes_.push_back(std::move(node));
   return nodes_.back().outputs;
 }
 
 void Tape::Backward(const Variable& root, const Tensor& grad) {
-  TESSERA_CHECK(!used_, "Backward was called before on this tape, and its nodes are freed: make a new Tape for each step");
-  TESSERA_CHECK(root.requires_grad(), "Backward from a variable that depends on nothing that requires a gradient");
-  TESSERA_CHECK(grad.defined() || root.value().numel() == 1,
-                "Backward from a variable of shape {}: give its gradient, or reduce it to one element", root.shape());
+  TESSERA_CHECK(!used_,
+                "Backward was called before on this tape, and its nodes are freed: make a new Tape "
+                "for each step");
+  TESSERA_CHECK(root.requires_grad(),
+                "Backward from a variable that depends on nothing that requires a gradient");
+  TESSERA_CHECK(
+      grad.defined() || root.value().numel() == 1,
+      "Backward from a variable of shape {}: give its gradient, or reduce it to one element",
+      root.shape());
   used_ = true;
   const NoGrad no_grad(ctx_);
-  Variable(root).AccumulateGrad(ctx_, grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0));
+  Variable(root).AccumulateGrad(ctx_,
+                                grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0));
   while (!nodes_.empty()) {
     Node node = std::move(nodes_.back());
     nodes_.pop_back();
@@ -93,24 +100,31 @@ void Tape::RunNode(Node& node) {
   }
   if (std::none_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); })) return;
   const std::vector<Tensor> input_grads = node.function->Backward(ctx_, grads);
-  TESSERA_CHECK_EQ(input_grads.size(), node.inputs.size(), "gradients of {}", node.function->name());
+  TESSERA_CHECK_EQ(input_grads.size(), node.inputs.size(), "gradients of {}",
+                   node.function->name());
   for (size_t i = 0; i < input_grads.size(); ++i)
-    if (node.inputs[i].requires_grad() && input_grads[i].defined()) node.inputs[i].AccumulateGrad(ctx_, input_grads[i]);
+    if (node.inputs[i].requires_grad() && input_grads[i].defined())
+      node.inputs[i].AccumulateGrad(ctx_, input_grads[i]);
 }
 
-std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs,
-                             std::vector<Tensor> outputs, bool always) {
-  const bool wanted = always || std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
-  if (ctx.tape() != nullptr && wanted) return ctx.tape()->Add(std::move(function), std::move(inputs), std::move(outputs));
+std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function,
+                             std::vector<Variable> inputs, std::vector<Tensor> outputs,
+                             bool always) {
+  const bool wanted = always || std::any_of(inputs.begin(), inputs.end(),
+                                            [](const Variable& v) { return v.requires_grad(); });
+  if (ctx.tape() != nullptr && wanted)
+    return ctx.tape()->Add(std::move(function), std::move(inputs), std::move(outputs));
   std::vector<Variable> plain;
   for (Tensor& output : outputs) plain.emplace_back(std::move(output));
   return plain;
 }
 
-Variable Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs, Tensor output, bool always) {
+Variable Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs,
+                Tensor output, bool always) {
   std::vector<Tensor> outputs;
   outputs.push_back(std::move(output));
-  return std::move(Record(ctx, std::move(function), std::move(inputs), std::move(outputs), always).front());
+  return std::move(
+      Record(ctx, std::move(function), std::move(inputs), std::move(outputs), always).front());
 }
 
 }  // namespace tessera

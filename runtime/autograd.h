@@ -6,8 +6,9 @@
 //   Variable loss = Mean(ctx, Linear(ctx, x, w, b));
 //   tape.Backward(loss);                         // w.grad(), b.grad()
 //
-// An op computes its output and hands the tape a Function that knows the way back. Without a Tape nothing is recorded, and
-// prediction costs no memory. Nodes hold variables, variables hold no nodes: destroying the tape frees what it kept.
+// An op computes its output and hands the tape a Function that knows the way back. Without a Tape
+// nothing is recorded, and prediction costs no memory. Nodes hold variables, variables hold no
+// nodes: destroying the tape frees what it kept.
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,11 @@
 
 namespace tessera {
 
-// A tensor that may have a gradient. A handle: copies are the same variable. Made from a Tensor without being asked, so that
-// ops take plain tensors too.
+// A tensor that may have a gradient. A handle: copies are the same variable. Made from a Tensor
+// without being asked, so that ops take plain tensors too.
 class Variable {
  public:
-  Variable() = default;  // undefined: "none"
+  Variable() = default;                                // undefined: "none"
   Variable(Tensor value, bool requires_grad = false);  // NOLINT: made to be implicit
 
   bool defined() const { return impl_ != nullptr; }
@@ -32,8 +33,9 @@ class Variable {
   int rank() const { return value().rank(); }
 
   bool requires_grad() const { return impl_ != nullptr && impl_->requires_grad; }
-  // d root / d this, summed over all backward passes since ZeroGrad; undefined where none arrived. Kept for variables that
-  // are not results of ops, and for results on which RetainGrad was called before the backward pass.
+  // d root / d this, summed over all backward passes since ZeroGrad; undefined where none arrived.
+  // Kept for variables that are not results of ops, and for results on which RetainGrad was called
+  // before the backward pass.
   const Tensor& grad() const;
   void ZeroGrad();
   void RetainGrad();
@@ -59,8 +61,9 @@ class Function {
   virtual ~Function() = default;
   // The op's name, for messages.
   virtual std::string_view name() const = 0;
-  // The gradient of each input, in the order given to Record; undefined for inputs that need none. grad_outputs has one entry
-  // an output, undefined where no gradient arrived (never all). Called at most once.
+  // The gradient of each input, in the order given to Record; undefined for inputs that need none.
+  // grad_outputs has one entry an output, undefined where no gradient arrived (never all). Called
+  // at most once.
   virtual std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) = 0;
 
  protected:
@@ -71,7 +74,8 @@ class Function {
   std::vector<bool> needs_grad_;
 };
 
-// What was computed, in order. The innermost live Tape of a context records; destroy tapes in reverse order of making.
+// What was computed, in order. The innermost live Tape of a context records; destroy tapes in
+// reverse order of making.
 class Tape {
  public:
   explicit Tape(Context& ctx);
@@ -79,8 +83,9 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  // Adds d root / d v to the grad of every variable v that root was computed from and that requires it. Frees each node
-  // after use: a second Backward is an error. REQUIRES: root has one element, or `grad` (shaped like root) is given.
+  // Adds d root / d v to the grad of every variable v that root was computed from and that requires
+  // it. Frees each node after use: a second Backward is an error. REQUIRES: root has one element,
+  // or `grad` (shaped like root) is given.
   void Backward(const Variable& root, const Tensor& grad = {});
   int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
 
@@ -114,12 +119,14 @@ class NoGrad {
   Tape* outer_;
 };
 
-// The output(s) of an op as variables. They require a gradient, and `function` is put on the tape, if a tape records and some
-// input requires a gradient (or `always`: functions that act in backward, as an embedding update does).
-std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs,
-                             std::vector<Tensor> outputs, bool always = false);
-Variable Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs, Tensor output,
-                bool always = false);
+// The output(s) of an op as variables. They require a gradient, and `function` is put on the tape,
+// if a tape records and some input requires a gradient (or `always`: functions that act in
+// backward, as an embedding update does).
+std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function,
+                             std::vector<Variable> inputs, std::vector<Tensor> outputs,
+                             bool always = false);
+Variable Record(Context& ctx, std::unique_ptr<Function> function, std::vector<Variable> inputs,
+                Tensor output, bool always = false);
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_AUTOGRAD_H_

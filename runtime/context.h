@@ -1,7 +1,8 @@
 #ifndef TESSERA_RUNTIME_CONTEXT_H_
 #define TESSERA_RUNTIME_CONTEXT_H_
-// Where an op runs and what it may use: device, allocator, threads, random numbers, and the tape that records it. The first
-// argument of every op; there is no hidden global. One Context serves one thread at a time; several may share a pool.
+// Where an op runs and what it may use: device, allocator, threads, random numbers, and the tape
+// that records it. The first argument of every op; there is no hidden global. One Context serves
+// one thread at a time; several may share a pool.
 #include <memory>
 
 #include "runtime/allocator.h"
@@ -39,7 +40,8 @@ class Context {
   std::shared_ptr<ThreadPool> pool() const { return pool_; }
   Random& random() { return random_; }
 
-  // The tape that ops record themselves on; null when nothing is recorded (no Tape is alive, or a NoGrad is).
+  // The tape that ops record themselves on; null when nothing is recorded (no Tape is alive, or a
+  // NoGrad is).
   Tape* tape() const { return tape_; }
 
  private:

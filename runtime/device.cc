@@ -13,7 +13,8 @@ std::string ToString(const Device& device) {
 Device ParseDevice(const std::string& text) {
   if (text == "cpu") return Device::Cpu();
   if (text == "cuda") return Device::Cuda();
-  if (text.size() == 6 && text.starts_with("cuda:") && std::isdigit(static_cast<unsigned char>(text[5])))
+  if (text.size() == 6 && text.starts_with("cuda:") &&
+      std::isdigit(static_cast<unsigned char>(text[5])))
     return Device::Cuda(text[5] - '0');
   TESSERA_FAIL("device '{}': expected cpu, cuda or cuda:<index>", text);
 }

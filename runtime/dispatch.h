@@ -9,7 +9,8 @@ namespace tessera {
 // Calls fn(OnCpu{}). Throws Error for a CUDA device: no kernel of this library runs there yet.
 template <typename Fn>
 decltype(auto) DispatchDevice(Device device, Fn&& fn) {
-  TESSERA_CHECK(device.type == DeviceType::kCpu, "device {}: this build of Tessera runs on the CPU only", device);
+  TESSERA_CHECK(device.type == DeviceType::kCpu,
+                "device {}: this build of Tessera runs on the CPU only", device);
   return fn(OnCpu{});
 }
 

@@ -37,10 +37,14 @@ Half::Half(float value) {
   const uint32_t bits32 = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>(bits32 >> 16 & 0x8000);
   const uint32_t magnitude = bits32 & 0x7fffffff;
-  if (magnitude > 0x7f800000) bits = sign | 0x7e00;  // NaN
-  else if (magnitude >= 0x477ff000) bits = sign | 0x7c00;  // rounds to 65536 or more
-  else if (magnitude >= 0x38800000) bits = static_cast<uint16_t>(sign | ShiftRounded(magnitude - 0x38000000, 13));
-  else if (magnitude < 0x33000000) bits = sign;  // below half of the smallest subnormal
+  if (magnitude > 0x7f800000)
+    bits = sign | 0x7e00;  // NaN
+  else if (magnitude >= 0x477ff000)
+    bits = sign | 0x7c00;  // rounds to 65536 or more
+  else if (magnitude >= 0x38800000)
+    bits = static_cast<uint16_t>(sign | ShiftRounded(magnitude - 0x38000000, 13));
+  else if (magnitude < 0x33000000)
+    bits = sign;  // below half of the smallest subnormal
   else {
     const int shift = 126 - static_cast<int>(magnitude >> 23);
     bits = static_cast<uint16_t>(sign | ShiftRounded((magnitude & 0x7fffff) | 0x800000, shift));
@@ -58,8 +62,10 @@ Half::operator float() const {
 
 BFloat16::BFloat16(float value) {
   const uint32_t bits32 = std::bit_cast<uint32_t>(value);
-  if ((bits32 & 0x7fffffff) > 0x7f800000) bits = static_cast<uint16_t>(bits32 >> 16 | 0x40);  // NaN stays NaN
-  else bits = static_cast<uint16_t>(ShiftRounded(bits32, 16));
+  if ((bits32 & 0x7fffffff) > 0x7f800000)
+    bits = static_cast<uint16_t>(bits32 >> 16 | 0x40);  // NaN stays NaN
+  else
+    bits = static_cast<uint16_t>(ShiftRounded(bits32, 16));
 }
 
 BFloat16::operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
@@ -70,7 +76,8 @@ std::string ToString(DType dtype) { return Of(dtype).name; }
 DType ParseDType(const std::string& name) {
   for (const Row& row : kTypes)
     if (name == row.name) return row.dtype;
-  TESSERA_FAIL("dtype '{}': expected one of f32, f64, f16, bf16, i8, u8, i16, i32, i64, bool", name);
+  TESSERA_FAIL("dtype '{}': expected one of f32, f64, f16, bf16, i8, u8, i16, i32, i64, bool",
+               name);
 }
 
 bool IsFloating(DType dtype) { return dtype <= DType::kBF16; }

@@ -12,7 +12,8 @@ namespace tessera {
 
 enum class DType : uint8_t { kF32, kF64, kF16, kBF16, kI8, kU8, kI16, kI32, kI64, kBool };
 
-// IEEE binary16. Storage only: arithmetic is done in float. Conversion rounds to nearest, ties to even.
+// IEEE binary16. Storage only: arithmetic is done in float. Conversion rounds to nearest, ties to
+// even.
 struct Half {
   uint16_t bits = 0;
   Half() = default;
@@ -27,7 +28,9 @@ struct BFloat16 {
   BFloat16() = default;
   explicit BFloat16(float value);
   explicit operator float() const;
-  friend bool operator==(BFloat16 a, BFloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
+  friend bool operator==(BFloat16 a, BFloat16 b) {
+    return static_cast<float>(a) == static_cast<float>(b);
+  }
 };
 
 // Bytes of one element.
@@ -41,9 +44,9 @@ bool IsInteger(DType dtype);
 
 template <typename T>
 struct DTypeOf;  // DTypeOf<float>::value == DType::kF32
-#define TESSERA_DTYPE_OF_(type, name) \
-  template <>                         \
-  struct DTypeOf<type> {              \
+#define TESSERA_DTYPE_OF_(type, name)           \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
     static constexpr DType value = DType::name; \
   }
 TESSERA_DTYPE_OF_(float, kF32);
@@ -58,25 +61,37 @@ TESSERA_DTYPE_OF_(int64_t, kI64);
 TESSERA_DTYPE_OF_(bool, kBool);
 #undef TESSERA_DTYPE_OF_
 
-// Calls fn.operator()<T>() with the C++ type of `dtype`:  VisitDType(t.dtype(), [&]<typename T>() { … t.data<T>() … });
+// Calls fn.operator()<T>() with the C++ type of `dtype`:  VisitDType(t.dtype(), [&]<typename T>() {
+// … t.data<T>() … });
 template <typename Fn>
 decltype(auto) VisitDType(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::kF32: return fn.template operator()<float>();
-    case DType::kF64: return fn.template operator()<double>();
-    case DType::kF16: return fn.template operator()<Half>();
-    case DType::kBF16: return fn.template operator()<BFloat16>();
-    case DType::kI8: return fn.template operator()<int8_t>();
-    case DType::kU8: return fn.template operator()<uint8_t>();
-    case DType::kI16: return fn.template operator()<int16_t>();
-    case DType::kI32: return fn.template operator()<int32_t>();
-    case DType::kI64: return fn.template operator()<int64_t>();
-    case DType::kBool: return fn.template operator()<bool>();
+    case DType::kF32:
+      return fn.template operator()<float>();
+    case DType::kF64:
+      return fn.template operator()<double>();
+    case DType::kF16:
+      return fn.template operator()<Half>();
+    case DType::kBF16:
+      return fn.template operator()<BFloat16>();
+    case DType::kI8:
+      return fn.template operator()<int8_t>();
+    case DType::kU8:
+      return fn.template operator()<uint8_t>();
+    case DType::kI16:
+      return fn.template operator()<int16_t>();
+    case DType::kI32:
+      return fn.template operator()<int32_t>();
+    case DType::kI64:
+      return fn.template operator()<int64_t>();
+    case DType::kBool:
+      return fn.template operator()<bool>();
   }
   TESSERA_FAIL("unknown dtype {}", static_cast<int>(dtype));
 }
 
-// The same for int32 and int64 alone (lengths, offsets, ids); throws Error for any other type, naming `what`.
+// The same for int32 and int64 alone (lengths, offsets, ids); throws Error for any other type,
+// naming `what`.
 template <typename Fn>
 decltype(auto) VisitIndexType(DType dtype, const char* what, Fn&& fn) {
   if (dtype == DType::kI32) return fn.template operator()<int32_t>();

@@ -10,10 +10,11 @@ namespace {
 
 IsaLevel Detect() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
     return IsaLevel::kAvx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c"))
     return IsaLevel::kAvx2;
 #endif
   return IsaLevel::kBaseline;
@@ -44,13 +45,15 @@ IsaLevel BestIsa() {
 }
 
 IsaLevel SparseIsa() {
-  if (const int level = forced.load(std::memory_order_relaxed); level >= 0) return static_cast<IsaLevel>(level);
+  if (const int level = forced.load(std::memory_order_relaxed); level >= 0)
+    return static_cast<IsaLevel>(level);
   static const IsaLevel from_environment = FromEnvironment();
   return from_environment;
 }
 
 void SetSparseIsa(IsaLevel level) {
-  TESSERA_CHECK(level <= BestIsa(), "instruction set {}: this CPU has {} at most", level, BestIsa());
+  TESSERA_CHECK(level <= BestIsa(), "instruction set {}: this CPU has {} at most", level,
+                BestIsa());
   forced.store(static_cast<int>(level), std::memory_order_relaxed);
 }
 

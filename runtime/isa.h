@@ -11,8 +11,8 @@ std::string ToString(IsaLevel level);  // "baseline", "avx2", "avx512"
 // The best level this CPU has. Dense products always use it.
 IsaLevel BestIsa();
 
-// The level of lookups and updates: TESSERA_ISA from the environment if set, else the best. Throws Error for a name that is no
-// level or a level that this CPU lacks.
+// The level of lookups and updates: TESSERA_ISA from the environment if set, else the best. Throws
+// Error for a name that is no level or a level that this CPU lacks.
 IsaLevel SparseIsa();
 // Overrides SparseIsa, for tests and research. REQUIRES: level <= BestIsa().
 void SetSparseIsa(IsaLevel level);
@@ -27,13 +27,19 @@ const T& ForBestIsa(const T& baseline, const T& avx2, const T& avx512) {
 }  // namespace tessera
 
 // Calls namespace::fn(args…) of the given level, where the levels' namespaces are visible.
-#define TESSERA_CALL_ISA(level, fn, ...)                                   \
-  do {                                                                     \
-    switch (level) {                                                       \
-      case ::tessera::IsaLevel::kAvx512: avx512::fn(__VA_ARGS__); break;   \
-      case ::tessera::IsaLevel::kAvx2: avx2::fn(__VA_ARGS__); break;       \
-      case ::tessera::IsaLevel::kBaseline: baseline::fn(__VA_ARGS__); break; \
-    }                                                                      \
+#define TESSERA_CALL_ISA(level, fn, ...)   \
+  do {                                     \
+    switch (level) {                       \
+      case ::tessera::IsaLevel::kAvx512:   \
+        avx512::fn(__VA_ARGS__);           \
+        break;                             \
+      case ::tessera::IsaLevel::kAvx2:     \
+        avx2::fn(__VA_ARGS__);             \
+        break;                             \
+      case ::tessera::IsaLevel::kBaseline: \
+        baseline::fn(__VA_ARGS__);         \
+        break;                             \
+    }                                      \
   } while (false)
 
 #endif  // TESSERA_RUNTIME_ISA_H_

@@ -1,7 +1,8 @@
 #ifndef TESSERA_RUNTIME_LANES_H_
 #define TESSERA_RUNTIME_LANES_H_
-// The order in which every machine sums over a row: lane l adds elements l, l + 32, l + 64, … in turn, starting from 0; then
-// the 32 partial sums are folded by halves, 16, 8, 4, 2, 1, as a warp does with xor-shuffles.
+// The order in which every machine sums over a row: lane l adds elements l, l + 32, l + 64, … in
+// turn, starting from 0; then the 32 partial sums are folded by halves, 16, 8, 4, 2, 1, as a warp
+// does with xor-shuffles.
 #include "runtime/host_device.h"
 
 namespace tessera {

@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_MATH_H_
 #define TESSERA_RUNTIME_MATH_H_
-// The few functions beyond + − × ÷ that an update may use: the same code, hence the same bits, on every machine.
+// The few functions beyond + − × ÷ that an update may use: the same code, hence the same bits, on
+// every machine.
 #include <cmath>
 #include <cstdint>
 

@@ -16,7 +16,8 @@ namespace {
 
 thread_local bool inside_loop = false;
 
-// Around 50 us: longer than the gap between two loops of a training step, shorter than a person can notice.
+// Around 50 us: longer than the gap between two loops of a training step, shorter than a person can
+// notice.
 constexpr int kSpins = 2000;
 
 void Pause() {
@@ -36,8 +37,8 @@ int DefaultThreads() {
 
 }  // namespace
 
-// One loop at a time. A loop is published by raising `generation`; every worker passes through every generation, so
-// that the fields of a loop never change while a worker may read them.
+// One loop at a time. A loop is published by raising `generation`; every worker passes through
+// every generation, so that the fields of a loop never change while a worker may read them.
 struct ThreadPool::State {
   std::mutex one_loop;
   int64_t n = 0, grain = 1;
@@ -98,7 +99,8 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? DefaultThreads() : threads), state_(new State) {
+ThreadPool::ThreadPool(int threads)
+    : threads_(threads == 0 ? DefaultThreads() : threads), state_(new State) {
   TESSERA_CHECK_GE(threads_, 1, "threads of a ThreadPool");
   for (int i = 1; i < threads_; ++i) state_->workers.emplace_back([this] { state_->Work(); });
 }
@@ -127,8 +129,10 @@ void ThreadPool::RunPieces(int64_t n, int64_t grain, Piece piece, void* fn) {
   s.NextGeneration();
   s.TakePieces();
   for (int spins = 0; s.working.load(std::memory_order_acquire) != 0; ++spins) {
-    if (spins < kSpins) Pause();
-    else std::this_thread::yield();
+    if (spins < kSpins)
+      Pause();
+    else
+      std::this_thread::yield();
   }
   if (s.error) std::rethrow_exception(std::exchange(s.error, nullptr));
 }

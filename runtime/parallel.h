@@ -1,15 +1,17 @@
 #ifndef TESSERA_RUNTIME_PARALLEL_H_
 #define TESSERA_RUNTIME_PARALLEL_H_
-// One pool of threads for everything: lookups, updates, dense products. Work is split by the caller into pieces that do
-// not depend on the number of threads wherever a sum is involved, so that results don't either.
+// One pool of threads for everything: lookups, updates, dense products. Work is split by the caller
+// into pieces that do not depend on the number of threads wherever a sum is involved, so that
+// results don't either.
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 namespace tessera {
 
-// `threads` workers including the calling thread. Idle workers spin for some microseconds (a training step is a chain of
-// short parallel loops), then sleep. Thread safe; loops of different callers run one after another.
+// `threads` workers including the calling thread. Idle workers spin for some microseconds (a
+// training step is a chain of short parallel loops), then sleep. Thread safe; loops of different
+// callers run one after another.
 class ThreadPool {
  public:
   // threads = 0: as many as the machine has cores (or TESSERA_THREADS, if set).
@@ -20,13 +22,18 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Calls fn(begin, end) for disjoint pieces of [0, n), each of `grain` items (the last may be shorter), on any thread
-  // and in any order; returns when all are done. A loop inside a loop runs on the thread that meets it. The first
-  // exception of a piece is rethrown here; pieces that have not begun are then left out.
+  // Calls fn(begin, end) for disjoint pieces of [0, n), each of `grain` items (the last may be
+  // shorter), on any thread and in any order; returns when all are done. A loop inside a loop runs
+  // on the thread that meets it. The first exception of a piece is rethrown here; pieces that have
+  // not begun are then left out.
   template <typename Fn>
   void For(int64_t n, int64_t grain, Fn&& fn) {
-    RunPieces(n, grain, [](void* f, int64_t begin, int64_t end) { (*static_cast<std::remove_reference_t<Fn>*>(f))(begin, end); },
-              const_cast<void*>(static_cast<const void*>(&fn)));
+    RunPieces(
+        n, grain,
+        [](void* f, int64_t begin, int64_t end) {
+          (*static_cast<std::remove_reference_t<Fn>*>(f))(begin, end);
+        },
+        const_cast<void*>(static_cast<const void*>(&fn)));
   }
 
  private:

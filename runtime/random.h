@@ -1,7 +1,8 @@
 #ifndef TESSERA_RUNTIME_RANDOM_H_
 #define TESSERA_RUNTIME_RANDOM_H_
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11): random bits as a function of a key and
-// a counter, so that element i of a tensor has the same number on every device and with any number of threads.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11): random bits
+// as a function of a key and a counter, so that element i of a tensor has the same number on every
+// device and with any number of threads.
 #include <cstdint>
 
 #include "runtime/host_device.h"
@@ -36,11 +37,12 @@ TESSERA_HD double UniformDouble(uint32_t high, uint32_t low) {
   return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
 }
 
-// A seed and the number of sequences drawn so far: two numbers that a checkpoint keeps. Every random op takes one
-// sequence of its own.
+// A seed and the number of sequences drawn so far: two numbers that a checkpoint keeps. Every
+// random op takes one sequence of its own.
 class Random {
  public:
-  explicit Random(uint64_t seed = 0, uint64_t next_sequence = 0) : seed_(seed), next_sequence_(next_sequence) {}
+  explicit Random(uint64_t seed = 0, uint64_t next_sequence = 0)
+      : seed_(seed), next_sequence_(next_sequence) {}
   uint64_t seed() const { return seed_; }
   uint64_t next_sequence() const { return next_sequence_; }
   uint64_t TakeSequence() { return next_sequence_++; }

@@ -21,8 +21,9 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 using Json = nlohmann::json;
 
 constexpr std::pair<DType, const char*> kNames[] = {
-    {DType::kF32, "F32"}, {DType::kF64, "F64"}, {DType::kF16, "F16"}, {DType::kBF16, "BF16"}, {DType::kI8, "I8"},
-    {DType::kU8, "U8"},   {DType::kI16, "I16"}, {DType::kI32, "I32"}, {DType::kI64, "I64"},   {DType::kBool, "BOOL"}};
+    {DType::kF32, "F32"}, {DType::kF64, "F64"},  {DType::kF16, "F16"}, {DType::kBF16, "BF16"},
+    {DType::kI8, "I8"},   {DType::kU8, "U8"},    {DType::kI16, "I16"}, {DType::kI32, "I32"},
+    {DType::kI64, "I64"}, {DType::kBool, "BOOL"}};
 
 DType DTypeNamed(const std::string& name) {
   for (const auto& [dtype, text] : kNames)
@@ -49,21 +50,26 @@ Entry ParseEntry(const std::string& name, const Json& fields) {
     const auto dims = fields.at("shape").get<std::vector<int64_t>>();
     const auto offsets = fields.at("data_offsets").get<std::vector<uint64_t>>();
     TESSERA_CHECK_EQ(offsets.size(), 2u, "data_offsets");
-    Entry entry{name, DTypeNamed(fields.at("dtype").get<std::string>()), Shape(std::span(dims)), offsets[0], offsets[1]};
+    Entry entry{name, DTypeNamed(fields.at("dtype").get<std::string>()), Shape(std::span(dims)),
+                offsets[0], offsets[1]};
     uint64_t bytes = static_cast<uint64_t>(SizeOf(entry.dtype));
     for (int64_t d : dims) {
-      TESSERA_CHECK(d >= 0 && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes), "shape {}", entry.shape);
+      TESSERA_CHECK(d >= 0 && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes),
+                    "shape {}", entry.shape);
     }
-    TESSERA_CHECK(entry.begin <= entry.end && entry.end - entry.begin == bytes, "data_offsets {} to {}, but shape {} of {} takes {} bytes",
-                  entry.begin, entry.end, entry.shape, entry.dtype, bytes);
+    TESSERA_CHECK(entry.begin <= entry.end && entry.end - entry.begin == bytes,
+                  "data_offsets {} to {}, but shape {} of {} takes {} bytes", entry.begin,
+                  entry.end, entry.shape, entry.dtype, bytes);
     return entry;
   } catch (const std::exception& error) {
     TESSERA_FAIL("header, tensor '{}': {}", name, error.what());
   }
 }
 
-// Entries in the order of their bytes. Throws unless they fill [0, data_bytes) without gap or overlap.
-std::vector<Entry> ParseHeader(const std::string& text, uint64_t data_bytes, std::map<std::string, std::string>& metadata) {
+// Entries in the order of their bytes. Throws unless they fill [0, data_bytes) without gap or
+// overlap.
+std::vector<Entry> ParseHeader(const std::string& text, uint64_t data_bytes,
+                               std::map<std::string, std::string>& metadata) {
   const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
   std::vector<Entry> entries;
@@ -82,10 +88,13 @@ std::vector<Entry> ParseHeader(const std::string& text, uint64_t data_bytes, std
   });
   uint64_t at = 0;
   for (const Entry& entry : entries) {
-    TESSERA_CHECK_EQ(entry.begin, at, "header, tensor '{}': its bytes do not follow the one before", entry.name);
+    TESSERA_CHECK_EQ(entry.begin, at, "header, tensor '{}': its bytes do not follow the one before",
+                     entry.name);
     at = entry.end;
   }
-  TESSERA_CHECK_EQ(at, data_bytes, "bytes that the header names, and bytes in the file after the header (truncated or too long)");
+  TESSERA_CHECK_EQ(at, data_bytes,
+                   "bytes that the header names, and bytes in the file after the header (truncated "
+                   "or too long)");
   return entries;
 }
 
@@ -102,7 +111,8 @@ Safetensors ReadOpened(Context& ctx, std::FILE* file, uint64_t file_bytes) {
   TESSERA_CHECK_GE(file_bytes, 8u, "bytes in the file, which begins with an 8-byte length");
   uint64_t header_bytes = 0;
   ReadExactly(file, &header_bytes, sizeof header_bytes);
-  TESSERA_CHECK_LE(header_bytes, file_bytes - 8, "length of the header (the file is truncated, or not a safetensors file)");
+  TESSERA_CHECK_LE(header_bytes, file_bytes - 8,
+                   "length of the header (the file is truncated, or not a safetensors file)");
   std::string header(header_bytes, '\0');
   ReadExactly(file, header.data(), header.size());
   Safetensors content;
@@ -133,7 +143,8 @@ std::string Header(const Safetensors& content) {
 
 void WriteOpened(std::FILE* file, const Safetensors& content) {
   const auto write = [&](const void* data, size_t bytes) {
-    TESSERA_CHECK(bytes == 0 || std::fwrite(data, 1, bytes, file) == bytes, "{}", std::strerror(errno));
+    TESSERA_CHECK(bytes == 0 || std::fwrite(data, 1, bytes, file) == bytes, "{}",
+                  std::strerror(errno));
   };
   const std::string header = Header(content);
   const uint64_t header_bytes = header.size();
@@ -154,7 +165,8 @@ Safetensors ReadSafetensors(Context& ctx, const std::string& path) {
   try {
     TESSERA_CHECK(std::fseek(file.get(), 0, SEEK_END) == 0, "{}", std::strerror(errno));
     const long bytes = std::ftell(file.get());
-    TESSERA_CHECK(bytes >= 0 && std::fseek(file.get(), 0, SEEK_SET) == 0, "{}", std::strerror(errno));
+    TESSERA_CHECK(bytes >= 0 && std::fseek(file.get(), 0, SEEK_SET) == 0, "{}",
+                  std::strerror(errno));
     return ReadOpened(ctx, file.get(), static_cast<uint64_t>(bytes));
   } catch (const std::exception& error) {
     TESSERA_FAIL("{}: {}", path, error.what());
@@ -171,8 +183,8 @@ void WriteSafetensors(const std::string& path, const Safetensors& content) {
     std::remove(beside.c_str());
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());
   }
-  TESSERA_CHECK(std::rename(beside.c_str(), path.c_str()) == 0, "{}: cannot be renamed to {}: {}", beside, path,
-                std::strerror(errno));
+  TESSERA_CHECK(std::rename(beside.c_str(), path.c_str()) == 0, "{}: cannot be renamed to {}: {}",
+                beside, path, std::strerror(errno));
 }
 
 }  // namespace tessera

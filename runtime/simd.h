@@ -1,8 +1,9 @@
 #ifndef TESSERA_RUNTIME_SIMD_H_
 #define TESSERA_RUNTIME_SIMD_H_
-// Pack: as many floats as one register of this file's instruction set holds. For *_simd.cc files (tools/isa.bzl) and for rules
-// that a user compiles alone; each level's Pack is a type of its own, in the level's namespace. GCC's vector types inside: with
-// std::experimental::simd GCC 12 kept the sums of a lookup in memory instead of registers.
+// Pack: as many floats as one register of this file's instruction set holds. For *_simd.cc files
+// (tools/isa.bzl) and for rules that a user compiles alone; each level's Pack is a type of its own,
+// in the level's namespace. GCC's vector types inside: with std::experimental::simd GCC 12 kept the
+// sums of a lookup in memory instead of registers.
 #if defined(__AVX512F__) || defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -52,7 +53,8 @@ class Pack {
 #endif
   }
 
-  // Writes past the caches. REQUIRES: p is aligned to the size of a Pack. Needs a StoreFence before others may read.
+  // Writes past the caches. REQUIRES: p is aligned to the size of a Pack. Needs a StoreFence before
+  // others may read.
   void Stream(float* p) const {
 #if defined(__AVX512F__)
     _mm512_stream_ps(p, reinterpret_cast<__m512>(v_));
@@ -90,7 +92,8 @@ class Pack {
 // Before a loop over an array of Packs: unrolled early enough that the array lives in registers.
 #define TESSERA_UNROLL _Pragma("GCC unroll 32")
 
-// p, of which the compiler forgets how it was made: neighbouring packs are then reached by constant offsets from one register.
+// p, of which the compiler forgets how it was made: neighbouring packs are then reached by constant
+// offsets from one register.
 inline __attribute__((always_inline)) const float* Opaque(const float* p) {
   __asm__("" : "+r"(p));
   return p;
@@ -102,17 +105,21 @@ inline void StoreFence() {
 #endif
 }
 
-// Brings the cache lines of [p, p + bytes) closer: to the second level (kToL2), or to the first for reading or writing.
+// Brings the cache lines of [p, p + bytes) closer: to the second level (kToL2), or to the first for
+// reading or writing.
 enum class PrefetchFor { kToL2, kRead, kWrite };
-// Always inlined, and so must every function be that does nothing else: GCC takes one that only prefetches for a function without
-// effect, and drops calls of it.
+// Always inlined, and so must every function be that does nothing else: GCC takes one that only
+// prefetches for a function without effect, and drops calls of it.
 template <PrefetchFor purpose>
 inline __attribute__((always_inline)) void Prefetch(const void* p, long bytes) {
   const char* line = reinterpret_cast<const char*>(reinterpret_cast<unsigned long>(p) & ~63ul);
   for (const char* end = static_cast<const char*>(p) + bytes; line < end; line += 64) {
-    if constexpr (purpose == PrefetchFor::kToL2) __builtin_prefetch(line, 0, 2);
-    else if constexpr (purpose == PrefetchFor::kRead) __builtin_prefetch(line, 0, 3);
-    else __builtin_prefetch(line, 1, 3);
+    if constexpr (purpose == PrefetchFor::kToL2)
+      __builtin_prefetch(line, 0, 2);
+    else if constexpr (purpose == PrefetchFor::kRead)
+      __builtin_prefetch(line, 0, 3);
+    else
+      __builtin_prefetch(line, 1, 3);
   }
 }
 

@@ -20,13 +20,15 @@ Shape RowMajorStrides(const Shape& shape) {
   return strides;
 }
 
-// The longest run of contiguous elements at the end of the shape, and a walk over the runs of a strided tensor.
+// The longest run of contiguous elements at the end of the shape, and a walk over the runs of a
+// strided tensor.
 struct Runs {
   int outer_rank;
   int64_t length = 1, count = 1;
 
   explicit Runs(const Tensor& t) : outer_rank(t.rank()) {
-    while (outer_rank > 0 && (t.strides()[outer_rank - 1] == length || t.shape()[outer_rank - 1] == 1)) {
+    while (outer_rank > 0 &&
+           (t.strides()[outer_rank - 1] == length || t.shape()[outer_rank - 1] == 1)) {
       length *= t.shape()[outer_rank - 1];
       --outer_rank;
     }
@@ -47,9 +49,12 @@ template <typename To, typename From>
 To ConvertElement(From value) {
   constexpr bool kWide = std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>;
   constexpr bool kNarrow = std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>;
-  if constexpr (kWide) return ConvertElement<To>(static_cast<float>(value));
-  else if constexpr (kNarrow) return To(static_cast<float>(value));
-  else return static_cast<To>(value);
+  if constexpr (kWide)
+    return ConvertElement<To>(static_cast<float>(value));
+  else if constexpr (kNarrow)
+    return To(static_cast<float>(value));
+  else
+    return static_cast<To>(value);
 }
 
 }  // namespace
@@ -82,7 +87,11 @@ struct Tensor::Storage {
 };
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape, DType dtype)
-    : storage_(std::move(storage)), data_(data), shape_(shape), strides_(RowMajorStrides(shape)), dtype_(dtype) {
+    : storage_(std::move(storage)),
+      data_(data),
+      shape_(shape),
+      strides_(RowMajorStrides(shape)),
+      dtype_(dtype) {
   for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
 }
 
@@ -123,14 +132,16 @@ bool Tensor::is_contiguous() const { return numel() == 0 || Runs(*this).outer_ra
 
 int64_t Tensor::row_stride() const {
   TESSERA_CHECK_EQ(rank(), 2, "row stride of a tensor {}", shape_);
-  TESSERA_CHECK(shape_[1] <= 1 || strides_[1] == 1, "rows of a tensor {} are not contiguous", shape_);
+  TESSERA_CHECK(shape_[1] <= 1 || strides_[1] == 1, "rows of a tensor {} are not contiguous",
+                shape_);
   return strides_[0];
 }
 
 Tensor Tensor::Narrow(int dim, int64_t start, int64_t length) const {
   TESSERA_CHECK(dim >= 0 && dim < rank(), "Narrow along dimension {} of a tensor {}", dim, shape_);
   TESSERA_CHECK(start >= 0 && length >= 0 && start + length <= shape_[dim],
-                "Narrow of a tensor {} along dimension {}: start {}, length {} do not fit", shape_, dim, start, length);
+                "Narrow of a tensor {} along dimension {}: start {}, length {} do not fit", shape_,
+                dim, start, length);
   Tensor view = *this;
   view.shape_[dim] = length;
   view.data_ = static_cast<char*>(data_) + start * strides_[dim] * SizeOf(dtype_);
@@ -143,8 +154,10 @@ Tensor Tensor::Reshape(const Shape& shape) const {
   int64_t known = 1;
   int unknown = -1;
   for (int i = 0; i < full.rank(); ++i) {
-    if (full[i] == -1 && unknown < 0) unknown = i;
-    else known *= full[i];
+    if (full[i] == -1 && unknown < 0)
+      unknown = i;
+    else
+      known *= full[i];
   }
   if (unknown >= 0) full[unknown] = known == 0 ? 0 : numel() / known;
   TESSERA_CHECK_EQ(full.numel(), numel(), "Reshape of a tensor {} to {}", shape_, shape);
@@ -156,7 +169,8 @@ void Tensor::CopyBytesTo(void* out) const {
   const Runs runs(*this);
   const int64_t size = SizeOf(dtype_), run_bytes = runs.length * size;
   for (int64_t r = 0; r < runs.count; ++r)
-    std::memcpy(static_cast<char*>(out) + r * run_bytes, static_cast<const char*>(data_) + runs.Offset(*this, r) * size,
+    std::memcpy(static_cast<char*>(out) + r * run_bytes,
+                static_cast<const char*>(data_) + runs.Offset(*this, r) * size,
                 static_cast<size_t>(run_bytes));
 }
 
@@ -196,10 +210,11 @@ void Tensor::CopyFrom(Context&, const Tensor& source) const {
   const int64_t size = SizeOf(dtype_), length = std::min(to.length, from.length);
   const int64_t to_parts = to.length / length, from_parts = from.length / length;
   for (int64_t i = 0; i < numel() / length; ++i)
-    std::memcpy(static_cast<char*>(data_) + (to.Offset(*this, i / to_parts) + i % to_parts * length) * size,
-                static_cast<const char*>(source.data_) +
-                    (from.Offset(source, i / from_parts) + i % from_parts * length) * size,
-                static_cast<size_t>(length * size));
+    std::memcpy(
+        static_cast<char*>(data_) + (to.Offset(*this, i / to_parts) + i % to_parts * length) * size,
+        static_cast<const char*>(source.data_) +
+            (from.Offset(source, i / from_parts) + i % from_parts * length) * size,
+        static_cast<size_t>(length * size));
 }
 
 void Tensor::Fill(Context& ctx, double value) const {
@@ -210,7 +225,8 @@ void Tensor::Fill(Context& ctx, double value) const {
     T* data = this->data<T>();
     for (int64_t r = 0; r < runs.count; ++r) {
       T* run = data + runs.Offset(*this, r);
-      ParallelFor(ctx, runs.length, kGrain, [&](int64_t begin, int64_t end) { std::fill(run + begin, run + end, element); });
+      ParallelFor(ctx, runs.length, kGrain,
+                  [&](int64_t begin, int64_t end) { std::fill(run + begin, run + end, element); });
     }
   });
 }
@@ -219,12 +235,15 @@ bool SameBits(const Tensor& a, const Tensor& b) {
   if (a.defined() != b.defined()) return false;
   if (!a.defined()) return true;
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  TESSERA_CHECK(a.is_contiguous() && b.is_contiguous(), "SameBits of tensors {} that are not contiguous", a.shape());
-  return a.numel() == 0 || std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
+  TESSERA_CHECK(a.is_contiguous() && b.is_contiguous(),
+                "SameBits of tensors {} that are not contiguous", a.shape());
+  return a.numel() == 0 ||
+         std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
 void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
-  TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous", tensor.shape());
+  TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
+                tensor.shape());
   float* data = tensor.data<float>();
   const int64_t n = tensor.numel();
   const uint64_t seed = ctx.random().seed(), sequence = ctx.random().TakeSequence();

@@ -1,7 +1,8 @@
 #ifndef TESSERA_RUNTIME_TENSOR_H_
 #define TESSERA_RUNTIME_TENSOR_H_
-// An n-dimensional array: a shape and strides over reference-counted storage. Copying a Tensor, or taking a view of it, copies
-// no element: both see the same memory. Constness is shallow, as of a pointer.
+// An n-dimensional array: a shape and strides over reference-counted storage. Copying a Tensor, or
+// taking a view of it, copies no element: both see the same memory. Constness is shallow, as of a
+// pointer.
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -55,7 +56,8 @@ class Tensor {
     return From(ctx, {static_cast<int64_t>(values.size())}, values);
   }
   // A view of memory that somebody else owns, row-major; `owner` is kept alive with it.
-  static Tensor Borrow(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner = nullptr);
+  static Tensor Borrow(void* data, const Shape& shape, DType dtype,
+                       std::shared_ptr<void> owner = nullptr);
 
   bool defined() const { return storage_ != nullptr; }
   explicit operator bool() const { return defined(); }
@@ -84,7 +86,8 @@ class Tensor {
     TESSERA_CHECK(is_contiguous(), "span of a tensor {} that is not contiguous", shape_);
     return {data<T>(), static_cast<size_t>(numel())};
   }
-  // Elements from one row to the next, for a matrix whose rows are contiguous (a column slice is one). REQUIRES: rank 2.
+  // Elements from one row to the next, for a matrix whose rows are contiguous (a column slice is
+  // one). REQUIRES: rank 2.
   int64_t row_stride() const;
 
   // Views. Indices are checked.
@@ -97,7 +100,8 @@ class Tensor {
   Tensor Clone(Context& ctx) const;
   // Itself if contiguous, else a clone.
   Tensor Contiguous(Context& ctx) const { return is_contiguous() ? *this : Clone(ctx); }
-  // Converted elementwise as static_cast does, floats to 16 bits by rounding to nearest even. Itself if nothing changes.
+  // Converted elementwise as static_cast does, floats to 16 bits by rounding to nearest even.
+  // Itself if nothing changes.
   Tensor To(Context& ctx, DType dtype) const;
   // Writes the elements of `source` here. REQUIRES: same shape and dtype.
   void CopyFrom(Context& ctx, const Tensor& source) const;
@@ -121,15 +125,17 @@ class Tensor {
 // Both undefined, or same dtype and shape and bits (NaN equals NaN of the same bits).
 bool SameBits(const Tensor& a, const Tensor& b);
 
-// Fills `tensor` (f32) with numbers uniform in [low, high): element i is low + (high − low)·u_i with u_i word i mod 4 of
-// counter i div 4 of one new sequence of ctx.random(). REQUIRES: contiguous.
+// Fills `tensor` (f32) with numbers uniform in [low, high): element i is low + (high − low)·u_i
+// with u_i word i mod 4 of counter i div 4 of one new sequence of ctx.random(). REQUIRES:
+// contiguous.
 void FillUniform(Context& ctx, const Tensor& tensor, float low, float high);
 
 template <typename T>
 Tensor Tensor::From(Context& ctx, const Shape& shape, const std::vector<T>& values) {
   Tensor tensor = Empty(ctx, shape, DTypeOf<T>::value);
   if constexpr (std::same_as<T, bool>) {
-    TESSERA_CHECK_EQ(static_cast<int64_t>(values.size()), tensor.numel(), "values for a tensor {}", shape);
+    TESSERA_CHECK_EQ(static_cast<int64_t>(values.size()), tensor.numel(), "values for a tensor {}",
+                     shape);
     for (size_t i = 0; i < values.size(); ++i) tensor.data<bool>()[i] = values[i];
   } else {
     CopyIn(tensor, values.data(), static_cast<int64_t>(values.size()));

@@ -27,7 +27,8 @@ void PrefetchRow(const float* row, int64_t dim) {
 template <int kVectors>
 void Gather(const BareGather& a, int64_t part, int64_t parts) {
   constexpr int64_t kAhead = 64;
-  const int64_t items = a.num_tables * a.batch, begin = items * part / parts, end = items * (part + 1) / parts;
+  const int64_t items = a.num_tables * a.batch, begin = items * part / parts,
+                end = items * (part + 1) / parts;
   const int64_t last = a.offsets[items] - 1, dim = kVectors * 16;
   for (int64_t item = begin; item < end; ++item) {
     const float* table = a.tables[item / a.batch];
@@ -48,7 +49,8 @@ void Adagrad(const BareRowwiseAdagrad& a, int64_t part, int64_t parts) {
   for (int64_t t = 0; t < a.num_tables; ++t) {
     float *weights = a.tables[t], *states = a.states[t];
     const int64_t n = a.table_start[t + 1] - a.table_start[t];
-    const int64_t begin = a.table_start[t] + n * part / parts, end = a.table_start[t] + n * (part + 1) / parts;
+    const int64_t begin = a.table_start[t] + n * part / parts,
+                  end = a.table_start[t] + n * (part + 1) / parts;
     for (int64_t u = begin; u < end; ++u) {
       const int64_t ahead = a.unique[u + a.ahead < end ? u + a.ahead : end - 1];
       PrefetchRow<1, 3>(weights + ahead * dim, dim);
@@ -74,22 +76,32 @@ void Adagrad(const BareRowwiseAdagrad& a, int64_t part, int64_t parts) {
 
 void BareGather::Run(int64_t part, int64_t parts) const {
   switch (dim) {
-    case 16: return Gather<1>(*this, part, parts);
-    case 32: return Gather<2>(*this, part, parts);
-    case 64: return Gather<4>(*this, part, parts);
-    case 128: return Gather<8>(*this, part, parts);
-    case 256: return Gather<16>(*this, part, parts);
+    case 16:
+      return Gather<1>(*this, part, parts);
+    case 32:
+      return Gather<2>(*this, part, parts);
+    case 64:
+      return Gather<4>(*this, part, parts);
+    case 128:
+      return Gather<8>(*this, part, parts);
+    case 256:
+      return Gather<16>(*this, part, parts);
   }
   __builtin_trap();
 }
 
 void BareRowwiseAdagrad::Run(int64_t part, int64_t parts) const {
   switch (dim) {
-    case 16: return Adagrad<1>(*this, part, parts);
-    case 32: return Adagrad<2>(*this, part, parts);
-    case 64: return Adagrad<4>(*this, part, parts);
-    case 128: return Adagrad<8>(*this, part, parts);
-    case 256: return Adagrad<16>(*this, part, parts);
+    case 16:
+      return Adagrad<1>(*this, part, parts);
+    case 32:
+      return Adagrad<2>(*this, part, parts);
+    case 64:
+      return Adagrad<4>(*this, part, parts);
+    case 128:
+      return Adagrad<8>(*this, part, parts);
+    case 256:
+      return Adagrad<16>(*this, part, parts);
   }
   __builtin_trap();
 }

@@ -1,13 +1,15 @@
 #ifndef TESSERA_BENCH_EMBEDDING_BARE_LOOPS_H_
 #define TESSERA_BENCH_EMBEDDING_BARE_LOOPS_H_
-// What the memory of this machine allows: the strongest plain loops we know, with nothing but the memory traffic of a lookup or
-// an update in them. The denominators of the benches' shares. Compiled for the machine at hand (-march=native).
+// What the memory of this machine allows: the strongest plain loops we know, with nothing but the
+// memory traffic of a lookup or an update in them. The denominators of the benches' shares.
+// Compiled for the machine at hand (-march=native).
 #include <cstdint>
 
 namespace tessera::bench {
 
-// out[b, t, :] = Σ over ids of bag (t, b) of tables[t][id, :]; ids table-major, offsets [T·B + 1], dim a multiple of 16. Rows are
-// prefetched 64 ahead into the second-level cache; the output is written past the caches.
+// out[b, t, :] = Σ over ids of bag (t, b) of tables[t][id, :]; ids table-major, offsets [T·B + 1],
+// dim a multiple of 16. Rows are prefetched 64 ahead into the second-level cache; the output is
+// written past the caches.
 struct BareGather {
   const float* const* tables;
   int64_t num_tables, batch, dim;
@@ -16,15 +18,16 @@ struct BareGather {
   void Run(int64_t part, int64_t parts) const;
 };
 
-// For every distinct row of every table, ascending, its occurrences given: g = Σ grad[occurrence]; row-wise Adagrad on the row.
+// For every distinct row of every table, ascending, its occurrences given: g = Σ grad[occurrence];
+// row-wise Adagrad on the row.
 struct BareRowwiseAdagrad {
   float* const* tables;
   float* const* states;
   int64_t num_tables, dim;
-  const int64_t* unique;       // [U] rows, table-major
-  const int64_t* table_start;  // [T + 1] places in unique
+  const int64_t* unique;            // [U] rows, table-major
+  const int64_t* table_start;       // [T + 1] places in unique
   const int64_t* occurrence_start;  // [U + 1] places in grad_rows
-  const int32_t* grad_rows;    // row of grad [B·T, dim] of each occurrence
+  const int32_t* grad_rows;         // row of grad [B·T, dim] of each occurrence
   const float* grad;
   int64_t ahead;  // rows of prefetch
   void Run(int64_t part, int64_t parts) const;

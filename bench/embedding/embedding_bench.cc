@@ -1,9 +1,11 @@
-// Lookup and update of table-batched embeddings beside the bare memory loops of bare_loops.h, over the same ids, from cold caches,
-// in one process:
+// Lookup and update of table-batched embeddings beside the bare memory loops of bare_loops.h, over
+// the same ids, from cold caches, in one process:
 //
-//   bazel run -c opt //bench/embedding:embedding_bench -- --dim 128 --rows 1000000 --tables 8 --batch 4096 --pooling 20
+//   bazel run -c opt //bench/embedding:embedding_bench -- --dim 128 --rows 1000000 --tables 8
+//   --batch 4096 --pooling 20
 //
-// "share" is the median over rounds of bare seconds / our seconds. Results are checked once before anything is timed.
+// "share" is the median over rounds of bare seconds / our seconds. Results are checked once before
+// anything is timed.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -63,27 +65,41 @@ class Workload {
   std::vector<UpdateTable> Tables(const AnyRule& rule) {
     std::vector<UpdateTable> tables;
     for (int t = 0; t < static_cast<int>(shape_.tables); ++t)
-      tables.push_back({weight_pointers_[static_cast<size_t>(t)], shape_.rows, shape_.dim, {t}, &rule,
+      tables.push_back({weight_pointers_[static_cast<size_t>(t)],
+                        shape_.rows,
+                        shape_.dim,
+                        {t},
+                        &rule,
                         {state_pointers_[static_cast<size_t>(t)]}});
     return tables;
   }
 
   BareGather Gather(int round) const {
-    return {weight_pointers_.data(), shape_.tables, shape_.batch, shape_.dim, ids(round).data(), offsets_.data(),
-            output_.data<float>()};
+    return {weight_pointers_.data(), shape_.tables,   shape_.batch,         shape_.dim,
+            ids(round).data(),       offsets_.data(), output_.data<float>()};
   }
   BareRowwiseAdagrad Adagrad(int round, int64_t ahead) const {
     const Grouping& g = groupings_[static_cast<size_t>(round % kBatches)];
-    return {weight_pointers_.data(), state_pointers_.data(), shape_.tables, shape_.dim, g.unique.data(), g.table_start.data(),
-            g.occurrence_start.data(), g.grad_rows.data(), grad_.data<float>(), ahead};
+    return {weight_pointers_.data(),
+            state_pointers_.data(),
+            shape_.tables,
+            shape_.dim,
+            g.unique.data(),
+            g.table_start.data(),
+            g.occurrence_start.data(),
+            g.grad_rows.data(),
+            grad_.data<float>(),
+            ahead};
   }
 
   const Tensor& output() const { return output_; }
   double LookupBytes() const {
-    return 4.0 * static_cast<double>(shape_.dim * shape_.tables * shape_.batch * (shape_.pooling + 1));
+    return 4.0 *
+           static_cast<double>(shape_.dim * shape_.tables * shape_.batch * (shape_.pooling + 1));
   }
   double UpdateBytes() const {
-    return 8.0 * static_cast<double>(groupings_[0].unique.size()) * static_cast<double>(shape_.dim + 1) +
+    return 8.0 * static_cast<double>(groupings_[0].unique.size()) *
+               static_cast<double>(shape_.dim + 1) +
            4.0 * static_cast<double>(shape_.batch * shape_.tables * shape_.dim);
   }
 
@@ -92,7 +108,9 @@ class Workload {
     std::vector<int64_t> unique, table_start{0}, occurrence_start{0};
     std::vector<int32_t> grad_rows;
   };
-  const std::vector<int64_t>& ids(int round) const { return ids_[static_cast<size_t>(round % kBatches)]; }
+  const std::vector<int64_t>& ids(int round) const {
+    return ids_[static_cast<size_t>(round % kBatches)];
+  }
 
   void AddBatch(Context& ctx) {
     std::vector<int64_t> ids;
@@ -103,12 +121,15 @@ class Workload {
       for (int64_t i = 0; i < shape_.batch * shape_.pooling; ++i) {
         const PhiloxBits bits = Philox(ctx.random().seed(), sequence, ids.size());
         ids.push_back(static_cast<int64_t>(bits.v[0] % static_cast<uint64_t>(shape_.rows)));
-        pairs.emplace_back(ids.back(), static_cast<int32_t>(i / shape_.pooling * shape_.tables + t));
+        pairs.emplace_back(ids.back(),
+                           static_cast<int32_t>(i / shape_.pooling * shape_.tables + t));
       }
-      std::stable_sort(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.first < b.first; });
+      std::stable_sort(pairs.begin(), pairs.end(),
+                       [](auto& a, auto& b) { return a.first < b.first; });
       for (size_t i = 0; i < pairs.size(); ++i) {
         if (i == 0 || pairs[i].first != pairs[i - 1].first) {
-          if (!g.grad_rows.empty()) g.occurrence_start.push_back(static_cast<int64_t>(g.grad_rows.size()));
+          if (!g.grad_rows.empty())
+            g.occurrence_start.push_back(static_cast<int64_t>(g.grad_rows.size()));
           g.unique.push_back(pairs[i].first);
         }
         g.grad_rows.push_back(pairs[i].second);
@@ -145,7 +166,8 @@ void CheckLookup(Context& ctx, Workload& work) {
   Lookup(ctx, work.Lookup(0, false));
   const auto a = expected.span<float>(), b = work.output().span<float>();
   for (size_t i = 0; i < a.size(); ++i)
-    TESSERA_CHECK(std::abs(a[i] - b[i]) < 1e-5f, "lookup: output {} is {}, the bare loop has {}", i, b[i], a[i]);
+    TESSERA_CHECK(std::abs(a[i] - b[i]) < 1e-5f, "lookup: output {} is {}, the bare loop has {}", i,
+                  b[i], a[i]);
 }
 
 // Fastest distance of the bare update's prefetch on this machine.
@@ -163,10 +185,12 @@ int64_t BestAhead(Context& ctx, Workload& work) {
 
 void Report(const Timing& bare, const Timing& ours, double bytes, nlohmann::json& json) {
   const double share = Share(bare, ours);
-  std::printf("%-24s %9.2f %9.2f %9.2f %8.1f %7.1f%% %7.2fx\n", ours.name.c_str(), 1e3 * ours.Median(),
-              1e3 * ours.Quantile(0.1), 1e3 * ours.Quantile(0.9), bytes / ours.Median() * 1e-9, 100 * share, 1 / share);
-  json[ours.name] = {{"seconds", ours.Median()}, {"p10", ours.Quantile(0.1)},  {"p90", ours.Quantile(0.9)},
-                     {"gbps", bytes / ours.Median() * 1e-9}, {"bare_seconds", bare.Median()}, {"share", share}};
+  std::printf("%-24s %9.2f %9.2f %9.2f %8.1f %7.1f%% %7.2fx\n", ours.name.c_str(),
+              1e3 * ours.Median(), 1e3 * ours.Quantile(0.1), 1e3 * ours.Quantile(0.9),
+              bytes / ours.Median() * 1e-9, 100 * share, 1 / share);
+  json[ours.name] = {{"seconds", ours.Median()},      {"p10", ours.Quantile(0.1)},
+                     {"p90", ours.Quantile(0.9)},     {"gbps", bytes / ours.Median() * 1e-9},
+                     {"bare_seconds", bare.Median()}, {"share", share}};
 }
 
 int Main(int argc, char** argv) {
@@ -176,7 +200,9 @@ int Main(int argc, char** argv) {
   CLI::App app("Lookup and update beside the machine's bare loops, caches cold");
   app.add_option("--tables", shape.tables, "tables")->capture_default_str();
   app.add_option("--rows", shape.rows, "rows a table")->capture_default_str();
-  app.add_option("--dim", shape.dim, "columns: 16, 32, 64, 128 or 256")->check(CLI::IsMember({16, 32, 64, 128, 256}))->capture_default_str();
+  app.add_option("--dim", shape.dim, "columns: 16, 32, 64, 128 or 256")
+      ->check(CLI::IsMember({16, 32, 64, 128, 256}))
+      ->capture_default_str();
   app.add_option("--batch", shape.batch, "bags a table")->capture_default_str();
   app.add_option("--pooling", shape.pooling, "ids a bag")->capture_default_str();
   app.add_option("--threads", threads, "threads (0: all cores)")->capture_default_str();
@@ -191,19 +217,27 @@ int Main(int argc, char** argv) {
   const AnyRule rule = RowwiseAdagrad{.lr = 1e-3f};
   const std::vector<UpdateTable> tables = work.Tables(rule);
 
-  const std::vector<Timing> t = TimeCold(
-      ctx,
-      {{"bare gather", [&](int round) { RunBare(ctx, work.Gather(round)); }},
-       {"lookup", [&](int round) { Lookup(ctx, work.Lookup(round, false)); }},
-       {"bare update", [&](int round) { RunBare(ctx, work.Adagrad(round, ahead)); }},
-       {"rowwise_adagrad", [&](int round) { Update(ctx, {work.Lookup(round, true), tables, 1}); }}},
-      rounds);
+  const std::vector<Timing> t =
+      TimeCold(ctx,
+               {{"bare gather", [&](int round) { RunBare(ctx, work.Gather(round)); }},
+                {"lookup", [&](int round) { Lookup(ctx, work.Lookup(round, false)); }},
+                {"bare update", [&](int round) { RunBare(ctx, work.Adagrad(round, ahead)); }},
+                {"rowwise_adagrad",
+                 [&](int round) {
+                   Update(ctx, {work.Lookup(round, true), tables, 1});
+                 }}},
+               rounds);
 
-  std::printf("%s; %d threads, %lld tables x %lld rows x %lld, batch %lld, %lld ids a bag, cold, %d rounds\n", MachineName().c_str(),
-              ctx.threads().threads(), static_cast<long long>(shape.tables), static_cast<long long>(shape.rows),
-              static_cast<long long>(shape.dim), static_cast<long long>(shape.batch), static_cast<long long>(shape.pooling), rounds);
-  std::printf("%-24s %9s %9s %9s %8s %8s %8s\n", "", "ms", "p10", "p90", "GB/s", "of bare", "bare is");
-  nlohmann::json json = {{"machine", MachineName()}, {"threads", ctx.threads().threads()}, {"rounds", rounds}};
+  std::printf(
+      "%s; %d threads, %lld tables x %lld rows x %lld, batch %lld, %lld ids a bag, cold, %d "
+      "rounds\n",
+      MachineName().c_str(), ctx.threads().threads(), static_cast<long long>(shape.tables),
+      static_cast<long long>(shape.rows), static_cast<long long>(shape.dim),
+      static_cast<long long>(shape.batch), static_cast<long long>(shape.pooling), rounds);
+  std::printf("%-24s %9s %9s %9s %8s %8s %8s\n", "", "ms", "p10", "p90", "GB/s", "of bare",
+              "bare is");
+  nlohmann::json json = {
+      {"machine", MachineName()}, {"threads", ctx.threads().threads()}, {"rounds", rounds}};
   Report(t[0], t[0], work.LookupBytes(), json);
   Report(t[0], t[1], work.LookupBytes(), json);
   Report(t[2], t[2], work.UpdateBytes(), json);

@@ -13,7 +13,9 @@
 namespace tessera::bench {
 namespace {
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 int64_t LastLevelCacheBytes() {
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -31,14 +33,16 @@ double QuantileOf(std::vector<double> values, double q) {
 // Reads memory twice as large as the last-level cache.
 class CacheFlusher {
  public:
-  explicit CacheFlusher(Context& ctx) : memory_(Tensor::Zeros(ctx, {2 * LastLevelCacheBytes()}, DType::kU8)) {}
+  explicit CacheFlusher(Context& ctx)
+      : memory_(Tensor::Zeros(ctx, {2 * LastLevelCacheBytes()}, DType::kU8)) {}
   void operator()(Context& ctx) {
     const uint8_t* bytes = memory_.data<uint8_t>();
-    ParallelFor(ctx, memory_.numel(), memory_.numel() / ctx.threads().threads(), [&](int64_t begin, int64_t end) {
-      int64_t sum = 0;
-      for (int64_t i = begin; i < end; i += 64) sum += bytes[i];
-      sink_.fetch_add(sum, std::memory_order_relaxed);
-    });
+    ParallelFor(ctx, memory_.numel(), memory_.numel() / ctx.threads().threads(),
+                [&](int64_t begin, int64_t end) {
+                  int64_t sum = 0;
+                  for (int64_t i = begin; i < end; i += 64) sum += bytes[i];
+                  sink_.fetch_add(sum, std::memory_order_relaxed);
+                });
   }
 
  private:
@@ -71,7 +75,8 @@ std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contend
 
 double Share(const Timing& reference, const Timing& timing) {
   std::vector<double> shares;
-  for (size_t i = 0; i < timing.seconds.size(); ++i) shares.push_back(reference.seconds[i] / timing.seconds[i]);
+  for (size_t i = 0; i < timing.seconds.size(); ++i)
+    shares.push_back(reference.seconds[i] / timing.seconds[i]);
   return QuantileOf(shares, 0.5);
 }
 

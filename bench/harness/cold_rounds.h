@@ -1,6 +1,7 @@
 #ifndef TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_
 #define TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_
-// Times several ways of doing one thing in alternation, so that the noise of a machine hits all alike, each from cold caches.
+// Times several ways of doing one thing in alternation, so that the noise of a machine hits all
+// alike, each from cold caches.
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct Timing {
   double Quantile(double q) const;
 };
 
-// `rounds` times: for each contender, twice the last-level cache is read by all threads, then its run is timed.
+// `rounds` times: for each contender, twice the last-level cache is read by all threads, then its
+// run is timed.
 std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contenders, int rounds);
 
 // Median over rounds of reference / timing: how much of the reference's speed was reached.

@@ -15,8 +15,10 @@ std::pair<double, double> ToleranceOf(const Case& c, const std::string& name) {
 
 template <typename T>
 double AsDouble(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return static_cast<float>(value);
-  else return static_cast<double>(value);
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return static_cast<float>(value);
+  else
+    return static_cast<double>(value);
 }
 
 template <typename T>
@@ -28,20 +30,26 @@ bool Equal(T got, T expected, bool exact, std::pair<double, double> tolerance) {
 }
 
 template <typename T>
-std::string CompareElements(const Case& c, const std::string& name, const Tensor& got, const Tensor& expected) {
+std::string CompareElements(const Case& c, const std::string& name, const Tensor& got,
+                            const Tensor& expected) {
   const auto a = got.span<T>(), b = expected.span<T>();
   const std::pair<double, double> tolerance = ToleranceOf(c, name);
   for (size_t i = 0; i < a.size(); ++i)
     if (!Equal(a[i], b[i], c.exact, tolerance))
-      return Format("out.{}[{}]: got {:.9g}, expected {:.9g}", name, i, AsDouble(a[i]), AsDouble(b[i]));
+      return Format("out.{}[{}]: got {:.9g}, expected {:.9g}", name, i, AsDouble(a[i]),
+                    AsDouble(b[i]));
   return "";
 }
 
-std::string CompareTensor(const Case& c, const std::string& name, const Tensor& got, const Tensor& expected) {
-  if (got.dtype() != expected.dtype()) return Format("out.{}: got {}, expected {}", name, got.dtype(), expected.dtype());
-  if (got.shape() != expected.shape()) return Format("out.{}: got shape {}, expected {}", name, got.shape(), expected.shape());
+std::string CompareTensor(const Case& c, const std::string& name, const Tensor& got,
+                          const Tensor& expected) {
+  if (got.dtype() != expected.dtype())
+    return Format("out.{}: got {}, expected {}", name, got.dtype(), expected.dtype());
+  if (got.shape() != expected.shape())
+    return Format("out.{}: got shape {}, expected {}", name, got.shape(), expected.shape());
   if (!got.is_contiguous()) return Format("out.{}: not contiguous", name);
-  return VisitDType(got.dtype(), [&]<typename T>() { return CompareElements<T>(c, name, got, expected); });
+  return VisitDType(got.dtype(),
+                    [&]<typename T>() { return CompareElements<T>(c, name, got, expected); });
 }
 
 std::string CompareJson(const Json& attrs, const char* key, const Json& got) {
@@ -77,11 +85,15 @@ Case ReadCase(Context& ctx, const std::string& path) {
   c.atol = meta.value("atol", 0.0);
   const Json tolerances = meta.value("tolerances", Json::object());
   for (const auto& [name, pair] : tolerances.items())
-    c.tolerances[name.starts_with("out.") ? name.substr(4) : name] = {pair[0].get<double>(), pair[1].get<double>()};
+    c.tolerances[name.starts_with("out.") ? name.substr(4) : name] = {pair[0].get<double>(),
+                                                                      pair[1].get<double>()};
   for (auto& [name, tensor] : file.tensors) {
-    if (name.starts_with("in.")) c.in.emplace(name.substr(3), tensor);
-    else if (name.starts_with("out.")) c.out.emplace(name.substr(4), tensor);
-    else TESSERA_FAIL("{}: tensor '{}' is neither in. nor out.", path, name);
+    if (name.starts_with("in."))
+      c.in.emplace(name.substr(3), tensor);
+    else if (name.starts_with("out."))
+      c.out.emplace(name.substr(4), tensor);
+    else
+      TESSERA_FAIL("{}: tensor '{}' is neither in. nor out.", path, name);
   }
   return c;
 }
@@ -89,12 +101,16 @@ Case ReadCase(Context& ctx, const std::string& path) {
 std::string FirstDifference(const Case& c, const Answer& answer) {
   for (const auto& [name, expected] : c.out) {
     const auto got = answer.tensors.find(name);
-    if (got == answer.tensors.end() || !got->second.defined()) return Format("out.{}: not computed", name);
-    if (std::string difference = CompareTensor(c, name, got->second, expected); !difference.empty()) return difference;
+    if (got == answer.tensors.end() || !got->second.defined())
+      return Format("out.{}: not computed", name);
+    if (std::string difference = CompareTensor(c, name, got->second, expected); !difference.empty())
+      return difference;
   }
   for (const auto& [name, tensor] : answer.tensors)
-    if (tensor.defined() && !c.out.contains(name)) return Format("out.{}: computed, but not in the file", name);
-  if (std::string difference = CompareJson(c.attrs, "expect", answer.expect); !difference.empty()) return difference;
+    if (tensor.defined() && !c.out.contains(name))
+      return Format("out.{}: computed, but not in the file", name);
+  if (std::string difference = CompareJson(c.attrs, "expect", answer.expect); !difference.empty())
+    return difference;
   return CompareJson(c.attrs, "text", answer.text);
 }
 

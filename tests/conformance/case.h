@@ -1,9 +1,10 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_CASE_H_
 #define TESSERA_TESTS_CONFORMANCE_CASE_H_
-// A conformance case: inputs, attributes and the answer that another system computed; and how an answer is compared.
+// A conformance case: inputs, attributes and the answer that another system computed; and how an
+// answer is compared.
 //
-// A kind (the folder a case lies in) is one function from a case to an Answer, computed with the library's public calls from
-// `attrs` and the tensors `in.*` alone. kinds.h lists them.
+// A kind (the folder a case lies in) is one function from a case to an Answer, computed with the
+// library's public calls from `attrs` and the tensors `in.*` alone. kinds.h lists them.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -45,7 +46,8 @@ class Unsupported : public std::runtime_error {
 // Reads a case file. Throws Error for a file that is not one.
 Case ReadCase(Context& ctx, const std::string& path);
 
-// Empty if `answer` is what the case expects, else the first difference: which tensor, index, both values.
+// Empty if `answer` is what the case expects, else the first difference: which tensor, index, both
+// values.
 std::string FirstDifference(const Case& c, const Answer& answer);
 
 }  // namespace tessera::conformance

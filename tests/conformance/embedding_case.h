@@ -1,6 +1,7 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_EMBEDDING_CASE_H_
 #define TESSERA_TESTS_CONFORMANCE_EMBEDDING_CASE_H_
-// What the kinds lookup and train have in common: tables, features and KJTs as their READMEs define them.
+// What the kinds lookup and train have in common: tables, features and KJTs as their READMEs define
+// them.
 #include <string>
 #include <vector>
 
@@ -9,22 +10,27 @@
 
 namespace tessera::conformance {
 
-// `{"name": "adam", "lr": …}` as a rule. Throws Unsupported for rules and options that the library does not have yet.
+// `{"name": "adam", "lr": …}` as a rule. Throws Unsupported for rules and options that the library
+// does not have yet.
 AnyRule ParseRule(const Json& optimizer);
 
-// The tables of a case, filled with in.table.<i>, and its features in output order. Rules: one a table.
+// The tables of a case, filled with in.table.<i>, and its features in output order. Rules: one a
+// table.
 TableBatchedEmbedding MakeTables(Context& ctx, const Case& c, const std::vector<AnyRule>& rules,
                                  TableBatchedEmbeddingOptions options);
 
-// in.<prefix>.values, .lengths, .offsets, .weights with attrs.<prefix>. Weights require a gradient if `weights_grad`.
+// in.<prefix>.values, .lengths, .offsets, .weights with attrs.<prefix>. Weights require a gradient
+// if `weights_grad`.
 KeyedJaggedTensor ReadKjt(const Case& c, const std::string& prefix, bool weights_grad);
 
 // The forward's output under <prefix>pooled or <prefix>sequence.<feature>, and its variables.
-std::vector<Variable> Forward(Context& ctx, const Case& c, TableBatchedEmbedding& tables, const KeyedJaggedTensor& kjt,
-                              const std::string& prefix, Tensors& answer);
-// Runs the backward pass of those variables with in.<prefix>grad (pooled) or in.<prefix>grad.<feature>.
-void Backward(Context& ctx, const Case& c, Tape& tape, const TableBatchedEmbedding& tables, const std::vector<Variable>& outputs,
-              const std::string& prefix);
+std::vector<Variable> Forward(Context& ctx, const Case& c, TableBatchedEmbedding& tables,
+                              const KeyedJaggedTensor& kjt, const std::string& prefix,
+                              Tensors& answer);
+// Runs the backward pass of those variables with in.<prefix>grad (pooled) or
+// in.<prefix>grad.<feature>.
+void Backward(Context& ctx, const Case& c, Tape& tape, const TableBatchedEmbedding& tables,
+              const std::vector<Variable>& outputs, const std::string& prefix);
 
 bool IsSequence(const Case& c);
 

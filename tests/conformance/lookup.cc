@@ -16,8 +16,12 @@ KeyedJaggedTensor BagsOf(Context& ctx, const Case& c) {
   if (!c.attrs["embedding_bag"]["include_last_offset"].get<bool>()) offsets.push_back(ids.numel());
   Variable weights;
   if (const Tensor given = c.optional("weights")) weights = Variable(given, /*requires_grad=*/true);
-  const EmbeddingFeature feature{"", 0, c.attrs.at("features")[0].value("key", c.attrs.at("features")[0].at("name").get<std::string>())};
-  return KeyedJaggedTensor::FromOffsetsSync({feature.key}, ids, Tensor::From(ctx, offsets), weights);
+  const EmbeddingFeature feature{
+      "", 0,
+      c.attrs.at("features")[0].value("key",
+                                      c.attrs.at("features")[0].at("name").get<std::string>())};
+  return KeyedJaggedTensor::FromOffsetsSync({feature.key}, ids, Tensor::From(ctx, offsets),
+                                            weights);
 }
 
 // A KJT after the bounds check, without the ids before the first offset, which belong to no bag.
@@ -27,10 +31,12 @@ KeyedJaggedTensor CheckedKjt(Context& ctx, const Case& c, Tensors& answer) {
     for (const Json& t : c.attrs.at("tables"))
       if (t.at("name") == f.at("table")) rows.push_back(t.at("rows").get<int64_t>());
   const BoundsCheckMode mode = ParseBoundsCheckMode(c.attrs.at("bounds_check").get<std::string>());
-  const BoundsCheckResult checked = CheckBounds(ctx, mode, c.input("kjt.values"), c.input("kjt.offsets"), rows);
+  const BoundsCheckResult checked =
+      CheckBounds(ctx, mode, c.input("kjt.values"), c.input("kjt.offsets"), rows);
   answer["fixed.values"] = checked.ids;
   answer["fixed.offsets"] = checked.offsets;
-  if (mode == BoundsCheckMode::kWarning) answer["warnings"] = Tensor::From<int64_t>(ctx, {checked.warnings});
+  if (mode == BoundsCheckMode::kWarning)
+    answer["warnings"] = Tensor::From<int64_t>(ctx, {checked.warnings});
   if (c.attrs.value("bounds_check_only", false)) return KeyedJaggedTensor();
   Tensor offsets = checked.offsets.Clone(ctx);
   const int64_t first = VisitIndexType(offsets.dtype(), "offsets", [&]<typename T>() -> int64_t {
@@ -40,9 +46,11 @@ KeyedJaggedTensor CheckedKjt(Context& ctx, const Case& c, Tensors& answer) {
     return start;
   });
   Variable weights;
-  if (const Tensor given = c.optional("kjt.weights")) weights = Variable(given.Rows(first, given.numel()), /*requires_grad=*/true);
-  return KeyedJaggedTensor::FromOffsetsSync(c.attrs.at("kjt").at("keys").get<std::vector<std::string>>(),
-                                            checked.ids.Rows(first, checked.ids.numel()), offsets, weights);
+  if (const Tensor given = c.optional("kjt.weights"))
+    weights = Variable(given.Rows(first, given.numel()), /*requires_grad=*/true);
+  return KeyedJaggedTensor::FromOffsetsSync(
+      c.attrs.at("kjt").at("keys").get<std::vector<std::string>>(),
+      checked.ids.Rows(first, checked.ids.numel()), offsets, weights);
 }
 
 KeyedJaggedTensor Input(Context& ctx, const Case& c, Tensors& answer) {
@@ -61,7 +69,8 @@ bool HasGradient(const Case& c) {
 
 Answer RunLookup(Context& ctx, const Case& c) {
   if (c.attrs.contains("position_weights")) throw Unsupported("position weights");
-  if (c.attrs.value("output_dtype", "f32") != "f32") throw Unsupported("output of type " + c.attrs["output_dtype"].get<std::string>());
+  if (c.attrs.value("output_dtype", "f32") != "f32")
+    throw Unsupported("output of type " + c.attrs["output_dtype"].get<std::string>());
   Answer answer;
   TableBatchedEmbeddingOptions options;
   options.weighted = c.attrs.value("weighted", false);
@@ -69,13 +78,15 @@ Answer RunLookup(Context& ctx, const Case& c) {
     options.feature_requires_grad.push_back(required != 0);
   const KeyedJaggedTensor kjt = Input(ctx, c, answer.tensors);
   if (c.attrs.value("bounds_check_only", false)) return answer;
-  TableBatchedEmbedding tables = MakeTables(ctx, c, std::vector<AnyRule>(c.attrs.at("tables").size(), Dense{}), options);
+  TableBatchedEmbedding tables =
+      MakeTables(ctx, c, std::vector<AnyRule>(c.attrs.at("tables").size(), Dense{}), options);
 
   Tape tape(ctx);
   const std::vector<Variable> outputs = Forward(ctx, c, tables, kjt, "", answer.tensors);
   if (!HasGradient(c)) return answer;
   Backward(ctx, c, tape, tables, outputs, "");
-  for (int t = 0; t < tables.num_tables(); ++t) answer.tensors["grad.table." + std::to_string(t)] = tables.weight_variable(t).grad();
+  for (int t = 0; t < tables.num_tables(); ++t)
+    answer.tensors["grad.table." + std::to_string(t)] = tables.weight_variable(t).grad();
   if (options.weighted) answer.tensors["grad.weights"] = kjt.weights().grad();
   return answer;
 }

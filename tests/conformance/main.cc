@@ -2,8 +2,9 @@
 //
 //   bazel run -c opt //tests/conformance:run -- PATH…
 //
-// PATH is a case, a folder of cases (a kind) or a folder of kinds. Prints one line a case, ok, FAIL or UNSUPPORTED, and a last line
-// "N passed, N failed, N unsupported"; exits with 0 only if all passed (or, with --allow-unsupported, if none failed).
+// PATH is a case, a folder of cases (a kind) or a folder of kinds. Prints one line a case, ok, FAIL
+// or UNSUPPORTED, and a last line "N passed, N failed, N unsupported"; exits with 0 only if all
+// passed (or, with --allow-unsupported, if none failed).
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -22,15 +23,21 @@ using Kind = std::function<Answer(Context&, const Case&)>;
 
 const std::map<std::string, Kind>& Kinds() {
   static const std::map<std::string, Kind> kinds = {
-      {"checkpoint", RunCheckpoint}, {"dense", RunDense}, {"dense_optim", RunDenseOptim}, {"kjt", RunKjt},
-      {"lookup", RunLookup},         {"model", RunModel}, {"train", RunTrain},
+      {"checkpoint", RunCheckpoint},
+      {"dense", RunDense},
+      {"dense_optim", RunDenseOptim},
+      {"kjt", RunKjt},
+      {"lookup", RunLookup},
+      {"model", RunModel},
+      {"train", RunTrain},
   };
   return kinds;
 }
 
 bool IsCase(const fs::path& path) { return path.extension() == ".safetensors"; }
 
-// The cases under a path: the files directly in it, or directly in its folders (deeper ones are data of cases).
+// The cases under a path: the files directly in it, or directly in its folders (deeper ones are
+// data of cases).
 std::vector<std::string> CasesUnder(const fs::path& path) {
   TESSERA_CHECK(fs::exists(path), "{}: there is no such file or folder", path.string());
   if (fs::is_regular_file(path)) return {path.string()};
@@ -77,7 +84,8 @@ int Main(int argc, char** argv) {
   int threads = 2;
   bool allow_unsupported = false, quiet = false;
   std::string device = "cpu";
-  CLI::App app("Replays conformance cases and compares the library's answers with those of other systems");
+  CLI::App app(
+      "Replays conformance cases and compares the library's answers with those of other systems");
   app.add_option("paths", paths, "cases, kinds or folders of kinds")->required();
   app.add_option("--threads", threads, "threads")->capture_default_str();
   app.add_option("--device", device, "cpu or cuda")->capture_default_str();
@@ -94,10 +102,12 @@ int Main(int argc, char** argv) {
       std::string why;
       const Outcome outcome = Replay(ctx, file, why);
       ++counts[static_cast<int>(outcome)];
-      const std::string name = fs::path(file).parent_path().filename().string() + "/" + fs::path(file).stem().string();
+      const std::string name =
+          fs::path(file).parent_path().filename().string() + "/" + fs::path(file).stem().string();
       static constexpr const char* kWords[] = {"ok", "FAIL", "UNSUPPORTED"};
       if (!quiet || outcome == Outcome::kFailed)
-        std::printf("%-11s %s%s%s\n", kWords[static_cast<int>(outcome)], name.c_str(), why.empty() ? "" : ": ", why.c_str());
+        std::printf("%-11s %s%s%s\n", kWords[static_cast<int>(outcome)], name.c_str(),
+                    why.empty() ? "" : ": ", why.c_str());
     }
   }
   std::printf("%d passed, %d failed, %d unsupported\n", counts[0], counts[1], counts[2]);

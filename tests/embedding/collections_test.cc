@@ -25,11 +25,13 @@ class CollectionsTest : public ::testing::Test {
  protected:
   Context ctx_;
   const KeyedJaggedTensor kjt_ = KeyedJaggedTensor::FromLengthsSync(
-      {"x", "a", "b"}, Tensor::From<int64_t>(ctx_, {4, 1, 2, 3, 0}), Tensor::From<int64_t>(ctx_, {1, 0, 2, 0, 1, 1}));
+      {"x", "a", "b"}, Tensor::From<int64_t>(ctx_, {4, 1, 2, 3, 0}),
+      Tensor::From<int64_t>(ctx_, {1, 0, 2, 0, 1, 1}));
 };
 
 TEST_F(CollectionsTest, PooledColumnsComeInTableOrderAndSharedFeaturesNameTheirTable) {
-  EmbeddingBagCollection ebc(ctx_, {Make<EmbeddingBagConfig>("t", 2, {"b", "a"}, 1), Make<EmbeddingBagConfig>("u", 1, {"a"}, 10)});
+  EmbeddingBagCollection ebc(ctx_, {Make<EmbeddingBagConfig>("t", 2, {"b", "a"}, 1),
+                                    Make<EmbeddingBagConfig>("u", 1, {"a"}, 10)});
   const KeyedTensor out = ebc.Forward(ctx_, kjt_);
   EXPECT_THAT(out.keys(), ElementsAre("b", "a@t", "a@u"));
   EXPECT_THAT(out.length_per_key(), ElementsAre(2, 2, 1));
@@ -37,7 +39,9 @@ TEST_F(CollectionsTest, PooledColumnsComeInTableOrderAndSharedFeaturesNameTheirT
 }
 
 TEST_F(CollectionsTest, SequencesMayDifferInDimAndBringTheirIds) {
-  EmbeddingCollection ec(ctx_, {Make<EmbeddingConfig>("t", 2, {"a"}, 1), Make<EmbeddingConfig>("u", 3, {"b"}, 10)}, {.need_indices = true});
+  EmbeddingCollection ec(
+      ctx_, {Make<EmbeddingConfig>("t", 2, {"a"}, 1), Make<EmbeddingConfig>("u", 3, {"b"}, 10)},
+      {.need_indices = true});
   const auto out = ec.Forward(ctx_, kjt_);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0].first, "a");
@@ -48,7 +52,8 @@ TEST_F(CollectionsTest, SequencesMayDifferInDimAndBringTheirIds) {
 }
 
 TEST_F(CollectionsTest, EachTableHasItsOwnOptimizer) {
-  std::vector<EmbeddingBagConfig> configs = {Make<EmbeddingBagConfig>("t", 1, {"a"}, 0), Make<EmbeddingBagConfig>("u", 1, {"b"}, 0)};
+  std::vector<EmbeddingBagConfig> configs = {Make<EmbeddingBagConfig>("t", 1, {"a"}, 0),
+                                             Make<EmbeddingBagConfig>("u", 1, {"b"}, 0)};
   configs[0].optimizer = Sgd{0.5f};
   configs[1].optimizer = RowwiseAdagrad{0.25f, 0.0f};
   EmbeddingBagCollection ebc(ctx_, configs);

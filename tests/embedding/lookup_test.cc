@@ -15,7 +15,8 @@ using testing::BatchShape;
 using testing::RandomBatch;
 
 // The definition in lookup.h, in double, one number at a time.
-double Expected(const RandomBatch& batch, const std::vector<int64_t>& ids, const BatchShape& shape, int feature, int64_t row, int64_t d) {
+double Expected(const RandomBatch& batch, const std::vector<int64_t>& ids, const BatchShape& shape,
+                int feature, int64_t row, int64_t d) {
   const Tensor& table = batch.tables()[batch.table_of(feature)];
   const auto value = [&](int64_t i) -> double {
     const int64_t id = ids[static_cast<size_t>(i)];
@@ -23,10 +24,12 @@ double Expected(const RandomBatch& batch, const std::vector<int64_t>& ids, const
   };
   const auto first = static_cast<size_t>(feature * shape.batch);
   if (shape.pooling == PoolingType::kNone) return value(batch.offsets()[first] + row);
-  const int64_t begin = batch.offsets()[first + static_cast<size_t>(row)], end = batch.offsets()[first + static_cast<size_t>(row) + 1];
+  const int64_t begin = batch.offsets()[first + static_cast<size_t>(row)],
+                end = batch.offsets()[first + static_cast<size_t>(row) + 1];
   double sum = 0;
   for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(batch.weight(i)) * value(i);
-  return shape.pooling == PoolingType::kMean && end > begin ? sum / static_cast<double>(end - begin) : sum;
+  return shape.pooling == PoolingType::kMean && end > begin ? sum / static_cast<double>(end - begin)
+                                                            : sum;
 }
 
 class LookupTest : public ::testing::TestWithParam<std::tuple<PoolingType, bool, bool>> {
@@ -50,11 +53,13 @@ TEST_P(LookupTest, IsTheDefinitionForAnyDim) {
   for (int f = 0; f < batch.num_features(); ++f) {
     const int64_t dim = batch.tables()[batch.table_of(f)].dim(1), first = f * shape.batch;
     const int64_t rows = shape.pooling == PoolingType::kNone
-                             ? batch.offsets()[static_cast<size_t>(first + shape.batch)] - batch.offsets()[static_cast<size_t>(first)]
+                             ? batch.offsets()[static_cast<size_t>(first + shape.batch)] -
+                                   batch.offsets()[static_cast<size_t>(first)]
                              : shape.batch;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t d = 0; d < dim; ++d)
-        ASSERT_NEAR(batch.Output(f, row)[d], Expected(batch, ids, shape, f, row, d), 2e-5) << "feature " << f << " row " << row;
+        ASSERT_NEAR(batch.Output(f, row)[d], Expected(batch, ids, shape, f, row, d), 2e-5)
+            << "feature " << f << " row " << row;
   }
 }
 
@@ -95,7 +100,8 @@ TEST_P(LookupTest, WeightGradientsAreDotProductsWithTheRows) {
           const int64_t id = ids[static_cast<size_t>(i)];
           double dot = 0;
           for (int64_t d = 0; id >= 0 && d < table.dim(1); ++d)
-            dot += static_cast<double>(batch.Grad(f, b)[d]) * static_cast<double>(table.data<float>()[id * table.dim(1) + d]);
+            dot += static_cast<double>(batch.Grad(f, b)[d]) *
+                   static_cast<double>(table.data<float>()[id * table.dim(1) + d]);
           if (shape.pooling == PoolingType::kMean) dot /= static_cast<double>(length);
           ASSERT_NEAR(grads[static_cast<size_t>(i)], dot, 1e-5 + 1e-6 * std::abs(dot));
         }
@@ -107,9 +113,12 @@ TEST_P(LookupTest, WeightGradientsAreDotProductsWithTheRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everything, LookupTest,
-                         ::testing::Combine(::testing::Values(PoolingType::kSum, PoolingType::kMean), ::testing::Bool(), ::testing::Bool()));
+                         ::testing::Combine(::testing::Values(PoolingType::kSum,
+                                                              PoolingType::kMean),
+                                            ::testing::Bool(), ::testing::Bool()));
 INSTANTIATE_TEST_SUITE_P(Sequences, LookupTest,
-                         ::testing::Combine(::testing::Values(PoolingType::kNone), ::testing::Values(false), ::testing::Bool()));
+                         ::testing::Combine(::testing::Values(PoolingType::kNone),
+                                            ::testing::Values(false), ::testing::Bool()));
 
 TEST(Lookup, LargeOutputsThatAreWrittenPastTheCachesAreTheSame) {
   const BatchShape shape{.dims = {128, 64, 20}, .rows = 500, .batch = 6000, .mean_length = 2};
@@ -118,7 +127,8 @@ TEST(Lookup, LargeOutputsThatAreWrittenPastTheCachesAreTheSame) {
   const std::vector<int64_t> ids = batch.ids(ctx);
   Lookup(ctx, batch.Lookup());
   for (int f = 0; f < batch.num_features(); ++f)
-    for (int64_t b = 0; b < shape.batch; b += 7) ASSERT_NEAR(batch.Output(f, b)[3], Expected(batch, ids, shape, f, b, 3), 1e-5);
+    for (int64_t b = 0; b < shape.batch; b += 7)
+      ASSERT_NEAR(batch.Output(f, b)[3], Expected(batch, ids, shape, f, b, 3), 1e-5);
 }
 
 TEST(Lookup, EmptyInputsAreFine) {

@@ -14,7 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-BaseEmbeddingConfig Config(const std::string& name, int64_t rows, int64_t dim, AnyRule rule = Sgd{1.0f}) {
+BaseEmbeddingConfig Config(const std::string& name, int64_t rows, int64_t dim,
+                           AnyRule rule = Sgd{1.0f}) {
   BaseEmbeddingConfig config;
   config.name = name;
   config.num_embeddings = rows;
@@ -25,18 +26,24 @@ BaseEmbeddingConfig Config(const std::string& name, int64_t rows, int64_t dim, A
 
 // Weights 0, 1, 2, … row-major.
 BaseEmbeddingConfig Counting(BaseEmbeddingConfig config) {
-  config.init_fn = [](Context&, const Tensor& weight) { std::iota(weight.data<float>(), weight.data<float>() + weight.numel(), 0.0f); };
+  config.init_fn = [](Context&, const Tensor& weight) {
+    std::iota(weight.data<float>(), weight.data<float>() + weight.numel(), 0.0f);
+  };
   return config;
 }
 
 class TableBatchedEmbeddingTest : public ::testing::Test {
  protected:
-  KeyedJaggedTensor Kjt(std::vector<int64_t> ids, std::vector<int64_t> lengths, Variable weights = {}) {
-    return KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(ctx_, ids), Tensor::From(ctx_, lengths), weights);
+  KeyedJaggedTensor Kjt(std::vector<int64_t> ids, std::vector<int64_t> lengths,
+                        Variable weights = {}) {
+    return KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(ctx_, ids),
+                                              Tensor::From(ctx_, lengths), weights);
   }
-  TableBatchedEmbedding Tables(AnyRule rule = Sgd{1.0f}, TableBatchedEmbeddingOptions options = {}) {
-    return TableBatchedEmbedding(ctx_, {Counting(Config("t", 4, 2, rule)), Counting(Config("u", 3, 1, rule))},
-                                 {PoolingType::kSum, PoolingType::kMean}, {{"b", 1, "b"}, {"a", 0, "a"}}, options);
+  TableBatchedEmbedding Tables(AnyRule rule = Sgd{1.0f},
+                               TableBatchedEmbeddingOptions options = {}) {
+    return TableBatchedEmbedding(
+        ctx_, {Counting(Config("t", 4, 2, rule)), Counting(Config("u", 3, 1, rule))},
+        {PoolingType::kSum, PoolingType::kMean}, {{"b", 1, "b"}, {"a", 0, "a"}}, options);
   }
   Context ctx_;
 };
@@ -74,7 +81,8 @@ TEST_F(TableBatchedEmbeddingTest, RefusesASecondTrainingForwardBeforeBackward) {
   {
     Tape tape(ctx_);
     tables.Forward(ctx_, kjt);
-    EXPECT_THAT([&] { tables.Forward(ctx_, kjt); }, ThrowsMessage<Error>(HasSubstr("before the backward")));
+    EXPECT_THAT([&] { tables.Forward(ctx_, kjt); },
+                ThrowsMessage<Error>(HasSubstr("before the backward")));
   }
   Tape tape(ctx_);  // the first tape is gone without backward: nothing waits any more
   tape.Backward(Sum(ctx_, tables.Forward(ctx_, kjt)));
@@ -90,14 +98,16 @@ TEST_F(TableBatchedEmbeddingTest, DenseTablesAreVariables) {
   const Variable twice = Add(ctx_, tables.Forward(ctx_, kjt), tables.Forward(ctx_, kjt));
   tape.Backward(Sum(ctx_, twice));
   EXPECT_TRUE(SameBits(before, tables.weight(0)));
-  EXPECT_THAT(tables.weight_variable(0).grad().ToVector<float>(), ::testing::ElementsAre(2, 2, 2, 2, 0, 0, 2, 2));
+  EXPECT_THAT(tables.weight_variable(0).grad().ToVector<float>(),
+              ::testing::ElementsAre(2, 2, 2, 2, 0, 0, 2, 2));
   EXPECT_THAT(tables.weight_variable(1).grad().ToVector<float>(), ::testing::ElementsAre(0, 3, 1));
 }
 
 TEST_F(TableBatchedEmbeddingTest, GradientsOfWeightsAreTheDerivatives) {
   TableBatchedEmbedding tables = Tables(Dense{}, {.weighted = true});
   const auto pooled = [&](Context& ctx, const std::vector<Variable>& weights) {
-    return std::vector<Variable>{tables.Forward(ctx, Kjt({1, 3, 0, 2, 1, 1}, {2, 1, 2, 1}, weights[0]))};
+    return std::vector<Variable>{
+        tables.Forward(ctx, Kjt({1, 3, 0, 2, 1, 1}, {2, 1, 2, 1}, weights[0]))};
   };
   testing::ExpectGradients(ctx_, pooled, {Tensor::From<float>(ctx_, {0.5f, -1, 2, 0.25f, 1, 3})});
 }
@@ -125,7 +135,8 @@ TEST_F(TableBatchedEmbeddingTest, ClampsGradientsFirst) {
 }
 
 TEST_F(TableBatchedEmbeddingTest, SequencesKeepEveryRow) {
-  TableBatchedEmbedding tables(ctx_, {Counting(Config("t", 4, 2)), Counting(Config("u", 3, 1))}, {PoolingType::kNone, PoolingType::kNone},
+  TableBatchedEmbedding tables(ctx_, {Counting(Config("t", 4, 2)), Counting(Config("u", 3, 1))},
+                               {PoolingType::kNone, PoolingType::kNone},
                                {{"a", 0, "a"}, {"b", 1, "b"}});
   Tape tape(ctx_);
   const std::vector<Variable> rows = tables.ForwardSequence(ctx_, Kjt({1, 3, 1, 2}, {2, 1, 0, 1}));
@@ -139,9 +150,11 @@ TEST_F(TableBatchedEmbeddingTest, SequencesKeepEveryRow) {
 
 TEST_F(TableBatchedEmbeddingTest, BadIdsAreErrorsOrCountedOrMended) {
   const KeyedJaggedTensor kjt = Kjt({1, 7, -1}, {3, 0});
-  EXPECT_THAT([&] { Tables().Forward(ctx_, kjt); }, ThrowsMessage<Error>(HasSubstr("feature a: id 7")));
+  EXPECT_THAT([&] { Tables().Forward(ctx_, kjt); },
+              ThrowsMessage<Error>(HasSubstr("feature a: id 7")));
   TableBatchedEmbedding warning = Tables(Sgd{}, {.bounds_check = BoundsCheckMode::kWarning});
-  EXPECT_EQ(warning.Forward(ctx_, kjt).value().data<float>()[1], 2.0f);  // rows 1 and 0; −1 adds nothing
+  EXPECT_EQ(warning.Forward(ctx_, kjt).value().data<float>()[1],
+            2.0f);  // rows 1 and 0; −1 adds nothing
   EXPECT_EQ(warning.bounds_check_warnings(), 1);
   TableBatchedEmbedding none = Tables(Sgd{}, {.bounds_check = BoundsCheckMode::kNone});
   EXPECT_EQ(none.Forward(ctx_, kjt).value().data<float>()[1], 2.0f);  // row 1 alone
@@ -149,17 +162,24 @@ TEST_F(TableBatchedEmbeddingTest, BadIdsAreErrorsOrCountedOrMended) {
 }
 
 TEST_F(TableBatchedEmbeddingTest, RefusesWhatMakesNoSense) {
-  const std::vector<PoolingType> sum = {PoolingType::kSum}, two = {PoolingType::kSum, PoolingType::kSum};
+  const std::vector<PoolingType> sum = {PoolingType::kSum},
+                                 two = {PoolingType::kSum, PoolingType::kSum};
   EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 0, 2)}, sum, {}), Error);
   EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 0)}, sum, {}), Error);
   EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("", 2, 2)}, sum, {}), Error);
   EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2), Config("t", 2, 2)}, two, {}), Error);
   EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2)}, sum, {{"a", 1, "a"}}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2), Config("u", 2, 2)}, {PoolingType::kSum, PoolingType::kNone}, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2), Config("u", 2, 2)},
+                                     {PoolingType::kSum, PoolingType::kNone}, {}),
+               Error);
   BaseEmbeddingConfig half = Config("t", 2, 2);
   half.data_type = DType::kF16;
-  EXPECT_THAT([&] { TableBatchedEmbedding(ctx_, {half}, sum, {}); }, ThrowsMessage<Error>(HasSubstr("table t: rows of type f16")));
-  EXPECT_THROW(Tables().Forward(ctx_, KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::From<int64_t>(ctx_, {}), Tensor::From<int64_t>(ctx_, {0}))), Error);
+  EXPECT_THAT([&] { TableBatchedEmbedding(ctx_, {half}, sum, {}); },
+              ThrowsMessage<Error>(HasSubstr("table t: rows of type f16")));
+  EXPECT_THROW(Tables().Forward(
+                   ctx_, KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::From<int64_t>(ctx_, {}),
+                                                            Tensor::From<int64_t>(ctx_, {0}))),
+               Error);
   EXPECT_THROW(Tables(Sgd{}, {.weighted = true}).Forward(ctx_, Kjt({}, {0, 0})), Error);
 }
 

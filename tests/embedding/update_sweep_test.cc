@@ -1,5 +1,6 @@
-// Random shapes, rules and data: lookup and update give the same bits on every instruction set and number of threads. Runs a
-// seeded tenth of the sweep, or all of it where TESSERA_TEST_ALL is set (tools/test --all).
+// Random shapes, rules and data: lookup and update give the same bits on every instruction set and
+// number of threads. Runs a seeded tenth of the sweep, or all of it where TESSERA_TEST_ALL is set
+// (tools/test --all).
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,10 +18,13 @@ using testing::BatchShape;
 using testing::RandomBatch;
 
 BatchShape RandomShape(std::mt19937& random) {
-  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
   BatchShape shape;
   shape.dims.clear();
-  for (int64_t t = pick(1, 4); t > 0; --t) shape.dims.push_back(pick(0, 1) ? pick(1, 40) : pick(1, 20) * 16);
+  for (int64_t t = pick(1, 4); t > 0; --t)
+    shape.dims.push_back(pick(0, 1) ? pick(1, 40) : pick(1, 20) * 16);
   shape.rows = pick(0, 1) ? pick(1, 50) : pick(100, 5000);
   shape.batch = pick(0, 400);
   shape.mean_length = static_cast<double>(pick(1, 12));
@@ -37,16 +41,23 @@ BatchShape RandomShape(std::mt19937& random) {
 AnyRule RandomRule(std::mt19937& random) {
   const float decay = random() % 2 ? 0.01f : 0.0f;
   switch (random() % 5) {
-    case 0: return Sgd{0.1f};
-    case 1: return Adagrad{0.1f};
-    case 2: return RowwiseAdagrad{0.1f, 1e-8f, decay, static_cast<WeightDecayMode>(random() % 3), random() % 2 ? 1.5f : 0.0f};
-    case 3: return Adam{0.1f, 1e-8f, 0.9, 0.999, decay, random() % 2 == 0};
-    default: return PartialRowwiseAdam{0.1f, 1e-8f, 0.9, 0.999, decay};
+    case 0:
+      return Sgd{0.1f};
+    case 1:
+      return Adagrad{0.1f};
+    case 2:
+      return RowwiseAdagrad{0.1f, 1e-8f, decay, static_cast<WeightDecayMode>(random() % 3),
+                            random() % 2 ? 1.5f : 0.0f};
+    case 3:
+      return Adam{0.1f, 1e-8f, 0.9, 0.999, decay, random() % 2 == 0};
+    default:
+      return PartialRowwiseAdam{0.1f, 1e-8f, 0.9, 0.999, decay};
   }
 }
 
 // Outputs of a lookup, then weights and states after an update.
-std::vector<std::vector<float>> RunOn(const BatchShape& shape, const AnyRule& rule, IsaLevel level, int threads) {
+std::vector<std::vector<float>> RunOn(const BatchShape& shape, const AnyRule& rule, IsaLevel level,
+                                      int threads) {
   const testing::ScopedIsa isa(level);
   Context ctx({.threads = threads});
   RandomBatch batch(ctx, shape);
@@ -61,7 +72,8 @@ std::vector<std::vector<float>> RunOn(const BatchShape& shape, const AnyRule& ru
     for (int f = 0; f < batch.num_features(); ++f)
       if (batch.table_of(f) == t) update.features.push_back(f);
     for (const StateSpec& spec : RuleStates(rule)) {
-      states.push_back(Tensor::Full(ctx, spec.per_row ? Shape{shape.rows} : Shape{shape.rows, shape.dims[t]}, 0.5));
+      states.push_back(Tensor::Full(
+          ctx, spec.per_row ? Shape{shape.rows} : Shape{shape.rows, shape.dims[t]}, 0.5));
       update.states.push_back(states.back().data<float>());
     }
     updates.push_back(update);
@@ -81,7 +93,8 @@ TEST(UpdateSweep, SameBitsEverywhere) {
     const auto expected = RunOn(shape, rule, IsaLevel::kBaseline, 1);
     for (const IsaLevel level : testing::IsaLevels())
       ASSERT_EQ(expected, RunOn(shape, rule, level, 1 + static_cast<int>(random() % 4)))
-          << "case " << c << ": " << RuleName(rule) << ", " << ToString(level) << ", seed " << shape.seed;
+          << "case " << c << ": " << RuleName(rule) << ", " << ToString(level) << ", seed "
+          << shape.seed;
   }
   std::printf("%d random cases\n", cases);
 }

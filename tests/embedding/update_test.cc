@@ -38,12 +38,14 @@ Tables Start(const RandomBatch& batch, const AnyRule& rule, int64_t rows) {
     tables.weights.push_back(table.ToVector<float>());
     tables.states.emplace_back();
     for (const StateSpec& spec : RuleStates(rule))
-      tables.states.back().emplace_back(static_cast<size_t>(spec.per_row ? rows : rows * table.dim(1)), 0.25f);
+      tables.states.back().emplace_back(
+          static_cast<size_t>(spec.per_row ? rows : rows * table.dim(1)), 0.25f);
   }
   return tables;
 }
 
-std::vector<UpdateTable> UpdatesOf(const RandomBatch& batch, Tables& tables, const AnyRule& rule, int64_t rows) {
+std::vector<UpdateTable> UpdatesOf(const RandomBatch& batch, Tables& tables, const AnyRule& rule,
+                                   int64_t rows) {
   std::vector<UpdateTable> updates;
   for (size_t t = 0; t < tables.weights.size(); ++t) {
     UpdateTable update{tables.weights[t].data(), rows, batch.tables()[t].dim(1), {}, &rule, {}};
@@ -57,7 +59,8 @@ std::vector<UpdateTable> UpdatesOf(const RandomBatch& batch, Tables& tables, con
 
 // Every occurrence of every row of table t in the order of the batch: (gradient row, coefficient).
 using Occurrences = std::map<int64_t, std::vector<std::pair<const float*, float>>>;
-Occurrences OccurrencesOf(const RandomBatch& batch, const std::vector<int64_t>& ids, const BatchShape& shape, size_t t) {
+Occurrences OccurrencesOf(const RandomBatch& batch, const std::vector<int64_t>& ids,
+                          const BatchShape& shape, size_t t) {
   Occurrences all;
   for (int f = 0; f < batch.num_features(); ++f) {
     if (batch.table_of(f) != t) continue;
@@ -68,8 +71,11 @@ Occurrences OccurrencesOf(const RandomBatch& batch, const std::vector<int64_t>& 
         const int64_t id = ids[static_cast<size_t>(i)];
         if (id < 0) continue;
         const bool none = shape.pooling == PoolingType::kNone;
-        const float scale = shape.pooling == PoolingType::kMean ? 1.0f / static_cast<float>(end - begin) : 1.0f;
-        all[id].emplace_back(batch.Grad(f, none ? i - batch.offsets()[first] : static_cast<int64_t>(b)), batch.weight(i) * scale);
+        const float scale =
+            shape.pooling == PoolingType::kMean ? 1.0f / static_cast<float>(end - begin) : 1.0f;
+        all[id].emplace_back(
+            batch.Grad(f, none ? i - batch.offsets()[first] : static_cast<int64_t>(b)),
+            batch.weight(i) * scale);
       }
     }
   }
@@ -78,7 +84,8 @@ Occurrences OccurrencesOf(const RandomBatch& batch, const std::vector<int64_t>& 
 
 // The scalar reference: one row at a time, in float, in the documented order.
 template <typename Rule>
-void UpdateByTheBook(const Rule& rule, int64_t step, const Occurrences& occurrences, int64_t dim, size_t t, Tables& tables) {
+void UpdateByTheBook(const Rule& rule, int64_t step, const Occurrences& occurrences, int64_t dim,
+                     size_t t, Tables& tables) {
   const auto r = rule.AtStep(step);
   const std::vector<StateSpec> specs = rule.States();
   for (const auto& [row, list] : occurrences) {
@@ -87,19 +94,24 @@ void UpdateByTheBook(const Rule& rule, int64_t step, const Occurrences& occurren
       float total = 0;
       for (size_t chunk = 0; chunk < list.size(); chunk += kChunk) {
         float part = 0;
-        for (size_t i = chunk; i < std::min(list.size(), chunk + kChunk); ++i) part += list[i].second * list[i].first[d];
+        for (size_t i = chunk; i < std::min(list.size(), chunk + kChunk); ++i)
+          part += list[i].second * list[i].first[d];
         total = chunk == 0 ? part : total + part;
       }
       g[static_cast<size_t>(d)] = total;
     }
     float* w = tables.weights[t].data() + row * dim;
     float sum = 0;
-    if constexpr (Rule::Step::kHasStatistic) sum = SumInLaneOrder(dim, [&](int64_t d) { return r.Statistic(g[static_cast<size_t>(d)], w[d]); });
+    if constexpr (Rule::Step::kHasStatistic)
+      sum = SumInLaneOrder(dim,
+                           [&](int64_t d) { return r.Statistic(g[static_cast<size_t>(d)], w[d]); });
     float row_state[kMaxRowStates] = {};
     std::vector<float*> by_row, by_element;
     for (size_t s = 0; s < specs.size(); ++s)
-      if (specs[s].per_row) by_row.push_back(&tables.states[t][s][static_cast<size_t>(row)]);
-      else by_element.push_back(tables.states[t][s].data() + row * dim);
+      if (specs[s].per_row)
+        by_row.push_back(&tables.states[t][s][static_cast<size_t>(row)]);
+      else
+        by_element.push_back(tables.states[t][s].data() + row * dim);
     for (size_t s = 0; s < by_row.size(); ++s) row_state[s] = *by_row[s];
     const auto begun = r.BeginRow(sum, dim, row_state);
     for (size_t s = 0; s < by_row.size(); ++s) *by_row[s] = row_state[s];
@@ -128,13 +140,19 @@ std::vector<AnyRule> AllRules() {
           PartialRowwiseAdam{0.1f, 1e-6f, 0.9, 0.99, 0.01f}};
 }
 
-class UpdateTest : public ::testing::TestWithParam<std::tuple<size_t, PoolingType, bool, double>> {};
+class UpdateTest : public ::testing::TestWithParam<std::tuple<size_t, PoolingType, bool, double>> {
+};
 
 TEST_P(UpdateTest, GivesTheScalarReferencesBitsOnEveryInstructionSetAndNumberOfThreads) {
   const auto [rule_index, pooling, weighted, skew] = GetParam();
   if (pooling == PoolingType::kNone && weighted) return;  // refused: see the lookup's test
   const AnyRule rule = AllRules()[rule_index];
-  BatchShape shape{.dims = {1, 3, 16, 20, 64, 129, 200}, .rows = 40, .batch = 90, .weighted = weighted, .pooling = pooling, .skew = skew};
+  BatchShape shape{.dims = {1, 3, 16, 20, 64, 129, 200},
+                   .rows = 40,
+                   .batch = 90,
+                   .weighted = weighted,
+                   .pooling = pooling,
+                   .skew = skew};
   shape.wide_ids = weighted;
   shape.pruned_ids = true;
   shape.features_per_table = 2;
@@ -148,7 +166,9 @@ TEST_P(UpdateTest, GivesTheScalarReferencesBitsOnEveryInstructionSetAndNumberOfT
     for (size_t t = 0; t < shape.dims.size(); ++t)
       std::visit(
           [&](const auto& r) {
-            if constexpr (requires { r.AtStep(1); }) UpdateByTheBook(r, step, OccurrencesOf(batch, ids, shape, t), shape.dims[t], t, expected);
+            if constexpr (requires { r.AtStep(1); })
+              UpdateByTheBook(r, step, OccurrencesOf(batch, ids, shape, t), shape.dims[t], t,
+                              expected);
           },
           rule);
 
@@ -159,14 +179,16 @@ TEST_P(UpdateTest, GivesTheScalarReferencesBitsOnEveryInstructionSetAndNumberOfT
       Tables got = start;
       for (int64_t step = 3; step <= 4; ++step)
         Update(threaded, {batch.Gradient(), UpdatesOf(batch, got, rule, shape.rows), step});
-      EXPECT_EQ(expected, got) << RuleName(rule) << ", " << ToString(level) << ", " << threads << " threads";
+      EXPECT_EQ(expected, got) << RuleName(rule) << ", " << ToString(level) << ", " << threads
+                               << " threads";
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Everything, UpdateTest,
                          ::testing::Combine(::testing::Range<size_t>(0, 8),
-                                            ::testing::Values(PoolingType::kSum, PoolingType::kMean, PoolingType::kNone), ::testing::Bool(),
-                                            ::testing::Values(0.0, 6.0)));
+                                            ::testing::Values(PoolingType::kSum, PoolingType::kMean,
+                                                              PoolingType::kNone),
+                                            ::testing::Bool(), ::testing::Values(0.0, 6.0)));
 
 // A row hit by so many ids that all threads share its sum.
 TEST(Update, HotRowsAreSummedInTheSameOrderByAnyNumberOfThreads) {
@@ -199,14 +221,19 @@ TEST(Update, LeavesUntouchedRowsBitForBit) {
   Update(ctx, {batch.Gradient(), UpdatesOf(batch, got, rule, shape.rows), 1});
   const Occurrences touched = OccurrencesOf(batch, batch.ids(ctx), shape, 0);
   for (int64_t row = 0; row < shape.rows; ++row) {
-    const bool same = std::equal(start.weights[0].begin() + row * 16, start.weights[0].begin() + (row + 1) * 16, got.weights[0].begin() + row * 16);
+    const bool same =
+        std::equal(start.weights[0].begin() + row * 16, start.weights[0].begin() + (row + 1) * 16,
+                   got.weights[0].begin() + row * 16);
     EXPECT_EQ(same, !touched.contains(row)) << "row " << row;
-    EXPECT_EQ(start.states[0][0][static_cast<size_t>(row)] == got.states[0][0][static_cast<size_t>(row)], !touched.contains(row));
+    EXPECT_EQ(
+        start.states[0][0][static_cast<size_t>(row)] == got.states[0][0][static_cast<size_t>(row)],
+        !touched.contains(row));
   }
 }
 
 TEST(Update, RowAndDenseGradientsAreTheSummedGradients) {
-  const BatchShape shape{.dims = {5}, .rows = 30, .batch = 20, .weighted = true, .pooling = PoolingType::kMean};
+  const BatchShape shape{
+      .dims = {5}, .rows = 30, .batch = 20, .weighted = true, .pooling = PoolingType::kMean};
   Context ctx({.threads = 2});
   RandomBatch batch(ctx, shape);
   const Occurrences occurrences = OccurrencesOf(batch, batch.ids(ctx), shape, 0);
@@ -265,7 +292,9 @@ TEST(Update, TakesRulesFromOutsideTheLibrary) {
   const AnyRule rule = MakeCustomRule(sign);
   EXPECT_STREQ(RuleName(rule), "sign_sgd");
   Tables expected = Start(batch, rule, shape.rows), got = expected;
-  for (size_t t = 0; t < 2; ++t) UpdateByTheBook(sign, 1, OccurrencesOf(batch, batch.ids(ctx), shape, t), shape.dims[t], t, expected);
+  for (size_t t = 0; t < 2; ++t)
+    UpdateByTheBook(sign, 1, OccurrencesOf(batch, batch.ids(ctx), shape, t), shape.dims[t], t,
+                    expected);
   Update(ctx, {batch.Gradient(), UpdatesOf(batch, got, rule, shape.rows), 1});
   EXPECT_EQ(expected, got);
 }

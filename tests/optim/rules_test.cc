@@ -1,4 +1,5 @@
-// Each rule against its formula, in double and one element at a time. (tests/embedding/update_test.cc compares the machines.)
+// Each rule against its formula, in double and one element at a time.
+// (tests/embedding/update_test.cc compares the machines.)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +28,9 @@ class FloatRow {
     const auto step = rule_.AtStep(t);
     float lane[kLanes] = {};
     if constexpr (Rule::Step::kHasStatistic)
-      for (int64_t d = 0; d < kDim; ++d) lane[d % kLanes] += step.Statistic(static_cast<float>(g[static_cast<size_t>(d)]), w_[static_cast<size_t>(d)]);
+      for (int64_t d = 0; d < kDim; ++d)
+        lane[d % kLanes] += step.Statistic(static_cast<float>(g[static_cast<size_t>(d)]),
+                                           w_[static_cast<size_t>(d)]);
     const auto row = step.BeginRow(FoldLanes(lane), kDim, row_state_);
     for (size_t d = 0; d < kDim; ++d) {
       float state[kMaxElementStates] = {element_[0][d], element_[1][d]};
@@ -56,7 +59,9 @@ void ExpectFormula(const Rule& rule, Formula&& formula) {
     for (double& x : g) x = static_cast<double>(normal(random));
     row.Update(t, g);
     formula(static_cast<double>(t), w, g);
-    for (size_t d = 0; d < kDim; ++d) ASSERT_NEAR(static_cast<double>(row.w()[d]), w[d], 2e-6 + 2e-6 * std::abs(w[d])) << "step " << t << ", element " << d;
+    for (size_t d = 0; d < kDim; ++d)
+      ASSERT_NEAR(static_cast<double>(row.w()[d]), w[d], 2e-6 + 2e-6 * std::abs(w[d]))
+          << "step " << t << ", element " << d;
   }
 }
 
@@ -83,7 +88,8 @@ TEST(Rules, Adagrad) {
 }
 
 TEST(Rules, RowwiseAdagradUnderEachWeightDecay) {
-  for (const WeightDecayMode mode : {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecouple}) {
+  for (const WeightDecayMode mode :
+       {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecouple}) {
     double m = 0;
     ExpectFormula(RowwiseAdagrad{0.5f, 0.125f, 0.0625f, mode}, [&](double, Row& w, const Row& g) {
       Row decayed = g;
@@ -91,35 +97,44 @@ TEST(Rules, RowwiseAdagradUnderEachWeightDecay) {
         for (size_t d = 0; d < kDim; ++d) decayed[d] += 0.0625 * w[d];
       m += MeanSquare(decayed);
       const double step = 0.5 / (std::sqrt(m) + 0.125);
-      const double keep = mode == WeightDecayMode::kL2 ? 1 - step * 0.0625 : mode == WeightDecayMode::kDecouple ? 1 - 0.5 * 0.0625 : 1;
+      const double keep = mode == WeightDecayMode::kL2         ? 1 - step * 0.0625
+                          : mode == WeightDecayMode::kDecouple ? 1 - 0.5 * 0.0625
+                                                               : 1;
       for (size_t d = 0; d < kDim; ++d) w[d] = keep * w[d] - step * g[d];
     });
   }
 }
 
 TEST(Rules, Adam) {
-  for (const bool by_row : {false, true}) {  // the row is updated in every step: both corrections are the same
+  for (const bool by_row :
+       {false, true}) {  // the row is updated in every step: both corrections are the same
     Row m(kDim), v(kDim);
-    ExpectFormula(Adam{0.5f, 0.125f, 0.75, 0.875, 0.0625f, by_row}, [&](double t, Row& w, const Row& g) {
-      for (size_t d = 0; d < kDim; ++d) {
-        m[d] = 0.75 * m[d] + 0.25 * g[d];
-        v[d] = 0.875 * v[d] + 0.125 * g[d] * g[d];
-        w[d] -= 0.5 * (m[d] / (1 - std::pow(0.75, t)) / (std::sqrt(v[d] / (1 - std::pow(0.875, t))) + 0.125) + 0.0625 * w[d]);
-      }
-    });
+    ExpectFormula(Adam{0.5f, 0.125f, 0.75, 0.875, 0.0625f, by_row},
+                  [&](double t, Row& w, const Row& g) {
+                    for (size_t d = 0; d < kDim; ++d) {
+                      m[d] = 0.75 * m[d] + 0.25 * g[d];
+                      v[d] = 0.875 * v[d] + 0.125 * g[d] * g[d];
+                      w[d] -= 0.5 * (m[d] / (1 - std::pow(0.75, t)) /
+                                         (std::sqrt(v[d] / (1 - std::pow(0.875, t))) + 0.125) +
+                                     0.0625 * w[d]);
+                    }
+                  });
   }
 }
 
 TEST(Rules, PartialRowwiseAdam) {
   Row m(kDim);
   double v = 0;
-  ExpectFormula(PartialRowwiseAdam{0.5f, 0.125f, 0.75, 0.875, 0.0625f}, [&](double t, Row& w, const Row& g) {
-    v = 0.875 * v + 0.125 * MeanSquare(g);
-    for (size_t d = 0; d < kDim; ++d) {
-      m[d] = 0.75 * m[d] + 0.25 * g[d];
-      w[d] -= 0.5 * (m[d] / (1 - std::pow(0.75, t)) / (std::sqrt(v / (1 - std::pow(0.875, t))) + 0.125) + 0.0625 * w[d]);
-    }
-  });
+  ExpectFormula(PartialRowwiseAdam{0.5f, 0.125f, 0.75, 0.875, 0.0625f},
+                [&](double t, Row& w, const Row& g) {
+                  v = 0.875 * v + 0.125 * MeanSquare(g);
+                  for (size_t d = 0; d < kDim; ++d) {
+                    m[d] = 0.75 * m[d] + 0.25 * g[d];
+                    w[d] -= 0.5 * (m[d] / (1 - std::pow(0.75, t)) /
+                                       (std::sqrt(v / (1 - std::pow(0.875, t))) + 0.125) +
+                                   0.0625 * w[d]);
+                  }
+                });
 }
 
 TEST(AnyRule, NamesStatesAndLearningRates) {

@@ -16,11 +16,13 @@ class ProductFunction final : public Function {
   ProductFunction(Tensor a, Tensor b) : a_(std::move(a)), b_(std::move(b)) {}
   std::string_view name() const override { return "product"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    return {needs_grad(0) ? Times(ctx, grads[0], b_) : Tensor(), needs_grad(1) ? Times(ctx, grads[0], a_) : Tensor()};
+    return {needs_grad(0) ? Times(ctx, grads[0], b_) : Tensor(),
+            needs_grad(1) ? Times(ctx, grads[0], a_) : Tensor()};
   }
   static Tensor Times(Context& ctx, const Tensor& a, const Tensor& b) {
     Tensor y = Tensor::Empty(ctx, a.shape());
-    for (int64_t i = 0; i < y.numel(); ++i) y.data<float>()[i] = a.data<float>()[i] * b.data<float>()[i];
+    for (int64_t i = 0; i < y.numel(); ++i)
+      y.data<float>()[i] = a.data<float>()[i] * b.data<float>()[i];
     return y;
   }
 
@@ -29,12 +31,15 @@ class ProductFunction final : public Function {
 };
 
 Variable Product(Context& ctx, const Variable& a, const Variable& b) {
-  return Record(ctx, std::make_unique<ProductFunction>(a.value(), b.value()), {a, b}, ProductFunction::Times(ctx, a, b));
+  return Record(ctx, std::make_unique<ProductFunction>(a.value(), b.value()), {a, b},
+                ProductFunction::Times(ctx, a, b));
 }
 
 class AutogradTest : public ::testing::Test {
  protected:
-  Variable Leaf(std::vector<float> values, bool requires_grad = true) { return Variable(Tensor::From(ctx_, values), requires_grad); }
+  Variable Leaf(std::vector<float> values, bool requires_grad = true) {
+    return Variable(Tensor::From(ctx_, values), requires_grad);
+  }
   Context ctx_;
 };
 
@@ -127,7 +132,8 @@ TEST_F(AutogradTest, RefusesWhatMakesNoSense) {
   const Variable x = Leaf({2, 3});
   Tape tape(ctx_);
   EXPECT_THROW(tape.Backward(Leaf({1}, false)), Error);
-  EXPECT_THAT([&] { tape.Backward(Product(ctx_, x, x)); }, ThrowsMessage<Error>(HasSubstr("reduce it to one element")));
+  EXPECT_THAT([&] { tape.Backward(Product(ctx_, x, x)); },
+              ThrowsMessage<Error>(HasSubstr("reduce it to one element")));
   EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx_, {3})), Error);
   EXPECT_THROW(Variable(x).AccumulateGrad(ctx_, Tensor::Zeros(ctx_, {3})), Error);
 }

@@ -14,12 +14,14 @@ TEST(Device, NamesComeAndGo) {
   EXPECT_EQ(ParseDevice("cpu"), Device::Cpu());
   EXPECT_EQ(ParseDevice("cuda"), Device::Cuda(0));
   EXPECT_EQ(ToString(ParseDevice("cuda:3")), "cuda:3");
-  for (const char* bad : {"", "gpu", "cuda:", "cuda:x", "cpu0"}) EXPECT_THROW(ParseDevice(bad), Error) << bad;
+  for (const char* bad : {"", "gpu", "cuda:", "cuda:x", "cpu0"})
+    EXPECT_THROW(ParseDevice(bad), Error) << bad;
 }
 
 TEST(Context, RefusesADeviceItCannotRunOn) {
   EXPECT_THAT([] { Context ctx({.device = Device::Cuda()}); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("device cuda:0: this build of Tessera runs on the CPU only")));
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
+                  "device cuda:0: this build of Tessera runs on the CPU only")));
 }
 
 TEST(Isa, RefusesALevelThatTheCpuLacks) {

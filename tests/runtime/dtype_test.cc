@@ -19,8 +19,10 @@ Half HalfOf(uint16_t bits) {
 double Meaning(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
   const double sign = bits & 0x8000 ? -1 : 1;
-  if (exponent == 31) return fraction ? std::nan("") : sign * std::numeric_limits<double>::infinity();
-  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+  if (exponent == 31)
+    return fraction ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+  return sign *
+         (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
 }
 
 TEST(Half, EveryValueWidensExactlyAndComesBack) {
@@ -38,7 +40,8 @@ TEST(Half, EveryValueWidensExactlyAndComesBack) {
 
 TEST(Half, RoundsToNearestTiesToEven) {
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
-    const double low = Meaning(static_cast<uint16_t>(bits)), high = Meaning(static_cast<uint16_t>(bits + 1)), middle = (low + high) / 2;
+    const double low = Meaning(static_cast<uint16_t>(bits)),
+                 high = Meaning(static_cast<uint16_t>(bits + 1)), middle = (low + high) / 2;
     const auto tie = static_cast<float>(middle);
     ASSERT_EQ(static_cast<double>(tie), middle);
     ASSERT_EQ(Half(tie).bits, bits + (bits & 1)) << bits;
@@ -60,10 +63,11 @@ TEST(BFloat16, RoundsToNearestTiesToEvenAndKeepsNaN) {
 }
 
 TEST(DType, NamesAndSizes) {
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8, DType::kI16, DType::kI32,
-                            DType::kI64, DType::kBool}) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
+                            DType::kU8, DType::kI16, DType::kI32, DType::kI64, DType::kBool}) {
     EXPECT_EQ(ParseDType(ToString(dtype)), dtype);
-    EXPECT_EQ(VisitDType(dtype, []<typename T>() { return static_cast<int64_t>(sizeof(T)); }), SizeOf(dtype));
+    EXPECT_EQ(VisitDType(dtype, []<typename T>() { return static_cast<int64_t>(sizeof(T)); }),
+              SizeOf(dtype));
     EXPECT_EQ(VisitDType(dtype, []<typename T>() { return DTypeOf<T>::value; }), dtype);
   }
   EXPECT_THROW(ParseDType("f31"), Error);

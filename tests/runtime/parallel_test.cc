@@ -42,7 +42,11 @@ TEST(ThreadPool, UsesItsThreads) {
 TEST(ThreadPool, RethrowsAndGoesOnWorking) {
   ThreadPool pool(3);
   for (int round = 0; round < 20; ++round) {
-    EXPECT_THROW(pool.For(100, 1, [&](int64_t i, int64_t) { if (i == 37) throw std::runtime_error("37"); }), std::runtime_error);
+    EXPECT_THROW(pool.For(100, 1,
+                          [&](int64_t i, int64_t) {
+                            if (i == 37) throw std::runtime_error("37");
+                          }),
+                 std::runtime_error);
     std::atomic<int> sum = 0;
     pool.For(10, 1, [&](int64_t i, int64_t) { sum += static_cast<int>(i); });
     EXPECT_EQ(sum, 45);

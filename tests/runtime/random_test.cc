@@ -6,7 +6,8 @@
 namespace tessera {
 namespace {
 
-// Known answers of the authors' Random123 (kat_vectors, philox4x32 10): counter words 0–1 are our counter, 2–3 our sequence.
+// Known answers of the authors' Random123 (kat_vectors, philox4x32 10): counter words 0–1 are our
+// counter, 2–3 our sequence.
 TEST(Philox, GivesThePublishedAnswers) {
   const PhiloxBits zero = Philox(0, 0, 0);
   EXPECT_THAT(zero.v, ::testing::ElementsAre(0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u));

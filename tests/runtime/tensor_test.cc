@@ -54,9 +54,11 @@ TEST_F(TensorTest, OutlivesWhatItIsAViewOf) {
 TEST_F(TensorTest, ConvertsElements) {
   const Tensor t = Tensor::From<float>(ctx_, {1.5f, -2.25f, 1e9f});
   EXPECT_THAT(t.To(ctx_, DType::kI64).ToVector<int64_t>(), ElementsAre(1, -2, 1000000000));
-  EXPECT_THAT(t.To(ctx_, DType::kF16).To(ctx_, DType::kF32).ToVector<float>(), ElementsAre(1.5f, -2.25f, INFINITY));
+  EXPECT_THAT(t.To(ctx_, DType::kF16).To(ctx_, DType::kF32).ToVector<float>(),
+              ElementsAre(1.5f, -2.25f, INFINITY));
   EXPECT_THAT(t.To(ctx_, DType::kBool).ToVector<bool>(), ElementsAre(true, true, true));
-  EXPECT_THAT(Tensor::From<bool>(ctx_, {true, false}).To(ctx_, DType::kF64).ToVector<double>(), ElementsAre(1, 0));
+  EXPECT_THAT(Tensor::From<bool>(ctx_, {true, false}).To(ctx_, DType::kF64).ToVector<double>(),
+              ElementsAre(1, 0));
 }
 
 TEST_F(TensorTest, EmptyShapesWork) {
@@ -99,9 +101,11 @@ TEST_F(TensorTest, BorrowsMemoryAndKeepsItsOwner) {
 TEST_F(TensorTest, MemoryIsAlignedAndAccountedFor) {
   const AllocatorStats before = HostAllocator().stats();
   {
-    const Tensor small = Tensor::Empty(ctx_, {3}, DType::kU8), large = Tensor::Empty(ctx_, {5 << 20}, DType::kU8);
+    const Tensor small = Tensor::Empty(ctx_, {3}, DType::kU8),
+                 large = Tensor::Empty(ctx_, {5 << 20}, DType::kU8);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(small.raw_data()) % 64, 0u);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(large.raw_data()) % (2 << 20), 0u) << "large blocks begin at a huge page";
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(large.raw_data()) % (2 << 20), 0u)
+        << "large blocks begin at a huge page";
     EXPECT_GE(HostAllocator().stats().live_bytes - before.live_bytes, (5 << 20) + 3);
   }
   EXPECT_EQ(HostAllocator().stats().live_bytes, before.live_bytes);

@@ -1,6 +1,7 @@
 #ifndef TESSERA_TESTS_TESTING_RANDOM_BATCH_H_
 #define TESSERA_TESTS_TESTING_RANDOM_BATCH_H_
-// Random tables and batches for tests of lookup and update: jagged bags with empty ones among them, ids uniform or skewed.
+// Random tables and batches for tests of lookup and update: jagged bags with empty ones among them,
+// ids uniform or skewed.
 #include <cmath>
 #include <random>
 #include <vector>
@@ -24,7 +25,8 @@ struct BatchShape {
   unsigned seed = 1;
 };
 
-// Owns everything that LookupArgs points to. Features of one table are not adjacent: feature f reads table f mod T.
+// Owns everything that LookupArgs points to. Features of one table are not adjacent: feature f
+// reads table f mod T.
 class RandomBatch {
  public:
   RandomBatch(Context& ctx, const BatchShape& shape) : shape_(shape), random_(shape.seed) {
@@ -48,8 +50,10 @@ class RandomBatch {
     }
     pooled_ = Tensor::Full(ctx, {shape.batch, first}, -7);
     for (int f = 0; f < features; ++f) {  // NONE: each feature has its own rows
-      const int64_t length = offsets_[static_cast<size_t>((f + 1) * shape.batch)] - offsets_[static_cast<size_t>(f * shape.batch)];
-      sequences_.push_back(Tensor::Full(ctx, {length, shape.dims[static_cast<size_t>(f) % tables]}, -7));
+      const int64_t length = offsets_[static_cast<size_t>((f + 1) * shape.batch)] -
+                             offsets_[static_cast<size_t>(f * shape.batch)];
+      sequences_.push_back(
+          Tensor::Full(ctx, {length, shape.dims[static_cast<size_t>(f) % tables]}, -7));
       sequence_grads_.push_back(Normal(ctx, sequences_.back().shape()));
     }
     pooled_grad_ = Normal(ctx, pooled_.shape());
@@ -65,7 +69,9 @@ class RandomBatch {
   const std::vector<Tensor>& tables() const { return tables_; }
   std::vector<Tensor>& tables() { return tables_; }
   const std::vector<int64_t>& offsets() const { return offsets_; }
-  std::vector<int64_t> ids(Context& ctx) const { return ids_.To(ctx, DType::kI64).ToVector<int64_t>(); }
+  std::vector<int64_t> ids(Context& ctx) const {
+    return ids_.To(ctx, DType::kI64).ToVector<int64_t>();
+  }
   float weight(int64_t i) const { return weights_ ? weights_.data<float>()[i] : 1.0f; }
   int64_t num_ids() const { return ids_.numel(); }
   // Row b of feature f (NONE: of its id b) in the output, and in the gradient.
@@ -90,9 +96,11 @@ class RandomBatch {
     const double u = std::uniform_real_distribution<double>(0, 1)(random_);
     return static_cast<int64_t>(static_cast<double>(shape_.rows) * std::pow(u, 1 + shape_.skew));
   }
-  const float* Block(const Tensor& pooled, const std::vector<Tensor>& sequences, int f, int64_t b) const {
+  const float* Block(const Tensor& pooled, const std::vector<Tensor>& sequences, int f,
+                     int64_t b) const {
     const auto i = static_cast<size_t>(f);
-    if (shape_.pooling == PoolingType::kNone) return sequences[i].data<float>() + b * sequences[i].dim(1);
+    if (shape_.pooling == PoolingType::kNone)
+      return sequences[i].data<float>() + b * sequences[i].dim(1);
     return pooled.data<float>() + b * pooled.dim(1) + columns_[i];
   }
   LookupArgs Args(const Tensor& pooled, const std::vector<Tensor>& sequences) {
