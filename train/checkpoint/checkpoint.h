@@ -4,9 +4,8 @@
 //
 //   <parameter>                      weights, under the names of the model's PyTorch state_dict
 //   optimizer.<parameter>.<state>    what the optimizer remembers of it
-//   __metadata__                     epoch, row, step, iter, seed, random_next_sequence, config
-//   (JSON), crc32 of the tensors'
-//                                    bytes in the order of their names: all as strings
+//   __metadata__                     strings: epoch, row, step, iter, seed, random_next_sequence,
+//                                    config (JSON), crc32 of all tensors' bytes in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
 // when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.

@@ -1,14 +1,17 @@
 #ifndef TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_
 #define TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_
-// What `tessera train` builds and how: one JSON document, read strictly. docs/config.md describes
-// every key.
+// What `tessera train` builds and how: one JSON document, read strictly.
 //
-//   {"tables": [{"name", "rows", "dim", "pooling", "features": [...], "dtype", "init_range",
-//   "optimizer": {...}}, …],
+//   {"tables": [{"name", "rows", "dim", "features": [...],
+//                "pooling", "dtype", "init_range": [low, high], "optimizer": {...}}, …],
 //    "model": {"type": "dlrm", "dense_in", "dense_arch": [...], "over_arch": [...]},
 //    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …}},
-//    "data": {"format": "criteo", "missing"} or {"format": "planted", "rows", "eval_rows", "seed",
-//    …}, "train": {"batch_size", "epochs", "seed"}}
+//    "data": {"format": "criteo", "missing"},
+//         or {"format": "planted", "missing", "rows", "eval_rows", and ClickModelOptions' fields}
+//    "train": {"batch_size", "epochs", "seed"}}
+//
+// "data", "train" and the keys of the second line of a table may be left out. A table without an
+// optimizer of its own has optimizer.sparse.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 // A made-up world whose truth is known: rows drawn from a click model, so that the best AUC and
 // log-loss that any model can reach on them are those of the true probabilities.
 //
-//   P(click) = sigmoid(bias + scale · (Σ_f effect_f[id_f] + Σ_i slope_i · (log(1 + x_i) − centre) +
-//   Σ_(f,g) <u_f[id_f], u_g[id_g]>))
+//   P(click) = sigmoid(bias + scale · score)
+//   score = Σ_f effect_f[id_f] + Σ_i slope_i·(log(1 + x_i) − centre) + Σ_(f,g) <u_f[id_f], u_g[id_g]>
 //
 // Ids follow a power law: value k of a feature has probability ∝ 1 / (k + 1)^zipf; features have
 // vocabularies of different sizes, up to the largest. Effects, slopes and vectors are Gaussian.
@@ -20,8 +20,7 @@ namespace tessera {
 
 struct ClickModelOptions {
   uint64_t seed = 1;
-  int64_t vocabulary =
-      1000;  // of the largest features; the others have 1/3, 1/10, 1/30, 1/100 of it, at least 2
+  int64_t vocabulary = 1000;   // of the largest; others 1/3, 1/10, 1/30, 1/100 of it, at least 2
   double zipf = 1.1;           // ≥ 0
   double click_rate = 0.25;    // in (0, 1)
   double missing_rate = 0.05;  // in [0, 1): of each column
