@@ -15,8 +15,8 @@ void CheckWritable(const std::string& path) {
   if (path.empty()) return;
   if (std::filesystem::is_directory(path))
     throw Error(Format("{}: cannot be written: it is a directory", path));
-  std::string folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? std::string(".") : parent.string();
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     throw Error(Format("{}: cannot be written: {}: {}", path, folder, std::strerror(errno)));
 }
