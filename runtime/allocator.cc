@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/dispatch.h"
 
 namespace tessera {
 namespace {
@@ -34,7 +35,7 @@ int64_t Rounded(int64_t bytes) {
 
 class CachingHostAllocator final : public Allocator {
  public:
-  void* Allocate(int64_t bytes) override {
+  void* Allocate(int64_t bytes, const Stream&) override {
     TESSERA_CHECK_GE(bytes, 0, "host allocation");
     const int64_t size = Rounded(bytes);
     const std::lock_guard lock(mutex_);
@@ -46,7 +47,7 @@ class CachingHostAllocator final : public Allocator {
     return pointer;
   }
 
-  void Deallocate(void* pointer, int64_t bytes) override {
+  void Deallocate(void* pointer, int64_t bytes, const Stream&) override {
     const int64_t size = Rounded(bytes);
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= size;
@@ -95,6 +96,19 @@ class CachingHostAllocator final : public Allocator {
 Allocator& HostAllocator() {
   static Allocator& allocator = *new CachingHostAllocator;  // outlives every static tensor
   return allocator;
+}
+
+Allocator& AllocatorOf(Device device) {
+  Allocator* allocator = &HostAllocator();
+  OnlyOnCuda(device, [&](auto on) { allocator = &internal::DeviceAllocator(on, device); });
+  return *allocator;
+}
+
+Allocator& PinnedAllocator() {
+  Allocator* allocator = &HostAllocator();
+  if constexpr (kWithCuda)
+    OnlyOnCuda(Device::Cuda(), [&](auto on) { allocator = &internal::PinnedAllocator(on); });
+  return *allocator;
 }
 
 }  // namespace tessera

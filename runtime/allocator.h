@@ -1,7 +1,10 @@
 #ifndef TESSERA_RUNTIME_ALLOCATOR_H_
 #define TESSERA_RUNTIME_ALLOCATOR_H_
-// Where tensors get their memory.
+// Where tensors get their memory: of the host, pinned on the host, of a device.
 #include <cstdint>
+
+#include "runtime/device.h"
+#include "runtime/stream.h"
 
 namespace tessera {
 
@@ -16,11 +19,12 @@ struct AllocatorStats {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // At least `bytes` bytes, not initialised. Throws Error when there is no memory, naming the
-  // amount and what is held.
-  virtual void* Allocate(int64_t bytes) = 0;
-  // `bytes` as given to Allocate.
-  virtual void Deallocate(void* pointer, int64_t bytes) = 0;
+  // At least `bytes` bytes, not initialised, for use by `stream` from now on (and by others after an
+  // event). Throws Error when there is no memory, naming the amount and what is held.
+  virtual void* Allocate(int64_t bytes, const Stream& stream = {}) = 0;
+  // `bytes` and `stream` as given to Allocate: what the stream was given so far may still use the
+  // memory.
+  virtual void Deallocate(void* pointer, int64_t bytes, const Stream& stream = {}) = 0;
   virtual AllocatorStats stats() const = 0;
 };
 
@@ -31,6 +35,19 @@ inline constexpr int64_t kHostAlignment = 64;
 // reuse (256 MiB at most), since a fresh block costs a page fault every 4 KiB: 2 of 38 ms in a
 // large pooled lookup.
 Allocator& HostAllocator();
+
+// Memory of a device: for the CPU the above; for a GPU that of CUDA's stream-ordered pool, aligned to
+// 256 bytes, which keeps what was returned.
+Allocator& AllocatorOf(Device device);
+
+// Host memory that a GPU copies from and to while the host goes on. A block is used again when the
+// stream it was returned on has passed that place. In a build without CUDA, HostAllocator().
+Allocator& PinnedAllocator();
+
+namespace internal {
+Allocator& DeviceAllocator(OnCuda, Device device);
+Allocator& PinnedAllocator(OnCuda);
+}  // namespace internal
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_ALLOCATOR_H_

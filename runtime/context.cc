@@ -1,14 +1,24 @@
 #include "runtime/context.h"
 
+#include "runtime/device_properties.h"
 #include "runtime/dispatch.h"
 
 namespace tessera {
+namespace {
+
+Device Usable(Device device) {
+  OnlyOnCuda(device, [&](auto on) { internal::CheckUsable(on, device); });
+  return device;
+}
+
+}  // namespace
 
 Context::Context(ContextOptions options)
-    : device_(options.device),
+    : device_(Usable(options.device)),
+      stream_(Stream::Make(device_)),
+      allocator_(&AllocatorOf(device_)),
       pool_(options.pool ? options.pool : std::make_shared<ThreadPool>(options.threads)),
-      random_(options.seed) {
-  DispatchDevice(device_, [](auto) {});
-}
+      random_(options.seed),
+      matmul_precision_(options.matmul_precision) {}
 
 }  // namespace tessera

@@ -9,36 +9,45 @@
 #include "runtime/device.h"
 #include "runtime/parallel.h"
 #include "runtime/random.h"
+#include "runtime/stream.h"
 
 namespace tessera {
 
 class Tape;
 
-// The queue that orders a device's work; a CPU has none, and null is the device's default queue.
-struct Stream {
-  void* handle = nullptr;
-};
+// How a GPU multiplies matrices of f32: in f32, or, where cuBLAS runs the product, with the factors
+// rounded to TF32's 10 bits of mantissa for the tensor cores.
+enum class MatmulPrecision { kF32, kTf32 };
 
 struct ContextOptions {
   Device device = Device::Cpu();
   int threads = 0;  // 0: all cores (or TESSERA_THREADS)
   uint64_t seed = 0;
   std::shared_ptr<ThreadPool> pool = nullptr;  // shared with another context; overrides `threads`
+  MatmulPrecision matmul_precision = MatmulPrecision::kF32;
 };
 
 class Context {
  public:
-  // Throws Error for a device that this build cannot run on.
+  // Cheap. Throws Error for a device that this build or machine cannot run on.
   explicit Context(ContextOptions options = {});
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Device device() const { return device_; }
-  Stream stream() const { return {}; }
-  Allocator& allocator() const { return HostAllocator(); }
+  // On a GPU every context has a queue of its own: two contexts work at the same time.
+  const Stream& stream() const { return stream_; }
+  Allocator& allocator() const { return *allocator_; }
   ThreadPool& threads() { return *pool_; }
   std::shared_ptr<ThreadPool> pool() const { return pool_; }
   Random& random() { return random_; }
+  MatmulPrecision matmul_precision() const { return matmul_precision_; }
+
+  // Waits for all that ops on this context were given. Ops do not wait for the device: their results
+  // are there for later ops on the same context.
+  void Sync() const { stream_.Sync(); }
+  // What is given to this context from now on comes after what `other` was given so far.
+  void WaitFor(const Context& other) const { Event::Record(other.stream_).HoldBack(stream_); }
 
   // The tape that ops record themselves on; null when nothing is recorded (no Tape is alive, or a
   // NoGrad is).
@@ -48,8 +57,11 @@ class Context {
   friend class Tape;
   friend class NoGrad;
   Device device_;
+  Stream stream_;
+  Allocator* allocator_;
   std::shared_ptr<ThreadPool> pool_;
   Random random_;
+  MatmulPrecision matmul_precision_;
   Tape* tape_ = nullptr;
 };
 

@@ -4,6 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/dispatch.h"
+#include "runtime/for_each.h"
+#include "runtime/tensor_impl.h"
+
 namespace tessera {
 namespace {
 
@@ -45,16 +49,12 @@ struct Runs {
   }
 };
 
-template <typename To, typename From>
-To ConvertElement(From value) {
-  constexpr bool kWide = std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>;
-  constexpr bool kNarrow = std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>;
-  if constexpr (kWide)
-    return ConvertElement<To>(static_cast<float>(value));
-  else if constexpr (kNarrow)
-    return To(static_cast<float>(value));
-  else
-    return static_cast<To>(value);
+// From the first element in memory to the last.
+int64_t CoveredElements(const Tensor& t) {
+  if (t.numel() == 0) return 0;
+  int64_t last = 0;
+  for (int d = 0; d < t.rank(); ++d) last += (t.shape()[d] - 1) * t.strides()[d];
+  return last + 1;
 }
 
 }  // namespace
@@ -80,9 +80,22 @@ struct Tensor::Storage {
   void* data = nullptr;
   int64_t bytes = 0;
   Allocator* allocator = nullptr;  // null: borrowed
+  Device device;
+  Stream stream;                     // that orders it
+  std::vector<Stream> also_used_on;  // by RecordStream
   std::shared_ptr<void> owner;
+
+  Storage() = default;
+  Storage(Allocator& from, Device on, const Stream& ordered_by, int64_t size)
+      : data(from.Allocate(size, ordered_by)),
+        bytes(size),
+        allocator(&from),
+        device(on),
+        stream(ordered_by) {}
   ~Storage() {
-    if (allocator != nullptr) allocator->Deallocate(data, bytes);
+    if (allocator == nullptr) return;
+    for (const Stream& other : also_used_on) Event::Record(other).HoldBack(stream);
+    allocator->Deallocate(data, bytes, stream);
   }
 };
 
@@ -91,22 +104,42 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape,
       data_(data),
       shape_(shape),
       strides_(RowMajorStrides(shape)),
-      dtype_(dtype) {
+      dtype_(dtype),
+      device_(storage_->device) {
   for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
 }
 
-Tensor Tensor::Empty(Context& ctx, const Shape& shape, DType dtype) {
+Tensor Tensor::Allocate(Allocator& allocator, Device device, const Stream& stream,
+                        const Shape& shape, DType dtype) {
   for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
-  auto storage = std::make_shared<Storage>();
-  storage->bytes = shape.numel() * SizeOf(dtype);
-  storage->data = ctx.allocator().Allocate(storage->bytes);
-  storage->allocator = &ctx.allocator();
+  auto storage =
+      std::make_shared<Storage>(allocator, device, stream, shape.numel() * SizeOf(dtype));
   void* data = storage->data;
   return Tensor(std::move(storage), data, shape, dtype);
 }
 
+Tensor Tensor::Empty(Context& ctx, const Shape& shape, DType dtype) {
+  try {
+    return Allocate(ctx.allocator(), ctx.device(), ctx.stream(), shape, dtype);
+  } catch (const Error& error) {
+    throw Error(Format("tensor {} of {}: {}", shape, dtype, error.what()));
+  }
+}
+
+Tensor Tensor::EmptyHost(const Shape& shape, DType dtype) {
+  return Allocate(HostAllocator(), Device::Cpu(), {}, shape, dtype);
+}
+
+Tensor Tensor::EmptyPinned(Context& ctx, const Shape& shape, DType dtype) {
+  return Allocate(PinnedAllocator(), Device::Cpu(), ctx.stream(), shape, dtype);
+}
+
 Tensor Tensor::Zeros(Context& ctx, const Shape& shape, DType dtype) {
   Tensor t = Empty(ctx, shape, dtype);
+  OnlyOnCuda(ctx.device(), [&](auto on) {
+    internal::ZeroBytes(on, ctx.stream(), t.raw_data(), t.nbytes());
+  });
+  if (ctx.device() != Device::Cpu()) return t;
   char* bytes = static_cast<char*>(t.raw_data());
   // Split, so that the pages of a large table are touched first by several threads.
   ParallelFor(ctx, t.nbytes(), 1 << 20, [&](int64_t begin, int64_t end) {
@@ -121,9 +154,11 @@ Tensor Tensor::Full(Context& ctx, const Shape& shape, double value, DType dtype)
   return t;
 }
 
-Tensor Tensor::Borrow(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner) {
+Tensor Tensor::Borrow(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner,
+                      Device device) {
   auto storage = std::make_shared<Storage>();
   storage->data = data;
+  storage->device = device;
   storage->owner = std::move(owner);
   return Tensor(std::move(storage), data, shape, dtype);
 }
@@ -164,48 +199,112 @@ Tensor Tensor::Reshape(const Shape& shape) const {
   return Tensor(storage_, data_, full, dtype_);
 }
 
-void Tensor::CopyBytesTo(void* out) const {
+// A device tensor in host memory, with the same strides: everything between its first and last
+// element is copied.
+Tensor Tensor::OnHost(const Stream& stream) const {
+  if (device_ == Device::Cpu()) return *this;
+  TESSERA_CHECK_EQ(stream.device(), device_, "copy of a tensor {} to the host on a stream", shape_);
+  const int64_t elements = CoveredElements(*this);
+  Tensor host = EmptyHost({elements}, dtype_);
+  OnlyOnCuda(device_, [&](auto on) {
+    internal::CopyBytes(on, stream, host.raw_data(), data_, host.nbytes());
+  });
+  stream.Sync();
+  host.shape_ = shape_;
+  host.strides_ = strides_;
+  return host;
+}
+
+void Tensor::CopyBytesTo(void* out, const Stream& stream) const {
   if (numel() == 0) return;
-  const Runs runs(*this);
+  const Tensor host = OnHost(stream);
+  const Runs runs(host);
   const int64_t size = SizeOf(dtype_), run_bytes = runs.length * size;
   for (int64_t r = 0; r < runs.count; ++r)
     std::memcpy(static_cast<char*>(out) + r * run_bytes,
-                static_cast<const char*>(data_) + runs.Offset(*this, r) * size,
+                static_cast<const char*>(host.data_) + runs.Offset(host, r) * size,
                 static_cast<size_t>(run_bytes));
 }
 
+const Stream& Tensor::storage_stream() const { return storage_->stream; }
+
 void Tensor::CopyIn(const Tensor& to, const void* from, int64_t elements) {
   TESSERA_CHECK_EQ(elements, to.numel(), "values for a tensor {}", to.shape());
-  if (elements > 0) std::memcpy(to.raw_data(), from, static_cast<size_t>(to.nbytes()));
+  if (elements == 0) return;
+  if (to.device() == Device::Cpu())
+    std::memcpy(to.raw_data(), from, static_cast<size_t>(to.nbytes()));
+  OnlyOnCuda(to.device(), [&](auto on) {
+    internal::CopyBytes(on, to.storage_->stream, to.raw_data(), from, to.nbytes());
+  });
 }
 
 Tensor Tensor::Clone(Context& ctx) const {
   if (!defined()) return {};
   Tensor copy = Empty(ctx, shape_, dtype_);
-  CopyBytesTo(copy.raw_data());
+  copy.CopyFrom(ctx, *this);
   return copy;
+}
+
+Tensor Tensor::To(Context& ctx, Device device) const {
+  if (!defined() || device_ == device) return *this;
+  if (device == Device::Cpu()) {
+    Tensor host = EmptyHost(shape_, dtype_);
+    CopyBytesTo(host.raw_data(), ctx.device() == device_ ? ctx.stream() : storage_->stream);
+    return host;
+  }
+  TESSERA_CHECK_EQ(ctx.device(), device, "a tensor {} to another device than its context's",
+                   shape_);
+  return Clone(ctx);
+}
+
+void Tensor::RecordStream(const Context& ctx) const {
+  if (defined()) storage_->also_used_on.push_back(ctx.stream());
 }
 
 Tensor Tensor::To(Context& ctx, DType dtype) const {
   if (dtype == dtype_) return *this;
+  CheckDevice(ctx, "conversion", *this);
   const Tensor source = Contiguous(ctx);
   Tensor result = Empty(ctx, shape_, dtype);
-  VisitDType(dtype_, [&]<typename Source>() {
-    VisitDType(dtype, [&]<typename Target>() {
-      const Source* in = source.data<Source>();
-      Target* out = result.data<Target>();
-      ParallelFor(ctx, numel(), kGrain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) out[i] = ConvertElement<Target>(in[i]);
+  DispatchDevice(ctx.device(), [&](auto on) {
+    if constexpr (std::is_same_v<decltype(on), OnCuda>)
+      internal::Convert(on, ctx, source, result);
+    else
+      VisitDType(dtype_, [&]<typename Source>() {
+        VisitDType(dtype, [&]<typename Target>() {
+          internal::ForEach(on, ctx, numel(), kGrain,
+                            internal::ConvertElements<Target, Source>{source.data<Source>(),
+                                                                      result.data<Target>()});
+        });
       });
-    });
   });
   return result;
 }
 
-void Tensor::CopyFrom(Context&, const Tensor& source) const {
+void Tensor::CopyFrom(Context& ctx, const Tensor& source) const {
   TESSERA_CHECK_EQ(shape_, source.shape(), "CopyFrom");
   TESSERA_CHECK_EQ(dtype_, source.dtype(), "CopyFrom");
   if (numel() == 0) return;
+  if (device_ == Device::Cpu()) return CopyOnHost(source.OnHost(
+      ctx.device() == source.device() ? ctx.stream() : source.storage_stream()));
+  CheckDevice(ctx, "CopyFrom", *this);
+  const bool whole = is_contiguous() && source.is_contiguous();
+  if (whole || source.device() == device_) {
+    OnlyOnCuda(device_, [&](auto on) {
+      if (whole)
+        internal::CopyBytes(on, ctx.stream(), data_, source.data_, nbytes());
+      else
+        internal::CopyStrided(on, ctx, *this, source);
+    });
+    return;
+  }
+  // Elements that lie apart come over as a block.
+  Tensor block = EmptyHost(shape_, dtype_);
+  source.CopyBytesTo(block.raw_data(), source.storage_stream());
+  CopyFrom(ctx, is_contiguous() ? block : block.Clone(ctx));
+}
+
+void Tensor::CopyOnHost(const Tensor& source) const {
   const Runs to(*this), from(source);
   const int64_t size = SizeOf(dtype_), length = std::min(to.length, from.length);
   const int64_t to_parts = to.length / length, from_parts = from.length / length;
@@ -219,9 +318,12 @@ void Tensor::CopyFrom(Context&, const Tensor& source) const {
 
 void Tensor::Fill(Context& ctx, double value) const {
   if (numel() == 0) return;
+  CheckDevice(ctx, "Fill", *this);
+  OnlyOnCuda(device_, [&](auto on) { internal::Fill(on, ctx, *this, value); });
+  if (device_ != Device::Cpu()) return;
   const Runs runs(*this);
   VisitDType(dtype_, [&]<typename T>() {
-    const T element = ConvertElement<T>(value);
+    const T element = internal::ConvertElement<T>(value);
     T* data = this->data<T>();
     for (int64_t r = 0; r < runs.count; ++r) {
       T* run = data + runs.Offset(*this, r);
@@ -235,24 +337,32 @@ bool SameBits(const Tensor& a, const Tensor& b) {
   if (a.defined() != b.defined()) return false;
   if (!a.defined()) return true;
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  TESSERA_CHECK(a.is_contiguous() && b.is_contiguous(),
-                "SameBits of tensors {} that are not contiguous", a.shape());
-  return a.numel() == 0 ||
-         std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
+  std::vector<char> bytes[2];
+  for (auto& side : bytes) side.resize(static_cast<size_t>(a.nbytes()));
+  a.CopyBytesTo(bytes[0].data(), a.storage_stream());
+  b.CopyBytesTo(bytes[1].data(), b.storage_stream());
+  return bytes[0] == bytes[1];
+}
+
+void internal::CheckDeviceOf(const Context& ctx, const char* op, const Tensor& tensor) {
+  TESSERA_CHECK(!tensor.defined() || tensor.device() == ctx.device(),
+                "{}: a tensor {} lies on {}, but the context works on {}", op, tensor.shape(),
+                tensor.device(), ctx.device());
 }
 
 void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
   TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
                 tensor.shape());
-  float* data = tensor.data<float>();
+  CheckDevice(ctx, "FillUniform", tensor);
   const int64_t n = tensor.numel();
   const uint64_t seed = ctx.random().seed(), sequence = ctx.random().TakeSequence();
-  ParallelFor(ctx, (n + 3) / 4, kGrain / 4, [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      const PhiloxBits bits = Philox(seed, sequence, static_cast<uint64_t>(block));
-      for (int64_t i = block * 4; i < std::min(n, block * 4 + 4); ++i)
-        data[i] = low + (high - low) * UniformFloat(bits.v[i % 4]);
-    }
+  DispatchDevice(ctx.device(), [&](auto on) {
+    if constexpr (std::is_same_v<decltype(on), OnCuda>)
+      internal::FillUniform(on, ctx, tensor, low, high, seed, sequence);
+    else
+      internal::ForEach(
+          on, ctx, (n + 3) / 4, kGrain / 4,
+          internal::UniformBlock{tensor.data<float>(), n, low, high, seed, sequence});
   });
 }
 

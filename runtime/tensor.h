@@ -1,8 +1,12 @@
 #ifndef TESSERA_RUNTIME_TENSOR_H_
 #define TESSERA_RUNTIME_TENSOR_H_
-// An n-dimensional array: a shape and strides over reference-counted storage. Copying a Tensor, or
-// taking a view of it, copies no element: both see the same memory. Constness is shallow, as of a
-// pointer.
+// An n-dimensional array in the memory of a device: a shape and strides over reference-counted
+// storage. Copying a Tensor, or taking a view of it, copies no element: both see the same memory.
+// Constness is shallow, as of a pointer.
+//
+// A device tensor belongs to the stream of the context that made it: work on that stream sees it
+// without waiting, and its memory is given back in the order of that stream. On another stream, wait
+// first (Context::WaitFor), then tell it by RecordStream. The host sees elements by To, ToVector.
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -57,7 +61,12 @@ class Tensor {
   }
   // A view of memory that somebody else owns, row-major; `owner` is kept alive with it.
   static Tensor Borrow(void* data, const Shape& shape, DType dtype,
-                       std::shared_ptr<void> owner = nullptr);
+                       std::shared_ptr<void> owner = nullptr, Device device = Device::Cpu());
+  // In host memory, whatever a context's device. Not initialised.
+  static Tensor EmptyHost(const Shape& shape, DType dtype = DType::kF32);
+  // The same, pinned: copies between it and ctx's device run while the host goes on. Used again by
+  // others when ctx's stream has passed the place where it is given back.
+  static Tensor EmptyPinned(Context& ctx, const Shape& shape, DType dtype = DType::kF32);
 
   bool defined() const { return storage_ != nullptr; }
   explicit operator bool() const { return defined(); }
@@ -67,7 +76,7 @@ class Tensor {
   int64_t dim(int i) const { return shape_[i < 0 ? i + rank() : i]; }
   int64_t numel() const { return shape_.numel(); }
   DType dtype() const { return dtype_; }
-  Device device() const { return Device::Cpu(); }
+  Device device() const { return device_; }
   int64_t nbytes() const { return numel() * SizeOf(dtype_); }
   bool is_contiguous() const;
   // Whether no other tensor or view shares the storage.
@@ -80,9 +89,11 @@ class Tensor {
     return static_cast<T*>(raw_data());
   }
   void* raw_data() const { return data_; }
-  // All elements. REQUIRES: T is the dtype, contiguous.
+  // All elements. REQUIRES: T is the dtype, contiguous, in host memory.
   template <typename T>
   std::span<T> span() const {
+    TESSERA_CHECK(device_ == Device::Cpu(),
+                  "span of a tensor {} on {}: copy it to the host first (To)", shape_, device_);
     TESSERA_CHECK(is_contiguous(), "span of a tensor {} that is not contiguous", shape_);
     return {data<T>(), static_cast<size_t>(numel())};
   }
@@ -96,31 +107,57 @@ class Tensor {
   // One extent may be -1. REQUIRES: contiguous.
   Tensor Reshape(const Shape& shape) const;
 
-  // New storage, row-major, same values.
+  // New storage on ctx's device, row-major, same values; from any device.
   Tensor Clone(Context& ctx) const;
+  // Itself if it lies on `device`, else a row-major copy there. To the host: waits. REQUIRES: to a
+  // GPU, ctx is on that GPU.
+  Tensor To(Context& ctx, Device device) const;
+  // The memory is kept until ctx's stream has done what it was given before the last handle goes.
+  void RecordStream(const Context& ctx) const;
   // Itself if contiguous, else a clone.
   Tensor Contiguous(Context& ctx) const { return is_contiguous() ? *this : Clone(ctx); }
   // Converted elementwise as static_cast does, floats to 16 bits by rounding to nearest even.
   // Itself if nothing changes.
   Tensor To(Context& ctx, DType dtype) const;
-  // Writes the elements of `source` here. REQUIRES: same shape and dtype.
+  // Writes the elements of `source`, from any device, here. REQUIRES: same shape and dtype.
   void CopyFrom(Context& ctx, const Tensor& source) const;
   void Fill(Context& ctx, double value) const;
-  // Row-major copy on the host.
+  // Row-major copy on the host. Waits for the device. REQUIRES: not borrowed memory of a GPU (To
+  // takes that, with a context).
   template <typename T>
   std::vector<T> ToVector() const;
 
  private:
   struct Storage;
   Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape, DType dtype);
-  void CopyBytesTo(void* out) const;
+  static Tensor Allocate(Allocator& allocator, Device device, const Stream& stream,
+                         const Shape& shape, DType dtype);
+  const Stream& storage_stream() const;
+  // Row-major, by way of `stream` if it lies on a GPU; waits.
+  void CopyBytesTo(void* out, const Stream& stream) const;
+  void CopyOnHost(const Tensor& source) const;
+  Tensor OnHost(const Stream& stream) const;
+  friend bool SameBits(const Tensor& a, const Tensor& b);
   static void CopyIn(const Tensor& to, const void* from, int64_t elements);
 
   std::shared_ptr<Storage> storage_;
   void* data_ = nullptr;
   Shape shape_, strides_;
   DType dtype_ = DType::kF32;
+  Device device_;
 };
+
+// Throws Error, naming `op`, if a tensor lies elsewhere than ctx works. Undefined ones lie anywhere.
+template <typename... Tensors>
+void CheckDevice(const Context& ctx, const char* op, const Tensors&... tensors);
+
+// The number at `pointer` in the memory of ctx's device. Waits for it.
+template <typename T>
+T ReadScalarSync(Context& ctx, const T* pointer) {
+  return Tensor::Borrow(const_cast<T*>(pointer), {1}, DTypeOf<T>::value, nullptr, ctx.device())
+      .To(ctx, Device::Cpu())
+      .template data<T>()[0];
+}
 
 // Both undefined, or same dtype and shape and bits (NaN equals NaN of the same bits).
 bool SameBits(const Tensor& a, const Tensor& b);
@@ -134,9 +171,8 @@ template <typename T>
 Tensor Tensor::From(Context& ctx, const Shape& shape, const std::vector<T>& values) {
   Tensor tensor = Empty(ctx, shape, DTypeOf<T>::value);
   if constexpr (std::same_as<T, bool>) {
-    TESSERA_CHECK_EQ(static_cast<int64_t>(values.size()), tensor.numel(), "values for a tensor {}",
-                     shape);
-    for (size_t i = 0; i < values.size(); ++i) tensor.data<bool>()[i] = values[i];
+    const std::vector<uint8_t> bytes(values.begin(), values.end());
+    CopyIn(tensor, bytes.data(), static_cast<int64_t>(bytes.size()));
   } else {
     CopyIn(tensor, values.data(), static_cast<int64_t>(values.size()));
   }
@@ -148,12 +184,22 @@ std::vector<T> Tensor::ToVector() const {
   TESSERA_CHECK_EQ(dtype_, DTypeOf<T>::value, "ToVector of a tensor {}", shape_);
   std::vector<T> values(static_cast<size_t>(numel()));
   if constexpr (std::same_as<T, bool>) {
-    TESSERA_CHECK(is_contiguous(), "ToVector of a bool tensor {} that is not contiguous", shape_);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = data<bool>()[i];
+    std::vector<uint8_t> bytes(values.size());
+    CopyBytesTo(bytes.data(), storage_stream());
+    values.assign(bytes.begin(), bytes.end());
   } else {
-    CopyBytesTo(values.data());
+    CopyBytesTo(values.data(), storage_stream());
   }
   return values;
+}
+
+namespace internal {
+void CheckDeviceOf(const Context& ctx, const char* op, const Tensor& tensor);
+}  // namespace internal
+
+template <typename... Tensors>
+void CheckDevice(const Context& ctx, const char* op, const Tensors&... tensors) {
+  (internal::CheckDeviceOf(ctx, op, tensors), ...);
 }
 
 }  // namespace tessera

@@ -5,6 +5,8 @@
 
 #include "runtime/check.h"
 #include "runtime/context.h"
+#include "runtime/device_properties.h"
+#include "runtime/dispatch.h"
 #include "runtime/isa.h"
 
 namespace tessera {
@@ -19,9 +21,13 @@ TEST(Device, NamesComeAndGo) {
 }
 
 TEST(Context, RefusesADeviceItCannotRunOn) {
-  EXPECT_THAT([] { Context ctx({.device = Device::Cuda()}); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
-                  "device cuda:0: this build of Tessera runs on the CPU only")));
+  const int count = CudaDeviceCount();
+  const Device missing = Device::Cuda(count);
+  const char* why = !kWithCuda   ? "device cuda:0: this build of Tessera runs on the CPU only"
+                    : count == 0 ? "device cuda:0: this machine has no GPU to use"
+                                 : "this machine has";
+  EXPECT_THAT([&] { Context ctx({.device = missing}); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(why)));
 }
 
 TEST(Isa, RefusesALevelThatTheCpuLacks) {

@@ -5,22 +5,23 @@
 
 #include <numeric>
 
+#include "tests/testing/devices.h"
+
 namespace tessera {
 namespace {
 
 using ::testing::ElementsAre;
 
-class TensorTest : public ::testing::Test {
+class TensorTest : public testing::DeviceTest {
  protected:
   Tensor Counting(const Shape& shape) {
     std::vector<float> values(static_cast<size_t>(shape.numel()));
     std::iota(values.begin(), values.end(), 0.0f);
-    return Tensor::From(ctx_, shape, values);
+    return Tensor::From(ctx(), shape, values);
   }
-  Context ctx_{{.threads = 2, .seed = 9}};
 };
 
-TEST_F(TensorTest, ViewsShareMemory) {
+TEST_P(TensorTest, ViewsShareMemory) {
   const Tensor t = Counting({3, 4});
   const Tensor columns = t.Narrow(1, 1, 2), rows = t.Rows(1, 3);
   EXPECT_THAT(columns.ToVector<float>(), ElementsAre(1, 2, 5, 6, 9, 10));
@@ -28,21 +29,21 @@ TEST_F(TensorTest, ViewsShareMemory) {
   EXPECT_EQ(columns.row_stride(), 4);
   EXPECT_TRUE(rows.is_contiguous());
   EXPECT_THAT(rows.Reshape({4, -1}).ToVector<float>(), ElementsAre(4, 5, 6, 7, 8, 9, 10, 11));
-  columns.Fill(ctx_, -1);
+  columns.Fill(ctx(), -1);
   EXPECT_THAT(t.ToVector<float>(), ElementsAre(0, -1, -1, 3, 4, -1, -1, 7, 8, -1, -1, 11));
   EXPECT_FALSE(t.unique());
 }
 
-TEST_F(TensorTest, CopiesBetweenAnyStrides) {
-  const Tensor t = Tensor::Zeros(ctx_, {2, 3, 4}), source = Counting({2, 3, 6});
-  t.Narrow(2, 1, 2).CopyFrom(ctx_, source.Narrow(2, 3, 2));
+TEST_P(TensorTest, CopiesBetweenAnyStrides) {
+  const Tensor t = Tensor::Zeros(ctx(), {2, 3, 4}), source = Counting({2, 3, 6});
+  t.Narrow(2, 1, 2).CopyFrom(ctx(), source.Narrow(2, 3, 2));
   EXPECT_THAT(t.Rows(0, 1).ToVector<float>(), ElementsAre(0, 3, 4, 0, 0, 9, 10, 0, 0, 15, 16, 0));
-  const Tensor clone = source.Narrow(1, 1, 1).Clone(ctx_);
+  const Tensor clone = source.Narrow(1, 1, 1).Clone(ctx());
   EXPECT_TRUE(clone.is_contiguous());
   EXPECT_THAT(clone.ToVector<float>(), ElementsAre(6, 7, 8, 9, 10, 11, 24, 25, 26, 27, 28, 29));
 }
 
-TEST_F(TensorTest, OutlivesWhatItIsAViewOf) {
+TEST_P(TensorTest, OutlivesWhatItIsAViewOf) {
   Tensor row;
   {
     const Tensor t = Counting({2, 3});
@@ -51,27 +52,27 @@ TEST_F(TensorTest, OutlivesWhatItIsAViewOf) {
   EXPECT_THAT(row.ToVector<float>(), ElementsAre(3, 4, 5));
 }
 
-TEST_F(TensorTest, ConvertsElements) {
-  const Tensor t = Tensor::From<float>(ctx_, {1.5f, -2.25f, 1e9f});
-  EXPECT_THAT(t.To(ctx_, DType::kI64).ToVector<int64_t>(), ElementsAre(1, -2, 1000000000));
-  EXPECT_THAT(t.To(ctx_, DType::kF16).To(ctx_, DType::kF32).ToVector<float>(),
+TEST_P(TensorTest, ConvertsElements) {
+  const Tensor t = Tensor::From<float>(ctx(), {1.5f, -2.25f, 1e9f});
+  EXPECT_THAT(t.To(ctx(), DType::kI64).ToVector<int64_t>(), ElementsAre(1, -2, 1000000000));
+  EXPECT_THAT(t.To(ctx(), DType::kF16).To(ctx(), DType::kF32).ToVector<float>(),
               ElementsAre(1.5f, -2.25f, INFINITY));
-  EXPECT_THAT(t.To(ctx_, DType::kBool).ToVector<bool>(), ElementsAre(true, true, true));
-  EXPECT_THAT(Tensor::From<bool>(ctx_, {true, false}).To(ctx_, DType::kF64).ToVector<double>(),
+  EXPECT_THAT(t.To(ctx(), DType::kBool).ToVector<bool>(), ElementsAre(true, true, true));
+  EXPECT_THAT(Tensor::From<bool>(ctx(), {true, false}).To(ctx(), DType::kF64).ToVector<double>(),
               ElementsAre(1, 0));
 }
 
-TEST_F(TensorTest, EmptyShapesWork) {
-  const Tensor t = Tensor::Zeros(ctx_, {0, 5});
+TEST_P(TensorTest, EmptyShapesWork) {
+  const Tensor t = Tensor::Zeros(ctx(), {0, 5});
   EXPECT_EQ(t.numel(), 0);
   EXPECT_TRUE(t.is_contiguous());
-  EXPECT_TRUE(t.Clone(ctx_).defined());
+  EXPECT_TRUE(t.Clone(ctx()).defined());
   EXPECT_EQ(t.Narrow(1, 2, 2).shape(), (Shape{0, 2}));
-  EXPECT_EQ(Tensor::Full(ctx_, {}, 3).ToVector<float>(), std::vector<float>{3});
-  EXPECT_TRUE(SameBits(t, t.Clone(ctx_)));
+  EXPECT_EQ(Tensor::Full(ctx(), {}, 3).ToVector<float>(), std::vector<float>{3});
+  EXPECT_TRUE(SameBits(t, t.Clone(ctx())));
 }
 
-TEST_F(TensorTest, RefusesWhatMakesNoSense) {
+TEST_P(TensorTest, RefusesWhatMakesNoSense) {
   const Tensor t = Counting({3, 4});
   EXPECT_THROW(t.data<int32_t>(), Error);
   EXPECT_THROW(t.Narrow(2, 0, 1), Error);
@@ -80,13 +81,13 @@ TEST_F(TensorTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(t.Reshape({5, -1}), Error);
   EXPECT_THROW(t.Narrow(1, 0, 2).Reshape({6}), Error);
   EXPECT_THROW(t.Narrow(1, 0, 2).span<float>(), Error);
-  EXPECT_THROW(Tensor::Empty(ctx_, {-1}), Error);
-  EXPECT_THROW(Tensor::From<float>(ctx_, {2}, {1, 2, 3}), Error);
-  EXPECT_THROW(t.CopyFrom(ctx_, Counting({4, 3})), Error);
+  EXPECT_THROW(Tensor::Empty(ctx(), {-1}), Error);
+  EXPECT_THROW(Tensor::From<float>(ctx(), {2}, {1, 2, 3}), Error);
+  EXPECT_THROW(t.CopyFrom(ctx(), Counting({4, 3})), Error);
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1}), Error);
 }
 
-TEST_F(TensorTest, BorrowsMemoryAndKeepsItsOwner) {
+TEST_P(TensorTest, BorrowsMemoryAndKeepsItsOwner) {
   auto owner = std::make_shared<std::vector<float>>(std::vector<float>{1, 2});
   std::weak_ptr<std::vector<float>> alive = owner;
   {
@@ -98,11 +99,12 @@ TEST_F(TensorTest, BorrowsMemoryAndKeepsItsOwner) {
   EXPECT_TRUE(alive.expired());
 }
 
-TEST_F(TensorTest, MemoryIsAlignedAndAccountedFor) {
+TEST(HostTensor, MemoryIsAlignedAndAccountedFor) {
+  Context ctx;
   const AllocatorStats before = HostAllocator().stats();
   {
-    const Tensor small = Tensor::Empty(ctx_, {3}, DType::kU8),
-                 large = Tensor::Empty(ctx_, {5 << 20}, DType::kU8);
+    const Tensor small = Tensor::Empty(ctx, {3}, DType::kU8),
+                 large = Tensor::Empty(ctx, {5 << 20}, DType::kU8);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(small.raw_data()) % 64, 0u);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(large.raw_data()) % (2 << 20), 0u)
         << "large blocks begin at a huge page";
@@ -112,7 +114,7 @@ TEST_F(TensorTest, MemoryIsAlignedAndAccountedFor) {
   EXPECT_GE(HostAllocator().stats().allocations, before.allocations + 2);
 }
 
-TEST_F(TensorTest, UniformNumbersDependOnSeedAndSequenceOnly) {
+TEST_P(TensorTest, UniformNumbersDependOnSeedAndSequenceOnly) {
   std::vector<float> first;
   for (const int threads : {1, 3}) {
     Context ctx({.threads = threads, .seed = 4});
@@ -134,6 +136,8 @@ TEST_F(TensorTest, UniformNumbersDependOnSeedAndSequenceOnly) {
   EXPECT_NEAR(mean, 0.5, 0.01);
   EXPECT_NEAR(squares / static_cast<double>(first.size()) - mean * mean, 25.0 / 12, 0.02);
 }
+
+TESSERA_INSTANTIATE_DEVICES(TensorTest);
 
 }  // namespace
 }  // namespace tessera

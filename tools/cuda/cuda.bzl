@@ -1,4 +1,4 @@
-"""cuda_library: a cc_library whose .cu sources nvcc compiles under --config=cuda; an empty library otherwise."""
+"""Libraries of CUDA code: compiled by nvcc under --config=cuda, as C++ against tools/emulation under --config=emulated, empty otherwise."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_cuda//:defs.bzl", "CUDA_ARCHS", "CUDA_FOUND", "CUDA_MISSING", "CUDA_ROOT")
@@ -9,6 +9,7 @@ _FLAGS = [
     "--expt-relaxed-constexpr",
     "--extended-lambda",
     "-fmad=false",
+    "-DTESSERA_WITH_CUDA=1",
     "-Xcompiler=-fPIC,-Wall,-ffp-contract=off",
 ]
 
@@ -17,12 +18,6 @@ _FLAGS_BY_MODE = {
     "fastbuild": ["-O1"],
     "opt": ["-O3", "-lineinfo", "-DNDEBUG"],
 }
-
-def if_cuda(then, otherwise = []):
-    return select({
-        "//tools/cuda:is_enabled": then,
-        "//conditions:default": otherwise,
-    })
 
 def _architectures():
     flags = ["-gencode=arch=compute_%s,code=sm_%s" % (arch, arch) for arch in CUDA_ARCHS]
@@ -102,16 +97,62 @@ _cuda_objects = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
+def _chosen(name):
+    return select({
+        "//tools/cuda:is_enabled": [":" + name + "_nvcc"],
+        "//tools/cuda:is_emulated": [":" + name + "_emulated"],
+        "//conditions:default": [],
+    })
+
 def cuda_library(name, srcs, deps = [], **kwargs):
-    """A library of `srcs` (.cu) under --config=cuda, and of nothing otherwise."""
+    """A library of `srcs` (.cu).
+
+    Under --config=cuda nvcc compiles them; under --config=emulated g++ does, each through a file of one line that
+    includes it (a cc_library takes no .cu); otherwise the library is empty.
+    """
     _cuda_objects(
         name = name + "_nvcc",
         srcs = srcs,
         tags = ["manual"],
-        deps = deps + ["@local_cuda//:cudart"],
+        deps = deps + ["//tools/cuda:runtime"],
+    )
+    wrappers = []
+    for source in srcs:
+        wrapper = "_emulated/%s/%s.cc" % (name, source)
+        native.genrule(
+            name = name + "_wrap_" + source,
+            outs = [wrapper],
+            cmd = "echo '#include \"%s/%s\"' > $@" % (native.package_name(), source),
+            tags = ["manual"],
+        )
+        wrappers.append(wrapper)
+    native.cc_library(
+        name = name + "_emulated",
+        srcs = wrappers,
+        tags = ["manual"],
+        textual_hdrs = srcs,
+        deps = deps + ["//tools/cuda:runtime"],
     )
     native.cc_library(
         name = name,
-        deps = if_cuda([":" + name + "_nvcc"]),
+        deps = _chosen(name),
+        **kwargs
+    )
+
+def cuda_host_library(name, srcs, deps = [], **kwargs):
+    """A library of C++ that calls CUDA's runtime; empty in a build for the CPU alone."""
+    native.cc_library(
+        name = name + "_host",
+        srcs = srcs,
+        tags = ["manual"],
+        deps = deps + ["//tools/cuda:runtime"],
+    )
+    native.cc_library(
+        name = name,
+        deps = select({
+            "//tools/cuda:is_enabled": [":" + name + "_host"],
+            "//tools/cuda:is_emulated": [":" + name + "_host"],
+            "//conditions:default": [],
+        }),
         **kwargs
     )

@@ -1,0 +1,283 @@
+// The C interface of the CUDA runtime, on top of streams and memory.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "tools/emulation/memory.h"
+#include "tools/emulation/stream.h"
+
+using namespace cuda_emulation;
+
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t Result(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+std::vector<cudaStream*>& Streams() {
+  static auto& streams = *new std::vector<cudaStream*>;
+  return streams;
+}
+
+void RunEverything() {
+  RunAll(StreamOf(nullptr));
+  for (cudaStream* stream : Streams()) RunAll(stream);
+}
+
+bool AnyCapture() {
+  return std::any_of(Streams().begin(), Streams().end(),
+                     [](const cudaStream* s) { return s->capture != nullptr; });
+}
+
+// Ordinary host memory is copied as hardware does: read before the call returns, and written before
+// it returns; pinned and device memory in the order of the stream.
+bool InStreamOrder(const void* p) { return IsDevice(p) || IsPinned(p); }
+
+cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                   size_t height, cudaStream_t handle) {
+  const std::lock_guard lock(Lock());
+  if (width == 0 || height == 0) return cudaSuccess;
+  CountCopy();
+  cudaStream* stream = StreamOf(handle);
+  const auto copy = [=](const void* source, size_t pitch) {
+    for (size_t row = 0; row < height; ++row)
+      std::memcpy(static_cast<char*>(to) + row * to_pitch,
+                  static_cast<const char*>(source) + row * pitch, width);
+  };
+  if (!InStreamOrder(from)) {
+    std::vector<char> staged(width * height);
+    for (size_t row = 0; row < height; ++row)
+      std::memcpy(staged.data() + row * width, static_cast<const char*>(from) + row * from_pitch,
+                  width);
+    Push(stream, [=, staged = std::move(staged)] { copy(staged.data(), width); });
+  } else {
+    Push(stream, [=] { copy(from, from_pitch); });
+  }
+  if (!InStreamOrder(to)) {
+    if (stream->capture) return Result(cudaErrorStreamCaptureUnsupported);
+    CountSync();
+    RunAll(stream);
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+      return "cudaErrorInvalidConfiguration";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle:
+      return "cudaErrorInvalidResourceHandle";
+    case cudaErrorNotReady:
+      return "cudaErrorNotReady";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
+  }
+  return "unknown error";
+}
+const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+// Few multiprocessors, so that small tests see loops over more work than fits at once.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+  if (device != 0) return Result(cudaErrorInvalidDevice);
+  *p = {};
+  std::snprintf(p->name, sizeof p->name, "emulated on the CPU");
+  p->totalGlobalMem = static_cast<size_t>(DeviceBytesLimit());
+  p->sharedMemPerBlockOptin = 227 << 10;
+  p->sharedMemPerMultiprocessor = 228 << 10;
+  p->major = 9;
+  p->multiProcessorCount = 4;
+  p->l2CacheSize = 50 << 20;
+  p->regsPerMultiprocessor = 65536;
+  p->maxThreadsPerMultiProcessor = 2048;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : Result(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceSynchronize() {
+  const std::lock_guard lock(Lock());
+  if (AnyCapture()) return Result(cudaErrorStreamCaptureUnsupported);
+  CountSync();
+  RunEverything();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  const std::lock_guard lock(Lock());
+  Streams().push_back(*stream = new cudaStream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const std::lock_guard lock(Lock());
+  RunAll(stream);
+  std::erase(Streams(), stream);
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  const std::lock_guard lock(Lock());
+  cudaStream* stream = StreamOf(handle);
+  if (stream->capture) return Result(cudaErrorStreamCaptureUnsupported);
+  CountSync();
+  RunAll(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const std::lock_guard lock(Lock());
+  return StreamOf(stream)->queue.empty() ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const std::lock_guard lock(Lock());
+  if (!event->last) return cudaSuccess;
+  Push(StreamOf(stream), [recording = event->last] { RunUntil(*recording); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new cudaEvent;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  const std::lock_guard lock(Lock());
+  cudaStream* stream = StreamOf(handle);
+  event->last = std::make_shared<Recording>();
+  event->last->stream = stream;
+  Push(stream, [recording = event->last] {
+    recording->done = true;
+    recording->time = std::chrono::steady_clock::now();
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::lock_guard lock(Lock());
+  if (!event->last) return cudaSuccess;
+  if (event->last->stream->capture) return Result(cudaErrorStreamCaptureUnsupported);
+  CountSync();
+  RunUntil(*event->last);
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const std::lock_guard lock(Lock());
+  return !event->last || event->last->done ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  if (!begin->last || !end->last || !end->last->done || !begin->last->done)
+    return Result(cudaErrorNotReady);
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(end->last->time - begin->last->time).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  *pool = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
+  *static_cast<uint64_t*>(value) = static_cast<uint64_t>(DeviceBytesInUse());
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
+
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+  const std::lock_guard lock(Lock());
+  *pointer = AllocateDevice(static_cast<int64_t>(bytes));
+  if (*pointer == nullptr && !AnyCapture()) {  // memory comes back when what frees it has run
+    RunEverything();
+    *pointer = AllocateDevice(static_cast<int64_t>(bytes));
+  }
+  return *pointer ? cudaSuccess : Result(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  const std::lock_guard lock(Lock());
+  cudaStream* stream = StreamOf(handle);
+  // Memory of a captured graph keeps its address between launches.
+  if (!stream->capture) Push(stream, [=] { FreeDevice(pointer); });
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  *pointer = AllocatePinned(static_cast<int64_t>(bytes));
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* pointer) {
+  FreePinned(pointer);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
+  *total = static_cast<size_t>(DeviceBytesLimit());
+  *available = static_cast<size_t>(std::max<int64_t>(0, DeviceBytesLimit() - DeviceBytesInUse()));
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  return Copy2D(to, bytes, from, bytes, bytes, 1, stream);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  if (width > to_pitch || width > from_pitch) return Result(cudaErrorInvalidValue);
+  return Copy2D(to, to_pitch, from, from_pitch, width, height, stream);
+}
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  const std::lock_guard lock(Lock());
+  if (bytes > 0) Push(StreamOf(stream), [=] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode) {
+  const std::lock_guard lock(Lock());
+  StreamOf(handle)->capture = std::make_unique<cudaGraph>();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  const std::lock_guard lock(Lock());
+  cudaStream* stream = StreamOf(handle);
+  if (!stream->capture) return Result(cudaErrorInvalidValue);
+  *graph = stream->capture.release();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new cudaGraphExec{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const std::lock_guard lock(Lock());
+  Push(StreamOf(stream), [work = exec->work] {
+    for (const Work& step : work) step();
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}

@@ -1,0 +1,298 @@
+#include "tools/emulation/block.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#define START_SWITCH(save, bottom, size) __sanitizer_start_switch_fiber(save, bottom, size)
+#define FINISH_SWITCH(save, bottom, size) __sanitizer_finish_switch_fiber(save, bottom, size)
+#else
+#define START_SWITCH(save, bottom, size) ((void)(save))
+#define FINISH_SWITCH(save, bottom, size) ((void)(save))
+#endif
+
+namespace cuda_emulation {
+namespace {
+
+constexpr size_t kStackBytes = 128 << 10;
+constexpr uint64_t kNobody = 0xcdcdcdcdcdcdcdcd;  // what a lane that took no part is read as
+
+// A stack of its own for each fiber, below it a page that nobody may touch.
+struct Stack {
+  char* low;
+  explicit Stack() {
+    void* all = mmap(nullptr, kStackBytes + 4096, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) throw std::bad_alloc();
+    mprotect(all, 4096, PROT_NONE);
+    low = static_cast<char*>(all) + 4096;
+  }
+};
+struct StackOf {
+  Stack stack;
+  boost::context::stack_context allocate() {
+    boost::context::stack_context context;
+    context.size = kStackBytes;
+    context.sp = stack.low + kStackBytes;
+    return context;
+  }
+  void deallocate(boost::context::stack_context&) {}
+};
+
+// Runs one thread after another, to its end each; a thread that waits keeps its fiber.
+class Fiber {
+ public:
+  Fiber();
+  void Resume();  // called by the scheduler
+  void Yield();   // called on the fiber
+
+ private:
+  Stack stack_;
+  boost::context::fiber fiber_, scheduler_;
+  void *own_fake_stack_ = nullptr, *scheduler_fake_stack_ = nullptr;
+  const void* scheduler_bottom_ = nullptr;
+  size_t scheduler_size_ = 0;
+};
+
+enum class Waits { kNothing, kBlock, kWarp };
+
+struct Thread {
+  Position at;
+  Fiber* fiber = nullptr;  // once begun, until done
+  Waits waits = Waits::kNothing;
+  bool done = false;
+  int block_value = 0;
+  // The warp call it waits in, what it brought, and what it gets.
+  WarpCall call = WarpCall::kSync;
+  unsigned mask = 0;
+  int source = 0;
+  uint64_t brought = 0, received = 0;
+};
+
+// The block that runs. One at a time: the stream lock is held.
+struct Block {
+  std::vector<Thread> threads;
+  std::unique_ptr<char[]> shared;
+  const std::function<void()>* body = nullptr;
+  Thread* running = nullptr;
+  std::vector<Fiber*> idle;
+  std::exception_ptr error;
+  int block_sum = 0;
+  int64_t number = 0;
+} block;
+
+std::minstd_rand shuffle_random;
+bool shuffled = false;
+
+Fiber::Fiber() {
+  fiber_ = boost::context::fiber(std::allocator_arg, StackOf{stack_},
+                                 [this](boost::context::fiber&& scheduler) {
+                                   scheduler_ = std::move(scheduler);
+                                   FINISH_SWITCH(nullptr, &scheduler_bottom_, &scheduler_size_);
+                                   for (;;) {
+                                     try {
+                                       (*block.body)();
+                                     } catch (const boost::context::detail::forced_unwind&) {
+                                       throw;
+                                     } catch (...) {
+                                       block.error = std::current_exception();
+                                     }
+                                     block.running->done = true;
+                                     Yield();
+                                   }
+                                   return std::move(scheduler_);
+                                 });
+}
+
+void Fiber::Resume() {
+  START_SWITCH(&scheduler_fake_stack_, stack_.low, kStackBytes);
+  fiber_ = std::move(fiber_).resume();
+  FINISH_SWITCH(scheduler_fake_stack_, nullptr, nullptr);
+}
+
+void Fiber::Yield() {
+  START_SWITCH(&own_fake_stack_, scheduler_bottom_, scheduler_size_);
+  scheduler_ = std::move(scheduler_).resume();
+  FINISH_SWITCH(own_fake_stack_, &scheduler_bottom_, &scheduler_size_);
+}
+
+[[noreturn]] void Fail(const Thread& thread, const std::string& what) {
+  throw std::logic_error("emulated kernel, block " + std::to_string(block.number) + ", thread " +
+                         std::to_string(&thread - block.threads.data()) + ": " + what);
+}
+
+Thread* FirstOfWarp(const Thread& thread) {
+  return block.threads.data() + thread.at.warp * 32;
+}
+unsigned LiveLanesOf(int warp) {
+  unsigned live = 0;
+  const size_t first = static_cast<size_t>(warp) * 32;
+  for (size_t l = 0; l < 32 && first + l < block.threads.size(); ++l)
+    if (!block.threads[first + l].done) live |= 1u << l;
+  return live;
+}
+
+// Lets the lanes that `thread` waits for go on, if all of them have come. False if not.
+bool CompleteWarpCall(Thread& thread) {
+  Thread* first = FirstOfWarp(thread);
+  const unsigned group = thread.mask & LiveLanesOf(thread.at.warp);
+  for (int l = 0; l < 32; ++l) {
+    if (!(group >> l & 1)) continue;
+    const Thread& other = first[l];
+    if (other.waits != Waits::kWarp) return false;
+    if (other.mask != thread.mask) Fail(thread, "lanes of a warp call with different masks");
+    if (other.call != thread.call) Fail(thread, "lanes of a warp meet in different calls");
+  }
+  uint64_t ballot = 0;
+  for (int l = 0; l < 32; ++l)
+    if ((group >> l & 1) && first[l].brought != 0) ballot |= uint64_t{1} << l;
+  for (int l = 0; l < 32; ++l) {
+    if (!(group >> l & 1)) continue;
+    Thread& lane = first[l];
+    const bool present = group >> lane.source & 1;
+    lane.received = lane.call == WarpCall::kBallot ? ballot
+                    : present                      ? first[lane.source].brought
+                                                   : kNobody;
+    lane.waits = Waits::kNothing;
+  }
+  return true;
+}
+
+bool CompleteBlockBarrier() {
+  int sum = 0;
+  bool any = false;
+  for (const Thread& t : block.threads) {
+    if (t.done) continue;
+    if (t.waits != Waits::kBlock) return false;
+    any = true;
+    sum += t.block_value;
+  }
+  if (!any) return false;
+  block.block_sum = sum;
+  for (Thread& t : block.threads) t.waits = Waits::kNothing;
+  return true;
+}
+
+void RunThread(Thread& thread) {
+  if (thread.fiber == nullptr) {
+    if (block.idle.empty()) block.idle.push_back(new Fiber);  // kept for the whole process
+    thread.fiber = block.idle.back();
+    block.idle.pop_back();
+  }
+  block.running = &thread;
+  current = thread.at;
+  thread.fiber->Resume();
+  if (thread.done) block.idle.push_back(std::exchange(thread.fiber, nullptr));
+  if (block.error) std::rethrow_exception(std::exchange(block.error, nullptr));
+}
+
+// After a round in which nothing could run: groups whose last lanes ended, and the block's barrier.
+bool ReleaseWaiting() {
+  bool any = false;
+  for (Thread& t : block.threads)
+    if (!t.done && t.waits == Waits::kWarp) any |= CompleteWarpCall(t);
+  return any || CompleteBlockBarrier();
+}
+
+void RunBlock(std::vector<int>& order) {
+  for (;;) {
+    bool ran = false;
+    if (shuffled) std::shuffle(order.begin(), order.end(), shuffle_random);
+    for (const int index : order) {
+      Thread& thread = block.threads[static_cast<size_t>(index)];
+      if (thread.done || thread.waits != Waits::kNothing) continue;
+      RunThread(thread);
+      ran = true;
+    }
+    if (!ran && !ReleaseWaiting()) break;
+  }
+  for (const Thread& t : block.threads)
+    if (!t.done) Fail(t, "it waits at a barrier that not all live threads reach");
+}
+
+void PlaceThreads(Extent grid, Extent dim, int64_t number) {
+  block.number = number;
+  const auto b = static_cast<unsigned>(number);
+  const Extent place = {b % grid.x, b / grid.x % grid.y, b / (grid.x * grid.y)};
+  for (unsigned t = 0; t < block.threads.size(); ++t) {
+    const Extent thread = {t % dim.x, t / dim.x % dim.y, t / (dim.x * dim.y)};
+    block.threads[t] = {};
+    block.threads[t].at = {thread, place, dim, grid, static_cast<int>(t % 32),
+                           static_cast<int>(t / 32)};
+  }
+}
+
+void StartFromEnvironment() {
+  static const bool once = [] {
+    if (const char* seed = std::getenv("TESSERA_EMULATION_SHUFFLE"))
+      ShuffleThreads(static_cast<unsigned>(std::atoi(seed)));
+    return true;
+  }();
+  (void)once;
+}
+
+}  // namespace
+
+Position current = {};
+
+void ShuffleThreads(unsigned seed) {
+  shuffled = seed != 0;
+  shuffle_random.seed(seed);
+}
+
+void SyncBlock() { SumOverBlock(0); }
+
+int SumOverBlock(int value) {
+  Thread& thread = *block.running;
+  thread.block_value = value;
+  thread.waits = Waits::kBlock;
+  thread.fiber->Yield();
+  return block.block_sum;
+}
+
+uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source) {
+  Thread& thread = *block.running;
+  if (!(mask >> thread.at.lane & 1)) Fail(thread, "calls with a mask that leaves it out");
+  thread.brought = value;
+  thread.source = source;
+  thread.call = call;
+  thread.mask = mask;
+  thread.waits = Waits::kWarp;
+  if (!CompleteWarpCall(thread)) thread.fiber->Yield();
+  return thread.received;
+}
+
+unsigned LiveLanes() { return LiveLanesOf(block.running->at.warp); }
+
+void* DynamicShared() { return block.shared.get(); }
+
+// After an exception, fibers amid the kernel are left behind with it.
+void RunGrid(Extent grid, Extent dim, size_t shared_bytes, const std::function<void()>& thread) {
+  StartFromEnvironment();
+  const unsigned n = dim.x * dim.y * dim.z;
+  block.threads.resize(n);
+  block.body = &thread;
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  const int64_t blocks = int64_t{grid.x} * grid.y * grid.z;
+  for (int64_t b = 0; b < blocks; ++b) {
+    // Of the exact size, so that AddressSanitizer sees an overrun.
+    block.shared.reset(new char[shared_bytes]);
+    std::fill_n(block.shared.get(), shared_bytes, static_cast<char>(0xcd));
+    PlaceThreads(grid, dim, b);
+    RunBlock(order);
+  }
+  block.shared.reset();
+}
+
+}  // namespace cuda_emulation

@@ -1,0 +1,66 @@
+#ifndef TESSERA_TOOLS_EMULATION_EMULATION_H_
+#define TESSERA_TOOLS_EMULATION_EMULATION_H_
+// What a test may ask of the emulated device, and what the emulated headers are made of.
+//
+// A block's threads are fibers; __syncthreads and the warp primitives are the only places where one
+// gives way to another, so results don't depend on timing, and a sanitizer sees every access. Blocks
+// and grids run one after another, under one lock.
+//
+// Streams are deferred: nothing that was enqueued runs before somebody waits for it. Device memory is
+// protected but while device code runs: host code that touches it ends in a segmentation fault.
+//
+// Found, where hardware would be silent: barriers that not all live threads reach, shuffles whose
+// mask names a lane that is elsewhere, a missing wait between streams or before a read on the host,
+// host access to device memory, writes past an allocation (a check when it is freed; with
+// AddressSanitizer the line). Not found: races between barriers, memory order.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace cuda_emulation {
+
+struct Extent {
+  unsigned x, y, z;
+};
+
+// The thread that runs.
+struct Position {
+  Extent thread, block, block_dim, grid_dim;
+  int lane, warp;
+};
+extern Position current;
+
+struct Counters {
+  int64_t launches = 0, threads = 0;
+  int64_t syncs = 0;  // times that the host waited
+  int64_t copies = 0;
+};
+Counters Stats();
+
+// Runs the threads of a block in a new random order after each barrier (0: in index order): shows
+// many missing barriers. TESSERA_EMULATION_SHUFFLE sets the seed at the start.
+void ShuffleThreads(unsigned seed);
+// How much device memory there is from now on (4 GiB at the start).
+void SetMemoryLimit(int64_t bytes);
+
+// ---- for the emulated headers
+
+// Puts device work at the end of a stream.
+void Enqueue(void* stream, std::function<void()> work);
+void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
+                 std::function<void()> thread);
+
+void SyncBlock();
+// As SyncBlock; gives every thread the sum over the block of `value`.
+int SumOverBlock(int value);
+
+enum class WarpCall { kSync, kShuffle, kBallot };
+// Waits until every live lane of `mask` has come, each with a value. A shuffle returns what lane
+// `source` brought, a ballot the bits of the lanes whose value is not 0.
+uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source);
+unsigned LiveLanes();
+
+void* DynamicShared();
+
+}  // namespace cuda_emulation
+#endif  // TESSERA_TOOLS_EMULATION_EMULATION_H_

@@ -1,0 +1,48 @@
+#ifndef TESSERA_TOOLS_EMULATION_STREAM_H_
+#define TESSERA_TOOLS_EMULATION_STREAM_H_
+// Private to the emulator: queues of work that runs when somebody waits for it.
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tools/emulation/cuda_runtime.h"
+
+using Work = std::function<void()>;
+
+struct cudaGraph {
+  std::vector<Work> work;
+};
+struct cudaGraphExec {
+  std::vector<Work> work;
+};
+struct cudaStream {
+  std::deque<Work> queue;
+  std::unique_ptr<cudaGraph> capture;  // what is enqueued goes here while it is set
+};
+// One recording of an event.
+struct Recording {
+  cudaStream* stream = nullptr;
+  bool done = false;
+  std::chrono::steady_clock::time_point time;
+};
+struct cudaEvent {
+  std::shared_ptr<Recording> last;
+};
+
+namespace cuda_emulation {
+
+// Held by every call of the C interface.
+std::recursive_mutex& Lock();
+cudaStream* StreamOf(cudaStream_t stream);  // null: the default stream
+// Runs a stream's work to its end, or until `done`.
+void RunAll(cudaStream* stream);
+void RunUntil(const Recording& recording);
+void Push(cudaStream* stream, Work work);
+void CountSync();
+void CountCopy();
+
+}  // namespace cuda_emulation
+#endif  // TESSERA_TOOLS_EMULATION_STREAM_H_
