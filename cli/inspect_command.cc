@@ -40,10 +40,9 @@ struct Summary {
 std::map<std::string, int64_t> StateBytes(const Checkpoint& checkpoint) {
   std::map<std::string, int64_t> bytes;
   const std::string prefix = kOptimizerPrefix;
-  for (const NamedTensor& named : checkpoint.tensors) {
-    if (!named.name.starts_with(prefix)) continue;
-    bytes[named.name.substr(prefix.size(), named.name.rfind('.') - prefix.size())] +=
-        named.tensor.nbytes();
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (!name.starts_with(prefix)) continue;
+    bytes[name.substr(prefix.size(), name.rfind('.') - prefix.size())] += tensor.nbytes();
   }
   return bytes;
 }
@@ -63,16 +62,16 @@ Summary Summarize(const Checkpoint& checkpoint) {
   for (const auto& [name, tensor] : checkpoint.tensors) {
     if (name.starts_with(kOptimizerPrefix)) continue;
     const std::string table = TableOf(name);
-    if (table.empty() || tensor.rank() != 2) {
-      summary.dense_parameters += tensor.numel();
+    if (table.empty() || tensor.shape.rank() != 2) {
+      summary.dense_parameters += tensor.shape.numel();
       summary.dense_bytes += tensor.nbytes();
       summary.dense_state_bytes += state_bytes[name];
       continue;
     }
     TableSummary row{.name = table,
-                     .dtype = ToString(tensor.dtype()),
-                     .rows = tensor.dim(0),
-                     .dim = tensor.dim(1),
+                     .dtype = ToString(tensor.dtype),
+                     .rows = tensor.shape[0],
+                     .dim = tensor.shape[1],
                      .bytes = tensor.nbytes(),
                      .state_bytes = state_bytes[name]};
     summary.tables.push_back(row);
@@ -122,8 +121,7 @@ std::string AsJson(const Checkpoint& checkpoint, const Summary& summary) {
 }
 
 int Inspect(const std::string& path, bool as_json) {
-  Context ctx({.threads = 1});
-  const Checkpoint checkpoint = ReadCheckpoint(ctx, path);
+  const Checkpoint checkpoint = ReadCheckpoint(path);
   const Summary summary = Summarize(checkpoint);
   std::fputs((as_json ? AsJson(checkpoint, summary) : AsText(checkpoint, summary)).c_str(), stdout);
   return 0;

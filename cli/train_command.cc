@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/train_report.h"
 #include "runtime/check.h"
+#include "runtime/device_properties.h"
 #include "train/training_run.h"
 
 namespace tessera::cli {
@@ -79,7 +80,8 @@ void AddFlags(CLI::App& app, Flags& f) {
       ->type_name("FILE");
   app.add_flag("--skip-bad-lines", f.skip_bad_lines,
                "Leave bad lines out and count them; else they are errors");
-  app.add_option("--device", f.device, "cpu or cuda")->type_name("DEVICE");
+  app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
+      ->type_name("DEVICE");
   app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
   app.footer(kFooter);
 }
@@ -114,16 +116,22 @@ void CheckFlags(const Flags& flags) {
   CheckWritable(flags.json);
 }
 
-std::string ModelLine(const Trainer& trainer, int threads) {
+std::string Machine(Context& ctx) {
+  const std::string threads = Format("{} threads", ctx.threads().threads());
+  if (ctx.device() == Device::Cpu()) return threads;
+  return Format("{} ({}), {}", ctx.device(), PropertiesOf(ctx.device()).name, threads);
+}
+
+std::string ModelLine(const Trainer& trainer, Context& ctx) {
   int64_t rows = 0, dense = 0, bytes = 0;
   for (const EmbeddingBagConfig& table : trainer.config().tables) {
     rows += table.num_embeddings;
     bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
   }
   for (const NamedParameter& p : trainer.model().Parameters()) dense += p.variable.value().numel();
-  return Format("{} tables of {} rows in all ({}), {} dense parameters, {} threads",
+  return Format("{} tables of {} rows in all ({}), {} dense parameters, {}",
                 trainer.config().tables.size(), WithCommas(static_cast<double>(rows)), Bytes(bytes),
-                WithCommas(static_cast<double>(dense)), threads);
+                WithCommas(static_cast<double>(dense)), Machine(ctx));
 }
 
 void Resume(Trainer& trainer, const Checkpoint& checkpoint) {
@@ -188,10 +196,7 @@ int Train(const Flags& flags) {
   CheckFlags(flags);
   const DataSelection selection = SelectionOf(flags);
   std::optional<Checkpoint> resumed;
-  if (!flags.resume.empty()) {
-    Context reader({.threads = 1});
-    resumed = ReadCheckpoint(reader, flags.resume);
-  }
+  if (!flags.resume.empty()) resumed = ReadCheckpoint(flags.resume);
   const TrainConfig config = ReadConfig(flags, resumed);
   Context ctx({.device = ParseDevice(flags.device),
                .threads = flags.threads,
@@ -200,7 +205,7 @@ int Train(const Flags& flags) {
   const DataSets data(config, selection);
   WatchForInterrupt();
   Trainer trainer(ctx, config);
-  std::printf("%s\n", ModelLine(trainer, ctx.threads().threads()).c_str());
+  std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (resumed) Resume(trainer, *resumed);
   resumed.reset();
   LossCurve curve;

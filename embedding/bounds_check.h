@@ -9,9 +9,11 @@
 //      −1 ("pruned") and not in [0, rows) becomes 0
 //
 // Each finding is an error in FATAL, counted in WARNING, mended silently in IGNORE. NONE looks at
-// nothing; a lookup then skips ids that name no row.
+// nothing; a lookup then skips ids that name no row. On a GPU, FATAL waits for the device, since it
+// may have to throw; CheckIds does not in the other modes.
 #include <span>
 #include <string>
+#include <vector>
 
 #include "embedding/pooling.h"
 #include "embedding/row_ops.h"
@@ -26,14 +28,21 @@ struct BoundsCheckResult {
 
 // ids [N], offsets [F·B + 1], key-major, i32 or i64; rows[f] rows of the table that feature f
 // reads. A first offset above 0 is legal. Throws Error for a number of offsets that is no F·B + 1
-// (in every mode but NONE) and, in FATAL, for any finding, naming feature, bag and id.
+// (in every mode but NONE) and, in FATAL, for any finding, naming feature, bag and id. Waits.
 BoundsCheckResult CheckBounds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
                               const Tensor& offsets, std::span<const int64_t> rows);
 
-// The ids [begin, end) of one feature, whose offsets are known to be right: itself or a mended
-// copy, and the findings.
-BoundsCheckResult CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids, int64_t begin,
-                           int64_t end, int64_t rows, const std::string& feature);
+// Ids [begin, end) of a KJT, which one feature reads from a table of `rows` rows.
+struct CheckedIds {
+  int64_t begin, end, rows;
+  std::string_view feature;
+};
+
+// Ids of features whose offsets are known to be right: for each feature the ids that it is to read,
+// `ids` itself or a mended copy. Findings in WARNING are added to `warnings` ([1] i64, on ctx's
+// device).
+std::vector<Tensor> CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
+                             std::span<const CheckedIds> features, const Tensor& warnings);
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_BOUNDS_CHECK_H_

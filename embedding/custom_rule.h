@@ -2,7 +2,7 @@
 #define TESSERA_EMBEDDING_CUSTOM_RULE_H_
 // Your own update rule, from outside the library: write a struct as optim/rule.h describes it, and
 // give MakeCustomRule(it) as a table's optimizer. The executor is compiled in your file, for the
-// instruction set of your flags; its bits are the same.
+// instruction set of your flags; its bits are the same. For GPUs: custom_rule.cuh.
 #include <memory>
 #include <type_traits>
 
@@ -11,27 +11,40 @@
 
 namespace tessera {
 
+namespace internal {
+
 template <typename Rule>
-AnyRule MakeCustomRule(const Rule& rule) {
-  static_assert(std::is_trivially_copyable_v<typename Rule::Step>,
-                "a Step is passed by value to every machine");
+class CustomExecutor : public CustomRule::Executor {
+  static_assert(std::is_trivially_copyable_v<typename Rule::Step> &&
+                    std::is_default_constructible_v<typename Rule::Step>,
+                "a Step is passed by value to every machine, in arrays");
   static_assert(Rule::Step::kElementStates <= kMaxElementStates &&
                 Rule::Step::kRowStates <= kMaxRowStates);
-  class Executor final : public CustomRule::Executor {
-   public:
-    explicit Executor(const Rule& rule) : rule_(rule) {}
-    const char* name() const override { return Rule::kName; }
-    std::vector<StateSpec> States() const override { return rule_.States(); }
-    void Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const override {
-      Rule rule = rule_;
-      rule.lr = lr;
-      internal::TESSERA_ISA::Update(rule.AtStep(t), args);
-    }
 
-   private:
-    Rule rule_;
-  };
-  return CustomRule{rule.lr, std::make_shared<Executor>(rule)};
+ public:
+  explicit CustomExecutor(const Rule& rule) : rule_(rule) {}
+  const char* name() const override { return Rule::kName; }
+  std::vector<StateSpec> States() const override { return rule_.States(); }
+  void Update(float lr, int64_t t, const RowUpdateArgs& args) const override {
+    TESSERA_ISA::Update(StepOf(lr, t), args);
+  }
+
+ protected:
+  typename Rule::Step StepOf(float lr, int64_t t) const {
+    Rule rule = rule_;
+    rule.lr = lr;
+    return rule.AtStep(t);
+  }
+
+ private:
+  Rule rule_;
+};
+
+}  // namespace internal
+
+template <typename Rule>
+AnyRule MakeCustomRule(const Rule& rule) {
+  return CustomRule{rule.lr, std::make_shared<internal::CustomExecutor<Rule>>(rule)};
 }
 
 }  // namespace tessera

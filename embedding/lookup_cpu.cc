@@ -28,8 +28,9 @@ Plan MakePlan(const LookupArgs& args, float* grad_weights) {
   for (const LookupFeature& f : args.features) {
     const int64_t ids = args.offsets[f.first_bag + f.num_bags] - args.offsets[f.first_bag];
     const int64_t rows_out = f.pooling == PoolingType::kNone ? ids : f.num_bags;
-    const int64_t bytes = (ids + rows_out) * f.dim * static_cast<int64_t>(sizeof(float));
-    output_bytes += rows_out * f.dim * static_cast<int64_t>(sizeof(float));
+    const int64_t written = rows_out * f.dim * SizeOf(f.output_type),
+                  bytes = ids * f.dim * SizeOf(f.row_type) + written;
+    output_bytes += written;
     plan.bytes += bytes;
     const int64_t count =
         std::clamp<int64_t>(bytes / kPieceBytes, 1, std::max<int64_t>(f.num_bags, 1));

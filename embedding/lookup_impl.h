@@ -9,6 +9,17 @@ namespace tessera::internal {
 
 void Lookup(OnCpu, Context& ctx, const LookupArgs& args);
 void LookupWeightGradients(OnCpu, Context& ctx, const LookupArgs& args, float* grad_weights);
+void Lookup(OnCuda, Context& ctx, const LookupArgs& args);
+void LookupWeightGradients(OnCuda, Context& ctx, const LookupArgs& args, float* grad_weights);
+
+// Calls fn.operator()<T>() with the C++ type of a row or an output, which Lookup has
+// checked: float, Half or BFloat16.
+template <typename Fn>
+decltype(auto) VisitRowType(DType dtype, Fn&& fn) {
+  if (dtype == DType::kF16) return fn.template operator()<Half>();
+  if (dtype == DType::kBF16) return fn.template operator()<BFloat16>();
+  return fn.template operator()<float>();
+}
 
 // Bags [begin, end) of one feature, counted from its first.
 struct LookupPiece {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "embedding/bounds_check.h"
+#include "embedding/clamp_gradient.h"
 #include "embedding/lookup.h"
 #include "embedding/update.h"
 
@@ -55,23 +56,14 @@ Table MakeTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling) {
   return table;
 }
 
-// Every element clamped to ± limit.
-Tensor Clamped(Context& ctx, const Tensor& gradient, float limit) {
-  Tensor clamped = gradient.Clone(ctx);
-  float* data = clamped.data<float>();
-  ParallelFor(ctx, clamped.numel(), 1 << 15, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) data[i] = std::clamp(data[i], -limit, limit);
-  });
-  return clamped;
-}
-
 }  // namespace
 
 struct TableBatchedEmbedding::State {
   std::vector<Table> tables;
   std::vector<EmbeddingFeature> features;
   TableBatchedEmbeddingOptions options;
-  int64_t iter = 0, warnings = 0;
+  int64_t iter = 0;
+  Tensor warnings;              // [1] i64, on the tables' device
   bool update_pending = false;  // a training forward waits for its backward
 
   int64_t total_dim() const {
@@ -91,7 +83,7 @@ struct TableBatchedEmbedding::State {
 // weights. Holds the tensors.
 class TableBatchedEmbedding::Batch {
  public:
-  Batch(Context& ctx, State& state, const KeyedJaggedTensor& kjt, bool sequence)
+  Batch(Context& ctx, const State& state, const KeyedJaggedTensor& kjt, bool sequence)
       : sequence_(sequence), offsets_(kjt.offsets(ctx)) {
     TESSERA_CHECK(!kjt.variable_stride_per_key(),
                   "a batch of its own for each feature (variable stride) is not looked up yet; "
@@ -100,8 +92,11 @@ class TableBatchedEmbedding::Batch {
                   "the collection is weighted, but the KeyedJaggedTensor has no weights");
     if (state.options.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
     if (weights_) TESSERA_CHECK_EQ(weights_.dtype(), DType::kF32, "per-sample weights");
+    CheckDevice(ctx, "embedding lookup", kjt.values(), offsets_, weights_, state.warnings);
+    VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
     batch_size_ = kjt.stride();
-    for (const EmbeddingFeature& f : state.features) AddFeature(ctx, state, kjt, f);
+    num_ids_ = kjt.values().numel();
+    AddFeatures(ctx, state, kjt);
   }
 
   int64_t batch_size() const { return batch_size_; }
@@ -131,7 +126,8 @@ class TableBatchedEmbedding::Batch {
   LookupArgs Args(std::span<const LookupFeature> features) const {
     return {features,
             {offsets_.raw_data(), offsets_.dtype() == DType::kI64},
-            weights_ ? weights_.data<float>() : nullptr};
+            weights_ ? weights_.data<float>() : nullptr,
+            num_ids_};
   }
 
  private:
@@ -140,17 +136,17 @@ class TableBatchedEmbedding::Batch {
     int64_t first_bag, num_ids;
   };
 
-  void AddFeature(Context& ctx, State& state, const KeyedJaggedTensor& kjt,
-                  const EmbeddingFeature& feature) {
-    const auto key = static_cast<size_t>(kjt.IndexOf(feature.key));
-    const int64_t begin = kjt.offset_per_key()[key], end = kjt.offset_per_key()[key + 1];
-    VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
-    const BoundsCheckResult checked =
-        CheckIds(ctx, state.options.bounds_check, kjt.values(), begin, end,
-                 state.table_of(feature).config.num_embeddings, feature.name);
-    state.warnings += checked.warnings;
-    num_ids_ = kjt.values().numel();
-    spans_.push_back({checked.ids, kjt.lengths_offset_per_key()[key], end - begin});
+  void AddFeatures(Context& ctx, const State& state, const KeyedJaggedTensor& kjt) {
+    std::vector<CheckedIds> checked;
+    for (const EmbeddingFeature& feature : state.features) {
+      const auto key = static_cast<size_t>(kjt.IndexOf(feature.key));
+      const int64_t begin = kjt.offset_per_key()[key], end = kjt.offset_per_key()[key + 1];
+      checked.push_back({begin, end, state.table_of(feature).config.num_embeddings, feature.name});
+      spans_.push_back({{}, kjt.lengths_offset_per_key()[key], end - begin});
+    }
+    const std::vector<Tensor> ids =
+        CheckIds(ctx, state.options.bounds_check, kjt.values(), checked, state.warnings);
+    for (size_t f = 0; f < spans_.size(); ++f) spans_[f].ids = ids[f];
   }
 
   bool sequence_;
@@ -202,7 +198,7 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
   std::vector<Tensor> GradientBlocks(Context& ctx, const std::vector<Tensor>& grads) const {
     const auto prepared = [&](const Tensor& gradient) {
       const float limit = state_->options.max_gradient;
-      return limit > 0 ? Clamped(ctx, gradient, limit) : gradient.Contiguous(ctx);
+      return limit > 0 ? internal::ClampGradient(ctx, gradient, limit) : gradient.Contiguous(ctx);
     };
     std::vector<Tensor> blocks;
     const Tensor pooled = sequence_ ? Tensor() : prepared(grads[0]);
@@ -224,7 +220,9 @@ class TableBatchedEmbedding::UpdateFunction final : public Function {
     const std::vector<bool>& required = state_->options.feature_requires_grad;
     for (size_t f = 0; f < lookup.features.size(); ++f)
       if (required.empty() || required[f]) wanted.push_back(lookup.features[f]);
-    LookupWeightGradients(ctx, {wanted, lookup.offsets, lookup.weights}, gradient.data<float>());
+    LookupArgs args = lookup;
+    args.features = wanted;
+    LookupWeightGradients(ctx, args, gradient.data<float>());
     return gradient;
   }
 
@@ -268,6 +266,7 @@ TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbed
     state_->tables.push_back(MakeTable(ctx, std::move(tables[t]), poolings[t]));
   state_->features = std::move(features);
   state_->options = std::move(options);
+  state_->warnings = Tensor::Zeros(ctx, {1}, DType::kI64);
 }
 
 std::vector<Variable> TableBatchedEmbedding::Run(Context& ctx, const KeyedJaggedTensor& kjt,
@@ -364,6 +363,8 @@ void TableBatchedEmbedding::set_iter(int64_t iter) {
   TESSERA_CHECK_GE(iter, 0, "iter");
   state_->iter = iter;
 }
-int64_t TableBatchedEmbedding::bounds_check_warnings() const { return state_->warnings; }
+int64_t TableBatchedEmbedding::bounds_check_warnings() const {
+  return state_->warnings.ToVector<int64_t>()[0];
+}
 
 }  // namespace tessera

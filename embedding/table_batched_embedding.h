@@ -74,7 +74,7 @@ class TableBatchedEmbedding {
   // Training forwards so far: t of the rules.
   int64_t iter() const;
   void set_iter(int64_t iter);
-  // Findings of the bounds check in mode WARNING so far.
+  // Findings of the bounds check in mode WARNING so far. Waits for the device.
   int64_t bounds_check_warnings() const;
 
  private:

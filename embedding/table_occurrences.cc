@@ -22,7 +22,7 @@ struct SlotWriter {
   // Writes the slots of feature f from number `first` on; returns how many.
   int64_t Write(const LookupFeature& f, int64_t first) const {
     const int64_t count = f.pooling == PoolingType::kNone ? IdsOf(lookup, f) : f.num_bags;
-    for (int64_t s = 0; s < count; ++s) offsets[first + s] = f.output - base + s * f.output_stride;
+    for (int64_t s = 0; s < count; ++s) offsets[first + s] = f.OutputAt<float>(s) - base;
     if (scales == nullptr) return count;
     for (int64_t s = 0; s < count; ++s)
       scales[first + s] =
@@ -64,7 +64,7 @@ void TableOccurrences::Collect(Context& ctx, const LookupArgs& lookup, const Upd
   if (ids == 0) return;
 
   const bool weighted = lookup.weights != nullptr;
-  grad_ = lookup.features[static_cast<size_t>(table.features[0])].output;
+  grad_ = lookup.features[static_cast<size_t>(table.features[0])].OutputAt<float>(0);
   slot_offsets_ = Tensor::Empty(ctx, {slots}, DType::kI64);
   if (any_mean) slot_scales_ = Tensor::Empty(ctx, {slots});
   if (weighted) {

@@ -10,8 +10,10 @@ void CheckTable(const LookupArgs& lookup, const UpdateTable& table, size_t index
   for (const int f : table.features) {
     TESSERA_CHECK(f >= 0 && static_cast<size_t>(f) < lookup.features.size(),
                   "update, table {}: feature {} of {}", index, f, lookup.features.size());
-    TESSERA_CHECK_EQ(lookup.features[static_cast<size_t>(f)].dim, table.dim,
-                     "update, table {}: dim of feature {}", index, f);
+    const LookupFeature& feature = lookup.features[static_cast<size_t>(f)];
+    TESSERA_CHECK_EQ(feature.dim, table.dim, "update, table {}: dim of feature {}", index, f);
+    TESSERA_CHECK_EQ(feature.output_type, DType::kF32, "update, table {}: gradient of feature {}",
+                     index, f);
   }
 }
 

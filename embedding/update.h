@@ -28,7 +28,7 @@ struct UpdateTable {
 
 struct UpdateArgs {
   // As in the lookup, but each feature's output and output_stride are those of the gradient of its
-  // rows.
+  // rows, which is f32.
   LookupArgs lookup;
   std::span<const UpdateTable> tables;
   int64_t step = 1;  // t of the rules: 1 at the first

@@ -12,5 +12,11 @@ RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup,
 Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup,
                             const UpdateTable& table);
 
+void Update(OnCuda, Context& ctx, const UpdateArgs& args);
+RowGradients ComputeRowGradients(OnCuda, Context& ctx, const LookupArgs& lookup,
+                                 const UpdateTable& table);
+Tensor ComputeDenseGradient(OnCuda, Context& ctx, const LookupArgs& lookup,
+                            const UpdateTable& table);
+
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_UPDATE_IMPL_H_

@@ -20,6 +20,18 @@ struct AdamCorrection {
   }
 };
 
+// How a moment takes in what is new: m ← β·m + (1 − β)·x.
+struct AdamMoment {
+  float beta, rest;
+  static AdamMoment Of(double beta) {
+    return {static_cast<float>(beta), static_cast<float>(1.0 - beta)};
+  }
+  template <typename Real>
+  TESSERA_HD Real Next(Real m, Real x) const {
+    return Real(beta) * m + Real(rest) * x;
+  }
+};
+
 struct Adam {
   float lr = 0.001f;
   float eps = 1e-8f;
@@ -37,8 +49,9 @@ struct Adam {
   struct Step {
     static constexpr bool kHasStatistic = false;
     static constexpr int kElementStates = 2, kRowStates = 1;
-    float lr, eps, weight_decay, beta1, one_minus_beta1, beta2, one_minus_beta2;
-    double exact_beta1, exact_beta2;
+    float lr, eps, weight_decay;
+    AdamMoment first, second;
+    double beta1, beta2;
     AdamCorrection correction;
     bool by_row;
 
@@ -46,12 +59,12 @@ struct Adam {
     TESSERA_HD Row BeginRow(float, int64_t, float* counter) const {
       if (!by_row) return correction;
       counter[0] += 1.0f;
-      return AdamCorrection::At(exact_beta1, exact_beta2, static_cast<int64_t>(counter[0]));
+      return AdamCorrection::At(beta1, beta2, static_cast<int64_t>(counter[0]));
     }
     template <typename Real>
     TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      state[0] = Real(beta1) * state[0] + Real(one_minus_beta1) * g;
-      state[1] = Real(beta2) * state[1] + Real(one_minus_beta2) * (g * g);
+      state[0] = first.Next(state[0], g);
+      state[1] = second.Next(state[1], g * g);
       const Real direction =
           state[0] * Real(row.first) / (Sqrt(state[1] * Real(row.second)) + Real(eps));
       w = w - Real(lr) * (direction + Real(weight_decay) * w);
@@ -61,10 +74,8 @@ struct Adam {
     return {lr,
             eps,
             weight_decay,
-            static_cast<float>(beta1),
-            static_cast<float>(1.0 - beta1),
-            static_cast<float>(beta2),
-            static_cast<float>(1.0 - beta2),
+            AdamMoment::Of(beta1),
+            AdamMoment::Of(beta2),
             beta1,
             beta2,
             AdamCorrection::At(beta1, beta2, t),
@@ -84,7 +95,8 @@ struct PartialRowwiseAdam {
   struct Step {
     static constexpr bool kHasStatistic = true;
     static constexpr int kElementStates = 1, kRowStates = 1;
-    float lr, eps, weight_decay, beta1, one_minus_beta1, beta2, one_minus_beta2;
+    float lr, eps, weight_decay;
+    AdamMoment first, second;
     AdamCorrection correction;
 
     struct Row {
@@ -95,12 +107,12 @@ struct PartialRowwiseAdam {
       return g * g;
     }
     TESSERA_HD Row BeginRow(float sum, int64_t dim, float* state) const {
-      state[0] = beta2 * state[0] + one_minus_beta2 * (sum / static_cast<float>(dim));
+      state[0] = second.Next(state[0], sum / static_cast<float>(dim));
       return {correction.first, Sqrt(state[0] * correction.second) + eps};
     }
     template <typename Real>
     TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      state[0] = Real(beta1) * state[0] + Real(one_minus_beta1) * g;
+      state[0] = first.Next(state[0], g);
       w = w -
           Real(lr) * (state[0] * Real(row.first) / Real(row.denominator) + Real(weight_decay) * w);
     }
@@ -109,10 +121,8 @@ struct PartialRowwiseAdam {
     return {lr,
             eps,
             weight_decay,
-            static_cast<float>(beta1),
-            static_cast<float>(1.0 - beta1),
-            static_cast<float>(beta2),
-            static_cast<float>(1.0 - beta2),
+            AdamMoment::Of(beta1),
+            AdamMoment::Of(beta2),
             AdamCorrection::At(beta1, beta2, t)};
   }
 };

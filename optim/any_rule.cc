@@ -17,6 +17,13 @@ WeightDecayMode ParseWeightDecayMode(const std::string& name) {
   TESSERA_FAIL("weight_decay_mode '{}': expected NONE, L2 or DECOUPLE", name);
 }
 
+void CustomRule::Executor::UpdateOnCuda(Context&, float, int64_t, const internal::CudaRows&) const {
+  TESSERA_FAIL(
+      "the rule {} was compiled for the CPU only: make it with MakeCudaCustomRule in a .cu "
+      "file that includes embedding/custom_rule.cuh",
+      name());
+}
+
 const char* RuleName(const AnyRule& rule) {
   if (const auto* custom = std::get_if<CustomRule>(&rule)) return custom->executor->name();
   return std::visit(

@@ -12,9 +12,11 @@
 
 namespace tessera {
 
+class Context;
 namespace internal {
 struct RowUpdateArgs;  // embedding/row_update.h
-}
+struct CudaRows;       // embedding/update_cuda.h
+}  // namespace internal
 
 // No update: the table is an ordinary variable, and backward gives it a dense gradient.
 struct Dense {
@@ -42,6 +44,9 @@ struct CustomRule {
     virtual std::vector<StateSpec> States() const = 0;
     // The update of step t with learning rate lr.
     virtual void Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const = 0;
+    // The same on a GPU. Throws Error for a rule that was compiled for the CPU alone.
+    virtual void UpdateOnCuda(Context& ctx, float lr, int64_t t,
+                              const internal::CudaRows& rows) const;
   };
   std::shared_ptr<const Executor> executor;
   std::vector<StateSpec> States() const { return executor->States(); }

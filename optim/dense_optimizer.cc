@@ -4,34 +4,26 @@
 #include <cmath>
 #include <set>
 
-#include "optim/dense_step.h"
-#include "runtime/isa.h"
+#include "optim/dense_step_impl.h"
+#include "runtime/dispatch.h"
 #include "runtime/math.h"
 
 namespace tessera {
 namespace {
 
 using internal::DenseStepArgs;
-using Kernel = void (*)(const DenseStepArgs&);
-
-// Elements of a piece of work, about.
-constexpr int64_t kPiece = 1 << 14;
-
-const internal::DenseStepKernels& Kernels() {
-  return ForBestIsa(internal::baseline::kDenseStep, internal::avx2::kDenseStep,
-                    internal::avx512::kDenseStep);
-}
+using internal::DenseStepKind;
 
 bool IsAdam(const DenseOptimizerConfig& c) { return c.name == "adam" || c.name == "adamw"; }
 bool IsAdagrad(const DenseOptimizerConfig& c) {
   return c.name == "adagrad" || c.name == "rowwise_adagrad";
 }
 
-Kernel KernelOf(const DenseOptimizerConfig& c) {
-  const internal::DenseStepKernels& k = Kernels();
-  if (IsAdam(c)) return c.amsgrad ? k.adam_amsgrad : k.adam;
-  if (IsAdagrad(c)) return c.name == "adagrad" ? k.adagrad : k.rowwise_adagrad;
-  return c.momentum != 0 ? k.sgd_momentum : k.sgd;
+DenseStepKind KindOf(const DenseOptimizerConfig& c) {
+  if (IsAdam(c)) return c.amsgrad ? DenseStepKind::kAdamAmsgrad : DenseStepKind::kAdam;
+  if (IsAdagrad(c))
+    return c.name == "adagrad" ? DenseStepKind::kAdagrad : DenseStepKind::kRowwiseAdagrad;
+  return c.momentum != 0 ? DenseStepKind::kSgdMomentum : DenseStepKind::kSgd;
 }
 
 std::vector<std::string> StateNames(const DenseOptimizerConfig& c) {
@@ -69,6 +61,13 @@ DenseStepArgs Coefficients(const DenseOptimizerConfig& c, int64_t t) {
   return a;
 }
 
+// A number that no step waits for.
+Tensor HostScalar(float value) {
+  Tensor t = Tensor::EmptyHost({});
+  *t.data<float>() = value;
+  return t;
+}
+
 void CheckParameter(const NamedParameter& p, bool rowwise) {
   const Tensor& value = p.variable.value();
   TESSERA_CHECK(p.variable.requires_grad(), "optimizer: parameter {} requires no gradient", p.name);
@@ -81,25 +80,6 @@ void CheckParameter(const NamedParameter& p, bool rowwise) {
 }
 
 }  // namespace
-
-// The whole of one parameter, to be cut into pieces of `grain` elements or rows.
-struct DenseOptimizer::Update {
-  DenseStepArgs args = {};
-  int64_t grain = kPiece, pieces = 0;
-  int64_t width = 1, state_width = 1;  // floats of p, and of a state, one item has
-  Tensor gradient;
-
-  DenseStepArgs Piece(int64_t index) const {
-    DenseStepArgs a = args;
-    const int64_t begin = index * grain;
-    a.n = std::min(grain, args.n - begin);
-    a.p += begin * width;
-    a.grad += begin * width;
-    for (float*& state : a.state)
-      if (state != nullptr) state += begin * state_width;
-    return a;
-  }
-};
 
 DenseOptimizer::DenseOptimizer(Context& ctx, std::vector<NamedParameter> parameters,
                                DenseOptimizerConfig config)
@@ -122,14 +102,20 @@ Shape DenseOptimizer::StateShape(size_t slot, const Shape& parameter) const {
 
 DenseOptimizer::Slots DenseOptimizer::InitialSlots(Context& ctx, const Shape& parameter) const {
   Slots slots;
-  for (size_t i = 0; i < state_names_.size(); ++i)
+  for (size_t i = 0; i < state_names_.size(); ++i) {
+    if (state_names_[i] == "step") {
+      slots[i] = HostScalar(0);
+      continue;
+    }
     slots[i] = Tensor::Full(ctx, StateShape(i, parameter),
                             state_names_[i] == "sum" ? config_.initial_accumulator_value : 0.0);
+  }
   return slots;
 }
 
-DenseOptimizer::Update DenseOptimizer::PrepareUpdate(Context& ctx, size_t parameter) {
+DenseStepArgs DenseOptimizer::PrepareStep(Context& ctx, size_t parameter, const Tensor& gradient) {
   const Variable& variable = parameters_[parameter].variable;
+  CheckDevice(ctx, "optimizer", variable.value(), gradient);
   Slots& slots = slots_[parameter];
   const bool has_state = !state_names_.empty(), first = has_state && !slots[0].defined();
   if (first) slots = InitialSlots(ctx, variable.shape());
@@ -139,39 +125,29 @@ DenseOptimizer::Update DenseOptimizer::PrepareUpdate(Context& ctx, size_t parame
     float* step = slots[slot++].data<float>();
     t = static_cast<int64_t>(*step += 1.0f);
   }
-  Update update;
-  update.gradient = variable.grad().Contiguous(ctx);
-  update.args = Coefficients(config_, t);
-  update.args.first = first;
-  update.args.p = variable.value().data<float>();
-  update.args.grad = update.gradient.data<float>();
-  for (size_t i = slot; i < state_names_.size(); ++i)
-    update.args.state[i - slot] = slots[i].data<float>();
-  update.args.n = variable.value().numel();
+  DenseStepArgs args = Coefficients(config_, t);
+  args.first = first;
+  args.p = variable.value().data<float>();
+  args.grad = gradient.data<float>();
+  for (size_t i = slot; i < state_names_.size(); ++i) args.state[i - slot] = slots[i].data<float>();
+  args.n = variable.value().numel();
   if (config_.name == "rowwise_adagrad") {
-    update.args.n = variable.dim(0);
-    update.args.dim = update.width = variable.dim(1);
-    update.grain = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, update.width));
+    args.dim = variable.dim(1);
+    if (args.n > 0) args.n = variable.dim(0);
   }
-  update.pieces =
-      variable.value().numel() == 0 ? 0 : (update.args.n + update.grain - 1) / update.grain;
-  return update;
+  return args;
 }
 
 void DenseOptimizer::Step(Context& ctx) {
-  std::vector<Update> updates;
-  std::vector<std::pair<size_t, int64_t>> pieces;  // which update, which piece of it
+  std::vector<DenseStepArgs> steps;
+  std::vector<Tensor> gradients;  // kept until the step has been given to the device
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].variable.grad().defined()) continue;
-    updates.push_back(PrepareUpdate(ctx, i));
-    for (int64_t piece = 0; piece < updates.back().pieces; ++piece)
-      pieces.emplace_back(updates.size() - 1, piece);
+    gradients.push_back(parameters_[i].variable.grad().Contiguous(ctx));
+    steps.push_back(PrepareStep(ctx, i, gradients.back()));
   }
-  const Kernel kernel = KernelOf(config_);
-  ParallelFor(ctx, static_cast<int64_t>(pieces.size()), 1, [&](int64_t index, int64_t) {
-    const auto& [update, piece] = pieces[static_cast<size_t>(index)];
-    kernel(updates[update].Piece(piece));
-  });
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::RunDenseStep(on, ctx, KindOf(config_), steps); });
 }
 
 void DenseOptimizer::ZeroGrad() {
@@ -214,7 +190,7 @@ void DenseOptimizer::LoadStates(Context& ctx, const std::vector<DenseOptimizerSt
     Tensor& place = loaded[static_cast<size_t>(found - parameters_.begin())][slot];
     TESSERA_CHECK(!place.defined(), "optimizer: state {} of {} is given twice", s.state,
                   s.parameter);
-    place = s.tensor.Clone(ctx);
+    place = s.state == "step" ? HostScalar(s.tensor.ToVector<float>()[0]) : s.tensor.Clone(ctx);
   }
   for (size_t i = 0; i < loaded.size(); ++i) {
     const auto end = loaded[i].begin() + static_cast<std::ptrdiff_t>(state_names_.size());

@@ -1,7 +1,8 @@
 #ifndef TESSERA_OPTIM_DENSE_OPTIMIZER_H_
 #define TESSERA_OPTIM_DENSE_OPTIMIZER_H_
 // Optimizers of ordinary variables (MLPs, norms, tables in dense mode): torch.optim's SGD, Adagrad,
-// Adam, AdamW and TorchRec's dense row-wise Adagrad, one parallel loop over all parameters a step.
+// Adam, AdamW and TorchRec's dense row-wise Adagrad, one parallel loop or launch over all parameters a
+// step, with the same bits on every device.
 // (Embedding tables are updated inside backward instead, by the rules of optim/rule.h.)
 //
 //   DenseOptimizer optimizer(ctx, model.Parameters(), config);
@@ -17,8 +18,13 @@
 
 namespace tessera {
 
+namespace internal {
+struct DenseStepArgs;
+}
+
 // One thing remembered of one parameter, f32: torch's names, `step` [], `momentum_buffer`, `sum`,
 // `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`, shaped like the parameter (row-wise `sum`: [rows, 1]).
+// `step` lies on the host, the others with the parameter.
 struct DenseOptimizerState {
   std::string parameter, state;
   Tensor tensor;
@@ -55,8 +61,7 @@ class DenseOptimizer {
   Shape StateShape(size_t slot, const Shape& parameter) const;
   Slots InitialSlots(Context& ctx, const Shape& parameter) const;
   size_t SlotOf(const std::string& state) const;
-  struct Update;
-  Update PrepareUpdate(Context& ctx, size_t parameter);
+  internal::DenseStepArgs PrepareStep(Context& ctx, size_t parameter, const Tensor& gradient);
 
   std::vector<NamedParameter> parameters_;
   DenseOptimizerConfig config_;

@@ -1,13 +1,14 @@
 #ifndef TESSERA_OPTIM_DENSE_STEP_H_
 #define TESSERA_OPTIM_DENSE_STEP_H_
-// The loops of a dense optimizer's step, compiled once for each instruction set
-// (dense_step_simd.cc). Private to optim.
+// The step of a dense optimizer on arrays: loops compiled once for each instruction set
+// (dense_step_simd.cc), and kernels (dense_step_cuda.cu), of the same formulas
+// (dense_step_formulas.h). Private to optim.
 #include <cstdint>
 
 namespace tessera::internal {
 
-// A piece of one parameter, and what one step computes with. All loops begin with g = sign·grad +
-// l2·p.
+// A parameter or a piece of one, and what one step computes with. All formulas begin with g =
+// sign·grad + l2·p.
 struct DenseStepArgs {
   float* p;
   const float* grad;

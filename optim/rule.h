@@ -7,7 +7,7 @@
 //     float lr = 0.01f;                            // options; every rule has lr
 //     static constexpr const char* kName = "my_rule";
 //     std::vector<StateSpec> States() const;       // what is remembered, by name
-//     struct Step { … };                           // what one step computes with; trivially copyable
+//     struct Step { … };                           // what one step computes with; plain values
 //     Step AtStep(int64_t t) const;                // t = 1 at the first; powers of t, in double
 //   };
 //

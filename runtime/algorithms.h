@@ -12,6 +12,9 @@ namespace tessera::internal {
 // out[i] = in[0] + … + in[i]. In place is fine. Values: int32_t, int64_t.
 template <typename T>
 void InclusiveSum(Context& ctx, const T* in, T* out, int64_t n);
+// out[i] = the largest of in[0] … in[i].
+template <typename T>
+void InclusiveMax(Context& ctx, const T* in, T* out, int64_t n);
 // out[i] = in[0] + … + in[i − 1].
 template <typename T>
 void ExclusiveSum(Context& ctx, const T* in, T* out, int64_t n);

@@ -67,6 +67,23 @@ void InclusiveSum(Context& ctx, const T* in, T* out, int64_t n) {
 template void InclusiveSum(Context&, const int32_t*, int32_t*, int64_t);
 template void InclusiveSum(Context&, const int64_t*, int64_t*, int64_t);
 
+struct Larger {
+  template <typename T>
+  TESSERA_HD T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+template <typename T>
+void InclusiveMax(Context& ctx, const T* in, T* out, int64_t n) {
+  if (n == 0) return;
+  WithStorage(ctx, [&](void* storage, size_t& bytes) {
+    return cub::DeviceScan::InclusiveScan(storage, bytes, in, out, Larger(), n,
+                                          CudaStream(ctx.stream()));
+  });
+}
+template void InclusiveMax(Context&, const int32_t*, int32_t*, int64_t);
+template void InclusiveMax(Context&, const int64_t*, int64_t*, int64_t);
+
 template <typename T>
 void ExclusiveSum(Context& ctx, const T* in, T* out, int64_t n) {
   if (n == 0) return;

@@ -62,8 +62,7 @@ class DevicePool final : public Allocator {
  private:
   int64_t Reserved() const {
     uint64_t reserved = 0;
-    TESSERA_CUDA_LOG(
-        cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+    TESSERA_CUDA_LOG(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
     return static_cast<int64_t>(reserved);
   }
 
@@ -117,12 +116,13 @@ class PinnedPool final : public Allocator {
   };
   // To powers of two: batches differ a little in size, and pinning memory is slow.
   static int64_t Rounded(int64_t bytes) {
-    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(bytes, 4096))));
+    return static_cast<int64_t>(
+        std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(bytes, 4096))));
   }
   void* FromCache(int64_t size) {
     std::vector<Block>& blocks = cache_[size];
-    const auto block =
-        std::find_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.free_from.done(); });
+    const auto block = std::find_if(blocks.begin(), blocks.end(),
+                                    [](const Block& b) { return b.free_from.done(); });
     if (block == blocks.end()) return nullptr;
     void* pointer = block->pointer;
     blocks.erase(block);

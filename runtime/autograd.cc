@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/ops/elementwise.h"
+
 namespace tessera {
 namespace {
 
@@ -15,11 +17,8 @@ const Tensor& NoTensor() {
 Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
   const Tensor x = a.Contiguous(ctx), y = b.Contiguous(ctx);
   Tensor sum = Tensor::Empty(ctx, x.shape(), x.dtype());
-  const float *px = x.data<float>(), *py = y.data<float>();
-  float* out = sum.data<float>();
-  ParallelFor(ctx, sum.numel(), 1 << 15, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = px[i] + py[i];
-  });
+  internal::Elementwise(ctx, sum.numel(),
+                        internal::AddItems{x.data<float>(), y.data<float>(), sum.data<float>()});
   return sum;
 }
 

@@ -8,14 +8,14 @@
 #include "runtime/stream.h"
 
 // TESSERA_CUDA_CHECK(cudaFree(p)): throws Error with the call and CUDA's own words if it fails.
-#define TESSERA_CUDA_CHECK(...)                                                       \
-  do {                                                                                \
-    const cudaError_t tessera_error_ = (__VA_ARGS__);                                 \
-    if (tessera_error_ != cudaSuccess) {                                              \
-      (void)cudaGetLastError();                                                       \
+#define TESSERA_CUDA_CHECK(...)                                                           \
+  do {                                                                                    \
+    const cudaError_t tessera_error_ = (__VA_ARGS__);                                     \
+    if (tessera_error_ != cudaSuccess) {                                                  \
+      (void)cudaGetLastError();                                                           \
       TESSERA_FAIL("CUDA: {}: {} ({})", #__VA_ARGS__, cudaGetErrorString(tessera_error_), \
-                   cudaGetErrorName(tessera_error_));                                 \
-    }                                                                                 \
+                   cudaGetErrorName(tessera_error_));                                     \
+    }                                                                                     \
   } while (false)
 
 // The same where nothing may be thrown: says it on stderr.

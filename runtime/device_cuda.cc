@@ -48,8 +48,7 @@ cudaStream_t Handle(const Stream::Impl& stream) { return static_cast<cudaStream_
 }  // namespace
 
 void LogCudaError(cudaError_t error, const char* call) noexcept {
-  if (error != cudaSuccess)
-    std::fprintf(stderr, "CUDA: %s: %s\n", call, cudaGetErrorString(error));
+  if (error != cudaSuccess) std::fprintf(stderr, "CUDA: %s: %s\n", call, cudaGetErrorString(error));
 }
 
 void UseDevice(Device device) { TESSERA_CUDA_CHECK(cudaSetDevice(device.index)); }
@@ -94,8 +93,8 @@ std::shared_ptr<const Stream::Impl> MakeStream(OnCuda, Device device) {
     TESSERA_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     handle = stream;
   }
-  return std::shared_ptr<const Stream::Impl>(new Stream::Impl{
-      device, handle, [](Device d, void* h) { IdleStreams().Give(d, h); }});
+  return std::shared_ptr<const Stream::Impl>(
+      new Stream::Impl{device, handle, [](Device d, void* h) { IdleStreams().Give(d, h); }});
 }
 
 void SyncStream(OnCuda, const Stream::Impl& stream) {
@@ -110,8 +109,8 @@ std::shared_ptr<const Event::Impl> RecordEvent(OnCuda, const Stream::Impl& strea
     TESSERA_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDefault));
     handle = event;
   }
-  std::shared_ptr<const Event::Impl> event(new Event::Impl{
-      stream.device, handle, [](Device d, void* h) { IdleEvents().Give(d, h); }});
+  std::shared_ptr<const Event::Impl> event(
+      new Event::Impl{stream.device, handle, [](Device d, void* h) { IdleEvents().Give(d, h); }});
   TESSERA_CUDA_CHECK(cudaEventRecord(Handle(*event), Handle(stream)));
   return event;
 }

@@ -1,37 +1,15 @@
 #ifndef TESSERA_RUNTIME_DTYPE_H_
 #define TESSERA_RUNTIME_DTYPE_H_
-// Element types of a tensor, and the two 16-bit floats that C++20 lacks.
+// Element types of a tensor.
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "runtime/check.h"
-#include "runtime/host_device.h"
+#include "runtime/float16.h"
 
 namespace tessera {
 
 enum class DType : uint8_t { kF32, kF64, kF16, kBF16, kI8, kU8, kI16, kI32, kI64, kBool };
-
-// IEEE binary16. Storage only: arithmetic is done in float. Conversion rounds to nearest, ties to
-// even.
-struct Half {
-  uint16_t bits = 0;
-  Half() = default;
-  explicit Half(float value);
-  explicit operator float() const;
-  friend bool operator==(Half a, Half b) { return static_cast<float>(a) == static_cast<float>(b); }
-};
-
-// The upper 16 bits of a float. Storage only; rounds to nearest, ties to even.
-struct BFloat16 {
-  uint16_t bits = 0;
-  BFloat16() = default;
-  explicit BFloat16(float value);
-  explicit operator float() const;
-  friend bool operator==(BFloat16 a, BFloat16 b) {
-    return static_cast<float>(a) == static_cast<float>(b);
-  }
-};
 
 // Bytes of one element.
 int64_t SizeOf(DType dtype);

@@ -47,7 +47,7 @@ inline dim3 BlocksFor(int64_t n, int64_t threads) {
 }
 
 template <typename Fn>
-__global__ void ForEachKernel(int64_t n, Fn fn) {
+__global__ void ForEachKernel(int64_t n, const __grid_constant__ Fn fn) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
     fn(i);

@@ -26,9 +26,10 @@ void CheckLaunch(cudaError_t error, const void* kernel, dim3 grid, dim3 block, s
   if (error == cudaErrorStreamCaptureUnsupported && kSyncLaunches) error = cudaSuccess;
   if (error == cudaSuccess) return;
   (void)cudaGetLastError();
-  TESSERA_FAIL("kernel {}, ({}, {}, {}) blocks of ({}, {}, {}) threads, {} bytes of shared memory: {}",
-               NameOf(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes,
-               cudaGetErrorString(error));
+  TESSERA_FAIL(
+      "kernel {}, ({}, {}, {}) blocks of ({}, {}, {}) threads, {} bytes of shared memory: {}",
+      NameOf(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes,
+      cudaGetErrorString(error));
 }
 
 void AllowShared(const void* kernel, size_t bytes, Device device) {

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "runtime/float16.h"
+
 namespace tessera::internal {
 
 // The block's dynamic shared memory, as large as the launch asked for.
@@ -16,6 +18,45 @@ __device__ __forceinline__ T* DynamicShared() {
   return reinterpret_cast<T*>(tessera_dynamic_shared);
 #else
   return static_cast<T*>(cuda_emulation::DynamicShared());
+#endif
+}
+
+// Asks for the cache line at `global` to be brought to the second level. Any address is harmless.
+__device__ __forceinline__ void PrefetchL2(const void* global) {
+#if defined(__CUDACC__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+#else
+  (void)global;
+#endif
+}
+
+// Conversions between a 16-bit float's bits and float, to nearest, ties to even: the bits of
+// runtime/float16.h (but for the payload of a NaN).
+__device__ __forceinline__ float WidenHalf(uint16_t bits) {
+#if defined(__CUDACC__)
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+#else
+  return HalfBitsToFloat(bits);
+#endif
+}
+__device__ __forceinline__ uint16_t NarrowToHalf(float value) {
+#if defined(__CUDACC__)
+  uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+#else
+  return FloatToHalfBits(value);
+#endif
+}
+__device__ __forceinline__ uint16_t NarrowToBFloat16(float value) {
+#if defined(__CUDACC__)
+  uint16_t bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+#else
+  return BFloat16(value).bits;
 #endif
 }
 

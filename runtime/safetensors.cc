@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "runtime/staging.h"
+
 namespace tessera {
 namespace {
 
@@ -37,94 +39,72 @@ const char* NameOf(DType dtype) {
   TESSERA_FAIL("no safetensors name for {}", dtype);
 }
 
-// What the header says of one tensor.
-struct Entry {
-  std::string name;
-  DType dtype;
-  Shape shape;
-  uint64_t begin, end;
-};
-
-Entry ParseEntry(const std::string& name, const Json& fields) {
+SafetensorsEntry ParseEntry(const std::string& name, const Json& fields, int64_t data_begin) {
   try {
     const auto dims = fields.at("shape").get<std::vector<int64_t>>();
     const auto offsets = fields.at("data_offsets").get<std::vector<uint64_t>>();
     TESSERA_CHECK_EQ(offsets.size(), 2u, "data_offsets");
-    Entry entry{name, DTypeNamed(fields.at("dtype").get<std::string>()), Shape(std::span(dims)),
-                offsets[0], offsets[1]};
+    SafetensorsEntry entry{DTypeNamed(fields.at("dtype").get<std::string>()),
+                           Shape(std::span(dims)), data_begin};
     uint64_t bytes = static_cast<uint64_t>(SizeOf(entry.dtype));
     for (int64_t d : dims) {
       TESSERA_CHECK(d >= 0 && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes),
                     "shape {}", entry.shape);
     }
-    TESSERA_CHECK(entry.begin <= entry.end && entry.end - entry.begin == bytes,
-                  "data_offsets {} to {}, but shape {} of {} takes {} bytes", entry.begin,
-                  entry.end, entry.shape, entry.dtype, bytes);
+    TESSERA_CHECK(offsets[0] <= offsets[1] && offsets[1] - offsets[0] == bytes,
+                  "data_offsets {} to {}, but shape {} of {} takes {} bytes", offsets[0],
+                  offsets[1], entry.shape, entry.dtype, bytes);
+    entry.begin += static_cast<int64_t>(offsets[0]);
     return entry;
   } catch (const std::exception& error) {
     TESSERA_FAIL("header, tensor '{}': {}", name, error.what());
   }
 }
 
-// Entries in the order of their bytes. Throws unless they fill [0, data_bytes) without gap or
-// overlap.
-std::vector<Entry> ParseHeader(const std::string& text, uint64_t data_bytes,
-                               std::map<std::string, std::string>& metadata) {
-  const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
-  std::vector<Entry> entries;
-  for (const auto& [name, fields] : header.items()) {
-    if (name == "__metadata__") {
-      for (const auto& [key, value] : fields.items()) {
-        TESSERA_CHECK(value.is_string(), "header, __metadata__: '{}' is not a string", key);
-        metadata[key] = value.get<std::string>();
-      }
-      continue;
-    }
-    entries.push_back(ParseEntry(name, fields));
-  }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+// Throws unless the entries fill [begin, end) without gap or overlap.
+void CheckFilled(const std::map<std::string, SafetensorsEntry>& entries, int64_t begin,
+                 int64_t end) {
+  std::vector<const std::pair<const std::string, SafetensorsEntry>*> in_order;
+  for (const auto& entry : entries) in_order.push_back(&entry);
+  std::sort(in_order.begin(), in_order.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->second.begin, a->second.nbytes()) <
+           std::pair(b->second.begin, b->second.nbytes());
   });
-  uint64_t at = 0;
-  for (const Entry& entry : entries) {
-    TESSERA_CHECK_EQ(entry.begin, at, "header, tensor '{}': its bytes do not follow the one before",
-                     entry.name);
-    at = entry.end;
+  int64_t at = begin;
+  for (const auto* entry : in_order) {
+    TESSERA_CHECK_EQ(entry->second.begin, at,
+                     "header, tensor '{}': its bytes do not follow the one before", entry->first);
+    at += entry->second.nbytes();
   }
-  TESSERA_CHECK_EQ(at, data_bytes,
+  TESSERA_CHECK_EQ(at - begin, end - begin,
                    "bytes that the header names, and bytes in the file after the header (truncated "
                    "or too long)");
-  return entries;
 }
 
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, FileCloser>;
-
-void ReadExactly(std::FILE* file, void* out, size_t bytes) {
-  TESSERA_CHECK_EQ(std::fread(out, 1, bytes, file), bytes, "bytes read");
+void ReadExactly(std::FILE* file, void* out, int64_t bytes) {
+  const auto count = static_cast<size_t>(bytes);
+  TESSERA_CHECK_EQ(std::fread(out, 1, count, file), count, "bytes read");
 }
 
-Safetensors ReadOpened(Context& ctx, std::FILE* file, uint64_t file_bytes) {
-  TESSERA_CHECK_GE(file_bytes, 8u, "bytes in the file, which begins with an 8-byte length");
-  uint64_t header_bytes = 0;
-  ReadExactly(file, &header_bytes, sizeof header_bytes);
-  TESSERA_CHECK_LE(header_bytes, file_bytes - 8,
-                   "length of the header (the file is truncated, or not a safetensors file)");
-  std::string header(header_bytes, '\0');
-  ReadExactly(file, header.data(), header.size());
-  Safetensors content;
-  for (const Entry& entry : ParseHeader(header, file_bytes - 8 - header_bytes, content.metadata)) {
-    Tensor tensor = Tensor::Empty(ctx, entry.shape, entry.dtype);
-    ReadExactly(file, tensor.raw_data(), static_cast<size_t>(tensor.nbytes()));
-    content.tensors.emplace(entry.name, tensor);
+int64_t BytesOf(std::FILE* file) {
+  TESSERA_CHECK(fseeko(file, 0, SEEK_END) == 0, "{}", std::strerror(errno));
+  const off_t bytes = ftello(file);
+  TESSERA_CHECK(bytes >= 0 && fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
+  return bytes;
+}
+
+// Calls fn; an error names the file.
+template <typename Fn>
+void NamingFile(const std::string& path, Fn&& fn) {
+  try {
+    fn();
+  } catch (const std::exception& error) {
+    TESSERA_FAIL("{}: {}", path, error.what());
   }
-  return content;
 }
 
-std::string Header(const Safetensors& content) {
+// `width` bytes at least: the rest is blank.
+std::string Header(const Safetensors& content, size_t width) {
   Json header = Json::object();
   if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
   uint64_t at = 0;
@@ -137,48 +117,130 @@ std::string Header(const Safetensors& content) {
     at = end;
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // elements begin at a multiple of 8
+  text.resize(std::max(width, (text.size() + 7) / 8 * 8),
+              ' ');  // elements begin at a multiple of 8
   return text;
 }
 
-void WriteOpened(std::FILE* file, const Safetensors& content) {
-  const auto write = [&](const void* data, size_t bytes) {
-    TESSERA_CHECK(bytes == 0 || std::fwrite(data, 1, bytes, file) == bytes, "{}",
-                  std::strerror(errno));
-  };
-  const std::string header = Header(content);
-  const uint64_t header_bytes = header.size();
-  write(&header_bytes, sizeof header_bytes);
-  write(header.data(), header.size());
+void Write(std::FILE* file, const void* data, int64_t bytes) {
+  const auto count = static_cast<size_t>(bytes);
+  TESSERA_CHECK(count == 0 || std::fwrite(data, 1, count, file) == count, "{}",
+                std::strerror(errno));
+}
+
+void WriteHeader(std::FILE* file, const std::string& header) {
+  const uint64_t bytes = header.size();
+  Write(file, &bytes, sizeof bytes);
+  Write(file, header.data(), static_cast<int64_t>(header.size()));
+}
+
+// The number is known after the elements: the header is written anew then, in the room that the
+// longest number takes.
+void WriteOpened(Context& ctx, std::FILE* file, Safetensors content,
+                 const SafetensorsChecksum* checksum) {
+  if (checksum != nullptr) content.metadata[checksum->key] = "4294967295";
+  const std::string header = Header(content, 0);
+  WriteHeader(file, header);
+  uint32_t sum = 0;
   for (const auto& [name, tensor] : content.tensors) {
     TESSERA_CHECK(tensor.is_contiguous(), "tensor '{}' is not contiguous", name);
-    write(tensor.raw_data(), static_cast<size_t>(tensor.nbytes()));
+    ReadPieces(ctx, tensor, [&](const void* bytes, int64_t count) {
+      if (checksum != nullptr) sum = checksum->update(sum, bytes, count);
+      Write(file, bytes, count);
+    });
+  }
+  if (checksum != nullptr) {
+    content.metadata[checksum->key] = std::to_string(sum);
+    TESSERA_CHECK(fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
+    WriteHeader(file, Header(content, header.size()));
   }
   TESSERA_CHECK(std::fflush(file) == 0 && fsync(fileno(file)) == 0, "{}", std::strerror(errno));
 }
 
 }  // namespace
 
-Safetensors ReadSafetensors(Context& ctx, const std::string& path) {
-  const File file(std::fopen(path.c_str(), "rb"));
-  TESSERA_CHECK(file != nullptr, "{}: cannot be read: {}", path, std::strerror(errno));
-  try {
-    TESSERA_CHECK(std::fseek(file.get(), 0, SEEK_END) == 0, "{}", std::strerror(errno));
-    const long bytes = std::ftell(file.get());
-    TESSERA_CHECK(bytes >= 0 && std::fseek(file.get(), 0, SEEK_SET) == 0, "{}",
-                  std::strerror(errno));
-    return ReadOpened(ctx, file.get(), static_cast<uint64_t>(bytes));
-  } catch (const std::exception& error) {
-    TESSERA_FAIL("{}: {}", path, error.what());
-  }
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : path_(path), file_(std::fopen(path.c_str(), "rb")) {
+  TESSERA_CHECK(file_ != nullptr, "{}: cannot be read: {}", path, std::strerror(errno));
+  NamingFile(path, [&] { ReadHeader(); });
 }
 
-void WriteSafetensors(const std::string& path, const Safetensors& content) {
+void SafetensorsFile::ReadHeader() {
+  const int64_t file_bytes = BytesOf(file_.get());
+  TESSERA_CHECK_GE(file_bytes, 8, "bytes in the file, which begins with an 8-byte length");
+  uint64_t header_bytes = 0;
+  ReadExactly(file_.get(), &header_bytes, sizeof header_bytes);
+  TESSERA_CHECK_LE(header_bytes, static_cast<uint64_t>(file_bytes - 8),
+                   "length of the header (the file is truncated, or not a safetensors file)");
+  std::string text(header_bytes, '\0');
+  ReadExactly(file_.get(), text.data(), static_cast<int64_t>(text.size()));
+  const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
+  const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
+  for (const auto& [name, fields] : header.items()) {
+    if (name != "__metadata__") {
+      entries_.emplace(name, ParseEntry(name, fields, data_begin));
+      continue;
+    }
+    for (const auto& [key, value] : fields.items()) {
+      TESSERA_CHECK(value.is_string(), "header, __metadata__: '{}' is not a string", key);
+      metadata_[key] = value.get<std::string>();
+    }
+  }
+  CheckFilled(entries_, data_begin, file_bytes);
+}
+
+void SafetensorsFile::Seek(const SafetensorsEntry& entry) const {
+  TESSERA_CHECK(fseeko(file_.get(), entry.begin, SEEK_SET) == 0, "{}", std::strerror(errno));
+}
+
+void SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry,
+                           const Tensor& tensor) const {
+  TESSERA_CHECK_EQ(tensor.dtype(), entry.dtype, "{}: a tensor to read into", path_);
+  TESSERA_CHECK_EQ(tensor.shape(), entry.shape, "{}: a tensor to read into", path_);
+  NamingFile(path_, [&] {
+    Seek(entry);
+    WritePieces(ctx, tensor,
+                [&](void* bytes, int64_t count) { ReadExactly(file_.get(), bytes, count); });
+  });
+}
+
+Tensor SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry) const {
+  const Tensor tensor = Tensor::Empty(ctx, entry.shape, entry.dtype);
+  Read(ctx, entry, tensor);
+  return tensor;
+}
+
+void SafetensorsFile::Visit(const SafetensorsEntry& entry,
+                            const std::function<void(const void*, int64_t)>& fn) const {
+  NamingFile(path_, [&] {
+    Seek(entry);
+    std::vector<char> piece(static_cast<size_t>(std::min(entry.nbytes(), kPieceBytes)));
+    for (int64_t left = entry.nbytes(); left > 0;) {
+      const int64_t count = std::min(left, kPieceBytes);
+      ReadExactly(file_.get(), piece.data(), count);
+      fn(piece.data(), count);
+      left -= count;
+    }
+  });
+}
+
+Safetensors ReadSafetensors(Context& ctx, const std::string& path) {
+  const SafetensorsFile file(path);
+  Safetensors content{.tensors = {}, .metadata = file.metadata()};
+  for (const auto& [name, entry] : file.entries())
+    content.tensors.emplace(name, file.Read(ctx, entry));
+  return content;
+}
+
+void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
+                      const SafetensorsChecksum* checksum) {
   const std::string beside = path + ".tmp";
   try {
-    const File file(std::fopen(beside.c_str(), "wb"));
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"),
+                                                               std::fclose);
     TESSERA_CHECK(file != nullptr, "{}", std::strerror(errno));
-    WriteOpened(file.get(), content);
+    WriteOpened(ctx, file.get(), content, checksum);
   } catch (const std::exception& error) {
     std::remove(beside.c_str());
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());

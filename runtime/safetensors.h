@@ -4,26 +4,78 @@
 // length n of the header, little endian; n bytes of JSON {"name": {"dtype", "shape",
 // "data_offsets": [begin, end]}, …, "__metadata__": {string: string}}; then the elements of all
 // tensors, row-major, without gaps.
+#include <cstdio>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "runtime/tensor.h"
 
 namespace tessera {
 
+// What a header says of one tensor.
+struct SafetensorsEntry {
+  DType dtype;
+  Shape shape;
+  int64_t begin = 0;  // of its bytes, in the file
+
+  int64_t nbytes() const { return shape.numel() * SizeOf(dtype); }
+};
+
+// A file whose header was read and found sound; elements are read when they are asked for. One thread
+// at a time. Errors name the file.
+class SafetensorsFile {
+ public:
+  // Throws Error saying what was expected and what came, for a file that is missing, truncated, longer
+  // than it says, or has a header that is not what the format asks for.
+  explicit SafetensorsFile(const std::string& path);
+
+  const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+  // Reads an entry into `tensor`, on any device, a piece at a time. Throws Error if the file cannot be
+  // read. REQUIRES: the entry's dtype and shape, contiguous; on a GPU, ctx is on it.
+  void Read(Context& ctx, const SafetensorsEntry& entry, const Tensor& tensor) const;
+  // A tensor on ctx's device.
+  Tensor Read(Context& ctx, const SafetensorsEntry& entry) const;
+  // fn(bytes, count) for the pieces of an entry.
+  void Visit(const SafetensorsEntry& entry,
+             const std::function<void(const void*, int64_t)>& fn) const;
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  void ReadHeader();
+  void Seek(const SafetensorsEntry& entry) const;
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::map<std::string, SafetensorsEntry> entries_;
+  std::map<std::string, std::string> metadata_;
+};
+
 struct Safetensors {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;
 };
 
-// Reads the whole file. Throws Error naming the file, what was expected and what came, for a file
-// that is missing, truncated, longer than it says, or has a header that is not what the format asks
-// for; nothing is returned half-read.
+// Reads the whole file, to ctx's device. Throws Error as SafetensorsFile does; nothing is returned
+// half-read.
 Safetensors ReadSafetensors(Context& ctx, const std::string& path);
 
-// Writes beside `path`, syncs, and renames, so that a crash leaves the file that was there. Throws
-// Error when it can't.
-void WriteSafetensors(const std::string& path, const Safetensors& content);
+// A number of 32 bits over the bytes of all tensors, in the order of their names: it is metadata under
+// `key`, in decimal digits. `update` goes on from a number, at first 0, with more bytes.
+struct SafetensorsChecksum {
+  std::string key;
+  std::function<uint32_t(uint32_t so_far, const void* bytes, int64_t count)> update;
+};
+
+// Writes tensors of the host or of ctx's device beside `path`, syncs, and renames, so that a crash
+// leaves the file that was there. Throws Error when it can't.
+void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
+                      const SafetensorsChecksum* checksum = nullptr);
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_SAFETENSORS_H_

@@ -4,6 +4,10 @@
 // (tools/isa.bzl) and for rules that a user compiles alone; each level's Pack is a type of its own,
 // in the level's namespace. GCC's vector types inside: with std::experimental::simd GCC 12 kept the
 // sums of a lookup in memory instead of registers.
+#include <cstdint>
+
+#include "runtime/float16.h"
+
 #if defined(__AVX512F__) || defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -24,6 +28,10 @@ class Pack {
 #endif
   typedef float Simd __attribute__((vector_size(kBytes)));
   typedef float Unaligned __attribute__((vector_size(kBytes), aligned(4), may_alias));
+  // As many 16-bit floats, and as many 32-bit integers.
+  typedef uint16_t Bits16 __attribute__((vector_size(kBytes / 2)));
+  typedef uint16_t Unaligned16 __attribute__((vector_size(kBytes / 2), aligned(2), may_alias));
+  typedef uint32_t Bits32 __attribute__((vector_size(kBytes)));
 
  public:
   static constexpr int kSize = kBytes / static_cast<int>(sizeof(float));
@@ -53,7 +61,17 @@ class Pack {
 #endif
   }
 
-  // Writes past the caches. REQUIRES: p is aligned to the size of a Pack. Needs a StoreFence before
+  // The same for 16-bit floats: widened when loaded, rounded to nearest (ties to even) when stored.
+  static Pack Load(const Half* p) { return FromHalf(LoadBits(p)); }
+  static Pack Load(const BFloat16* p) { return FromBFloat16(LoadBits(p)); }
+  static Pack LoadFirst(const Half* p, int n) { return FromHalf(LoadFirstBits(p, n)); }
+  static Pack LoadFirst(const BFloat16* p, int n) { return FromBFloat16(LoadFirstBits(p, n)); }
+  void Store(Half* p) const { StoreBits(p, ToHalf()); }
+  void Store(BFloat16* p) const { StoreBits(p, ToBFloat16()); }
+  void StoreFirst(Half* p, int n) const { StoreFirstBits(p, n, ToHalf()); }
+  void StoreFirst(BFloat16* p, int n) const { StoreFirstBits(p, n, ToBFloat16()); }
+
+  // Writes past the caches. REQUIRES: p is aligned to kSize elements. Needs a StoreFence before
   // others may read.
   void Stream(float* p) const {
 #if defined(__AVX512F__)
@@ -66,6 +84,9 @@ class Pack {
     Store(p);
 #endif
   }
+
+  void Stream(Half* p) const { StreamBits(p, ToHalf()); }
+  void Stream(BFloat16* p) const { StreamBits(p, ToBFloat16()); }
 
   friend Pack operator+(Pack a, Pack b) { return Pack(a.v_ + b.v_); }
   friend Pack operator-(Pack a, Pack b) { return Pack(a.v_ - b.v_); }
@@ -86,6 +107,78 @@ class Pack {
 
  private:
   explicit Pack(Simd v) : v_(v) {}
+
+  static Bits16 LoadBits(const void* p) { return Bits16(*static_cast<const Unaligned16*>(p)); }
+  static void StoreBits(void* p, Bits16 bits) { *static_cast<Unaligned16*>(p) = bits; }
+  static void StreamBits(void* p, Bits16 bits) {
+#if defined(__AVX512F__)
+    _mm256_stream_si256(static_cast<__m256i*>(p), __m256i(bits));
+#elif defined(__AVX__)
+    _mm_stream_si128(static_cast<__m128i*>(p), __m128i(bits));
+#else
+    StoreBits(p, bits);
+#endif
+  }
+  static Bits16 LoadFirstBits(const void* p, int n) {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    return Bits16(_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p));
+#else
+    uint16_t all[kSize] = {};
+    for (int i = 0; i < n; ++i) all[i] = static_cast<const uint16_t*>(p)[i];
+    return LoadBits(all);
+#endif
+  }
+  static void StoreFirstBits(void* p, int n, Bits16 bits) {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << n) - 1), __m256i(bits));
+#else
+    for (int i = 0; i < n; ++i) static_cast<uint16_t*>(p)[i] = bits[i];
+#endif
+  }
+
+  // runtime/float16.h says what these do; the instructions give the same bits. (A full mask: GCC 12
+  // takes the undefined operand of the plain intrinsics for an uninitialised variable.)
+  static Pack FromHalf(Bits16 bits) {
+#if defined(__AVX512F__)
+    return Pack(Simd(_mm512_maskz_cvtph_ps(0xffff, __m256i(bits))));
+#elif defined(__F16C__)
+    return Pack(Simd(_mm256_cvtph_ps(__m128i(bits))));
+#else
+    Simd v;
+    for (int i = 0; i < kSize; ++i) v[i] = HalfBitsToFloat(bits[i]);
+    return Pack(v);
+#endif
+  }
+  Bits16 ToHalf() const {
+#if defined(__AVX512F__)
+    return Bits16(_mm512_maskz_cvtps_ph(0xffff, __m512(v_), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+    return Bits16(_mm256_cvtps_ph(__m256(v_), _MM_FROUND_TO_NEAREST_INT));
+#else
+    Bits16 bits;
+    for (int i = 0; i < kSize; ++i) bits[i] = FloatToHalfBits(v_[i]);
+    return bits;
+#endif
+  }
+  static Pack FromBFloat16(Bits16 bits) {
+#if defined(__AVX512F__)
+    const Bits32 wide = Bits32(_mm512_maskz_cvtepu16_epi32(0xffff, __m256i(bits)));
+#elif defined(__AVX2__)
+    const Bits32 wide = Bits32(_mm256_cvtepu16_epi32(__m128i(bits)));
+#else
+    const Bits32 wide = __builtin_convertvector(bits, Bits32);
+#endif
+    return Pack(Simd(wide << 16));
+  }
+  Bits16 ToBFloat16() const {
+    const Bits32 rounded = RoundToUpperHalf(Bits32(v_));
+#if defined(__AVX512F__)
+    return Bits16(_mm512_maskz_cvtepi32_epi16(0xffff, __m512i(rounded)));
+#else
+    return __builtin_convertvector(rounded, Bits16);
+#endif
+  }
+
   Simd v_;
 };
 
@@ -94,7 +187,8 @@ class Pack {
 
 // p, of which the compiler forgets how it was made: neighbouring packs are then reached by constant
 // offsets from one register.
-inline __attribute__((always_inline)) const float* Opaque(const float* p) {
+template <typename T>
+inline __attribute__((always_inline)) const T* Opaque(const T* p) {
   __asm__("" : "+r"(p));
   return p;
 }

@@ -14,7 +14,17 @@ Stream Stream::Make(Device device) {
 Device Stream::device() const { return impl_ ? impl_->device : Device::Cpu(); }
 void* Stream::handle() const { return impl_ ? impl_->handle : nullptr; }
 
+internal::Capture* Stream::capture() const { return impl_ ? impl_->capture.load() : nullptr; }
+
+void Stream::CheckNotRecorded() const {
+  TESSERA_CHECK(capture() == nullptr,
+                "nothing can wait for {} while a CUDA graph is recorded: what was given to it runs "
+                "only when the graph is launched",
+                device());
+}
+
 void Stream::Sync() const {
+  CheckNotRecorded();
   OnlyOnCuda(device(), [&](auto on) { internal::SyncStream(on, *impl_); });
 }
 
@@ -45,9 +55,8 @@ void Event::HoldBack(const Stream& stream) const {
 double Event::SecondsBetween(const Event& begin, const Event& end) {
   TESSERA_CHECK(begin.impl_ && end.impl_, "SecondsBetween: an event was not recorded on a GPU");
   double seconds = 0;
-  OnlyOnCuda(begin.impl_->device, [&](auto on) {
-    seconds = internal::SecondsBetween(on, *begin.impl_, *end.impl_);
-  });
+  OnlyOnCuda(begin.impl_->device,
+             [&](auto on) { seconds = internal::SecondsBetween(on, *begin.impl_, *end.impl_); });
   return seconds;
 }
 

@@ -9,6 +9,10 @@
 
 namespace tessera {
 
+namespace internal {
+struct Capture;
+}  // namespace internal
+
 // A handle: copies are the same queue. A queue whose last handle goes is used again by others; what
 // was given to it still runs.
 class Stream {
@@ -18,13 +22,18 @@ class Stream {
 
   Device device() const;
   void* handle() const;  // cudaStream_t
-  // Waits for all that was given so far. Throws Error if any of it failed.
+  // Waits for all that was given so far. Throws Error if any of it failed, or while a CudaGraph is
+  // recorded on it.
   void Sync() const;
+  void CheckNotRecorded() const;
+  // What a recording of a CudaGraph that is under way holds on to, else null.
+  internal::Capture* capture() const;
 
   struct Impl;
 
  private:
   friend class Event;
+  friend class CudaGraph;
   std::shared_ptr<const Impl> impl_;
 };
 

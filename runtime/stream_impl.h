@@ -1,6 +1,8 @@
 #ifndef TESSERA_RUNTIME_STREAM_IMPL_H_
 #define TESSERA_RUNTIME_STREAM_IMPL_H_
 // Private to runtime: what streams and events are, on a machine that has them.
+#include <atomic>
+
 #include "runtime/stream.h"
 
 namespace tessera {
@@ -10,6 +12,8 @@ struct Stream::Impl {
   void* handle;
   // Gives the queue back for the next Make.
   void (*release)(Device device, void* handle);
+  // While a CudaGraph is recorded on it.
+  mutable std::atomic<internal::Capture*> capture = nullptr;
   ~Impl() { release(device, handle); }
 };
 struct Event::Impl {

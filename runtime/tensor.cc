@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/capture.h"
 #include "runtime/dispatch.h"
 #include "runtime/for_each.h"
 #include "runtime/tensor_impl.h"
@@ -86,16 +87,29 @@ struct Tensor::Storage {
   std::shared_ptr<void> owner;
 
   Storage() = default;
-  Storage(Allocator& from, Device on, const Stream& ordered_by, int64_t size)
-      : data(from.Allocate(size, ordered_by)),
+  // The memory is taken on a stream that may be another than that which orders it.
+  Storage(Allocator& from, Device on, const Stream& taken_on, const Stream& ordered_by,
+          int64_t size)
+      : data(from.Allocate(size, taken_on)),
         bytes(size),
         allocator(&from),
         device(on),
         stream(ordered_by) {}
   ~Storage() {
     if (allocator == nullptr) return;
+    if (internal::Capture* capture = stream.capture())
+      LeaveTo(*capture);
+    else
+      GiveBack();
+  }
+  void GiveBack() {
     for (const Stream& other : also_used_on) Event::Record(other).HoldBack(stream);
     allocator->Deallocate(data, bytes, stream);
+  }
+  // What is being recorded may use the memory whenever it runs.
+  void LeaveTo(internal::Capture& capture) {
+    const std::lock_guard lock(capture.mutex);
+    capture.kept.push_back(std::make_shared<Storage>(*this));
   }
 };
 
@@ -112,10 +126,29 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape,
 Tensor Tensor::Allocate(Allocator& allocator, Device device, const Stream& stream,
                         const Shape& shape, DType dtype) {
   for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
-  auto storage =
-      std::make_shared<Storage>(allocator, device, stream, shape.numel() * SizeOf(dtype));
+  const int64_t bytes = shape.numel() * SizeOf(dtype);
+  internal::Capture* capture = stream.capture();
+  std::shared_ptr<Storage> storage =
+      capture ? AllocateRecorded(*capture, allocator, device, stream, bytes)
+              : std::make_shared<Storage>(allocator, device, stream, stream, bytes);
   void* data = storage->data;
   return Tensor(std::move(storage), data, shape, dtype);
+}
+
+// The graph keeps a handle. Device memory that nobody else holds any more serves again, as recorded
+// work runs in its order; what the host wrote into pinned memory has to stay.
+std::shared_ptr<Tensor::Storage> Tensor::AllocateRecorded(internal::Capture& capture,
+                                                          Allocator& allocator, Device device,
+                                                          const Stream& stream, int64_t bytes) {
+  const std::lock_guard lock(capture.mutex);
+  for (const std::shared_ptr<void>& kept : capture.kept) {
+    if (device == Device::Cpu() || kept.use_count() > 1) continue;
+    const auto storage = std::static_pointer_cast<Storage>(kept);
+    if (storage->device == device && storage->bytes == bytes) return storage;
+  }
+  auto storage = std::make_shared<Storage>(allocator, device, capture.memory_stream, stream, bytes);
+  capture.kept.push_back(storage);
+  return storage;
 }
 
 Tensor Tensor::Empty(Context& ctx, const Shape& shape, DType dtype) {
@@ -136,9 +169,8 @@ Tensor Tensor::EmptyPinned(Context& ctx, const Shape& shape, DType dtype) {
 
 Tensor Tensor::Zeros(Context& ctx, const Shape& shape, DType dtype) {
   Tensor t = Empty(ctx, shape, dtype);
-  OnlyOnCuda(ctx.device(), [&](auto on) {
-    internal::ZeroBytes(on, ctx.stream(), t.raw_data(), t.nbytes());
-  });
+  OnlyOnCuda(ctx.device(),
+             [&](auto on) { internal::ZeroBytes(on, ctx.stream(), t.raw_data(), t.nbytes()); });
   if (ctx.device() != Device::Cpu()) return t;
   char* bytes = static_cast<char*>(t.raw_data());
   // Split, so that the pages of a large table are touched first by several threads.
@@ -199,11 +231,20 @@ Tensor Tensor::Reshape(const Shape& shape) const {
   return Tensor(storage_, data_, full, dtype_);
 }
 
+Tensor Tensor::Reinterpret(int64_t offset, const Shape& shape, DType dtype) const {
+  TESSERA_CHECK(is_contiguous(), "Reinterpret of a tensor {} that is not contiguous", shape_);
+  TESSERA_CHECK(offset >= 0 && offset + shape.numel() * SizeOf(dtype) <= nbytes() &&
+                    offset % SizeOf(dtype) == 0,
+                "Reinterpret of {} bytes from {} on as {} {}", nbytes(), offset, dtype, shape);
+  return Tensor(storage_, static_cast<char*>(data_) + offset, shape, dtype);
+}
+
 // A device tensor in host memory, with the same strides: everything between its first and last
 // element is copied.
 Tensor Tensor::OnHost(const Stream& stream) const {
   if (device_ == Device::Cpu()) return *this;
   TESSERA_CHECK_EQ(stream.device(), device_, "copy of a tensor {} to the host on a stream", shape_);
+  stream.CheckNotRecorded();
   const int64_t elements = CoveredElements(*this);
   Tensor host = EmptyHost({elements}, dtype_);
   OnlyOnCuda(device_, [&](auto on) {
@@ -234,8 +275,18 @@ void Tensor::CopyIn(const Tensor& to, const void* from, int64_t elements) {
   if (to.device() == Device::Cpu())
     std::memcpy(to.raw_data(), from, static_cast<size_t>(to.nbytes()));
   OnlyOnCuda(to.device(), [&](auto on) {
-    internal::CopyBytes(on, to.storage_->stream, to.raw_data(), from, to.nbytes());
+    const Tensor source =
+        Borrow(const_cast<void*>(from), to.shape(), to.dtype()).Recordable(to.storage_->stream);
+    internal::CopyBytes(on, to.storage_->stream, to.raw_data(), source.data_, to.nbytes());
   });
+}
+
+Tensor Tensor::Recordable(const Stream& stream) const {
+  if (stream.capture() == nullptr || device_ != Device::Cpu()) return *this;
+  if (storage_->allocator == &PinnedAllocator()) return *this;
+  const Tensor copy = Allocate(PinnedAllocator(), Device::Cpu(), stream, shape_, dtype_);
+  copy.CopyOnHost(*this);
+  return copy;
 }
 
 Tensor Tensor::Clone(Context& ctx) const {
@@ -285,14 +336,16 @@ void Tensor::CopyFrom(Context& ctx, const Tensor& source) const {
   TESSERA_CHECK_EQ(shape_, source.shape(), "CopyFrom");
   TESSERA_CHECK_EQ(dtype_, source.dtype(), "CopyFrom");
   if (numel() == 0) return;
-  if (device_ == Device::Cpu()) return CopyOnHost(source.OnHost(
-      ctx.device() == source.device() ? ctx.stream() : source.storage_stream()));
+  if (device_ == Device::Cpu())
+    return CopyOnHost(
+        source.OnHost(ctx.device() == source.device() ? ctx.stream() : source.storage_stream()));
   CheckDevice(ctx, "CopyFrom", *this);
   const bool whole = is_contiguous() && source.is_contiguous();
   if (whole || source.device() == device_) {
     OnlyOnCuda(device_, [&](auto on) {
       if (whole)
-        internal::CopyBytes(on, ctx.stream(), data_, source.data_, nbytes());
+        internal::CopyBytes(on, ctx.stream(), data_, source.Recordable(ctx.stream()).data_,
+                            nbytes());
       else
         internal::CopyStrided(on, ctx, *this, source);
     });
@@ -360,9 +413,8 @@ void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
     if constexpr (std::is_same_v<decltype(on), OnCuda>)
       internal::FillUniform(on, ctx, tensor, low, high, seed, sequence);
     else
-      internal::ForEach(
-          on, ctx, (n + 3) / 4, kGrain / 4,
-          internal::UniformBlock{tensor.data<float>(), n, low, high, seed, sequence});
+      internal::ForEach(on, ctx, (n + 3) / 4, kGrain / 4,
+                        internal::UniformBlock{tensor.data<float>(), n, low, high, seed, sequence});
   });
 }
 

@@ -106,6 +106,9 @@ class Tensor {
   Tensor Rows(int64_t begin, int64_t end) const { return Narrow(0, begin, end - begin); }
   // One extent may be -1. REQUIRES: contiguous.
   Tensor Reshape(const Shape& shape) const;
+  // The bytes from `offset` on as elements of another type. REQUIRES: contiguous; they lie inside,
+  // and are aligned.
+  Tensor Reinterpret(int64_t offset, const Shape& shape, DType dtype) const;
 
   // New storage on ctx's device, row-major, same values; from any device.
   Tensor Clone(Context& ctx) const;
@@ -122,6 +125,8 @@ class Tensor {
   // Writes the elements of `source`, from any device, here. REQUIRES: same shape and dtype.
   void CopyFrom(Context& ctx, const Tensor& source) const;
   void Fill(Context& ctx, double value) const;
+  // To(ctx, Device::Cpu()), on the tensor's own stream. REQUIRES: as ToVector.
+  Tensor ToHost() const { return defined() ? OnHost(storage_stream()) : *this; }
   // Row-major copy on the host. Waits for the device. REQUIRES: not borrowed memory of a GPU (To
   // takes that, with a context).
   template <typename T>
@@ -132,6 +137,11 @@ class Tensor {
   Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape, DType dtype);
   static Tensor Allocate(Allocator& allocator, Device device, const Stream& stream,
                          const Shape& shape, DType dtype);
+  static std::shared_ptr<Storage> AllocateRecorded(internal::Capture& capture, Allocator& allocator,
+                                                   Device device, const Stream& stream,
+                                                   int64_t bytes);
+  // Host memory that recorded work may read: this, or a pinned copy.
+  Tensor Recordable(const Stream& stream) const;
   const Stream& storage_stream() const;
   // Row-major, by way of `stream` if it lies on a GPU; waits.
   void CopyBytesTo(void* out, const Stream& stream) const;

@@ -53,8 +53,8 @@ void CopyStridedAs(Context& ctx, const Tensor& to, const Tensor& from) {
 void CopyBytes(OnCuda, const Stream& stream, void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   UseDevice(stream.device());
-  TESSERA_CUDA_CHECK(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault,
-                                     CudaStream(stream)));
+  TESSERA_CUDA_CHECK(
+      cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, CudaStream(stream)));
 }
 
 void ZeroBytes(OnCuda, const Stream& stream, void* to, int64_t bytes) {

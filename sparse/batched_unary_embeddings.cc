@@ -3,104 +3,120 @@
 #include <memory>
 #include <utility>
 
-#include "sparse/row_runs.h"
-#include "sparse/segments.h"
+#include "runtime/dispatch.h"
+#include "sparse/batched_unary_embeddings_impl.h"
 
 namespace tessera {
+namespace internal {
 namespace {
 
-// Ids as rows of a task's weights, and their bags.
-struct Rows {
-  int64_t tables = 0, batch = 0, weights = 0;  // weights: rows of all tables
-  std::vector<int64_t> rows, offsets;
+// fn(task, table) for all, in parallel: no two of them touch the same weight.
+template <typename Fn>
+void ForTables(Context& ctx, int64_t tasks, int64_t tables, Fn fn) {
+  ParallelFor(ctx, tasks * tables, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fn(i / tables, i % tables);
+  });
+}
 
-  // fn(task·tables + table) for all, in parallel: no two of them touch the same weight.
-  template <typename Fn>
-  void ForTables(Context& ctx, int64_t tasks, Fn fn) const {
-    ParallelFor(ctx, tasks * tables, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) fn(i / tables, i % tables);
-    });
-  }
-  // fn(bag, row) for the ids of a table.
-  template <typename Fn>
-  void ForIds(int64_t table, Fn fn) const {
-    for (int64_t b = 0; b < batch; ++b) {
-      const auto bag = static_cast<size_t>(table * batch + b);
-      for (int64_t i = offsets[bag]; i < offsets[bag + 1]; ++i) fn(b, rows[static_cast<size_t>(i)]);
+// fn(bag, row) for the ids of a table.
+template <typename Fn>
+void ForIds(const UnaryRows& rows, int64_t table, Fn fn) {
+  const int64_t *at = rows.bags.offsets.data<int64_t>() + table * rows.batch,
+                *row = rows.rows.data<int64_t>();
+  for (int64_t b = 0; b < rows.batch; ++b)
+    for (int64_t i = at[b]; i < at[b + 1]; ++i) fn(b, row[i]);
+}
+
+}  // namespace
+
+Tensor RowsOfIds(OnCpu, Context& ctx, const Segments& tables, const Segments& bags, int64_t batch,
+                 const Tensor& ids) {
+  Tensor rows = ids.Clone(ctx);
+  const int64_t *first = tables.offsets.data<int64_t>(), *at = bags.offsets.data<int64_t>();
+  for (int64_t bag = 0; bag < bags.count(); ++bag) {
+    const int64_t t = bag / batch, size = first[t + 1] - first[t];
+    for (int64_t i = at[bag]; i < at[bag + 1]; ++i) {
+      int64_t& id = rows.data<int64_t>()[i];
+      TESSERA_CHECK(id >= 0 && id < size, "table {}, bag {}: id {} is outside [0, {})", t,
+                    bag % batch, id, size);
+      id += first[t];
     }
   }
-};
+  return rows;
+}
+
+void UnaryForward(OnCpu, Context& ctx, const UnaryRows& rows, const Tensor& w, const Tensor& y) {
+  const float* in = w.data<float>();
+  float* out = y.data<float>();
+  y.Fill(ctx, 0);
+  ForTables(ctx, w.dim(0), rows.tables, [&](int64_t n, int64_t t) {
+    ForIds(rows, t, [&](int64_t b, int64_t row) {
+      out[(n * rows.batch + b) * rows.tables + t] += in[n * rows.weights + row];
+    });
+  });
+}
+
+void UnaryBackward(OnCpu, Context& ctx, const UnaryRows& rows, const Tensor& g, const Tensor& gw) {
+  const float* upstream = g.data<float>();
+  float* out = gw.data<float>();
+  gw.Fill(ctx, 0);
+  ForTables(ctx, gw.dim(0), rows.tables, [&](int64_t n, int64_t t) {
+    ForIds(rows, t, [&](int64_t b, int64_t row) {
+      out[n * rows.weights + row] += upstream[(n * rows.batch + b) * rows.tables + t];
+    });
+  });
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::UnaryRows;
 
 class UnaryFunction : public Function {
  public:
-  UnaryFunction(std::shared_ptr<const Rows> rows, Shape shape)
-      : rows_(std::move(rows)), shape_(shape) {}
+  UnaryFunction(UnaryRows rows, Shape shape) : rows_(std::move(rows)), shape_(shape) {}
   std::string_view name() const override { return "BatchedUnaryEmbeddings"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
-    Tensor sum = Tensor::Zeros(ctx, shape_);
-    const float* upstream = g.data<float>();
-    float* out = sum.data<float>();
-    rows_->ForTables(ctx, shape_[0], [&](int64_t n, int64_t t) {
-      rows_->ForIds(t, [&](int64_t b, int64_t row) {
-        out[n * shape_[1] + row] += upstream[(n * rows_->batch + b) * rows_->tables + t];
-      });
-    });
+    Tensor sum = Tensor::Empty(ctx, shape_);
+    DispatchDevice(ctx.device(), [&](auto on) { internal::UnaryBackward(on, ctx, rows_, g, sum); });
     return {sum};
   }
 
  private:
-  std::shared_ptr<const Rows> rows_;
+  UnaryRows rows_;
   Shape shape_;
 };
 
-std::shared_ptr<const Rows> MakeRows(const Tensor& table_offsets, const Tensor& offsets,
-                                     const Tensor& indices) {
-  const std::vector<int64_t> tables = CheckedOffsets(table_offsets, "table_offsets");
-  auto result = std::make_shared<Rows>();
-  result->tables = static_cast<int64_t>(tables.size()) - 1;
-  result->weights = tables.back();
-  result->offsets = CheckedOffsets(offsets, "offsets");
-  result->rows = ToInt64(indices);
-  const auto bags = static_cast<int64_t>(result->offsets.size()) - 1;
-  TESSERA_CHECK(result->tables > 0 && bags % result->tables == 0,
-                "BatchedUnaryEmbeddings: {} bags of {} tables", bags, result->tables);
-  TESSERA_CHECK_EQ(result->offsets.back(), indices.dim(0),
-                   "BatchedUnaryEmbeddings: the last offset, and indices");
-  result->batch = bags / result->tables;
-  for (int64_t bag = 0; bag < bags; ++bag) {
-    const auto t = static_cast<size_t>(bag / result->batch), at = static_cast<size_t>(bag);
-    for (int64_t i = result->offsets[at]; i < result->offsets[at + 1]; ++i) {
-      int64_t& id = result->rows[static_cast<size_t>(i)];
-      TESSERA_CHECK(id >= 0 && id < tables[t + 1] - tables[t],
-                    "table {}, bag {}: id {} is outside [0, {})", t, bag % result->batch, id,
-                    tables[t + 1] - tables[t]);
-      id += tables[t];
-    }
-  }
-  return result;
+UnaryRows MakeRows(Context& ctx, const Tensor& table_offsets, const Tensor& offsets,
+                   const Tensor& indices, int64_t weights) {
+  const Segments tables = SegmentsOverOffsets(ctx, table_offsets, weights, "table_offsets");
+  Segments bags = SegmentsOverOffsets(ctx, offsets, indices.dim(0), "offsets");
+  TESSERA_CHECK(tables.count() > 0 && bags.count() % tables.count() == 0,
+                "BatchedUnaryEmbeddings: {} bags of {} tables", bags.count(), tables.count());
+  VisitIndexType(indices.dtype(), "BatchedUnaryEmbeddings: indices", []<typename T>() {});
+  const Tensor ids = indices.Contiguous(ctx).To(ctx, DType::kI64);
+  const int64_t batch = bags.count() / tables.count();
+  Tensor rows = DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::RowsOfIds(on, ctx, tables, bags, batch, ids);
+  });
+  return {tables.count(), batch, weights, std::move(rows), std::move(bags)};
 }
 
 }  // namespace
 
 Variable BatchedUnaryEmbeddings(Context& ctx, const Variable& weight, const Tensor& table_offsets,
                                 const Tensor& offsets, const Tensor& indices) {
+  CheckDevice(ctx, "BatchedUnaryEmbeddings", weight, table_offsets, offsets, indices);
   TESSERA_CHECK(weight.rank() == 3 && weight.dim(2) == 1,
                 "BatchedUnaryEmbeddings: weight {}, expected [N, rows, 1]", weight.shape());
-  const std::shared_ptr<const Rows> rows = MakeRows(table_offsets, offsets, indices);
-  TESSERA_CHECK_EQ(rows->weights, weight.dim(1),
-                   "BatchedUnaryEmbeddings: the last table offset, and rows");
+  UnaryRows rows = MakeRows(ctx, table_offsets, offsets, indices, weight.dim(1));
   const Tensor w = weight.value().Contiguous(ctx);
-  Tensor y = Tensor::Zeros(ctx, {weight.dim(0), rows->batch, rows->tables});
-  const int64_t all = w.dim(1);
-  const float* in = w.data<float>();
-  float* out = y.data<float>();
-  rows->ForTables(ctx, weight.dim(0), [&](int64_t n, int64_t t) {
-    rows->ForIds(t, [&](int64_t b, int64_t row) {
-      out[(n * rows->batch + b) * rows->tables + t] += in[n * all + row];
-    });
-  });
-  return Record(ctx, std::make_unique<UnaryFunction>(rows, weight.shape()), {weight}, std::move(y));
+  Tensor y = Tensor::Empty(ctx, {weight.dim(0), rows.batch, rows.tables});
+  DispatchDevice(ctx.device(), [&](auto on) { internal::UnaryForward(on, ctx, rows, w, y); });
+  return Record(ctx, std::make_unique<UnaryFunction>(std::move(rows), weight.shape()), {weight},
+                std::move(y));
 }
 
 }  // namespace tessera

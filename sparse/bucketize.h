@@ -43,7 +43,8 @@ struct BlockBucketizeArgs {
 //                 else:    bucket u mod W, new id u div W
 //                 k = 0:   lb is found for (u mod G)·pos_last div G instead; new id u div G
 //
-// Throws Error for lengths that don't sum to N, sizes that don't fit T, or boundaries that fall.
+// Throws Error for lengths that don't sum to N, sizes that don't fit T, or boundaries that fall. On
+// a device nobody waits, and only shapes are checked: ids of what is malformed may get lost.
 Bucketized BlockBucketizeSparseFeatures(Context& ctx, const BlockBucketizeArgs& args);
 
 // Cyclic: bucket u mod my_size, new id u div my_size.

@@ -1,29 +1,14 @@
 #ifndef TESSERA_SPARSE_BUCKETIZE_PLACERS_H_
 #define TESSERA_SPARSE_BUCKETIZE_PLACERS_H_
-// Which bucket an id goes to, and as what: the formulas of bucketize.h. Private to bucketize.cc.
-#include <algorithm>
+// Which bucket an id goes to, and as what: the formulas of bucketize.h, for host and device code.
+// Private to bucketize.
 #include <cstdint>
-#include <vector>
+
+#include "runtime/host_device.h"
+#include "sparse/divider.h"
+#include "sparse/search.h"
 
 namespace tessera::internal {
-
-__extension__ typedef unsigned __int128 UInt128;
-
-// u div d by a product where both are below 2^32 (exact: the magic number has 64 bits), several
-// times faster.
-class Divider {
- public:
-  explicit Divider(uint64_t d) : d_(d), magic_(d > 1 && d >> 32 == 0 ? ~uint64_t{0} / d + 1 : 0) {}
-  uint64_t operator()(uint64_t u) const {
-    if (magic_ != 0 && u >> 32 == 0)
-      return static_cast<uint64_t>(static_cast<UInt128>(magic_) * u >> 64);
-    return u / d_;
-  }
-  uint64_t divisor() const { return d_; }
-
- private:
-  uint64_t d_, magic_;
-};
 
 struct Placed {
   uint64_t bucket, id;
@@ -31,21 +16,22 @@ struct Placed {
 
 struct CyclicPlacer {
   Divider buckets;
-  Placed operator()(uint64_t u) const {
+  TESSERA_HD Placed operator()(uint64_t u) const {
     const uint64_t q = buckets(u);
     return {u - q * buckets.divisor(), q};
   }
 };
 
-// Even blocks: G of them of k ids, G/W to a bucket.
+// Even blocks: G of them of k ids, G/W to a bucket. REQUIRES: G is a multiple of W; else buckets
+// beyond the last are named.
 class BlockPlacer {
  public:
-  BlockPlacer(uint64_t block_size, uint64_t blocks, uint64_t buckets)
-      : blocks_(blocks),
-        per_bucket_(blocks / buckets),
-        limit_(Saturated(block_size, blocks)),
+  TESSERA_HD BlockPlacer(uint64_t block_size, uint64_t blocks, uint64_t buckets)
+      : blocks_(blocks < buckets ? buckets : blocks),
+        per_bucket_(blocks_ / buckets),
+        limit_(Saturated(block_size, blocks_)),
         bucket_ids_(Saturated(block_size, per_bucket_)) {}
-  Placed operator()(uint64_t u) const {
+  TESSERA_HD Placed operator()(uint64_t u) const {
     if (u < limit_) [[likely]] {
       const uint64_t bucket = bucket_ids_(u);
       return {bucket, u - bucket * bucket_ids_.divisor()};
@@ -54,7 +40,7 @@ class BlockPlacer {
   }
 
  private:
-  static uint64_t Saturated(uint64_t a, uint64_t b) {
+  TESSERA_HD static uint64_t Saturated(uint64_t a, uint64_t b) {
     const UInt128 product = static_cast<UInt128>(a) * b;
     return product >> 64 != 0 ? ~uint64_t{0} : static_cast<uint64_t>(product);
   }
@@ -62,21 +48,32 @@ class BlockPlacer {
   Divider bucket_ids_;
 };
 
-// Boundaries; `hashed`: the block size is 0, and ids are spread over `blocks` first.
+// Boundaries begins[0 … count), the first of them 0; `hashed`: the block size is 0, and ids are
+// spread over `blocks` first.
 struct BoundaryPlacer {
-  std::vector<uint64_t> begins;
+  const int64_t* begins;
+  int64_t count;
   uint64_t blocks, buckets;
   bool hashed;
-  Placed operator()(uint64_t u) const {
+  TESSERA_HD Placed operator()(uint64_t u) const {
+    const auto last = static_cast<uint64_t>(begins[count - 1]);
     const uint64_t x =
-        hashed ? static_cast<uint64_t>(static_cast<UInt128>(u % blocks) * begins.back() / blocks)
-               : u;
-    const auto found = std::upper_bound(begins.begin(), begins.end(), x) - begins.begin() - 1;
+        hashed ? static_cast<uint64_t>(static_cast<UInt128>(u % blocks) * last / blocks) : u;
+    // An id of 2^63 or more lies past all boundaries.
+    const int64_t found =
+        x >> 63 != 0 ? count - 1 : SegmentOf(begins, 0, count - 1, static_cast<int64_t>(x));
     const bool inside = static_cast<uint64_t>(found) < buckets;
     const uint64_t bucket = inside ? static_cast<uint64_t>(found) : u % buckets;
     if (hashed) return {bucket, u / blocks};
-    return {bucket, inside ? u - begins[static_cast<size_t>(found)] : u / buckets};
+    return {bucket, inside ? u - static_cast<uint64_t>(begins[found]) : u / buckets};
   }
+};
+
+// What is particular to one feature.
+struct FeaturePlacer {
+  bool keep_ids, by_boundaries;
+  BlockPlacer by_blocks;
+  BoundaryPlacer boundaries;
 };
 
 }  // namespace tessera::internal

@@ -4,7 +4,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/dispatch.h"
+#include "runtime/for_each.h"
+#include "sparse/cumsum_impl.h"
+
 namespace tessera {
+namespace internal {
 namespace {
 
 // Elements a thread sums at a time; below that, two passes cost more than they save.
@@ -43,87 +48,105 @@ void Sum(Context& ctx, const T* in, T* out, int64_t n, bool inclusive) {
   });
 }
 
-enum class Kind { kComplete, kInclusive, kExclusive };
+}  // namespace
 
-Tensor Cumsum(Context& ctx, const Tensor& input, Kind kind) {
-  TESSERA_CHECK(input.rank() == 1 || input.rank() == 2,
-                "cumsum of a tensor {}: expected [n] or [m, n]", input.shape());
-  const Tensor t = input.Contiguous(ctx);
-  const int64_t extra = kind == Kind::kComplete, n = t.dim(-1), rows = t.rank() == 2 ? t.dim(0) : 1;
-  Shape shape = t.shape();
-  shape[t.rank() - 1] = n + extra;
-  Tensor y = Tensor::Empty(ctx, shape, t.dtype());
+void Cumsum(OnCpu, Context& ctx, const Tensor& t, CumsumKind kind, const Tensor& y) {
+  const int64_t extra = kind == CumsumKind::kComplete, n = t.dim(1);
   VisitIndexType(t.dtype(), "cumsum", [&]<typename T>() {
-    for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t r = 0; r < t.dim(0); ++r) {
       T* out = y.data<T>() + r * (n + extra);
       if (extra) out[0] = 0;
-      Sum(ctx, t.data<T>() + r * n, out + extra, n, kind != Kind::kExclusive);
+      Sum(ctx, t.data<T>() + r * n, out + extra, n, kind != CumsumKind::kExclusive);
     }
+  });
+}
+
+void LengthsFromOffsets(OnCpu on, Context& ctx, const Tensor& offsets, const Tensor& lengths) {
+  VisitIndexType(offsets.dtype(), "offsets", [&]<typename T>() {
+    ForEach(on, ctx, lengths.dim(0), kBlock, Difference<T>{offsets.data<T>(), lengths.data<T>()});
+  });
+}
+
+void FillRanges(OnCpu, Context& ctx, const Segments& segments, const Tensor& first,
+                const Tensor& y) {
+  const int64_t *at = segments.offsets.data<int64_t>(),
+                *starts = first.defined() ? first.data<int64_t>() : nullptr;
+  VisitIndexType(y.dtype(), "ranges", [&]<typename T>() {
+    T* out = y.data<T>();
+    ParallelFor(ctx, segments.count(), 1 << 13, [&](int64_t begin, int64_t end) {
+      for (int64_t s = begin; s < end; ++s)
+        std::iota(out + at[s], out + at[s + 1], static_cast<T>(starts ? starts[s] : 0));
+    });
+  });
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::CumsumKind;
+
+Tensor Cumsum(Context& ctx, const Tensor& input, CumsumKind kind) {
+  CheckDevice(ctx, "cumsum", input);
+  TESSERA_CHECK(input.rank() == 1 || input.rank() == 2,
+                "cumsum of a tensor {}: expected [n] or [m, n]", input.shape());
+  VisitIndexType(input.dtype(), "cumsum", []<typename T>() {});
+  const Tensor t = input.Contiguous(ctx);
+  Shape shape = t.shape();
+  if (kind == CumsumKind::kComplete) ++shape[t.rank() - 1];
+  Tensor y = Tensor::Empty(ctx, shape, t.dtype());
+  const int64_t rows = t.rank() == 2 ? t.dim(0) : 1;
+  DispatchDevice(ctx.device(), [&](auto on) {
+    internal::Cumsum(on, ctx, t.Reshape({rows, t.dim(-1)}), kind, y);
   });
   return y;
 }
 
-// Segment i begins at begin(i), a non-decreasing sequence that ends at total.
-template <typename T, typename Begin>
-void FillRanges(Context& ctx, int64_t segments, T* out, Begin begin) {
-  ParallelFor(ctx, segments, 1 << 13, [&](int64_t first, int64_t last) {
-    for (int64_t s = first; s < last; ++s) std::iota(out + begin(s), out + begin(s + 1), T{0});
-  });
+Tensor Ranges(Context& ctx, const Segments& segments, DType dtype) {
+  Tensor y = Tensor::Empty(ctx, {segments.rows}, dtype);
+  DispatchDevice(ctx.device(), [&](auto on) { internal::FillRanges(on, ctx, segments, {}, y); });
+  return y;
 }
 
 }  // namespace
 
-Tensor CompleteCumsum(Context& ctx, const Tensor& t) { return Cumsum(ctx, t, Kind::kComplete); }
-Tensor InclusiveCumsum(Context& ctx, const Tensor& t) { return Cumsum(ctx, t, Kind::kInclusive); }
-Tensor ExclusiveCumsum(Context& ctx, const Tensor& t) { return Cumsum(ctx, t, Kind::kExclusive); }
+Tensor CompleteCumsum(Context& ctx, const Tensor& t) {
+  return Cumsum(ctx, t, CumsumKind::kComplete);
+}
+Tensor InclusiveCumsum(Context& ctx, const Tensor& t) {
+  return Cumsum(ctx, t, CumsumKind::kInclusive);
+}
+Tensor ExclusiveCumsum(Context& ctx, const Tensor& t) {
+  return Cumsum(ctx, t, CumsumKind::kExclusive);
+}
 
 Tensor LengthsFromOffsets(Context& ctx, const Tensor& offsets) {
+  CheckDevice(ctx, "LengthsFromOffsets", offsets);
   TESSERA_CHECK(offsets.rank() == 1 && offsets.dim(0) > 0, "offsets {}: expected [n+1]",
                 offsets.shape());
   const Tensor in = offsets.Contiguous(ctx);
-  const int64_t n = in.dim(0) - 1;
-  Tensor lengths = Tensor::Empty(ctx, {n}, in.dtype());
-  VisitIndexType(in.dtype(), "offsets", [&]<typename T>() {
-    const T* from = in.data<T>();
-    T* to = lengths.data<T>();
-    ParallelFor(ctx, n, kBlock, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(from[i + 1] - from[i]);
-    });
-  });
+  Tensor lengths = Tensor::Empty(ctx, {in.dim(0) - 1}, in.dtype());
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::LengthsFromOffsets(on, ctx, in, lengths); });
   return lengths;
 }
 
 Tensor LengthsRange(Context& ctx, const Tensor& lengths) {
+  CheckDevice(ctx, "LengthsRange", lengths);
   TESSERA_CHECK_EQ(lengths.rank(), 1, "lengths");
-  const Tensor offsets = CompleteCumsum(ctx, lengths);
-  return VisitIndexType(offsets.dtype(), "lengths", [&]<typename T>() {
-    const T* begin = offsets.data<T>();
-    for (int64_t i = 0; i < lengths.dim(0); ++i)
-      TESSERA_CHECK_LE(begin[i], begin[i + 1], "length {} is negative", i);
-    Tensor y = Tensor::Empty(ctx, {static_cast<int64_t>(begin[lengths.dim(0)])}, offsets.dtype());
-    FillRanges(ctx, lengths.dim(0), y.data<T>(), [begin](int64_t s) { return begin[s]; });
-    return y;
-  });
+  return Ranges(ctx, SegmentsOfLengths(ctx, lengths), lengths.dtype());
 }
 
 Tensor OffsetsRange(Context& ctx, const Tensor& offsets, int64_t range_size) {
+  CheckDevice(ctx, "OffsetsRange", offsets);
   TESSERA_CHECK_EQ(offsets.rank(), 1, "offsets");
-  const Tensor in = offsets.Contiguous(ctx);
-  const int64_t n = in.dim(0);
-  Tensor y = Tensor::Empty(ctx, {range_size}, in.dtype());
-  VisitIndexType(in.dtype(), "offsets", [&]<typename T>() {
-    const T* p = in.data<T>();
-    const auto begin = [p, n, range_size](int64_t s) {
-      return s < n ? static_cast<int64_t>(p[s]) : range_size;
-    };
-    TESSERA_CHECK(range_size == 0 || (n > 0 && p[0] == 0),
-                  "offsets of a range of {}: the first must be 0", range_size);
-    for (int64_t i = 0; i < n; ++i)
-      TESSERA_CHECK(p[i] >= 0 && begin(i) <= begin(i + 1), "offset {} is {}, the next {}", i, p[i],
-                    begin(i + 1));
-    FillRanges(ctx, n, y.data<T>(), begin);
-  });
-  return y;
+  TESSERA_CHECK_GE(range_size, 0, "OffsetsRange: range_size");
+  const int64_t n = offsets.dim(0);
+  const Tensor complete = Tensor::Empty(ctx, {n + 1}, offsets.dtype());
+  complete.Rows(0, n).CopyFrom(ctx, offsets);
+  complete.Rows(n, n + 1).Fill(ctx, static_cast<double>(range_size));
+  return Ranges(ctx, SegmentsOverOffsets(ctx, complete, range_size, "offsets of a range"),
+                offsets.dtype());
 }
 
 }  // namespace tessera

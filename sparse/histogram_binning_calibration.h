@@ -6,7 +6,8 @@
 //   y = w·positives[bin] / examples[bin] + (1 − w)·p   if examples[bin] > bin_ctr_in_use_after
 //   y = p                                              else
 //
-// Computed in double. No gradient: it comes after training.
+// Computed in double. No gradient: it comes after training. Never waits; on a device lengths that
+// don't sum to the values, and boundaries that don't ascend, go unnoticed.
 #include "runtime/tensor.h"
 
 namespace tessera {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sparse/cumsum.h"
+#include "sparse/segments.h"
 
 namespace tessera {
 namespace {
@@ -38,12 +39,16 @@ class UnpadFunction : public Function {
 Variable JaggedToPaddedDense(Context& ctx, const Variable& values,
                              const std::vector<Tensor>& offsets,
                              const std::vector<int64_t>& max_lengths, double padding_value) {
-  const auto layout = std::make_shared<const JaggedLayout>(offsets, max_lengths, values.dim(0));
+  CheckDevice(ctx, "JaggedToPaddedDense", values);
+  const auto layout =
+      std::make_shared<const JaggedLayout>(ctx, offsets, max_lengths, values.dim(0));
   return Record(ctx, std::make_unique<PadFunction>(layout), {values},
                 layout->Pad(ctx, values, padding_value));
 }
 
-Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Tensor>& offsets) {
+Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Tensor>& offsets,
+                       std::optional<int64_t> rows) {
+  CheckDevice(ctx, "DenseToJagged", dense);
   TESSERA_CHECK(!offsets.empty() && offsets.back().rank() == 1 && offsets.back().dim(0) > 0,
                 "offsets: expected [n+1]");
   TESSERA_CHECK_GT(dense.rank(), static_cast<int>(offsets.size()),
@@ -52,9 +57,9 @@ Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Te
   std::vector<int64_t> max_lengths;
   for (size_t l = 0; l < offsets.size(); ++l)
     max_lengths.push_back(dense.dim(static_cast<int>(l) + 1));
-  const Tensor last = offsets.back().Rows(offsets.back().dim(0) - 1, offsets.back().dim(0));
-  const int64_t rows = last.To(ctx, DType::kI64).data<int64_t>()[0];
-  const auto layout = std::make_shared<const JaggedLayout>(offsets, max_lengths, rows);
+  if (!rows)
+    rows = ToInt64(offsets.back().Rows(offsets.back().dim(0) - 1, offsets.back().dim(0)))[0];
+  const auto layout = std::make_shared<const JaggedLayout>(ctx, offsets, max_lengths, *rows);
   return Record(ctx, std::make_unique<UnpadFunction>(layout), {dense}, layout->Unpad(ctx, dense));
 }
 

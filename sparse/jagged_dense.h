@@ -2,8 +2,9 @@
 #define TESSERA_SPARSE_JAGGED_DENSE_H_
 // Between jagged [N, …] and padded [B, L_1, …, L_k, …]; all differentiable for f32, and pure
 // movement for every dtype. Offsets are complete, i32 or i64, one tensor a level. Throws Error as
-// JaggedLayout does.
+// JaggedLayout does. Only DenseToJagged may wait.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/autograd.h"
@@ -15,8 +16,10 @@ namespace tessera {
 Variable JaggedToPaddedDense(Context& ctx, const Variable& values,
                              const std::vector<Tensor>& offsets,
                              const std::vector<int64_t>& max_lengths, double padding_value = 0);
-// The rows back, of dense [B, L_1, …, L_k, …]; rows past L are 0.
-Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Tensor>& offsets);
+// The rows back, of dense [B, L_1, …, L_k, …]; rows past L are 0. `rows`: how many, the last
+// offset; found if not given, and then waits for a device.
+Variable DenseToJagged(Context& ctx, const Variable& dense, const std::vector<Tensor>& offsets,
+                       std::optional<int64_t> rows = {});
 
 // One level: values [N] -> [B, max], values [N, D] -> [B, max, D].
 Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& offsets,

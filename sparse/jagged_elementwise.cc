@@ -3,16 +3,54 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/dispatch.h"
+#include "runtime/for_each.h"
+#include "sparse/jagged_elementwise_impl.h"
 #include "sparse/jagged_layout.h"
 #include "sparse/row_runs.h"
 
 namespace tessera {
+namespace internal {
 namespace {
 
-using Layout = std::shared_ptr<const JaggedLayout>;
 constexpr int64_t kCells = 32;
 
-Layout LayoutOf(const Variable& x, const std::vector<Tensor>& offsets, const Variable& y) {
+template <typename Fn>
+void MeetWith(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, const Tensor& padded,
+              Fn fn) {
+  const int64_t width = RowBytes(jagged) / SizeOf(jagged.dtype());
+  float *rows = jagged.data<float>(), *slots = padded.data<float>();
+  const JaggedView view = layout.view();
+  ParallelFor(ctx, layout.cells(), kCells, [&](int64_t begin, int64_t end) {
+    for (int64_t cell = begin; cell < end; ++cell) {
+      const JaggedView::Run run = view.run(cell);
+      float *x = rows + run.row * width, *y = slots + cell * layout.slots() * width;
+      for (int64_t i = 0; i < run.count * width; ++i) fn(x[i], y[i]);
+    }
+  });
+}
+
+}  // namespace
+
+void Meet(OnCpu, Context& ctx, const JaggedLayout& layout, const Tensor& jagged,
+          const Tensor& padded, MeetOp op) {
+  VisitMeetOp(op, [&](auto fn) { MeetWith(ctx, layout, jagged, padded, fn); });
+}
+
+void Multiply(OnCpu on, Context& ctx, const Tensor& by, const Tensor& product) {
+  ForEach(on, ctx, by.numel(), 1 << 14, MultiplyElement{by.data<float>(), product.data<float>()});
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::MeetOp;
+using Layout = std::shared_ptr<const JaggedLayout>;
+
+Layout LayoutOf(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
+                const Variable& y) {
+  CheckDevice(ctx, "a jagged and a dense operand", x, y);
   TESSERA_CHECK_GT(y.rank(), static_cast<int>(offsets.size()),
                    "rank of the dense operand {} with {} levels of offsets", y.shape(),
                    offsets.size());
@@ -20,41 +58,21 @@ Layout LayoutOf(const Variable& x, const std::vector<Tensor>& offsets, const Var
   TESSERA_CHECK_EQ(y.value().dtype(), DType::kF32, "the dense operand");
   std::vector<int64_t> max_lengths;
   for (size_t l = 0; l < offsets.size(); ++l) max_lengths.push_back(y.dim(static_cast<int>(l) + 1));
-  auto layout = std::make_shared<const JaggedLayout>(offsets, max_lengths, x.dim(0));
+  auto layout = std::make_shared<const JaggedLayout>(ctx, offsets, max_lengths, x.dim(0));
   layout->CheckPadded(y, x);
   return layout;
 }
 
-// fn(jagged element, dense element, how many) for the places where rows of `jagged` and slots of
-// `dense` meet.
-template <typename Fn>
-void Meet(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, const Tensor& dense,
-          Fn fn) {
-  const int64_t width = internal::RowBytes(jagged) / SizeOf(jagged.dtype());
-  float *rows = jagged.data<float>(), *slots = dense.data<float>();
-  ParallelFor(ctx, layout.cells(), kCells, [&](int64_t begin, int64_t end) {
-    for (int64_t cell = begin; cell < end; ++cell) {
-      const JaggedLayout::Run run = layout.run(cell);
-      fn(rows + run.row * width, slots + cell * layout.slots() * width, run.count * width);
-    }
-  });
-}
-
-// jagged += dense where they meet.
-void AddDense(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, const Tensor& dense) {
-  Meet(ctx, layout, jagged, dense, [](float* x, const float* y, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) x[i] += y[i];
-  });
+void Meet(Context& ctx, const JaggedLayout& layout, const Tensor& jagged, const Tensor& padded,
+          MeetOp op) {
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::Meet(on, ctx, layout, jagged, padded, op); });
 }
 
 // x · y in a new jagged tensor; 0 where y has no slot.
 Tensor Product(Context& ctx, const JaggedLayout& layout, const Tensor& x, const Tensor& y) {
   Tensor product = layout.Unpad(ctx, y);
-  const float* from = x.data<float>();
-  float* to = product.data<float>();
-  ParallelFor(ctx, x.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] *= from[i];
-  });
+  DispatchDevice(ctx.device(), [&](auto on) { internal::Multiply(on, ctx, x, product); });
   return product;
 }
 
@@ -99,9 +117,7 @@ class MulFunction : public Function {
     if (needs_grad(0)) result[0] = Product(ctx, *layout_, g, y_);
     if (needs_grad(1)) {
       result[1] = layout_->Pad(ctx, g);
-      Meet(ctx, *layout_, x_, result[1], [](const float* x, float* gy, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) gy[i] *= x[i];
-      });
+      Meet(ctx, *layout_, x_, result[1], MeetOp::kMultiplyPadded);
     }
     return result;
   }
@@ -113,12 +129,12 @@ class MulFunction : public Function {
 
 Variable AddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
                          const std::vector<Variable>& dense) {
-  const Layout layout = LayoutOf(x, offsets, dense[0]);
+  const Layout layout = LayoutOf(ctx, x, offsets, dense[0]);
   Tensor z = x.value().Clone(ctx);
   std::vector<Variable> inputs = {x};
   for (const Variable& y : dense) {
     layout->CheckPadded(y, x);
-    AddDense(ctx, *layout, z, y.value().Contiguous(ctx));
+    Meet(ctx, *layout, z, y.value().Contiguous(ctx), MeetOp::kAddToJagged);
     inputs.push_back(y);
   }
   return Record(ctx, std::make_unique<AddJaggedOutputFunction>(layout, dense.size()),
@@ -129,11 +145,9 @@ Variable AddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tens
 
 Variable JaggedDenseElementwiseAdd(Context& ctx, const Variable& x,
                                    const std::vector<Tensor>& offsets, const Variable& y) {
-  const Layout layout = LayoutOf(x, offsets, y);
+  const Layout layout = LayoutOf(ctx, x, offsets, y);
   Tensor z = y.value().Clone(ctx);
-  Meet(ctx, *layout, x.value().Contiguous(ctx), z, [](const float* from, float* to, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i] + to[i];
-  });
+  Meet(ctx, *layout, x.value().Contiguous(ctx), z, MeetOp::kAddToPadded);
   return Record(ctx, std::make_unique<AddDenseOutputFunction>(layout), {x, y}, std::move(z));
 }
 
@@ -151,7 +165,7 @@ Variable JaggedDenseDenseElementwiseAddJaggedOutput(Context& ctx, const Variable
 
 Variable JaggedDenseElementwiseMul(Context& ctx, const Variable& x,
                                    const std::vector<Tensor>& offsets, const Variable& y) {
-  const Layout layout = LayoutOf(x, offsets, y);
+  const Layout layout = LayoutOf(ctx, x, offsets, y);
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   return Record(ctx, std::make_unique<MulFunction>(layout, left, right), {x, y},
                 Product(ctx, *layout, left, right));

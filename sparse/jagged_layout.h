@@ -11,29 +11,69 @@
 #include <span>
 #include <vector>
 
+#include "runtime/host_device.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
 
-class JaggedLayout {
- public:
+// What host and device code see of a layout.
+struct JaggedView {
   struct Run {
     int64_t row = 0;    // the first row of the cell
     int64_t count = 0;  // rows with a slot, at most L_k
     int64_t all = 0;    // rows with and without
   };
 
-  // offsets: one tensor a level, i32 or i64; rows: N. Throws Error if a level's offsets fall, don't
-  // start at 0, don't end at the nodes of the next level (at N), or a max length is negative.
-  JaggedLayout(std::span<const Tensor> offsets, std::span<const int64_t> max_lengths, int64_t rows);
+  const int64_t* offsets[Shape::kMaxRank];
+  int64_t max_lengths[Shape::kMaxRank];
+  int levels;
+
+  TESSERA_HD int64_t slots() const { return max_lengths[levels - 1]; }
+  TESSERA_HD Run run(int64_t cell) const {
+    const int64_t node = levels == 1 ? cell : NodeOf(cell);
+    if (node < 0) return {};
+    const int64_t begin = offsets[levels - 1][node], end = offsets[levels - 1][node + 1];
+    const int64_t all = end > begin ? end - begin : 0;
+    return {begin, all < slots() ? all : slots(), all};
+  }
+
+ private:
+  // The node of the last level that a cell is, or −1.
+  TESSERA_HD int64_t NodeOf(int64_t cell) const {
+    // From the last level's place up to the bag, then down through the offsets.
+    int64_t place[Shape::kMaxRank] = {};
+    for (int l = levels - 1; l > 0; --l) {
+      place[l] = cell % max_lengths[l - 1];
+      cell /= max_lengths[l - 1];
+    }
+    int64_t node = cell;
+    for (int l = 0; l + 1 < levels; ++l) {
+      const int64_t begin = offsets[l][node], end = offsets[l][node + 1];
+      if (place[l + 1] >= end - begin) return -1;
+      node = begin + place[l + 1];
+    }
+    return node;
+  }
+};
+
+class JaggedLayout {
+ public:
+  using Run = JaggedView::Run;
+
+  // offsets: one tensor a level, i32 or i64; rows: N. Never waits. Throws Error if a max length is
+  // negative, a level's offsets fall, don't start at 0, or don't end at the nodes of the next level
+  // (at N); on a device offsets are cut to these, unchecked.
+  JaggedLayout(Context& ctx, std::span<const Tensor> offsets, std::span<const int64_t> max_lengths,
+               int64_t rows);
   // One level.
-  JaggedLayout(const Tensor& offsets, int64_t max_length, int64_t rows);
+  JaggedLayout(Context& ctx, const Tensor& offsets, int64_t max_length, int64_t rows);
 
   int64_t rows() const { return rows_; }
   int64_t cells() const { return cells_; }
   int64_t slots() const { return max_lengths_.back(); }  // of a cell
-  int64_t batch_size() const { return static_cast<int64_t>(offsets_.front().size()) - 1; }
-  Run run(int64_t cell) const;
+  int64_t batch_size() const { return offsets_.front().dim(0) - 1; }
+  int levels() const { return static_cast<int>(offsets_.size()); }
+  JaggedView view() const;
   // [B, L_1, …, L_k] + the extents of `values` after its first.
   Shape PaddedShape(const Tensor& values) const;
   // Throws Error unless `padded` has such a shape with the extents of a row as in `values`.
@@ -45,8 +85,7 @@ class JaggedLayout {
   Tensor Unpad(Context& ctx, const Tensor& padded) const;
 
  private:
-  void Check();
-  std::vector<std::vector<int64_t>> offsets_;
+  std::vector<Tensor> offsets_;  // i64
   std::vector<int64_t> max_lengths_;
   int64_t rows_ = 0, cells_ = 0;
 };

@@ -3,57 +3,83 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/dispatch.h"
 #include "sparse/jagged_layout.h"
+#include "sparse/jagged_matmul_impl.h"
 
 namespace tessera {
+namespace internal {
 namespace {
 
 constexpr int64_t kBags = 8;
 
-// A matrix in memory: element (i, j) is data[i·rows + j·columns].
-struct View {
-  float* data;
-  int64_t rows, columns;
-  View transposed() const { return {data, columns, rows}; }
-};
-
-// c [m, n] += a [m, k] · b [k, n].
-void AddProduct(int64_t m, int64_t k, int64_t n, View a, View b, View c) {
+void AddProduct(const BagProduct& p, int64_t bag, int64_t head, const JaggedView::Run& run) {
+  const float *a = p.a.At(bag, head, run.row), *b = p.b.At(bag, head, run.row);
+  float* c = p.c.At(bag, head, run.row);
+  const int64_t m = p.Extent(p.m, run), k = p.Extent(p.k, run), n = p.Extent(p.n, run);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t l = 0; l < k; ++l) {
-      const float factor = a.data[i * a.rows + l * a.columns];
-      const float* from = b.data + l * b.rows;
-      float* to = c.data + i * c.rows;
-      if (b.columns == 1 && c.columns == 1)
+      const float factor = a[i * p.a.rows + l * p.a.columns];
+      const float* from = b + l * p.b.rows;
+      float* to = c + i * p.c.rows;
+      if (p.b.columns == 1 && p.c.columns == 1)
         for (int64_t j = 0; j < n; ++j) to[j] += factor * from[j];
       else
-        for (int64_t j = 0; j < n; ++j) to[j * c.columns] += factor * from[j * b.columns];
+        for (int64_t j = 0; j < n; ++j) to[j * p.c.columns] += factor * from[j * p.b.columns];
     }
 }
 
-// Rows from `row` on of a contiguous matrix.
-View RowsOf(const Tensor& t, int64_t row) {
-  return {t.data<float>() + row * t.dim(1), t.dim(1), 1};
-}
-// Matrix b of a contiguous batch [B, M, K].
-View MatrixOf(const Tensor& t, int64_t b) {
-  return {t.data<float>() + b * t.dim(1) * t.dim(2), t.dim(2), 1};
-}
+}  // namespace
 
-using Layout = std::shared_ptr<const JaggedLayout>;
-
-template <typename Fn>
-void ForBags(Context& ctx, const JaggedLayout& layout, Fn fn) {
-  ParallelFor(ctx, layout.cells(), kBags, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) fn(b, layout.run(b));
+void Multiply(OnCpu, Context& ctx, const BagProduct& product) {
+  ParallelFor(ctx, product.bags, kBags, [&](int64_t begin, int64_t end) {
+    for (int64_t bag = begin; bag < end; ++bag)
+      for (int64_t head = 0; head < product.heads; ++head)
+        AddProduct(product, bag, head, product.view.run(bag));
   });
 }
 
-Layout LayoutOf(const Tensor& offsets, int64_t max_length, int64_t rows) {
-  auto layout = std::make_shared<const JaggedLayout>(offsets, max_length, rows);
-  for (int64_t b = 0; b < layout->cells(); ++b)
-    TESSERA_CHECK_LE(layout->run(b).all, max_length, "bag {}: rows, and max_length", b);
-  return layout;
+}  // namespace internal
+
+namespace {
+
+using internal::BagMatrix;
+using internal::kRowsOfBag;
+
+// The rows of a jagged matrix.
+BagMatrix RowsOf(const Tensor& t) { return {t.data<float>(), 0, 0, t.dim(1), t.dim(1), 1}; }
+// The matrices of a contiguous batch [B, M, K].
+BagMatrix MatricesOf(const Tensor& t) {
+  return {t.data<float>(), t.dim(1) * t.dim(2), 0, 0, t.dim(2), 1};
+}
+
+struct Layout {
+  std::shared_ptr<const JaggedLayout> of_bags;
+  int64_t heads = 1;
+
+  // Vectors [B·H, L], each a matrix of one row.
+  BagMatrix VectorsOf(const Tensor& t) const {
+    return {t.data<float>(), heads * t.dim(1), t.dim(1), 0, t.dim(1), 1};
+  }
+  // Blocks of columns [N, H·D].
+  BagMatrix BlocksOf(const Tensor& t) const {
+    return {t.data<float>(), 0, t.dim(1) / heads, t.dim(1), t.dim(1), 1};
+  }
+  void Multiply(Context& ctx, int64_t m, int64_t k, int64_t n, const BagMatrix& a,
+                const BagMatrix& b, const BagMatrix& c) const {
+    const internal::BagProduct product = {
+        of_bags->view(), of_bags->cells(), heads, m, k, n, a, b, c};
+    DispatchDevice(ctx.device(), [&](auto on) { internal::Multiply(on, ctx, product); });
+  }
+};
+
+// On a device nobody looks whether a bag is longer than max_length: rows beyond count as 0.
+Layout LayoutOf(Context& ctx, const Tensor& offsets, int64_t max_length, int64_t rows) {
+  auto layout = std::make_shared<const JaggedLayout>(ctx, offsets, max_length, rows);
+  if (ctx.device() == Device::Cpu())
+    for (int64_t b = 0; b < layout->cells(); ++b)
+      TESSERA_CHECK_LE(layout->view().run(b).all, max_length, "bag {}: rows, and max_length", b);
+  return {std::move(layout), 1};
 }
 
 // z = xᵀy: gx = y·gᵀ, gy = x·g.
@@ -66,11 +92,8 @@ class JaggedJaggedFunction : public Function {
     const Tensor g = grads[0].Contiguous(ctx);
     const Tensor gx = Tensor::Zeros(ctx, x_.shape()), gy = Tensor::Zeros(ctx, y_.shape());
     const int64_t m = x_.dim(1), k = y_.dim(1);
-    ForBags(ctx, *layout_, [&](int64_t b, JaggedLayout::Run run) {
-      AddProduct(run.count, k, m, RowsOf(y_, run.row), MatrixOf(g, b).transposed(),
-                 RowsOf(gx, run.row));
-      AddProduct(run.count, m, k, RowsOf(x_, run.row), MatrixOf(g, b), RowsOf(gy, run.row));
-    });
+    layout_.Multiply(ctx, kRowsOfBag, k, m, RowsOf(y_), MatricesOf(g).transposed(), RowsOf(gx));
+    layout_.Multiply(ctx, kRowsOfBag, m, k, RowsOf(x_), MatricesOf(g), RowsOf(gy));
     return {gx, gy};
   }
 
@@ -89,12 +112,8 @@ class JaggedDenseFunction : public Function {
     const Tensor g = grads[0].Contiguous(ctx);
     const Tensor gx = Tensor::Zeros(ctx, x_.shape()), gy = Tensor::Zeros(ctx, y_.shape());
     const int64_t k = y_.dim(1), m = y_.dim(2);
-    ForBags(ctx, *layout_, [&](int64_t b, JaggedLayout::Run run) {
-      AddProduct(run.count, m, k, RowsOf(g, run.row), MatrixOf(y_, b).transposed(),
-                 RowsOf(gx, run.row));
-      AddProduct(k, run.count, m, RowsOf(x_, run.row).transposed(), RowsOf(g, run.row),
-                 MatrixOf(gy, b));
-    });
+    layout_.Multiply(ctx, kRowsOfBag, m, k, RowsOf(g), MatricesOf(y_).transposed(), RowsOf(gx));
+    layout_.Multiply(ctx, k, kRowsOfBag, m, RowsOf(x_).transposed(), RowsOf(g), MatricesOf(gy));
     return {gx, gy};
   }
 
@@ -103,39 +122,25 @@ class JaggedDenseFunction : public Function {
   Tensor x_, y_;
 };
 
-struct VecMul {
-  Layout layout;
-  int64_t heads, dim;
-  // Head h of bag b: its vector, its block of a's columns from `row` on, its output.
-  View Vector(const Tensor& v, int64_t b, int64_t h) const { return RowsOf(v, b * heads + h); }
-  View Block(const Tensor& a, int64_t row, int64_t h) const {
-    View block = RowsOf(a, row);
-    block.data += h * dim;
-    return block;
-  }
-};
-
+// y = v·block: gv = g·blockᵀ, ga = vᵀ·g.
 class VecMulFunction : public Function {
  public:
-  VecMulFunction(VecMul shape, Tensor v, Tensor a)
-      : shape_(std::move(shape)), v_(std::move(v)), a_(std::move(a)) {}
+  VecMulFunction(Layout layout, Tensor v, Tensor a)
+      : layout_(std::move(layout)), v_(std::move(v)), a_(std::move(a)) {}
   std::string_view name() const override { return "BatchedDenseVecJagged2dMul"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     const Tensor g = grads[0].Contiguous(ctx);
     const Tensor gv = Tensor::Zeros(ctx, v_.shape()), ga = Tensor::Zeros(ctx, a_.shape());
-    ForBags(ctx, *shape_.layout, [&](int64_t b, JaggedLayout::Run run) {
-      for (int64_t h = 0; h < shape_.heads; ++h) {
-        const View upstream = shape_.Vector(g, b, h), block = shape_.Block(a_, run.row, h);
-        AddProduct(1, shape_.dim, run.count, upstream, block.transposed(), shape_.Vector(gv, b, h));
-        AddProduct(run.count, 1, shape_.dim, shape_.Vector(v_, b, h).transposed(), upstream,
-                   shape_.Block(ga, run.row, h));
-      }
-    });
+    const BagMatrix upstream = layout_.VectorsOf(g);
+    layout_.Multiply(ctx, 1, g.dim(1), kRowsOfBag, upstream, layout_.BlocksOf(a_).transposed(),
+                     layout_.VectorsOf(gv));
+    layout_.Multiply(ctx, kRowsOfBag, 1, g.dim(1), layout_.VectorsOf(v_).transposed(), upstream,
+                     layout_.BlocksOf(ga));
     return {gv, ga};
   }
 
  private:
-  VecMul shape_;
+  Layout layout_;
   Tensor v_, a_;
 };
 
@@ -143,60 +148,54 @@ class VecMulFunction : public Function {
 
 Variable JaggedJaggedBmm(Context& ctx, const Variable& x, const Variable& y, const Tensor& offsets,
                          int64_t max_length) {
+  CheckDevice(ctx, "JaggedJaggedBmm", x, y);
   TESSERA_CHECK(x.rank() == 2 && y.rank() == 2, "JaggedJaggedBmm: x {}, y {}", x.shape(),
                 y.shape());
   TESSERA_CHECK_EQ(x.dim(0), y.dim(0), "JaggedJaggedBmm: rows of x and y");
-  const Layout layout = LayoutOf(offsets, max_length, x.dim(0));
+  const Layout layout = LayoutOf(ctx, offsets, max_length, x.dim(0));
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   const int64_t m = x.dim(1), k = y.dim(1);
-  Tensor z = Tensor::Zeros(ctx, {layout->cells(), m, k});
-  ForBags(ctx, *layout, [&](int64_t b, JaggedLayout::Run run) {
-    AddProduct(m, run.count, k, RowsOf(left, run.row).transposed(), RowsOf(right, run.row),
-               MatrixOf(z, b));
-  });
+  Tensor z = Tensor::Zeros(ctx, {layout.of_bags->cells(), m, k});
+  layout.Multiply(ctx, m, kRowsOfBag, k, RowsOf(left).transposed(), RowsOf(right), MatricesOf(z));
   return Record(ctx, std::make_unique<JaggedJaggedFunction>(layout, left, right), {x, y},
                 std::move(z));
 }
 
 Variable JaggedDenseBmm(Context& ctx, const Variable& x, const Tensor& offsets, const Variable& y,
                         int64_t max_length) {
+  CheckDevice(ctx, "JaggedDenseBmm", x, y);
   TESSERA_CHECK(x.rank() == 2 && y.rank() == 3, "JaggedDenseBmm: x {}, y {}", x.shape(), y.shape());
-  const Layout layout = LayoutOf(offsets, max_length, x.dim(0));
-  TESSERA_CHECK_EQ(y.dim(0), layout->cells(), "JaggedDenseBmm: matrices of y, and bags");
+  const Layout layout = LayoutOf(ctx, offsets, max_length, x.dim(0));
+  TESSERA_CHECK_EQ(y.dim(0), layout.of_bags->cells(), "JaggedDenseBmm: matrices of y, and bags");
   TESSERA_CHECK_EQ(y.dim(1), x.dim(1), "JaggedDenseBmm: rows of each y, and columns of x");
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   Tensor z = Tensor::Zeros(ctx, {x.dim(0), y.dim(2)});
-  ForBags(ctx, *layout, [&](int64_t b, JaggedLayout::Run run) {
-    AddProduct(run.count, y.dim(1), y.dim(2), RowsOf(left, run.row), MatrixOf(right, b),
-               RowsOf(z, run.row));
-  });
+  layout.Multiply(ctx, kRowsOfBag, y.dim(1), y.dim(2), RowsOf(left), MatricesOf(right), RowsOf(z));
   return Record(ctx, std::make_unique<JaggedDenseFunction>(layout, left, right), {x, y},
                 std::move(z));
 }
 
 Variable BatchedDenseVecJagged2dMul(Context& ctx, const Variable& v, const Variable& a,
                                     const Tensor& a_offsets) {
+  CheckDevice(ctx, "BatchedDenseVecJagged2dMul", v, a);
   TESSERA_CHECK(v.rank() == 2 && a.rank() == 2, "BatchedDenseVecJagged2dMul: v {}, a {}", v.shape(),
                 a.shape());
-  VecMul shape{std::make_shared<const JaggedLayout>(a_offsets, v.dim(1), a.dim(0)), 1, a.dim(1)};
-  const int64_t bags = shape.layout->cells();
+  Layout layout{std::make_shared<const JaggedLayout>(ctx, a_offsets, v.dim(1), a.dim(0)), 1};
+  const int64_t bags = layout.of_bags->cells();
   if (bags > 0) {
-    shape.heads = v.dim(0) / bags;
-    TESSERA_CHECK(v.dim(0) % bags == 0 && shape.heads > 0 && a.dim(1) % shape.heads == 0,
+    layout.heads = v.dim(0) / bags;
+    TESSERA_CHECK(v.dim(0) % bags == 0 && layout.heads > 0 && a.dim(1) % layout.heads == 0,
                   "BatchedDenseVecJagged2dMul: v {} and a {} of {} bags", v.shape(), a.shape(),
                   bags);
-    shape.dim = a.dim(1) / shape.heads;
   } else {
     TESSERA_CHECK_EQ(v.dim(0), 0, "BatchedDenseVecJagged2dMul: vectors for no bags");
   }
   const Tensor vectors = v.value().Contiguous(ctx), blocks = a.value().Contiguous(ctx);
-  Tensor y = Tensor::Zeros(ctx, {v.dim(0), shape.dim});
-  ForBags(ctx, *shape.layout, [&](int64_t b, JaggedLayout::Run run) {
-    for (int64_t h = 0; h < shape.heads; ++h)
-      AddProduct(1, run.count, shape.dim, shape.Vector(vectors, b, h),
-                 shape.Block(blocks, run.row, h), shape.Vector(y, b, h));
-  });
-  return Record(ctx, std::make_unique<VecMulFunction>(shape, vectors, blocks), {v, a},
+  const int64_t dim = a.dim(1) / layout.heads;
+  Tensor y = Tensor::Zeros(ctx, {v.dim(0), dim});
+  layout.Multiply(ctx, 1, kRowsOfBag, dim, layout.VectorsOf(vectors), layout.BlocksOf(blocks),
+                  layout.VectorsOf(y));
+  return Record(ctx, std::make_unique<VecMulFunction>(layout, vectors, blocks), {v, a},
                 std::move(y));
 }
 

@@ -8,8 +8,9 @@
 #include "sparse/cumsum.h"
 #include "sparse/jagged_dense.h"
 #include "sparse/offsets_check.h"
+#include "sparse/packed_copy.h"
 #include "sparse/python_text.h"
-#include "sparse/row_runs.h"
+#include "sparse/segments.h"
 
 namespace tessera {
 namespace {
@@ -44,8 +45,10 @@ JaggedTensor::JaggedTensor(Variable values, Tensor lengths, Tensor offsets, Vari
     : state_(std::make_shared<State>()) {
   TESSERA_CHECK(values.defined() && values.rank() >= 1, "JaggedTensor: no values");
   const int64_t bags[] = {0, CheckedBags(lengths, offsets, "JaggedTensor")};
-  CheckedTotals({lengths, offsets, bags, values.dim(0), "JaggedTensor",
-                 [](int64_t) { return std::string(); }});
+  CheckOneDevice("JaggedTensor", values, lengths, offsets, weights);
+  if (values.value().device() == Device::Cpu())
+    CheckedTotals({lengths, offsets, bags, values.dim(0), "JaggedTensor",
+                   [](int64_t) { return std::string(); }});
   if (weights.defined())
     TESSERA_CHECK(weights.rank() >= 1 && weights.dim(0) == values.dim(0),
                   "JaggedTensor: weights {} for {} values", weights.shape(), values.dim(0));
@@ -76,15 +79,12 @@ JaggedTensor JaggedTensor::FromDenseLengths(Context& ctx, const Variable& values
                    lengths.shape());
   TESSERA_CHECK_EQ(lengths.dim(0), values.dim(0),
                    "JaggedTensor::FromDenseLengths: lengths and rows of values");
-  const std::vector<int64_t> host = ToInt64(lengths);
-  for (size_t b = 0; b < host.size(); ++b)
-    TESSERA_CHECK(host[b] >= 0 && host[b] <= values.dim(1),
-                  "JaggedTensor::FromDenseLengths: bag {} has length {}, and rows {}", b, host[b],
-                  values.dim(1));
-  const Tensor offsets = CompleteCumsum(ctx, lengths);
-  const Variable joined = weights.defined() ? DenseToJagged(ctx, weights, {offsets}) : Variable();
-  return JaggedTensor(DenseToJagged(ctx, values, {offsets}), lengths.Contiguous(ctx), offsets,
-                      joined);
+  const Segments segments = SegmentsOfLengths(ctx, lengths, values.dim(1));
+  const auto jagged = [&](const Variable& dense) {
+    return DenseToJagged(ctx, dense, {segments.offsets}, segments.rows);
+  };
+  return JaggedTensor(State{jagged(values), weights.defined() ? jagged(weights) : Variable(),
+                            lengths.Contiguous(ctx), segments.offsets.To(ctx, lengths.dtype())});
 }
 
 const Variable& JaggedTensor::weights() const {
@@ -104,6 +104,14 @@ const Tensor& JaggedTensor::offsets(Context& ctx) const {
 
 int64_t JaggedTensor::batch_size() const {
   return state_->lengths.defined() ? state_->lengths.dim(0) : state_->offsets.dim(0) - 1;
+}
+
+JaggedTensor JaggedTensor::To(Context& ctx, Device device) const {
+  if (values().value().device() == device) return *this;
+  const std::vector<Tensor> moved = MovedTogether(
+      ctx, {values(), weights_or_none(), lengths_or_none(), offsets_or_none()}, device);
+  return JaggedTensor(
+      State{moved[0], is_weighted() ? Variable(moved[1]) : Variable(), moved[2], moved[3]});
 }
 
 std::vector<int64_t> JaggedTensor::HostLengths(Context& ctx) const { return ToInt64(lengths(ctx)); }

@@ -26,9 +26,10 @@ class JaggedTensor {
  public:
   // No bags, no values (f32); weights none.
   JaggedTensor();
-  // REQUIRES: lengths or offsets (undefined: none). Throws Error naming the bag for negative
-  // lengths, falling offsets, a first offset other than 0, a sum that is not the number of values,
-  // lengths and offsets that disagree, or weights [M], M ≠ N.
+  // REQUIRES: lengths or offsets (undefined: none), all on one device. Throws Error naming the bag
+  // for negative lengths, falling offsets, a first offset other than 0, a sum that is not the
+  // number of values, lengths and offsets that disagree, or weights [M], M ≠ N. On a device nobody
+  // waits, and only shapes are checked.
   explicit JaggedTensor(Variable values, Tensor lengths = {}, Tensor offsets = {},
                         Variable weights = {});
 
@@ -40,7 +41,7 @@ class JaggedTensor {
   static JaggedTensor FromDense(Context& ctx, const std::vector<Variable>& values,
                                 const std::vector<Variable>& weights = {});
   // Bag b is the first lengths[b] entries of row b of values [B, M] or [B, M, D] (weights [B, M]).
-  // Throws Error for a length above M.
+  // Waits for a device. Throws Error for a length above M.
   static JaggedTensor FromDenseLengths(Context& ctx, const Variable& values, const Tensor& lengths,
                                        const Variable& weights = {});
 
@@ -57,11 +58,15 @@ class JaggedTensor {
   int64_t batch_size() const;
   bool is_weighted() const { return state_->weights.defined(); }
 
-  // One tensor a bag, empty ones too; views of values() (of weights()).
+  // All parts on `device`, moved as one (MovedTogether): to a GPU nobody waits. Gradients don't
+  // flow through it. REQUIRES: ctx is on the GPU in question.
+  JaggedTensor To(Context& ctx, Device device) const;
+
+  // One tensor a bag, empty ones too; views of values() (of weights()). Waits for a device.
   std::vector<Variable> ToDense(Context& ctx) const;
   std::vector<Variable> ToDenseWeights(Context& ctx) const;
   // [B, desired] or [B, desired, D]: the first `desired` entries of each bag (default: of the
-  // longest), then padding, which is converted to the dtype.
+  // longest, and then waits for a device), then padding, which is converted to the dtype.
   Variable ToPaddedDense(Context& ctx, std::optional<int64_t> desired_length = {},
                          double padding_value = 0) const;
   Variable ToPaddedDenseWeights(Context& ctx, std::optional<int64_t> desired_length = {},

@@ -1,13 +1,15 @@
 #include "sparse/keyed_jagged_tensor.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
+#include "runtime/dispatch.h"
 #include "runtime/ops/shaping.h"
 #include "sparse/cast.h"
 #include "sparse/cumsum.h"
+#include "sparse/id_check.h"
 #include "sparse/keyed_jagged_tensor_build.h"
+#include "sparse/packed_copy.h"
 #include "sparse/python_text.h"
 
 namespace tessera {
@@ -19,24 +21,9 @@ std::string ListKeys(const std::vector<std::string>& keys) {
   return keys.size() > 20 ? text + Format(", … ({} in all)", keys.size()) : text;
 }
 
-// The first position whose id is outside [0, rows), or n.
-template <typename T>
-int64_t FirstOutside(Context& ctx, const T* ids, int64_t n, int64_t rows) {
-  std::atomic<int64_t> first{n};
-  ParallelFor(ctx, n, 1 << 15, [&](int64_t begin, int64_t end) {
-    const T* found = std::find_if(ids + begin, ids + end, [rows](T id) {
-      return static_cast<uint64_t>(static_cast<int64_t>(id)) >= static_cast<uint64_t>(rows);
-    });
-    if (found == ids + end) return;
-    int64_t seen = first.load();
-    while (found - ids < seen && !first.compare_exchange_weak(seen, found - ids)) {
-    }
-  });
-  return first.load();
-}
-
 // Bag of the value at `position` in the key whose bags are lengths [begin, …).
-int64_t BagOf(const Tensor& lengths, int64_t begin, int64_t position) {
+int64_t BagOf(const Tensor& all_lengths, int64_t begin, int64_t position) {
+  const Tensor lengths = all_lengths.ToHost();
   return VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {
     int64_t bag = 0;
     for (int64_t left = position; left >= lengths.data<T>()[begin + bag]; ++bag)
@@ -87,6 +74,26 @@ const Tensor& KeyedJaggedTensor::offsets(Context& ctx) const {
   return state_->offsets;
 }
 
+const std::vector<int64_t>& KeyedJaggedTensor::length_per_key() const {
+  if (!state_->totals_known) {
+    internal::KjtState host = *state_;
+    host.lengths = host.lengths.ToHost();
+    host.offsets = host.offsets.ToHost();
+    internal::SetTotals(CheckedTotals(internal::CheckOf(host)), state_.get());
+  }
+  return state_->length_per_key;
+}
+
+const std::vector<int64_t>& KeyedJaggedTensor::offset_per_key() const {
+  length_per_key();
+  return state_->offset_per_key;
+}
+
+void KeyedJaggedTensor::FindTotals(Context& ctx) const {
+  if (!state_->totals_known)
+    internal::SetTotals(CheckedTotalsSync(ctx, internal::CheckOf(*state_)), state_.get());
+}
+
 StridePerKeyPerRank KeyedJaggedTensor::stride_per_key_per_rank() const {
   if (variable_stride_per_key()) return state_->stride_per_key_per_rank;
   return StridePerKeyPerRank(keys().size(), {stride()});
@@ -129,6 +136,7 @@ JaggedTensor KeyedJaggedTensor::At(Context& ctx, const std::string& key) const {
 JaggedTensor KeyedJaggedTensor::AtIndex(Context& ctx, int64_t key_index) const {
   TESSERA_CHECK(key_index >= 0 && key_index < num_keys(), "KeyedJaggedTensor: key {} of {}",
                 key_index, num_keys());
+  FindTotals(ctx);
   const auto f = static_cast<size_t>(key_index);
   const int64_t begin = offset_per_key()[f], end = offset_per_key()[f + 1];
   const Variable weights =
@@ -141,6 +149,7 @@ JaggedTensor KeyedJaggedTensor::AtIndex(Context& ctx, int64_t key_index) const {
 }
 
 std::vector<std::pair<std::string, JaggedTensor>> KeyedJaggedTensor::ToDict(Context& ctx) const {
+  FindTotals(ctx);
   std::vector<Variable> weights(keys().size());
   if (is_weighted() && num_keys() > 0)
     weights = tessera::Split(ctx, state_->weights, 0, length_per_key());
@@ -170,7 +179,25 @@ KeyedJaggedTensor KeyedJaggedTensor::To(Context& ctx, DType weights_dtype) const
   return KeyedJaggedTensor(std::move(state));
 }
 
+KeyedJaggedTensor KeyedJaggedTensor::To(Context& ctx, Device device) const {
+  if (values().device() == device) return *this;
+  auto state = std::make_shared<internal::KjtState>(*state_);
+  const std::vector<Tensor> moved =
+      MovedTogether(ctx,
+                    {values(), weights_or_none(), lengths_or_none(), offsets_or_none(),
+                     state_->inverse_indices.indices},
+                    device);
+  state->values = moved[0];
+  if (is_weighted()) state->weights = moved[1];
+  state->lengths = moved[2];
+  state->offsets = moved[3];
+  state->inverse_indices.indices = moved[4];
+  state->index.clear();
+  return KeyedJaggedTensor(std::move(state));
+}
+
 const KeyedJaggedTensor& KeyedJaggedTensor::Sync(Context& ctx) const {
+  FindTotals(ctx);
   lengths(ctx);
   offsets(ctx);
   return *this;
@@ -184,23 +211,22 @@ const KeyedJaggedTensor& KeyedJaggedTensor::Unsync(Context& ctx) const {
 
 bool KeyedJaggedTensor::Validate(Context& ctx, const std::map<std::string, int64_t>& rows,
                                  std::string* problem) const {
+  CheckDevice(ctx, "KeyedJaggedTensor::Validate", values());
+  FindTotals(ctx);
   for (const auto& [key, limit] : rows) {
     const auto f = static_cast<size_t>(IndexOf(key));
     TESSERA_CHECK(IsInteger(values().dtype()), "KeyedJaggedTensor: key \"{}\": ids are {}", key,
                   values().dtype());
-    const int64_t begin = offset_per_key()[f], n = length_per_key()[f];
-    const bool ok = VisitDType(values().dtype(), [&, &key = key, &limit = limit]<typename T>() {
-      if constexpr (std::is_integral_v<T>) {
-        const T* ids = values().data<T>() + begin;
-        const int64_t at = FirstOutside(ctx, ids, n, std::max<int64_t>(limit, 0));
-        if (at == n) return true;
-        if (problem != nullptr)
-          *problem = Format("key \"{}\", bag {}: id {} is outside [0, {})", key,
-                            BagOf(lengths(ctx), lengths_offset_per_key()[f], at), ids[at], limit);
-      }
-      return false;
+    const Tensor ids = values().Rows(offset_per_key()[f], offset_per_key()[f + 1]);
+    const int64_t at = DispatchDevice(ctx.device(), [&, &limit = limit](auto on) {
+      return internal::FirstOutsideSync(on, ctx, ids, std::max<int64_t>(limit, 0));
     });
-    if (!ok) return false;
+    if (at == ids.numel()) continue;
+    if (problem != nullptr)
+      *problem = Format("key \"{}\", bag {}: id {} is outside [0, {})", key,
+                        BagOf(lengths(ctx), lengths_offset_per_key()[f], at),
+                        ids.Rows(at, at + 1).To(ctx, DType::kI64).ToVector<int64_t>()[0], limit);
+    return false;
   }
   return true;
 }

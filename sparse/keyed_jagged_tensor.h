@@ -15,7 +15,13 @@
 //
 // A handle: copies share everything, and nothing changes once made. Lengths and offsets are made
 // from each other when first asked for, and kept. The constructor refuses what is malformed. Not
-// for use by two threads before both caches are filled.
+// for use by two threads before all caches are filled.
+//
+// On a device tensors lie there and keys, strides and the totals of keys (length_per_key) on the
+// host. Totals that were known stay known through To, Split, Permute, Concat, FromJtDict and
+// ToDict, and then none of these waits. A KJT made from device tensors has none: the first call
+// that needs them (those, length_per_key, offset_per_key, Sync, Validate) waits once, and refuses
+// what is malformed, which the constructor could not see.
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,7 +67,9 @@ struct KjtState {
   bool variable_stride = false;
   StridePerKeyPerRank stride_per_key_per_rank;  // empty unless variable
   InverseIndices inverse_indices;
-  std::vector<int64_t> stride_per_key, lengths_offset_per_key, length_per_key, offset_per_key;
+  std::vector<int64_t> stride_per_key, lengths_offset_per_key;
+  bool totals_known = false;  // the next two, a cache on a device
+  std::vector<int64_t> length_per_key, offset_per_key;
   std::unordered_map<std::string_view, int64_t> index;  // of keys, made when first asked for
 };
 }  // namespace internal
@@ -74,7 +82,8 @@ class KeyedJaggedTensor {
   // falling offsets, a first offset other than 0, totals that are not the number of values, lengths
   // and offsets that disagree, repeated keys, lengths that don't divide by the keys or fit the
   // strides, lengths without keys, weights not as many as values, inverse indices outside their
-  // key's batch. Costs O(F·B); ids are not looked at (Validate does).
+  // key's batch. Costs O(F·B); ids are not looked at (Validate does). On a device, for shapes
+  // alone.
   explicit KeyedJaggedTensor(KeyedJaggedTensorArgs args);
   static KeyedJaggedTensor FromLengthsSync(std::vector<std::string> keys, Tensor values,
                                            Tensor lengths, Variable weights = {});
@@ -119,9 +128,10 @@ class KeyedJaggedTensor {
   // Null if there are none.
   const InverseIndices* inverse_indices_or_none() const;
 
-  // Values of key f, and where they begin: [F] and [F+1]; the same in bags.
-  const std::vector<int64_t>& length_per_key() const { return state_->length_per_key; }
-  const std::vector<int64_t>& offset_per_key() const { return state_->offset_per_key; }
+  // Values of key f, and where they begin: [F] and [F+1]; the same in bags. Where the first two are
+  // not known yet, Sync finds them faster than they do themselves.
+  const std::vector<int64_t>& length_per_key() const;
+  const std::vector<int64_t>& offset_per_key() const;
   const std::vector<int64_t>& lengths_offset_per_key() const {
     return state_->lengths_offset_per_key;
   }
@@ -148,12 +158,15 @@ class KeyedJaggedTensor {
   KeyedJaggedTensor FlattenLengths() const;
   // Weights converted; everything else stays.
   KeyedJaggedTensor To(Context& ctx, DType weights_dtype) const;
-  // Lengths and offsets both made; both forgotten but what the values need (lengths).
+  // All parts on `device`, moved as one (MovedTogether): to a GPU nobody waits, and what the host
+  // knows stays known. Gradients don't flow through it. REQUIRES: ctx is on the GPU in question.
+  KeyedJaggedTensor To(Context& ctx, Device device) const;
+  // Lengths, offsets and totals of keys all made; offsets forgotten, as values need lengths alone.
   const KeyedJaggedTensor& Sync(Context& ctx) const;
   const KeyedJaggedTensor& Unsync(Context& ctx) const;
 
   // Whether all ids of the keys named in `rows` are in [0, rows of the key). On false, `problem`
-  // (if not null) says which key, bag and id. REQUIRES: integer values.
+  // (if not null) says which key, bag and id. Waits for a device. REQUIRES: integer values.
   bool Validate(Context& ctx, const std::map<std::string, int64_t>& rows,
                 std::string* problem = nullptr) const;
 
@@ -170,12 +183,15 @@ class KeyedJaggedTensor {
   explicit KeyedJaggedTensor(std::shared_ptr<internal::KjtState> state)
       : state_(std::move(state)) {}
   int64_t Find(const std::string& key) const;
+  // Totals of keys, found on ctx's device.
+  void FindTotals(Context& ctx) const;
 
   std::shared_ptr<internal::KjtState> state_;
 };
 
 // Puts together what one rank received of DistTensors. The tensors come rank after rank: [source
-// rank][local key][bag].
+// rank][local key][bag]. On a device waits for the strides, where variable, and for nothing else;
+// totals of keys are not known then.
 struct KeyedJaggedTensorDistArgs {
   std::vector<std::string> keys;  // local keys
   std::vector<Variable> tensors =

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "sparse/offsets_check.h"
-#include "sparse/row_runs.h"
+#include "sparse/segments.h"
 
 namespace tessera::internal {
 namespace {
@@ -96,6 +96,7 @@ void CheckInverseIndices(const KjtState& state) {
     const auto found = std::find(inverse.keys.begin(), inverse.keys.end(), state.keys[f]);
     TESSERA_CHECK(found != inverse.keys.end(), "{}: key \"{}\" has no inverse indices", kName,
                   state.keys[f]);
+    if (indices.device() != Device::Cpu()) continue;
     VisitIndexType(indices.dtype(), "inverse indices", [&]<typename T>() {
       CheckInverseRow(state.keys[f],
                       indices.data<T>() + (found - inverse.keys.begin()) * indices.dim(1),
@@ -123,19 +124,17 @@ std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args) {
   CheckKeys(args, bags);
   CheckValues(args);
   SetStrides(args, bags, state.get());
+  CheckOneDevice(kName, args.values, args.weights, args.lengths, args.offsets,
+                 args.inverse_indices.indices);
   state->lengths_offset_per_key = HostOffsets(state->stride_per_key);
-  const auto name = [&args](int64_t f) {
-    return "key \"" + args.keys[static_cast<size_t>(f)] + "\"";
-  };
-  state->length_per_key = CheckedTotals(
-      {args.lengths, args.offsets, state->lengths_offset_per_key, args.values.dim(0), kName, name});
-  state->offset_per_key = HostOffsets(state->length_per_key);
   state->keys = std::move(args.keys);
   state->values = std::move(args.values);
   state->weights = std::move(args.weights);
   state->lengths = std::move(args.lengths);
   state->offsets = std::move(args.offsets);
   state->inverse_indices = std::move(args.inverse_indices);
+  if (state->values.device() == Device::Cpu())
+    SetTotals(CheckedTotals(CheckOf(*state)), state.get());
   CheckInverseIndices(*state);
   return state;
 }
@@ -143,8 +142,23 @@ std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args) {
 std::shared_ptr<KjtState> DerivedKjtState(KjtState parts) {
   auto state = std::make_shared<KjtState>(std::move(parts));
   state->lengths_offset_per_key = HostOffsets(state->stride_per_key);
-  state->offset_per_key = HostOffsets(state->length_per_key);
+  SetTotals(state->length_per_key, state.get());
   return state;
+}
+
+OffsetsCheckArgs CheckOf(const KjtState& state) {
+  return {state.lengths,
+          state.offsets,
+          state.lengths_offset_per_key,
+          state.values.dim(0),
+          kName,
+          [&state](int64_t f) { return "key \"" + state.keys[static_cast<size_t>(f)] + "\""; }};
+}
+
+void SetTotals(std::vector<int64_t> length_per_key, KjtState* state) {
+  state->offset_per_key = HostOffsets(length_per_key);
+  state->length_per_key = std::move(length_per_key);
+  state->totals_known = true;
 }
 
 }  // namespace tessera::internal

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sparse/keyed_jagged_tensor.h"
+#include "sparse/offsets_check.h"
 
 namespace tessera::internal {
 
@@ -14,6 +15,10 @@ std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args);
 // weights, lengths, stride, variable_stride, stride_per_key and length_per_key; what follows from
 // them is filled in.
 std::shared_ptr<KjtState> DerivedKjtState(KjtState state);
+
+// How the lengths and offsets of a state are checked, whose keys and strides are known.
+OffsetsCheckArgs CheckOf(const KjtState& state);
+void SetTotals(std::vector<int64_t> length_per_key, KjtState* state);
 
 // Tensors [0] without keys.
 Tensor EmptyTensor(DType dtype);

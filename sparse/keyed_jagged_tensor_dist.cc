@@ -5,6 +5,7 @@
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/offsets_check.h"
 #include "sparse/row_runs.h"
+#include "sparse/segments.h"
 
 namespace tessera {
 namespace {
@@ -48,6 +49,29 @@ StridePerKeyPerRank Strides(const std::vector<int64_t>& block_bags, int64_t keys
     for (int64_t r : ranks)
       strides[static_cast<size_t>(f)].push_back(block_bags[static_cast<size_t>(r * keys + f)]);
   return strides;
+}
+
+// How the values of the blocks move. On a device their totals stay there: all blocks are taken,
+// each once, so the number of values is known.
+std::shared_ptr<const SegmentSelection> BlocksOfValues(Context& ctx,
+                                                       const KeyedJaggedTensorDistArgs& args,
+                                                       const std::vector<int64_t>& bag_offsets,
+                                                       const std::vector<int64_t>& recat) {
+  const Tensor& lengths = args.tensors[0].value();
+  const int64_t rows = args.tensors[1].dim(0), keys = static_cast<int64_t>(args.keys.size());
+  if (ctx.device() == Device::Cpu()) {
+    const auto name = [&](int64_t block) {
+      return Format("key \"{}\" from rank {}", args.keys[static_cast<size_t>(block % keys)],
+                    block / keys);
+    };
+    const std::vector<int64_t> totals =
+        CheckedTotals({lengths, {}, bag_offsets, rows, "received", name});
+    return std::make_shared<const SegmentSelection>(ctx, HostOffsets(totals), recat);
+  }
+  const Segments bags = SegmentsOverLengths(ctx, lengths, rows, "received");
+  const Tensor blocks = TakeRows(ctx, bags.offsets, Tensor::From(ctx, bag_offsets));
+  return std::make_shared<const SegmentSelection>(ctx, blocks, blocks.dim(0) - 1, rows,
+                                                  Tensor::From(ctx, recat), rows);
 }
 
 }  // namespace
@@ -102,18 +126,13 @@ KeyedJaggedTensor KeyedJaggedTensorFromDist(Context& ctx, const KeyedJaggedTenso
   const auto keys = static_cast<int64_t>(args.keys.size());
   const std::vector<int64_t> block_bags = BlockBags(args), bag_offsets = HostOffsets(block_bags);
   const Tensor &lengths = args.tensors[0].value(), &values = args.tensors[1].value();
+  for (const Variable& t : args.tensors) CheckDevice(ctx, "KeyedJaggedTensorFromDist", t);
   TESSERA_CHECK_EQ(CheckedBags(lengths, {}, "received"), bag_offsets.back(),
                    "received lengths, and the sum of strides");
-  const auto name = [&](int64_t block) {
-    return Format("key \"{}\" from rank {}", args.keys[static_cast<size_t>(block % keys)],
-                  block / keys);
-  };
-  const std::vector<int64_t> totals =
-      CheckedTotals({lengths, {}, bag_offsets, values.dim(0), "received", name});
   const std::vector<int64_t> recat = RecatIndices(keys, args.ranks, args.stagger);
-  const auto of_values = std::make_shared<const SegmentSelection>(HostOffsets(totals), recat);
+  const auto of_values = BlocksOfValues(ctx, args, bag_offsets, recat);
   KeyedJaggedTensorArgs result{.keys = args.keys, .values = of_values->Gather(ctx, values)};
-  result.lengths = SegmentSelection(bag_offsets, recat).Gather(ctx, lengths);
+  result.lengths = SegmentSelection(ctx, bag_offsets, recat).Gather(ctx, lengths);
   if (args.tensors.size() > plain)
     result.weights = SelectSegments(ctx, args.tensors[plain], of_values);
   if (args.variable_stride_per_key)

@@ -74,6 +74,7 @@ InverseIndices JoinInverseIndices(Context& ctx, const std::vector<KeyedJaggedTen
 
 std::vector<KeyedJaggedTensor> KeyedJaggedTensor::Split(
     Context& ctx, const std::vector<int64_t>& segments) const {
+  FindTotals(ctx);
   std::vector<int64_t> key_offsets = HostOffsets(segments), lengths_of;
   for (size_t i = 0; i < segments.size(); ++i)
     TESSERA_CHECK_GE(segments[i], 0, "KeyedJaggedTensor::Split: segment {}", i);
@@ -110,12 +111,13 @@ KeyedJaggedTensor KeyedJaggedTensor::Permute(Context& ctx,
     TESSERA_CHECK(indices[i] >= 0 && indices[i] < num_keys(),
                   "KeyedJaggedTensor::Permute: index {} at position {}, {} keys", indices[i], i,
                   num_keys());
-  const auto of_values = std::make_shared<const SegmentSelection>(offset_per_key(), indices);
+  FindTotals(ctx);
+  const auto of_values = std::make_shared<const SegmentSelection>(ctx, offset_per_key(), indices);
   KjtState part;
   part.keys = Pick(keys(), indices);
   part.values = of_values->Gather(ctx, values());
   part.weights = SelectSegments(ctx, state_->weights, of_values);
-  part.lengths = SegmentSelection(lengths_offset_per_key(), indices).Gather(ctx, lengths(ctx));
+  part.lengths = SegmentSelection(ctx, lengths_offset_per_key(), indices).Gather(ctx, lengths(ctx));
   part.stride = stride();
   part.variable_stride = variable_stride_per_key();
   part.stride_per_key_per_rank = Pick(state_->stride_per_key_per_rank, indices);
@@ -139,7 +141,14 @@ KeyedJaggedTensor KeyedJaggedTensor::Concat(Context& ctx,
     args.weights = Join(ctx, parts, [](const auto& p) { return p.weights(); });
   args.inverse_indices = JoinInverseIndices(ctx, parts);
   if (!parts[0].variable_stride_per_key()) args.stride = parts[0].stride();
-  return KeyedJaggedTensor(std::move(args));
+  KeyedJaggedTensor joined(std::move(args));
+  std::vector<int64_t> totals;
+  for (const KeyedJaggedTensor& part : parts) {
+    if (!part.state_->totals_known) return joined;
+    Append(&totals, part.length_per_key());
+  }
+  internal::SetTotals(std::move(totals), joined.state_.get());
+  return joined;
 }
 
 KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(
@@ -147,6 +156,7 @@ KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(
   if (dict.empty()) return KeyedJaggedTensor();
   KeyedJaggedTensorArgs args;
   std::vector<Variable> values, lengths, weights;
+  std::vector<int64_t> totals;
   const JaggedTensor& first = dict[0].second;
   bool same_batch = true;
   for (const auto& [key, jt] : dict) {
@@ -155,6 +165,7 @@ KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(
                      dict[0].first);
     args.keys.push_back(key);
     values.push_back(jt.values());
+    totals.push_back(jt.values().dim(0));
     lengths.push_back(jt.lengths(ctx));
     if (jt.is_weighted()) weights.push_back(jt.weights());
     args.stride_per_key_per_rank.push_back({jt.batch_size()});
@@ -164,7 +175,9 @@ KeyedJaggedTensor KeyedJaggedTensor::FromJtDict(
   args.values = tessera::Concat(ctx, values, 0).value();
   args.lengths = tessera::Concat(ctx, lengths, 0).value();
   if (!weights.empty()) args.weights = tessera::Concat(ctx, weights, 0);
-  return KeyedJaggedTensor(std::move(args));
+  KeyedJaggedTensor joined(std::move(args));
+  internal::SetTotals(std::move(totals), joined.state_.get());
+  return joined;
 }
 
 KeyedJaggedTensor KeyedJaggedTensor::Empty(Context& ctx, bool is_weighted, DType values_dtype,

@@ -76,6 +76,13 @@ KeyedTensor KeyedTensor::To(Context& ctx, DType dtype) const {
   return converted;
 }
 
+KeyedTensor KeyedTensor::To(Context& ctx, Device device) const {
+  if (!values_.defined() || values_.value().device() == device) return *this;
+  KeyedTensor moved = *this;
+  moved.values_ = values_.value().To(ctx, device);
+  return moved;
+}
+
 std::vector<Variable> KeyedTensor::Regroup(Context& ctx, const std::vector<KeyedTensor>& kts,
                                            const std::vector<std::vector<std::string>>& groups) {
   std::vector<std::vector<std::string>> keys;

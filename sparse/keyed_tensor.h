@@ -42,6 +42,8 @@ class KeyedTensor {
   std::vector<std::pair<std::string, Variable>> ToDict(Context& ctx) const;
   // values converted.
   KeyedTensor To(Context& ctx, DType dtype) const;
+  // values on `device`, as Tensor::To. Gradients don't flow through it.
+  KeyedTensor To(Context& ctx, Device device) const;
 
   // For each group, the blocks of its keys joined: [B, Σ]. A key may be in several groups, or twice
   // in one: its gradient is the sum of all. A key of several KeyedTensors is taken from the last.

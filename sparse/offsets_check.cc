@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/dispatch.h"
+#include "sparse/offsets_check_impl.h"
+
 namespace tessera {
 namespace {
 
@@ -111,6 +114,16 @@ std::vector<int64_t> CheckedTotals(const OffsetsCheckArgs& args) {
                 "{}: {} values need i64 lengths", args.what, total);
   if (args.offsets.defined() && args.lengths.defined()) CheckAgree(args);
   return totals;
+}
+
+std::vector<int64_t> CheckedTotalsSync(Context& ctx, const OffsetsCheckArgs& args) {
+  CheckDevice(ctx, args.what, args.lengths, args.offsets);
+  return DispatchDevice(ctx.device(),
+                        [&](auto on) { return internal::CheckedTotals(on, ctx, args); });
+}
+
+std::vector<int64_t> internal::CheckedTotals(OnCpu, Context&, const OffsetsCheckArgs& args) {
+  return tessera::CheckedTotals(args);
 }
 
 int64_t CheckedBags(const Tensor& lengths, const Tensor& offsets, const char* what) {

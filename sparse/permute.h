@@ -2,6 +2,7 @@
 #define TESSERA_SPARSE_PERMUTE_H_
 // Jagged data in another order of its segments. Segments may be repeated or left out. Values have
 // any dtype; weights and embeddings are differentiable (f32). permute and lengths are i32 or i64.
+// On a device the permuting ops wait once, for the number of values; the last two never wait.
 #include "runtime/autograd.h"
 
 namespace tessera {
@@ -34,7 +35,8 @@ PermutedEmbeddings PermuteSequenceEmbeddings(Context& ctx, const Tensor& permute
 Tensor ExpandIntoJaggedPermute(Context& ctx, const Tensor& permute, const Tensor& input_offset,
                                const Tensor& output_offset, int64_t output_size);
 
-// y[permute[i]] = i. Throws Error if it is no permutation.
+// y[permute[i]] = i. Throws Error if it is no permutation (the CPU; a device leaves out what is
+// outside).
 Tensor InvertPermute(Context& ctx, const Tensor& permute);
 
 }  // namespace tessera

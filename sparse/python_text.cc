@@ -70,7 +70,8 @@ std::string PythonFloat(double value) {
   return sign + Positional(digits, exponent + 1);
 }
 
-std::string PythonList(const Tensor& tensor) {
+std::string PythonList(const Tensor& given) {
+  const Tensor tensor = given.ToHost();
   std::string text;
   VisitDType(tensor.dtype(), [&]<typename T>() {
     AppendList(&text, tensor.data<T>(), tensor.shape(), tensor.strides(), 0);
@@ -78,7 +79,8 @@ std::string PythonList(const Tensor& tensor) {
   return text;
 }
 
-std::string PythonBags(const Tensor& values, const Tensor& lengths) {
+std::string PythonBags(const Tensor& given_values, const Tensor& given_lengths) {
+  const Tensor values = given_values.ToHost(), lengths = given_lengths.ToHost();
   std::string text = "[";
   VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {
     int64_t row = 0;

@@ -1,6 +1,7 @@
 #ifndef TESSERA_SPARSE_PYTHON_TEXT_H_
 #define TESSERA_SPARSE_PYTHON_TEXT_H_
-// Numbers and tensors as Python prints them, so that a container prints as TorchRec's does.
+// Numbers and tensors as Python prints them, so that a container prints as TorchRec's does. Waits
+// for a device.
 #include <string>
 
 #include "runtime/tensor.h"

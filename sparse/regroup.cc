@@ -6,7 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/dispatch.h"
+#include "sparse/regroup_impl.h"
+
 namespace tessera {
+namespace internal {
 namespace {
 
 // Rows of a piece: one row may be hundreds of moves.
@@ -32,6 +36,38 @@ void AddBack(const Tensor& grad, const Tensor& sum, int64_t begin, int64_t end,
   }
 }
 
+}  // namespace
+
+void MoveColumns(OnCpu, Context& ctx, const RegroupPlan& plan, const std::vector<Tensor>& inputs,
+                 const std::vector<Tensor>& outputs) {
+  ParallelFor(ctx, inputs[0].dim(0), kRows, [&](int64_t begin, int64_t end) {
+    for (const ColumnMove& move : plan.moves)
+      Move(inputs[static_cast<size_t>(move.in)], outputs[static_cast<size_t>(move.out)], begin, end,
+           move);
+  });
+}
+
+void AddColumns(OnCpu, Context& ctx, const RegroupPlan& plan, const std::vector<Tensor>& grads,
+                const std::vector<Tensor>& sums) {
+  int64_t rows = 0;
+  for (const Tensor& sum : sums) {
+    if (!sum.defined()) continue;
+    sum.Fill(ctx, 0);
+    rows = sum.dim(0);
+  }
+  ParallelFor(ctx, rows, kRows, [&](int64_t begin, int64_t end) {
+    for (const ColumnMove& move : plan.moves) {
+      const Tensor &g = grads[static_cast<size_t>(move.out)],
+                   &sum = sums[static_cast<size_t>(move.in)];
+      if (g.defined() && sum.defined()) AddBack(g, sum, begin, end, move);
+    }
+  });
+}
+
+}  // namespace internal
+
+namespace {
+
 class RegroupFunction : public Function {
  public:
   RegroupFunction(RegroupPlan plan, int64_t rows) : plan_(std::move(plan)), rows_(rows) {}
@@ -40,14 +76,9 @@ class RegroupFunction : public Function {
     std::vector<Tensor> from, sums;
     for (const Tensor& g : grads) from.push_back(g.defined() ? g.Contiguous(ctx) : g);
     for (size_t i = 0; i < plan_.in_widths.size(); ++i)
-      sums.push_back(needs_grad(i) ? Tensor::Zeros(ctx, {rows_, plan_.in_widths[i]}) : Tensor());
-    ParallelFor(ctx, rows_, kRows, [&](int64_t begin, int64_t end) {
-      for (const ColumnMove& move : plan_.moves) {
-        const Tensor &g = from[static_cast<size_t>(move.out)],
-                     &sum = sums[static_cast<size_t>(move.in)];
-        if (g.defined() && sum.defined()) AddBack(g, sum, begin, end, move);
-      }
-    });
+      sums.push_back(needs_grad(i) ? Tensor::Empty(ctx, {rows_, plan_.in_widths[i]}) : Tensor());
+    DispatchDevice(ctx.device(),
+                   [&](auto on) { internal::AddColumns(on, ctx, plan_, from, sums); });
     return sums;
   }
 
@@ -109,20 +140,19 @@ RegroupArguments KtRegroupArguments(Context& ctx, const std::vector<std::vector<
                                     const std::vector<std::vector<std::string>>& groups) {
   const RegroupPlan plan = PlanRegroup(keys, lengths, groups);
   const auto count = static_cast<int64_t>(plan.moves.size());
-  RegroupArguments result{Tensor::Zeros(ctx, {count, 6}, DType::kI32), ToInt32(ctx, plan.in_widths),
-                          ToInt32(ctx, plan.out_widths), plan.out_widths};
-  int32_t* permutes = result.permutes.data<int32_t>();
+  std::vector<int32_t> permutes(plan.moves.size() * 6);
   std::unordered_map<std::string, std::vector<int64_t>> uses;
   int64_t row = 0;
   for (const auto& group : groups)
     for (const std::string& key : group) {
       const ColumnMove& m = plan.moves[static_cast<size_t>(row)];
       const int64_t fields[] = {m.in, m.out, m.in_start, m.out_start, m.length};
-      for (int i = 0; i < 5; ++i) permutes[row * 6 + i] = static_cast<int32_t>(fields[i]);
+      std::copy(std::begin(fields), std::end(fields), permutes.begin() + row * 6);
       uses[key].push_back(row++);
     }
-  for (const auto& [key, rows] : uses) LinkUses(rows, count, permutes);
-  return result;
+  for (const auto& [key, rows] : uses) LinkUses(rows, count, permutes.data());
+  return {Tensor::From(ctx, {count, 6}, permutes), ToInt32(ctx, plan.in_widths),
+          ToInt32(ctx, plan.out_widths), plan.out_widths};
 }
 
 std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
@@ -131,7 +161,10 @@ std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
   if (inputs.empty()) return {};
   const int64_t rows = inputs[0].dim(0);
   const DType dtype = inputs[0].value().dtype();
+  std::vector<Tensor> from;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    CheckDevice(ctx, "regroup", inputs[i]);
+    from.push_back(inputs[i].value());
     TESSERA_CHECK_EQ(inputs[i].shape(), (Shape{rows, plan.in_widths[i]}), "regroup: input {}", i);
     TESSERA_CHECK_EQ(inputs[i].value().dtype(), dtype, "regroup: input {}", i);
     TESSERA_CHECK(!inputs[i].requires_grad() || dtype == DType::kF32,
@@ -139,11 +172,8 @@ std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
   }
   std::vector<Tensor> outputs;
   for (int64_t width : plan.out_widths) outputs.push_back(Tensor::Empty(ctx, {rows, width}, dtype));
-  ParallelFor(ctx, rows, kRows, [&](int64_t begin, int64_t end) {
-    for (const ColumnMove& move : plan.moves)
-      Move(inputs[static_cast<size_t>(move.in)].value(), outputs[static_cast<size_t>(move.out)],
-           begin, end, move);
-  });
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::MoveColumns(on, ctx, plan, from, outputs); });
   return Record(ctx, std::make_unique<RegroupFunction>(plan, rows), inputs, std::move(outputs));
 }
 

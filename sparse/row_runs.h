@@ -8,24 +8,35 @@
 // picks[i]. Segments may be picked twice or never.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/autograd.h"
+#include "sparse/segments.h"
 
 namespace tessera {
 
 class SegmentSelection {
  public:
-  // Throws Error for a pick outside the segments. REQUIRES: source_offsets start at 0 and don't
-  // fall.
-  SegmentSelection(std::vector<int64_t> source_offsets, std::vector<int64_t> picks);
+  // From numbers on the host. Never waits. Throws Error for a pick outside the segments. REQUIRES:
+  // source_offsets start at 0 and don't fall.
+  SegmentSelection(Context& ctx, const std::vector<int64_t>& source_offsets,
+                   const std::vector<int64_t>& picks);
+  // From numbers on ctx's device, contiguous i64: offsets [segments·n + 1] end at source_rows, and
+  // a source segment is n of the pieces between them. Without output_rows, waits for a device,
+  // once, to find their number; throws Error for offsets that fall or end elsewhere, or a pick
+  // outside the segments. With it, never waits; on a device nothing is checked then, and picks
+  // outside select nothing.
+  SegmentSelection(Context& ctx, const Tensor& offsets, int64_t segments, int64_t source_rows,
+                   const Tensor& picks, std::optional<int64_t> output_rows = {});
 
-  int64_t source_rows() const { return source_offsets_.back(); }
-  int64_t output_rows() const { return output_offsets_.back(); }
-  const std::vector<int64_t>& source_offsets() const { return source_offsets_; }
-  const std::vector<int64_t>& picks() const { return picks_; }
-  const std::vector<int64_t>& output_offsets() const { return output_offsets_; }
+  int64_t source_rows() const { return source_rows_; }
+  int64_t output_rows() const { return output_rows_; }
+  // i64: [segments+1]; [outputs]; [outputs+1].
+  const Tensor& source_offsets() const { return source_offsets_; }
+  const Tensor& picks() const { return picks_; }
+  const Tensor& output_offsets() const { return output_offsets_; }
 
   // Rows of `source` [source_rows, …] as selected: [output_rows, …]. Any dtype.
   Tensor Gather(Context& ctx, const Tensor& source) const;
@@ -34,17 +45,19 @@ class SegmentSelection {
   Tensor ScatterAdd(Context& ctx, const Tensor& grad) const;
 
  private:
-  std::vector<int64_t> source_offsets_, picks_, output_offsets_;
+  Tensor source_offsets_, picks_, output_offsets_;
+  int64_t source_rows_ = 0, output_rows_ = 0;
 };
 
 // Gather with a way back. Undefined stays undefined.
 Variable SelectSegments(Context& ctx, const Variable& source,
                         std::shared_ptr<const SegmentSelection> selection);
 
-// A 1-D index tensor (i32 or i64) as int64 numbers on the host.
-std::vector<int64_t> ToInt64(const Tensor& indices);
-// Complete cumulative sum on the host.
-std::vector<int64_t> HostOffsets(std::span<const int64_t> lengths);
+// result[i] = source[slots[i]] for all rows i; slots i32 or i64, `source` of any dtype. REQUIRES:
+// slots name rows; on a device others are left out.
+Tensor TakeRows(Context& ctx, const Tensor& source, const Tensor& slots);
+// result[slots[i]] = source[i]: the inverse, where slots are a permutation.
+Tensor PlaceRows(Context& ctx, const Tensor& source, const Tensor& slots);
 
 namespace internal {
 // Bytes from one row (index of the first dimension) to the next of a contiguous tensor.

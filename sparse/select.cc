@@ -1,109 +1,147 @@
 #include "sparse/select.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
-#include "sparse/row_runs.h"
-#include "sparse/segments.h"
+#include "runtime/dispatch.h"
+#include "runtime/for_each.h"
+#include "sparse/cumsum.h"
+#include "sparse/segments_impl.h"
+#include "sparse/select_impl.h"
 
 namespace tessera {
+namespace internal {
+
+Tensor BagsOfKeys(OnCpu, Context& ctx, const Tensor& indices, int64_t keys, int64_t batch) {
+  const std::span<const int64_t> chosen = indices.span<int64_t>();
+  std::vector<int64_t> bags;
+  for (int64_t key = 0; key < keys; ++key)
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      TESSERA_CHECK(chosen[i] >= 0 && chosen[i] < batch,
+                    "index {} at position {}: there are {} bags", chosen[i], i, batch);
+      bags.push_back(key * batch + chosen[i]);
+    }
+  return Tensor::From(ctx, bags);
+}
+
+Masked SelectMasked(OnCpu, Context& ctx, const Segments& segments, const Tensor& mask,
+                    DType dtype) {
+  const int64_t* offsets = segments.offsets.data<int64_t>();
+  const bool* keep = mask.data<bool>();
+  Tensor left = Tensor::Empty(ctx, {segments.count()}, DType::kI64);
+  for (int64_t s = 0; s < segments.count(); ++s)
+    left.data<int64_t>()[s] = std::count(keep + offsets[s], keep + offsets[s + 1], true);
+  // Runs of equal flags; every other one stays.
+  std::vector<int64_t> cuts = {0}, kept;
+  for (int64_t i = 0; i < segments.rows; ++i) {
+    if (i > 0 && keep[i] != keep[i - 1]) cuts.push_back(i);
+    if (keep[i] && (kept.empty() || kept.back() != static_cast<int64_t>(cuts.size()) - 1))
+      kept.push_back(static_cast<int64_t>(cuts.size()) - 1);
+  }
+  if (segments.rows > 0) cuts.push_back(segments.rows);
+  return {std::make_shared<const SegmentSelection>(ctx, cuts, kept), left.To(ctx, dtype)};
+}
+
+Halves CutSegments(OnCpu on, Context& ctx, const Segments& segments, int64_t longest) {
+  const int64_t n = segments.count();
+  Halves halves{Tensor::Zeros(ctx, {2 * n + 1}, DType::kI64), Tensor::Empty(ctx, {n}, DType::kI64)};
+  ForEach(on, ctx, n, 1 << 14,
+          CutSegment{segments.offsets.data<int64_t>(), longest, halves.offsets.data<int64_t>(),
+                     halves.heads.data<int64_t>()});
+  return halves;
+}
+
+}  // namespace internal
+
 namespace {
 
-// lengths[picks[i]] for all i.
-Tensor PickLengths(Context& ctx, const Tensor& lengths, const std::vector<int64_t>& picks) {
-  std::vector<int64_t> one_each(static_cast<size_t>(lengths.numel()) + 1);
-  std::iota(one_each.begin(), one_each.end(), int64_t{0});
-  return SegmentSelection(std::move(one_each), picks).Gather(ctx, lengths);
+Tensor AsInt64(Context& ctx, const Tensor& t) {
+  VisitIndexType(t.dtype(), "indices", []<typename T>() {});
+  return t.Contiguous(ctx).To(ctx, DType::kI64);
 }
 
-void CheckSegments(const Variable& values, const Tensor& lengths, int64_t sum) {
-  TESSERA_CHECK_EQ(lengths.rank(), 1, "lengths {}", lengths.shape());
-  TESSERA_CHECK(values.rank() >= 1 && values.dim(0) == sum, "lengths sum to {}, and values are {}",
-                sum, values.shape());
+void CheckShapes(const char* op, const Variable& values, const Tensor& lengths) {
+  TESSERA_CHECK_EQ(lengths.rank(), 1, "{}: lengths {}", op, lengths.shape());
+  TESSERA_CHECK(values.rank() >= 1, "{}: values {}", op, values.shape());
 }
 
-// Pieces of rows as a selection that takes those of `keep`: pieces are cut at `cuts`, which starts
-// at 0 and ends at N.
-Variable Keep(Context& ctx, const Variable& values, std::vector<int64_t> cuts,
-              std::vector<int64_t> keep) {
-  return SelectSegments(ctx, values,
-                        std::make_shared<const SegmentSelection>(std::move(cuts), std::move(keep)));
+// Of the values. A selection checks them when it waits.
+Segments UncheckedSegments(Context& ctx, const char* op, const Variable& values,
+                           const Tensor& lengths) {
+  CheckShapes(op, values, lengths);
+  const Tensor in = lengths.Contiguous(ctx);
+  return {DispatchDevice(ctx.device(),
+                         [&](auto on) { return internal::OffsetsOfRows(on, ctx, in, in.dim(0)); }),
+          values.dim(0)};
+}
+
+std::shared_ptr<const SegmentSelection> Selection(Context& ctx, const Segments& segments,
+                                                  const Tensor& picks) {
+  return std::make_shared<const SegmentSelection>(ctx, segments.offsets, segments.count(),
+                                                  segments.rows, picks);
+}
+
+// Of the output segments.
+Tensor LengthsOf(Context& ctx, const SegmentSelection& selection, DType dtype) {
+  return LengthsFromOffsets(ctx, selection.output_offsets()).To(ctx, dtype);
 }
 
 }  // namespace
 
 Jagged JaggedIndexSelect(Context& ctx, const Variable& values, const Tensor& lengths,
                          const Tensor& indices) {
-  std::vector<int64_t> offsets = OffsetsOfLengths(lengths);
-  CheckSegments(values, lengths, offsets.back());
-  auto selection = std::make_shared<const SegmentSelection>(std::move(offsets), ToInt64(indices));
-  Tensor picked = PickLengths(ctx, lengths, selection->picks());
-  return {SelectSegments(ctx, values, std::move(selection)), std::move(picked)};
+  CheckDevice(ctx, "JaggedIndexSelect", values, lengths, indices);
+  const Segments segments = UncheckedSegments(ctx, "JaggedIndexSelect", values, lengths);
+  const auto selection = Selection(ctx, segments, AsInt64(ctx, indices));
+  return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype())};
 }
 
 KeyedJaggedSelection KeyedJaggedIndexSelectDim1(Context& ctx, const Variable& values,
                                                 const Tensor& lengths, const Tensor& offsets,
                                                 const Tensor& indices, int64_t batch_size,
                                                 const Variable& weights) {
-  std::vector<int64_t> host = OffsetsOfLengths(lengths);
-  CheckSegments(values, lengths, host.back());
-  if (offsets.defined())
-    TESSERA_CHECK(ToInt64(offsets) == host,
+  CheckDevice(ctx, "KeyedJaggedIndexSelectDim1", values, lengths, offsets, indices, weights);
+  const Segments segments = UncheckedSegments(ctx, "KeyedJaggedIndexSelectDim1", values, lengths);
+  if (offsets.defined() && ctx.device() == Device::Cpu())
+    TESSERA_CHECK(ToInt64(offsets) == ToInt64(segments.offsets),
                   "KeyedJaggedIndexSelectDim1: offsets are not the cumulative sum of lengths");
   TESSERA_CHECK(batch_size > 0 && lengths.dim(0) % batch_size == 0, "{} lengths and batch_size {}",
                 lengths.dim(0), batch_size);
-  const std::vector<int64_t> chosen = ToInt64(indices);
-  std::vector<int64_t> picks;
-  for (int64_t key = 0; key < lengths.dim(0) / batch_size; ++key)
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      TESSERA_CHECK(chosen[i] >= 0 && chosen[i] < batch_size,
-                    "index {} at position {}: there are {} bags", chosen[i], i, batch_size);
-      picks.push_back(key * batch_size + chosen[i]);
-    }
-  const auto selection =
-      std::make_shared<const SegmentSelection>(std::move(host), std::move(picks));
-  return {SelectSegments(ctx, values, selection), PickLengths(ctx, lengths, selection->picks()),
+  const Tensor chosen = AsInt64(ctx, indices);
+  const Tensor picks = DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::BagsOfKeys(on, ctx, chosen, lengths.dim(0) / batch_size, batch_size);
+  });
+  const auto selection = Selection(ctx, segments, picks);
+  return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype()),
           SelectSegments(ctx, weights, selection)};
 }
 
 Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& lengths,
                             const Tensor& mask) {
-  const std::vector<int64_t> offsets = OffsetsOfLengths(lengths);
-  CheckSegments(values, lengths, offsets.back());
+  CheckDevice(ctx, "MaskedSelectJagged1d", values, lengths, mask);
+  CheckShapes("MaskedSelectJagged1d", values, lengths);
+  const Segments segments = SegmentsOfLengths(ctx, lengths);
+  TESSERA_CHECK_EQ(segments.rows, values.dim(0), "lengths sum to the first, and values are");
   TESSERA_CHECK_EQ(mask.shape(), (Shape{values.dim(0)}), "mask");
-  const Tensor flags = mask.Contiguous(ctx);
-  const bool* keep = flags.data<bool>();
-  Tensor left = Tensor::Empty(ctx, lengths.shape(), lengths.dtype());
-  VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {
-    for (size_t s = 0; s + 1 < offsets.size(); ++s)
-      left.data<T>()[s] =
-          static_cast<T>(std::count(keep + offsets[s], keep + offsets[s + 1], true));
+  TESSERA_CHECK_EQ(mask.dtype(), DType::kBool, "mask");
+  const internal::Masked masked = DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::SelectMasked(on, ctx, segments, mask.Contiguous(ctx), lengths.dtype());
   });
-  // Runs of equal flags; every other one stays.
-  std::vector<int64_t> cuts = {0}, kept;
-  for (int64_t i = 0; i < values.dim(0); ++i) {
-    if (i > 0 && keep[i] != keep[i - 1]) cuts.push_back(i);
-    if (keep[i] && (kept.empty() || kept.back() != static_cast<int64_t>(cuts.size()) - 1))
-      kept.push_back(static_cast<int64_t>(cuts.size()) - 1);
-  }
-  if (values.dim(0) > 0) cuts.push_back(values.dim(0));
-  return {Keep(ctx, values, std::move(cuts), std::move(kept)), std::move(left)};
+  return {SelectSegments(ctx, values, masked.rows), masked.lengths};
 }
 
 Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const Tensor& lengths,
                                    int64_t max_truncated_length) {
+  CheckDevice(ctx, "Jagged1dToTruncatedValues", values, lengths);
   TESSERA_CHECK_GE(max_truncated_length, 0, "max_truncated_length");
-  const std::vector<int64_t> offsets = OffsetsOfLengths(lengths);
-  CheckSegments(values, lengths, offsets.back());
-  // Each segment is a head that stays and a tail that goes.
-  std::vector<int64_t> cuts = {0}, heads;
-  for (size_t s = 0; s + 1 < offsets.size(); ++s) {
-    heads.push_back(static_cast<int64_t>(2 * s));
-    cuts.push_back(std::min(offsets[s] + max_truncated_length, offsets[s + 1]));
-    cuts.push_back(offsets[s + 1]);
-  }
-  return Keep(ctx, values, std::move(cuts), std::move(heads));
+  const Segments segments = UncheckedSegments(ctx, "Jagged1dToTruncatedValues", values, lengths);
+  const internal::Halves halves = DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::CutSegments(on, ctx, segments, max_truncated_length);
+  });
+  return SelectSegments(
+      ctx, values,
+      std::make_shared<const SegmentSelection>(ctx, halves.offsets, 2 * segments.count(),
+                                               segments.rows, halves.heads));
 }
 
 }  // namespace tessera

@@ -1,7 +1,8 @@
 #ifndef TESSERA_SPARSE_SELECT_H_
 #define TESSERA_SPARSE_SELECT_H_
 // Parts of jagged data: chosen bags, masked values, cut bags. lengths and indices are i32 or i64;
-// values have any dtype, and are differentiable where they are f32.
+// values have any dtype, and are differentiable where they are f32. On a device each op waits, for
+// the number of values that are left.
 #include "runtime/autograd.h"
 
 namespace tessera {

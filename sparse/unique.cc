@@ -4,9 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "sparse/row_runs.h"
+#include "runtime/dispatch.h"
+#include "sparse/segments.h"
+#include "sparse/unique_impl.h"
 
 namespace tessera {
+namespace internal {
 namespace {
 
 constexpr int kBits = 11;
@@ -71,7 +74,7 @@ void WriteGroup(const Group& group, int64_t first, const UniqueIds& out) {
 }
 
 template <typename T>
-UniqueIds UniqueOf(Context& ctx, const Tensor& ids, std::span<const int64_t> at) {
+UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, std::span<const int64_t> at) {
   const auto groups = static_cast<int64_t>(at.size()) - 1;
   std::vector<Group> sorted(static_cast<size_t>(groups));
   std::vector<int64_t> sizes(static_cast<size_t>(groups));
@@ -94,7 +97,15 @@ UniqueIds UniqueOf(Context& ctx, const Tensor& ids, std::span<const int64_t> at)
 
 }  // namespace
 
+UniqueIds UniqueOf(OnCpu, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets) {
+  return VisitIndexType(ids.dtype(), "unique: ids",
+                        [&]<typename T>() { return UniqueOfType<T>(ctx, ids, group_offsets); });
+}
+
+}  // namespace internal
+
 UniqueIds UniquePerGroup(Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets) {
+  CheckDevice(ctx, "unique", ids);
   TESSERA_CHECK_EQ(ids.rank(), 1, "unique: ids {}", ids.shape());
   TESSERA_CHECK(!group_offsets.empty() && group_offsets.front() == 0,
                 "unique: group offsets start at 0");
@@ -102,8 +113,9 @@ UniqueIds UniquePerGroup(Context& ctx, const Tensor& ids, std::span<const int64_
     TESSERA_CHECK_LE(group_offsets[g], group_offsets[g + 1], "unique: group offsets fall at {}", g);
   TESSERA_CHECK_EQ(group_offsets.back(), ids.dim(0), "unique: the last group offset, and ids");
   const Tensor in = ids.Contiguous(ctx);
-  return VisitIndexType(in.dtype(), "unique: ids",
-                        [&]<typename T>() { return UniqueOf<T>(ctx, in, group_offsets); });
+  VisitIndexType(in.dtype(), "unique: ids", []<typename T>() {});
+  return DispatchDevice(ctx.device(),
+                        [&](auto on) { return internal::UniqueOf(on, ctx, in, group_offsets); });
 }
 
 UniqueIds Unique(Context& ctx, const Tensor& ids) {

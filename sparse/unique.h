@@ -15,7 +15,7 @@ struct UniqueIds {
 };
 
 // Group g is ids group_offsets[g] … group_offsets[g+1] (one table's features, say); ids i32 or i64.
-// Throws Error unless the offsets start at 0, don't fall, and end at N.
+// Waits for a device, for U. Throws Error unless the offsets start at 0, don't fall, and end at N.
 UniqueIds UniquePerGroup(Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets);
 // All ids as one group.
 UniqueIds Unique(Context& ctx, const Tensor& ids);

@@ -5,6 +5,7 @@
 
 #include "runtime/ops/activation.h"
 #include "runtime/ops/loss.h"
+#include "runtime/staging.h"
 
 namespace tessera {
 namespace {
@@ -41,13 +42,14 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config)
   progress_.seed = config.seed;
 }
 
-double Trainer::Step(const Batch& batch) {
+double Trainer::Step(const Batch& given) {
+  const Batch batch = given.To(ctx_);
   double loss = 0;
   {
     Tape tape(ctx_);
     const Variable mean =
         BceWithLogits(ctx_, model_.Forward(ctx_, batch.dense, batch.features), batch.labels);
-    loss = static_cast<double>(*mean.value().data<float>());
+    loss = static_cast<double>(ReadScalarSync(ctx_, mean.value().data<float>()));
     if (!std::isfinite(loss))
       throw Error(
           Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
@@ -66,19 +68,32 @@ void Trainer::EndEpoch() {
   progress_.row = 0;
 }
 
-Tensor Trainer::Predict(const Batch& batch) {
+Tensor Trainer::Predict(const Batch& given) {
   const NoGrad no_grad(ctx_);
+  const Batch batch = given.To(ctx_);
   return Sigmoid(ctx_, model_.Forward(ctx_, batch.dense, batch.features)).value();
 }
 
+// While a batch's predictions come to the host, the next batch is on its way already.
 MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop) {
+  struct Scored {
+    HostCopy predictions;
+    Tensor labels;
+  };
   ClickMetrics metrics;
+  std::optional<Scored> last;
+  const auto add_last = [&] {
+    if (last)
+      metrics.Update({last->predictions.Wait().span<float>(), last->labels.span<float>(), {}});
+  };
   while (!(stop && stop())) {
     const std::optional<Batch> batch = source.Next();
     if (!batch) break;
-    const Tensor predictions = Predict(*batch);
-    metrics.Update({predictions.span<float>(), batch->labels.span<float>(), {}});
+    Scored scored{HostCopy(ctx_, Predict(*batch)), batch->labels};
+    add_last();
+    last = std::move(scored);
   }
+  add_last();
   return metrics.Lifetime();
 }
 
@@ -104,7 +119,7 @@ void Trainer::Save(const std::string& path) const {
   std::vector<NamedTensor> state = State();
   for (const DenseOptimizerState& s : optimizer_.States())
     state.push_back({OptimizerStateName(s.parameter, s.state), s.tensor});
-  WriteCheckpoint(path, state, progress(), ToJson(config_));
+  WriteCheckpoint(ctx_, path, state, progress(), ToJson(config_));
 }
 
 void Trainer::LoadDenseStates(const std::vector<NamedTensor>& states) {

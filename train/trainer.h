@@ -4,7 +4,7 @@
 //
 // A step: logits = model(batch); loss = mean cross entropy; backward, inside which the tables are
 // updated; then the dense optimizer. Equal configurations, seeds and batches give equal bits, with
-// any number of threads.
+// any number of threads. On a GPU batches are moved there, and a step waits once, for its loss.
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ class Trainer {
   double Step(const Batch& batch);
   // The next step begins a new epoch.
   void EndEpoch();
-  // Clicks foreseen, [B]. Nothing is learned.
+  // Clicks foreseen, [B], on the context's device. Nothing is learned.
   Tensor Predict(const Batch& batch);
   // Metrics of all batches. `stop`, asked before each batch, ends it early.
   MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr);

@@ -59,7 +59,7 @@ class Workload {
                            .num_bags = shape_.batch,
                            .output = target.data<float>() + t * shape_.dim,
                            .output_stride = shape_.tables * shape_.dim});
-    return {features_, {offsets_.data(), true}, nullptr};
+    return {features_, {offsets_.data(), true}, nullptr, offsets_.back()};
   }
 
   std::vector<UpdateTable> Tables(const AnyRule& rule) {

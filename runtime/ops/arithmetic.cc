@@ -1,35 +1,36 @@
 #include "runtime/ops/arithmetic.h"
 
 #include "runtime/ops/chunked_sum.h"
+#include "runtime/ops/elementwise.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;
-
-// out[i] = fn(a[i], b[i]).
-template <typename Fn>
-Tensor Map2(Context& ctx, const Tensor& a_in, const Tensor& b_in, Fn fn) {
+// out[i] = Items' operation on a[i] and b[i].
+template <typename Items>
+Tensor Map2(Context& ctx, const Tensor& a_in, const Tensor& b_in) {
   const Tensor a = a_in.Contiguous(ctx), b = b_in.Contiguous(ctx);
   Tensor out = Tensor::Empty(ctx, a.shape());
-  const float *pa = a.data<float>(), *pb = b.data<float>();
-  float* po = out.data<float>();
-  ParallelFor(ctx, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) po[i] = fn(pa[i], pb[i]);
-  });
+  internal::Elementwise(ctx, out.numel(),
+                        Items{a.data<float>(), b.data<float>(), out.data<float>()});
   return out;
 }
 
 Tensor Product(Context& ctx, const Tensor& a, const Tensor& b) {
-  return Map2(ctx, a, b, [](float x, float y) { return x * y; });
+  return Map2<internal::MultiplyItems>(ctx, a, b);
 }
-Tensor Scaled(Context& ctx, const Tensor& x, float factor) {
-  return Map2(ctx, x, x, [factor](float v, float) { return v * factor; });
+Tensor Scaled(Context& ctx, const Tensor& in, float factor) {
+  const Tensor x = in.Contiguous(ctx);
+  Tensor out = Tensor::Empty(ctx, x.shape());
+  internal::Elementwise(ctx, out.numel(),
+                        internal::ScaleItems{x.data<float>(), factor, out.data<float>()});
+  return out;
 }
 
-void CheckSameShape(const char* op, const Variable& a, const Variable& b) {
+void CheckOperands(Context& ctx, const char* op, const Variable& a, const Variable& b) {
   TESSERA_CHECK(a && b, "{}: an operand is undefined", op);
   TESSERA_CHECK_EQ(a.shape(), b.shape(), "{}", op);
+  CheckDevice(ctx, op, a.value(), b.value());
 }
 
 class AddFunction final : public Function {
@@ -70,7 +71,10 @@ class SumFunction final : public Function {
   SumFunction(Shape shape, double factor) : shape_(shape), factor_(factor) {}
   std::string_view name() const override { return "Sum"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    return {Tensor::Full(ctx, shape_, *grads[0].data<float>() * factor_)};
+    Tensor dx = Tensor::Empty(ctx, shape_);
+    internal::Elementwise(
+        ctx, dx.numel(), internal::SpreadNumber{grads[0].data<float>(), factor_, dx.data<float>()});
+    return {dx};
   }
 
  private:
@@ -79,29 +83,30 @@ class SumFunction final : public Function {
 };
 
 Variable ScaledSum(Context& ctx, const Variable& x, double factor) {
+  CheckDevice(ctx, "Sum", x.value());
   const Tensor in = x.value().Contiguous(ctx);
-  const float* p = in.data<float>();
-  const double sum = internal::ChunkedSum(ctx, in.numel(), [p](int64_t i) { return p[i]; });
-  return Record(ctx, std::make_unique<SumFunction>(in.shape(), factor), {x},
-                Tensor::Full(ctx, {}, sum * factor));
+  Tensor sum =
+      internal::ChunkedSum(ctx, in.numel(), internal::NumbersOf<float>{in.data<float>()}, factor);
+  return Record(ctx, std::make_unique<SumFunction>(in.shape(), factor), {x}, std::move(sum));
 }
 
 }  // namespace
 
 Variable Add(Context& ctx, const Variable& a, const Variable& b) {
-  CheckSameShape("Add", a, b);
-  Tensor y = Map2(ctx, a, b, [](float x, float z) { return x + z; });
+  CheckOperands(ctx, "Add", a, b);
+  Tensor y = Map2<internal::AddItems>(ctx, a, b);
   return Record(ctx, std::make_unique<AddFunction>(), {a, b}, std::move(y));
 }
 
 Variable Mul(Context& ctx, const Variable& a, const Variable& b) {
-  CheckSameShape("Mul", a, b);
+  CheckOperands(ctx, "Mul", a, b);
   return Record(ctx, std::make_unique<MulFunction>(a.value(), b.value()), {a, b},
                 Product(ctx, a, b));
 }
 
 Variable Scale(Context& ctx, const Variable& x, float factor) {
   TESSERA_CHECK(x, "Scale: the input is undefined");
+  CheckDevice(ctx, "Scale", x.value());
   return Record(ctx, std::make_unique<ScaleFunction>(factor), {x}, Scaled(ctx, x, factor));
 }
 

@@ -1,29 +1,9 @@
 // Activations, bias and column sums. Plain loops: the compiler vectorizes them for each level.
+#include "runtime/ops/activation_formulas.h"
 #include "runtime/ops/kernels.h"
-#include "runtime/ops/vector_math.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {
-
-struct Relu {
-  static float Value(float x) { return x < 0 ? 0.0f : x; }  // NaN stays NaN
-  static float Slope(float y) { return y > 0 ? 1.0f : 0.0f; }
-};
-struct Sigmoid {
-  static float Value(float x) { return VectorSigmoid(x); }
-  static float Slope(float y) { return y * (1.0f - y); }
-};
-struct Tanh {
-  static float Value(float x) { return VectorTanh(x); }
-  static float Slope(float y) { return 1.0f - y * y; }
-};
-struct Swish {
-  static float Value(float x) { return x * VectorSigmoid(x); }
-  static float Slope(float x) {
-    const float s = VectorSigmoid(x);
-    return s + x * s * (1.0f - s);
-  }
-};
 
 template <typename F>
 void Forward(const float* __restrict x, float* __restrict y, int64_t n) {
@@ -44,11 +24,11 @@ void AddBias(float* y, int64_t ld, int64_t rows, int64_t n, const float* bias, b
     float* __restrict row = y;
     const float* __restrict b = bias;
     if (bias != nullptr && relu)
-      for (int64_t i = 0; i < n; ++i) row[i] = Relu::Value(row[i] + b[i]);
+      for (int64_t i = 0; i < n; ++i) row[i] = ReluFormula::Value(row[i] + b[i]);
     else if (bias != nullptr)
       for (int64_t i = 0; i < n; ++i) row[i] += b[i];
     else if (relu)
-      for (int64_t i = 0; i < n; ++i) row[i] = Relu::Value(row[i]);
+      for (int64_t i = 0; i < n; ++i) row[i] = ReluFormula::Value(row[i]);
   }
 }
 
@@ -67,8 +47,11 @@ void ColumnSums(const float* x, int64_t ld, int64_t rows, int64_t n, float* __re
 
 }  // namespace
 
-const ElementwiseKernels kElementwise = {kActivation<Relu>, kActivation<Sigmoid>,
-                                         kActivation<Tanh>, kActivation<Swish>,
-                                         AddBias,           ColumnSums};
+const ElementwiseKernels kElementwise = {kActivation<ReluFormula>,
+                                         kActivation<SigmoidFormula>,
+                                         kActivation<TanhFormula>,
+                                         kActivation<SwishFormula>,
+                                         AddBias,
+                                         ColumnSums};
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -2,9 +2,13 @@
 #define TESSERA_RUNTIME_OPS_GEMM_H_
 // Products of f32 matrices, without autograd (that is runtime/ops/matmul.h and linear.h).
 //
-// The work is cut into blocks that depend on the shapes alone: 64 rows of C, or, for kTN, whose
-// rows are not the batch, tiles of 128×256. Each block is one product on one thread and no sum is
-// split, so the bits don't depend on the number of threads.
+// On a CPU the work is cut into blocks that depend on the shapes alone: 64 rows of C, or, for kTN,
+// whose rows are not the batch, tiles of 128×256. Each block is one product on one thread and no sum
+// is split, so the bits don't depend on the number of threads.
+//
+// On CUDA cuBLAS runs it where the machine has one (runtime/cublas.h), else a kernel of our own,
+// whose tiles and pieces of a long sum depend on the shapes alone. Either gives the same bits in
+// every run; CPU, cuBLAS and our kernel differ in the order of their sums.
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -21,9 +25,6 @@ Tensor Gemm(Context& ctx, GemmForm form, const Tensor& a, const Tensor& b);
 Tensor BatchGemm(Context& ctx, GemmForm form, const Tensor& a, const Tensor& b);
 
 namespace internal {
-// Rows [begin, end) of C = A·B (kNN) or A·Bᵀ (kNT), on this thread. REQUIRES: shapes that agree.
-void GemmRows(GemmForm form, const Tensor& a, const Tensor& b, const Tensor& c, int64_t begin,
-              int64_t end);
 // `t` if it is a matrix whose rows are contiguous, else a contiguous copy. REQUIRES: f32, rank 2;
 // `what` names it in errors.
 Tensor AsMatrix(Context& ctx, const Tensor& t, const char* what);

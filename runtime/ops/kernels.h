@@ -46,7 +46,7 @@ struct LayerNormArgs {
   int64_t rows, dim;
   float eps;
 };
-// dx is written (if not null); dweight[D] and dbias[D] are added to.
+// dx (if not null), dweight[D] and dbias[D] are written.
 struct LayerNormGradArgs {
   const float *x, *weight, *mean, *rstd, *dy;
   float *dx, *dweight, *dbias;

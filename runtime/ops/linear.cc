@@ -1,9 +1,8 @@
 #include "runtime/ops/linear.h"
 
-#include <algorithm>
-
-#include "runtime/ops/gemm.h"
-#include "runtime/ops/kernels.h"
+#include "runtime/dispatch.h"
+#include "runtime/ops/gemm_impl.h"
+#include "runtime/ops/linear_impl.h"
 
 namespace tessera {
 namespace {
@@ -19,27 +18,20 @@ class LinearFunction final : public Function {
     const Tensor dy = internal::AsMatrix(ctx, grads[0], "gradient of Linear");
     const Tensor dz = y_ ? Tensor::Empty(ctx, dy.shape()) : dy;
     const Tensor dx = needs_grad(0) ? Tensor::Empty(ctx, x_.shape()) : Tensor();
-    ParallelFor(ctx, dy.dim(0), kGemmBlockRows, [&](int64_t begin, int64_t end) {
-      if (y_) MaskRows(dy, dz, begin, end);
-      if (dx) internal::GemmRows(GemmForm::kNN, dz, weight_, dx, begin, end);
+    DispatchDevice(ctx.device(), [&](auto on) {
+      internal::BackpropToInput(on, ctx, {dy, y_, dz, weight_, dx});
     });
     return {dx, needs_grad(1) ? Gemm(ctx, GemmForm::kTN, dz, x_) : Tensor(),
             needs_grad(2) ? internal::ColumnSums(ctx, dz) : Tensor()};
   }
 
  private:
-  void MaskRows(const Tensor& dy, const Tensor& dz, int64_t begin, int64_t end) const {
-    const int64_t n = dy.dim(1), stride = dy.row_stride();
-    for (int64_t r = begin; r < end; ++r)
-      internal::BestElementwise().relu.backward(
-          y_.data<float>() + r * n, dy.data<float>() + r * stride, dz.data<float>() + r * n, n);
-  }
-
   Tensor x_, weight_, y_;
 };
 
 Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
                    bool relu) {
+  CheckDevice(ctx, "Linear", x.value(), weight.value(), bias.value());
   const Tensor xm = internal::AsMatrix(ctx, x, "Linear: x"),
                wm = internal::AsMatrix(ctx, weight, "Linear: weight");
   TESSERA_CHECK_EQ(xm.dim(1), wm.dim(1), "Linear: columns of x {} and of the weight {}", x.shape(),
@@ -51,13 +43,11 @@ Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, cons
                      weight.shape());
   }
   const Tensor b = bias.value().defined() ? bias.value().Contiguous(ctx) : Tensor();
-  const float* pb = b ? b.data<float>() : nullptr;
-  const int64_t n = wm.dim(0);
-  Tensor y = Tensor::Empty(ctx, {xm.dim(0), n});
-  ParallelFor(ctx, xm.dim(0), kGemmBlockRows, [&](int64_t begin, int64_t end) {
-    internal::GemmRows(GemmForm::kNT, xm, wm, y, begin, end);
-    internal::BestElementwise().add_bias(y.data<float>() + begin * n, n, end - begin, n, pb, relu);
-  });
+  Tensor y = Tensor::Empty(ctx, {xm.dim(0), wm.dim(0)});
+  internal::GemmProblem problem = internal::MakeProblem(GemmForm::kNT, xm, wm, y);
+  problem.bias = b ? b.data<float>() : nullptr;
+  problem.relu = relu;
+  DispatchDevice(ctx.device(), [&](auto on) { internal::RunGemm(on, ctx, problem); });
   return Record(ctx, std::make_unique<LinearFunction>(xm, wm, relu ? y : Tensor()),
                 {x, weight, bias}, y);
 }
@@ -76,11 +66,7 @@ namespace internal {
 
 Tensor ColumnSums(Context& ctx, const Tensor& x) {
   Tensor sums = Tensor::Empty(ctx, {x.dim(1)});
-  const int64_t stride = x.row_stride();
-  ParallelFor(ctx, x.dim(1), kSumColumns, [&](int64_t begin, int64_t end) {
-    BestElementwise().column_sums(x.data<float>() + begin, stride, x.dim(0), end - begin,
-                                  sums.data<float>() + begin);
-  });
+  DispatchDevice(ctx.device(), [&](auto on) { ColumnSums(on, ctx, x, sums); });
   return sums;
 }
 

@@ -1,62 +1,35 @@
 #include "runtime/ops/loss.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 #include "runtime/ops/arithmetic.h"
 #include "runtime/ops/chunked_sum.h"
+#include "runtime/ops/elementwise.h"
 #include "runtime/ops/gemm.h"
+#include "runtime/ops/loss_formulas.h"
 #include "runtime/ops/matmul.h"
 #include "runtime/ops/norm.h"
+#include "runtime/ops/row_lanes.h"
 
 namespace tessera {
 namespace {
 
-// An elementwise loss: its value and its slope in x. Formulas in double: a batch is short, and the
-// sum decides little otherwise.
-struct BceWithLogitsTerm {
-  static constexpr const char* kName = "BceWithLogits";
-  static double Value(double x, double t) {
-    return std::max(x, 0.0) - x * t + std::log1p(std::exp(-std::abs(x)));
-  }
-  static double Slope(double x, double t) {
-    const double e = std::exp(-std::abs(x));
-    return (x < 0 ? e : 1.0) / (1.0 + e) - t;
-  }
-};
-struct BceTerm {
-  static constexpr const char* kName = "Bce";
-  static double Log(double p) { return std::max(std::log(p), -100.0); }
-  static double Value(double p, double t) { return -t * Log(p) - (1 - t) * Log(1 - p); }
-  static double Slope(double p, double t) { return (p - t) / std::max(p * (1 - p), 1e-12); }
-};
-struct MseTerm {
-  static constexpr const char* kName = "Mse";
-  static double Value(double x, double t) { return (x - t) * (x - t); }
-  static double Slope(double x, double t) { return 2 * (x - t); }
-};
+constexpr int64_t kGrain = 1024;
 
-double ScalarGradient(const std::vector<Tensor>& grads) { return *grads[0].data<float>(); }
-
-// mean_i w_i·Term(x_i, t_i).
-template <typename Term>
+// mean_i w_i·loss(x_i, t_i).
+template <typename Formula>
 class ElementwiseLoss final : public Function {
  public:
   ElementwiseLoss(Tensor x, Tensor labels, Tensor weights)
       : x_(std::move(x)), labels_(std::move(labels)), weights_(std::move(weights)) {}
-  std::string_view name() const override { return Term::kName; }
+  std::string_view name() const override { return Formula::kName; }
 
+  internal::LossTerm<Formula> Term() const {
+    return {x_.data<float>(), labels_.data<float>(), weights_ ? weights_.data<float>() : nullptr};
+  }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     Tensor dx = Tensor::Empty(ctx, x_.shape());
-    const double scale = ScalarGradient(grads) / static_cast<double>(x_.numel());
-    const float *x = x_.data<float>(), *t = labels_.data<float>(),
-                *w = weights_ ? weights_.data<float>() : nullptr;
-    float* out = dx.data<float>();
-    ParallelFor(ctx, dx.numel(), 1024, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        out[i] = static_cast<float>(Term::Slope(x[i], t[i]) * (w ? w[i] : 1.0) * scale);
-    });
+    const internal::LossSlope<Formula> slope = {Term(), grads[0].data<float>(), dx.data<float>(),
+                                                dx.numel()};
+    internal::Elementwise(ctx, dx.numel(), slope, kGrain);
     return {dx};
   }
 
@@ -72,113 +45,111 @@ Tensor CheckedTarget(Context& ctx, const char* loss, const char* what, const Ten
   return target.Contiguous(ctx);
 }
 
-template <typename Term>
+template <typename Formula>
 Variable RunElementwise(Context& ctx, const Variable& input, const Tensor& labels,
                         const Tensor& weights = {}) {
-  TESSERA_CHECK(input && input.value().numel() > 0, "{} of an empty batch", Term::kName);
+  TESSERA_CHECK(input && input.value().numel() > 0, "{} of an empty batch", Formula::kName);
+  CheckDevice(ctx, Formula::kName, input, labels, weights);
   const Tensor x = input.value().Contiguous(ctx);
-  const Tensor t = CheckedTarget(ctx, Term::kName, "labels", labels, x.shape());
+  const Tensor t = CheckedTarget(ctx, Formula::kName, "labels", labels, x.shape());
   const Tensor w =
-      weights ? CheckedTarget(ctx, Term::kName, "weights", weights, x.shape()) : Tensor();
-  const float *px = x.data<float>(), *pt = t.data<float>(), *pw = w ? w.data<float>() : nullptr;
-  const double sum = internal::ChunkedSum(
-      ctx, x.numel(), [&](int64_t i) { return Term::Value(px[i], pt[i]) * (pw ? pw[i] : 1.0); });
-  return Record(ctx, std::make_unique<ElementwiseLoss<Term>>(x, t, w), {input},
-                Tensor::Full(ctx, {}, sum / static_cast<double>(x.numel())));
+      weights ? CheckedTarget(ctx, Formula::kName, "weights", weights, x.shape()) : Tensor();
+  auto function = std::make_unique<ElementwiseLoss<Formula>>(x, t, w);
+  Tensor loss =
+      internal::ChunkedSum(ctx, x.numel(), function->Term(), 1.0 / static_cast<double>(x.numel()));
+  return Record(ctx, std::move(function), {input}, std::move(loss));
 }
 
-// Keeps softmax(logits) [B, C]: d logits = (softmax − one-hot label)/B.
+// Keeps softmax(logits) [B, C].
 class SoftmaxCrossEntropyFunction final : public Function {
  public:
-  SoftmaxCrossEntropyFunction(Tensor softmax, std::vector<int64_t> labels)
+  SoftmaxCrossEntropyFunction(Tensor softmax, Tensor labels)
       : softmax_(std::move(softmax)), labels_(std::move(labels)) {}
   std::string_view name() const override { return "SoftmaxCrossEntropy"; }
 
+  // Labels that are not defined name each row's own number.
+  static internal::ClassLabels LabelsOf(const Tensor& labels) {
+    if (!labels) return {};
+    return {labels.raw_data(), labels.dtype() == DType::kI64};
+  }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    const int64_t rows = softmax_.dim(0), classes = softmax_.dim(1);
-    const float scale = static_cast<float>(ScalarGradient(grads) / static_cast<double>(rows));
     Tensor dx = Tensor::Empty(ctx, softmax_.shape());
-    ParallelFor(ctx, rows, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const float* p = softmax_.data<float>() + r * classes;
-        float* out = dx.data<float>() + r * classes;
-        for (int64_t i = 0; i < classes; ++i) out[i] = p[i] * scale;
-        const int64_t label = labels_[static_cast<size_t>(r)];
-        out[label] = (p[label] - 1.0f) * scale;
-      }
-    });
+    const internal::SoftmaxSlope slope = {softmax_.data<float>(), LabelsOf(labels_),
+                                          softmax_.dim(0),        softmax_.dim(1),
+                                          grads[0].data<float>(), dx.data<float>()};
+    internal::Elementwise(ctx, dx.numel(), slope, kGrain);
     return {dx};
   }
 
  private:
-  Tensor softmax_;
-  std::vector<int64_t> labels_;
+  Tensor softmax_, labels_;
 };
 
-// Writes softmax(x) and returns −log softmax(x)[label].
-double SoftmaxRow(const float* x, int64_t classes, int64_t label, float* softmax) {
-  const double largest = *std::max_element(x, x + classes);
-  double sum = 0;
-  for (int64_t i = 0; i < classes; ++i) sum += std::exp(x[i] - largest);
-  for (int64_t i = 0; i < classes; ++i)
-    softmax[i] = static_cast<float>(std::exp(x[i] - largest) / sum);
-  return largest + std::log(sum) - x[label];
-}
-
-std::vector<int64_t> CheckedLabels(Context& ctx, const Tensor& labels, int64_t rows,
-                                   int64_t classes) {
+// Labels as i32 or i64; on a CPU, where looking costs nothing, each is a class.
+Tensor CheckedLabels(Context& ctx, const Tensor& labels, int64_t rows, int64_t classes) {
   TESSERA_CHECK(labels.defined() && IsInteger(labels.dtype()),
                 "SoftmaxCrossEntropy: labels are not integers");
   TESSERA_CHECK_EQ(labels.shape(), (Shape{rows}), "SoftmaxCrossEntropy: labels");
-  std::vector<int64_t> values = labels.To(ctx, DType::kI64).ToVector<int64_t>();
-  for (size_t i = 0; i < values.size(); ++i)
-    TESSERA_CHECK(values[i] >= 0 && values[i] < classes,
-                  "SoftmaxCrossEntropy: label {} of example {} is not in [0, {})", values[i], i,
+  const Tensor values =
+      (labels.dtype() == DType::kI32 ? labels : labels.To(ctx, DType::kI64)).Contiguous(ctx);
+  if (values.device().type == DeviceType::kCuda) return values;
+  const internal::ClassLabels all = SoftmaxCrossEntropyFunction::LabelsOf(values);
+  for (int64_t i = 0; i < rows; ++i)
+    TESSERA_CHECK(all[i] >= 0 && all[i] < classes,
+                  "SoftmaxCrossEntropy: label {} of example {} is not in [0, {})", all[i], i,
                   classes);
   return values;
+}
+
+// `labels`: checked, or undefined for each row's own number.
+Variable RunSoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tensor& x,
+                                const Tensor& labels) {
+  const int64_t rows = x.dim(0);
+  const Tensor softmax = Tensor::Empty(ctx, x.shape()),
+               losses = Tensor::Empty(ctx, {rows}, DType::kF64);
+  const internal::SoftmaxLossRow row = {x.data<float>(),
+                                        SoftmaxCrossEntropyFunction::LabelsOf(labels), x.dim(1),
+                                        softmax.data<float>(), losses.data<double>()};
+  internal::Rowwise(ctx, rows, row, /*grain=*/16);
+  Tensor loss = internal::ChunkedSum(ctx, rows, internal::NumbersOf<double>{losses.data<double>()},
+                                     1.0 / static_cast<double>(rows));
+  return Record(ctx, std::make_unique<SoftmaxCrossEntropyFunction>(softmax, labels), {logits},
+                std::move(loss));
 }
 
 }  // namespace
 
 Variable BceWithLogits(Context& ctx, const Variable& logits, const Tensor& labels,
                        const Tensor& weights) {
-  return RunElementwise<BceWithLogitsTerm>(ctx, logits, labels, weights);
+  return RunElementwise<internal::BceWithLogitsFormula>(ctx, logits, labels, weights);
 }
 
 Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels) {
-  return RunElementwise<BceTerm>(ctx, probabilities, labels);
+  return RunElementwise<internal::BceFormula>(ctx, probabilities, labels);
 }
 
 Variable Mse(Context& ctx, const Variable& x, const Tensor& labels) {
-  return RunElementwise<MseTerm>(ctx, x, labels);
+  return RunElementwise<internal::MseFormula>(ctx, x, labels);
 }
 
 Variable SoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tensor& labels) {
+  CheckDevice(ctx, "SoftmaxCrossEntropy", logits, labels);
   const Tensor x = internal::AsMatrix(ctx, logits, "SoftmaxCrossEntropy: logits").Contiguous(ctx);
-  const int64_t rows = x.dim(0), classes = x.dim(1);
-  TESSERA_CHECK(rows > 0, "SoftmaxCrossEntropy of an empty batch");
-  std::vector<int64_t> targets = CheckedLabels(ctx, labels, rows, classes);
-  Tensor softmax = Tensor::Empty(ctx, x.shape());
-  const auto row_loss = [&](int64_t r) {
-    return SoftmaxRow(x.data<float>() + r * classes, classes, targets[static_cast<size_t>(r)],
-                      softmax.data<float>() + r * classes);
-  };
-  const double sum = internal::ChunkedSum(ctx, rows, row_loss, /*chunk=*/16);
-  return Record(ctx, std::make_unique<SoftmaxCrossEntropyFunction>(softmax, std::move(targets)),
-                {logits}, Tensor::Full(ctx, {}, sum / static_cast<double>(rows)));
+  TESSERA_CHECK(x.dim(0) > 0, "SoftmaxCrossEntropy of an empty batch");
+  return RunSoftmaxCrossEntropy(ctx, logits, x, CheckedLabels(ctx, labels, x.dim(0), x.dim(1)));
 }
 
 Variable InBatchSoftmax(Context& ctx, const Variable& q, const Variable& c,
                         const InBatchSoftmaxOptions& options) {
   TESSERA_CHECK(options.temperature > 0, "InBatchSoftmax: temperature {}", options.temperature);
   TESSERA_CHECK_EQ(q.value().shape(), c.value().shape(), "InBatchSoftmax");
+  TESSERA_CHECK(q && q.rank() == 2 && q.dim(0) > 0, "InBatchSoftmax of a tensor {}",
+                q.value().shape());
   const Variable left = options.normalize ? NormalizeRows(ctx, q, options.eps) : q;
   const Variable right = options.normalize ? NormalizeRows(ctx, c, options.eps) : c;
   const Variable scores =
       Scale(ctx, MatMul(ctx, left, right, /*transpose_b=*/true), 1.0f / options.temperature);
-  std::vector<int64_t> diagonal(static_cast<size_t>(scores.dim(0)));
-  std::iota(diagonal.begin(), diagonal.end(), 0);
-  return SoftmaxCrossEntropy(ctx, scores, Tensor::From(ctx, diagonal));
+  return RunSoftmaxCrossEntropy(ctx, scores, scores.value(), /*labels=*/{});
 }
 
 }  // namespace tessera

@@ -19,8 +19,8 @@ Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels);
 // mean of (x − t)².
 Variable Mse(Context& ctx, const Variable& x, const Tensor& labels);
 
-// mean of −log softmax(logits_b)[label_b]. logits [B, C], labels [B], i32 or i64. Throws Error for
-// a label outside [0, C).
+// mean of −log softmax(logits_b)[label_b]. logits [B, C], labels [B], integers. A label outside [0,
+// C) is an Error on a CPU; on CUDA, where no loss waits for the device, it makes the loss NaN.
 Variable SoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tensor& labels);
 
 struct InBatchSoftmaxOptions {

@@ -90,6 +90,7 @@ Variable Concat(Context& ctx, const std::vector<Variable>& parts, int dim) {
   std::vector<Tensor> values;
   std::vector<int64_t> sizes;
   for (const Variable& part : parts) {
+    CheckDevice(ctx, "Concat", part);
     Shape rest = part.value().shape();
     TESSERA_CHECK_EQ(rest.rank(), shape.rank(), "Concat: part {} of shape {}", values.size(), rest);
     sizes.push_back(rest[dim]);

@@ -1,22 +1,20 @@
 #include "runtime/ops/similarity.h"
 
+#include "runtime/ops/elementwise.h"
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/norm.h"
+#include "runtime/ops/row_lanes.h"
+#include "runtime/ops/similarity_formulas.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kRowsOfAPiece = 64;
-
 // Row r of x times scale[r].
 Tensor ScaledRows(Context& ctx, const Tensor& x, const Tensor& scale) {
   Tensor y = Tensor::Empty(ctx, x.shape());
-  const int64_t dim = x.dim(1);
-  ParallelFor(ctx, x.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r)
-      for (int64_t i = r * dim; i < (r + 1) * dim; ++i)
-        y.data<float>()[i] = x.data<float>()[i] * scale.data<float>()[r];
-  });
+  internal::Elementwise(
+      ctx, x.numel(),
+      internal::ScaleRowItems{x.data<float>(), scale.data<float>(), y.data<float>(), x.dim(1)});
   return y;
 }
 
@@ -37,19 +35,14 @@ class RowDotFunction final : public Function {
 }  // namespace
 
 Variable RowDot(Context& ctx, const Variable& q, const Variable& c) {
+  CheckDevice(ctx, "RowDot", q.value(), c.value());
   const Tensor qt = internal::AsMatrix(ctx, q, "RowDot: q").Contiguous(ctx);
   const Tensor ct = internal::AsMatrix(ctx, c, "RowDot: c").Contiguous(ctx);
   TESSERA_CHECK_EQ(qt.shape(), ct.shape(), "RowDot");
-  const int64_t dim = qt.dim(1);
   Tensor y = Tensor::Empty(ctx, {qt.dim(0)});
-  ParallelFor(ctx, qt.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      double sum = 0;
-      for (int64_t i = r * dim; i < (r + 1) * dim; ++i)
-        sum += static_cast<double>(qt.data<float>()[i]) * ct.data<float>()[i];
-      y.data<float>()[r] = static_cast<float>(sum);
-    }
-  });
+  internal::Rowwise(
+      ctx, qt.dim(0),
+      internal::DotRow{qt.data<float>(), ct.data<float>(), y.data<float>(), qt.dim(1)});
   return Record(ctx, std::make_unique<RowDotFunction>(qt, ct), {q, c}, y);
 }
 

@@ -52,10 +52,10 @@ TESSERA_HD float VectorTanh(float x) {
   return a < 0.625f ? near : (x < 0 ? -far : far);
 }
 
-// Σ_{i<n} term(i), in the order of runtime/lanes.h.
+// Σ_{i<n} term(i), of floats or doubles, in the order of runtime/lanes.h.
 template <typename Term>
-TESSERA_HD float SumInLanes(int64_t n, Term term) {
-  float lane[kLanes] = {};
+TESSERA_HD auto SumInLanes(int64_t n, Term term) {
+  decltype(term(n)) lane[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int64_t l = 0; l < kLanes; ++l) lane[l] += term(i + l);

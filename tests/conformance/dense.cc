@@ -26,7 +26,11 @@ class Bench {
     return v;
   }
   Variable Param(const std::string& name) { return Input("param." + name); }
-  Tensor Given(const std::string& name) const { return case_.optional(name); }
+  // in.<name> where the context works, undefined if there is none.
+  Tensor Given(const std::string& name) const {
+    const Tensor given = case_.optional(name);
+    return given ? given.To(ctx, ctx.device()) : given;
+  }
   // Gives the module's parameters the values of the case, by their names.
   void Bind(const Module& module) {
     for (const NamedParameter& p : module.Parameters()) {
@@ -45,7 +49,7 @@ class Bench {
   }
 
   Answer Backward(Tape& tape, const Variable& y) {
-    if (y.requires_grad()) tape.Backward(y, case_.input("grad_out").Reshape(y.shape()));
+    if (y.requires_grad()) tape.Backward(y, Given("grad_out").Reshape(y.shape()));
     Answer answer;
     answer.tensors["y"] = y.value().Contiguous(ctx);
     for (const NamedParameter& p : variables_) {

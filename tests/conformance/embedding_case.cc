@@ -7,12 +7,6 @@
 namespace tessera::conformance {
 namespace {
 
-PoolingType PoolingOf(const Case& c, const Json& table) {
-  const std::string pooling = c.attrs.at("pooling").get<std::string>();
-  return ParsePoolingType(pooling == "PER_TABLE" ? table.at("pooling").get<std::string>()
-                                                 : pooling);
-}
-
 WeightDecayMode DecayModeOf(const Json& optimizer) {
   const std::string mode = optimizer.value("weight_decay_mode", "NONE");
   if (mode != "NONE" && mode != "L2" && mode != "DECOUPLE")
@@ -44,6 +38,12 @@ AnyRule ParseRule(const Json& o) {
   if (name == "partial_rowwise_adam")
     return PartialRowwiseAdam{lr, eps, number("beta1", 0.9), number("beta2", 0.999), decay};
   throw Unsupported("optimizer " + name);
+}
+
+PoolingType PoolingOf(const Case& c, const Json& table) {
+  const std::string pooling = c.attrs.at("pooling").get<std::string>();
+  return ParsePoolingType(pooling == "PER_TABLE" ? table.at("pooling").get<std::string>()
+                                                 : pooling);
 }
 
 TableBatchedEmbedding MakeTables(Context& ctx, const Case& c, const std::vector<AnyRule>& rules,
@@ -78,14 +78,15 @@ TableBatchedEmbedding MakeTables(Context& ctx, const Case& c, const std::vector<
 
 KeyedJaggedTensor ReadKjt(const Case& c, const std::string& prefix, bool weights_grad) {
   const Json& attrs = c.attrs.at(prefix);
-  if (attrs.contains("stride_per_key_per_rank"))
-    throw Unsupported("a batch of its own for each feature");
   KeyedJaggedTensorArgs args;
   args.keys = attrs.at("keys").get<std::vector<std::string>>();
   args.values = c.input(prefix + ".values");
   args.lengths = c.optional(prefix + ".lengths");
   args.offsets = c.optional(prefix + ".offsets");
-  args.stride = attrs.at("stride").get<int64_t>();
+  if (attrs.contains("stride_per_key_per_rank"))
+    args.stride_per_key_per_rank = attrs["stride_per_key_per_rank"].get<StridePerKeyPerRank>();
+  else
+    args.stride = attrs.at("stride").get<int64_t>();
   if (const Tensor weights = c.optional(prefix + ".weights"))
     args.weights = Variable(weights, weights_grad);
   return KeyedJaggedTensor(std::move(args));
@@ -96,6 +97,7 @@ bool IsSequence(const Case& c) { return c.attrs.at("pooling") == "NONE"; }
 std::vector<Variable> Forward(Context& ctx, const Case& c, TableBatchedEmbedding& tables,
                               const KeyedJaggedTensor& kjt, const std::string& prefix,
                               Tensors& answer) {
+  if (kjt.variable_stride_per_key()) throw Unsupported("a batch of its own for each feature");
   if (!IsSequence(c)) {
     const Variable pooled = tables.Forward(ctx, kjt);
     answer[prefix + "pooled"] = pooled.value();

@@ -14,6 +14,9 @@ namespace tessera::conformance {
 // does not have yet.
 AnyRule ParseRule(const Json& optimizer);
 
+// The pooling of the entry `table` of attrs.tables.
+PoolingType PoolingOf(const Case& c, const Json& table);
+
 // The tables of a case, filled with in.table.<i>, and its features in output order. Rules: one a
 // table.
 TableBatchedEmbedding MakeTables(Context& ctx, const Case& c, const std::vector<AnyRule>& rules,
@@ -33,6 +36,11 @@ void Backward(Context& ctx, const Case& c, Tape& tape, const TableBatchedEmbeddi
               const std::vector<Variable>& outputs, const std::string& prefix);
 
 bool IsSequence(const Case& c);
+
+// Whether a lookup case asks for what Lookup itself takes, but no collection: CallLookup answers
+// it, forward and, where the case has a gradient, backward.
+bool NeedsLookupCalls(const Case& c);
+void CallLookup(Context& ctx, const Case& c, const KeyedJaggedTensor& kjt, Tensors& answer);
 
 }  // namespace tessera::conformance
 #endif  // TESSERA_TESTS_CONFORMANCE_EMBEDDING_CASE_H_

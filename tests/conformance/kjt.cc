@@ -94,10 +94,17 @@ Answer Differentiate(Context& ctx, const Case& c, const std::vector<std::string>
   return answer;
 }
 
-Answer RunKjt(Context& ctx, const Case& c) {
+// Inputs go to the context's device, answers come back.
+Answer RunKjt(Context& ctx, const Case& given) {
+  Case c = given;
+  for (auto& [name, tensor] : c.in) tensor = tensor.To(ctx, ctx.device());
   const std::string op = c.attrs.at("op").get<std::string>();
   for (const Ops* ops : {&ContainerOps(), &SegmentOps(), &JaggedOps(), &ScoreOps()})
-    if (const auto found = ops->find(op); found != ops->end()) return found->second(ctx, c);
+    if (const auto found = ops->find(op); found != ops->end()) {
+      Answer answer = found->second(ctx, c);
+      for (auto& [name, tensor] : answer.tensors) tensor = tensor.To(ctx, Device::Cpu());
+      return answer;
+    }
   throw Unsupported("op " + op);
 }
 

@@ -11,7 +11,7 @@ KeyedJaggedTensor BagsOf(Context& ctx, const Case& c) {
   const Tensor ids = c.input("ids");
   std::vector<int64_t> offsets;
   VisitIndexType(c.input("offsets").dtype(), "offsets", [&]<typename T>() {
-    for (const T o : c.input("offsets").span<T>()) offsets.push_back(o);
+    for (const T o : c.input("offsets").ToVector<T>()) offsets.push_back(o);
   });
   if (!c.attrs["embedding_bag"]["include_last_offset"].get<bool>()) offsets.push_back(ids.numel());
   Variable weights;
@@ -38,7 +38,7 @@ KeyedJaggedTensor CheckedKjt(Context& ctx, const Case& c, Tensors& answer) {
   if (mode == BoundsCheckMode::kWarning)
     answer["warnings"] = Tensor::From<int64_t>(ctx, {checked.warnings});
   if (c.attrs.value("bounds_check_only", false)) return KeyedJaggedTensor();
-  Tensor offsets = checked.offsets.Clone(ctx);
+  const Tensor offsets = checked.offsets.Clone(ctx).ToHost();
   const int64_t first = VisitIndexType(offsets.dtype(), "offsets", [&]<typename T>() -> int64_t {
     const auto span = offsets.span<T>();
     const T start = span[0];
@@ -50,7 +50,7 @@ KeyedJaggedTensor CheckedKjt(Context& ctx, const Case& c, Tensors& answer) {
     weights = Variable(given.Rows(first, given.numel()), /*requires_grad=*/true);
   return KeyedJaggedTensor::FromOffsetsSync(
       c.attrs.at("kjt").at("keys").get<std::vector<std::string>>(),
-      checked.ids.Rows(first, checked.ids.numel()), offsets, weights);
+      checked.ids.Rows(first, checked.ids.numel()), offsets.To(ctx, ctx.device()), weights);
 }
 
 KeyedJaggedTensor Input(Context& ctx, const Case& c, Tensors& answer) {
@@ -68,9 +68,6 @@ bool HasGradient(const Case& c) {
 }  // namespace
 
 Answer RunLookup(Context& ctx, const Case& c) {
-  if (c.attrs.contains("position_weights")) throw Unsupported("position weights");
-  if (c.attrs.value("output_dtype", "f32") != "f32")
-    throw Unsupported("output of type " + c.attrs["output_dtype"].get<std::string>());
   Answer answer;
   TableBatchedEmbeddingOptions options;
   options.weighted = c.attrs.value("weighted", false);
@@ -78,6 +75,10 @@ Answer RunLookup(Context& ctx, const Case& c) {
     options.feature_requires_grad.push_back(required != 0);
   const KeyedJaggedTensor kjt = Input(ctx, c, answer.tensors);
   if (c.attrs.value("bounds_check_only", false)) return answer;
+  if (NeedsLookupCalls(c)) {
+    CallLookup(ctx, c, kjt, answer.tensors);
+    return answer;
+  }
   TableBatchedEmbedding tables =
       MakeTables(ctx, c, std::vector<AnyRule>(c.attrs.at("tables").size(), Dense{}), options);
 

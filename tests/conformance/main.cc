@@ -1,6 +1,6 @@
 // Replays conformance cases:
 //
-//   bazel run -c opt //tests/conformance:run -- PATH…
+//   bazel run -c opt //tests/conformance:run -- [--device cpu|cuda] PATH…
 //
 // PATH is a case, a folder of cases (a kind) or a folder of kinds. Prints one line a case, ok, FAIL
 // or UNSUPPORTED, and a last line "N passed, N failed, N unsupported"; exits with 0 only if all
@@ -56,15 +56,23 @@ std::vector<std::string> CasesUnder(const fs::path& path) {
 
 enum class Outcome { kPassed, kFailed, kUnsupported };
 
+// The answer of a kind, in host memory; its inputs lie where the context works.
+Answer AnswerOf(const Kind& kind, Context& ctx, Case c) {
+  for (auto& [name, tensor] : c.in) tensor = tensor.To(ctx, ctx.device());
+  Answer answer = kind(ctx, c);
+  for (auto& [name, tensor] : answer.tensors) tensor = tensor.ToHost();
+  return answer;
+}
+
 // What became of a case; `why` says so where it did not pass.
-Outcome Replay(Context& ctx, const std::string& path, std::string& why) {
+Outcome Replay(Context& host, Context& ctx, const std::string& path, std::string& why) {
   try {
-    const Case c = ReadCase(ctx, path);
+    const Case c = ReadCase(host, path);
     const auto kind = Kinds().find(c.kind);
     if (kind == Kinds().end()) throw Unsupported("kind " + c.kind);
     const bool expects_error = c.attrs.contains("error") && !c.attrs["error"].is_null();
     try {
-      const Answer answer = kind->second(ctx, c);
+      const Answer answer = AnswerOf(kind->second, ctx, c);
       why = expects_error ? "expected an error, got an answer" : FirstDifference(c, answer);
     } catch (const Error& error) {
       if (!expects_error) why = error.what();
@@ -93,14 +101,15 @@ int Main(int argc, char** argv) {
   app.add_flag("--quiet", quiet, "print the cases that failed, and the last line, only");
   CLI11_PARSE(app, argc, argv);
 
-  Context ctx({.device = ParseDevice(device), .threads = threads});
+  Context host({.threads = threads});
+  Context ctx({.device = ParseDevice(device), .threads = threads, .pool = host.pool()});
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");  // set by bazel run
   int counts[3] = {};
   for (const std::string& path : paths) {
     const fs::path full = folder != nullptr ? fs::path(folder) / path : fs::path(path);
     for (const std::string& file : CasesUnder(full)) {
       std::string why;
-      const Outcome outcome = Replay(ctx, file, why);
+      const Outcome outcome = Replay(host, ctx, file, why);
       ++counts[static_cast<int>(outcome)];
       const std::string name =
           fs::path(file).parent_path().filename().string() + "/" + fs::path(file).stem().string();

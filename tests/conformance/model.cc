@@ -31,19 +31,19 @@ void FillFirstStates(Context& ctx, TableBatchedEmbedding& tables, double value) 
 }
 
 // Batch `step` of the case.
-KeyedJaggedTensor ReadBatch(const Case& c, int64_t step) {
-  const int64_t* offsets = c.input("values_offsets").data<int64_t>();
-  const Tensor& lengths = c.input("lengths");
+KeyedJaggedTensor ReadBatch(Context& ctx, const Case& c, int64_t step) {
+  const Tensor offsets_here = c.input("values_offsets").ToHost(), lengths = c.input("lengths");
+  const int64_t* offsets = offsets_here.data<int64_t>();
   KeyedJaggedTensorArgs args;
   args.keys = c.attrs.at("keys").get<std::vector<std::string>>();
   args.values = c.input("values").Rows(offsets[step], offsets[step + 1]);
   args.lengths = lengths.Rows(step, step + 1).Reshape({lengths.dim(1)});
   args.stride = c.attrs.at("B").get<int64_t>();
-  return KeyedJaggedTensor(std::move(args));
+  return KeyedJaggedTensor(std::move(args)).To(ctx, ctx.device());
 }
 
-Tensor StepOf(const Tensor& all, int64_t step) {
-  const Tensor one = all.Rows(step, step + 1);
+Tensor StepOf(Context& ctx, const Tensor& all, int64_t step) {
+  const Tensor one = all.Rows(step, step + 1).To(ctx, ctx.device());
   return all.rank() == 3 ? one.Reshape({all.dim(1), all.dim(2)}) : one.Reshape({all.dim(1)});
 }
 
@@ -73,11 +73,12 @@ Answer RunModel(Context& ctx, const Case& c) {
   for (int64_t step = 0; step < c.attrs.at("steps").get<int64_t>(); ++step) {
     optimizer.ZeroGrad();
     Tape tape(ctx);
-    const Variable logits = model.Forward(ctx, StepOf(c.input("dense"), step), ReadBatch(c, step));
+    const Variable logits =
+        model.Forward(ctx, StepOf(ctx, c.input("dense"), step), ReadBatch(ctx, c, step));
     if (step == 0) answer.tensors["first_logits"] = logits.value();
-    const Variable loss =
-        LossOf(ctx, c.attrs.at("loss").get<std::string>(), logits, StepOf(c.input("labels"), step));
-    losses.push_back(*loss.value().data<float>());
+    const Variable loss = LossOf(ctx, c.attrs.at("loss").get<std::string>(), logits,
+                                 StepOf(ctx, c.input("labels"), step));
+    losses.push_back(loss.value().ToVector<float>()[0]);
     tape.Backward(loss);
     optimizer.Step(ctx);
   }

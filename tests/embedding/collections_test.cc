@@ -4,6 +4,7 @@
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
 #include "runtime/ops/arithmetic.h"
+#include "tests/testing/devices.h"
 
 namespace tessera {
 namespace {
@@ -21,55 +22,61 @@ Config Make(const std::string& name, int64_t dim, std::vector<std::string> featu
   return config;
 }
 
-class CollectionsTest : public ::testing::Test {
+class CollectionsTest : public testing::DeviceTest {
  protected:
-  Context ctx_;
-  const KeyedJaggedTensor kjt_ = KeyedJaggedTensor::FromLengthsSync(
-      {"x", "a", "b"}, Tensor::From<int64_t>(ctx_, {4, 1, 2, 3, 0}),
-      Tensor::From<int64_t>(ctx_, {1, 0, 2, 0, 1, 1}));
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped()) return;
+    kjt_ = KeyedJaggedTensor::FromLengthsSync({"x", "a", "b"},
+                                              Tensor::From<int64_t>(ctx(), {4, 1, 2, 3, 0}),
+                                              Tensor::From<int64_t>(ctx(), {1, 0, 2, 0, 1, 1}));
+  }
+  KeyedJaggedTensor kjt_;
 };
 
-TEST_F(CollectionsTest, PooledColumnsComeInTableOrderAndSharedFeaturesNameTheirTable) {
-  EmbeddingBagCollection ebc(ctx_, {Make<EmbeddingBagConfig>("t", 2, {"b", "a"}, 1),
-                                    Make<EmbeddingBagConfig>("u", 1, {"a"}, 10)});
-  const KeyedTensor out = ebc.Forward(ctx_, kjt_);
+TEST_P(CollectionsTest, PooledColumnsComeInTableOrderAndSharedFeaturesNameTheirTable) {
+  EmbeddingBagCollection ebc(ctx(), {Make<EmbeddingBagConfig>("t", 2, {"b", "a"}, 1),
+                                     Make<EmbeddingBagConfig>("u", 1, {"a"}, 10)});
+  const KeyedTensor out = ebc.Forward(ctx(), kjt_);
   EXPECT_THAT(out.keys(), ElementsAre("b", "a@t", "a@u"));
   EXPECT_THAT(out.length_per_key(), ElementsAre(2, 2, 1));
   EXPECT_THAT(out.values().value().ToVector<float>(), ElementsAre(1, 1, 2, 2, 20, 1, 1, 0, 0, 0));
 }
 
-TEST_F(CollectionsTest, SequencesMayDifferInDimAndBringTheirIds) {
+TEST_P(CollectionsTest, SequencesMayDifferInDimAndBringTheirIds) {
   EmbeddingCollection ec(
-      ctx_, {Make<EmbeddingConfig>("t", 2, {"a"}, 1), Make<EmbeddingConfig>("u", 3, {"b"}, 10)},
+      ctx(), {Make<EmbeddingConfig>("t", 2, {"a"}, 1), Make<EmbeddingConfig>("u", 3, {"b"}, 10)},
       {.need_indices = true});
-  const auto out = ec.Forward(ctx_, kjt_);
+  const auto out = ec.Forward(ctx(), kjt_);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0].first, "a");
   EXPECT_EQ(out[0].second.values().shape(), (Shape{2, 2}));
   EXPECT_EQ(out[1].second.values().shape(), (Shape{2, 3}));
-  EXPECT_THAT(out[0].second.lengths(ctx_).ToVector<int64_t>(), ElementsAre(2, 0));
+  EXPECT_THAT(out[0].second.lengths(ctx()).ToVector<int64_t>(), ElementsAre(2, 0));
   EXPECT_THAT(out[1].second.weights().value().ToVector<float>(), ElementsAre(3, 0));
 }
 
-TEST_F(CollectionsTest, EachTableHasItsOwnOptimizer) {
+TEST_P(CollectionsTest, EachTableHasItsOwnOptimizer) {
   std::vector<EmbeddingBagConfig> configs = {Make<EmbeddingBagConfig>("t", 1, {"a"}, 0),
                                              Make<EmbeddingBagConfig>("u", 1, {"b"}, 0)};
   configs[0].optimizer = Sgd{0.5f};
   configs[1].optimizer = RowwiseAdagrad{0.25f, 0.0f};
-  EmbeddingBagCollection ebc(ctx_, configs);
-  Tape tape(ctx_);
-  tape.Backward(Sum(ctx_, ebc.Forward(ctx_, kjt_).values()));
+  EmbeddingBagCollection ebc(ctx(), configs);
+  Tape tape(ctx());
+  tape.Backward(Sum(ctx(), ebc.Forward(ctx(), kjt_).values()));
   EXPECT_THAT(ebc.tables().weight(0).ToVector<float>(), ElementsAre(0, -0.5f, -0.5f, 0, 0));
   EXPECT_THAT(ebc.tables().weight(1).ToVector<float>(), ElementsAre(-0.25f, 0, 0, -0.25f, 0));
   EXPECT_EQ(ebc.tables().optimizer_states(1)[0].name, "momentum1");
 }
 
-TEST_F(CollectionsTest, RefusesTablesThatNobodyReadsAndPoolingNone) {
-  EXPECT_THROW(EmbeddingBagCollection(ctx_, {Make<EmbeddingBagConfig>("t", 2, {}, 1)}), Error);
+TEST_P(CollectionsTest, RefusesTablesThatNobodyReadsAndPoolingNone) {
+  EXPECT_THROW(EmbeddingBagCollection(ctx(), {Make<EmbeddingBagConfig>("t", 2, {}, 1)}), Error);
   EmbeddingBagConfig none = Make<EmbeddingBagConfig>("t", 2, {"a"}, 1);
   none.pooling = PoolingType::kNone;
-  EXPECT_THROW(EmbeddingBagCollection(ctx_, {none}), Error);
+  EXPECT_THROW(EmbeddingBagCollection(ctx(), {none}), Error);
 }
+
+TESSERA_INSTANTIATE_DEVICES(CollectionsTest);
 
 }  // namespace
 }  // namespace tessera

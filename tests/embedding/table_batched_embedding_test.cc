@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/ops/arithmetic.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -26,167 +27,169 @@ BaseEmbeddingConfig Config(const std::string& name, int64_t rows, int64_t dim,
 
 // Weights 0, 1, 2, … row-major.
 BaseEmbeddingConfig Counting(BaseEmbeddingConfig config) {
-  config.init_fn = [](Context&, const Tensor& weight) {
-    std::iota(weight.data<float>(), weight.data<float>() + weight.numel(), 0.0f);
+  config.init_fn = [](Context& ctx, const Tensor& weight) {
+    std::vector<float> values(static_cast<size_t>(weight.numel()));
+    std::iota(values.begin(), values.end(), 0.0f);
+    weight.CopyFrom(ctx, Tensor::From(ctx, weight.shape(), values));
   };
   return config;
 }
 
-class TableBatchedEmbeddingTest : public ::testing::Test {
+class TableBatchedEmbeddingTest : public testing::DeviceTest {
  protected:
   KeyedJaggedTensor Kjt(std::vector<int64_t> ids, std::vector<int64_t> lengths,
                         Variable weights = {}) {
-    return KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(ctx_, ids),
-                                              Tensor::From(ctx_, lengths), weights);
+    return KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(ctx(), ids),
+                                              Tensor::From(ctx(), lengths), weights);
   }
   TableBatchedEmbedding Tables(AnyRule rule = Sgd{1.0f},
                                TableBatchedEmbeddingOptions options = {}) {
     return TableBatchedEmbedding(
-        ctx_, {Counting(Config("t", 4, 2, rule)), Counting(Config("u", 3, 1, rule))},
+        ctx(), {Counting(Config("t", 4, 2, rule)), Counting(Config("u", 3, 1, rule))},
         {PoolingType::kSum, PoolingType::kMean}, {{"b", 1, "b"}, {"a", 0, "a"}}, options);
   }
-  Context ctx_;
 };
 
-TEST_F(TableBatchedEmbeddingTest, LooksUpFeaturesInTheirOwnOrderAndUpdatesInsideBackward) {
+TEST_P(TableBatchedEmbeddingTest, LooksUpFeaturesInTheirOwnOrderAndUpdatesInsideBackward) {
   TableBatchedEmbedding tables = Tables();
-  Tape tape(ctx_);
-  const Variable out = tables.Forward(ctx_, Kjt({1, 3, 0, 2, 1}, {2, 1, 2, 0}));
+  Tape tape(ctx());
+  const Variable out = tables.Forward(ctx(), Kjt({1, 3, 0, 2, 1}, {2, 1, 2, 0}));
   EXPECT_THAT(out.value().ToVector<float>(), ::testing::ElementsAre(1.5f, 8, 10, 0, 0, 1));
-  tape.Backward(Sum(ctx_, out));
+  tape.Backward(Sum(ctx(), out));
   EXPECT_THAT(tables.weight(0).ToVector<float>(), ::testing::ElementsAre(-1, 0, 1, 2, 4, 5, 5, 6));
   EXPECT_THAT(tables.weight(1).ToVector<float>(), ::testing::ElementsAre(0, 0.5f, 1.5f));
 }
 
-TEST_F(TableBatchedEmbeddingTest, CountsTrainingForwardsOnlyAlsoEmptyOnes) {
+TEST_P(TableBatchedEmbeddingTest, CountsTrainingForwardsOnlyAlsoEmptyOnes) {
   TableBatchedEmbedding tables = Tables();
-  tables.Forward(ctx_, Kjt({1}, {1, 0}));
+  tables.Forward(ctx(), Kjt({1}, {1, 0}));
   EXPECT_EQ(tables.iter(), 0);
   {
-    Tape tape(ctx_);
-    tables.Forward(ctx_, Kjt({}, {0, 0}));
+    Tape tape(ctx());
+    tables.Forward(ctx(), Kjt({}, {0, 0}));
     EXPECT_EQ(tables.iter(), 1);
-    const NoGrad no_grad(ctx_);
-    tables.Forward(ctx_, Kjt({1}, {1, 0}));
+    const NoGrad no_grad(ctx());
+    tables.Forward(ctx(), Kjt({1}, {1, 0}));
   }
   EXPECT_EQ(tables.iter(), 1);
-  Tape tape(ctx_);
-  tables.Forward(ctx_, Kjt({}, {}));
+  Tape tape(ctx());
+  tables.Forward(ctx(), Kjt({}, {}));
   EXPECT_EQ(tables.iter(), 2);
 }
 
-TEST_F(TableBatchedEmbeddingTest, RefusesASecondTrainingForwardBeforeBackward) {
+TEST_P(TableBatchedEmbeddingTest, RefusesASecondTrainingForwardBeforeBackward) {
   TableBatchedEmbedding tables = Tables();
   const KeyedJaggedTensor kjt = Kjt({1}, {1, 0});
   {
-    Tape tape(ctx_);
-    tables.Forward(ctx_, kjt);
-    EXPECT_THAT([&] { tables.Forward(ctx_, kjt); },
+    Tape tape(ctx());
+    tables.Forward(ctx(), kjt);
+    EXPECT_THAT([&] { tables.Forward(ctx(), kjt); },
                 ThrowsMessage<Error>(HasSubstr("before the backward")));
   }
-  Tape tape(ctx_);  // the first tape is gone without backward: nothing waits any more
-  tape.Backward(Sum(ctx_, tables.Forward(ctx_, kjt)));
-  Tape next(ctx_);
-  EXPECT_NO_THROW(tables.Forward(ctx_, kjt));
+  Tape tape(ctx());  // the first tape is gone without backward: nothing waits any more
+  tape.Backward(Sum(ctx(), tables.Forward(ctx(), kjt)));
+  Tape next(ctx());
+  EXPECT_NO_THROW(tables.Forward(ctx(), kjt));
 }
 
-TEST_F(TableBatchedEmbeddingTest, DenseTablesAreVariables) {
+TEST_P(TableBatchedEmbeddingTest, DenseTablesAreVariables) {
   TableBatchedEmbedding tables = Tables(Dense{});
   const KeyedJaggedTensor kjt = Kjt({1, 3, 0, 2, 1, 1}, {2, 1, 2, 1});
-  const Tensor before = tables.weight(0).Clone(ctx_);
-  Tape tape(ctx_);
-  const Variable twice = Add(ctx_, tables.Forward(ctx_, kjt), tables.Forward(ctx_, kjt));
-  tape.Backward(Sum(ctx_, twice));
+  const Tensor before = tables.weight(0).Clone(ctx());
+  Tape tape(ctx());
+  const Variable twice = Add(ctx(), tables.Forward(ctx(), kjt), tables.Forward(ctx(), kjt));
+  tape.Backward(Sum(ctx(), twice));
   EXPECT_TRUE(SameBits(before, tables.weight(0)));
   EXPECT_THAT(tables.weight_variable(0).grad().ToVector<float>(),
               ::testing::ElementsAre(2, 2, 2, 2, 0, 0, 2, 2));
   EXPECT_THAT(tables.weight_variable(1).grad().ToVector<float>(), ::testing::ElementsAre(0, 3, 1));
 }
 
-TEST_F(TableBatchedEmbeddingTest, GradientsOfWeightsAreTheDerivatives) {
+TEST_P(TableBatchedEmbeddingTest, GradientsOfWeightsAreTheDerivatives) {
   TableBatchedEmbedding tables = Tables(Dense{}, {.weighted = true});
   const auto pooled = [&](Context& ctx, const std::vector<Variable>& weights) {
     return std::vector<Variable>{
         tables.Forward(ctx, Kjt({1, 3, 0, 2, 1, 1}, {2, 1, 2, 1}, weights[0]))};
   };
-  testing::ExpectGradients(ctx_, pooled, {Tensor::From<float>(ctx_, {0.5f, -1, 2, 0.25f, 1, 3})});
+  testing::ExpectGradients(ctx(), pooled, {Tensor::From<float>(ctx(), {0.5f, -1, 2, 0.25f, 1, 3})});
 }
 
-TEST_F(TableBatchedEmbeddingTest, WeightGradientsAreOfTheRowsBeforeTheUpdateAndOnlyOnRequest) {
+TEST_P(TableBatchedEmbeddingTest, WeightGradientsAreOfTheRowsBeforeTheUpdateAndOnlyOnRequest) {
   TableBatchedEmbedding tables = Tables(Sgd{100.0f}, {.weighted = true});
   for (const bool wanted : {true, false}) {
-    tables.weight(0).Fill(ctx_, 2);
-    const Variable weights(Tensor::From<float>(ctx_, {1, 1}), wanted);
-    Tape tape(ctx_);
-    tape.Backward(Sum(ctx_, tables.Forward(ctx_, Kjt({1, 1}, {2, 0}, weights))));
+    tables.weight(0).Fill(ctx(), 2);
+    const Variable weights(Tensor::From<float>(ctx(), {1, 1}), wanted);
+    Tape tape(ctx());
+    tape.Backward(Sum(ctx(), tables.Forward(ctx(), Kjt({1, 1}, {2, 0}, weights))));
     EXPECT_EQ(weights.grad().defined(), wanted);
     if (wanted) {
       EXPECT_THAT(weights.grad().ToVector<float>(), ::testing::ElementsAre(4, 4));
     }
-    EXPECT_EQ(tables.weight(0).data<float>()[2], 2 - 200);
+    EXPECT_EQ(tables.weight(0).ToVector<float>()[2], 2 - 200);
   }
 }
 
-TEST_F(TableBatchedEmbeddingTest, ClampsGradientsFirst) {
+TEST_P(TableBatchedEmbeddingTest, ClampsGradientsFirst) {
   TableBatchedEmbedding tables = Tables(Sgd{1.0f}, {.max_gradient = 0.25f});
-  Tape tape(ctx_);
-  tape.Backward(Sum(ctx_, tables.Forward(ctx_, Kjt({1}, {1, 0}))));
-  EXPECT_EQ(tables.weight(0).data<float>()[2], 1.75f);
+  Tape tape(ctx());
+  tape.Backward(Sum(ctx(), tables.Forward(ctx(), Kjt({1}, {1, 0}))));
+  EXPECT_EQ(tables.weight(0).ToVector<float>()[2], 1.75f);
 }
 
-TEST_F(TableBatchedEmbeddingTest, SequencesKeepEveryRow) {
-  TableBatchedEmbedding tables(ctx_, {Counting(Config("t", 4, 2)), Counting(Config("u", 3, 1))},
+TEST_P(TableBatchedEmbeddingTest, SequencesKeepEveryRow) {
+  TableBatchedEmbedding tables(ctx(), {Counting(Config("t", 4, 2)), Counting(Config("u", 3, 1))},
                                {PoolingType::kNone, PoolingType::kNone},
                                {{"a", 0, "a"}, {"b", 1, "b"}});
-  Tape tape(ctx_);
-  const std::vector<Variable> rows = tables.ForwardSequence(ctx_, Kjt({1, 3, 1, 2}, {2, 1, 0, 1}));
+  Tape tape(ctx());
+  const std::vector<Variable> rows = tables.ForwardSequence(ctx(), Kjt({1, 3, 1, 2}, {2, 1, 0, 1}));
   EXPECT_THAT(rows[0].value().ToVector<float>(), ::testing::ElementsAre(2, 3, 6, 7, 2, 3));
   EXPECT_EQ(rows[1].shape(), (Shape{1, 1}));
-  tape.Backward(Sum(ctx_, rows[0]));  // no gradient reaches the other sequence
+  tape.Backward(Sum(ctx(), rows[0]));  // no gradient reaches the other sequence
   EXPECT_THAT(tables.weight(0).ToVector<float>(), ::testing::ElementsAre(0, 1, 0, 1, 4, 5, 5, 6));
   EXPECT_THAT(tables.weight(1).ToVector<float>(), ::testing::ElementsAre(0, 1, 2));
-  EXPECT_THROW(tables.Forward(ctx_, Kjt({}, {})), Error);
+  EXPECT_THROW(tables.Forward(ctx(), Kjt({}, {})), Error);
 }
 
-TEST_F(TableBatchedEmbeddingTest, BadIdsAreErrorsOrCountedOrMended) {
+TEST_P(TableBatchedEmbeddingTest, BadIdsAreErrorsOrCountedOrMended) {
   const KeyedJaggedTensor kjt = Kjt({1, 7, -1}, {3, 0});
-  EXPECT_THAT([&] { Tables().Forward(ctx_, kjt); },
+  EXPECT_THAT([&] { Tables().Forward(ctx(), kjt); },
               ThrowsMessage<Error>(HasSubstr("feature a: id 7")));
   TableBatchedEmbedding warning = Tables(Sgd{}, {.bounds_check = BoundsCheckMode::kWarning});
-  EXPECT_EQ(warning.Forward(ctx_, kjt).value().data<float>()[1],
+  EXPECT_EQ(warning.Forward(ctx(), kjt).value().ToVector<float>()[1],
             2.0f);  // rows 1 and 0; −1 adds nothing
   EXPECT_EQ(warning.bounds_check_warnings(), 1);
   TableBatchedEmbedding none = Tables(Sgd{}, {.bounds_check = BoundsCheckMode::kNone});
-  EXPECT_EQ(none.Forward(ctx_, kjt).value().data<float>()[1], 2.0f);  // row 1 alone
+  EXPECT_EQ(none.Forward(ctx(), kjt).value().ToVector<float>()[1], 2.0f);  // row 1 alone
   EXPECT_EQ(none.bounds_check_warnings(), 0);
 }
 
-TEST_F(TableBatchedEmbeddingTest, RefusesWhatMakesNoSense) {
+TEST_P(TableBatchedEmbeddingTest, RefusesWhatMakesNoSense) {
   const std::vector<PoolingType> sum = {PoolingType::kSum},
                                  two = {PoolingType::kSum, PoolingType::kSum};
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 0, 2)}, sum, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 0)}, sum, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("", 2, 2)}, sum, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2), Config("t", 2, 2)}, two, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2)}, sum, {{"a", 1, "a"}}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx_, {Config("t", 2, 2), Config("u", 2, 2)},
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 0, 2)}, sum, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 0)}, sum, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("", 2, 2)}, sum, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 2), Config("t", 2, 2)}, two, {}),
+               Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 2)}, sum, {{"a", 1, "a"}}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 2), Config("u", 2, 2)},
                                      {PoolingType::kSum, PoolingType::kNone}, {}),
                Error);
   BaseEmbeddingConfig half = Config("t", 2, 2);
   half.data_type = DType::kF16;
-  EXPECT_THAT([&] { TableBatchedEmbedding(ctx_, {half}, sum, {}); },
+  EXPECT_THAT([&] { TableBatchedEmbedding(ctx(), {half}, sum, {}); },
               ThrowsMessage<Error>(HasSubstr("table t: rows of type f16")));
-  EXPECT_THROW(Tables().Forward(
-                   ctx_, KeyedJaggedTensor::FromLengthsSync({"a"}, Tensor::From<int64_t>(ctx_, {}),
-                                                            Tensor::From<int64_t>(ctx_, {0}))),
+  EXPECT_THROW(Tables().Forward(ctx(), KeyedJaggedTensor::FromLengthsSync(
+                                           {"a"}, Tensor::From<int64_t>(ctx(), {}),
+                                           Tensor::From<int64_t>(ctx(), {0}))),
                Error);
-  EXPECT_THROW(Tables(Sgd{}, {.weighted = true}).Forward(ctx_, Kjt({}, {0, 0})), Error);
+  EXPECT_THROW(Tables(Sgd{}, {.weighted = true}).Forward(ctx(), Kjt({}, {0, 0})), Error);
 }
 
-TEST_F(TableBatchedEmbeddingTest, TablesStartUniformWithinTheRootOfOneOverRows) {
-  TableBatchedEmbedding tables(ctx_, {Config("t", 400, 50)}, {PoolingType::kSum}, {});
+TEST_P(TableBatchedEmbeddingTest, TablesStartUniformWithinTheRootOfOneOverRows) {
+  TableBatchedEmbedding tables(ctx(), {Config("t", 400, 50)}, {PoolingType::kSum}, {});
   float low = 1, high = -1;
-  for (const float w : tables.weight(0).span<float>()) {
+  for (const float w : tables.weight(0).ToVector<float>()) {
     low = std::min(low, w);
     high = std::max(high, w);
   }
@@ -195,6 +198,8 @@ TEST_F(TableBatchedEmbeddingTest, TablesStartUniformWithinTheRootOfOneOverRows) 
   EXPECT_LT(low, -0.0499f);
   EXPECT_GT(high, 0.0499f);
 }
+
+TESSERA_INSTANTIATE_DEVICES(TableBatchedEmbeddingTest);
 
 }  // namespace
 }  // namespace tessera

@@ -17,27 +17,6 @@ namespace {
 using testing::BatchShape;
 using testing::RandomBatch;
 
-BatchShape RandomShape(std::mt19937& random) {
-  const auto pick = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  BatchShape shape;
-  shape.dims.clear();
-  for (int64_t t = pick(1, 4); t > 0; --t)
-    shape.dims.push_back(pick(0, 1) ? pick(1, 40) : pick(1, 20) * 16);
-  shape.rows = pick(0, 1) ? pick(1, 50) : pick(100, 5000);
-  shape.batch = pick(0, 400);
-  shape.mean_length = static_cast<double>(pick(1, 12));
-  shape.pooling = static_cast<PoolingType>(pick(0, 2));
-  shape.weighted = shape.pooling != PoolingType::kNone && pick(0, 1);
-  shape.wide_ids = pick(0, 1);
-  shape.pruned_ids = pick(0, 3) == 0;
-  shape.skew = pick(0, 1) ? 0 : static_cast<double>(pick(1, 20));
-  shape.features_per_table = static_cast<int>(pick(1, 3));
-  shape.seed = random();
-  return shape;
-}
-
 AnyRule RandomRule(std::mt19937& random) {
   const float decay = random() % 2 ? 0.01f : 0.0f;
   switch (random() % 5) {
@@ -88,7 +67,7 @@ TEST(UpdateSweep, SameBitsEverywhere) {
   const int cases = std::getenv("TESSERA_TEST_ALL") ? 400 : 40;
   std::mt19937 random(20261121);
   for (int c = 0; c < cases; ++c) {
-    const BatchShape shape = RandomShape(random);
+    const BatchShape shape = testing::RandomShape(random, {.rows = 5000, .batch = 400});
     const AnyRule rule = RandomRule(random);
     const auto expected = RunOn(shape, rule, IsaLevel::kBaseline, 1);
     for (const IsaLevel level : testing::IsaLevels())

@@ -13,6 +13,7 @@ complain() {
   failures=$((failures + 1))
 }
 
+sources=(--include='*.h' --include='*.cc' --include='*.cu' --include='*.cuh')
 checked=0
 while IFS=: read -r file include; do
   from=${file%%/*} to=${include%%/*}
@@ -20,16 +21,16 @@ while IFS=: read -r file include; do
   checked=$((checked + 1))
   [ "$from" = "$to" ] && continue
   [ "${level[$to]}" -lt "${level[$from]}" ] || [ "${level[$from]}" -eq 7 ] || complain "$file includes $include: that arrow points the wrong way"
-done < <(grep -rnoE --include='*.h' --include='*.cc' --include='*.cu' --include='*.cuh' '^#include "[^"]+"' "${!level[@]}" 2>/dev/null |
+done < <(grep -rnoE "${sources[@]}" '^#include "[^"]+"' "${!level[@]}" 2>/dev/null |
   sed -E 's/^([^:]+):[0-9]+:#include "([^"]+)"/\1:\2/')
 
 while read -r file; do complain "$file: a .cuh may be included by .cu and .cuh files only"; done \
   < <(grep -rlE --include='*.h' --include='*.cc' '^#include ".*\.cuh"' "${!level[@]}" 2>/dev/null || true)
 while read -r file; do complain "$file: kernels start through Launch, not <<<>>>"; done \
-  < <(grep -rlE --include='*.cu' --include='*.cuh' '<<<' "${!level[@]}" 2>/dev/null || true)
-while read -r file; do complain "$file: only runtime/dispatch.h and runtime/*_cuda.cc know TESSERA_WITH_CUDA"; done \
-  < <(grep -rlE --include='*.h' --include='*.cc' --include='*.cu' 'TESSERA_WITH_CUDA' "${!level[@]}" 2>/dev/null |
-    grep -vE '^runtime/(dispatch\.h|[a-z_]*_cuda\.cc)$' || true)
+  < <(grep -rlE "${sources[@]}" '<<<' "${!level[@]}" tools 2>/dev/null || true)
+while read -r file; do complain "$file: only runtime/dispatch.h and runtime/*_cuda.* know TESSERA_WITH_CUDA"; done \
+  < <(grep -rlE "${sources[@]}" 'TESSERA_WITH_CUDA' "${!level[@]}" 2>/dev/null |
+    grep -vE '^runtime/(dispatch\.h|[a-z_]*_cuda\.[a-z]*)$' || true)
 
 [ "$checked" -gt 100 ] || complain "only $checked includes were found: is this the right folder?"
 echo "$checked includes checked, $failures problems"

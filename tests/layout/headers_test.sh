@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Every header compiles alone; public ones (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along.
+# Every header compiles alone, those for .cu files (.cuh) beside the emulator; public ones (outside tests and bench) bring no fmt,
+# Eigen, JSON or CLI11 along.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$1")")"
 
 compile() {
-  g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. -DTESSERA_ISA=native -x c++ "$1" || {
+  local emulated=()
+  [[ "$1" == *.cuh ]] && emulated=(-Itools/emulation -DTESSERA_WITH_CUDA=1 -Wno-unknown-pragmas)
+  g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. -DTESSERA_ISA=native "${emulated[@]}" -x c++ "$1" || {
     echo "$1 does not compile alone"
     return 1
   }
@@ -12,7 +15,7 @@ compile() {
 export -f compile
 existing() { for folder in "$@"; do if [ -d "$folder" ]; then echo "$folder"; fi; done; }
 library=$(existing runtime sparse quant optim comm embedding)
-headers=$(find $library $(existing train cli bench tests) -name '*.h')
+headers=$(find $library $(existing train cli bench tests tools) -name '*.h' -o -name '*.cuh')
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
 
 if grep -nE '#include <(fmt|eigen3|Eigen|nlohmann|CLI)/' $(find $library -name '*.h') tessera.h; then

@@ -35,6 +35,8 @@ TEST_P(AlgorithmsTest, SumsUpToEachPlace) {
     EXPECT_THAT(out.ToVector<int64_t>(), ElementsAre(3, 3, 7, 8));
     internal::ExclusiveSum(ctx(), in.data<int64_t>(), out.data<int64_t>(), 4);
     EXPECT_THAT(out.ToVector<int64_t>(), ElementsAre(0, 3, 3, 7));
+    internal::InclusiveMax(ctx(), in.data<int64_t>(), out.data<int64_t>(), 4);
+    EXPECT_THAT(out.ToVector<int64_t>(), ElementsAre(3, 3, 4, 4));
     const Tensor narrow = Upload<int32_t>({5, 6});
     internal::InclusiveSum(ctx(), narrow.data<int32_t>(), narrow.data<int32_t>(), 2);
     EXPECT_THAT(narrow.ToVector<int32_t>(), ElementsAre(5, 11));

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/ops/elementwise.h"
+#include "tests/testing/devices.h"
+
 namespace tessera {
 namespace {
 
@@ -21,8 +24,8 @@ class ProductFunction final : public Function {
   }
   static Tensor Times(Context& ctx, const Tensor& a, const Tensor& b) {
     Tensor y = Tensor::Empty(ctx, a.shape());
-    for (int64_t i = 0; i < y.numel(); ++i)
-      y.data<float>()[i] = a.data<float>()[i] * b.data<float>()[i];
+    internal::Elementwise(
+        ctx, y.numel(), internal::MultiplyItems{a.data<float>(), b.data<float>(), y.data<float>()});
     return y;
   }
 
@@ -35,20 +38,20 @@ Variable Product(Context& ctx, const Variable& a, const Variable& b) {
                 ProductFunction::Times(ctx, a, b));
 }
 
-class AutogradTest : public ::testing::Test {
+class AutogradTest : public testing::DeviceTest {
  protected:
   Variable Leaf(std::vector<float> values, bool requires_grad = true) {
-    return Variable(Tensor::From(ctx_, values), requires_grad);
+    return Variable(Tensor::From(ctx(), values), requires_grad);
   }
-  Context ctx_;
 };
+TESSERA_INSTANTIATE_DEVICES(AutogradTest);
 
-TEST_F(AutogradTest, GradientsFlowBackAndAccumulate) {
+TEST_P(AutogradTest, GradientsFlowBackAndAccumulate) {
   Variable x = Leaf({2, 3}), w = Leaf({5, 7});
   for (int pass = 1; pass <= 2; ++pass) {
-    Tape tape(ctx_);
-    const Variable y = Product(ctx_, Product(ctx_, x, w), x);  // x²w: x is used twice
-    tape.Backward(y, Tensor::From<float>(ctx_, {1, 10}));
+    Tape tape(ctx());
+    const Variable y = Product(ctx(), Product(ctx(), x, w), x);  // x²w: x is used twice
+    tape.Backward(y, Tensor::From<float>(ctx(), {1, 10}));
     EXPECT_THAT(w.grad().ToVector<float>(), ElementsAre(4.0f * pass, 90.0f * pass));
   }
   EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(2 * 2 * 2 * 5, 2 * 10 * 2 * 3 * 7));
@@ -56,86 +59,86 @@ TEST_F(AutogradTest, GradientsFlowBackAndAccumulate) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-TEST_F(AutogradTest, AVariableTimesItself) {
+TEST_P(AutogradTest, AVariableTimesItself) {
   Variable x = Leaf({3});
-  Tape tape(ctx_);
-  tape.Backward(Product(ctx_, x, x));
+  Tape tape(ctx());
+  tape.Backward(Product(ctx(), x, x));
   EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(6));
 }
 
-TEST_F(AutogradTest, NothingIsRecordedWithoutATapeOrUnderNoGrad) {
+TEST_P(AutogradTest, NothingIsRecordedWithoutATapeOrUnderNoGrad) {
   const Variable x = Leaf({1});
-  EXPECT_FALSE(Product(ctx_, x, x).requires_grad());
-  Tape tape(ctx_);
+  EXPECT_FALSE(Product(ctx(), x, x).requires_grad());
+  Tape tape(ctx());
   {
-    const NoGrad no_grad(ctx_);
-    EXPECT_FALSE(Product(ctx_, x, x).requires_grad());
+    const NoGrad no_grad(ctx());
+    EXPECT_FALSE(Product(ctx(), x, x).requires_grad());
   }
   EXPECT_EQ(tape.size(), 0);
-  EXPECT_FALSE(Product(ctx_, Leaf({1}, false), Leaf({1}, false)).requires_grad());
+  EXPECT_FALSE(Product(ctx(), Leaf({1}, false), Leaf({1}, false)).requires_grad());
   EXPECT_EQ(tape.size(), 0);
-  EXPECT_TRUE(Product(ctx_, x, Leaf({1}, false)).requires_grad());
+  EXPECT_TRUE(Product(ctx(), x, Leaf({1}, false)).requires_grad());
   EXPECT_EQ(tape.size(), 1);
 }
 
-TEST_F(AutogradTest, InputsThatNeedNoneGetNoGradient) {
+TEST_P(AutogradTest, InputsThatNeedNoneGetNoGradient) {
   Variable x = Leaf({2}), c = Leaf({5}, false);
-  Tape tape(ctx_);
-  tape.Backward(Product(ctx_, x, c));
+  Tape tape(ctx());
+  tape.Backward(Product(ctx(), x, c));
   EXPECT_TRUE(x.grad().defined());
   EXPECT_FALSE(c.grad().defined());
 }
 
-TEST_F(AutogradTest, ResultsKeepTheirGradientOnlyOnRequest) {
+TEST_P(AutogradTest, ResultsKeepTheirGradientOnlyOnRequest) {
   const Variable x = Leaf({2});
-  Tape tape(ctx_);
-  Variable kept = Product(ctx_, x, x), dropped = Product(ctx_, kept, x);
+  Tape tape(ctx());
+  Variable kept = Product(ctx(), x, x), dropped = Product(ctx(), kept, x);
   kept.RetainGrad();
-  tape.Backward(Product(ctx_, dropped, x));
+  tape.Backward(Product(ctx(), dropped, x));
   EXPECT_THAT(kept.grad().ToVector<float>(), ElementsAre(4));
   EXPECT_FALSE(dropped.grad().defined());
 }
 
-TEST_F(AutogradTest, BackwardFreesTheNodesAndRunsOnce) {
+TEST_P(AutogradTest, BackwardFreesTheNodesAndRunsOnce) {
   const Variable x = Leaf({2});
-  Tape tape(ctx_);
-  const Variable y = Product(ctx_, x, x);
+  Tape tape(ctx());
+  const Variable y = Product(ctx(), x, x);
   tape.Backward(y);
   EXPECT_EQ(tape.size(), 0);
   EXPECT_THAT([&] { tape.Backward(y); }, ThrowsMessage<Error>(HasSubstr("make a new Tape")));
 }
 
-TEST_F(AutogradTest, FreeingTheTapeFreesTheMemory) {
-  const Variable x(Tensor::Full(ctx_, {1000}, 1), true);
-  const int64_t before = HostAllocator().stats().live_bytes;
+TEST_P(AutogradTest, FreeingTheTapeFreesTheMemory) {
+  const Variable x(Tensor::Full(ctx(), {1000}, 1), true);
+  const int64_t before = ctx().allocator().stats().live_bytes;
   {
-    Tape tape(ctx_);
-    Product(ctx_, Product(ctx_, x, x), x);
-    EXPECT_GE(HostAllocator().stats().live_bytes, before + 2 * 4000);
+    Tape tape(ctx());
+    Product(ctx(), Product(ctx(), x, x), x);
+    EXPECT_GE(ctx().allocator().stats().live_bytes, before + 2 * 4000);
   }
-  EXPECT_EQ(HostAllocator().stats().live_bytes, before);
+  EXPECT_EQ(ctx().allocator().stats().live_bytes, before);
 }
 
-TEST_F(AutogradTest, TapesNest) {
+TEST_P(AutogradTest, TapesNest) {
   Variable x = Leaf({2});
-  Tape outer(ctx_);
+  Tape outer(ctx());
   {
-    Tape inner(ctx_);
-    inner.Backward(Product(ctx_, x, x));
+    Tape inner(ctx());
+    inner.Backward(Product(ctx(), x, x));
   }
   EXPECT_EQ(outer.size(), 0);
-  outer.Backward(Product(ctx_, x, x));
+  outer.Backward(Product(ctx(), x, x));
   EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(8));
 }
 
-TEST_F(AutogradTest, RefusesWhatMakesNoSense) {
+TEST_P(AutogradTest, RefusesWhatMakesNoSense) {
   const Variable x = Leaf({2, 3});
-  Tape tape(ctx_);
+  Tape tape(ctx());
   EXPECT_THROW(tape.Backward(Leaf({1}, false)), Error);
-  EXPECT_THAT([&] { tape.Backward(Product(ctx_, x, x)); },
+  EXPECT_THAT([&] { tape.Backward(Product(ctx(), x, x)); },
               ThrowsMessage<Error>(HasSubstr("reduce it to one element")));
-  EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx_, {3})), Error);
-  EXPECT_THROW(Variable(x).AccumulateGrad(ctx_, Tensor::Zeros(ctx_, {3})), Error);
+  EXPECT_THROW(Variable(x).set_value(Tensor::Zeros(ctx(), {3})), Error);
+  EXPECT_THROW(Variable(x).AccumulateGrad(ctx(), Tensor::Zeros(ctx(), {3})), Error);
 }
 
 }  // namespace

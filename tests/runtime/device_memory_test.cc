@@ -36,8 +36,8 @@ TEST_P(DeviceMemoryTest, RefusesTensorsOfAnotherDevice) {
     return;
   }
   EXPECT_THAT([&] { host.Fill(ctx(), 1); },
-              ThrowsMessage<Error>(HasSubstr(
-                  "Fill: a tensor [2] lies on cpu, but the context works on cuda:0")));
+              ThrowsMessage<Error>(
+                  HasSubstr("Fill: a tensor [2] lies on cpu, but the context works on cuda:0")));
   EXPECT_THAT([&] { (void)Tensor::Zeros(ctx(), {2}).span<float>(); },
               ThrowsMessage<Error>(HasSubstr("copy it to the host first")));
 }

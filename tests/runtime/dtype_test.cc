@@ -9,12 +9,6 @@
 namespace tessera {
 namespace {
 
-Half HalfOf(uint16_t bits) {
-  Half h;
-  h.bits = bits;
-  return h;
-}
-
 // The value of a half by its definition.
 double Meaning(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -27,10 +21,11 @@ double Meaning(uint16_t bits) {
 
 TEST(Half, EveryValueWidensExactlyAndComesBack) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
-    const Half h = HalfOf(static_cast<uint16_t>(bits));
+    const Half h = Half::FromBits(static_cast<uint16_t>(bits));
     const float wide = static_cast<float>(h);
     if (std::isnan(wide)) {
-      EXPECT_TRUE(std::isnan(static_cast<float>(Half(wide))));
+      ASSERT_TRUE(std::isnan(Meaning(h.bits))) << bits;
+      ASSERT_EQ(Half(wide).bits, bits | 0x200) << "made quiet";
       continue;
     }
     ASSERT_EQ(static_cast<double>(wide), Meaning(h.bits)) << bits;
@@ -53,13 +48,28 @@ TEST(Half, RoundsToNearestTiesToEven) {
   EXPECT_EQ(Half(-1e30f).bits, 0xfc00);
 }
 
+TEST(BFloat16, IsTheUpperHalfOfAFloat) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const float wide = static_cast<float>(BFloat16::FromBits(static_cast<uint16_t>(bits)));
+    ASSERT_EQ(std::bit_cast<uint32_t>(wide), bits << 16);
+    ASSERT_EQ(BFloat16(wide).bits, std::isnan(wide) ? bits | 0x40 : bits);
+  }
+}
+
 TEST(BFloat16, RoundsToNearestTiesToEvenAndKeepsNaN) {
-  const auto bits_of = [](uint32_t bits) { return BFloat16(std::bit_cast<float>(bits)).bits; };
-  EXPECT_EQ(bits_of(0x3f808000), 0x3f80);
-  EXPECT_EQ(bits_of(0x3f808001), 0x3f81);
-  EXPECT_EQ(bits_of(0x3f818000), 0x3f82);
-  EXPECT_EQ(bits_of(0x7f7fffff), 0x7f80);
+  const auto bits_of = [](uint32_t bits) {
+    return uint32_t{BFloat16(std::bit_cast<float>(bits)).bits};
+  };
+  for (const uint32_t sign : {0u, 0x8000u}) {
+    for (uint32_t magnitude = 0; magnitude < 0x7f80; ++magnitude) {
+      const uint32_t upper = sign | magnitude, tie = upper << 16 | 0x8000;
+      ASSERT_EQ(bits_of(tie - 1), upper);
+      ASSERT_EQ(bits_of(tie), upper + (upper & 1));
+      ASSERT_EQ(bits_of(tie + 1), upper + 1);
+    }
+  }
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::bit_cast<float>(0x7f800001u)))));
+  EXPECT_EQ(bits_of(0xffffffffu), 0xffffu);
 }
 
 TEST(DType, NamesAndSizes) {

@@ -1,12 +1,14 @@
 #include "runtime/safetensors.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "runtime/staging.h"
+#include "tests/testing/devices.h"
 
 namespace tessera {
 namespace {
@@ -49,7 +51,7 @@ TEST_F(SafetensorsTest, ReadsWhatItWrote) {
   content.tensors["flag"] = Tensor::From<bool>(ctx_, {true, false, true});
   content.tensors["scalar"] = Tensor::Full(ctx_, {}, 7, DType::kBF16);
   const std::string path = Path("round_trip.safetensors");
-  WriteSafetensors(path, content);
+  WriteSafetensors(ctx_, path, content);
   const Safetensors read = ReadSafetensors(ctx_, path);
   EXPECT_EQ(read.metadata, content.metadata);
   ASSERT_EQ(read.tensors.size(), content.tensors.size());
@@ -62,7 +64,7 @@ TEST_F(SafetensorsTest, EveryTruncationIsRefused) {
   Safetensors content;
   content.tensors["a"] = Tensor::From<float>(ctx_, {1, 2, 3});
   const std::string path = Path("whole.safetensors");
-  WriteSafetensors(path, content);
+  WriteSafetensors(ctx_, path, content);
   const std::string whole = Get(path);
   for (size_t length = 0; length < whole.size(); ++length)
     ExpectRefused(whole.substr(0, length), "");
@@ -87,10 +89,45 @@ TEST_F(SafetensorsTest, RefusesBadHeaders) {
   ExpectRefused(File(R"({"__metadata__":{"n":3}})", 0), "'n' is not a string");
 }
 
+class StagingTest : public testing::DeviceTest {};
+
+// More than two buffers' worth, and a last piece of an odd size, by way of a file.
+TEST_P(StagingTest, LargeTensorsPassInPieces) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(2 * kPieceBytes + 4099));
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i >> 7);
+  const Tensor tensor = Tensor::From(ctx(), bytes);
+  const int64_t pinned_before = PinnedAllocator().stats().live_bytes;
+  const std::string path = ::testing::TempDir() + "/pieces.safetensors";
+  uint32_t pieces = 0;
+  const SafetensorsChecksum count{"pieces", [&](uint32_t, const void*, int64_t) {
+                                    EXPECT_LE(PinnedAllocator().stats().live_bytes - pinned_before,
+                                              on_cpu() ? 0 : 2 * kPieceBytes);
+                                    return ++pieces;
+                                  }};
+  WriteSafetensors(ctx(), path, {.tensors = {{"t", tensor}}, .metadata = {}}, &count);
+  EXPECT_EQ(pieces, on_cpu() ? 1u : 3u);
+  const Safetensors read = ReadSafetensors(ctx(), path);
+  EXPECT_EQ(read.metadata.at("pieces"), std::to_string(pieces));
+  EXPECT_EQ(read.tensors.at("t").device(), device());
+  EXPECT_EQ(read.tensors.at("t").ToVector<uint8_t>(), bytes);
+}
+
+TEST_P(StagingTest, AFileGoesFromOneDeviceToTheOther) {
+  Context cpu;
+  const std::string path = ::testing::TempDir() + "/device.safetensors";
+  const Tensor tensor = Tensor::From<float>(cpu, {2, 2}, {1, 2, 3, 4});
+  WriteSafetensors(cpu, path, {.tensors = {{"t", tensor}}, .metadata = {}});
+  const Safetensors there = ReadSafetensors(ctx(), path);
+  WriteSafetensors(ctx(), path, there);
+  EXPECT_TRUE(SameBits(ReadSafetensors(cpu, path).tensors.at("t"), tensor));
+}
+
+TESSERA_INSTANTIATE_DEVICES(StagingTest);
+
 TEST_F(SafetensorsTest, AMissingFileOrFolderIsNamed) {
   EXPECT_THAT([&] { ReadSafetensors(ctx_, "/nowhere/x"); },
               ThrowsMessage<Error>(HasSubstr("/nowhere/x")));
-  EXPECT_THAT([&] { WriteSafetensors("/nowhere/x", {}); },
+  EXPECT_THAT([&] { WriteSafetensors(ctx_, "/nowhere/x", {}); },
               ThrowsMessage<Error>(HasSubstr("/nowhere/x")));
 }
 

@@ -4,10 +4,13 @@
 
 #include "sparse/bucketize_placers.h"
 #include "tests/sparse/random_kjt.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
 namespace {
+
+class BucketizeTest : public testing::DeviceTest {};
 
 using Longs = std::vector<int64_t>;
 using testing::RandomLengths;
@@ -17,28 +20,42 @@ struct Placed {
 };
 
 // The formulas of the header, one id at a time.
-Placed Place(const BlockBucketizeArgs& args, size_t feature, int64_t id) {
+class Placer {
+ public:
+  explicit Placer(const BlockBucketizeArgs& args)
+      : my_size_(args.my_size), sizes_(ToInt64(args.block_sizes)) {
+    totals_.assign(sizes_.size(), my_size_);
+    if (args.total_num_blocks.defined()) totals_ = ToInt64(args.total_num_blocks);
+    for (const Tensor& pos : args.block_bucketize_pos) boundaries_.push_back(ToInt64(pos));
+  }
+  Placed operator()(size_t feature, int64_t id) const;
+
+ private:
+  int64_t my_size_;
+  Longs sizes_, totals_;
+  std::vector<Longs> boundaries_;
+};
+
+Placed Placer::operator()(size_t feature, int64_t id) const {
   const auto u = static_cast<unsigned __int128>(static_cast<uint64_t>(id));
-  const auto w = static_cast<unsigned __int128>(args.my_size);
-  const auto k = static_cast<unsigned __int128>(ToInt64(args.block_sizes)[feature]);
-  const auto g = args.total_num_blocks.defined()
-                     ? static_cast<unsigned __int128>(ToInt64(args.total_num_blocks)[feature])
-                     : w;
+  const auto w = static_cast<unsigned __int128>(my_size_);
+  const auto k = static_cast<unsigned __int128>(sizes_[feature]);
+  const auto g = static_cast<unsigned __int128>(totals_[feature]);
   const auto make = [](unsigned __int128 bucket, unsigned __int128 new_id) {
     return Placed{static_cast<int64_t>(bucket),
                   static_cast<int64_t>(static_cast<uint64_t>(new_id))};
   };
-  if (args.block_bucketize_pos.empty()) {
+  if (boundaries_.empty()) {
     if (u < k * g) return make(u / (k * g / w), u % (k * g / w));
     return make(u % g / (g / w), u / g);
   }
-  const Longs pos = ToInt64(args.block_bucketize_pos[feature]);
+  const Longs& pos = boundaries_[feature];
   const auto x = k == 0 ? u % g * static_cast<unsigned __int128>(pos.back()) / g : u;
   int64_t lb = 0;
   while (lb + 1 < static_cast<int64_t>(pos.size()) &&
          static_cast<unsigned __int128>(pos[static_cast<size_t>(lb) + 1]) <= x)
     ++lb;
-  const bool inside = lb < args.my_size;
+  const bool inside = lb < my_size_;
   const auto bucket = inside ? static_cast<unsigned __int128>(lb) : u % w;
   if (k == 0) return make(bucket, u / g);
   return make(bucket,
@@ -51,14 +68,19 @@ void ExpectSame(Context& ctx, const BlockBucketizeArgs& args, const Longs& batch
   const size_t bags = lengths.size(), buckets = static_cast<size_t>(args.my_size);
   std::vector<Longs> from(buckets * bags);  // positions in the input, bucket-major
   std::vector<int64_t> new_ids(ids.size()), place(ids.size());
+  std::vector<bool> kept;
+  if (args.keep_orig_idx_per_feature.defined())
+    kept = args.keep_orig_idx_per_feature.ToVector<bool>();
+  std::vector<float> weights;
+  if (args.weights.defined()) weights = args.weights.value().ToVector<float>();
+  const Placer place_id(args);
   size_t feature = 0, bag = 0, i = 0;
   for (int64_t b = 0; bag < bags; ++bag, ++b) {
     while (b == batch[feature]) b = 0, ++feature;
     for (int64_t p = 0; p < lengths[bag]; ++p, ++i) {
-      const Placed placed = Place(args, feature, ids[i]);
+      const Placed placed = place_id(feature, ids[i]);
       bool keep = args.keep_orig_idx;
-      if (args.keep_orig_idx_per_feature.defined())
-        keep = args.keep_orig_idx_per_feature.data<bool>()[feature];
+      if (args.keep_orig_idx_per_feature.defined()) keep = kept[feature];
       from[static_cast<size_t>(placed.bucket) * bags + bag].push_back(static_cast<int64_t>(i));
       new_ids[i] = keep ? ids[i] : placed.id;
       place[i] = p;
@@ -73,7 +95,7 @@ void ExpectSame(Context& ctx, const BlockBucketizeArgs& args, const Longs& batch
       slots[j] = static_cast<int64_t>(expected_ids.size());
       expected_ids.push_back(new_ids[j]);
       expected_pos.push_back(place[j]);
-      if (args.weights.defined()) expected_weights.push_back(args.weights.value().data<float>()[j]);
+      if (args.weights.defined()) expected_weights.push_back(weights[j]);
     }
   }
   EXPECT_EQ(ToInt64(got.lengths), expected_lengths);
@@ -94,10 +116,10 @@ void ExpectSame(Context& ctx, const BlockBucketizeArgs& args, const Longs& batch
   }
 }
 
-TEST(BucketizeTest, AgreesWithTheFormulas) {
+TEST_P(BucketizeTest, AgreesWithTheFormulas) {
   std::mt19937 random(17);
-  Context ctx({.threads = 3});
-  for (int round = 0; round < 200; ++round) {
+  Context& ctx = this->ctx();
+  for (int round = 0; round < (on_cpu() ? 200 : 60); ++round) {
     SCOPED_TRACE(round);
     const size_t features = 1 + random() % 4;
     BlockBucketizeArgs args;
@@ -143,8 +165,8 @@ TEST(BucketizeTest, AgreesWithTheFormulas) {
   }
 }
 
-TEST(BucketizeTest, CyclicBuckets) {
-  Context ctx;
+TEST_P(BucketizeTest, CyclicBuckets) {
+  Context& ctx = this->ctx();
   const Bucketized got = BucketizeSparseFeatures(
       ctx, Tensor::From(ctx, Longs{3, 0, 2}), Tensor::From(ctx, Longs{7, 2, 3, 4, 6}), 3, true,
       Tensor::From(ctx, std::vector<float>{1, 2, 3, 4, 5}));
@@ -155,7 +177,7 @@ TEST(BucketizeTest, CyclicBuckets) {
   EXPECT_FALSE(got.unbucketize_permute.defined());
 }
 
-TEST(BucketizeTest, DividerIsExact) {
+TEST(DividerTest, IsExact) {
   std::mt19937_64 random(19);
   for (int i = 0; i < 200000; ++i) {
     const uint64_t d = std::max<uint64_t>(1, random() >> random() % 64);
@@ -165,9 +187,9 @@ TEST(BucketizeTest, DividerIsExact) {
   }
 }
 
-TEST(BucketizeTest, SameForAnyNumberOfThreads) {
+TEST_P(BucketizeTest, SameForAnyNumberOfThreads) {
   std::mt19937 random(23);
-  Context one({.threads = 1}), many({.threads = 4});
+  Context one({.device = device(), .threads = 1}), many({.device = device(), .threads = 4});
   const Longs lengths = RandomLengths(random, 4000, 8);
   Longs ids(static_cast<size_t>(HostOffsets(lengths).back()));
   for (int64_t& id : ids) id = random() % 1000;
@@ -182,8 +204,8 @@ TEST(BucketizeTest, SameForAnyNumberOfThreads) {
   EXPECT_TRUE(SameBits(a.unbucketize_permute, b.unbucketize_permute));
 }
 
-TEST(BucketizeTest, WeightsCarryGradientsBack) {
-  Context ctx;
+TEST_P(BucketizeTest, WeightsCarryGradientsBack) {
+  Context& ctx = this->ctx();
   const BlockBucketizeArgs args{.lengths = Tensor::From(ctx, Longs{2, 3}),
                                 .indices = Tensor::From(ctx, Longs{3, 0, 1, 9, 2}),
                                 .block_sizes = Tensor::From(ctx, Longs{2}),
@@ -198,8 +220,8 @@ TEST(BucketizeTest, WeightsCarryGradientsBack) {
                             {testing::RandomTensor(ctx, shape)});
 }
 
-TEST(BucketizeTest, Errors) {
-  Context ctx;
+TEST_P(BucketizeTest, Errors) {
+  Context& ctx = this->ctx();
   const BlockBucketizeArgs good{.lengths = Tensor::From(ctx, Longs{1, 2}),
                                 .indices = Tensor::From(ctx, Longs{3, 0, 1}),
                                 .block_sizes = Tensor::From(ctx, Longs{2, 2}),
@@ -210,22 +232,36 @@ TEST(BucketizeTest, Errors) {
     change(args);
     EXPECT_THROW(BlockBucketizeSparseFeatures(ctx, args), Error);
   };
+  // By the CPU; a device stays within its memory.
+  const auto malformed = [&](auto change) {
+    if (on_cpu()) return refused(change);
+    auto args = good;
+    change(args);
+    args.sequence = args.bucketize_pos = true;
+    BlockBucketizeSparseFeatures(ctx, args);
+    ctx.Sync();
+  };
   refused([](auto& a) { a.my_size = 0; });
-  refused([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{1, 1}); });
-  refused([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{4, -1}); });
+  malformed([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{1, 1}); });
+  malformed([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{4, -1}); });
+  malformed([&](auto& a) { a.lengths = Tensor::From(ctx, Longs{-9, 99}); });
   refused([&](auto& a) { a.indices = Tensor::Zeros(ctx, {3}); });
-  refused([&](auto& a) { a.block_sizes = Tensor::From(ctx, Longs{2, -2}); });
+  malformed([&](auto& a) { a.block_sizes = Tensor::From(ctx, Longs{2, -2}); });
   refused([&](auto& a) { a.block_sizes = Tensor::From(ctx, Longs{2, 2, 2}); });
   refused([&](auto& a) { a.weights = Tensor::Zeros(ctx, {2}); });
-  refused([&](auto& a) { a.batch_size_per_feature = Tensor::From(ctx, Longs{2, 1}); });
-  refused([&](auto& a) { a.total_num_blocks = Tensor::From(ctx, Longs{3, 2}); });
+  malformed([&](auto& a) { a.batch_size_per_feature = Tensor::From(ctx, Longs{2, 1}); });
+  malformed([&](auto& a) { a.total_num_blocks = Tensor::From(ctx, Longs{3, 2}); });
+  malformed([&](auto& a) { a.total_num_blocks = Tensor::From(ctx, Longs{0, -2}); });
   refused([&](auto& a) { a.block_bucketize_pos = {Tensor::From(ctx, Longs{0, 2})}; });
-  refused([&](auto& a) { a.block_bucketize_pos.assign(2, Tensor::From(ctx, Longs{0, 2, 1})); });
+  malformed([&](auto& a) { a.block_bucketize_pos.assign(2, Tensor::From(ctx, Longs{0, 2, 1})); });
+  malformed([&](auto& a) { a.block_bucketize_pos.assign(2, Tensor::From(ctx, Longs{7, -2, 1})); });
   refused([&](auto& a) { a.block_bucketize_pos.assign(2, Tensor::From(ctx, Longs{0})); });
   refused(
       [&](auto& a) { a.keep_orig_idx_per_feature = Tensor::From(ctx, std::vector<bool>{true}); });
   EXPECT_THROW(BucketizeSparseFeatures(ctx, good.lengths, good.indices, 0), Error);
 }
+
+TESSERA_INSTANTIATE_DEVICES(BucketizeTest);
 
 }  // namespace
 }  // namespace tessera

@@ -3,24 +3,27 @@
 #include "runtime/ops/shaping.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "tests/sparse/random_kjt.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
 namespace {
 
+class KjtDistTest : public testing::DeviceTest {};
+
 using Longs = std::vector<int64_t>;
 using testing::Plain;
 using testing::PlainKjt;
 
-TEST(KjtDistTest, Recat) {
+TEST_P(KjtDistTest, Recat) {
   EXPECT_EQ(RecatIndices(2, 4, 1), (Longs{0, 2, 4, 6, 1, 3, 5, 7}));
   EXPECT_EQ(RecatIndices(2, 4, 2), (Longs{0, 4, 2, 6, 1, 5, 3, 7}));
   EXPECT_TRUE(RecatIndices(0, 4).empty());
   EXPECT_THROW(RecatIndices(2, 4, 3), Error);
 }
 
-TEST(KjtDistTest, LabelsAndSplits) {
-  Context ctx;
+TEST_P(KjtDistTest, LabelsAndSplits) {
+  Context& ctx = this->ctx();
   KeyedJaggedTensorArgs args{.keys = {"a", "b", "c"}, .values = Tensor::From(ctx, Longs{1, 2, 3})};
   args.lengths = Tensor::From(ctx, Longs{1, 0, 2, 0, 0, 0});
   EXPECT_EQ(KeyedJaggedTensor(args).DistLabels(), (std::vector<std::string>{"lengths", "values"}));
@@ -55,8 +58,8 @@ KeyedJaggedTensorDistArgs Exchange(Context& ctx, const std::vector<KeyedJaggedTe
   return args;
 }
 
-TEST(KjtDistTest, AllToAllJoinsTheBagsOfAllRanks) {
-  Context ctx;
+TEST_P(KjtDistTest, AllToAllJoinsTheBagsOfAllRanks) {
+  Context& ctx = this->ctx();
   std::mt19937 random(13);
   const Longs key_splits = {2, 0, 3, 1};
   for (bool variable : {false, true})
@@ -92,8 +95,8 @@ TEST(KjtDistTest, AllToAllJoinsTheBagsOfAllRanks) {
       }
 }
 
-TEST(KjtDistTest, StaggeredStridesOfVariableBatches) {
-  Context ctx;
+TEST_P(KjtDistTest, StaggeredStridesOfVariableBatches) {
+  Context& ctx = this->ctx();
   KeyedJaggedTensorDistArgs args{.keys = {"a"}, .ranks = 4, .stagger = 2};
   args.variable_stride_per_key = true;
   args.tensors = {Tensor::Zeros(ctx, {10}, DType::kI64), Tensor::Empty(ctx, {0}, DType::kI64),
@@ -102,8 +105,8 @@ TEST(KjtDistTest, StaggeredStridesOfVariableBatches) {
             (StridePerKeyPerRank{{1, 3, 2, 4}}));
 }
 
-TEST(KjtDistTest, RefusesWhatDoesNotFit) {
-  Context ctx;
+TEST_P(KjtDistTest, RefusesWhatDoesNotFit) {
+  Context& ctx = this->ctx();
   KeyedJaggedTensorDistArgs args{.keys = {"a"}, .ranks = 2};
   args.stride_per_rank = {1, 1};
   args.tensors = {Tensor::From(ctx, Longs{1, 1}), Tensor::From(ctx, Longs{5, 6})};
@@ -111,7 +114,7 @@ TEST(KjtDistTest, RefusesWhatDoesNotFit) {
   const auto refused = [&](auto change) {
     auto bad = args;
     change(bad);
-    EXPECT_THROW(KeyedJaggedTensorFromDist(ctx, bad), Error);
+    EXPECT_THROW(KeyedJaggedTensorFromDist(ctx, bad).Sync(ctx), Error);
   };
   refused([](auto& a) { a.tensors.pop_back(); });
   refused([](auto& a) { a.stride_per_rank = {1}; });
@@ -123,8 +126,8 @@ TEST(KjtDistTest, RefusesWhatDoesNotFit) {
   refused([&](auto& a) { a.variable_stride_per_key = true; });
 }
 
-TEST(KjtDistTest, WeightsCarryGradientsBack) {
-  Context ctx;
+TEST_P(KjtDistTest, WeightsCarryGradientsBack) {
+  Context& ctx = this->ctx();
   KeyedJaggedTensorDistArgs args{.keys = {"a", "b"}, .ranks = 2};
   args.stride_per_rank = {1, 1};
   args.tensors = {Tensor::From(ctx, Longs{1, 2, 0, 1}), Tensor::From(ctx, Longs{5, 6, 7, 8})};
@@ -136,6 +139,8 @@ TEST(KjtDistTest, WeightsCarryGradientsBack) {
                           },
                           {testing::RandomTensor(ctx, {4})});
 }
+
+TESSERA_INSTANTIATE_DEVICES(KjtDistTest);
 
 }  // namespace
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/sparse/random_kjt.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -24,21 +25,23 @@ KeyedJaggedTensor Tutorial(Context& ctx) {
                                             Tensor::From(ctx, Longs{3, 1, 2, 2}));
 }
 
-// Calls fn with a random KJT of every kind.
-template <typename Fn>
-void ForEachKind(Fn fn) {
-  std::mt19937 random(7);
-  Context ctx({.threads = 2});
-  for (const RandomKjtOptions& options : AllKjtOptions()) {
-    SCOPED_TRACE(Format("keys {} batch {} variable {} weighted {} offsets {} {}", options.keys,
-                        options.batch, options.variable, options.weighted, options.by_offsets,
-                        options.index));
-    fn(ctx, random, RandomKjt(ctx, random, options));
+class KeyedJaggedTensorTest : public testing::DeviceTest {
+ protected:
+  // Calls fn with a random KJT of every kind.
+  template <typename Fn>
+  void ForEachKind(Fn fn) {
+    std::mt19937 random(7);
+    for (const RandomKjtOptions& options : AllKjtOptions()) {
+      SCOPED_TRACE(Format("keys {} batch {} variable {} weighted {} offsets {} {}", options.keys,
+                          options.batch, options.variable, options.weighted, options.by_offsets,
+                          options.index));
+      fn(ctx(), random, RandomKjt(ctx(), random, options));
+    }
   }
-}
+};
 
-TEST(KeyedJaggedTensorTest, TutorialExample) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, TutorialExample) {
+  Context& ctx = this->ctx();
   const KeyedJaggedTensor kjt = Tutorial(ctx);
   EXPECT_EQ(kjt.stride(), 2);
   EXPECT_EQ(kjt.stride_per_key(), (Longs{2, 2}));
@@ -60,7 +63,7 @@ TEST(KeyedJaggedTensorTest, TutorialExample) {
   EXPECT_EQ(user.values().value().raw_data(), kjt.values().Rows(4, 8).raw_data());
 }
 
-TEST(KeyedJaggedTensorTest, PermuteAndUnpermute) {
+TEST_P(KeyedJaggedTensorTest, PermuteAndUnpermute) {
   ForEachKind([](Context& ctx, std::mt19937& random, const KeyedJaggedTensor& kjt) {
     Longs order(static_cast<size_t>(kjt.num_keys())), inverse(order.size());
     std::iota(order.begin(), order.end(), 0);
@@ -71,7 +74,7 @@ TEST(KeyedJaggedTensorTest, PermuteAndUnpermute) {
   });
 }
 
-TEST(KeyedJaggedTensorTest, PermuteRepeatsAndDropsKeys) {
+TEST_P(KeyedJaggedTensorTest, PermuteRepeatsAndDropsKeys) {
   ForEachKind([](Context& ctx, std::mt19937& random, const KeyedJaggedTensor& kjt) {
     const PlainKjt plain = Plain(ctx, kjt);
     Longs picks;
@@ -88,7 +91,7 @@ TEST(KeyedJaggedTensorTest, PermuteRepeatsAndDropsKeys) {
   });
 }
 
-TEST(KeyedJaggedTensorTest, SplitThenConcat) {
+TEST_P(KeyedJaggedTensorTest, SplitThenConcat) {
   ForEachKind([](Context& ctx, std::mt19937& random, const KeyedJaggedTensor& kjt) {
     Longs segments;
     for (int64_t left = kjt.num_keys(); left > 0;) {
@@ -108,8 +111,8 @@ TEST(KeyedJaggedTensorTest, SplitThenConcat) {
   });
 }
 
-TEST(KeyedJaggedTensorTest, SplitWithEmptySegments) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, SplitWithEmptySegments) {
+  Context& ctx = this->ctx();
   const std::vector<KeyedJaggedTensor> parts = Tutorial(ctx).Split(ctx, {0, 1, 0, 1});
   EXPECT_EQ(parts[0].num_keys(), 0);
   EXPECT_EQ(parts[0].stride(), 2);
@@ -121,18 +124,18 @@ TEST(KeyedJaggedTensorTest, SplitWithEmptySegments) {
   EXPECT_TRUE(KeyedJaggedTensor().Split(ctx, {}).empty());
 }
 
-TEST(KeyedJaggedTensorTest, DictThereAndBack) {
+TEST_P(KeyedJaggedTensorTest, DictThereAndBack) {
   ForEachKind([](Context& ctx, std::mt19937&, const KeyedJaggedTensor& kjt) {
     const auto dict = kjt.ToDict(ctx);
     ASSERT_EQ(static_cast<int64_t>(dict.size()), kjt.num_keys());
     for (const auto& [key, jt] : dict) EXPECT_TRUE(JtIsEqual(ctx, jt, kjt.At(ctx, key)));
     EXPECT_EQ(Plain(ctx, KeyedJaggedTensor::FromJtDict(ctx, dict)), Plain(ctx, kjt));
   });
-  Context ctx;
+  Context& ctx = this->ctx();
   EXPECT_EQ(KeyedJaggedTensor::FromJtDict(ctx, {}).num_keys(), 0);
 }
 
-TEST(KeyedJaggedTensorTest, OffsetsAndLengthsAgreeWhateverWasGiven) {
+TEST_P(KeyedJaggedTensorTest, OffsetsAndLengthsAgreeWhateverWasGiven) {
   ForEachKind([](Context& ctx, std::mt19937&, const KeyedJaggedTensor& kjt) {
     const Longs lengths = ToInt64(kjt.lengths(ctx));
     EXPECT_EQ(ToInt64(kjt.offsets(ctx)), HostOffsets(lengths));
@@ -145,8 +148,8 @@ TEST(KeyedJaggedTensorTest, OffsetsAndLengthsAgreeWhateverWasGiven) {
   });
 }
 
-TEST(KeyedJaggedTensorTest, VariableStrides) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, VariableStrides) {
+  Context& ctx = this->ctx();
   KeyedJaggedTensorArgs args{.keys = {"a", "b"}, .values = Tensor::From(ctx, Longs{1, 2, 3})};
   args.lengths = Tensor::From(ctx, Longs{1, 0, 2});
   args.stride_per_key_per_rank = {{1, 1}, {0, 1}};
@@ -166,8 +169,8 @@ TEST(KeyedJaggedTensorTest, VariableStrides) {
   EXPECT_EQ(KeyedJaggedTensor::EmptyLike(ctx, kjt).stride(), 0);
 }
 
-TEST(KeyedJaggedTensorTest, ConcatJoinsInverseIndices) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, ConcatJoinsInverseIndices) {
+  Context& ctx = this->ctx();
   const auto make = [&](const std::string& key) {
     KeyedJaggedTensorArgs args{.keys = {key}, .values = Tensor::From(ctx, Longs{1})};
     args.lengths = Tensor::From(ctx, Longs{1});
@@ -180,8 +183,8 @@ TEST(KeyedJaggedTensorTest, ConcatJoinsInverseIndices) {
   EXPECT_EQ(joined.inverse_indices().indices.shape(), (Shape{2, 2}));
 }
 
-TEST(KeyedJaggedTensorTest, EmptyOnes) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, EmptyOnes) {
+  Context& ctx = this->ctx();
   EXPECT_EQ(ToString(ctx, KeyedJaggedTensor()), "KeyedJaggedTensor()\n");
   EXPECT_EQ(KeyedJaggedTensor().stride(), 0);
   EXPECT_EQ(KeyedJaggedTensor().offset_per_key(), Longs{0});
@@ -196,8 +199,8 @@ TEST(KeyedJaggedTensorTest, EmptyOnes) {
   EXPECT_EQ(like.lengths(ctx).dtype(), DType::kI64);
 }
 
-TEST(KeyedJaggedTensorTest, ToConvertsWeightsAlone) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, ToConvertsWeightsAlone) {
+  Context& ctx = this->ctx();
   std::mt19937 random(5);
   const KeyedJaggedTensor kjt = RandomKjt(ctx, random), half = kjt.To(ctx, DType::kF16);
   EXPECT_EQ(half.weights().value().dtype(), DType::kF16);
@@ -205,15 +208,15 @@ TEST(KeyedJaggedTensorTest, ToConvertsWeightsAlone) {
   EXPECT_EQ(Tutorial(ctx).To(ctx, DType::kF16).weights_or_none().defined(), false);
 }
 
-TEST(KeyedJaggedTensorTest, TwoDimensionalLengthsAreFlattened) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, TwoDimensionalLengthsAreFlattened) {
+  Context& ctx = this->ctx();
   const auto kjt = KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(ctx, Longs{1, 2, 3}),
                                                       Tensor::From(ctx, {2, 2}, Longs{1, 0, 0, 2}));
   EXPECT_EQ(kjt.FlattenLengths().lengths(ctx).shape(), Shape{4});
 }
 
-TEST(KeyedJaggedTensorTest, ValidateFindsTheBadId) {
-  Context ctx;
+TEST_P(KeyedJaggedTensorTest, ValidateFindsTheBadId) {
+  Context& ctx = this->ctx();
   const KeyedJaggedTensor kjt = Tutorial(ctx);
   std::string problem;
   EXPECT_TRUE(kjt.Validate(ctx, {}));
@@ -233,8 +236,8 @@ TEST(KeyedJaggedTensorTest, ValidateFindsTheBadId) {
   EXPECT_THROW(floats.Validate(ctx, {{"a", 1}}), Error);
 }
 
-TEST(KeyedJaggedTensorTest, GradientsOfWeightsFlowThroughEverything) {
-  Context ctx({.threads = 2});
+TEST_P(KeyedJaggedTensorTest, GradientsOfWeightsFlowThroughEverything) {
+  Context& ctx = this->ctx();
   std::mt19937 random(11);
   for (bool variable : {false, true}) {
     const KeyedJaggedTensor kjt =
@@ -272,6 +275,8 @@ TEST(KeyedJaggedTensorTest, GradientsOfWeightsFlowThroughEverything) {
     });
   }
 }
+
+TESSERA_INSTANTIATE_DEVICES(KeyedJaggedTensorTest);
 
 }  // namespace
 }  // namespace tessera

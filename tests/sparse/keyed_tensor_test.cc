@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "sparse/regroup.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
 namespace {
+
+class KeyedTensorTest : public testing::DeviceTest {};
+class RegroupTest : public testing::DeviceTest {};
 
 using Floats = std::vector<float>;
 using Longs = std::vector<int64_t>;
@@ -16,8 +20,8 @@ KeyedTensor Example(Context& ctx) {
   return KeyedTensor({"p", "q"}, {1, 2}, Tensor::From(ctx, {2, 3}, Floats{1, 2, 3, 4.5, 5, -6}));
 }
 
-TEST(KeyedTensorTest, BlocksByKey) {
-  Context ctx;
+TEST_P(KeyedTensorTest, BlocksByKey) {
+  Context& ctx = this->ctx();
   const KeyedTensor kt = Example(ctx);
   EXPECT_EQ(kt.offset_per_key(), (Longs{0, 1, 3}));
   EXPECT_EQ(kt.index_per_key(), (std::map<std::string, int64_t>{{"p", 0}, {"q", 1}}));
@@ -33,8 +37,8 @@ TEST(KeyedTensorTest, BlocksByKey) {
   EXPECT_TRUE(KeyedTensor().ToDict(ctx).empty());
 }
 
-TEST(KeyedTensorTest, FromTensorListAlongEitherDimension) {
-  Context ctx;
+TEST_P(KeyedTensorTest, FromTensorListAlongEitherDimension) {
+  Context& ctx = this->ctx();
   const Tensor a = testing::RandomTensor(ctx, {2, 3}), b = testing::RandomTensor(ctx, {2, 1});
   const KeyedTensor kt = KeyedTensor::FromTensorList(ctx, {"a", "b"}, {a, b});
   EXPECT_EQ(kt.length_per_key(), (Longs{3, 1}));
@@ -44,8 +48,8 @@ TEST(KeyedTensorTest, FromTensorListAlongEitherDimension) {
   EXPECT_EQ(rows.At(ctx, "b").shape(), (Shape{1, 3}));
 }
 
-TEST(KeyedTensorTest, Errors) {
-  Context ctx;
+TEST_P(KeyedTensorTest, Errors) {
+  Context& ctx = this->ctx();
   const Tensor values = Tensor::Zeros(ctx, {2, 3});
   EXPECT_THROW(KeyedTensor({"p"}, {2}, values), Error);
   EXPECT_THROW(KeyedTensor({"p", "q"}, {3}, values), Error);
@@ -67,9 +71,9 @@ TEST(KeyedTensorTest, Errors) {
       Error);
 }
 
-TEST(KeyedTensorTest, RegroupTakesColumnsInOrder) {
+TEST_P(KeyedTensorTest, RegroupTakesColumnsInOrder) {
   for (int threads : {1, 3}) {
-    Context ctx({.threads = threads});
+    Context ctx({.device = device(), .threads = threads});
     const int64_t rows = 131;
     const Tensor x = testing::RandomTensor(ctx, {rows, 5}),
                  y = testing::RandomTensor(ctx, {rows, 4});
@@ -86,15 +90,15 @@ TEST(KeyedTensorTest, RegroupTakesColumnsInOrder) {
   }
 }
 
-TEST(KeyedTensorTest, AKeyOfTwoInputsIsTakenFromTheLast) {
-  Context ctx;
+TEST_P(KeyedTensorTest, AKeyOfTwoInputsIsTakenFromTheLast) {
+  Context& ctx = this->ctx();
   const KeyedTensor one({"a"}, {1}, Tensor::Full(ctx, {1, 1}, 1)),
       two({"a"}, {1}, Tensor::Full(ctx, {1, 1}, 2));
   EXPECT_EQ(KeyedTensor::Regroup(ctx, {one, two}, {{"a"}})[0].value().ToVector<float>(), Floats{2});
 }
 
-TEST(KeyedTensorTest, Gradients) {
-  Context ctx({.threads = 2});
+TEST_P(KeyedTensorTest, Gradients) {
+  Context& ctx = this->ctx();
   using Variables = std::vector<Variable>;
   const std::vector<Tensor> inputs = {testing::RandomTensor(ctx, {3, 5}),
                                       testing::RandomTensor(ctx, {3, 3})};
@@ -123,8 +127,8 @@ TEST(KeyedTensorTest, Gradients) {
                           {inputs[0]});
 }
 
-TEST(RegroupTest, OnlySomeGradientsArrive) {
-  Context ctx;
+TEST_P(RegroupTest, OnlySomeGradientsArrive) {
+  Context& ctx = this->ctx();
   Variable x(testing::RandomTensor(ctx, {2, 3}), true);
   Tape tape(ctx);
   const auto blocks =
@@ -133,8 +137,8 @@ TEST(RegroupTest, OnlySomeGradientsArrive) {
   EXPECT_EQ(x.grad().ToVector<float>(), (Floats{0, 3, 3, 0, 3, 3}));
 }
 
-TEST(RegroupTest, PlansAndErrors) {
-  Context ctx;
+TEST_P(RegroupTest, PlansAndErrors) {
+  Context& ctx = this->ctx();
   EXPECT_THROW(PlanRegroup({{"a"}}, {}, {}), Error);
   EXPECT_THROW(PlanRegroup({{"a"}}, {{1, 2}}, {}), Error);
   EXPECT_THROW(PlanRegroup({{"a"}}, {{-1}}, {}), Error);
@@ -153,6 +157,9 @@ TEST(RegroupTest, PlansAndErrors) {
                                                                           0, 1, 0, 0, 1, -4}));
   EXPECT_EQ(arguments.out_lengths, (Longs{4, 1}));
 }
+
+TESSERA_INSTANTIATE_DEVICES(KeyedTensorTest);
+TESSERA_INSTANTIATE_DEVICES(RegroupTest);
 
 }  // namespace
 }  // namespace tessera

@@ -5,10 +5,14 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/testing/devices.h"
+
 namespace tessera {
 namespace {
 
-TEST(PythonTextTest, Floats) {
+class PythonTextTest : public testing::DeviceTest {};
+
+TEST_P(PythonTextTest, Floats) {
   const std::pair<double, const char*> cases[] = {
       {0.0, "0.0"},
       {-0.0, "-0.0"},
@@ -36,8 +40,8 @@ TEST(PythonTextTest, Floats) {
   EXPECT_EQ(PythonFloat(NAN), "nan");
 }
 
-TEST(PythonTextTest, Lists) {
-  Context ctx;
+TEST_P(PythonTextTest, Lists) {
+  Context& ctx = this->ctx();
   const Tensor t = Tensor::From(ctx, {2, 2}, std::vector<int64_t>{1, -2, 3, 4});
   EXPECT_EQ(PythonList(t), "[[1, -2], [3, 4]]");
   EXPECT_EQ(PythonList(t.Narrow(1, 1, 1)), "[[-2], [4]]");
@@ -47,13 +51,15 @@ TEST(PythonTextTest, Lists) {
   EXPECT_EQ(PythonList(Tensor::From(ctx, std::vector<uint8_t>{200})), "[200]");
 }
 
-TEST(PythonTextTest, Bags) {
-  Context ctx;
+TEST_P(PythonTextTest, Bags) {
+  Context& ctx = this->ctx();
   const Tensor values = Tensor::From(ctx, std::vector<float>{1, 2, 0.5});
   EXPECT_EQ(PythonBags(values, Tensor::From(ctx, std::vector<int32_t>{2, 0, 1})),
             "[[1.0, 2.0], [], [0.5]]");
   EXPECT_EQ(PythonBags(values.Rows(0, 0), Tensor::Empty(ctx, {0}, DType::kI64)), "[]");
 }
+
+TESSERA_INSTANTIATE_DEVICES(PythonTextTest);
 
 }  // namespace
 }  // namespace tessera

@@ -42,8 +42,8 @@ class DeviceTest : public ::testing::TestWithParam<Device> {
 
 }  // namespace tessera::testing
 
-#define TESSERA_INSTANTIATE_DEVICES(suite)                                                       \
-  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(::tessera::testing::AllDevices()),       \
+#define TESSERA_INSTANTIATE_DEVICES(suite)                                                 \
+  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(::tessera::testing::AllDevices()), \
                            ::tessera::testing::DeviceName)
 
 #endif  // TESSERA_TESTS_TESTING_DEVICES_H_

@@ -1,6 +1,7 @@
 #ifndef TESSERA_TESTS_TESTING_FINITE_DIFFERENCES_H_
 #define TESSERA_TESTS_TESTING_FINITE_DIFFERENCES_H_
-// Checks the backward pass of an autograd function against finite differences of its forward pass.
+// Checks the backward pass of an autograd function against finite differences of its forward pass, on
+// any device.
 //
 // With s(x) = Σ_k Σ_i r_ki·y_ki(x), r fixed random numbers and y_k the outputs, ds/dx_i is compared
 // with the fourth-order difference (8·(s(x+h) − s(x−h)) − (s(x+2h) − s(x−2h)))/12h. The sum is
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/autograd.h"
@@ -26,12 +28,19 @@ struct DifferenceOptions {
   double tolerance = 1e-3;
 };
 
+// fn of each element, on ctx's device.
+inline Tensor MapTensor(Context& ctx, const Tensor& t, const std::function<float(float)>& fn) {
+  std::vector<float> values = t.ToVector<float>();
+  std::transform(values.begin(), values.end(), values.begin(), fn);
+  return Tensor::From(ctx, t.shape(), values);
+}
+
 // Numbers uniform in [-1, 1) on a grid of 2^-12, whose sums with a step are exact.
 inline Tensor RandomTensor(Context& ctx, const Shape& shape, double scale = 1) {
   Tensor t = Tensor::Empty(ctx, shape);
   FillUniform(ctx, t, -1, 1);
-  for (float& v : t.span<float>()) v = static_cast<float>(scale) * std::round(v * 4096) / 4096;
-  return t;
+  return MapTensor(
+      ctx, t, [scale](float v) { return static_cast<float>(scale) * std::round(v * 4096) / 4096; });
 }
 
 namespace internal {
@@ -104,15 +113,15 @@ inline void ExpectGradients(Context& ctx, const DifferentiableFunction& function
     if (inputs[k].numel() == 0) continue;
     std::vector<Variable> moved;
     for (const Tensor& input : inputs) moved.emplace_back(input.Clone(ctx));
-    const std::span<float> x = moved[k].value().span<float>();
-    const auto difference = [&](size_t i, float step) {
-      const float middle = x[i];
-      x[i] = middle + step;
-      const double high = internal::WeightedSum(function(ctx, moved), weights);
-      x[i] = middle - step;
-      const double low = internal::WeightedSum(function(ctx, moved), weights);
+    std::vector<float> x = inputs[k].ToVector<float>();
+    const auto sum_at = [&](size_t i, float value) {
+      const float middle = std::exchange(x[i], value);
+      moved[k].value().CopyFrom(ctx, Tensor::From(ctx, inputs[k].shape(), x));
       x[i] = middle;
-      return high - low;
+      return internal::WeightedSum(function(ctx, moved), weights);
+    };
+    const auto difference = [&](size_t i, float step) {
+      return sum_at(i, x[i] + step) - sum_at(i, x[i] - step);
     };
     std::vector<double> expected;
     double largest = 1;
@@ -137,6 +146,28 @@ inline void ExpectGradient(
         return std::vector<Variable>{function(c, v)};
       },
       inputs, options);
+}
+
+// Expects the outputs of `function` at random inputs of these shapes, and its gradients there, to have
+// the same bits on `device` as on the CPU.
+inline void ExpectCpusBits(Device device, const DifferentiableFunction& function,
+                           const std::vector<Shape>& shapes, double scale = 1) {
+  const auto run = [&](Device on) {
+    Context ctx({.device = on, .threads = 2, .seed = 17});
+    std::vector<Tensor> inputs, results, weights;
+    for (const Shape& shape : shapes) inputs.push_back(RandomTensor(ctx, shape, scale));
+    for (const Variable& y : function(ctx, {inputs.begin(), inputs.end()})) {
+      results.push_back(y.value().Contiguous(ctx).To(ctx, Device::Cpu()));
+      weights.push_back(RandomTensor(ctx, y.shape()));
+    }
+    for (const Tensor& gradient : internal::BackwardGradients(
+             ctx, function, inputs, weights, std::vector<bool>(inputs.size(), true)))
+      results.push_back(gradient.To(ctx, Device::Cpu()));
+    return results;
+  };
+  const std::vector<Tensor> expected = run(Device::Cpu()), got = run(device);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(SameBits(got[i], expected[i])) << "output or gradient " << i;
 }
 
 }  // namespace tessera::testing

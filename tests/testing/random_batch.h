@@ -2,6 +2,7 @@
 #define TESSERA_TESTS_TESTING_RANDOM_BATCH_H_
 // Random tables and batches for tests of lookup and update: jagged bags with empty ones among them,
 // ids uniform or skewed.
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -22,8 +23,34 @@ struct BatchShape {
   double skew = 0;          // ids ~ rows·u^(1 + skew): larger is more skewed
   bool pruned_ids = false;  // some ids are −1
   int features_per_table = 1;
+  DType row_type = DType::kF32, output_type = DType::kF32;
   unsigned seed = 1;
 };
+
+struct ShapeLimits {
+  int64_t rows, batch;
+};
+// Any shape within the limits: few and many rows and bags, dims small and wide.
+inline BatchShape RandomShape(std::mt19937& random, const ShapeLimits& limits) {
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  BatchShape shape;
+  shape.dims.clear();
+  for (int64_t t = pick(1, 4); t > 0; --t)
+    shape.dims.push_back(pick(0, 1) ? pick(1, 40) : pick(1, 20) * 16);
+  shape.rows = pick(0, 1) ? pick(1, std::min<int64_t>(50, limits.rows)) : pick(1, limits.rows);
+  shape.batch = pick(0, limits.batch);
+  shape.mean_length = static_cast<double>(pick(1, 12));
+  shape.pooling = static_cast<PoolingType>(pick(0, 2));
+  shape.weighted = shape.pooling != PoolingType::kNone && pick(0, 1);
+  shape.wide_ids = pick(0, 1);
+  shape.pruned_ids = pick(0, 3) == 0;
+  shape.skew = pick(0, 1) ? 0 : static_cast<double>(pick(1, 20));
+  shape.features_per_table = static_cast<int>(pick(1, 3));
+  shape.seed = random();
+  return shape;
+}
 
 // Owns everything that LookupArgs points to. Features of one table are not adjacent: feature f
 // reads table f mod T.
@@ -31,7 +58,8 @@ class RandomBatch {
  public:
   RandomBatch(Context& ctx, const BatchShape& shape) : shape_(shape), random_(shape.seed) {
     const size_t tables = shape.dims.size();
-    for (const int64_t dim : shape.dims) tables_.push_back(Normal(ctx, {shape.rows, dim}));
+    for (const int64_t dim : shape.dims)
+      tables_.push_back(Normal(ctx, {shape.rows, dim}).To(ctx, shape.row_type));
     offsets_ = {0};
     std::vector<int64_t> ids;
     const int features = static_cast<int>(tables) * shape.features_per_table;
@@ -40,6 +68,7 @@ class RandomBatch {
       for (int64_t i = 0; i < length; ++i) ids.push_back(Id());
       offsets_.push_back(static_cast<int64_t>(ids.size()));
     }
+    device_offsets_ = Tensor::From(ctx, offsets_);
     ids_ = Tensor::From(ctx, ids).To(ctx, shape.wide_ids ? DType::kI64 : DType::kI32);
     if (shape.weighted) weights_ = Normal(ctx, {ids_.numel()});
     int64_t first = 0;
@@ -48,12 +77,12 @@ class RandomBatch {
       columns_.push_back(first);
       first += dim;
     }
-    pooled_ = Tensor::Full(ctx, {shape.batch, first}, -7);
+    pooled_ = Tensor::Full(ctx, {shape.batch, first}, -7, shape.output_type);
     for (int f = 0; f < features; ++f) {  // NONE: each feature has its own rows
       const int64_t length = offsets_[static_cast<size_t>((f + 1) * shape.batch)] -
                              offsets_[static_cast<size_t>(f * shape.batch)];
-      sequences_.push_back(
-          Tensor::Full(ctx, {length, shape.dims[static_cast<size_t>(f) % tables]}, -7));
+      sequences_.push_back(Tensor::Full(ctx, {length, shape.dims[static_cast<size_t>(f) % tables]},
+                                        -7, shape.output_type));
       sequence_grads_.push_back(Normal(ctx, sequences_.back().shape()));
     }
     pooled_grad_ = Normal(ctx, pooled_.shape());
@@ -74,9 +103,14 @@ class RandomBatch {
   }
   float weight(int64_t i) const { return weights_ ? weights_.data<float>()[i] : 1.0f; }
   int64_t num_ids() const { return ids_.numel(); }
-  // Row b of feature f (NONE: of its id b) in the output, and in the gradient.
-  const float* Output(int f, int64_t b) const { return Block(pooled_, sequences_, f, b); }
-  const float* Grad(int f, int64_t b) const { return Block(pooled_grad_, sequence_grads_, f, b); }
+  // Row b of feature f (NONE: of its id b) in the output, and in the gradient. REQUIRES: f32; to be
+  // read, on the CPU.
+  const float* Output(int f, int64_t b) const {
+    return static_cast<const float*>(Block(pooled_, sequences_, f, b));
+  }
+  const float* Grad(int f, int64_t b) const {
+    return static_cast<const float*>(Block(pooled_grad_, sequence_grads_, f, b));
+  }
   // All outputs.
   std::vector<Tensor> Outputs() const {
     std::vector<Tensor> all = sequences_;
@@ -96,35 +130,40 @@ class RandomBatch {
     const double u = std::uniform_real_distribution<double>(0, 1)(random_);
     return static_cast<int64_t>(static_cast<double>(shape_.rows) * std::pow(u, 1 + shape_.skew));
   }
-  const float* Block(const Tensor& pooled, const std::vector<Tensor>& sequences, int f,
-                     int64_t b) const {
+  void* Block(const Tensor& pooled, const std::vector<Tensor>& sequences, int f, int64_t b) const {
     const auto i = static_cast<size_t>(f);
-    if (shape_.pooling == PoolingType::kNone)
-      return sequences[i].data<float>() + b * sequences[i].dim(1);
-    return pooled.data<float>() + b * pooled.dim(1) + columns_[i];
+    const bool none = shape_.pooling == PoolingType::kNone;
+    const Tensor& whole = none ? sequences[i] : pooled;
+    return static_cast<char*>(whole.raw_data()) +
+           (b * whole.dim(1) + (none ? 0 : columns_[i])) * SizeOf(whole.dtype());
   }
   LookupArgs Args(const Tensor& pooled, const std::vector<Tensor>& sequences) {
     features_.clear();
     const bool none = shape_.pooling == PoolingType::kNone;
     for (int f = 0; f < num_features(); ++f) {
       const Tensor& table = tables_[table_of(f)];
-      features_.push_back({.rows = table.data<float>(),
+      features_.push_back({.rows = table.raw_data(),
+                           .row_type = shape_.row_type,
                            .num_rows = shape_.rows,
                            .dim = table.dim(1),
                            .ids = {ids_.raw_data(), shape_.wide_ids},
                            .first_bag = f * shape_.batch,
                            .num_bags = shape_.batch,
                            .pooling = shape_.pooling,
-                           .output = const_cast<float*>(Block(pooled, sequences, f, 0)),
+                           .output = Block(pooled, sequences, f, 0),
+                           .output_type = pooled.dtype(),
                            .output_stride = none ? table.dim(1) : pooled.dim(1)});
     }
-    return {features_, {offsets_.data(), true}, weights_ ? weights_.data<float>() : nullptr};
+    return {features_,
+            {device_offsets_.raw_data(), true},
+            weights_ ? weights_.data<float>() : nullptr,
+            ids_.numel()};
   }
 
   BatchShape shape_;
   std::mt19937 random_;
   std::vector<Tensor> tables_, sequences_, sequence_grads_;
-  Tensor ids_, weights_, pooled_, pooled_grad_;
+  Tensor ids_, device_offsets_, weights_, pooled_, pooled_grad_;
   std::vector<int64_t> offsets_, columns_;
   std::vector<LookupFeature> features_;
 };

@@ -40,7 +40,7 @@ std::string TrainedInTwoParts(const TrainConfig& config, int64_t steps) {
   }
   Context ctx({.threads = 1, .seed = 999});
   Trainer trainer(ctx, config);
-  EXPECT_TRUE(trainer.Load(ReadCheckpoint(ctx, path)));
+  EXPECT_TRUE(trainer.Load(ReadCheckpoint(path)));
   EXPECT_EQ(trainer.progress().step, steps);
   RunTraining(trainer, DataSets(config, {}));
   trainer.Save(path);
@@ -165,11 +165,10 @@ class Loading : public ::testing::Test {
     Safetensors content = ReadSafetensors(ctx, TempPath("saved"));
     content.metadata.erase("crc32");
     change(content);
-    WriteSafetensors(TempPath("changed"), content);
+    WriteSafetensors(ctx, TempPath("changed"), content);
     Trainer trainer(ctx, config);
     trainer.Save(TempPath("before"));
-    const std::string error =
-        ErrorOf([&] { trainer.Load(ReadCheckpoint(ctx, TempPath("changed"))); });
+    const std::string error = ErrorOf([&] { trainer.Load(ReadCheckpoint(TempPath("changed"))); });
     trainer.Save(TempPath("after"));
     EXPECT_TRUE(testing::ReadFile(TempPath("before")) == testing::ReadFile(TempPath("after")));
     return error;
@@ -228,8 +227,8 @@ TEST(Trainer, WeightsAloneStartOptimizersAfresh) {
   Safetensors weights;
   for (const NamedTensor& named : trained.model().StateDict())
     weights.tensors["model." + named.name] = named.tensor;
-  WriteSafetensors(TempPath("weights"), weights);
-  EXPECT_FALSE(fresh.Load(ReadCheckpoint(ctx, TempPath("weights"))));
+  WriteSafetensors(ctx, TempPath("weights"), weights);
+  EXPECT_FALSE(fresh.Load(ReadCheckpoint(TempPath("weights"))));
   EXPECT_EQ(fresh.progress().step, 0);
   EXPECT_EQ(fresh.Evaluate(*data.OpenEval()).log_loss, report.evaluation->log_loss);
 }
@@ -243,11 +242,11 @@ TEST(Trainer, CheckpointEveryIsOneOfThatStep) {
   std::vector<int64_t> saved;
   options.on_step = [&](const StepReport& step) {
     if (step.step % 5 == 1 && step.step > 1)
-      saved.push_back(ReadCheckpoint(ctx, options.checkpoint).progress->step);
+      saved.push_back(ReadCheckpoint(options.checkpoint).progress->step);
   };
   RunTraining(trainer, DataSets(config, {}), options);
   EXPECT_EQ(saved, (std::vector<int64_t>{5, 10, 15}));
-  EXPECT_EQ(ReadCheckpoint(ctx, options.checkpoint).progress->epoch, 1);
+  EXPECT_EQ(ReadCheckpoint(options.checkpoint).progress->epoch, 1);
 }
 
 TEST(Trainer, DivergenceIsAnError) {
@@ -269,7 +268,7 @@ TEST(Trainer, DenseTablesAreTrainedByTheDenseOptimizer) {
   RunTraining(trainer, DataSets(config, {}), {.checkpoint = TempPath("dense")});
   EXPECT_FALSE(SameBits(before, trainer.model().StateDict()[0].tensor));
   Trainer loaded(ctx, config);
-  EXPECT_TRUE(loaded.Load(ReadCheckpoint(ctx, TempPath("dense"))));
+  EXPECT_TRUE(loaded.Load(ReadCheckpoint(TempPath("dense"))));
 }
 
 TEST(DataSets, SelectionsThatMakeNoSenseAreErrors) {

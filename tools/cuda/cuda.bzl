@@ -11,6 +11,9 @@ _FLAGS = [
     "-fmad=false",
     "-DTESSERA_WITH_CUDA=1",
     "-Xcompiler=-fPIC,-Wall,-ffp-contract=off",
+    "-Xptxas=-v",
+    "-Xfatbin=-compress-all",  # a quarter of the size
+    "-diag-suppress=1675",  # a pragma of GCC, for the host's loops
 ]
 
 _FLAGS_BY_MODE = {
@@ -23,21 +26,32 @@ def _architectures():
     flags = ["-gencode=arch=compute_%s,code=sm_%s" % (arch, arch) for arch in CUDA_ARCHS]
     return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (CUDA_ARCHS[-1], CUDA_ARCHS[-1])]
 
+# What ptxas says of each kernel (registers, spills) goes to a file, all else to the user.
+_RUN = """
+log=$1; shift
+"$@" 2> "$log" || { grep -v '^ptxas info' "$log" >&2; exit 1; }
+grep -vE '^ptxas info|bytes stack frame' "$log" >&2 || true
+"""
+
+PtxasInfo = provider(fields = {"logs": "depset of files: what ptxas said of a target's own kernels"})
+
 def _compile(ctx, source, flags, inputs):
-    output = ctx.actions.declare_file("_cuda/%s/%s.o" % (ctx.label.name, source.basename))
+    path = "_cuda/%s/%s" % (ctx.label.name, source.basename)
+    output = ctx.actions.declare_file(path + ".o")
+    log = ctx.actions.declare_file(path + ".ptxas")
     own = ctx.actions.args()
     own.add("-c", source)
     own.add("-o", output)
-    ctx.actions.run(
-        executable = CUDA_ROOT + "/bin/nvcc",
-        arguments = [flags, own],
+    ctx.actions.run_shell(
+        command = _RUN,
+        arguments = [log.path, CUDA_ROOT + "/bin/nvcc", flags, own],
         inputs = depset([source], transitive = [inputs]),
-        outputs = [output],
+        outputs = [output, log],
         env = {"PATH": "/usr/bin:/bin"},
         mnemonic = "CudaCompile",
         progress_message = "Compiling %s" % source.short_path,
     )
-    return output
+    return struct(object = output, log = log)
 
 def _cuda_objects_impl(ctx):
     if not CUDA_FOUND:
@@ -58,12 +72,14 @@ def _cuda_objects_impl(ctx):
         action_name = "c++-compile",
     ))
     flags.add_all(headers.defines, format_each = "-D%s")
+    flags.add_all(ctx.attr.local_defines, format_each = "-D%s")
     flags.add_all(headers.includes, format_each = "-I%s")
     flags.add_all(headers.quote_includes, format_each = "-I%s")  # nvcc has no -iquote
     flags.add_all(headers.system_includes, format_each = "-isystem=%s")
 
     inputs = depset(transitive = [headers.headers, toolchain.all_files])
-    objects = [_compile(ctx, source, flags, inputs) for source in ctx.files.srcs]
+    compiled = [_compile(ctx, source, flags, inputs) for source in ctx.files.srcs]
+    objects = [c.object for c in compiled]
 
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
@@ -79,6 +95,7 @@ def _cuda_objects_impl(ctx):
     )
     return [
         DefaultInfo(files = depset(objects)),
+        PtxasInfo(logs = depset([c.log for c in compiled])),
         cc_common.merge_cc_infos(
             direct_cc_infos = [CcInfo(linking_context = linking)],
             cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
@@ -90,6 +107,7 @@ _cuda_objects = rule(
     attrs = {
         "srcs": attr.label_list(allow_files = [".cu"]),
         "deps": attr.label_list(providers = [CcInfo]),
+        "local_defines": attr.string_list(),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],
@@ -97,14 +115,47 @@ _cuda_objects = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
+# For target_compatible_with: tests of what exists in one kind of build alone.
+EMULATED_ONLY = select({
+    "//tools/cuda:is_emulated": [],
+    "//conditions:default": ["//tools/cuda:nowhere"],
+})
+
+NVCC_ONLY = select({
+    "//tools/cuda:is_enabled": [],
+    "//conditions:default": ["//tools/cuda:nowhere"],
+})
+
+def _ptxas_logs_aspect_impl(target, ctx):
+    own = [target[PtxasInfo].logs] if PtxasInfo in target else []
+    below = [dep[_Collected].logs for dep in getattr(ctx.rule.attr, "deps", []) if _Collected in dep]
+    return [_Collected(logs = depset(transitive = own + below))]
+
+_Collected = provider(fields = ["logs"])
+
+_ptxas_logs_aspect = aspect(
+    implementation = _ptxas_logs_aspect_impl,
+    attr_aspects = ["deps"],
+)
+
+def _ptxas_logs_impl(ctx):
+    return [DefaultInfo(files = depset(transitive = [dep[_Collected].logs for dep in ctx.attr.deps]))]
+
+# What ptxas said of every kernel that `deps` link.
+ptxas_logs = rule(
+    implementation = _ptxas_logs_impl,
+    attrs = {"deps": attr.label_list(aspects = [_ptxas_logs_aspect])},
+)
+
 def _chosen(name):
     return select({
+        "//tools/cuda:is_both": ["//tools/cuda:refuse_both"],
         "//tools/cuda:is_enabled": [":" + name + "_nvcc"],
         "//tools/cuda:is_emulated": [":" + name + "_emulated"],
         "//conditions:default": [],
     })
 
-def cuda_library(name, srcs, deps = [], **kwargs):
+def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **kwargs):
     """A library of `srcs` (.cu).
 
     Under --config=cuda nvcc compiles them; under --config=emulated g++ does, each through a file of one line that
@@ -113,7 +164,9 @@ def cuda_library(name, srcs, deps = [], **kwargs):
     _cuda_objects(
         name = name + "_nvcc",
         srcs = srcs,
+        local_defines = local_defines,
         tags = ["manual"],
+        testonly = testonly,
         deps = deps + ["//tools/cuda:runtime"],
     )
     wrappers = []
@@ -129,12 +182,16 @@ def cuda_library(name, srcs, deps = [], **kwargs):
     native.cc_library(
         name = name + "_emulated",
         srcs = wrappers,
+        copts = ["-Wno-unknown-pragmas"],  # nvcc's `#pragma unroll`
+        local_defines = local_defines,
         tags = ["manual"],
+        testonly = testonly,
         textual_hdrs = srcs,
         deps = deps + ["//tools/cuda:runtime"],
     )
     native.cc_library(
         name = name,
+        testonly = testonly,
         deps = _chosen(name),
         **kwargs
     )
@@ -150,6 +207,7 @@ def cuda_host_library(name, srcs, deps = [], **kwargs):
     native.cc_library(
         name = name,
         deps = select({
+            "//tools/cuda:is_both": ["//tools/cuda:refuse_both"],
             "//tools/cuda:is_enabled": [":" + name + "_host"],
             "//tools/cuda:is_emulated": [":" + name + "_host"],
             "//conditions:default": [],

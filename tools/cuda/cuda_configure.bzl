@@ -2,6 +2,7 @@
 
 Looks at $CUDA_PATH (and then nowhere else), nvcc on $PATH, /usr/local/cuda. Without a toolkit, or with one older than
 12.4 (no full C++20), the repository has the same targets, empty, and CUDA_FOUND = False, so that //... builds anywhere.
+$CUDA_ARCHS names the architectures to compile for, "80,90" unless set.
 """
 
 _TARGETS = """
@@ -43,6 +44,7 @@ def _version(ctx, root):
 
 def _cuda_configure_impl(ctx):
     root = _root(ctx)
+    version = ""
     why = "none at $CUDA_PATH, on $PATH or in /usr/local/cuda"
     if root:
         version = _version(ctx, root)
@@ -54,11 +56,12 @@ def _cuda_configure_impl(ctx):
         for folder in ["bin", "include", "lib64", "nvvm"]:
             ctx.symlink(root + "/" + folder, folder)
     ctx.file("BUILD", _TARGETS % repr(["-ldl", "-lpthread", "-lrt"] if root else []))
-    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_MISSING = %s\nCUDA_ROOT = %s\nCUDA_ARCHS = %s\n" % (
+    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_MISSING = %s\nCUDA_ROOT = %s\nCUDA_VERSION = %s\nCUDA_ARCHS = %s\n" % (
         root != None,
         repr(why),
         repr(root or ""),
-        repr(ctx.os.environ.get("CUDA_ARCHS", "90").split(",")),
+        repr(version),
+        repr(ctx.os.environ.get("CUDA_ARCHS", "80,90").split(",")),
     ))
 
 cuda_configure = repository_rule(

@@ -1,4 +1,4 @@
-"""A true/false build setting."""
+"""A true/false build setting, and a target that cannot be built."""
 
 BoolInfo = provider(fields = ["value"])
 
@@ -8,4 +8,13 @@ def _bool_flag_impl(ctx):
 bool_flag = rule(
     implementation = _bool_flag_impl,
     build_setting = config.bool(flag = True),
+)
+
+def _refusal_impl(ctx):
+    fail(ctx.attr.sentence)
+
+refusal = rule(
+    implementation = _refusal_impl,
+    attrs = {"sentence": attr.string(mandatory = True)},
+    provides = [CcInfo],
 )

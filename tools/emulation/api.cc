@@ -27,13 +27,26 @@ void RunEverything() {
   for (cudaStream* stream : Streams()) RunAll(stream);
 }
 
+// What a capture does not allow ends it.
+cudaError_t Break(cudaStream* stream) {
+  stream->broken = true;
+  return Result(cudaErrorStreamCaptureUnsupported);
+}
+
 bool AnyCapture() {
   return std::any_of(Streams().begin(), Streams().end(),
                      [](const cudaStream* s) { return s->capture != nullptr; });
 }
 
+cudaError_t BreakAll() {
+  for (cudaStream* stream : Streams())
+    if (stream->capture) (void)Break(stream);
+  return Result(cudaErrorStreamCaptureUnsupported);
+}
+
 // Ordinary host memory is copied as hardware does: read before the call returns, and written before
-// it returns; pinned and device memory in the order of the stream.
+// it returns; pinned and device memory in the order of the stream. Stricter than hardware: none of it
+// in a graph, which would read it when it runs.
 bool InStreamOrder(const void* p) { return IsDevice(p) || IsPinned(p); }
 
 cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -42,6 +55,7 @@ cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitc
   if (width == 0 || height == 0) return cudaSuccess;
   CountCopy();
   cudaStream* stream = StreamOf(handle);
+  if (stream->capture && !(InStreamOrder(from) && InStreamOrder(to))) return Break(stream);
   const auto copy = [=](const void* source, size_t pitch) {
     for (size_t row = 0; row < height; ++row)
       std::memcpy(static_cast<char*>(to) + row * to_pitch,
@@ -57,7 +71,6 @@ cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitc
     Push(stream, [=] { copy(from, from_pitch); });
   }
   if (!InStreamOrder(to)) {
-    if (stream->capture) return Result(cudaErrorStreamCaptureUnsupported);
     CountSync();
     RunAll(stream);
   }
@@ -84,6 +97,10 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorNotReady";
     case cudaErrorStreamCaptureUnsupported:
       return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureInvalidated:
+      return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorCapturedEvent:
+      return "cudaErrorCapturedEvent";
   }
   return "unknown error";
 }
@@ -118,7 +135,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 cudaError_t cudaDeviceSynchronize() {
   const std::lock_guard lock(Lock());
-  if (AnyCapture()) return Result(cudaErrorStreamCaptureUnsupported);
+  if (AnyCapture()) return BreakAll();
   CountSync();
   RunEverything();
   return cudaSuccess;
@@ -139,7 +156,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   const std::lock_guard lock(Lock());
   cudaStream* stream = StreamOf(handle);
-  if (stream->capture) return Result(cudaErrorStreamCaptureUnsupported);
+  if (stream->capture) return Break(stream);
   CountSync();
   RunAll(stream);
   return cudaSuccess;
@@ -151,6 +168,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const std::lock_guard lock(Lock());
   if (!event->last) return cudaSuccess;
+  // Captures that fork and join are not emulated.
+  if (event->last->captured && !StreamOf(stream)->capture) return Result(cudaErrorCapturedEvent);
   Push(StreamOf(stream), [recording = event->last] { RunUntil(*recording); });
   return cudaSuccess;
 }
@@ -168,6 +187,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   cudaStream* stream = StreamOf(handle);
   event->last = std::make_shared<Recording>();
   event->last->stream = stream;
+  event->last->captured = stream->capture != nullptr;
   Push(stream, [recording = event->last] {
     recording->done = true;
     recording->time = std::chrono::steady_clock::now();
@@ -177,13 +197,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::lock_guard lock(Lock());
   if (!event->last) return cudaSuccess;
-  if (event->last->stream->capture) return Result(cudaErrorStreamCaptureUnsupported);
+  if (event->last->captured) return Result(cudaErrorCapturedEvent);
   CountSync();
   RunUntil(*event->last);
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::lock_guard lock(Lock());
+  if (event->last && event->last->captured) return Result(cudaErrorCapturedEvent);
   return !event->last || event->last->done ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -205,8 +226,10 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value)
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+// Memory that belongs to a graph is not emulated: it has to be there before.
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
   const std::lock_guard lock(Lock());
+  if (StreamOf(handle)->capture) return Break(StreamOf(handle));
   *pointer = AllocateDevice(static_cast<int64_t>(bytes));
   if (*pointer == nullptr && !AnyCapture()) {  // memory comes back when what frees it has run
     RunEverything();
@@ -216,9 +239,8 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
 }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   const std::lock_guard lock(Lock());
-  cudaStream* stream = StreamOf(handle);
-  // Memory of a captured graph keeps its address between launches.
-  if (!stream->capture) Push(stream, [=] { FreeDevice(pointer); });
+  if (StreamOf(handle)->capture) return Break(StreamOf(handle));
+  Push(StreamOf(handle), [=] { FreeDevice(pointer); });
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
@@ -252,14 +274,18 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode) {
   const std::lock_guard lock(Lock());
-  StreamOf(handle)->capture = std::make_unique<cudaGraph>();
+  if (handle == nullptr || handle->capture) return Result(cudaErrorStreamCaptureUnsupported);
+  handle->capture = std::make_unique<cudaGraph>();
+  handle->broken = false;
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   const std::lock_guard lock(Lock());
-  cudaStream* stream = StreamOf(handle);
-  if (!stream->capture) return Result(cudaErrorInvalidValue);
-  *graph = stream->capture.release();
+  *graph = nullptr;
+  if (handle == nullptr || !handle->capture) return Result(cudaErrorInvalidValue);
+  const std::unique_ptr<cudaGraph> captured = std::move(handle->capture);
+  if (handle->broken) return Result(cudaErrorStreamCaptureInvalidated);
+  *graph = new cudaGraph(*captured);
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {

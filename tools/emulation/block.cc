@@ -131,9 +131,7 @@ void Fiber::Yield() {
                          std::to_string(&thread - block.threads.data()) + ": " + what);
 }
 
-Thread* FirstOfWarp(const Thread& thread) {
-  return block.threads.data() + thread.at.warp * 32;
-}
+Thread* FirstOfWarp(const Thread& thread) { return block.threads.data() + thread.at.warp * 32; }
 unsigned LiveLanesOf(int warp) {
   unsigned live = 0;
   const size_t first = static_cast<size_t>(warp) * 32;
@@ -183,9 +181,16 @@ bool CompleteBlockBarrier() {
   return true;
 }
 
+// Kept for the whole process, where leak checkers see them.
+Fiber* NewFiber() {
+  static auto& all = *new std::vector<std::unique_ptr<Fiber>>;
+  all.push_back(std::make_unique<Fiber>());
+  return all.back().get();
+}
+
 void RunThread(Thread& thread) {
   if (thread.fiber == nullptr) {
-    if (block.idle.empty()) block.idle.push_back(new Fiber);  // kept for the whole process
+    if (block.idle.empty()) block.idle.push_back(NewFiber());
     thread.fiber = block.idle.back();
     block.idle.pop_back();
   }
@@ -227,8 +232,8 @@ void PlaceThreads(Extent grid, Extent dim, int64_t number) {
   for (unsigned t = 0; t < block.threads.size(); ++t) {
     const Extent thread = {t % dim.x, t / dim.x % dim.y, t / (dim.x * dim.y)};
     block.threads[t] = {};
-    block.threads[t].at = {thread, place, dim, grid, static_cast<int>(t % 32),
-                           static_cast<int>(t / 32)};
+    block.threads[t].at = {
+        thread, place, dim, grid, static_cast<int>(t % 32), static_cast<int>(t / 32)};
   }
 }
 
@@ -271,8 +276,6 @@ uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source
   if (!CompleteWarpCall(thread)) thread.fiber->Yield();
   return thread.received;
 }
-
-unsigned LiveLanes() { return LiveLanesOf(block.running->at.warp); }
 
 void* DynamicShared() { return block.shared.get(); }
 

@@ -2,6 +2,7 @@
 #define TESSERA_TOOLS_EMULATION_CUDA_RUNTIME_H_
 // Stands in for CUDA's header of this name under --config=emulated: the part of the language and of
 // the runtime's C interface that Tessera uses, with the same names, meanings and errors.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,8 @@
 #include "tools/emulation/emulation.h"
 
 // ---- language
+
+#define TESSERA_CUDA_EMULATION 1
 
 #define __global__
 #define __device__
@@ -27,12 +30,24 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x(vx), y(vy), z(vz) {}
 };
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
 
 inline const cuda_emulation::Extent& threadIdx = cuda_emulation::current.thread;
 inline const cuda_emulation::Extent& blockIdx = cuda_emulation::current.block;
@@ -53,12 +68,13 @@ T FromBits(uint64_t bits) {
   std::memcpy(&v, &bits, sizeof v);
   return v;
 }
-// What lane `source` gave; a lane outside its group of `width` stands for the caller's own.
 template <typename T>
-T Shuffle(unsigned mask, T v, int source, int width) {
-  const int lane = current.lane;
-  if ((source ^ lane) & ~(width - 1)) source = lane;
+T Shuffle(unsigned mask, T v, int source) {
   return FromBits<T>(ExchangeInWarp(WarpCall::kShuffle, mask, ToBits(v), source));
+}
+// A lane outside the caller's group of `width` stands for the caller's own.
+inline int WithinGroup(int source, int width) {
+  return (source ^ current.lane) & ~(width - 1) ? current.lane : source;
 }
 }  // namespace cuda_emulation
 
@@ -73,42 +89,51 @@ inline void __syncwarp(unsigned mask = ~0u) {
 template <typename T>
 T __shfl_sync(unsigned mask, T v, int source, int width = 32) {
   const int lane = cuda_emulation::current.lane;
-  return cuda_emulation::Shuffle(mask, v, (lane & ~(width - 1)) | (source & (width - 1)), width);
+  return cuda_emulation::Shuffle(mask, v, (lane & ~(width - 1)) | (source & (width - 1)));
 }
+// Groups before the caller's can be read, those after it not.
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T v, int flip, int width = 32) {
-  return cuda_emulation::Shuffle(mask, v, cuda_emulation::current.lane ^ flip, width);
+  const int lane = cuda_emulation::current.lane, source = lane ^ flip;
+  return cuda_emulation::Shuffle(mask, v, source <= (lane | (width - 1)) ? source : lane);
 }
 template <typename T>
 T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32) {
-  return cuda_emulation::Shuffle(mask, v, cuda_emulation::current.lane - static_cast<int>(delta),
-                                 width);
+  const int source = cuda_emulation::current.lane - static_cast<int>(delta);
+  return cuda_emulation::Shuffle(mask, v, cuda_emulation::WithinGroup(source, width));
 }
 template <typename T>
 T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32) {
-  return cuda_emulation::Shuffle(mask, v, cuda_emulation::current.lane + static_cast<int>(delta),
-                                 width);
+  const int source = cuda_emulation::current.lane + static_cast<int>(delta);
+  return cuda_emulation::Shuffle(mask, v, cuda_emulation::WithinGroup(source, width));
 }
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  return static_cast<unsigned>(cuda_emulation::ExchangeInWarp(cuda_emulation::WarpCall::kBallot,
-                                                              mask, predicate != 0, 0));
+  return static_cast<unsigned>(
+      cuda_emulation::ExchangeInWarp(cuda_emulation::WarpCall::kBallot, mask, predicate != 0, 0));
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate == 0) == 0;
 }
-inline unsigned __activemask() { return cuda_emulation::LiveLanes(); }
 
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 template <typename T>
-T __ldg(const T* p) { return *p; }
+T __ldg(const T* p) {
+  return *p;
+}
 template <typename T>
-T __ldcs(const T* p) { return *p; }
+T __ldcs(const T* p) {
+  return *p;
+}
 template <typename T>
-T __ldcg(const T* p) { return *p; }
+T __ldcg(const T* p) {
+  return *p;
+}
 template <typename T>
-void __stcs(T* p, T v) { *p = v; }
+void __stcs(T* p, T v) {
+  *p = v;
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
@@ -135,9 +160,13 @@ T atomicMin(T* p, T v) {
   return old;
 }
 template <typename T>
-T atomicExch(T* p, T v) { return std::exchange(*p, v); }
+T atomicExch(T* p, T v) {
+  return std::exchange(*p, v);
+}
 template <typename T>
-T atomicOr(T* p, T v) { return std::exchange(*p, *p | v); }
+T atomicOr(T* p, T v) {
+  return std::exchange(*p, *p | v);
+}
 template <typename T>
 T atomicCAS(T* p, T expected, T v) {
   const T old = *p;
@@ -156,6 +185,8 @@ enum cudaError_t {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorCapturedEvent = 907,
 };
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
@@ -215,7 +246,11 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
 
 using cudaGraph_t = struct cudaGraph*;
 using cudaGraphExec_t = struct cudaGraphExec*;
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal };
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,

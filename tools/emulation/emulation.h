@@ -58,7 +58,6 @@ enum class WarpCall { kSync, kShuffle, kBallot };
 // Waits until every live lane of `mask` has come, each with a value. A shuffle returns what lane
 // `source` brought, a ballot the bits of the lanes whose value is not 0.
 uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source);
-unsigned LiveLanes();
 
 void* DynamicShared();
 

@@ -32,8 +32,8 @@ int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; 
 class Arena {
  public:
   Arena() {
-    void* base = mmap(nullptr, kArenaBytes, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* base =
+        mmap(nullptr, kArenaBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) throw std::bad_alloc();
     // Few large pages are quick to protect.
     madvise(base, kArenaBytes, MADV_HUGEPAGE);

@@ -21,10 +21,12 @@ struct cudaGraphExec {
 struct cudaStream {
   std::deque<Work> queue;
   std::unique_ptr<cudaGraph> capture;  // what is enqueued goes here while it is set
+  bool broken = false;                 // the capture: something was done that it does not allow
 };
 // One recording of an event.
 struct Recording {
   cudaStream* stream = nullptr;
+  bool captured = false;  // part of a graph: nobody can wait for it
   bool done = false;
   std::chrono::steady_clock::time_point time;
 };

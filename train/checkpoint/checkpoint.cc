@@ -7,8 +7,6 @@
 #include <map>
 #include <string_view>
 
-#include "runtime/safetensors.h"
-
 namespace tessera {
 namespace {
 
@@ -56,37 +54,38 @@ std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
   return progress;
 }
 
-// Of the bytes of all tensors, in the order of their names.
-std::string Crc32(const Safetensors& content) {
-  uLong crc = crc32_z(0, nullptr, 0);
-  for (const auto& [name, tensor] : content.tensors) {
-    if (tensor.numel() == 0) continue;
-    crc = crc32_z(crc, static_cast<const Bytef*>(tensor.raw_data()),
-                  static_cast<size_t>(tensor.nbytes()));
-  }
-  return Format("{}", crc);
+uint32_t UpdateCrc32(uint32_t crc, const void* bytes, int64_t count) {
+  return static_cast<uint32_t>(
+      crc32_z(crc, static_cast<const Bytef*>(bytes), static_cast<size_t>(count)));
 }
 
-void CheckCrc32(const Safetensors& content) {
-  const auto entry = content.metadata.find(kCrc32);
-  if (entry != content.metadata.end() && entry->second != Crc32(content))
-    throw Error("it is corrupt: the tensors do not have the checksum that was written with them");
+// Whether the tensors have the checksum that the metadata name, if they do.
+bool IsIntact(const SafetensorsFile& file) {
+  const auto expected = file.metadata().find(kCrc32);
+  if (expected == file.metadata().end()) return true;
+  uint32_t crc = 0;
+  for (const auto& [name, entry] : file.entries())
+    file.Visit(entry,
+               [&](const void* bytes, int64_t count) { crc = UpdateCrc32(crc, bytes, count); });
+  return expected->second == std::to_string(crc);
 }
 
-Checkpoint FromSafetensors(const std::string& path, const Safetensors& content) {
-  CheckCrc32(content);
-  Checkpoint checkpoint{
-      .path = path, .tensors = {}, .progress = ParseProgress(content.metadata), .config = {}};
-  std::map<std::string, Tensor> tensors;
-  for (const auto& [name, tensor] : content.tensors) {
+Checkpoint FromFile(const std::string& path, std::shared_ptr<const SafetensorsFile> file) {
+  Checkpoint checkpoint{.path = path,
+                        .file = file,
+                        .tensors = {},
+                        .progress = ParseProgress(file->metadata()),
+                        .config = {}};
+  std::map<std::string, SafetensorsEntry> tensors;
+  for (const auto& [name, entry] : file->entries()) {
     const std::string stripped =
         name.starts_with(kModelPrefix) ? name.substr(kModelPrefix.size()) : name;
-    if (!tensors.emplace(stripped, tensor).second)
+    if (!tensors.emplace(stripped, entry).second)
       throw Error(Format("'{}' is there with and without a leading '{}'", stripped, kModelPrefix));
   }
-  for (const auto& [name, tensor] : tensors) checkpoint.tensors.push_back({name, tensor});
-  const auto config = content.metadata.find("config");
-  if (config != content.metadata.end()) checkpoint.config = config->second;
+  for (const auto& [name, entry] : tensors) checkpoint.tensors.push_back({name, entry});
+  const auto config = file->metadata().find("config");
+  if (config != file->metadata().end()) checkpoint.config = config->second;
   return checkpoint;
 }
 
@@ -103,19 +102,20 @@ std::string Listed(const std::vector<std::string>& names) {
 // One tensor of the model and its partner in the file.
 struct Pair {
   std::string name;
-  Tensor to, from;
+  Tensor to;
+  SafetensorsEntry from;
 };
 
 struct Matched {
   std::vector<Pair> pairs;
-  std::vector<NamedTensor> rest;  // of the file, without a partner
+  std::vector<CheckpointEntry> rest;  // of the file, without a partner
 };
 
 // Throws where the model has a tensor that the file lacks.
 Matched MatchNames(const Checkpoint& checkpoint, const std::vector<NamedTensor>& state) {
   const bool weights_alone = !checkpoint.has_optimizer_state();
-  std::map<std::string, Tensor> given;
-  for (const NamedTensor& named : checkpoint.tensors) given.emplace(named.name, named.tensor);
+  std::map<std::string, SafetensorsEntry> given;
+  for (const CheckpointEntry& entry : checkpoint.tensors) given.emplace(entry.name, entry.tensor);
   Matched matched;
   std::vector<std::string> missing;
   for (const NamedTensor& named : state) {
@@ -129,58 +129,70 @@ Matched MatchNames(const Checkpoint& checkpoint, const std::vector<NamedTensor>&
     given.erase(found);
   }
   if (!missing.empty()) throw Error(Format("it lacks {}, which this model has", Listed(missing)));
-  for (const auto& [name, tensor] : given) matched.rest.push_back({name, tensor});
+  for (const auto& [name, entry] : given) matched.rest.push_back({name, entry});
   return matched;
 }
 
-void CheckNoneSurplus(const std::vector<NamedTensor>& rest, bool takes_optimizer_state) {
+void CheckNoneSurplus(const std::vector<CheckpointEntry>& rest, bool takes_optimizer_state) {
   std::vector<std::string> surplus;
-  for (const NamedTensor& named : rest)
-    if (!takes_optimizer_state || !IsOptimizerState(named.name)) surplus.push_back(named.name);
+  for (const CheckpointEntry& entry : rest)
+    if (!takes_optimizer_state || !IsOptimizerState(entry.name)) surplus.push_back(entry.name);
   if (!surplus.empty())
     throw Error(Format("it has {}, which this model does not have", Listed(surplus)));
 }
 
 void CheckLike(const Pair& pair) {
-  const auto [name, to, from] = pair;
-  if (to.dtype() != from.dtype())
-    throw Error(Format("'{}': expected {}, got {}", name, to.dtype(), from.dtype()));
-  if (!(to.shape() == from.shape()))
-    throw Error(Format("'{}': expected shape {}, got {}", name, to.shape(), from.shape()));
+  const auto& [name, to, from] = pair;
+  if (to.dtype() != from.dtype)
+    throw Error(Format("'{}': expected {}, got {}", name, to.dtype(), from.dtype));
+  if (!(to.shape() == from.shape))
+    throw Error(Format("'{}': expected shape {}, got {}", name, to.shape(), from.shape));
+}
+
+std::vector<NamedTensor> ReadAll(Context& ctx, const Checkpoint& checkpoint,
+                                 const std::vector<CheckpointEntry>& entries) {
+  std::vector<NamedTensor> tensors;
+  for (const CheckpointEntry& entry : entries)
+    tensors.push_back({entry.name, checkpoint.file->Read(ctx, entry.tensor)});
+  return tensors;
 }
 
 }  // namespace
 
 bool Checkpoint::has_optimizer_state() const {
   return std::any_of(tensors.begin(), tensors.end(),
-                     [](const NamedTensor& t) { return IsOptimizerState(t.name); });
+                     [](const CheckpointEntry& t) { return IsOptimizerState(t.name); });
 }
 
 std::string OptimizerStateName(const std::string& parameter, const std::string& state) {
   return Format("{}{}.{}", kOptimizerPrefix, parameter, state);
 }
 
-Checkpoint ReadCheckpoint(Context& ctx, const std::string& path) {
-  const Safetensors content = ReadSafetensors(ctx, path);
+Checkpoint ReadCheckpoint(const std::string& path) {
+  auto file = std::make_shared<const SafetensorsFile>(path);
+  const bool intact = IsIntact(*file);
   try {
-    return FromSafetensors(path, content);
+    if (!intact)
+      throw Error("it is corrupt: the tensors do not have the checksum that was written with them");
+    return FromFile(path, std::move(file));
   } catch (const Error& error) {
     throw Error(Format("{}: {}", path, error.what()));
   }
 }
 
-void WriteCheckpoint(const std::string& path, const std::vector<NamedTensor>& state,
+void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& state,
                      const TrainingProgress& progress, const std::string& config) {
   Safetensors content;
   for (const NamedTensor& named : state) {
     TESSERA_CHECK(content.tensors.emplace(named.name, named.tensor).second,
                   "checkpoint: two tensors are called '{}'", named.name);
   }
-  content.metadata = {{"format", "pt"}, {"config", config}, {kCrc32, Crc32(content)}};
+  content.metadata = {{"format", "pt"}, {"config", config}};
   VisitFields(progress, [&](const char* key, const auto& field) {
     content.metadata[key] = std::to_string(field);
   });
-  WriteSafetensors(path, content);
+  const SafetensorsChecksum checksum{kCrc32, UpdateCrc32};
+  WriteSafetensors(ctx, path, content, &checksum);
 }
 
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
@@ -189,8 +201,9 @@ void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<Named
     const Matched matched = MatchNames(checkpoint, state);
     CheckNoneSurplus(matched.rest, load_rest != nullptr);
     for (const Pair& pair : matched.pairs) CheckLike(pair);
-    if (load_rest && checkpoint.has_optimizer_state()) load_rest(matched.rest);
-    for (const Pair& pair : matched.pairs) pair.to.CopyFrom(ctx, pair.from);
+    if (load_rest && checkpoint.has_optimizer_state())
+      load_rest(ReadAll(ctx, checkpoint, matched.rest));
+    for (const Pair& pair : matched.pairs) checkpoint.file->Read(ctx, pair.from, pair.to);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", checkpoint.path, error.what()));
   }

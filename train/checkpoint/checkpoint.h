@@ -11,11 +11,13 @@
 // when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/named_parameter.h"
+#include "runtime/safetensors.h"
 
 namespace tessera {
 
@@ -31,10 +33,17 @@ struct TrainingProgress {
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };
 
-// A file that was read and found whole, before it meets a model.
+struct CheckpointEntry {
+  std::string name;
+  SafetensorsEntry tensor;
+};
+
+// A file that was found whole, before it meets a model. Tensors stay in it until they are asked for:
+// a table is never in memory twice.
 struct Checkpoint {
   std::string path;
-  std::vector<NamedTensor> tensors;          // in the order of their names
+  std::shared_ptr<const SafetensorsFile> file;
+  std::vector<CheckpointEntry> tensors;      // in the order of their names
   std::optional<TrainingProgress> progress;  // absent from files that hold weights alone
   std::string config;                        // "" where absent
 
@@ -49,14 +58,14 @@ std::string OptimizerStateName(const std::string& parameter, const std::string& 
 
 // Throws Error naming the file and the reason for one that is missing, truncated, corrupt, or has
 // metadata that do not fit.
-Checkpoint ReadCheckpoint(Context& ctx, const std::string& path);
+Checkpoint ReadCheckpoint(const std::string& path);
 
-// Writes beside `path` and renames. Throws Error when it can't; what was at `path` is then still
-// there.
-void WriteCheckpoint(const std::string& path, const std::vector<NamedTensor>& state,
+// Writes tensors of the host or of ctx's device beside `path` and renames. Throws Error when it can't;
+// what was at `path` is then still there.
+void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& state,
                      const TrainingProgress& progress, const std::string& config);
 
-// Copies the tensors into those of the same name in `state`, which must be all there are on either
+// Reads the tensors into those of the same name in `state`, which must be all there are on either
 // side: Throws Error naming missing or surplus names, or a shape or dtype that differs, and then
 // has changed nothing. Optimizer state that `state` does not name is handed to `load_rest` first,
 // if there is one, which takes it or throws and changes nothing. From a checkpoint without

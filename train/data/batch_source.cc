@@ -21,6 +21,7 @@ std::optional<Batch> BatchSource::Next() {
   batch.first_row = first_row;
   batch.end_row = end_row;
   batch.fraction = stream_->fraction();
+  batch.features.Sync(ctx_);  // what a device would have to be waited for
   return batch;
 }
 

@@ -20,6 +20,9 @@ struct Batch {
   double fraction = 0;  // about what share of the data is given out with this batch
 
   int64_t size() const { return labels.dim(0); }
+  // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if they
+  // are there.
+  Batch To(Context& ctx) const;
 };
 
 // A finite sequence of batches. Not thread safe.

@@ -2,21 +2,14 @@
 
 #include <vector>
 
-#include "runtime/isa.h"
+#include "runtime/dispatch.h"
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/matmul.h"
 #include "runtime/ops/shaping.h"
-#include "train/nn/interaction_kernels.h"
+#include "train/nn/interaction_impl.h"
 
 namespace tessera {
 namespace {
-
-constexpr int64_t kRowsOfAPiece = 16;
-
-const internal::InteractionKernels& Kernels() {
-  return ForBestIsa(internal::baseline::kInteraction, internal::avx2::kInteraction,
-                    internal::avx512::kInteraction);
-}
 
 int64_t Features(const Tensor& dense, const Tensor& sparse) {
   TESSERA_CHECK_EQ(dense.dim(0), sparse.dim(0), "interaction: examples of dense {} and sparse {}",
@@ -37,16 +30,11 @@ class DotInteractionFunction final : public Function {
     const Tensor dy = grads[0].Contiguous(ctx);
     const Tensor ddense = Tensor::Empty(ctx, dense_.shape()),
                  dsparse = Tensor::Empty(ctx, sparse_.shape());
-    const int64_t dim = dense_.dim(1), dense_stride = dense_.row_stride(),
-                  sparse_stride = sparse_.row_stride();
-    ParallelFor(ctx, dy.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
-      std::vector<float> scratch(static_cast<size_t>(internal::InteractionScratch(features_, dim)));
-      Kernels().backward({dense_.data<float>() + begin * dense_stride,
-                          sparse_.data<float>() + begin * sparse_stride,
-                          dy.data<float>() + begin * dy.dim(1), ddense.data<float>() + begin * dim,
-                          dsparse.data<float>() + begin * features_ * dim, scratch.data(),
-                          end - begin, features_, dim, dense_stride, sparse_stride});
-    });
+    const internal::InteractionGradArgs args = {
+        dense_.data<float>(),  sparse_.data<float>(), dy.data<float>(),    ddense.data<float>(),
+        dsparse.data<float>(), /*scratch=*/nullptr,   dy.dim(0),           features_,
+        dense_.dim(1),         dense_.row_stride(),   sparse_.row_stride()};
+    DispatchDevice(ctx.device(), [&](auto on) { internal::InteractionBackward(on, ctx, args); });
     return {ddense, dsparse};
   }
 
@@ -58,18 +46,16 @@ class DotInteractionFunction final : public Function {
 }  // namespace
 
 Variable DotInteraction(Context& ctx, const Variable& dense, const Variable& sparse) {
+  CheckDevice(ctx, "interaction", dense, sparse);
   const Tensor d = internal::AsMatrix(ctx, dense, "interaction: dense"),
                s = internal::AsMatrix(ctx, sparse, "interaction: sparse");
   const int64_t features = Features(d, s), dim = d.dim(1);
   if (features == 0) return dense;
   Tensor y = Tensor::Empty(ctx, {d.dim(0), dim + features * (features + 1) / 2});
-  const int64_t dense_stride = d.row_stride(), sparse_stride = s.row_stride();
-  ParallelFor(ctx, y.dim(0), kRowsOfAPiece, [&](int64_t begin, int64_t end) {
-    std::vector<float> scratch(static_cast<size_t>(internal::InteractionScratch(features, dim)));
-    Kernels().forward({d.data<float>() + begin * dense_stride,
-                       s.data<float>() + begin * sparse_stride, y.data<float>() + begin * y.dim(1),
-                       scratch.data(), end - begin, features, dim, dense_stride, sparse_stride});
-  });
+  const internal::InteractionArgs args = {
+      d.data<float>(),     s.data<float>(), y.data<float>(),
+      /*scratch=*/nullptr, y.dim(0),        features,        dim, d.row_stride(), s.row_stride()};
+  DispatchDevice(ctx.device(), [&](auto on) { internal::InteractionForward(on, ctx, args); });
   return Record(ctx, std::make_unique<DotInteractionFunction>(d, s, features), {dense, sparse}, y);
 }
 

@@ -8,7 +8,8 @@
 namespace tessera {
 
 // y = [dense, z_i·z_j for i < j, row-major]: dense [B, D], sparse [B, F·D] -> [B, D + F(F+1)/2]. F
-// = 0: y = dense. Rows may have any stride. Throws Error for shapes that don't fit.
+// = 0: y = dense. Rows may have any stride. The same bits on every device. Throws Error for shapes
+// that don't fit, and on CUDA for more than 3071 features.
 Variable DotInteraction(Context& ctx, const Variable& dense, const Variable& sparse);
 
 // a = branch1(z) as [B, P1, D], b = branch2(z) as [B, D, P2]; y = [dense, a·b]: [B, D + P1·P2].

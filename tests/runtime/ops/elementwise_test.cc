@@ -7,15 +7,24 @@
 #include "runtime/ops/arithmetic.h"
 #include "runtime/ops/kernels.h"
 #include "runtime/ops/shaping.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
 namespace {
 
+using testing::ExpectCpusBits;
 using testing::ExpectGradient;
 using testing::ExpectGradients;
 using testing::RandomTensor;
 using Op = Variable (*)(Context&, const Variable&);
+
+class ActivationTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(ActivationTest);
+class ArithmeticTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(ArithmeticTest);
+class ShapingTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(ShapingTest);
 
 struct ActivationCase {
   const char* name;
@@ -30,8 +39,8 @@ const ActivationCase kActivations[] = {
     {"swish", Swish, [](double x) { return x * SigmoidOf(x); }},
 };
 
-TEST(ActivationTest, AgreesWithDouble) {
-  Context ctx;
+TEST_P(ActivationTest, AgreesWithDouble) {
+  Context ctx({.device = device()});
   std::vector<float> values;
   for (int i = -4000; i <= 4000; ++i) values.push_back(static_cast<float>(i) / 160);
   for (int i = -40; i <= 40; ++i)
@@ -46,8 +55,8 @@ TEST(ActivationTest, AgreesWithDouble) {
   }
 }
 
-TEST(ActivationTest, ExtremesAndNan) {
-  Context ctx;
+TEST_P(ActivationTest, ExtremesAndNan) {
+  Context ctx({.device = device()});
   constexpr float kInf = std::numeric_limits<float>::infinity(),
                   kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = Tensor::From<float>(ctx, {-kInf, -1e30f, -100, 100, 1e30f, kInf, kNan});
@@ -65,7 +74,7 @@ TEST(ActivationTest, ExtremesAndNan) {
 }
 
 // The formulas hold no fused or reordered operation: all instruction sets give the same bits.
-TEST(ActivationTest, SameBitsOnAllLevels) {
+TEST(ActivationOnCpuTest, SameBitsOnAllLevels) {
   Context ctx;
   const Tensor x = RandomTensor(ctx, {1003}, 10), dy = RandomTensor(ctx, {1003});
   const auto run = [&](const internal::ActivationKernels& k) {
@@ -80,19 +89,27 @@ TEST(ActivationTest, SameBitsOnAllLevels) {
                          run(internal::BestElementwise().*member)));
 }
 
-TEST(ActivationTest, Gradients) {
-  Context ctx({.seed = 1});
-  Tensor x = RandomTensor(ctx, {5, 7}, 3);
-  for (float& v : x.span<float>())
-    if (std::abs(v) < 0.1f) v = 0.5f;
+TEST_P(ActivationTest, HasTheCpusBits) {
+  for (const ActivationCase& c : kActivations) {
+    SCOPED_TRACE(c.name);
+    ExpectCpusBits(
+        device(), [&](Context& k, const auto& v) { return std::vector{c.op(k, v[0])}; }, {{1003}},
+        30);
+  }
+}
+
+TEST_P(ActivationTest, Gradients) {
+  Context ctx({.device = device(), .seed = 1});
+  const Tensor x = testing::MapTensor(ctx, RandomTensor(ctx, {5, 7}, 3),
+                                      [](float v) { return std::abs(v) < 0.1f ? 0.5f : v; });
   for (const ActivationCase& c : kActivations) {
     SCOPED_TRACE(c.name);
     ExpectGradient(ctx, [&](Context& k, const auto& v) { return c.op(k, v[0]); }, {x});
   }
 }
 
-TEST(ActivationTest, ReluSlopeAtZeroIsZeroAndEmptyIsFine) {
-  Context ctx;
+TEST_P(ActivationTest, ReluSlopeAtZeroIsZeroAndEmptyIsFine) {
+  Context ctx({.device = device()});
   Variable x(Tensor::Zeros(ctx, {3}), true);
   Tape tape(ctx);
   tape.Backward(Relu(ctx, x), Tensor::Full(ctx, {3}, 1));
@@ -102,12 +119,13 @@ TEST(ActivationTest, ReluSlopeAtZeroIsZeroAndEmptyIsFine) {
   EXPECT_THROW(Relu(ctx, {}), Error);
 }
 
-TEST(ArithmeticTest, ValuesAndGradients) {
-  Context ctx({.seed = 2});
+TEST_P(ArithmeticTest, ValuesAndGradients) {
+  Context ctx({.device = device(), .seed = 2});
   const Tensor a = RandomTensor(ctx, {3, 4}), b = RandomTensor(ctx, {3, 4});
-  EXPECT_EQ(Add(ctx, a, b).value().span<float>()[5], a.span<float>()[5] + b.span<float>()[5]);
-  EXPECT_EQ(Mul(ctx, a, b).value().span<float>()[5], a.span<float>()[5] * b.span<float>()[5]);
-  EXPECT_EQ(Scale(ctx, a, 3).value().span<float>()[5], a.span<float>()[5] * 3);
+  const auto sixth = [](const Tensor& t) { return t.ToVector<float>()[5]; };
+  EXPECT_EQ(sixth(Add(ctx, a, b)), sixth(a) + sixth(b));
+  EXPECT_EQ(sixth(Mul(ctx, a, b)), sixth(a) * sixth(b));
+  EXPECT_EQ(sixth(Scale(ctx, a, 3)), sixth(a) * 3);
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Add(c, v[0], v[1]); }, {a, b});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Mul(c, v[0], v[1]); }, {a, b});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Mul(c, v[0], v[0]); }, {a});
@@ -116,23 +134,37 @@ TEST(ArithmeticTest, ValuesAndGradients) {
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Mean(c, v[0]); }, {a});
 }
 
-TEST(ArithmeticTest, TakesSlices) {
-  Context ctx({.seed = 2});
+TEST_P(ArithmeticTest, TakesSlices) {
+  Context ctx({.device = device(), .seed = 2});
   const Tensor a = RandomTensor(ctx, {3, 8}).Narrow(1, 2, 4), b = RandomTensor(ctx, {3, 4});
   EXPECT_TRUE(SameBits(Mul(ctx, a, b).value(), Mul(ctx, a.Clone(ctx), b).value()));
   EXPECT_TRUE(SameBits(Sum(ctx, a).value(), Sum(ctx, a.Clone(ctx)).value()));
   EXPECT_TRUE(SameBits(Tanh(ctx, a).value(), Tanh(ctx, a.Clone(ctx)).value()));
 }
 
-TEST(ArithmeticTest, SumsDoNotDependOnThreads) {
+TEST_P(ArithmeticTest, SumsOfNothingAndOfMany) {
+  Context ctx({.device = device()});
+  EXPECT_EQ(Sum(ctx, Tensor::Zeros(ctx, {0})).value().ToVector<float>(), std::vector<float>{0});
+  EXPECT_EQ(Sum(ctx, Tensor::Full(ctx, {100003}, 1)).value().ToVector<float>(),
+            std::vector<float>{100003});
+}
+
+TEST(ArithmeticOnCpuTest, SumsDoNotDependOnThreads) {
   Context one({.threads = 1}), two({.threads = 2});
   const Tensor x = RandomTensor(one, {100003});
   EXPECT_TRUE(SameBits(Sum(one, x).value(), Sum(two, x).value()));
-  EXPECT_EQ(Sum(one, Tensor::Zeros(one, {0})).value().ToVector<float>(), std::vector<float>{0});
 }
 
-TEST(ArithmeticTest, Errors) {
-  Context ctx;
+TEST_P(ArithmeticTest, HasTheCpusBits) {
+  const auto all = [](Context& c, const auto& v) {
+    return std::vector{Add(c, v[0], v[1]), Mul(c, v[0], v[1]), Scale(c, v[0], 0.3f), Sum(c, v[0]),
+                       Mean(c, v[1])};
+  };
+  ExpectCpusBits(device(), all, {{70, 50}, {70, 50}});
+}
+
+TEST_P(ArithmeticTest, Errors) {
+  Context ctx({.device = device()});
   const Tensor a = RandomTensor(ctx, {2}), b = RandomTensor(ctx, {3});
   EXPECT_THROW(Add(ctx, a, b), Error);
   EXPECT_THROW(Mul(ctx, a, {}), Error);
@@ -140,8 +172,8 @@ TEST(ArithmeticTest, Errors) {
   EXPECT_THROW(Sum(ctx, {}), Error);
 }
 
-TEST(ShapingTest, ConcatAndSplitAreInverse) {
-  Context ctx({.seed = 3});
+TEST_P(ShapingTest, ConcatAndSplitAreInverse) {
+  Context ctx({.device = device(), .seed = 3});
   for (int dim : {0, 1, 2}) {
     const Tensor x = RandomTensor(ctx, {5, 6, 7});
     const std::vector<Variable> parts = Split(ctx, x, dim, {2, 0, x.dim(dim) - 2});
@@ -149,8 +181,8 @@ TEST(ShapingTest, ConcatAndSplitAreInverse) {
   }
 }
 
-TEST(ShapingTest, Gradients) {
-  Context ctx({.seed = 4});
+TEST_P(ShapingTest, Gradients) {
+  Context ctx({.device = device(), .seed = 4});
   const Tensor a = RandomTensor(ctx, {3, 2}), b = RandomTensor(ctx, {3, 4}),
                c = RandomTensor(ctx, {2, 2});
   ExpectGradient(ctx,
@@ -165,16 +197,25 @@ TEST(ShapingTest, Gradients) {
 }
 
 // A part that nothing depends on has no gradient: zeros stand in.
-TEST(ShapingTest, SplitWithAnUnusedPart) {
-  Context ctx;
+TEST_P(ShapingTest, SplitWithAnUnusedPart) {
+  Context ctx({.device = device()});
   Variable x(RandomTensor(ctx, {2, 3}), true);
   Tape tape(ctx);
   tape.Backward(Sum(ctx, Split(ctx, x, 1, {1, 2})[1]));
   EXPECT_EQ(x.grad().ToVector<float>(), (std::vector<float>{0, 1, 1, 0, 1, 1}));
 }
 
-TEST(ShapingTest, Errors) {
-  Context ctx;
+TEST_P(ShapingTest, RefusesAnotherDevice) {
+  if (on_cpu()) return;
+  Context ctx({.device = device()}), host;
+  const Tensor here = RandomTensor(ctx, {2, 3}), there = RandomTensor(host, {2, 3});
+  EXPECT_THROW(Concat(ctx, {here, there}, 0), Error);
+  EXPECT_THROW(Add(ctx, here, there), Error);
+  EXPECT_THROW(Relu(ctx, there), Error);
+}
+
+TEST_P(ShapingTest, Errors) {
+  Context ctx({.device = device()});
   const Tensor a = RandomTensor(ctx, {2, 3}), b = RandomTensor(ctx, {3, 3});
   EXPECT_THROW(Concat(ctx, {}, 0), Error);
   EXPECT_THROW(Concat(ctx, {a, b}, 1), Error);

@@ -4,6 +4,7 @@
 
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/matmul.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
@@ -12,54 +13,75 @@ namespace {
 using testing::ExpectGradient;
 using testing::RandomTensor;
 
+class GemmTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(GemmTest);
+class ColumnSumsTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(ColumnSumsTest);
+class LinearTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(LinearTest);
+class MatMulTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(MatMulTest);
+
+Tensor OnHost(Context& ctx, const Tensor& t) { return t.To(ctx, Device::Cpu()); }
+
+// An element of a matrix on the host.
 double At(const Tensor& t, int64_t i, int64_t j) {
-  return t.data<float>()[i * t.strides()[0] + j * t.strides()[1]];
+  return static_cast<const float*>(t.raw_data())[i * t.strides()[0] + j * t.strides()[1]];
 }
 
-void ExpectProduct(const Tensor& c, int64_t m, int64_t n, int64_t k,
-                   const std::function<double(int64_t, int64_t)>& a,
-                   const std::function<double(int64_t, int64_t)>& b) {
-  ASSERT_EQ(c.shape(), (Shape{m, n}));
+// Expects [m, n] sums of k products a(i, l)·b(l, j).
+template <typename A, typename B>
+void ExpectProduct(Context& ctx, const Tensor& product, int64_t m, int64_t n, int64_t k, const A& a,
+                   const B& b) {
+  ASSERT_EQ(product.shape(), (Shape{m, n}));
+  const Tensor c = OnHost(ctx, product);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0, size = 0;
       for (int64_t l = 0; l < k; ++l) {
-        sum += a(i, l) * b(l, j);
-        size += std::abs(a(i, l) * b(l, j));
+        const double term = a(i, l) * b(l, j);
+        sum += term;
+        size += std::abs(term);
       }
       ASSERT_NEAR(At(c, i, j), sum, 1e-6 * size + 1e-30) << i << ", " << j;
     }
 }
 
-TEST(GemmTest, AgreesWithTripleLoop) {
-  Context ctx;
-  const int64_t sizes[][3] = {{1, 1, 1},     {3, 5, 7},   {64, 64, 64}, {65, 17, 33},
-                              {130, 1, 100}, {1, 300, 9}, {200, 9, 1},  {257, 31, 13},
-                              {129, 258, 5}, {0, 4, 3},   {4, 0, 3},    {5, 6, 0}};
-  for (const auto& [m, n, k] : sizes) {
-    SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k);
-    const Tensor a = RandomTensor(ctx, {m, k}), b = RandomTensor(ctx, {k, n});
-    const Tensor at = RandomTensor(ctx, {k, m}), bt = RandomTensor(ctx, {n, k});
-    const auto at_a = [&](int64_t i, int64_t l) { return At(a, i, l); };
-    const auto at_b = [&](int64_t l, int64_t j) { return At(b, l, j); };
-    ExpectProduct(Gemm(ctx, GemmForm::kNN, a, b), m, n, k, at_a, at_b);
-    ExpectProduct(Gemm(ctx, GemmForm::kNT, a, bt), m, n, k, at_a,
-                  [&](int64_t l, int64_t j) { return At(bt, j, l); });
-    ExpectProduct(
-        Gemm(ctx, GemmForm::kTN, at, b), m, n, k,
-        [&](int64_t i, int64_t l) { return At(at, l, i); }, at_b);
-  }
+void ExpectAllForms(Context& ctx, int64_t m, int64_t n, int64_t k) {
+  SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k);
+  const Tensor a = RandomTensor(ctx, {m, k}), b = RandomTensor(ctx, {k, n}),
+               at = RandomTensor(ctx, {k, m}), bt = RandomTensor(ctx, {n, k});
+  const Tensor ha = OnHost(ctx, a), hb = OnHost(ctx, b), hat = OnHost(ctx, at),
+               hbt = OnHost(ctx, bt);
+  const auto of_a = [&](int64_t i, int64_t l) { return At(ha, i, l); };
+  const auto of_b = [&](int64_t l, int64_t j) { return At(hb, l, j); };
+  ExpectProduct(ctx, Gemm(ctx, GemmForm::kNN, a, b), m, n, k, of_a, of_b);
+  ExpectProduct(ctx, Gemm(ctx, GemmForm::kNT, a, bt), m, n, k, of_a,
+                [&](int64_t l, int64_t j) { return At(hbt, j, l); });
+  ExpectProduct(
+      ctx, Gemm(ctx, GemmForm::kTN, at, b), m, n, k,
+      [&](int64_t i, int64_t l) { return At(hat, l, i); }, of_b);
 }
 
-TEST(GemmTest, TakesSlices) {
-  Context ctx;
+// Among them, on CUDA: sums in pieces, of small tiles and of large ones.
+TEST_P(GemmTest, AgreesWithTripleLoop) {
+  Context ctx({.device = device()});
+  const int64_t sizes[][3] = {{1, 1, 1},      {3, 5, 7},     {64, 64, 64},  {65, 17, 33},
+                              {130, 1, 100},  {1, 300, 9},   {200, 9, 1},   {257, 31, 13},
+                              {129, 258, 5},  {0, 4, 3},     {4, 0, 3},     {5, 6, 0},
+                              {10, 12, 1000}, {68, 4, 1028}, {65, 70, 4100}};
+  for (const auto& [m, n, k] : sizes) ExpectAllForms(ctx, m, n, k);
+}
+
+TEST_P(GemmTest, TakesSlices) {
+  Context ctx({.device = device()});
   const Tensor a = RandomTensor(ctx, {70, 20}).Narrow(1, 3, 9),
                b = RandomTensor(ctx, {40, 30}).Narrow(1, 5, 9);
   const Tensor c = Gemm(ctx, GemmForm::kNT, a, b);
   EXPECT_TRUE(SameBits(c, Gemm(ctx, GemmForm::kNT, a.Clone(ctx), b.Clone(ctx))));
 }
 
-TEST(GemmTest, SameBitsWithAnyNumberOfThreads) {
+TEST(GemmOnCpuTest, SameBitsWithAnyNumberOfThreads) {
   Context one({.threads = 1}), three({.threads = 3});
   const Tensor x = RandomTensor(one, {333, 77}), w = RandomTensor(one, {150, 77}),
                dy = RandomTensor(one, {333, 150});
@@ -69,8 +91,8 @@ TEST(GemmTest, SameBitsWithAnyNumberOfThreads) {
   EXPECT_TRUE(SameBits(internal::ColumnSums(one, dy), internal::ColumnSums(three, dy)));
 }
 
-TEST(GemmTest, NamesShapesThatDoNotFit) {
-  Context ctx;
+TEST_P(GemmTest, NamesShapesThatDoNotFit) {
+  Context ctx({.device = device()});
   const Tensor a = RandomTensor(ctx, {2, 3}), b = RandomTensor(ctx, {4, 5});
   EXPECT_THROW(Gemm(ctx, GemmForm::kNN, a, b), Error);
   EXPECT_THROW(Gemm(ctx, GemmForm::kNN, a, RandomTensor(ctx, {3})), Error);
@@ -79,36 +101,49 @@ TEST(GemmTest, NamesShapesThatDoNotFit) {
   EXPECT_THROW(BatchGemm(ctx, GemmForm::kNN, a, b), Error);
 }
 
-TEST(ColumnSumsTest, AgreesWithLoop) {
-  Context ctx;
+TEST_P(ColumnSumsTest, AgreesWithLoop) {
+  Context ctx({.device = device()});
   for (const Shape& shape : {Shape{0, 5}, Shape{1, 1}, Shape{200, 300}, Shape{64, 128}}) {
-    const Tensor x = RandomTensor(ctx, shape), sums = internal::ColumnSums(ctx, x);
+    const Tensor random = RandomTensor(ctx, shape), x = OnHost(ctx, random);
+    const std::vector<float> sums = internal::ColumnSums(ctx, random).ToVector<float>();
     for (int64_t j = 0; j < shape[1]; ++j) {
       double sum = 0;
       for (int64_t i = 0; i < shape[0]; ++i) sum += At(x, i, j);
-      EXPECT_NEAR(sums.data<float>()[j], sum, 1e-4);
+      EXPECT_NEAR(sums[static_cast<size_t>(j)], sum, 1e-4);
     }
   }
 }
 
-TEST(LinearTest, AddsBiasAndClips) {
-  Context ctx;
+TEST_P(ColumnSumsTest, HasTheCpusBits) {
+  const auto sums = [](Device on) {
+    Context ctx({.device = on, .seed = 1});
+    return internal::ColumnSums(ctx, RandomTensor(ctx, {333, 150}).Narrow(1, 3, 141))
+        .ToVector<float>();
+  };
+  EXPECT_EQ(sums(device()), sums(Device::Cpu()));
+}
+
+TEST_P(LinearTest, AddsBiasAndClips) {
+  Context ctx({.device = device()});
   const Tensor x = RandomTensor(ctx, {67, 5}), w = RandomTensor(ctx, {9, 5}),
                b = RandomTensor(ctx, {9});
-  const Tensor plain = Linear(ctx, x, w, {}), biased = Linear(ctx, x, w, b),
-               relu = LinearRelu(ctx, x, w, b);
-  const Tensor relu_only = LinearRelu(ctx, x, w, {});
+  const Tensor plain = OnHost(ctx, Linear(ctx, x, w, {})),
+               biased = OnHost(ctx, Linear(ctx, x, w, b)),
+               relu = OnHost(ctx, LinearRelu(ctx, x, w, b)),
+               relu_only = OnHost(ctx, LinearRelu(ctx, x, w, {}));
+  const std::vector<float> bias = b.ToVector<float>();
   for (int64_t i = 0; i < 67; ++i)
     for (int64_t j = 0; j < 9; ++j) {
-      EXPECT_EQ(At(biased, i, j), static_cast<float>(At(plain, i, j)) + b.data<float>()[j]);
+      EXPECT_EQ(At(biased, i, j),
+                static_cast<float>(At(plain, i, j)) + bias[static_cast<size_t>(j)]);
       EXPECT_EQ(At(relu, i, j), std::max(At(biased, i, j), 0.0));
       EXPECT_EQ(At(relu_only, i, j), std::max(At(plain, i, j), 0.0));
     }
 }
 
 // Away from the kink: x, w > 0 give y > 1, negated rows of w give y < −1.
-TEST(LinearTest, Gradients) {
-  Context ctx({.seed = 3});
+TEST_P(LinearTest, Gradients) {
+  Context ctx({.device = device(), .seed = 3});
   for (const auto& [b, n, k] :
        {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {3, 2, 4}, {66, 3, 2}}) {
     const std::vector<Tensor> inputs = {RandomTensor(ctx, {b, k}), RandomTensor(ctx, {n, k}),
@@ -118,17 +153,18 @@ TEST(LinearTest, Gradients) {
     ExpectGradient(ctx, [](Context& c, const auto& v) { return Linear(c, v[0], v[1], {}); },
                    {inputs[0], inputs[1]});
   }
-  Tensor x = RandomTensor(ctx, {5, 4}), w = RandomTensor(ctx, {6, 4}),
-         b = RandomTensor(ctx, {6}, 0.1);
-  for (float& v : x.span<float>()) v = std::abs(v) + 0.5f;
-  for (int64_t i = 0; i < 24; ++i)
-    w.span<float>()[static_cast<size_t>(i)] = i / 4 % 2 ? 1.0f + i / 32.0f : -1.0f - i / 32.0f;
+  const Tensor x = testing::MapTensor(ctx, RandomTensor(ctx, {5, 4}),
+                                      [](float v) { return std::abs(v) + 0.5f; }),
+               b = RandomTensor(ctx, {6}, 0.1);
+  std::vector<float> w;
+  for (int i = 0; i < 24; ++i)
+    w.push_back(i / 4 % 2 ? 1.0f + static_cast<float>(i) / 32 : -1.0f - static_cast<float>(i) / 32);
   ExpectGradient(ctx, [](Context& c, const auto& v) { return LinearRelu(c, v[0], v[1], v[2]); },
-                 {x, w, b});
+                 {x, Tensor::From(ctx, {6, 4}, w), b});
 }
 
-TEST(LinearTest, GradientsOfSlicesAndSlicedGradients) {
-  Context ctx({.seed = 4});
+TEST_P(LinearTest, GradientsOfSlicesAndSlicedGradients) {
+  Context ctx({.device = device(), .seed = 4});
   const Tensor wide = RandomTensor(ctx, {10, 8}), w = RandomTensor(ctx, {3, 4});
   const auto run = [&](const Tensor& x, const Tensor& dy) {
     Variable xv(x, true), wv(w, true);
@@ -142,8 +178,8 @@ TEST(LinearTest, GradientsOfSlicesAndSlicedGradients) {
   EXPECT_TRUE(SameBits(sliced.second, whole.second));
 }
 
-TEST(LinearTest, EmptyBatch) {
-  Context ctx;
+TEST_P(LinearTest, EmptyBatch) {
+  Context ctx({.device = device()});
   Variable w(RandomTensor(ctx, {3, 4}), true), b(RandomTensor(ctx, {3}), true);
   Tape tape(ctx);
   const Variable y = LinearRelu(ctx, Tensor::Zeros(ctx, {0, 4}), w, b);
@@ -153,8 +189,8 @@ TEST(LinearTest, EmptyBatch) {
   EXPECT_EQ(b.grad().ToVector<float>(), std::vector<float>(3, 0.0f));
 }
 
-TEST(LinearTest, Errors) {
-  Context ctx;
+TEST_P(LinearTest, Errors) {
+  Context ctx({.device = device()});
   const Tensor x = RandomTensor(ctx, {2, 3}), w = RandomTensor(ctx, {4, 3});
   EXPECT_THROW(Linear(ctx, RandomTensor(ctx, {2, 5}), w, {}), Error);
   EXPECT_THROW(Linear(ctx, RandomTensor(ctx, {3}), w, {}), Error);
@@ -163,8 +199,8 @@ TEST(LinearTest, Errors) {
   EXPECT_THROW(Linear(ctx, x, w, Tensor::Zeros(ctx, {4}, DType::kI32)), Error);
 }
 
-TEST(MatMulTest, Gradients) {
-  Context ctx({.seed = 5});
+TEST_P(MatMulTest, Gradients) {
+  Context ctx({.device = device(), .seed = 5});
   const Tensor a = RandomTensor(ctx, {5, 3}), b = RandomTensor(ctx, {3, 4}),
                bt = RandomTensor(ctx, {4, 3});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return MatMul(c, v[0], v[1]); }, {a, b});
@@ -173,8 +209,8 @@ TEST(MatMulTest, Gradients) {
   ExpectGradient(ctx, [](Context& c, const auto& v) { return MatMul(c, v[0], v[0], true); }, {a});
 }
 
-TEST(MatMulTest, BatchAgreesWithOneByOne) {
-  Context ctx({.seed = 6});
+TEST_P(MatMulTest, BatchAgreesWithOneByOne) {
+  Context ctx({.device = device(), .seed = 6});
   const Tensor a = RandomTensor(ctx, {19, 2, 3}), b = RandomTensor(ctx, {19, 3, 5});
   const Tensor c = BatchMatMul(ctx, a, b);
   for (int64_t i = 0; i < 19; ++i)

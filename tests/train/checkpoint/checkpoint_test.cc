@@ -45,17 +45,17 @@ class CheckpointTest : public ::testing::Test {
   // What Restore says of the content, having changed nothing.
   std::string Refusal(const Safetensors& content) {
     const std::string path = TempPath("refused");
-    WriteSafetensors(path, content);
+    WriteSafetensors(ctx_, path, content);
     const auto state = State(ctx_, 100);
     const auto before = Copies(ctx_, state);
-    const std::string error = ErrorOf([&] { Restore(ctx_, ReadCheckpoint(ctx_, path), state); });
+    const std::string error = ErrorOf([&] { Restore(ctx_, ReadCheckpoint(path), state); });
     EXPECT_TRUE(SameState(state, before)) << error;
     EXPECT_TRUE(error.starts_with(path + ": ")) << error;
     return error;
   }
   Safetensors Good() {
     const std::string path = TempPath("good");
-    WriteCheckpoint(path, State(ctx_, 1), kProgress, "{}");
+    WriteCheckpoint(ctx_, path, State(ctx_, 1), kProgress, "{}");
     Safetensors content = ReadSafetensors(ctx_, path);
     content.metadata.erase("crc32");  // so that what a test changes is found for itself
     return content;
@@ -71,8 +71,8 @@ bool Contains(const std::string& text, const std::string& part) {
 TEST_F(CheckpointTest, RoundTrip) {
   const std::string path = TempPath("run");
   const auto saved = State(ctx_, 1), restored = State(ctx_, 100);
-  WriteCheckpoint(path, saved, kProgress, R"({"a": "ü"})");
-  const Checkpoint checkpoint = ReadCheckpoint(ctx_, path);
+  WriteCheckpoint(ctx_, path, saved, kProgress, R"({"a": "ü"})");
+  const Checkpoint checkpoint = ReadCheckpoint(path);
   EXPECT_EQ(checkpoint.progress, kProgress);
   EXPECT_EQ(checkpoint.config, R"({"a": "ü"})");
   EXPECT_TRUE(checkpoint.has_optimizer_state());
@@ -82,10 +82,11 @@ TEST_F(CheckpointTest, RoundTrip) {
 
 TEST_F(CheckpointTest, LeadingModelIsDropped) {
   const std::string path = TempPath("pytorch");
-  WriteSafetensors(path, {.tensors = {{"model.table.weight", Tensor::Full(ctx_, {5, 3}, 7)},
-                                      {"model.layer.bias", Tensor::Full(ctx_, {4}, 8)}},
-                          .metadata = {{"format", "pt"}}});
-  const Checkpoint checkpoint = ReadCheckpoint(ctx_, path);
+  WriteSafetensors(ctx_, path,
+                   {.tensors = {{"model.table.weight", Tensor::Full(ctx_, {5, 3}, 7)},
+                                {"model.layer.bias", Tensor::Full(ctx_, {4}, 8)}},
+                    .metadata = {{"format", "pt"}}});
+  const Checkpoint checkpoint = ReadCheckpoint(path);
   EXPECT_FALSE(checkpoint.has_optimizer_state());
   EXPECT_FALSE(checkpoint.progress);
   const auto state = State(ctx_, 100);
@@ -127,7 +128,7 @@ TEST_F(CheckpointTest, MissingSurplusAndOtherShapesAreRefused) {
 TEST_F(CheckpointTest, OtherOptimizerStateIsHandedOver) {
   const std::string path = TempPath("run");
   const auto saved = State(ctx_, 1), restored = State(ctx_, 100);
-  WriteCheckpoint(path, saved, kProgress, "{}");
+  WriteCheckpoint(ctx_, path, saved, kProgress, "{}");
   const std::vector<NamedTensor> tables(restored.begin(), restored.begin() + 3);
   std::vector<std::string> rest_names;
   const auto refuse = [](const std::vector<NamedTensor>&) { throw Error("not mine"); };
@@ -135,10 +136,10 @@ TEST_F(CheckpointTest, OtherOptimizerStateIsHandedOver) {
     for (const NamedTensor& named : rest) rest_names.push_back(named.name);
   };
   const auto before = Copies(ctx_, restored);
-  EXPECT_EQ(ErrorOf([&] { Restore(ctx_, ReadCheckpoint(ctx_, path), tables, refuse); }),
+  EXPECT_EQ(ErrorOf([&] { Restore(ctx_, ReadCheckpoint(path), tables, refuse); }),
             path + ": not mine");
   EXPECT_TRUE(SameState(restored, before));
-  Restore(ctx_, ReadCheckpoint(ctx_, path), tables, take);
+  Restore(ctx_, ReadCheckpoint(path), tables, take);
   EXPECT_EQ(rest_names,
             (std::vector<std::string>{"optimizer.layer.bias.step", "optimizer.layer.bias.sum"}));
   EXPECT_TRUE(SameBits(restored[0].tensor, saved[0].tensor));
@@ -158,37 +159,37 @@ TEST_F(CheckpointTest, BadMetadataIsRefused) {
 
 TEST_F(CheckpointTest, TruncatedOrLongerFilesAreRefused) {
   const std::string path = TempPath("whole");
-  WriteCheckpoint(path, State(ctx_, 1), kProgress, "{}");
+  WriteCheckpoint(ctx_, path, State(ctx_, 1), kProgress, "{}");
   const std::string bytes = testing::ReadFile(path);
   for (const size_t size :
        {size_t{0}, size_t{7}, size_t{8}, size_t{100}, bytes.size() / 2, bytes.size() - 1}) {
     const std::string cut = testing::WriteFile("cut", bytes.substr(0, size));
-    EXPECT_TRUE(Contains(ErrorOf([&] { ReadCheckpoint(ctx_, cut); }), cut + ": ")) << size;
+    EXPECT_TRUE(Contains(ErrorOf([&] { ReadCheckpoint(cut); }), cut + ": ")) << size;
   }
   const std::string longer = testing::WriteFile("longer", bytes + "x");
-  EXPECT_THROW(ReadCheckpoint(ctx_, longer), Error);
-  EXPECT_THROW(ReadCheckpoint(ctx_, TempPath("nowhere")), Error);
+  EXPECT_THROW(ReadCheckpoint(longer), Error);
+  EXPECT_THROW(ReadCheckpoint(TempPath("nowhere")), Error);
 }
 
 TEST_F(CheckpointTest, AFlippedBitIsFound) {
   const std::string path = TempPath("whole");
-  WriteCheckpoint(path, State(ctx_, 1), kProgress, "{}");
+  WriteCheckpoint(ctx_, path, State(ctx_, 1), kProgress, "{}");
   std::string bytes = testing::ReadFile(path);
   bytes[bytes.size() - 5] = static_cast<char>(bytes[bytes.size() - 5] ^ 4);
   const std::string flipped = testing::WriteFile("flipped", bytes);
-  EXPECT_TRUE(
-      Contains(ErrorOf([&] { ReadCheckpoint(ctx_, flipped); }), flipped + ": it is corrupt"));
+  EXPECT_TRUE(Contains(ErrorOf([&] { ReadCheckpoint(flipped); }), flipped + ": it is corrupt"));
 }
 
 TEST_F(CheckpointTest, AFailedWriteLeavesTheLastGoodFile) {
   const std::string path = TempPath("kept");
-  WriteCheckpoint(path, State(ctx_, 1), kProgress, "{}");
+  WriteCheckpoint(ctx_, path, State(ctx_, 1), kProgress, "{}");
   const std::string bytes = testing::ReadFile(path);
   auto twice = State(ctx_, 9);
   twice.push_back(twice.front());
-  EXPECT_THROW(WriteCheckpoint(path, twice, kProgress, "{}"), Error);
+  EXPECT_THROW(WriteCheckpoint(ctx_, path, twice, kProgress, "{}"), Error);
   EXPECT_EQ(testing::ReadFile(path), bytes);
-  EXPECT_THROW(WriteCheckpoint(TempPath("no/such/folder"), State(ctx_, 1), kProgress, "{}"), Error);
+  EXPECT_THROW(WriteCheckpoint(ctx_, TempPath("no/such/folder"), State(ctx_, 1), kProgress, "{}"),
+               Error);
 }
 
 }  // namespace

@@ -6,12 +6,16 @@
 
 #include "optim/dense_optimizer.h"
 #include "runtime/ops/loss.h"
+#include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
 namespace {
 
 using testing::RandomTensor;
+
+class DlrmTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(DlrmTest);
 
 DlrmConfig SmallConfig(AnyRule rule = Sgd{0.1f}) {
   DlrmConfig config;
@@ -38,8 +42,8 @@ KeyedJaggedTensor Batch(Context& ctx) {
       Tensor::From<int64_t>(ctx, {1, 1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1}));
 }
 
-TEST(DlrmTest, NamesAreTorchRecs) {
-  Context ctx;
+TEST_P(DlrmTest, NamesAreTorchRecs) {
+  Context ctx({.device = device()});
   const Dlrm model(ctx, SmallConfig());
   std::vector<std::string> names;
   for (const NamedTensor& t : model.StateDict())
@@ -61,8 +65,8 @@ TEST(DlrmTest, NamesAreTorchRecs) {
 
 // With one step of plain SGD everywhere, tables in dense mode and tables updated inside backward
 // end the same.
-TEST(DlrmTest, FusedUpdateAgreesWithDenseGradients) {
-  Context ctx({.seed = 1});
+TEST_P(DlrmTest, FusedUpdateAgreesWithDenseGradients) {
+  Context ctx({.device = device(), .seed = 1});
   Dlrm fused(ctx, SmallConfig()), dense(ctx, SmallConfig(Dense{}));
   dense.LoadStateDict(ctx, fused.StateDict());
   const Tensor x = RandomTensor(ctx, {4, 3}), labels = Tensor::From<float>(ctx, {0, 1, 1, 0});
@@ -84,27 +88,39 @@ TEST(DlrmTest, FusedUpdateAgreesWithDenseGradients) {
   }
 }
 
-TEST(DlrmTest, TrainingBitsDoNotDependOnThreads) {
-  const auto train = [](int threads) {
-    Context ctx({.threads = threads, .seed = 7});
-    Dlrm model(ctx, SmallConfig(RowwiseAdagrad{0.1f}));
-    DenseOptimizer optimizer(ctx, model.Parameters(), DenseOptimizerConfig("adam"));
-    for (int step = 0; step < 5; ++step) {
-      optimizer.ZeroGrad();
-      Tape tape(ctx);
-      tape.Backward(BceWithLogits(ctx, model.Forward(ctx, RandomTensor(ctx, {4, 3}), Batch(ctx)),
-                                  Tensor::Full(ctx, {4}, 1)));
-      optimizer.Step(ctx);
-    }
-    return model.StateDict();
-  };
-  const auto one = train(1), three = train(3);
+std::vector<NamedTensor> Trained(Device device, int threads) {
+  Context ctx({.device = device, .threads = threads, .seed = 7});
+  Dlrm model(ctx, SmallConfig(RowwiseAdagrad{0.1f}));
+  DenseOptimizer optimizer(ctx, model.Parameters(), DenseOptimizerConfig("adam"));
+  for (int step = 0; step < 5; ++step) {
+    optimizer.ZeroGrad();
+    Tape tape(ctx);
+    tape.Backward(BceWithLogits(ctx, model.Forward(ctx, RandomTensor(ctx, {4, 3}), Batch(ctx)),
+                                Tensor::Full(ctx, {4}, 1)));
+    optimizer.Step(ctx);
+  }
+  return model.StateDict();
+}
+
+TEST_P(DlrmTest, TrainingBitsDoNotDependOnThreadsOrRuns) {
+  const auto one = Trained(device(), 1), three = Trained(device(), 3);
   for (size_t i = 0; i < one.size(); ++i)
     EXPECT_TRUE(SameBits(one[i].tensor, three[i].tensor)) << one[i].name;
 }
 
-TEST(DlrmTest, LoadStateDictIsStrictAndAtomic) {
-  Context ctx({.seed = 2});
+// Products differ in the order of their sums, and the rest follows.
+TEST_P(DlrmTest, TrainsAsOnTheCpu) {
+  const auto here = Trained(device(), 1), there = Trained(Device::Cpu(), 1);
+  for (size_t i = 0; i < here.size(); ++i) {
+    const std::vector<float> a = here[i].tensor.ToVector<float>(),
+                             b = there[i].tensor.ToVector<float>();
+    for (size_t e = 0; e < a.size(); ++e)
+      EXPECT_NEAR(a[e], b[e], 1e-5) << here[i].name << "[" << e << "]";
+  }
+}
+
+TEST_P(DlrmTest, LoadStateDictIsStrictAndAtomic) {
+  Context ctx({.device = device(), .seed = 2});
   Dlrm model(ctx, SmallConfig());
   std::vector<NamedTensor> good;
   for (const NamedTensor& t : model.StateDict())
@@ -137,8 +153,8 @@ TEST(DlrmTest, LoadStateDictIsStrictAndAtomic) {
     EXPECT_TRUE(SameBits(now[i].tensor, good[i].tensor)) << now[i].name;
 }
 
-TEST(DlrmTest, ConfigErrors) {
-  Context ctx;
+TEST_P(DlrmTest, ConfigErrors) {
+  Context ctx({.device = device()});
   const auto refuse = [&](auto change) {
     DlrmConfig config = SmallConfig();
     change(config);

@@ -68,6 +68,13 @@ struct DeviceScan {
       for (Count i = 0; i < n; ++i) out[i] = sum += in[i];
     });
   }
+  template <typename In, typename Out, typename Op, typename Count>
+  static cudaError_t InclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, Count n,
+                                   cudaStream_t stream) {
+    return emulated::Call(storage, bytes, stream, [=] {
+      for (Count i = 0; i < n; ++i) out[i] = i == 0 ? in[0] : op(out[i - 1], in[i]);
+    });
+  }
   template <typename In, typename Out, typename Count>
   static cudaError_t ExclusiveSum(void* storage, size_t& bytes, In in, Out out, Count n,
                                   cudaStream_t stream) {

@@ -1,0 +1,201 @@
+// Lookup and update on a GPU (or, with --device cpu, on the CPU): seconds, GB/s, and the share of what
+// a plain copy in the same memory and process reaches. Caches are flushed before each timed call. The
+// results of a small shape are compared with the CPU's, bit by bit, before anything is timed.
+//
+//   bazel run --config=cuda //bench/embedding:device_bench -- --dim 128 --rows 10000000 --zipf 1.05
+//   --json OUT.json
+//
+// --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, D = 32, and
+// steps of one example.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "bench/embedding/device_workload.h"
+#include "bench/harness/cold_rounds.h"
+#include "runtime/device_properties.h"
+
+namespace tessera::bench {
+namespace {
+
+double WallSeconds(Context& ctx, const std::function<void()>& run) {
+  ctx.Sync();
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  ctx.Sync();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Time of the device alone on a GPU, of the wall on a CPU.
+double DeviceSeconds(Context& ctx, const std::function<void()>& run) {
+  if (ctx.device() == Device::Cpu()) return WallSeconds(ctx, run);
+  const Event begin = Event::Record(ctx.stream());
+  run();
+  const Event end = Event::Record(ctx.stream());
+  return Event::SecondsBetween(begin, end);
+}
+
+class DeviceBench {
+ public:
+  DeviceBench(Context& ctx, int rounds, int64_t flush_bytes)
+      : ctx_(ctx),
+        rounds_(rounds),
+        source_(Tensor::Zeros(ctx, {flush_bytes}, DType::kU8)),
+        target_(Tensor::Zeros(ctx, {flush_bytes}, DType::kU8)) {}
+
+  // Medians over rounds in which copy, lookup and update alternate.
+  nlohmann::json Run(const DeviceShape& shape) {
+    DeviceWorkload work(ctx_, shape);
+    const AnyRule rule = RowwiseAdagrad{.lr = 1e-3f};
+    const std::vector<UpdateTable> tables = work.Tables(rule);
+    Timing copy{"copy", {}}, lookup{"lookup", {}}, update{"rowwise_adagrad", {}};
+    for (int round = -1; round < rounds_; ++round) {
+      const int batch = std::max(round, 0);
+      const double seconds[] = {Cold([&] { target_.CopyFrom(ctx_, source_); }),
+                                Cold([&] { Lookup(ctx_, work.Lookup(batch, false)); }), Cold([&] {
+                                  Update(ctx_, {work.Lookup(batch, true), tables, 1});
+                                })};
+      if (round < 0) continue;  // the first of each pays for memory and code
+      copy.seconds.push_back(seconds[0]);
+      lookup.seconds.push_back(seconds[1]);
+      update.seconds.push_back(seconds[2]);
+    }
+    const double copy_rate = 2.0 * static_cast<double>(source_.nbytes()) / copy.Median();
+    std::printf(
+        "\n%lld tables x %lld rows x %lld, batch %lld, %lld ids a bag, %s; copy %.0f GB/s\n",
+        static_cast<long long>(shape.tables), static_cast<long long>(shape.rows),
+        static_cast<long long>(shape.dim), static_cast<long long>(shape.batch),
+        static_cast<long long>(shape.pooling),
+        shape.zipf > 0 ? Format("Zipf {}", shape.zipf).c_str() : "uniform", copy_rate * 1e-9);
+    return {{"tables", shape.tables},
+            {"rows", shape.rows},
+            {"dim", shape.dim},
+            {"batch", shape.batch},
+            {"pooling", shape.pooling},
+            {"zipf", shape.zipf},
+            {"copy_gbps", copy_rate * 1e-9},
+            {"lookup", Report(lookup, work.LookupBytes(), copy_rate)},
+            {"rowwise_adagrad", Report(update, work.UpdateBytes(0), copy_rate)}};
+  }
+
+  // Microseconds of the wall for lookup and update of one example, many one after another.
+  nlohmann::json RunOneExample(int64_t tables, int64_t dim) {
+    DeviceWorkload work(ctx_,
+                        {.tables = tables, .rows = 1000, .dim = dim, .batch = 1, .pooling = 1});
+    const AnyRule rule = RowwiseAdagrad{.lr = 1e-3f};
+    const std::vector<UpdateTable> updates = work.Tables(rule);
+    const auto steps = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        Lookup(ctx_, work.Lookup(i, false));
+        Update(ctx_, {work.Lookup(i, true), updates, 1});
+      }
+    };
+    const int count = std::max(2, rounds_ * 20);
+    steps(2);
+    const double micros = 1e6 * WallSeconds(ctx_, [&] { steps(count); }) / count;
+    std::printf("\none example, %lld tables x %lld: lookup and update take %.1f us a step\n",
+                static_cast<long long>(tables), static_cast<long long>(dim), micros);
+    return {{"tables", tables}, {"dim", dim}, {"batch", 1}, {"step_microseconds", micros}};
+  }
+
+ private:
+  double Cold(const std::function<void()>& run) {
+    target_.Fill(ctx_, 1);
+    return DeviceSeconds(ctx_, run);
+  }
+
+  static nlohmann::json Report(const Timing& t, double bytes, double copy_rate) {
+    const double rate = bytes / t.Median();
+    std::printf("  %-18s %9.3f ms (%.3f to %.3f)  %8.1f GB/s  %5.1f %% of copy\n", t.name.c_str(),
+                1e3 * t.Median(), 1e3 * t.Quantile(0.1), 1e3 * t.Quantile(0.9), rate * 1e-9,
+                100 * rate / copy_rate);
+    return {{"seconds", t.Median()},
+            {"p10", t.Quantile(0.1)},
+            {"p90", t.Quantile(0.9)},
+            {"gbps", rate * 1e-9},
+            {"share_of_copy", rate / copy_rate}};
+  }
+
+  Context& ctx_;
+  int rounds_;
+  Tensor source_, target_;
+};
+
+// Outputs and tables of a small shape after a lookup and an update.
+std::vector<Tensor> SmallRun(Context& ctx, int64_t dim) {
+  DeviceWorkload work(ctx, {.tables = 3, .rows = 50, .dim = dim, .batch = 16, .pooling = 5});
+  const AnyRule rule = RowwiseAdagrad{};
+  Lookup(ctx, work.Lookup(0, false));
+  Update(ctx, {work.Lookup(0, true), work.Tables(rule), 1});
+  std::vector<Tensor> all = work.tables();
+  all.push_back(work.output());
+  return all;
+}
+
+void CheckAgainstCpu(Device device, int64_t dim) {
+  Context cpu({.seed = 5}), ctx({.device = device, .seed = 5});
+  const std::vector<Tensor> expected = SmallRun(cpu, dim), got = SmallRun(ctx, dim);
+  for (size_t i = 0; i < expected.size(); ++i)
+    TESSERA_CHECK(SameBits(expected[i], got[i]), "dim {}: tensor {} differs from the CPU's", dim,
+                  i);
+}
+
+int Main(int argc, char** argv) {
+  DeviceShape shape;
+  int rounds = 15;
+  int64_t flush_mib = 512;
+  bool suite = false;
+  std::string device_name = "cuda", json_path;
+  CLI::App app("Lookup and update on a device beside a plain copy, caches cold");
+  app.add_option("--device", device_name, "cuda, cuda:<index> or cpu")->capture_default_str();
+  app.add_option("--tables", shape.tables, "tables")->capture_default_str();
+  app.add_option("--rows", shape.rows, "rows a table")->capture_default_str();
+  app.add_option("--dim", shape.dim, "columns")->capture_default_str();
+  app.add_option("--batch", shape.batch, "bags a table")->capture_default_str();
+  app.add_option("--pooling", shape.pooling, "ids a bag")->capture_default_str();
+  app.add_option("--zipf", shape.zipf, "exponent of a Zipf law of ids (0: uniform)");
+  app.add_option("--rounds", rounds, "timed rounds")->capture_default_str();
+  app.add_option("--flush-mib", flush_mib, "written before each call, and copied")
+      ->capture_default_str();
+  app.add_flag("--suite", suite, "all shapes with known targets; other shape options are not used");
+  app.add_option("--json", json_path, "also write the results to this file");
+  CLI11_PARSE(app, argc, argv);
+
+  const Device device = ParseDevice(device_name);
+  CheckAgainstCpu(device, shape.dim);
+  Context ctx({.device = device, .seed = 5});
+  const std::string name = device == Device::Cpu() ? MachineName() : PropertiesOf(device).name;
+  std::printf("%s; cold, %d rounds\n", name.c_str(), rounds);
+  nlohmann::json results = nlohmann::json::array();
+  {
+    DeviceBench bench(ctx, rounds, flush_mib << 20);
+    if (!suite) {
+      results.push_back(bench.Run(shape));
+    } else {
+      for (const double zipf : {0.0, 1.05}) results.push_back(bench.Run({.zipf = zipf}));
+      for (const int64_t dim : {16, 32}) results.push_back(bench.Run({.dim = dim}));
+    }
+    for (const int64_t tables : {8, 26}) results.push_back(bench.RunOneExample(tables, shape.dim));
+  }
+  if (!json_path.empty())
+    std::ofstream(json_path)
+        << nlohmann::json{{"device", name}, {"rounds", rounds}, {"results", results}}.dump(1)
+        << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  try {
+    return tessera::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "device_bench: %s\n", error.what());
+    return 1;
+  }
+}

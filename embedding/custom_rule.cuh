@@ -1,0 +1,27 @@
+#ifndef TESSERA_EMBEDDING_CUSTOM_RULE_CUH_
+#define TESSERA_EMBEDDING_CUSTOM_RULE_CUH_
+// embedding/custom_rule.h for GPUs: include this in a .cu file of yours, and give
+// MakeCudaCustomRule(rule) as a table's optimizer. The same struct then runs on CPU and GPU, with the
+// same bits.
+#include "embedding/custom_rule.h"
+#include "embedding/update_rows.cuh"
+
+namespace tessera {
+
+template <typename Rule>
+AnyRule MakeCudaCustomRule(const Rule& rule) {
+  class Executor final : public internal::CustomExecutor<Rule> {
+   public:
+    using internal::CustomExecutor<Rule>::CustomExecutor;
+    void UpdateOnCuda(Context& ctx, float lr, int64_t t,
+                      const internal::CudaRows& rows) const override {
+      internal::UpdateRowsOnCuda(
+          ctx, rows,
+          std::vector<typename Rule::Step>(rows.group->tables.size(), this->StepOf(lr, t)));
+    }
+  };
+  return CustomRule{rule.lr, std::make_shared<Executor>(rule)};
+}
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_CUSTOM_RULE_CUH_

@@ -1,0 +1,124 @@
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "runtime/cublas.h"
+#include "runtime/cuda_check.h"
+#include "runtime/tensor.h"
+
+namespace tessera::internal {
+namespace {
+
+// What cuBLAS asks for on Hopper; its products are as fast as they get.
+constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
+
+#if defined(TESSERA_CUDA_EMULATION)
+constexpr bool kUsable = false;  // cuBLAS knows nothing of emulated memory
+#else
+constexpr bool kUsable = true;
+#endif
+
+template <typename Fn>
+bool Resolve(void* library, const char* name, Fn& fn) {
+  fn = reinterpret_cast<Fn>(dlsym(library, name));
+  return fn != nullptr;
+}
+
+// The functions of a library of this name, or null.
+const CublasFunctions* LoadFrom(const char* name) {
+  static CublasFunctions functions;
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return nullptr;
+  if (Resolve(library, "cublasCreate_v2", functions.create) &&
+      Resolve(library, "cublasSetStream_v2", functions.set_stream) &&
+      Resolve(library, "cublasSetWorkspace_v2", functions.set_workspace) &&
+      Resolve(library, "cublasSetMathMode", functions.set_math_mode) &&
+      Resolve(library, "cublasSgemm_v2", functions.sgemm) &&
+      Resolve(library, "cublasSgemmStridedBatched", functions.sgemm_strided_batched))
+    return &functions;
+  dlclose(library);
+  return nullptr;
+}
+
+const CublasFunctions* Load() {
+  const char* wish = std::getenv("TESSERA_CUBLAS");
+  if (!kUsable || (wish != nullptr && std::string_view(wish) == "off")) return nullptr;
+  for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
+    if (const CublasFunctions* functions = LoadFrom(name)) return functions;
+  return nullptr;
+}
+
+std::atomic<const CublasFunctions*>& Chosen() {
+  static std::atomic<const CublasFunctions*> chosen = Load();
+  return chosen;
+}
+
+void Check(int status, const char* call) {
+  TESSERA_CHECK(status == 0, "cuBLAS: {}: status {}", call, status);
+}
+
+struct Handle {
+  void* handle = nullptr;
+  Tensor workspace;
+};
+
+// The handle of ctx's stream. Streams are used again and never destroyed, and so are the handles.
+Handle& HandleOf(Context& ctx, const CublasFunctions& cublas) {
+  using Key = std::pair<const CublasFunctions*, void*>;
+  static std::mutex* mutex = new std::mutex;
+  static auto* handles = new std::map<Key, Handle>;
+  const std::lock_guard lock(*mutex);
+  Handle& h = (*handles)[{&cublas, ctx.stream().handle()}];
+  if (h.handle == nullptr) {
+    h.workspace = Tensor::Empty(ctx, {kWorkspaceBytes}, DType::kU8);
+    Check(cublas.create(&h.handle), "create");
+    Check(cublas.set_stream(h.handle, ctx.stream().handle()), "set stream");
+    Check(cublas.set_workspace(h.handle, h.workspace.raw_data(), kWorkspaceBytes), "set workspace");
+  }
+  return h;
+}
+
+bool FitsInt(const SgemmArgs& a) {
+  const int64_t largest = std::max({a.m, a.n, a.k, a.lda, a.ldb, a.ldc, a.batch});
+  return largest <= std::numeric_limits<int>::max();
+}
+
+}  // namespace
+
+void UseCublas(const CublasFunctions* functions) { Chosen() = functions; }
+
+// A row-major matrix is a column-major one transposed, so Cᵀ = op(B)ᵀ·op(A)ᵀ is what cuBLAS is asked
+// for: B comes first, and neither needs a transposition that the caller's form has not.
+bool CublasSgemm(Context& ctx, const SgemmArgs& args) {
+  const CublasFunctions* cublas = Chosen();
+  if (cublas == nullptr || !FitsInt(args)) return false;
+  UseDevice(ctx.device());
+  void* handle = HandleOf(ctx, *cublas).handle;
+  const bool tf32 = ctx.matmul_precision() == MatmulPrecision::kTf32;
+  Check(cublas->set_math_mode(handle, tf32 ? kCublasTf32Math : kCublasDefaultMath),
+        "set math mode");
+  const int op_a = args.transpose_a ? kCublasOpT : kCublasOpN,
+            op_b = args.transpose_b ? kCublasOpT : kCublasOpN;
+  const auto as_int = [](int64_t v) { return static_cast<int>(v); };
+  const float one = 1, zero = 0;
+  if (args.batch == 1)
+    Check(cublas->sgemm(handle, op_b, op_a, as_int(args.n), as_int(args.m), as_int(args.k), &one,
+                        args.b, as_int(args.ldb), args.a, as_int(args.lda), &zero, args.c,
+                        as_int(args.ldc)),
+          "sgemm");
+  else
+    Check(cublas->sgemm_strided_batched(handle, op_b, op_a, as_int(args.n), as_int(args.m),
+                                        as_int(args.k), &one, args.b, as_int(args.ldb), args.step_b,
+                                        args.a, as_int(args.lda), args.step_a, &zero, args.c,
+                                        as_int(args.ldc), args.step_c, as_int(args.batch)),
+          "batched sgemm");
+  return true;
+}
+
+}  // namespace tessera::internal

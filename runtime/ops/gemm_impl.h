@@ -1,0 +1,37 @@
+#ifndef TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
+#define TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
+// How a product runs on a device. Private to runtime/ops.
+#include "runtime/host_device.h"
+#include "runtime/ops/activation_formulas.h"
+#include "runtime/ops/gemm.h"
+#include "runtime/ops/kernels.h"
+
+namespace tessera::internal {
+
+// C_i = op(A_i)·op(B_i) for i < batch, the matrices of i + 1 lying `step_*` elements behind those of
+// i; then bias (if not null) is added to each row of C, and negative elements become 0 if relu.
+struct GemmProblem {
+  GemmForm form;
+  GemmArgs first;  // the matrices of i = 0
+  int64_t batch = 1, step_a = 0, step_b = 0, step_c = 0;
+  const float* bias = nullptr;
+  bool relu = false;
+};
+
+// An element of C, from its sum; `bias` is that of its column, or null.
+TESSERA_HD float FinishElement(float sum, const float* bias, bool relu) {
+  if (bias != nullptr) sum += *bias;
+  return relu ? ReluFormula::Value(sum) : sum;
+}
+
+// C = op(A)·op(B) for matrices whose rows are contiguous. REQUIRES: shapes that agree.
+GemmProblem MakeProblem(GemmForm form, const Tensor& a, const Tensor& b, const Tensor& c);
+
+void RunGemm(OnCpu, Context& ctx, const GemmProblem& problem);
+void RunGemm(OnCuda, Context& ctx, const GemmProblem& problem);
+
+// Rows [begin, end) of C, on this thread. REQUIRES: batch 1, not kTN.
+void RunGemmRows(const GemmProblem& problem, int64_t begin, int64_t end);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_RUNTIME_OPS_GEMM_IMPL_H_

@@ -1,0 +1,86 @@
+#ifndef TESSERA_SPARSE_BUCKETIZE_IMPL_H_
+#define TESSERA_SPARSE_BUCKETIZE_IMPL_H_
+// Two passes over the bags: how many ids of each go to each bucket; then, the free slots known,
+// each id to its own. A bag's slots depend on no other bag's order, so any split over threads gives
+// the same result.
+#include "runtime/device.h"
+#include "sparse/bucketize.h"
+#include "sparse/bucketize_placers.h"
+#include "sparse/segments.h"
+
+namespace tessera::internal {
+
+// The jagged input, and what to return besides indices and lengths.
+struct BucketizeInput {
+  Tensor lengths, indices;  // contiguous
+  int64_t buckets;
+  bool pos, slots;
+  Segments bags;
+};
+
+// One bag: ids [begin, end). Counts and slots of bucket k are [k·bags] of theirs.
+template <typename Index, typename Count>
+struct BagCounter {
+  const Index* ids;
+  int64_t bags, buckets;
+  Count* counts;
+  template <typename Placer>
+  TESSERA_HD void operator()(const Placer& place, int64_t bag, int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto bucket =
+          static_cast<int64_t>(place(static_cast<uint64_t>(static_cast<int64_t>(ids[i]))).bucket);
+      if (bucket < buckets) ++counts[bucket * bags + bag];
+    }
+  }
+};
+
+// `next` holds the next free slot of each (bucket, bag); pos and slots may be null.
+template <typename Index>
+struct BagScatterer {
+  const Index* ids;
+  int64_t bags, buckets, total;
+  int64_t* next;
+  Index *out, *pos, *slots;
+  template <typename Placer>
+  TESSERA_HD void operator()(const Placer& place, bool keep_ids, int64_t bag, int64_t begin,
+                             int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) {
+      const Placed placed = place(static_cast<uint64_t>(static_cast<int64_t>(ids[i])));
+      const auto bucket = static_cast<int64_t>(placed.bucket);
+      if (bucket >= buckets) continue;
+      const int64_t slot = next[bucket * bags + bag]++;
+      if (slot >= total) continue;
+      out[slot] = keep_ids ? ids[i] : static_cast<Index>(placed.id);
+      if (pos != nullptr) pos[slot] = static_cast<Index>(i - begin);
+      if (slots != nullptr) slots[i] = static_cast<Index>(slot);
+    }
+  }
+};
+
+// All but the weights.
+Bucketized BucketizeBlocks(OnCpu, Context& ctx, const BucketizeInput& in,
+                           const BlockBucketizeArgs& args);
+Bucketized BucketizeBlocks(OnCuda, Context& ctx, const BucketizeInput& in,
+                           const BlockBucketizeArgs& args);
+Bucketized BucketizeCyclic(OnCpu, Context& ctx, const BucketizeInput& in);
+Bucketized BucketizeCyclic(OnCuda, Context& ctx, const BucketizeInput& in);
+
+// The result's tensors: counts are 0, the rest is not filled in.
+Bucketized EmptyResult(Context& ctx, const BucketizeInput& in);
+// The first slot of each (bucket, bag), from its counts.
+Tensor FirstSlots(Context& ctx, const Bucketized& result);
+template <typename Index>
+BagScatterer<Index> MakeScatterer(const BucketizeInput& in, const Bucketized& result,
+                                  const Tensor& next) {
+  return {in.indices.data<Index>(),
+          in.bags.count(),
+          in.buckets,
+          in.bags.rows,
+          next.data<int64_t>(),
+          result.indices.data<Index>(),
+          in.pos ? result.pos.data<Index>() : nullptr,
+          in.slots ? result.unbucketize_permute.data<Index>() : nullptr};
+}
+
+}  // namespace tessera::internal
+#endif  // TESSERA_SPARSE_BUCKETIZE_IMPL_H_

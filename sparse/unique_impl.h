@@ -1,0 +1,14 @@
+#ifndef TESSERA_SPARSE_UNIQUE_IMPL_H_
+#define TESSERA_SPARSE_UNIQUE_IMPL_H_
+// The devices' halves of unique.h.
+#include "runtime/device.h"
+#include "sparse/unique.h"
+
+namespace tessera::internal {
+
+// ids: contiguous i32 or i64; group_offsets: checked.
+UniqueIds UniqueOf(OnCpu, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets);
+UniqueIds UniqueOf(OnCuda, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_SPARSE_UNIQUE_IMPL_H_

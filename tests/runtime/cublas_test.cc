@@ -1,0 +1,121 @@
+// Products by way of cuBLAS's interface: row-major matrices in terms of column-major ones. The library
+// itself is stood in for by the emulator.
+#include "runtime/cublas.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/ops/gemm.h"
+#include "runtime/ops/linear.h"
+#include "tests/testing/finite_differences.h"
+#include "tools/emulation/cublas.h"
+
+namespace tessera {
+namespace {
+
+using testing::RandomTensor;
+
+int products = 0, math_mode = -1;
+
+int CountingSgemm(void* handle, int op_a, int op_b, int m, int n, int k, const float* alpha,
+                  const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
+                  int ldc) {
+  ++products;
+  return cublasSgemm_v2(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+int KeepMathMode(void*, int mode) {
+  math_mode = mode;
+  return 0;
+}
+int FailingCreate(void**) { return 3; }
+
+const internal::CublasFunctions kEmulated = {cublasCreate_v2,       cublasSetStream_v2,
+                                             cublasSetWorkspace_v2, KeepMathMode,
+                                             CountingSgemm,         cublasSgemmStridedBatched};
+
+class CublasTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    products = 0;
+    internal::UseCublas(&kEmulated);
+  }
+  void TearDown() override { internal::UseCublas(nullptr); }
+
+  // The same product by our own kernel.
+  template <typename Product>
+  Tensor ByOurKernel(const Product& product) {
+    internal::UseCublas(nullptr);
+    const Tensor result = product();
+    internal::UseCublas(&kEmulated);
+    return result;
+  }
+  template <typename Product>
+  void ExpectAgreement(const Product& product) {
+    const std::vector<float> got = product().template ToVector<float>(),
+                             expected = ByOurKernel(product).template ToVector<float>();
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-5) << i;
+  }
+  Context ctx_{{.device = Device::Cuda(), .seed = 1}};
+};
+
+TEST_F(CublasTest, AllFormsWithRowsOfAnyStride) {
+  for (const auto& [m, n, k] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1}, {5, 3, 7}, {1, 6, 4}, {6, 1, 4}}) {
+    const Tensor a = RandomTensor(ctx_, {m, k + 2}).Narrow(1, 1, k), b = RandomTensor(ctx_, {k, n}),
+                 at = RandomTensor(ctx_, {k, m}),
+                 bt = RandomTensor(ctx_, {n, k + 3}).Narrow(1, 0, k);
+    ExpectAgreement([&] { return Gemm(ctx_, GemmForm::kNN, a, b); });
+    ExpectAgreement([&] { return Gemm(ctx_, GemmForm::kNT, a, bt); });
+    ExpectAgreement([&] { return Gemm(ctx_, GemmForm::kTN, at, b); });
+  }
+  EXPECT_EQ(products, 12);
+}
+
+TEST_F(CublasTest, Batches) {
+  const Tensor a = RandomTensor(ctx_, {4, 2, 3}), b = RandomTensor(ctx_, {4, 3, 5}),
+               bt = RandomTensor(ctx_, {4, 5, 3}), at = RandomTensor(ctx_, {4, 3, 2});
+  ExpectAgreement([&] { return BatchGemm(ctx_, GemmForm::kNN, a, b); });
+  ExpectAgreement([&] { return BatchGemm(ctx_, GemmForm::kNT, a, bt); });
+  ExpectAgreement([&] { return BatchGemm(ctx_, GemmForm::kTN, at, b); });
+}
+
+TEST_F(CublasTest, BiasAndReluFollow) {
+  const Tensor x = RandomTensor(ctx_, {70, 4}), w = RandomTensor(ctx_, {35, 4}),
+               bias = RandomTensor(ctx_, {35});
+  ExpectAgreement([&] { return LinearRelu(ctx_, x, w, bias).value(); });
+  ExpectAgreement([&] { return LinearRelu(ctx_, x, w, {}).value(); });
+  ExpectAgreement([&] { return Linear(ctx_, x, w, bias).value(); });
+}
+
+TEST_F(CublasTest, EmptyProductsNeverReachIt) {
+  EXPECT_EQ(Gemm(ctx_, GemmForm::kNN, RandomTensor(ctx_, {2, 0}), RandomTensor(ctx_, {0, 3}))
+                .ToVector<float>(),
+            std::vector<float>(6, 0.0f));
+  EXPECT_EQ(products, 0);
+}
+
+TEST_F(CublasTest, Tf32OnlyWhereAContextAsksForIt) {
+  const auto mode_of = [](MatmulPrecision precision) {
+    Context ctx({.device = Device::Cuda(), .matmul_precision = precision});
+    Gemm(ctx, GemmForm::kNN, RandomTensor(ctx, {2, 2}), RandomTensor(ctx, {2, 2}));
+    return math_mode;
+  };
+  EXPECT_EQ(mode_of(MatmulPrecision::kF32), internal::kCublasDefaultMath);
+  EXPECT_EQ(mode_of(MatmulPrecision::kTf32), internal::kCublasTf32Math);
+}
+
+TEST_F(CublasTest, AFailureNamesTheCall) {
+  internal::CublasFunctions broken = kEmulated;
+  broken.create = FailingCreate;
+  internal::UseCublas(&broken);
+  const Tensor a = RandomTensor(ctx_, {2, 2});
+  try {
+    Gemm(ctx_, GemmForm::kNN, a, a);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("create: status 3"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
