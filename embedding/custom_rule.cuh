@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_CUSTOM_RULE_CUH_
 #define TESSERA_EMBEDDING_CUSTOM_RULE_CUH_
 // embedding/custom_rule.h for GPUs: include this in a .cu file of yours, and give
-// MakeCudaCustomRule(rule) as a table's optimizer. The same struct then runs on CPU and GPU, with the
-// same bits.
+// MakeCudaCustomRule(rule) as a table's optimizer. The same struct then runs on CPU and GPU, with
+// the same bits.
 #include "embedding/custom_rule.h"
 #include "embedding/update_rows.cuh"
 

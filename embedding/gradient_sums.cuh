@@ -180,7 +180,8 @@ void WithCapacity(const CudaGroup& group, Fn&& fn) {
     fn.template operator()<kMostTables, kMostFeatures>();
 }
 
-// As many blocks of `groups` as could be needed, but no more than a few times what the device holds.
+// As many blocks of `groups` as could be needed, but no more than a few times what the device
+// holds.
 inline dim3 BlocksForGroups(Context& ctx, int64_t items, int64_t groups) {
   const int64_t most = int64_t{16} * PropertiesOf(ctx.device()).multiprocessors;
   return dim3(static_cast<unsigned>(std::min((items + groups - 1) / groups, most)));

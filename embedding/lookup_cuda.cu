@@ -3,8 +3,8 @@
 // An item is a bag and up to 32 vectors of its columns; a group of 1 to 32 lanes, as many as the
 // feature's dim fills, sums one item, so that no lane idles at small dims; wide rows are cut into
 // several items. A block's items belong to one feature. Bags of more than kLongBag ids are left to
-// the whole block: it brings rows into shared memory, and each column is still added in the order of
-// the ids, so that all bits are the CPU's.
+// the whole block: it brings rows into shared memory, and each column is still added in the order
+// of the ids, so that all bits are the CPU's.
 #include <algorithm>
 #include <bit>
 

@@ -1,6 +1,6 @@
 // The loops of a lookup, compiled once for each instruction set. A bag is summed a block of columns
-// at a time, the block's sums in registers, as floats whatever the rows and the output are; rows are
-// asked for ahead of time, into the second-level cache.
+// at a time, the block's sums in registers, as floats whatever the rows and the output are; rows
+// are asked for ahead of time, into the second-level cache.
 #include <concepts>
 
 #include "embedding/lookup_impl.h"

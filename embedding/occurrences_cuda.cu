@@ -59,7 +59,8 @@ __device__ int FeatureOfItem(const AnyCollected& c, uint32_t item) {
   return low;
 }
 
-// Writes the occurrences of bag `item`, by `lanes` lanes. bases[f]: occurrences of the features before.
+// Writes the occurrences of bag `item`, by `lanes` lanes. bases[f]: occurrences of the features
+// before.
 template <typename Key, typename AnyCollected>
 __device__ void CollectBag(const AnyCollected& c, uint32_t item, int lane, int lanes,
                            const uint32_t* bases, const OccurrenceBuffers<Key>& out) {

@@ -4,9 +4,9 @@
 // into runs and chunks, on a GPU. The host never waits: sizes stay on the device, buffers are as
 // large as could be needed.
 //
-// Workspace, with N the number of ids that features read: 16 bytes an id (24 with keys of 64 bits), 8
-// more with per-sample weights, what CUB's sort asks for, and at most N/51 sums of one row for long
-// runs. Up to 1,024 ids are sorted by one block in one launch.
+// Workspace, with N the number of ids that features read: 16 bytes an id (24 with keys of 64 bits),
+// 8 more with per-sample weights, what CUB's sort asks for, and at most N/51 sums of one row for
+// long runs. Up to 1,024 ids are sorted by one block in one launch.
 #include <vector>
 
 #include "embedding/update_cuda.h"

@@ -2,8 +2,8 @@
 #define TESSERA_EMBEDDING_ROW_OPS_H_
 // The arithmetic that every lookup and update shares, on every machine.
 //
-//   pooled bag      sum over its ids in order, each column alone, starting from 0; MEAN divides by L
-//   coefficient     of an occurrence: c = p (its per-sample weight, 1 without), times 1/L under MEAN
+//   pooled bag      sum over its ids in order, each column alone, from 0; MEAN divides by L
+//   coefficient     of an occurrence: c = p (its per-sample weight, or 1), times 1/L under MEAN
 //   row's gradient  Σ c·g over its occurrences in the order of the batch, in chunks of kChunk, each
 //                   summed from 0; the chunks' sums are added in order, so that several threads or
 //                   blocks may share a hot row without changing bits

@@ -14,8 +14,8 @@
 
 namespace tessera::internal {
 
-// A run of at most this many occurrences is summed by the lanes that update its row; a longer one in
-// chunks by lanes all over the device. A multiple of kChunk.
+// A run of at most this many occurrences is summed by the lanes that update its row; a longer one
+// in chunks by lanes all over the device. A multiple of kChunk.
 inline constexpr int64_t kShortRun = 4 * kChunk;
 inline constexpr uint32_t kNoChunk = ~0u;
 

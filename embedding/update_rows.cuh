@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_ROWS_CUH_
 #define TESSERA_EMBEDDING_UPDATE_ROWS_CUH_
-// The executor on a GPU: applies a rule to every row that a batch names, written once for all rules.
-// For update_rule_cuda.cu and custom_rule.cuh.
+// The executor on a GPU: applies a rule to every row that a batch names, written once for all
+// rules. For update_rule_cuda.cu and custom_rule.cuh.
 //
 // A group of 1 to 32 lanes updates a row: each lane has vectors of neighbouring columns. The row's
 // summed gradient lies in shared memory between the sum and the rule, so that sums over the row can

@@ -1,8 +1,8 @@
 #ifndef TESSERA_OPTIM_DENSE_OPTIMIZER_H_
 #define TESSERA_OPTIM_DENSE_OPTIMIZER_H_
 // Optimizers of ordinary variables (MLPs, norms, tables in dense mode): torch.optim's SGD, Adagrad,
-// Adam, AdamW and TorchRec's dense row-wise Adagrad, one parallel loop or launch over all parameters a
-// step, with the same bits on every device.
+// Adam, AdamW and TorchRec's dense row-wise Adagrad, one parallel loop or launch over all
+// parameters a step, with the same bits on every device.
 // (Embedding tables are updated inside backward instead, by the rules of optim/rule.h.)
 //
 //   DenseOptimizer optimizer(ctx, model.Parameters(), config);

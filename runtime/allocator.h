@@ -19,8 +19,8 @@ struct AllocatorStats {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // At least `bytes` bytes, not initialised, for use by `stream` from now on (and by others after an
-  // event). Throws Error when there is no memory, naming the amount and what is held.
+  // At least `bytes` bytes, not initialised, for use by `stream` from now on (and by others after
+  // an event). Throws Error when there is no memory, naming the amount and what is held.
   virtual void* Allocate(int64_t bytes, const Stream& stream = {}) = 0;
   // `bytes` and `stream` as given to Allocate: what the stream was given so far may still use the
   // memory.
@@ -36,8 +36,8 @@ inline constexpr int64_t kHostAlignment = 64;
 // large pooled lookup.
 Allocator& HostAllocator();
 
-// Memory of a device: for the CPU the above; for a GPU that of CUDA's stream-ordered pool, aligned to
-// 256 bytes, which keeps what was returned.
+// Memory of a device: for the CPU the above; for a GPU that of CUDA's stream-ordered pool, aligned
+// to 256 bytes, which keeps what was returned.
 Allocator& AllocatorOf(Device device);
 
 // Host memory that a GPU copies from and to while the host goes on. A block is used again when the

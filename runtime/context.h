@@ -43,8 +43,8 @@ class Context {
   Random& random() { return random_; }
   MatmulPrecision matmul_precision() const { return matmul_precision_; }
 
-  // Waits for all that ops on this context were given. Ops do not wait for the device: their results
-  // are there for later ops on the same context.
+  // Waits for all that ops on this context were given. Ops do not wait for the device: their
+  // results are there for later ops on the same context.
   void Sync() const { stream_.Sync(); }
   // What is given to this context from now on comes after what `other` was given so far.
   void WaitFor(const Context& other) const { Event::Record(other.stream_).HoldBack(stream_); }

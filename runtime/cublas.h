@@ -3,8 +3,8 @@
 // NVIDIA's cuBLAS, where the machine has it: nothing is linked; the shared library is looked for
 // when the first product runs (libcublas.so.13, .so.12, .so). TESSERA_CUBLAS=off does without.
 //
-// One handle for each stream, made on first use, with a workspace of ours that is kept: products may
-// be captured in a CUDA graph after one that was not, and give the same bits in every run. f32
+// One handle for each stream, made on first use, with a workspace of ours that is kept: products
+// may be captured in a CUDA graph after one that was not, and give the same bits in every run. f32
 // throughout; TF32 only under MatmulPrecision::kTf32. Private to Tessera.
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,8 @@ inline constexpr int kCublasDefaultMath = 0, kCublasTf32Math = 3;
 // Products run by `functions` from now on; by our own kernel if null. For tests.
 void UseCublas(const CublasFunctions* functions);
 
-// Row-major C_i[m, n] = op(A_i)·op(B_i) for i < batch; `step_*` elements from one matrix to the next.
+// Row-major C_i[m, n] = op(A_i)·op(B_i) for i < batch; `step_*` elements from one matrix to the
+// next.
 struct SgemmArgs {
   bool transpose_a, transpose_b;
   int64_t m, n, k;

@@ -2,9 +2,9 @@
 #define TESSERA_RUNTIME_FLOAT16_H_
 // The two 16-bit floats that C++20 lacks. Storage only: arithmetic is done in float. Widening is
 // exact; narrowing rounds to nearest, ties to even, through the subnormals, and overflows to
-// infinity. NaN stays NaN: its sign and upper digits are kept, and it is made quiet (when a BFloat16
-// is widened, it is left as it is). Made of integers, so that the bits are the same on every
-// machine; trivial types, so that they may lie in shared memory.
+// infinity. NaN stays NaN: its sign and upper digits are kept, and it is made quiet (when a
+// BFloat16 is widened, it is left as it is). Made of integers, so that the bits are the same on
+// every machine; trivial types, so that they may lie in shared memory.
 //
 //   Half      1 sign, 5 exponent (bias 15), 10 fraction: IEEE binary16
 //   BFloat16  1 sign, 8 exponent, 7 fraction: the upper half of a float
@@ -21,8 +21,8 @@ TESSERA_HD uint32_t ShiftRounded(uint32_t value, int shift) {
   return (value + ((1u << (shift - 1)) - 1) + (value >> shift & 1)) >> shift;
 }
 
-// The upper half of a float, rounded, by its bits. Bits: uint32_t, or a vector of them, which no GPU
-// has: so this is constexpr, which serves a device as well, and not TESSERA_HD.
+// The upper half of a float, rounded, by its bits. Bits: uint32_t, or a vector of them, which no
+// GPU has: so this is constexpr, which serves a device as well, and not TESSERA_HD.
 template <typename Bits>
 [[gnu::always_inline]] constexpr Bits RoundToUpperHalf(Bits bits) {
   const Bits magnitude = bits & 0x7fffffffu, upper = bits >> 16;

@@ -16,7 +16,8 @@ namespace tessera::internal {
 // kernel first.
 void CheckLaunch(cudaError_t error, const void* kernel, dim3 grid, dim3 block, size_t shared_bytes,
                  const Stream& stream);
-// Lets a kernel have more than 48 KiB of dynamic shared memory; throws Error if the device lacks it.
+// Lets a kernel have more than 48 KiB of dynamic shared memory; throws Error if the device lacks
+// it.
 void AllowShared(const void* kernel, size_t bytes, Device device);
 
 // Starts kernel(args…) on ctx's stream; nothing for a grid without blocks.
@@ -40,8 +41,8 @@ void Launch(Context& ctx, void (*kernel)(Params...), dim3 grid, dim3 block, size
   CheckLaunch(error, address, grid, block, shared_bytes, ctx.stream());
 }
 
-// Blocks of `threads` for n items, one each; enough for a loop by strides of the grid when n is more
-// than a grid can have.
+// Blocks of `threads` for n items, one each; enough for a loop by strides of the grid when n is
+// more than a grid can have.
 inline dim3 BlocksFor(int64_t n, int64_t threads) {
   return dim3(static_cast<unsigned>(std::min<int64_t>((n + threads - 1) / threads, 1 << 30)));
 }
@@ -53,8 +54,8 @@ __global__ void ForEachKernel(int64_t n, const __grid_constant__ Fn fn) {
     fn(i);
 }
 
-// fn(i) for every i in [0, n), each by one thread, neighbours by neighbours. Fn: a trivially copyable
-// struct with `TESSERA_HD void operator()(int64_t i) const`.
+// fn(i) for every i in [0, n), each by one thread, neighbours by neighbours. Fn: a trivially
+// copyable struct with `TESSERA_HD void operator()(int64_t i) const`.
 template <typename Fn>
 void ForEach(Context& ctx, int64_t n, const Fn& fn) {
   static_assert(std::is_trivially_copyable_v<Fn>);

@@ -23,19 +23,19 @@ struct SafetensorsEntry {
   int64_t nbytes() const { return shape.numel() * SizeOf(dtype); }
 };
 
-// A file whose header was read and found sound; elements are read when they are asked for. One thread
-// at a time. Errors name the file.
+// A file whose header was read and found sound; elements are read when they are asked for. One
+// thread at a time. Errors name the file.
 class SafetensorsFile {
  public:
-  // Throws Error saying what was expected and what came, for a file that is missing, truncated, longer
-  // than it says, or has a header that is not what the format asks for.
+  // Throws Error saying what was expected and what came, for a file that is missing, truncated,
+  // longer than it says, or has a header that is not what the format asks for.
   explicit SafetensorsFile(const std::string& path);
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
-  // Reads an entry into `tensor`, on any device, a piece at a time. Throws Error if the file cannot be
-  // read. REQUIRES: the entry's dtype and shape, contiguous; on a GPU, ctx is on it.
+  // Reads an entry into `tensor`, on any device, a piece at a time. Throws Error if the file cannot
+  // be read. REQUIRES: the entry's dtype and shape, contiguous; on a GPU, ctx is on it.
   void Read(Context& ctx, const SafetensorsEntry& entry, const Tensor& tensor) const;
   // A tensor on ctx's device.
   Tensor Read(Context& ctx, const SafetensorsEntry& entry) const;
@@ -65,8 +65,8 @@ struct Safetensors {
 // half-read.
 Safetensors ReadSafetensors(Context& ctx, const std::string& path);
 
-// A number of 32 bits over the bytes of all tensors, in the order of their names: it is metadata under
-// `key`, in decimal digits. `update` goes on from a number, at first 0, with more bytes.
+// A number of 32 bits over the bytes of all tensors, in the order of their names: it is metadata
+// under `key`, in decimal digits. `update` goes on from a number, at first 0, with more bytes.
 struct SafetensorsChecksum {
   std::string key;
   std::function<uint32_t(uint32_t so_far, const void* bytes, int64_t count)> update;

@@ -11,8 +11,8 @@ namespace tessera {
 
 inline constexpr int64_t kPieceBytes = 8 << 20;
 
-// fn(bytes, count) for the tensor's bytes, in order. REQUIRES: contiguous, in host memory or on ctx's
-// device.
+// fn(bytes, count) for the tensor's bytes, in order. REQUIRES: contiguous, in host memory or on
+// ctx's device.
 void ReadPieces(Context& ctx, const Tensor& tensor,
                 const std::function<void(const void*, int64_t)>& fn);
 // The same, fn writes them. What was there before is lost if it throws.

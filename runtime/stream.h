@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_STREAM_H_
 #define TESSERA_RUNTIME_STREAM_H_
-// Queues that order a device's work, and events that mark places in them. Work on one stream runs in
-// the order it was given; between streams only events make an order. A CPU has no streams: there,
-// every call has done its work when it returns, and the functions below do nothing.
+// Queues that order a device's work, and events that mark places in them. Work on one stream runs
+// in the order it was given; between streams only events make an order. A CPU has no streams:
+// there, every call has done its work when it returns, and the functions below do nothing.
 #include <memory>
 
 #include "runtime/device.h"

@@ -164,7 +164,8 @@ Tensor Tensor::EmptyHost(const Shape& shape, DType dtype) {
 }
 
 Tensor Tensor::EmptyPinned(Context& ctx, const Shape& shape, DType dtype) {
-  return Allocate(PinnedAllocator(), Device::Cpu(), ctx.stream(), shape, dtype);
+  Allocator& allocator = ctx.device() == Device::Cpu() ? HostAllocator() : PinnedAllocator();
+  return Allocate(allocator, Device::Cpu(), ctx.stream(), shape, dtype);
 }
 
 Tensor Tensor::Zeros(Context& ctx, const Shape& shape, DType dtype) {

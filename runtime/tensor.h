@@ -5,8 +5,9 @@
 // Constness is shallow, as of a pointer.
 //
 // A device tensor belongs to the stream of the context that made it: work on that stream sees it
-// without waiting, and its memory is given back in the order of that stream. On another stream, wait
-// first (Context::WaitFor), then tell it by RecordStream. The host sees elements by To, ToVector.
+// without waiting, and its memory is given back in the order of that stream. On another stream,
+// wait first (Context::WaitFor), then tell it by RecordStream. The host sees elements by To,
+// ToVector.
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -64,8 +65,8 @@ class Tensor {
                        std::shared_ptr<void> owner = nullptr, Device device = Device::Cpu());
   // In host memory, whatever a context's device. Not initialised.
   static Tensor EmptyHost(const Shape& shape, DType dtype = DType::kF32);
-  // The same, pinned: copies between it and ctx's device run while the host goes on. Used again by
-  // others when ctx's stream has passed the place where it is given back.
+  // The same, pinned if ctx is on a GPU: copies between it and the GPU run while the host goes on.
+  // Used again by others when ctx's stream has passed the place where it is given back.
   static Tensor EmptyPinned(Context& ctx, const Shape& shape, DType dtype = DType::kF32);
 
   bool defined() const { return storage_ != nullptr; }
@@ -157,7 +158,8 @@ class Tensor {
   Device device_;
 };
 
-// Throws Error, naming `op`, if a tensor lies elsewhere than ctx works. Undefined ones lie anywhere.
+// Throws Error, naming `op`, if a tensor lies elsewhere than ctx works. Undefined ones lie
+// anywhere.
 template <typename... Tensors>
 void CheckDevice(const Context& ctx, const char* op, const Tensors&... tensors);
 

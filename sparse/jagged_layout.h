@@ -40,17 +40,17 @@ struct JaggedView {
  private:
   // The node of the last level that a cell is, or −1.
   TESSERA_HD int64_t NodeOf(int64_t cell) const {
-    // From the last level's place up to the bag, then down through the offsets.
-    int64_t place[Shape::kMaxRank] = {};
-    for (int l = levels - 1; l > 0; --l) {
-      place[l] = cell % max_lengths[l - 1];
-      cell /= max_lengths[l - 1];
-    }
-    int64_t node = cell;
+    // The places of all levels are the digits of the cell, the bag's in front. They are taken one by
+    // one, as a GPU would keep an array of them in memory.
+    int64_t scale = 1;
+    for (int l = 0; l + 1 < levels; ++l) scale *= max_lengths[l];
+    int64_t node = cell / scale;
     for (int l = 0; l + 1 < levels; ++l) {
+      scale /= max_lengths[l];
+      const int64_t place = cell / scale % max_lengths[l];
       const int64_t begin = offsets[l][node], end = offsets[l][node + 1];
-      if (place[l + 1] >= end - begin) return -1;
-      node = begin + place[l + 1];
+      if (place >= end - begin) return -1;
+      node = begin + place;
     }
     return node;
   }

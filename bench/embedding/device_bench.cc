@@ -1,12 +1,13 @@
-// Lookup and update on a GPU (or, with --device cpu, on the CPU): seconds, GB/s, and the share of what
-// a plain copy in the same memory and process reaches. Caches are flushed before each timed call. The
-// results of a small shape are compared with the CPU's, bit by bit, before anything is timed.
+// Lookup and update on a GPU (or, with --device cpu, on the CPU): seconds, GB/s, and the share of
+// what a plain copy in the same memory and process reaches. Caches are flushed before each timed
+// call. The results of a small shape are compared with the CPU's, bit by bit, before anything is
+// timed.
 //
 //   bazel run --config=cuda //bench/embedding:device_bench -- --dim 128 --rows 10000000 --zipf 1.05
 //   --json OUT.json
 //
-// --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, D = 32, and
-// steps of one example.
+// --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, D = 32,
+// and steps of one example.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>

@@ -3,8 +3,8 @@
 // Products of f32 matrices, without autograd (that is runtime/ops/matmul.h and linear.h).
 //
 // On a CPU the work is cut into blocks that depend on the shapes alone: 64 rows of C, or, for kTN,
-// whose rows are not the batch, tiles of 128×256. Each block is one product on one thread and no sum
-// is split, so the bits don't depend on the number of threads.
+// whose rows are not the batch, tiles of 128×256. Each block is one product on one thread and no
+// sum is split, so the bits don't depend on the number of threads.
 //
 // On CUDA cuBLAS runs it where the machine has one (runtime/cublas.h), else a kernel of our own,
 // whose tiles and pieces of a long sum depend on the shapes alone. Either gives the same bits in

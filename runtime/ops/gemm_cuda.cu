@@ -1,10 +1,10 @@
 // Products on CUDA: by cuBLAS where there is one, else by the kernel here.
 //
 // A block of 256 threads computes a square tile of C, 64·q wide, q = 1 or 2, in steps of 16/q along
-// the sum. The step's parts of A and B lie in shared memory, depth-major, so that a thread reads the
-// rows and columns it multiplies as float4; the next step's are on their way from memory to
-// registers meanwhile, four elements a thread. A thread owns (4·q)² elements: q groups of four rows,
-// 16 apart, by q groups of four columns, 32 apart; a warp owns 16·q × 32·q.
+// the sum. The step's parts of A and B lie in shared memory, depth-major, so that a thread reads
+// the rows and columns it multiplies as float4; the next step's are on their way from memory to
+// registers meanwhile, four elements a thread. A thread owns (4·q)² elements: q groups of four
+// rows, 16 apart, by q groups of four columns, 32 apart; a warp owns 16·q × 32·q.
 //
 // Where C has few tiles and the sum is long, the sum is cut into pieces, which depend on the shapes
 // alone, and their results are added in order by a second kernel.

@@ -8,8 +8,8 @@
 
 namespace tessera::internal {
 
-// C_i = op(A_i)·op(B_i) for i < batch, the matrices of i + 1 lying `step_*` elements behind those of
-// i; then bias (if not null) is added to each row of C, and negative elements become 0 if relu.
+// C_i = op(A_i)·op(B_i) for i < batch, the matrices of i + 1 lying `step_*` elements behind those
+// of i; then bias (if not null) is added to each row of C, and negative elements become 0 if relu.
 struct GemmProblem {
   GemmForm form;
   GemmArgs first;  // the matrices of i = 0

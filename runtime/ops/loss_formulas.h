@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_OPS_LOSS_FORMULAS_H_
 #define TESSERA_RUNTIME_OPS_LOSS_FORMULAS_H_
-// Losses of one item or one row, the same on every machine, in double: a batch is short, and the sum
-// decides little otherwise. exp and log are the machine's own: a loss differs between CPU and CUDA by
-// a few units of double's last place, hence rarely in the float that is kept.
+// Losses of one item or one row, the same on every machine, in double: a batch is short, and the
+// sum decides little otherwise. exp and log are the machine's own: a loss differs between CPU and
+// CUDA by a few units of double's last place, hence rarely in the float that is kept.
 #include <cmath>
 #include <limits>
 

@@ -35,7 +35,9 @@ template <typename Lanes>
 TESSERA_HD void LayerNormGradRow(Lanes lanes, const LayerNormGradArgs& args, int64_t row) {
   const int64_t dim = args.dim;
   const float scale = 1.0f / static_cast<float>(dim);
-  const float* __restrict x = args.x + row * dim, * __restrict dy = args.dy + row * dim, * __restrict weight = args.weight;
+  const float* __restrict x = args.x + row * dim;
+  const float* __restrict dy = args.dy + row * dim;
+  const float* __restrict weight = args.weight;
   float* __restrict dx = args.dx + row * dim;
   const float mean = args.mean[row], rstd = args.rstd[row];
   const float g_mean = lanes.Sum(dim, [=](int64_t i) { return dy[i] * weight[i]; }) * scale;

@@ -4,8 +4,8 @@
 // answer is compared.
 //
 // A kind (the folder a case lies in) is one function from a case to an Answer, computed with the
-// library's public calls from `attrs` and the tensors `in.*` alone, which lie where the context works.
-// kinds.h lists them.
+// library's public calls from `attrs` and the tensors `in.*` alone, which lie where the context
+// works. kinds.h lists them.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -47,8 +47,8 @@ class Unsupported : public std::runtime_error {
 // Reads a case file. Throws Error for a file that is not one.
 Case ReadCase(Context& ctx, const std::string& path);
 
-// Empty if `answer`, in host memory, is what the case expects, else the first difference: which tensor, index, both
-// values.
+// Empty if `answer`, in host memory, is what the case expects, else the first difference: which
+// tensor, index, both values.
 std::string FirstDifference(const Case& c, const Answer& answer);
 
 }  // namespace tessera::conformance

@@ -1,5 +1,5 @@
-// Lookup cases by the calls themselves: rows and outputs of 16 bits, batches that differ by feature,
-// position weights. These reach Lookup today, and no collection yet.
+// Lookup cases by the calls themselves: rows and outputs of 16 bits, batches that differ by
+// feature, position weights. These reach Lookup today, and no collection yet.
 #include <map>
 
 #include "embedding/update.h"

@@ -1,8 +1,8 @@
 #ifndef TESSERA_TESTS_TESTING_DEVICES_H_
 #define TESSERA_TESTS_TESTING_DEVICES_H_
 // One test body for every device: derive from DeviceTest, write TEST_P, and say
-// TESSERA_INSTANTIATE_DEVICES. In a build with CUDA there is an instance on a GPU; without a GPU it is
-// skipped and says so. Under --config=emulated that GPU is emulated on the CPU.
+// TESSERA_INSTANTIATE_DEVICES. In a build with CUDA there is an instance on a GPU; without a GPU it
+// is skipped and says so. Under --config=emulated that GPU is emulated on the CPU.
 #include <gtest/gtest.h>
 
 #include <memory>

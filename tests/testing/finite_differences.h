@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_TESTING_FINITE_DIFFERENCES_H_
 #define TESSERA_TESTS_TESTING_FINITE_DIFFERENCES_H_
-// Checks the backward pass of an autograd function against finite differences of its forward pass, on
-// any device.
+// Checks the backward pass of an autograd function against finite differences of its forward pass,
+// on any device.
 //
 // With s(x) = Σ_k Σ_i r_ki·y_ki(x), r fixed random numbers and y_k the outputs, ds/dx_i is compared
 // with the fourth-order difference (8·(s(x+h) − s(x−h)) − (s(x+2h) − s(x−2h)))/12h. The sum is
@@ -148,8 +148,8 @@ inline void ExpectGradient(
       inputs, options);
 }
 
-// Expects the outputs of `function` at random inputs of these shapes, and its gradients there, to have
-// the same bits on `device` as on the CPU.
+// Expects the outputs of `function` at random inputs of these shapes, and its gradients there, to
+// have the same bits on `device` as on the CPU.
 inline void ExpectCpusBits(Device device, const DifferentiableFunction& function,
                            const std::vector<Shape>& shapes, double scale = 1) {
   const auto run = [&](Device on) {

@@ -45,8 +45,8 @@ cudaError_t BreakAll() {
 }
 
 // Ordinary host memory is copied as hardware does: read before the call returns, and written before
-// it returns; pinned and device memory in the order of the stream. Stricter than hardware: none of it
-// in a graph, which would read it when it runs.
+// it returns; pinned and device memory in the order of the stream. Stricter than hardware: none of
+// it in a graph, which would read it when it runs.
 bool InStreamOrder(const void* p) { return IsDevice(p) || IsPinned(p); }
 
 cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,

@@ -3,11 +3,11 @@
 // What a test may ask of the emulated device, and what the emulated headers are made of.
 //
 // A block's threads are fibers; __syncthreads and the warp primitives are the only places where one
-// gives way to another, so results don't depend on timing, and a sanitizer sees every access. Blocks
-// and grids run one after another, under one lock.
+// gives way to another, so results don't depend on timing, and a sanitizer sees every access.
+// Blocks and grids run one after another, under one lock.
 //
-// Streams are deferred: nothing that was enqueued runs before somebody waits for it. Device memory is
-// protected but while device code runs: host code that touches it ends in a segmentation fault.
+// Streams are deferred: nothing that was enqueued runs before somebody waits for it. Device memory
+// is protected but while device code runs: host code that touches it ends in a segmentation fault.
 //
 // Found, where hardware would be silent: barriers that not all live threads reach, shuffles whose
 // mask names a lane that is elsewhere, a missing wait between streams or before a read on the host,

@@ -38,8 +38,8 @@ struct CheckpointEntry {
   SafetensorsEntry tensor;
 };
 
-// A file that was found whole, before it meets a model. Tensors stay in it until they are asked for:
-// a table is never in memory twice.
+// A file that was found whole, before it meets a model. Tensors stay in it until they are asked
+// for: a table is never in memory twice.
 struct Checkpoint {
   std::string path;
   std::shared_ptr<const SafetensorsFile> file;
@@ -60,8 +60,8 @@ std::string OptimizerStateName(const std::string& parameter, const std::string& 
 // metadata that do not fit.
 Checkpoint ReadCheckpoint(const std::string& path);
 
-// Writes tensors of the host or of ctx's device beside `path` and renames. Throws Error when it can't;
-// what was at `path` is then still there.
+// Writes tensors of the host or of ctx's device beside `path` and renames. Throws Error when it
+// can't; what was at `path` is then still there.
 void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& state,
                      const TrainingProgress& progress, const std::string& config);
 

@@ -4,7 +4,8 @@
 // log-loss that any model can reach on them are those of the true probabilities.
 //
 //   P(click) = sigmoid(bias + scale · score)
-//   score = Σ_f effect_f[id_f] + Σ_i slope_i·(log(1 + x_i) − centre) + Σ_(f,g) <u_f[id_f], u_g[id_g]>
+//   score = Σ_f effect_f[id_f] + Σ_i slope_i·(log(1 + x_i) − centre) + Σ_(f,g) <u_f[id_f],
+//   u_g[id_g]>
 //
 // Ids follow a power law: value k of a feature has probability ∝ 1 / (k + 1)^zipf; features have
 // vocabularies of different sizes, up to the largest. Effects, slopes and vectors are Gaussian.

@@ -20,8 +20,8 @@ struct Batch {
   double fraction = 0;  // about what share of the data is given out with this batch
 
   int64_t size() const { return labels.dim(0); }
-  // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if they
-  // are there.
+  // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if
+  // they are there.
   Batch To(Context& ctx) const;
 };
 

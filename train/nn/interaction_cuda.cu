@@ -1,5 +1,5 @@
-// Dot interaction on CUDA: some examples a block, each by threads of its own. The rows of an example
-// lie in shared memory, as many columns at a time as fit. Every sum has the order of
+// Dot interaction on CUDA: some examples a block, each by threads of its own. The rows of an
+// example lie in shared memory, as many columns at a time as fit. Every sum has the order of
 // interaction_simd.cc.
 #include <algorithm>
 
