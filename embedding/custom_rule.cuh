@@ -6,6 +6,9 @@
 #include "embedding/custom_rule.h"
 #include "embedding/update_rows.cuh"
 
+// A Step's functions, marked for host and device, are also called with Packs, on the host alone.
+#pragma nv_diag_suppress 20014
+
 namespace tessera {
 
 template <typename Rule>
