@@ -40,8 +40,8 @@ struct JaggedView {
  private:
   // The node of the last level that a cell is, or −1.
   TESSERA_HD int64_t NodeOf(int64_t cell) const {
-    // The places of all levels are the digits of the cell, the bag's in front. They are taken one by
-    // one, as a GPU would keep an array of them in memory.
+    // The places of all levels are the digits of the cell, the bag's in front. They are taken one
+    // by one, as a GPU would keep an array of them in memory.
     int64_t scale = 1;
     for (int l = 0; l + 1 < levels; ++l) scale *= max_lengths[l];
     int64_t node = cell / scale;

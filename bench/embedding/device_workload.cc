@@ -34,6 +34,10 @@ DeviceWorkload::DeviceWorkload(Context& ctx, const DeviceShape& shape) : shape_(
   std::vector<int64_t> offsets;
   for (int64_t i = 0; i <= shape.tables * shape.batch; ++i) offsets.push_back(i * shape.pooling);
   offsets_ = Tensor::From(ctx, offsets);
+  std::vector<int64_t> pointers;
+  for (const Tensor& table : tables_)
+    pointers.push_back(reinterpret_cast<int64_t>(table.raw_data()));
+  table_pointers_ = Tensor::From(ctx, pointers);
   for (int k = 0; k < shape.batches; ++k) batches_.push_back(MakeBatch(ctx));
 }
 
@@ -82,6 +86,16 @@ std::vector<UpdateTable> DeviceWorkload::Tables(const AnyRule& rule) const {
                       &rule,
                       {states_[t].data<float>()}});
   return tables;
+}
+
+DeviceGather DeviceWorkload::Gather(int round) const {
+  return {static_cast<const float* const*>(table_pointers_.raw_data()),
+          BatchOf(round).ids.data<int64_t>(),
+          output_.data<float>(),
+          shape_.tables,
+          shape_.batch,
+          shape_.pooling,
+          shape_.dim};
 }
 
 double DeviceWorkload::LookupBytes() const {

@@ -3,6 +3,7 @@
 // Tables, batches and gradients of one shape in the memory of a device, for device_bench.cc.
 #include <vector>
 
+#include "bench/embedding/bare_gather.h"
 #include "embedding/lookup.h"
 #include "embedding/update.h"
 #include "runtime/tensor.h"
@@ -22,6 +23,8 @@ class DeviceWorkload {
   // Batch `round` modulo shape.batches; with the gradient in the output's place for an update.
   LookupArgs Lookup(int round, bool gradient);
   std::vector<UpdateTable> Tables(const AnyRule& rule) const;
+  // The same rows by the bare gather. On a GPU.
+  DeviceGather Gather(int round) const;
 
   // What must be moved: every id and its row, every output once.
   double LookupBytes() const;
@@ -44,6 +47,7 @@ class DeviceWorkload {
   DeviceShape shape_;
   std::vector<Tensor> tables_, states_;
   Tensor output_, grad_, offsets_;
+  Tensor table_pointers_;  // [T] as i64
   std::vector<Batch> batches_;
   std::vector<LookupFeature> features_;
 };
