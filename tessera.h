@@ -7,17 +7,30 @@
 //   batches       KeyedJaggedTensor, JaggedTensor, KeyedTensor (sparse/)
 //   tables        EmbeddingBagCollection, EmbeddingCollection (embedding/)
 //   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
-//                 your own: MakeCustomRule (embedding/custom_rule.h)
+//                 your own: MakeCustomRule (embedding/custom_rule.h);
+//                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
 //   models        Mlp, DotInteraction, Dlrm (train/nn/)
 #include "embedding/bounds_check.h"
 #include "embedding/custom_rule.h"
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
+#include "embedding/feature_processed_embedding_bag_collection.h"
+#include "embedding/fused_optimizer.h"
+#include "embedding/index_remap.h"
 #include "embedding/lookup.h"
+#include "embedding/optimizer_state.h"
+#include "embedding/position_weighted.h"
+#include "embedding/prune_rows.h"
+#include "embedding/row_access.h"
+#include "embedding/row_init.h"
 #include "embedding/table_batched_embedding.h"
 #include "embedding/update.h"
 #include "optim/any_rule.h"
+#include "optim/combined_optimizer.h"
 #include "optim/dense_optimizer.h"
+#include "optim/gradient_clipping_optimizer.h"
+#include "optim/optimizer.h"
+#include "optim/warmup_optimizer.h"
 #include "runtime/autograd.h"
 #include "runtime/context.h"
 #include "runtime/ops/activation.h"

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "embedding/bounds_check_report.h"
 #include "embedding/pooling.h"
 #include "embedding/row_ops.h"
 #include "runtime/tensor.h"
@@ -27,22 +28,29 @@ struct BoundsCheckResult {
 };
 
 // ids [N], offsets [F·B + 1], key-major, i32 or i64; rows[f] rows of the table that feature f
-// reads. A first offset above 0 is legal. Throws Error for a number of offsets that is no F·B + 1
-// (in every mode but NONE) and, in FATAL, for any finding, naming feature, bag and id. Waits.
+// reads. A first offset above 0 is legal. Findings in WARNING are also added to `log`, if it is
+// defined (a wrong last offset to the last feature's). Throws Error for a number of offsets that is
+// no F·B + 1 (in every mode but NONE) and, in FATAL, for any finding, naming feature, bag and id of
+// the first, and how many there are. Waits.
 BoundsCheckResult CheckBounds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
-                              const Tensor& offsets, std::span<const int64_t> rows);
+                              const Tensor& offsets, std::span<const int64_t> rows,
+                              const BoundsCheckLog& log = {});
 
-// Ids [begin, end) of a KJT, which one feature reads from a table of `rows` rows.
+// Ids [begin, end) of a KJT, in bags [first_bag, first_bag + num_bags) of its offsets, which one
+// feature reads from a table of `rows` rows.
 struct CheckedIds {
   int64_t begin, end, rows;
   std::string_view feature;
+  int64_t first_bag, num_bags;
 };
 
 // Ids of features whose offsets are known to be right: for each feature the ids that it is to read,
-// `ids` itself or a mended copy. Findings in WARNING are added to `warnings` ([1] i64, on ctx's
-// device).
+// `ids` itself or a mended copy. Findings in WARNING are added to `log`, if it is defined: an entry
+// a feature, on ctx's device. In FATAL the first bad id is an error, naming feature, bag, id, and
+// how many the feature has.
 std::vector<Tensor> CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
-                             std::span<const CheckedIds> features, const Tensor& warnings);
+                             const Tensor& offsets, std::span<const CheckedIds> features,
+                             const BoundsCheckLog& log);
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_BOUNDS_CHECK_H_

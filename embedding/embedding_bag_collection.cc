@@ -23,11 +23,19 @@ EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx,
   }
   tables_ = std::make_unique<TableBatchedEmbedding>(
       ctx, internal::BasesOf(configs_), std::move(poolings), std::move(features),
-      TableBatchedEmbeddingOptions{
-          options.is_weighted, options.bounds_check, options.max_gradient, {}});
+      TableBatchedEmbeddingOptions{.weighted = options.is_weighted,
+                                   .bounds_check = options.bounds_check,
+                                   .max_gradient = options.max_gradient,
+                                   .feature_requires_grad = options.feature_requires_grad,
+                                   .output_type = options.output_type,
+                                   .rounding_seed = options.rounding_seed});
 }
 
 KeyedTensor EmbeddingBagCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {
+  TESSERA_CHECK(
+      !features.variable_stride_per_key() || features.inverse_indices_or_none() != nullptr,
+      "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices to become a "
+      "KeyedTensor; without them, tables().Forward gives the flat rows");
   return KeyedTensor(embedding_names_, dims_, tables_->Forward(ctx, features));
 }
 

@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_EMBEDDING_BAG_COLLECTION_H_
 // Many tables, pooled: KeyedJaggedTensor in, KeyedTensor out.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct EmbeddingBagCollectionOptions {
   bool is_weighted = false;  // the KJT brings per-sample weights
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
+  // One an entry of embedding_names(), or empty (all): per-sample weights of a feature with false
+  // get the gradient 0.
+  std::vector<bool> feature_requires_grad = {};
+  DType output_type = DType::kF32;             // f32, f16 or bf16
+  std::optional<uint64_t> rounding_seed = {};  // as in TableBatchedEmbeddingOptions
 };
 
 // One launch for all tables and features; in backward, one update a table with its own optimizer.
@@ -27,9 +33,10 @@ class EmbeddingBagCollection {
   EmbeddingBagCollection(Context& ctx, std::vector<EmbeddingBagConfig> configs,
                          EmbeddingBagCollectionOptions options = {});
 
-  // SUM: Σ p_i·row(id_i); MEAN: that / L; an empty bag gives 0. [B, ΣD], f32. The KJT may have more
-  // keys than are read, in any order. Advances the step counter if a tape records. Throws Error for
-  // a missing key or, in mode FATAL, a bad id.
+  // SUM: Σ p_i·row(id_i); MEAN: that / L; an empty bag gives 0. [B, ΣD]. The KJT may have more keys
+  // than are read, in any order. With inverse indices B is the whole batch, and repeated bags are
+  // looked up once. Advances the step counter if a tape records. Throws Error for a missing key, a
+  // variable batch without inverse indices or, in mode FATAL, a bad id.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   const std::vector<EmbeddingBagConfig>& configs() const { return configs_; }

@@ -10,8 +10,10 @@ EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConf
   tables_ = std::make_unique<TableBatchedEmbedding>(
       ctx, internal::BasesOf(configs_),
       std::vector<PoolingType>(configs_.size(), PoolingType::kNone), internal::FeaturesOf(configs_),
-      TableBatchedEmbeddingOptions{
-          /*weighted=*/false, options.bounds_check, options.max_gradient, {}});
+      TableBatchedEmbeddingOptions{.bounds_check = options.bounds_check,
+                                   .max_gradient = options.max_gradient,
+                                   .output_type = options.output_type,
+                                   .rounding_seed = options.rounding_seed});
 }
 
 std::vector<std::pair<std::string, JaggedTensor>> EmbeddingCollection::Forward(

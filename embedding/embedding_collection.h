@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_EMBEDDING_COLLECTION_H_
 // Many tables, not pooled: KeyedJaggedTensor in, one JaggedTensor of rows a feature out.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ struct EmbeddingCollectionOptions {
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
   bool need_indices =
       false;  // the ids come along, as the weights of each JaggedTensor (f32: exact below 2^24)
+  DType output_type = DType::kF32;             // f32, f16 or bf16
+  std::optional<uint64_t> rounding_seed = {};  // as in TableBatchedEmbeddingOptions
 };
 
 // As EmbeddingBagCollection, without pooling. Unlike TorchRec's, tables may have different dims.
@@ -28,8 +31,8 @@ class EmbeddingCollection {
                       EmbeddingCollectionOptions options = {});
 
   // In table order, then feature order in the table: feature name (feature@table if several tables
-  // read it) and its rows [N_f, D] under the lengths of the KJT. Training as in
-  // EmbeddingBagCollection::Forward.
+  // read it) and its rows [N_f, D] under the lengths of the KJT, each key's own where they differ;
+  // inverse indices are not looked at. Training as in EmbeddingBagCollection::Forward.
   std::vector<std::pair<std::string, JaggedTensor>> Forward(Context& ctx,
                                                             const KeyedJaggedTensor& features);
 

@@ -1,33 +1,54 @@
 #ifndef TESSERA_EMBEDDING_EMBEDDING_CONFIGS_H_
 #define TESSERA_EMBEDDING_EMBEDDING_CONFIGS_H_
-// What a table is, before it exists: the names are TorchRec's
+// What tables and the features that read them are, before they exist: the names are TorchRec's
 // (torchrec/modules/embedding_configs.py).
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "embedding/cache/placement.h"
 #include "embedding/pooling.h"
 #include "optim/any_rule.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
 
+class IndexRemap;
+
 struct BaseEmbeddingConfig {
   std::string name;
   int64_t num_embeddings = 0;  // rows, E
   int64_t embedding_dim = 0;   // D
   std::vector<std::string> feature_names;
+  // Of the rows: f32, f16 or bf16. Arithmetic is f32; a row is rounded once, when it is stored.
   DType data_type = DType::kF32;
   // Rows start uniform in this range; absent: ±√(1/E), as in TorchRec.
   std::optional<std::pair<float, float>> init_range;
-  // Fills the [E, D] weight instead, if given.
+  // Fills the [E, D] weight instead, if given (embedding/row_init.h has some). The weight is f32
+  // whatever the rows are: they are rounded to nearest afterwards.
   std::function<void(Context&, const Tensor&)> init_fn;
   // Applied to the touched rows inside backward; Dense{} makes the table an ordinary variable
   // instead.
   AnyRule optimizer = Sgd{};
+  // Of what the rule remembers: f32, f16 or bf16. Counts stay f32 (StateSpec::counts).
+  DType state_type = DType::kF32;
+  // How updated rows of 16 bits are rounded: by chance (embedding/row_rounding.h), or, as here
+  // unless asked, to nearest. FBGEMM's default is by chance.
+  bool stochastic_rounding = false;
+  // What TableBatchedEmbedding::SetLearningRate(lr) multiplies lr by for this table. The rate that
+  // `optimizer` starts with is taken as it is.
+  float lr_scale = 1;
+  // Of a pruned table, num_embeddings rows of which are left: from the ids that the data name, after
+  // the bounds check of these, to rows. Updates change the rows that they become.
+  std::shared_ptr<const IndexRemap> index_remap;
+  // Of rows and states; the bits do not depend on it. A table of the rule Dense or None is not
+  // cached.
+  EmbeddingLocation location = EmbeddingLocation::kDevice;
+  CacheConfig cache = {};  // under kManagedCaching
 };
 
 struct EmbeddingBagConfig : BaseEmbeddingConfig {
@@ -35,6 +56,27 @@ struct EmbeddingBagConfig : BaseEmbeddingConfig {
 };
 
 struct EmbeddingConfig : BaseEmbeddingConfig {};
+
+// One column block of the output (pooled) or one sequence: which table, and which key of the KJT it
+// reads.
+struct EmbeddingFeature {
+  std::string name;
+  int table = 0;
+  std::string key;
+};
+
+struct TableBatchedEmbeddingOptions {
+  bool weighted = false;
+  BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
+  float max_gradient =
+      0;  // above 0: every element of an incoming gradient is clamped to ± this before all else
+  // One a feature, or empty (all): per-sample weights of a feature with false get the gradient 0.
+  std::vector<bool> feature_requires_grad = {};
+  // Of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
+  DType output_type = DType::kF32;
+  // Of tables with stochastic rounding; absent: drawn from the context's random numbers.
+  std::optional<uint64_t> rounding_seed = {};
+};
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_EMBEDDING_CONFIGS_H_

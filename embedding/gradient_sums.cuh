@@ -22,6 +22,7 @@ struct GroupArgs {
   CudaFeature features[kFeatures];
   uint64_t first_key, end_key;
   uint32_t index;
+  int64_t step;
   int num_tables, log_lanes;
   bool compact;
   int32_t shared_stride;  // floats of a group of lanes
@@ -111,31 +112,45 @@ __device__ __forceinline__ Vector<kWidth> SumRun(const Args& a, const CudaTable&
   return total;
 }
 
-// Σ_d term(d) in lane order; every lane gets it. `scratch` has kLanes floats.
-template <typename Term>
-__device__ __forceinline__ float SumInLanes(const Lanes& lanes, int dim, float* scratch,
-                                            const Term& term) {
+// sums[k] = Σ_d of terms[k] in lane order, where term(d, terms) gives those of column d; every lane
+// gets them. `scratch` has kLanes floats.
+template <int kTerms, typename Term>
+__device__ __forceinline__ void SumInLanes(const Lanes& lanes, int dim, float* scratch,
+                                           const Term& term, float* sums) {
   if (lanes.log == 5) {
-    float sum = 0;
-    for (int d = lanes.lane; d < dim; d += kLanes) sum = sum + term(d);
-    for (int half = kLanes / 2; half > 0; half /= 2)
-      sum = sum + __shfl_xor_sync(lanes.mask, sum, half);
-    return sum;
+#pragma unroll
+    for (int k = 0; k < kTerms; ++k) sums[k] = 0;
+    for (int d = lanes.lane; d < dim; d += kLanes) {
+      float terms[kTerms];
+      term(d, terms);
+#pragma unroll
+      for (int k = 0; k < kTerms; ++k) sums[k] = sums[k] + terms[k];
+    }
+#pragma unroll
+    for (int k = 0; k < kTerms; ++k)
+      for (int half = kLanes / 2; half > 0; half /= 2)
+        sums[k] = sums[k] + __shfl_xor_sync(lanes.mask, sums[k], half);
+    return;
   }
-  for (int l = lanes.lane; l < kLanes; l += lanes.count()) {
-    float sum = 0;
-    for (int d = l; d < dim; d += kLanes) sum = sum + term(d);
-    scratch[l] = sum;
-  }
-  __syncwarp(lanes.mask);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int l = lanes.lane; l < half; l += lanes.count())
-      scratch[l] = scratch[l] + scratch[l + half];
+#pragma unroll
+  for (int k = 0; k < kTerms; ++k) {
+    for (int l = lanes.lane; l < kLanes; l += lanes.count()) {
+      float sum = 0, terms[kTerms];
+      for (int d = l; d < dim; d += kLanes) {
+        term(d, terms);
+        sum = sum + terms[k];
+      }
+      scratch[l] = sum;
+    }
+    __syncwarp(lanes.mask);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int l = lanes.lane; l < half; l += lanes.count())
+        scratch[l] = scratch[l] + scratch[l + half];
+      __syncwarp(lanes.mask);
+    }
+    sums[k] = scratch[0];
     __syncwarp(lanes.mask);
   }
-  const float total = scratch[0];
-  __syncwarp(lanes.mask);
-  return total;
 }
 
 // The table that a key belongs to.
@@ -165,13 +180,15 @@ void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   args.index = group.index;
   args.num_tables = static_cast<int>(group.tables.size());
   args.log_lanes = group.log_lanes;
+  args.step = rows.step;
   args.compact = rows.compact;
   args.shared_stride = kLanes + (group.max_dim + 3) / 4 * 4;
 }
 
 // Few tables are not to pay for many: arguments travel with each launch. Calls fn with a pair of
 // capacities that holds the group (update_cuda.cu cuts groups to fit the larger).
-inline constexpr int kMostTables = 128, kMostFeatures = 256;
+// (32,764 bytes of arguments are the most.)
+inline constexpr int kMostTables = 80, kMostFeatures = 256;
 template <typename Fn>
 void WithCapacity(const CudaGroup& group, Fn&& fn) {
   if (group.tables.size() <= 16 && group.features.size() <= 16)

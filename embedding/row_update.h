@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "embedding/row_ops.h"
+#include "embedding/row_rounding.h"
 #include "optim/rule.h"
+#include "runtime/dtype.h"
 
 namespace tessera::internal {
 
@@ -17,12 +19,35 @@ struct Occurrence {
   uint32_t payload;  // see RowUpdateArgs::slots
 };
 
-struct RowUpdateArgs {
-  float* weights = nullptr;  // [E, dim]
+// One thing that a rule remembers, in memory; null where the rule's options have none.
+struct StateArray {
+  void* data = nullptr;
+  DType type = DType::kF32;
+};
+
+// A table as a rule sees it.
+struct RowTable {
+  void* weights = nullptr;  // [E, dim]
+  DType row_type = DType::kF32;
   int64_t dim = 0;
-  float* element_states[kMaxElementStates] =
-      {};                                 // [E, dim] each; null where the rule's options have none
-  float* row_states[kMaxRowStates] = {};  // [E] each
+  StateArray element_states[kMaxElementStates] = {};  // [E, dim] each
+  StateArray row_states[kMaxRowStates] = {};          // [E] each
+  RowRounding rounding = {};
+  int64_t step = 0;
+
+  // Whether no row has to be widened or rounded.
+  TESSERA_HD bool all_f32() const {
+    bool all = row_type == DType::kF32;
+    for (int s = 0; s < kMaxElementStates; ++s) all = all && element_states[s].type == DType::kF32;
+    for (int s = 0; s < kMaxRowStates; ++s) all = all && row_states[s].type == DType::kF32;
+    return all;
+  }
+};
+
+struct RunSum;
+
+struct RowUpdateArgs {
+  RowTable table;
 
   // Occurrences [begin, end), whole runs of equal rows. wide_rows: Occurrence<uint64_t>, else
   // Occurrence<uint32_t>.
@@ -40,8 +65,37 @@ struct RowUpdateArgs {
   const int32_t* slots = nullptr;
   const float* sample_weights = nullptr;
 
+  const RunSum* run_sum = nullptr;
   // If given, the run [begin, end) is one row whose gradient is summed already: [dim].
   const float* summed = nullptr;
+
+  // The row of occurrence i.
+  TESSERA_HD int64_t RowAt(int64_t i) const {
+    return wide_rows
+               ? static_cast<int64_t>(static_cast<const Occurrence<uint64_t>*>(occurrences)[i].row)
+               : static_cast<int64_t>(static_cast<const Occurrence<uint32_t>*>(occurrences)[i].row);
+  }
+  TESSERA_HD uint32_t PayloadAt(int64_t i) const {
+    return wide_rows ? static_cast<const Occurrence<uint64_t>*>(occurrences)[i].payload
+                     : static_cast<const Occurrence<uint32_t>*>(occurrences)[i].payload;
+  }
+};
+
+// How runs of one table are summed: functions for its dim, chosen once (run_sum_simd.cc).
+struct RunSum {
+  // Columns from `column` on of the summed gradient of the run [begin, end); the last has `tail`
+  // columns beside its whole packs.
+  using Columns = void (*)(const RowUpdateArgs&, int64_t begin, int64_t end, int64_t column,
+                           int tail, float* sum);
+  Columns full = nullptr, last = nullptr;
+  int64_t block = 1, full_columns = 0;
+  int tail = 0;
+
+  TESSERA_HD void operator()(const RowUpdateArgs& a, int64_t begin, int64_t end, float* sum) const {
+    for (int64_t column = 0; column < full_columns; column += block)
+      full(a, begin, end, column, 0, sum);
+    if (last != nullptr) last(a, begin, end, full_columns, tail, sum);
+  }
 };
 
 }  // namespace tessera::internal

@@ -3,86 +3,124 @@
 // Many tables behind one call, forward and backward: what FBGEMM's
 // SplitTableBatchedEmbeddingBagsCodegen is. Tables are no autograd variables: backward applies each
 // table's rule to the rows that the batch named, and keeps no gradient. (A table with the rule
-// Dense is a variable, and gets a dense gradient.) The collections are built on it.
+// Dense is a variable, and gets a dense gradient, f32 whatever its rows are.) The collections are
+// built on it.
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "embedding/bounds_check_report.h"
+#include "embedding/cache/row_cache.h"
 #include "embedding/embedding_configs.h"
+#include "embedding/optimizer_state.h"
 #include "embedding/update.h"
 #include "runtime/autograd.h"
 #include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera {
 
-// One column block of the output (pooled) or one sequence: which table, and which key of the KJT it
-// reads.
-struct EmbeddingFeature {
-  std::string name;
-  int table = 0;
-  std::string key;
-};
+namespace internal {
+struct TablesState;
+}
 
-struct TableBatchedEmbeddingOptions {
-  bool weighted = false;
-  BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
-  float max_gradient =
-      0;  // above 0: every element of an incoming gradient is clamped to ± this before all else
-  // One a feature, or empty (all): per-sample weights of a feature with false get the gradient 0.
-  std::vector<bool> feature_requires_grad = {};
-};
-
-// One thing a rule remembers of one table, [E, D] or [E], f32; shares the table's storage.
-struct OptimizerState {
-  std::string name;
-  Tensor tensor;
+struct EmbeddingOutputs {
+  Variable pooled;                  // undefined if every table has pooling NONE
+  std::vector<Variable> sequences;  // of the features whose tables have pooling NONE, in order
 };
 
 class TableBatchedEmbedding {
  public:
-  // Tables are filled as their configs say, in order. poolings: one a table; NONE for all or for
-  // none. Throws Error for repeated table names, tables without rows or dim, types other than f32,
-  // features of unknown tables.
+  // Tables are filled as their configs say, in order. poolings: one a table. Throws Error for
+  // repeated table names, tables without rows or dim, types or options that make no sense, features
+  // of unknown tables, weights for sequences, and a key of a GlobalDecayRowwiseAdagrad table that
+  // another feature reads too.
   TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbeddingConfig> tables,
                         std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                         TableBatchedEmbeddingOptions options = {});
 
-  // The pooled rows of all features side by side, [B, ΣD]. While a tape records, this is a training
-  // forward: it advances iter(), also for an empty batch, and the tape's backward updates the
-  // tables. Another training forward before that (or before the tape is gone) is an error. KJT
-  // weights, taken if `weighted`, get a gradient if they require one.
+  // The pooled rows of all features side by side, [B, ΣD], of options' output type. A KJT with
+  // inverse indices (TorchRec's variable batch) gives [B_full, ΣD]: row b of feature f is that of
+  // its bag inverse[f][b]. One with a batch of its own for each key and rank, without inverse
+  // indices, gives FBGEMM's flat order: for each rank, each feature, each of its bags from that
+  // rank, D elements.
+  //
+  // While a tape records, this is a training forward: it advances iter(), also for an empty batch,
+  // and the tape's backward updates the tables. Another training forward before that (or before the
+  // tape is gone) is an error. KJT weights, taken if `weighted`, get a gradient if they require
+  // one. REQUIRES: no pooling NONE.
   Variable Forward(Context& ctx, const KeyedJaggedTensor& kjt);
-  // The rows of every id, one [N_f, D] a feature, for pooling NONE; otherwise as Forward.
+  // The rows of every id, one [N_f, D] a feature; inverse indices are not looked at. REQUIRES:
+  // pooling NONE for all tables. Otherwise as Forward.
   std::vector<Variable> ForwardSequence(Context& ctx, const KeyedJaggedTensor& kjt);
+  // Both in one call, for tables of any pooling.
+  EmbeddingOutputs ForwardAll(Context& ctx, const KeyedJaggedTensor& kjt);
+
+  // What concerns tables with location kManagedCaching; nothing for others.
+  //
+  // Ahead of a forward of the same `kjt` (the same tensor of ids): checks its bounds and brings its
+  // rows into the caches (cache/row_cache.h), any number of batches before they are used. Training
+  // forwards then come in the order of the prefetches. On a context of its own it runs beside the
+  // training of earlier batches: that context has to wait for the one that made the ids. A forward
+  // of a batch that was not prefetched does it itself.
+  void Prefetch(Context& ctx, const KeyedJaggedTensor& kjt);
+  // weight() and optimizer_states() hold the truth afterwards. REQUIRES: no update is pending.
+  void Flush(Context& ctx);
+  // Forgets what the caches hold: after Flush, before weight() or optimizer_states() are written.
+  // Throws Error while a prefetched batch waits for its forward or update.
+  void ResetCaches(Context& ctx);
+  // All 0 for a table without a cache. Waits for the device.
+  CacheStats CacheStatsSync(Context& ctx, int index) const;
 
   int num_tables() const;
   const std::vector<EmbeddingFeature>& features() const;
+  const TableBatchedEmbeddingOptions& options() const;
   const BaseEmbeddingConfig& table(int index) const;
   const std::string& table_name(int index) const { return table(index).name; }
-  // [E, D], f32; shares the table's storage: writing changes the table.
+  PoolingType pooling(int index) const;
+  // [E, D] of the table's data_type; shares the table's storage: writing changes the table. Of a
+  // table with a cache: see Flush and ResetCaches.
+  // embedding/row_access.h reads and writes single rows.
   Tensor weight(int index) const;
   // The same as a variable. REQUIRES: the table's rule is Dense.
   Variable weight_variable(int index) const;
   // What the last backward summed: touched rows, ascending, and their gradients. REQUIRES: the
   // table's rule is None.
   const RowGradients& row_gradients(int index) const;
+  // Share the table's storage; of its state_type (counts: f32).
   std::vector<OptimizerState> optimizer_states(int index) const;
+  // The rows `ids` ([n], i32 or i64) become 0, or what new rows of the table start with (an init_fn
+  // is given n rows), and their states 0. Throws Error for an id that names no row (waits for the
+  // device).
+  enum class ResetTo { kZero, kInitial };
+  void ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to = ResetTo::kZero);
+
   const AnyRule& rule(int index) const;
+  // lr times the table's lr_scale, for every table; lr itself, for one.
   void SetLearningRate(float lr);
   void SetLearningRate(int index, float lr);
+  void SetLearningRateScale(int index, float scale);
+  // A frozen table keeps rows and states as they are (and a Dense one gets no gradient); its
+  // counter goes on, and gradients of per-sample weights flow.
+  void SetFrozen(int index, bool frozen);
+  bool frozen(int index) const;
 
-  // Training forwards so far: t of the rules.
+  // Training forwards so far. Each table has a counter of its own, t of its rule, which advances
+  // with it; set_iter sets all, or one table's.
   int64_t iter() const;
+  int64_t iter(int index) const;
   void set_iter(int64_t iter);
-  // Findings of the bounds check in mode WARNING so far. Waits for the device.
+  void set_iter(int index, int64_t iter);
+  // The largest of the CounterRowwiseAdagrad rules' max_counter, which training forwards renew;
+  // 1 without such a table. Setting it sets all of them, as after a checkpoint.
+  float max_counter() const;
+  void set_max_counter(float max_counter);
+  // Findings of the bounds check in mode WARNING so far: how many; by feature, with examples. Both
+  // wait for the device, which steps do not.
   int64_t bounds_check_warnings() const;
+  BoundsCheckReport bounds_check_report() const;
 
  private:
-  struct State;
-  class Batch;
-  class UpdateFunction;
-  std::vector<Variable> Run(Context& ctx, const KeyedJaggedTensor& kjt, bool sequence);
-  std::shared_ptr<State> state_;
+  std::shared_ptr<internal::TablesState> state_;
 };
 
 }  // namespace tessera

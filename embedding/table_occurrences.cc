@@ -42,7 +42,7 @@ decltype(auto) TableOccurrences::Visit(Fn&& fn) const {
 }
 
 TableOccurrences::TableOccurrences(Context& ctx, const LookupArgs& lookup, const UpdateTable& table)
-    : wide_(table.num_rows > int64_t{1} << 32), dim_(table.dim) {
+    : wide_(table.num_rows > int64_t{1} << 32) {
   if (wide_)
     Collect<uint64_t>(ctx, lookup, table);
   else
@@ -110,11 +110,11 @@ int64_t TableOccurrences::row(int64_t i) const {
 
 RowUpdateArgs TableOccurrences::Args(int64_t begin, int64_t end) const {
   RowUpdateArgs args;
-  args.dim = dim_;
   args.occurrences = sorted_;
   args.wide_rows = wide_;
   args.begin = begin;
   args.end = end;
+  if (size_ == 0) return args;
   args.grad = grad_;
   args.slot_offsets = slot_offsets_.data<int64_t>();
   if (slot_scales_) args.slot_scales = slot_scales_.data<float>();

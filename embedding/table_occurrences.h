@@ -16,7 +16,7 @@ class TableOccurrences {
 
   int64_t size() const { return size_; }
   int64_t row(int64_t i) const;
-  // Executor arguments for occurrences [begin, end) but for weights and states.
+  // Executor arguments for occurrences [begin, end) but for the table and run_sum.
   RowUpdateArgs Args(int64_t begin, int64_t end) const;
   // The first occurrence at or after i that begins a run.
   int64_t RunStartAt(int64_t i) const;
@@ -35,7 +35,6 @@ class TableOccurrences {
   void* sorted_ = nullptr;
   const float* grad_ = nullptr;
   Tensor slot_offsets_, slot_scales_, slots_, sample_weights_;
-  int64_t dim_ = 0;
 };
 
 }  // namespace tessera::internal

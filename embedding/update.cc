@@ -6,7 +6,26 @@
 namespace tessera {
 namespace {
 
+bool IsFloat(DType type) {
+  return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
+}
+
+void CheckTypes(const UpdateTable& table, size_t index) {
+  TESSERA_CHECK(IsFloat(table.row_type) && IsFloat(table.state_type),
+                "update, table {}: rows of type {}, states of type {}; expected f32, f16 or bf16",
+                index, table.row_type, table.state_type);
+}
+
+void CheckRuleOf(const UpdateTable& table, size_t index) {
+  TESSERA_CHECK(
+      !std::holds_alternative<Dense>(*table.rule) && !std::holds_alternative<None>(*table.rule),
+      "update, table {}: the rule is {}, which updates nothing", index, RuleName(*table.rule));
+  TESSERA_CHECK_EQ(table.states.size(), RuleStates(*table.rule).size(),
+                   "update, table {}: states of {}", index, RuleName(*table.rule));
+}
+
 void CheckTable(const LookupArgs& lookup, const UpdateTable& table, size_t index) {
+  CheckTypes(table, index);
   for (const int f : table.features) {
     TESSERA_CHECK(f >= 0 && static_cast<size_t>(f) < lookup.features.size(),
                   "update, table {}: feature {} of {}", index, f, lookup.features.size());
@@ -21,13 +40,8 @@ void CheckTable(const LookupArgs& lookup, const UpdateTable& table, size_t index
 
 void Update(Context& ctx, const UpdateArgs& args) {
   for (size_t i = 0; i < args.tables.size(); ++i) {
-    const UpdateTable& table = args.tables[i];
-    CheckTable(args.lookup, table, i);
-    TESSERA_CHECK(
-        !std::holds_alternative<Dense>(*table.rule) && !std::holds_alternative<None>(*table.rule),
-        "update, table {}: the rule is {}, which updates nothing", i, RuleName(*table.rule));
-    TESSERA_CHECK_EQ(table.states.size(), RuleStates(*table.rule).size(),
-                     "update, table {}: states of {}", i, RuleName(*table.rule));
+    CheckTable(args.lookup, args.tables[i], i);
+    CheckRuleOf(args.tables[i], i);
   }
   DispatchDevice(ctx.device(), [&](auto on) { internal::Update(on, ctx, args); });
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "embedding/lookup.h"
+#include "embedding/row_rounding.h"
 #include "optim/any_rule.h"
 #include "runtime/context.h"
 #include "runtime/tensor.h"
@@ -17,13 +18,16 @@ namespace tessera {
 
 // One table: which features of the lookup read it, its rule and state.
 struct UpdateTable {
-  float* weights = nullptr;  // [num_rows, dim]
+  void* weights = nullptr;  // [num_rows, dim] of row_type: f32, f16 or bf16
   int64_t num_rows = 0, dim = 0;
   std::vector<int>
       features;  // places in LookupArgs::features, in the order their occurrences are added
   const AnyRule* rule = nullptr;
-  // The rule's states in the order of its States(): [num_rows, dim] or [num_rows] floats.
-  std::vector<float*> states;
+  // The rule's states in the order of its States(): [num_rows, dim] or [num_rows] of state_type
+  // (f32, f16 or bf16; rounded to nearest), or f32 where StateSpec::counts.
+  std::vector<void*> states = {};
+  DType row_type = DType::kF32, state_type = DType::kF32;
+  RowRounding rounding = {};
 };
 
 struct UpdateArgs {
@@ -37,6 +41,21 @@ struct UpdateArgs {
 // Updates all tables. Bits depend on nothing but the arguments: not on threads, instruction set or
 // the order of tables. REQUIRES: no rule is Dense or None; fewer than 2^32 ids a table.
 void Update(Context& ctx, const UpdateArgs& args);
+
+// What some rules do to whole tables before the forward of a training step (optim/table_sweep.h).
+// Features are not looked at. For most rules nothing.
+void SweepTables(Context& ctx, std::span<const UpdateTable> tables, int64_t step);
+
+// The largest row_counter of the tables with rule CounterRowwiseAdagrad, plus 1 (1 if there is
+// none). Waits for the device.
+float MaxRowCounterSync(Context& ctx, std::span<const UpdateTable> tables);
+
+// The per-sample weights with which a training forward reads tables of GlobalDecayRowwiseAdagrad:
+// for each id of the features of such tables its weight (1 without weights) times what its row
+// still owes (OwedDecay); others as they are. [lookup.num_ids] f32, or undefined if there is no
+// such table: then the weights are to be used as they are. Throws Error for pooling NONE.
+Tensor OwedWeights(Context& ctx, const LookupArgs& lookup, std::span<const UpdateTable> tables,
+                   int64_t step);
 
 // The gradient of one table (its rule is not used), rows ascending.
 struct RowGradients {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <variant>
 
+#include "embedding/row_table.h"
+#include "embedding/store_gradient.h"
 #include "embedding/table_occurrences.h"
 #include "embedding/update_impl.h"
 #include "embedding/update_isa.h"
@@ -21,21 +23,25 @@ constexpr int64_t kSerialOccurrences = 256;
 
 // One table of a call: its sorted occurrences and how to update rows.
 struct TableWork {
-  const UpdateTable* table;
+  RowTable table;
   TableOccurrences occurrences;
+  RunSum run_sum = {};
 
   RowUpdateArgs Args(int64_t begin, int64_t end) const {
     RowUpdateArgs args = occurrences.Args(begin, end);
-    args.weights = table->weights;
-    if (table->rule == nullptr) return args;
-    const std::vector<StateSpec> specs = RuleStates(*table->rule);
-    int elements = 0, rows = 0;
-    for (size_t s = 0; s < specs.size(); ++s)
-      (specs[s].per_row ? args.row_states[rows++] : args.element_states[elements++]) =
-          table->states[s];
+    args.table = table;
+    args.run_sum = &run_sum;
     return args;
   }
 };
+
+TableWork MakeWork(Context& ctx, const LookupArgs& lookup, const UpdateTable& table, int64_t step,
+                   IsaLevel isa) {
+  TableWork work{MakeRowTable(table, step), TableOccurrences(ctx, lookup, table)};
+  const RowUpdateArgs args = work.Args(0, 0);
+  TESSERA_CALL_ISA(isa, SelectRunSum, args, work.run_sum);
+  return work;
+}
 
 // Applies a table's rule, as of one step, to a range of its occurrences.
 class RuleRunner {
@@ -93,16 +99,15 @@ void CutIntoPieces(const TableOccurrences& occurrences, size_t table, std::vecto
 
 // Sums the run's chunks on all threads, adds them in order, applies `run` to the row.
 template <typename Runner>
-void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, IsaLevel isa,
-                  const Runner& run) {
-  const int64_t dim = work.table->dim, chunks = (piece.end - piece.begin + kChunk - 1) / kChunk;
+void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, const Runner& run) {
+  const int64_t dim = work.table.dim, chunks = (piece.end - piece.begin + kChunk - 1) / kChunk;
   const Tensor sums = Tensor::Empty(ctx, {chunks, dim});
   float* data = sums.data<float>();
   ParallelFor(ctx, chunks, 8, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       const int64_t first = piece.begin + c * kChunk;
       const RowUpdateArgs args = work.Args(first, std::min(first + kChunk, piece.end));
-      TESSERA_CALL_ISA(isa, SumChunk, args, data + c * dim);
+      work.run_sum(args, args.begin, args.end, data + c * dim);
     }
   });
   for (int64_t c = 1; c < chunks; ++c)
@@ -114,8 +119,7 @@ void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, IsaLe
 
 // Runs `run(table index)(args)` over every piece of every table.
 template <typename RunnerOf>
-void RunAll(Context& ctx, const std::vector<TableWork>& work, IsaLevel isa,
-            const RunnerOf& runner_of) {
+void RunAll(Context& ctx, const std::vector<TableWork>& work, const RunnerOf& runner_of) {
   std::vector<Piece> pieces, hot;
   int64_t total = 0;
   for (size_t t = 0; t < work.size(); ++t) {
@@ -130,68 +134,67 @@ void RunAll(Context& ctx, const std::vector<TableWork>& work, IsaLevel isa,
     }
   });
   for (const Piece& piece : hot)
-    UpdateHotRow(ctx, work[piece.table], piece, isa, runner_of(piece.table));
+    UpdateHotRow(ctx, work[piece.table], piece, runner_of(piece.table));
 }
 
 // Tables side by side while there are enough for the threads; a table alone is sorted by all of
 // them.
-std::vector<TableWork> CollectTables(Context& ctx, const LookupArgs& lookup,
-                                     std::span<const UpdateTable> tables) {
-  std::vector<std::optional<TableOccurrences>> sorted(tables.size());
-  const int64_t n = static_cast<int64_t>(tables.size()), threads = ctx.threads().threads();
+std::vector<TableWork> CollectTables(Context& ctx, const UpdateArgs& args, IsaLevel isa) {
+  std::vector<std::optional<TableWork>> made(args.tables.size());
+  const int64_t n = static_cast<int64_t>(made.size()), threads = ctx.threads().threads();
   ParallelFor(ctx, n, n >= threads ? 1 : n, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const auto i = static_cast<size_t>(t);
-      sorted[i].emplace(ctx, lookup, tables[i]);
+      made[i].emplace(MakeWork(ctx, args.lookup, args.tables[i], args.step, isa));
     }
   });
   std::vector<TableWork> work;
-  for (size_t t = 0; t < tables.size(); ++t) work.push_back({&tables[t], std::move(*sorted[t])});
+  for (std::optional<TableWork>& one : made) work.push_back(std::move(*one));
   return work;
 }
 
-// Leaves summed gradients in the rows of `to`.
-void StoreGradients(Context& ctx, const std::vector<TableWork>& work) {
+// One table, whose rule is not used.
+std::vector<TableWork> CollectOne(Context& ctx, const LookupArgs& lookup,
+                                  const UpdateTable& table) {
+  std::vector<TableWork> work;
+  work.push_back(MakeWork(ctx, lookup, WithoutRule(table), 0, SparseIsa()));
+  return work;
+}
+
+// Leaves the summed gradients of one table in the rows of `to`.
+void StoreGradients(Context& ctx, std::vector<TableWork>& work, const Tensor& to) {
+  work[0].table.weights = to.data<float>();
   const IsaLevel isa = SparseIsa();
   const StoreGradient::Step step;
   const auto store = [&](const RowUpdateArgs& args) {
     TESSERA_CALL_ISA(isa, UpdateRows, step, args);
   };
-  RunAll(ctx, work, isa, [&](size_t) { return store; });
+  RunAll(ctx, work, [&](size_t) { return store; });
 }
 
 }  // namespace
 
 void Update(OnCpu, Context& ctx, const UpdateArgs& args) {
   const IsaLevel isa = SparseIsa();
-  const std::vector<TableWork> work = CollectTables(ctx, args.lookup, args.tables);
-  RunAll(ctx, work, isa,
+  RunAll(ctx, CollectTables(ctx, args, isa),
          [&](size_t table) { return RuleRunner(*args.tables[table].rule, args.step, isa); });
 }
 
 RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup,
                                  const UpdateTable& table) {
-  UpdateTable target = table;
-  target.rule = nullptr;
-  std::vector<TableWork> work;
-  work.push_back({&target, TableOccurrences(ctx, lookup, table)});
+  std::vector<TableWork> work = CollectOne(ctx, lookup, table);
   const std::vector<int64_t> rows = work[0].occurrences.CompactRows();
   RowGradients result{Tensor::From(ctx, rows),
                       Tensor::Empty(ctx, {static_cast<int64_t>(rows.size()), table.dim})};
-  target.weights = result.grads.data<float>();
-  StoreGradients(ctx, work);
+  StoreGradients(ctx, work, result.grads);
   return result;
 }
 
 Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup,
                             const UpdateTable& table) {
   Tensor gradient = Tensor::Zeros(ctx, {table.num_rows, table.dim});
-  UpdateTable target = table;
-  target.rule = nullptr;
-  target.weights = gradient.data<float>();
-  std::vector<TableWork> work;
-  work.push_back({&target, TableOccurrences(ctx, lookup, table)});
-  StoreGradients(ctx, work);
+  std::vector<TableWork> work = CollectOne(ctx, lookup, table);
+  StoreGradients(ctx, work, gradient);
   return gradient;
 }
 

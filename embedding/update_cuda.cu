@@ -8,8 +8,9 @@
 
 #include "embedding/gradient_sums.cuh"
 #include "embedding/occurrences_cuda.h"
+#include "embedding/row_table.h"
+#include "embedding/store_gradient.h"
 #include "embedding/update_impl.h"
-#include "embedding/update_isa.h"
 
 namespace tessera::internal {
 namespace {
@@ -81,8 +82,8 @@ void SumLongRuns(Context& ctx, const SortedRuns& runs, const std::vector<CudaGro
 bool Aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 bool TakesVectors(const LookupArgs& lookup, const UpdateTable& table) {
-  bool all = table.dim % 4 == 0 && Aligned(table.weights);
-  for (const float* state : table.states) all &= Aligned(state);
+  bool all = table.dim % 4 == 0 && Aligned(table.weights) && table.rounding.first_column % 4 == 0;
+  for (const void* state : table.states) all &= Aligned(state);
   for (const int f : table.features) {
     const LookupFeature& feature = lookup.features[static_cast<size_t>(f)];
     all &= feature.output_stride % 4 == 0 && Aligned(feature.output);
@@ -111,18 +112,22 @@ Kind KindOf(const LookupArgs& lookup, const UpdateTable& table, int index) {
 }
 
 CudaTable MakeTable(const UpdateTable& table, uint64_t first_key, size_t first_feature) {
+  const RowTable rows = MakeRowTable(table, 0);
   CudaTable result = {};
-  result.weights = table.weights;
+  result.weights = rows.weights;
+  for (int s = 0; s < kMaxElementStates; ++s)
+    result.element_states[s] = rows.element_states[s].data;
+  for (int s = 0; s < kMaxRowStates; ++s) {
+    result.row_states[s] = rows.row_states[s].data;
+    result.row_state_types[s] = rows.row_states[s].type;
+  }
+  result.row_type = rows.row_type;
+  result.element_type = table.state_type;
+  result.rounding = rows.rounding;
   result.first_key = first_key;
   result.dim = static_cast<int32_t>(table.dim);
   result.first_feature = static_cast<uint16_t>(first_feature);
   result.num_features = static_cast<uint16_t>(table.features.size());
-  if (table.rule == nullptr) return result;
-  const std::vector<StateSpec> specs = RuleStates(*table.rule);
-  int elements = 0, rows = 0;
-  for (size_t s = 0; s < specs.size(); ++s)
-    (specs[s].per_row ? result.row_states[rows++] : result.element_states[elements++]) =
-        table.states[s];
   return result;
 }
 
@@ -253,15 +258,8 @@ void StoreGradients(Context& ctx, const OccurrencesOnCuda& occurrences, const Pl
   CudaGroup group = plan.groups()[0];
   group.tables[0].weights = to;
   if (occurrences.may_have_long_runs()) SumLongRuns(ctx, occurrences.runs(), {group});
-  UpdateRowsOnCuda(ctx, {&occurrences.runs(), &group, compact},
+  UpdateRowsOnCuda(ctx, {&occurrences.runs(), &group, 0, compact},
                    std::vector<StoreGradient::Step>(1));
-}
-
-UpdateTable WithoutRule(const UpdateTable& table) {
-  UpdateTable target = table;
-  target.rule = nullptr;
-  target.states.clear();
-  return target;
 }
 
 // Row numbers of the runs.
@@ -281,7 +279,7 @@ void Update(OnCuda, Context& ctx, const UpdateArgs& args) {
   const OccurrencesOnCuda occurrences(ctx, plan.occurrences());
   if (occurrences.may_have_long_runs()) SumLongRuns(ctx, occurrences.runs(), plan.groups());
   for (const CudaGroup& group : plan.groups())
-    GroupUpdater(ctx, args, {&occurrences.runs(), &group})();
+    GroupUpdater(ctx, args, {&occurrences.runs(), &group, args.step})();
 }
 
 RowGradients ComputeRowGradients(OnCuda, Context& ctx, const LookupArgs& lookup,

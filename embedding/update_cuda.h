@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "embedding/row_ops.h"
+#include "embedding/row_rounding.h"
 #include "embedding/update.h"
 #include "optim/rule.h"
 
@@ -29,12 +30,15 @@ struct CudaFeature {
 };
 
 struct CudaTable {
-  float* weights;
-  float* element_states[kMaxElementStates];
-  float* row_states[kMaxRowStates];  // null where the rule's options have none
+  void* weights;
+  void* element_states[kMaxElementStates];
+  void* row_states[kMaxRowStates];  // null where the rule's options have none
   uint64_t first_key;
   int32_t dim;
   uint16_t first_feature, num_features;
+  DType row_type, element_type;
+  DType row_state_types[kMaxRowStates];
+  RowRounding rounding;
 };
 
 struct WeightedSlot {
@@ -91,6 +95,7 @@ struct CudaGroup {
 struct CudaRows {
   const SortedRuns* runs;
   const CudaGroup* group;
+  int64_t step = 0;
   bool compact = false;
 };
 

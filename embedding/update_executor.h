@@ -3,6 +3,9 @@
 // The loop that applies a rule to rows, over the Pack of this file's instruction set: written once
 // for all rules. For update_simd.cc (compiled once for each instruction set and rule) and
 // embedding/custom_rule.h (a user's own rule).
+//
+// Rows of f32 are changed where they lie; rows or states of 16 bits are widened into a buffer of
+// floats first, and rounded back after.
 #include <memory>
 
 #include "embedding/row_update.h"
@@ -11,221 +14,349 @@
 
 namespace tessera::internal::TESSERA_ISA {
 
-// Rows ahead whose weights and states are asked for, and occurrences ahead whose gradients are.
-inline constexpr int64_t kUpdateAhead = 16;
+// Occurrences ahead whose rows and gradients are asked for: best of 8, 16, 32, 64 for rows of 64 and
+// of 512 bytes.
+inline int64_t UpdateAhead(int64_t dim) { return dim <= 32 ? 48 : 16; }
 
-// The gradient of one occurrence: coefficient · grad[0 … dim).
-struct Contribution {
-  const float* grad;
-  float coefficient;
-};
+// ---- loops over a row
 
-inline Contribution ContributionOf(const RowUpdateArgs& a, uint32_t payload) {
-  const uint32_t slot = a.slots ? static_cast<uint32_t>(a.slots[payload]) : payload;
-  float coefficient = a.slot_scales ? a.slot_scales[slot] : 1.0f;
-  if (a.slots) coefficient = a.sample_weights[payload] * coefficient;
-  return {a.grad + a.slot_offsets[slot], coefficient};
-}
-
-// Calls fn(offset, size, load, store) for each pack of a row; the last may be partial.
+// Calls fn(offset, size) for each pack of a row; the last may be partial.
 template <typename Fn>
-inline void ForEachPack(int64_t dim, Fn&& fn) {
+inline __attribute__((always_inline)) void ForEachPack(int64_t dim, Fn&& fn) {
   int64_t d = 0;
   for (; d + Pack::kSize <= dim; d += Pack::kSize) fn(d, Pack::kSize);
   if (d < dim) fn(d, static_cast<int>(dim - d));
 }
-inline Pack LoadPart(const float* p, int n) {
+template <typename T>
+inline Pack LoadPart(const T* p, int n) {
   return n == Pack::kSize ? Pack::Load(p) : Pack::LoadFirst(p, n);
 }
-inline void StorePart(Pack v, float* p, int n) {
+template <typename T>
+inline void StorePart(Pack v, T* p, int n) {
   n == Pack::kSize ? v.Store(p) : v.StoreFirst(p, n);
 }
 
-// Columns [column, column + kPacks·Pack::kSize + tail) of the summed gradient of the run [begin,
-// end): row_ops.h's order.
-template <bool kScaled, int kPacks, bool kTail, typename Key>
-void SumRunColumns(const RowUpdateArgs& a, const Occurrence<Key>* occurrences, int64_t begin,
-                   int64_t end, int64_t column, int tail, float* sum) {
-  constexpr int kSums = kPacks + (kTail ? 1 : 0);
-  Pack total[kSums], part[kSums];
-  TESSERA_UNROLL
-  for (int k = 0; k < kSums; ++k) total[k] = Pack(0.0f);
-  for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
-    TESSERA_UNROLL
-    for (int k = 0; k < kSums; ++k) part[k] = Pack(0.0f);
-    const int64_t stop = chunk + kChunk < end ? chunk + kChunk : end;
-    for (int64_t i = chunk; i < stop; ++i) {
-      const Contribution c = ContributionOf(a, occurrences[i].payload);
-      const Pack coefficient = Pack(c.coefficient);
-      const float* g = Opaque(c.grad + column);
-      TESSERA_UNROLL
-      for (int k = 0; k < kSums; ++k) {
-        const Pack value = kTail && k == kPacks ? Pack::LoadFirst(g + k * Pack::kSize, tail)
-                                                : Pack::Load(g + k * Pack::kSize);
-        part[k] = part[k] + (kScaled ? coefficient * value : value);
+// sums[k] = Σ_d of terms[k] in lane order, where fn(d, n, terms) gives the terms of the n columns
+// from d on.
+template <int kTerms, typename Fn>
+inline __attribute__((always_inline)) void SumOverRow(int64_t dim, Fn&& fn, float* sums) {
+  constexpr int kPacks = kLanes / Pack::kSize;
+  Pack sum[kTerms][kPacks];
+  for (auto& packs : sum)
+    for (Pack& s : packs) s = Pack(0.0f);
+  const auto add = [&](int64_t d, int pack, int n) __attribute__((always_inline)) {
+    Pack terms[kTerms];
+    fn(d, n, terms);
+    for (int k = 0; k < kTerms; ++k) {
+      if (n < Pack::kSize) {  // what is past the row's end may be 0/0
+        float all[Pack::kSize];
+        terms[k].Store(all);
+        terms[k] = Pack::LoadFirst(all, n);
+      }
+      sum[k][pack] = sum[k][pack] + terms[k];
+    }
+  };
+  int64_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes)
+    for (int p = 0; p < kPacks; ++p) add(d + p * Pack::kSize, p, Pack::kSize);
+  for (int p = 0; p < kPacks && d < dim; ++p, d += Pack::kSize)
+    add(d, p, dim - d < Pack::kSize ? static_cast<int>(dim - d) : Pack::kSize);
+  for (int k = 0; k < kTerms; ++k) {
+    for (int half = kPacks / 2; half > 0; half /= 2)
+      for (int p = 0; p < half; ++p) sum[k][p] = sum[k][p] + sum[k][p + half];
+    sums[k] = sum[k][0].Fold();
+  }
+}
+
+// ---- elements of any type
+
+// Calls fn.operator()<T>() with the C++ type of rows or states.
+template <typename Fn>
+inline void VisitElements(DType type, Fn&& fn) {
+  if (type == DType::kF16)
+    fn.template operator()<Half>();
+  else if (type == DType::kBF16)
+    fn.template operator()<BFloat16>();
+  else
+    fn.template operator()<float>();
+}
+
+inline void WidenRow(const void* data, DType type, int64_t first, int64_t dim, float* to) {
+  VisitElements(type, [&]<typename T>() {
+    const T* from = static_cast<const T*>(data) + first;
+    ForEachPack(dim, [&](int64_t d, int n) { StorePart(LoadPart(from + d, n), to + d, n); });
+  });
+}
+inline void NarrowRow(const float* from, int64_t dim, void* data, DType type, int64_t first) {
+  VisitElements(type, [&]<typename T>() {
+    T* to = static_cast<T*>(data) + first;
+    ForEachPack(dim, [&](int64_t d, int n) { StorePart(LoadPart(from + d, n), to + d, n); });
+  });
+}
+
+// The weights of one row, rounded by chance.
+inline void RoundRowByChance(const RowTable& table, int64_t row, const float* from) {
+  const RowRounding& rounding = table.rounding;
+  const int64_t number =
+      rounding.row_ids != nullptr ? rounding.row_ids[row] : rounding.first_row + row;
+  VisitElements(table.row_type, [&]<typename T>() {
+    if constexpr (sizeof(T) == 2) {
+      T* to = static_cast<T*>(table.weights) + row * table.dim;
+      PhiloxBits bits = {};
+      for (int64_t d = 0; d < table.dim; ++d) {
+        const int64_t column = rounding.first_column + d;
+        if (d == 0 || column % 8 == 0)
+          bits = RoundingBits(rounding.seed, table.step, number, column);
+        to[d] = RoundedByChance(T{}, from[d], RoundingBitsOf(bits, column));
       }
     }
-    TESSERA_UNROLL
-    for (int k = 0; k < kSums; ++k) total[k] = chunk == begin ? part[k] : total[k] + part[k];
-  }
-  TESSERA_UNROLL
-  for (int k = 0; k < kSums; ++k)
-    StorePart(total[k], sum + column + k * Pack::kSize, kTail && k == kPacks ? tail : Pack::kSize);
+  });
 }
 
-inline constexpr int kSumPacks = 8;
-
-template <typename Key>
-using SumColumnsFn = void (*)(const RowUpdateArgs&, const Occurrence<Key>*, int64_t, int64_t,
-                              int64_t, int, float*);
-
-template <typename Key, bool kScaled, int kPacks = kSumPacks>
-SumColumnsFn<Key> SumColumnsFor(int packs, bool tail) {
-  if constexpr (kPacks == 0)
-    return SumRunColumns<kScaled, 0, true, Key>;
-  else if (packs == kPacks)
-    return tail ? SumRunColumns<kScaled, kPacks, true, Key>
-                : SumRunColumns<kScaled, kPacks, false, Key>;
+inline void StoreWeights(const RowTable& table, int64_t row, const float* from) {
+  if (table.rounding.stochastic && table.row_type != DType::kF32)
+    RoundRowByChance(table, row, from);
   else
-    return SumColumnsFor<Key, kScaled, kPacks - 1>(packs, tail);
+    NarrowRow(from, table.dim, table.weights, table.row_type, row * table.dim);
 }
 
-// Sums runs of one table: the functions for its dim, chosen once.
-template <typename Key>
-class RunSummer {
- public:
-  explicit RunSummer(const RowUpdateArgs& a)
-      : a_(a), occurrences_(static_cast<const Occurrence<Key>*>(a.occurrences)) {
-    const bool scaled = a.slot_scales != nullptr || a.slots != nullptr;
-    block_ = int64_t{kSumPacks} * Pack::kSize;
-    full_columns_ = a.dim / block_ * block_;
-    const int rest = static_cast<int>(a.dim - full_columns_), packs = rest / Pack::kSize;
-    tail_ = rest % Pack::kSize;
-    full_ = scaled ? SumColumnsFor<Key, true>(kSumPacks, false)
-                   : SumColumnsFor<Key, false>(kSumPacks, false);
-    if (rest > 0)
-      last_ = scaled ? SumColumnsFor<Key, true>(packs, tail_ != 0)
-                     : SumColumnsFor<Key, false>(packs, tail_ != 0);
+inline float LoadState(const StateArray& state, int64_t i) {
+  float value = 0;
+  VisitElements(state.type, [&]<typename T>() {
+    value = static_cast<float>(static_cast<const T*>(state.data)[i]);
+  });
+  return value;
+}
+inline void StoreState(const StateArray& state, int64_t i, float value) {
+  VisitElements(state.type,
+                [&]<typename T>() { static_cast<T*>(state.data)[i] = static_cast<T>(value); });
+}
+
+// ---- one row
+
+// A row as floats: where it lies, or in a buffer.
+struct FloatRow {
+  float* w;
+  float* states[kMaxElementStates];
+};
+
+template <typename Step>
+inline void LoadElementStates(const FloatRow& at, int64_t d, int n, Pack* state) {
+  for (int s = 0; s < Step::kElementStates; ++s) state[s] = LoadPart(at.states[s] + d, n);
+}
+
+// What a rule makes of a row before it looks at its elements.
+template <typename Step>
+struct BegunRow {
+  float sums[kMaxStatistics];
+  typename Step::Row row;
+};
+
+template <typename Step>
+inline __attribute__((always_inline)) void TakeStatistics(const Step& step, int64_t dim,
+                                                          const float* w, const float* sum,
+                                                          BegunRow<Step>& begun) {
+  if constexpr (Step::kStatistics > 0)
+    SumOverRow<Step::kStatistics>(
+        dim,
+        [&](int64_t d, int n, Pack* terms) {
+          step.Statistics(LoadPart(sum + d, n), LoadPart(w + d, n), terms);
+        },
+        begun.sums);
+}
+
+template <typename Step>
+inline __attribute__((always_inline)) void BeginRow(const Step& step, const RowTable& table,
+                                                    int64_t row, BegunRow<Step>& begun) {
+  float state[kMaxRowStates] = {};
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s].data) state[s] = LoadState(table.row_states[s], row);
+  begun.row = step.BeginRow(begun.sums, table.dim, state);
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s].data) StoreState(table.row_states[s], row, state[s]);
+}
+
+template <typename Step>
+inline __attribute__((always_inline)) void UpdateElements(const Step& step, int64_t dim,
+                                                          const FloatRow& at, const float* sum,
+                                                          BegunRow<Step>& begun) {
+  if constexpr (requires { Step::kLateStatistics; }) {
+    SumOverRow<Step::kLateStatistics>(
+        dim,
+        [&](int64_t d, int n, Pack* terms) {
+          Pack state[kMaxElementStates];
+          LoadElementStates<Step>(at, d, n, state);
+          step.LateStatistics(begun.row, LoadPart(sum + d, n), LoadPart(at.w + d, n), state, terms);
+        },
+        begun.sums);
+    step.FinishRow(begun.row, begun.sums);
   }
-  void operator()(int64_t begin, int64_t end, float* sum) const {
-    for (int64_t column = 0; column < full_columns_; column += block_)
-      full_(a_, occurrences_, begin, end, column, 0, sum);
-    if (last_) last_(a_, occurrences_, begin, end, full_columns_, tail_, sum);
+  ForEachPack(
+      dim, [&](int64_t d, int n) __attribute__((always_inline)) {
+        Pack state[kMaxElementStates];
+        LoadElementStates<Step>(at, d, n, state);
+        Pack value = LoadPart(at.w + d, n);
+        step.Update(begun.row, value, LoadPart(sum + d, n), state);
+        StorePart(value, at.w + d, n);
+        for (int s = 0; s < Step::kElementStates; ++s) StorePart(state[s], at.states[s] + d, n);
+      });
+}
+
+// Scales w back to max_norm; says whether it had to.
+inline bool LimitNorm(float max_norm, int64_t dim, float* w) {
+  if (max_norm <= 0) return false;
+  float square = 0;
+  SumOverRow<1>(
+      dim,
+      [&](int64_t d, int n, Pack* terms) { terms[0] = LoadPart(w + d, n) * LoadPart(w + d, n); },
+      &square);
+  const float norm = Sqrt(square);
+  if (!(norm > max_norm)) return false;
+  const Pack shrink = Pack(max_norm / norm);
+  ForEachPack(dim, [&](int64_t d, int n) { StorePart(LoadPart(w + d, n) * shrink, w + d, n); });
+  return true;
+}
+
+// `buffer` has room for the weights and each element state.
+template <typename Step>
+inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row, const float* sum,
+                            float* buffer) {
+  const int64_t dim = table.dim;
+  FloatRow at = {buffer, {}};
+  WidenRow(table.weights, table.row_type, row * dim, dim, at.w);
+  for (int s = 0; s < Step::kElementStates; ++s) {
+    const StateArray& state = table.element_states[s];
+    at.states[s] = buffer + (s + 1) * dim;
+    WidenRow(state.data, state.type, row * dim, dim, at.states[s]);
+  }
+  BegunRow<Step> begun = {};
+  TakeStatistics(step, dim, at.w, sum, begun);
+  BeginRow(step, table, row, begun);
+  UpdateElements(step, dim, at, sum, begun);
+  StoreWeights(table, row, at.w);
+  if constexpr (requires { step.max_norm; })
+    if (step.max_norm > 0) {  // of the row as it is stored
+      WidenRow(table.weights, table.row_type, row * dim, dim, at.w);
+      if (LimitNorm(step.max_norm, dim, at.w)) StoreWeights(table, row, at.w);
+    }
+  for (int s = 0; s < Step::kElementStates; ++s)
+    NarrowRow(at.states[s], dim, table.element_states[s].data, table.element_states[s].type,
+              row * dim);
+}
+
+// ---- all rows of a range
+
+template <typename Step>
+inline __attribute__((always_inline)) void PrefetchRow(const RowUpdateArgs& a, int64_t row,
+                                                       uint32_t payload) {
+  const RowTable& table = a.table;
+  const auto prefetch = [&](void* data, DType type, int64_t first, int64_t count)
+      __attribute__((always_inline)) {
+    const long size = type == DType::kF32 ? 4 : 2;
+    Prefetch<PrefetchFor::kWrite>(static_cast<char*>(data) + first * size, count * size);
+  };
+  prefetch(table.weights, table.row_type, row * table.dim, table.dim);
+  for (int s = 0; s < Step::kElementStates; ++s)
+    prefetch(table.element_states[s].data, table.element_states[s].type, row * table.dim,
+             table.dim);
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s].data)
+      prefetch(table.row_states[s].data, table.row_states[s].type, row, 1);
+  const uint32_t slot = a.slots ? static_cast<uint32_t>(a.slots[payload]) : payload;
+  Prefetch<PrefetchFor::kRead>(a.grad + a.slot_offsets[slot],
+                               table.dim * static_cast<long>(sizeof(float)));
+}
+
+// Gives the runs of a range one after another, asking for rows ahead of time. kPlain: rows fit 32
+// bits.
+template <bool kPlain, typename Step>
+class RunReader {
+ public:
+  explicit RunReader(const RowUpdateArgs& a)
+      : a_(a),
+        plain_(static_cast<const Occurrence<uint32_t>*>(a.occurrences)),
+        distance_(UpdateAhead(a.table.dim)),
+        next_(a.begin),
+        ahead_(a.begin) {}
+
+  bool done() const { return next_ >= a_.end; }
+  // Sums the next run to `sum`; returns its row.
+  int64_t Next(float* sum) {
+    for (const int64_t until = next_ + distance_ < a_.end ? next_ + distance_ : a_.end;
+         ahead_ < until; ++ahead_)
+      PrefetchRow<Step>(a_, RowAt(ahead_), kPlain ? plain_[ahead_].payload : a_.PayloadAt(ahead_));
+    const int64_t begin = next_, row = RowAt(begin);
+    for (++next_; next_ < a_.end && RowAt(next_) == row;) ++next_;
+    if (a_.summed != nullptr)
+      ForEachPack(a_.table.dim,
+                  [&](int64_t d, int n) { StorePart(LoadPart(a_.summed + d, n), sum + d, n); });
+    else
+      (*a_.run_sum)(a_, begin, next_, sum);
+    return row;
   }
 
  private:
+  int64_t RowAt(int64_t i) const {
+    return kPlain ? static_cast<int64_t>(plain_[i].row) : a_.RowAt(i);
+  }
+
   const RowUpdateArgs& a_;
-  const Occurrence<Key>* occurrences_;
-  int64_t block_, full_columns_;
-  int tail_;
-  SumColumnsFn<Key> full_, last_ = nullptr;
+  const Occurrence<uint32_t>* plain_;
+  int64_t distance_, next_, ahead_;
 };
 
-// Σ_d fn(d, n) in lane order, where fn gives the pack of n values at column d.
-template <typename Fn>
-inline float SumOverRow(int64_t dim, Fn&& fn) {
-  constexpr int kPacks = kLanes / Pack::kSize;
-  Pack sum[kPacks];
-  for (Pack& s : sum) s = Pack(0.0f);
-  int64_t d = 0;
-  for (; d + kLanes <= dim; d += kLanes)
-    for (int k = 0; k < kPacks; ++k) sum[k] = sum[k] + fn(d + k * Pack::kSize, Pack::kSize);
-  for (int k = 0; k < kPacks && d < dim; ++k, d += Pack::kSize)
-    sum[k] = sum[k] + fn(d, static_cast<int>(dim - d < Pack::kSize ? dim - d : Pack::kSize));
-  alignas(64) float lane[kLanes];
-  for (int k = 0; k < kPacks; ++k) sum[k].Store(lane + k * Pack::kSize);
-  return FoldLanes(lane);
-}
-
-// One update of one row by its summed gradient.
+// Rows of f32, some at a time: what must wait for a row's statistics then waits for several at once.
 template <typename Step>
-inline void UpdateRow(const Step& step, const RowUpdateArgs& a, int64_t row, const float* sum) {
-  float* w = a.weights + row * a.dim;
-  float total = 0;
-  if constexpr (Step::kHasStatistic)
-    total = SumOverRow(a.dim, [&](int64_t d, int n) {
-      return step.Statistic(LoadPart(sum + d, n), LoadPart(w + d, n));
-    });
-
-  float row_state[kMaxRowStates] = {};
-  for (int s = 0; s < Step::kRowStates; ++s)
-    if (a.row_states[s]) row_state[s] = a.row_states[s][row];
-  const auto begun = step.BeginRow(total, a.dim, row_state);
-  for (int s = 0; s < Step::kRowStates; ++s)
-    if (a.row_states[s]) a.row_states[s][row] = row_state[s];
-
-  ForEachPack(a.dim, [&](int64_t d, int n) {
-    Pack state[kMaxElementStates] = {Pack(0.0f), Pack(0.0f)};
-    for (int s = 0; s < Step::kElementStates; ++s)
-      state[s] = LoadPart(a.element_states[s] + row * a.dim + d, n);
-    Pack value = LoadPart(w + d, n);
-    step.Update(begun, value, LoadPart(sum + d, n), state);
-    StorePart(value, w + d, n);
-    for (int s = 0; s < Step::kElementStates; ++s)
-      StorePart(state[s], a.element_states[s] + row * a.dim + d, n);
-  });
-
-  if constexpr (requires { step.max_norm; }) {
-    if (step.max_norm <= 0) return;
-    const float norm = Sqrt(SumOverRow(
-        a.dim, [&](int64_t d, int n) { return LoadPart(w + d, n) * LoadPart(w + d, n); }));
-    if (!(norm > step.max_norm)) return;
-    const Pack shrink = Pack(step.max_norm / norm);
-    ForEachPack(a.dim, [&](int64_t d, int n) { StorePart(LoadPart(w + d, n) * shrink, w + d, n); });
+void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
+  constexpr int64_t kMostRows = 16, kOnStack = 2048;
+  const RowTable& table = a.table;
+  const int64_t dim = table.dim, fit = kOnStack / dim,
+                at_once = fit < 1           ? 1
+                          : fit < kMostRows ? fit
+                                            : kMostRows;
+  alignas(64) float on_stack[kOnStack];
+  const std::unique_ptr<float[]> on_heap(dim > kOnStack ? new float[static_cast<size_t>(dim)]
+                                                        : nullptr);
+  float* sums = on_heap ? on_heap.get() : on_stack;
+  auto* weights = static_cast<float*>(table.weights);
+  RunReader<true, Step> runs(a);
+  while (!runs.done()) {
+    int64_t rows[kMostRows], n = 0;
+    BegunRow<Step> begun[kMostRows];
+    for (; n < at_once && !runs.done(); ++n) {
+      rows[n] = runs.Next(sums + n * dim);
+      TakeStatistics(step, dim, weights + rows[n] * dim, sums + n * dim, begun[n]);
+    }
+    for (int64_t i = 0; i < n; ++i) BeginRow(step, table, rows[i], begun[i]);
+    for (int64_t i = 0; i < n; ++i) {
+      FloatRow at = {weights + rows[i] * dim, {}};
+      for (int s = 0; s < Step::kElementStates; ++s)
+        at.states[s] = static_cast<float*>(table.element_states[s].data) + rows[i] * dim;
+      UpdateElements(step, dim, at, sums + i * dim, begun[i]);
+      if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, dim, at.w);
+    }
   }
 }
 
-template <typename Step, typename Key>
-inline __attribute__((always_inline)) void PrefetchRow(const RowUpdateArgs& a,
-                                                       const Occurrence<Key>& occurrence) {
-  const int64_t row = static_cast<int64_t>(occurrence.row);
-  const long bytes = a.dim * static_cast<long>(sizeof(float));
-  Prefetch<PrefetchFor::kWrite>(a.weights + row * a.dim, bytes);
-  for (int s = 0; s < Step::kElementStates; ++s)
-    Prefetch<PrefetchFor::kWrite>(a.element_states[s] + row * a.dim, bytes);
-  for (int s = 0; s < Step::kRowStates; ++s)
-    if (a.row_states[s]) Prefetch<PrefetchFor::kWrite>(a.row_states[s] + row, 1);
-  const uint32_t slot =
-      a.slots ? static_cast<uint32_t>(a.slots[occurrence.payload]) : occurrence.payload;
-  Prefetch<PrefetchFor::kRead>(a.grad + a.slot_offsets[slot], bytes);
-}
-
-template <typename Step, typename Key>
-void UpdateRuns(const Step& step, const RowUpdateArgs& a) {
-  constexpr int64_t kOnStack = 1024;
-  alignas(64) float on_stack[kOnStack];
-  const std::unique_ptr<float[]> on_heap(a.dim > kOnStack ? new float[static_cast<size_t>(a.dim)]
-                                                          : nullptr);
-  float* sum = on_heap ? on_heap.get() : on_stack;
-  const RunSummer<Key> sum_run(a);
-  const auto* occurrences = static_cast<const Occurrence<Key>*>(a.occurrences);
-  int64_t ahead = a.begin;
-  for (int64_t begin = a.begin, end; begin < a.end; begin = end) {
-    for (const int64_t until = begin + kUpdateAhead < a.end ? begin + kUpdateAhead : a.end;
-         ahead < until; ++ahead)
-      PrefetchRow<Step>(a, occurrences[ahead]);
-    const Key row = occurrences[begin].row;
-    for (end = begin + 1; end < a.end && occurrences[end].row == row;) ++end;
-    sum_run(begin, end, sum);
-    UpdateRow(step, a, static_cast<int64_t>(row), sum);
+template <typename Step>
+void UpdateNarrowRuns(const Step& step, const RowUpdateArgs& a) {
+  const int64_t dim = a.table.dim;
+  const auto buffer =
+      std::make_unique<float[]>(static_cast<size_t>((2 + Step::kElementStates) * dim));
+  RunReader<false, Step> runs(a);
+  while (!runs.done()) {
+    const int64_t row = runs.Next(buffer.get());
+    UpdateNarrowRow(step, a.table, row, buffer.get(), buffer.get() + dim);
   }
 }
 
 // Updates every row of the range once.
 template <typename Step>
 void Update(const Step& step, const RowUpdateArgs& a) {
-  if (a.summed != nullptr) {
-    const int64_t row =
-        a.wide_rows ? static_cast<int64_t>(
-                          static_cast<const Occurrence<uint64_t>*>(a.occurrences)[a.begin].row)
-                    : static_cast<int64_t>(
-                          static_cast<const Occurrence<uint32_t>*>(a.occurrences)[a.begin].row);
-    UpdateRow(step, a, row, a.summed);
-  } else if (a.wide_rows) {
-    UpdateRuns<Step, uint64_t>(step, a);
-  } else {
-    UpdateRuns<Step, uint32_t>(step, a);
-  }
+  if (!a.wide_rows && a.table.all_f32())
+    UpdateF32Runs(step, a);
+  else
+    UpdateNarrowRuns(step, a);
 }
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -9,37 +9,157 @@
 #include <algorithm>
 
 #include "embedding/gradient_sums.cuh"
+#include "embedding/row_rounding.h"
 
 namespace tessera::internal {
 
+// ---- elements of any type
+
+__device__ __forceinline__ float LoadOne(const void* p, DType type, int64_t i) {
+  if (type == DType::kF32) return static_cast<const float*>(p)[i];
+  if (type == DType::kF16) return ToFloat(static_cast<const Half*>(p)[i]);
+  return ToFloat(static_cast<const BFloat16*>(p)[i]);
+}
+__device__ __forceinline__ void StoreBits16(void* p, int64_t i, uint16_t bits) {
+  static_cast<uint16_t*>(p)[i] = bits;
+}
+__device__ __forceinline__ void StoreOne(void* p, DType type, int64_t i, float value) {
+  if (type == DType::kF32)
+    static_cast<float*>(p)[i] = value;
+  else
+    StoreBits16(p, i, type == DType::kF16 ? BitsAs(value, Half()) : BitsAs(value, BFloat16()));
+}
+
+template <int kWidth>
+__device__ __forceinline__ Vector<kWidth> LoadAny(const void* p, DType type, int64_t i) {
+  if (type == DType::kF32) return LoadVector<kWidth>(static_cast<const float*>(p) + i);
+  if (type == DType::kF16) return LoadVector<kWidth>(static_cast<const Half*>(p) + i);
+  return LoadVector<kWidth>(static_cast<const BFloat16*>(p) + i);
+}
+
+// 16-bit elements, as their bits.
+template <int kWidth>
+__device__ __forceinline__ void StoreBits(void* p, int64_t i, const uint32_t* bits) {
+  if constexpr (kWidth == 1)
+    StoreBits16(p, i, static_cast<uint16_t>(bits[0]));
+  else
+    *reinterpret_cast<uint2*>(static_cast<uint16_t*>(p) + i) =
+        uint2{bits[0] | bits[1] << 16, bits[2] | bits[3] << 16};
+}
+
+template <int kWidth>
+__device__ __forceinline__ void StoreAny(void* p, DType type, int64_t i,
+                                         const Vector<kWidth>& value) {
+  if (type == DType::kF32) return StoreVector(static_cast<float*>(p) + i, value);
+  uint32_t bits[kWidth];
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k)
+    bits[k] = type == DType::kF16 ? BitsAs(value.v[k], Half()) : BitsAs(value.v[k], BFloat16());
+  StoreBits<kWidth>(p, i, bits);
+}
+
 // ---- one row
 
+// One row as its lanes see it.
+template <typename Args>
+struct CudaRow {
+  const Args& args;
+  const CudaTable& table;
+  int64_t row;
+
+  __device__ __forceinline__ int64_t At(int d) const { return row * table.dim + d; }
+  __device__ __forceinline__ float Weight(int d) const {
+    return LoadOne(table.weights, table.row_type, At(d));
+  }
+  __device__ __forceinline__ float State(int s, int d) const {
+    return LoadOne(table.element_states[s], table.element_type, At(d));
+  }
+
+  // Stores columns [d, d + kWidth), rounded as the table says.
+  template <int kWidth>
+  __device__ __forceinline__ void Store(int d, const Vector<kWidth>& value) const {
+    const RowRounding& r = table.rounding;
+    if (!r.stochastic || table.row_type == DType::kF32)
+      return StoreAny(table.weights, table.row_type, At(d), value);
+    // The vector's columns lie in one block of random bits: first_column is a multiple of kWidth.
+    const int64_t column = r.first_column + d,
+                  number = r.row_ids != nullptr ? r.row_ids[row] : r.first_row + row;
+    const PhiloxBits random = RoundingBits(r.seed, args.step, number, column);
+    const uint32_t low = column % 8 < 4 ? random.v[0] : random.v[2],
+                   high = column % 8 < 4 ? random.v[1] : random.v[3];
+    uint32_t bits[kWidth];
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const int place = static_cast<int>(column % 4) + k;
+      const uint32_t chance = (place < 2 ? low : high) >> (16 * (place & 1)) & 0xffffu;
+      bits[k] = table.row_type == DType::kF16
+                    ? RoundedByChance(Half(), value.v[k], chance).bits
+                    : RoundedByChance(BFloat16(), value.v[k], chance).bits;
+    }
+    StoreBits<kWidth>(table.weights, At(d), bits);
+  }
+};
+
+// Scales the row, whose values as stored are in `values`, back to max_norm.
+template <typename Row>
+__device__ __forceinline__ void LimitNorm(const Row& at, float max_norm, const Lanes& lanes,
+                                          const float* values, float* scratch) {
+  __syncwarp(lanes.mask);
+  float square;
+  SumInLanes<1>(
+      lanes, at.table.dim, scratch, [&](int d, float* term) { *term = values[d] * values[d]; },
+      &square);
+  const float norm = Sqrt(square);
+  if (!(norm > max_norm)) return;
+  const float shrink = max_norm / norm;
+  for (int d = lanes.lane; d < at.table.dim; d += lanes.count())
+    at.Store(d, Vector<1>{{values[d] * shrink}});
+}
+
 // Applies `step` to the row whose summed gradient is sum[0 … dim); sum is used up.
-template <int kWidth, typename Step>
-__device__ __forceinline__ void UpdateOneRow(const Step& step, const CudaTable& table, int64_t row,
-                                             const Lanes& lanes, float* sum, float* scratch) {
+template <int kWidth, typename Step, typename Row>
+__device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, const Lanes& lanes,
+                                             float* sum, float* scratch) {
+  const CudaTable& table = at.table;
   const int dim = table.dim;
-  float* weights = table.weights + row * dim;
-  float total = 0;
-  if constexpr (Step::kHasStatistic)
-    total =
-        SumInLanes(lanes, dim, scratch, [&](int d) { return step.Statistic(sum[d], weights[d]); });
+  float sums[kMaxStatistics] = {};
+  if constexpr (Step::kStatistics > 0)
+    SumInLanes<Step::kStatistics>(
+        lanes, dim, scratch,
+        [&](int d, float* terms) { step.Statistics(sum[d], at.Weight(d), terms); }, sums);
 
   float row_state[kMaxRowStates] = {};
 #pragma unroll
   for (int s = 0; s < Step::kRowStates; ++s)
-    if (table.row_states[s] != nullptr) row_state[s] = table.row_states[s][row];
-  const auto begun = step.BeginRow(total, dim, row_state);
+    if (table.row_states[s] != nullptr)
+      row_state[s] = LoadOne(table.row_states[s], table.row_state_types[s], at.row);
+  auto begun = step.BeginRow(sums, dim, row_state);
   if constexpr (Step::kRowStates > 0) __syncwarp(lanes.mask);  // all have read before one writes
 #pragma unroll
   for (int s = 0; s < Step::kRowStates; ++s)
-    if (table.row_states[s] != nullptr && lanes.lane == 0) table.row_states[s][row] = row_state[s];
+    if (table.row_states[s] != nullptr && lanes.lane == 0)
+      StoreOne(table.row_states[s], table.row_state_types[s], at.row, row_state[s]);
+
+  if constexpr (requires { Step::kLateStatistics; }) {
+    SumInLanes<Step::kLateStatistics>(
+        lanes, dim, scratch,
+        [&](int d, float* terms) {
+          float state[kMaxElementStates];
+#pragma unroll
+          for (int s = 0; s < Step::kElementStates; ++s) state[s] = at.State(s, d);
+          step.LateStatistics(begun, sum[d], at.Weight(d), state, terms);
+        },
+        sums);
+    step.FinishRow(begun, sums);
+    __syncwarp(lanes.mask);  // all have read before any writes
+  }
 
   for (int d = lanes.lane * kWidth; d < dim; d += lanes.count() * kWidth) {
-    Vector<kWidth> value = LoadVector<kWidth>(weights + d), state[kMaxElementStates];
+    Vector<kWidth> value = LoadAny<kWidth>(table.weights, table.row_type, at.At(d)),
+                   state[kMaxElementStates];
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
-      state[s] = LoadVector<kWidth>(table.element_states[s] + row * dim + d);
+      state[s] = LoadAny<kWidth>(table.element_states[s], table.element_type, at.At(d));
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
       float element[kMaxElementStates] = {};
@@ -49,22 +169,16 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const CudaTable& 
 #pragma unroll
       for (int s = 0; s < Step::kElementStates; ++s) state[s].v[k] = element[s];
     }
-    StoreVector(weights + d, value);
-    if constexpr (requires { step.max_norm; }) StoreVector(sum + d, value);
+    at.Store(d, value);
+    if constexpr (requires { step.max_norm; })
+      if (step.max_norm > 0)
+        StoreVector(sum + d, LoadAny<kWidth>(table.weights, table.row_type, at.At(d)));
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
-      StoreVector(table.element_states[s] + row * dim + d, state[s]);
+      StoreAny(table.element_states[s], table.element_type, at.At(d), state[s]);
   }
-
-  if constexpr (requires { step.max_norm; }) {
-    if (step.max_norm <= 0) return;
-    __syncwarp(lanes.mask);
-    const float norm =
-        Sqrt(SumInLanes(lanes, dim, scratch, [&](int d) { return sum[d] * sum[d]; }));
-    if (!(norm > step.max_norm)) return;
-    const float shrink = step.max_norm / norm;
-    for (int d = lanes.lane; d < dim; d += lanes.count()) weights[d] = sum[d] * shrink;
-  }
+  if constexpr (requires { step.max_norm; })
+    if (step.max_norm > 0) LimitNorm(at, step.max_norm, lanes, sum, scratch);
 }
 
 // ---- all rows of a group
@@ -91,7 +205,7 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
                                                                 chunk * a.runs.chunk_stride + d));
   __syncwarp(lanes.mask);
   const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
-  UpdateOneRow<kWidth>(steps[t], table, row, lanes, sum, scratch);
+  UpdateOneRow<kWidth>(steps[t], CudaRow<Args>{a, table, row}, lanes, sum, scratch);
   __syncwarp(lanes.mask);
 }
 
@@ -100,9 +214,16 @@ struct RowsArgs : GroupArgs<kTables, kFeatures> {
   Step steps[kTables];
 };
 
-// At least 4 blocks: with 64 registers nothing spills; left alone, ptxas takes 48 and spills.
+// Blocks that a multiprocessor is to hold: with 4, hence 64 registers, nothing spills but a rule that
+// looks twice; left alone, ptxas takes 48 and spills.
+template <typename Step>
+constexpr int BlocksHeld() {
+  if constexpr (requires { Step::kLateStatistics; }) return 3;
+  return 4;
+}
+
 template <int kWidth, typename Step, int kTables, int kFeatures>
-__global__ void __launch_bounds__(kUpdateThreads, 4)
+__global__ void __launch_bounds__(kUpdateThreads, BlocksHeld<Step>())
     UpdateRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
   const Lanes lanes(a.log_lanes);
   const uint32_t num_runs = *a.runs.num_runs, groups = blockDim.x >> a.log_lanes,
@@ -120,9 +241,11 @@ __global__ void __launch_bounds__(kUpdateThreads, 4)
       next = LoadRun(a.runs, r + stride, num_runs);
       if (next.key < a.end_key) {
         const CudaTable& table = a.tables[TableOf(a, next.key)];
-        const float* row =
-            table.weights + static_cast<int64_t>(next.key - table.first_key) * table.dim;
-        if (!a.compact && lanes.lane * 32 < table.dim) PrefetchL2(row + lanes.lane * 32);
+        const int64_t first = static_cast<int64_t>(next.key - table.first_key) * table.dim;
+        const int shift = table.row_type == DType::kF32 ? 2 : 1;  // bytes of an element
+        const int line = (lanes.lane * 128) >> shift;
+        if (!a.compact && line < table.dim)
+          PrefetchL2(static_cast<const char*>(table.weights) + ((first + line) << shift));
       }
     }
     if (run.key < a.end_key) UpdateRun<kWidth>(a, a.steps, run, r, lanes, shared);

@@ -1,10 +1,7 @@
-// The executor for one rule: BUILD compiles this file for each rule (TESSERA_RULE).
-#include "embedding/update_isa.h"
+// The executor for one rule: BUILD compiles this file for each rule (TESSERA_RULE in
+// TESSERA_RULE_FILE).
+#include "embedding/rule_file.h"
 #include "embedding/update_rows.cuh"
-#include "optim/adagrad.h"
-#include "optim/adam.h"
-#include "optim/rowwise_adagrad.h"
-#include "optim/sgd.h"
 
 namespace tessera::internal {
 

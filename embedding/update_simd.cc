@@ -1,11 +1,8 @@
-// The executor for one rule: BUILD compiles this file for each rule (TESSERA_RULE) and instruction
-// set.
+// The executor for one rule: BUILD compiles this file for each rule (TESSERA_RULE in
+// TESSERA_RULE_FILE) and instruction set.
+#include "embedding/rule_file.h"
 #include "embedding/update_executor.h"
 #include "embedding/update_isa.h"
-#include "optim/adagrad.h"
-#include "optim/adam.h"
-#include "optim/rowwise_adagrad.h"
-#include "optim/sgd.h"
 
 namespace tessera::internal::TESSERA_ISA {
 

@@ -18,11 +18,10 @@ struct SignDescent {
   }  // one number an element each
 
   struct Step {
-    static constexpr bool kHasStatistic = false;
-    static constexpr int kElementStates = 2, kRowStates = 0;
+    static constexpr int kStatistics = 0, kElementStates = 2, kRowStates = 0;
     float lr;
     struct Row {};
-    TESSERA_HD Row BeginRow(float, int64_t, float*) const { return {}; }
+    TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>  // float, or a SIMD pack of floats
     TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
       const Real sign = g / (Sqrt(g * g) + Real(1e-30f));

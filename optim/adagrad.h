@@ -12,15 +12,14 @@ struct Adagrad {
   float eps = 1e-8f;
 
   static constexpr const char* kName = "adagrad";
-  std::vector<StateSpec> States() const { return {{"momentum1", false}}; }
+  std::vector<StateSpec> States() const { return {{"momentum1"}}; }
 
   struct Step {
-    static constexpr bool kHasStatistic = false;
-    static constexpr int kElementStates = 1, kRowStates = 0;
+    static constexpr int kStatistics = 0, kElementStates = 1, kRowStates = 0;
     float lr, eps;
 
     struct Row {};
-    TESSERA_HD Row BeginRow(float, int64_t, float*) const { return {}; }
+    TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
     TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
       state[0] = state[0] + g * g;

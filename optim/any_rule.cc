@@ -1,21 +1,35 @@
 #include "optim/any_rule.h"
 
+#include <type_traits>
+
 #include "runtime/check.h"
 
 namespace tessera {
+namespace {
 
-std::string ToString(WeightDecayMode mode) {
-  return mode == WeightDecayMode::kL2         ? "L2"
-         : mode == WeightDecayMode::kDecouple ? "DECOUPLE"
-                                              : "NONE";
+template <typename Rule>
+void CheckOptions(const Rule& r) {
+  const char* name = r.kName;
+  TESSERA_CHECK(r.lr >= 0, "{}: lr {}; expected at least 0", name, r.lr);
+  if constexpr (requires { r.eps; })
+    TESSERA_CHECK(r.eps >= 0, "{}: eps {}; expected at least 0", name, r.eps);
+  if constexpr (requires { r.beta2; })
+    TESSERA_CHECK(r.beta1 >= 0 && r.beta1 < 1 && r.beta2 >= 0 && r.beta2 < 1,
+                  "{}: beta1 {}, beta2 {}; expected at least 0, below 1", name, r.beta1, r.beta2);
+  if constexpr (requires { r.weight_decay; })
+    TESSERA_CHECK(r.weight_decay >= 0, "{}: weight_decay {}; expected at least 0", name,
+                  r.weight_decay);
+  if constexpr (requires { r.weight_decay_mode; })
+    TESSERA_CHECK(r.weight_decay_mode != WeightDecayMode::kAdagradW ||
+                      (std::is_same_v<Rule, CounterRowwiseAdagrad>),
+                  "{}: weight_decay_mode ADAGRADW is for counter_rowwise_adagrad alone", name);
+  if constexpr (requires { r.step_ema; }) TESSERA_CHECK_GE(r.step_ema, 1, "{}: step_ema", name);
+  if constexpr (requires { r.step_swap; }) TESSERA_CHECK_GE(r.step_swap, 1, "{}: step_swap", name);
+  if constexpr (requires { r.max_counter; })
+    TESSERA_CHECK(r.max_counter > 0, "{}: max_counter {}; expected above 0", name, r.max_counter);
 }
 
-WeightDecayMode ParseWeightDecayMode(const std::string& name) {
-  for (const WeightDecayMode mode :
-       {WeightDecayMode::kNone, WeightDecayMode::kL2, WeightDecayMode::kDecouple})
-    if (name == ToString(mode)) return mode;
-  TESSERA_FAIL("weight_decay_mode '{}': expected NONE, L2 or DECOUPLE", name);
-}
+}  // namespace
 
 void CustomRule::Executor::UpdateOnCuda(Context&, float, int64_t, const internal::CudaRows&) const {
   TESSERA_FAIL(
@@ -46,6 +60,25 @@ float LearningRate(const AnyRule& rule) {
 
 void SetLearningRate(AnyRule& rule, float lr) {
   std::visit([&](auto& r) { r.lr = lr; }, rule);
+}
+
+TableSweep SweepAt(const AnyRule& rule, int64_t t) {
+  return std::visit(
+      [&](const auto& r) -> TableSweep {
+        if constexpr (requires { r.SweepAt(t); })
+          return r.SweepAt(t);
+        else
+          return {};
+      },
+      rule);
+}
+
+void CheckRule(const AnyRule& rule) {
+  std::visit(
+      [](const auto& r) {
+        if constexpr (requires { r.kName; }) CheckOptions(r);
+      },
+      rule);
 }
 
 }  // namespace tessera

@@ -7,7 +7,21 @@
 
 #include "optim/adagrad.h"
 #include "optim/adam.h"
+#include "optim/adamw.h"
+#include "optim/counter_rowwise_adagrad.h"
+#include "optim/cowclip_rowwise_adagrad.h"
+#include "optim/ema_in_place_rowwise_adagrad.h"
+#include "optim/ensemble_rowwise_adagrad.h"
+#include "optim/ftrl.h"
+#include "optim/global_decay_rowwise_adagrad.h"
+#include "optim/lamb.h"
+#include "optim/lars_sgd.h"
+#include "optim/lion.h"
+#include "optim/momentum_sgd.h"
+#include "optim/partial_rowwise_adam.h"
+#include "optim/partial_rowwise_lamb.h"
 #include "optim/rowwise_adagrad.h"
+#include "optim/rowwise_rmsprop_ar.h"
 #include "optim/sgd.h"
 
 namespace tessera {
@@ -53,13 +67,21 @@ struct CustomRule {
 };
 
 using AnyRule =
-    std::variant<Sgd, Adagrad, RowwiseAdagrad, Adam, PartialRowwiseAdam, Dense, None, CustomRule>;
+    std::variant<Sgd, MomentumSgd, LarsSgd, Adagrad, RowwiseAdagrad, CounterRowwiseAdagrad,
+                 CowClipRowwiseAdagrad, GlobalDecayRowwiseAdagrad, EnsembleRowwiseAdagrad,
+                 EmaInPlaceRowwiseAdagrad, RowwiseRmspropAr, Adam, AdamW, PartialRowwiseAdam, Lamb,
+                 PartialRowwiseLamb, Lion, Ftrl, Dense, None, CustomRule>;
 
 // "rowwise_adagrad", …
 const char* RuleName(const AnyRule& rule);
 std::vector<StateSpec> RuleStates(const AnyRule& rule);
 float LearningRate(const AnyRule& rule);
 void SetLearningRate(AnyRule& rule, float lr);
+// What the rule does to whole tables before the forward of step t; mostly nothing.
+TableSweep SweepAt(const AnyRule& rule, int64_t t);
+// Throws Error for options that make no sense (a rate or moment out of range, a mode that the rule
+// does not have), saying which.
+void CheckRule(const AnyRule& rule);
 
 }  // namespace tessera
 #endif  // TESSERA_OPTIM_ANY_RULE_H_

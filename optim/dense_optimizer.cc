@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "optim/dense_step_impl.h"
+#include "optim/state_dict.h"
 #include "runtime/dispatch.h"
 #include "runtime/math.h"
 
@@ -86,11 +86,9 @@ DenseOptimizer::DenseOptimizer(Context& ctx, std::vector<NamedParameter> paramet
     : parameters_(std::move(parameters)), config_(std::move(config)), slots_(parameters_.size()) {
   config_.Check();
   state_names_ = StateNames(config_);
-  std::set<std::string> names;
+  internal::CheckKeysAreUnique(Keys());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     CheckParameter(parameters_[i], config_.name == "rowwise_adagrad");
-    TESSERA_CHECK(names.insert(parameters_[i].name).second,
-                  "optimizer: two parameters are named {}", parameters_[i].name);
     if (IsAdagrad(config_)) slots_[i] = InitialSlots(ctx, parameters_[i].variable.shape());
   }
 }
@@ -154,55 +152,82 @@ void DenseOptimizer::ZeroGrad() {
   for (NamedParameter& parameter : parameters_) parameter.variable.ZeroGrad();
 }
 
+std::vector<std::string> DenseOptimizer::Keys() const {
+  std::vector<std::string> keys;
+  for (const NamedParameter& p : parameters_) keys.push_back(p.name);
+  return keys;
+}
+
+std::vector<ParamGroup> DenseOptimizer::ParamGroups() const {
+  ParamGroup group{Keys(), {}};
+  std::sort(group.parameters.begin(), group.parameters.end());
+  for (const std::string& option : config_.Options())
+    group.options.emplace_back(option, config_.Get(option));
+  return {group};
+}
+
+double DenseOptimizer::GroupLearningRate(int group) const {
+  internal::CheckGroup(group, num_groups());
+  return config_.lr;
+}
+
+void DenseOptimizer::SetGroupLearningRate(int group, double lr) {
+  internal::CheckGroup(group, num_groups());
+  SetLearningRate(lr);
+}
+
 void DenseOptimizer::SetLearningRate(double lr) {
-  TESSERA_CHECK(lr >= 0, "optimizer: learning rate {}", lr);
+  internal::CheckLearningRate(lr);
   config_.lr = lr;
 }
 
-std::vector<DenseOptimizerState> DenseOptimizer::States() const {
-  std::vector<DenseOptimizerState> states;
-  for (size_t i = 0; i < parameters_.size(); ++i)
+bool DenseOptimizer::HasState(size_t parameter) const {
+  return !state_names_.empty() && slots_[parameter][0].defined();
+}
+
+OptimizerStateDict DenseOptimizer::StateDict() const {
+  OptimizerStateDict state;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!HasState(i)) continue;
     for (size_t slot = 0; slot < state_names_.size(); ++slot)
-      if (slots_[i][slot])
-        states.push_back({parameters_[i].name, state_names_[slot], slots_[i][slot]});
-  return states;
-}
-
-size_t DenseOptimizer::SlotOf(const std::string& state) const {
-  const auto found = std::find(state_names_.begin(), state_names_.end(), state);
-  TESSERA_CHECK(found != state_names_.end(), "optimizer {}: there is no state \"{}\"", config_.name,
-                state);
-  return static_cast<size_t>(found - state_names_.begin());
-}
-
-void DenseOptimizer::LoadStates(Context& ctx, const std::vector<DenseOptimizerState>& states) {
-  std::vector<Slots> loaded(parameters_.size());
-  for (const DenseOptimizerState& s : states) {
-    const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                    [&](const NamedParameter& p) { return p.name == s.parameter; });
-    TESSERA_CHECK(found != parameters_.end(), "optimizer: state {} of an unknown parameter {}",
-                  s.state, s.parameter);
-    const size_t slot = SlotOf(s.state);
-    const Shape expected = StateShape(slot, found->variable.shape());
-    TESSERA_CHECK_EQ(s.tensor.shape(), expected, "optimizer: state {} of {}", s.state, s.parameter);
-    TESSERA_CHECK_EQ(s.tensor.dtype(), DType::kF32, "optimizer: state {} of {}", s.state,
-                     s.parameter);
-    Tensor& place = loaded[static_cast<size_t>(found - parameters_.begin())][slot];
-    TESSERA_CHECK(!place.defined(), "optimizer: state {} of {} is given twice", s.state,
-                  s.parameter);
-    place = s.state == "step" ? HostScalar(s.tensor.ToVector<float>()[0]) : s.tensor.Clone(ctx);
+      state[parameters_[i].name][state_names_[slot]] = slots_[i][slot];
   }
-  for (size_t i = 0; i < loaded.size(); ++i) {
-    const auto end = loaded[i].begin() + static_cast<std::ptrdiff_t>(state_names_.size());
-    const auto missing =
-        std::find_if(loaded[i].begin(), end, [](const Tensor& t) { return !t.defined(); });
-    const bool all_missing =
-        std::none_of(loaded[i].begin(), end, [](const Tensor& t) { return t.defined(); });
-    TESSERA_CHECK(missing == end || all_missing, "optimizer: state {} of {} is missing",
-                  state_names_[static_cast<size_t>(missing - loaded[i].begin())],
-                  parameters_[i].name);
-    if (all_missing && IsAdagrad(config_))
-      loaded[i] = InitialSlots(ctx, parameters_[i].variable.shape());
+  return state;
+}
+
+void DenseOptimizer::CheckStateDict(const OptimizerStateDict& state) const {
+  internal::CheckHasOnlyKeys(state, Keys());
+  std::vector<std::string> required;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, variable] = parameters_[i];
+    if (HasState(i)) required.push_back(name);
+    const auto given = state.find(name);
+    if (given == state.end()) continue;
+    std::vector<internal::ExpectedState> expected;
+    for (size_t slot = 0; slot < state_names_.size(); ++slot)
+      expected.push_back({state_names_[slot], StateShape(slot, variable.shape())});
+    internal::CheckStatesOf(name, given->second, expected);
+  }
+  internal::CheckHasKeys(state, required);
+}
+
+DenseOptimizer::Slots DenseOptimizer::LoadedSlots(
+    Context& ctx, const std::map<std::string, Tensor>& states) const {
+  Slots slots;
+  for (size_t slot = 0; slot < state_names_.size(); ++slot) {
+    const Tensor& given = states.at(state_names_[slot]);
+    slots[slot] =
+        state_names_[slot] == "step" ? HostScalar(given.ToVector<float>()[0]) : given.Clone(ctx);
+  }
+  return slots;
+}
+
+void DenseOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict& state) {
+  CheckStateDict(state);
+  std::vector<Slots> loaded(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto given = state.find(parameters_[i].name);
+    if (given != state.end() && !state_names_.empty()) loaded[i] = LoadedSlots(ctx, given->second);
   }
   slots_ = std::move(loaded);
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "optim/dense_optimizer_config.h"
-#include "runtime/named_parameter.h"
+#include "optim/optimizer.h"
 
 namespace tessera {
 
@@ -22,15 +22,11 @@ namespace internal {
 struct DenseStepArgs;
 }
 
-// One thing remembered of one parameter, f32: torch's names, `step` [], `momentum_buffer`, `sum`,
-// `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`, shaped like the parameter (row-wise `sum`: [rows, 1]).
-// `step` lies on the host, the others with the parameter.
-struct DenseOptimizerState {
-  std::string parameter, state;
-  Tensor tensor;
-};
-
-class DenseOptimizer {
+// One group of parameters. Keys are their names; what is remembered of a parameter has torch's names,
+// f32: `step` [], and, shaped like the parameter, `momentum_buffer`, `sum` (row-wise: [rows, 1]),
+// `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`. `step` lies on the host, the others with the parameter.
+// States of SGD and Adam exist after a parameter's first update, those of Adagrad from the start.
+class DenseOptimizer final : public Optimizer {
  public:
   // Throws Error for a config that Check refuses, repeated names, a parameter that is no contiguous
   // f32 variable requiring a gradient, or, row-wise, is no matrix.
@@ -38,21 +34,25 @@ class DenseOptimizer {
 
   // Updates, in place, every parameter that has a gradient; the others keep value, state and step
   // count.
-  void Step(Context& ctx);
-  void ZeroGrad();
+  void Step(Context& ctx) override;
+  void ZeroGrad() override;
 
-  double learning_rate() const { return config_.lr; }
-  void SetLearningRate(double lr);
-  const DenseOptimizerConfig& config() const { return config_; }
+  std::vector<std::string> Keys() const override;
+  std::vector<NamedParameter> Variables() const override { return parameters_; }
   const std::vector<NamedParameter>& parameters() const { return parameters_; }
 
-  // All states that exist, by parameter, sharing their memory: those of SGD and Adam exist after a
-  // parameter's first update.
-  std::vector<DenseOptimizerState> States() const;
-  // Replaces all state by copies of these; a parameter that isn't named is as new. Throws Error,
-  // and changes nothing, for an unknown parameter or state, a wrong shape or dtype, or a parameter
-  // of which a state is missing.
-  void LoadStates(Context& ctx, const std::vector<DenseOptimizerState>& states);
+  // One: with the optimizer's options, as DenseOptimizerConfig names them.
+  std::vector<ParamGroup> ParamGroups() const override;
+  int num_groups() const override { return 1; }
+  double GroupLearningRate(int group) const override;
+  void SetGroupLearningRate(int group, double lr) override;
+  double learning_rate() const { return config_.lr; }
+  void SetLearningRate(double lr) override;
+  const DenseOptimizerConfig& config() const { return config_; }
+
+  OptimizerStateDict StateDict() const override;
+  void CheckStateDict(const OptimizerStateDict& state) const override;
+  void LoadStateDict(Context& ctx, const OptimizerStateDict& state) override;
 
  private:
   static constexpr int kMaxStates = 4;
@@ -60,7 +60,8 @@ class DenseOptimizer {
 
   Shape StateShape(size_t slot, const Shape& parameter) const;
   Slots InitialSlots(Context& ctx, const Shape& parameter) const;
-  size_t SlotOf(const std::string& state) const;
+  bool HasState(size_t parameter) const;
+  Slots LoadedSlots(Context& ctx, const std::map<std::string, Tensor>& states) const;
   internal::DenseStepArgs PrepareStep(Context& ctx, size_t parameter, const Tensor& gradient);
 
   std::vector<NamedParameter> parameters_;

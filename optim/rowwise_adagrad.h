@@ -7,26 +7,22 @@
 //   c = 1 − μ·weight_decay (L2), 1 − lr·weight_decay (DECOUPLE), 1 (NONE)
 //   then, where max_norm > 0 and ‖w‖₂ > max_norm:  w ·= max_norm / ‖w‖₂
 #include "optim/rule.h"
+#include "optim/weight_decay.h"
 
 namespace tessera {
-
-enum class WeightDecayMode { kNone, kL2, kDecouple };
-std::string ToString(WeightDecayMode mode);  // "NONE", "L2", "DECOUPLE"
-WeightDecayMode ParseWeightDecayMode(const std::string& name);
 
 struct RowwiseAdagrad {
   float lr = 0.01f;
   float eps = 1e-8f;
   float weight_decay = 0;
-  WeightDecayMode weight_decay_mode = WeightDecayMode::kNone;
+  WeightDecayMode weight_decay_mode = WeightDecayMode::kNone;  // not kAdagradW
   float max_norm = 0;
 
   static constexpr const char* kName = "rowwise_adagrad";
   std::vector<StateSpec> States() const { return {{"momentum1", true}}; }
 
   struct Step {
-    static constexpr bool kHasStatistic = true;
-    static constexpr int kElementStates = 0, kRowStates = 1;
+    static constexpr int kStatistics = 1, kElementStates = 0, kRowStates = 1;
     float lr, eps, weight_decay;
     WeightDecayMode mode;
     float max_norm;
@@ -35,12 +31,12 @@ struct RowwiseAdagrad {
       float keep, step;
     };
     template <typename Real>
-    TESSERA_HD Real Statistic(Real g, Real w) const {
+    TESSERA_HD void Statistics(Real g, Real w, Real* terms) const {
       if (mode == WeightDecayMode::kL2) g = g + Real(weight_decay) * w;
-      return g * g;
+      terms[0] = g * g;
     }
-    TESSERA_HD Row BeginRow(float sum, int64_t dim, float* state) const {
-      state[0] += sum / static_cast<float>(dim);
+    TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* state) const {
+      state[0] += sums[0] / static_cast<float>(dim);
       const float step = lr / (Sqrt(state[0]) + eps);
       if (mode == WeightDecayMode::kL2) return {1.0f - step * weight_decay, step};
       if (mode == WeightDecayMode::kDecouple) return {1.0f - lr * weight_decay, step};

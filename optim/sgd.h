@@ -12,12 +12,11 @@ struct Sgd {
   std::vector<StateSpec> States() const { return {}; }
 
   struct Step {
-    static constexpr bool kHasStatistic = false;
-    static constexpr int kElementStates = 0, kRowStates = 0;
+    static constexpr int kStatistics = 0, kElementStates = 0, kRowStates = 0;
     float lr;
 
     struct Row {};
-    TESSERA_HD Row BeginRow(float, int64_t, float*) const { return {}; }
+    TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
     TESSERA_HD void Update(const Row&, Real& w, Real g, Real*) const {
       w = w - Real(lr) * g;

@@ -104,6 +104,12 @@ Allocator& AllocatorOf(Device device) {
   return *allocator;
 }
 
+Allocator& ManagedAllocator(Device device) {
+  Allocator* allocator = &HostAllocator();
+  OnlyOnCuda(device, [&](auto on) { allocator = &internal::ManagedAllocator(on, device); });
+  return *allocator;
+}
+
 Allocator& PinnedAllocator() {
   Allocator* allocator = &HostAllocator();
   if constexpr (kWithCuda)

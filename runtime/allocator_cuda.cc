@@ -1,4 +1,4 @@
-// Device memory over CUDA's stream-ordered pools, and pinned host memory.
+// Device memory over CUDA's stream-ordered pools, pinned host memory, and managed memory.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -98,10 +98,16 @@ class PinnedPool final : public Allocator {
 
   void Deallocate(void* pointer, int64_t bytes, const Stream& stream) override {
     const int64_t size = Rounded(bytes);
+    const Event last_use = Event::Record(stream);
+    if (size > kLargestCached) last_use.Sync();
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= size;
+    if (size > kLargestCached) {
+      TESSERA_CUDA_LOG(cudaFreeHost(pointer));
+      return;
+    }
     stats_.cached_bytes += size;
-    cache_[size].push_back({pointer, Event::Record(stream)});
+    cache_[size].push_back({pointer, last_use});
   }
 
   AllocatorStats stats() const override {
@@ -114,8 +120,11 @@ class PinnedPool final : public Allocator {
     void* pointer;
     Event free_from;
   };
+  // Larger ones (tables) go back to the system.
+  static constexpr int64_t kLargestCached = 64 << 20;
   // To powers of two: batches differ a little in size, and pinning memory is slow.
   static int64_t Rounded(int64_t bytes) {
+    if (bytes > kLargestCached) return bytes;
     return static_cast<int64_t>(
         std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(bytes, 4096))));
   }
@@ -135,17 +144,72 @@ class PinnedPool final : public Allocator {
   std::map<int64_t, std::vector<Block>> cache_;
 };
 
+// Toolkits before 13 have the signature with a location under another name.
+cudaError_t Advise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+                   cudaMemLocation location) {
+#if defined(CUDART_VERSION) && CUDART_VERSION < 13000
+  return cudaMemAdvise_v2(pointer, bytes, advice, location);
+#else
+  return cudaMemAdvise(pointer, bytes, advice, location);
+#endif
+}
+
+class ManagedMemory final : public Allocator {
+ public:
+  explicit ManagedMemory(Device device) : device_(device) {}
+
+  void* Allocate(int64_t bytes, const Stream&) override {
+    TESSERA_CHECK_GE(bytes, 0, "managed allocation for {}", device_);
+    UseDevice(device_);
+    const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+    void* pointer = nullptr;
+    TESSERA_CUDA_CHECK(cudaMallocManaged(&pointer, size, cudaMemAttachGlobal));
+    // Advice only: a system that cannot follow it moves pages instead.
+    (void)Advise(pointer, size, cudaMemAdviseSetPreferredLocation, {cudaMemLocationTypeHost, 0});
+    (void)Advise(pointer, size, cudaMemAdviseSetAccessedBy,
+                 {cudaMemLocationTypeDevice, device_.index});
+    (void)cudaGetLastError();
+    const std::lock_guard lock(mutex_);
+    ++stats_.allocations;
+    stats_.live_bytes += bytes;
+    stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
+    return pointer;
+  }
+
+  void Deallocate(void* pointer, int64_t bytes, const Stream& stream) override {
+    stream.Sync();
+    TESSERA_CUDA_LOG(cudaFree(pointer));
+    const std::lock_guard lock(mutex_);
+    stats_.live_bytes -= bytes;
+  }
+
+  AllocatorStats stats() const override {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  Device device_;
+  mutable std::mutex mutex_;
+  AllocatorStats stats_;
+};
+
+// That of a device, made when first asked for; outlives every static tensor.
+template <typename T>
+T& OfDevice(Device device) {
+  static std::mutex mutex;
+  static auto& all = *new std::map<int, std::unique_ptr<T>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<T>& one = all[device.index];
+  if (!one) one = std::make_unique<T>(device);
+  return *one;
+}
+
 }  // namespace
 
-// The pools outlive every static tensor.
-Allocator& DeviceAllocator(OnCuda, Device device) {
-  static std::mutex mutex;
-  static auto& pools = *new std::map<int, std::unique_ptr<DevicePool>>;
-  const std::lock_guard lock(mutex);
-  std::unique_ptr<DevicePool>& pool = pools[device.index];
-  if (!pool) pool = std::make_unique<DevicePool>(device);
-  return *pool;
-}
+Allocator& DeviceAllocator(OnCuda, Device device) { return OfDevice<DevicePool>(device); }
+
+Allocator& ManagedAllocator(OnCuda, Device device) { return OfDevice<ManagedMemory>(device); }
 
 Allocator& PinnedAllocator(OnCuda) {
   static Allocator& pool = *new PinnedPool;

@@ -92,6 +92,16 @@ class Pack {
   friend Pack operator-(Pack a, Pack b) { return Pack(a.v_ - b.v_); }
   friend Pack operator*(Pack a, Pack b) { return Pack(a.v_ * b.v_); }
   friend Pack operator/(Pack a, Pack b) { return Pack(a.v_ / b.v_); }
+  // The sum of all elements, folded by halves (runtime/lanes.h).
+  float Fold() const { return FoldOf<kSize>(v_); }
+
+  // As those of runtime/math.h.
+  friend Pack Max(Pack a, Pack b) { return Pack(b.v_ > a.v_ ? b.v_ : a.v_); }
+  friend Pack Min(Pack a, Pack b) { return Pack(b.v_ < a.v_ ? b.v_ : a.v_); }
+  friend Pack Sign(Pack a) {
+    const Simd zero = {}, one = zero + 1.0f;
+    return Pack(a.v_ > zero ? one : a.v_ < zero ? -one : a.v_);
+  }
   friend Pack Sqrt(Pack a) {
 #if defined(__AVX512F__)
     return Pack(Simd(_mm512_sqrt_ps(reinterpret_cast<__m512>(a.v_))));
@@ -107,6 +117,18 @@ class Pack {
 
  private:
   explicit Pack(Simd v) : v_(v) {}
+
+  template <int kWidth, typename V>
+  static float FoldOf(V v) {
+    if constexpr (kWidth == 16)
+      return FoldOf<8>(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                       __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+    else if constexpr (kWidth == 8)
+      return FoldOf<4>(__builtin_shufflevector(v, v, 0, 1, 2, 3) +
+                       __builtin_shufflevector(v, v, 4, 5, 6, 7));
+    else
+      return (v[0] + v[2]) + (v[1] + v[3]);
+  }
 
   static Bits16 LoadBits(const void* p) { return Bits16(*static_cast<const Unaligned16*>(p)); }
   static void StoreBits(void* p, Bits16 bits) { *static_cast<Unaligned16*>(p) = bits; }

@@ -152,8 +152,12 @@ std::shared_ptr<Tensor::Storage> Tensor::AllocateRecorded(internal::Capture& cap
 }
 
 Tensor Tensor::Empty(Context& ctx, const Shape& shape, DType dtype) {
+  return EmptyIn(ctx, ctx.allocator(), shape, dtype);
+}
+
+Tensor Tensor::EmptyIn(Context& ctx, Allocator& allocator, const Shape& shape, DType dtype) {
   try {
-    return Allocate(ctx.allocator(), ctx.device(), ctx.stream(), shape, dtype);
+    return Allocate(allocator, ctx.device(), ctx.stream(), shape, dtype);
   } catch (const Error& error) {
     throw Error(Format("tensor {} of {}: {}", shape, dtype, error.what()));
   }
@@ -310,7 +314,10 @@ Tensor Tensor::To(Context& ctx, Device device) const {
 }
 
 void Tensor::RecordStream(const Context& ctx) const {
-  if (defined()) storage_->also_used_on.push_back(ctx.stream());
+  if (!defined()) return;
+  std::vector<Stream>& others = storage_->also_used_on;
+  const auto same = [&](const Stream& other) { return other.handle() == ctx.stream().handle(); };
+  if (std::none_of(others.begin(), others.end(), same)) others.push_back(ctx.stream());
 }
 
 Tensor Tensor::To(Context& ctx, DType dtype) const {

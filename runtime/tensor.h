@@ -63,6 +63,10 @@ class Tensor {
   // A view of memory that somebody else owns, row-major; `owner` is kept alive with it.
   static Tensor Borrow(void* data, const Shape& shape, DType dtype,
                        std::shared_ptr<void> owner = nullptr, Device device = Device::Cpu());
+  // A tensor of ctx's device in memory of `allocator`, which that device can use (pinned or managed
+  // memory of the host). Not initialised.
+  static Tensor EmptyIn(Context& ctx, Allocator& allocator, const Shape& shape,
+                        DType dtype = DType::kF32);
   // In host memory, whatever a context's device. Not initialised.
   static Tensor EmptyHost(const Shape& shape, DType dtype = DType::kF32);
   // The same, pinned if ctx is on a GPU: copies between it and the GPU run while the host goes on.

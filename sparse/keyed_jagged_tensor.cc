@@ -173,8 +173,16 @@ KeyedJaggedTensor KeyedJaggedTensor::FlattenLengths() const {
 }
 
 KeyedJaggedTensor KeyedJaggedTensor::To(Context& ctx, DType weights_dtype) const {
+  return WithWeights(Cast(ctx, state_->weights, weights_dtype));
+}
+
+KeyedJaggedTensor KeyedJaggedTensor::WithWeights(Variable weights) const {
+  if (weights) {
+    TESSERA_CHECK_EQ(weights.value().numel(), values().numel(), "weights, one a value");
+    TESSERA_CHECK_EQ(weights.value().device(), values().device(), "device of the weights");
+  }
   auto state = std::make_shared<internal::KjtState>(*state_);
-  state->weights = Cast(ctx, state->weights, weights_dtype);
+  state->weights = std::move(weights);
   state->index.clear();
   return KeyedJaggedTensor(std::move(state));
 }

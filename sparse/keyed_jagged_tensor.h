@@ -158,6 +158,8 @@ class KeyedJaggedTensor {
   KeyedJaggedTensor FlattenLengths() const;
   // Weights converted; everything else stays.
   KeyedJaggedTensor To(Context& ctx, DType weights_dtype) const;
+  // These weights instead; everything else stays. REQUIRES: one a value, where the values are.
+  KeyedJaggedTensor WithWeights(Variable weights) const;
   // All parts on `device`, moved as one (MovedTogether): to a GPU nobody waits, and what the host
   // knows stays known. Gradients don't flow through it. REQUIRES: ctx is on the GPU in question.
   KeyedJaggedTensor To(Context& ctx, Device device) const;

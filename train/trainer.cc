@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "embedding/fused_optimizer.h"
+#include "optim/combined_optimizer.h"
+#include "optim/gradient_clipping_optimizer.h"
 #include "runtime/ops/activation.h"
 #include "runtime/ops/loss.h"
 #include "runtime/staging.h"
@@ -15,17 +18,23 @@ DlrmConfig ModelOf(const TrainConfig& config) {
           .dense_in = config.model.dense_in,
           .dense_arch = config.model.dense_arch,
           .over_arch = config.model.over_arch,
-          // Ids were made to fit the tables.
-          .embeddings = {.bounds_check = BoundsCheckMode::kFatal}};
+          // Ids were made to fit the tables. A run that goes on rounds as it began.
+          .embeddings = {.bounds_check = BoundsCheckMode::kFatal, .rounding_seed = config.seed}};
 }
 
-// "optimizer.<parameter>.<state>" taken apart; no parameter has a state whose name has a dot.
-DenseOptimizerState DenseStateOf(const NamedTensor& named) {
-  const std::string name = named.name.substr(std::string(kOptimizerPrefix).size());
-  const size_t dot = name.rfind('.');
-  if (dot == std::string::npos)
-    throw Error(Format("it has '{}', which this model does not have", named.name));
-  return {name.substr(0, dot), name.substr(dot + 1), named.tensor};
+constexpr char kWarmupState[] = "warmup";
+
+// "optimizer.<parameter>.<state>" taken apart; no state's name has a dot.
+OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
+  OptimizerStateDict states;
+  for (const NamedTensor& named : tensors) {
+    const std::string name = named.name.substr(std::string(kOptimizerPrefix).size());
+    const size_t dot = name.rfind('.');
+    if (dot == std::string::npos)
+      throw Error(Format("it has '{}', which this model does not have", named.name));
+    states[name.substr(0, dot)][name.substr(dot + 1)] = named.tensor;
+  }
+  return states;
 }
 
 bool RemembersAnything(const DenseOptimizerConfig& config) {
@@ -38,8 +47,22 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config)
     : ctx_(ctx),
       config_(config),
       model_(ctx, ModelOf(config)),
-      optimizer_(ctx, model_.Parameters(), config.dense_optimizer) {
+      dense_(std::make_shared<DenseOptimizer>(ctx, model_.Parameters(), config.dense_optimizer)) {
+  MakeOptimizer();
   progress_.seed = config.seed;
+}
+
+void Trainer::MakeOptimizer() {
+  optimizer_ = dense_;
+  if (config_.gradient_clipping.mode != GradientClipping::kNone)
+    optimizer_ = std::make_shared<GradientClippingOptimizer>(dense_, config_.gradient_clipping);
+  if (config_.warmup.empty()) return;
+  auto fused = std::make_shared<FusedOptimizer>(model_.embedding_bag_collection().tables());
+  warmup_ = std::make_shared<WarmupOptimizer>(
+      std::make_shared<CombinedOptimizer>(
+          std::vector<CombinedOptimizer::Part>{{"tables", fused}, {"dense", optimizer_}}),
+      config_.warmup);
+  optimizer_ = warmup_;
 }
 
 double Trainer::Step(const Batch& given) {
@@ -56,8 +79,8 @@ double Trainer::Step(const Batch& given) {
                  progress_.step + 1, loss));
     tape.Backward(mean);
   }
-  optimizer_.Step(ctx_);
-  optimizer_.ZeroGrad();
+  optimizer_->Step(ctx_);
+  optimizer_->ZeroGrad();
   ++progress_.step;
   progress_.row = batch.end_row;
   return loss;
@@ -99,7 +122,9 @@ MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& 
 
 TrainingProgress Trainer::progress() const {
   TrainingProgress progress = progress_;
-  progress.iter = model_.embedding_bag_collection().tables().iter();
+  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  progress.iter = tables.iter();
+  progress.max_counter = tables.max_counter();
   progress.random_next_sequence = ctx_.random().next_sequence();
   return progress;
 }
@@ -117,34 +142,45 @@ std::vector<NamedTensor> Trainer::State() const {
 
 void Trainer::Save(const std::string& path) const {
   std::vector<NamedTensor> state = State();
-  for (const DenseOptimizerState& s : optimizer_.States())
-    state.push_back({OptimizerStateName(s.parameter, s.state), s.tensor});
+  for (const auto& [parameter, states] : dense_->StateDict())
+    for (const auto& [name, tensor] : states)
+      state.push_back({OptimizerStateName(parameter, name), tensor});
+  if (warmup_) state.push_back({OptimizerStateName(kWarmupKey, kWarmupState), warmup_->Position()});
   WriteCheckpoint(ctx_, path, state, progress(), ToJson(config_));
 }
 
-void Trainer::LoadDenseStates(const std::vector<NamedTensor>& states) {
-  std::vector<DenseOptimizerState> dense;
-  for (const NamedTensor& named : states) dense.push_back(DenseStateOf(named));
-  optimizer_.LoadStates(ctx_, dense);
+// Where something was trained, every dense parameter has state, and a schedule its place.
+void Trainer::CheckStateIsThere(const Checkpoint& checkpoint) const {
+  const auto check = [&](const std::string& parameter) {
+    const std::string prefix = OptimizerStateName(parameter, "");
+    if (std::none_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [&](const CheckpointEntry& t) { return t.name.starts_with(prefix); }))
+      throw Error(Format("{}: it lacks '{}*', which this model has", checkpoint.path, prefix));
+  };
+  if (warmup_) check(kWarmupKey);
+  if (!RemembersAnything(config_.dense_optimizer)) return;
+  for (const std::string& parameter : dense_->Keys()) check(parameter);
+}
+
+void Trainer::LoadRest(const std::vector<NamedTensor>& rest) {
+  OptimizerStateDict states = StatesOf(rest);
+  const auto schedule = warmup_ ? states.extract(kWarmupKey) : OptimizerStateDict::node_type();
+  dense_->CheckStateDict(states);
+  if (warmup_) {
+    const bool known = schedule && schedule.mapped().contains(kWarmupState);
+    warmup_->SetPosition(known ? schedule.mapped().at(kWarmupState) : Tensor());
+  }
+  dense_->LoadStateDict(ctx_, states);
 }
 
 bool Trainer::Load(const Checkpoint& checkpoint) {
-  // Where something was trained, every dense parameter has state.
-  const bool needs_state = RemembersAnything(config_.dense_optimizer) && checkpoint.progress &&
-                           checkpoint.progress->step > 0;
-  Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) {
-    for (const NamedParameter& p : optimizer_.parameters()) {
-      const bool found = std::any_of(rest.begin(), rest.end(), [&](const NamedTensor& named) {
-        return named.name.starts_with(OptimizerStateName(p.name, ""));
-      });
-      if (needs_state && !found)
-        throw Error(Format("it lacks '{}', which this model has", OptimizerStateName(p.name, "*")));
-    }
-    LoadDenseStates(rest);
-  });
+  if (checkpoint.progress && checkpoint.progress->step > 0) CheckStateIsThere(checkpoint);
+  Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) { LoadRest(rest); });
   if (!checkpoint.progress) return false;
   progress_ = *checkpoint.progress;
-  model_.embedding_bag_collection().tables().set_iter(progress_.iter);
+  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  tables.set_iter(progress_.iter);
+  tables.set_max_counter(progress_.max_counter);
   ctx_.random() = Random(progress_.seed, progress_.random_next_sequence);
   return true;
 }

@@ -3,13 +3,16 @@
 // A DLRM, its optimizers and how far they have come: one step at a time.
 //
 // A step: logits = model(batch); loss = mean cross entropy; backward, inside which the tables are
-// updated; then the dense optimizer. Equal configurations, seeds and batches give equal bits, with
+// updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of
+// the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds and batches give equal bits, with
 // any number of threads. On a GPU batches are moved there, and a step waits once, for its loss.
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "optim/dense_optimizer.h"
+#include "optim/warmup_optimizer.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 #include "train/data/data_source.h"
@@ -34,8 +37,8 @@ class Trainer {
   MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr);
 
   TrainingProgress progress() const;
-  // Everything that Step changes but the dense optimizer's state, by its name in a checkpoint;
-  // shares memory.
+  // Everything that Step changes but the dense optimizer's state and where the schedule stands, by
+  // its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
   void Save(const std::string& path) const;
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
@@ -47,13 +50,17 @@ class Trainer {
   const Dlrm& model() const { return model_; }
 
  private:
-  void LoadDenseStates(const std::vector<NamedTensor>& states);
+  void MakeOptimizer();
+  void CheckStateIsThere(const Checkpoint& checkpoint) const;
+  void LoadRest(const std::vector<NamedTensor>& rest);
 
   Context& ctx_;
   TrainConfig config_;
   Dlrm model_;
-  DenseOptimizer optimizer_;
-  TrainingProgress progress_;  // iter and random numbers are asked for when needed
+  std::shared_ptr<DenseOptimizer> dense_;
+  std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule
+  std::shared_ptr<Optimizer> optimizer_;     // of tables and dense parameters
+  TrainingProgress progress_;                // iter and random numbers are asked for when needed
 };
 
 }  // namespace tessera

@@ -18,18 +18,21 @@ struct BareGather {
   void Run(int64_t part, int64_t parts) const;
 };
 
-// For every distinct row of every table, ascending, its occurrences given: g = Σ grad[occurrence];
-// row-wise Adagrad on the row.
-struct BareRowwiseAdagrad {
-  float* const* tables;
-  float* const* states;
-  int64_t num_tables, dim;
-  const int64_t* unique;            // [U] rows, table-major
-  const int64_t* table_start;       // [T + 1] places in unique
-  const int64_t* occurrence_start;  // [U + 1] places in grad_rows
-  const int32_t* grad_rows;         // row of grad [B·T, dim] of each occurrence
-  const float* grad;
-  int64_t ahead;  // rows of prefetch
+// For every distinct row of every table, ascending, its occurrences given: g = Σ grad[occurrence],
+// then a step that moves what a rule with such states moves: with a state a row, row-wise Adagrad;
+// with one an element, Adagrad; with two, Adam without correction; with none, SGD.
+struct BareUpdate {
+  float* const* tables = nullptr;
+  float* const* element_states[2] = {};
+  int num_element_states = 0;
+  float* const* row_states = nullptr;  // or null
+  int64_t num_tables = 0, dim = 0;
+  const int64_t* unique = nullptr;            // [U] rows, table-major
+  const int64_t* table_start = nullptr;       // [T + 1] places in unique
+  const int64_t* occurrence_start = nullptr;  // [U + 1] places in grad_rows
+  const int32_t* grad_rows = nullptr;         // row of grad [B·T, dim] of each occurrence
+  const float* grad = nullptr;
+  int64_t ahead = 16;  // rows of prefetch
   void Run(int64_t part, int64_t parts) const;
 };
 

@@ -1,28 +1,11 @@
 #include "bench/embedding/device_workload.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "bench/embedding/workload.h"
 #include "runtime/random.h"
 
 namespace tessera::bench {
-namespace {
-
-// Row number of a uniform u in [0, 1): uniform, or by a Zipf law whose ranks are strewn over the
-// table (the continuous law x^-s on [1, rows], whose distribution has an inverse).
-int64_t RowOf(double u, const DeviceShape& shape) {
-  const double rows = static_cast<double>(shape.rows);
-  if (shape.zipf == 0) return std::min(static_cast<int64_t>(u * rows), shape.rows - 1);
-  const double power = 1 - shape.zipf;
-  const double rank = std::abs(power) < 1e-9
-                          ? std::pow(rows, u)
-                          : std::pow((std::pow(rows, power) - 1) * u + 1, 1 / power);
-  const auto whole = static_cast<uint64_t>(rank) - 1;
-  return static_cast<int64_t>(whole * 0x9E3779B97F4A7C15u % static_cast<uint64_t>(shape.rows));
-}
-
-}  // namespace
-
 DeviceWorkload::DeviceWorkload(Context& ctx, const DeviceShape& shape) : shape_(shape) {
   for (int64_t t = 0; t < shape.tables; ++t) {
     tables_.push_back(Tensor::Empty(ctx, {shape.rows, shape.dim}));
@@ -49,7 +32,8 @@ DeviceWorkload::Batch DeviceWorkload::MakeBatch(Context& ctx) const {
   ParallelFor(ctx, static_cast<int64_t>(ids.size()), 1 << 14, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const PhiloxBits bits = Philox(ctx.random().seed(), sequence, static_cast<uint64_t>(i));
-      ids[static_cast<size_t>(i)] = RowOf(UniformDouble(bits.v[0], bits.v[1]), shape_);
+      ids[static_cast<size_t>(i)] =
+          DrawRow(UniformDouble(bits.v[0], bits.v[1]), shape_.rows, shape_.zipf);
     }
   });
   batch.ids = Tensor::From(ctx, ids);

@@ -22,8 +22,8 @@ PoolingType PoolingOf(const Case& c, const Json& table);
 TableBatchedEmbedding MakeTables(Context& ctx, const Case& c, const std::vector<AnyRule>& rules,
                                  TableBatchedEmbeddingOptions options);
 
-// in.<prefix>.values, .lengths, .offsets, .weights with attrs.<prefix>. Weights require a gradient
-// if `weights_grad`.
+// in.<prefix>.values, .lengths, .offsets, .weights, .inverse_indices with attrs.<prefix>. Weights
+// require a gradient if `weights_grad`.
 KeyedJaggedTensor ReadKjt(const Case& c, const std::string& prefix, bool weights_grad);
 
 // The forward's output under <prefix>pooled or <prefix>sequence.<feature>, and its variables.
@@ -36,11 +36,6 @@ void Backward(Context& ctx, const Case& c, Tape& tape, const TableBatchedEmbeddi
               const std::vector<Variable>& outputs, const std::string& prefix);
 
 bool IsSequence(const Case& c);
-
-// Whether a lookup case asks for what Lookup itself takes, but no collection: CallLookup answers
-// it, forward and, where the case has a gradient, backward.
-bool NeedsLookupCalls(const Case& c);
-void CallLookup(Context& ctx, const Case& c, const KeyedJaggedTensor& kjt, Tensors& answer);
 
 }  // namespace tessera::conformance
 #endif  // TESSERA_TESTS_CONFORMANCE_EMBEDDING_CASE_H_

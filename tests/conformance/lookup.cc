@@ -1,5 +1,6 @@
 // Kind `lookup`: read rows, pool them, and the gradients.
 #include "embedding/bounds_check.h"
+#include "embedding/position_weighted.h"
 #include "tests/conformance/embedding_case.h"
 #include "tests/conformance/kinds.h"
 
@@ -65,30 +66,46 @@ bool HasGradient(const Case& c) {
   return false;
 }
 
+// The position weights of a case, if it has some.
+std::unique_ptr<PositionWeightedModuleCollection> PositionWeightsOf(Context& ctx, const Case& c) {
+  if (!c.attrs.contains("position_weights")) return nullptr;
+  std::vector<std::pair<std::string, int64_t>> lengths;
+  for (const auto& [key, length] : c.attrs["position_weights"].items())
+    lengths.emplace_back(key, length.get<int64_t>());
+  auto weights = std::make_unique<PositionWeightedModuleCollection>(ctx, lengths);
+  for (const auto& [key, length] : lengths)
+    Variable(weights->position_weight(key)).set_value(c.input("position_weight." + key));
+  return weights;
+}
+
 }  // namespace
 
 Answer RunLookup(Context& ctx, const Case& c) {
   Answer answer;
-  TableBatchedEmbeddingOptions options;
-  options.weighted = c.attrs.value("weighted", false);
-  for (const int required : c.attrs.value("feature_requires_grad", std::vector<int>()))
-    options.feature_requires_grad.push_back(required != 0);
   const KeyedJaggedTensor kjt = Input(ctx, c, answer.tensors);
   if (c.attrs.value("bounds_check_only", false)) return answer;
-  if (NeedsLookupCalls(c)) {
-    CallLookup(ctx, c, kjt, answer.tensors);
-    return answer;
-  }
+  const bool weighted = c.attrs.value("weighted", false);
+  const auto position_weights = PositionWeightsOf(ctx, c);
+  TableBatchedEmbeddingOptions options;
+  options.weighted = weighted || position_weights;
+  options.output_type = ParseDType(c.attrs.value("output_dtype", "f32"));
+  for (const int required : c.attrs.value("feature_requires_grad", std::vector<int>()))
+    options.feature_requires_grad.push_back(required != 0);
   TableBatchedEmbedding tables =
       MakeTables(ctx, c, std::vector<AnyRule>(c.attrs.at("tables").size(), Dense{}), options);
 
   Tape tape(ctx);
-  const std::vector<Variable> outputs = Forward(ctx, c, tables, kjt, "", answer.tensors);
+  const std::vector<Variable> outputs =
+      Forward(ctx, c, tables, position_weights ? position_weights->Forward(ctx, kjt) : kjt, "",
+              answer.tensors);
   if (!HasGradient(c)) return answer;
   Backward(ctx, c, tape, tables, outputs, "");
   for (int t = 0; t < tables.num_tables(); ++t)
     answer.tensors["grad.table." + std::to_string(t)] = tables.weight_variable(t).grad();
-  if (options.weighted) answer.tensors["grad.weights"] = kjt.weights().grad();
+  if (weighted) answer.tensors["grad.weights"] = kjt.weights().grad();
+  if (position_weights)
+    for (const auto& [key, length] : c.attrs["position_weights"].items())
+      answer.tensors["grad.position_weight." + key] = position_weights->position_weight(key).grad();
   return answer;
 }
 

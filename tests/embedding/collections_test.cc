@@ -69,6 +69,32 @@ TEST_P(CollectionsTest, EachTableHasItsOwnOptimizer) {
   EXPECT_EQ(ebc.tables().optimizer_states(1)[0].name, "momentum1");
 }
 
+TEST_P(CollectionsTest, OptionsReachTheTables) {
+  std::vector<EmbeddingBagConfig> configs = {Make<EmbeddingBagConfig>("t", 2, {"a", "b"}, 1)};
+  configs[0].data_type = DType::kF16;
+  configs[0].optimizer = RowwiseAdagrad{};
+  configs[0].state_type = DType::kBF16;
+  EmbeddingBagCollection ebc(ctx(), configs,
+                             {.is_weighted = true,
+                              .feature_requires_grad = {true, false},
+                              .output_type = DType::kBF16,
+                              .rounding_seed = 3});
+  EXPECT_EQ(ebc.tables().options().rounding_seed, 3u);
+  EXPECT_EQ(ebc.tables().weight(0).dtype(), DType::kF16);
+  EXPECT_EQ(ebc.tables().optimizer_states(0)[0].tensor.dtype(), DType::kBF16);
+  const Variable weights(Tensor::Full(ctx(), {5}, 1), /*requires_grad=*/true);
+  const KeyedJaggedTensor weighted =
+      KeyedJaggedTensor::FromLengthsSync(kjt_.keys(), kjt_.values(), kjt_.lengths(ctx()), weights);
+  Tape tape(ctx());
+  const Variable out = ebc.Forward(ctx(), weighted).values();
+  EXPECT_EQ(out.value().dtype(), DType::kBF16);
+  tape.Backward(out, Tensor::Full(ctx(), out.shape(), 1, DType::kBF16));
+  EXPECT_THAT(weights.grad().ToVector<float>(), ElementsAre(0, 2, 2, 0, 0));
+  EmbeddingCollection ec(ctx(), {Make<EmbeddingConfig>("t", 2, {"a"}, 1)},
+                         {.output_type = DType::kF16});
+  EXPECT_EQ(ec.Forward(ctx(), kjt_)[0].second.values().value().dtype(), DType::kF16);
+}
+
 TEST_P(CollectionsTest, RefusesTablesThatNobodyReadsAndPoolingNone) {
   EXPECT_THROW(EmbeddingBagCollection(ctx(), {Make<EmbeddingBagConfig>("t", 2, {}, 1)}), Error);
   EmbeddingBagConfig none = Make<EmbeddingBagConfig>("t", 2, {"a"}, 1);

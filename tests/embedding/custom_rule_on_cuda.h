@@ -13,18 +13,17 @@ struct SignRule {
 
   struct Step {
     float lr;
-    static constexpr bool kHasStatistic = true;
-    static constexpr int kElementStates = 1, kRowStates = 1;
+    static constexpr int kStatistics = 1, kElementStates = 1, kRowStates = 1;
     struct Row {
       float rate;
     };
     template <typename Real>
-    TESSERA_HD Real Statistic(Real g, Real w) const {
-      return g * w;
+    TESSERA_HD void Statistics(Real g, Real w, Real* terms) const {
+      terms[0] = g * w;
     }
-    TESSERA_HD Row BeginRow(float sum, int64_t dim, float* state) const {
+    TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* state) const {
       state[0] = state[0] + 1.0f;
-      return {lr / Sqrt(state[0]) + sum / static_cast<float>(dim) * 1e-3f};
+      return {lr / Sqrt(state[0]) + sums[0] / static_cast<float>(dim) * 1e-3f};
     }
     template <typename Real>
     TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "runtime/ops/arithmetic.h"
+#include "tests/embedding/small_tables.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 
@@ -15,25 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-BaseEmbeddingConfig Config(const std::string& name, int64_t rows, int64_t dim,
-                           AnyRule rule = Sgd{1.0f}) {
-  BaseEmbeddingConfig config;
-  config.name = name;
-  config.num_embeddings = rows;
-  config.embedding_dim = dim;
-  config.optimizer = std::move(rule);
-  return config;
-}
-
-// Weights 0, 1, 2, … row-major.
-BaseEmbeddingConfig Counting(BaseEmbeddingConfig config) {
-  config.init_fn = [](Context& ctx, const Tensor& weight) {
-    std::vector<float> values(static_cast<size_t>(weight.numel()));
-    std::iota(values.begin(), values.end(), 0.0f);
-    weight.CopyFrom(ctx, Tensor::From(ctx, weight.shape(), values));
-  };
-  return config;
-}
+using testing::Counting;
+using testing::SmallTable;
 
 class TableBatchedEmbeddingTest : public testing::DeviceTest {
  protected:
@@ -45,7 +27,7 @@ class TableBatchedEmbeddingTest : public testing::DeviceTest {
   TableBatchedEmbedding Tables(AnyRule rule = Sgd{1.0f},
                                TableBatchedEmbeddingOptions options = {}) {
     return TableBatchedEmbedding(
-        ctx(), {Counting(Config("t", 4, 2, rule)), Counting(Config("u", 3, 1, rule))},
+        ctx(), {Counting(SmallTable("t", 4, 2, rule)), Counting(SmallTable("u", 3, 1, rule))},
         {PoolingType::kSum, PoolingType::kMean}, {{"b", 1, "b"}, {"a", 0, "a"}}, options);
   }
 };
@@ -137,9 +119,9 @@ TEST_P(TableBatchedEmbeddingTest, ClampsGradientsFirst) {
 }
 
 TEST_P(TableBatchedEmbeddingTest, SequencesKeepEveryRow) {
-  TableBatchedEmbedding tables(ctx(), {Counting(Config("t", 4, 2)), Counting(Config("u", 3, 1))},
-                               {PoolingType::kNone, PoolingType::kNone},
-                               {{"a", 0, "a"}, {"b", 1, "b"}});
+  TableBatchedEmbedding tables(
+      ctx(), {Counting(SmallTable("t", 4, 2)), Counting(SmallTable("u", 3, 1))},
+      {PoolingType::kNone, PoolingType::kNone}, {{"a", 0, "a"}, {"b", 1, "b"}});
   Tape tape(ctx());
   const std::vector<Variable> rows = tables.ForwardSequence(ctx(), Kjt({1, 3, 1, 2}, {2, 1, 0, 1}));
   EXPECT_THAT(rows[0].value().ToVector<float>(), ::testing::ElementsAre(2, 3, 6, 7, 2, 3));
@@ -166,19 +148,24 @@ TEST_P(TableBatchedEmbeddingTest, BadIdsAreErrorsOrCountedOrMended) {
 TEST_P(TableBatchedEmbeddingTest, RefusesWhatMakesNoSense) {
   const std::vector<PoolingType> sum = {PoolingType::kSum},
                                  two = {PoolingType::kSum, PoolingType::kSum};
-  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 0, 2)}, sum, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 0)}, sum, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("", 2, 2)}, sum, {}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 2), Config("t", 2, 2)}, two, {}),
-               Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 2)}, sum, {{"a", 1, "a"}}), Error);
-  EXPECT_THROW(TableBatchedEmbedding(ctx(), {Config("t", 2, 2), Config("u", 2, 2)},
-                                     {PoolingType::kSum, PoolingType::kNone}, {}),
-               Error);
-  BaseEmbeddingConfig half = Config("t", 2, 2);
-  half.data_type = DType::kF16;
-  EXPECT_THAT([&] { TableBatchedEmbedding(ctx(), {half}, sum, {}); },
-              ThrowsMessage<Error>(HasSubstr("table t: rows of type f16")));
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {SmallTable("t", 0, 2)}, sum, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 0)}, sum, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {SmallTable("", 2, 2)}, sum, {}), Error);
+  EXPECT_THROW(
+      TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 2), SmallTable("t", 2, 2)}, two, {}), Error);
+  EXPECT_THROW(TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 2)}, sum, {{"a", 1, "a"}}), Error);
+  BaseEmbeddingConfig whole = SmallTable("t", 2, 2);
+  whole.data_type = DType::kI32;
+  EXPECT_THAT([&] { TableBatchedEmbedding(ctx(), {whole}, sum, {}); },
+              ThrowsMessage<Error>(HasSubstr("table t: rows of type i32")));
+  EXPECT_THAT([&] { TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 2, Sgd{-1.0f})}, sum, {}); },
+              ThrowsMessage<Error>(HasSubstr("table t: sgd: lr -1")));
+  EXPECT_THAT(
+      [&] {
+        TableBatchedEmbedding(ctx(), {SmallTable("t", 2, 2)}, {PoolingType::kNone}, {},
+                              {.weighted = true});
+      },
+      ThrowsMessage<Error>(HasSubstr("table t: sequences")));
   EXPECT_THROW(Tables().Forward(ctx(), KeyedJaggedTensor::FromLengthsSync(
                                            {"a"}, Tensor::From<int64_t>(ctx(), {}),
                                            Tensor::From<int64_t>(ctx(), {0}))),
@@ -187,7 +174,7 @@ TEST_P(TableBatchedEmbeddingTest, RefusesWhatMakesNoSense) {
 }
 
 TEST_P(TableBatchedEmbeddingTest, TablesStartUniformWithinTheRootOfOneOverRows) {
-  TableBatchedEmbedding tables(ctx(), {Config("t", 400, 50)}, {PoolingType::kSum}, {});
+  TableBatchedEmbedding tables(ctx(), {SmallTable("t", 400, 50)}, {PoolingType::kSum}, {});
   float low = 1, high = -1;
   for (const float w : tables.weight(0).ToVector<float>()) {
     low = std::min(low, w);

@@ -9,12 +9,23 @@
 #include "tests/embedding/custom_rule_on_cuda.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/random_batch.h"
+#include "tests/testing/rules.h"
+#include "tests/testing/update_tables.h"
 
 namespace tessera {
 namespace {
 
+using testing::AllRules;
 using testing::BatchShape;
 using testing::RandomBatch;
+using testing::UpdateTables;
+
+// Tables may be said to have more rows than there is memory for.
+struct Options {
+  int64_t more_rows = 0;
+  DType state_type = DType::kF32;
+  RowRounding rounding = {};
+};
 
 // Weights, states and gradients after one update, on the host.
 class UpdateDeviceTest : public testing::DeviceTest {
@@ -27,39 +38,26 @@ class UpdateDeviceTest : public testing::DeviceTest {
     if (cases_ > 0) std::printf("%d updates compared bit by bit\n", cases_);
   }
 
-  // One rule a table, in turn. Tables may be said to have more rows than there is memory for.
+  // One rule a table, in turn.
   static std::vector<Tensor> Run(Context& ctx, const BatchShape& shape,
-                                 const std::vector<AnyRule>& rules, int64_t more_rows = 0) {
+                                 const std::vector<AnyRule>& rules, const Options& options = {}) {
     RandomBatch batch(ctx, shape);
     LookupArgs gradient = batch.Gradient();
     std::vector<LookupFeature> features(gradient.features.begin(), gradient.features.end());
-    for (LookupFeature& f : features) f.num_rows += more_rows;
+    for (LookupFeature& f : features) f.num_rows += options.more_rows;
     gradient.features = features;
-    std::vector<UpdateTable> updates;
-    std::vector<Tensor> results = batch.tables();
-    for (size_t t = 0; t < shape.dims.size(); ++t) {
-      const AnyRule& rule = rules[t % rules.size()];
-      UpdateTable update{
-          batch.tables()[t].data<float>(), shape.rows + more_rows, shape.dims[t], {}, &rule, {}};
-      for (int f = 0; f < batch.num_features(); ++f)
-        if (batch.table_of(f) == t) update.features.push_back(f);
-      for (const StateSpec& spec : RuleStates(rule)) {
-        results.push_back(Tensor::Full(
-            ctx, spec.per_row ? Shape{shape.rows} : Shape{shape.rows, shape.dims[t]}, 0.5));
-        update.states.push_back(results.back().data<float>());
-      }
-      updates.push_back(update);
-    }
-    Update(ctx, {gradient, updates, 3});
-    return results;
+    const UpdateTables tables(ctx, batch, shape, rules, options.state_type, options.rounding,
+                              options.more_rows);
+    Update(ctx, {gradient, tables.tables(), 3});
+    return tables.Results();
   }
 
   void ExpectCpuBits(const BatchShape& shape, const std::vector<AnyRule>& rules,
-                     const std::vector<AnyRule>& rules_on_cpu = {}, int64_t more_rows = 0) {
+                     const std::vector<AnyRule>& rules_on_cpu = {}, const Options& options = {}) {
     ++cases_;
     const std::vector<Tensor> expected =
-        Run(cpu_, shape, rules_on_cpu.empty() ? rules : rules_on_cpu, more_rows);
-    const std::vector<Tensor> got = Run(ctx(), shape, rules, more_rows);
+        Run(cpu_, shape, rules_on_cpu.empty() ? rules : rules_on_cpu, options);
+    const std::vector<Tensor> got = Run(ctx(), shape, rules, options);
     for (size_t i = 0; i < expected.size(); ++i)
       ASSERT_TRUE(SameBits(expected[i], got[i].To(ctx(), Device::Cpu())))
           << "tensor " << i << " of " << Describe(shape) << ", rule " << RuleName(rules[0]);
@@ -77,27 +75,18 @@ class UpdateDeviceTest : public testing::DeviceTest {
   int cases_ = 0;
 };
 
-const std::vector<AnyRule>& Rules() {
-  static const std::vector<AnyRule> rules = {
-      Sgd{0.1f},
-      Adagrad{0.1f},
-      RowwiseAdagrad{0.1f},
-      RowwiseAdagrad{0.1f, 1e-8f, 0.01f, WeightDecayMode::kL2, 1.5f},
-      Adam{0.1f, 1e-8f, 0.9, 0.999, 0.01f, false},
-      PartialRowwiseAdam{0.1f, 1e-8f, 0.9, 0.999, 0.01f}};
-  return rules;
-}
-
 constexpr PoolingType kPoolings[] = {PoolingType::kSum, PoolingType::kMean, PoolingType::kNone};
 
 TEST_P(UpdateDeviceTest, EveryRulePoolingWeightDimAndSkew) {
   unsigned seed = 1;
-  for (const AnyRule& rule : Rules())
+  for (const AnyRule& rule : AllRules())
     for (const PoolingType pooling : kPoolings)
       for (const bool weighted : {false, true})
-        for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 4}, {16, 20}, {33, 128}})
-          for (const double skew : {0.0, 6.0}) {
+        for (const double skew : {0.0, 6.0}) {
+          const std::vector<int64_t> all_dims[] = {{1, 4}, {16, 20}, {33, 128}};
+          for (const std::vector<int64_t>& dims : all_dims) {
             if (weighted && pooling == PoolingType::kNone) continue;
+
             ExpectCpuBits({.dims = dims,
                            .rows = 40,
                            .batch = 9,
@@ -111,12 +100,13 @@ TEST_P(UpdateDeviceTest, EveryRulePoolingWeightDimAndSkew) {
                            .seed = seed++},
                           {rule});
           }
+        }
 }
 
 // Runs of one chunk, of several, of so many that blocks share them; sorted by one block or by all.
 TEST_P(UpdateDeviceTest, EveryRuleAndLengthOfRun) {
   unsigned seed = 1000;
-  for (const AnyRule& rule : Rules())
+  for (const AnyRule& rule : AllRules())
     for (const int64_t rows : {1, 3, 30})
       for (const int64_t batch : {30, 150, 400})
         for (const std::vector<int64_t>& dims : {std::vector<int64_t>{4, 8}, {5, 36}})
@@ -130,6 +120,24 @@ TEST_P(UpdateDeviceTest, EveryRuleAndLengthOfRun) {
                         {rule});
 }
 
+// Rows and states of 16 bits, rounded to nearest and by chance; parts of tables.
+TEST_P(UpdateDeviceTest, EveryRuleAndRowType) {
+  unsigned seed = 5000;
+  for (const AnyRule& rule : AllRules())
+    for (const DType row : {DType::kF16, DType::kBF16})
+      for (const bool stochastic : {false, true}) {
+        const DType state = seed % 3 == 0 ? row : DType::kF32;
+        const RowRounding rounding = {stochastic, seed, 3, seed % 2 ? 8 : 2, nullptr};
+        ExpectCpuBits({.dims = {1, 4, 20, 36},
+                       .rows = 12,
+                       .batch = 6,
+                       .mean_length = 3,
+                       .row_type = row,
+                       .seed = seed++},
+                      {rule}, {}, {.state_type = state, .rounding = rounding});
+      }
+}
+
 // Tables of so many rows that keys take 64 bits: sorted by one block, and by all.
 TEST_P(UpdateDeviceTest, KeysOf64Bits) {
   for (const int64_t batch : {10, 400})
@@ -140,13 +148,13 @@ TEST_P(UpdateDeviceTest, KeysOf64Bits) {
                    .pruned_ids = true,
                    .features_per_table = 2,
                    .seed = 8},
-                  {RowwiseAdagrad{0.1f}}, {}, int64_t{1} << 33);
+                  {RowwiseAdagrad{0.1f}}, {}, {.more_rows = int64_t{1} << 33});
 }
 
 TEST_P(UpdateDeviceTest, WideRows) {
   unsigned seed = 2000;
   for (const std::vector<int64_t>& dims : {std::vector<int64_t>{129, 132}, {260, 512}, {7000}})
-    for (const AnyRule& rule : {Rules()[2], Rules()[3], Rules()[4]})
+    for (const AnyRule& rule : {AllRules()[5], AllRules()[7], AllRules()[16], AllRules()[21]})
       ExpectCpuBits({.dims = dims, .rows = 6, .batch = 4, .mean_length = 2, .seed = seed++},
                     {rule});
 }
@@ -164,7 +172,7 @@ TEST_P(UpdateDeviceTest, AnyMixOfRulesAndDimsInOneCall) {
                    .pruned_ids = true,
                    .features_per_table = 3,
                    .seed = 9},
-                  Rules());
+                  AllRules());
 }
 
 // More tables and features than one launch takes.
@@ -222,8 +230,8 @@ TEST_P(UpdateDeviceTest, RandomShapes) {
   std::mt19937 random(20261121);
   for (int c = 0; c < cases; ++c) {
     const BatchShape shape = testing::RandomShape(random, {.rows = 60, .batch = 60});
-    const auto first = static_cast<size_t>(random() % 6);
-    ExpectCpuBits(shape, {Rules()[first], Rules()[(first + 1) % 6]});
+    const auto first = static_cast<size_t>(random() % AllRules().size());
+    ExpectCpuBits(shape, {AllRules()[first], AllRules()[(first + 1) % AllRules().size()]});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "optim/dense_optimizer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -166,7 +167,8 @@ TEST_P(DenseOptimizerTest, SameBitsEverywhere) {
       }
       std::vector<Tensor> result;
       for (const NamedParameter& p : parameters) result.push_back(p.variable.value().ToHost());
-      for (const DenseOptimizerState& s : optimizer.States()) result.push_back(s.tensor.ToHost());
+      for (const auto& [key, states] : optimizer.StateDict())
+        for (const auto& [name, tensor] : states) result.push_back(tensor.ToHost());
       return result;
     };
     const std::vector<Tensor> expected = run(Device::Cpu(), 1), got = run(device(), 3);
@@ -176,7 +178,7 @@ TEST_P(DenseOptimizerTest, SameBitsEverywhere) {
 }
 
 // Training that is saved and loaded gives the same bits as training that never stopped.
-TEST_P(DenseOptimizerTest, StatesRestore) {
+TEST_P(DenseOptimizerTest, StateDictsRestore) {
   Context ctx({.device = device(), .seed = 2});
   for (const DenseOptimizerConfig& config : AllConfigs()) {
     const NamedParameter p = Parameter(ctx, "p", {4, 6}),
@@ -187,7 +189,7 @@ TEST_P(DenseOptimizerTest, StatesRestore) {
     Variable(copy.variable).AccumulateGrad(ctx, g);
     for (int i = 0; i < 2; ++i) optimizer.Step(ctx);
     copy.variable.value().CopyFrom(ctx, p.variable.value());
-    resumed.LoadStates(ctx, optimizer.States());
+    resumed.LoadStateDict(ctx, optimizer.StateDict());
     optimizer.Step(ctx);
     resumed.Step(ctx);
     EXPECT_TRUE(SameBits(p.variable.value(), copy.variable.value())) << config.name;
@@ -196,8 +198,8 @@ TEST_P(DenseOptimizerTest, StatesRestore) {
 
 std::vector<std::string> StateNames(const DenseOptimizer& optimizer) {
   std::vector<std::string> names;
-  for (const DenseOptimizerState& s : optimizer.States())
-    names.push_back(s.parameter + "." + s.state);
+  for (const auto& [key, states] : optimizer.StateDict())
+    for (const auto& [name, tensor] : states) names.push_back(key + "." + name);
   return names;
 }
 
@@ -205,17 +207,38 @@ TEST_P(DenseOptimizerTest, StatesExistFromTheFirstUpdate) {
   Context ctx({.device = device()});
   std::vector<NamedParameter> p = {Parameter(ctx, "a", {2, 3}), Parameter(ctx, "b", {2, 3})};
   DenseOptimizer adam(ctx, p, Config("adam", {{"amsgrad", 1}}));
-  EXPECT_TRUE(adam.States().empty());
+  EXPECT_TRUE(adam.StateDict().empty());
   p[0].variable.AccumulateGrad(ctx, Gradient(ctx, {2, 3}));
   adam.Step(ctx);
   EXPECT_EQ(StateNames(adam),
-            (std::vector<std::string>{"a.step", "a.exp_avg", "a.exp_avg_sq", "a.max_exp_avg_sq"}));
-  EXPECT_EQ(adam.States()[0].tensor.ToVector<float>(), std::vector<float>{1});
+            (std::vector<std::string>{"a.exp_avg", "a.exp_avg_sq", "a.max_exp_avg_sq", "a.step"}));
+  EXPECT_EQ(adam.StateDict().at("a").at("step").ToVector<float>(), std::vector<float>{1});
   DenseOptimizer rowwise(ctx, p, Config("rowwise_adagrad", {{"initial_accumulator_value", 0.5}}));
   EXPECT_EQ(StateNames(rowwise), (std::vector<std::string>{"a.step", "a.sum", "b.step", "b.sum"}));
-  EXPECT_EQ(rowwise.States()[3].tensor.shape(), (Shape{2, 1}));
-  EXPECT_EQ(rowwise.States()[3].tensor.ToVector<float>(), (std::vector<float>{0.5, 0.5}));
-  EXPECT_TRUE(DenseOptimizer(ctx, p, DenseOptimizerConfig("sgd")).States().empty());
+  const Tensor sum = rowwise.StateDict().at("b").at("sum");
+  EXPECT_EQ(sum.shape(), (Shape{2, 1}));
+  EXPECT_EQ(sum.ToVector<float>(), (std::vector<float>{0.5, 0.5}));
+  EXPECT_TRUE(DenseOptimizer(ctx, p, DenseOptimizerConfig("sgd")).StateDict().empty());
+}
+
+TEST_P(DenseOptimizerTest, IsOneGroupOfItsParameters) {
+  Context ctx({.device = device()});
+  const std::vector<NamedParameter> p = {Parameter(ctx, "b", {2}), Parameter(ctx, "a", {2})};
+  DenseOptimizer optimizer(ctx, p, Config("sgd", {{"lr", 0.5}, {"momentum", 0.9}}));
+  EXPECT_EQ(optimizer.Keys(), (std::vector<std::string>{"b", "a"}));
+  const std::vector<ParamGroup> groups = optimizer.ParamGroups();
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].parameters, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(groups[0].options, (std::vector<std::pair<std::string, double>>{{"lr", 0.5},
+                                                                            {"weight_decay", 0},
+                                                                            {"momentum", 0.9},
+                                                                            {"dampening", 0},
+                                                                            {"nesterov", 0},
+                                                                            {"maximize", 0}}));
+  optimizer.SetGroupLearningRate(0, 0.25);
+  EXPECT_EQ(optimizer.GroupLearningRate(0), 0.25);
+  EXPECT_THROW(optimizer.GroupLearningRate(1), Error);
+  EXPECT_THROW(optimizer.SetGroupLearningRate(-1, 0.1), Error);
 }
 
 TEST_P(DenseOptimizerTest, TakesSlicedGradientsAndNewLearningRates) {
@@ -229,7 +252,7 @@ TEST_P(DenseOptimizerTest, TakesSlicedGradientsAndNewLearningRates) {
                             Tensor::From<float>(ctx, {2, 3}, {9, 1, 2, 9, 3, 4}).Narrow(1, 1, 2));
   optimizer.Step(ctx);
   EXPECT_EQ(p.variable.value().ToVector<float>(), (std::vector<float>{-0.5, -1, -1.5, -2}));
-  EXPECT_THROW(optimizer.SetLearningRate(-1), Error);
+  EXPECT_THROW(optimizer.SetLearningRate(std::nan("")), Error);
 }
 
 TEST_P(DenseOptimizerTest, RefusesBadParameters) {
@@ -246,26 +269,46 @@ TEST_P(DenseOptimizerTest, RefusesBadParameters) {
   EXPECT_THROW(make({{"n", Variable(Tensor::Zeros(ctx, {2}, DType::kF64), true)}}, "sgd"), Error);
 }
 
-TEST_P(DenseOptimizerTest, RefusesBadStatesAndChangesNothing) {
+struct BadState {
+  OptimizerStateDict state;
+  const char* error;
+};
+
+TEST_P(DenseOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
   Context ctx({.device = device()});
   NamedParameter p = Parameter(ctx, "p", {2});
   DenseOptimizer optimizer(ctx, {p}, DenseOptimizerConfig("adagrad"));
   p.variable.AccumulateGrad(ctx, Gradient(ctx, {2}));
   optimizer.Step(ctx);
-  const Tensor before = optimizer.States()[1].tensor.Clone(ctx), step = Tensor::Zeros(ctx, {}),
-               sum = Tensor::Zeros(ctx, {2});
-  const std::vector<std::vector<DenseOptimizerState>> bad = {
-      {{"p", "step", step}},
-      {{"p", "step", step}, {"p", "sum", Tensor::Zeros(ctx, {3})}},
-      {{"p", "step", step}, {"p", "sum", Tensor::Zeros(ctx, {2}, DType::kF64)}},
-      {{"q", "step", step}, {"q", "sum", sum}},
-      {{"p", "step", step}, {"p", "exp_avg", sum}},
-      {{"p", "step", step}, {"p", "sum", sum}, {"p", "sum", sum}},
+  const Tensor before = optimizer.StateDict().at("p").at("sum").Clone(ctx),
+               step = Tensor::Zeros(ctx, {}), sum = Tensor::Zeros(ctx, {2}),
+               sum3 = Tensor::Zeros(ctx, {3}), sum64 = Tensor::Zeros(ctx, {2}, DType::kF64);
+  const std::vector<BadState> bad = {
+      {{}, "it lacks 'p'"},
+      {{{"p", {{"step", step}}}}, "'p' lacks the state 'sum'"},
+      {{{"p", {{"step", step}, {"sum", Tensor()}}}}, "'p' lacks the state 'sum'"},
+      {{{"p", {{"step", step}, {"sum", sum3}}}}, "state 'sum' of 'p'"},
+      {{{"p", {{"step", step}, {"sum", sum64}}}}, "state 'sum' of 'p'"},
+      {{{"q", {{"step", step}, {"sum", sum}}}}, "it has 'q'"},
+      {{{"p", {{"step", step}, {"sum", sum}, {"exp_avg", sum}}}}, "'p' has a state 'exp_avg'"},
   };
-  for (const auto& states : bad) EXPECT_THROW(optimizer.LoadStates(ctx, states), Error);
-  EXPECT_TRUE(SameBits(optimizer.States()[1].tensor, before));
-  optimizer.LoadStates(ctx, {});
-  EXPECT_EQ(optimizer.States()[0].tensor.ToVector<float>(), std::vector<float>{0});
+  for (const auto& [state, error] : bad)
+    EXPECT_THAT([&] { optimizer.LoadStateDict(ctx, state); },
+                ::testing::ThrowsMessage<Error>(::testing::HasSubstr(error)));
+  EXPECT_TRUE(SameBits(optimizer.StateDict().at("p").at("sum"), before));
+}
+
+// A parameter that never had a gradient is in no state dict, and none is asked for.
+TEST_P(DenseOptimizerTest, ParametersWithoutStateMayBeMissing) {
+  Context ctx({.device = device()});
+  std::vector<NamedParameter> p = {Parameter(ctx, "a", {2}), Parameter(ctx, "b", {2})};
+  DenseOptimizer adam(ctx, p, DenseOptimizerConfig("adam")), fresh(ctx, p, adam.config());
+  p[0].variable.AccumulateGrad(ctx, Gradient(ctx, {2}));
+  adam.Step(ctx);
+  fresh.LoadStateDict(ctx, adam.StateDict());
+  EXPECT_EQ(StateNames(fresh), StateNames(adam));
+  EXPECT_THROW(fresh.LoadStateDict(ctx, {}), Error);  // now it has state
+  EXPECT_EQ(StateNames(fresh), StateNames(adam));
 }
 
 TEST(DenseOptimizerConfigTest, HasTorchsDefaults) {

@@ -101,6 +101,7 @@ class RandomBatch {
   std::vector<int64_t> ids(Context& ctx) const {
     return ids_.To(ctx, DType::kI64).ToVector<int64_t>();
   }
+  const Tensor& weights() const { return weights_; }
   float weight(int64_t i) const { return weights_ ? weights_.data<float>()[i] : 1.0f; }
   int64_t num_ids() const { return ids_.numel(); }
   // Row b of feature f (NONE: of its id b) in the output, and in the gradient. REQUIRES: f32; to be

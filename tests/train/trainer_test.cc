@@ -68,6 +68,46 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{R"({"name": "sgd", "lr": 0.01, "momentum": 0.9})", 5},
                       Case{R"({"name": "sgd", "lr": 0.01})", 5}));
 
+TEST(Trainer, TablesOf16BitsGoOnWhereTheyStopped) {
+  TrainConfig config = SmallConfig();
+  config.tables[0].data_type = DType::kF16;
+  config.tables[1].data_type = config.tables[1].state_type = DType::kBF16;
+  for (EmbeddingBagConfig& table : config.tables) table.stochastic_rounding = true;
+  EXPECT_TRUE(TrainedInTwoParts(config, 5) == Trained(config));
+}
+
+// With a schedule of all learning rates and clipped gradients.
+TrainConfig Scheduled() {
+  TrainConfig config = SmallConfig();
+  config.warmup = {
+      {.policy = WarmupPolicy::kLinear, .max_iters = 6, .value = 0.1},
+      {.policy = WarmupPolicy::kStep, .max_iters = 14, .value = 0.5, .decay_iters = 7}};
+  config.gradient_clipping = {.mode = GradientClipping::kNorm, .max_gradient = 0.05};
+  return config;
+}
+
+TEST(Trainer, SchedulesGoOnWhereTheyStopped) {
+  const std::string whole = Trained(Scheduled());
+  for (const int64_t steps : {0, 1, 6, 7, 14, 20})
+    EXPECT_TRUE(TrainedInTwoParts(Scheduled(), steps) == whole) << steps;
+}
+
+TEST(Trainer, ScheduleAndClippingChangeWhatIsLearned) {
+  TrainConfig plain = SmallConfig(), warm = plain, clipped = plain;
+  warm.warmup = Scheduled().warmup;
+  clipped.gradient_clipping = Scheduled().gradient_clipping;
+  const auto weights_of = [](const TrainConfig& config, const std::string& name) {
+    Trained(config);
+    Context ctx;
+    return ReadSafetensors(ctx, TempPath("trained")).tensors.at(name);
+  };
+  const std::string table = "sparse_arch.embedding_bag_collection.embedding_bags.c.weight",
+                    dense = "over_arch.model.1.weight";
+  EXPECT_FALSE(SameBits(weights_of(plain, table), weights_of(warm, table)));
+  EXPECT_FALSE(SameBits(weights_of(plain, dense), weights_of(warm, dense)));
+  EXPECT_FALSE(SameBits(weights_of(plain, dense), weights_of(clipped, dense)));
+}
+
 TEST(Trainer, ThreadsChangeNoBit) {
   const TrainConfig config = SmallConfig();
   const std::string one = Trained(config, 1);
@@ -216,6 +256,19 @@ TEST_F(Loading, RefusesOtherOptimizers) {
   config.tables[1].num_embeddings = 51;
   EXPECT_TRUE(
       Contains(Refusal([](Safetensors&) {}, config), "expected shape [51, 4], got [50, 4]"));
+}
+
+TEST_F(Loading, RefusesOtherSchedules) {
+  const std::string error = Refusal([](Safetensors&) {}, Scheduled());
+  EXPECT_TRUE(Contains(error, "lacks 'optimizer.__warmup.*', which this model has")) << error;
+  const auto with_place = [&](const Tensor& place) {
+    return [=](Safetensors& c) { c.tensors["optimizer.__warmup.warmup"] = place; };
+  };
+  Context ctx({.threads = 1});
+  const Tensor place = Tensor::From<int64_t>(ctx, {3, 0});
+  EXPECT_TRUE(Contains(Refusal(with_place(place)), "it has '__warmup'"));
+  for (const Tensor& bad : {Tensor::From<int64_t>(ctx, {3, 9}), Tensor::From<float>(ctx, {3, 0})})
+    EXPECT_TRUE(Contains(Refusal(with_place(bad), Scheduled()), "warmup"));
 }
 
 TEST(Trainer, WeightsAloneStartOptimizersAfresh) {

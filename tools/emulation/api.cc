@@ -251,6 +251,21 @@ cudaError_t cudaFreeHost(void* pointer) {
   FreePinned(pointer);
   return cudaSuccess;
 }
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
+  if (flags != cudaMemAttachGlobal) return Result(cudaErrorInvalidValue);
+  *pointer = AllocatePinned(static_cast<int64_t>(bytes));
+  return cudaSuccess;
+}
+cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return IsPinned(pointer) ? cudaSuccess : Result(cudaErrorInvalidValue);
+}
+// Of managed memory. Waits for the device.
+cudaError_t cudaFree(void* pointer) {
+  const std::lock_guard lock(Lock());
+  RunEverything();
+  FreePinned(pointer);
+  return cudaSuccess;
+}
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   *total = static_cast<size_t>(DeviceBytesLimit());
   *available = static_cast<size_t>(std::max<int64_t>(0, DeviceBytesLimit() - DeviceBytesInUse()));

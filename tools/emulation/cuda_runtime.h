@@ -229,6 +229,18 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes);
 cudaError_t cudaFreeHost(void* pointer);
+// Managed memory is ordinary memory that the host and the device may touch at any time.
+constexpr unsigned cudaMemAttachGlobal = 1;
+enum cudaMemoryAdvise { cudaMemAdviseSetPreferredLocation = 3, cudaMemAdviseSetAccessedBy = 5 };
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags);
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+                          cudaMemLocation location);
+cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total);
 
 enum cudaMemcpyKind {

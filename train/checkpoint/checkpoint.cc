@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kModelPrefix = "model.";
 constexpr char kCrc32[] = "crc32";
+// Files from before there was one lack it.
+constexpr std::string_view kOptionalField = "max_counter";
 
 bool IsOptimizerState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
 
@@ -21,8 +23,16 @@ void VisitFields(auto& progress, auto&& visit) {
   visit("row", progress.row);
   visit("step", progress.step);
   visit("iter", progress.iter);
+  visit("max_counter", progress.max_counter);
   visit("seed", progress.seed);
   visit("random_next_sequence", progress.random_next_sequence);
+}
+
+template <typename T>
+std::string NumberText(T number) {
+  char text[64];
+  const auto [end, error] = std::to_chars(text, text + sizeof(text), number);
+  return {text, end};
 }
 
 template <typename T>
@@ -43,7 +53,7 @@ std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
   VisitFields(progress, [&](const char* key, auto& field) {
     const auto entry = metadata.find(key);
     if (entry == metadata.end()) {
-      missing = key;
+      if (key != kOptionalField) missing = key;
       return;
     }
     ++found;
@@ -189,7 +199,7 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
   }
   content.metadata = {{"format", "pt"}, {"config", config}};
   VisitFields(progress, [&](const char* key, const auto& field) {
-    content.metadata[key] = std::to_string(field);
+    content.metadata[key] = NumberText(field);
   });
   const SafetensorsChecksum checksum{kCrc32, UpdateCrc32};
   WriteSafetensors(ctx, path, content, &checksum);

@@ -4,8 +4,9 @@
 //
 //   <parameter>                      weights, under the names of the model's PyTorch state_dict
 //   optimizer.<parameter>.<state>    what the optimizer remembers of it
-//   __metadata__                     strings: epoch, row, step, iter, seed, random_next_sequence,
-//                                    config (JSON), crc32 of all tensors' bytes in order of names
+//   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent), seed,
+//                                    random_next_sequence, config (JSON), crc32 of all tensors'
+//                                    bytes in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
 // when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
@@ -23,10 +24,11 @@ namespace tessera {
 
 // Where a run stands.
 struct TrainingProgress {
-  int64_t epoch = 0;  // finished ones
-  int64_t row = 0;    // the next one of the epoch under way
-  int64_t step = 0;   // batches trained, over all epochs
-  int64_t iter = 0;   // training forwards of the tables
+  int64_t epoch = 0;      // finished ones
+  int64_t row = 0;        // the next one of the epoch under way
+  int64_t step = 0;       // batches trained, over all epochs
+  int64_t iter = 0;       // training forwards of the tables
+  float max_counter = 1;  // TableBatchedEmbedding::max_counter
   uint64_t seed = 0;
   uint64_t random_next_sequence = 0;
 

@@ -9,6 +9,7 @@
 #include "train/config/json_object.h"
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
+#include "train/config/schedule_json.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +44,9 @@ EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
   object.Required("features", table.feature_names);
   if (table.feature_names.empty())
     throw Error(Format("{}: expected at least one feature", object.at("features")));
-  object.OptionalWord("dtype", table.data_type, {DType::kF32});
+  object.OptionalWord("dtype", table.data_type, {DType::kF32, DType::kF16, DType::kBF16});
+  object.OptionalWord("state_dtype", table.state_type, {DType::kF32, DType::kF16, DType::kBF16});
+  object.Optional("stochastic_rounding", table.stochastic_rounding);
   ReadInitRange(object, table);
   const Json* rule = object.Find("optimizer");
   table.optimizer =
@@ -83,6 +86,11 @@ void ReadOptimizers(JsonObject& document, TrainConfig& config) {
   config.sparse_optimizer = internal::RuleFromJson(object.Require("sparse"), object.at("sparse"));
   config.dense_optimizer =
       internal::DenseOptimizerFromJson(object.Require("dense"), object.at("dense"));
+  if (const Json* warmup = object.Find("warmup"))
+    config.warmup = internal::WarmupFromJson(*warmup, object.at("warmup"));
+  if (const Json* clipping = object.Find("gradient_clipping"))
+    config.gradient_clipping =
+        internal::ClippingFromJson(*clipping, object.at("gradient_clipping"));
   object.Finish();
 }
 
@@ -168,7 +176,9 @@ Json TableToJson(const EmbeddingBagConfig& table) {
                {"dim", table.embedding_dim},
                {"pooling", ToString(table.pooling)},
                {"features", table.feature_names},
-               {"dtype", ToString(table.data_type)}};
+               {"dtype", ToString(table.data_type)},
+               {"state_dtype", ToString(table.state_type)},
+               {"stochastic_rounding", table.stochastic_rounding}};
   if (table.init_range)
     json["init_range"] = {internal::ShortestDouble(table.init_range->first),
                           internal::ShortestDouble(table.init_range->second)};
@@ -232,7 +242,9 @@ std::string ToJson(const TrainConfig& config) {
                    {"dense_arch", config.model.dense_arch},
                    {"over_arch", config.model.over_arch}};
   json["optimizer"] = {{"sparse", internal::RuleToJson(config.sparse_optimizer)},
-                       {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)}};
+                       {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)},
+                       {"warmup", internal::WarmupToJson(config.warmup)},
+                       {"gradient_clipping", internal::ClippingToJson(config.gradient_clipping)}};
   json["data"] = DataToJson(config.data);
   json["train"] = {
       {"batch_size", config.batch_size}, {"epochs", config.epochs}, {"seed", config.seed}};

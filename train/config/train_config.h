@@ -3,21 +3,26 @@
 // What `tessera train` builds and how: one JSON document, read strictly.
 //
 //   {"tables": [{"name", "rows", "dim", "features": [...],
-//                "pooling", "dtype", "init_range": [low, high], "optimizer": {...}}, …],
+//                "pooling", "dtype", "state_dtype", "stochastic_rounding",
+//                "init_range": [low, high], "optimizer": {...}}, …],
 //    "model": {"type": "dlrm", "dense_in", "dense_arch": [...], "over_arch": [...]},
-//    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …}},
+//    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …},
+//                  "warmup": [{"policy", "max_iters", "value", …}, …],
+//                  "gradient_clipping": {"mode", "max_gradient", "norm_type"}},
 //    "data": {"format": "criteo", "missing"},
 //         or {"format": "planted", "missing", "rows", "eval_rows", and ClickModelOptions' fields}
 //    "train": {"batch_size", "epochs", "seed"}}
 //
-// "data", "train" and the keys of the second line of a table may be left out. A table without an
-// optimizer of its own has optimizer.sparse.
+// "data", "train", "warmup", "gradient_clipping" and a table's keys from "pooling" on may be left out. A table without an optimizer
+// of its own has optimizer.sparse.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "embedding/embedding_configs.h"
 #include "optim/dense_optimizer_config.h"
+#include "optim/gradient_clipping_optimizer.h"
+#include "optim/warmup_schedule.h"
 #include "train/data/batch_builder.h"
 #include "train/data/click_model.h"
 
@@ -45,6 +50,9 @@ struct TrainConfig {
   ModelConfig model;
   AnyRule sparse_optimizer = Sgd{};  // of tables without one of their own
   DenseOptimizerConfig dense_optimizer;
+  // Of all learning rates, each table's and the dense optimizer's, times their own; none: constant.
+  std::vector<WarmupStage> warmup;
+  GradientClippingOptions gradient_clipping;  // of the dense parameters
   DataConfig data;
   int64_t batch_size = 256;
   int64_t epochs = 1;

@@ -37,8 +37,13 @@ bool SameState(const std::vector<NamedTensor>& state, const std::vector<Tensor>&
   return true;
 }
 
-constexpr TrainingProgress kProgress{
-    .epoch = 1, .row = 2, .step = 3, .iter = 4, .seed = ~uint64_t{0}, .random_next_sequence = 6};
+constexpr TrainingProgress kProgress{.epoch = 1,
+                                     .row = 2,
+                                     .step = 3,
+                                     .iter = 4,
+                                     .max_counter = 5.3f,
+                                     .seed = ~uint64_t{0},
+                                     .random_next_sequence = 6};
 
 class CheckpointTest : public ::testing::Test {
  protected:
@@ -66,6 +71,32 @@ class CheckpointTest : public ::testing::Test {
 
 bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+TEST_F(CheckpointTest, TablesOf16BitsAndTheirStatesKeepTheirBits) {
+  const auto state_of = [&](double first) {
+    std::vector<NamedTensor> state;
+    for (const DType type : {DType::kF16, DType::kBF16}) {
+      const std::string table = "table." + ToString(type);
+      state.push_back({table, Tensor::Full(ctx_, {3, 2}, first++ / 3, type)});
+      state.push_back(
+          {OptimizerStateName(table, "momentum1"), Tensor::Full(ctx_, {3}, first++ / 3, type)});
+    }
+    return state;
+  };
+  const std::string path = TempPath("sixteen");
+  const auto saved = state_of(1), restored = state_of(100);
+  WriteCheckpoint(ctx_, path, saved, kProgress, "{}");
+  Restore(ctx_, ReadCheckpoint(path), restored);
+  EXPECT_TRUE(SameState(restored, Copies(ctx_, saved)));
+}
+
+TEST_F(CheckpointTest, FilesWithoutAMaxCounterHaveOne) {
+  Safetensors content = Good();
+  EXPECT_EQ(content.metadata.at("max_counter"), "5.3");
+  content.metadata.erase("max_counter");
+  WriteSafetensors(ctx_, TempPath("older"), content);
+  EXPECT_EQ(ReadCheckpoint(TempPath("older")).progress->max_counter, 1);
 }
 
 TEST_F(CheckpointTest, RoundTrip) {

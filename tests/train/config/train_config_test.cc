@@ -15,12 +15,16 @@ using testing::ErrorOf;
 
 constexpr char kGood[] = R"({
   "tables": [
-    {"name": "a", "rows": 10, "dim": 4, "pooling": "MEAN", "features": ["cat_0", "cat_3"], "dtype": "f32",
+    {"name": "a", "rows": 10, "dim": 4, "pooling": "MEAN", "features": ["cat_0", "cat_3"], "dtype": "f16",
+     "state_dtype": "bf16", "stochastic_rounding": true,
      "init_range": [-0.1, 0.2], "optimizer": {"name": "adam", "lr": 0.5, "beta1": 0.8, "use_rowwise_bias_correction": true}},
     {"name": "b", "rows": 20, "dim": 4, "features": ["cat_25"]}],
   "model": {"type": "dlrm", "dense_in": 13, "dense_arch": [8, 4], "over_arch": [8, 1]},
   "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.02, "weight_decay": 0.1, "weight_decay_mode": "L2"},
-                "dense": {"name": "adam", "lr": 0.25, "amsgrad": true}},
+                "dense": {"name": "adam", "lr": 0.25, "amsgrad": true},
+                "warmup": [{"policy": "linear", "max_iters": 10, "value": 0.5},
+                           {"policy": "step", "max_iters": 20, "value": 0.25, "decay_iters": 4, "lr_scale": 2}],
+                "gradient_clipping": {"mode": "norm", "max_gradient": 0.75, "norm_type": "inf"}},
   "data": {"format": "criteo", "missing": "empty_bag"},
   "train": {"batch_size": 32, "epochs": 3, "seed": 7}})";
 
@@ -45,6 +49,9 @@ TEST(TrainConfig, ReadsEveryKey) {
   EXPECT_EQ(a.embedding_dim, 4);
   EXPECT_EQ(a.pooling, PoolingType::kMean);
   EXPECT_EQ(a.feature_names, (std::vector<std::string>{"cat_0", "cat_3"}));
+  EXPECT_EQ(a.data_type, DType::kF16);
+  EXPECT_EQ(a.state_type, DType::kBF16);
+  EXPECT_TRUE(a.stochastic_rounding);
   EXPECT_EQ(a.init_range, (std::pair{-0.1f, 0.2f}));
   const Adam adam = std::get<Adam>(a.optimizer);
   EXPECT_EQ(adam.lr, 0.5f);
@@ -62,6 +69,17 @@ TEST(TrainConfig, ReadsEveryKey) {
   EXPECT_EQ(config.dense_optimizer.name, "adam");
   EXPECT_EQ(config.dense_optimizer.lr, 0.25);
   EXPECT_TRUE(config.dense_optimizer.amsgrad);
+  ASSERT_EQ(config.warmup.size(), 2u);
+  EXPECT_EQ(config.warmup[0].policy, WarmupPolicy::kLinear);
+  EXPECT_EQ(config.warmup[0].max_iters, 10);
+  EXPECT_EQ(config.warmup[0].value, 0.5);
+  EXPECT_EQ(config.warmup[0].lr_scale, 1);
+  EXPECT_EQ(config.warmup[1].policy, WarmupPolicy::kStep);
+  EXPECT_EQ(config.warmup[1].decay_iters, 4);
+  EXPECT_EQ(config.warmup[1].lr_scale, 2);
+  EXPECT_EQ(config.gradient_clipping.mode, GradientClipping::kNorm);
+  EXPECT_EQ(config.gradient_clipping.max_gradient, 0.75);
+  EXPECT_TRUE(std::isinf(config.gradient_clipping.norm_type));
   EXPECT_EQ(config.data.missing, MissingIds::kEmptyBag);
   EXPECT_EQ(config.batch_size, 32);
   EXPECT_EQ(config.epochs, 3);
@@ -122,8 +140,41 @@ TEST(TrainConfig, EveryOptimizerRoundTrips) {
   }
 }
 
+TEST(TrainConfig, EveryStageRoundTrips) {
+  for (
+      const char* stage :
+      {R"({"policy":"none","max_iters":9,"lr_scale":2.0})",
+       R"({"policy":"linear","max_iters":9,"value":0.5,"lr_scale":1.0})",
+       R"({"policy":"constant","max_iters":9,"value":0.5,"lr_scale":1.0})",
+       R"({"policy":"poly","max_iters":9,"value":2.0,"decay_iters":12,"lr_scale":1.0})",
+       R"({"policy":"poly","max_iters":9,"value":2.0,"lr_scale":1.0})",
+       R"({"policy":"step","max_iters":9,"value":0.5,"decay_iters":3,"lr_scale":1.0})",
+       R"({"policy":"cosine_annealing_warm_restarts","max_iters":9,"value":0.5,"sgdr_period":3,"lr_scale":1.0})",
+       R"({"policy":"interpolate","max_iters":9,"value":0.5,"start_interpolating_iters":2,"end_value":1.5,"lr_scale":1.0})",
+       R"({"policy":"linear","max_iters":9,"value":0.5,"lr_scale":1.0},{"policy":"inv_sqrt","max_iters":12,"lr_scale":3.0})"}) {
+    const std::string json = ToJson(ParseTrainConfig(
+        With(R"({"policy": "linear", "max_iters": 10, "value": 0.5},)", std::string(stage) + ","),
+        "x"));
+    EXPECT_NE(json.find(stage), std::string::npos) << json;
+  }
+}
+
+TEST(TrainConfig, EveryClippingRoundTrips) {
+  for (const char* clipping : {R"({"mode":"none","max_gradient":0.1,"norm_type":2.0})",
+                               R"({"mode":"value","max_gradient":3.0,"norm_type":2.0})",
+                               R"({"mode":"norm","max_gradient":0.5,"norm_type":1.5})",
+                               R"({"mode":"norm","max_gradient":0.5,"norm_type":"inf"})"}) {
+    const std::string json = ToJson(ParseTrainConfig(
+        With(R"({"mode": "norm", "max_gradient": 0.75, "norm_type": "inf"})", clipping), "x"));
+    EXPECT_NE(json.find(clipping), std::string::npos) << json;
+  }
+}
+
 TEST(TrainConfig, DefaultsOfOptionalParts) {
   std::string text = With(R"("data": {"format": "criteo", "missing": "empty_bag"},)", "");
+  const size_t warmup = text.find(R"(,
+                "warmup")");
+  text.erase(warmup, text.find(R"("inf"})") + 6 - warmup);
   const std::string train = R"(,
   
   "train": {"batch_size": 32, "epochs": 3, "seed": 7})";
@@ -133,6 +184,8 @@ TEST(TrainConfig, DefaultsOfOptionalParts) {
   EXPECT_EQ(config.batch_size, 256);
   EXPECT_EQ(config.epochs, 1);
   EXPECT_EQ(config.data.missing, MissingIds::kRow0);
+  EXPECT_TRUE(config.warmup.empty());
+  EXPECT_EQ(config.gradient_clipping.mode, GradientClipping::kNone);
 }
 
 struct Bad {
@@ -152,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
-            "init_range, optimizer"},
+            "state_dtype, stochastic_rounding, init_range, optimizer"},
         Bad{R"("rows": 20)", R"("rows": "20")", R"(tables[1].rows: expected an integer, got "20")"},
         Bad{R"("rows": 20)", R"("rows": 2.5)", "tables[1].rows: expected an integer, got 2.5"},
         Bad{R"("rows": 20)", R"("rows": 0)", "tables[1].rows: expected an integer above 0, got 0"},
@@ -163,7 +216,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": 8)",
             "table 'b': expected dim 4, the last layer of model.dense_arch, got 8"},
         Bad{R"("MEAN")", R"("MAX")", R"(tables[0].pooling: expected "SUM" or "MEAN", got "MAX")"},
-        Bad{R"("f32")", R"("f16")", R"(tables[0].dtype: expected "f32", got "f16")"},
+        Bad{R"("f16")", R"("f64")",
+            R"(tables[0].dtype: expected "f32" or "f16" or "bf16", got "f64")"},
         Bad{R"([-0.1, 0.2])", R"([0.2, -0.1])",
             "tables[0].init_range: expected [low, high], got [0.2,-0.1]"},
         Bad{R"(["cat_25"])", R"([])", "tables[1].features: expected at least one feature"},
@@ -184,15 +238,17 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"([8, 4])", R"([])", "model.dense_arch: expected at least one layer"},
         Bad{R"("rowwise_adagrad")", R"("rowwise")",
             "optimizer.sparse.name: no optimizer of tables is called 'rowwise'; there are sgd, "
-            "adagrad, rowwise_adagrad, adam, "
-            "partial_rowwise_adam, dense"},
+            "momentum_sgd, lars_sgd, adagrad, rowwise_adagrad, counter_rowwise_adagrad, "
+            "cowclip_rowwise_adagrad, global_decay_rowwise_adagrad, ensemble_rowwise_adagrad, "
+            "emainplace_rowwise_adagrad, rowwise_rmsprop_ar, adam, adamw, partial_rowwise_adam, "
+            "lamb, partial_rowwise_lamb, lion, ftrl, dense"},
         Bad{R"("lr": 0.02)", R"("lr": -0.02)",
             "optimizer.sparse.lr: expected a number that is not negative, got -0.02"},
         Bad{R"("lr": 0.02)", R"("learning_rate": 0.02)",
             "optimizer.sparse.learning_rate: unknown key; known here: name, lr, eps, weight_decay, "
             "weight_decay_mode, max_norm"},
         Bad{R"("L2")", R"("l2")",
-            R"(optimizer.sparse.weight_decay_mode: expected "NONE" or "L2" or "DECOUPLE", got "l2")"},
+            R"(optimizer.sparse.weight_decay_mode: expected "NONE" or "L2" or "DECOUPLE" or "ADAGRADW", got "l2")"},
         Bad{R"("beta1": 0.8)", R"("beta1": 1)",
             "tables[0].optimizer.beta1: expected a number below 1, got 1"},
         Bad{R"(correction": true)", R"(correction": 1)",
@@ -204,6 +260,29 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("amsgrad": true)", R"("momentum": 0.5)",
             "optimizer.dense.momentum: unknown key; known here: name, lr, weight_decay, eps, "
             "beta1, beta2, amsgrad, maximize"},
+        Bad{R"("policy": "linear")", R"("policy": "cosine")",
+            "optimizer.warmup[0].policy: no policy is called 'cosine'; there are none, linear, "
+            "constant, poly, step, inv_sqrt, cosine_annealing_warm_restarts, interpolate"},
+        Bad{R"("policy": "linear", )", "", "optimizer.warmup[0].policy: is missing"},
+        Bad{R"("max_iters": 10, )", "", "optimizer.warmup[0].max_iters: is missing"},
+        Bad{R"("value": 0.5)", R"("decay_iters": 5)",
+            "optimizer.warmup[0].decay_iters: unknown key; known here: policy, max_iters, value, "
+            "lr_scale"},
+        Bad{R"("value": 0.5)", R"("value": "0.5")",
+            R"(optimizer.warmup[0].value: expected a number, got "0.5")"},
+        Bad{R"("value": 0.5)", R"("value": -0.5)",
+            "optimizer.warmup[0].value: expected a number that is not negative, got -0.5"},
+        Bad{R"("warmup": [)", R"("warmup": 5, "x": [)",
+            "optimizer.warmup: expected a list of stages, got 5"},
+        Bad{R"("mode": "norm")", R"("mode": "l2")",
+            R"(optimizer.gradient_clipping.mode: expected "none" or "norm" or "value", got "l2")"},
+        Bad{R"("max_gradient": 0.75)", R"("max_gradient": 0)",
+            "optimizer.gradient_clipping.max_gradient: expected a number above 0, got 0.0"},
+        Bad{R"("max_gradient": 0.75)", R"("max_norm": 0.75)",
+            "optimizer.gradient_clipping.max_norm: unknown key; known here: mode, max_gradient, "
+            "norm_type"},
+        Bad{R"("norm_type": "inf")", R"("norm_type": 0)",
+            R"(optimizer.gradient_clipping.norm_type: expected a number above 0 or "inf", got 0)"},
         Bad{R"("empty_bag")", R"("zero")",
             R"(data.missing: expected "row0" or "empty_bag", got "zero")"},
         Bad{R"("format": "criteo")", R"("format": "csv")",
@@ -221,6 +300,15 @@ INSTANTIATE_TEST_SUITE_P(
             "train.seed: expected a number that is not negative, got -7"},
         Bad{R"("tables": [)", R"("tables": 5, "x": [)",
             "tables: expected a list of at least one table, got 5"}));
+
+TEST(TrainConfig, StagesThatMakeNoSenseAreErrors) {
+  const std::string error =
+      ErrorIn(With(R"("policy": "step", "max_iters": 20)", R"("policy": "step", "max_iters": 10)"));
+  EXPECT_EQ(error.find("x.json: optimizer.warmup: warmup stage 1 (step): max_iters 10; expected "
+                       "more than 10"),
+            0u)
+      << error;
+}
 
 TEST(TrainConfig, WhatIsNoJsonIsAnErrorWithItsPlace) {
   EXPECT_NE(ErrorIn("{\"tables\": [}").find("x.json: parse error at line 1, column 13"),

@@ -1,0 +1,123 @@
+#ifndef TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_
+#define TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_
+// A cache of one table's rows, and of what its rule remembers of them, in the memory of the device;
+// whole they lie in memory of the host that the device can use (placement.h). Set-associative: a row
+// can lie in the lines of one set (row_hash.h). The slots of the cache stand for the table: a batch's
+// ids are replaced by slots, and lookup and update run on those as if they were the table.
+//
+//   slots = lines (sets·ways), then scratch
+//
+// A batch passes three calls:
+//   Prefetch   every row that the batch names is brought into a line of its set, where it stays at
+//              least until the batch is released. What has to leave, by policy, is written back if
+//              it changed. A row whose set has no line to spare (a conflict) gets a scratch slot.
+//   Load       before the lookup and before the update: scratch slots get their rows
+//   Release    after the update: scratch goes back, and lines may leave again
+// Batches may be prefetched any number of steps ahead. Each training batch is loaded, updated and
+// released before the next is loaded; batches that only read may come between. A row then has the
+// bits it would have without a cache, whatever the sizes: between Load and Release of a training
+// batch its slots hold the truth; a line does otherwise; for a row in neither, the table does.
+//
+// Kernels do all of it, in the order of the calls, and the same slots come out in every run. Calls
+// may come on contexts of several streams of the device: each waits there for those before it.
+// (Prefetch on a second context so runs beside lookup and update of another batch.) One host thread
+// at a time.
+//
+// One cache a table, not one for many: rows of one width and one set of states then need no common
+// format, and size, policy and statistics are the table's own.
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "embedding/cache/placement.h"
+#include "runtime/tensor.h"
+
+namespace tessera {
+
+// Counts since the cache was made. Rows are distinct rows of a batch.
+struct CacheStats {
+  int64_t calls = 0;            // of Prefetch
+  int64_t requested = 0;        // ids that name a row
+  int64_t unique = 0;           // rows, batch by batch
+  int64_t hits = 0;             // rows that lay in a line when they were prefetched
+  int64_t misses = 0;           // rows that did not
+  int64_t conflict_misses = 0;  // misses that found no line and went to scratch
+  int64_t evictions = 0;        // lines whose row had to leave
+  int64_t write_backs = 0;      // rows written to the table: evicted, from scratch, by Flush
+};
+
+// Ids [begin, end) of a KJT's `ids` (i32 or i64), which one feature reads from the table.
+struct CachedIds {
+  Tensor ids;
+  int64_t begin = 0, end = 0;
+};
+
+class RowCache {
+ public:
+  // A prefetched batch; a handle. One that goes without Release is released, as only read, by the
+  // next Prefetch.
+  class Batch {
+   public:
+    Batch() = default;
+    explicit operator bool() const { return state_ != nullptr; }
+
+   private:
+    friend class RowCache;
+    struct State;
+    std::shared_ptr<State> state_;
+  };
+
+  // Of `parts`: the table's weights [E, D], then its states, [E, D] or [E]; all whole, contiguous,
+  // on ctx's device (EmptyAt). Throws Error for a config in which not even one set fits.
+  RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config);
+  ~RowCache();
+  RowCache(const RowCache&) = delete;
+  RowCache& operator=(const RowCache&) = delete;
+
+  int64_t lines() const;
+  const CacheConfig& config() const;
+  // Part p for all slots, [slots, …]; slots may become more, elsewhere, by Load.
+  const Tensor& slots_of_part(int p) const;
+  int64_t num_slots() const { return slots_of_part(0).dim(0); }
+  // [slots] i64: which row lies in each (RowRounding::row_ids).
+  const Tensor& row_ids() const;
+
+  // slots [N] i64 with N as many elements as each feature's ids: where the features' ids lie, it
+  // gets their slots, −1 for ids that name no row. REQUIRES: N below 2^31; no CUDA graph is recorded.
+  Batch Prefetch(Context& ctx, std::span<const CachedIds> features, const Tensor& slots);
+  // If scratch has less room than the batch has ids, waits for its Prefetch (not for others), and
+  // makes more room if need be: slots_of_part and row_ids are then other tensors.
+  void Load(Context& ctx, const Batch& batch);
+  // updated: the slots were changed. REQUIRES: then, Load(batch) was the last Load.
+  void Release(Context& ctx, const Batch& batch, bool updated);
+  // Batches that were prefetched and not released.
+  int64_t pending() const;
+
+  // The whole table is the truth afterwards (for the host: after ctx.Sync()); lines stay.
+  void Flush(Context& ctx);
+  // Forgets all lines without writing them back: before (after Flush) or after the table is written.
+  // Throws Error while a batch is pending.
+  void Reset(Context& ctx);
+  // Runs fn() in the order of the cache's calls: for what looks at slots of no batch.
+  template <typename Fn>
+  void InOrder(Context& ctx, Fn&& fn) {
+    Enter(ctx);
+    fn();
+    Leave(ctx);
+  }
+
+  // Waits for the device; changes nothing.
+  CacheStats StatsSync(Context& ctx);
+
+ private:
+  struct State;
+  void Enter(Context& ctx);
+  void Leave(Context& ctx);
+  void ReleaseAbandoned(Context& ctx);
+  void ReleaseNow(Context& ctx, Batch::State& batch, bool updated);
+  void ReserveScratch(Context& ctx, const Batch::State& batch);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_

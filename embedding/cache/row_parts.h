@@ -1,0 +1,66 @@
+#ifndef TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
+#define TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
+// Private to the row cache: a row is its weights and what its rule remembers, each an array of its
+// own, once whole (the table) and once for the slots of the cache. Rows are moved a piece of at most
+// 16 bytes at a time, neighbours by neighbours, so that a GPU's threads join theirs into whole
+// sectors of the bus.
+#include <cstdint>
+
+#include "runtime/host_device.h"
+
+namespace tessera::internal {
+
+inline constexpr int kMaxRowParts = 8;
+
+struct alignas(16) Bytes16 {
+  uint64_t low, high;
+};
+
+struct RowPart {
+  char *table, *slots;
+  int64_t row_bytes;
+  int piece_bytes;      // 16, 8, 4, 2 or 1: divides row_bytes and all addresses
+  int64_t first_piece;  // of those of the whole row
+};
+
+struct RowParts {
+  RowPart part[kMaxRowParts];
+  int count = 0;
+  int64_t pieces = 0;  // of a row
+
+  struct Piece {
+    char *table, *slots;  // of row 0, slot 0
+    int64_t row_bytes;
+    int bytes;
+    TESSERA_HD char* InTable(int64_t row) const { return table + row * row_bytes; }
+    TESSERA_HD char* InSlot(int64_t slot) const { return slots + slot * row_bytes; }
+    TESSERA_HD void Copy(char* to, const char* from) const {
+      switch (bytes) {
+        case 16:
+          *reinterpret_cast<Bytes16*>(to) = *reinterpret_cast<const Bytes16*>(from);
+          return;
+        case 8:
+          *reinterpret_cast<uint64_t*>(to) = *reinterpret_cast<const uint64_t*>(from);
+          return;
+        case 4:
+          *reinterpret_cast<uint32_t*>(to) = *reinterpret_cast<const uint32_t*>(from);
+          return;
+        case 2:
+          *reinterpret_cast<uint16_t*>(to) = *reinterpret_cast<const uint16_t*>(from);
+          return;
+        default:
+          *to = *from;
+      }
+    }
+  };
+  // Piece `index` of any row.
+  TESSERA_HD Piece At(int64_t index) const {
+    int p = 0;
+    while (p + 1 < count && index >= part[p + 1].first_piece) ++p;
+    const int64_t offset = (index - part[p].first_piece) * part[p].piece_bytes;
+    return {part[p].table + offset, part[p].slots + offset, part[p].row_bytes, part[p].piece_bytes};
+  }
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_

@@ -1,0 +1,52 @@
+#ifndef TESSERA_EMBEDDING_EMBEDDING_TABLE_H_
+#define TESSERA_EMBEDDING_EMBEDDING_TABLE_H_
+// Private to embedding: one table of a TableBatchedEmbedding with all that belongs to it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding/cache/row_cache.h"
+#include "embedding/embedding_configs.h"
+#include "embedding/optimizer_state.h"
+#include "embedding/update.h"
+#include "runtime/autograd.h"
+
+namespace tessera::internal {
+
+struct EmbeddingTable {
+  BaseEmbeddingConfig config;
+  PoolingType pooling = PoolingType::kSum;
+  Tensor weight;                       // [E, D] of config.data_type
+  std::vector<OptimizerState> states;  // in the order of the rule's States()
+  Variable variable;                   // of `weight`; only where the rule is Dense
+  RowGradients row_gradients;          // only where the rule is None
+  int64_t iter = 0;                    // training forwards: t of the rule
+  uint64_t rounding_seed = 0;
+  bool frozen = false;              // neither rows nor states change
+  std::shared_ptr<RowCache> cache;  // of weight and states; only where the location asks for one
+
+  bool without_rule() const { return std::holds_alternative<None>(config.optimizer); }
+  bool dense() const { return std::holds_alternative<Dense>(config.optimizer); }
+  // Whether backward changes rows.
+  bool updated() const { return !frozen && !dense() && !without_rule(); }
+
+  // The rows where lookups and updates find them: in the cache, if there is one. No output, no
+  // features yet.
+  LookupFeature Rows() const;
+  UpdateTable ForUpdate() const;
+  // All places where the truth about a row may lie.
+  void AppendWhole(std::vector<UpdateTable>& tables) const;
+
+ private:
+  UpdateTable Whole() const;  // the table itself
+};
+
+// Rows filled as the config says, states zero. Throws Error, with the table's name, for a config
+// that makes no sense.
+EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling);
+
+// New rows [n, D], f32, as the config fills them; init_fn is given these n rows alone.
+Tensor InitialRows(Context& ctx, const BaseEmbeddingConfig& config, int64_t n);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_EMBEDDING_TABLE_H_

@@ -1,0 +1,116 @@
+#include "embedding/row_access.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "embedding/row_access_impl.h"
+#include "runtime/dispatch.h"
+#include "runtime/for_each.h"
+
+namespace tessera {
+namespace internal {
+namespace {
+
+template <typename Fn>
+void ForEachElement(OnCpu, Context& ctx, int64_t n, const Fn& fn) {
+  ForEach(OnCpu{}, ctx, n, 1 << 14, fn);
+}
+template <typename Fn>
+void Run(Context& ctx, int64_t n, const Fn& fn) {
+  DispatchDevice(ctx.device(), [&](auto on) { ForEachElement(on, ctx, n, fn); });
+}
+
+IndexArray IdsOf(const Tensor& ids) { return {ids.raw_data(), ids.dtype() == DType::kI64}; }
+
+RowArray RowsOf(Context& ctx, const Tensor& table) {
+  CheckDevice(ctx, "row access", table);
+  TESSERA_CHECK(table.rank() == 1 || table.rank() == 2, "row access: a table of shape {}",
+                table.shape());
+  TESSERA_CHECK(
+      table.dtype() == DType::kF32 || table.dtype() == DType::kF16 || table.dtype() == DType::kBF16,
+      "row access: rows of type {}; expected f32, f16 or bf16", table.dtype());
+  TESSERA_CHECK(table.is_contiguous(), "row access: rows of a table {} that lie apart",
+                table.shape());
+  return {table.raw_data(), table.dtype(), table.rank() == 2 ? table.dim(1) : 1};
+}
+
+Shape ShapeOf(const Tensor& table, int64_t rows) {
+  return table.rank() == 2 ? Shape{rows, table.dim(1)} : Shape{rows};
+}
+
+// rows: [n, D] or [n], or undefined.
+void Scatter(Context& ctx, const Tensor& table, const Tensor& given, const Tensor& rows,
+             float value) {
+  const RowArray array = RowsOf(ctx, table);
+  CheckRowIdsSync(ctx, "row access", given, table.dim(0));
+  const Tensor ids = given.Contiguous(ctx);
+  const int64_t n = ids.numel();
+  const SortedIds sorted = DispatchDevice(
+      ctx.device(), [&](auto on) { return SortIds(on, ctx, IdsOf(ids), n, table.dim(0)); });
+  Run(ctx, n * array.dim,
+      ScatterElement{array, sorted.ids, sorted.places, n, rows ? rows.data<float>() : nullptr,
+                     value});
+}
+
+}  // namespace
+
+SortedIds SortIds(OnCpu, Context&, IndexArray ids, int64_t n, int64_t) {
+  SortedIds sorted;
+  sorted.memory[0] = Tensor::EmptyHost({n}, DType::kI64);
+  sorted.memory[1] = Tensor::EmptyHost({n}, DType::kI32);
+  auto* places = static_cast<uint32_t*>(sorted.memory[1].raw_data());
+  std::iota(places, places + n, uint32_t{0});
+  std::stable_sort(places, places + n, [&](uint32_t a, uint32_t b) { return ids[a] < ids[b]; });
+  auto* keys = static_cast<uint64_t*>(sorted.memory[0].raw_data());
+  for (int64_t k = 0; k < n; ++k) keys[k] = static_cast<uint64_t>(ids[places[k]]);
+  sorted.ids = keys;
+  sorted.places = places;
+  return sorted;
+}
+
+int64_t FirstBadId(OnCpu, Context&, IndexArray ids, int64_t n, int64_t rows) {
+  int64_t i = 0;
+  while (i < n && IsRow(ids[i], rows)) ++i;
+  return i;
+}
+
+}  // namespace internal
+
+using internal::IdsOf;
+
+void CheckRowIdsSync(Context& ctx, const std::string& what, const Tensor& given, int64_t rows) {
+  CheckDevice(ctx, "row access", given);
+  TESSERA_CHECK_EQ(given.rank(), 1, "{}: rank of the ids", what);
+  VisitIndexType(given.dtype(), "ids of rows", [&]<typename Id>() {
+    const Tensor ids = given.Contiguous(ctx);
+    const int64_t n = ids.numel();
+    TESSERA_CHECK(n < int64_t{1} << 32, "{}: {} ids; expected fewer than 2^32", what, n);
+    const int64_t bad = DispatchDevice(
+        ctx.device(), [&](auto on) { return internal::FirstBadId(on, ctx, IdsOf(ids), n, rows); });
+    TESSERA_CHECK(bad == n, "{}: id {} at position {}, but there are {} rows", what,
+                  ReadScalarSync(ctx, ids.data<Id>() + bad), bad, rows);
+  });
+}
+
+Tensor ReadRows(Context& ctx, const Tensor& table, const Tensor& ids) {
+  const internal::RowArray array = internal::RowsOf(ctx, table);
+  CheckRowIdsSync(ctx, "ReadRows", ids, table.dim(0));
+  const Tensor contiguous = ids.Contiguous(ctx);
+  Tensor rows = Tensor::Empty(ctx, internal::ShapeOf(table, ids.numel()));
+  internal::Run(ctx, rows.numel(),
+                internal::GatherElement{array, IdsOf(contiguous), rows.data<float>()});
+  return rows;
+}
+
+void WriteRows(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor& rows) {
+  CheckDevice(ctx, "WriteRows", rows);
+  TESSERA_CHECK_EQ(rows.dtype(), DType::kF32, "WriteRows: rows");
+  TESSERA_CHECK_EQ(rows.shape(), internal::ShapeOf(table, ids.numel()), "WriteRows: rows");
+  internal::Scatter(ctx, table, ids, rows.Contiguous(ctx), 0);
+}
+
+void FillRows(Context& ctx, const Tensor& table, const Tensor& ids, float value) {
+  internal::Scatter(ctx, table, ids, {}, value);
+}
+
+}  // namespace tessera

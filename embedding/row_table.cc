@@ -1,0 +1,29 @@
+#include "embedding/row_table.h"
+
+namespace tessera::internal {
+
+RowTable MakeRowTable(const UpdateTable& table, int64_t step) {
+  RowTable result;
+  result.weights = table.weights;
+  result.row_type = table.row_type;
+  result.dim = table.dim;
+  result.rounding = table.rounding;
+  result.step = step;
+  if (table.rule == nullptr) return result;
+  const std::vector<StateSpec> specs = RuleStates(*table.rule);
+  int elements = 0, rows = 0;
+  for (size_t s = 0; s < specs.size(); ++s)
+    (specs[s].per_row ? result.row_states[rows++] : result.element_states[elements++]) = {
+        table.states[s], specs[s].counts ? DType::kF32 : table.state_type};
+  return result;
+}
+
+UpdateTable WithoutRule(const UpdateTable& table) {
+  UpdateTable target = table;
+  target.rule = nullptr;
+  target.states.clear();
+  target.row_type = DType::kF32;
+  return target;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,101 @@
+#include "embedding/table_batch.h"
+
+#include "embedding/bounds_check.h"
+#include "embedding/index_remap.h"
+
+namespace tessera::internal {
+namespace {
+
+std::vector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt) {
+  std::vector<FeatureShape> shapes;
+  for (size_t f = 0; f < state.features.size(); ++f) {
+    const EmbeddingTable& table = state.table_of(f);
+    shapes.push_back({kjt.IndexOf(state.features[f].key), table.config.embedding_dim,
+                      table.pooling == PoolingType::kNone});
+  }
+  return shapes;
+}
+
+// The ids that each feature is to read: checked as the data name them, then remapped.
+std::vector<Tensor> CheckedIdsOf(Context& ctx, const TablesState& state,
+                                 const KeyedJaggedTensor& kjt) {
+  std::vector<CheckedIds> checked;
+  for (size_t f = 0; f < state.features.size(); ++f) {
+    const EmbeddingFeature& feature = state.features[f];
+    const auto key = static_cast<size_t>(kjt.IndexOf(feature.key));
+    const BaseEmbeddingConfig& table = state.table_of(f).config;
+    checked.push_back(
+        {kjt.offset_per_key()[key], kjt.offset_per_key()[key + 1],
+         table.index_remap ? table.index_remap->original_rows() : table.num_embeddings,
+         feature.name, kjt.lengths_offset_per_key()[key], kjt.stride_per_key()[key]});
+  }
+  const std::vector<Tensor> ids = CheckIds(ctx, state.options.bounds_check, kjt.values(),
+                                           kjt.offsets(ctx), checked, state.findings);
+  std::vector<RemappedIds> remapped;
+  for (size_t f = 0; f < ids.size(); ++f)
+    remapped.push_back(
+        {ids[f], checked[f].begin, checked[f].end, state.table_of(f).config.index_remap.get()});
+  return RemapIds(ctx, remapped);
+}
+
+}  // namespace
+
+TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt)
+    : offsets_(kjt.offsets(ctx)),
+      layout_(kjt, ShapesOf(state, kjt)),
+      num_ids_(kjt.values().numel()) {
+  TESSERA_CHECK(!state.options.weighted || kjt.is_weighted(),
+                "the collection is weighted, but the KeyedJaggedTensor has no weights");
+  if (state.options.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
+  if (weights_) TESSERA_CHECK_EQ(weights_.dtype(), DType::kF32, "per-sample weights");
+  CheckDevice(ctx, "embedding lookup", kjt.values(), offsets_, weights_, state.findings.entries());
+  if (const InverseIndices* inverse = kjt.inverse_indices_or_none())
+    CheckDevice(ctx, "embedding lookup, inverse indices", inverse->indices);
+  VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
+  ids_ = CheckedIdsOf(ctx, state, kjt);
+  cached_ = CachedBatch(ctx, state, kjt, ids_);
+}
+
+void TableBatch::RecordStream(const Context& ctx) const {
+  offsets_.RecordStream(ctx);
+  weights_.RecordStream(ctx);
+  for (const Tensor& ids : ids_) ids.RecordStream(ctx);
+}
+
+std::vector<LookupFeature> TableBatch::Features(const TablesState& state,
+                                                const OutputTensors& tensors) const {
+  std::vector<LookupFeature> features;
+  for (const OutputPart& part : layout_.parts()) {
+    const auto f = static_cast<size_t>(part.feature);
+    const EmbeddingTable& table = state.table_of(f);
+    const Tensor& output =
+        part.sequence < 0 ? tensors.pooled : tensors.sequences[static_cast<size_t>(part.sequence)];
+    LookupFeature feature = table.Rows();
+    feature.ids = {ids_[f].raw_data(), ids_[f].dtype() == DType::kI64};
+    feature.first_bag = part.first_bag;
+    feature.num_bags = part.num_bags;
+    feature.pooling = table.pooling;
+    feature.output = static_cast<char*>(output.raw_data()) + part.at * SizeOf(output.dtype());
+    feature.output_type = output.dtype();
+    feature.output_stride = part.stride;
+    features.push_back(feature);
+  }
+  return features;
+}
+
+LookupArgs TableBatch::Args(std::span<const LookupFeature> features) const {
+  return {features,
+          {offsets_.raw_data(), offsets_.dtype() == DType::kI64},
+          weights_ ? weights_.data<float>() : nullptr,
+          num_ids_};
+}
+
+UpdateTable TableBatch::UpdateOf(const TablesState& state, int index) const {
+  UpdateTable update = state.tables[static_cast<size_t>(index)].ForUpdate();
+  for (size_t p = 0; p < layout_.parts().size(); ++p)
+    if (state.features[static_cast<size_t>(layout_.parts()[p].feature)].table == index)
+      update.features.push_back(static_cast<int>(p));
+  return update;
+}
+
+}  // namespace tessera::internal

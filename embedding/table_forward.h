@@ -1,0 +1,16 @@
+#ifndef TESSERA_EMBEDDING_TABLE_FORWARD_H_
+#define TESSERA_EMBEDDING_TABLE_FORWARD_H_
+// Private to embedding: one forward of a TableBatchedEmbedding, recorded if a tape records.
+#include <memory>
+
+#include "embedding/table_batch.h"
+#include "embedding/table_batched_embedding.h"
+
+namespace tessera::internal {
+
+// As TableBatchedEmbedding::ForwardAll.
+EmbeddingOutputs ForwardTables(Context& ctx, const std::shared_ptr<TablesState>& state,
+                               const KeyedJaggedTensor& kjt);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_FORWARD_H_

@@ -1,0 +1,152 @@
+#include "embedding/table_step.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "embedding/clamp_gradient.h"
+#include "runtime/ops/arithmetic.h"
+
+namespace tessera::internal {
+namespace {
+
+// Tables whose rules count the same step are swept and updated by one call.
+using TablesByStep = std::map<int64_t, std::vector<UpdateTable>>;
+
+bool TakesMaxCounter(const EmbeddingTable& table) {
+  const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
+  return rule != nullptr && rule->max_counter_update_freq > 0 &&
+         table.iter % rule->max_counter_update_freq == 0;
+}
+
+void TakeMaxCounter(Context& ctx, TablesState& state) {
+  if (std::none_of(state.tables.begin(), state.tables.end(), TakesMaxCounter)) return;
+  std::vector<UpdateTable> tables;
+  for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
+  float largest = 1;
+  InOrderOfCaches(ctx, state, [&] { largest = MaxRowCounterSync(ctx, tables); });
+  for (EmbeddingTable& table : state.tables)
+    if (TakesMaxCounter(table))
+      std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = largest;
+}
+
+bool OwesDecay(const EmbeddingTable& table) {
+  return std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer);
+}
+
+}  // namespace
+
+void BeginTrainingStep(Context& ctx, TablesState& state) {
+  ++state.iter;
+  for (EmbeddingTable& table : state.tables) ++table.iter;
+  TakeMaxCounter(ctx, state);
+  TablesByStep swept;
+  for (const EmbeddingTable& table : state.tables)
+    if (table.updated() && SweepAt(table.config.optimizer, table.iter).any())
+      table.AppendWhole(swept[table.iter]);
+  if (swept.empty()) return;
+  InOrderOfCaches(ctx, state, [&] {
+    for (const auto& [step, tables] : swept) SweepTables(ctx, tables, step);
+  });
+}
+
+Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
+              std::span<const LookupFeature> features, bool weighted) {
+  TablesByStep owing;
+  for (size_t t = 0; t < state.tables.size(); ++t)
+    if (OwesDecay(state.tables[t]))
+      owing[state.tables[t].iter].push_back(batch.UpdateOf(state, static_cast<int>(t)));
+  Tensor owed;
+  LookupArgs lookup = batch.Args(features);
+  if (!weighted) lookup.weights = nullptr;
+  for (const auto& [step, tables] : owing) {
+    const Tensor next = OwedWeights(ctx, lookup, tables, step);
+    if (!next) continue;
+    owed = next;
+    lookup.weights = owed.data<float>();
+  }
+  return owed;
+}
+
+TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batch)
+    : state_(std::move(state)), batch_(std::move(batch)) {
+  for (const EmbeddingTable& table : state_->tables) {
+    steps_.push_back(table.iter);
+    if (!table.dense()) state_->update_pending = true;
+  }
+}
+
+std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) {
+  const OutputTensors gradients = Gradients(ctx, grad_outputs);
+  batch_.cached().Load(ctx, *state_);
+  const std::vector<LookupFeature> features = batch_.Features(*state_, gradients);
+  const LookupArgs lookup = batch_.Args(features);
+  std::vector<Tensor> grads;
+  // The weights' gradient is of the rows as they were: before any update.
+  if (state_->options.weighted)
+    grads.push_back(needs_grad(0) ? WeightGradient(ctx, lookup) : Tensor());
+  TablesByStep updates;
+  for (size_t t = 0; t < state_->tables.size(); ++t) {
+    EmbeddingTable& table = state_->tables[t];
+    table.row_gradients = {};
+    if (table.frozen && !table.dense()) continue;
+    const UpdateTable update = batch_.UpdateOf(*state_, static_cast<int>(t));
+    if (table.dense())
+      grads.push_back(table.frozen ? Tensor() : ComputeDenseGradient(ctx, lookup, update));
+    else if (table.without_rule())
+      table.row_gradients = ComputeRowGradients(ctx, lookup, update);
+    else
+      updates[steps_[t]].push_back(update);
+  }
+  for (const auto& [step, tables] : updates) Update(ctx, {lookup, tables, step});
+  batch_.cached().Release(ctx, *state_, /*updated=*/true);
+  state_->update_pending = false;
+  return grads;
+}
+
+Tensor TableBackward::Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const {
+  if (!grad) return Tensor::Zeros(ctx, shape);
+  const Tensor wide = grad.To(ctx, DType::kF32);
+  const float limit = state_->options.max_gradient;
+  return limit > 0 ? ClampGradient(ctx, wide, limit) : wide.Contiguous(ctx);
+}
+
+OutputTensors TableBackward::Gradients(Context& ctx,
+                                       const std::vector<Tensor>& grad_outputs) const {
+  const OutputLayout& layout = batch_.layout();
+  OutputTensors gradients;
+  size_t next = 0;
+  if (layout.has_pooled())
+    gradients.pooled = layout.Fold(ctx, Prepared(ctx, grad_outputs[next++], layout.pooled_shape()));
+  for (const Shape& shape : layout.sequence_shapes())
+    gradients.sequences.push_back(Prepared(ctx, grad_outputs[next++], shape));
+  return gradients;
+}
+
+Tensor TableBackward::WeightGradient(Context& ctx, const LookupArgs& lookup) const {
+  const std::vector<bool>& required = state_->options.feature_requires_grad;
+  const std::vector<OutputPart>& parts = batch_.layout().parts();
+  // A call writes the gradient of each id once: a key's second reader goes into a second call.
+  std::vector<std::vector<LookupFeature>> calls(1);
+  std::map<int64_t, size_t> readers;  // of a run of bags, by its first
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (!required.empty() && !required[static_cast<size_t>(parts[p].feature)]) continue;
+    if (parts[p].num_bags == 0) continue;
+    const size_t call = readers[parts[p].first_bag]++;
+    if (call == calls.size()) calls.emplace_back();
+    calls[call].push_back(lookup.features[p]);
+  }
+  Tensor sum;
+  for (const std::vector<LookupFeature>& features : calls) {
+    const Tensor gradient = Tensor::Zeros(ctx, {batch_.num_ids()});
+    LookupArgs args = lookup;
+    args.features = features;
+    LookupWeightGradients(ctx, args, gradient.data<float>());
+    sum = sum ? Add(ctx, sum, gradient).value() : gradient;
+  }
+  // The forward read p·f·row: its derivative has the f that the row owes.
+  const Tensor owed = OwedBy(ctx, *state_, batch_, lookup.features, /*weighted=*/false);
+  return owed ? Mul(ctx, sum, owed).value() : sum;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,43 @@
+#ifndef TESSERA_EMBEDDING_TABLE_STEP_H_
+#define TESSERA_EMBEDDING_TABLE_STEP_H_
+// Private to embedding: what a training step does beside the lookup. Before it: the steps are
+// counted, and rules that look at whole tables do so. In backward: gradients of the KJT's weights
+// and of dense tables are returned, all other tables are updated.
+#include <memory>
+
+#include "embedding/table_batch.h"
+#include "runtime/autograd.h"
+
+namespace tessera::internal {
+
+// Counts the step; takes max_counter anew where it is due (waits for the device then); sweeps.
+void BeginTrainingStep(Context& ctx, TablesState& state);
+
+// The weights that a training forward reads with where rows owe decay (OwedWeights); undefined if
+// none does. `weighted`: times the batch's own weights.
+Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
+              std::span<const LookupFeature> features, bool weighted);
+
+// Backward of a lookup. Inputs: the weights (if the collection is weighted), then the dense tables.
+// Outputs: the pooled tensor (if the layout has one), then the sequences. While it lives,
+// state->update_pending is set if there is anything to update.
+class TableBackward final : public Function {
+ public:
+  TableBackward(std::shared_ptr<TablesState> state, TableBatch batch);
+  ~TableBackward() override { state_->update_pending = false; }
+  std::string_view name() const override { return "embedding lookup"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) override;
+
+ private:
+  // f32, clamped if asked; zeros where none arrived.
+  Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const;
+  OutputTensors Gradients(Context& ctx, const std::vector<Tensor>& grad_outputs) const;
+  Tensor WeightGradient(Context& ctx, const LookupArgs& lookup) const;
+
+  std::shared_ptr<TablesState> state_;
+  TableBatch batch_;
+  std::vector<int64_t> steps_;  // of each table
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_STEP_H_

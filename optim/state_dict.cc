@@ -1,0 +1,76 @@
+#include "optim/state_dict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tessera::internal {
+namespace {
+
+// The first few of some keys.
+std::string Listed(const std::vector<std::string>& keys) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(keys.size(), kShown); ++i)
+    text += (i == 0 ? "'" : ", '") + keys[i] + "'";
+  if (keys.size() > kShown) text += Format(" and {} more", keys.size() - kShown);
+  return text;
+}
+
+}  // namespace
+
+void CheckStatesOf(const std::string& key, const std::map<std::string, Tensor>& given,
+                   std::span<const ExpectedState> expected) {
+  std::set<std::string> names;
+  for (const ExpectedState& state : expected) names.insert(state.name);
+  for (const auto& [name, tensor] : given)
+    TESSERA_CHECK(names.contains(name),
+                  "optimizer state: '{}' has a state '{}', which this optimizer does not keep", key,
+                  name);
+  for (const ExpectedState& state : expected) {
+    const auto found = given.find(state.name);
+    TESSERA_CHECK(found != given.end() && found->second.defined(),
+                  "optimizer state: '{}' lacks the state '{}'", key, state.name);
+    TESSERA_CHECK_EQ(found->second.shape(), state.shape, "optimizer state '{}' of '{}'", state.name,
+                     key);
+    TESSERA_CHECK_EQ(found->second.dtype(), state.dtype, "optimizer state '{}' of '{}'", state.name,
+                     key);
+  }
+}
+
+void CheckHasKeys(const OptimizerStateDict& state, const std::vector<std::string>& required) {
+  std::vector<std::string> missing;
+  for (const std::string& key : required)
+    if (!state.contains(key)) missing.push_back(key);
+  TESSERA_CHECK(missing.empty(), "optimizer state: it lacks {}, of which this optimizer has state",
+                Listed(missing));
+}
+
+void CheckHasOnlyKeys(const OptimizerStateDict& state, const std::vector<std::string>& known) {
+  const std::set<std::string> all(known.begin(), known.end());
+  std::vector<std::string> surplus;
+  for (const auto& [key, states] : state)
+    if (!all.contains(key)) surplus.push_back(key);
+  TESSERA_CHECK(surplus.empty(), "optimizer state: it has {}, which this optimizer does not have",
+                Listed(surplus));
+}
+
+void CheckKeysAreUnique(const std::vector<std::string>& keys) {
+  std::set<std::string> seen;
+  for (const std::string& key : keys)
+    TESSERA_CHECK(seen.insert(key).second, "optimizer: two parameters have the key '{}'", key);
+}
+
+void CheckGroup(int group, int num_groups) {
+  TESSERA_CHECK(group >= 0 && group < num_groups, "optimizer: group {} of {}", group, num_groups);
+}
+
+void CheckLearningRate(double lr) {
+  TESSERA_CHECK(std::isfinite(lr), "optimizer: learning rate {}", lr);
+}
+
+std::string PrefixedKey(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,69 @@
+// README.md's table of rules, options and states is what the code says: this writes it and compares.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "optim/rule_options.h"
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+std::string ValueOf(float value) { return Format("{:g}", value); }
+std::string ValueOf(double value) { return Format("{}", value); }
+std::string ValueOf(bool value) { return value ? "true" : "false"; }
+std::string ValueOf(int64_t value) { return std::to_string(value); }
+template <typename Mode>
+requires std::is_enum_v<Mode> std::string ValueOf(Mode value) { return ToString(value); }
+
+std::string Describe(const StateSpec& spec) {
+  return Format("`{}` {}{}", spec.name, spec.per_row ? "[E]" : "[E, D]",
+                spec.counts ? " counts" : "");
+}
+
+// Its states, and those that a flag adds.
+template <typename Rule>
+std::string StatesOf(const Rule& rule) {
+  std::string text;
+  std::set<std::string> known;
+  const auto add = [&](const StateSpec& spec, const std::string& when) {
+    if (known.insert(spec.name).second) text += (text.empty() ? "" : ", ") + Describe(spec) + when;
+  };
+  for (const StateSpec& spec : rule.States()) add(spec, "");
+  Rule flagged = rule;
+  VisitRuleOptions(flagged, [&](const char* name, auto& option) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(option)>, bool>) {
+      option = true;
+      for (const StateSpec& spec : flagged.States()) add(spec, Format(" with {}", name));
+    }
+  });
+  return text.empty() ? "none" : text;
+}
+
+std::string Table() {
+  std::string table = "| rule | options and their defaults | state |\n|---|---|---|\n";
+  ForEachNamedRule([&](auto rule) {
+    std::string options;
+    VisitRuleOptions(rule, [&](const char* name, const auto& option) {
+      options += Format("{}{} {}", options.empty() ? "" : ", ", name, ValueOf(option));
+    });
+    table += Format("| `{}` | {} | {} |\n", rule.kName, options.empty() ? "none" : options,
+                    StatesOf(rule));
+  });
+  return table;
+}
+
+TEST(RuleTable, IsInTheReadme) {
+  std::ifstream file("README.md");
+  ASSERT_TRUE(file) << "no README.md beside the test";
+  std::stringstream readme;
+  readme << file.rdbuf();
+  EXPECT_NE(readme.str().find(Table()), std::string::npos)
+      << "README.md's table of rules should be:\n"
+      << Table();
+}
+
+}  // namespace
+}  // namespace tessera

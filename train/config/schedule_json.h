@@ -1,0 +1,23 @@
+#ifndef TESSERA_TRAIN_CONFIG_SCHEDULE_JSON_H_
+#define TESSERA_TRAIN_CONFIG_SCHEDULE_JSON_H_
+// Private to the .cc files beside it. What lies round the optimizers, as JSON: stages of learning
+// rates, [{"policy": "linear", "max_iters": 1000, "value": 0.1}, …], each with the fields of its
+// policy and "lr_scale"; and clipping, {"mode": "norm", "max_gradient": 1, "norm_type": 2}.
+#include "optim/gradient_clipping_optimizer.h"
+#include "optim/warmup_schedule.h"
+#include "train/config/json_object.h"
+
+namespace tessera::internal {
+
+// Throws Error for an unknown policy or field, listing those there are, or stages that
+// WarmupSchedule refuses.
+std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where);
+Json WarmupToJson(const std::vector<WarmupStage>& stages);
+
+// Throws Error for an unknown mode or field, or a number that is not above 0. norm_type is a number
+// or "inf".
+GradientClippingOptions ClippingFromJson(const Json& value, const std::string& where);
+Json ClippingToJson(const GradientClippingOptions& options);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_TRAIN_CONFIG_SCHEDULE_JSON_H_
