@@ -44,6 +44,12 @@ struct RowTable {
   }
 };
 
+// The gradient of a row, or of one occurrence of it: coefficient · data[0 … dim).
+struct ScaledGradient {
+  const float* data;
+  float coefficient;
+};
+
 struct RunSum;
 
 struct RowUpdateArgs {
@@ -74,6 +80,13 @@ struct RowUpdateArgs {
     return wide_rows
                ? static_cast<int64_t>(static_cast<const Occurrence<uint64_t>*>(occurrences)[i].row)
                : static_cast<int64_t>(static_cast<const Occurrence<uint32_t>*>(occurrences)[i].row);
+  }
+  // The gradient of an occurrence.
+  TESSERA_HD ScaledGradient GradientOf(uint32_t payload) const {
+    const uint32_t slot = slots != nullptr ? static_cast<uint32_t>(slots[payload]) : payload;
+    float coefficient = slot_scales != nullptr ? slot_scales[slot] : 1.0f;
+    if (slots != nullptr) coefficient = sample_weights[payload] * coefficient;
+    return {grad + slot_offsets[slot], coefficient};
   }
   TESSERA_HD uint32_t PayloadAt(int64_t i) const {
     return wide_rows ? static_cast<const Occurrence<uint64_t>*>(occurrences)[i].payload

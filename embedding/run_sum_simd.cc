@@ -8,19 +8,6 @@ namespace {
 
 constexpr int kSumPacks = 8;
 
-// The gradient of one occurrence: coefficient · grad[0 … dim).
-struct Contribution {
-  const float* grad;
-  float coefficient;
-};
-
-inline Contribution ContributionOf(const RowUpdateArgs& a, uint32_t payload) {
-  const uint32_t slot = a.slots ? static_cast<uint32_t>(a.slots[payload]) : payload;
-  float coefficient = a.slot_scales ? a.slot_scales[slot] : 1.0f;
-  if (a.slots) coefficient = a.sample_weights[payload] * coefficient;
-  return {a.grad + a.slot_offsets[slot], coefficient};
-}
-
 // kPacks whole packs and, with kTail, `tail` more columns.
 template <bool kScaled, int kPacks, bool kTail, typename Key>
 void SumRunColumns(const RowUpdateArgs& a, int64_t begin, int64_t end, int64_t column, int tail,
@@ -35,9 +22,9 @@ void SumRunColumns(const RowUpdateArgs& a, int64_t begin, int64_t end, int64_t c
     for (int k = 0; k < kSums; ++k) part[k] = Pack(0.0f);
     const int64_t stop = chunk + kChunk < end ? chunk + kChunk : end;
     for (int64_t i = chunk; i < stop; ++i) {
-      const Contribution c = ContributionOf(a, occurrences[i].payload);
-      const Pack coefficient = Pack(c.coefficient);
-      const float* g = Opaque(c.grad + column);
+      const ScaledGradient gradient = a.GradientOf(occurrences[i].payload);
+      const Pack coefficient = Pack(gradient.coefficient);
+      const float* g = Opaque(gradient.data + column);
       TESSERA_UNROLL
       for (int k = 0; k < kSums; ++k) {
         const Pack value = kTail && k == kPacks ? Pack::LoadFirst(g + k * Pack::kSize, tail)

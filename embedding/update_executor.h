@@ -16,7 +16,7 @@ namespace tessera::internal::TESSERA_ISA {
 
 // Occurrences ahead whose rows and gradients are asked for: best of 8, 16, 32, 64 for rows of 64 and
 // of 512 bytes.
-inline int64_t UpdateAhead(int64_t dim) { return dim <= 32 ? 48 : 16; }
+inline int64_t UpdateAhead(int64_t dim) { return dim <= 32 ? 32 : 16; }
 
 // ---- loops over a row
 
@@ -140,6 +140,11 @@ struct FloatRow {
   float* states[kMaxElementStates];
 };
 
+// Columns of a summed gradient. From +0 on, as sums are: no −0, whichever way it was summed.
+inline Pack LoadGradient(const ScaledGradient& gradient, int64_t d, int n) {
+  return Pack(0.0f) + Pack(gradient.coefficient) * LoadPart(gradient.data + d, n);
+}
+
 template <typename Step>
 inline void LoadElementStates(const FloatRow& at, int64_t d, int n, Pack* state) {
   for (int s = 0; s < Step::kElementStates; ++s) state[s] = LoadPart(at.states[s] + d, n);
@@ -154,13 +159,14 @@ struct BegunRow {
 
 template <typename Step>
 inline __attribute__((always_inline)) void TakeStatistics(const Step& step, int64_t dim,
-                                                          const float* w, const float* sum,
+                                                          const float* w,
+                                                          const ScaledGradient& gradient,
                                                           BegunRow<Step>& begun) {
   if constexpr (Step::kStatistics > 0)
     SumOverRow<Step::kStatistics>(
         dim,
         [&](int64_t d, int n, Pack* terms) {
-          step.Statistics(LoadPart(sum + d, n), LoadPart(w + d, n), terms);
+          step.Statistics(LoadGradient(gradient, d, n), LoadPart(w + d, n), terms);
         },
         begun.sums);
 }
@@ -178,7 +184,8 @@ inline __attribute__((always_inline)) void BeginRow(const Step& step, const RowT
 
 template <typename Step>
 inline __attribute__((always_inline)) void UpdateElements(const Step& step, int64_t dim,
-                                                          const FloatRow& at, const float* sum,
+                                                          const FloatRow& at,
+                                                          const ScaledGradient& gradient,
                                                           BegunRow<Step>& begun) {
   if constexpr (requires { Step::kLateStatistics; }) {
     SumOverRow<Step::kLateStatistics>(
@@ -186,7 +193,8 @@ inline __attribute__((always_inline)) void UpdateElements(const Step& step, int6
         [&](int64_t d, int n, Pack* terms) {
           Pack state[kMaxElementStates];
           LoadElementStates<Step>(at, d, n, state);
-          step.LateStatistics(begun.row, LoadPart(sum + d, n), LoadPart(at.w + d, n), state, terms);
+          step.LateStatistics(begun.row, LoadGradient(gradient, d, n), LoadPart(at.w + d, n), state,
+                              terms);
         },
         begun.sums);
     step.FinishRow(begun.row, begun.sums);
@@ -196,7 +204,7 @@ inline __attribute__((always_inline)) void UpdateElements(const Step& step, int6
         Pack state[kMaxElementStates];
         LoadElementStates<Step>(at, d, n, state);
         Pack value = LoadPart(at.w + d, n);
-        step.Update(begun.row, value, LoadPart(sum + d, n), state);
+        step.Update(begun.row, value, LoadGradient(gradient, d, n), state);
         StorePart(value, at.w + d, n);
         for (int s = 0; s < Step::kElementStates; ++s) StorePart(state[s], at.states[s] + d, n);
       });
@@ -219,8 +227,8 @@ inline bool LimitNorm(float max_norm, int64_t dim, float* w) {
 
 // `buffer` has room for the weights and each element state.
 template <typename Step>
-inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row, const float* sum,
-                            float* buffer) {
+inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row,
+                            const ScaledGradient& gradient, float* buffer) {
   const int64_t dim = table.dim;
   FloatRow at = {buffer, {}};
   WidenRow(table.weights, table.row_type, row * dim, dim, at.w);
@@ -230,9 +238,9 @@ inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row
     WidenRow(state.data, state.type, row * dim, dim, at.states[s]);
   }
   BegunRow<Step> begun = {};
-  TakeStatistics(step, dim, at.w, sum, begun);
+  TakeStatistics(step, dim, at.w, gradient, begun);
   BeginRow(step, table, row, begun);
-  UpdateElements(step, dim, at, sum, begun);
+  UpdateElements(step, dim, at, gradient, begun);
   StoreWeights(table, row, at.w);
   if constexpr (requires { step.max_norm; })
     if (step.max_norm > 0) {  // of the row as it is stored
@@ -247,9 +255,7 @@ inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row
 // ---- all rows of a range
 
 template <typename Step>
-inline __attribute__((always_inline)) void PrefetchRow(const RowUpdateArgs& a, int64_t row,
-                                                       uint32_t payload) {
-  const RowTable& table = a.table;
+inline __attribute__((always_inline)) void PrefetchRow(const RowTable& table, int64_t row) {
   const auto prefetch = [&](void* data, DType type, int64_t first, int64_t count)
       __attribute__((always_inline)) {
     const long size = type == DType::kF32 ? 4 : 2;
@@ -262,9 +268,6 @@ inline __attribute__((always_inline)) void PrefetchRow(const RowUpdateArgs& a, i
   for (int s = 0; s < Step::kRowStates; ++s)
     if (table.row_states[s].data)
       prefetch(table.row_states[s].data, table.row_states[s].type, row, 1);
-  const uint32_t slot = a.slots ? static_cast<uint32_t>(a.slots[payload]) : payload;
-  Prefetch<PrefetchFor::kRead>(a.grad + a.slot_offsets[slot],
-                               table.dim * static_cast<long>(sizeof(float)));
 }
 
 // Gives the runs of a range one after another, asking for rows ahead of time. kPlain: rows fit 32
@@ -280,18 +283,25 @@ class RunReader {
         ahead_(a.begin) {}
 
   bool done() const { return next_ >= a_.end; }
-  // Sums the next run to `sum`; returns its row.
-  int64_t Next(float* sum) {
+  // The next run's row, and its gradient, in `sum` if it had to be summed.
+  int64_t Next(float* sum, ScaledGradient& gradient) {
     for (const int64_t until = next_ + distance_ < a_.end ? next_ + distance_ : a_.end;
-         ahead_ < until; ++ahead_)
-      PrefetchRow<Step>(a_, RowAt(ahead_), kPlain ? plain_[ahead_].payload : a_.PayloadAt(ahead_));
+         ahead_ < until; ++ahead_) {
+      if (const int64_t row = RowAt(ahead_); row != row_ahead_)
+        PrefetchRow<Step>(a_.table, row_ahead_ = row);
+      Prefetch<PrefetchFor::kRead>(a_.GradientOf(PayloadAt(ahead_)).data,
+                                   a_.table.dim * static_cast<long>(sizeof(float)));
+    }
     const int64_t begin = next_, row = RowAt(begin);
     for (++next_; next_ < a_.end && RowAt(next_) == row;) ++next_;
-    if (a_.summed != nullptr)
-      ForEachPack(a_.table.dim,
-                  [&](int64_t d, int n) { StorePart(LoadPart(a_.summed + d, n), sum + d, n); });
-    else
+    if (a_.summed != nullptr) {
+      gradient = {a_.summed, 1.0f};
+    } else if (next_ == begin + 1) {
+      gradient = a_.GradientOf(PayloadAt(begin));
+    } else {
       (*a_.run_sum)(a_, begin, next_, sum);
+      gradient = {sum, 1.0f};
+    }
     return row;
   }
 
@@ -299,16 +309,31 @@ class RunReader {
   int64_t RowAt(int64_t i) const {
     return kPlain ? static_cast<int64_t>(plain_[i].row) : a_.RowAt(i);
   }
+  uint32_t PayloadAt(int64_t i) const { return kPlain ? plain_[i].payload : a_.PayloadAt(i); }
 
   const RowUpdateArgs& a_;
   const Occurrence<uint32_t>* plain_;
-  int64_t distance_, next_, ahead_;
+  int64_t distance_, next_, ahead_, row_ahead_ = -1;
 };
 
-// Rows of f32, some at a time: what must wait for a row's statistics then waits for several at once.
+template <typename Step>
+inline __attribute__((always_inline)) void UpdateF32Elements(const Step& step,
+                                                             const RowTable& table, int64_t row,
+                                                             const ScaledGradient& gradient,
+                                                             BegunRow<Step>& begun) {
+  const int64_t first = row * table.dim;
+  FloatRow at = {static_cast<float*>(table.weights) + first, {}};
+  for (int s = 0; s < Step::kElementStates; ++s)
+    at.states[s] = static_cast<float*>(table.element_states[s].data) + first;
+  UpdateElements(step, table.dim, at, gradient, begun);
+  if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, table.dim, at.w);
+}
+
+// Rows of f32. Where a rule takes statistics, some at a time: the chain from a row's sums to its
+// step is then hidden behind those of other rows.
 template <typename Step>
 void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
-  constexpr int64_t kMostRows = 16, kOnStack = 2048;
+  constexpr int64_t kMostRows = Step::kStatistics > 0 ? 16 : 1, kOnStack = 2048;
   const RowTable& table = a.table;
   const int64_t dim = table.dim, fit = kOnStack / dim,
                 at_once = fit < 1           ? 1
@@ -318,23 +343,18 @@ void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
   const std::unique_ptr<float[]> on_heap(dim > kOnStack ? new float[static_cast<size_t>(dim)]
                                                         : nullptr);
   float* sums = on_heap ? on_heap.get() : on_stack;
-  auto* weights = static_cast<float*>(table.weights);
   RunReader<true, Step> runs(a);
   while (!runs.done()) {
     int64_t rows[kMostRows], n = 0;
+    ScaledGradient gradients[kMostRows];
     BegunRow<Step> begun[kMostRows];
-    for (; n < at_once && !runs.done(); ++n) {
-      rows[n] = runs.Next(sums + n * dim);
-      TakeStatistics(step, dim, weights + rows[n] * dim, sums + n * dim, begun[n]);
-    }
+    do {
+      rows[n] = runs.Next(sums + n * dim, gradients[n]);
+      TakeStatistics(step, dim, static_cast<float*>(table.weights) + rows[n] * dim, gradients[n],
+                     begun[n]);
+    } while (++n < at_once && !runs.done());
     for (int64_t i = 0; i < n; ++i) BeginRow(step, table, rows[i], begun[i]);
-    for (int64_t i = 0; i < n; ++i) {
-      FloatRow at = {weights + rows[i] * dim, {}};
-      for (int s = 0; s < Step::kElementStates; ++s)
-        at.states[s] = static_cast<float*>(table.element_states[s].data) + rows[i] * dim;
-      UpdateElements(step, dim, at, sums + i * dim, begun[i]);
-      if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, dim, at.w);
-    }
+    for (int64_t i = 0; i < n; ++i) UpdateF32Elements(step, table, rows[i], gradients[i], begun[i]);
   }
 }
 
@@ -345,8 +365,9 @@ void UpdateNarrowRuns(const Step& step, const RowUpdateArgs& a) {
       std::make_unique<float[]>(static_cast<size_t>((2 + Step::kElementStates) * dim));
   RunReader<false, Step> runs(a);
   while (!runs.done()) {
-    const int64_t row = runs.Next(buffer.get());
-    UpdateNarrowRow(step, a.table, row, buffer.get(), buffer.get() + dim);
+    ScaledGradient gradient;
+    const int64_t row = runs.Next(buffer.get(), gradient);
+    UpdateNarrowRow(step, a.table, row, gradient, buffer.get() + dim);
   }
 }
 

@@ -227,16 +227,19 @@ enum class PrefetchFor { kToL2, kRead, kWrite };
 // Always inlined, and so must every function be that does nothing else: GCC takes one that only
 // prefetches for a function without effect, and drops calls of it.
 template <PrefetchFor purpose>
+inline __attribute__((always_inline)) void PrefetchLine(const char* line) {
+  if constexpr (purpose == PrefetchFor::kToL2)
+    __builtin_prefetch(line, 0, 2);
+  else if constexpr (purpose == PrefetchFor::kRead)
+    __builtin_prefetch(line, 0, 3);
+  else
+    __builtin_prefetch(line, 1, 3);
+}
+template <PrefetchFor purpose>
 inline __attribute__((always_inline)) void Prefetch(const void* p, long bytes) {
   const char* line = reinterpret_cast<const char*>(reinterpret_cast<unsigned long>(p) & ~63ul);
-  for (const char* end = static_cast<const char*>(p) + bytes; line < end; line += 64) {
-    if constexpr (purpose == PrefetchFor::kToL2)
-      __builtin_prefetch(line, 0, 2);
-    else if constexpr (purpose == PrefetchFor::kRead)
-      __builtin_prefetch(line, 0, 3);
-    else
-      __builtin_prefetch(line, 1, 3);
-  }
+  const char* end = static_cast<const char*>(p) + bytes;
+  for (; line < end; line += 64) PrefetchLine<purpose>(line);
 }
 
 }  // namespace tessera::internal::TESSERA_ISA

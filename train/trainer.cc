@@ -140,7 +140,8 @@ std::vector<NamedTensor> Trainer::State() const {
   return state;
 }
 
-void Trainer::Save(const std::string& path) const {
+void Trainer::Save(const std::string& path) {
+  model_.embedding_bag_collection().tables().Flush(ctx_);
   std::vector<NamedTensor> state = State();
   for (const auto& [parameter, states] : dense_->StateDict())
     for (const auto& [name, tensor] : states)
@@ -175,10 +176,12 @@ void Trainer::LoadRest(const std::vector<NamedTensor>& rest) {
 
 bool Trainer::Load(const Checkpoint& checkpoint) {
   if (checkpoint.progress && checkpoint.progress->step > 0) CheckStateIsThere(checkpoint);
+  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  tables.Flush(ctx_);
+  tables.ResetCaches(ctx_);
   Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) { LoadRest(rest); });
   if (!checkpoint.progress) return false;
   progress_ = *checkpoint.progress;
-  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   tables.set_iter(progress_.iter);
   tables.set_max_counter(progress_.max_counter);
   ctx_.random() = Random(progress_.seed, progress_.random_next_sequence);

@@ -40,7 +40,7 @@ class Trainer {
   // Everything that Step changes but the dense optimizer's state and where the schedule stands, by
   // its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
-  void Save(const std::string& path) const;
+  void Save(const std::string& path);
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
   // Error, and changes nothing, for one that does not fit. False if it had weights alone.
   bool Load(const Checkpoint& checkpoint);

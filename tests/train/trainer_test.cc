@@ -76,6 +76,15 @@ TEST(Trainer, TablesOf16BitsGoOnWhereTheyStopped) {
   EXPECT_TRUE(TrainedInTwoParts(config, 5) == Trained(config));
 }
 
+TEST(Trainer, TablesWithACacheOfRowsGoOnWhereTheyStopped) {
+  TrainConfig config = SmallConfig();
+  for (EmbeddingBagConfig& table : config.tables) {
+    table.location = EmbeddingLocation::kManagedCaching;
+    table.cache = {.ways = 1, .load_factor = 0.1};
+  }
+  EXPECT_TRUE(TrainedInTwoParts(config, 5) == Trained(config));
+}
+
 // With a schedule of all learning rates and clipped gradients.
 TrainConfig Scheduled() {
   TrainConfig config = SmallConfig();

@@ -29,6 +29,32 @@ void ReadInitRange(JsonObject& object, EmbeddingBagConfig& table) {
   table.init_range = {range[0], range[1]};
 }
 
+void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
+  using Location = EmbeddingLocation;
+  object.OptionalWord(
+      "location", table.location,
+      {Location::kDevice, Location::kHost, Location::kManaged, Location::kManagedCaching});
+  const Json* json = object.Find("cache");
+  if (json == nullptr) return;
+  if (table.location != Location::kManagedCaching)
+    throw Error(Format("{}: only a table whose location is MANAGED_CACHING has a cache",
+                       object.at("cache")));
+  JsonObject cache(*json, object.at("cache"));
+  cache.OptionalWord("policy", table.cache.policy, {CachePolicy::kLru, CachePolicy::kLfu});
+  int64_t ways = table.cache.ways;
+  cache.Optional("ways", ways);
+  table.cache.ways = static_cast<int>(ways);
+  cache.Optional("load_factor", table.cache.load_factor);
+  cache.Optional("bytes", table.cache.bytes);
+  cache.Optional("scratch_rows", table.cache.scratch_rows);
+  cache.Finish();
+  try {
+    CheckCacheConfig(table.cache);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", object.at("cache"), error.what()));
+  }
+}
+
 EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
                              const AnyRule& default_rule) {
   JsonObject object(json, where);
@@ -47,6 +73,7 @@ EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
   object.OptionalWord("dtype", table.data_type, {DType::kF32, DType::kF16, DType::kBF16});
   object.OptionalWord("state_dtype", table.state_type, {DType::kF32, DType::kF16, DType::kBF16});
   object.Optional("stochastic_rounding", table.stochastic_rounding);
+  ReadPlacement(object, table);
   ReadInitRange(object, table);
   const Json* rule = object.Find("optimizer");
   table.optimizer =
@@ -179,6 +206,13 @@ Json TableToJson(const EmbeddingBagConfig& table) {
                {"dtype", ToString(table.data_type)},
                {"state_dtype", ToString(table.state_type)},
                {"stochastic_rounding", table.stochastic_rounding}};
+  if (table.location != EmbeddingLocation::kDevice) json["location"] = ToString(table.location);
+  if (table.location == EmbeddingLocation::kManagedCaching)
+    json["cache"] = {{"policy", ToString(table.cache.policy)},
+                     {"ways", table.cache.ways},
+                     {"load_factor", table.cache.load_factor},
+                     {"bytes", table.cache.bytes},
+                     {"scratch_rows", table.cache.scratch_rows}};
   if (table.init_range)
     json["init_range"] = {internal::ShortestDouble(table.init_range->first),
                           internal::ShortestDouble(table.init_range->second)};
