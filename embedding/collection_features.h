@@ -3,6 +3,7 @@
 // Private to the collections: how configs name the features of a TableBatchedEmbedding.
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "embedding/table_batched_embedding.h"
@@ -24,6 +25,20 @@ std::vector<EmbeddingFeature> FeaturesOf(const std::vector<Config>& configs) {
       features.push_back({readers[feature] > 1 ? feature + "@" + configs[t].name : feature,
                           static_cast<int>(t), feature});
   return features;
+}
+
+// The rows of each feature under the lengths of its key; its ids as weights, if asked for.
+inline std::vector<std::pair<std::string, JaggedTensor>> NamedRows(
+    Context& ctx, const KeyedJaggedTensor& kjt, const std::vector<EmbeddingFeature>& features,
+    const std::vector<Variable>& rows, bool need_indices) {
+  std::vector<std::pair<std::string, JaggedTensor>> result;
+  for (size_t f = 0; f < rows.size(); ++f) {
+    const JaggedTensor ids = kjt.At(ctx, features[f].key);
+    Variable indices;
+    if (need_indices) indices = ids.values().value().To(ctx, DType::kF32);
+    result.emplace_back(features[f].name, JaggedTensor(rows[f], ids.lengths(ctx), {}, indices));
+  }
+  return result;
 }
 
 template <typename Config>

@@ -18,16 +18,8 @@ EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConf
 
 std::vector<std::pair<std::string, JaggedTensor>> EmbeddingCollection::Forward(
     Context& ctx, const KeyedJaggedTensor& features) {
-  const std::vector<Variable> rows = tables_->ForwardSequence(ctx, features);
-  std::vector<std::pair<std::string, JaggedTensor>> result;
-  for (size_t f = 0; f < rows.size(); ++f) {
-    const EmbeddingFeature& feature = tables_->features()[f];
-    const JaggedTensor ids = features.At(ctx, feature.key);
-    Variable indices;
-    if (options_.need_indices) indices = ids.values().value().To(ctx, DType::kF32);
-    result.emplace_back(feature.name, JaggedTensor(rows[f], ids.lengths(ctx), {}, indices));
-  }
-  return result;
+  return internal::NamedRows(ctx, features, tables_->features(),
+                             tables_->ForwardSequence(ctx, features), options_.need_indices);
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_EMBEDDING_CONFIGS_H_
 // What tables and the features that read them are, before they exist: the names are TorchRec's
 // (torchrec/modules/embedding_configs.py).
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "embedding/pooling.h"
 #include "optim/any_rule.h"
 #include "runtime/tensor.h"
+#include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera {
 
@@ -49,7 +51,17 @@ struct BaseEmbeddingConfig {
   // cached.
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};  // under kManagedCaching
+  // Of a part of a larger table: the numbers of row 0 and column 0 there, on which rounding by
+  // chance depends. Names of tables may repeat where these differ.
+  int64_t first_row = 0, first_column = 0;
 };
+
+// Where rows start without an init_fn.
+inline std::pair<float, float> InitRange(const BaseEmbeddingConfig& config) {
+  const auto bound =
+      static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
+  return config.init_range.value_or(std::pair(-bound, bound));
+}
 
 struct EmbeddingBagConfig : BaseEmbeddingConfig {
   PoolingType pooling = PoolingType::kSum;  // kSum or kMean
@@ -65,6 +77,14 @@ struct EmbeddingFeature {
   std::string key;
 };
 
+// A batch, and the gradients of what a forward of it would have given, f32: pooled in the flat order
+// of a batch for each key and rank; one [N_f, D] a feature with pooling NONE.
+struct UpdateBatch {
+  KeyedJaggedTensor kjt;
+  Tensor pooled;
+  std::vector<Tensor> sequences;
+};
+
 struct TableBatchedEmbeddingOptions {
   bool weighted = false;
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
@@ -76,6 +96,13 @@ struct TableBatchedEmbeddingOptions {
   DType output_type = DType::kF32;
   // Of tables with stochastic rounding; absent: drawn from the context's random numbers.
   std::optional<uint64_t> rounding_seed = {};
+  // What the summed gradient of a row is multiplied by before its rule sees it. Gradients of
+  // per-sample weights are not.
+  float gradient_scale = 1;
+  // If given, backward updates the tables with what this makes of the forward's own batch: tables
+  // that several ranks hold alike exchange what each of them has to say. Gradients of per-sample
+  // weights are those of the own batch. REQUIRES: no inverse indices.
+  std::function<UpdateBatch(Context&, UpdateBatch)> exchange_updates = {};
 };
 
 }  // namespace tessera

@@ -1,7 +1,6 @@
 #include "embedding/embedding_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "embedding/index_remap.h"
@@ -77,6 +76,8 @@ UpdateTable EmbeddingTable::Whole() const {
   update.state_type = config.state_type;
   update.rounding.stochastic = config.stochastic_rounding && weight.dtype() != DType::kF32;
   update.rounding.seed = rounding_seed;
+  update.rounding.first_row = config.first_row;
+  update.rounding.first_column = config.first_column;
   return update;
 }
 
@@ -84,9 +85,7 @@ namespace {
 
 void FillInitial(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& rows) {
   if (config.init_fn) return config.init_fn(ctx, rows);
-  const auto bound =
-      static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
-  const auto [low, high] = config.init_range.value_or(std::pair(-bound, bound));
+  const auto [low, high] = InitRange(config);
   FillUniform(ctx, rows, low, high);
 }
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_EXPAND_BAGS_H_
 #define TESSERA_EMBEDDING_EXPAND_BAGS_H_
-// Private to embedding: from the pooled rows of each feature's distinct bags to those of every
+// Private to embedding and sharding: from the pooled rows of each feature's distinct bags to those of every
 // example, by the inverse indices of a KJT, and the way back.
 //
 //   full[b, columns of f] = distinct_f[inverse[r_f, b]]        r_f: f's row of the inverse indices

@@ -18,7 +18,7 @@ struct RowRounding {
   // The number of row 0 and column 0 in the whole table, if this is a part of it. Columns come in
   // blocks of 8.
   int64_t first_row = 0, first_column = 0;
-  // If given, row r is number row_ids[r] of the whole table (a cache of rows) instead.
+  // If given, row r is row row_ids[r] of the part (a cache of rows) instead.
   const int64_t* row_ids = nullptr;
 };
 

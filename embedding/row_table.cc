@@ -9,6 +9,7 @@ RowTable MakeRowTable(const UpdateTable& table, int64_t step) {
   result.dim = table.dim;
   result.rounding = table.rounding;
   result.step = step;
+  result.gradient_scale = table.gradient_scale;
   if (table.rule == nullptr) return result;
   const std::vector<StateSpec> specs = RuleStates(*table.rule);
   int elements = 0, rows = 0;

@@ -34,6 +34,7 @@ struct RowTable {
   StateArray row_states[kMaxRowStates] = {};          // [E] each
   RowRounding rounding = {};
   int64_t step = 0;
+  float gradient_scale = 1;
 
   // Whether no row has to be widened or rounded.
   TESSERA_HD bool all_f32() const {
@@ -44,10 +45,11 @@ struct RowTable {
   }
 };
 
-// The gradient of a row, or of one occurrence of it: coefficient · data[0 … dim).
+// The gradient of a row, or of one occurrence of it: scale · (coefficient · data[0 … dim)).
 struct ScaledGradient {
   const float* data;
   float coefficient;
+  float scale = 1;  // of a row's sum
 };
 
 struct RunSum;

@@ -1,7 +1,6 @@
 #include "embedding/table_batch.h"
 
-#include "embedding/bounds_check.h"
-#include "embedding/index_remap.h"
+#include "embedding/feature_ids.h"
 
 namespace tessera::internal {
 namespace {
@@ -16,26 +15,15 @@ std::vector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTe
   return shapes;
 }
 
-// The ids that each feature is to read: checked as the data name them, then remapped.
-std::vector<Tensor> CheckedIdsOf(Context& ctx, const TablesState& state,
-                                 const KeyedJaggedTensor& kjt) {
-  std::vector<CheckedIds> checked;
+// The ids that each feature is to read.
+std::vector<Tensor> IdsOf(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt) {
+  std::vector<ReadFeature> read;
   for (size_t f = 0; f < state.features.size(); ++f) {
     const EmbeddingFeature& feature = state.features[f];
-    const auto key = static_cast<size_t>(kjt.IndexOf(feature.key));
-    const BaseEmbeddingConfig& table = state.table_of(f).config;
-    checked.push_back(
-        {kjt.offset_per_key()[key], kjt.offset_per_key()[key + 1],
-         table.index_remap ? table.index_remap->original_rows() : table.num_embeddings,
-         feature.name, kjt.lengths_offset_per_key()[key], kjt.stride_per_key()[key]});
+    read.push_back({feature.name, static_cast<size_t>(kjt.IndexOf(feature.key)),
+                    &state.table_of(f).config});
   }
-  const std::vector<Tensor> ids = CheckIds(ctx, state.options.bounds_check, kjt.values(),
-                                           kjt.offsets(ctx), checked, state.findings);
-  std::vector<RemappedIds> remapped;
-  for (size_t f = 0; f < ids.size(); ++f)
-    remapped.push_back(
-        {ids[f], checked[f].begin, checked[f].end, state.table_of(f).config.index_remap.get()});
-  return RemapIds(ctx, remapped);
+  return ReadIds(ctx, state.options.bounds_check, kjt, read, state.findings);
 }
 
 }  // namespace
@@ -52,7 +40,7 @@ TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJagged
   if (const InverseIndices* inverse = kjt.inverse_indices_or_none())
     CheckDevice(ctx, "embedding lookup, inverse indices", inverse->indices);
   VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
-  ids_ = CheckedIdsOf(ctx, state, kjt);
+  ids_ = IdsOf(ctx, state, kjt);
   cached_ = CachedBatch(ctx, state, kjt, ids_);
 }
 
@@ -92,6 +80,7 @@ LookupArgs TableBatch::Args(std::span<const LookupFeature> features) const {
 
 UpdateTable TableBatch::UpdateOf(const TablesState& state, int index) const {
   UpdateTable update = state.tables[static_cast<size_t>(index)].ForUpdate();
+  update.gradient_scale = state.options.gradient_scale;
   for (size_t p = 0; p < layout_.parts().size(); ++p)
     if (state.features[static_cast<size_t>(layout_.parts()[p].feature)].table == index)
       update.features.push_back(static_cast<int>(p));

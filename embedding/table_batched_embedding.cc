@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "embedding/row_access.h"
@@ -69,9 +70,10 @@ TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbed
                                              TableBatchedEmbeddingOptions options)
     : state_(std::make_shared<internal::TablesState>()) {
   TESSERA_CHECK_EQ(poolings.size(), tables.size(), "poolings, one a table");
-  std::set<std::string> names;
+  std::set<std::tuple<std::string, int64_t, int64_t>> names;
   for (size_t t = 0; t < tables.size(); ++t) {
-    TESSERA_CHECK(names.insert(tables[t].name).second,
+    const BaseEmbeddingConfig& table = tables[t];
+    TESSERA_CHECK(names.emplace(table.name, table.first_row, table.first_column).second,
                   "table {}: a table of that name is there already", tables[t].name);
     state_->tables.push_back(internal::MakeEmbeddingTable(ctx, std::move(tables[t]), poolings[t]));
   }

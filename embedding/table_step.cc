@@ -68,8 +68,9 @@ Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
   return owed;
 }
 
-TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batch)
-    : state_(std::move(state)), batch_(std::move(batch)) {
+TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batch,
+                             KeyedJaggedTensor kjt)
+    : state_(std::move(state)), batch_(std::move(batch)), kjt_(std::move(kjt)) {
   for (const EmbeddingTable& table : state_->tables) {
     steps_.push_back(table.iter);
     if (!table.dense()) state_->update_pending = true;
@@ -77,20 +78,42 @@ TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batc
 }
 
 std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) {
-  const OutputTensors gradients = Gradients(ctx, grad_outputs);
+  OutputTensors gradients = Gradients(ctx, grad_outputs);
   batch_.cached().Load(ctx, *state_);
-  const std::vector<LookupFeature> features = batch_.Features(*state_, gradients);
-  const LookupArgs lookup = batch_.Args(features);
   std::vector<Tensor> grads;
   // The weights' gradient is of the rows as they were: before any update.
-  if (state_->options.weighted)
-    grads.push_back(needs_grad(0) ? WeightGradient(ctx, lookup) : Tensor());
+  if (state_->options.weighted) {
+    const std::vector<LookupFeature> features = batch_.Features(*state_, gradients);
+    grads.push_back(needs_grad(0) ? WeightGradient(ctx, batch_.Args(features)) : Tensor());
+  }
+  if (state_->options.exchange_updates)
+    UpdateExchanged(ctx, std::move(gradients), grads);
+  else
+    UpdateTables(ctx, batch_, gradients, grads);
+  state_->update_pending = false;
+  return grads;
+}
+
+void TableBackward::UpdateExchanged(Context& ctx, OutputTensors gradients,
+                                    std::vector<Tensor>& grads) {
+  batch_.cached().Release(ctx, *state_, /*updated=*/false);
+  const UpdateBatch own = {kjt_, std::move(gradients.pooled), std::move(gradients.sequences)};
+  UpdateBatch all = state_->options.exchange_updates(ctx, own);
+  const TableBatch batch(ctx, *state_, all.kjt);
+  batch.cached().Load(ctx, *state_);
+  UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);
+}
+
+void TableBackward::UpdateTables(Context& ctx, const TableBatch& batch,
+                                 const OutputTensors& gradients, std::vector<Tensor>& grads) {
+  const std::vector<LookupFeature> features = batch.Features(*state_, gradients);
+  const LookupArgs lookup = batch.Args(features);
   TablesByStep updates;
   for (size_t t = 0; t < state_->tables.size(); ++t) {
     EmbeddingTable& table = state_->tables[t];
     table.row_gradients = {};
     if (table.frozen && !table.dense()) continue;
-    const UpdateTable update = batch_.UpdateOf(*state_, static_cast<int>(t));
+    const UpdateTable update = batch.UpdateOf(*state_, static_cast<int>(t));
     if (table.dense())
       grads.push_back(table.frozen ? Tensor() : ComputeDenseGradient(ctx, lookup, update));
     else if (table.without_rule())
@@ -99,9 +122,7 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
       updates[steps_[t]].push_back(update);
   }
   for (const auto& [step, tables] : updates) Update(ctx, {lookup, tables, step});
-  batch_.cached().Release(ctx, *state_, /*updated=*/true);
-  state_->update_pending = false;
-  return grads;
+  batch.cached().Release(ctx, *state_, /*updated=*/true);
 }
 
 Tensor TableBackward::Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const {

@@ -23,7 +23,7 @@ Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
 // state->update_pending is set if there is anything to update.
 class TableBackward final : public Function {
  public:
-  TableBackward(std::shared_ptr<TablesState> state, TableBatch batch);
+  TableBackward(std::shared_ptr<TablesState> state, TableBatch batch, KeyedJaggedTensor kjt);
   ~TableBackward() override { state_->update_pending = false; }
   std::string_view name() const override { return "embedding lookup"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) override;
@@ -33,9 +33,14 @@ class TableBackward final : public Function {
   Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const;
   OutputTensors Gradients(Context& ctx, const std::vector<Tensor>& grad_outputs) const;
   Tensor WeightGradient(Context& ctx, const LookupArgs& lookup) const;
+  // Updates tables; the gradients of dense ones are added to `grads`.
+  void UpdateTables(Context& ctx, const TableBatch& batch, const OutputTensors& gradients,
+                    std::vector<Tensor>& grads);
+  void UpdateExchanged(Context& ctx, OutputTensors gradients, std::vector<Tensor>& grads);
 
   std::shared_ptr<TablesState> state_;
   TableBatch batch_;
+  KeyedJaggedTensor kjt_;
   std::vector<int64_t> steps_;  // of each table
 };
 

@@ -28,6 +28,8 @@ struct UpdateTable {
   std::vector<void*> states = {};
   DType row_type = DType::kF32, state_type = DType::kF32;
   RowRounding rounding = {};
+  // What the summed gradient of a row is multiplied by before the rule sees it.
+  float gradient_scale = 1;
 };
 
 struct UpdateArgs {

@@ -123,6 +123,7 @@ CudaTable MakeTable(const UpdateTable& table, uint64_t first_key, size_t first_f
   }
   result.row_type = rows.row_type;
   result.element_type = table.state_type;
+  result.gradient_scale = table.gradient_scale;
   result.rounding = rows.rounding;
   result.first_key = first_key;
   result.dim = static_cast<int32_t>(table.dim);

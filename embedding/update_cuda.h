@@ -38,6 +38,7 @@ struct CudaTable {
   uint16_t first_feature, num_features;
   DType row_type, element_type;
   DType row_state_types[kMaxRowStates];
+  float gradient_scale;
   RowRounding rounding;
 };
 

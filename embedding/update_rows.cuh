@@ -83,7 +83,7 @@ struct CudaRow {
       return StoreAny(table.weights, table.row_type, At(d), value);
     // The vector's columns lie in one block of random bits: first_column is a multiple of kWidth.
     const int64_t column = r.first_column + d,
-                  number = r.row_ids != nullptr ? r.row_ids[row] : r.first_row + row;
+                  number = r.first_row + (r.row_ids != nullptr ? r.row_ids[row] : row);
     const PhiloxBits random = RoundingBits(r.seed, args.step, number, column);
     const uint32_t low = column % 8 < 4 ? random.v[0] : random.v[2],
                    high = column % 8 < 4 ? random.v[1] : random.v[3];
@@ -199,10 +199,15 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
   const CudaTable& table = a.tables[t];
   float *scratch = shared, *sum = shared + kLanes;
   const uint32_t chunk = a.runs.run_chunk != nullptr ? a.runs.run_chunk[r] : kNoChunk;
-  for (int d = lanes.lane * kWidth; d < table.dim; d += lanes.count() * kWidth)
-    StoreVector(sum + d, chunk == kNoChunk ? SumRun<kWidth>(a, table, run.begin, run.end, d)
-                                           : LoadVector<kWidth>(a.runs.chunk_sums +
-                                                                chunk * a.runs.chunk_stride + d));
+  for (int d = lanes.lane * kWidth; d < table.dim; d += lanes.count() * kWidth) {
+    Vector<kWidth> total =
+        chunk == kNoChunk
+            ? SumRun<kWidth>(a, table, run.begin, run.end, d)
+            : LoadVector<kWidth>(a.runs.chunk_sums + chunk * a.runs.chunk_stride + d);
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
+    StoreVector(sum + d, total);
+  }
   __syncwarp(lanes.mask);
   const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
   UpdateOneRow<kWidth>(steps[t], CudaRow<Args>{a, table, row}, lanes, sum, scratch);

@@ -103,15 +103,19 @@ void NamingFile(const std::string& path, Fn&& fn) {
   }
 }
 
+int64_t BytesOf(const StreamedTensor& tensor) {
+  return tensor.shape.numel() * SizeOf(tensor.dtype);
+}
+
 // `width` bytes at least: the rest is blank.
-std::string Header(const Safetensors& content, size_t width) {
+std::string Header(const StreamedSafetensors& content, size_t width) {
   Json header = Json::object();
   if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
   uint64_t at = 0;
   for (const auto& [name, tensor] : content.tensors) {
-    const auto dims = tensor.shape().dims();
-    const uint64_t end = at + static_cast<uint64_t>(tensor.nbytes());
-    header[name] = {{"dtype", NameOf(tensor.dtype())},
+    const auto dims = tensor.shape.dims();
+    const uint64_t end = at + static_cast<uint64_t>(BytesOf(tensor));
+    header[name] = {{"dtype", NameOf(tensor.dtype)},
                     {"shape", std::vector<int64_t>(dims.begin(), dims.end())},
                     {"data_offsets", {at, end}}};
     at = end;
@@ -136,18 +140,20 @@ void WriteHeader(std::FILE* file, const std::string& header) {
 
 // The number is known after the elements: the header is written anew then, in the room that the
 // longest number takes.
-void WriteOpened(Context& ctx, std::FILE* file, Safetensors content,
+void WriteOpened(std::FILE* file, StreamedSafetensors content,
                  const SafetensorsChecksum* checksum) {
   if (checksum != nullptr) content.metadata[checksum->key] = "4294967295";
   const std::string header = Header(content, 0);
   WriteHeader(file, header);
   uint32_t sum = 0;
   for (const auto& [name, tensor] : content.tensors) {
-    TESSERA_CHECK(tensor.is_contiguous(), "tensor '{}' is not contiguous", name);
-    ReadPieces(ctx, tensor, [&](const void* bytes, int64_t count) {
+    int64_t made = 0;
+    tensor.make([&](const void* bytes, int64_t count) {
       if (checksum != nullptr) sum = checksum->update(sum, bytes, count);
       Write(file, bytes, count);
+      made += count;
     });
+    TESSERA_CHECK_EQ(made, BytesOf(tensor), "tensor '{}': bytes made", name);
   }
   if (checksum != nullptr) {
     content.metadata[checksum->key] = std::to_string(sum);
@@ -190,8 +196,8 @@ void SafetensorsFile::ReadHeader() {
   CheckFilled(entries_, data_begin, file_bytes);
 }
 
-void SafetensorsFile::Seek(const SafetensorsEntry& entry) const {
-  TESSERA_CHECK(fseeko(file_.get(), entry.begin, SEEK_SET) == 0, "{}", std::strerror(errno));
+void SafetensorsFile::Seek(int64_t at) const {
+  TESSERA_CHECK(fseeko(file_.get(), at, SEEK_SET) == 0, "{}", std::strerror(errno));
 }
 
 void SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry,
@@ -199,7 +205,7 @@ void SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry,
   TESSERA_CHECK_EQ(tensor.dtype(), entry.dtype, "{}: a tensor to read into", path_);
   TESSERA_CHECK_EQ(tensor.shape(), entry.shape, "{}: a tensor to read into", path_);
   NamingFile(path_, [&] {
-    Seek(entry);
+    Seek(entry.begin);
     WritePieces(ctx, tensor,
                 [&](void* bytes, int64_t count) { ReadExactly(file_.get(), bytes, count); });
   });
@@ -211,10 +217,20 @@ Tensor SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry) const 
   return tensor;
 }
 
+void SafetensorsFile::ReadBytes(const SafetensorsEntry& entry, int64_t offset, int64_t count,
+                                void* out) const {
+  NamingFile(path_, [&] {
+    TESSERA_CHECK(offset >= 0 && count >= 0 && count <= entry.nbytes() - offset,
+                  "{} bytes from {} of {}", count, offset, entry.nbytes());
+    Seek(entry.begin + offset);
+    ReadExactly(file_.get(), out, count);
+  });
+}
+
 void SafetensorsFile::Visit(const SafetensorsEntry& entry,
                             const std::function<void(const void*, int64_t)>& fn) const {
   NamingFile(path_, [&] {
-    Seek(entry);
+    Seek(entry.begin);
     std::vector<char> piece(static_cast<size_t>(std::min(entry.nbytes(), kPieceBytes)));
     for (int64_t left = entry.nbytes(); left > 0;) {
       const int64_t count = std::min(left, kPieceBytes);
@@ -233,20 +249,37 @@ Safetensors ReadSafetensors(Context& ctx, const std::string& path) {
   return content;
 }
 
-void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
+StreamedTensor Streamed(Context& ctx, const Tensor& tensor) {
+  TESSERA_CHECK(tensor.is_contiguous(), "a tensor {} that is not contiguous", tensor.shape());
+  return {tensor.dtype(), tensor.shape(),
+          [&ctx, tensor](const StreamedTensor::Sink& sink) { ReadPieces(ctx, tensor, sink); }};
+}
+
+void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
                       const SafetensorsChecksum* checksum) {
   const std::string beside = path + ".tmp";
   try {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"),
                                                                std::fclose);
     TESSERA_CHECK(file != nullptr, "{}", std::strerror(errno));
-    WriteOpened(ctx, file.get(), content, checksum);
+    WriteOpened(file.get(), content, checksum);
   } catch (const std::exception& error) {
     std::remove(beside.c_str());
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());
   }
   TESSERA_CHECK(std::rename(beside.c_str(), path.c_str()) == 0, "{}: cannot be renamed to {}: {}",
                 beside, path, std::strerror(errno));
+}
+
+void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
+                      const SafetensorsChecksum* checksum) {
+  StreamedSafetensors streamed{.tensors = {}, .metadata = content.metadata};
+  for (const auto& [name, tensor] : content.tensors) {
+    TESSERA_CHECK(tensor.is_contiguous(), "{}: cannot be written: tensor '{}' is not contiguous",
+                  path, name);
+    streamed.tensors.emplace(name, Streamed(ctx, tensor));
+  }
+  WriteSafetensors(path, streamed, checksum);
 }
 
 }  // namespace tessera

@@ -39,6 +39,8 @@ class SafetensorsFile {
   void Read(Context& ctx, const SafetensorsEntry& entry, const Tensor& tensor) const;
   // A tensor on ctx's device.
   Tensor Read(Context& ctx, const SafetensorsEntry& entry) const;
+  // `count` of an entry's bytes, from `offset` on. REQUIRES: they lie inside.
+  void ReadBytes(const SafetensorsEntry& entry, int64_t offset, int64_t count, void* out) const;
   // fn(bytes, count) for the pieces of an entry.
   void Visit(const SafetensorsEntry& entry,
              const std::function<void(const void*, int64_t)>& fn) const;
@@ -48,7 +50,7 @@ class SafetensorsFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   void ReadHeader();
-  void Seek(const SafetensorsEntry& entry) const;
+  void Seek(int64_t at) const;
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
@@ -72,8 +74,28 @@ struct SafetensorsChecksum {
   std::function<uint32_t(uint32_t so_far, const void* bytes, int64_t count)> update;
 };
 
-// Writes tensors of the host or of ctx's device beside `path`, syncs, and renames, so that a crash
-// leaves the file that was there. Throws Error when it can't.
+// A tensor whose bytes are made when they are asked for: make(sink) calls sink(bytes, count) for
+// all of them, row-major.
+struct StreamedTensor {
+  using Sink = std::function<void(const void* bytes, int64_t count)>;
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::function<void(const Sink& sink)> make;
+};
+// Of a tensor of the host or of ctx's device; ctx must outlive it. REQUIRES: contiguous.
+StreamedTensor Streamed(Context& ctx, const Tensor& tensor);
+
+struct StreamedSafetensors {
+  std::map<std::string, StreamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// Writes the tensors, made in the order of their names, beside `path`, syncs, and renames, so that a
+// crash leaves the file that was there. Throws Error when it can't.
+void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
+                      const SafetensorsChecksum* checksum = nullptr);
+
+// The same for tensors of the host or of ctx's device.
 void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
                       const SafetensorsChecksum* checksum = nullptr);
 

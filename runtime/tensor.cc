@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "runtime/capture.h"
 #include "runtime/dispatch.h"
+#include "runtime/fill_uniform.h"
 #include "runtime/for_each.h"
 #include "runtime/tensor_impl.h"
 
@@ -315,6 +317,9 @@ Tensor Tensor::To(Context& ctx, Device device) const {
 
 void Tensor::RecordStream(const Context& ctx) const {
   if (!defined()) return;
+  // Threads that were handed the same memory tell it at the same time.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   std::vector<Stream>& others = storage_->also_used_on;
   const auto same = [&](const Stream& other) { return other.handle() == ctx.stream().handle(); };
   if (std::none_of(others.begin(), others.end(), same)) others.push_back(ctx.stream());
@@ -411,19 +416,25 @@ void internal::CheckDeviceOf(const Context& ctx, const char* op, const Tensor& t
                 tensor.device(), ctx.device());
 }
 
-void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
+void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, uint64_t sequence,
+                     int64_t first) {
   TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
                 tensor.shape());
   CheckDevice(ctx, "FillUniform", tensor);
-  const int64_t n = tensor.numel();
-  const uint64_t seed = ctx.random().seed(), sequence = ctx.random().TakeSequence();
+  const internal::UniformBlock fill{tensor.data<float>(), first,
+                                    tensor.numel(),       low,
+                                    high,                 ctx.random().seed(),
+                                    sequence};
   DispatchDevice(ctx.device(), [&](auto on) {
     if constexpr (std::is_same_v<decltype(on), OnCuda>)
-      internal::FillUniform(on, ctx, tensor, low, high, seed, sequence);
+      internal::FillUniform(on, ctx, fill);
     else
-      internal::ForEach(on, ctx, (n + 3) / 4, kGrain / 4,
-                        internal::UniformBlock{tensor.data<float>(), n, low, high, seed, sequence});
+      internal::ForEach(on, ctx, fill.blocks(), kGrain / 4, fill);
   });
+}
+
+void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
+  FillUniformFrom(ctx, tensor, low, high, ctx.random().TakeSequence(), 0);
 }
 
 }  // namespace tessera

@@ -91,10 +91,8 @@ void Convert(OnCuda, Context& ctx, const Tensor& from, const Tensor& to) {
   });
 }
 
-void FillUniform(OnCuda, Context& ctx, const Tensor& tensor, float low, float high, uint64_t seed,
-                 uint64_t sequence) {
-  const int64_t n = tensor.numel();
-  ForEach(ctx, (n + 3) / 4, UniformBlock{tensor.data<float>(), n, low, high, seed, sequence});
+void FillUniform(OnCuda, Context& ctx, const UniformBlock& fill) {
+  ForEach(ctx, fill.blocks(), fill);
 }
 
 }  // namespace tessera::internal

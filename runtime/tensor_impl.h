@@ -17,8 +17,8 @@ void CopyStrided(OnCuda, Context& ctx, const Tensor& to, const Tensor& from);
 void Fill(OnCuda, Context& ctx, const Tensor& tensor, double value);
 // Both contiguous, of one shape.
 void Convert(OnCuda, Context& ctx, const Tensor& from, const Tensor& to);
-void FillUniform(OnCuda, Context& ctx, const Tensor& tensor, float low, float high, uint64_t seed,
-                 uint64_t sequence);
+struct UniformBlock;
+void FillUniform(OnCuda, Context& ctx, const UniformBlock& fill);
 
 template <typename To, typename From>
 TESSERA_HD To ConvertElement(From value) {
@@ -41,16 +41,19 @@ struct ConvertElements {
   TESSERA_HD void operator()(int64_t i) const { out[i] = ConvertElement<To>(in[i]); }
 };
 
-// Four numbers of FillUniform from one counter.
+// Four numbers of FillUniform from one counter; data[0] is number `first` of the sequence.
 struct UniformBlock {
   float* data;
-  int64_t n;
+  int64_t first, n;
   float low, high;
   uint64_t seed, sequence;
+  int64_t blocks() const { return (first % 4 + n + 3) / 4; }
   TESSERA_HD void operator()(int64_t block) const {
-    const PhiloxBits bits = Philox(seed, sequence, static_cast<uint64_t>(block));
-    for (int64_t i = block * 4; i < n && i < block * 4 + 4; ++i)
-      data[i] = low + (high - low) * UniformFloat(bits.v[i % 4]);
+    const int64_t counter = first / 4 + block;
+    const PhiloxBits bits = Philox(seed, sequence, static_cast<uint64_t>(counter));
+    for (int64_t k = 0; k < 4; ++k)
+      if (const int64_t i = counter * 4 + k - first; i >= 0 && i < n)
+        data[i] = low + (high - low) * UniformFloat(bits.v[k]);
   }
 };
 

@@ -12,6 +12,8 @@ Answer RunDense(Context& ctx, const Case& c);
 Answer RunDenseOptim(Context& ctx, const Case& c);
 Answer RunModel(Context& ctx, const Case& c);
 Answer RunCheckpoint(Context& ctx, const Case& c);
+Answer RunQuant(Context& ctx, const Case& c);
+Answer RunSharding(Context& ctx, const Case& c);
 
 }  // namespace tessera::conformance
 #endif  // TESSERA_TESTS_CONFORMANCE_KINDS_H_

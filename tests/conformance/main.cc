@@ -29,6 +29,8 @@ const std::map<std::string, Kind>& Kinds() {
       {"kjt", RunKjt},
       {"lookup", RunLookup},
       {"model", RunModel},
+      {"quant", RunQuant},
+      {"sharding", RunSharding},
       {"train", RunTrain},
   };
   return kinds;

@@ -3,7 +3,7 @@
 // Private to the .cc files beside it. A dense optimizer as JSON: {"name": "adagrad", "lr": 0.01,
 // …}. An option that is left out has torch's default.
 #include "optim/dense_optimizer_config.h"
-#include "train/config/json_object.h"
+#include "runtime/json/json_object.h"
 
 namespace tessera::internal {
 

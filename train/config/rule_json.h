@@ -3,7 +3,7 @@
 // Private to the .cc files beside it. An optimizer of tables as JSON: {"name": "rowwise_adagrad",
 // "lr": 0.02, "eps": 1e-8, …}. A field that is left out has the rule's default.
 #include "optim/any_rule.h"
-#include "train/config/json_object.h"
+#include "runtime/json/json_object.h"
 
 namespace tessera::internal {
 

@@ -5,7 +5,7 @@
 // policy and "lr_scale"; and clipping, {"mode": "norm", "max_gradient": 1, "norm_type": 2}.
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
-#include "train/config/json_object.h"
+#include "runtime/json/json_object.h"
 
 namespace tessera::internal {
 

@@ -1,12 +1,11 @@
 #include "train/config/train_config.h"
 
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "runtime/files.h"
+#include "runtime/json/json_object.h"
 #include "train/config/dense_json.h"
-#include "train/config/json_object.h"
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
@@ -260,11 +259,7 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
 }
 
 TrainConfig ReadTrainConfig(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw Error(Format("{}: cannot be read", path));
-  return ParseTrainConfig(text.str(), path);
+  return ParseTrainConfig(ReadTextFile(path), path);
 }
 
 std::string ToJson(const TrainConfig& config) {

@@ -1,4 +1,4 @@
-#include "train/config/json_object.h"
+#include "runtime/json/json_object.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,9 @@
-#ifndef TESSERA_TRAIN_CONFIG_JSON_OBJECT_H_
-#define TESSERA_TRAIN_CONFIG_JSON_OBJECT_H_
-// Private to the .cc files beside it. Reads a JSON object strictly: every key is asked for by name
-// and type, and Finish refuses what nobody asked for. Errors say where: "tables[2].dim: expected an
-// integer above 0, got -4".
+#ifndef TESSERA_RUNTIME_JSON_JSON_OBJECT_H_
+#define TESSERA_RUNTIME_JSON_JSON_OBJECT_H_
+// Reads a JSON object strictly: every key is asked for by name and type, and Finish refuses what
+// nobody asked for. Errors say where: "tables[2].dim: expected an integer above 0, got -4".
+//
+// For .cc files and private headers: public ones include no JSON.
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -76,4 +77,4 @@ class JsonObject {
 void CheckPositive(int64_t value, const std::string& where);
 
 }  // namespace tessera::internal
-#endif  // TESSERA_TRAIN_CONFIG_JSON_OBJECT_H_
+#endif  // TESSERA_RUNTIME_JSON_JSON_OBJECT_H_

@@ -1,0 +1,38 @@
+#ifndef TESSERA_COMM_CALL_H_
+#define TESSERA_COMM_CALL_H_
+// Private to comm: how a rank names what it does, so that ranks that do different things are told
+// so instead of taking one message for another.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/dtype.h"
+
+namespace tessera::internal {
+
+struct Call {
+  int64_t number = 0;  // among the group's collectives, or the messages from one rank to another
+  bool two_ranks = false;  // Send and Receive, which are numbered apart
+  std::string op, what;
+  friend bool operator==(const Call&, const Call&) = default;
+};
+// `AllReduce sum "dense gradients" (call 5)`.
+std::string ToString(const Call& call);
+
+// What a message holds: `count` elements, or bytes of the host where `dtype` is u8 and `sized` says
+// that the receiver does not know how many.
+struct Content {
+  DType dtype = DType::kU8;
+  int64_t count = 0;
+  bool sized = true;
+  friend bool operator==(const Content&, const Content&) = default;
+};
+std::string ToString(const Content& content);
+
+// Throws Error that names both, unless rank `from` sent to `rank` what was expected of it. Contents
+// that are not `sized` agree whatever their counts.
+void CheckAgreement(int rank, const Call& mine, const Content& expected, int from,
+                    const Call& theirs, const Content& sent);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_COMM_CALL_H_

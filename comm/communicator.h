@@ -1,0 +1,142 @@
+#ifndef TESSERA_COMM_COMMUNICATOR_H_
+#define TESSERA_COMM_COMMUNICATOR_H_
+// A group of ranks that exchange tensors. Three kinds: threads of one process (local_communicator.h),
+// processes under mpirun (mpi_communicator.h), GPUs (nccl_communicator.h). What is said here holds
+// for all of them.
+//
+// Collectives: every rank of the group makes the same calls in the same order, each from one thread
+// at a time. A call starts the exchange and returns; Awaitable::Wait gives the result. Tensors that
+// were given must not be changed until every rank has waited for its result, and for good those
+// given to AllToAllV, Send, AllGatherV and Broadcast: with `local`, the receiver sees the sender's
+// memory. What is received must not be changed either.
+//
+// Sums are in the order of the ranks, so every run gives the same bits, and `local` the same as
+// `mpi`. (NCCL has an order of its own, the same for the same machine.)
+//
+// `what` says what a call is for ("output_dist of t0, t1"). Errors name it: ranks that made
+// different calls, or one that failed, are told by rank and by `what`. A rank that failed, calls
+// Abort; every waiting call of every rank then throws CommunicatorAborted with the reason.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/awaitable.h"
+#include "comm/reduce.h"
+#include "runtime/tensor.h"
+
+namespace tessera {
+
+// Another rank failed, or this call can't be finished.
+class CommunicatorAborted : public Error {
+ public:
+  using Error::Error;
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  virtual std::string_view backend() const = 0;  // "local", "mpi", "nccl"
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // ---- groups (every rank calls)
+
+  // The ranks with the same color, ordered by key, then by rank here. A negative color takes part
+  // in no group: null.
+  virtual std::unique_ptr<Communicator> Split(int color, int key) = 0;
+  // Ranks [n·k, n·k + n) of node k, for n = local_size; and the ranks that have the same place on
+  // every node. REQUIRES: local_size divides size().
+  std::unique_ptr<Communicator> SplitLocal(int local_size);
+  std::unique_ptr<Communicator> SplitCrossNode(int local_size);
+
+  // ---- exchanges. Tensors are contiguous, on ctx's device, of any type.
+
+  // send[r] goes to rank r; the result's [r] came from rank r, and has receive_counts[r] elements.
+  // All tensors are one-dimensional, of one type; those sent may be views of one buffer. Throws
+  // Error if a rank sends another number than was expected.
+  virtual Awaitable<std::vector<Tensor>> AllToAllV(Context& ctx, std::vector<Tensor> send,
+                                                   std::vector<int64_t> receive_counts,
+                                                   std::string_view what) = 0;
+  // send [R, …]: block r goes to rank r. Result: same shape, block r came from rank r.
+  Awaitable<Tensor> AllToAll(Context& ctx, const Tensor& send, std::string_view what);
+  // Every rank's tensor, in rank order: send [n, …] -> [Σ counts, …] with counts[r] the n of rank r.
+  Awaitable<Tensor> AllGatherV(Context& ctx, const Tensor& send, std::vector<int64_t> counts,
+                               std::string_view what);
+  // send of any shape S -> [R, S].
+  virtual Awaitable<Tensor> AllGather(Context& ctx, const Tensor& send, std::string_view what);
+  // send [Σ counts, …] of f32, f64, i32 or i64 -> [counts[rank()], …]: the sum over ranks of the
+  // rows that are this rank's.
+  Awaitable<Tensor> ReduceScatterV(Context& ctx, const Tensor& send, std::vector<int64_t> counts,
+                                   std::string_view what);
+  // send [R, S] -> S.
+  virtual Awaitable<Tensor> ReduceScatter(Context& ctx, const Tensor& send, std::string_view what);
+  // f32, f64, i32 or i64, any shape; a new tensor of the same shape.
+  virtual Awaitable<Tensor> AllReduce(Context& ctx, const Tensor& send, ReduceOp op,
+                                      std::string_view what);
+  // What `tensor` is on rank `root`; the others give one of the same shape and type, whose values
+  // are not looked at.
+  virtual Awaitable<Tensor> Broadcast(Context& ctx, const Tensor& tensor, int root,
+                                      std::string_view what);
+  virtual Awaitable<void> Barrier(Context& ctx, std::string_view what);
+
+  // ---- two ranks. Messages between the same two ranks arrive in the order they were sent.
+
+  virtual Awaitable<void> Send(Context& ctx, const Tensor& tensor, int to,
+                               std::string_view what) = 0;
+  virtual Awaitable<Tensor> Receive(Context& ctx, const Shape& shape, DType dtype, int from,
+                                    std::string_view what) = 0;
+
+  // ---- small things of the host, whatever the tensors' device; these wait
+
+  // Every rank's bytes, in rank order.
+  virtual std::vector<std::string> GatherStringsSync(const std::string& mine,
+                                                     std::string_view what) = 0;
+  // send[r] goes to rank r; what came from rank r.
+  virtual std::vector<std::vector<int64_t>> ExchangeNumbersSync(
+      const std::vector<std::vector<int64_t>>& send, std::string_view what) = 0;
+
+  // ---- failure
+
+  // Ends the group, and every group split from it or that it was split from: calls that wait, on
+  // any rank, throw CommunicatorAborted with `reason` and this rank. May be called from any thread,
+  // and again. Does not throw.
+  virtual void Abort(const std::string& reason) noexcept = 0;
+  // Why the group was ended; empty while it goes on. Always empty where Abort ends the process. May
+  // be called from any thread.
+  virtual std::string abort_reason() const { return {}; }
+
+  // Payload bytes that this rank's calls have sent to other ranks so far.
+  int64_t bytes_sent() const { return bytes_sent_; }
+
+ protected:
+  Communicator(int rank, int size) : rank_(rank), size_(size) {}
+  // AllToAllV for a collective that is made of it; a backend that checks what others called tells
+  // it by the name `op`.
+  virtual Awaitable<std::vector<Tensor>> Exchange(Context& ctx, std::string_view op,
+                                                  std::vector<Tensor> send,
+                                                  std::vector<int64_t> receive_counts,
+                                                  std::string_view what);
+  // Sends all to every rank, or block r to rank r; counts: elements from, or for, each rank.
+  Awaitable<Tensor> GatherRows(Context& ctx, std::string_view op, const Tensor& send,
+                               const std::vector<int64_t>& counts, const Shape& shape,
+                               std::string_view what);
+  Awaitable<Tensor> ReduceRows(Context& ctx, std::string_view op, const Tensor& send,
+                               const std::vector<int64_t>& counts, const Shape& shape,
+                               std::string_view what);
+  void CountSent(int64_t bytes) { bytes_sent_ += bytes; }
+
+ private:
+  int rank_, size_;
+  int64_t bytes_sent_ = 0;
+};
+
+// Whether this rank speaks for the group.
+inline bool IsLeader(const Communicator& comm) { return comm.rank() == 0; }
+
+}  // namespace tessera
+#endif  // TESSERA_COMM_COMMUNICATOR_H_

@@ -1,0 +1,44 @@
+#ifndef TESSERA_COMM_LEADER_H_
+#define TESSERA_COMM_LEADER_H_
+// What one rank does for all, and what all must have alike.
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "comm/communicator.h"
+
+namespace tessera {
+
+// What fn returns on rank `rank`, the only one that calls it; on every rank. If it throws there,
+// every rank throws Error with what it said and that rank. `what` names the work. Every rank calls.
+std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::string_view what,
+                                          const std::function<std::string()>& fn);
+
+// The same for any function that returns a string or a trivially copyable value.
+template <typename Fn>
+auto InvokeOnRankAndBroadcastResult(Communicator& comm, int rank, std::string_view what, Fn&& fn) {
+  using Result = std::decay_t<std::invoke_result_t<Fn&>>;
+  if constexpr (std::is_convertible_v<Result, std::string>) {
+    return InvokeOnRankAndBroadcastBytes(comm, rank, what, fn);
+  } else {
+    static_assert(std::is_trivially_copyable_v<Result>);
+    const std::string bytes = InvokeOnRankAndBroadcastBytes(comm, rank, what, [&] {
+      const Result value = fn();
+      return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+    });
+    Result value;
+    TESSERA_CHECK_EQ(bytes.size(), sizeof value, "{}: bytes from rank {}", what, rank);
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+}
+
+// Throws Error, on every rank, unless every rank has the same `text` (a plan, the build of the
+// library): says which ranks have another one than rank 0, and what both have, if that is short.
+// Every rank calls. `name` is the same on all.
+void CheckSameOnAllRanks(Communicator& comm, std::string_view name, std::string_view text);
+
+}  // namespace tessera
+#endif  // TESSERA_COMM_LEADER_H_

@@ -1,0 +1,406 @@
+#include "comm/mpi_engine.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+#include <utility>
+
+#include "comm/mpi_watchdog.h"
+
+namespace tessera::internal {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+// How long a rank that has left may still have bytes on their way.
+constexpr seconds kAfterLeaving(2);
+// How long sends may take at the end; later, MPI_Finalize still moves them.
+constexpr seconds kFlush(10);
+// For the other ranks to say what they were in, before the job is ended.
+constexpr std::chrono::milliseconds kBeforeEnd(500);
+// A process without work looks for other ranks' failures this often.
+constexpr std::chrono::milliseconds kIdle(10);
+
+// How long to sleep when nothing moves: first not at all, then ever longer, as ranks may be more
+// than cores.
+class Backoff {
+ public:
+  // Null: give the core to somebody else, and look again.
+  microseconds Next(bool moved) {
+    rounds_ = moved ? 0 : rounds_ + 1;
+    if (rounds_ < kYields) return microseconds(0);
+    return microseconds(std::min(20 << std::min(rounds_ - kYields, 4), 200));
+  }
+
+ private:
+  static constexpr int kYields = 50;
+  int rounds_ = 0;
+};
+
+}  // namespace
+
+struct MpiEngine::Control {
+  static constexpr char kAbort = 'a', kLeft = 'l';
+  char kind;
+  char text[1000];
+};
+
+MpiEngine::MpiEngine(const MpiOptions& options) : options_(options) {
+  TESSERA_CHECK(options.chunk_bytes >= 1 && options.chunk_bytes <= int64_t{1} << 30,
+                "chunk_bytes {} of MPI's messages: expected 1 to 2^30", options.chunk_bytes);
+  TESSERA_CHECK_GE(options.timeout_s, 0, "time-out of MPI");
+  if (options.comm_thread)
+    StartThread();
+  else
+    Begin();
+}
+
+void MpiEngine::StartThread() {
+  std::promise<void> begun;
+  thread_ = std::thread([this, &begun] {
+    try {
+      Begin();
+    } catch (...) {
+      return begun.set_exception(std::current_exception());
+    }
+    begun.set_value();
+    Loop();
+    End();
+  });
+  try {
+    begun.get_future().get();
+  } catch (...) {
+    thread_.join();
+    throw;
+  }
+}
+
+MpiEngine::~MpiEngine() {
+  if (options_.comm_thread)
+    StopThread();
+  else
+    End();
+}
+
+void MpiEngine::StopThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  submitted_.notify_one();
+  thread_.join();
+}
+
+void MpiEngine::Begin() {
+  owner_ = std::this_thread::get_id();
+  int started = 0, provided = 0;
+  TESSERA_MPI_CHECK(MPI_Initialized(&started));
+  TESSERA_CHECK(!started, "MPI was started before: it starts once in a process");
+  TESSERA_MPI_CHECK(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+  TESSERA_CHECK_GE(provided, int{MPI_THREAD_FUNNELED}, "threads of this MPI");
+  TESSERA_MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  TESSERA_MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
+  TESSERA_MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size_));
+  TESSERA_MPI_CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &control_));
+  left_.resize(static_cast<size_t>(size_));
+  heard_ = std::make_unique<Control>();
+  StartWatchdog(rank_);
+}
+
+void MpiEngine::End() {
+  try {
+    FlushSends();
+    TellOthers(Control::kLeft, "");
+    FlushControl();
+    if (hearing_ != MPI_REQUEST_NULL) {
+      TESSERA_MPI_CHECK(MPI_Cancel(&hearing_));
+      TESSERA_MPI_CHECK(MPI_Wait(&hearing_, MPI_STATUS_IGNORE));
+    }
+    TESSERA_MPI_CHECK(MPI_Comm_free(&control_));
+    TESSERA_MPI_CHECK(MPI_Finalize());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rank %d: ending MPI: %s\n", rank_, error.what());
+  }
+}
+
+// Those without a result are of Awaitables that nobody waited for.
+void MpiEngine::FlushSends() {
+  for (const auto& task : under_way_)
+    if (!task->has_result_) task->Cancel();
+  const auto last = Clock::now() + kFlush;
+  Backoff backoff;
+  while (!under_way_.empty() && Clock::now() < last) {
+    std::erase_if(under_way_, [](const auto& task) {
+      try {
+        return task->Advance() == MpiTask::State::kFinished;
+      } catch (const std::exception&) {
+        return true;
+      }
+    });
+    std::this_thread::sleep_for(backoff.Next(false));
+  }
+}
+
+void MpiEngine::FlushControl() {
+  const auto last = Clock::now() + seconds(1);
+  int done = 0;
+  do {
+    TESSERA_MPI_CHECK(MPI_Testall(static_cast<int>(telling_.size()), telling_.data(), &done,
+                                  MPI_STATUSES_IGNORE));
+  } while (!done && Clock::now() < last);
+}
+
+void MpiEngine::Loop() {
+  Backoff backoff;
+  for (;;) {
+    bool moved = false;
+    try {
+      moved = Step();
+    } catch (const std::exception& error) {
+      Abort(error.what());
+    }
+    const microseconds pause = backoff.Next(moved);
+    std::unique_lock lock(mutex_);
+    if (stop_ && queue_.empty()) return;
+    const auto wake = [&] { return stop_ || !queue_.empty(); };
+    if (under_way_.empty()) {
+      submitted_.wait_for(lock, kIdle, wake);
+    } else if (pause.count() > 0) {
+      submitted_.wait_for(lock, pause, wake);
+    } else if (queue_.empty()) {
+      lock.unlock();
+      sched_yield();
+    }
+  }
+}
+
+bool MpiEngine::Step() {
+  const bool ran = RunSubmitted(), heard = HearOthers(), advanced = AdvanceAll();
+  return ran || heard || advanced;
+}
+
+bool MpiEngine::RunSubmitted() {
+  bool ran = false;
+  for (;; ran = true) {
+    std::unique_lock lock(mutex_);
+    if (queue_.empty()) return ran;
+    const std::function<void()> fn = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    fn();
+  }
+}
+
+bool MpiEngine::HearOthers() {
+  if (hearing_ == MPI_REQUEST_NULL)
+    TESSERA_MPI_CHECK(
+        MPI_Irecv(heard_.get(), sizeof(Control), MPI_BYTE, MPI_ANY_SOURCE, 0, control_, &hearing_));
+  int done = 0;
+  MPI_Status status;
+  TESSERA_MPI_CHECK(MPI_Test(&hearing_, &done, &status));
+  if (!done) return false;
+  if (heard_->kind == Control::kLeft) {
+    left_[static_cast<size_t>(status.MPI_SOURCE)] = Clock::now();
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (aborted_.empty()) aborted_ = heard_->text;
+  }
+  return true;
+}
+
+void MpiEngine::TellOthers(char kind, const std::string& text) {
+  told_.push_back(std::make_unique<Control>());
+  Control& message = *told_.back();
+  message.kind = kind;
+  std::strncpy(message.text, text.c_str(), sizeof message.text - 1);
+  for (int r = 0; r < size_; ++r) {
+    if (r == rank_) continue;
+    telling_.push_back(MPI_REQUEST_NULL);
+    TESSERA_MPI_CHECK(
+        MPI_Isend(&message, sizeof message, MPI_BYTE, r, 0, control_, &telling_.back()));
+  }
+}
+
+bool MpiEngine::AdvanceAll() {
+  bool moved = false;
+  for (std::shared_ptr<MpiTask>& task : under_way_) moved |= AdvanceOne(task);
+  std::erase(under_way_, nullptr);
+  return moved;
+}
+
+bool MpiEngine::AdvanceOne(std::shared_ptr<MpiTask>& task) {
+  try {
+    const MpiTask::State state = task->Advance();
+    if (state >= MpiTask::State::kHasResult && !task->has_result_) Settle(*task, nullptr);
+    if (!task->has_result_) CheckHope(*task);
+    if (state == MpiTask::State::kFinished) task.reset();
+    return state != MpiTask::State::kWaiting;
+  } catch (...) {
+    GiveUp(task, std::current_exception());
+    task.reset();
+    return true;
+  }
+}
+
+void MpiEngine::CheckHope(const MpiTask& task) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!aborted_.empty())
+      throw CommunicatorAborted(Format("waited in {}: {}", task.call(), aborted_));
+  }
+  for (const int r : task.Missing()) {
+    const auto& left = left_[static_cast<size_t>(r)];
+    if (left && Clock::now() - *left > kAfterLeaving)
+      throw CommunicatorAborted(
+          Format("waits in {}, but rank {} has left without making this call", task.call(), r));
+  }
+}
+
+void MpiEngine::Settle(MpiTask& task, std::exception_ptr failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (task.has_result_) return;
+    task.has_result_ = true;
+    task.failure_ = std::move(failure);
+  }
+  settled_.notify_all();
+}
+
+void MpiEngine::GiveUp(const std::shared_ptr<MpiTask>& task, std::exception_ptr failure) {
+  task->Cancel();
+  given_up_.push_back(task);
+  Settle(*task, std::move(failure));
+}
+
+void MpiEngine::StartTask(const std::shared_ptr<MpiTask>& task) {
+  try {
+    CheckHope(*task);
+    task->Start();
+    under_way_.push_back(task);
+  } catch (...) {
+    GiveUp(task, std::current_exception());
+  }
+}
+
+void MpiEngine::CheckOwner() const {
+  TESSERA_CHECK(std::this_thread::get_id() == owner_,
+                "without a thread of its own (comm_thread), MPI is used by the thread that started "
+                "it alone");
+}
+
+void MpiEngine::Submit(std::shared_ptr<MpiTask> task) {
+  if (!options_.comm_thread) {
+    CheckOwner();
+    return StartTask(task);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back([this, task = std::move(task)] { StartTask(task); });
+  }
+  submitted_.notify_one();
+}
+
+void MpiEngine::Run(const std::function<void()>& fn) {
+  if (!options_.comm_thread) {
+    CheckOwner();
+    return fn();
+  }
+  auto done = std::make_shared<std::promise<void>>();
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back([&fn, done] {
+      try {
+        fn();
+        done->set_value();
+      } catch (...) {
+        done->set_exception(std::current_exception());
+      }
+    });
+  }
+  submitted_.notify_one();
+  done->get_future().get();
+}
+
+void MpiEngine::Wait(const std::shared_ptr<MpiTask>& task) {
+  const std::string call = ToString(task->call());
+  SetWatchdogStatus("in " + call);
+  if (options_.comm_thread)
+    WaitForThread(*task);
+  else
+    WaitByMoving(*task);
+  SetWatchdogStatus("outside of collectives; the last was " + call);
+  if (task->failure_) std::rethrow_exception(task->failure_);
+}
+
+void MpiEngine::WaitForThread(const MpiTask& task) {
+  const auto has_result = [&] { return task.has_result_; };
+  std::unique_lock lock(mutex_);
+  if (options_.timeout_s == 0) return settled_.wait(lock, has_result);
+  if (settled_.wait_for(lock, duration<double>(options_.timeout_s), has_result)) return;
+  lock.unlock();
+  FailForTime(task);
+}
+
+void MpiEngine::WaitByMoving(const MpiTask& task) {
+  CheckOwner();
+  const auto begin = Clock::now();
+  Backoff backoff;
+  while (!task.has_result_) {
+    const microseconds pause = backoff.Next(Step());
+    if (task.has_result_) return;
+    if (options_.timeout_s > 0 && Clock::now() - begin > duration<double>(options_.timeout_s))
+      FailForTime(task);
+    pause.count() > 0 ? std::this_thread::sleep_for(pause) : std::this_thread::yield();
+  }
+}
+
+void MpiEngine::FailForTime(const MpiTask& task) {
+  std::string missing;
+  Run([&] {
+    for (const int r : task.Missing()) missing += (missing.empty() ? "" : ", ") + std::to_string(r);
+  });
+  TESSERA_FAIL("waited {} s in {}: nothing, or not all, came from ranks {}", options_.timeout_s,
+               task.call(), missing);
+}
+
+void MpiEngine::Abort(const std::string& reason) noexcept {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!aborted_.empty()) return;
+    text = aborted_ = Format("rank {} aborted: {}", rank_, reason);
+    queue_.push_back([this, text] { TellOthers(Control::kAbort, text); });
+  }
+  submitted_.notify_one();
+  if (options_.comm_thread || std::this_thread::get_id() != owner_) return;
+  try {
+    RunSubmitted();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rank %d: telling the other ranks: %s\n", rank_, error.what());
+  }
+}
+
+void MpiEngine::EndJob() {
+  StopWatchdog();
+  const auto last = Clock::now() + kBeforeEnd;
+  while (Clock::now() < last) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (!options_.comm_thread) Step();
+  }
+  if (!options_.comm_thread) MPI_Abort(MPI_COMM_WORLD, 1);
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back([] { MPI_Abort(MPI_COMM_WORLD, 1); });
+  }
+  submitted_.notify_one();
+  // Should MPI hang: mpirun ends the others when a process ends like this.
+  std::this_thread::sleep_for(seconds(5));
+  _exit(1);
+}
+
+}  // namespace tessera::internal

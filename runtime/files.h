@@ -1,0 +1,19 @@
+#ifndef TESSERA_RUNTIME_FILES_H_
+#define TESSERA_RUNTIME_FILES_H_
+// Small files as text. Errors name the file.
+#include <string>
+
+namespace tessera {
+
+// Throws Error for one that cannot be read.
+std::string ReadTextFile(const std::string& path);
+
+// Writes beside `path`, syncs, and renames, so that a crash leaves what was there. Throws Error when
+// it can't.
+void ReplaceTextFile(const std::string& path, const std::string& text);
+
+// Makes what was renamed or made in a folder outlast a loss of power. Throws Error when it can't.
+void SyncFolder(const std::string& path);
+
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_FILES_H_

@@ -1,0 +1,322 @@
+#include "sharding/checkpoint_index.h"
+
+#include <algorithm>
+
+#include "runtime/json/json_object.h"
+#include "sharding/checkpoint_checksums.h"
+#include "sharding/plan_json_impl.h"
+
+namespace tessera {
+namespace {
+
+using internal::Json;
+using internal::JsonObject;
+using internal::ThrowExpected;
+
+constexpr char kVersionKey[] = "tessera_sharded_checkpoint";
+constexpr int64_t kVersion = 1;
+
+// fn(key, value, place) for every member of the object `key`.
+template <typename Fn>
+void ForEachMember(JsonObject& object, const char* key, Fn&& fn) {
+  const Json& members = object.Require(key);
+  if (!members.is_object()) ThrowExpected(object.at(key), "an object {…}", members);
+  for (const auto& [name, value] : members.items())
+    fn(name, value, Format("{}.{}", object.at(key), name));
+}
+
+template <typename Fn>
+void ForEachElement(JsonObject& object, const char* key, Fn&& fn) {
+  const Json& elements = object.Require(key);
+  if (!elements.is_array()) ThrowExpected(object.at(key), "a list", elements);
+  for (size_t i = 0; i < elements.size(); ++i) fn(elements[i], Format("{}[{}]", object.at(key), i));
+}
+
+std::map<std::string, std::string> StringsAt(JsonObject& object, const char* key) {
+  std::map<std::string, std::string> strings;
+  ForEachMember(object, key, [&](const std::string& name, const Json& value, const auto& where) {
+    internal::ReadJson(value, where, strings[name]);
+  });
+  return strings;
+}
+
+int FileAt(JsonObject& object, const CheckpointIndex& index) {
+  int64_t file = 0;
+  object.Required("file", file);
+  if (file < 0 || file >= static_cast<int64_t>(index.files.size()))
+    throw Error(Format("{}: {}: there are {} files", object.at("file"), file, index.files.size()));
+  return static_cast<int>(file);
+}
+
+DType DTypeAt(JsonObject& object) {
+  std::string name;
+  object.Required("dtype", name);
+  try {
+    return ParseDType(name);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", object.at("dtype"), error.what()));
+  }
+}
+
+// ---- what files hold
+
+Json StoredShardJson(const StoredShard& stored) {
+  const Shard& s = stored.shard;
+  return {{"file", stored.file},
+          {"rank", s.rank},
+          {"offset", {s.row_offset, s.column_offset}},
+          {"size", {s.rows, s.columns}},
+          {"crc32", stored.checksums}};
+}
+
+StoredShard StoredShardOf(const Json& value, const std::string& where,
+                          const CheckpointIndex& index) {
+  JsonObject object(value, where);
+  StoredShard stored;
+  stored.file = FileAt(object, index);
+  stored.shard = internal::ShardAt(object);
+  stored.checksums = StringsAt(object, "crc32");
+  object.Finish();
+  return stored;
+}
+
+Json StoredTableJson(const StoredTable& table) {
+  Json states = Json::array(), shards = Json::array();
+  for (const StoredState& s : table.states)
+    states.push_back({{"name", s.name}, {"dtype", ToString(s.dtype)}, {"per_row", s.per_row}});
+  for (const StoredShard& s : table.shards) shards.push_back(StoredShardJson(s));
+  return {{"dtype", ToString(table.dtype)}, {"states", states}, {"shards", shards}};
+}
+
+StoredTable StoredTableOf(const Json& value, const std::string& where,
+                          const CheckpointIndex& index) {
+  JsonObject object(value, where);
+  StoredTable table;
+  table.dtype = DTypeAt(object);
+  ForEachElement(object, "states", [&](const Json& element, const std::string& place) {
+    JsonObject state(element, place);
+    StoredState& stored = table.states.emplace_back();
+    state.Required("name", stored.name);
+    state.Required("per_row", stored.per_row);
+    stored.dtype = DTypeAt(state);
+    state.Finish();
+  });
+  ForEachElement(object, "shards", [&](const Json& element, const std::string& place) {
+    table.shards.push_back(StoredShardOf(element, place, index));
+  });
+  object.Finish();
+  return table;
+}
+
+void AddContent(const CheckpointIndex& index, Json& json) {
+  json["files"] = Json::array();
+  for (const StoredFile& f : index.files)
+    json["files"].push_back({{"name", f.name}, {"bytes", f.bytes}});
+  json["stored"] = Json::object();
+  for (const auto& [name, table] : index.tables) json["stored"][name] = StoredTableJson(table);
+  json["whole"] = Json::object();
+  for (const auto& [name, whole] : index.whole)
+    json["whole"][name] = {{"file", whole.file}, {"crc32", whole.checksums}};
+}
+
+void ReadContent(JsonObject& object, CheckpointIndex& index) {
+  ForEachElement(object, "files", [&](const Json& element, const std::string& place) {
+    JsonObject file(element, place);
+    StoredFile& stored = index.files.emplace_back();
+    file.Required("name", stored.name);
+    file.Required("bytes", stored.bytes);
+    file.Finish();
+  });
+  ForEachMember(object, "stored", [&](const auto& name, const Json& value, const auto& place) {
+    index.tables[name] = StoredTableOf(value, place, index);
+  });
+  ForEachMember(object, "whole", [&](const auto& name, const Json& value, const auto& place) {
+    JsonObject whole(value, place);
+    StoredWhole& stored = index.whole[name];
+    stored.file = FileAt(whole, index);
+    whole.Required("crc32", stored.checksums);
+    whole.Finish();
+  });
+}
+
+// ---- what the caller says of tables
+
+Json TableJson(const CheckpointTable& table) {
+  return {{"rows", table.shape.rows}, {"dim", table.shape.dim}, {"parameter", table.parameter},
+          {"rule", table.rule},       {"iter", table.iter},     {"max_counter", table.max_counter}};
+}
+
+CheckpointTable TableOf(const std::string& name, const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  CheckpointTable table;
+  table.shape.name = name;
+  object.Required("rows", table.shape.rows);
+  object.Required("dim", table.shape.dim);
+  object.Required("parameter", table.parameter);
+  object.Required("rule", table.rule);
+  object.Required("iter", table.iter);
+  object.Required("max_counter", table.max_counter);
+  object.Finish();
+  return table;
+}
+
+// ---- what must hold
+
+void CheckChecksums(const std::string& digits, int64_t bytes, const std::string& what) {
+  if (static_cast<int64_t>(digits.size()) != ChecksumDigits(bytes))
+    throw Error(Format("{}: expected {} digits of checksums, got {}", what, ChecksumDigits(bytes),
+                       digits.size()));
+}
+
+void CheckStored(const std::string& name, const StoredTable& table, const StoredShard& stored) {
+  const Shard& s = stored.shard;
+  const auto check = [&](const std::string& tensor, int64_t bytes) {
+    const auto found = stored.checksums.find(tensor);
+    if (found == stored.checksums.end())
+      throw Error(Format("table {}, {}: {} is missing", name, s, tensor));
+    CheckChecksums(found->second, bytes, StoredName(name, s, tensor));
+  };
+  check(kWeightName, s.rows * s.columns * SizeOf(table.dtype));
+  for (const StoredState& state : table.states)
+    check(state.name, s.rows * (state.per_row ? 1 : s.columns) * SizeOf(state.dtype));
+}
+
+// The shards of the plan that are stored.
+std::vector<Shard> ShardsToStore(const TableSharding& sharding) {
+  std::vector<Shard> shards;
+  for (const Shard& s : sharding.shards)
+    if (s.rows > 0) shards.push_back(s);
+  if (sharding.type == ShardingType::kDataParallel) shards.resize(1);
+  return shards;
+}
+
+// Throws unless the shards are those of the plan, whose order they get. A data-parallel table's may
+// come from any rank.
+void CheckShards(const std::string& name, const TableSharding& sharding, StoredTable& table) {
+  const bool replicas = sharding.type == ShardingType::kDataParallel;
+  std::vector<StoredShard> sorted;
+  for (const Shard& wanted : ShardsToStore(sharding)) {
+    const auto found =
+        std::find_if(table.shards.begin(), table.shards.end(),
+                     [&](const StoredShard& s) { return replicas || s.shard == wanted; });
+    if (found == table.shards.end())
+      throw Error(Format("table {}: the shard of {} is missing", name, wanted));
+    sorted.push_back(std::move(*found));
+    table.shards.erase(found);
+  }
+  if (!table.shards.empty())
+    throw Error(Format("table {}: the plan has no shard of {}", name, table.shards[0].shard));
+  table.shards = std::move(sorted);
+}
+
+void CheckIndex(CheckpointIndex& index) {
+  std::vector<TableShape> shapes;
+  for (const CheckpointTable& table : index.info.tables) shapes.push_back(table.shape);
+  CheckPlan(index.info.plan, shapes);
+  for (const TableShape& shape : shapes) {
+    const auto found = index.tables.find(shape.name);
+    if (found == index.tables.end()) throw Error(Format("table {} is not stored", shape.name));
+    CheckShards(shape.name, index.info.plan.tables.at(shape.name), found->second);
+    for (const StoredShard& s : found->second.shards) CheckStored(shape.name, found->second, s);
+  }
+  for (const auto& [name, table] : index.tables)
+    if (!index.info.plan.tables.contains(name))
+      throw Error(Format("table {} is stored, but the plan lacks it", name));
+}
+
+// A rank's part of one table joins those of the ranks before.
+void MergeTable(const std::string& name, int rank, StoredTable part, StoredTable& table) {
+  const bool first = table.shards.empty();
+  if (first) {
+    table.dtype = part.dtype;
+    table.states = part.states;
+  }
+  if (part.dtype != table.dtype || part.states != table.states)
+    throw Error(
+        Format("table {}: rank {} has other types or optimizer states than the ranks "
+               "before it",
+               name, rank));
+  for (StoredShard& shard : part.shards) {
+    shard.file = rank;
+    table.shards.push_back(std::move(shard));
+  }
+}
+
+}  // namespace
+
+std::string StoredName(const std::string& table, const Shard& s, const std::string& tensor) {
+  return Format("{}[{}:{},{}:{}].{}", table, s.row_offset, s.row_offset + s.rows, s.column_offset,
+                s.column_offset + s.columns, tensor);
+}
+
+std::string PartToText(const CheckpointIndex& part) {
+  Json json = Json::object();
+  AddContent(part, json);
+  return json.dump();
+}
+
+CheckpointIndex MergeParts(int64_t save, CheckpointInfo info,
+                           const std::vector<std::string>& parts) {
+  CheckpointIndex index{
+      .save = save, .info = std::move(info), .files = {}, .tables = {}, .whole = {}};
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    CheckpointIndex part;
+    const Json json = internal::ParseJson(parts[rank]);
+    JsonObject object(json, Format("rank {}", rank));
+    ReadContent(object, part);
+    object.Finish();
+    TESSERA_CHECK_EQ(part.files.size(), 1u, "files of rank {}", rank);
+    index.files.push_back(part.files[0]);
+    for (auto& [name, table] : part.tables)
+      MergeTable(name, static_cast<int>(rank), std::move(table), index.tables[name]);
+    for (auto& [name, whole] : part.whole) {
+      whole.file = static_cast<int>(rank);
+      TESSERA_CHECK(index.whole.emplace(name, whole).second, "two ranks wrote '{}'", name);
+    }
+  }
+  CheckIndex(index);
+  return index;
+}
+
+std::string IndexToJson(const CheckpointIndex& index) {
+  Json json = {{kVersionKey, kVersion},
+               {"save", index.save},
+               {"checksum_bytes", kChecksumBytes},
+               {"plan", internal::PlanJson(index.info.plan)},
+               {"tables", Json::object()},
+               {"metadata", index.info.metadata}};
+  for (const CheckpointTable& table : index.info.tables)
+    json["tables"][table.shape.name] = TableJson(table);
+  AddContent(index, json);
+  return json.dump(1);
+}
+
+CheckpointIndex IndexFromJson(const std::string& text, const std::string& where) {
+  try {
+    const Json json = internal::ParseJson(text);
+    JsonObject object(json, "");
+    CheckpointIndex index;
+    int64_t version = 0, checksum_bytes = 0;
+    object.Required(kVersionKey, version);
+    if (version != kVersion)
+      throw Error(
+          Format("{}: this library reads version {}, got {}", kVersionKey, kVersion, version));
+    object.Required("save", index.save);
+    object.Required("checksum_bytes", checksum_bytes);
+    if (checksum_bytes != kChecksumBytes)
+      throw Error(Format("checksum_bytes: expected {}, got {}", kChecksumBytes, checksum_bytes));
+    index.info.plan = internal::PlanOf(object.Require("plan"), "plan");
+    ForEachMember(object, "tables", [&](const auto& name, const Json& value, const auto& place) {
+      index.info.tables.push_back(TableOf(name, value, place));
+    });
+    index.info.metadata = StringsAt(object, "metadata");
+    ReadContent(object, index);
+    object.Finish();
+    CheckIndex(index);
+    return index;
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+}
+
+}  // namespace tessera

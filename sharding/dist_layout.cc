@@ -1,0 +1,47 @@
+#include "sharding/dist_layout.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+int StreamOf(DistRank& rank, const DistStream& stream) {
+  const auto found = std::find(rank.streams.begin(), rank.streams.end(), stream);
+  if (found != rank.streams.end()) return static_cast<int>(found - rank.streams.begin());
+  rank.streams.push_back(stream);
+  return static_cast<int>(rank.streams.size()) - 1;
+}
+
+void AddShard(DistRank& rank, int table, const Shard& shard, int64_t rows,
+              const std::vector<EmbeddingFeature>& features) {
+  rank.tables.push_back({table, shard});
+  for (size_t f = 0; f < features.size(); ++f) {
+    if (features[f].table != table) continue;
+    const int feature = static_cast<int>(f);
+    const int stream = StreamOf(
+        rank, {feature, shard.row_offset, shard.row_offset + shard.rows, shard.rows == rows});
+    rank.blocks.push_back({feature, stream, static_cast<int>(rank.tables.size()) - 1,
+                           shard.column_offset, shard.columns});
+  }
+}
+
+}  // namespace
+
+DistLayout::DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
+                       const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan)
+    : ranks(static_cast<size_t>(plan.world_size)) {
+  for (size_t t = 0; t < tables.size(); ++t) {
+    const TableSharding& sharding = plan.tables.at(tables[t].name);
+    const int64_t rows = tables[t].num_embeddings;
+    replicated.push_back(sharding.type == ShardingType::kDataParallel);
+    row_split.push_back(std::any_of(sharding.shards.begin(), sharding.shards.end(),
+                                    [&](const Shard& s) { return s.rows != rows; }));
+    if (replicated.back()) continue;
+    for (const Shard& shard : sharding.shards)
+      if (shard.rows > 0)
+        AddShard(ranks[static_cast<size_t>(shard.rank)], static_cast<int>(t), shard, rows,
+                 features);
+  }
+}
+
+}  // namespace tessera

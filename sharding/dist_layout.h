@@ -1,0 +1,65 @@
+#ifndef TESSERA_SHARDING_DIST_LAYOUT_H_
+#define TESSERA_SHARDING_DIST_LAYOUT_H_
+// What a plan makes of a collection: which parts of tables each rank holds, which ids travel to it,
+// and which columns come back. Plain data, the same on every rank.
+//
+// Every type of sharding is one thing here, a table cut into rectangles. The ids of a feature that
+// name rows of a rectangle are a *stream* to its rank; rectangles of one rank with the same rows
+// share it. What a rank returns for a stream is a *block* of columns a rectangle: partial sums (or
+// rows) that the ranks where the bags came from add up in the order of the rows.
+//
+//   rank's tables     table by table, in the order of the plan's shards
+//   rank's streams    in the order of the tables that read them, then of the table's features
+//   rank's blocks     table by table, feature by feature
+//
+// Tables under data_parallel are not part of it.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "embedding/embedding_configs.h"
+#include "sharding/plan.h"
+
+namespace tessera {
+
+// Ids of `feature` in rows [row_begin, row_end) of its table, less row_begin.
+struct DistStream {
+  int feature = 0;
+  int64_t row_begin = 0, row_end = 0;
+  bool whole = true;  // all rows of the table: ids travel as they are
+
+  friend bool operator==(const DistStream&, const DistStream&) = default;
+};
+
+// Columns [column, column + columns) of a feature's embedding, from the rows of a stream.
+struct DistBlock {
+  int feature = 0;
+  int stream = 0;  // of the rank
+  int table = 0;   // of the rank
+  int64_t column = 0, columns = 0;
+};
+
+// A rectangle with rows in it.
+struct DistTable {
+  int table = 0;  // of the collection
+  Shard shard;
+};
+
+struct DistRank {
+  std::vector<DistTable> tables;
+  std::vector<DistStream> streams;
+  std::vector<DistBlock> blocks;
+};
+
+struct DistLayout {
+  // REQUIRES: the plan passed CheckPlan.
+  DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
+             const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan);
+
+  std::vector<DistRank> ranks;
+  std::vector<bool> replicated;  // of each table: data_parallel
+  std::vector<bool> row_split;   // of each table: rows on several shards
+};
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_DIST_LAYOUT_H_

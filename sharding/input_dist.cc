@@ -1,0 +1,414 @@
+#include "sharding/input_dist.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "runtime/ops/arithmetic.h"
+#include "sharding/column_blocks.h"
+#include "sharding/copy_segments.h"
+#include "sharding/row_split.h"
+
+namespace tessera {
+namespace {
+
+int64_t Padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+char* At(const Tensor& tensor, int64_t element) {
+  return static_cast<char*>(tensor.raw_data()) + element * SizeOf(tensor.dtype());
+}
+
+// What all messages of an exchange have in common.
+struct WireTypes {
+  DType ids = DType::kI64;
+  bool weighted = false;
+};
+
+// The parts of one message, and where a stream begins in each, in elements.
+struct MessageLayout {
+  std::vector<int64_t> first_bag = {0}, first_id = {0};  // of each stream, and the ends
+  int64_t ids_at = 0, weights_at = 0, bytes = 0;
+
+  MessageLayout(const std::vector<int64_t>& bags, const std::vector<int64_t>& ids,
+                const WireTypes& types) {
+    for (const int64_t b : bags) first_bag.push_back(first_bag.back() + b);
+    for (const int64_t n : ids) first_id.push_back(first_id.back() + n);
+    ids_at = Padded(first_bag.back() * 4);
+    weights_at = ids_at + Padded(first_id.back() * SizeOf(types.ids));
+    bytes = weights_at + (types.weighted ? Padded(first_id.back() * 4) : 0);
+  }
+};
+
+// ---- the side of the bags
+
+// One exchange while it is put together.
+class Sender {
+ public:
+  Sender(Context& ctx, const DistLayout& layout, const KeyedJaggedTensor& kjt, DistHome& home)
+      : ctx_(ctx), layout_(layout), kjt_(kjt), home_(home), lengths_(LengthsOf(ctx, kjt)) {
+    types_ = {kjt.values().dtype(), kjt.is_weighted()};
+    if (types_.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
+    FindRowBlocks();
+    CountStreams();
+  }
+
+  const WireTypes& types() const { return types_; }
+
+  // Of each rank: what it is to expect.
+  std::vector<std::vector<int64_t>> Counts() const {
+    std::vector<std::vector<int64_t>> numbers;
+    for (size_t r = 0; r < layout_.ranks.size(); ++r) {
+      numbers.push_back({types_.ids == DType::kI64, types_.weighted});
+      for (const DistStream& stream : layout_.ranks[r].streams)
+        numbers[r].push_back(Feature(stream).num_bags);
+      numbers[r].insert(numbers[r].end(), home_.ids[r].begin(), home_.ids[r].end());
+    }
+    return numbers;
+  }
+
+  std::vector<Tensor> Messages() {
+    std::vector<MessageLayout> messages;
+    int64_t bytes = 0;
+    for (size_t r = 0; r < layout_.ranks.size(); ++r) {
+      std::vector<int64_t> bags;
+      for (const DistStream& stream : layout_.ranks[r].streams)
+        bags.push_back(Feature(stream).num_bags);
+      messages.emplace_back(bags, home_.ids[r], types_);
+      bytes += messages.back().bytes;
+    }
+    const Tensor buffer = Tensor::Empty(ctx_, {bytes}, DType::kU8);
+    std::vector<Tensor> views;
+    int64_t at = 0;
+    for (const MessageLayout& message : messages) {
+      views.push_back(buffer.Rows(at, at + message.bytes));
+      at += message.bytes;
+    }
+    Fill(messages, views);
+    return views;
+  }
+
+ private:
+  static Tensor LengthsOf(Context& ctx, const KeyedJaggedTensor& kjt) {
+    return kjt.lengths(ctx).To(ctx, DType::kI32);
+  }
+  const DistFeature& Feature(const DistStream& stream) const {
+    return home_.features[static_cast<size_t>(stream.feature)];
+  }
+
+  // Features whose rows are split, with the blocks that somebody holds.
+  void FindRowBlocks() {
+    std::vector<std::set<int64_t>> rows(home_.features.size());
+    std::vector<int64_t> ends(home_.features.size());
+    for (const DistRank& rank : layout_.ranks)
+      for (const DistStream& stream : rank.streams) {
+        if (stream.whole) continue;
+        const auto f = static_cast<size_t>(stream.feature);
+        rows[f].insert(stream.row_begin);
+        ends[f] = std::max(ends[f], stream.row_end);
+      }
+    split_of_feature_.assign(rows.size(), 0);
+    for (size_t f = 0; f < rows.size(); ++f) {
+      if (rows[f].empty()) continue;
+      const DistFeature& feature = home_.features[f];
+      split_of_feature_[f] = split_bags_.size();
+      split_bags_.push_back({feature.ids,
+                             feature.begin,
+                             feature.first_bag,
+                             feature.num_bags,
+                             {rows[f].begin(), rows[f].end()},
+                             ends[f]});
+    }
+    split_.emplace(ctx_, kjt_.offsets(ctx_), split_bags_);
+  }
+  std::pair<size_t, size_t> BlockOf(const DistStream& stream) const {
+    const size_t f = split_of_feature_[static_cast<size_t>(stream.feature)];
+    const std::vector<int64_t>& rows = split_bags_[f].rows;
+    const auto found = std::lower_bound(rows.begin(), rows.end(), stream.row_begin);
+    return {f, static_cast<size_t>(found - rows.begin())};
+  }
+
+  void CountStreams() {
+    for (const DistRank& rank : layout_.ranks) {
+      std::vector<int64_t> ids;
+      for (const DistStream& stream : rank.streams) {
+        const DistFeature& feature = Feature(stream);
+        if (stream.whole) {
+          ids.push_back(feature.end - feature.begin);
+        } else {
+          const auto [f, block] = BlockOf(stream);
+          ids.push_back(split_->count(f, block));
+        }
+      }
+      home_.ids.push_back(std::move(ids));
+    }
+  }
+
+  void Fill(const std::vector<MessageLayout>& messages, const std::vector<Tensor>& views) {
+    std::vector<SegmentCopy> copies, later;
+    std::vector<std::vector<SplitPlace>> places;
+    std::vector<std::vector<Tensor>> positions;
+    for (const SplitBags& bags : split_bags_) {
+      places.emplace_back(bags.rows.size());
+      positions.emplace_back(bags.rows.size());
+    }
+    for (size_t r = 0; r < messages.size(); ++r) {
+      const MessageLayout& message = messages[r];
+      auto* begin = static_cast<char*>(views[r].raw_data());
+      home_.positions.emplace_back();
+      for (size_t s = 0; s < layout_.ranks[r].streams.size(); ++s) {
+        const DistStream& stream = layout_.ranks[r].streams[s];
+        const DistFeature& feature = Feature(stream);
+        const int64_t n = home_.ids[r][s], id_bytes = SizeOf(types_.ids);
+        char* lengths = begin + message.first_bag[s] * 4;
+        char* ids = begin + message.ids_at + message.first_id[s] * id_bytes;
+        char* weights = begin + message.weights_at + message.first_id[s] * 4;
+        home_.positions[r].emplace_back();
+        if (stream.whole) {
+          copies.push_back({At(lengths_, feature.first_bag), lengths, feature.num_bags * 4});
+          copies.push_back({At(feature.ids, feature.begin), ids, n * id_bytes});
+          if (types_.weighted) copies.push_back({At(weights_, feature.begin), weights, n * 4});
+          continue;
+        }
+        const auto [f, block] = BlockOf(stream);
+        copies.push_back({split_->lengths(f, block).raw_data(), lengths, feature.num_bags * 4});
+        SplitPlace& place = places[f][block];
+        Tensor& of_block = positions[f][block];
+        if (!of_block) {
+          of_block = Tensor::Empty(ctx_, {n}, DType::kI32);
+          place = {ids, of_block.data<int32_t>(),
+                   types_.weighted ? reinterpret_cast<float*>(weights) : nullptr};
+        } else {  // column blocks of these rows on another rank
+          later.push_back({place.ids, ids, n * id_bytes});
+          if (types_.weighted) later.push_back({place.weights, weights, n * 4});
+        }
+        home_.positions[r].back() = of_block;
+      }
+    }
+    CopySegments(ctx_, copies);
+    std::vector<SplitPlace> flat;
+    for (const auto& of_feature : places)
+      flat.insert(flat.end(), of_feature.begin(), of_feature.end());
+    split_->Place(ctx_, types_.weighted ? weights_.data<float>() : nullptr, flat);
+    CopySegments(ctx_, later);
+  }
+
+  Context& ctx_;
+  const DistLayout& layout_;
+  const KeyedJaggedTensor& kjt_;
+  DistHome& home_;
+  Tensor lengths_, weights_;
+  WireTypes types_;
+  std::vector<SplitBags> split_bags_;
+  std::vector<size_t> split_of_feature_;
+  std::optional<RowSplit> split_;
+};
+
+// ---- the side of the rows
+
+// What each rank announced: bags and ids of my streams.
+void TakeCounts(const std::vector<std::vector<int64_t>>& numbers, size_t streams,
+                const WireTypes& types, DistAway& away) {
+  for (size_t q = 0; q < numbers.size(); ++q) {
+    const std::vector<int64_t>& n = numbers[q];
+    TESSERA_CHECK_EQ(n.size(), 2 + 2 * streams,
+                     "input_dist: numbers from rank {}, whose plan is another", q);
+    TESSERA_CHECK((n[0] != 0) == (types.ids == DType::kI64) && (n[1] != 0) == types.weighted,
+                  "input_dist: rank {} sends ids of {} bits {} weights, this rank {} bits {}", q,
+                  n[0] != 0 ? 64 : 32, n[1] != 0 ? "with" : "without",
+                  types.ids == DType::kI64 ? 64 : 32, types.weighted ? "with" : "without");
+    const auto middle = n.begin() + 2 + static_cast<int64_t>(streams);
+    away.bags.emplace_back(n.begin() + 2, middle);
+    away.ids.emplace_back(middle, n.end());
+  }
+}
+
+std::vector<int64_t> BytesToReceive(const DistAway& away, const WireTypes& types) {
+  std::vector<int64_t> bytes;
+  for (size_t q = 0; q < away.bags.size(); ++q)
+    bytes.push_back(MessageLayout(away.bags[q], away.ids[q], types).bytes);
+  return bytes;
+}
+
+struct Received {
+  Tensor lengths, ids, weights;
+};
+
+// From rank after rank to stream after stream.
+Received Sorted(Context& ctx, const DistAway& away, const std::vector<Tensor>& messages,
+                const WireTypes& types, size_t streams) {
+  std::vector<MessageLayout> layouts;
+  int64_t bags = 0, ids = 0;
+  for (size_t q = 0; q < messages.size(); ++q) {
+    layouts.emplace_back(away.bags[q], away.ids[q], types);
+    bags += layouts[q].first_bag.back();
+    ids += layouts[q].first_id.back();
+  }
+  Received to = {Tensor::Empty(ctx, {bags}, DType::kI32), Tensor::Empty(ctx, {ids}, types.ids), {}};
+  if (types.weighted) to.weights = Tensor::Empty(ctx, {ids});
+  std::vector<SegmentCopy> copies;
+  int64_t bag = 0, id = 0;
+  const int64_t id_bytes = SizeOf(types.ids);
+  for (size_t s = 0; s < streams; ++s)
+    for (size_t q = 0; q < messages.size(); ++q) {
+      const MessageLayout& from = layouts[q];
+      const int64_t b = away.bags[q][s], n = away.ids[q][s];
+      const char* message = At(messages[q], 0);
+      copies.push_back({message + from.first_bag[s] * 4, At(to.lengths, bag), b * 4});
+      copies.push_back(
+          {message + from.ids_at + from.first_id[s] * id_bytes, At(to.ids, id), n * id_bytes});
+      if (types.weighted)
+        copies.push_back(
+            {message + from.weights_at + from.first_id[s] * 4, At(to.weights, id), n * 4});
+      bag += b;
+      id += n;
+    }
+  CopySegments(ctx, copies);
+  return to;
+}
+
+KeyedJaggedTensor KjtOf(const DistAway& away, Received received, Variable weights, size_t streams) {
+  KeyedJaggedTensorArgs args{
+      .keys = {}, .values = std::move(received.ids), .weights = std::move(weights)};
+  args.lengths = std::move(received.lengths);
+  for (size_t s = 0; s < streams; ++s) {
+    args.keys.push_back(std::to_string(s));
+    args.stride_per_key_per_rank.emplace_back();
+    for (const std::vector<int64_t>& bags : away.bags)
+      args.stride_per_key_per_rank.back().push_back(bags[s]);
+  }
+  return KeyedJaggedTensor(std::move(args));
+}
+
+// ---- gradients of weights, on their way home
+
+class DistWeights final : public Function {
+ public:
+  DistWeights(std::shared_ptr<const DistLayout> layout, Communicator& comm,
+              std::shared_ptr<const DistHome> home, std::shared_ptr<const DistAway> away,
+              int64_t num_weights)
+      : layout_(std::move(layout)),
+        comm_(comm),
+        home_(std::move(home)),
+        away_(std::move(away)),
+        num_weights_(num_weights) {}
+  std::string_view name() const override { return "input_dist of weights"; }
+
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    std::vector<int64_t> expected;
+    for (const std::vector<int64_t>& ids : home_->ids) {
+      expected.push_back(0);
+      for (const int64_t n : ids) expected.back() += n;
+    }
+    const std::vector<Tensor> received =
+        comm_.AllToAllV(ctx, ByRank(ctx, grads[0]), expected, "gradients of per-sample weights")
+            .Wait();
+    return {AddUp(ctx, received)};
+  }
+
+ private:
+  std::vector<Tensor> ByRank(Context& ctx, const Tensor& grad) const {
+    std::vector<Tensor> send;
+    std::vector<int64_t> next;
+    for (const std::vector<int64_t>& ids : away_->ids) {
+      int64_t total = 0;
+      for (const int64_t n : ids) total += n;
+      send.push_back(Tensor::Empty(ctx, {total}));
+      next.push_back(0);
+    }
+    std::vector<SegmentCopy> copies;
+    int64_t from = 0;
+    for (size_t s = 0; away_->ids.size() > 0 && s < away_->ids[0].size(); ++s)
+      for (size_t q = 0; q < send.size(); ++q) {
+        const int64_t n = away_->ids[q][s];
+        if (n > 0) copies.push_back({At(grad, from), At(send[q], next[q]), n * 4});
+        next[q] += n;
+        from += n;
+      }
+    CopySegments(ctx, copies);
+    return send;
+  }
+
+  // A block of rows is on several ranks where columns are split: its gradients are added in the
+  // order of the ranks. So are those of several features that read one key.
+  Tensor AddUp(Context& ctx, const std::vector<Tensor>& received) const {
+    struct Reader {
+      const DistFeature* feature;
+      const Tensor* positions;
+      int64_t ids;
+      std::vector<float*> parts;
+    };
+    std::map<std::pair<int, int64_t>, Reader> readers;  // by feature and first row
+    for (size_t r = 0; r < received.size(); ++r) {
+      int64_t at = 0;
+      for (size_t s = 0; s < layout_->ranks[r].streams.size(); ++s) {
+        const DistStream& stream = layout_->ranks[r].streams[s];
+        Reader& reader = readers[{stream.feature, stream.row_begin}];
+        reader.feature = &home_->features[static_cast<size_t>(stream.feature)];
+        reader.positions = &home_->positions[r][s];
+        reader.ids = home_->ids[r][s];
+        reader.parts.push_back(received[r].data<float>() + at);
+        at += reader.ids;
+      }
+    }
+    std::map<int64_t, std::map<int, int>> order;  // features of the ids that begin there
+    for (const auto& [key, reader] : readers) order[reader.feature->begin].emplace(key.first, 0);
+    for (auto& [begin, features] : order) {
+      int number = 0;
+      for (auto& [feature, place] : features) place = number++;
+    }
+    Tensor sum;
+    for (int round = 0;; ++round) {
+      std::vector<ColumnBlock> blocks;
+      const Tensor part = Tensor::Zeros(ctx, {num_weights_});
+      for (const auto& [key, reader] : readers) {
+        if (order[reader.feature->begin][key.first] != round) continue;
+        ColumnBlock block{.wide = part.data<float>() + reader.feature->begin,
+                          .stride = 1,
+                          .num_rows = reader.ids,
+                          .columns = 1,
+                          .parts = reader.parts};
+        if (*reader.positions) block.rows = reader.positions->data<int32_t>();
+        blocks.push_back(block);
+      }
+      if (blocks.empty()) return sum ? sum : part;
+      GatherBlocks(ctx, blocks);
+      sum = sum ? Add(ctx, sum, part).value() : part;
+    }
+  }
+
+  std::shared_ptr<const DistLayout> layout_;
+  Communicator& comm_;
+  std::shared_ptr<const DistHome> home_;
+  std::shared_ptr<const DistAway> away_;
+  int64_t num_weights_;
+};
+
+}  // namespace
+
+Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLayout> layout,
+                                      Communicator& comm, const KeyedJaggedTensor& kjt,
+                                      std::vector<DistFeature> features) {
+  InputDist dist;
+  dist.home_->features = std::move(features);
+  const size_t streams = layout->ranks[static_cast<size_t>(comm.rank())].streams.size();
+  Sender sender(ctx, *layout, kjt, *dist.home_);
+  const WireTypes types = sender.types();
+  TakeCounts(comm.ExchangeNumbersSync(sender.Counts(), "input_dist, counts"), streams, types,
+             *dist.away_);
+  auto sent =
+      comm.AllToAllV(ctx, sender.Messages(), BytesToReceive(*dist.away_, types), "input_dist, ids");
+  return std::move(sent).Then([&ctx, &comm, dist, layout, kjt, types,
+                               streams](std::vector<Tensor> messages) {
+    Received received = Sorted(ctx, *dist.away_, messages, types, streams);
+    Variable weights = received.weights;
+    if (types.weighted)
+      weights = Record(
+          ctx,
+          std::make_unique<DistWeights>(layout, comm, dist.home_, dist.away_, kjt.values().numel()),
+          std::vector<Variable>{kjt.weights()}, received.weights);
+    dist.away_->kjt = KjtOf(*dist.away_, std::move(received), std::move(weights), streams);
+    return dist;
+  });
+}
+
+}  // namespace tessera

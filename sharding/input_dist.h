@@ -1,0 +1,62 @@
+#ifndef TESSERA_SHARDING_INPUT_DIST_H_
+#define TESSERA_SHARDING_INPUT_DIST_H_
+// Ids on their way to the ranks that hold their rows: one exchange of counts, one of data.
+//
+//   message to a rank   lengths of the rank's streams (i32), ids, weights (f32, if any); each part
+//                       stream after stream, from an offset that 8 divides
+//
+// What arrives is a KeyedJaggedTensor with a key a stream, its bags rank after rank. Ids are copied
+// twice: into the message, and out of it.
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "sharding/dist_layout.h"
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera {
+
+// What a feature reads: ids [begin, end) of `ids`, in bags [first_bag, first_bag + num_bags).
+struct DistFeature {
+  Tensor ids;
+  int64_t begin = 0, end = 0;
+  int64_t first_bag = 0, num_bags = 0;
+};
+
+// Of one exchange, on the side of a rank's own bags.
+struct DistHome {
+  // Of stream s of rank r: the sent ids' places among the feature's ids; undefined where they are
+  // all of them.
+  std::vector<std::vector<Tensor>> positions;
+  std::vector<std::vector<int64_t>> ids;  // how many were sent
+  std::vector<DistFeature> features;
+};
+
+// On the side of the rows.
+struct DistAway {
+  KeyedJaggedTensor kjt;                        // keys "0", "1", …: the rank's streams
+  std::vector<std::vector<int64_t>> bags, ids;  // [rank][stream]
+};
+
+class InputDist {
+ public:
+  // `kjt` gives dtypes, bags and weights; features are places in it (their ids may be mended or
+  // remapped copies). Ids that name no row of their feature's table go nowhere where rows are
+  // split. Waits for a device: counts have to be known.
+  static Awaitable<InputDist> Start(Context& ctx, std::shared_ptr<const DistLayout> layout,
+                                    Communicator& comm, const KeyedJaggedTensor& kjt,
+                                    std::vector<DistFeature> features);
+
+  const DistHome& home() const { return *home_; }
+  const DistAway& away() const { return *away_; }
+  std::shared_ptr<const DistHome> shared_home() const { return home_; }
+  std::shared_ptr<const DistAway> shared_away() const { return away_; }
+
+ private:
+  std::shared_ptr<DistHome> home_ = std::make_shared<DistHome>();
+  std::shared_ptr<DistAway> away_ = std::make_shared<DistAway>();
+};
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_INPUT_DIST_H_

@@ -1,0 +1,99 @@
+#include "sharding/replica_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sharding/input_dist.h"
+
+namespace tessera {
+namespace {
+
+// Every key to every rank.
+DistLayout ToAll(size_t keys, size_t ranks) {
+  ShardingPlan plan;
+  plan.world_size = static_cast<int>(ranks);
+  DistLayout layout({}, {}, plan);
+  for (DistRank& rank : layout.ranks)
+    for (size_t k = 0; k < keys; ++k)
+      rank.streams.push_back({.feature = static_cast<int>(k), .whole = true});
+  return layout;
+}
+
+KeyedJaggedTensor Renamed(Context& ctx, const KeyedJaggedTensor& kjt,
+                          std::vector<std::string> keys) {
+  KeyedJaggedTensorArgs args{
+      .keys = std::move(keys), .values = kjt.values(), .weights = kjt.weights_or_none()};
+  args.lengths = kjt.lengths(ctx);
+  args.stride_per_key_per_rank = kjt.stride_per_key_per_rank();
+  return KeyedJaggedTensor(std::move(args));
+}
+
+class ReplicaExchange {
+ public:
+  ReplicaExchange(Communicator& comm, const std::vector<EmbeddingFeature>& features)
+      : comm_(comm), features_(features) {
+    for (const EmbeddingFeature& f : features)
+      if (std::find(keys_.begin(), keys_.end(), f.key) == keys_.end()) keys_.push_back(f.key);
+    layout_ =
+        std::make_shared<const DistLayout>(ToAll(keys_.size(), static_cast<size_t>(comm.size())));
+  }
+
+  UpdateBatch operator()(Context& ctx, UpdateBatch own) const {
+    const NoGrad no_grad(ctx);
+    std::vector<DistFeature> read;
+    for (const std::string& key : keys_) {
+      const auto k = static_cast<size_t>(own.kjt.IndexOf(key));
+      read.push_back({own.kjt.values(), own.kjt.offset_per_key()[k],
+                      own.kjt.offset_per_key()[k + 1], own.kjt.lengths_offset_per_key()[k],
+                      own.kjt.stride_per_key()[k]});
+    }
+    const InputDist dist = InputDist::Start(ctx, layout_, comm_, own.kjt, std::move(read)).Wait();
+    UpdateBatch all = {Renamed(ctx, dist.away().kjt, keys_), {}, {}};
+    if (own.pooled) {
+      const Tensor flat = own.pooled.Reshape({-1});
+      const std::vector<std::vector<int64_t>> sizes = comm_.ExchangeNumbersSync(
+          std::vector<std::vector<int64_t>>(static_cast<size_t>(comm_.size()), {flat.numel()}),
+          "data_parallel, sizes");
+      std::vector<int64_t> counts;
+      for (const std::vector<int64_t>& n : sizes) counts.push_back(n[0]);
+      all.pooled = comm_.AllGatherV(ctx, flat, counts, "data_parallel, gradients").Wait();
+    }
+    // Features with pooling NONE, one gradient each; the others are in `pooled`.
+    for (size_t f = 0; f < own.sequences.size(); ++f) {
+      const size_t key = KeyOf(f);
+      std::vector<int64_t> counts;
+      for (const std::vector<int64_t>& ids : dist.away().ids) counts.push_back(ids[key]);
+      all.sequences.push_back(
+          comm_.AllGatherV(ctx, own.sequences[f], counts, "data_parallel, gradients").Wait());
+    }
+    return all;
+  }
+
+ private:
+  size_t KeyOf(size_t feature) const {
+    return static_cast<size_t>(std::find(keys_.begin(), keys_.end(), features_[feature].key) -
+                               keys_.begin());
+  }
+
+  Communicator& comm_;
+  std::vector<EmbeddingFeature> features_;
+  std::vector<std::string> keys_;
+  std::shared_ptr<const DistLayout> layout_;
+};
+
+}  // namespace
+
+std::function<UpdateBatch(Context&, UpdateBatch)> ExchangeWithReplicas(
+    Communicator& comm, const std::vector<EmbeddingFeature>& features) {
+  return ReplicaExchange(comm, features);
+}
+
+KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt) {
+  KeyedJaggedTensorArgs args{
+      .keys = kjt.keys(), .values = kjt.values(), .weights = kjt.weights_or_none()};
+  args.lengths = kjt.lengths(ctx);
+  for (const int64_t bags : kjt.stride_per_key()) args.stride_per_key_per_rank.push_back({bags});
+  return KeyedJaggedTensor(std::move(args));
+}
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+#include "sharding/save_checkpoint.h"
+
+#include "comm/leader.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kWhat[] = "saving a checkpoint";
+
+std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t save,
+                      const ShardingPlan& plan, std::span<const ShardTensors> shards,
+                      std::span<const NamedTensor> whole) {
+  std::vector<ShardStreams> streams;
+  for (const ShardTensors& shard : shards) streams.push_back(StreamsOf(ctx, shard));
+  std::map<std::string, StreamedTensor> named;
+  for (const NamedTensor& w : whole)
+    TESSERA_CHECK(named.emplace(w.name, Streamed(ctx, w.tensor)).second,
+                  "checkpoint: two tensors are called '{}'", w.name);
+  return WritePart(folder, save, rank, plan, std::move(streams), std::move(named));
+}
+
+// Every rank's text. If a rank has none to give, Error on all; then no rank commits.
+std::vector<std::string> GatherParts(Communicator& comm, const std::string& folder, int64_t save,
+                                     const std::function<std::string()>& mine) {
+  std::string text;
+  try {
+    text = "+" + mine();
+  } catch (const std::exception& error) {
+    text = Format("-rank {}: {}", comm.rank(), error.what());
+  }
+  std::vector<std::string> parts = comm.GatherStringsSync(text, kWhat);
+  for (std::string& part : parts) {
+    if (part.front() == '-') {
+      DiscardPart(folder, save, comm.rank());
+      throw Error(part.substr(1));
+    }
+    part.erase(0, 1);
+  }
+  return parts;
+}
+
+// Rank 0 alone knows whether it came to count.
+void Commit(const std::string& folder, int64_t save, const CheckpointInfo& info,
+            const std::vector<std::string>& parts) {
+  try {
+    CommitSave(folder, save, info, parts);
+  } catch (...) {
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      DiscardPart(folder, save, static_cast<int>(rank));
+    throw;
+  }
+}
+
+}  // namespace
+
+void SaveShardedCheckpoint(Context& ctx, Communicator& comm, const std::string& folder,
+                           const CheckpointInfo& info, std::span<const ShardTensors> shards,
+                           std::span<const NamedTensor> whole) {
+  const int64_t save =
+      InvokeOnRankAndBroadcastResult(comm, 0, kWhat, [&] { return NextSave(folder); });
+  const std::vector<std::string> parts = GatherParts(comm, folder, save, [&] {
+    return WriteMine(ctx, comm.rank(), folder, save, info.plan, shards, whole);
+  });
+  InvokeOnRankAndBroadcastResult(comm, 0, kWhat, [&] {
+    Commit(folder, save, info, parts);
+    return true;
+  });
+}
+
+}  // namespace tessera

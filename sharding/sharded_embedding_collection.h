@@ -1,0 +1,49 @@
+#ifndef TESSERA_SHARDING_SHARDED_EMBEDDING_COLLECTION_H_
+#define TESSERA_SHARDING_SHARDED_EMBEDDING_COLLECTION_H_
+// An EmbeddingCollection whose tables lie on several ranks: every rank gives its own ids and gets
+// their rows. sharding/sharded_tables.h says what a step of all ranks is.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "embedding/embedding_collection.h"
+#include "sharding/sharded_tables.h"
+
+namespace tessera {
+
+// Name and rows of each feature.
+using NamedSequences = std::vector<std::pair<std::string, JaggedTensor>>;
+
+// A forward under way: its ids have left.
+struct SequenceInput {
+  KeyedJaggedTensor features;
+  Awaitable<InputDist> dist;
+};
+
+class ShardedEmbeddingCollection {
+ public:
+  // As EmbeddingCollection's; see ShardedTables for what the ranks have to have in common. Unlike
+  // TorchRec's, tables may have different dims.
+  ShardedEmbeddingCollection(Context& ctx, Communicator& comm, std::vector<EmbeddingConfig> configs,
+                             const ShardingPlan& plan, EmbeddingCollectionOptions options = {},
+                             bool gradient_division = true);
+
+  // As EmbeddingCollection::Forward: rows in the order of this rank's own ids.
+  NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
+
+  // The same in phases, as ShardedEmbeddingBagCollection's.
+  SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
+  Awaitable<NamedSequences> ComputeAndOutputDist(Context& ctx, SequenceInput input);
+
+  const std::vector<EmbeddingConfig>& configs() const { return configs_; }
+  ShardedTables& tables() { return *tables_; }
+  const ShardedTables& tables() const { return *tables_; }
+
+ private:
+  std::vector<EmbeddingConfig> configs_;
+  EmbeddingCollectionOptions options_;
+  std::unique_ptr<ShardedTables> tables_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_SHARDED_EMBEDDING_COLLECTION_H_

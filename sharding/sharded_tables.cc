@@ -1,0 +1,256 @@
+#include "sharding/sharded_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedding/feature_ids.h"
+#include "runtime/fill_uniform.h"
+#include "sharding/replica_exchange.h"
+
+namespace tessera {
+namespace {
+
+ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingConfig>& tables,
+                     const Communicator& comm) {
+  TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
+  std::vector<TableShape> shapes;
+  for (const BaseEmbeddingConfig& t : tables)
+    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
+  CheckPlan(plan, shapes);
+  return plan;
+}
+
+// How a part of a table starts: as that part of the whole table would.
+using PartInit = std::function<void(Context&, const Tensor& rows, const Shard&)>;
+
+PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
+  const auto [low, high] = InitRange(table);
+  const int64_t dim = table.embedding_dim;
+  return [=](Context& ctx, const Tensor& rows, const Shard& shard) {
+    if (rows.dim(0) != shard.rows) return FillUniform(ctx, rows, low, high);  // rows made anew
+    constexpr int64_t kElementsAtOnce = 1 << 22;
+    const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / dim);
+    for (int64_t begin = 0; begin < shard.rows; begin += at_once) {
+      const int64_t n = std::min(at_once, shard.rows - begin);
+      const Tensor part = rows.Rows(begin, begin + n);
+      const Tensor whole = shard.columns == dim ? part : Tensor::Empty(ctx, {n, dim});
+      FillUniformFrom(ctx, whole, low, high, sequence, (shard.row_offset + begin) * dim);
+      if (shard.columns != dim)
+        part.CopyFrom(ctx, whole.Narrow(1, shard.column_offset, shard.columns));
+    }
+  };
+}
+
+// Of a user's function, which fills whole tables.
+PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed) {
+  Tensor whole = Tensor::Empty(ctx, {table.num_embeddings, table.embedding_dim});
+  table.init_fn(ctx, whole);  // on every rank: it takes random numbers
+  if (!needed) whole = {};
+  return [whole, init = table.init_fn](Context& ctx, const Tensor& rows, const Shard& shard) {
+    if (rows.dim(0) != shard.rows) return init(ctx, rows);
+    rows.CopyFrom(ctx, whole.Rows(shard.row_offset, shard.row_offset + shard.rows)
+                           .Narrow(1, shard.column_offset, shard.columns));
+  };
+}
+
+PartInit InitOf(Context& ctx, const BaseEmbeddingConfig& table, bool needed) {
+  if (table.init_fn) return GivenInit(ctx, table, needed);
+  return UniformInit(table, ctx.random().TakeSequence());
+}
+
+BaseEmbeddingConfig PartOf(BaseEmbeddingConfig table, const Shard& shard, ComputeKernel kernel,
+                           const PartInit& init) {
+  table.num_embeddings = shard.rows;
+  table.embedding_dim = shard.columns;
+  table.first_row = shard.row_offset;
+  table.first_column = shard.column_offset;
+  table.index_remap = nullptr;  // ids are remapped before they travel
+  table.init_fn = [init, shard](Context& ctx, const Tensor& rows) { init(ctx, rows, shard); };
+  if (kernel == ComputeKernel::kFusedUvm) table.location = EmbeddingLocation::kManaged;
+  if (kernel == ComputeKernel::kFusedUvmCaching)
+    table.location = EmbeddingLocation::kManagedCaching;
+  return table;
+}
+
+}  // namespace
+
+ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
+                             std::vector<BaseEmbeddingConfig> tables,
+                             std::vector<PoolingType> poolings,
+                             std::vector<EmbeddingFeature> features, const ShardingPlan& plan,
+                             ShardedTablesOptions options)
+    : comm_(comm),
+      tables_(std::move(tables)),
+      features_(std::move(features)),
+      plan_(Checked(plan, tables_, comm)),
+      options_(std::move(options)),
+      layout_(std::make_shared<const DistLayout>(tables_, features_, plan_)) {
+  TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
+  std::vector<std::string> names;
+  for (const EmbeddingFeature& f : features_) names.push_back(f.name);
+  findings_ = BoundsCheckLog(ctx, std::move(names));
+  MakeForm(poolings);
+  MakeParts(ctx, poolings);
+}
+
+void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
+  form_ = std::make_shared<OutputForm>();
+  form_->layout = layout_;
+  form_->output_type = options_.output_type;
+  form_->max_gradient = options_.max_gradient;
+  const auto sequences = std::count(poolings.begin(), poolings.end(), PoolingType::kNone);
+  form_->sequences = sequences > 0;
+  TESSERA_CHECK(sequences == 0 || sequences == static_cast<int64_t>(poolings.size()),
+                "{} of {} sharded tables have pooling NONE; expected all or none", sequences,
+                poolings.size());
+  int replicas = 0;
+  for (const EmbeddingFeature& f : features_) {
+    const auto t = static_cast<size_t>(f.table);
+    form_->features.push_back({f.key, tables_[t].embedding_dim,
+                               layout_->row_split[t] && poolings[t] == PoolingType::kMean,
+                               layout_->replicated[t] ? replicas++ : -1});
+  }
+}
+
+void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& poolings) {
+  const DistRank& mine = layout_->ranks[static_cast<size_t>(comm_.rank())];
+  std::vector<BaseEmbeddingConfig> own, replicas;
+  std::vector<PoolingType> own_poolings, replica_poolings;
+  std::vector<int> replica_of(tables_.size(), -1);
+  std::vector<PartInit> inits;
+  for (size_t t = 0; t < tables_.size(); ++t) {
+    const TableSharding& sharding = plan_.tables.at(tables_[t].name);
+    const bool here = layout_->replicated[t] ||
+                      std::any_of(mine.tables.begin(), mine.tables.end(), [&](const DistTable& d) {
+                        return d.table == static_cast<int>(t);
+                      });
+    inits.push_back(InitOf(ctx, tables_[t], here));
+    if (!layout_->replicated[t]) continue;
+    replica_of[t] = static_cast<int>(replicas.size());
+    replicas.push_back(PartOf(
+        tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
+        sharding.kernel, inits.back()));
+    replicas.back().index_remap = tables_[t].index_remap;  // whose ids do not travel first
+    replica_poolings.push_back(poolings[t]);
+  }
+  for (const DistTable& d : mine.tables) {
+    const auto t = static_cast<size_t>(d.table);
+    const ComputeKernel kernel = plan_.tables.at(tables_[t].name).kernel;
+    TESSERA_CHECK(
+        kernel != ComputeKernel::kDense || std::holds_alternative<Dense>(tables_[t].optimizer),
+        "table {}: the plan's kernel is dense, its rule {}; expected rule dense", tables_[t].name,
+        RuleName(tables_[t].optimizer));
+    own.push_back(PartOf(tables_[t], d.shard, kernel, inits[t]));
+    own_poolings.push_back(form_->sequences        ? PoolingType::kNone
+                           : layout_->row_split[t] ? PoolingType::kSum
+                                                   : poolings[t]);
+  }
+  TableBatchedEmbeddingOptions part_options = {
+      .weighted = options_.weighted,
+      .bounds_check = BoundsCheckMode::kNone,
+      .rounding_seed = options_.rounding_seed,
+      .gradient_scale =
+          options_.gradient_division ? 1.0f / static_cast<float>(comm_.size()) : 1.0f};
+  if (!part_options.rounding_seed) {
+    const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
+    part_options.rounding_seed = uint64_t{bits.v[1]} << 32 | bits.v[0];
+  }
+  std::vector<EmbeddingFeature> own_features, replica_features;
+  for (const DistBlock& b : mine.blocks)
+    own_features.push_back(
+        {features_[static_cast<size_t>(b.feature)].name, b.table, std::to_string(b.stream)});
+  for (const EmbeddingFeature& f : features_)
+    if (const int table = replica_of[static_cast<size_t>(f.table)]; table >= 0)
+      replica_features.push_back({f.name, table, f.key});
+  if (!own.empty())
+    own_ = std::make_unique<TableBatchedEmbedding>(ctx, std::move(own), std::move(own_poolings),
+                                                   std::move(own_features), part_options);
+  if (replicas.empty()) return;
+  part_options.bounds_check = options_.bounds_check;
+  part_options.exchange_updates = ExchangeWithReplicas(comm_, replica_features);
+  replicas_ =
+      std::make_unique<TableBatchedEmbedding>(ctx, std::move(replicas), std::move(replica_poolings),
+                                              std::move(replica_features), part_options);
+}
+
+std::vector<DistFeature> ShardedTables::ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt) {
+  std::vector<internal::ReadFeature> read;
+  std::vector<DistFeature> features;
+  for (const EmbeddingFeature& f : features_) {
+    const auto k = static_cast<size_t>(kjt.IndexOf(f.key));
+    read.push_back({f.name, k, &tables_[static_cast<size_t>(f.table)]});
+    features.push_back({{},
+                        kjt.offset_per_key()[k],
+                        kjt.offset_per_key()[k + 1],
+                        kjt.lengths_offset_per_key()[k],
+                        kjt.stride_per_key()[k]});
+  }
+  const std::vector<Tensor> ids =
+      internal::ReadIds(ctx, options_.bounds_check, kjt, read, findings_);
+  for (size_t f = 0; f < features.size(); ++f) features[f].ids = ids[f];
+  return features;
+}
+
+Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt) {
+  TESSERA_CHECK(!options_.weighted || kjt.is_weighted(),
+                "the collection is weighted, but the KeyedJaggedTensor has no weights");
+  const KeyedJaggedTensor sent =
+      options_.weighted || !kjt.is_weighted() ? kjt : kjt.WithWeights({});
+  return InputDist::Start(ctx, layout_, comm_, sent, ReadFeatures(ctx, kjt));
+}
+
+Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
+                                                                const KeyedJaggedTensor& kjt,
+                                                                const InputDist& input) {
+  TESSERA_CHECK(form_->sequences || !kjt.variable_stride_per_key() ||
+                    kjt.inverse_indices_or_none() != nullptr,
+                "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices");
+  if (ctx.tape() != nullptr) ++iter_;
+  EmbeddingOutputs own, replicas;
+  if (own_) own = own_->ForwardAll(ctx, input.away().kjt);
+  if (replicas_) replicas = replicas_->ForwardAll(ctx, WithOwnBatches(ctx, kjt));
+  return tessera::StartOutputDist(ctx, form_, comm_, input, kjt, std::move(own),
+                                  std::move(replicas));
+}
+
+std::vector<Variable> ShardedTables::Forward(Context& ctx, const KeyedJaggedTensor& kjt) {
+  const InputDist input = StartInputDist(ctx, kjt).Wait();
+  return StartOutputDist(ctx, kjt, input).Wait();
+}
+
+std::vector<HeldShard> ShardedTables::shards() const {
+  const DistRank& mine = layout_->ranks[static_cast<size_t>(comm_.rank())];
+  std::vector<HeldShard> parts;
+  int own = 0, replica = 0;
+  for (size_t t = 0; t < tables_.size(); ++t) {
+    const BaseEmbeddingConfig& table = tables_[t];
+    if (layout_->replicated[t]) {
+      parts.push_back({table.name,
+                       {comm_.rank(), 0, 0, table.num_embeddings, table.embedding_dim},
+                       true,
+                       replicas_.get(),
+                       replica++});
+      continue;
+    }
+    for (; static_cast<size_t>(own) < mine.tables.size() &&
+           mine.tables[static_cast<size_t>(own)].table == static_cast<int>(t);
+         ++own)
+      parts.push_back(
+          {table.name, mine.tables[static_cast<size_t>(own)].shard, false, own_.get(), own});
+  }
+  return parts;
+}
+
+void ShardedTables::SetLearningRate(float lr) {
+  if (own_) own_->SetLearningRate(lr);
+  if (replicas_) replicas_->SetLearningRate(lr);
+}
+
+int64_t ShardedTables::iter() const { return iter_; }
+void ShardedTables::set_iter(int64_t iter) {
+  iter_ = iter;
+  if (own_) own_->set_iter(iter);
+  if (replicas_) replicas_->set_iter(iter);
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+#ifndef TESSERA_SHARDING_SHARDED_TABLES_H_
+#define TESSERA_SHARDING_SHARDED_TABLES_H_
+// A TableBatchedEmbedding cut over ranks by a plan: every rank gives its own bags and gets their
+// embeddings, as if it had all tables. The sharded collections are built on it.
+//
+//   forward    ids -> input_dist -> lookup of this rank's parts -> output_dist
+//   backward   gradients -> output_dist, turned around -> update of this rank's parts
+//
+// A step acts on the bags of all ranks as on one batch: a row's gradient is summed over them (in
+// the order of the ranks), divided by their number if asked, and its rule acts once. Under
+// gradient division a loss that is a mean over each rank's equal batch trains as the mean over all
+// of them, as dense parameters do whose gradients are averaged. (TorchRec's convention.)
+//
+// A rule with statistics of a row (row-wise Adagrad) takes them of the columns it has: under
+// column_wise, table_column_wise and grid_shard a state for each block of columns. All else is as
+// without shards, but for the order of some sums: tables that are split over rows add partial sums.
+//
+// Every rank makes the same calls in the same order. Ranks may have different batches, also none.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "embedding/table_batched_embedding.h"
+#include "sharding/input_dist.h"
+#include "sharding/output_dist.h"
+
+namespace tessera {
+
+struct ShardedTablesOptions {
+  bool weighted = false;
+  // Of ids before they leave their rank, each rank on its own.
+  BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
+  float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
+  DType output_type = DType::kF32;
+  std::optional<uint64_t> rounding_seed = {};
+  // Gradients of rows are divided by the number of ranks; false: summed.
+  bool gradient_division = true;
+};
+
+// A part of a table that this rank holds.
+struct HeldShard {
+  std::string table;
+  Shard shard;
+  bool replicated = false;  // every rank has one like it
+  TableBatchedEmbedding* tables;
+  int index;  // in `tables`
+};
+
+class ShardedTables {
+ public:
+  // REQUIRES: the same arguments and the same ctx.random() on all ranks; poolings all NONE or none.
+  // Rows start as without shards: an init_fn is called for the whole table, on every rank. Throws
+  // Error for a plan that does not fit the tables (CheckPlan) or the ranks.
+  ShardedTables(Context& ctx, Communicator& comm, std::vector<BaseEmbeddingConfig> tables,
+                std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
+                const ShardingPlan& plan, ShardedTablesOptions options = {});
+
+  // The two halves of a forward, which may each wait for other ranks at leisure. The kjt of both is
+  // the same.
+  Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt);
+  // Looks up, and starts the way back. Pooled: one matrix [B, ΣD], columns in the order of the
+  // features; sequences: one [N_f, D] a feature.
+  Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx, const KeyedJaggedTensor& kjt,
+                                                   const InputDist& input);
+  std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
+
+  const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
+  const std::vector<EmbeddingFeature>& features() const { return features_; }
+  const ShardingPlan& plan() const { return plan_; }
+  Communicator& comm() const { return comm_; }
+  // In the order of the tables; parts of one in the order of the plan.
+  std::vector<HeldShard> shards() const;
+  // As TableBatchedEmbedding's.
+  void SetLearningRate(float lr);
+  int64_t iter() const;
+  void set_iter(int64_t iter);
+  BoundsCheckReport bounds_check_report() const { return findings_.ReportSync(); }
+
+ private:
+  void MakeForm(const std::vector<PoolingType>& poolings);
+  void MakeParts(Context& ctx, const std::vector<PoolingType>& poolings);
+  std::vector<DistFeature> ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt);
+
+  Communicator& comm_;
+  std::vector<BaseEmbeddingConfig> tables_;
+  std::vector<EmbeddingFeature> features_;
+  ShardingPlan plan_;
+  ShardedTablesOptions options_;
+  std::shared_ptr<const DistLayout> layout_;
+  std::shared_ptr<OutputForm> form_;
+  BoundsCheckLog findings_;
+  std::unique_ptr<TableBatchedEmbedding> own_, replicas_;  // null without tables
+  int64_t iter_ = 0;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_SHARDED_TABLES_H_

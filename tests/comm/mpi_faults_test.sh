@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# mpi_faults_test.sh MPI_TEST_SH PROGRAM: each fault ends the job in seconds, with the reason, from every rank it reaches.
+set -uo pipefail
+run=$1 program=$2
+failures=0
+
+# expect FAULT PATTERN…: the job fails within 10 s, and says each pattern.
+expect() {
+  local fault=$1 start took thread output code bad pattern
+  shift
+  for thread in "" "--comm-thread=off"; do
+    start=$SECONDS
+    output=$(timeout 60 "$run" 3 "$program" "$fault" $thread 2>&1)
+    code=$?
+    took=$((SECONDS - start))
+    echo "== $fault $thread: exit code $code after $took s"
+    bad=0
+    [ "$code" -ne 0 ] && [ "$code" -ne 124 ] || { echo "expected a failure"; bad=1; }
+    [ "$took" -le 10 ] || { echo "it took more than 10 s"; bad=1; }
+    ! grep -qE 'received signal|double free' <<<"$output" || { echo "it crashed"; bad=1; }
+    for pattern in "$@"; do
+      grep -qE "$pattern" <<<"$output" || { echo "not said: $pattern"; bad=1; }
+    done
+    [ "$bad" -eq 0 ] || { echo "$output"; failures=$((failures + 1)); }
+  done
+}
+
+expect throw '^rank 1: row 12 of t7 is out of range' \
+  'rank [02].*in AllReduce sum "sum of t7"'
+expect kill 'process rank 1 .*signal 9' \
+  'rank 0: ended by SIGTERM in AllReduce sum "sum of t7"' 'rank 2: ended by SIGTERM in AllReduce sum "sum of t7"'
+expect op 'rank 1 made AllGather "rows of t7"' 'made AllReduce sum "sum of t7"'
+expect count 'AllToAllV "ids of t7" .*: rank 1 expected 20000 elements of f32 from rank 2, which sent 9000'
+expect leave 'rank [02]: waits in AllReduce sum "sum of t7" .*, but rank 1 has left'
+expect abort 'rank [02]: waited in AllReduce sum "sum of t7" .*: rank 1 aborted: the disk is full'
+expect split 'rank 2: no memory' 'rank [01].* in Send "never sent"'
+expect timeout 'rank 1: waited 1 s in Send "never sent" .*: nothing, or not all, came from ranks 0'
+
+echo "$failures failures"
+[ "$failures" -eq 0 ]

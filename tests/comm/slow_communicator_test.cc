@@ -1,0 +1,73 @@
+#include "comm/slow_communicator.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "comm/local_communicator.h"
+#include "tests/comm/suite.h"
+
+namespace tessera::testing {
+namespace {
+
+// The ranks of a local group behind slow links.
+void RunSlowRanks(int ranks, const SlowLink& link,
+                  const std::function<void(Communicator&, Context&)>& fn) {
+  std::vector<std::thread> threads;
+  for (auto& comm : MakeLocalCommunicators(ranks))
+    threads.emplace_back([&fn, &link, inner = std::move(comm)]() mutable {
+      Context ctx({.threads = 1});
+      const auto slow = MakeSlowCommunicator(std::move(inner), link);
+      fn(*slow, ctx);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+class SlowSuiteTest : public ::testing::TestWithParam<CommCase> {};
+
+TEST_P(SlowSuiteTest, Runs) { RunSlowRanks(3, {1e-4, 1e9}, GetParam().run); }
+INSTANTIATE_TEST_SUITE_P(, SlowSuiteTest, ::testing::ValuesIn(CommCases()), CommCaseName);
+
+double CpuSecondsOfThread() {
+  timespec t = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Runs fn, which is to take `least` seconds or more without working.
+void ExpectSleeps(double least, const std::function<void()>& fn) {
+  const auto begin = std::chrono::steady_clock::now();
+  const double cpu = CpuSecondsOfThread();
+  fn();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took.count(), least);
+  EXPECT_LT(CpuSecondsOfThread() - cpu, least / 2);
+}
+
+TEST(SlowCommunicator, ResultsTakeLatencyAndBytes) {
+  RunSlowRanks(2, {0.05, 1e6}, [](Communicator& comm, Context& ctx) {
+    const Tensor t = Tensor::Zeros(ctx, {25000});  // 0.1 s
+    ExpectSleeps(0.05, [&] { comm.Barrier(ctx, "b").Wait(); });
+    ExpectSleeps(0.15, [&] { comm.AllGather(ctx, t, "g").Wait(); });
+    ExpectSleeps(0.15, [&] { comm.AllReduce(ctx, t, ReduceOp::kSum, "r").Wait(); });
+    ExpectSleeps(0.15, [&] { comm.Broadcast(ctx, t, 1, "w").Wait(); });
+    ExpectSleeps(0.10, [&] { comm.AllToAll(ctx, t.Reshape({2, 12500}), "a").Wait(); });
+    // One link: the second call's bytes come after the first's.
+    ExpectSleeps(0.25, [&] {
+      Awaitable<Tensor> first = comm.AllGather(ctx, t, "1"), second = comm.AllGather(ctx, t, "2");
+      first.Wait();
+      second.Wait();
+    });
+    EXPECT_GT(comm.bytes_sent(), 400000);
+  });
+}
+
+TEST(SlowCommunicator, RefusesNegativeSpeeds) {
+  EXPECT_THROW(MakeSlowCommunicator(std::move(MakeLocalCommunicators(1)[0]), {-1, 1}), Error);
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -1,0 +1,134 @@
+// The number formats, against tables of all their values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "quant/affine_row.h"
+#include "quant/hfp8.h"
+#include "quant/mx4.h"
+
+namespace tessera {
+namespace {
+
+constexpr Hfp8 kFormats[] = {
+    {4, 7, 240}, {4, 15, 0.9375f}, {5, 15, 57344}, {5, 31, 0.875f}, {3, 3, 31}};
+
+double Hfp8Value(const Hfp8& format, int code) {
+  const int fraction_bits = 7 - format.exponent_bits;
+  const int exponent = (code & 127) >> fraction_bits;
+  const double fraction = (code & ((1 << fraction_bits) - 1)) / std::exp2(fraction_bits);
+  const double magnitude = exponent == 0 ? fraction * std::exp2(1 - format.bias)
+                                         : (1 + fraction) * std::exp2(exponent - format.bias);
+  return code < 128 ? magnitude : -magnitude;
+}
+
+// The code of the nearest value up to max_pos, the even one of two.
+int NearestHfp8(const Hfp8& format, double magnitude) {
+  int best = 0;
+  double best_distance = std::numeric_limits<double>::infinity();
+  for (int code = 0; code < 128 && Hfp8Value(format, code) <= format.max_pos; ++code) {
+    const double distance = std::abs(Hfp8Value(format, code) - magnitude);
+    if (distance < best_distance || (distance == best_distance && code % 2 == 0)) {
+      best = code;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+TEST(Hfp8Test, DecodesEveryCode) {
+  for (const Hfp8& format : kFormats)
+    for (int code = 0; code < 256; ++code)
+      ASSERT_EQ(format.Decode(static_cast<uint32_t>(code)), Hfp8Value(format, code)) << code;
+}
+
+TEST(Hfp8Test, EncodesToTheNearestValue) {
+  std::mt19937 random(1);
+  for (const Hfp8& format : kFormats) {
+    std::vector<float> xs = {0.0f, 1e-40f, 1e-30f, 1e30f, format.max_pos};
+    for (int code = 0; code < 127; ++code) {  // midpoints, and their neighbours
+      const auto middle =
+          static_cast<float>((Hfp8Value(format, code) + Hfp8Value(format, code + 1)) / 2);
+      xs.insert(xs.end(), {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e30f)});
+    }
+    std::normal_distribution<float> normal(0.0f, format.max_pos);
+    for (int i = 0; i < 1000; ++i) xs.push_back(std::abs(normal(random)));
+    for (const float x : xs) {
+      const double kept = std::min<double>(x, format.max_pos);
+      const int expected = NearestHfp8(format, kept);
+      ASSERT_EQ(format.Encode(x), expected) << x;
+      ASSERT_EQ(format.Encode(-x), expected | 128) << x;
+    }
+  }
+}
+
+TEST(Hfp8Test, WhatIsNoNumberBecomesTheLargest) {
+  const Hfp8 format{4, 7, 240};
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  EXPECT_EQ(format.Encode(infinity), 0x77);
+  EXPECT_EQ(format.Encode(-infinity), 0xf7);
+  EXPECT_EQ(format.Encode(nan), 0x77);
+  EXPECT_EQ(format.Encode(-nan), 0x77);
+  EXPECT_EQ(format.Encode(-0.0f), 0x80);
+}
+
+TEST(Mx4Test, RoundsToTheNearestOfItsGrid) {
+  constexpr double kGrid[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (const uint32_t byte : {0u, 1u, 100u, 127u, 200u, 252u}) {
+    const double unit = std::exp2(static_cast<double>(byte) - 127);
+    for (double z = 0; z < 8; z += 1.0 / 64) {
+      int expected = 0;  // of two as near, the larger
+      for (int i = 1; i < 8; ++i)
+        if (std::abs(kGrid[i] - z) <= std::abs(kGrid[expected] - z)) expected = i;
+      const uint32_t code = Mx4Encode(static_cast<float>(z * unit), byte);
+      ASSERT_EQ(code, static_cast<uint32_t>(expected)) << z << " at " << byte;
+      ASSERT_EQ(Mx4Decode(code, byte), kGrid[expected] * unit);
+      ASSERT_EQ(Mx4Decode(code | 8, byte), -kGrid[expected] * unit);
+    }
+  }
+  EXPECT_FALSE(std::signbit(Mx4Decode(8, 127)));
+}
+
+TEST(Mx4Test, ExponentOfAGroup) {
+  const auto byte = [](float largest) { return Mx4ExponentByte(std::bit_cast<uint32_t>(largest)); };
+  EXPECT_EQ(byte(0), 0u);
+  EXPECT_EQ(byte(1), 125u);
+  EXPECT_EQ(byte(1.75f), 125u);
+  EXPECT_EQ(byte(std::nextafter(1.75f, 2.0f)), 126u);
+  EXPECT_EQ(byte(6), 127u);
+  EXPECT_EQ(byte(1e-45f), 0u);
+  EXPECT_EQ(byte(std::numeric_limits<float>::max()), 252u);
+  EXPECT_EQ(byte(std::numeric_limits<float>::infinity()), 252u);
+}
+
+TEST(RowRangeTest, OrderDoesNotMatter) {
+  const float nan = std::nanf("");
+  RowRange a, b, c;
+  for (const float x : {0.0f, -0.0f, 3.0f}) a.Add(x);
+  for (const float x : {-0.0f, 3.0f, 0.0f}) b.Add(x);
+  for (const float x : {1.0f, nan, 2.0f}) c.Add(x);
+  EXPECT_TRUE(std::signbit(a.min()) && std::signbit(b.min()));
+  EXPECT_EQ(a.max(), 3.0f);
+  EXPECT_EQ(c.min(), 1.0f);
+  EXPECT_TRUE(std::isnan(c.max()));
+}
+
+TEST(AffineRowTest, ConstantRowsAndRangesThatOverflow) {
+  RowRange constant, infinite;
+  constant.Add(2.5f);
+  const AffineRow row = AffineRow::Fused8(constant);
+  EXPECT_EQ(row.scale, 0.0f);
+  EXPECT_EQ(row.Code(2.5f, 255), 0u);
+  EXPECT_EQ(row.Value(0), 2.5f);
+  infinite.Add(-3e38f);
+  infinite.Add(3e38f);
+  const AffineRow wide = AffineRow::Fused8(infinite);
+  EXPECT_EQ(wide.Code(3e38f, 255), 0u);
+  EXPECT_TRUE(std::isnan(wide.Value(0)));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,27 @@
+#ifndef TESSERA_TESTS_TESTING_FAKE_NCCL_H_
+#define TESSERA_TESTS_TESTING_FAKE_NCCL_H_
+// What a test may ask of libfake_nccl.so, which stands in for NCCL under --config=emulated: ranks
+// are threads of one process, on the one emulated GPU. A test finds this function in the library.
+//
+// As NCCL: exchanges run on the streams they were given, behind what these were given before;
+// buffers are used until the last rank is done. Other than NCCL: the end of a group waits on the
+// host until the other ranks have come so far; sums are in the order of the ranks; sends and
+// receives of unequal sizes, and collectives that differ, are reported (as an asynchronous error,
+// to whoever sees it) instead of undefined.
+
+namespace tessera::testing {
+
+enum FakeNcclFault {
+  kFakeNcclNoFault = 0,
+  kFakeNcclHang = 1,        // the group never starts, and its end returns only after an abort
+  kFakeNcclError = 2,       // its end fails with ncclSystemError, and nothing was started
+  kFakeNcclAsyncError = 3,  // as kFakeNcclHang, and ncclRemoteError is reported
+};
+
+// Of rank `rank`, of any communicator, the group after the next `after` ones has this fault; once.
+using FakeNcclInject = void (*)(int fault, int rank, int after);
+inline constexpr const char* kFakeNcclInject = "fakeNcclInject";
+inline constexpr const char* kFakeNcclPath = "tests/testing/libfake_nccl.so";
+
+}  // namespace tessera::testing
+#endif  // TESSERA_TESTS_TESTING_FAKE_NCCL_H_

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# mpi_test.sh RANKS PROGRAM [ARGUMENT…]: runs the program on that many ranks of this machine, as any user, on any number of cores, and
+# without a network.
+set -euo pipefail
+
+ranks=$1
+shift
+# Short: sockets lie in it. mpirun and its ranks leave nothing elsewhere.
+scratch=$(mktemp -d /tmp/mpi.XXXXXX)
+trap 'rm -rf "$scratch"' EXIT
+
+# Of one process each.
+unset TEST_PREMATURE_EXIT_FILE XML_OUTPUT_FILE
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export HOME=${HOME:-$scratch}
+# Ranks that share cores give way to each other; there is no shell on other machines to be started through.
+mpirun --oversubscribe -n "$ranks" \
+  --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader --mca mpi_yield_when_idle 1 \
+  "$@"
