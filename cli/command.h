@@ -22,6 +22,8 @@ CLI::Validator NumbersFrom(T low, T high) {
 void AddTrainCommand(CLI::App& app, Action& action);
 void AddGenerateCommand(CLI::App& app, Action& action);
 void AddInspectCommand(CLI::App& app, Action& action);
+void AddReshardCommand(CLI::App& app, Action& action);
+void AddExportCommand(CLI::App& app, Action& action);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_COMMAND_H_

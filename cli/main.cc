@@ -39,13 +39,17 @@ int Main(int argc, char** argv) {
   AddTrainCommand(app, action);
   AddGenerateCommand(app, action);
   AddInspectCommand(app, action);
+  AddReshardCommand(app, action);
+  AddExportCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return ExitOnParse(app, error);
   }
   if (!action) {
-    std::cerr << "tessera: expected a command: train, generate or inspect (see tessera --help)\n";
+    std::cerr
+        << "tessera: expected a command: train, generate, inspect, reshard or export (see tessera "
+           "--help)\n";
     return 1;
   }
   try {

@@ -8,6 +8,8 @@
 namespace tessera::cli {
 namespace {
 
+constexpr int kBarWidth = 24;
+
 std::string Padded(const std::string& cell, size_t width, bool to_left) {
   const std::string space(width - std::min(width, cell.size()), ' ');
   return to_left ? cell + space : space + cell;
@@ -36,6 +38,12 @@ std::string Bytes(int64_t bytes) {
   int unit = 0;
   for (; number >= 1024 && unit < 4; ++unit) number /= 1024;
   return unit == 0 ? Format("{} B", bytes) : Format("{:.1f} {}", number, kUnits[unit]);
+}
+
+std::string Bar(double fraction) {
+  const int filled = std::clamp(static_cast<int>(fraction * kBarWidth + 0.5), 0, kBarWidth);
+  return "[" + std::string(static_cast<size_t>(filled), '#') +
+         std::string(static_cast<size_t>(kBarWidth - filled), '-') + "]";
 }
 
 std::string Fixed(double number, int digits) {

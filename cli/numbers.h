@@ -13,6 +13,8 @@ std::string WithCommas(double number);
 std::string Duration(double seconds);
 // "512 B", "1.5 KiB", "166.4 MiB".
 std::string Bytes(int64_t bytes);
+// A fraction as "[######------------------]".
+std::string Bar(double fraction);
 // With `digits` after the point; "-" for NaN.
 std::string Fixed(double number, int digits);
 

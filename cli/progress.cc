@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -12,16 +11,9 @@
 namespace tessera::cli {
 namespace {
 
-constexpr int kBarWidth = 24;
 constexpr double kLossMemory = 50;  // steps that the running mean looks back, about
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kLineEvery = std::chrono::seconds(5);
-
-std::string Bar(double fraction) {
-  const int filled = std::clamp(static_cast<int>(fraction * kBarWidth + 0.5), 0, kBarWidth);
-  return "[" + std::string(static_cast<size_t>(filled), '#') +
-         std::string(static_cast<size_t>(kBarWidth - filled), '-') + "]";
-}
 
 }  // namespace
 

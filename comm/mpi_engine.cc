@@ -116,7 +116,7 @@ void MpiEngine::End() {
   try {
     FlushSends();
     TellOthers(Control::kLeft, "");
-    FlushControl();
+    WaitForOthersToLeave();
     if (hearing_ != MPI_REQUEST_NULL) {
       TESSERA_MPI_CHECK(MPI_Cancel(&hearing_));
       TESSERA_MPI_CHECK(MPI_Wait(&hearing_, MPI_STATUS_IGNORE));
@@ -146,13 +146,15 @@ void MpiEngine::FlushSends() {
   }
 }
 
-void MpiEngine::FlushControl() {
-  const auto last = Clock::now() + seconds(1);
-  int done = 0;
-  do {
-    TESSERA_MPI_CHECK(MPI_Testall(static_cast<int>(telling_.size()), telling_.data(), &done,
-                                  MPI_STATUSES_IGNORE));
-  } while (!done && Clock::now() < last);
+// A rank that waits for others inside MPI_Finalize keeps the mpirun of Open MPI 4.1 from ending when
+// one of them fails.
+void MpiEngine::WaitForOthersToLeave() {
+  left_[static_cast<size_t>(rank_)] = Clock::now();
+  Backoff backoff;
+  while (!std::all_of(left_.begin(), left_.end(), [](const auto& time) { return !!time; }))
+    std::this_thread::sleep_for(backoff.Next(HearOthers()));
+  TESSERA_MPI_CHECK(
+      MPI_Waitall(static_cast<int>(telling_.size()), telling_.data(), MPI_STATUSES_IGNORE));
 }
 
 void MpiEngine::Loop() {

@@ -49,7 +49,8 @@ class MpiTask {
 class MpiEngine {
  public:
   explicit MpiEngine(const MpiOptions& options);
-  // Waits for what is being sent, tells the other ranks that this one sends no more, ends MPI.
+  // Waits for what is being sent, tells the other ranks that this one sends no more, and when all
+  // have, ends MPI.
   ~MpiEngine();
   MpiEngine(const MpiEngine&) = delete;
   MpiEngine& operator=(const MpiEngine&) = delete;
@@ -93,7 +94,7 @@ class MpiEngine {
   void WaitByMoving(const MpiTask& task);
   [[noreturn]] void FailForTime(const MpiTask& task);
   void FlushSends();
-  void FlushControl();
+  void WaitForOthersToLeave();
   void CheckOwner() const;
 
   MpiOptions options_;

@@ -129,7 +129,7 @@ MpiTask::State MpiTransfer::Advance() {
   return sending_ > 0 ? State::kHasResult : State::kFinished;
 }
 
-void MpiTransfer::Complete(const Pending& pending) {
+void MpiTransfer::Complete(Pending pending) {
   --(pending.kind == Kind::kSend ? sending_ : receiving_);
   if (pending.kind == Kind::kSend) return;
   if (pending.kind == Kind::kHead) {

@@ -60,7 +60,7 @@ class MpiTransfer final : public MpiTask {
   void PostReceive(size_t peer);
   void PostPieces(size_t peer);
   void PostSend(const MpiOutgoing& out);
-  void Complete(const Pending& pending);
+  void Complete(Pending pending);  // a copy: more may be added to pending_
   void ReadHead(size_t peer);
   // fn(bytes, count) for each piece of the payload.
   template <typename Fn>

@@ -5,8 +5,8 @@
 
 #include "comm/blocks.h"
 #include "comm/check_exchange.h"
-#include "comm/leader.h"
 #include "comm/nccl_communicator_impl.h"
+#include "comm/nccl_id.h"
 #include "comm/nccl_watch.h"
 #include "comm/same_calls.h"
 #include "runtime/cuda_check.h"
@@ -64,11 +64,10 @@ class NcclCommunicator final : public Communicator {
     own_.Sync();  // NCCL asks for it
     std::shared_ptr<Communicator> part_host = host_->Split(color, key);
     NcclComm part = nullptr;
-    const int64_t id = watch_.Begin(call);
-    UseDevice(own_.device());
-    Check(nccl_.comm_split(watch_.comm(), color < 0 ? kNcclNoColor : color, key, &part, nullptr),
-          "ncclCommSplit", call);
-    watch_.Finished(id);
+    watch_.Finished(Watched(call, [&] {
+      Check(nccl_.comm_split(watch_.comm(), color < 0 ? kNcclNoColor : color, key, &part, nullptr),
+            "ncclCommSplit", call);
+    }));
     if (!part_host) return nullptr;
     return std::make_unique<NcclCommunicator>(own_, std::move(part_host), part, watch_.family(),
                                               options_);
@@ -262,6 +261,20 @@ class NcclCommunicator final : public Communicator {
     return received;
   }
 
+  // Calls NCCL by fn(), under watch; the watch's number of it.
+  template <typename Fn>
+  int64_t Watched(const Call& call, const Fn& fn) {
+    UseDevice(own_.device());
+    const int64_t id = watch_.Begin(call);
+    try {
+      fn();
+    } catch (...) {
+      watch_.Finished(id);
+      throw;
+    }
+    return id;
+  }
+
   // Calls enqueue(stream) within a group; what it puts on the stream uses these tensors of ctx's.
   // The place after it.
   template <typename Fn>
@@ -273,13 +286,19 @@ class NcclCommunicator final : public Communicator {
   template <typename Fn>
   Event StartGroup(const Call& call, const std::vector<Tensor>& used, const Fn& enqueue) {
     for (const Tensor& tensor : used) tensor.RecordStream(own_);
-    UseDevice(own_.device());
-    const int64_t id = watch_.Begin(call);
-    const Event begun = Event::Record(own_.stream());
-    Check(nccl_.group_start(), "ncclGroupStart", call);
-    enqueue(own_.stream().handle());
-    Check(nccl_.group_end(), "ncclGroupEnd", call);
-    const Event done = Event::Record(own_.stream());
+    Event begun, done;
+    const int64_t id = Watched(call, [&] {
+      begun = Event::Record(own_.stream());
+      Check(nccl_.group_start(), "ncclGroupStart", call);
+      try {
+        enqueue(own_.stream().handle());
+      } catch (...) {
+        (void)nccl_.group_end();
+        throw;
+      }
+      Check(nccl_.group_end(), "ncclGroupEnd", call);
+      done = Event::Record(own_.stream());
+    });
     watch_.Queued(id, begun, done);
     return done;
   }
@@ -349,44 +368,12 @@ class NcclCommunicator final : public Communicator {
   NcclWatch watch_;
 };
 
-std::string NewId() {
-  NcclUniqueId id;
-  const int status = Nccl().get_unique_id(&id);
-  TESSERA_CHECK(status == 0, "ncclGetUniqueId: {}", Nccl().get_error_string(status));
-  return std::string(id.bytes, sizeof id.bytes);
-}
-
-// "2.21.5", or why there is none, behind "no ".
-std::string VersionOrReason() {
-  try {
-    int version = 0;
-    (void)Nccl().get_version(&version);
-    return std::to_string(version);
-  } catch (const Error& error) {
-    return Format("no: {}", error.what());
-  }
-}
-
-void CheckVersions(Communicator& host) {
-  const std::vector<std::string> versions =
-      host.GatherStringsSync(VersionOrReason(), "NCCL's version");
-  for (size_t r = 0; r < versions.size(); ++r)
-    TESSERA_CHECK(!versions[r].starts_with("no: "), "rank {}: {}", r, versions[r].substr(4));
-  for (size_t r = 0; r < versions.size(); ++r)
-    TESSERA_CHECK(versions[r] == versions[0],
-                  "NCCL's version is not the same on all ranks: {} on rank 0, {} on rank {}",
-                  versions[0], versions[r], r);
-}
-
 }  // namespace
 
 std::unique_ptr<Communicator> MakeNcclCommunicator(OnCuda, Context& ctx,
                                                    std::shared_ptr<Communicator> host,
                                                    const NcclOptions& options) {
-  CheckVersions(*host);
-  const std::string bytes = InvokeOnRankAndBroadcastBytes(*host, 0, "NCCL's id", NewId);
-  NcclUniqueId id;
-  TESSERA_CHECK_EQ(bytes.copy(id.bytes, sizeof id.bytes), sizeof id.bytes, "NCCL's id");
+  const NcclUniqueId id = AgreeOnNcclId(*host);
   UseDevice(ctx.device());
   NcclComm comm = nullptr;
   const int status = Nccl().comm_init_rank(&comm, host->size(), id, host->rank());

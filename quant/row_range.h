@@ -13,13 +13,13 @@ namespace tessera {
 struct RowRange {
   int32_t low = INT32_MAX, high = INT32_MIN;  // keys: floats whose order is that of integers
 
-  TESSERA_HD static int32_t Key(float x) {
-    const int32_t bits = std::bit_cast<int32_t>(x);
+  // Of a float's bits, or a vector of them, which no GPU has: hence constexpr, not TESSERA_HD.
+  template <typename Bits>
+  [[gnu::always_inline]] static constexpr Bits KeyOf(Bits bits) {
     return bits ^ (bits >> 31 & 0x7fffffff);
   }
-  TESSERA_HD static float FromKey(int32_t key) {
-    return std::bit_cast<float>(key ^ (key >> 31 & 0x7fffffff));
-  }
+  TESSERA_HD static int32_t Key(float x) { return KeyOf(std::bit_cast<int32_t>(x)); }
+  TESSERA_HD static float FromKey(int32_t key) { return std::bit_cast<float>(KeyOf(key)); }
   TESSERA_HD void Add(float x) { Join(Key(x), Key(x)); }
   TESSERA_HD void Join(int32_t other_low, int32_t other_high) {
     low = other_low < low ? other_low : low;

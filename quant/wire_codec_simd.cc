@@ -52,27 +52,95 @@ void DecodeElements(const Float16Code<T>& code, const T* in, int64_t n, float* x
 
 // ---- one block of a block code
 
+// Numbers that a loop takes at a time, known when it is compiled: short rows are vectorized too.
+constexpr int kChunk = 16;
+
+typedef int32_t Keys __attribute__((vector_size(Pack::kSize * sizeof(float))));
+typedef int32_t UnalignedKeys
+    __attribute__((vector_size(Pack::kSize * sizeof(float)), aligned(4), may_alias));
+
+// The element of v that `pick` prefers.
+template <int kWidth, typename V, typename Pick>
+int32_t FoldKeys(V v, const Pick& pick) {
+  if constexpr (kWidth == 16)
+    return FoldKeys<8>(pick(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7),
+                            __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)),
+                       pick);
+  else if constexpr (kWidth == 8)
+    return FoldKeys<4>(
+        pick(__builtin_shufflevector(v, v, 0, 1, 2, 3), __builtin_shufflevector(v, v, 4, 5, 6, 7)),
+        pick);
+  else
+    return pick(pick(v[0], v[1]), pick(v[2], v[3]));
+}
+
 RowRange RangeOf(const float* x, int64_t n) {
+  const auto lower = [](auto a, auto b) { return a < b ? a : b; };
+  const auto higher = [](auto a, auto b) { return a > b ? a : b; };
   RowRange range;
-  for (int64_t i = 0; i < n; ++i) range.Add(x[i]);
+  Keys low = Keys{} + range.low, high = Keys{} + range.high;
+  int64_t i = 0;
+  for (; i + Pack::kSize <= n; i += Pack::kSize) {
+    const Keys keys = RowRange::KeyOf(Keys(*reinterpret_cast<const UnalignedKeys*>(x + i)));
+    low = lower(keys, low);
+    high = higher(keys, high);
+  }
+  range.Join(FoldKeys<Pack::kSize>(low, lower), FoldKeys<Pack::kSize>(high, higher));
+  for (; i < n; ++i) range.Add(x[i]);
   return range;
 }
 
+typedef uint32_t Words __attribute__((vector_size(Pack::kSize * sizeof(float)), may_alias));
+typedef uint8_t Bytes __attribute__((vector_size(Pack::kSize)));
+typedef uint8_t UnalignedBytes __attribute__((vector_size(Pack::kSize), aligned(1), may_alias));
+
+template <typename Block>
+void CodesOf(const Block& block, const float* __restrict x, int64_t n, uint8_t* __restrict codes) {
+  int64_t i = 0;
+  for (; i + kChunk <= n; i += kChunk) {
+    alignas(Words) uint32_t wide[kChunk];
+    for (int k = 0; k < kChunk; ++k) wide[k] = block.Code(x[i + k]);
+    for (int k = 0; k < kChunk; k += Pack::kSize)
+      *reinterpret_cast<UnalignedBytes*>(codes + i + k) =
+          __builtin_convertvector(*reinterpret_cast<const Words*>(wide + k), Bytes);
+  }
+  for (; i < n; ++i) codes[i] = static_cast<uint8_t>(block.Code(x[i]));
+}
+template <typename Block>
+void ValuesOf(const Block& block, const uint8_t* __restrict codes, int64_t n, float* __restrict x) {
+  int64_t i = 0;
+  for (; i + kChunk <= n; i += kChunk)
+    for (int k = 0; k < kChunk; ++k) x[i + k] = block.Value(codes[i + k]);
+  for (; i < n; ++i) x[i] = block.Value(codes[i]);
+}
+
 template <typename Code>
-void EncodeBlock(const float* __restrict x, int64_t n, uint8_t* __restrict out) {
-  const auto block = Code::Params::Of(RangeOf(x, n));
+void EncodeBlock(const float* x, int64_t n, uint8_t* out) {
+  using Block = typename Code::Params;
+  const Block block = Block::Of(RangeOf(x, n));
   const int64_t used = Code::UsedBytes(n), code_bytes = Code::CodeBytes(n);
-  const int64_t whole = n / Code::kPerByte;
-  for (int64_t b = 0; b < whole; ++b) out[b] = Code::CodeByte(block, x, n, b);
-  if (whole < used) out[whole] = Code::CodeByte(block, x, n, whole);
+  if constexpr (Code::kPerByte == 1) {
+    CodesOf(block, x, n, out);
+  } else {
+    uint8_t codes[Block::kLargestBlock + Code::kPerByte] = {};
+    CodesOf(block, x, n, codes);
+    for (int64_t b = 0; b < used; ++b) out[b] = Code::Packed(codes + b * Code::kPerByte);
+  }
   for (int64_t b = used; b < code_bytes; ++b) out[b] = 0;
   block.Store(out + code_bytes);
 }
 
 template <typename Code>
-void DecodeBlock(const uint8_t* __restrict in, int64_t n, float* __restrict x) {
-  const auto block = Code::Params::Load(in + Code::CodeBytes(n));
-  for (int64_t i = 0; i < n; ++i) x[i] = block.Value(Code::CodeAt(in, i));
+void DecodeBlock(const uint8_t* in, int64_t n, float* x) {
+  using Block = typename Code::Params;
+  const Block block = Block::Load(in + Code::CodeBytes(n));
+  if constexpr (Code::kPerByte == 1) {
+    ValuesOf(block, in, n, x);
+  } else {
+    uint8_t codes[Block::kLargestBlock];
+    for (int64_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(Code::CodeAt(in, i));
+    ValuesOf(block, codes, n, x);
+  }
 }
 
 // fn(first element, elements, first byte) for each block of a row.

@@ -134,14 +134,19 @@ struct BlockCode {
     const int64_t before = BlocksOf(row_size) - 1, size = BlockSize(row_size);
     return before * BlockBytes(size) + BlockBytes(row_size - before * size);
   }
+  // The byte of kPerByte codes.
+  template <typename T>
+  TESSERA_HD static uint8_t Packed(const T* codes) {
+    uint32_t byte = 0;
+    for (int k = 0; k < kPerByte; ++k) byte |= uint32_t{codes[k]} << (Block::kBits * k);
+    return static_cast<uint8_t>(byte);
+  }
   // Byte b of the n codes of x.
   TESSERA_HD static uint8_t CodeByte(const Block& block, const float* x, int64_t n, int64_t b) {
-    uint32_t byte = 0;
-    for (int k = 0; k < kPerByte; ++k) {
-      const int64_t i = b * kPerByte + k;
-      if (kPerByte == 1 || i < n) byte |= block.Code(x[i]) << (Block::kBits * k);
-    }
-    return static_cast<uint8_t>(byte);
+    uint32_t codes[kPerByte];
+    for (int k = 0; k < kPerByte; ++k)
+      codes[k] = b * kPerByte + k < n ? block.Code(x[b * kPerByte + k]) : 0u;
+    return Packed(codes);
   }
   TESSERA_HD static uint32_t CodeAt(const uint8_t* codes, int64_t i) {
     return codes[i / kPerByte] >> (i % kPerByte * Block::kBits) & ((1u << Block::kBits) - 1);

@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "runtime/check.h"
 
 namespace tessera {
 namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 [[noreturn]] void ThrowErrno(const std::string& path, const char* what) {
   throw Error(Format("{}: {}: {}", path, what, std::strerror(errno)));
@@ -22,18 +22,19 @@ namespace {
 }  // namespace
 
 std::string ReadTextFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) ThrowErrno(path, "cannot be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad() || (text.fail() && file.gcount() > 0)) ThrowErrno(path, "cannot be read");
-  return text.str();
+  const File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) ThrowErrno(path, "cannot be read");
+  std::string text;
+  char piece[1 << 14];
+  for (size_t count; (count = std::fread(piece, 1, sizeof piece, file.get())) > 0;)
+    text.append(piece, count);
+  if (std::ferror(file.get())) ThrowErrno(path, "cannot be read");
+  return text;
 }
 
 void ReplaceTextFile(const std::string& path, const std::string& text) {
   const std::string beside = path + ".tmp";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"),
-                                                       std::fclose);
+  File file(std::fopen(beside.c_str(), "wb"), std::fclose);
   if (file == nullptr) ThrowErrno(path, "cannot be written");
   const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
                        std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;

@@ -8,6 +8,7 @@
 #include "embedding/expand_bags.h"
 #include "sharding/column_blocks.h"
 #include "sharding/copy_segments.h"
+#include "sharding/float_exchange.h"
 
 namespace tessera {
 namespace {
@@ -38,21 +39,18 @@ struct Exchange {
     const auto s = static_cast<size_t>(block.stream);
     return form->sequences ? away->ids[q][s] : away->bags[q][s];
   }
-  std::vector<int64_t> HomeSizes() const {
-    std::vector<int64_t> sizes;
-    for (size_t r = 0; r < size(); ++r) {
-      sizes.push_back(0);
-      for (const DistBlock& b : rank(r).blocks) sizes.back() += HomeRows(r, b) * b.columns;
-    }
-    return sizes;
+  // What each rank returns to this one, and this one to each.
+  std::vector<MessageShapes> HomeShapes() const {
+    std::vector<MessageShapes> shapes(size());
+    for (size_t r = 0; r < size(); ++r)
+      for (const DistBlock& b : rank(r).blocks) shapes[r].push_back({HomeRows(r, b), b.columns});
+    return shapes;
   }
-  std::vector<int64_t> AwaySizes() const {
-    std::vector<int64_t> sizes;
-    for (size_t q = 0; q < size(); ++q) {
-      sizes.push_back(0);
-      for (const DistBlock& b : mine().blocks) sizes.back() += AwayRows(q, b) * b.columns;
-    }
-    return sizes;
+  std::vector<MessageShapes> AwayShapes() const {
+    std::vector<MessageShapes> shapes(size());
+    for (size_t q = 0; q < size(); ++q)
+      for (const DistBlock& b : mine().blocks) shapes[q].push_back({AwayRows(q, b), b.columns});
+    return shapes;
   }
 };
 
@@ -183,6 +181,15 @@ void CopySequences(Context& ctx, const Exchange& x, const std::vector<Tensor>& s
   CopySegments(ctx, copies);
 }
 
+std::vector<int64_t> SizesOf(const std::vector<MessageShapes>& messages) {
+  std::vector<int64_t> sizes;
+  for (const MessageShapes& shapes : messages) {
+    sizes.push_back(0);
+    for (const Shape& s : shapes) sizes.back() += s.numel();
+  }
+  return sizes;
+}
+
 std::vector<Tensor> EmptyMessages(Context& ctx, const std::vector<int64_t>& sizes) {
   int64_t total = 0;
   for (const int64_t n : sizes) total += n;
@@ -190,7 +197,7 @@ std::vector<Tensor> EmptyMessages(Context& ctx, const std::vector<int64_t>& size
 }
 
 std::vector<Tensor> MessagesOf(Context& ctx, const Exchange& x, const EmbeddingOutputs& away) {
-  const std::vector<int64_t> sizes = x.AwaySizes();
+  const std::vector<int64_t> sizes = SizesOf(x.AwayShapes());
   if (!x.form->sequences)
     return away.pooled ? ViewsOf(away.pooled.value(), sizes) : EmptyMessages(ctx, sizes);
   const std::vector<Tensor> messages = EmptyMessages(ctx, sizes);
@@ -213,12 +220,14 @@ class OutputDistBackward final : public Function {
 
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) override {
     const WideRows wide = Incoming(ctx, grad_outputs);
-    const std::vector<Tensor> messages = EmptyMessages(ctx, x_.HomeSizes());
+    const std::vector<Tensor> messages = EmptyMessages(ctx, SizesOf(x_.HomeShapes()));
     std::vector<Tensor> replicas;
     for (const Shape& shape : replica_shapes_) replicas.push_back(Tensor::Empty(ctx, shape));
     SpreadBlocks(ctx, BlocksOf(x_, wide, messages, replicas));
     const std::vector<Tensor> received =
-        x_.comm->AllToAllV(ctx, messages, x_.AwaySizes(), "output_dist, gradients").Wait();
+        ExchangeFloats(ctx, *x_.comm, x_.form->codecs.backward, messages, x_.HomeShapes(),
+                       x_.AwayShapes(), "output_dist, gradients")
+            .Wait();
     std::vector<Tensor> grads = AwayGradients(ctx, received);
     grads.insert(grads.end(), replicas.begin(), replicas.end());
     if (weights_ >= 0) grads.push_back(Tensor::Zeros(ctx, {weights_}));
@@ -333,7 +342,8 @@ Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
   x.home = input.shared_home();
   x.away = input.shared_away();
   TakeShape(ctx, kjt, x);
-  auto sent = comm.AllToAllV(ctx, MessagesOf(ctx, x, away), x.HomeSizes(), "output_dist, rows");
+  auto sent = ExchangeFloats(ctx, comm, x.form->codecs.forward, MessagesOf(ctx, x, away),
+                             x.AwayShapes(), x.HomeShapes(), "output_dist, rows");
   const bool weights = x.mine().blocks.empty() && x.away->kjt.is_weighted();
   return std::move(sent).Then([&ctx, x = std::move(x), away = std::move(away), weights,
                                replicas = std::move(replicas)](std::vector<Tensor> messages) {

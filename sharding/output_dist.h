@@ -13,6 +13,7 @@
 
 #include "comm/communicator.h"
 #include "embedding/table_batched_embedding.h"
+#include "quant/wire_codec.h"
 #include "sharding/input_dist.h"
 
 namespace tessera {
@@ -30,6 +31,7 @@ struct OutputForm {
   std::vector<Feature> features;
   DType output_type = DType::kF32;
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
+  WireCodecs codecs = {};  // of rows between ranks, and of their gradients
 };
 
 // away: of this rank's tables, for all ranks' bags, in the flat order of a batch a rank (undefined

@@ -8,7 +8,7 @@ namespace tessera {
 
 ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
     Context& ctx, Communicator& comm, std::vector<EmbeddingBagConfig> configs,
-    const ShardingPlan& plan, EmbeddingBagCollectionOptions options, bool gradient_division)
+    const ShardingPlan& plan, EmbeddingBagCollectionOptions options, ShardingOptions sharding)
     : configs_(std::move(configs)) {
   TESSERA_CHECK(options.feature_requires_grad.empty(),
                 "feature_requires_grad has {} entries; a sharded collection takes none",
@@ -31,7 +31,8 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
                            .max_gradient = options.max_gradient,
                            .output_type = options.output_type,
                            .rounding_seed = options.rounding_seed,
-                           .gradient_division = gradient_division});
+                           .codecs = sharding.codecs,
+                           .gradient_division = sharding.gradient_division});
 }
 
 KeyedTensor ShardedEmbeddingBagCollection::Forward(Context& ctx,

@@ -19,12 +19,11 @@ struct PooledInput {
 class ShardedEmbeddingBagCollection {
  public:
   // As EmbeddingBagCollection's; see ShardedTables for what the ranks have to have in common.
-  // gradient_division: false sums gradients of rows over the ranks instead of averaging. Throws
-  // Error for feature_requires_grad, which is a matter of unsharded collections.
+  // Throws Error for feature_requires_grad, which is a matter of unsharded collections.
   ShardedEmbeddingBagCollection(Context& ctx, Communicator& comm,
                                 std::vector<EmbeddingBagConfig> configs, const ShardingPlan& plan,
                                 EmbeddingBagCollectionOptions options = {},
-                                bool gradient_division = true);
+                                ShardingOptions sharding = {});
 
   // Columns in table order, then feature order in the table, as without shards. With inverse
   // indices B is the whole batch, and distinct bags alone travel.

@@ -10,7 +10,7 @@ ShardedEmbeddingCollection::ShardedEmbeddingCollection(Context& ctx, Communicato
                                                        std::vector<EmbeddingConfig> configs,
                                                        const ShardingPlan& plan,
                                                        EmbeddingCollectionOptions options,
-                                                       bool gradient_division)
+                                                       ShardingOptions sharding)
     : configs_(std::move(configs)), options_(options) {
   tables_ =
       std::make_unique<ShardedTables>(ctx, comm, internal::BasesOf(configs_),
@@ -20,7 +20,8 @@ ShardedEmbeddingCollection::ShardedEmbeddingCollection(Context& ctx, Communicato
                                                            .max_gradient = options.max_gradient,
                                                            .output_type = options.output_type,
                                                            .rounding_seed = options.rounding_seed,
-                                                           .gradient_division = gradient_division});
+                                                           .codecs = sharding.codecs,
+                           .gradient_division = sharding.gradient_division});
 }
 
 NamedSequences ShardedEmbeddingCollection::Forward(Context& ctx,

@@ -26,7 +26,7 @@ class ShardedEmbeddingCollection {
   // TorchRec's, tables may have different dims.
   ShardedEmbeddingCollection(Context& ctx, Communicator& comm, std::vector<EmbeddingConfig> configs,
                              const ShardingPlan& plan, EmbeddingCollectionOptions options = {},
-                             bool gradient_division = true);
+                             ShardingOptions sharding = {});
 
   // As EmbeddingCollection::Forward: rows in the order of this rank's own ids.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);

@@ -3,20 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/leader.h"
 #include "embedding/feature_ids.h"
 #include "runtime/fill_uniform.h"
+#include "sharding/plan_json.h"
 #include "sharding/replica_exchange.h"
 
 namespace tessera {
 namespace {
 
 ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingConfig>& tables,
-                     const Communicator& comm) {
+                     Communicator& comm) {
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
   std::vector<TableShape> shapes;
   for (const BaseEmbeddingConfig& t : tables)
     shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
   CheckPlan(plan, shapes);
+  CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
 }
 
@@ -98,6 +101,7 @@ void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
   form_->layout = layout_;
   form_->output_type = options_.output_type;
   form_->max_gradient = options_.max_gradient;
+  form_->codecs = options_.codecs;
   const auto sequences = std::count(poolings.begin(), poolings.end(), PoolingType::kNone);
   form_->sequences = sequences > 0;
   TESSERA_CHECK(sequences == 0 || sequences == static_cast<int64_t>(poolings.size()),

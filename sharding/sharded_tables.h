@@ -28,6 +28,15 @@
 
 namespace tessera {
 
+// What sharding adds to the options of a collection.
+struct ShardingOptions {
+  // How rows travel, and their gradients; a rank's own rows take the same way. Ids, and all of
+  // data_parallel tables, travel as they are.
+  WireCodecs codecs = {};
+  // Gradients of rows are divided by the number of ranks; false: summed.
+  bool gradient_division = true;
+};
+
 struct ShardedTablesOptions {
   bool weighted = false;
   // Of ids before they leave their rank, each rank on its own.
@@ -35,7 +44,7 @@ struct ShardedTablesOptions {
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
   DType output_type = DType::kF32;
   std::optional<uint64_t> rounding_seed = {};
-  // Gradients of rows are divided by the number of ranks; false: summed.
+  WireCodecs codecs = {};          // as in ShardingOptions
   bool gradient_division = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "cli/byte_progress.h"
 #include "cli/error_text.h"
 #include "cli/loss_curve.h"
 #include "cli/numbers.h"
@@ -40,6 +41,13 @@ TEST(ProgressLine, ShowsWhatMatters) {
             "epoch 2  [############------------]  50 %  43,210 samples/s  loss 0.4571  0:12 left");
   EXPECT_EQ(ProgressLine(1, 1, 5, 0.5, -1),
             "epoch 1  [########################] 100 %  5 samples/s  loss 0.5000");
+}
+
+TEST(BytesLine, ShowsWhatMatters) {
+  EXPECT_EQ(BytesLine(1 << 20, 4 << 20, 10),
+            "[######------------------]  25 %  1.0 MiB of 4.0 MiB  0:30 left");
+  EXPECT_EQ(BytesLine(512, 512, 1), "[########################] 100 %  512 B of 512 B");
+  EXPECT_EQ(BytesLine(0, 512, 1), "[------------------------]   0 %  0 B of 512 B");
 }
 
 TEST(LossCurve, DrawsAFallTowardTheOptimum) {

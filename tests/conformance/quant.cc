@@ -1,6 +1,8 @@
-// Kind `quant`: what a stored or a sent row is. Wire codecs, and the choice TorchRec makes of them.
+// Kind `quant`: what a stored or a sent row is. Wire codecs, the choice TorchRec makes of them, and
+// the number formats that they are made of.
 #include <algorithm>
 
+#include "quant/hfp8.h"
 #include "quant/wire_codec.h"
 #include "tests/conformance/kinds.h"
 
@@ -73,12 +75,90 @@ Answer RunFallback(Context& ctx, const Case& c) {
   return {{{"answer", Tensor::From(ctx, {n, 2}, answer)}}, {}, {}};
 }
 
+Tensor BitsOf(const Tensor& floats) { return floats.Reinterpret(0, floats.shape(), DType::kI32); }
+
+// f32 -> 16 bits. With clamp it is what goes over the wire.
+Answer RunCast(Context& ctx, const Case& c) {
+  if (c.attrs.at("rounding") != "half_even")
+    throw Unsupported("rounding " + c.attrs["rounding"].get<std::string>());
+  const DType type = c.attrs.at("to") == "float16" ? DType::kF16 : DType::kBF16;
+  const auto cast = [&](const Tensor& x) {
+    if (!c.attrs.at("clamp").get<bool>()) return x.To(ctx, type);
+    const WireCodec codec{type == DType::kF16 ? WireType::kFp16 : WireType::kBf16};
+    return Encode(ctx, codec, x).Reinterpret(0, x.shape(), type);
+  };
+  const Tensor narrow = cast(c.input("x"));
+  Answer answer;
+  answer.tensors["bits"] = narrow.Reinterpret(0, narrow.shape(), DType::kI16);
+  answer.tensors["back"] = BitsOf(narrow.To(ctx, DType::kF32));
+  if (const Tensor nan = c.optional("nan")) answer.tensors["nan"] = cast(nan).To(ctx, DType::kF32);
+  return answer;
+}
+
+Answer RunWiden(Context& ctx, const Case& c) {
+  const Tensor bits = c.input("bits");
+  const DType type = c.attrs.at("from") == "float16" ? DType::kF16 : DType::kBF16;
+  const Tensor narrow = bits.Reinterpret(0, bits.shape(), type);
+  return {{{"bits", BitsOf(narrow.To(ctx, DType::kF32))}}, {}, {}};
+}
+
+Answer RunHfp8(Context& ctx, const Case& c) {
+  const Hfp8 format{c.attrs.at("ebits").get<int>(), c.attrs.at("bias").get<int>(),
+                    c.attrs.at("max_pos").get<float>()};
+  const auto encode = [&](const Tensor& x) {
+    std::vector<uint8_t> codes;
+    for (const float value : x.ToVector<float>()) codes.push_back(format.Encode(value));
+    return Tensor::From(ctx, x.shape(), codes);
+  };
+  const auto decode = [&](const Tensor& codes) {
+    std::vector<float> values;
+    for (const uint8_t code : codes.ToVector<uint8_t>()) values.push_back(format.Decode(code));
+    return BitsOf(Tensor::From(ctx, codes.shape(), values));
+  };
+  const Tensor q = encode(c.input("x"));
+  return {{{"q", q},
+           {"back_bits", decode(q)},
+           {"q_special", encode(c.input("special"))},
+           {"decode_bits", decode(c.input("codes"))}},
+          {},
+          {}};
+}
+
+// Rows by a wire codec of the same bytes.
+Tensor RowsBy(Context& ctx, const WireCodec& codec, const Tensor& x, Tensor& bytes) {
+  bytes = Encode(ctx, codec, x).Reshape({x.dim(0), -1});
+  return Decode(ctx, codec, bytes.Reshape({-1}), x.shape());
+}
+
+Answer RunMx4(Context& ctx, const Case& c) {
+  if (c.attrs.at("rounding") != "even")
+    throw Unsupported("mx4 with rounding " + c.attrs["rounding"].get<std::string>());
+  Answer answer;
+  answer.tensors["back"] = RowsBy(ctx, {WireType::kMx4}, c.input("x"), answer.tensors["q"]);
+  return answer;
+}
+
+Answer RunRows(Context& ctx, const Case& c) {
+  if (c.attrs.at("format") != "fused8_f32") throw Unsupported("rows of format nbit_sbhalf");
+  Answer answer;
+  const Tensor rows =
+      RowsBy(ctx, {WireType::kInt8}, c.input("x").To(ctx, DType::kF32), answer.tensors["q"]);
+  answer.tensors["dq"] = rows;
+  if (c.out.contains("dq_half")) answer.tensors["dq_half"] = rows.To(ctx, DType::kF16);
+  return answer;
+}
+
 }  // namespace
 
 Answer RunQuant(Context& ctx, const Case& c) {
   const std::string op = c.attrs.at("op").get<std::string>();
   if (op == "qcomm") return RunQcomm(ctx, c);
   if (op == "qcomm_fallback") return RunFallback(ctx, c);
+  if (op == "cast") return RunCast(ctx, c);
+  if (op == "widen") return RunWiden(ctx, c);
+  if (op == "hfp8") return RunHfp8(ctx, c);
+  if (op == "mx4") return RunMx4(ctx, c);
+  if (op == "rows") return RunRows(ctx, c);
   throw Unsupported("op " + op + ": stored quantized rows");
 }
 

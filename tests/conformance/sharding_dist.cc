@@ -329,10 +329,11 @@ Answer TrainShardedOf(Context& ctx, const Case& c) {
     };
     if (IsPooled(c))
       run(ShardedEmbeddingBagCollection(own, comm, TablesOf<EmbeddingBagConfig>(c), plan,
-                                        {.is_weighted = IsWeighted(c)}, division),
+                                        {.is_weighted = IsWeighted(c)}, {.gradient_division = division}),
           StepPooled);
     else
-      run(ShardedEmbeddingCollection(own, comm, TablesOf<EmbeddingConfig>(c), plan, {}, division),
+      run(ShardedEmbeddingCollection(own, comm, TablesOf<EmbeddingConfig>(c), plan, {},
+                                     {.gradient_division = division}),
           StepSequence);
   });
   Tensors all;

@@ -124,6 +124,29 @@ TEST_P(StagingTest, AFileGoesFromOneDeviceToTheOther) {
 
 TESSERA_INSTANTIATE_DEVICES(StagingTest);
 
+TEST_F(SafetensorsTest, StreamsAreWrittenAsTheyCome) {
+  const std::string path = ::testing::TempDir() + "/streams.safetensors";
+  const auto three = [](const StreamedTensor::Sink& sink) {
+    const float numbers[] = {1, 2, 3};
+    sink(numbers, 4);
+    sink(numbers + 1, 8);
+  };
+  StreamedSafetensors content{.tensors = {{"t", {DType::kF32, {3}, three}}}, .metadata = {}};
+  WriteSafetensors(path, content);
+  const SafetensorsFile file(path);
+  const SafetensorsEntry entry = file.entries().at("t");
+  EXPECT_EQ(file.Read(ctx_, entry).ToVector<float>(), (std::vector<float>{1, 2, 3}));
+  float last = 0;
+  file.ReadBytes(entry, 8, 4, &last);
+  EXPECT_EQ(last, 3);
+  EXPECT_THAT([&] { file.ReadBytes(entry, 8, 5, &last); },
+              ThrowsMessage<Error>(HasSubstr("5 bytes from 8 of 12")));
+  content.tensors["t"].shape = {4};
+  EXPECT_THAT([&] { WriteSafetensors(path, content); },
+              ThrowsMessage<Error>(HasSubstr("tensor 't': bytes made")));
+  EXPECT_EQ(SafetensorsFile(path).entries().at("t").shape, Shape({3})) << "as it was";
+}
+
 TEST_F(SafetensorsTest, AMissingFileOrFolderIsNamed) {
   EXPECT_THAT([&] { ReadSafetensors(ctx_, "/nowhere/x"); },
               ThrowsMessage<Error>(HasSubstr("/nowhere/x")));

@@ -45,25 +45,6 @@ void ParseCount(const std::string& key, const std::string& text, T& out) {
 
 using Metadata = std::map<std::string, std::string>;
 
-// Absent if none of its fields is there.
-std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
-  TrainingProgress progress;
-  std::string missing;
-  int64_t found = 0;
-  VisitFields(progress, [&](const char* key, auto& field) {
-    const auto entry = metadata.find(key);
-    if (entry == metadata.end()) {
-      if (key != kOptionalField) missing = key;
-      return;
-    }
-    ++found;
-    ParseCount(key, entry->second, field);
-  });
-  if (found == 0) return std::nullopt;
-  if (!missing.empty()) throw Error(Format("metadata '{}' is missing", missing));
-  return progress;
-}
-
 uint32_t UpdateCrc32(uint32_t crc, const void* bytes, int64_t count) {
   return static_cast<uint32_t>(
       crc32_z(crc, static_cast<const Bytef*>(bytes), static_cast<size_t>(count)));
@@ -84,7 +65,7 @@ Checkpoint FromFile(const std::string& path, std::shared_ptr<const SafetensorsFi
   Checkpoint checkpoint{.path = path,
                         .file = file,
                         .tensors = {},
-                        .progress = ParseProgress(file->metadata()),
+                        .progress = ProgressOf(file->metadata()),
                         .config = {}};
   std::map<std::string, SafetensorsEntry> tensors;
   for (const auto& [name, entry] : file->entries()) {
@@ -169,6 +150,33 @@ std::vector<NamedTensor> ReadAll(Context& ctx, const Checkpoint& checkpoint,
 
 }  // namespace
 
+std::optional<TrainingProgress> ProgressOf(const Metadata& metadata) {
+  TrainingProgress progress;
+  std::string missing;
+  int64_t found = 0;
+  VisitFields(progress, [&](const char* key, auto& field) {
+    const auto entry = metadata.find(key);
+    if (entry == metadata.end()) {
+      if (key != kOptionalField) missing = key;
+      return;
+    }
+    ++found;
+    ParseCount(key, entry->second, field);
+  });
+  if (found == 0) return std::nullopt;
+  if (!missing.empty()) throw Error(Format("metadata '{}' is missing", missing));
+  return progress;
+}
+
+Metadata CheckpointMetadata(const TrainingProgress& progress, const std::string& config) {
+  Metadata metadata = {{"format", "pt"}, {"config", config}};
+  VisitFields(progress,
+              [&](const char* key, const auto& field) { metadata[key] = NumberText(field); });
+  return metadata;
+}
+
+SafetensorsChecksum CheckpointChecksum() { return {kCrc32, UpdateCrc32}; }
+
 bool Checkpoint::has_optimizer_state() const {
   return std::any_of(tensors.begin(), tensors.end(),
                      [](const CheckpointEntry& t) { return IsOptimizerState(t.name); });
@@ -197,11 +205,8 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
     TESSERA_CHECK(content.tensors.emplace(named.name, named.tensor).second,
                   "checkpoint: two tensors are called '{}'", named.name);
   }
-  content.metadata = {{"format", "pt"}, {"config", config}};
-  VisitFields(progress, [&](const char* key, const auto& field) {
-    content.metadata[key] = NumberText(field);
-  });
-  const SafetensorsChecksum checksum{kCrc32, UpdateCrc32};
+  content.metadata = CheckpointMetadata(progress, config);
+  const SafetensorsChecksum checksum = CheckpointChecksum();
   WriteSafetensors(ctx, path, content, &checksum);
 }
 

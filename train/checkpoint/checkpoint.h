@@ -12,6 +12,7 @@
 // when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,15 @@ inline constexpr char kOptimizerPrefix[] = "optimizer.";
 
 // "optimizer.<parameter>.<state>".
 std::string OptimizerStateName(const std::string& parameter, const std::string& state);
+
+// Where a run stands, and its config, as a file's metadata.
+std::map<std::string, std::string> CheckpointMetadata(const TrainingProgress& progress,
+                                                      const std::string& config);
+// The inverse; absent where metadata say nothing of it. Throws Error for numbers that are none.
+std::optional<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& metadata);
+
+// What a file's metadata say of its tensors' bytes.
+SafetensorsChecksum CheckpointChecksum();
 
 // Throws Error naming the file and the reason for one that is missing, truncated, corrupt, or has
 // metadata that do not fit.

@@ -1,0 +1,111 @@
+// tessera reshard: a sharded checkpoint for another number of ranks, or another plan.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "cli/byte_progress.h"
+#include "cli/command.h"
+#include "cli/numbers.h"
+#include "runtime/check.h"
+#include "sharding/reshard_checkpoint.h"
+#include "sharding/torchrec_plan.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Write a sharded checkpoint anew for another number of ranks or another plan: weights, "
+    "optimizer state, and where the training stands.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera reshard ckpt --world-size 16 --plan plan.json --out ckpt16\n"
+    "  tessera reshard ckpt --world-size 8 --local-size 4 --plan row_wise --out ckpt8\n"
+    "\n"
+    "A plan is a file of this library's (JSON), or of TorchRec's (JSON, or as it prints one). "
+    "table_wise deals tables out, the largest first, each to the rank that has the least.\n";
+
+struct Flags {
+  std::string checkpoint, plan, out;
+  int world_size = 1, local_size = 0;  // 0: world_size
+};
+
+// The largest table first, each to the rank that has the fewest elements so far.
+std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int world_size) {
+  std::stable_sort(tables.begin(), tables.end(), [](const TableShape& a, const TableShape& b) {
+    return a.rows * a.dim > b.rows * b.dim;
+  });
+  std::vector<int64_t> elements(static_cast<size_t>(world_size), 0);
+  std::map<std::string, TableSharder> sharders;
+  for (const TableShape& table : tables) {
+    const auto least = std::min_element(elements.begin(), elements.end());
+    *least += table.rows * table.dim;
+    sharders[table.name] = TableWise(static_cast<int>(least - elements.begin()));
+  }
+  return sharders;
+}
+
+ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) {
+  const RankLayout layout{flags.world_size,
+                          flags.local_size == 0 ? flags.world_size : flags.local_size};
+  if (flags.plan == "row_wise") return MakeShardingPlan(layout, tables, RowWise());
+  if (flags.plan == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
+  if (flags.plan == "table_wise")
+    return MakeShardingPlan(layout, tables, DealtOut(tables, flags.world_size));
+  return ReadPlanFile(flags.plan, layout, tables);
+}
+
+int64_t BytesIn(const CheckpointIndex& index) {
+  int64_t bytes = 0;
+  for (const StoredFile& file : index.files) bytes += file.bytes;
+  return bytes;
+}
+
+int Reshard(const Flags& flags) {
+  ShardedCheckpoint from(flags.checkpoint);
+  std::vector<TableShape> tables;
+  for (const CheckpointTable& table : from.info().tables) tables.push_back(table.shape);
+  const ShardingPlan plan = PlanFor(flags, tables);
+  for (const std::string& sentence : StatisticsChanged(from.index(), plan))
+    std::fprintf(stderr, "%s\n", sentence.c_str());
+  double seconds = 0;
+  {
+    ByteProgress progress;
+    ReshardCheckpoint(from, plan, flags.out,
+                      [&](int64_t done, int64_t total) { progress.Show(done, total); });
+    seconds = progress.seconds();
+  }
+  std::printf("%s: %zu tables for %d ranks, %s, in %s\n", flags.out.c_str(), tables.size(),
+              plan.world_size, Bytes(BytesIn(ShardedCheckpoint(flags.out).index())).c_str(),
+              Duration(seconds).c_str());
+  return 0;
+}
+
+}  // namespace
+
+void AddReshardCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("reshard", kDescription);
+  const auto f = std::make_shared<Flags>();
+  const auto ranks = NumbersFrom(1, 1 << 20);
+  command->add_option("checkpoint", f->checkpoint, "Folder of a sharded checkpoint")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--world-size", f->world_size, "Ranks that will load it")
+      ->required()
+      ->check(ranks)
+      ->type_name("N");
+  command->add_option("--local-size", f->local_size, "Ranks of a node (all, unless given)")
+      ->check(ranks)
+      ->type_name("N");
+  command
+      ->add_option("--plan", f->plan,
+                   "A file, or row_wise, table_wise or data_parallel for every table")
+      ->required()
+      ->type_name("PLAN");
+  command->add_option("--out", f->out, "Folder to write; may be the same")
+      ->required()
+      ->type_name("DIR");
+  command->footer(kFooter);
+  command->callback([f, &action] { action = [f] { return Reshard(*f); }; });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,44 @@
+#include "runtime/files.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+std::string ErrorOf(const std::function<void()>& fn) {
+  try {
+    fn();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Files, TextComesBackAsItWasWritten) {
+  const std::string path = ::testing::TempDir() + "/text";
+  for (const std::string& text : {std::string("a\nb\r\n\0c", 7), std::string(), std::string("d")}) {
+    ReplaceTextFile(path, text);
+    EXPECT_EQ(ReadTextFile(path), text);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+}
+
+TEST(Files, ErrorsNameTheFile) {
+  const std::string folder = ::testing::TempDir();
+  EXPECT_EQ(ErrorOf([] { ReadTextFile("/nowhere/x"); }),
+            "/nowhere/x: cannot be read: No such file or directory");
+  EXPECT_EQ(ErrorOf([] { ReplaceTextFile("/nowhere/x", "a"); }),
+            "/nowhere/x: cannot be written: No such file or directory");
+  EXPECT_EQ(ErrorOf([] { SyncFolder("/nowhere/x"); }),
+            "/nowhere/x: cannot be opened: No such file or directory");
+  EXPECT_NE(ErrorOf([&] { ReadTextFile(folder); }).find("cannot be read"), std::string::npos);
+  SyncFolder(folder);
+}
+
+}  // namespace
+}  // namespace tessera
