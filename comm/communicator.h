@@ -5,10 +5,12 @@
 // for all of them.
 //
 // Collectives: every rank of the group makes the same calls in the same order, each from one thread
-// at a time. A call starts the exchange and returns; Awaitable::Wait gives the result. Tensors that
-// were given must not be changed until every rank has waited for its result, and for good those
+// at a time. A call starts the exchange and returns; Awaitable::Wait gives the result. Results may
+// be waited for in any order, and each has to be before its communicator and context go. Tensors
+// that were given must not be changed until every rank has waited for its result, and for good those
 // given to AllToAllV, Send, AllGatherV and Broadcast: with `local`, the receiver sees the sender's
-// memory. What is received must not be changed either.
+// memory. What is received must not be changed either. What was given to AllReduce is free once this
+// rank has its result.
 //
 // Sums are in the order of the ranks, so every run gives the same bits, and `local` the same as
 // `mpi`. (NCCL has an order of its own, the same for the same machine.)

@@ -8,6 +8,7 @@
 #include <future>
 #include <utility>
 
+#include "comm/backoff.h"
 #include "comm/mpi_watchdog.h"
 
 namespace tessera::internal {
@@ -25,22 +26,6 @@ constexpr seconds kFlush(10);
 constexpr std::chrono::milliseconds kBeforeEnd(500);
 // A process without work looks for other ranks' failures this often.
 constexpr std::chrono::milliseconds kIdle(10);
-
-// How long to sleep when nothing moves: first not at all, then ever longer, as ranks may be more
-// than cores.
-class Backoff {
- public:
-  // Null: give the core to somebody else, and look again.
-  microseconds Next(bool moved) {
-    rounds_ = moved ? 0 : rounds_ + 1;
-    if (rounds_ < kYields) return microseconds(0);
-    return microseconds(std::min(20 << std::min(rounds_ - kYields, 4), 200));
-  }
-
- private:
-  static constexpr int kYields = 50;
-  int rounds_ = 0;
-};
 
 }  // namespace
 

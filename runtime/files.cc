@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "runtime/check.h"
@@ -20,6 +21,10 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 }
 
 }  // namespace
+
+std::string PathIn(const std::string& folder, const std::string& name) {
+  return (std::filesystem::path(folder) / name).string();
+}
 
 std::string ReadTextFile(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"), std::fclose);

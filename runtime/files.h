@@ -5,6 +5,9 @@
 
 namespace tessera {
 
+// "folder/name".
+std::string PathIn(const std::string& folder, const std::string& name);
+
 // Throws Error for one that cannot be read.
 std::string ReadTextFile(const std::string& path);
 

@@ -12,10 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string PathIn(const std::string& folder, const std::string& name) {
-  return (fs::path(folder) / name).string();
-}
-
 // A process may have 1,024 files open, as a rule; a save may have more.
 constexpr int kMaxOpenFiles = 256;
 

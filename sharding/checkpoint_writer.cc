@@ -18,10 +18,6 @@ std::string PartName(int64_t save, int rank) {
   return Format("{}{}-rank-{}.safetensors", kSavePrefix, save, rank);
 }
 
-std::string PathIn(const std::string& folder, const std::string& name) {
-  return (fs::path(folder) / name).string();
-}
-
 // The save that a file belongs to; absent for other files.
 std::optional<int64_t> SaveOf(const std::string& name) {
   if (!name.starts_with(kSavePrefix) || name.find(".safetensors") == std::string::npos) return {};

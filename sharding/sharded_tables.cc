@@ -257,4 +257,12 @@ void ShardedTables::set_iter(int64_t iter) {
   if (replicas_) replicas_->set_iter(iter);
 }
 
+float ShardedTables::max_counter() const {
+  return std::max(own_ ? own_->max_counter() : 1.0f, replicas_ ? replicas_->max_counter() : 1.0f);
+}
+void ShardedTables::set_max_counter(float max_counter) {
+  if (own_) own_->set_max_counter(max_counter);
+  if (replicas_) replicas_->set_max_counter(max_counter);
+}
+
 }  // namespace tessera

@@ -85,6 +85,8 @@ class ShardedTables {
   void SetLearningRate(float lr);
   int64_t iter() const;
   void set_iter(int64_t iter);
+  float max_counter() const;
+  void set_max_counter(float max_counter);
   BoundsCheckReport bounds_check_report() const { return findings_.ReportSync(); }
 
  private:

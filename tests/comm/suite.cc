@@ -263,12 +263,11 @@ void Overlap(Communicator& comm, Context& ctx) {
 }
 
 void Composes(Communicator& comm, Context& ctx) {
-  const int expected = comm.size() * (comm.size() - 1) / 2;
   Awaitable<int> total =
       comm.AllReduce(ctx, Make(ctx, {1}, std::vector<int32_t>{comm.rank()}), ReduceOp::kSum,
                      "ranks")
           .Then([&ctx](const Tensor& sum) { return Read<int32_t>(ctx, sum)[0]; });
-  EXPECT_EQ(total.Wait(), expected);
+  EXPECT_EQ(total.Wait(), comm.size() * (comm.size() - 1) / 2);
 }
 
 int32_t SumOf(Communicator& comm, Context& ctx, int32_t value) {
@@ -330,8 +329,7 @@ void HostThings(Communicator& comm, Context&) {
 }
 
 void CountsBytes(Communicator& comm, Context& ctx) {
-  const int64_t others = comm.size() - 1;
-  const int64_t before = comm.bytes_sent();
+  const int64_t others = comm.size() - 1, before = comm.bytes_sent();
   comm.AllToAll(ctx, Make<int64_t>(ctx, {comm.size(), 5}, comm.rank()), "payload").Wait();
   EXPECT_EQ(comm.bytes_sent() - before, others * 40);
 }

@@ -20,7 +20,7 @@ std::string ErrorOf(const std::function<void()>& fn) {
 }
 
 TEST(Files, TextComesBackAsItWasWritten) {
-  const std::string path = ::testing::TempDir() + "/text";
+  const std::string path = PathIn(::testing::TempDir(), "text");
   for (const std::string& text : {std::string("a\nb\r\n\0c", 7), std::string(), std::string("d")}) {
     ReplaceTextFile(path, text);
     EXPECT_EQ(ReadTextFile(path), text);

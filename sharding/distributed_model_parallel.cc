@@ -1,0 +1,121 @@
+#include "sharding/distributed_model_parallel.h"
+
+#include <utility>
+
+#include "comm/leader.h"
+#include "runtime/ops/arithmetic.h"
+#include "sharding/copy_segments.h"
+
+namespace tessera {
+namespace {
+
+std::string Description(const std::vector<NamedParameter>& parameters) {
+  std::string text;
+  for (const NamedParameter& p : parameters)
+    text += Format("{} {} {}\n", p.name, p.variable.value().shape(), p.variable.value().dtype());
+  return text;
+}
+
+// One tensor for the gradients of parameters [begin, end), and the other way.
+Tensor Packed(Context& ctx, std::vector<NamedParameter>& parameters, size_t begin, size_t end) {
+  int64_t elements = 0;
+  for (size_t p = begin; p < end; ++p) elements += parameters[p].variable.value().numel();
+  const Tensor bucket = Tensor::Empty(ctx, {elements});
+  std::vector<SegmentCopy> copies;
+  std::vector<Tensor> kept;  // until they are copied
+  int64_t at = 0;
+  for (size_t p = begin; p < end; ++p) {
+    Variable& variable = parameters[p].variable;
+    if (!variable.grad()) variable.AccumulateGrad(ctx, Tensor::Zeros(ctx, variable.shape()));
+    kept.push_back(variable.grad().Contiguous(ctx));
+    copies.push_back({kept.back().raw_data(), bucket.data<float>() + at, kept.back().nbytes()});
+    at += variable.value().numel();
+  }
+  CopySegments(ctx, copies);
+  return bucket;
+}
+
+void Unpack(Context& ctx, const Tensor& bucket, std::vector<NamedParameter>& parameters,
+            size_t begin, size_t end) {
+  int64_t at = 0;
+  for (size_t p = begin; p < end; ++p) {
+    Variable& variable = parameters[p].variable;
+    const int64_t n = variable.value().numel();
+    variable.ZeroGrad();
+    variable.AccumulateGrad(ctx, bucket.Rows(at, at + n).Reshape(variable.shape()));
+    at += n;
+  }
+}
+
+Tensor Mean(Context& ctx, const Tensor& sum, int ranks) {
+  return Scale(ctx, sum, 1.0f / static_cast<float>(ranks)).value();
+}
+
+}  // namespace
+
+DistributedModelParallel::DistributedModelParallel(Context& ctx, Communicator& comm,
+                                                   std::vector<NamedParameter> parameters,
+                                                   DistributedModelParallelOptions options)
+    : comm_(comm), parameters_(std::move(parameters)), options_(options) {
+  CheckSameOnAllRanks(comm, "the dense parameters", Description(parameters_));
+  for (const NamedParameter& p : parameters_) {
+    TESSERA_CHECK_EQ(p.variable.value().dtype(), DType::kF32, "parameter {}", p.name);
+    const Tensor value = p.variable.value();
+    value.CopyFrom(ctx, comm.Broadcast(ctx, value.Clone(ctx), 0, p.name).Wait());
+  }
+}
+
+void DistributedModelParallel::AverageGradients(Context& ctx) {
+  struct Bucket {
+    size_t begin, end;
+    Awaitable<Tensor> sum;
+  };
+  std::vector<Bucket> buckets;
+  for (size_t begin = 0; begin < parameters_.size();) {
+    size_t end = begin;
+    int64_t bytes = 0;
+    while (end < parameters_.size() && (end == begin || bytes < options_.bucket_bytes))
+      bytes += parameters_[end++].variable.value().nbytes();
+    buckets.push_back({begin, end,
+                       comm_.AllReduce(ctx, Packed(ctx, parameters_, begin, end), ReduceOp::kSum,
+                                       "dense gradients")});
+    begin = end;
+  }
+  for (Bucket& bucket : buckets) {
+    const Tensor sum = bucket.sum.Wait();
+    Unpack(ctx, options_.average ? Mean(ctx, sum, comm_.size()) : sum, parameters_, bucket.begin,
+           bucket.end);
+  }
+}
+
+TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_size) {
+  TESSERA_CHECK(sharding_size >= 1 && world.size() % sharding_size == 0,
+                "sharding groups of {} ranks do not divide {} ranks", sharding_size, world.size());
+  const int groups = world.size() / sharding_size;
+  TwoDimensionalGroups result;
+  result.sharding = world.Split(world.rank() % groups, world.rank());
+  result.replicas = world.Split(world.rank() / groups, world.rank());
+  return result;
+}
+
+void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
+                     bool states) {
+  std::vector<Tensor> averaged;
+  for (const HeldShard& held : tables.shards()) {
+    held.tables->Flush(ctx);
+    averaged.push_back(held.tables->weight(held.index));
+    if (!states) continue;
+    for (const OptimizerState& s : held.tables->optimizer_states(held.index))
+      averaged.push_back(s.tensor);
+  }
+  std::vector<Awaitable<Tensor>> sums;
+  for (const Tensor& tensor : averaged)
+    sums.push_back(replicas.AllReduce(ctx, tensor.Clone(ctx).To(ctx, DType::kF32), ReduceOp::kSum,
+                                      "replicas of tables"));
+  for (size_t i = 0; i < sums.size(); ++i)
+    averaged[i].CopyFrom(
+        ctx, Mean(ctx, sums[i].Wait(), replicas.size()).To(ctx, averaged[i].dtype()));
+  for (const HeldShard& held : tables.shards()) held.tables->ResetCaches(ctx);
+}
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+#ifndef TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_
+#define TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_
+// What several ranks do beside their sharded tables so that they train one model: dense parameters
+// start alike and take the mean of all ranks' gradients; in two dimensions, copies of the tables are
+// averaged now and then.
+//
+//   DistributedModelParallel parallel(ctx, comm, model.Parameters());
+//   …
+//   tape.Backward(loss);            // sharded tables are updated here
+//   parallel.AverageGradients(ctx);
+//   dense_optimizer.Step(ctx);
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "runtime/named_parameter.h"
+#include "sharding/sharded_tables.h"
+
+namespace tessera {
+
+struct DistributedModelParallelOptions {
+  // Gradients are summed in buckets of about so many bytes, all of which are on their way at once.
+  int64_t bucket_bytes = int64_t{25} << 20;
+  bool average = true;  // false: sums
+};
+
+class DistributedModelParallel {
+ public:
+  // Every rank gets rank 0's values. REQUIRES: the same parameters, in the same order, on all
+  // ranks; f32. Throws Error, on every rank, if names or shapes differ.
+  DistributedModelParallel(Context& ctx, Communicator& comm, std::vector<NamedParameter> parameters,
+                           DistributedModelParallelOptions options = {});
+
+  // grad() of every parameter becomes the mean over the ranks; a rank where none arrived counts
+  // as 0. Sums are in the order of the ranks. Every rank calls.
+  void AverageGradients(Context& ctx);
+
+ private:
+  Communicator& comm_;
+  std::vector<NamedParameter> parameters_;
+  DistributedModelParallelOptions options_;
+};
+
+// Two dimensions: the world is cut into groups that each hold all tables, and between them are the
+// ranks that hold the same part (TorchRec's DMPCollection). For 6 ranks in groups of 3:
+//
+//   sharding groups   0 2 4   1 3 5        replicas   0 1   2 3   4 5
+struct TwoDimensionalGroups {
+  std::unique_ptr<Communicator> sharding, replicas;
+};
+// Every rank calls. REQUIRES: sharding_size divides world.size().
+TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_size);
+
+// Every part of a table that this rank holds becomes the mean over `replicas`; with `states` what
+// rules remember does, too. Between two calls copies go their own ways. Rows and states of 16 bits
+// are averaged in f32. Every rank calls.
+void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
+                     bool states = false);
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_

@@ -1,0 +1,56 @@
+#include "sharding/table_checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sharding/save_checkpoint.h"
+
+namespace tessera {
+
+std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables) {
+  std::vector<ShardTensors> shards;
+  for (const HeldShard& held : tables.shards())
+    shards.push_back({held.table, held.shard, held.tables->weight(held.index),
+                      held.tables->optimizer_states(held.index)});
+  return shards;
+}
+
+CheckpointInfo CheckpointInfoOf(const ShardedTables& tables, const std::string& parameter_prefix,
+                                std::map<std::string, std::string> metadata) {
+  CheckpointInfo info{.plan = tables.plan(), .tables = {}, .metadata = std::move(metadata)};
+  for (const BaseEmbeddingConfig& t : tables.tables())
+    info.tables.push_back({.shape = {t.name, t.num_embeddings, t.embedding_dim},
+                           .parameter = parameter_prefix + t.name + ".weight",
+                           .rule = RuleName(t.optimizer),
+                           .iter = tables.iter(),
+                           .max_counter = tables.max_counter()});
+  return info;
+}
+
+void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
+                const std::string& parameter_prefix, std::span<const NamedTensor> whole,
+                std::map<std::string, std::string> metadata) {
+  for (const HeldShard& held : tables.shards()) held.tables->Flush(ctx);
+  SaveShardedCheckpoint(ctx, tables.comm(), folder,
+                        CheckpointInfoOf(tables, parameter_prefix, std::move(metadata)),
+                        ShardTensorsOf(tables), whole);
+}
+
+void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables) {
+  int64_t iter = 0;
+  float max_counter = 1;
+  for (const BaseEmbeddingConfig& t : tables.tables()) {
+    const CheckpointTable& saved = checkpoint.table(t.name);
+    TESSERA_CHECK_EQ(saved.rule, std::string(RuleName(t.optimizer)), "{}: rule of table {}",
+                     checkpoint.folder(), t.name);
+    iter = std::max(iter, saved.iter);
+    max_counter = std::max(max_counter, saved.max_counter);
+  }
+  for (const HeldShard& held : tables.shards()) held.tables->Flush(ctx);
+  LoadShards(ctx, checkpoint, ShardTensorsOf(tables));
+  for (const HeldShard& held : tables.shards()) held.tables->ResetCaches(ctx);
+  tables.set_iter(iter);
+  tables.set_max_counter(max_counter);
+}
+
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#ifndef TESSERA_SHARDING_TABLE_CHECKPOINT_H_
+#define TESSERA_SHARDING_TABLE_CHECKPOINT_H_
+// Sharded tables to and from the checkpoints of sharding/checkpoint.h.
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/named_parameter.h"
+#include "sharding/checkpoint.h"
+#include "sharding/sharded_tables.h"
+
+namespace tessera {
+
+// What this rank holds; shares memory.
+std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables);
+
+// What a checkpoint says of the tables. parameter_prefix + table + ".weight" is a table's name in
+// an unsharded model.
+CheckpointInfo CheckpointInfoOf(const ShardedTables& tables, const std::string& parameter_prefix,
+                                std::map<std::string, std::string> metadata = {});
+
+// Saves the tables, and `whole`, which is the same on all ranks. Every rank calls; see
+// SaveShardedCheckpoint.
+void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
+                const std::string& parameter_prefix, std::span<const NamedTensor> whole = {},
+                std::map<std::string, std::string> metadata = {});
+
+// Rows, optimizer states and step counter, saved under any plan by any number of ranks. Throws
+// Error, and changes nothing, for a checkpoint that does not fit.
+void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables);
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_TABLE_CHECKPOINT_H_

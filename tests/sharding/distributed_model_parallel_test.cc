@@ -1,0 +1,140 @@
+#include "sharding/distributed_model_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "comm/local_communicator.h"
+#include "sharding/plan_makers.h"
+#include "tests/testing/devices.h"
+
+namespace tessera {
+namespace {
+
+std::vector<float> Values(const Tensor& t) { return t.ToHost().ToVector<float>(); }
+
+class DistributedModelParallelTest : public testing::DeviceTest {
+ protected:
+  void OnRanks(int ranks, const std::function<void(Context&, Communicator&)>& fn) {
+    RunLocalRanks(ranks, [&](Communicator& comm) {
+      Context own({.device = device(), .threads = 1, .seed = 4});
+      fn(own, comm);
+      own.Sync();
+    });
+  }
+};
+
+std::vector<NamedParameter> MakeParameters(Context& ctx, int rank) {
+  std::vector<NamedParameter> parameters;
+  for (int p = 0; p < 3; ++p)
+    parameters.push_back({"p" + std::to_string(p),
+                          Variable(Tensor::Full(ctx, {p + 1, 2}, 10 * rank + p), true)});
+  return parameters;
+}
+
+TEST_P(DistributedModelParallelTest, ParametersStartAsRankZeros) {
+  OnRanks(3, [](Context& ctx, Communicator& comm) {
+    const std::vector<NamedParameter> parameters = MakeParameters(ctx, comm.rank());
+    DistributedModelParallel parallel(ctx, comm, parameters);
+    for (int p = 0; p < 3; ++p)
+      for (const float x : Values(parameters[static_cast<size_t>(p)].variable.value()))
+        EXPECT_EQ(x, static_cast<float>(p));
+  });
+}
+
+TEST_P(DistributedModelParallelTest, GradientsAreAveragedOrSummed) {
+  for (const int64_t bucket_bytes : {1, 20, 1 << 20})
+    for (const bool average : {true, false})
+      OnRanks(3, [&](Context& ctx, Communicator& comm) {
+        std::vector<NamedParameter> parameters = MakeParameters(ctx, comm.rank());
+        DistributedModelParallel parallel(ctx, comm, parameters,
+                                          {.bucket_bytes = bucket_bytes, .average = average});
+        // Rank r has gradient r + 1; none arrives for p1 on rank 0.
+        for (int p = 0; p < 3; ++p)
+          if (p != 1 || comm.rank() != 0)
+            parameters[static_cast<size_t>(p)].variable.AccumulateGrad(
+                ctx, Tensor::Full(ctx, {p + 1, 2}, comm.rank() + 1));
+        parallel.AverageGradients(ctx);
+        for (int p = 0; p < 3; ++p) {
+          const float sum = p == 1 ? 5 : 6;
+          for (const float x : Values(parameters[static_cast<size_t>(p)].variable.grad()))
+            EXPECT_FLOAT_EQ(x, average ? sum / 3 : sum);
+        }
+      });
+}
+
+TEST_P(DistributedModelParallelTest, DifferentParametersAreNamed) {
+  try {
+    OnRanks(2, [](Context& ctx, Communicator& comm) {
+      std::vector<NamedParameter> parameters = MakeParameters(ctx, 0);
+      if (comm.rank() == 1) parameters.pop_back();
+      DistributedModelParallel parallel(ctx, comm, parameters);
+    });
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("dense parameters"), std::string::npos)
+        << error.what();
+  }
+}
+
+// 2 x 2 ranks: each sharding group trains on its own batches, then replicas are averaged.
+TEST_P(DistributedModelParallelTest, TwoDimensionsFollowTheFormula) {
+  constexpr int64_t kRows = 6, kDim = 4;
+  constexpr float kRate = 0.5f;
+  BaseEmbeddingConfig config;
+  config.name = "t";
+  config.num_embeddings = kRows;
+  config.embedding_dim = kDim;
+  config.feature_names = {"f"};
+  config.optimizer = Adagrad{.lr = kRate, .eps = 1e-3f};
+  config.init_range = std::pair(1.0f, 1.0f);
+  std::mutex mutex;
+  std::map<int, std::vector<float>> rows_of, states_of;
+  for (const bool states : {false, true}) {
+    OnRanks(4, [&](Context& ctx, Communicator& world) {
+      TwoDimensionalGroups groups = MakeTwoDimensionalGroups(world, 2);
+      EXPECT_EQ(groups.sharding->size(), 2);
+      EXPECT_EQ(groups.sharding->rank(), world.rank() / 2);
+      EXPECT_EQ(groups.replicas->rank(), world.rank() % 2);
+      const TableShape shape{"t", kRows, kDim};
+      ShardedTables tables(ctx, *groups.sharding, {config}, {PoolingType::kSum}, {{"f", 0, "f"}},
+                           MakeShardingPlan({.world_size = 2, .local_size = 2}, {&shape, 1},
+                                            RowWise()));
+      // World rank r names row r and row 5, with gradient r + 1.
+      const KeyedJaggedTensor kjt = KeyedJaggedTensor::FromLengthsSync(
+          {"f"}, Tensor::From(ctx, std::vector<int64_t>{world.rank(), 5}),
+          Tensor::From(ctx, std::vector<int64_t>{2}));
+      Tape tape(ctx);
+      const Variable out = tables.Forward(ctx, kjt)[0];
+      tape.Backward(out, Tensor::Full(ctx, {1, kDim}, world.rank() + 1));
+      AverageReplicas(ctx, *groups.replicas, tables, states);
+      const HeldShard held = tables.shards()[0];
+      const std::lock_guard lock(mutex);
+      rows_of[world.rank()] = Values(held.tables->weight(held.index));
+      states_of[world.rank()] = Values(held.tables->optimizer_states(held.index)[0].tensor);
+    });
+    // Group 0 is ranks 0 and 2, group 1 ranks 1 and 3. A row's gradient is the mean over its group.
+    const float gradient[2][kRows] = {{0.5f, 0, 1.5f, 0, 0, 2}, {0, 1, 0, 2, 0, 3}};
+    for (int rank = 0; rank < 4; ++rank)
+      for (int64_t r = 0; r < 3; ++r) {
+        const int64_t row = rank / 2 * 3 + r;
+        float weight = 0, state = 0;
+        for (int g = 0; g < 2; ++g) {
+          const float grad = gradient[g][row];
+          weight += (1 - (grad != 0 ? kRate * grad / (grad + 1e-3f) : 0)) / 2;
+          state += grad * grad / 2;
+        }
+        if (!states) state = gradient[rank % 2][row] * gradient[rank % 2][row];
+        for (int64_t d = 0; d < kDim; ++d) {
+          const auto i = static_cast<size_t>(r * kDim + d);
+          EXPECT_NEAR(rows_of[rank][i], weight, 1e-6) << "rank " << rank << " row " << row;
+          EXPECT_NEAR(states_of[rank][i], state, 1e-6) << "rank " << rank << " row " << row;
+        }
+      }
+  }
+}
+
+TESSERA_INSTANTIATE_DEVICES(DistributedModelParallelTest);
+
+}  // namespace
+}  // namespace tessera
