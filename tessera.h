@@ -9,7 +9,11 @@
 //   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
 //                 your own: MakeCustomRule (embedding/custom_rule.h);
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
+//   ranks         ShardingPlan, ShardedEmbeddingBagCollection, Communicator (sharding/, comm/)
 //   models        Mlp, DotInteraction, Dlrm (train/nn/)
+#include "comm/communicator.h"
+#include "comm/leader.h"
+#include "comm/local_communicator.h"
 #include "embedding/bounds_check.h"
 #include "embedding/custom_rule.h"
 #include "embedding/embedding_bag_collection.h"
@@ -31,6 +35,7 @@
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/optimizer.h"
 #include "optim/warmup_optimizer.h"
+#include "quant/wire_codec.h"
 #include "runtime/autograd.h"
 #include "runtime/context.h"
 #include "runtime/ops/activation.h"
@@ -41,6 +46,14 @@
 #include "runtime/ops/shaping.h"
 #include "runtime/safetensors.h"
 #include "runtime/tensor.h"
+#include "sharding/distributed_model_parallel.h"
+#include "sharding/plan.h"
+#include "sharding/plan_json.h"
+#include "sharding/plan_makers.h"
+#include "sharding/sharded_embedding_bag_collection.h"
+#include "sharding/sharded_embedding_collection.h"
+#include "sharding/table_checkpoint.h"
+#include "sharding/torchrec_plan.h"
 #include "sparse/jagged_tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/keyed_tensor.h"

@@ -120,10 +120,11 @@ void MpiEngine::FlushSends() {
   const auto last = Clock::now() + kFlush;
   Backoff backoff;
   while (!under_way_.empty() && Clock::now() < last) {
-    std::erase_if(under_way_, [](const auto& task) {
+    std::erase_if(under_way_, [this](const auto& task) {
       try {
         return task->Advance() == MpiTask::State::kFinished;
       } catch (const std::exception&) {
+        given_up_.push_back(task);
         return true;
       }
     });
@@ -167,8 +168,8 @@ void MpiEngine::Loop() {
 }
 
 bool MpiEngine::Step() {
-  const bool ran = RunSubmitted(), heard = HearOthers(), advanced = AdvanceAll();
-  return ran || heard || advanced;
+  const bool ran = RunSubmitted(), advanced = AdvanceAll(), heard = HearOthers();
+  return ran || advanced || heard;
 }
 
 bool MpiEngine::RunSubmitted() {
@@ -193,6 +194,7 @@ bool MpiEngine::HearOthers() {
   if (!done) return false;
   if (heard_->kind == Control::kLeft) {
     left_[static_cast<size_t>(status.MPI_SOURCE)] = Clock::now();
+    anybody_left_ = true;
   } else {
     const std::lock_guard lock(mutex_);
     if (aborted_.empty()) aborted_ = heard_->text;
@@ -240,6 +242,7 @@ void MpiEngine::CheckHope(const MpiTask& task) const {
     if (!aborted_.empty())
       throw CommunicatorAborted(Format("waited in {}: {}", task.call(), aborted_));
   }
+  if (!anybody_left_) return;
   for (const int r : task.Missing()) {
     const auto& left = left_[static_cast<size_t>(r)];
     if (left && Clock::now() - *left > kAfterLeaving)

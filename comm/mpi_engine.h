@@ -112,6 +112,7 @@ class MpiEngine {
   std::vector<std::shared_ptr<MpiTask>> under_way_;
   std::vector<std::shared_ptr<MpiTask>> given_up_;      // MPI may still read what they send
   std::vector<std::optional<Clock::time_point>> left_;  // when a rank said that it sends no more
+  bool anybody_left_ = false;
   MPI_Comm control_ = MPI_COMM_NULL;
   std::unique_ptr<Control> heard_;
   MPI_Request hearing_ = MPI_REQUEST_NULL;

@@ -5,14 +5,13 @@
 namespace tessera::internal {
 
 std::vector<Tensor> ReadIds(Context& ctx, BoundsCheckMode mode, const KeyedJaggedTensor& kjt,
-                            std::span<const ReadFeature> features,
-                            const BoundsCheckLog& findings) {
+                            std::span<const ReadFeature> features, const BoundsCheckLog& findings) {
   std::vector<CheckedIds> checked;
   for (const ReadFeature& f : features)
-    checked.push_back({kjt.offset_per_key()[f.key], kjt.offset_per_key()[f.key + 1],
-                       f.table->index_remap ? f.table->index_remap->original_rows()
-                                            : f.table->num_embeddings,
-                       f.name, kjt.lengths_offset_per_key()[f.key], kjt.stride_per_key()[f.key]});
+    checked.push_back(
+        {kjt.offset_per_key()[f.key], kjt.offset_per_key()[f.key + 1],
+         f.table->index_remap ? f.table->index_remap->original_rows() : f.table->num_embeddings,
+         f.name, kjt.lengths_offset_per_key()[f.key], kjt.stride_per_key()[f.key]});
   const std::vector<Tensor> ids =
       CheckIds(ctx, mode, kjt.values(), kjt.offsets(ctx), checked, findings);
   std::vector<RemappedIds> remapped;

@@ -20,8 +20,8 @@ std::vector<Tensor> IdsOf(Context& ctx, const TablesState& state, const KeyedJag
   std::vector<ReadFeature> read;
   for (size_t f = 0; f < state.features.size(); ++f) {
     const EmbeddingFeature& feature = state.features[f];
-    read.push_back({feature.name, static_cast<size_t>(kjt.IndexOf(feature.key)),
-                    &state.table_of(f).config});
+    read.push_back(
+        {feature.name, static_cast<size_t>(kjt.IndexOf(feature.key)), &state.table_of(f).config});
   }
   return ReadIds(ctx, state.options.bounds_check, kjt, read, state.findings);
 }

@@ -66,8 +66,8 @@ std::vector<Variable> Recorded(Context& ctx, const std::shared_ptr<TablesState>&
   if (state->options.weighted) inputs.push_back(kjt.weights());
   for (const EmbeddingTable& table : state->tables)
     if (table.dense()) inputs.push_back(table.variable);
-  return Record(ctx, std::make_unique<TableBackward>(state, std::move(batch), kjt), std::move(inputs),
-                std::move(outputs), /*always=*/true);
+  return Record(ctx, std::make_unique<TableBackward>(state, std::move(batch), kjt),
+                std::move(inputs), std::move(outputs), /*always=*/true);
 }
 
 }  // namespace

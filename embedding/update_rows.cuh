@@ -201,9 +201,8 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
   const uint32_t chunk = a.runs.run_chunk != nullptr ? a.runs.run_chunk[r] : kNoChunk;
   for (int d = lanes.lane * kWidth; d < table.dim; d += lanes.count() * kWidth) {
     Vector<kWidth> total =
-        chunk == kNoChunk
-            ? SumRun<kWidth>(a, table, run.begin, run.end, d)
-            : LoadVector<kWidth>(a.runs.chunk_sums + chunk * a.runs.chunk_stride + d);
+        chunk == kNoChunk ? SumRun<kWidth>(a, table, run.begin, run.end, d)
+                          : LoadVector<kWidth>(a.runs.chunk_sums + chunk * a.runs.chunk_stride + d);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
     StoreVector(sum + d, total);

@@ -113,8 +113,8 @@ void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& 
     sums.push_back(replicas.AllReduce(ctx, tensor.Clone(ctx).To(ctx, DType::kF32), ReduceOp::kSum,
                                       "replicas of tables"));
   for (size_t i = 0; i < sums.size(); ++i)
-    averaged[i].CopyFrom(
-        ctx, Mean(ctx, sums[i].Wait(), replicas.size()).To(ctx, averaged[i].dtype()));
+    averaged[i].CopyFrom(ctx,
+                         Mean(ctx, sums[i].Wait(), replicas.size()).To(ctx, averaged[i].dtype()));
   for (const HeldShard& held : tables.shards()) held.tables->ResetCaches(ctx);
 }
 

@@ -44,7 +44,7 @@ struct ShardedTablesOptions {
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
   DType output_type = DType::kF32;
   std::optional<uint64_t> rounding_seed = {};
-  WireCodecs codecs = {};          // as in ShardingOptions
+  WireCodecs codecs = {};  // as in ShardingOptions
   bool gradient_division = true;
 };
 

@@ -78,9 +78,8 @@ ShardingPlan PlanOf(const std::string& kind, const StepShape& s, int ranks) {
     const int home = static_cast<int>(t) % ranks;
     sharders[tables[t].name] = kind == "data_parallel" ? DataParallel()
                                : kind == "row_wise"    ? RowWise()
-                               : kind == "column_wise"
-                                   ? ColumnWise({home, (home + 1) % ranks})
-                                   : TableWise(home);
+                               : kind == "column_wise" ? ColumnWise({home, (home + 1) % ranks})
+                                                       : TableWise(home);
   }
   return MakeShardingPlan({.world_size = ranks, .local_size = ranks}, tables, sharders);
 }
@@ -159,7 +158,8 @@ void Print(const Json& row) {
               row["ranks"].get<int>(), row["threads"].get<int>(),
               1e3 * row["seconds"].get<double>(), 1e3 * row["p10"].get<double>(),
               1e3 * row["p90"].get<double>(), row["samples_per_second"].get<double>());
-  for (const char* phase : kPhases) std::printf(" %10.0f%%", 100 * row["share"][phase].get<double>());
+  for (const char* phase : kPhases)
+    std::printf(" %10.0f%%", 100 * row["share"][phase].get<double>());
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -193,7 +193,8 @@ int Main(int argc, char** argv) {
     const StepShape shape;
     StepShape whole = shape;
     whole.batch *= n;
-    add(Format("one_rank_batch_x{}", n), whole, 1, cores, Run("table_wise", whole, 1, cores, rounds));
+    add(Format("one_rank_batch_x{}", n), whole, 1, cores,
+        Run("table_wise", whole, 1, cores, rounds));
     for (const std::string& kind : kinds)
       add(Format("step_R{}/{}", n, kind), shape, n, 1, Run(kind, shape, n, 1, rounds));
   }

@@ -21,9 +21,8 @@ ShardingPlan PlanOf(const Case& c) {
     TableSharding& sharding = plan.tables[table];
     sharding.type = ParseShardingType(given.at("type").get<std::string>());
     for (const Json& s : given.at("shards"))
-      sharding.shards.push_back({s.at(0).get<int>(), s.at(1).get<int64_t>(),
-                                 s.at(2).get<int64_t>(), s.at(3).get<int64_t>(),
-                                 s.at(4).get<int64_t>()});
+      sharding.shards.push_back({s.at(0).get<int>(), s.at(1).get<int64_t>(), s.at(2).get<int64_t>(),
+                                 s.at(3).get<int64_t>(), s.at(4).get<int64_t>()});
     SortShards(sharding);
   }
   return plan;
@@ -161,8 +160,8 @@ Tensor UnbucketizePermute(Context& ctx, const DistHome& home, const DistLayout& 
   for (size_t r = 0; r < layout.ranks.size(); ++r)
     for (size_t s = 0; s < layout.ranks[r].streams.size(); ++s)
       for (const int32_t place : home.positions[r][s].ToVector<int32_t>())
-        permute[static_cast<size_t>(
-            first[static_cast<size_t>(layout.ranks[r].streams[s].feature)] + place)] = next++;
+        permute[static_cast<size_t>(first[static_cast<size_t>(layout.ranks[r].streams[s].feature)] +
+                                    place)] = next++;
   return Tensor::From(ctx, permute);
 }
 
@@ -179,7 +178,8 @@ class WholeTables {
       const std::vector<Shard>& all = tables.plan().tables.at(held.table).shards;
       std::vector<int64_t> columns;  // where blocks of columns begin
       for (const Shard& s : all)
-        if (columns.empty() || columns.back() != s.column_offset) columns.push_back(s.column_offset);
+        if (columns.empty() || columns.back() != s.column_offset)
+          columns.push_back(s.column_offset);
       const auto block = std::find(columns.begin(), columns.end(), held.shard.column_offset);
       AddShard(held, block - columns.begin(), static_cast<int64_t>(columns.size()));
     }
@@ -268,8 +268,8 @@ void StepSequence(Context& ctx, const Case& c, ShardedEmbeddingCollection& ec,
   const NamedSequences out = ec.Forward(ctx, ReadKjt(c, step));
   for (size_t i = 0; i < out.size(); ++i) {
     answers.Put(step + ".emb." + std::to_string(i), out[i].second.values());
-    const Variable part = Sum(
-        ctx, Mul(ctx, out[i].second.values(), c.input(step + ".grad." + std::to_string(i))));
+    const Variable part =
+        Sum(ctx, Mul(ctx, out[i].second.values(), c.input(step + ".grad." + std::to_string(i))));
     loss = loss ? Add(ctx, loss, part) : part;
   }
   tape.Backward(loss);
@@ -329,7 +329,8 @@ Answer TrainShardedOf(Context& ctx, const Case& c) {
     };
     if (IsPooled(c))
       run(ShardedEmbeddingBagCollection(own, comm, TablesOf<EmbeddingBagConfig>(c), plan,
-                                        {.is_weighted = IsWeighted(c)}, {.gradient_division = division}),
+                                        {.is_weighted = IsWeighted(c)},
+                                        {.gradient_division = division}),
           StepPooled);
     else
       run(ShardedEmbeddingCollection(own, comm, TablesOf<EmbeddingConfig>(c), plan, {},

@@ -27,8 +27,8 @@ class DistributedModelParallelTest : public testing::DeviceTest {
 std::vector<NamedParameter> MakeParameters(Context& ctx, int rank) {
   std::vector<NamedParameter> parameters;
   for (int p = 0; p < 3; ++p)
-    parameters.push_back({"p" + std::to_string(p),
-                          Variable(Tensor::Full(ctx, {p + 1, 2}, 10 * rank + p), true)});
+    parameters.push_back(
+        {"p" + std::to_string(p), Variable(Tensor::Full(ctx, {p + 1, 2}, 10 * rank + p), true)});
   return parameters;
 }
 
@@ -97,9 +97,9 @@ TEST_P(DistributedModelParallelTest, TwoDimensionsFollowTheFormula) {
       EXPECT_EQ(groups.sharding->rank(), world.rank() / 2);
       EXPECT_EQ(groups.replicas->rank(), world.rank() % 2);
       const TableShape shape{"t", kRows, kDim};
-      ShardedTables tables(ctx, *groups.sharding, {config}, {PoolingType::kSum}, {{"f", 0, "f"}},
-                           MakeShardingPlan({.world_size = 2, .local_size = 2}, {&shape, 1},
-                                            RowWise()));
+      ShardedTables tables(
+          ctx, *groups.sharding, {config}, {PoolingType::kSum}, {{"f", 0, "f"}},
+          MakeShardingPlan({.world_size = 2, .local_size = 2}, {&shape, 1}, RowWise()));
       // World rank r names row r and row 5, with gradient r + 1.
       const KeyedJaggedTensor kjt = KeyedJaggedTensor::FromLengthsSync(
           {"f"}, Tensor::From(ctx, std::vector<int64_t>{world.rank(), 5}),

@@ -125,8 +125,8 @@ ShardingPlan PlanOf(const Combination& c) {
   plan.world_size = c.world;
   plan.local_size = kLocalSize[c.world];
   for (size_t t = 0; t < Tables().size(); ++t) {
-    const int type = c.type == kMixed ? (static_cast<int>(t) * 3 + c.rule + c.world) % kTypes
-                                      : c.type;
+    const int type =
+        c.type == kMixed ? (static_cast<int>(t) * 3 + c.rule + c.world) % kTypes : c.type;
     plan.tables[Tables()[t].name] =
         ShardingOf(static_cast<ShardingType>(type), t, c.world, plan.local_size);
   }
@@ -167,7 +167,8 @@ RankBatch DrawBatch(std::mt19937& random, const Combination& c) {
         k.weights.back().push_back(static_cast<float>(below(1000)) / 500 - 1);
       }
     }
-    for (int64_t e = 0; e < batch.examples; ++e) k.inverse.push_back(below(std::max<int64_t>(bags, 1)));
+    for (int64_t e = 0; e < batch.examples; ++e)
+      k.inverse.push_back(below(std::max<int64_t>(bags, 1)));
   }
   return batch;
 }
@@ -311,7 +312,8 @@ class Whole {
         features.push_back({f.name + std::to_string(block), block, f.key});
     tables_ = std::make_unique<TableBatchedEmbedding>(
         ctx, configs, std::vector<PoolingType>(configs.size(), c.pooling), features,
-        TableBatchedEmbeddingOptions{.weighted = c.weighted, .rounding_seed = 5,
+        TableBatchedEmbeddingOptions{.weighted = c.weighted,
+                                     .rounding_seed = 5,
                                      .gradient_scale = 1.0f / static_cast<float>(c.world)});
     for (int b = 0; b < tables_->num_tables(); ++b)
       tables_->weight(b).CopyFrom(ctx, First(b).To(ctx, ctx.device()).To(ctx, c.row_type));
@@ -334,8 +336,7 @@ class Whole {
   void Store(Result& result) const {
     for (int b = 0; b < tables_->num_tables(); ++b) {
       const BaseEmbeddingConfig& block = tables_->table(b);
-      result.tables[Format("{}/{}", block.name, block.first_column)] =
-          tables_->weight(b).ToHost();
+      result.tables[Format("{}/{}", block.name, block.first_column)] = tables_->weight(b).ToHost();
       for (const OptimizerState& s : tables_->optimizer_states(b))
         result.tables[Format("{}/{}.{}", block.name, block.first_column, s.name)] =
             s.tensor.ToHost();
@@ -389,8 +390,7 @@ class Collected {
     const std::lock_guard lock(mutex_);
     for (const Variable& v : outputs)
       outputs_[step][static_cast<size_t>(rank)].push_back(v.value().ToHost());
-    if (c_.weighted)
-      weight_grads_[step][static_cast<size_t>(rank)] = kjt.weights().grad().ToHost();
+    if (c_.weighted) weight_grads_[step][static_cast<size_t>(rank)] = kjt.weights().grad().ToHost();
   }
   void Tables(const ShardedTables& tables) {
     const std::lock_guard lock(mutex_);

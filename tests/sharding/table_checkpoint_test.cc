@@ -140,9 +140,9 @@ TEST_P(TableCheckpointTest, AnotherRuleIsRefused) {
     BaseEmbeddingConfig config = Config();
     config.optimizer = Sgd{};
     const TableShape shape{config.name, config.num_embeddings, config.embedding_dim};
-    ShardedTables tables(own, comm, {config}, {PoolingType::kSum}, {{"f", 0, "f"}},
-                         MakeShardingPlan({.world_size = 1, .local_size = 1}, {&shape, 1},
-                                          TableWise(0)));
+    ShardedTables tables(
+        own, comm, {config}, {PoolingType::kSum}, {{"f", 0, "f"}},
+        MakeShardingPlan({.world_size = 1, .local_size = 1}, {&shape, 1}, TableWise(0)));
     ShardedCheckpoint checkpoint(folder_.string());
     EXPECT_THROW(LoadTables(own, checkpoint, tables), Error);
   });

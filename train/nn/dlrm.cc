@@ -23,6 +23,13 @@ DlrmConfig Checked(DlrmConfig config) {
   return config;
 }
 
+void CheckUpdatedInBackward(const DlrmConfig& config) {
+  for (const EmbeddingBagConfig& table : config.tables)
+    TESSERA_CHECK(!std::holds_alternative<Dense>(table.optimizer),
+                  "DLRM: table {}: rule dense, but sharded tables are updated inside backward",
+                  table.name);
+}
+
 int64_t OverArchInput(const DlrmConfig& config) {
   int64_t features = 0;
   for (const EmbeddingBagConfig& table : config.tables)
@@ -33,35 +40,66 @@ int64_t OverArchInput(const DlrmConfig& config) {
 }  // namespace
 
 Dlrm::Dlrm(Context& ctx, DlrmConfig config)
+    : Dlrm(ctx, std::move(config), [&](const DlrmConfig& c) {
+        return Embeddings(EmbeddingBagCollection(ctx, c.tables, c.embeddings));
+      }) {}
+
+Dlrm::Dlrm(Context& ctx, DlrmConfig config, Communicator& comm, const ShardingPlan& plan,
+           ShardingOptions sharding)
+    : Dlrm(ctx, std::move(config), [&](const DlrmConfig& c) {
+        CheckUpdatedInBackward(c);
+        return Embeddings(ShardedEmbeddingBagCollection(ctx, comm, c.tables, plan, c.embeddings,
+                                                        std::move(sharding)));
+      }) {}
+
+Dlrm::Dlrm(Context& ctx, DlrmConfig config,
+           const std::function<Embeddings(const DlrmConfig&)>& make_embeddings)
     : config_(Checked(std::move(config))),
-      embeddings_(ctx, config_.tables, config_.embeddings),
+      embeddings_(make_embeddings(config_)),
       dense_arch_(ctx, config_.dense_in, config_.dense_arch),
       over_arch_(ctx, OverArchInput(config_), config_.over_arch) {}
 
 std::string Dlrm::TableParameterName(const std::string& table) {
-  return "sparse_arch.embedding_bag_collection.embedding_bags." + table + ".weight";
+  return kTablePrefix + table + ".weight";
+}
+
+EmbeddingBagCollection& Dlrm::embedding_bag_collection() {
+  TESSERA_CHECK(sharded() == nullptr, "DLRM: its tables are sharded over ranks");
+  return std::get<EmbeddingBagCollection>(embeddings_);
+}
+const EmbeddingBagCollection& Dlrm::embedding_bag_collection() const {
+  TESSERA_CHECK(sharded() == nullptr, "DLRM: its tables are sharded over ranks");
+  return std::get<EmbeddingBagCollection>(embeddings_);
 }
 
 Variable Dlrm::Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features) {
-  const Variable sparse = embeddings_.Forward(ctx, features).values();
+  const Variable sparse =
+      std::visit([&](auto& e) { return e.Forward(ctx, features).values(); }, embeddings_);
   const Variable z = DotInteraction(ctx, dense_arch_.Forward(ctx, dense), sparse);
   return Reshape(ctx, over_arch_.Forward(ctx, z), {-1});
 }
 
-void Dlrm::AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
-  const TableBatchedEmbedding& tables = embeddings_.tables();
+void Dlrm::AppendDenseTables(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  if (sharded() != nullptr) return;
+  const TableBatchedEmbedding& tables = embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t)
     if (std::holds_alternative<Dense>(tables.rule(t)))
       out.push_back({prefix + TableParameterName(tables.table_name(t)), tables.weight_variable(t)});
+}
+
+void Dlrm::AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const {
+  AppendDenseTables(prefix, out);
   dense_arch_.AppendParameters(prefix + "dense_arch.model.", out);
   over_arch_.AppendParameters(prefix + "over_arch.", out);
 }
 
 std::vector<NamedTensor> Dlrm::StateDict() const {
   std::vector<NamedTensor> tensors;
-  const TableBatchedEmbedding& tables = embeddings_.tables();
-  for (int t = 0; t < tables.num_tables(); ++t)
-    tensors.push_back({TableParameterName(tables.table_name(t)), tables.weight(t)});
+  if (sharded() == nullptr) {
+    const TableBatchedEmbedding& tables = embedding_bag_collection().tables();
+    for (int t = 0; t < tables.num_tables(); ++t)
+      tensors.push_back({TableParameterName(tables.table_name(t)), tables.weight(t)});
+  }
   for (const NamedParameter& p : Parameters())
     if (!p.name.starts_with("sparse_arch.")) tensors.push_back({p.name, p.variable.value()});
   return tensors;

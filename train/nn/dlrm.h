@@ -2,8 +2,13 @@
 #define TESSERA_TRAIN_NN_DLRM_H_
 // TorchRec's DLRM (torchrec/models/dlrm.py): dense features through an MLP to D numbers, each
 // sparse feature pooled from its table to D numbers, the dot products of all pairs beside the dense
-// part, an MLP to one logit.
+// part, an MLP to one logit. The tables are here, or sharded over ranks, on each of which is a model
+// with its own copy of all else.
+#include <functional>
+#include <variant>
+
 #include "embedding/embedding_bag_collection.h"
+#include "sharding/sharded_embedding_bag_collection.h"
 #include "train/nn/over_arch.h"
 
 namespace tessera {
@@ -26,27 +31,46 @@ class Dlrm final : public Module {
   // Throws Error for sizes that don't fit: a table whose dim is not the last of dense_arch, an
   // over_arch that doesn't end in 1.
   Dlrm(Context& ctx, DlrmConfig config);
+  // With sharded tables; every rank makes one. The same ctx.random() gives the same numbers as
+  // without shards. Throws Error for a table with the rule Dense, too.
+  Dlrm(Context& ctx, DlrmConfig config, Communicator& comm, const ShardingPlan& plan,
+       ShardingOptions sharding = {});
 
   // dense [B, dense_in], features with stride B -> logits [B].
   Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
 
   // What the dense optimizer trains: all but the tables that are updated inside backward.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
-  // Everything a state_dict of this model has, sharing its memory.
+  // Everything a state_dict of this model has, but sharded tables; shares memory.
   std::vector<NamedTensor> StateDict() const;
   // Copies these into the model. Throws Error, and changes nothing, for a name that is missing,
-  // unknown or given twice, or a wrong shape or dtype.
+  // unknown or given twice, or a wrong shape or dtype. REQUIRES: tables that are not sharded.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
   const DlrmConfig& config() const { return config_; }
-  EmbeddingBagCollection& embedding_bag_collection() { return embeddings_; }
-  const EmbeddingBagCollection& embedding_bag_collection() const { return embeddings_; }
+  // REQUIRES: tables that are not sharded.
+  EmbeddingBagCollection& embedding_bag_collection();
+  const EmbeddingBagCollection& embedding_bag_collection() const;
+  // Null unless they are.
+  ShardedEmbeddingBagCollection* sharded() {
+    return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
+  }
+  const ShardedEmbeddingBagCollection* sharded() const {
+    return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
+  }
+  static constexpr char kTablePrefix[] = "sparse_arch.embedding_bag_collection.embedding_bags.";
   // "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight".
   static std::string TableParameterName(const std::string& table);
 
  private:
+  // Both pool a KJT to a KeyedTensor.
+  using Embeddings = std::variant<EmbeddingBagCollection, ShardedEmbeddingBagCollection>;
+  Dlrm(Context& ctx, DlrmConfig config,
+       const std::function<Embeddings(const DlrmConfig&)>& make_embeddings);
+  void AppendDenseTables(const std::string& prefix, std::vector<NamedParameter>& out) const;
+
   DlrmConfig config_;
-  EmbeddingBagCollection embeddings_;
+  Embeddings embeddings_;
   Mlp dense_arch_;
   OverArch over_arch_;
 };

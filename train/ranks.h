@@ -1,0 +1,44 @@
+#ifndef TESSERA_TRAIN_RANKS_H_
+#define TESSERA_TRAIN_RANKS_H_
+// What the ranks of one training share: batches, losses, predictions.
+//
+// Every rank reads every batch and takes its part, rows [r·n/R, (r+1)·n/R) of n. A rank's loss is
+// its part's mean times R·n_r/n, so that the mean over the ranks, which is what dense gradients and
+// sharded tables take, is the mean over the batch, however unequal the parts.
+#include <functional>
+
+#include "comm/communicator.h"
+#include "quant/wire_codec.h"
+#include "runtime/autograd.h"
+#include "sharding/plan.h"
+#include "train/data/data_source.h"
+
+namespace tessera {
+
+struct TrainingRanks {
+  Communicator* comm = nullptr;  // which outlives the training
+  ShardingPlan plan;             // of all tables
+  WireCodecs codecs = {};        // as in ShardingOptions
+};
+
+// Rows of `rows` that are rank r's.
+int64_t RowsOfRank(int64_t rows, int rank, int ranks);
+
+// This rank's part, maybe of no rows; first_row, end_row and fraction stay those of the batch.
+// REQUIRES: a batch of the host.
+Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch);
+
+// What this rank calls backward of, []: `logits` and `labels` are its part of `rows` rows.
+Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& logits,
+                    const Tensor& labels, int64_t rows);
+// The batch's loss, the same on all ranks. Waits. Every rank calls.
+double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part);
+
+// [n], the predictions of all ranks' parts. Every rank calls.
+Tensor GatherParts(Context& ctx, Communicator& comm, const Tensor& predictions, int64_t rows);
+
+// Asks `stop` on every rank; true on all if it is on one. Every rank calls.
+std::function<bool()> StopTogether(Communicator& comm, std::function<bool()> stop);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RANKS_H_

@@ -1,0 +1,63 @@
+#include "train/ranks_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sharding/torchrec_plan.h"
+
+namespace tessera {
+namespace {
+
+int64_t ElementsOf(const TableShape& table) { return table.rows * table.dim; }
+
+std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int world_size) {
+  std::stable_sort(tables.begin(), tables.end(), [](const TableShape& a, const TableShape& b) {
+    return ElementsOf(a) > ElementsOf(b);
+  });
+  std::vector<int64_t> elements(static_cast<size_t>(world_size), 0);
+  std::map<std::string, TableSharder> sharders;
+  for (const TableShape& table : tables) {
+    const auto least = std::min_element(elements.begin(), elements.end());
+    *least += ElementsOf(table);
+    sharders[table.name] = TableWise(static_cast<int>(least - elements.begin()));
+  }
+  return sharders;
+}
+
+std::map<std::string, TableSharder> LargeOnesByRows(std::span<const TableShape> tables,
+                                                    int world_size) {
+  int64_t all = 0;
+  for (const TableShape& table : tables) all += ElementsOf(table);
+  std::vector<TableShape> others;
+  std::map<std::string, TableSharder> sharders;
+  for (const TableShape& table : tables) {
+    if (ElementsOf(table) > all / world_size)
+      sharders[table.name] = RowWise();
+    else
+      others.push_back(table);
+  }
+  sharders.merge(DealtOut(std::move(others), world_size));
+  return sharders;
+}
+
+TableSharder ByColumns(int world_size) {
+  std::vector<int> ranks(static_cast<size_t>(world_size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ColumnWise(std::move(ranks));
+}
+
+}  // namespace
+
+ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
+                           std::span<const TableShape> tables) {
+  const int ranks = layout.world_size;
+  if (choice.empty()) return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks));
+  if (choice == "table_wise")
+    return MakeShardingPlan(layout, tables, DealtOut({tables.begin(), tables.end()}, ranks));
+  if (choice == "row_wise") return MakeShardingPlan(layout, tables, RowWise());
+  if (choice == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
+  if (choice == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
+  return ReadPlanFile(choice, layout, tables);
+}
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#ifndef TESSERA_TRAIN_RANKS_PLAN_H_
+#define TESSERA_TRAIN_RANKS_PLAN_H_
+// Plans by a word, for commands.
+//
+//   ""             tables of more bytes than an equal share of all for each rank: by rows over all
+//                  ranks; the others dealt out
+//   table_wise     dealt out: the largest first, each to the rank that has the least so far
+//   row_wise, column_wise, data_parallel   every table so, over all ranks
+//   anything else  a file that ReadPlanFile reads
+#include <span>
+#include <string>
+
+#include "sharding/plan_makers.h"
+
+namespace tessera {
+
+// Throws Error for a file that cannot be read or does not fit, and for columns that cannot be
+// divided by the ranks.
+ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
+                           std::span<const TableShape> tables);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RANKS_PLAN_H_
