@@ -78,6 +78,7 @@ class ShardedTables {
   const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
   const std::vector<EmbeddingFeature>& features() const { return features_; }
   const ShardingPlan& plan() const { return plan_; }
+  const ShardedTablesOptions& options() const { return options_; }
   Communicator& comm() const { return comm_; }
   // In the order of the tables; parts of one in the order of the plan.
   std::vector<HeldShard> shards() const;

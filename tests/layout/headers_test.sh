@@ -14,7 +14,7 @@ compile() {
 }
 export -f compile
 existing() { for folder in "$@"; do if [ -d "$folder" ]; then echo "$folder"; fi; done; }
-library=$(existing runtime sparse quant optim comm embedding)
+library=$(existing runtime sparse quant optim comm embedding sharding planner serve)
 headers=$(find $library $(existing train cli bench tests tools) -name '*.h' -o -name '*.cuh')
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
 

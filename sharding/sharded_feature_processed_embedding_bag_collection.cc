@@ -1,0 +1,28 @@
+#include "sharding/sharded_feature_processed_embedding_bag_collection.h"
+
+#include <utility>
+
+namespace tessera {
+
+ShardedFeatureProcessedEmbeddingBagCollection::ShardedFeatureProcessedEmbeddingBagCollection(
+    std::unique_ptr<ShardedEmbeddingBagCollection> collection,
+    std::unique_ptr<FeatureProcessor> processor)
+    : collection_(std::move(collection)), processor_(std::move(processor)) {
+  TESSERA_CHECK(collection_ != nullptr && processor_ != nullptr,
+                "a collection and a feature processor are needed");
+  TESSERA_CHECK(collection_->tables().options().weighted,
+                "the collection takes no weights, so a feature processor would do nothing: make it "
+                "with is_weighted");
+}
+
+KeyedTensor ShardedFeatureProcessedEmbeddingBagCollection::Forward(
+    Context& ctx, const KeyedJaggedTensor& features) {
+  return collection_->Forward(ctx, processor_->Forward(ctx, features));
+}
+
+void ShardedFeatureProcessedEmbeddingBagCollection::AppendParameters(
+    const std::string& prefix, std::vector<NamedParameter>& out) const {
+  processor_->AppendParameters(prefix + "_feature_processors.", out);
+}
+
+}  // namespace tessera
