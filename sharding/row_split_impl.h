@@ -5,6 +5,7 @@
 #include <span>
 
 #include "embedding/row_ops.h"
+#include "runtime/context.h"
 #include "runtime/dispatch.h"
 #include "sparse/divider.h"
 
