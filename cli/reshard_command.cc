@@ -1,5 +1,4 @@
 // tessera reshard: a sharded checkpoint for another number of ranks, or another plan.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -8,7 +7,7 @@
 #include "cli/numbers.h"
 #include "runtime/check.h"
 #include "sharding/reshard_checkpoint.h"
-#include "sharding/torchrec_plan.h"
+#include "train/ranks_plan.h"
 
 namespace tessera::cli {
 namespace {
@@ -29,29 +28,10 @@ struct Flags {
   int world_size = 1, local_size = 0;  // 0: world_size
 };
 
-// The largest table first, each to the rank that has the fewest elements so far.
-std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int world_size) {
-  std::stable_sort(tables.begin(), tables.end(), [](const TableShape& a, const TableShape& b) {
-    return a.rows * a.dim > b.rows * b.dim;
-  });
-  std::vector<int64_t> elements(static_cast<size_t>(world_size), 0);
-  std::map<std::string, TableSharder> sharders;
-  for (const TableShape& table : tables) {
-    const auto least = std::min_element(elements.begin(), elements.end());
-    *least += table.rows * table.dim;
-    sharders[table.name] = TableWise(static_cast<int>(least - elements.begin()));
-  }
-  return sharders;
-}
-
 ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) {
   const RankLayout layout{flags.world_size,
                           flags.local_size == 0 ? flags.world_size : flags.local_size};
-  if (flags.plan == "row_wise") return MakeShardingPlan(layout, tables, RowWise());
-  if (flags.plan == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
-  if (flags.plan == "table_wise")
-    return MakeShardingPlan(layout, tables, DealtOut(tables, flags.world_size));
-  return ReadPlanFile(flags.plan, layout, tables);
+  return MakeRanksPlan(flags.plan, layout, tables);
 }
 
 int64_t BytesIn(const CheckpointIndex& index) {
@@ -98,7 +78,7 @@ void AddReshardCommand(CLI::App& app, Action& action) {
       ->type_name("N");
   command
       ->add_option("--plan", f->plan,
-                   "A file, or row_wise, table_wise or data_parallel for every table")
+                   "A file, or table_wise, row_wise, column_wise or data_parallel for every table")
       ->required()
       ->type_name("PLAN");
   command->add_option("--out", f->out, "Folder to write; may be the same")

@@ -1,8 +1,8 @@
 // tessera train: trains a DLRM on Criteo rows or planted data.
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/files.h"
@@ -10,6 +10,8 @@
 #include "cli/loss_curve.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
+#include "cli/train_command_flags.h"
+#include "cli/train_command_ranks.h"
 #include "cli/train_report.h"
 #include "runtime/check.h"
 #include "runtime/device_properties.h"
@@ -19,105 +21,54 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] = "Train a DLRM whose embedding tables are updated inside backward.";
-constexpr char kFooter[] =
-    "\nExamples:\n"
-    "  tessera train --config examples/planted.json\n"
-    "  tessera train --config examples/criteo.json --data clicks.tsv --train-rows 0:56000 "
-    "--eval-rows 56000:64000\n"
-    "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 --checkpoint "
-    "model.safetensors\n"
-    "\n"
-    "Rows are numbered from 0 over all files in the order given, bad lines included. A flag wins "
-    "over the configuration.\n"
-    "In the JSON, \"seconds\" counts reading, training and evaluations, not building the model nor "
-    "writing checkpoints;\n"
-    "\"samples_per_second\" is the rows trained by the seconds of reading and training. What is "
-    "not defined is null.\n"
-    "Ctrl-C finishes the step, saves the checkpoint if --checkpoint was given, and exits with "
-    "130.\n";
-constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
-struct Flags {
-  std::string config, train_rows, eval_rows, checkpoint, resume, json, device = "cpu";
-  std::vector<std::string> data, eval;
-  std::optional<int64_t> epochs, batch_size, seed;
-  int threads = 0;
-  int64_t checkpoint_every = 0;
-  bool skip_bad_lines = false;
+// What ranks saved, or a file.
+struct Resumed {
+  std::optional<ShardedCheckpoint> folder;
+  std::optional<Checkpoint> file;
 };
 
-void AddFlags(CLI::App& app, Flags& f) {
-  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
-  app.add_option("--config", f.config,
-                 "Tables, model, optimizers and data: a JSON file such as examples/criteo.json")
-      ->type_name("FILE");
-  app.add_option("--data", f.data, "Criteo rows: one or more files, plain or .gz")
-      ->type_name("FILE");
-  app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
-      ->type_name("FIRST:LAST");
-  app.add_option("--eval", f.eval, "Evaluate on the rows of these files after each epoch")
-      ->type_name("FILE");
-  app.add_option("--eval-rows", f.eval_rows,
-                 "Evaluate on these rows: of --eval if given, else of --data")
-      ->type_name("FIRST:LAST");
-  app.add_option("--epochs", f.epochs, "Passes over the data, in all")
-      ->check(positive)
-      ->type_name("N");
-  app.add_option("--batch-size", f.batch_size, "Rows a step")->check(positive)->type_name("N");
-  app.add_option("--threads", f.threads, "Default: all cores")
-      ->check(NumbersFrom(1, 4096))
-      ->type_name("N");
-  app.add_option("--seed", f.seed, "Of the random numbers that fill the model")
-      ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      ->type_name("N");
-  app.add_option("--checkpoint", f.checkpoint,
-                 "Save the model and all that is needed to go on, after each epoch")
-      ->type_name("FILE");
-  app.add_option("--checkpoint-every", f.checkpoint_every, "And after each so many steps")
-      ->check(positive)
-      ->type_name("STEPS");
-  app.add_option("--resume", f.resume, "Go on from this checkpoint; --config may then be left out")
-      ->type_name("FILE");
-  app.add_flag("--skip-bad-lines", f.skip_bad_lines,
-               "Leave bad lines out and count them; else they are errors");
-  app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
-      ->type_name("DEVICE");
-  app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
-  app.footer(kFooter);
+Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
+  Resumed resumed;
+  if (flags.resume.empty()) return resumed;
+  if (with_ranks)
+    resumed.folder.emplace(flags.resume);
+  else
+    resumed.file = ReadCheckpoint(flags.resume);
+  return resumed;
 }
 
-TrainConfig ReadConfig(const Flags& flags, const std::optional<Checkpoint>& resumed) {
-  if (flags.config.empty() && !resumed)
+std::string ConfigIn(const Resumed& resumed) {
+  if (resumed.file) return resumed.file->config;
+  const auto& metadata = resumed.folder->info().metadata;
+  const auto found = metadata.find("config");
+  return found == metadata.end() ? "" : found->second;
+}
+
+TrainConfig ConfigOf(const TrainFlags& flags, const Resumed& resumed) {
+  if (!flags.config.empty()) return ReadTrainConfig(flags.config);
+  if (flags.resume.empty())
     throw Error(
         "no configuration: give --config FILE, for example examples/planted.json, which needs no "
         "data");
-  if (flags.config.empty() && resumed->config.empty())
+  const std::string config = ConfigIn(resumed);
+  if (config.empty())
     throw Error(Format("{}: it holds no configuration; give --config FILE too", flags.resume));
-  TrainConfig config = flags.config.empty() ? ParseTrainConfig(resumed->config, flags.resume)
-                                            : ReadTrainConfig(flags.config);
+  return ParseTrainConfig(config, flags.resume);
+}
+
+TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
+  TrainConfig config = ConfigOf(flags, resumed);
   config.epochs = flags.epochs.value_or(config.epochs);
   config.batch_size = flags.batch_size.value_or(config.batch_size);
   if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
   return config;
 }
 
-DataSelection SelectionOf(const Flags& flags) {
-  DataSelection selection{
-      .files = flags.data, .eval_files = flags.eval, .skip_bad_lines = flags.skip_bad_lines};
-  if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);
-  if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows);
-  return selection;
-}
-
-void CheckFlags(const Flags& flags) {
-  if (flags.checkpoint_every > 0 && flags.checkpoint.empty())
-    throw Error("--checkpoint-every needs --checkpoint FILE to say where");
-  CheckWritable(flags.checkpoint);
-  CheckWritable(flags.json);
-}
-
-std::string Machine(Context& ctx) {
-  const std::string threads = Format("{} threads", ctx.threads().threads());
+std::string Machine(Context& ctx, bool with_ranks) {
+  const int count = ctx.threads().threads();
+  const std::string threads =
+      Format("{} {}{}", count, count == 1 ? "thread" : "threads", with_ranks ? " a rank" : "");
   if (ctx.device() == Device::Cpu()) return threads;
   return Format("{} ({}), {}", ctx.device(), PropertiesOf(ctx.device()).name, threads);
 }
@@ -131,22 +82,33 @@ std::string ModelLine(const Trainer& trainer, Context& ctx) {
   for (const NamedParameter& p : trainer.model().Parameters()) dense += p.variable.value().numel();
   return Format("{} tables of {} rows in all ({}), {} dense parameters, {}",
                 trainer.config().tables.size(), WithCommas(static_cast<double>(rows)), Bytes(bytes),
-                WithCommas(static_cast<double>(dense)), Machine(ctx));
+                WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
 }
 
-void Resume(Trainer& trainer, const Checkpoint& checkpoint) {
-  if (!trainer.Load(checkpoint)) {
-    std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n",
-                 checkpoint.path.c_str());
+// Ranks read each for itself. False for weights alone.
+bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
+  if (trainer.comm() == nullptr) {
+    const std::optional<Checkpoint> file = std::exchange(resumed.file, {});
+    return trainer.Load(*file);
+  }
+  ShardedCheckpoint folder(flags.resume);
+  trainer.Load(folder);
+  return true;
+}
+
+void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool speaks) {
+  if (!Load(flags, trainer, resumed)) {
+    std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n", flags.resume.c_str());
     return;
   }
+  if (!speaks) return;
   const TrainingProgress progress = trainer.progress();
-  std::printf("resumed %s: %lld epochs done, next row %lld, step %lld\n", checkpoint.path.c_str(),
+  std::printf("resumed %s: %lld epochs done, next row %lld, step %lld\n", flags.resume.c_str(),
               static_cast<long long>(progress.epoch), static_cast<long long>(progress.row),
               static_cast<long long>(progress.step));
 }
 
-int SayInterrupted(const Flags& flags) {
+int SayInterrupted(const TrainFlags& flags) {
   if (flags.checkpoint.empty())
     std::fputs("interrupted: nothing was saved, as no --checkpoint was given\n", stderr);
   else
@@ -155,7 +117,7 @@ int SayInterrupted(const Flags& flags) {
   return kInterruptedExit;
 }
 
-void SayResults(const Flags& flags, const DataSets& data, const TrainingRunReport& report,
+void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRunReport& report,
                 const LossCurve& curve) {
   const std::optional<MetricValues> optimum = data.Optimum();
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
@@ -165,14 +127,19 @@ void SayResults(const Flags& flags, const DataSets& data, const TrainingRunRepor
   if (!flags.json.empty()) WriteTextFile(flags.json, ReportJson(report, optimum));
 }
 
-// The loop with everything a user sees of it.
-TrainingRunReport Run(const Flags& flags, Trainer& trainer, const DataSets& data,
-                      LossCurve& curve) {
-  Progress progress;
+TrainingRunOptions OptionsOf(const TrainFlags& flags) {
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
   options.stop = Interrupted;
+  return options;
+}
+
+// The loop with everything a user sees of it.
+TrainingRunReport Run(const TrainFlags& flags, Trainer& trainer, const DataSets& data,
+                      LossCurve& curve) {
+  Progress progress;
+  TrainingRunOptions options = OptionsOf(flags);
   options.on_step = [&](const StepReport& step) {
     curve.Add(step.examples, step.loss);
     progress.OnStep(step);
@@ -192,35 +159,52 @@ TrainingRunReport Run(const Flags& flags, Trainer& trainer, const DataSets& data
   }
 }
 
-int Train(const Flags& flags) {
-  CheckFlags(flags);
-  const DataSelection selection = SelectionOf(flags);
-  std::optional<Checkpoint> resumed;
-  if (!flags.resume.empty()) resumed = ReadCheckpoint(flags.resume);
-  const TrainConfig config = ReadConfig(flags, resumed);
+Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& config,
+                    Communicator* comm) {
+  if (comm == nullptr) return Trainer(ctx, config);
+  const TrainingRanks ranks = RanksOf(flags, *comm, config);
+  if (IsLeader(*comm)) std::printf("%s\n", RanksLine(ranks).c_str());
+  return Trainer(ctx, config, ranks);
+}
+
+int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
+                Resumed& resumed, Communicator* comm) {
+  const bool speaks = comm == nullptr || IsLeader(*comm);
   Context ctx({.device = ParseDevice(flags.device),
-               .threads = flags.threads,
+               .threads = ThreadsOfRank(flags),
                .seed = config.seed,
                .pool = nullptr});
-  const DataSets data(config, selection);
-  WatchForInterrupt();
-  Trainer trainer(ctx, config);
-  std::printf("%s\n", ModelLine(trainer, ctx).c_str());
-  if (resumed) Resume(trainer, *resumed);
-  resumed.reset();
+  Trainer trainer = MakeTrainer(ctx, flags, config, comm);
+  if (speaks) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
+  if (!flags.resume.empty()) Resume(flags, trainer, resumed, speaks);
   LossCurve curve;
-  const TrainingRunReport report = Run(flags, trainer, data, curve);
+  const TrainingRunReport report =
+      speaks ? Run(flags, trainer, data, curve) : RunTraining(trainer, data, OptionsOf(flags));
+  if (!speaks) return report.stopped ? kInterruptedExit : 0;
   if (report.stopped) return SayInterrupted(flags);
   SayResults(flags, data, report, curve);
   return 0;
+}
+
+int Train(const TrainFlags& flags) {
+  const bool with_ranks = WithRanks(flags);
+  CheckTrainFlags(flags, with_ranks);
+  const DataSelection selection = SelectionOf(flags);
+  Resumed resumed = ReadResumed(flags, with_ranks);
+  const TrainConfig config = ReadConfig(flags, resumed);
+  ParseDevice(flags.device);
+  const DataSets data(config, selection);
+  WatchForInterrupt();
+  return OnRanks(
+      flags, [&](Communicator* comm) { return TrainOnRank(flags, config, data, resumed, comm); });
 }
 
 }  // namespace
 
 void AddTrainCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("train", kDescription);
-  const auto flags = std::make_shared<Flags>();
-  AddFlags(*command, *flags);
+  const auto flags = std::make_shared<TrainFlags>();
+  AddTrainFlags(*command, *flags);
   command->callback([flags, &action] { action = [flags] { return Train(*flags); }; });
 }
 

@@ -421,10 +421,8 @@ void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, 
   TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
                 tensor.shape());
   CheckDevice(ctx, "FillUniform", tensor);
-  const internal::UniformBlock fill{tensor.data<float>(), first,
-                                    tensor.numel(),       low,
-                                    high,                 ctx.random().seed(),
-                                    sequence};
+  const internal::UniformBlock fill{tensor.data<float>(), first,   tensor.numel(), low, high,
+                                    ctx.random().seed(),  sequence};
   DispatchDevice(ctx.device(), [&](auto on) {
     if constexpr (std::is_same_v<decltype(on), OnCuda>)
       internal::FillUniform(on, ctx, fill);

@@ -147,8 +147,11 @@ RowReader ShardedCheckpoint::Rows(const std::string& table, const Shard& part,
   std::vector<StoredPart> parts;
   for (const auto& [file, shard, checksums] : stored.shards)
     if (SharedRows(shard, part) > 0 && SharedColumns(shard, part) > 0)
-      parts.push_back({shard, std::make_shared<CheckedTensor>(Stored(
-                                  file, StoredName(table, shard, tensor), checksums.at(tensor)))});
+      parts.push_back({shard, [file_part = std::make_shared<CheckedTensor>(Stored(
+                                   file, StoredName(table, shard, tensor), checksums.at(tensor)))](
+                                  int64_t begin, int64_t count, void* out) {
+                         file_part->Read(begin, count, out);
+                       }});
   return {part, state == nullptr ? stored.dtype : state->dtype, state != nullptr && state->per_row,
           std::move(parts)};
 }

@@ -19,6 +19,7 @@
 
 #include "embedding/optimizer_state.h"
 #include "runtime/safetensors.h"
+#include "sharding/checkpoint_checksums.h"
 #include "sharding/checkpoint_index.h"
 #include "sharding/checkpoint_rows.h"
 

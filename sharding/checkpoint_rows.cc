@@ -66,15 +66,15 @@ void RowReader::ReadElements(const StoredPart& part, int64_t begin, int64_t end,
     return ((row - s.row_offset) * s.columns + column - s.column_offset) * size;
   };
   if (shared == s.columns && shared == wanted_.columns)
-    return part.tensor->Read(at(begin), (end - begin) * shared * size, out);
+    return part.read(at(begin), (end - begin) * shared * size, out);
   out += (column - wanted_.column_offset) * size;
   for (int64_t row = begin; row < end; ++row, out += row_bytes())
-    part.tensor->Read(at(row), shared * size, out);
+    part.read(at(row), shared * size, out);
 }
 
 void RowReader::ReadNumbers(const StoredPart& part, int64_t begin, int64_t end, void* out) {
   const int64_t size = SizeOf(dtype_);
-  part.tensor->Read((begin - part.shard.row_offset) * size, (end - begin) * size, out);
+  part.read((begin - part.shard.row_offset) * size, (end - begin) * size, out);
 }
 
 void RowReader::ReadStatistics(int64_t begin, int64_t end, char* out) {

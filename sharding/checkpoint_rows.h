@@ -1,24 +1,23 @@
 #ifndef TESSERA_SHARDING_CHECKPOINT_ROWS_H_
 #define TESSERA_SHARDING_CHECKPOINT_ROWS_H_
-// Rows of any rectangle of a table, put together from the rectangles that files hold: of the
-// weights, of an [E, D] state, or of a state of one number a row.
+// Rows of any rectangle of a table, put together from the rectangles that files, or other ranks,
+// hold: of the weights, of an [E, D] state, or of a state of one number a row.
 //
 // A number a row belongs to a column block. For a rectangle whose columns one stored block covers
 // it is that block's, bit for bit; else the mean of the blocks' that it meets, weighted by the
 // columns it has of each, in double.
 #include <functional>
-#include <memory>
 #include <vector>
 
-#include "sharding/checkpoint_checksums.h"
+#include "runtime/dtype.h"
 #include "sharding/plan.h"
 
 namespace tessera {
 
-// A tensor of a stored rectangle: [rows, columns], or [rows].
+// A tensor of a stored rectangle: [rows, columns], or [rows]. read: bytes [begin, begin + count).
 struct StoredPart {
   Shard shard;
-  std::shared_ptr<CheckedTensor> tensor;
+  std::function<void(int64_t begin, int64_t count, void* out)> read;
 };
 
 class RowReader {
@@ -27,7 +26,7 @@ class RowReader {
   RowReader(const Shard& wanted, DType dtype, bool per_row, std::vector<StoredPart> parts);
 
   int64_t row_bytes() const;
-  // Rows [first, first + count) of `wanted`. Throws Error as CheckedTensor does.
+  // Rows [first, first + count) of `wanted`. Throws what `read` throws.
   void Read(int64_t first, int64_t count, void* out);
 
   // fn(first, count) for all rows, as many at a time as fit into kPieceBytes, at least one.

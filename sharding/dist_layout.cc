@@ -25,11 +25,19 @@ void AddShard(DistRank& rank, int table, const Shard& shard, int64_t rows,
   }
 }
 
+std::string TextOf(const std::vector<BaseEmbeddingConfig>& tables) {
+  constexpr size_t kNamed = 4;
+  std::string text;
+  for (size_t t = 0; t < std::min(kNamed, tables.size()); ++t)
+    text += (t == 0 ? "" : ", ") + tables[t].name;
+  return tables.size() > kNamed ? Format("{} and {} more", text, tables.size() - kNamed) : text;
+}
+
 }  // namespace
 
 DistLayout::DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
                        const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan)
-    : ranks(static_cast<size_t>(plan.world_size)) {
+    : ranks(static_cast<size_t>(plan.world_size)), tables_text(TextOf(tables)) {
   for (size_t t = 0; t < tables.size(); ++t) {
     const TableSharding& sharding = plan.tables.at(tables[t].name);
     const int64_t rows = tables[t].num_embeddings;

@@ -59,6 +59,8 @@ struct DistLayout {
   std::vector<DistRank> ranks;
   std::vector<bool> replicated;  // of each table: data_parallel
   std::vector<bool> row_split;   // of each table: rows on several shards
+  // "t0, t1 and 3 more": what an exchange is for, in messages.
+  std::string tables_text;
 };
 
 }  // namespace tessera

@@ -300,7 +300,9 @@ class DistWeights final : public Function {
       for (const int64_t n : ids) expected.back() += n;
     }
     const std::vector<Tensor> received =
-        comm_.AllToAllV(ctx, ByRank(ctx, grads[0]), expected, "gradients of per-sample weights")
+        comm_
+            .AllToAllV(ctx, ByRank(ctx, grads[0]), expected,
+                       "input_dist, gradients of weights, of " + layout_->tables_text)
             .Wait();
     return {AddUp(ctx, received)};
   }
@@ -393,10 +395,11 @@ Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLa
   const size_t streams = layout->ranks[static_cast<size_t>(comm.rank())].streams.size();
   Sender sender(ctx, *layout, kjt, *dist.home_);
   const WireTypes types = sender.types();
-  TakeCounts(comm.ExchangeNumbersSync(sender.Counts(), "input_dist, counts"), streams, types,
-             *dist.away_);
-  auto sent =
-      comm.AllToAllV(ctx, sender.Messages(), BytesToReceive(*dist.away_, types), "input_dist, ids");
+  TakeCounts(
+      comm.ExchangeNumbersSync(sender.Counts(), "input_dist, counts, of " + layout->tables_text),
+      streams, types, *dist.away_);
+  auto sent = comm.AllToAllV(ctx, sender.Messages(), BytesToReceive(*dist.away_, types),
+                             "input_dist, ids, of " + layout->tables_text);
   return std::move(sent).Then([&ctx, &comm, dist, layout, kjt, types,
                                streams](std::vector<Tensor> messages) {
     Received received = Sorted(ctx, *dist.away_, messages, types, streams);

@@ -9,6 +9,7 @@
 // twice: into the message, and out of it.
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -39,6 +40,8 @@ struct DistAway {
   std::vector<std::vector<int64_t>> bags, ids;  // [rank][stream]
 };
 
+struct DedupedIds;  // sharding/dedup.h
+
 class InputDist {
  public:
   // `kjt` gives dtypes, bags and weights; features are places in it (their ids may be mended or
@@ -52,10 +55,14 @@ class InputDist {
   const DistAway& away() const { return *away_; }
   std::shared_ptr<const DistHome> shared_home() const { return home_; }
   std::shared_ptr<const DistAway> shared_away() const { return away_; }
+  // What was sent in place of the features' ids; null: they themselves.
+  std::shared_ptr<const DedupedIds> deduped() const { return deduped_; }
+  void set_deduped(std::shared_ptr<const DedupedIds> ids) { deduped_ = std::move(ids); }
 
  private:
   std::shared_ptr<DistHome> home_ = std::make_shared<DistHome>();
   std::shared_ptr<DistAway> away_ = std::make_shared<DistAway>();
+  std::shared_ptr<const DedupedIds> deduped_;
 };
 
 }  // namespace tessera

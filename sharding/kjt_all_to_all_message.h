@@ -17,9 +17,9 @@ namespace tessera::internal {
 
 struct KjtExchange {
   const KeyedJaggedTensor* kjt = nullptr;  // what this rank sends; null: nothing
-  std::vector<int64_t> key_splits;         // keys for each rank
-  std::vector<std::string> keys;           // those that this rank gets
-  std::vector<int> senders;                // the ranks that send, the same on all
+  std::vector<int64_t> key_splits = {};    // keys for each rank
+  std::vector<std::string> keys = {};      // those that this rank gets
+  std::vector<int> senders = {};           // the ranks that send, the same on all
   int64_t stagger = 1;                     // as in KeyedJaggedTensorDistArgs
   std::string_view what;
 };

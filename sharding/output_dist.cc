@@ -226,7 +226,8 @@ class OutputDistBackward final : public Function {
     SpreadBlocks(ctx, BlocksOf(x_, wide, messages, replicas));
     const std::vector<Tensor> received =
         ExchangeFloats(ctx, *x_.comm, x_.form->codecs.backward, messages, x_.HomeShapes(),
-                       x_.AwayShapes(), "output_dist, gradients")
+                       x_.AwayShapes(),
+                       "output_dist, gradients, of " + x_.form->layout->tables_text)
             .Wait();
     std::vector<Tensor> grads = AwayGradients(ctx, received);
     grads.insert(grads.end(), replicas.begin(), replicas.end());
@@ -342,8 +343,9 @@ Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
   x.home = input.shared_home();
   x.away = input.shared_away();
   TakeShape(ctx, kjt, x);
-  auto sent = ExchangeFloats(ctx, comm, x.form->codecs.forward, MessagesOf(ctx, x, away),
-                             x.AwayShapes(), x.HomeShapes(), "output_dist, rows");
+  auto sent =
+      ExchangeFloats(ctx, comm, x.form->codecs.forward, MessagesOf(ctx, x, away), x.AwayShapes(),
+                     x.HomeShapes(), "output_dist, rows, of " + x.form->layout->tables_text);
   const bool weights = x.mine().blocks.empty() && x.away->kjt.is_weighted();
   return std::move(sent).Then([&ctx, x = std::move(x), away = std::move(away), weights,
                                replicas = std::move(replicas)](std::vector<Tensor> messages) {

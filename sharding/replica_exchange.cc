@@ -13,6 +13,7 @@ DistLayout ToAll(size_t keys, size_t ranks) {
   ShardingPlan plan;
   plan.world_size = static_cast<int>(ranks);
   DistLayout layout({}, {}, plan);
+  layout.tables_text = "data_parallel tables";
   for (DistRank& rank : layout.ranks)
     for (size_t k = 0; k < keys; ++k)
       rank.streams.push_back({.feature = static_cast<int>(k), .whole = true});

@@ -32,7 +32,8 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
                            .output_type = options.output_type,
                            .rounding_seed = options.rounding_seed,
                            .codecs = sharding.codecs,
-                           .gradient_division = sharding.gradient_division});
+                           .gradient_division = sharding.gradient_division,
+                           .dedup_ids = sharding.dedup_ids});
 }
 
 KeyedTensor ShardedEmbeddingBagCollection::Forward(Context& ctx,

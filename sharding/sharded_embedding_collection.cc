@@ -21,7 +21,8 @@ ShardedEmbeddingCollection::ShardedEmbeddingCollection(Context& ctx, Communicato
                            .output_type = options.output_type,
                            .rounding_seed = options.rounding_seed,
                            .codecs = sharding.codecs,
-                           .gradient_division = sharding.gradient_division});
+                           .gradient_division = sharding.gradient_division,
+                           .dedup_ids = sharding.dedup_ids});
 }
 
 NamedSequences ShardedEmbeddingCollection::Forward(Context& ctx,

@@ -5,7 +5,9 @@
 
 #include "comm/leader.h"
 #include "embedding/feature_ids.h"
+#include "runtime/build_id.h"
 #include "runtime/fill_uniform.h"
+#include "sharding/dedup.h"
 #include "sharding/plan_json.h"
 #include "sharding/replica_exchange.h"
 
@@ -19,6 +21,7 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
   for (const BaseEmbeddingConfig& t : tables)
     shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
   CheckPlan(plan, shapes);
+  CheckSameOnAllRanks(comm, "the program's build", BuildId());
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
 }
@@ -75,6 +78,14 @@ BaseEmbeddingConfig PartOf(BaseEmbeddingConfig table, const Shard& shard, Comput
   return table;
 }
 
+// What reads the distinct ids of each table.
+std::vector<EmbeddingFeature> FeaturePerTable(const std::vector<BaseEmbeddingConfig>& tables) {
+  std::vector<EmbeddingFeature> features;
+  for (size_t t = 0; t < tables.size(); ++t)
+    features.push_back({tables[t].name, static_cast<int>(t), std::to_string(t)});
+  return features;
+}
+
 }  // namespace
 
 ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
@@ -85,9 +96,10 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
     : comm_(comm),
       tables_(std::move(tables)),
       features_(std::move(features)),
+      sent_features_(options.dedup_ids ? FeaturePerTable(tables_) : features_),
       plan_(Checked(plan, tables_, comm)),
       options_(std::move(options)),
-      layout_(std::make_shared<const DistLayout>(tables_, features_, plan_)) {
+      layout_(std::make_shared<const DistLayout>(tables_, sent_features_, plan_)) {
   TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
   std::vector<std::string> names;
   for (const EmbeddingFeature& f : features_) names.push_back(f.name);
@@ -99,16 +111,20 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
 void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
   form_ = std::make_shared<OutputForm>();
   form_->layout = layout_;
-  form_->output_type = options_.output_type;
-  form_->max_gradient = options_.max_gradient;
+  if (!options_.dedup_ids) {
+    form_->output_type = options_.output_type;
+    form_->max_gradient = options_.max_gradient;
+  }
   form_->codecs = options_.codecs;
   const auto sequences = std::count(poolings.begin(), poolings.end(), PoolingType::kNone);
   form_->sequences = sequences > 0;
   TESSERA_CHECK(sequences == 0 || sequences == static_cast<int64_t>(poolings.size()),
                 "{} of {} sharded tables have pooling NONE; expected all or none", sequences,
                 poolings.size());
+  TESSERA_CHECK(form_->sequences || !options_.dedup_ids,
+                "dedup_ids is for sequences; the tables are pooled");
   int replicas = 0;
-  for (const EmbeddingFeature& f : features_) {
+  for (const EmbeddingFeature& f : sent_features_) {
     const auto t = static_cast<size_t>(f.table);
     form_->features.push_back({f.key, tables_[t].embedding_dim,
                                layout_->row_split[t] && poolings[t] == PoolingType::kMean,
@@ -134,7 +150,8 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
     replicas.push_back(PartOf(
         tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
         sharding.kernel, inits.back()));
-    replicas.back().index_remap = tables_[t].index_remap;  // whose ids do not travel first
+    // Ids of replicas do not travel first, nor are they remapped then, unless they are made unique.
+    if (!options_.dedup_ids) replicas.back().index_remap = tables_[t].index_remap;
     replica_poolings.push_back(poolings[t]);
   }
   for (const DistTable& d : mine.tables) {
@@ -162,15 +179,15 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
   std::vector<EmbeddingFeature> own_features, replica_features;
   for (const DistBlock& b : mine.blocks)
     own_features.push_back(
-        {features_[static_cast<size_t>(b.feature)].name, b.table, std::to_string(b.stream)});
-  for (const EmbeddingFeature& f : features_)
+        {sent_features_[static_cast<size_t>(b.feature)].name, b.table, std::to_string(b.stream)});
+  for (const EmbeddingFeature& f : sent_features_)
     if (const int table = replica_of[static_cast<size_t>(f.table)]; table >= 0)
       replica_features.push_back({f.name, table, f.key});
   if (!own.empty())
     own_ = std::make_unique<TableBatchedEmbedding>(ctx, std::move(own), std::move(own_poolings),
                                                    std::move(own_features), part_options);
   if (replicas.empty()) return;
-  part_options.bounds_check = options_.bounds_check;
+  if (!options_.dedup_ids) part_options.bounds_check = options_.bounds_check;
   part_options.exchange_updates = ExchangeWithReplicas(comm_, replica_features);
   replicas_ =
       std::make_unique<TableBatchedEmbedding>(ctx, std::move(replicas), std::move(replica_poolings),
@@ -200,7 +217,17 @@ Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJagg
                 "the collection is weighted, but the KeyedJaggedTensor has no weights");
   const KeyedJaggedTensor sent =
       options_.weighted || !kjt.is_weighted() ? kjt : kjt.WithWeights({});
-  return InputDist::Start(ctx, layout_, comm_, sent, ReadFeatures(ctx, kjt));
+  std::vector<DistFeature> features = ReadFeatures(ctx, kjt);
+  if (!options_.dedup_ids) return InputDist::Start(ctx, layout_, comm_, sent, std::move(features));
+  std::vector<int> tables;
+  for (const EmbeddingFeature& f : features_) tables.push_back(f.table);
+  const auto distinct =
+      std::make_shared<const DedupedIds>(DedupIds(ctx, features, tables, tables_.size()));
+  return InputDist::Start(ctx, layout_, comm_, distinct->kjt, distinct->features)
+      .Then([distinct](InputDist dist) {
+        dist.set_deduped(distinct);
+        return dist;
+      });
 }
 
 Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
@@ -210,11 +237,19 @@ Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
                     kjt.inverse_indices_or_none() != nullptr,
                 "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices");
   if (ctx.tape() != nullptr) ++iter_;
+  const auto distinct = input.deduped();
+  const KeyedJaggedTensor& sent = distinct ? distinct->kjt : kjt;
   EmbeddingOutputs own, replicas;
   if (own_) own = own_->ForwardAll(ctx, input.away().kjt);
-  if (replicas_) replicas = replicas_->ForwardAll(ctx, WithOwnBatches(ctx, kjt));
-  return tessera::StartOutputDist(ctx, form_, comm_, input, kjt, std::move(own),
-                                  std::move(replicas));
+  if (replicas_) replicas = replicas_->ForwardAll(ctx, WithOwnBatches(ctx, sent));
+  auto rows =
+      tessera::StartOutputDist(ctx, form_, comm_, input, sent, std::move(own), std::move(replicas));
+  if (!distinct) return rows;
+  return std::move(rows).Then(
+      [&ctx, distinct, options = SpreadOptions{options_.output_type, options_.max_gradient}](
+          std::vector<Variable> of_ids) {
+        return SpreadRows(ctx, distinct, std::move(of_ids), options);
+      });
 }
 
 std::vector<Variable> ShardedTables::Forward(Context& ctx, const KeyedJaggedTensor& kjt) {

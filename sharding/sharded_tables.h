@@ -35,6 +35,10 @@ struct ShardingOptions {
   WireCodecs codecs = {};
   // Gradients of rows are divided by the number of ranks; false: summed.
   bool gradient_division = true;
+  // For sequences: each id of a table travels once a batch and rank, its row comes back once, and
+  // gradients of a row are summed before they travel (sharding/dedup.h). The same rows; updates but
+  // for the order of these sums.
+  bool dedup_ids = false;
 };
 
 struct ShardedTablesOptions {
@@ -46,6 +50,7 @@ struct ShardedTablesOptions {
   std::optional<uint64_t> rounding_seed = {};
   WireCodecs codecs = {};  // as in ShardingOptions
   bool gradient_division = true;
+  bool dedup_ids = false;
 };
 
 // A part of a table that this rank holds.
@@ -61,7 +66,8 @@ class ShardedTables {
  public:
   // REQUIRES: the same arguments and the same ctx.random() on all ranks; poolings all NONE or none.
   // Rows start as without shards: an init_fn is called for the whole table, on every rank. Throws
-  // Error for a plan that does not fit the tables (CheckPlan) or the ranks.
+  // Error for a plan that does not fit the tables (CheckPlan) or the ranks, and for dedup_ids of
+  // pooled tables.
   ShardedTables(Context& ctx, Communicator& comm, std::vector<BaseEmbeddingConfig> tables,
                 std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                 const ShardingPlan& plan, ShardedTablesOptions options = {});
@@ -98,6 +104,7 @@ class ShardedTables {
   Communicator& comm_;
   std::vector<BaseEmbeddingConfig> tables_;
   std::vector<EmbeddingFeature> features_;
+  std::vector<EmbeddingFeature> sent_features_;  // one a table, if ids are made unique
   ShardingPlan plan_;
   ShardedTablesOptions options_;
   std::shared_ptr<const DistLayout> layout_;

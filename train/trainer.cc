@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "comm/leader.h"
 #include "embedding/fused_optimizer.h"
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
+#include "optim/optimizer_wrapper.h"
 #include "runtime/ops/activation.h"
 #include "runtime/ops/loss.h"
 #include "runtime/staging.h"
+#include "sharding/table_checkpoint.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +24,11 @@ DlrmConfig ModelOf(const TrainConfig& config) {
           .over_arch = config.model.over_arch,
           // Ids were made to fit the tables. A run that goes on rounds as it began.
           .embeddings = {.bounds_check = BoundsCheckMode::kFatal, .rounding_seed = config.seed}};
+}
+
+Dlrm MakeModel(Context& ctx, const TrainConfig& config, const std::optional<TrainingRanks>& ranks) {
+  if (!ranks) return Dlrm(ctx, ModelOf(config));
+  return Dlrm(ctx, ModelOf(config), *ranks->comm, ranks->plan, {.codecs = ranks->codecs});
 }
 
 constexpr char kWarmupState[] = "warmup";
@@ -37,19 +46,45 @@ OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
   return states;
 }
 
+// Of parts of tables, two of which may have one name: their learning rates. What is remembered of
+// them is saved with them.
+class RatesOfParts final : public OptimizerWrapper {
+ public:
+  using OptimizerWrapper::OptimizerWrapper;
+  std::vector<std::string> Keys() const override { return {}; }
+  OptimizerStateDict StateDict() const override { return {}; }
+};
+
 bool RemembersAnything(const DenseOptimizerConfig& config) {
   return config.name != "sgd" || config.momentum != 0;
 }
 
 }  // namespace
 
-Trainer::Trainer(Context& ctx, const TrainConfig& config)
+Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<TrainingRanks> ranks)
     : ctx_(ctx),
       config_(config),
-      model_(ctx, ModelOf(config)),
+      ranks_(std::move(ranks)),
+      host_(ranks_ ? std::make_unique<Context>(ContextOptions{.threads = 1}) : nullptr),
+      model_(MakeModel(ctx, config, ranks_)),
       dense_(std::make_shared<DenseOptimizer>(ctx, model_.Parameters(), config.dense_optimizer)) {
+  if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
   MakeOptimizer();
   progress_.seed = config.seed;
+}
+
+std::vector<std::shared_ptr<Optimizer>> Trainer::TableOptimizers() const {
+  if (model_.sharded() == nullptr)
+    return {std::make_shared<FusedOptimizer>(model_.embedding_bag_collection().tables())};
+  std::vector<const TableBatchedEmbedding*> seen;
+  std::vector<std::shared_ptr<Optimizer>> optimizers;
+  for (const HeldShard& held : model_.sharded()->tables().shards()) {
+    if (std::find(seen.begin(), seen.end(), held.tables) != seen.end()) continue;
+    seen.push_back(held.tables);
+    optimizers.push_back(
+        std::make_shared<RatesOfParts>(std::make_shared<FusedOptimizer>(*held.tables)));
+  }
+  return optimizers;
 }
 
 void Trainer::MakeOptimizer() {
@@ -57,28 +92,39 @@ void Trainer::MakeOptimizer() {
   if (config_.gradient_clipping.mode != GradientClipping::kNone)
     optimizer_ = std::make_shared<GradientClippingOptimizer>(dense_, config_.gradient_clipping);
   if (config_.warmup.empty()) return;
-  auto fused = std::make_shared<FusedOptimizer>(model_.embedding_bag_collection().tables());
-  warmup_ = std::make_shared<WarmupOptimizer>(
-      std::make_shared<CombinedOptimizer>(
-          std::vector<CombinedOptimizer::Part>{{"tables", fused}, {"dense", optimizer_}}),
-      config_.warmup);
+  std::vector<CombinedOptimizer::Part> parts;
+  for (const auto& tables : TableOptimizers())
+    parts.push_back({"tables" + std::to_string(parts.size()), tables});
+  parts.push_back({"dense", optimizer_});
+  warmup_ = std::make_shared<WarmupOptimizer>(std::make_shared<CombinedOptimizer>(std::move(parts)),
+                                              config_.warmup);
   optimizer_ = warmup_;
 }
 
-double Trainer::Step(const Batch& given) {
-  const Batch batch = given.To(ctx_);
-  double loss = 0;
-  {
-    Tape tape(ctx_);
-    const Variable mean =
-        BceWithLogits(ctx_, model_.Forward(ctx_, batch.dense, batch.features), batch.labels);
-    loss = static_cast<double>(ReadScalarSync(ctx_, mean.value().data<float>()));
-    if (!std::isfinite(loss))
-      throw Error(
-          Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
-                 progress_.step + 1, loss));
-    tape.Backward(mean);
-  }
+Batch Trainer::MyPart(const Batch& batch) {
+  if (!ranks_) return batch.To(ctx_);
+  return PartOfBatch(*host_, *comm(), batch).To(ctx_);
+}
+
+double Trainer::StepBackward(const Batch& batch, int64_t rows) {
+  Tape tape(ctx_);
+  const Variable logits = model_.Forward(ctx_, batch.dense, batch.features);
+  const Variable mean = ranks_ ? LossOfPart(ctx_, *comm(), logits, batch.labels, rows)
+                               : BceWithLogits(ctx_, logits, batch.labels);
+  const double loss = ranks_
+                          ? MeanOverRanksSync(ctx_, *comm(), mean.value())
+                          : static_cast<double>(ReadScalarSync(ctx_, mean.value().data<float>()));
+  if (!std::isfinite(loss))
+    throw Error(
+        Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
+               progress_.step + 1, loss));
+  tape.Backward(mean);
+  return loss;
+}
+
+double Trainer::Step(const Batch& batch) {
+  const double loss = StepBackward(MyPart(batch), batch.size());
+  if (parallel_) parallel_->AverageGradients(ctx_);
   optimizer_->Step(ctx_);
   optimizer_->ZeroGrad();
   ++progress_.step;
@@ -93,11 +139,13 @@ void Trainer::EndEpoch() {
 
 Tensor Trainer::Predict(const Batch& given) {
   const NoGrad no_grad(ctx_);
-  const Batch batch = given.To(ctx_);
-  return Sigmoid(ctx_, model_.Forward(ctx_, batch.dense, batch.features)).value();
+  const Batch batch = MyPart(given);
+  const Tensor clicks = Sigmoid(ctx_, model_.Forward(ctx_, batch.dense, batch.features)).value();
+  return ranks_ ? GatherParts(ctx_, *comm(), clicks, given.size()) : clicks;
 }
 
-// While a batch's predictions come to the host, the next batch is on its way already.
+// While a batch's predictions come to the host, the next batch is on its way already. Rank 0
+// counts for all.
 MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop) {
   struct Scored {
     HostCopy predictions;
@@ -105,8 +153,9 @@ MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& 
   };
   ClickMetrics metrics;
   std::optional<Scored> last;
+  const bool counts = !ranks_ || IsLeader(*comm());
   const auto add_last = [&] {
-    if (last)
+    if (last && counts)
       metrics.Update({last->predictions.Wait().span<float>(), last->labels.span<float>(), {}});
   };
   while (!(stop && stop())) {
@@ -117,20 +166,27 @@ MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& 
     last = std::move(scored);
   }
   add_last();
-  return metrics.Lifetime();
+  const auto values = [&] { return metrics.Lifetime(); };
+  return ranks_ ? InvokeOnRankAndBroadcastResult(*comm(), 0, "metrics", values) : values();
 }
 
 TrainingProgress Trainer::progress() const {
   TrainingProgress progress = progress_;
-  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  progress.iter = tables.iter();
-  progress.max_counter = tables.max_counter();
+  const auto ask = [&](const auto& tables) {
+    progress.iter = tables.iter();
+    progress.max_counter = tables.max_counter();
+  };
+  if (model_.sharded() != nullptr)
+    ask(model_.sharded()->tables());
+  else
+    ask(model_.embedding_bag_collection().tables());
   progress.random_next_sequence = ctx_.random().next_sequence();
   return progress;
 }
 
 std::vector<NamedTensor> Trainer::State() const {
   std::vector<NamedTensor> state = model_.StateDict();
+  if (model_.sharded() != nullptr) return state;
   const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t) {
     const std::string parameter = Dlrm::TableParameterName(tables.table_name(t));
@@ -140,23 +196,34 @@ std::vector<NamedTensor> Trainer::State() const {
   return state;
 }
 
-void Trainer::Save(const std::string& path) {
-  model_.embedding_bag_collection().tables().Flush(ctx_);
-  std::vector<NamedTensor> state = State();
+std::vector<NamedTensor> Trainer::RestOfState() const {
+  std::vector<NamedTensor> rest;
   for (const auto& [parameter, states] : dense_->StateDict())
     for (const auto& [name, tensor] : states)
-      state.push_back({OptimizerStateName(parameter, name), tensor});
-  if (warmup_) state.push_back({OptimizerStateName(kWarmupKey, kWarmupState), warmup_->Position()});
-  WriteCheckpoint(ctx_, path, state, progress(), ToJson(config_));
+      rest.push_back({OptimizerStateName(parameter, name), tensor});
+  if (warmup_) rest.push_back({OptimizerStateName(kWarmupKey, kWarmupState), warmup_->Position()});
+  return rest;
+}
+
+void Trainer::Save(const std::string& path) {
+  if (!ranks_) model_.embedding_bag_collection().tables().Flush(ctx_);
+  std::vector<NamedTensor> state = State();
+  for (NamedTensor& named : RestOfState()) state.push_back(std::move(named));
+  if (ranks_)
+    SaveTables(ctx_, path, model_.sharded()->tables(), Dlrm::kTablePrefix, state,
+               CheckpointMetadata(progress(), ToJson(config_)));
+  else
+    WriteCheckpoint(ctx_, path, state, progress(), ToJson(config_));
 }
 
 // Where something was trained, every dense parameter has state, and a schedule its place.
-void Trainer::CheckStateIsThere(const Checkpoint& checkpoint) const {
+void Trainer::CheckStateIsThere(const std::string& path,
+                                const std::vector<std::string>& names) const {
   const auto check = [&](const std::string& parameter) {
     const std::string prefix = OptimizerStateName(parameter, "");
-    if (std::none_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [&](const CheckpointEntry& t) { return t.name.starts_with(prefix); }))
-      throw Error(Format("{}: it lacks '{}*', which this model has", checkpoint.path, prefix));
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return name.starts_with(prefix); }))
+      throw Error(Format("{}: it lacks '{}*', which this model has", path, prefix));
   };
   if (warmup_) check(kWarmupKey);
   if (!RemembersAnything(config_.dense_optimizer)) return;
@@ -174,18 +241,51 @@ void Trainer::LoadRest(const std::vector<NamedTensor>& rest) {
   dense_->LoadStateDict(ctx_, states);
 }
 
+void Trainer::GoOnFrom(const TrainingProgress& progress) {
+  progress_ = progress;
+  const auto tell = [&](auto& tables) {
+    tables.set_iter(progress.iter);
+    tables.set_max_counter(progress.max_counter);
+  };
+  if (model_.sharded() != nullptr)
+    tell(model_.sharded()->tables());
+  else
+    tell(model_.embedding_bag_collection().tables());
+  ctx_.random() = Random(progress.seed, progress.random_next_sequence);
+}
+
 bool Trainer::Load(const Checkpoint& checkpoint) {
-  if (checkpoint.progress && checkpoint.progress->step > 0) CheckStateIsThere(checkpoint);
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  if (checkpoint.progress && checkpoint.progress->step > 0) {
+    std::vector<std::string> names;
+    for (const CheckpointEntry& entry : checkpoint.tensors) names.push_back(entry.name);
+    CheckStateIsThere(checkpoint.path, names);
+  }
   tables.Flush(ctx_);
   tables.ResetCaches(ctx_);
   Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) { LoadRest(rest); });
   if (!checkpoint.progress) return false;
-  progress_ = *checkpoint.progress;
-  tables.set_iter(progress_.iter);
-  tables.set_max_counter(progress_.max_counter);
-  ctx_.random() = Random(progress_.seed, progress_.random_next_sequence);
+  GoOnFrom(*checkpoint.progress);
   return true;
+}
+
+void Trainer::Load(ShardedCheckpoint& checkpoint) {
+  TESSERA_CHECK(ranks_.has_value(), "{}: it is of ranks, of which this training has none",
+                checkpoint.folder());
+  const std::optional<TrainingProgress> progress = ProgressOf(checkpoint.info().metadata);
+  if (!progress) throw Error(Format("{}: it does not say where a run stands", checkpoint.folder()));
+  std::vector<NamedTensor> weights, rest;
+  std::vector<std::string> names;
+  for (const auto& [name, stored] : checkpoint.index().whole) {
+    names.push_back(name);
+    const bool state = name.starts_with(kOptimizerPrefix);
+    (state ? rest : weights).push_back({name, checkpoint.ReadWhole(ctx_, name)});
+  }
+  if (progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
+  model_.LoadStateDict(ctx_, weights);
+  LoadRest(rest);
+  LoadTables(ctx_, checkpoint, model_.sharded()->tables());
+  GoOnFrom(*progress);
 }
 
 }  // namespace tessera

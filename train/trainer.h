@@ -4,27 +4,36 @@
 //
 // A step: logits = model(batch); loss = mean cross entropy; backward, inside which the tables are
 // updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of
-// the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds and batches give equal bits, with
-// any number of threads. On a GPU batches are moved there, and a step waits once, for its loss.
+// the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds
+// and batches give equal bits, with any number of threads. On a GPU batches are moved there, and a
+// step waits once, for its loss.
+//
+// On several ranks (ranks.h) every rank has a trainer, which shards the tables, and makes the same
+// calls with the same batches; losses, predictions and metrics are those of all ranks.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "optim/dense_optimizer.h"
 #include "optim/warmup_optimizer.h"
+#include "sharding/checkpoint.h"
+#include "sharding/distributed_model_parallel.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 #include "train/data/data_source.h"
 #include "train/metrics/click_metrics.h"
 #include "train/nn/dlrm.h"
+#include "train/ranks.h"
 
 namespace tessera {
 
 class Trainer {
  public:
   // The context's random numbers, which should be seeded with config.seed, fill the model.
-  Trainer(Context& ctx, const TrainConfig& config);
+  // Throws Error for a plan that does not fit.
+  Trainer(Context& ctx, const TrainConfig& config, std::optional<TrainingRanks> ranks = {});
 
   // Trains one batch; its loss before that. Throws Error, having learned nothing, if the loss is
   // not a finite number.
@@ -37,26 +46,41 @@ class Trainer {
   MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr);
 
   TrainingProgress progress() const;
-  // Everything that Step changes but the dense optimizer's state and where the schedule stands, by
-  // its name in a checkpoint; shares memory.
+  // Everything that Step changes but sharded tables, the dense optimizer's state and where the
+  // schedule stands, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
+  // A file; with ranks a folder (sharding/checkpoint.h).
   void Save(const std::string& path);
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
   // Error, and changes nothing, for one that does not fit. False if it had weights alone.
   bool Load(const Checkpoint& checkpoint);
+  // Goes on from what ranks saved, under any plan. Throws Error for one that does not fit, or has
+  // weights alone; what was there may then be lost. REQUIRES: ranks; each has its own `checkpoint`.
+  void Load(ShardedCheckpoint& checkpoint);
 
   const TrainConfig& config() const { return config_; }
   Dlrm& model() { return model_; }
   const Dlrm& model() const { return model_; }
+  // Null for one rank by itself.
+  Communicator* comm() const { return ranks_ ? ranks_->comm : nullptr; }
 
  private:
   void MakeOptimizer();
-  void CheckStateIsThere(const Checkpoint& checkpoint) const;
+  std::vector<std::shared_ptr<Optimizer>> TableOptimizers() const;
+  Batch MyPart(const Batch& batch);
+  double StepBackward(const Batch& batch, int64_t rows);
+  // Of the dense optimizer and the schedule.
+  std::vector<NamedTensor> RestOfState() const;
+  void GoOnFrom(const TrainingProgress& progress);
+  void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
   void LoadRest(const std::vector<NamedTensor>& rest);
 
   Context& ctx_;
   TrainConfig config_;
+  std::optional<TrainingRanks> ranks_;
+  std::unique_ptr<Context> host_;  // with ranks: cuts batches
   Dlrm model_;
+  std::optional<DistributedModelParallel> parallel_;  // with ranks
   std::shared_ptr<DenseOptimizer> dense_;
   std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule
   std::shared_ptr<Optimizer> optimizer_;     // of tables and dense parameters

@@ -28,7 +28,9 @@ class Timer {
 class TrainingRun {
  public:
   TrainingRun(Trainer& trainer, const DataSets& data, const TrainingRunOptions& options)
-      : trainer_(trainer), data_(data), options_(options) {}
+      : trainer_(trainer), data_(data), options_(options) {
+    if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
+  }
 
   TrainingRunReport Run() {
     const int64_t epochs = trainer_.config().epochs;
@@ -97,7 +99,7 @@ class TrainingRun {
 
   Trainer& trainer_;
   const DataSets& data_;
-  const TrainingRunOptions& options_;
+  TrainingRunOptions options_;
   Timer timer_;
   TrainingRunReport report_;
 };

@@ -1,6 +1,7 @@
 #ifndef TESSERA_TRAIN_TRAINING_RUN_H_
 #define TESSERA_TRAIN_TRAINING_RUN_H_
-// The training loop: epochs of steps, an evaluation after each, checkpoints.
+// The training loop: epochs of steps, an evaluation after each, checkpoints. Ranks run it together;
+// each calls its own on_step and on_epoch, and all stop if one does.
 #include <functional>
 #include <optional>
 #include <string>

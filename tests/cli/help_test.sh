@@ -7,7 +7,7 @@ has out "tessera train --config examples/planted.json"
 for command in train generate inspect reshard export; do has out "$command"; done
 run 0 train --help
 for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed --checkpoint \
-  --checkpoint-every --resume --skip-bad-lines --device --json; do has out "$flag"; done
+  --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --wire-codecs; do has out "$flag"; done
 has out '"seconds" counts'
 run 0 inspect --help
 run 0 generate --help

@@ -37,3 +37,10 @@ rows=$((64 * (step + 100)))
 run 0 train --resume stopped.safetensors --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) --checkpoint a.safetensors
 run 0 train --config long.json --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) --checkpoint b.safetensors
 cmp a.safetensors b.safetensors || fail "resumed: other bits"
+
+# Ranks stop after the same step.
+interrupt train --config long.json --ranks 3 --checkpoint ranks
+has err "saved ranks"
+run 0 export ranks --out ranks.safetensors
+run 0 inspect ranks.safetensors --json
+json out 'd["progress"]["epoch"] == 0 and d["progress"]["row"] == 64 * d["progress"]["step"] > 0'

@@ -591,6 +591,7 @@ TEST_P(ShardedTablesTest, CodecsChangeWhatTravelsAndNothingElse) {
       const auto rank = static_cast<size_t>(comm.rank());
       Context same({.device = device(), .threads = 1, .seed = 9});
       ShardedTables plain(same, comm, configs, poolings, Features(), PlanOf(c));
+      same.Sync();  // before another stream reads the rows
       ShardedTables tables(own, comm, configs, poolings, Features(), PlanOf(c),
                            {.codecs = ParseWireCodecs(codec)});
       const KeyedJaggedTensor kjt = KjtOf(own, c, batches, rank, rank + 1);

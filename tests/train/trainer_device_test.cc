@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "comm/local_communicator.h"
 #include "tests/testing/devices.h"
 #include "tests/train/testing/files.h"
-#include "tests/train/testing/small_run.h"
-#include "train/training_run.h"
+#include "tests/train/testing/ranks_run.h"
 
 namespace tessera {
 namespace {
@@ -114,6 +114,24 @@ TEST_P(TrainerDeviceTest, ResumingGivesTheBitsOfATrainingThatNeverStopped) {
   ASSERT_TRUE(second.Load(ReadCheckpoint(TempPath("part"))));
   Train(second, config, TempPath("resumed"));
   EXPECT_TRUE(testing::ReadFile(TempPath("resumed")) == testing::ReadFile(TempPath("whole")));
+}
+
+TEST_P(TrainerDeviceTest, RanksFollowOneProcess) {
+  const TrainConfig config = FewSteps();
+  const testing::RunCurve expected = testing::CurveOf(config);
+  for (const ShardingPlan& plan :
+       {testing::MixedPlan(config, 2), testing::PlanFor(config, 2, "column_wise")}) {
+    testing::RunCurve got;
+    RunLocalRanks(2, [&](Communicator& comm) {
+      testing::RunCurve mine =
+          testing::CurveOf(config, TrainingRanks{&comm, plan}, "", "", device());
+      if (IsLeader(comm)) got = std::move(mine);
+    });
+    ASSERT_EQ(got.losses.size(), 5u);
+    for (size_t i = 0; i < got.losses.size(); ++i)
+      EXPECT_NEAR(got.losses[i], expected.losses[i], 1e-4) << "step " << i;
+    EXPECT_NEAR(got.evaluation.log_loss, expected.evaluation.log_loss, 1e-4);
+  }
 }
 
 TESSERA_INSTANTIATE_DEVICES(TrainerDeviceTest);

@@ -109,9 +109,10 @@ void Dlrm::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) 
   std::map<std::string, Tensor> given;
   for (const NamedTensor& t : tensors)
     TESSERA_CHECK(given.emplace(t.name, t.tensor).second, "state dict: {} is given twice", t.name);
-  TableBatchedEmbedding& tables = embedding_bag_collection().tables();
-  tables.Flush(ctx);
-  tables.ResetCaches(ctx);
+  if (sharded() == nullptr) {
+    embedding_bag_collection().tables().Flush(ctx);
+    embedding_bag_collection().tables().ResetCaches(ctx);
+  }
   const std::vector<NamedTensor> own = StateDict();
   for (const NamedTensor& target : own) {
     const auto found = given.find(target.name);

@@ -43,8 +43,8 @@ class Dlrm final : public Module {
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   // Everything a state_dict of this model has, but sharded tables; shares memory.
   std::vector<NamedTensor> StateDict() const;
-  // Copies these into the model. Throws Error, and changes nothing, for a name that is missing,
-  // unknown or given twice, or a wrong shape or dtype. REQUIRES: tables that are not sharded.
+  // Copies these, all that StateDict names, into the model. Throws Error, and changes nothing, for a
+  // name that is missing, unknown or given twice, or a wrong shape or dtype.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
   const DlrmConfig& config() const { return config_; }

@@ -1,0 +1,115 @@
+// Bytes that a training step of sequences sends with and without dedup_ids, on bags from a file: one
+// line a bag, ids apart by blanks; the first may be the user's and is then left out.
+//
+//   zcat amazon_book_bags.txt.gz | bazel run -c opt //bench/sharding:dedup_bench -- --skip-first
+//
+// One table, row-wise over ranks that are threads of one process.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+
+#include "comm/local_communicator.h"
+#include "sharding/plan_makers.h"
+#include "sharding/sharded_tables.h"
+
+namespace tessera::bench {
+namespace {
+
+using Bags = std::vector<std::vector<int64_t>>;
+
+Bags ReadBags(std::istream& in, bool skip_first) {
+  Bags bags;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream numbers(line);
+    bags.emplace_back();
+    bool first = skip_first;
+    for (int64_t id; numbers >> id; first = false)
+      if (!first) bags.back().push_back(id);
+  }
+  return bags;
+}
+
+// `batch` bags from number `first` on, around the end.
+KeyedJaggedTensor BatchOf(Context& ctx, const Bags& bags, size_t first, int64_t batch) {
+  std::vector<int64_t> ids, lengths;
+  for (int64_t b = 0; b < batch; ++b) {
+    const auto& bag = bags[(first + static_cast<size_t>(b)) % bags.size()];
+    lengths.push_back(static_cast<int64_t>(bag.size()));
+    ids.insert(ids.end(), bag.begin(), bag.end());
+  }
+  return KeyedJaggedTensor::FromLengthsSync({"item"}, Tensor::From(ctx, ids),
+                                            Tensor::From(ctx, lengths));
+}
+
+struct Shape {
+  int ranks = 4;
+  int64_t batch = 2048, dim = 64, steps = 4;
+};
+
+// Of all ranks, a step.
+int64_t BytesOf(const Shape& s, const Bags& bags, int64_t rows, bool dedup) {
+  std::vector<int64_t> bytes(static_cast<size_t>(s.ranks));
+  RunLocalRanks(s.ranks, [&](Communicator& comm) {
+    Context ctx({.threads = 1});
+    BaseEmbeddingConfig config;
+    config.name = "items";
+    config.num_embeddings = rows;
+    config.embedding_dim = s.dim;
+    config.feature_names = {"item"};
+    config.optimizer = Sgd{.lr = 0.01f};
+    const TableShape shape{config.name, rows, s.dim};
+    const ShardingPlan plan =
+        MakeShardingPlan({.world_size = s.ranks, .local_size = s.ranks}, {&shape, 1}, RowWise());
+    ShardedTables tables(ctx, comm, {config}, {PoolingType::kNone}, {{"item", 0, "item"}}, plan,
+                         {.dedup_ids = dedup});
+    const int64_t before = comm.bytes_sent();
+    for (int64_t step = 0; step < s.steps; ++step) {
+      const int64_t first = (step * s.ranks + comm.rank()) * s.batch;
+      Tape tape(ctx);
+      const Variable out =
+          tables.Forward(ctx, BatchOf(ctx, bags, static_cast<size_t>(first), s.batch))[0];
+      tape.Backward(out, Tensor::Full(ctx, out.shape(), 1));
+    }
+    bytes[static_cast<size_t>(comm.rank())] = comm.bytes_sent() - before;
+  });
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}) / s.steps;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Bytes that dedup_ids saves");
+  Shape shape;
+  bool skip_first = false;
+  app.add_option("--ranks", shape.ranks, "Ranks")->check(CLI::Range(2, 64));
+  app.add_option("--batch", shape.batch, "Bags a rank")->check(CLI::PositiveNumber);
+  app.add_option("--dim", shape.dim, "Columns of the table")->check(CLI::PositiveNumber);
+  app.add_option("--steps", shape.steps, "Steps")->check(CLI::PositiveNumber);
+  app.add_flag("--skip-first", skip_first, "A line's first number is no id");
+  CLI11_PARSE(app, argc, argv);
+  const Bags bags = ReadBags(std::cin, skip_first);
+  int64_t rows = 0, ids = 0;
+  for (const auto& bag : bags) {
+    ids += static_cast<int64_t>(bag.size());
+    for (const int64_t id : bag) rows = std::max(rows, id + 1);
+  }
+  if (ids == 0) {
+    std::fprintf(stderr, "no ids on the standard input\n");
+    return 1;
+  }
+  const int64_t plain = BytesOf(shape, bags, rows, false),
+                distinct = BytesOf(shape, bags, rows, true);
+  std::printf("%zu bags, %lld ids, %lld rows; %d ranks of %lld bags, dim %lld\n", bags.size(),
+              static_cast<long long>(ids), static_cast<long long>(rows), shape.ranks,
+              static_cast<long long>(shape.batch), static_cast<long long>(shape.dim));
+  std::printf("bytes a step: %lld as they are, %lld with dedup_ids: %.1f %% saved\n",
+              static_cast<long long>(plain), static_cast<long long>(distinct),
+              100 * (1 - static_cast<double>(distinct) / static_cast<double>(plain)));
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) { return tessera::bench::Main(argc, argv); }

@@ -1,0 +1,142 @@
+#include "cli/train_command_flags.h"
+
+#include <filesystem>
+#include <limits>
+
+#include "cli/files.h"
+#include "cli/numbers.h"
+#include "runtime/check.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera train --config examples/planted.json\n"
+    "  tessera train --config examples/criteo.json --data clicks.tsv --train-rows 0:56000 "
+    "--eval-rows 56000:64000\n"
+    "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 --checkpoint "
+    "model.safetensors\n"
+    "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint folder\n"
+    "  mpirun -n 4 tessera train --config examples/planted.json --plan plan.json\n"
+    "\n"
+    "Rows are numbered from 0 over all files in the order given, bad lines included. A flag wins "
+    "over the configuration.\n"
+    "In the JSON, \"seconds\" counts reading, training and evaluations, not building the model nor "
+    "writing checkpoints;\n"
+    "\"samples_per_second\" is the rows trained by the seconds of reading and training. What is "
+    "not defined is null.\n"
+    "With --ranks, or under mpirun, the tables are split over the ranks. Each takes its share of "
+    "every batch, so that the batch size is that of all of them together, and losses and metrics "
+    "are of all. --checkpoint and --resume then name folders, which may be resumed under another "
+    "plan and number of ranks; tessera export makes a file of one.\n"
+    "A plan is a word, or a file of this library's (JSON) or of TorchRec's. Without --plan, tables "
+    "larger than a rank's equal share go by rows over all ranks, and the others, the largest "
+    "first, "
+    "each whole to the rank that has the least.\n"
+    "Ctrl-C finishes the step, saves the checkpoint if --checkpoint was given, and exits with "
+    "130. (Under mpirun it ends the job as it stands: --checkpoint-every keeps what was "
+    "learned.)\n";
+constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
+
+void AddRankFlags(CLI::App& app, TrainFlags& f) {
+  app.add_option("--ranks", f.ranks, "Split the tables over so many ranks, threads of this process")
+      ->check(NumbersFrom(1, 1024))
+      ->type_name("N");
+  app.add_option("--plan", f.plan,
+                 "Of the ranks: a file, or table_wise, row_wise, column_wise or data_parallel for "
+                 "every table")
+      ->type_name("PLAN");
+  app.add_option("--wire-codecs", f.wire_codecs,
+                 "How rows and gradients travel between ranks, such as fp16, bf16 or int8/fp16 "
+                 "(forward/backward); default fp32")
+      ->type_name("CODECS");
+}
+
+// A folder that is there, or can be made.
+void CheckWritableFolder(const std::string& path) {
+  if (path.empty() || std::filesystem::is_directory(path)) return;
+  if (std::filesystem::exists(path))
+    throw Error(Format("{}: it is a file; ranks save a checkpoint as a folder", path));
+  CheckWritable(path);
+}
+
+void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
+  const bool resumes_folder = std::filesystem::is_directory(flags.resume);
+  if (with_ranks) {
+    if (!flags.resume.empty() && !resumes_folder)
+      throw Error(Format("--resume {}: ranks resume from a folder that ranks saved", flags.resume));
+    return;
+  }
+  if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
+  if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
+  if (resumes_folder)
+    throw Error(
+        Format("--resume {}: it is a folder, which --ranks N resumes; without ranks, make "
+               "a file of it by tessera export",
+               flags.resume));
+}
+
+}  // namespace
+
+void AddTrainFlags(CLI::App& app, TrainFlags& f) {
+  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
+  app.add_option("--config", f.config,
+                 "Tables, model, optimizers and data: a JSON file such as examples/criteo.json")
+      ->type_name("FILE");
+  app.add_option("--data", f.data, "Criteo rows: one or more files, plain or .gz")
+      ->type_name("FILE");
+  app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
+      ->type_name("FIRST:LAST");
+  app.add_option("--eval", f.eval, "Evaluate on the rows of these files after each epoch")
+      ->type_name("FILE");
+  app.add_option("--eval-rows", f.eval_rows,
+                 "Evaluate on these rows: of --eval if given, else of --data")
+      ->type_name("FIRST:LAST");
+  app.add_option("--epochs", f.epochs, "Passes over the data, in all")
+      ->check(positive)
+      ->type_name("N");
+  app.add_option("--batch-size", f.batch_size, "Rows a step")->check(positive)->type_name("N");
+  app.add_option("--threads", f.threads, "Of all ranks of a process together; default: all cores")
+      ->check(NumbersFrom(1, 4096))
+      ->type_name("N");
+  app.add_option("--seed", f.seed, "Of the random numbers that fill the model")
+      ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->type_name("N");
+  app.add_option("--checkpoint", f.checkpoint,
+                 "Save the model and all that is needed to go on, after each epoch")
+      ->type_name("FILE");
+  app.add_option("--checkpoint-every", f.checkpoint_every, "And after each so many steps")
+      ->check(positive)
+      ->type_name("STEPS");
+  app.add_option("--resume", f.resume, "Go on from this checkpoint; --config may then be left out")
+      ->type_name("FILE");
+  app.add_flag("--skip-bad-lines", f.skip_bad_lines,
+               "Leave bad lines out and count them; else they are errors");
+  app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
+      ->type_name("DEVICE");
+  app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
+  AddRankFlags(app, f);
+  app.footer(kFooter);
+}
+
+void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
+  if (flags.checkpoint_every > 0 && flags.checkpoint.empty())
+    throw Error("--checkpoint-every needs --checkpoint to say where");
+  CheckFlagsOfRanks(flags, with_ranks);
+  if (with_ranks)
+    CheckWritableFolder(flags.checkpoint);
+  else
+    CheckWritable(flags.checkpoint);
+  CheckWritable(flags.json);
+}
+
+DataSelection SelectionOf(const TrainFlags& flags) {
+  DataSelection selection{
+      .files = flags.data, .eval_files = flags.eval, .skip_bad_lines = flags.skip_bad_lines};
+  if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);
+  if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows);
+  return selection;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,33 @@
+#ifndef TESSERA_CLI_TRAIN_COMMAND_FLAGS_H_
+#define TESSERA_CLI_TRAIN_COMMAND_FLAGS_H_
+// What a user of `tessera train` can say.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "train/data_sets.h"
+
+namespace tessera::cli {
+
+struct TrainFlags {
+  std::string config, train_rows, eval_rows, checkpoint, resume, json, device = "cpu";
+  std::string plan, wire_codecs;
+  std::vector<std::string> data, eval;
+  std::optional<int64_t> epochs, batch_size, seed;
+  std::optional<int> ranks;  // of this process
+  int threads = 0;
+  int64_t checkpoint_every = 0;
+  bool skip_bad_lines = false;
+};
+
+void AddTrainFlags(CLI::App& app, TrainFlags& flags);
+
+// Throws Error for flags that do not fit together, and files that could not be written.
+// `with_ranks`: --ranks was given, or mpirun has started this.
+void CheckTrainFlags(const TrainFlags& flags, bool with_ranks);
+
+DataSelection SelectionOf(const TrainFlags& flags);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_COMMAND_FLAGS_H_

@@ -1,0 +1,77 @@
+#include "cli/train_command_ranks.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "comm/local_communicator.h"
+#include "comm/mpi_communicator.h"
+#include "train/ranks_plan.h"
+
+namespace tessera::cli {
+namespace {
+
+int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+// Ranks of one node, where they are as many on each.
+RankLayout LayoutOf(const Communicator& comm) {
+  const int here = UnderMpirun() ? MpiLocalSize() : 0;
+  const bool known = here > 0 && comm.size() % here == 0;
+  return {comm.size(), known ? here : comm.size()};
+}
+
+int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
+  int result = 0;
+  RunLocalRanks(ranks, [&](Communicator& comm) {
+    const int mine = fn(&comm);
+    if (IsLeader(comm)) result = mine;
+  });
+  return result;
+}
+
+}  // namespace
+
+bool WithRanks(const TrainFlags& flags) {
+  if (flags.ranks && UnderMpirun())
+    throw Error("--ranks under mpirun, which says itself how many there are");
+  return flags.ranks || UnderMpirun();
+}
+
+int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn) {
+  if (UnderMpirun())
+    return RunMpiRank({.comm_thread = MpiLocalSize() <= Cores()},
+                      [&](Communicator& comm) { return fn(&comm); });
+  return flags.ranks ? OnLocalRanks(*flags.ranks, fn) : fn(nullptr);
+}
+
+int ThreadsOfRank(const TrainFlags& flags) {
+  if (!WithRanks(flags)) return flags.threads;
+  const int processes = UnderMpirun() ? std::max(1, MpiLocalSize()) : 1;
+  const int threads = flags.threads > 0 ? flags.threads : Cores() / processes;
+  return std::max(1, threads / flags.ranks.value_or(1));
+}
+
+TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
+  std::vector<TableShape> shapes;
+  for (const EmbeddingBagConfig& table : config.tables)
+    shapes.push_back({table.name, table.num_embeddings, table.embedding_dim});
+  TrainingRanks ranks{.comm = &comm, .plan = MakeRanksPlan(flags.plan, LayoutOf(comm), shapes)};
+  if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
+  return ranks;
+}
+
+std::string RanksLine(const TrainingRanks& ranks) {
+  std::map<ShardingType, int> tables;
+  for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
+  std::string line = Format("{} ranks ({})", ranks.comm->size(), ranks.comm->backend());
+  const char* separator = ": ";
+  for (const auto& [type, count] : tables) {
+    line += Format("{}{} {} {}", separator, count, count == 1 ? "table" : "tables", ToString(type));
+    separator = ", ";
+  }
+  if (ranks.codecs != WireCodecs{})
+    line += Format("; embeddings and gradients travel as {}", ToString(ranks.codecs));
+  return line;
+}
+
+}  // namespace tessera::cli

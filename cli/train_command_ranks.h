@@ -1,0 +1,29 @@
+#ifndef TESSERA_CLI_TRAIN_COMMAND_RANKS_H_
+#define TESSERA_CLI_TRAIN_COMMAND_RANKS_H_
+// Where `tessera train` runs: in this process alone, on ranks that are threads of it, or on ranks
+// that mpirun has started as processes.
+#include <functional>
+
+#include "cli/train_command_flags.h"
+#include "comm/communicator.h"
+#include "train/ranks.h"
+
+namespace tessera::cli {
+
+// Whether there are ranks, even one alone. Throws Error for --ranks under mpirun.
+bool WithRanks(const TrainFlags& flags);
+
+// What fn(communicator, null without ranks) returns, on rank 0; it is called on every rank.
+int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn);
+
+// As many as the user gave, or the machine has, by the ranks that share them.
+int ThreadsOfRank(const TrainFlags& flags);
+
+// The plan that was asked for. Throws Error for one that does not fit.
+TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config);
+
+// "4 ranks (local): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
+std::string RanksLine(const TrainingRanks& ranks);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_COMMAND_RANKS_H_

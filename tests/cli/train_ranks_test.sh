@@ -1,0 +1,64 @@
+#!/bin/bash
+# The same training in one process, on ranks that are threads, and on ranks that are processes.
+source "$(dirname "$0")/cli_test_lib.sh"
+sed 's/"batch_size": 64/"batch_size": 64, "epochs": 2/' small.json >two.json
+
+# near A B: the metrics of two reports differ by 1e-3 at most.
+near() {
+  python3 -c 'import json,sys; a, b = (json.load(open(f)) for f in sys.argv[1:])
+assert all(abs(a[k] - b[k]) <= 1e-3 for k in ("auc", "log_loss")), (a, b)' "$1" "$2" || fail "$1 and $2"
+}
+
+cat >mixed.json <<'EOM'
+{"tessera_sharding_plan": 1, "world_size": 4, "local_size": 4, "tables": {
+  "a": {"sharding_type": "row_wise", "shards": [
+    {"rank": 0, "offset": [0, 0], "size": [13, 4]}, {"rank": 1, "offset": [13, 0], "size": [13, 4]},
+    {"rank": 2, "offset": [26, 0], "size": [13, 4]}, {"rank": 3, "offset": [39, 0], "size": [12, 4]}]},
+  "b": {"sharding_type": "table_wise", "shards": [{"rank": 2, "offset": [0, 0], "size": [51, 4]}]}}}
+EOM
+
+run 0 train --config two.json --json alone.json
+run 0 train --config two.json --ranks 4 --plan mixed.json --json threads.json --checkpoint threads
+has out "4 ranks (local): 1 table table_wise, 1 table row_wise"
+has out "best possible"
+[ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
+near alone.json threads.json
+
+# ---- processes: the same bits
+scratch=$(mktemp -d /tmp/mpi.XXXXXX)  # short: sockets lie in it
+trap 'rm -rf "$scratch"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOME=${HOME:-$scratch}
+export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}  # Open MPI gives not all its memory back
+under_mpirun() {
+  mpirun --oversubscribe -n 4 --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader \
+    --mca mpi_yield_when_idle 1 "$tessera" "$@"
+}
+under_mpirun train --config two.json --plan mixed.json --json processes.json --checkpoint processes >out 2>err ||
+  fail "mpirun: $(cat out err)"
+has out "4 ranks (mpi)"
+[ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
+for folder in threads processes; do run 0 export "$folder" --out "$folder.safetensors"; done
+cmp threads.safetensors processes.safetensors || fail "processes: other bits than threads"
+if under_mpirun train --config two.json --ranks 4 >out 2>err; then fail "--ranks under mpirun was taken"; fi
+has err "--ranks under mpirun"
+
+# ---- resumed: under the same plan with the same bits, under others, and in one process
+run 0 train --config two.json --epochs 1 --ranks 4 --plan mixed.json --checkpoint part
+run 0 train --resume part --epochs 2 --ranks 4 --plan mixed.json --checkpoint part
+has out "resumed part: 1 epochs done, next row 0, step 79"
+run 0 export part --out part.safetensors
+cmp part.safetensors threads.safetensors || fail "resumed: other bits"
+run 0 train --resume threads --ranks 3 --json other.json
+near threads.json other.json
+run 0 train --resume threads.safetensors --epochs 3
+has out "epoch 3:"
+
+# ---- what does not fit
+fails_saying "--plan needs --ranks" train --config two.json --plan row_wise
+fails_saying "--wire-codecs needs --ranks" train --config two.json --wire-codecs fp16
+fails_saying "it is for 4 ranks" train --config two.json --ranks 2 --plan mixed.json
+fails_saying "nowhere.json: cannot be read" train --config two.json --ranks 2 --plan nowhere.json
+fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp17
+fails_saying "without ranks, make a file of it by tessera export" train --resume threads
+fails_saying "ranks resume from a folder" train --resume threads.safetensors --ranks 2
+fails_saying "ranks save a checkpoint as a folder" train --config two.json --ranks 2 --checkpoint threads.safetensors

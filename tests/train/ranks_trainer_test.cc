@@ -1,0 +1,191 @@
+// Trainings of several ranks beside the same of one.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "comm/local_communicator.h"
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/ranks_run.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/export_checkpoint.h"
+
+namespace tessera {
+namespace {
+
+using testing::CurveOf;
+using testing::ErrorOf;
+using testing::MixedPlan;
+using testing::PlanFor;
+using testing::RunCurve;
+using testing::SmallConfig;
+using testing::TempPath;
+
+RunCurve CurveOfRanks(const TrainConfig& config, int ranks, const ShardingPlan& plan,
+                      const std::string& folder = "", const WireCodecs& codecs = {}) {
+  RunCurve curve;
+  RunLocalRanks(ranks, [&](Communicator& comm) {
+    RunCurve mine = CurveOf(config, TrainingRanks{&comm, plan, codecs}, folder);
+    if (comm.rank() == 0) curve = std::move(mine);
+  });
+  return curve;
+}
+
+std::string Exported(const std::string& folder) {
+  ShardedCheckpoint checkpoint(folder);
+  const std::string path = folder + ".safetensors";
+  ExportCheckpoint(checkpoint, path);
+  return path;
+}
+
+void ExpectNear(const RunCurve& curve, const RunCurve& expected, double tolerance) {
+  ASSERT_EQ(curve.losses.size(), expected.losses.size());
+  for (size_t i = 0; i < curve.losses.size(); ++i)
+    EXPECT_NEAR(curve.losses[i], expected.losses[i], tolerance * expected.losses[i]) << i;
+  EXPECT_NEAR(curve.evaluation.log_loss, expected.evaluation.log_loss, tolerance);
+  EXPECT_NEAR(curve.evaluation.auc, expected.evaluation.auc, 1e-3);
+  EXPECT_EQ(curve.evaluation.examples, expected.evaluation.examples);
+}
+
+// The last batch of an epoch has 40 rows.
+TEST(RanksTrainer, OneRankGivesTheBitsOfNone) {
+  const TrainConfig config = SmallConfig();
+  const std::string file = TempPath("none"), folder = TempPath("one");
+  const RunCurve alone = CurveOf(config, {}, file);
+  const RunCurve one = CurveOfRanks(config, 1, PlanFor(config, 1, "table_wise"), folder);
+  EXPECT_EQ(one.losses, alone.losses);
+  EXPECT_TRUE(testing::ReadFile(Exported(folder)) == testing::ReadFile(file));
+}
+
+class RanksTrainerPlans : public ::testing::TestWithParam<std::tuple<int, std::string>> {};
+
+TEST_P(RanksTrainerPlans, GiveTheCurveOfOneProcess) {
+  const auto& [ranks, choice] = GetParam();
+  TrainConfig config = SmallConfig();
+  config.tables[1].optimizer = Adagrad{.lr = 0.1f};  // columns share no statistics
+  ExpectNear(CurveOfRanks(config, ranks, PlanFor(config, ranks, choice)), CurveOf(config), 1e-5);
+}
+INSTANTIATE_TEST_SUITE_P(All, RanksTrainerPlans,
+                         ::testing::Combine(::testing::Values(2, 4),
+                                            ::testing::Values("", "table_wise", "row_wise",
+                                                              "column_wise", "data_parallel")));
+
+TEST(RanksTrainer, MoreRanksThanRows) {
+  TrainConfig config = SmallConfig();
+  config.data.rows = 66;  // the last batch has 2 rows
+  config.data.eval_rows = 3;
+  config.epochs = 3;
+  ExpectNear(CurveOfRanks(config, 4, PlanFor(config, 4, "")), CurveOf(config), 1e-5);
+}
+
+TEST(RanksTrainer, ScheduleAndClippingActOnAllRanksAlike) {
+  TrainConfig config = SmallConfig();
+  config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 6, .value = 0.1}};
+  config.gradient_clipping = {.mode = GradientClipping::kNorm, .max_gradient = 0.05};
+  ExpectNear(CurveOfRanks(config, 3, MixedPlan(config, 3)), CurveOf(config), 1e-5);
+}
+
+TEST(RanksTrainer, SchedulesReachTwoBlocksOfATableOnOneRank) {
+  TrainConfig config = SmallConfig();
+  for (EmbeddingBagConfig& table : config.tables) table.embedding_dim = 8;
+  config.model.dense_arch.back() = 8;
+  config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 6, .value = 0.1}};
+  const ShardingPlan plan =
+      MakeShardingPlan({2, 2}, testing::ShapesOf(config),
+                       {{"a", ColumnWise({1, 1})}, {"b", TableWise(0)}, {"c", DataParallel()}});
+  ExpectNear(CurveOfRanks(config, 2, plan), CurveOf(config), 1e-5);
+}
+
+TEST(RanksTrainer, RunsGiveEqualBits) {
+  const TrainConfig config = SmallConfig();
+  std::vector<std::string> files;
+  for (const char* folder : {"first", "second"}) {
+    CurveOfRanks(config, 4, MixedPlan(config, 4), TempPath(folder));
+    files.push_back(testing::ReadFile(Exported(TempPath(folder))));
+  }
+  EXPECT_TRUE(files[0] == files[1]);
+}
+
+TEST(RanksTrainer, WireCodecsRoundWhatTravels) {
+  const TrainConfig config = SmallConfig();
+  const ShardingPlan plan = PlanFor(config, 2, "table_wise");
+  const RunCurve exact = CurveOfRanks(config, 2, plan),
+                 rounded = CurveOfRanks(config, 2, plan, "", ParseWireCodecs("fp16"));
+  EXPECT_NE(rounded.losses, exact.losses);
+  ExpectNear(rounded, exact, 1e-2);
+}
+
+TEST(RanksTrainer, GoesOnWhereItStopped) {
+  TrainConfig config = SmallConfig();
+  const ShardingPlan plan = MixedPlan(config, 3);
+  const RunCurve whole = CurveOfRanks(config, 3, plan, TempPath("whole"));
+  config.epochs = 1;
+  CurveOfRanks(config, 3, plan, TempPath("half"));
+  config.epochs = 2;
+  const auto go_on = [&](int ranks, const ShardingPlan& after) {
+    RunCurve curve;
+    RunLocalRanks(ranks, [&](Communicator& comm) {
+      RunCurve mine =
+          CurveOf(config, TrainingRanks{&comm, after}, TempPath("rest"), TempPath("half"));
+      if (comm.rank() == 0) curve = std::move(mine);
+    });
+    return curve;
+  };
+  go_on(3, plan);
+  EXPECT_TRUE(testing::ReadFile(Exported(TempPath("rest"))) ==
+              testing::ReadFile(Exported(TempPath("whole"))));
+  RunCurve second_epoch = whole;
+  second_epoch.losses.erase(second_epoch.losses.begin(), second_epoch.losses.begin() + 16);
+  ExpectNear(go_on(2, PlanFor(config, 2, "row_wise")), second_epoch, 1e-5);
+}
+
+TEST(RanksTrainer, StopsTogether) {
+  const TrainConfig config = SmallConfig();
+  RunLocalRanks(3, [&](Communicator& comm) {
+    Context ctx({.threads = 1, .seed = config.seed});
+    Trainer trainer(ctx, config, TrainingRanks{&comm, PlanFor(config, 3, "")});
+    TrainingRunOptions options;
+    if (comm.rank() == 1) options.stop = [&] { return trainer.progress().step >= 5; };
+    EXPECT_TRUE(RunTraining(trainer, DataSets(config, {}), options).stopped);
+    EXPECT_EQ(trainer.progress().step, 5);
+  });
+}
+
+TEST(RanksTrainer, DivergingIsAnErrorOfAllRanks) {
+  const TrainConfig config = SmallConfig();
+  RunLocalRanks(3, [&](Communicator& comm) {
+    Context ctx({.threads = 1, .seed = config.seed});
+    Trainer trainer(ctx, config, TrainingRanks{&comm, PlanFor(config, 3, "")});
+    if (comm.rank() == 1)
+      trainer.model().Parameters().back().variable.value().Fill(
+          ctx, std::numeric_limits<double>::quiet_NaN());
+    const std::string error = ErrorOf([&] { RunTraining(trainer, DataSets(config, {})); });
+    EXPECT_NE(error.find("the loss of step 1 is nan: the training diverged"), std::string::npos)
+        << error;
+  });
+}
+
+TEST(RanksTrainer, RefusesPlansOfOtherRanksAndDenseRules) {
+  TrainConfig config = SmallConfig();
+  std::string error = ErrorOf([&] { CurveOfRanks(config, 2, PlanFor(config, 3, "")); });
+  EXPECT_NE(error.find("ranks of the plan"), std::string::npos) << error;
+  config.tables[0].optimizer = Dense{};
+  error = ErrorOf([&] { CurveOfRanks(config, 2, PlanFor(config, 2, "")); });
+  EXPECT_NE(error.find("table a: rule dense"), std::string::npos) << error;
+}
+
+TEST(RanksPlan, LargeTablesGoByRowsTheOthersWhereThereIsRoom) {
+  const std::vector<TableShape> tables = {
+      {"large", 100, 8}, {"x", 30, 8}, {"y", 20, 8}, {"z", 15, 8}};
+  const ShardingPlan plan = MakeRanksPlan("", {2, 2}, tables);
+  EXPECT_EQ(plan.tables.at("large").type, ShardingType::kRowWise);
+  const auto rank_of = [&](const char* name) {
+    EXPECT_EQ(plan.tables.at(name).type, ShardingType::kTableWise);
+    return plan.tables.at(name).shards[0].rank;
+  };
+  EXPECT_EQ(rank_of("x"), 0);
+  EXPECT_EQ(rank_of("y"), 1);
+  EXPECT_EQ(rank_of("z"), 1);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,55 @@
+#ifndef TESSERA_TESTS_TRAIN_TESTING_RANKS_RUN_H_
+#define TESSERA_TESTS_TRAIN_TESTING_RANKS_RUN_H_
+// Small trainings, of ranks or none, and what they came to.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/train/testing/small_run.h"
+#include "train/ranks_plan.h"
+#include "train/training_run.h"
+
+namespace tessera::testing {
+
+struct RunCurve {
+  std::vector<double> losses;  // one a step
+  MetricValues evaluation;     // the last one
+};
+
+// Trains as configured; this rank's part. Begins from the folder `from`, ends in `checkpoint`, where
+// they are given.
+inline RunCurve CurveOf(const TrainConfig& config, std::optional<TrainingRanks> ranks = {},
+                        const std::string& checkpoint = "", const std::string& from = "",
+                        Device device = Device::Cpu()) {
+  Context ctx({.device = device, .threads = 1, .seed = config.seed});
+  Trainer trainer(ctx, config, std::move(ranks));
+  if (!from.empty()) {
+    ShardedCheckpoint saved(from);
+    trainer.Load(saved);
+  }
+  RunCurve curve;
+  TrainingRunOptions options{.checkpoint = checkpoint};
+  options.on_step = [&](const StepReport& step) { curve.losses.push_back(step.loss); };
+  curve.evaluation = *RunTraining(trainer, DataSets(config, {}), options).evaluation;
+  return curve;
+}
+
+inline std::vector<TableShape> ShapesOf(const TrainConfig& config) {
+  std::vector<TableShape> shapes;
+  for (const EmbeddingBagConfig& t : config.tables)
+    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
+  return shapes;
+}
+
+inline ShardingPlan PlanFor(const TrainConfig& config, int ranks, const std::string& choice) {
+  return MakeRanksPlan(choice, {ranks, ranks}, ShapesOf(config));
+}
+
+// Of SmallConfig: by rows, on the last rank, on all.
+inline ShardingPlan MixedPlan(const TrainConfig& config, int ranks) {
+  return MakeShardingPlan({ranks, ranks}, ShapesOf(config),
+                          {{"a", RowWise()}, {"b", TableWise(ranks - 1)}, {"c", DataParallel()}});
+}
+
+}  // namespace tessera::testing
+#endif  // TESSERA_TESTS_TRAIN_TESTING_RANKS_RUN_H_
