@@ -84,11 +84,24 @@ void Tape::Backward(const Variable& root, const Tensor& grad) {
   const NoGrad no_grad(ctx_);
   Variable(root).AccumulateGrad(ctx_,
                                 grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0));
+  if (on_ready_) CountUses();
   while (!nodes_.empty()) {
     Node node = std::move(nodes_.back());
     nodes_.pop_back();
     RunNode(node);
+    if (on_ready_) SayReady(node);
   }
+}
+
+void Tape::CountUses() {
+  for (const Node& node : nodes_)
+    for (const Variable& input : node.inputs)
+      if (input.requires_grad()) ++uses_[input.impl_.get()];
+}
+
+void Tape::SayReady(const Node& node) {
+  for (const Variable& input : node.inputs)
+    if (input.requires_grad() && --uses_[input.impl_.get()] == 0) on_ready_(input);
 }
 
 void Tape::RunNode(Node& node) {

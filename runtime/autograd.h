@@ -9,8 +9,10 @@
 // An op computes its output and hands the tape a Function that knows the way back. Without a Tape
 // nothing is recorded, and prediction costs no memory. Nodes hold variables, variables hold no
 // nodes: destroying the tape frees what it kept.
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/tensor.h"
@@ -87,6 +89,9 @@ class Tape {
   // it. Frees each node after use: a second Backward is an error. REQUIRES: root has one element,
   // or `grad` (shaped like root) is given.
   void Backward(const Variable& root, const Tensor& grad = {});
+  // Backward calls fn for each variable that requires a gradient as soon as nothing more is to be
+  // added to its grad, or nothing at all: while gradients of what came earlier are still awaited.
+  void OnGradientReady(std::function<void(const Variable&)> fn) { on_ready_ = std::move(fn); }
   int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
 
   // Used by ops, through Record below.
@@ -99,11 +104,15 @@ class Tape {
     std::vector<Variable> inputs, outputs;
   };
   void RunNode(Node& node);
+  void CountUses();
+  void SayReady(const Node& node);
 
   Context& ctx_;
   Tape* outer_;
   std::vector<Node> nodes_;
   bool used_ = false;
+  std::function<void(const Variable&)> on_ready_;
+  std::unordered_map<const void*, int64_t> uses_;  // of variables, by nodes that have not run
 };
 
 // Nothing is recorded on ctx while it lives.

@@ -63,29 +63,51 @@ DistributedModelParallel::DistributedModelParallel(Context& ctx, Communicator& c
     const Tensor value = p.variable.value();
     value.CopyFrom(ctx, comm.Broadcast(ctx, value.Clone(ctx), 0, p.name).Wait());
   }
+  MakeBuckets();
+}
+
+void DistributedModelParallel::MakeBuckets() {
+  int64_t limit = options_.first_bucket_bytes;
+  for (size_t end = parameters_.size(); end > 0;) {
+    size_t begin = end;
+    int64_t bytes = 0;
+    while (begin > 0 && (begin == end || bytes < limit))
+      bytes += parameters_[--begin].variable.value().nbytes();
+    buckets_.push_back({begin, end});
+    end = begin;
+    limit = options_.bucket_bytes;
+  }
+}
+
+void DistributedModelParallel::Overlap(Context& ctx, Tape& tape) {
+  tape.OnGradientReady([this, &ctx](const Variable& variable) { CountReady(ctx, variable); });
+}
+
+// Buckets leave in one order on all ranks.
+void DistributedModelParallel::CountReady(Context& ctx, const Variable& variable) {
+  for (Bucket& bucket : buckets_)
+    for (size_t p = bucket.begin; p < bucket.end; ++p)
+      if (parameters_[p].variable.is(variable)) ++bucket.ready;
+  while (started_ < buckets_.size() &&
+         buckets_[started_].ready == buckets_[started_].end - buckets_[started_].begin)
+    StartBucket(ctx);
+}
+
+void DistributedModelParallel::StartBucket(Context& ctx) {
+  Bucket& bucket = buckets_[started_++];
+  bucket.sum = comm_.AllReduce(ctx, Packed(ctx, parameters_, bucket.begin, bucket.end),
+                               ReduceOp::kSum, "dense gradients");
 }
 
 void DistributedModelParallel::AverageGradients(Context& ctx) {
-  struct Bucket {
-    size_t begin, end;
-    Awaitable<Tensor> sum;
-  };
-  std::vector<Bucket> buckets;
-  for (size_t begin = 0; begin < parameters_.size();) {
-    size_t end = begin;
-    int64_t bytes = 0;
-    while (end < parameters_.size() && (end == begin || bytes < options_.bucket_bytes))
-      bytes += parameters_[end++].variable.value().nbytes();
-    buckets.push_back({begin, end,
-                       comm_.AllReduce(ctx, Packed(ctx, parameters_, begin, end), ReduceOp::kSum,
-                                       "dense gradients")});
-    begin = end;
-  }
-  for (Bucket& bucket : buckets) {
+  while (started_ < buckets_.size()) StartBucket(ctx);
+  for (Bucket& bucket : buckets_) {
     const Tensor sum = bucket.sum.Wait();
     Unpack(ctx, options_.average ? Mean(ctx, sum, comm_.size()) : sum, parameters_, bucket.begin,
            bucket.end);
+    bucket.ready = 0;
   }
+  started_ = 0;
 }
 
 TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_size) {

@@ -6,6 +6,7 @@
 //
 //   DistributedModelParallel parallel(ctx, comm, model.Parameters());
 //   …
+//   parallel.Overlap(ctx, tape);
 //   tape.Backward(loss);            // sharded tables are updated here
 //   parallel.AverageGradients(ctx);
 //   dense_optimizer.Step(ctx);
@@ -20,7 +21,8 @@ namespace tessera {
 
 struct DistributedModelParallelOptions {
   // Gradients are summed in buckets of about so many bytes, all of which are on their way at once.
-  int64_t bucket_bytes = int64_t{25} << 20;
+  // The first, of the last parameters, is smaller, to be on its way early.
+  int64_t bucket_bytes = int64_t{25} << 20, first_bucket_bytes = int64_t{1} << 20;
   bool average = true;  // false: sums
 };
 
@@ -31,14 +33,31 @@ class DistributedModelParallel {
   DistributedModelParallel(Context& ctx, Communicator& comm, std::vector<NamedParameter> parameters,
                            DistributedModelParallelOptions options = {});
 
+  // Buckets leave in `tape`'s Backward, as soon as their gradients are there, instead of in
+  // AverageGradients: what the ranks exchange and what they compute overlap. Of several backward
+  // passes whose gradients add up, the last. REQUIRES: ranks record the same ops; this outlives the
+  // Backward.
+  void Overlap(Context& ctx, Tape& tape);
+
   // grad() of every parameter becomes the mean over the ranks; a rank where none arrived counts
   // as 0. Sums are in the order of the ranks. Every rank calls.
   void AverageGradients(Context& ctx);
 
  private:
+  // Parameters [begin, end).
+  struct Bucket {
+    size_t begin, end, ready = 0;
+    Awaitable<Tensor> sum = {};
+  };
+  void MakeBuckets();
+  void CountReady(Context& ctx, const Variable& variable);
+  void StartBucket(Context& ctx);
+
   Communicator& comm_;
   std::vector<NamedParameter> parameters_;
   DistributedModelParallelOptions options_;
+  std::vector<Bucket> buckets_;  // from the last parameters to the first, as backward meets them
+  size_t started_ = 0;           // buckets
 };
 
 // Two dimensions: the world is cut into groups that each hold all tables, and between them are the

@@ -118,6 +118,7 @@ double Trainer::StepBackward(const Batch& batch, int64_t rows) {
     throw Error(
         Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
                progress_.step + 1, loss));
+  if (parallel_) parallel_->Overlap(ctx_, tape);
   tape.Backward(mean);
   return loss;
 }

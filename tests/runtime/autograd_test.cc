@@ -99,6 +99,21 @@ TEST_P(AutogradTest, ResultsKeepTheirGradientOnlyOnRequest) {
   EXPECT_FALSE(dropped.grad().defined());
 }
 
+TEST_P(AutogradTest, SaysWhenAGradientIsWhole) {
+  Variable x = Leaf({2}), w = Leaf({3}), unread = Leaf({1}), c = Leaf({5}, false);
+  Tape tape(ctx());
+  Product(ctx(), unread, c);
+  const Variable y = Product(ctx(), Product(ctx(), Product(ctx(), x, w), c), x);  // c·w·x²
+  std::vector<std::pair<std::string, float>> said;
+  tape.OnGradientReady([&](const Variable& v) {
+    for (const auto& [name, variable] : {std::pair("x", x), {"w", w}, {"unread", unread}, {"c", c}})
+      if (v.is(variable)) said.emplace_back(name, v.grad() ? v.grad().ToVector<float>()[0] : -1.0f);
+  });
+  tape.Backward(y);
+  EXPECT_THAT(
+      said, ElementsAre(std::pair("x", 60.0f), std::pair("w", 20.0f), std::pair("unread", -1.0f)));
+}
+
 TEST_P(AutogradTest, BackwardFreesTheNodesAndRunsOnce) {
   const Variable x = Leaf({2});
   Tape tape(ctx());

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "comm/local_communicator.h"
+#include "runtime/ops/arithmetic.h"
 #include "sharding/plan_makers.h"
 #include "tests/testing/devices.h"
 
@@ -61,6 +62,41 @@ TEST_P(DistributedModelParallelTest, GradientsAreAveragedOrSummed) {
             EXPECT_FLOAT_EQ(x, average ? sum / 3 : sum);
         }
       });
+}
+
+// y = ((x·p0)·p1)·p2, elementwise: backward meets p2 first. Gradients are those of the plain way, and
+// all but the last bucket have left before AverageGradients.
+TEST_P(DistributedModelParallelTest, BucketsLeaveInsideBackward) {
+  for (const int64_t bucket_bytes : {int64_t{1}, int64_t{8}, int64_t{1} << 20})
+    OnRanks(2, [&](Context& ctx, Communicator& comm) {
+      std::vector<std::vector<float>> expected;
+      for (const bool overlap : {false, true}) {
+        std::vector<NamedParameter> parameters;
+        for (int p = 0; p < 3; ++p)
+          parameters.push_back(
+              {"p" + std::to_string(p), Variable(Tensor::Full(ctx, {1, 2}, p + 2), true)});
+        DistributedModelParallel parallel(
+            ctx, comm, parameters,
+            {.bucket_bytes = bucket_bytes, .first_bucket_bytes = bucket_bytes});
+        for (int step = 0; step < 2; ++step) {
+          Tape tape(ctx);
+          Variable y = Tensor::Full(ctx, {1, 2}, comm.rank() + 1);
+          for (const NamedParameter& p : parameters) y = Mul(ctx, y, p.variable);
+          if (overlap) parallel.Overlap(ctx, tape);
+          const int64_t before = comm.bytes_sent();
+          tape.Backward(y, Tensor::Full(ctx, {1, 2}, 1));
+          EXPECT_EQ(comm.bytes_sent() > before, overlap);
+          parallel.AverageGradients(ctx);
+          for (size_t p = 0; p < 3; ++p) {
+            const std::vector<float> got = Values(parameters[p].variable.grad());
+            EXPECT_FLOAT_EQ(got[0], 1.5f * 24 / static_cast<float>(p + 2));
+            if (!overlap && step == 0) expected.push_back(got);
+            EXPECT_EQ(got, expected[p]);
+            parameters[p].variable.ZeroGrad();
+          }
+        }
+      }
+    });
 }
 
 TEST_P(DistributedModelParallelTest, DifferentParametersAreNamed) {
