@@ -60,14 +60,29 @@ void SpreadBlocks(Context& ctx, const std::vector<ColumnBlock>& blocks) {
 
 namespace internal {
 namespace {
-constexpr int64_t kRowsAtOnce = 256;
+
+// A few rows of all blocks, then the next few: wide rows are written, or read, whole, instead of a
+// page touched for each block's few columns.
+template <typename Fn>
+void ForEachRow(Context& ctx, std::span<const BlockPart> parts, const Fn& fn) {
+  constexpr int64_t kRows = 8, kSlabs = 8;
+  int64_t rows = 0;
+  for (const BlockPart& part : parts) rows = std::max(rows, part.count);
+  ParallelFor(ctx, (rows + kRows - 1) / kRows, kSlabs, [&](int64_t begin, int64_t end) {
+    for (int64_t slab = begin; slab < end; ++slab)
+      for (const BlockPart& part : parts)
+        for (int64_t i = slab * kRows; i < std::min(part.count, (slab + 1) * kRows); ++i)
+          fn(part, i);
+  });
+}
+
 }  // namespace
 
-void GatherParts(OnCpu on, Context& ctx, std::span<const BlockPart> parts) {
-  ForEachItem(on, ctx, parts, kRowsAtOnce, GatherPiece{});
+void GatherParts(OnCpu, Context& ctx, std::span<const BlockPart> parts) {
+  ForEachRow(ctx, parts, GatherPiece{});
 }
-void SpreadParts(OnCpu on, Context& ctx, std::span<const BlockPart> parts) {
-  ForEachItem(on, ctx, parts, kRowsAtOnce, SpreadPiece{});
+void SpreadParts(OnCpu, Context& ctx, std::span<const BlockPart> parts) {
+  ForEachRow(ctx, parts, SpreadPiece{});
 }
 
 }  // namespace internal

@@ -92,6 +92,7 @@ template void ReadJson(const Json&, const std::string&, float&);
 template void ReadJson(const Json&, const std::string&, std::string&);
 template void ReadJson(const Json&, const std::string&, std::vector<int64_t>&);
 template void ReadJson(const Json&, const std::string&, std::vector<float>&);
+template void ReadJson(const Json&, const std::string&, std::vector<double>&);
 template void ReadJson(const Json&, const std::string&, std::vector<std::string>&);
 
 JsonObject::JsonObject(const Json& value, std::string where)
