@@ -29,10 +29,9 @@ scratch=$(mktemp -d /tmp/mpi.XXXXXX)  # short: sockets lie in it
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOME=${HOME:-$scratch}
 export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}  # Open MPI gives not all its memory back
-under_mpirun() {
-  mpirun --oversubscribe -n 4 --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader \
-    --mca mpi_yield_when_idle 1 "$tessera" "$@"
-}
+mpirun=(mpirun --oversubscribe --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader
+  --mca mpi_yield_when_idle 1)
+under_mpirun() { "${mpirun[@]}" -n 4 "$tessera" "$@"; }
 under_mpirun train --config two.json --plan mixed.json --json processes.json --checkpoint processes >out 2>err ||
   fail "mpirun: $(cat out err)"
 has out "4 ranks (mpi)"
@@ -41,6 +40,38 @@ for folder in threads processes; do run 0 export "$folder" --out "$folder.safete
 cmp threads.safetensors processes.safetensors || fail "processes: other bits than threads"
 if under_mpirun train --config two.json --ranks 4 >out 2>err; then fail "--ranks under mpirun was taken"; fi
 has err "--ranks under mpirun"
+
+# ---- ranks of different builds: a copy of the program whose build ID is another
+python3 - "$tessera" other <<'EOM'
+import re, sys
+program = bytearray(open(sys.argv[1], "rb").read())
+note = re.search(rb"\x04\0\0\0.\0\0\0\x03\0\0\0GNU\0", program, re.DOTALL)
+program[note.end()] ^= 1
+open(sys.argv[2], "wb").write(program)
+EOM
+chmod +x other
+arguments=(train --config two.json --plan table_wise)
+if timeout 60 "${mpirun[@]}" -n 1 "$tessera" "${arguments[@]}" : -n 1 ./other "${arguments[@]}" >out 2>err; then
+  fail "two builds went along"
+fi
+has err "the program's build"
+
+# ---- a rank that is killed
+sed 's/"epochs": 2/"epochs": 100000/' two.json >endless.json
+"${mpirun[@]}" -n 3 "$tessera" train --config endless.json --plan row_wise >out 2>err &
+job=$!
+rank=
+for _ in $(seq 600); do  # mpirun's own children
+  rank=$(cat /proc/"$job"/task/*/children | awk '{print $NF}') && [ -n "$rank" ] && grep -q "3 ranks" out && break
+  sleep 0.1
+done
+sleep 1
+kill -9 "$rank"
+start=$SECONDS
+if wait "$job"; then fail "a killed rank went unnoticed"; fi
+[ $((SECONDS - start)) -lt 10 ] || fail "it took $((SECONDS - start)) s to end"
+has err "exited on signal 9"
+has err "ended by SIGTERM in "
 
 # ---- resumed: under the same plan with the same bits, under others, and in one process
 run 0 train --config two.json --epochs 1 --ranks 4 --plan mixed.json --checkpoint part
