@@ -78,6 +78,14 @@ run 0 train --config two.json --epochs 1 --ranks 4 --plan mixed.json --checkpoin
 run 0 train --resume part --epochs 2 --ranks 4 --plan mixed.json --checkpoint part
 has out "resumed part: 1 epochs done, next row 0, step 79"
 run 0 export part --out part.safetensors
+for saved in part threads.safetensors; do
+  run 0 inspect "$saved" --json
+  grep -v -e '"ranks"' -e '"sharding"' -e '"optimizer_bytes"' out | tr -d ',' >"$saved.json"
+done
+run 0 inspect part
+has out "table_wise"
+has out "saved by 4 ranks"
+cmp part.json threads.safetensors.json || fail "inspect: $(diff part.json threads.safetensors.json)"
 cmp part.safetensors threads.safetensors || fail "resumed: other bits"
 run 0 train --resume threads --ranks 3 --json other.json
 near threads.json other.json
