@@ -11,6 +11,7 @@
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
 //   ranks         ShardingPlan, ShardedEmbeddingBagCollection, Communicator (sharding/, comm/)
 //   models        Mlp, DotInteraction, Dlrm (train/nn/)
+//   serving       serve::WriteModel, serve::Predictor, serve::RequestQueue (serve/)
 #include "comm/communicator.h"
 #include "comm/leader.h"
 #include "comm/local_communicator.h"
@@ -46,6 +47,9 @@
 #include "runtime/ops/shaping.h"
 #include "runtime/safetensors.h"
 #include "runtime/tensor.h"
+#include "serve/model_writer.h"
+#include "serve/predictor.h"
+#include "serve/request_queue.h"
 #include "sharding/distributed_model_parallel.h"
 #include "sharding/plan.h"
 #include "sharding/plan_json.h"

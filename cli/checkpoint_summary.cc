@@ -20,14 +20,12 @@ std::string TableOf(const std::string& parameter) {
   return parameter.substr(prefix.size(), parameter.size() - prefix.size() - suffix.size());
 }
 
-bool IsState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
-
 // Bytes of the optimizer state of each parameter.
 std::map<std::string, int64_t> StateBytes(const Checkpoint& checkpoint) {
   std::map<std::string, int64_t> bytes;
   const std::string prefix = kOptimizerPrefix;
   for (const auto& [name, tensor] : checkpoint.tensors)
-    if (IsState(name))
+    if (name.starts_with(prefix))
       bytes[name.substr(prefix.size(), name.rfind('.') - prefix.size())] += tensor.nbytes();
   return bytes;
 }
@@ -46,7 +44,7 @@ CheckpointSummary OfFile(const std::string& path) {
   CheckpointSummary summary{.config = checkpoint.config, .progress = checkpoint.progress};
   std::map<std::string, int64_t> state_bytes = StateBytes(checkpoint);
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (IsState(name)) continue;
+    if (IsRunState(name)) continue;
     const std::string table = TableOf(name);
     if (table.empty() || tensor.shape.rank() != 2) {
       summary.dense_parameters += tensor.shape.numel();
@@ -77,8 +75,8 @@ void AddDense(ShardedCheckpoint& checkpoint, CheckpointSummary& summary) {
   Context ctx({.threads = 1});
   for (const auto& [name, stored] : checkpoint.index().whole) {
     const Tensor tensor = checkpoint.ReadWhole(ctx, name);
-    (IsState(name) ? summary.dense_state_bytes : summary.dense_bytes) += tensor.nbytes();
-    if (!IsState(name)) summary.dense_parameters += tensor.numel();
+    (IsRunState(name) ? summary.dense_state_bytes : summary.dense_bytes) += tensor.nbytes();
+    if (!IsRunState(name)) summary.dense_parameters += tensor.numel();
   }
 }
 

@@ -24,6 +24,11 @@ void AddGenerateCommand(CLI::App& app, Action& action);
 void AddInspectCommand(CLI::App& app, Action& action);
 void AddReshardCommand(CLI::App& app, Action& action);
 void AddExportCommand(CLI::App& app, Action& action);
+void AddCalibrateCommand(CLI::App& app, Action& action);
+void AddPlanCommand(CLI::App& app, Action& action);
+void AddQuantizeCommand(CLI::App& app, Action& action);
+void AddPredictCommand(CLI::App& app, Action& action);
+void AddServeCommand(CLI::App& app, Action& action);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_COMMAND_H_

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <string>
 
 #include "cli/command.h"
 #include "cli/error_text.h"
@@ -19,6 +20,10 @@ constexpr char kDescription[] =
     "  tessera inspect model.safetensors\n"
     "  tessera train --help\n"
     "\n"
+    "From a checkpoint to a service:\n"
+    "  tessera quantize model.safetensors -o model --bits 8\n"
+    "  tessera serve model\n"
+    "\n"
     "On your own data (Criteo layout: label, 13 integers, 26 hexadecimal ids, separated by tabs; "
     "plain or .gz):\n"
     "  tessera train --config examples/criteo.json --data day_0.gz day_1.gz --eval day_2.gz "
@@ -31,6 +36,15 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
   return 1;
 }
 
+// "train, generate or inspect", say.
+std::string Commands(const CLI::App& app) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  std::string names;
+  for (size_t i = 0; i < commands.size(); ++i)
+    names += (i == 0 ? "" : i + 1 < commands.size() ? ", " : " or ") + commands[i]->get_name();
+  return names;
+}
+
 int Main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who reads a pipe sees each line when it is said
   CLI::App app(kDescription, "tessera");
@@ -41,15 +55,18 @@ int Main(int argc, char** argv) {
   AddInspectCommand(app, action);
   AddReshardCommand(app, action);
   AddExportCommand(app, action);
+  AddCalibrateCommand(app, action);
+  AddPlanCommand(app, action);
+  AddQuantizeCommand(app, action);
+  AddPredictCommand(app, action);
+  AddServeCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return ExitOnParse(app, error);
   }
   if (!action) {
-    std::cerr
-        << "tessera: expected a command: train, generate, inspect, reshard or export (see tessera "
-           "--help)\n";
+    std::cerr << "tessera: expected a command: " << Commands(app) << " (see tessera --help)\n";
     return 1;
   }
   try {

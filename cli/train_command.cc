@@ -131,6 +131,7 @@ TrainingRunOptions OptionsOf(const TrainFlags& flags) {
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
+  options.metrics = {.json_lines = flags.metrics, .tensorboard = flags.tensorboard};
   options.stop = Interrupted;
   return options;
 }

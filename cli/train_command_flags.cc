@@ -30,6 +30,10 @@ constexpr char kFooter[] =
     "every batch, so that the batch size is that of all of them together, and losses and metrics "
     "are of all. --checkpoint and --resume then name folders, which may be resumed under another "
     "plan and number of ranks; tessera export makes a file of one.\n"
+    "--metrics and --tensorboard write the metrics that the configuration names under \"metrics\" "
+    "(without: ne, calibration, auc, throughput), every compute_interval_steps steps and after "
+    "each "
+    "evaluation. A checkpoint keeps what they remember.\n"
     "A plan is a word, or a file of this library's (JSON) or of TorchRec's. Without --plan, tables "
     "larger than a rank's equal share go by rows over all ranks, and the others, the largest "
     "first, "
@@ -45,8 +49,12 @@ void AddRankFlags(CLI::App& app, TrainFlags& f) {
       ->type_name("N");
   app.add_option("--plan", f.plan,
                  "Of the ranks: a file, or table_wise, row_wise, column_wise or data_parallel for "
-                 "every table")
+                 "every table, or auto: what tessera plan finds")
       ->type_name("PLAN");
+  app.add_option("--topology", f.topology,
+                 "The machine for --plan auto: what tessera calibrate wrote, or cpu, a100, h100 or "
+                 "h200")
+      ->type_name("FILE|NAME");
   app.add_option("--wire-codecs", f.wire_codecs,
                  "How rows and gradients travel between ranks, such as fp16, bf16 or int8/fp16 "
                  "(forward/backward); default fp32")
@@ -63,6 +71,7 @@ void CheckWritableFolder(const std::string& path) {
 
 void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   const bool resumes_folder = std::filesystem::is_directory(flags.resume);
+  if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
   if (with_ranks) {
     if (!flags.resume.empty() && !resumes_folder)
       throw Error(Format("--resume {}: ranks resume from a folder that ranks saved", flags.resume));
@@ -116,6 +125,13 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
       ->type_name("DEVICE");
   app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
+  app.add_option("--metrics", f.metrics,
+                 "Write metrics of the training and of evaluations to this file, a line of JSON "
+                 "each time")
+      ->type_name("FILE");
+  app.add_option("--tensorboard", f.tensorboard,
+                 "The same as event files, which TensorBoard draws, in this folder")
+      ->type_name("DIR");
   AddRankFlags(app, f);
   app.footer(kFooter);
 }
@@ -129,6 +145,7 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   else
     CheckWritable(flags.checkpoint);
   CheckWritable(flags.json);
+  CheckWritable(flags.metrics);
 }
 
 DataSelection SelectionOf(const TrainFlags& flags) {

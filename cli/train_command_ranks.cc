@@ -4,6 +4,7 @@
 #include <map>
 #include <thread>
 
+#include "cli/auto_plan.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi_communicator.h"
 #include "train/ranks_plan.h"
@@ -55,7 +56,12 @@ TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainCo
   std::vector<TableShape> shapes;
   for (const EmbeddingBagConfig& table : config.tables)
     shapes.push_back({table.name, table.num_embeddings, table.embedding_dim});
-  TrainingRanks ranks{.comm = &comm, .plan = MakeRanksPlan(flags.plan, LayoutOf(comm), shapes)};
+  const RankLayout layout = LayoutOf(comm);
+  TrainingRanks ranks{
+      .comm = &comm,
+      .plan = flags.plan == "auto"
+                  ? AutoPlan(config, layout, ParseDevice(flags.device), flags.topology)
+                  : MakeRanksPlan(flags.plan, layout, shapes)};
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
 }

@@ -3,9 +3,8 @@
 // MX4: groups of up to 32 numbers that share a power of two, each stored in 4 bits (E2M1: a sign
 // and one of 0, ½, 1, 1½, 2, 3, 4, 6).
 //
-//   s = clamp(⌊log2 m'⌋ − 2, −127, 125), m' the group's largest magnitude m, rounded up where its
-//   fraction is above ¾ ("even": bits(m) + 0x1fffff); code = nearest of |x|/2^s, ties away from
-//   zero, at most 6. The group's exponent byte is s + 127.
+//   s = clamp(round(log2 m) − 2, −127, 125), m the group's largest magnitude; code = nearest of
+//   |x|/2^s, ties away from zero, at most 6. The group's exponent byte is s + 127.
 //
 // −0 decodes as +0; NaN is stored as ±6·2^s.
 #include <bit>
@@ -17,9 +16,26 @@ namespace tessera {
 
 inline constexpr int kMx4Group = 32;
 
+// How log2 m becomes an integer: it goes up where m / 2^⌊log2 m⌋ is
+enum class Mx4Rounding {
+  kEven,     // above 1¾; TorchRec's
+  kFloor,    // never
+  kCeil,     // above 1
+  kNearest,  // √2 and more
+};
+
+// What is added to a magnitude's bits, so that its exponent field becomes the rounded one.
+TESSERA_HD uint32_t Mx4RoundingBits(Mx4Rounding rounding) {
+  return rounding == Mx4Rounding::kEven    ? 0x1fffffu
+         : rounding == Mx4Rounding::kFloor ? 0u
+         : rounding == Mx4Rounding::kCeil  ? 0x7fffffu
+                                          : 0x4afb0cu;  // 1 + (2^23 − 0x4afb0c)/2^23 is above √2
+}
+
 // The exponent byte of a group whose largest magnitude has these bits.
-TESSERA_HD uint32_t Mx4ExponentByte(uint32_t magnitude_bits) {
-  const uint32_t field = (magnitude_bits + 0x1fffffu) >> 23;  // of m', 127 more than its log2
+TESSERA_HD uint32_t Mx4ExponentByte(uint32_t magnitude_bits,
+                                    Mx4Rounding rounding = Mx4Rounding::kEven) {
+  const uint32_t field = (magnitude_bits + Mx4RoundingBits(rounding)) >> 23;  // 127 + round(log2 m)
   const uint32_t byte = field > 2 ? field - 2 : 0;
   return byte < 252 ? byte : 252;
 }

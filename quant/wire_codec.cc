@@ -3,23 +3,39 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "quant/wire_codec_impl.h"
-#include "quant/wire_formulas.h"
+#include "quant/row_code.h"
 #include "runtime/dispatch.h"
 
 namespace tessera {
 namespace {
 
+using internal::RowCodeKind;
+
 struct WireName {
   const char* name;
   WireType type;
+  RowCodeKind kind;
 };
 constexpr WireName kNames[] = {
-    {"fp32", WireType::kFp32},        {"fp16", WireType::kFp16},
-    {"bf16", WireType::kBf16},        {"fp8", WireType::kFp8},
-    {"fp8_rows", WireType::kFp8Rows}, {"fp8_rows_e5", WireType::kFp8RowsE5},
-    {"int8", WireType::kInt8},        {"mx4", WireType::kMx4},
+    {"fp32", WireType::kFp32, RowCodeKind::kF32},
+    {"fp16", WireType::kFp16, RowCodeKind::kSentF16},
+    {"bf16", WireType::kBf16, RowCodeKind::kSentBF16},
+    {"fp8", WireType::kFp8, RowCodeKind::kSentHfp8},
+    {"fp8_rows", WireType::kFp8Rows, RowCodeKind::kHfp8Rows},
+    {"fp8_rows_e5", WireType::kFp8RowsE5, RowCodeKind::kHfp8RowsE5},
+    {"int8", WireType::kInt8, RowCodeKind::kInt8F32Tail},
+    {"mx4", WireType::kMx4, RowCodeKind::kMx4},
 };
+
+const WireName& NameOf(WireType type) {
+  for (const WireName& n : kNames)
+    if (n.type == type) return n;
+  TESSERA_FAIL("unknown wire codec {}", static_cast<int>(type));
+}
+
+internal::RowCode CodeOf(const WireCodec& codec) {
+  return {NameOf(codec.type).kind, codec.loss_scale};
+}
 
 bool TakesLossScale(WireType type) { return type == WireType::kFp16 || type == WireType::kBf16; }
 
@@ -41,8 +57,7 @@ WireType ParseWireType(const std::string& text) {
 }
 
 int64_t RowBytes(const WireCodec& codec, int64_t row_size) {
-  return internal::VisitWireCodec(
-      codec, [&]<typename Code>(const Code&) { return internal::RowBytesOf<Code>(row_size); });
+  return internal::CodeRowBytes(CodeOf(codec), row_size);
 }
 
 int64_t AlignmentOf(const WireCodec& codec) {
@@ -50,8 +65,8 @@ int64_t AlignmentOf(const WireCodec& codec) {
 }
 
 // Rows and bytes of one segment.
-internal::WireRows RowsOf(Context& ctx, const WireCodec& codec, const WireSegment& segment,
-                          const Tensor& bytes) {
+internal::CodedRows RowsOf(Context& ctx, const WireCodec& codec, const WireSegment& segment,
+                           const Tensor& bytes) {
   const Tensor& rows = segment.rows;
   CheckDevice(ctx, "wire codec", rows);
   TESSERA_CHECK(rows.rank() == 2 && rows.dtype() == DType::kF32,
@@ -74,17 +89,17 @@ internal::WireRows RowsOf(Context& ctx, const WireCodec& codec, const WireSegmen
           row_bytes};
 }
 
-std::vector<internal::WireRows> CheckedSegments(Context& ctx, const WireCodec& codec,
-                                                const std::vector<WireSegment>& segments,
-                                                const Tensor& bytes) {
+std::vector<internal::CodedRows> CheckedSegments(Context& ctx, const WireCodec& codec,
+                                                 const std::vector<WireSegment>& segments,
+                                                 const Tensor& bytes) {
   CheckCodec(codec);
   CheckDevice(ctx, "wire codec", bytes);
   TESSERA_CHECK(bytes.rank() == 1 && bytes.dtype() == DType::kU8 && bytes.is_contiguous(),
                 "wire codec {}: a buffer of {} {}; expected u8, one-dimensional", codec,
                 bytes.dtype(), bytes.shape());
-  std::vector<internal::WireRows> checked;
+  std::vector<internal::CodedRows> checked;
   for (const WireSegment& segment : segments) {
-    const internal::WireRows rows = RowsOf(ctx, codec, segment, bytes);
+    const internal::CodedRows rows = RowsOf(ctx, codec, segment, bytes);
     if (rows.rows > 0 && rows.row_size > 0) checked.push_back(rows);
   }
   return checked;
@@ -100,10 +115,8 @@ Shape AsRows(const Shape& shape) {
 }  // namespace
 
 std::string ToString(const WireCodec& codec) {
-  for (const WireName& n : kNames)
-    if (n.type == codec.type)
-      return codec.loss_scale == 1 ? n.name : Format("{}*{}", n.name, codec.loss_scale);
-  TESSERA_FAIL("unknown wire codec {}", static_cast<int>(codec.type));
+  const char* name = NameOf(codec.type).name;
+  return codec.loss_scale == 1 ? name : Format("{}*{}", name, codec.loss_scale);
 }
 
 WireCodec ParseWireCodec(const std::string& text) {
@@ -155,13 +168,15 @@ int64_t EncodedBytes(const WireCodec& codec, int64_t elements, int64_t row_size)
 void EncodeSegments(Context& ctx, const WireCodec& codec, const std::vector<WireSegment>& segments,
                     const Tensor& bytes) {
   const auto checked = CheckedSegments(ctx, codec, segments, bytes);
-  DispatchDevice(ctx.device(), [&](auto on) { internal::EncodeRows(on, ctx, codec, checked); });
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::EncodeRows(on, ctx, CodeOf(codec), checked); });
 }
 
 void DecodeSegments(Context& ctx, const WireCodec& codec, const Tensor& bytes,
                     const std::vector<WireSegment>& segments) {
   const auto checked = CheckedSegments(ctx, codec, segments, bytes);
-  DispatchDevice(ctx.device(), [&](auto on) { internal::DecodeRows(on, ctx, codec, checked); });
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::DecodeRows(on, ctx, CodeOf(codec), checked); });
 }
 
 Tensor Encode(Context& ctx, const WireCodec& codec, const Tensor& rows) {

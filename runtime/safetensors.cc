@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -121,8 +122,8 @@ std::string Header(const StreamedSafetensors& content, size_t width) {
     at = end;
   }
   std::string text = header.dump();
-  text.resize(std::max(width, (text.size() + 7) / 8 * 8),
-              ' ');  // elements begin at a multiple of 8
+  // Elements begin at a multiple of 64, a cache line: a file may be used where it is mapped.
+  text.resize(std::max(width, (8 + text.size() + 63) / 64 * 64 - 8), ' ');
   return text;
 }
 
@@ -160,13 +161,35 @@ void WriteOpened(std::FILE* file, StreamedSafetensors content,
     TESSERA_CHECK(fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
     WriteHeader(file, Header(content, header.size()));
   }
-  TESSERA_CHECK(std::fflush(file) == 0 && fsync(fileno(file)) == 0, "{}", std::strerror(errno));
+  TESSERA_CHECK(std::fflush(file) == 0, "{}", std::strerror(errno));
+}
+
+// A stream over no bytes is an error by itself.
+std::FILE* OpenBytes(std::string_view bytes, const std::string& name) {
+  TESSERA_CHECK(!bytes.empty(), "{}: it is empty", name);
+  return fmemopen(const_cast<char*>(bytes.data()), bytes.size(), "rb");
+}
+
+StreamedSafetensors AllStreamed(Context& ctx, const std::string& path, const Safetensors& content) {
+  StreamedSafetensors streamed{.tensors = {}, .metadata = content.metadata};
+  for (const auto& [name, tensor] : content.tensors) {
+    TESSERA_CHECK(tensor.is_contiguous(), "{}: cannot be written: tensor '{}' is not contiguous",
+                  path, name);
+    streamed.tensors.emplace(name, Streamed(ctx, tensor));
+  }
+  return streamed;
 }
 
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::string& path)
-    : path_(path), file_(std::fopen(path.c_str(), "rb")) {
+    : SafetensorsFile(path, std::fopen(path.c_str(), "rb")) {}
+
+SafetensorsFile::SafetensorsFile(std::string_view bytes, const std::string& name)
+    : SafetensorsFile(name, OpenBytes(bytes, name)) {}
+
+SafetensorsFile::SafetensorsFile(const std::string& path, std::FILE* file)
+    : path_(path), file_(file) {
   TESSERA_CHECK(file_ != nullptr, "{}: cannot be read: {}", path, std::strerror(errno));
   NamingFile(path, [&] { ReadHeader(); });
 }
@@ -263,6 +286,7 @@ void WriteSafetensors(const std::string& path, const StreamedSafetensors& conten
                                                                std::fclose);
     TESSERA_CHECK(file != nullptr, "{}", std::strerror(errno));
     WriteOpened(file.get(), content, checksum);
+    TESSERA_CHECK(fsync(fileno(file.get())) == 0, "{}", std::strerror(errno));
   } catch (const std::exception& error) {
     std::remove(beside.c_str());
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());
@@ -273,13 +297,20 @@ void WriteSafetensors(const std::string& path, const StreamedSafetensors& conten
 
 void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
                       const SafetensorsChecksum* checksum) {
-  StreamedSafetensors streamed{.tensors = {}, .metadata = content.metadata};
-  for (const auto& [name, tensor] : content.tensors) {
-    TESSERA_CHECK(tensor.is_contiguous(), "{}: cannot be written: tensor '{}' is not contiguous",
-                  path, name);
-    streamed.tensors.emplace(name, Streamed(ctx, tensor));
+  WriteSafetensors(path, AllStreamed(ctx, path, content), checksum);
+}
+
+std::string SafetensorsBytes(Context& ctx, const Safetensors& content) {
+  char* bytes = nullptr;
+  size_t count = 0;
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(open_memstream(&bytes, &count),
+                                                               std::fclose);
+    TESSERA_CHECK(file != nullptr, "safetensors: {}", std::strerror(errno));
+    WriteOpened(file.get(), AllStreamed(ctx, "safetensors", content), nullptr);
   }
-  WriteSafetensors(path, streamed, checksum);
+  const std::unique_ptr<char, void (*)(void*)> owned(bytes, std::free);
+  return {bytes, count};
 }
 
 }  // namespace tessera

@@ -3,12 +3,13 @@
 // Reads and writes safetensors files (https://huggingface.co/docs/safetensors): 8 bytes with the
 // length n of the header, little endian; n bytes of JSON {"name": {"dtype", "shape",
 // "data_offsets": [begin, end]}, …, "__metadata__": {string: string}}; then the elements of all
-// tensors, row-major, without gaps.
+// tensors, row-major, without gaps. In files that are written here they begin at a multiple of 64.
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "runtime/tensor.h"
 
@@ -30,6 +31,8 @@ class SafetensorsFile {
   // Throws Error saying what was expected and what came, for a file that is missing, truncated,
   // longer than it says, or has a header that is not what the format asks for.
   explicit SafetensorsFile(const std::string& path);
+  // The same for a file in memory, which must outlive this; `name` stands for it in errors.
+  SafetensorsFile(std::string_view bytes, const std::string& name);
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -49,6 +52,7 @@ class SafetensorsFile {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  SafetensorsFile(const std::string& path, std::FILE* file);
   void ReadHeader();
   void Seek(int64_t at) const;
 
@@ -98,6 +102,8 @@ void WriteSafetensors(const std::string& path, const StreamedSafetensors& conten
 // The same for tensors of the host or of ctx's device.
 void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
                       const SafetensorsChecksum* checksum = nullptr);
+// The file's bytes. REQUIRES: contiguous tensors.
+std::string SafetensorsBytes(Context& ctx, const Safetensors& content);
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_SAFETENSORS_H_

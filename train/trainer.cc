@@ -13,22 +13,15 @@
 #include "runtime/ops/loss.h"
 #include "runtime/staging.h"
 #include "sharding/table_checkpoint.h"
+#include "train/dlrm_config.h"
+#include "train/metrics/metric_state.h"
 
 namespace tessera {
 namespace {
 
-DlrmConfig ModelOf(const TrainConfig& config) {
-  return {.tables = config.tables,
-          .dense_in = config.model.dense_in,
-          .dense_arch = config.model.dense_arch,
-          .over_arch = config.model.over_arch,
-          // Ids were made to fit the tables. A run that goes on rounds as it began.
-          .embeddings = {.bounds_check = BoundsCheckMode::kFatal, .rounding_seed = config.seed}};
-}
-
 Dlrm MakeModel(Context& ctx, const TrainConfig& config, const std::optional<TrainingRanks>& ranks) {
-  if (!ranks) return Dlrm(ctx, ModelOf(config));
-  return Dlrm(ctx, ModelOf(config), *ranks->comm, ranks->plan, {.codecs = ranks->codecs});
+  if (!ranks) return Dlrm(ctx, DlrmConfigOf(config));
+  return Dlrm(ctx, DlrmConfigOf(config), *ranks->comm, ranks->plan, {.codecs = ranks->codecs});
 }
 
 constexpr char kWarmupState[] = "warmup";
@@ -54,6 +47,12 @@ class RatesOfParts final : public OptimizerWrapper {
   std::vector<std::string> Keys() const override { return {}; }
   OptimizerStateDict StateDict() const override { return {}; }
 };
+
+// Of logits; not recorded.
+Tensor Clicks(Context& ctx, const Variable& logits) {
+  const NoGrad no_grad(ctx);
+  return Sigmoid(ctx, logits).value();
+}
 
 bool RemembersAnything(const DenseOptimizerConfig& config) {
   return config.name != "sgd" || config.momentum != 0;
@@ -106,7 +105,7 @@ Batch Trainer::MyPart(const Batch& batch) {
   return PartOfBatch(*host_, *comm(), batch).To(ctx_);
 }
 
-double Trainer::StepBackward(const Batch& batch, int64_t rows) {
+double Trainer::StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
   Tape tape(ctx_);
   const Variable logits = model_.Forward(ctx_, batch.dense, batch.features);
   const Variable mean = ranks_ ? LossOfPart(ctx_, *comm(), logits, batch.labels, rows)
@@ -118,13 +117,14 @@ double Trainer::StepBackward(const Batch& batch, int64_t rows) {
     throw Error(
         Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
                progress_.step + 1, loss));
+  if (scored != nullptr) *scored = {Clicks(ctx_, logits), batch.labels};
   if (parallel_) parallel_->Overlap(ctx_, tape);
   tape.Backward(mean);
   return loss;
 }
 
-double Trainer::Step(const Batch& batch) {
-  const double loss = StepBackward(MyPart(batch), batch.size());
+double Trainer::Step(const Batch& batch, ScoredBatch* scored) {
+  const double loss = StepBackward(MyPart(batch), batch.size(), scored);
   if (parallel_) parallel_->AverageGradients(ctx_);
   optimizer_->Step(ctx_);
   optimizer_->ZeroGrad();
@@ -141,13 +141,14 @@ void Trainer::EndEpoch() {
 Tensor Trainer::Predict(const Batch& given) {
   const NoGrad no_grad(ctx_);
   const Batch batch = MyPart(given);
-  const Tensor clicks = Sigmoid(ctx_, model_.Forward(ctx_, batch.dense, batch.features)).value();
+  const Tensor clicks = Clicks(ctx_, model_.Forward(ctx_, batch.dense, batch.features));
   return ranks_ ? GatherParts(ctx_, *comm(), clicks, given.size()) : clicks;
 }
 
 // While a batch's predictions come to the host, the next batch is on its way already. Rank 0
 // counts for all.
-MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop) {
+MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop,
+                               const std::function<void(const ScoredExamples&)>& on_scored) {
   struct Scored {
     HostCopy predictions;
     Tensor labels;
@@ -156,8 +157,11 @@ MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& 
   std::optional<Scored> last;
   const bool counts = !ranks_ || IsLeader(*comm());
   const auto add_last = [&] {
-    if (last && counts)
-      metrics.Update({last->predictions.Wait().span<float>(), last->labels.span<float>(), {}});
+    if (!last || !counts) return;
+    const ScoredExamples examples = {
+        last->predictions.Wait().span<float>(), last->labels.span<float>(), {}};
+    metrics.Update(examples);
+    if (on_scored) on_scored(examples);
   };
   while (!(stop && stop())) {
     const std::optional<Batch> batch = source.Next();
@@ -206,10 +210,11 @@ std::vector<NamedTensor> Trainer::RestOfState() const {
   return rest;
 }
 
-void Trainer::Save(const std::string& path) {
+void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
   if (!ranks_) model_.embedding_bag_collection().tables().Flush(ctx_);
   std::vector<NamedTensor> state = State();
   for (NamedTensor& named : RestOfState()) state.push_back(std::move(named));
+  state.insert(state.end(), metrics.begin(), metrics.end());
   if (ranks_)
     SaveTables(ctx_, path, model_.sharded()->tables(), Dlrm::kTablePrefix, state,
                CheckpointMetadata(progress(), ToJson(config_)));
@@ -232,7 +237,10 @@ void Trainer::CheckStateIsThere(const std::string& path,
 }
 
 void Trainer::LoadRest(const std::vector<NamedTensor>& rest) {
-  OptimizerStateDict states = StatesOf(rest);
+  std::vector<NamedTensor> optimizer, metrics;
+  for (const NamedTensor& named : rest)
+    (named.name.starts_with(kMetricsPrefix) ? metrics : optimizer).push_back(named);
+  OptimizerStateDict states = StatesOf(optimizer);
   const auto schedule = warmup_ ? states.extract(kWarmupKey) : OptimizerStateDict::node_type();
   dense_->CheckStateDict(states);
   if (warmup_) {
@@ -240,6 +248,8 @@ void Trainer::LoadRest(const std::vector<NamedTensor>& rest) {
     warmup_->SetPosition(known ? schedule.mapped().at(kWarmupState) : Tensor());
   }
   dense_->LoadStateDict(ctx_, states);
+  for (NamedTensor& named : metrics) named.tensor = named.tensor.ToHost();
+  loaded_metrics_ = std::move(metrics);
 }
 
 void Trainer::GoOnFrom(const TrainingProgress& progress) {
@@ -279,8 +289,7 @@ void Trainer::Load(ShardedCheckpoint& checkpoint) {
   std::vector<std::string> names;
   for (const auto& [name, stored] : checkpoint.index().whole) {
     names.push_back(name);
-    const bool state = name.starts_with(kOptimizerPrefix);
-    (state ? rest : weights).push_back({name, checkpoint.ReadWhole(ctx_, name)});
+    (IsRunState(name) ? rest : weights).push_back({name, checkpoint.ReadWhole(ctx_, name)});
   }
   if (progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
   model_.LoadStateDict(ctx_, weights);

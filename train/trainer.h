@@ -29,6 +29,11 @@
 
 namespace tessera {
 
+// What was foreseen of a batch, on the context's device.
+struct ScoredBatch {
+  Tensor predictions, labels;  // [B]
+};
+
 class Trainer {
  public:
   // The context's random numbers, which should be seeded with config.seed, fill the model.
@@ -36,21 +41,24 @@ class Trainer {
   Trainer(Context& ctx, const TrainConfig& config, std::optional<TrainingRanks> ranks = {});
 
   // Trains one batch; its loss before that. Throws Error, having learned nothing, if the loss is
-  // not a finite number.
-  double Step(const Batch& batch);
+  // not a finite number. `scored` gets what was foreseen of this rank's part before that.
+  double Step(const Batch& batch, ScoredBatch* scored = nullptr);
   // The next step begins a new epoch.
   void EndEpoch();
   // Clicks foreseen, [B], on the context's device. Nothing is learned.
   Tensor Predict(const Batch& batch);
-  // Metrics of all batches. `stop`, asked before each batch, ends it early.
-  MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr);
+  // Metrics of all batches. `stop`, asked before each batch, ends it early. With ranks, rank 0
+  // counts for all: there alone `on_scored` gets the batches.
+  MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr,
+                        const std::function<void(const ScoredExamples&)>& on_scored = nullptr);
 
   TrainingProgress progress() const;
   // Everything that Step changes but sharded tables, the dense optimizer's state and where the
   // schedule stands, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
-  // A file; with ranks a folder (sharding/checkpoint.h).
-  void Save(const std::string& path);
+  // A file; with ranks a folder (sharding/checkpoint.h). `metrics`: state of metrics, the same on
+  // all ranks, saved with it.
+  void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
   // Error, and changes nothing, for one that does not fit. False if it had weights alone.
   bool Load(const Checkpoint& checkpoint);
@@ -58,7 +66,11 @@ class Trainer {
   // weights alone; what was there may then be lost. REQUIRES: ranks; each has its own `checkpoint`.
   void Load(ShardedCheckpoint& checkpoint);
 
+  // State of metrics that was in what was loaded last.
+  const std::vector<NamedTensor>& loaded_metrics() const { return loaded_metrics_; }
+
   const TrainConfig& config() const { return config_; }
+  Context& context() { return ctx_; }
   Dlrm& model() { return model_; }
   const Dlrm& model() const { return model_; }
   // Null for one rank by itself.
@@ -68,11 +80,12 @@ class Trainer {
   void MakeOptimizer();
   std::vector<std::shared_ptr<Optimizer>> TableOptimizers() const;
   Batch MyPart(const Batch& batch);
-  double StepBackward(const Batch& batch, int64_t rows);
+  double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
   // Of the dense optimizer and the schedule.
   std::vector<NamedTensor> RestOfState() const;
   void GoOnFrom(const TrainingProgress& progress);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
+  // Of the optimizer, the schedule and metrics.
   void LoadRest(const std::vector<NamedTensor>& rest);
 
   Context& ctx_;
@@ -84,7 +97,8 @@ class Trainer {
   std::shared_ptr<DenseOptimizer> dense_;
   std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule
   std::shared_ptr<Optimizer> optimizer_;     // of tables and dense parameters
-  TrainingProgress progress_;                // iter and random numbers are asked for when needed
+  std::vector<NamedTensor> loaded_metrics_;
+  TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };
 
 }  // namespace tessera

@@ -30,6 +30,7 @@ class TrainingRun {
   TrainingRun(Trainer& trainer, const DataSets& data, const TrainingRunOptions& options)
       : trainer_(trainer), data_(data), options_(options) {
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
+    if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
   }
 
   TrainingRunReport Run() {
@@ -52,6 +53,7 @@ class TrainingRun {
     report_.rows += epoch.rows;
     report_.training_seconds += timer_.seconds() - begin;
     if (report_.stopped) return Save();
+    if (metrics_) metrics_->OnEpochEnd(epoch.epoch, trainer_.progress().step);
     trainer_.EndEpoch();
     Save();  // before the evaluation: what was learned is safe whatever happens there
     epoch.evaluation = Evaluate();
@@ -69,10 +71,12 @@ class TrainingRun {
     while (!(report_.stopped = options_.stop())) {
       const std::optional<Batch> batch = source->Next();
       if (!batch) break;
-      const double loss = trainer_.Step(*batch);
+      ScoredBatch scored;
+      const double loss = trainer_.Step(*batch, metrics_ ? &scored : nullptr);
       epoch.rows += batch->size();
       loss_sum += loss * static_cast<double>(batch->size());
       const int64_t step = trainer_.progress().step;
+      if (metrics_) metrics_->OnStep(scored, epoch.epoch, step, loss);
       options_.on_step({epoch.epoch, step, batch->size(), loss, batch->fraction});
       if (options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0) Save();
     }
@@ -86,20 +90,26 @@ class TrainingRun {
   std::optional<MetricValues> Evaluate() {
     const auto source = data_.OpenEval();
     if (source == nullptr) return std::nullopt;
-    const MetricValues values = trainer_.Evaluate(*source, options_.stop);
+    const MetricValues values =
+        trainer_.Evaluate(*source, options_.stop, metrics_ ? metrics_->BeginEvaluation() : nullptr);
     report_.stopped = options_.stop();
     if (values.examples == 0 && !report_.stopped) throw Error("there are no rows for evaluation");
+    const TrainingProgress at = trainer_.progress();
+    if (metrics_ && !report_.stopped) metrics_->EndEvaluation(at.epoch, at.step, values.log_loss);
     return values;
   }
 
   void Save() {
     if (options_.checkpoint.empty()) return;
-    timer_.Hold([&] { trainer_.Save(options_.checkpoint); });
+    timer_.Hold([&] {
+      trainer_.Save(options_.checkpoint, metrics_ ? metrics_->State() : std::vector<NamedTensor>());
+    });
   }
 
   Trainer& trainer_;
   const DataSets& data_;
   TrainingRunOptions options_;
+  std::optional<TrainingMetrics> metrics_;
   Timer timer_;
   TrainingRunReport report_;
 };

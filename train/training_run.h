@@ -9,6 +9,7 @@
 
 #include "train/data_sets.h"
 #include "train/trainer.h"
+#include "train/training_metrics.h"
 
 namespace tessera {
 
@@ -31,8 +32,9 @@ struct EpochReport {
 };
 
 struct TrainingRunOptions {
-  std::string checkpoint = {};   // written after each epoch, and when stopped; "": never
-  int64_t checkpoint_every = 0;  // and after each so many steps; 0: not
+  std::string checkpoint = {};         // written after each epoch, and when stopped; "": never
+  int64_t checkpoint_every = 0;        // and after each so many steps; 0: not
+  TrainingMetricsOutput metrics = {};  // the same on all ranks, of which the first writes
   std::function<bool()> stop = [] { return false; };  // asked between steps
   std::function<void(const StepReport&)> on_step = [](const StepReport&) {};
   std::function<void(const EpochReport&)> on_epoch = [](const EpochReport&) {};

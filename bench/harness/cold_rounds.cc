@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
-#include <thread>
 
 #include "runtime/tensor.h"
 
@@ -78,17 +76,6 @@ double Share(const Timing& reference, const Timing& timing) {
   for (size_t i = 0; i < timing.seconds.size(); ++i)
     shares.push_back(reference.seconds[i] / timing.seconds[i]);
   return QuantileOf(shares, 0.5);
-}
-
-std::string MachineName() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string model = "unknown CPU";
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) {
-      model = line.substr(line.find(':') + 2);
-      break;
-    }
-  return Format("{}, {} cores", model, std::thread::hardware_concurrency());
 }
 
 }  // namespace tessera::bench

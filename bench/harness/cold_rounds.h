@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/context.h"
+#include "runtime/machine.h"
 
 namespace tessera::bench {
 
@@ -29,8 +30,7 @@ std::vector<Timing> TimeCold(Context& ctx, const std::vector<Contender>& contend
 // Median over rounds of reference / timing: how much of the reference's speed was reached.
 double Share(const Timing& reference, const Timing& timing);
 
-// "AMD EPYC, 2 threads", for the head of a table of results.
-std::string MachineName();
+using tessera::MachineName;  // for the head of a table of results
 
 }  // namespace tessera::bench
 #endif  // TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_

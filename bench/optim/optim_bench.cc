@@ -15,6 +15,7 @@
 
 #include "bench/embedding/workload.h"
 #include "bench/harness/cold_rounds.h"
+#include "bench/harness/criteo_rows.h"
 #include "runtime/check.h"
 
 namespace tessera::bench {
@@ -76,15 +77,6 @@ std::vector<Case> RuleCases(const std::vector<std::string>& rules, const std::ve
   return cases;
 }
 
-// The rows of Criteo's 26 categorical features, at most a million each.
-std::vector<int64_t> CriteoRows() {
-  std::vector<int64_t> rows = {1460,  583,  10131227, 2202608, 305, 24,     12517,   633,   3,
-                               93145, 5683, 8351593,  3194,    27,  14992,  5461306, 10,    5652,
-                               2173,  4,    7046547,  18,      15,  286181, 105,     142572};
-  for (int64_t& r : rows) r = std::min<int64_t>(r, 1'000'000);
-  return rows;
-}
-
 std::vector<Case> PeerCases() {
   std::vector<Case> cases;
   const auto add = [&](const char* rule, const std::string& name, const Shape& shape) {
@@ -94,7 +86,7 @@ std::vector<Case> PeerCases() {
     return Shape{.rows = std::vector<int64_t>(static_cast<size_t>(tables), rows), .dim = dim};
   };
   const auto criteo = [](int64_t dim) {
-    return Shape{.rows = CriteoRows(), .dim = dim, .batch = 2048, .ids = 1, .zipf = 1.05};
+    return Shape{.rows = CriteoRows(1'000'000), .dim = dim, .batch = 2048, .ids = 1, .zipf = 1.05};
   };
   const int64_t kRows = 1'000'000;
   Shape zipf = uniform(8, kRows, 128);

@@ -8,6 +8,8 @@
 namespace tessera::internal {
 namespace {
 
+constexpr int kMostDepth = 100;
+
 // "[json.exception.parse_error.101] parse error at line 1, column 2: …" without its first word.
 std::string WithoutTag(const std::string& message) {
   const size_t end = message.starts_with('[') ? message.find("] ") : std::string::npos;
@@ -67,7 +69,9 @@ void ThrowExpected(const std::string& where, std::string_view expected, const Js
 
 Json ParseJson(const std::string& text) {
   std::vector<std::set<std::string>> keys;  // seen so far, of each object that is open
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    // What prints a document, or takes it apart, calls itself for each level.
+    if (depth > kMostDepth) throw Error(Format("more than {} levels of nesting", kMostDepth));
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)

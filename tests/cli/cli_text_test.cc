@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "cli/byte_progress.h"
 #include "cli/error_text.h"
+#include "cli/latencies.h"
 #include "cli/loss_curve.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
@@ -69,6 +71,20 @@ TEST(LossCurve, FewOrEqualPoints) {
   curve.Add(5, 0.5);
   curve.Add(5, 0.5);
   EXPECT_NE(curve.Draw(std::nullopt).find("|***\n"), std::string::npos);
+}
+
+TEST(Latencies, QuantilesAndBins) {
+  Latencies latencies;
+  EXPECT_TRUE(std::isnan(latencies.Quantile(0.5)));
+  EXPECT_EQ(latencies.Text(), "no calls\n");
+  for (int i = 1; i <= 1000; ++i) latencies.Add(i * 1e-6);
+  EXPECT_DOUBLE_EQ(latencies.Quantile(0.5), 500e-6);
+  EXPECT_DOUBLE_EQ(latencies.Quantile(0.99), 990e-6);
+  EXPECT_DOUBLE_EQ(latencies.Quantile(0.999), 999e-6);
+  EXPECT_DOUBLE_EQ(latencies.Quantile(0), 1e-6);
+  EXPECT_TRUE(latencies.Text().starts_with("p50 500 us  p99 990 us  p99.9 999 us\n"));
+  EXPECT_NE(latencies.Text().find("1.0 ms    489  [########################]"), std::string::npos)
+      << latencies.Text();
 }
 
 TEST(ErrorText, NamesNoSource) {

@@ -37,6 +37,19 @@ cmp one.safetensors two.safetensors || fail "resumed: other bits"
 run 0 train --resume two.safetensors --json done.json
 json done.json 'd["rows"] == 0 and d["samples_per_second"] is None and d["epochs"] == [] and 0.5 < d["auc"] < 1'
 
+# ---- metrics as the training goes
+run 0 train --config small.json --epochs 1 --metrics metrics.jsonl --tensorboard runs/board --checkpoint watched.safetensors --json watched.json
+[ "$(wc -l <metrics.jsonl)" -eq 2 ] || fail "metrics.jsonl: $(cat metrics.jsonl)"
+head -1 metrics.jsonl >line.json
+json line.json 'd["phase"] == "train" and d["step"] == 79 and d["metrics"]["throughput-throughput|total_examples"] == 5000'
+tail -1 metrics.jsonl >line.json
+json line.json "d['phase'] == 'eval' and d['metrics']['auc-click|window_auc'] == $(python3 -c 'import json; print(json.load(open("watched.json"))["auc"])')"
+ls runs/board/train/*tfevents* runs/board/eval/*tfevents* >out 2>&1 || fail "no event files"
+run 0 train --resume watched.safetensors --epochs 2 --metrics metrics.jsonl
+[ "$(wc -l <metrics.jsonl)" -eq 5 ] || fail "metrics.jsonl: $(cat metrics.jsonl)"
+run 0 inspect watched.safetensors
+fails_saying "nowhere/metrics.jsonl: cannot be written" train --config small.json --metrics nowhere/metrics.jsonl
+
 # ---- refused checkpoints
 head -c 1000 two.safetensors >cut.safetensors
 fails_saying "cut.safetensors: " train --resume cut.safetensors

@@ -13,6 +13,8 @@ Answer RunDenseOptim(Context& ctx, const Case& c);
 Answer RunModel(Context& ctx, const Case& c);
 Answer RunCheckpoint(Context& ctx, const Case& c);
 Answer RunQuant(Context& ctx, const Case& c);
+Answer RunPlan(Context& ctx, const Case& c);
+Answer RunMetric(Context& ctx, const Case& c);
 Answer RunSharding(Context& ctx, const Case& c);
 
 }  // namespace tessera::conformance

@@ -1,10 +1,12 @@
-// Kind `quant`: what a stored or a sent row is. Wire codecs, the choice TorchRec makes of them, and
-// the number formats that they are made of.
+// Kind `quant`: what a stored or a sent row is. Row codecs, wire codecs, the choice TorchRec makes of
+// them, and the number formats that they are made of.
 #include <algorithm>
 
 #include "quant/hfp8.h"
+#include "quant/row_codec.h"
 #include "quant/wire_codec.h"
 #include "tests/conformance/kinds.h"
+#include "tests/conformance/quant_case.h"
 
 namespace tessera::conformance {
 namespace {
@@ -79,10 +81,14 @@ Tensor BitsOf(const Tensor& floats) { return floats.Reinterpret(0, floats.shape(
 
 // f32 -> 16 bits. With clamp it is what goes over the wire.
 Answer RunCast(Context& ctx, const Case& c) {
-  if (c.attrs.at("rounding") != "half_even")
+  const bool half_away = c.attrs.at("rounding") == "half_away";
+  if (!half_away && c.attrs["rounding"] != "half_even")
     throw Unsupported("rounding " + c.attrs["rounding"].get<std::string>());
   const DType type = c.attrs.at("to") == "float16" ? DType::kF16 : DType::kBF16;
   const auto cast = [&](const Tensor& x) {
+    if (half_away)
+      return EncodeRows(ctx, {RowType::kBF16HalfAway, 1}, x.Reshape({1, -1}))
+          .Reinterpret(0, x.shape(), type);
     if (!c.attrs.at("clamp").get<bool>()) return x.To(ctx, type);
     const WireCodec codec{type == DType::kF16 ? WireType::kFp16 : WireType::kBf16};
     return Encode(ctx, codec, x).Reinterpret(0, x.shape(), type);
@@ -124,27 +130,25 @@ Answer RunHfp8(Context& ctx, const Case& c) {
           {}};
 }
 
-// Rows by a wire codec of the same bytes.
-Tensor RowsBy(Context& ctx, const WireCodec& codec, const Tensor& x, Tensor& bytes) {
-  bytes = Encode(ctx, codec, x).Reshape({x.dim(0), -1});
-  return Decode(ctx, codec, bytes.Reshape({-1}), x.shape());
+// x in stored rows without padding, and back.
+Answer RowsBy(Context& ctx, const std::string& codec_name, const Tensor& x, const char* decoded) {
+  const RowCodec codec = ParseRowCodec(codec_name + "@1");
+  const Tensor bytes = EncodeRows(ctx, codec, x);
+  return {{{"q", bytes}, {decoded, DecodeRows(ctx, codec, bytes, x.dim(1))}}, {}, {}};
 }
 
 Answer RunMx4(Context& ctx, const Case& c) {
-  if (c.attrs.at("rounding") != "even")
-    throw Unsupported("mx4 with rounding " + c.attrs["rounding"].get<std::string>());
-  Answer answer;
-  answer.tensors["back"] = RowsBy(ctx, {WireType::kMx4}, c.input("x"), answer.tensors["q"]);
-  return answer;
+  const std::string rounding = c.attrs.at("rounding").get<std::string>();
+  return RowsBy(ctx, rounding == "even" ? "mx4" : "mx4_" + rounding, c.input("x"), "back");
 }
 
 Answer RunRows(Context& ctx, const Case& c) {
-  if (c.attrs.at("format") != "fused8_f32") throw Unsupported("rows of format nbit_sbhalf");
-  Answer answer;
-  const Tensor rows =
-      RowsBy(ctx, {WireType::kInt8}, c.input("x").To(ctx, DType::kF32), answer.tensors["q"]);
-  answer.tensors["dq"] = rows;
-  if (c.out.contains("dq_half")) answer.tensors["dq_half"] = rows.To(ctx, DType::kF16);
+  const bool fused8 = c.attrs.at("format") == "fused8_f32";
+  const std::string codec =
+      fused8 ? "int8_f32_tail" : Format("int{}_tail", c.attrs.at("bits").get<int>());
+  Answer answer = RowsBy(ctx, codec, c.input("x").To(ctx, DType::kF32), "dq");
+  if (c.out.contains("dq_half"))
+    answer.tensors["dq_half"] = answer.tensors["dq"].To(ctx, DType::kF16);
   return answer;
 }
 
@@ -159,7 +163,12 @@ Answer RunQuant(Context& ctx, const Case& c) {
   if (op == "hfp8") return RunHfp8(ctx, c);
   if (op == "mx4") return RunMx4(ctx, c);
   if (op == "rows") return RunRows(ctx, c);
-  throw Unsupported("op " + op + ": stored quantized rows");
+  if (op == "tbe_rows") return RunTbeRows(ctx, c);
+  if (op == "tbe_lookup") return RunTbeLookup(ctx, c);
+  if (op == "ebc") return RunQuantEbc(ctx, c);
+  if (op == "ec") return RunQuantEc(ctx, c);
+  if (op == "quant_dlrm") return RunQuantDlrm(ctx, c);
+  throw Unsupported("op " + op);
 }
 
 }  // namespace tessera::conformance

@@ -9,6 +9,7 @@
 #include "quant/affine_row.h"
 #include "quant/hfp8.h"
 #include "quant/mx4.h"
+#include "quant/ocp_fp8.h"
 
 namespace tessera {
 namespace {
@@ -104,6 +105,53 @@ TEST(Mx4Test, ExponentOfAGroup) {
   EXPECT_EQ(byte(std::numeric_limits<float>::infinity()), 252u);
 }
 
+TEST(Mx4Test, RoundingsOfAGroupsExponent) {
+  const auto field = [](float largest, Mx4Rounding rounding) {
+    return static_cast<int>(Mx4ExponentByte(std::bit_cast<uint32_t>(largest), rounding)) - 125;
+  };
+  for (const float m : {1.0f, 1.2f, 1.4f, 1.42f, 1.5f, 1.75f, 1.76f, 1.99f}) {
+    EXPECT_EQ(field(m, Mx4Rounding::kFloor), 0) << m;
+    EXPECT_EQ(field(m, Mx4Rounding::kCeil), m > 1 ? 1 : 0) << m;
+    EXPECT_EQ(field(m, Mx4Rounding::kNearest), std::log2(m) >= 0.5f ? 1 : 0) << m;
+    EXPECT_EQ(field(m, Mx4Rounding::kEven), m > 1.75f ? 1 : 0) << m;
+  }
+  EXPECT_EQ(field(1.41421354f, Mx4Rounding::kNearest), 0);  // the floats on either side of √2
+  EXPECT_EQ(field(1.41421366f, Mx4Rounding::kNearest), 1);
+}
+
+// All codes of the two formats, by their definition.
+double OcpValue(int exponent_bits, int bias, int code) {
+  return Hfp8Value({exponent_bits, bias, 0}, code);
+}
+
+template <typename Format>
+void ExpectOcp(int exponent_bits, int bias, int largest) {
+  for (int code = 0; code <= largest; ++code) {
+    const auto value = static_cast<float>(OcpValue(exponent_bits, bias, code));
+    ASSERT_EQ(Format::Decode(static_cast<uint32_t>(code)), value) << code;
+    ASSERT_EQ(Format::Decode(static_cast<uint32_t>(code | 128)), -value) << code;
+    ASSERT_EQ(Format::Encode(value), code);
+    ASSERT_EQ(Format::Encode(-value), code | 128);
+    if (code == largest) continue;
+    const auto middle = static_cast<float>(
+        (static_cast<double>(value) + OcpValue(exponent_bits, bias, code + 1)) / 2);
+    ASSERT_EQ(Format::Encode(middle), code + code % 2);
+    ASSERT_EQ(Format::Encode(std::nextafter(middle, 0.0f)), code);
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(Format::Encode(infinity), largest);
+  EXPECT_EQ(Format::Encode(-1e30f), largest | 128);
+  EXPECT_TRUE(std::isnan(Format::Decode(Format::Encode(std::nanf("")))));
+}
+
+TEST(OcpFp8Test, EveryCode) {
+  ExpectOcp<E4M3>(4, 7, 0x7e);
+  ExpectOcp<E5M2>(5, 15, 0x7b);
+  EXPECT_EQ(E4M3::Decode(0x7e), 448);
+  EXPECT_TRUE(std::isnan(E4M3::Decode(0xff)));
+  EXPECT_TRUE(std::isinf(E5M2::Decode(0x7c)));
+}
+
 TEST(RowRangeTest, OrderDoesNotMatter) {
   const float nan = std::nanf("");
   RowRange a, b, c;
@@ -128,6 +176,23 @@ TEST(AffineRowTest, ConstantRowsAndRangesThatOverflow) {
   const AffineRow wide = AffineRow::Fused8(infinite);
   EXPECT_EQ(wide.Code(3e38f, 255), 0u);
   EXPECT_TRUE(std::isnan(wide.Value(0)));
+}
+
+TEST(AffineRowTest, ParametersThatAreHalves) {
+  const auto of = [](float low, float high, float top) {
+    RowRange range;
+    range.Add(low);
+    range.Add(high);
+    return AffineRow::Halves(range, top);
+  };
+  EXPECT_EQ(of(-1, 2, 15).scale, static_cast<float>(Half(0.2f)));
+  EXPECT_EQ(of(-1, 2, 15).bias, -1);
+  EXPECT_EQ(of(3, 3, 15).scale, 1);
+  EXPECT_EQ(of(0, 7e-8f, 15).scale, 1);  // it would be 0 as a half
+  // A constant that is no half: the scale makes up for the bias' rounding, with its sign.
+  const AffineRow constant = of(0.1f, 0.1f, 255);
+  EXPECT_NEAR(constant.Value(constant.Code(0.1f, 255)), 0.1f, 2e-7f);
+  EXPECT_TRUE(std::isnan(of(-1e30f, 1e30f, 3).Value(0)));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "train/metrics/metric_state.h"
+
 namespace tessera {
 namespace {
 
@@ -124,10 +126,10 @@ Matched MatchNames(const Checkpoint& checkpoint, const std::vector<NamedTensor>&
   return matched;
 }
 
-void CheckNoneSurplus(const std::vector<CheckpointEntry>& rest, bool takes_optimizer_state) {
+void CheckNoneSurplus(const std::vector<CheckpointEntry>& rest, bool takes_run_state) {
   std::vector<std::string> surplus;
   for (const CheckpointEntry& entry : rest)
-    if (!takes_optimizer_state || !IsOptimizerState(entry.name)) surplus.push_back(entry.name);
+    if (!takes_run_state || !IsRunState(entry.name)) surplus.push_back(entry.name);
   if (!surplus.empty())
     throw Error(Format("it has {}, which this model does not have", Listed(surplus)));
 }
@@ -184,6 +186,10 @@ bool Checkpoint::has_optimizer_state() const {
 
 std::string OptimizerStateName(const std::string& parameter, const std::string& state) {
   return Format("{}{}.{}", kOptimizerPrefix, parameter, state);
+}
+
+bool IsRunState(const std::string& name) {
+  return IsOptimizerState(name) || name.starts_with(kMetricsPrefix);
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {

@@ -4,6 +4,7 @@
 //
 //   <parameter>                      weights, under the names of the model's PyTorch state_dict
 //   optimizer.<parameter>.<state>    what the optimizer remembers of it
+//   metrics.<rank>.…                 what the metrics of the training remember
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent), seed,
 //                                    random_next_sequence, config (JSON), crc32 of all tensors'
 //                                    bytes in order of names
@@ -59,6 +60,9 @@ inline constexpr char kOptimizerPrefix[] = "optimizer.";
 // "optimizer.<parameter>.<state>".
 std::string OptimizerStateName(const std::string& parameter, const std::string& state);
 
+// Whether a tensor of that name is of the run, not of the model: "optimizer.…" or "metrics.…".
+bool IsRunState(const std::string& name);
+
 // Where a run stands, and its config, as a file's metadata.
 std::map<std::string, std::string> CheckpointMetadata(const TrainingProgress& progress,
                                                       const std::string& config);
@@ -79,7 +83,7 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
 
 // Reads the tensors into those of the same name in `state`, which must be all there are on either
 // side: Throws Error naming missing or surplus names, or a shape or dtype that differs, and then
-// has changed nothing. Optimizer state that `state` does not name is handed to `load_rest` first,
+// has changed nothing. State of the run that `state` does not name is handed to `load_rest` first,
 // if there is one, which takes it or throws and changes nothing. From a checkpoint without
 // optimizer state the weights alone are taken.
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,

@@ -9,7 +9,7 @@ void ExportCheckpoint(ShardedCheckpoint& from, const std::string& path,
   StreamProgress watched(options.progress);
   StreamedSafetensors content;
   const auto add = [&](const std::string& name, StreamedTensor tensor) {
-    if (!options.optimizer_state && name.starts_with(kOptimizerPrefix)) return;
+    if (!options.optimizer_state && IsRunState(name)) return;
     TESSERA_CHECK(content.tensors.emplace(name, watched.Watch(std::move(tensor))).second,
                   "{}: two tensors are called '{}'", from.folder(), name);
   };

@@ -9,6 +9,7 @@
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
+#include "train/metrics/rec_metrics_json.h"
 
 namespace tessera {
 namespace {
@@ -251,6 +252,8 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
     ReadData(document, config.data);
     CheckOptions(config.data.planted);
     ReadTrain(document, config);
+    if (const Json* metrics = document.Find("metrics"))
+      config.metrics = internal::RecMetricsFromJson(*metrics, "metrics");
     document.Finish();
     return config;
   } catch (const Error& error) {
@@ -277,6 +280,7 @@ std::string ToJson(const TrainConfig& config) {
   json["data"] = DataToJson(config.data);
   json["train"] = {
       {"batch_size", config.batch_size}, {"epochs", config.epochs}, {"seed", config.seed}};
+  if (config.metrics) json["metrics"] = internal::RecMetricsToJson(*config.metrics);
   return json.dump();
 }
 

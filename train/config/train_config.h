@@ -11,11 +11,13 @@
 //                  "gradient_clipping": {"mode", "max_gradient", "norm_type"}},
 //    "data": {"format": "criteo", "missing"},
 //         or {"format": "planted", "missing", "rows", "eval_rows", and ClickModelOptions' fields}
-//    "train": {"batch_size", "epochs", "seed"}}
+//    "train": {"batch_size", "epochs", "seed"},
+//    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
 //
-// "data", "train", "warmup", "gradient_clipping" and a table's keys from "pooling" on may be left out. A table without an optimizer
+// "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys from "pooling" on may be left out. A table without an optimizer
 // of its own has optimizer.sparse.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@
 #include "optim/warmup_schedule.h"
 #include "train/data/batch_builder.h"
 #include "train/data/click_model.h"
+#include "train/metrics/rec_metrics_config.h"
 
 namespace tessera {
 
@@ -57,6 +60,7 @@ struct TrainConfig {
   int64_t batch_size = 256;
   int64_t epochs = 1;
   uint64_t seed = 1;
+  std::optional<RecMetricsConfig> metrics;  // of a training, where they are asked for
 };
 
 // Throws Error that begins with `source` (a file's name) and says which key, what was expected and

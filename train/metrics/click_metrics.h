@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "train/metrics/click_sums.h"
+#include "train/metrics/kept_examples.h"
 
 namespace tessera {
 
@@ -35,21 +36,11 @@ class ClickMetrics {
   MetricValues Window() const;
 
  private:
-  // Examples in order of arrival; those before `begin` wait to be cut off.
-  struct Examples {
-    void Append(const ScoredExamples& batch);
-    void KeepLast(size_t count);
-    ScoredExamples view() const;
-
-    std::vector<float> predictions, labels, weights;
-    size_t begin = 0;
-  };
-
   ClickMetricsOptions options_;
   ClickSums lifetime_;
   std::deque<ClickSums> window_;  // a batch each
   int64_t window_examples_ = 0;
-  Examples examples_;
+  KeptExamples examples_;
 };
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 // NaN.
 #include <cstdint>
 
+#include "train/metrics/cross_entropy.h"
 #include "train/metrics/scored_examples.h"
 
 namespace tessera {
@@ -14,10 +15,8 @@ inline constexpr double kPredictionClip = 1e-7;
 
 struct ClickSums {
   int64_t examples = 0;
-  double weight = 0;         // Σ w
-  double labels = 0;         // Σ w·y
-  double predictions = 0;    // Σ w·p
-  double cross_entropy = 0;  // Σ w·(−y·ln p − (1 − y)·ln(1 − p))
+  double predictions = 0;  // Σ w·p
+  CrossEntropySums entropy;
 
   static ClickSums Of(const ScoredExamples& examples);
   ClickSums& operator+=(const ClickSums& other);

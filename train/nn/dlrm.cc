@@ -39,6 +39,19 @@ int64_t OverArchInput(const DlrmConfig& config) {
 
 }  // namespace
 
+std::vector<std::pair<int64_t, int64_t>> LinearLayersOf(const DlrmConfig& config) {
+  std::vector<std::pair<int64_t, int64_t>> layers;
+  const auto add = [&](int64_t in, const std::vector<int64_t>& sizes) {
+    for (const int64_t out : sizes) {
+      layers.emplace_back(in, out);
+      in = out;
+    }
+  };
+  add(config.dense_in, config.dense_arch);
+  add(OverArchInput(config), config.over_arch);
+  return layers;
+}
+
 Dlrm::Dlrm(Context& ctx, DlrmConfig config)
     : Dlrm(ctx, std::move(config), [&](const DlrmConfig& c) {
         return Embeddings(EmbeddingBagCollection(ctx, c.tables, c.embeddings));

@@ -5,7 +5,9 @@
 // part, an MLP to one logit. The tables are here, or sharded over ranks, on each of which is a model
 // with its own copy of all else.
 #include <functional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "embedding/embedding_bag_collection.h"
 #include "sharding/sharded_embedding_bag_collection.h"
@@ -20,6 +22,9 @@ struct DlrmConfig {
   std::vector<int64_t> over_arch;   // sizes of the upper MLP; the last is 1
   EmbeddingBagCollectionOptions embeddings;
 };
+
+// Inputs and outputs of every linear layer of both MLPs, in the order of Dlrm's parameters.
+std::vector<std::pair<int64_t, int64_t>> LinearLayersOf(const DlrmConfig& config);
 
 // Parameters in this order, with TorchRec's names (tables are parameters only with the rule Dense,
 // but always in StateDict):

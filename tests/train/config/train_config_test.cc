@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadConfigs,
     ::testing::Values(
         Bad{R"("train": {)", R"("trian": {)",
-            "trian: unknown key; known here: optimizer, tables, model, data, train"},
+            "trian: unknown key; known here: optimizer, tables, model, data, train, metrics"},
         Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "

@@ -44,6 +44,18 @@ TEST_P(RandomAuc, IsTheShareOfOrderedPairs) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomAuc, testing::Range(0, 40));
 
+TEST(Auc, ManyExamplesOfBothSigns) {
+  std::mt19937 random(9);
+  std::vector<float> p, y, w;
+  for (int i = 0; i < 3000; ++i) {
+    const float magnitude = static_cast<float>(random() % 1000) * (i % 3 == 0 ? 1e-6f : 1e3f);
+    p.push_back(i % 2 == 0 ? magnitude : -magnitude);
+    y.push_back(static_cast<float>(random() % 2));
+    w.push_back(static_cast<float>(random() % 8) / 4);
+  }
+  EXPECT_NEAR(Auc({p, y, w}), AucByPairs(p, y, w), 1e-12);
+}
+
 TEST(Auc, TiesCountHalf) {
   const std::vector<float> p = {0.5f, 0.5f, 0.5f}, y = {1, 0, 1};
   EXPECT_EQ(Auc({p, y, {}}), 0.5);

@@ -1,0 +1,18 @@
+#ifndef TESSERA_CLI_AUTO_PLAN_H_
+#define TESSERA_CLI_AUTO_PLAN_H_
+// `tessera train --plan auto`: what tessera plan would write.
+#include <string>
+
+#include "runtime/device.h"
+#include "sharding/plan_makers.h"
+#include "train/config/train_config.h"
+
+namespace tessera::cli {
+
+// By what was measured where `topology` names a file of tessera calibrate, or a machine by name;
+// without it by the shipped cpu, or h100. The same on every rank.
+ShardingPlan AutoPlan(const TrainConfig& config, const RankLayout& layout, Device device,
+                      const std::string& topology);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_AUTO_PLAN_H_

@@ -1,0 +1,205 @@
+// tessera calibrate: measures this machine for the planner.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/measure_progress.h"
+#include "cli/numbers.h"
+#include "comm/local_communicator.h"
+#include "comm/mpi_communicator.h"
+#include "planner/calibration/calibrate.h"
+#include "planner/calibration/machine_profile_json.h"
+#include "planner/topology_json.h"
+#include "runtime/device_properties.h"
+#include "runtime/files.h"
+#include "runtime/machine.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Measure this machine for the planner: what lookup, update, exchanges and dense layers cost a "
+    "rank, in under two minutes.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera calibrate --ranks 2 -o topology.json\n"
+    "  mpirun -n 4 tessera calibrate -o topology.json\n"
+    "  tessera calibrate --device cuda --ranks 4 -o topology.json\n"
+    "\n"
+    "Leave the machine alone meanwhile. The file describes the machine (its ranks and memory may "
+    "be "
+    "edited) and has a section `profile` with what was measured; tessera plan --topology reads "
+    "both.\n";
+
+struct Flags {
+  std::string device = "cpu", out;
+  int ranks = 0, threads = 0, cores = 0;
+  bool json = false, quick = false;
+};
+
+int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+// As many as there are GPUs, or cores; at least 2, so that there are exchanges.
+int RanksOf(const Flags& flags) {
+  if (flags.ranks > 0) return flags.ranks;
+  return std::max(
+      2, ParseDevice(flags.device).type == DeviceType::kCuda ? CudaDeviceCount() : Cores());
+}
+
+ContextOptions ContextOf(const Flags& flags, const Communicator& comm) {
+  const Device device = ParseDevice(flags.device);
+  const bool gpu = device.type == DeviceType::kCuda;
+  const int here = UnderMpirun() ? MpiLocalSize() : comm.size();
+  ContextOptions options;
+  if (gpu) options.device = Device::Cuda(comm.rank() % std::max(1, CudaDeviceCount()));
+  options.threads = flags.threads > 0 ? flags.threads : std::max(1, Cores() / here);
+  return options;
+}
+
+CalibrateOptions OptionsOf(const Flags& flags, MeasureProgress& progress) {
+  CalibrateOptions options;
+  options.cores = flags.cores;
+  if (flags.quick) {
+    options.sizes.seconds_a_point = 0.005;
+    options.sizes.most_ids = 1 << 12;
+    options.sizes.largest_table_bytes = 4 << 20;
+    options.sizes.largest_message_bytes = 1 << 20;
+  }
+  options.progress = [&progress](const std::string& what, double done) {
+    progress.Show(what, done);
+  };
+  return options;
+}
+
+// On the process that is to report it.
+std::optional<MachineProfile> Measure(const Flags& flags) {
+  std::optional<MachineProfile> profile;
+  MeasureProgress progress;
+  const auto measure = [&](Communicator& comm) {
+    Context ctx(ContextOf(flags, comm));
+    const MachineProfile measured = Calibrate(ctx, comm, OptionsOf(flags, progress));
+    if (IsLeader(comm)) profile = measured;
+  };
+  if (!UnderMpirun()) {
+    RunLocalRanks(RanksOf(flags), measure);
+    return profile;
+  }
+  if (flags.ranks > 0) throw Error("--ranks under mpirun, which says itself how many there are");
+  RunMpiRank({.comm_thread = MpiLocalSize() <= Cores()}, [&](Communicator& comm) {
+    measure(comm);
+    return 0;
+  });
+  return profile;
+}
+
+// Bytes a second of the widest rows, in memory; 0 if unknown.
+double LookupBandwidth(const MachineProfile& profile) {
+  const auto rows = profile.lookup.rows.find(DType::kF32);
+  if (rows == profile.lookup.rows.end() || rows->second.empty()) return 0;
+  const RowPrices& widest = rows->second.back();
+  if (widest.by_working_set.empty() || widest.by_working_set.back().seconds <= 0) return 0;
+  return static_cast<double>(widest.row_bytes) / widest.by_working_set.back().seconds;
+}
+
+// The machine as it was measured: its ranks, and memory by rank.
+Topology TopologyOf(const MachineProfile& profile) {
+  const int here = UnderMpirun() ? MpiLocalSize() : profile.ranks;
+  Topology topology;
+  topology.world_size = profile.ranks;
+  topology.local_world_size = profile.ranks % here == 0 ? here : profile.ranks;
+  topology.cores_per_node = profile.cores;
+  topology.ddr_cap = MachineMemoryBytes() / topology.local_world_size;
+  topology.compute_device = profile.device == "cuda" ? ComputeDevice::kCuda : ComputeDevice::kCpu;
+  // What TorchRec's formulas ask for: the bandwidth of a lookup in memory.
+  if (const double speed = LookupBandwidth(profile); speed > 0)
+    (profile.device == "cuda" ? topology.hbm_mem_bw : topology.ddr_mem_bw) = speed / 1e3;
+  topology.hbm_cap = profile.device == "cuda" ? PropertiesOf(Device::Cuda(0)).memory_bytes : 0;
+  return topology;
+}
+
+std::string Nanoseconds(double seconds) { return Fixed(1e9 * seconds, 1); }
+std::string Microseconds(double seconds) { return Fixed(1e6 * seconds, 1); }
+
+std::string RowTable(const std::string& title, const RowPriceTable& table) {
+  std::vector<std::vector<std::string>> rows = {{title, "in cache, ns", "from memory, ns", "GB/s"}};
+  for (const RowPrices& row : table) {
+    if (row.by_working_set.empty()) continue;
+    const double far = row.by_working_set.back().seconds;
+    rows.push_back({Format("  {} bytes", row.row_bytes),
+                    Nanoseconds(row.by_working_set.front().seconds), Nanoseconds(far),
+                    far > 0 ? Fixed(static_cast<double>(row.row_bytes) / far / 1e9, 1) : "-"});
+  }
+  return TextTable(rows);
+}
+
+std::string CollectiveTable(const MachineProfile& profile) {
+  std::vector<std::vector<std::string>> rows = {{"collective", "ranks", "small, us", "GB/s"}};
+  for (const CollectivePrices& c : profile.collectives) {
+    const double slope = SlopeOf(c.by_bytes);
+    rows.push_back({"  " + ToString(c.op), std::to_string(c.ranks),
+                    Microseconds(c.by_bytes.front().seconds),
+                    slope > 0 ? Fixed(1 / slope / 1e9, 1) : "-"});
+  }
+  return TextTable(rows);
+}
+
+std::string Report(const MachineProfile& p) {
+  std::string text = Format("{}: {} ranks ({}), {} {} each\n\n", p.machine, p.ranks, p.backend,
+                            p.threads, p.threads == 1 ? "thread" : "threads");
+  const auto rows = p.lookup.rows.find(DType::kF32);
+  if (rows != p.lookup.rows.end()) text += RowTable("lookup of a row", rows->second) + "\n";
+  for (const auto& [rule, prices] : p.update.rows)
+    text += RowTable("update of a row, " + rule, prices) + "\n";
+  text += CollectiveTable(p) + "\n";
+  const double flop = p.dense.empty() ? 0 : p.dense.back().seconds;
+  text += TextTable(
+      {{"dense layers", flop > 0 ? Fixed(1e-9 / flop, 0) + " GFLOP/s" : "-"},
+       {"a lookup's call", Microseconds(p.lookup.call) + " us"},
+       {"an exchange of ids' own work", Microseconds(p.input_dist[kInputCalls]) + " us"}});
+  return text;
+}
+
+int Run(const Flags& flags) {
+  CheckWritable(flags.out);
+  const std::optional<MachineProfile> measured = Measure(flags);
+  if (!measured) return 0;
+  const MachineProfile& profile = *measured;
+  const std::string document = TopologyToJson({TopologyOf(profile), MachineProfileToJson(profile)});
+  if (!flags.out.empty()) ReplaceTextFile(flags.out, document);
+  std::fputs(flags.json ? document.c_str() : Report(profile).c_str(), stdout);
+  if (!flags.out.empty() && !flags.json) std::printf("\nwritten to %s\n", flags.out.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void AddCalibrateCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("calibrate", kDescription);
+  const auto f = std::make_shared<Flags>();
+  const auto count = NumbersFrom(1, 1 << 16);
+  command->add_option("--device", f->device, "Where tables lie: cpu or cuda")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  command
+      ->add_option("--ranks", f->ranks,
+                   "Ranks that are threads of this process (as many as cores or GPUs, at least 2)")
+      ->check(count)
+      ->type_name("N");
+  command->add_option("--threads", f->threads, "Of each rank (cores by ranks)")
+      ->check(count)
+      ->type_name("N");
+  command->add_option("--cores", f->cores, "That the ranks of a node share (as the machine says)")
+      ->check(count)
+      ->type_name("N");
+  command->add_flag("--quick", f->quick, "A rough measurement in seconds");
+  command->add_flag("--json", f->json, "Print the topology instead of tables");
+  command->add_option("-o,--out", f->out, "Write the topology to this file")->type_name("FILE");
+  command->footer(kFooter);
+  command->callback([f, &action] { action = [f] { return Run(*f); }; });
+}
+
+}  // namespace tessera::cli

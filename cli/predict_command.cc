@@ -1,0 +1,126 @@
+// tessera predict: what a model says of rows whose clicks are known, and how long it takes.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/latencies.h"
+#include "cli/numbers.h"
+#include "serve/predictor.h"
+#include "train/data/batch_source.h"
+#include "train/data/criteo_stream.h"
+#include "train/data/read_ahead.h"
+#include "train/metrics/click_metrics.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Flags {
+  std::string directory, rows = ":", json, out;
+  std::vector<std::string> data;
+  int64_t batch_size = 64;
+  int threads = 1;
+  bool skip_bad_lines = false;
+};
+
+std::unique_ptr<DataSource> OpenRows(const Flags& flags, const serve::ModelSpec& spec) {
+  std::vector<CategoricalFeature> features;
+  for (const serve::TableSpec& table : spec.tables)
+    for (const std::string& feature : table.features) features.push_back({feature, table.rows});
+  if (spec.dense_in != ClickRow::kIntegers)
+    throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", flags.directory,
+                       spec.dense_in, ClickRow::kIntegers));
+  auto stream = std::make_unique<CriteoStream>(CriteoFiles{flags.data, flags.skip_bad_lines},
+                                               ParseRowRange(flags.rows));
+  return std::make_unique<ReadAhead>(std::make_unique<BatchSource>(
+      std::move(stream), BatchBuilder(features, spec.missing), flags.batch_size));
+}
+
+struct Outcome {
+  ClickMetrics metrics;
+  Latencies latencies;
+  std::string scores;  // a line an example, if they are asked for
+  int64_t skipped_rows = 0;
+};
+
+Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
+  Outcome outcome;
+  const auto source = OpenRows(flags, predictor.model()->spec());
+  while (const auto batch = source->Next()) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<float> scores =
+        predictor.Predict({.dense = batch->dense, .features = batch->features});
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    outcome.latencies.Add(taken.count());
+    outcome.metrics.Update({scores, batch->labels.span<float>(), {}});
+    if (flags.out.empty()) continue;
+    for (const float score : scores) outcome.scores += Format("{:.9g}\n", score);
+  }
+  outcome.skipped_rows = source->skipped_rows();
+  return outcome;
+}
+
+std::string AsJson(const Outcome& outcome) {
+  const MetricValues values = outcome.metrics.Lifetime();
+  const nlohmann::ordered_json json = {{"auc", values.auc},
+                                       {"log_loss", values.log_loss},
+                                       {"normalized_entropy", values.normalized_entropy},
+                                       {"calibration", values.calibration},
+                                       {"examples", values.examples},
+                                       {"skipped_rows", outcome.skipped_rows},
+                                       {"calls", outcome.latencies.count()},
+                                       {"p50_seconds", outcome.latencies.Quantile(0.5)},
+                                       {"p99_seconds", outcome.latencies.Quantile(0.99)},
+                                       {"p999_seconds", outcome.latencies.Quantile(0.999)}};
+  return json.dump(2) + "\n";
+}
+
+int Predict(const Flags& flags) {
+  CheckWritable(flags.json);
+  CheckWritable(flags.out);
+  serve::Predictor predictor(flags.directory, {.threads = flags.threads});
+  const Outcome outcome = PredictAll(flags, predictor);
+  const MetricValues values = outcome.metrics.Lifetime();
+  std::printf("%s examples: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
+              WithCommas(static_cast<double>(values.examples)).c_str(),
+              Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
+              Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
+  if (outcome.skipped_rows > 0)
+    std::printf("left out %lld bad lines\n", static_cast<long long>(outcome.skipped_rows));
+  std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
+              static_cast<long long>(flags.batch_size), outcome.latencies.Text().c_str());
+  if (!flags.json.empty()) WriteTextFile(flags.json, AsJson(outcome));
+  if (!flags.out.empty()) WriteTextFile(flags.out, outcome.scores);
+  return 0;
+}
+
+}  // namespace
+
+void AddPredictCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "predict", "Score rows with a model directory: AUC where clicks are known, and latencies.");
+  const auto f = std::make_shared<Flags>();
+  command->add_option("model", f->directory, "A model directory of tessera quantize")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--data", f->data, "Criteo rows: one or more files, plain or .gz")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--rows", f->rows, "Which of them; default all")->type_name("FIRST:LAST");
+  command->add_option("--batch-size", f->batch_size, "Examples of one call; default 64")
+      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 24))
+      ->type_name("N");
+  command->add_option("--threads", f->threads, "Of one call; default 1")
+      ->check(NumbersFrom(1, 1024))
+      ->type_name("N");
+  command->add_flag("--skip-bad-lines", f->skip_bad_lines, "Leave out lines that are no rows");
+  command->add_option("--out", f->out, "Write the scores to this file, one a line")
+      ->type_name("FILE");
+  command->add_option("--json", f->json, "Write metrics and latencies to this file as JSON")
+      ->type_name("FILE");
+  command->callback([f, &action] { action = [f] { return Predict(*f); }; });
+}
+
+}  // namespace tessera::cli

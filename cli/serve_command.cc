@@ -1,0 +1,145 @@
+// tessera serve: a model directory behind HTTP.
+#include <pthread.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/error_text.h"
+#include "cli/numbers.h"
+#include "serve/http/http_server.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "\nExample:\n"
+    "  tessera serve model --port 8000\n"
+    "  curl localhost:8000/v2/models/model/infer -d '{\"inputs\": [{\"name\": \"dense\", "
+    "\"shape\": "
+    "[1, 13], …}, …]}'\n"
+    "\n"
+    "Speaks the Open Inference Protocol (KServe v2) with JSON, Triton's binary tensors, and "
+    "safetensors bodies; GET /v2/models/NAME lists the inputs, GET /metrics is for Prometheus. "
+    "SIGHUP, or POST /v2/repository/models/NAME/load, takes up what the directory holds by then. "
+    "SIGTERM or Ctrl-C answers the requests that have begun, and ends.\n"
+    "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
+
+struct Flags {
+  std::string directory;
+  serve::HttpServerOptions http;
+  int threads = 1;
+  int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500;
+};
+
+// Signals that wait for their thread, in all threads made from here on.
+sigset_t HoldSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+void Reload(serve::Predictor& predictor) {
+  try {
+    predictor.Reload();
+    std::printf("took up version %lld\n",
+                static_cast<long long>(predictor.model()->spec().version));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tessera: %s; the model stays what it was\n", ErrorText(error).c_str());
+  }
+}
+
+// Returns when the server is to stop.
+void FollowSignals(const sigset_t& signals, serve::Predictor& predictor) {
+  for (int signal = 0; sigwait(&signals, &signal) == 0 && signal == SIGHUP;) Reload(predictor);
+}
+
+int Serve(Flags flags) {
+  flags.http.max_body = static_cast<size_t>(flags.max_body_mib) << 20;
+  flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
+  flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
+  const sigset_t signals = HoldSignals();
+  serve::Predictor predictor(flags.directory, {.threads = flags.threads});
+  serve::HttpServer server(predictor, flags.http);
+  int64_t bytes = 0;
+  const auto model = predictor.model();
+  for (const serve::TableSpec& table : model->spec().tables) bytes += table.nbytes();
+  std::printf("serving %s, version %lld, %zu tables, %s, on http://%s:%d\n",
+              flags.http.model_name.c_str(), static_cast<long long>(model->spec().version),
+              model->spec().tables.size(), Bytes(bytes).c_str(), flags.http.host.c_str(),
+              server.port());
+  const pthread_t main_thread = pthread_self();
+  std::thread running([&] {
+    server.Run();
+    pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
+  });
+  FollowSignals(signals, predictor);
+  server.Stop();
+  running.join();
+  std::printf("stopped\n");
+  return 0;
+}
+
+void AddQueueFlags(CLI::App& command, Flags& f) {
+  const auto count = NumbersFrom(int64_t{1}, int64_t{1} << 24);
+  command.add_option("--workers", f.http.queue.workers, "Batches computed at once; default 1")
+      ->check(NumbersFrom(1, 1024))
+      ->type_name("N");
+  command.add_option("--threads", f.threads, "Of one batch; default 1")
+      ->check(NumbersFrom(1, 1024))
+      ->type_name("N");
+  command.add_option("--max-batch", f.http.queue.max_batch, "Examples in one batch; default 2048")
+      ->check(count)
+      ->type_name("N");
+  command
+      .add_option("--batch-wait", f.batch_wait_us,
+                  "Microseconds that a batch waits for more requests; default 0")
+      ->check(NumbersFrom(int64_t{0}, int64_t{10'000'000}))
+      ->type_name("US");
+  command
+      .add_option("--deadline", f.deadline_ms,
+                  "Milliseconds that a request waits for its batch, then it is refused; "
+                  "default 500")
+      ->check(NumbersFrom(int64_t{1}, int64_t{3'600'000}))
+      ->type_name("MS");
+  command
+      .add_option("--max-queued", f.http.queue.max_queued,
+                  "Requests that may wait, the next is refused; default 4096")
+      ->check(count)
+      ->type_name("N");
+}
+
+}  // namespace
+
+void AddServeCommand(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("serve", "Answer requests over HTTP with a model directory.");
+  const auto f = std::make_shared<Flags>();
+  command->add_option("model", f->directory, "A model directory of tessera quantize")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--host", f->http.host, "Address to listen on; default 127.0.0.1")
+      ->type_name("ADDRESS");
+  command->add_option("--port", f->http.port, "Default 8000; 0 takes a free one, and says which")
+      ->check(NumbersFrom(0, 65535))
+      ->type_name("N");
+  command->add_option("--name", f->http.model_name, "The model's name in requests; default model")
+      ->type_name("NAME");
+  command->add_option("--max-body", f->max_body_mib, "MiB of a request; default 16")
+      ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
+      ->type_name("MIB");
+  command
+      ->add_option("--connections", f->http.connections,
+                   "Connections served at the same time; default 32")
+      ->check(NumbersFrom(1, 4096))
+      ->type_name("N");
+  AddQueueFlags(*command, *f);
+  command->footer(kFooter);
+  command->callback([f, &action] { action = [f] { return Serve(*f); }; });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,326 @@
+#ifndef TESSERA_EMBEDDING_QUANTIZED_CODE_PACKS_H_
+#define TESSERA_EMBEDDING_QUANTIZED_CODE_PACKS_H_
+// For *_simd.cc files: a Pack of a stored row's numbers, for each way of reading one. The same bits
+// as the formulas of quant/, which are what is left where an instruction set has nothing better.
+//
+// A Reader stands at a column of one row, a multiple of Pack::kSize: Values(k) are the numbers of
+// the k-th pack from there, times the id's weight if kWeighted. Constants of a row are made once.
+#include <bit>
+#include <cstring>
+
+#include "quant/row_formulas.h"
+#include "quant/row_layout.h"
+#include "runtime/simd.h"
+
+namespace tessera::internal::TESSERA_ISA {
+
+#if defined(__AVX512F__)
+typedef float Floats __attribute__((vector_size(64)));
+#elif defined(__AVX2__)
+typedef float Floats __attribute__((vector_size(32)));
+#endif
+
+template <typename V>
+inline __attribute__((always_inline)) Pack PackOf(V v) {
+  static_assert(sizeof(V) == sizeof(Pack));
+  return std::bit_cast<Pack>(v);
+}
+
+template <typename T>
+inline __attribute__((always_inline)) T LoadAs(const uint8_t* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+// kSize numbers made one by one.
+template <typename Fn>
+inline __attribute__((always_inline)) Pack PackFrom(const Fn& fn) {
+  float values[Pack::kSize];
+  for (int i = 0; i < Pack::kSize; ++i) values[i] = fn(i);
+  return Pack::Load(values);
+}
+
+// ---- codes
+
+// The next kSize codes of kBits, as floats.
+template <int kBits>
+inline __attribute__((always_inline)) Pack Codes(const uint8_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (kBits == 8)
+    return PackOf(_mm512_cvtepi32_ps(
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))));
+#elif defined(__AVX2__)
+  if constexpr (kBits == 8)
+    return PackOf(_mm256_cvtepi32_ps(
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
+  if constexpr (kBits == 4) {
+    const __m256i all = _mm256_set1_epi32(LoadAs<int32_t>(p));
+    const __m256i each = _mm256_srlv_epi32(all, _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+    return PackOf(_mm256_cvtepi32_ps(_mm256_and_si256(each, _mm256_set1_epi32(15))));
+  }
+#endif
+  constexpr int kPerByte = 8 / kBits;
+  return PackFrom([&](int i) {
+    const uint32_t code =
+        static_cast<uint32_t>(p[i / kPerByte]) >> (i % kPerByte * kBits) & ((1u << kBits) - 1);
+    return static_cast<float>(static_cast<int32_t>(code));
+  });
+}
+
+// ---- 16 and 8 bits that are a float by themselves
+
+inline __attribute__((always_inline)) Pack Fp8Values(const uint8_t* p, RowReading reading) {
+#if defined(__AVX512F__)
+  const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#define TESSERA_WORDS_(op, ...) _mm256_##op##_epi16(__VA_ARGS__)
+#define TESSERA_BITS_(op, ...) _mm256_##op##_si256(__VA_ARGS__)
+#define TESSERA_HALVES_(words) PackOf(_mm512_maskz_cvtph_ps(0xffff, words))
+#elif defined(__AVX2__)
+  const __m128i wide = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+#define TESSERA_WORDS_(op, ...) _mm_##op##_epi16(__VA_ARGS__)
+#define TESSERA_BITS_(op, ...) _mm_##op##_si128(__VA_ARGS__)
+#define TESSERA_HALVES_(words) PackOf(_mm256_cvtph_ps(words))
+#endif
+#if defined(TESSERA_WORDS_)
+  if (reading == RowReading::kE5M2) return TESSERA_HALVES_(TESSERA_WORDS_(slli, wide, 8));
+  // Four exponent bits of bias 7 as a half: its own bias is 8 more.
+  const auto sign_and_digits = TESSERA_WORDS_(set1, static_cast<short>(0xbf80));
+  auto half = TESSERA_BITS_(and, TESSERA_WORDS_(slli, wide, 7), sign_and_digits);
+  if (reading == RowReading::kE4M3) {
+    const auto digits = TESSERA_WORDS_(set1, 0x3f80);
+    const auto nan = TESSERA_WORDS_(cmpeq, TESSERA_BITS_(and, half, digits), digits);
+    half = TESSERA_BITS_(or, half, TESSERA_BITS_(and, nan, TESSERA_WORDS_(set1, 0x7e00)));
+  }
+  return TESSERA_HALVES_(half) * Pack(256.0f);
+#undef TESSERA_WORDS_
+#undef TESSERA_BITS_
+#undef TESSERA_HALVES_
+#else
+  return PackFrom([&](int i) {
+    return reading == RowReading::kE5M2   ? E5M2::Decode(p[i])
+           : reading == RowReading::kE4M3 ? E4M3::Decode(p[i])
+                                          : Hfp8Code<false>::Format().Decode(p[i]);
+  });
+#endif
+}
+
+// ---- readers
+
+// Elements of kBits each, without parameters.
+template <RowReading kReading, bool kWeighted>
+class ElementReader {
+  static constexpr int kBits = kReading == RowReading::kF32                                    ? 32
+                               : kReading == RowReading::kF16 || kReading == RowReading::kBF16 ? 16
+                                                                                               : 8;
+
+ public:
+  static constexpr bool kWithWeight = kWeighted;
+  static int64_t ByteOf(const RowLayout&, int64_t column) { return column * kBits / 8; }
+
+  ElementReader(const uint8_t* row, const RowLayout&, int64_t column, int64_t /*dim*/, float weight)
+      : p_(Opaque(row + column * kBits / 8)), weight_(Pack(kWeighted ? weight : 1.0f)) {}
+  __attribute__((always_inline)) Pack Values(int k) const {
+    const Pack x = Plain(p_ + k * Pack::kSize * kBits / 8);
+    return kWeighted ? weight_ * x : x;
+  }
+  // The first n < kSize.
+  Pack First(int n) const {
+    alignas(64) uint8_t bytes[64] = {};
+    std::memcpy(bytes, p_, static_cast<size_t>(n * kBits / 8));
+    const Pack x = Plain(bytes);
+    return kWeighted ? weight_ * x : x;
+  }
+
+ private:
+  __attribute__((always_inline)) static Pack Plain(const uint8_t* p) {
+    if constexpr (kReading == RowReading::kF32)
+      return Pack::Load(reinterpret_cast<const float*>(p));
+    else if constexpr (kReading == RowReading::kF16)
+      return Pack::Load(reinterpret_cast<const Half*>(p));
+    else if constexpr (kReading == RowReading::kBF16)
+      return Pack::Load(reinterpret_cast<const BFloat16*>(p));
+    else
+      return Fp8Values(p, kReading);
+  }
+  const uint8_t* p_;
+  Pack weight_;
+};
+
+// Scale and bias of a row, in every element.
+struct AffinePacks {
+  Pack scale, bias;
+};
+inline __attribute__((always_inline)) AffinePacks LoadAffine(const uint8_t* params, bool f32) {
+  if (f32) return {Pack(LoadParam<float>(params)), Pack(LoadParam<float>(params + 4))};
+#if defined(__AVX512F__)
+  const __m128 both = _mm_cvtph_ps(_mm_cvtsi32_si128(LoadAs<int32_t>(params)));
+  return {PackOf(_mm512_broadcastss_ps(both)),
+          PackOf(_mm512_broadcastss_ps(_mm_movehdup_ps(both)))};
+#elif defined(__AVX2__)
+  const __m128 both = _mm_cvtph_ps(_mm_cvtsi32_si128(LoadAs<int32_t>(params)));
+  return {PackOf(_mm256_broadcastss_ps(both)),
+          PackOf(_mm256_broadcastss_ps(_mm_movehdup_ps(both)))};
+#else
+  return {Pack(LoadParam<Half>(params)), Pack(LoadParam<Half>(params + 2))};
+#endif
+}
+
+template <int kBits, bool kWeighted>
+class AffineReader {
+ public:
+  static constexpr bool kWithWeight = kWeighted;
+
+  __attribute__((always_inline)) AffineReader(const uint8_t* row, const RowLayout& layout,
+                                              int64_t column, int64_t /*dim*/, float weight)
+      : codes_(Opaque(row + layout.codes_at + column * kBits / 8)),
+        params_(LoadAffine(row + layout.params_at, layout.f32_params)),
+        weight_(Pack(kWeighted ? weight : 1.0f)) {}
+  __attribute__((always_inline)) Pack Values(int k) const {
+    return Of(codes_ + k * (Pack::kSize * kBits / 8));
+  }
+  Pack First(int n) const {
+    uint8_t codes[Pack::kSize] = {};
+    std::memcpy(codes, codes_, static_cast<size_t>((n * kBits + 7) / 8));
+    return Of(codes);
+  }
+
+ private:
+  __attribute__((always_inline)) Pack Of(const uint8_t* codes) const {
+    const Pack x = Codes<kBits>(codes) * params_.scale + params_.bias;
+    return kWeighted ? weight_ * x : x;
+  }
+  const uint8_t* codes_;
+  AffinePacks params_;
+  Pack weight_;
+};
+
+#if defined(__AVX2__)
+// A register holds what each code of 2 bits, and with AVX-512 each of 4 bits, stands for, weight
+// included; a code then takes a shift and a permutation, which looks at the low bits of its index
+// alone.
+template <int kBits, bool kWeighted>
+class TableReader {
+ public:
+  static constexpr bool kWithWeight = kWeighted;
+
+  __attribute__((always_inline)) TableReader(const uint8_t* row, const RowLayout& layout,
+                                             int64_t column, int64_t /*dim*/, float weight)
+      : codes_(Opaque(row + layout.codes_at + column * kBits / 8)),
+        table_(TableOf(LoadAffine(row + layout.params_at, layout.f32_params), weight)) {}
+  __attribute__((always_inline)) Pack Values(int k) const {
+    return Of(codes_ + k * (Pack::kSize * kBits / 8));
+  }
+  Pack First(int n) const {
+    uint8_t codes[Pack::kSize] = {};
+    std::memcpy(codes, codes_, static_cast<size_t>((n * kBits + 7) / 8));
+    return Of(codes);
+  }
+
+ private:
+  __attribute__((always_inline)) static Pack TableOf(const AffinePacks& params, float weight) {
+    constexpr int kMask = (1 << kBits) - 1;
+    alignas(64) static constexpr float kCodes[16] = {
+        0,          1,          2,          3,         4 & kMask,  5 & kMask,
+        6 & kMask,  7 & kMask,  8 & kMask,  9 & kMask, 10 & kMask, 11 & kMask,
+        12 & kMask, 13 & kMask, 14 & kMask, 15 & kMask};
+    const Pack x = Pack::Load(kCodes) * params.scale + params.bias;
+    return kWeighted ? Pack(weight) * x : x;
+  }
+#if defined(__AVX512F__)
+  __attribute__((always_inline)) Pack Of(const uint8_t* codes) const {
+    __m512i indices;
+    if constexpr (kBits == 2) {
+      const __m512i shifts =
+          _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+      indices = _mm512_srlv_epi32(_mm512_set1_epi32(LoadAs<int32_t>(codes)), shifts);
+    } else {
+      const __m512i shifts =
+          _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+      const __m512i low = _mm512_set1_epi32(LoadAs<int32_t>(codes));
+      const __m512i both = _mm512_mask_set1_epi32(low, 0xff00, LoadAs<int32_t>(codes + 4));
+      indices = _mm512_srlv_epi32(both, shifts);
+    }
+    return PackOf(_mm512_permutexvar_ps(indices, std::bit_cast<__m512>(table_)));
+  }
+#else
+  __attribute__((always_inline)) Pack Of(const uint8_t* codes) const {
+    const __m256i shifts = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m256i indices = _mm256_srlv_epi32(_mm256_set1_epi32(LoadAs<uint16_t>(codes)), shifts);
+    return PackOf(_mm256_permutevar8x32_ps(std::bit_cast<__m256>(table_), indices));
+  }
+#endif
+  const uint8_t* codes_;
+  Pack table_;
+};
+#endif
+
+// Groups of 32, each with an exponent of its own.
+template <bool kWeighted>
+class Mx4Reader {
+  using Code = BlockCode<Mx4Block<Mx4Rounding::kEven>>;
+
+ public:
+  static constexpr bool kWithWeight = kWeighted;
+
+  Mx4Reader(const uint8_t* row, const RowLayout&, int64_t column, int64_t dim, float weight)
+      : row_(row), column_(column), dim_(dim), weight_(weight) {}
+  Pack Values(int k) const { return At(column_ + k * Pack::kSize, Pack::kSize); }
+  Pack First(int n) const { return At(column_, n); }
+
+ private:
+  Pack At(int64_t column, int n) const {
+    const int64_t group = column / kMx4Group, begin = group * kMx4Group, rest = dim_ - begin;
+    const uint8_t* bytes = row_ + group * Code::BlockBytes(kMx4Group);
+    const auto block =
+        Code::Params::Load(bytes + Code::ParamsAt(rest < kMx4Group ? rest : kMx4Group));
+    return PackFrom([&](int i) {
+      if (i >= n) return 0.0f;
+      const float x = block.Value(Code::CodeAt(bytes, column - begin + i));
+      return kWeighted ? weight_ * x : x;
+    });
+  }
+  const uint8_t* row_;
+  int64_t column_, dim_;
+  float weight_;
+};
+
+// Calls fn.operator()<Reader>() with the reader of a layout.
+template <bool kWeighted, typename Fn>
+void VisitReader(RowReading reading, const Fn& fn) {
+  switch (reading) {
+    case RowReading::kF32:
+      return fn.template operator()<ElementReader<RowReading::kF32, kWeighted>>();
+    case RowReading::kF16:
+      return fn.template operator()<ElementReader<RowReading::kF16, kWeighted>>();
+    case RowReading::kBF16:
+      return fn.template operator()<ElementReader<RowReading::kBF16, kWeighted>>();
+    case RowReading::kHfp8:
+      return fn.template operator()<ElementReader<RowReading::kHfp8, kWeighted>>();
+    case RowReading::kE4M3:
+      return fn.template operator()<ElementReader<RowReading::kE4M3, kWeighted>>();
+    case RowReading::kE5M2:
+      return fn.template operator()<ElementReader<RowReading::kE5M2, kWeighted>>();
+    case RowReading::kAffine8:
+      return fn.template operator()<AffineReader<8, kWeighted>>();
+#if defined(__AVX512F__)
+    case RowReading::kAffine4:
+      return fn.template operator()<TableReader<4, kWeighted>>();
+#else
+    case RowReading::kAffine4:
+      return fn.template operator()<AffineReader<4, kWeighted>>();
+#endif
+#if defined(__AVX2__)
+    case RowReading::kAffine2:
+      return fn.template operator()<TableReader<2, kWeighted>>();
+#else
+    case RowReading::kAffine2:
+      return fn.template operator()<AffineReader<2, kWeighted>>();
+#endif
+    case RowReading::kMx4:
+      return fn.template operator()<Mx4Reader<kWeighted>>();
+  }
+}
+
+}  // namespace tessera::internal::TESSERA_ISA
+#endif  // TESSERA_EMBEDDING_QUANTIZED_CODE_PACKS_H_

@@ -1,0 +1,38 @@
+#include "embedding/quantized/default_rows.h"
+
+#include <limits>
+
+#include "embedding/feature_items.h"
+#include "embedding/quantized/default_rows_impl.h"
+#include "runtime/dispatch.h"
+
+namespace tessera::internal {
+
+void DefaultFeatures(OnCpu on, Context& ctx, std::span<const DefaultedFeature> features) {
+  ForEachItem(on, ctx, features, 1 << 13, RowOrDefault{});
+}
+
+std::vector<Tensor> RowsOrDefault(Context& ctx, std::span<const DefaultedIds> features) {
+  std::vector<Tensor> result;
+  std::vector<DefaultedFeature> items;
+  for (const DefaultedIds& f : features) {
+    const bool wide = f.ids.dtype() == DType::kI64;
+    TESSERA_CHECK(wide || f.rows < std::numeric_limits<int32_t>::max(),
+                  "default row {} is not named by ids of 32 bits", f.rows);
+    // A feature's range is written, memory that is not touched costs nothing.
+    const Tensor out = Tensor::Empty(ctx, f.ids.shape(), f.ids.dtype());
+    result.push_back(out);
+    items.push_back({f.end - f.begin,
+                     {f.ids.raw_data(), wide},
+                     out.raw_data(),
+                     f.begin,
+                     f.rows,
+                     f.remap != nullptr,
+                     f.remap != nullptr ? f.remap->view() : RemapView{}});
+  }
+  if (items.empty()) return result;
+  DispatchDevice(ctx.device(), [&](auto on) { DefaultFeatures(on, ctx, items); });
+  return result;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,127 @@
+#include "embedding/quantized/quantize_tables.h"
+
+#include <algorithm>
+
+namespace tessera::quant {
+namespace {
+
+template <typename Config>
+FloatTable FromEntry(const SafetensorsFile& file, const std::string& prefix, const Config& config,
+                     PoolingType pooling) {
+  FloatTable table{config.name, config.feature_names, pooling, config.index_remap,
+                   SourceOf(file, prefix + config.name + ".weight")};
+  TESSERA_CHECK(table.rows.rows == config.num_embeddings && table.rows.dim == config.embedding_dim,
+                "table {}: {} rows of {} in the file; its config says {} of {}", config.name,
+                table.rows.rows, table.rows.dim, config.num_embeddings, config.embedding_dim);
+  return table;
+}
+
+const TableQuantization& HowOf(const TablesQuantization& how, const std::string& table) {
+  const auto found = how.tables.find(table);
+  return found != how.tables.end() ? found->second : how.all;
+}
+
+void CheckListed(const std::vector<FloatTable>& tables, const TablesQuantization& how) {
+  for (const auto& [name, unused] : how.tables)
+    TESSERA_CHECK(std::any_of(tables.begin(), tables.end(),
+                              [&](const FloatTable& t) { return t.name == name; }),
+                  "table {}: it is to be quantized, but there is none of that name", name);
+}
+
+// The source without what is not kept.
+RowSource Kept(const FloatTable& table, const TableQuantization& how) {
+  RowSource source = table.rows;
+  if (how.kept_rows < 0) return source;
+  TESSERA_CHECK(how.kept_rows <= source.rows, "table {}: {} rows are to be kept, of {}", table.name,
+                how.kept_rows, source.rows);
+  source.rows = how.kept_rows;
+  return source;
+}
+
+QuantizationError StoreRows(Context& ctx, const RowSource& source, const TableQuantization& how,
+                            const QuantizeOptions& options, QuantizedTable& table) {
+  table.has_default_row = how.default_row.defined();
+  table.rows = Tensor::Empty(
+      ctx, {source.rows + table.has_default_row, RowBytes(how.codec, source.dim)}, DType::kU8);
+  if (table.has_default_row) {
+    TESSERA_CHECK(how.default_row.shape() == Shape{source.dim},
+                  "table {}: a default row of shape {}; expected [{}]", table.name,
+                  how.default_row.shape(), source.dim);
+    const Tensor row = how.default_row.Contiguous(ctx).Reshape({1, source.dim});
+    EncodeRowsInto(ctx, how.codec, row, table.rows.Rows(source.rows, source.rows + 1),
+                   options.encode);
+  }
+  return QuantizeTableInto(ctx, source, how.codec, options, table.rows.Rows(0, source.rows));
+}
+
+}  // namespace
+
+std::vector<FloatTable> FloatTablesOf(const TableBatchedEmbedding& tables) {
+  std::vector<FloatTable> result;
+  for (int t = 0; t < tables.num_tables(); ++t) {
+    const BaseEmbeddingConfig& config = tables.table(t);
+    result.push_back({config.name, config.feature_names, tables.pooling(t), config.index_remap,
+                      SourceOf(config.name, tables.weight(t))});
+  }
+  return result;
+}
+
+std::vector<FloatTable> FloatTablesOf(const SafetensorsFile& file, const std::string& prefix,
+                                      std::span<const EmbeddingBagConfig> configs) {
+  std::vector<FloatTable> tables;
+  for (const EmbeddingBagConfig& config : configs)
+    tables.push_back(FromEntry(file, prefix, config, config.pooling));
+  return tables;
+}
+std::vector<FloatTable> FloatTablesOf(const SafetensorsFile& file, const std::string& prefix,
+                                      std::span<const EmbeddingConfig> configs) {
+  std::vector<FloatTable> tables;
+  for (const EmbeddingConfig& config : configs)
+    tables.push_back(FromEntry(file, prefix, config, PoolingType::kNone));
+  return tables;
+}
+
+QuantizedTables QuantizeTables(Context& ctx, const std::vector<FloatTable>& tables,
+                               const TablesQuantization& how) {
+  CheckListed(tables, how);
+  std::vector<RowSource> sources;
+  for (const FloatTable& table : tables) {
+    const TableQuantization& table_how = HowOf(how, table.name);
+    RowBytes(table_how.codec, table.rows.dim);
+    sources.push_back(Kept(table, table_how));
+  }
+  QuantizeOptions options = how.options;
+  if (options.nan == NanPolicy::kError) {
+    CheckNoNan(ctx, sources);
+    options.nan = NanPolicy::kChecked;
+  }
+  QuantizedTables result;
+  for (size_t t = 0; t < tables.size(); ++t) {
+    const TableQuantization& table_how = HowOf(how, tables[t].name);
+    QuantizedTable table;
+    table.name = tables[t].name;
+    table.num_embeddings = sources[t].rows;
+    table.embedding_dim = sources[t].dim;
+    table.feature_names = tables[t].feature_names;
+    table.pooling = tables[t].pooling;
+    table.codec = table_how.codec;
+    table.index_remap = table_how.index_remap ? table_how.index_remap : tables[t].index_remap;
+    result.errors.push_back(StoreRows(ctx, sources[t], table_how, options, table));
+    result.tables.push_back(std::move(table));
+  }
+  return result;
+}
+
+EmbeddingBagCollection Quantize(Context& ctx, const tessera::EmbeddingBagCollection& collection,
+                                const TablesQuantization& how, QuantizedOptions options) {
+  const std::vector<FloatTable> tables = FloatTablesOf(collection.tables());
+  return EmbeddingBagCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
+}
+
+EmbeddingCollection Quantize(Context& ctx, const tessera::EmbeddingCollection& collection,
+                             const TablesQuantization& how, EmbeddingCollectionOptions options) {
+  const std::vector<FloatTable> tables = FloatTablesOf(collection.tables());
+  return EmbeddingCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
+}
+
+}  // namespace tessera::quant

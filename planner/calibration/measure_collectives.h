@@ -1,0 +1,20 @@
+#ifndef TESSERA_PLANNER_CALIBRATION_MEASURE_COLLECTIVES_H_
+#define TESSERA_PLANNER_CALIBRATION_MEASURE_COLLECTIVES_H_
+// Measures a communicator's collectives by size, over 2, 4, 8, … and all of its ranks.
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "planner/calibration/machine_profile.h"
+#include "planner/calibration/measure_sizes.h"
+#include "runtime/context.h"
+
+namespace tessera {
+
+// Adds to `profile`, on every rank the same. Every rank calls.
+void MeasureCollectives(Context& ctx, Communicator& comm, const MeasureSizes& sizes,
+                        const std::function<void(const std::string&)>& said,
+                        MachineProfile& profile);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_CALIBRATION_MEASURE_COLLECTIVES_H_

@@ -1,0 +1,41 @@
+#include "planner/calibration/measure_dense.h"
+
+#include "quant/wire_codec.h"
+#include "runtime/autograd.h"
+#include "runtime/ops/linear.h"
+
+namespace tessera {
+
+void MeasureDense(Rounds& rounds, MachineProfile& profile) {
+  constexpr int64_t kBatch = 512;
+  Context& ctx = rounds.ctx();
+  for (const int64_t width : {16, 64, 256, 512}) {
+    const Variable x(Tensor::Full(ctx, {kBatch, width}, 0.5), /*requires_grad=*/true),
+        weight(Tensor::Full(ctx, {width, width}, 0.01), /*requires_grad=*/true),
+        bias(Tensor::Zeros(ctx, {width}), /*requires_grad=*/true);
+    const Tensor grad = Tensor::Full(ctx, {kBatch, width}, 1e-3);
+    const double seconds = rounds.Median([&] {
+      Tape tape(ctx);
+      tape.Backward(LinearRelu(ctx, x, weight, bias), grad);
+    });
+    const auto flops = static_cast<double>(3 * 2 * kBatch * width * width);
+    profile.dense.push_back({flops, seconds / flops});
+  }
+}
+
+void MeasureCodecs(Rounds& rounds, MachineProfile& profile) {
+  constexpr int64_t kRows = 4096, kColumns = 64;
+  Context& ctx = rounds.ctx();
+  const Tensor rows = Tensor::Full(ctx, {kRows, kColumns}, 0.25);
+  for (const WireType type : {WireType::kFp16, WireType::kBf16, WireType::kFp8, WireType::kFp8Rows,
+                              WireType::kFp8RowsE5, WireType::kInt8, WireType::kMx4}) {
+    const WireCodec codec{type};
+    Tensor bytes;
+    const double encode = rounds.Median([&] { bytes = Encode(ctx, codec, rows); });
+    const double decode = rounds.Median([&] { Decode(ctx, codec, bytes, rows.shape()); });
+    const auto elements = static_cast<double>(rows.numel());
+    profile.codecs[type] = {encode / elements, decode / elements};
+  }
+}
+
+}  // namespace tessera

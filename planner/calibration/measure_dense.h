@@ -1,0 +1,14 @@
+#ifndef TESSERA_PLANNER_CALIBRATION_MEASURE_DENSE_H_
+#define TESSERA_PLANNER_CALIBRATION_MEASURE_DENSE_H_
+// Measures linear layers and wire codecs: fills a profile's `dense` and `codecs`.
+#include "planner/calibration/machine_profile.h"
+#include "planner/calibration/rounds.h"
+
+namespace tessera {
+
+// Every rank calls.
+void MeasureDense(Rounds& rounds, MachineProfile& profile);
+void MeasureCodecs(Rounds& rounds, MachineProfile& profile);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_CALIBRATION_MEASURE_DENSE_H_

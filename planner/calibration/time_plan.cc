@@ -1,0 +1,205 @@
+#include "planner/calibration/time_plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "planner/calibration/rounds.h"
+#include "planner/step_model/rule_by_name.h"
+#include "runtime/ops/linear.h"
+#include "runtime/ops/shaping.h"
+#include "sharding/sharded_tables.h"
+
+namespace tessera {
+namespace {
+
+constexpr unsigned kBatches = 4;
+
+std::vector<BaseEmbeddingConfig> ConfigsOf(const StepLoad& load) {
+  std::vector<BaseEmbeddingConfig> configs;
+  for (const StepTable& t : load.tables) {
+    TESSERA_CHECK(!t.weighted, "table {}: steps of weighted tables are not made up", t.name);
+    BaseEmbeddingConfig c;
+    c.name = t.name;
+    c.num_embeddings = t.rows;
+    c.embedding_dim = t.dim;
+    c.data_type = t.row_type;
+    c.state_type = t.state_type;
+    c.optimizer = RuleByName(t.rule);
+    c.init_range = std::pair(0.0f, 0.0f);
+    configs.push_back(std::move(c));
+  }
+  return configs;
+}
+
+std::vector<PoolingType> PoolingsOf(const StepLoad& load) {
+  std::vector<PoolingType> poolings;
+  for (const StepTable& t : load.tables)
+    poolings.push_back(t.sequences ? PoolingType::kNone : PoolingType::kSum);
+  return poolings;
+}
+
+std::vector<EmbeddingFeature> FeaturesOf(const StepLoad& load) {
+  std::vector<EmbeddingFeature> features;
+  for (size_t t = 0; t < load.tables.size(); ++t)
+    for (size_t f = 0; f < load.tables[t].features.size(); ++f) {
+      const std::string key = std::to_string(features.size());
+      features.push_back({key, static_cast<int>(t), key});
+    }
+  return features;
+}
+
+// Rows as a feature names them.
+class RowDraw {
+ public:
+  RowDraw(const RowPopularity& popularity, int64_t rows) : popularity_(popularity), rows_(rows) {
+    double share = 0, first = 0;
+    for (const RowGroup& g : popularity.groups) {
+      ends_.push_back(share += g.share);
+      firsts_.push_back(first);
+      first += g.rows;
+    }
+    // Strewn: by a step that has no factor in common with the number of rows.
+    step_ = static_cast<int64_t>(0.618 * static_cast<double>(rows)) | 1;
+    while (std::gcd(step_, rows) != 1) step_ += 2;
+  }
+
+  int64_t operator()(std::mt19937_64& random) const {
+    std::uniform_real_distribution<double> uniform(0, ends_.back());
+    const auto found = std::upper_bound(ends_.begin(), ends_.end() - 1, uniform(random));
+    const auto g = static_cast<size_t>(found - ends_.begin());
+    std::uniform_real_distribution<double> within(0, popularity_.groups[g].rows);
+    const auto row = std::min(rows_ - 1, static_cast<int64_t>(firsts_[g] + within(random)));
+    return popularity_.row_shares.empty() ? row * step_ % rows_ : row;
+  }
+
+ private:
+  const RowPopularity& popularity_;
+  int64_t rows_, step_ = 1;
+  std::vector<double> ends_, firsts_;
+};
+
+// Bags of a feature have as many ids as come nearest to its mean.
+KeyedJaggedTensor BatchOf(Context& ctx, const StepLoad& load, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<int64_t> ids, lengths;
+  std::vector<std::string> keys;
+  for (const StepTable& table : load.tables)
+    for (const StepFeature& f : table.features) {
+      const RowDraw draw(f.popularity, table.rows);
+      keys.push_back(std::to_string(keys.size()));
+      const int64_t bags = std::llround(f.bags), total = std::llround(f.ids);
+      for (int64_t b = 0; b < bags; ++b)
+        lengths.push_back(total * (b + 1) / bags - total * b / bags);
+      for (int64_t i = 0; i < (bags > 0 ? total : 0); ++i) ids.push_back(draw(random));
+    }
+  return KeyedJaggedTensor::FromLengthsSync(std::move(keys), Tensor::From(ctx, ids),
+                                            Tensor::From(ctx, lengths));
+}
+
+// Square layers, and the all-reduce of gradients.
+class DensePart {
+ public:
+  DensePart(Context& ctx, const StepLoad& load)
+      : gradients_(Tensor::Zeros(ctx, {static_cast<int64_t>(load.dense_bytes / 4)})) {
+    constexpr int64_t kBatch = 512;
+    for (const double flops : load.dense_flops) {
+      const auto width = std::max<int64_t>(1, std::llround(std::sqrt(flops / (6 * kBatch))));
+      layers_.push_back({Variable(Tensor::Full(ctx, {kBatch, width}, 0.5), true),
+                         Variable(Tensor::Full(ctx, {width, width}, 0.01), true),
+                         Tensor::Full(ctx, {kBatch, width}, 1e-3)});
+    }
+  }
+
+  void Run(Context& ctx, Communicator& comm) {
+    for (const Layer& layer : layers_) {
+      Tape tape(ctx);
+      tape.Backward(LinearRelu(ctx, layer.input, layer.weight, {}), layer.grad);
+    }
+    if (gradients_.numel() > 0)
+      comm.AllReduce(ctx, gradients_, ReduceOp::kSum, "dense gradients").Wait();
+  }
+
+ private:
+  struct Layer {
+    Variable input, weight;
+    Tensor grad;
+  };
+  Tensor gradients_;
+  std::vector<Layer> layers_;
+};
+
+// What backward starts from: sequences as one.
+Variable Joined(Context& ctx, const std::vector<Variable>& sequences) {
+  std::vector<Variable> flat;
+  for (const Variable& s : sequences) flat.push_back(Reshape(ctx, s, {-1}));
+  return Concat(ctx, flat, 0);
+}
+
+class PlannedStep {
+ public:
+  PlannedStep(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan)
+      : comm_(comm),
+        tables_(ctx, comm, ConfigsOf(load), PoolingsOf(load), FeaturesOf(load), plan,
+                {.codecs = load.codecs}),
+        dense_(ctx, load) {
+    for (unsigned b = 0; b < kBatches; ++b)
+      batches_.push_back(BatchOf(ctx, load, 100 * static_cast<unsigned>(comm.rank()) + b));
+  }
+
+  // The seconds of its phases.
+  std::vector<double> Run(Context& ctx) {
+    std::vector<double> seconds;
+    auto last = std::chrono::steady_clock::now();
+    const auto lap = [&] {
+      ctx.Sync();
+      const auto now = std::chrono::steady_clock::now();
+      seconds.push_back(std::chrono::duration<double>(now - last).count());
+      last = now;
+    };
+    const KeyedJaggedTensor& batch = batches_[next_++ % kBatches];
+    Tape tape(ctx);
+    const InputDist input = tables_.StartInputDist(ctx, batch).Wait();
+    lap();
+    auto sent = tables_.StartOutputDist(ctx, batch, input);
+    lap();
+    const std::vector<Variable> out = sent.Wait();
+    lap();
+    dense_.Run(ctx, comm_);
+    lap();
+    const Variable root = out.size() == 1 ? out[0] : Joined(ctx, out);
+    if (!grad_) grad_ = Tensor::Full(ctx, root.value().shape(), 1e-3);
+    tape.Backward(root, grad_);
+    lap();
+    return seconds;
+  }
+
+ private:
+  Communicator& comm_;
+  ShardedTables tables_;
+  DensePart dense_;
+  std::vector<KeyedJaggedTensor> batches_;
+  Tensor grad_;  // all batches have one shape
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+PlanTime TimePlan(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan,
+                  double budget) {
+  PlannedStep step(ctx, comm, load, plan);
+  Rounds rounds(ctx, comm, budget);
+  // One after another: ranks wait for each other where steps make them, and nowhere else.
+  const std::vector<double> times = rounds.Medians([&] {
+    std::vector<double> phases = step.Run(ctx);
+    phases.push_back(std::accumulate(phases.begin(), phases.end(), 0.0));
+    return phases;
+  });
+  return {times.back(), {times.begin(), times.end() - 1}};
+}
+
+}  // namespace tessera

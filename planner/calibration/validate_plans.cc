@@ -1,0 +1,52 @@
+#include "planner/calibration/validate_plans.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+// Of each number, the median over the passes.
+PlanTime MedianOf(const std::vector<PlanTime>& times) {
+  const auto median = [&](const auto& number) {
+    std::vector<double> all;
+    for (const PlanTime& time : times) all.push_back(number(time));
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+  };
+  PlanTime result;
+  result.seconds = median([](const PlanTime& t) { return t.seconds; });
+  for (size_t p = 0; p < times[0].phases.size(); ++p)
+    result.phases.push_back(median([p](const PlanTime& t) { return t.phases[p]; }));
+  return result;
+}
+
+}  // namespace
+
+std::vector<ValidatedPlan> ValidatePlans(Context& ctx, Communicator& comm, const StepModel& model,
+                                         const std::vector<NamedPlan>& plans,
+                                         const ValidateOptions& options) {
+  TESSERA_CHECK_GE(options.passes, 1, "passes over the plans");
+  std::vector<std::vector<PlanTime>> times(plans.size());
+  const auto all = static_cast<double>(plans.size()) * options.passes;
+  double done = 0;
+  for (int pass = 0; pass < options.passes; ++pass)
+    for (size_t p = 0; p < plans.size(); ++p) {
+      if (options.progress && IsLeader(comm)) options.progress(plans[p].name, done++ / all);
+      times[p].push_back(TimePlan(ctx, comm, model.load(), plans[p].plan, options.seconds));
+    }
+  std::vector<ValidatedPlan> validated;
+  for (size_t p = 0; p < plans.size(); ++p)
+    validated.push_back({plans[p].name, model.Predict(plans[p].plan), MedianOf(times[p])});
+  return validated;
+}
+
+Agreement AgreementOf(const std::vector<ValidatedPlan>& plans) {
+  std::vector<double> predicted, measured;
+  for (const ValidatedPlan& plan : plans) {
+    predicted.push_back(plan.predicted.seconds);
+    measured.push_back(plan.measured.seconds);
+  }
+  return AgreementOf(predicted, measured);
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+#ifndef TESSERA_PLANNER_COST_MODELS_H_
+#define TESSERA_PLANNER_COST_MODELS_H_
+// The cost models by name:
+//
+//   calibrated   what `tessera calibrate` measured on this machine, for the options that this build
+//                trains
+//   bandwidth    TorchRec's formulas over the topology's bandwidths, for the same options
+//   torchrec     TorchRec 1.9.2: its formulas, options, proposers, order and ties
+#include <string>
+
+#include "planner/planner.h"
+#include "planner/step_model/calibrated_estimator.h"
+#include "planner/topology_json.h"
+
+namespace tessera {
+
+// The name itself; without one calibrated where `machine` has a profile, else bandwidth.
+std::string CostModelName(const std::string& name, const TopologyFile& machine);
+
+// Of the model that CostModelName says. Throws Error for a name that is none of these, and for
+// calibrated without a profile. `known` is for calibrated alone.
+PlannerOptions CostModelOptions(const std::string& name, const TopologyFile& machine,
+                                const PlannerModel& model, const CalibratedOptions& known = {});
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_COST_MODELS_H_

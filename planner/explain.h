@@ -1,0 +1,45 @@
+#ifndef TESSERA_PLANNER_EXPLAIN_H_
+#define TESSERA_PLANNER_EXPLAIN_H_
+// Why a plan is as it is: for each table what the next best option would make of the plan, and what
+// the busiest rank is busy with.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/planner.h"
+
+namespace tessera {
+
+struct RunnerUp {
+  ShardingType type = ShardingType::kTableWise;
+  PlanKernel kernel = PlanKernel::kFused;
+  double rating = 0;      // of the plan with this option for this table, all others as they are
+  double total_perf = 0;  // Σ over its shards
+};
+
+struct TableExplanation {
+  std::string table;                  // full name
+  int64_t num_options = 0;            // that are not the same thing by another name
+  double total_perf = 0;              // of the option that it has
+  std::optional<RunnerUp> runner_up;  // none where no other option finds room
+};
+
+struct PlanExplanation {
+  std::vector<TableExplanation> tables;  // as in the plan
+  int bottleneck_rank = 0;
+  double bottleneck_perf = 0;
+  std::string limited_by;  // the largest part of it: "fwd_compute", "fwd_comms", …
+  double limited_by_perf = 0;
+  // Tables on it, the dearest first, with what each adds to it.
+  std::vector<std::pair<std::string, double>> bottleneck_tables;
+  double bottleneck_memory_share = 0;  // of the memory for tables, the fuller of HBM and DDR
+};
+
+// Takes as long as pricing each option at its best place once.
+PlanExplanation Explain(const EmbeddingShardingPlanner& planner, const PlanResult& plan);
+
+// A line a table, the busiest rank first.
+std::string ExplanationText(const PlanExplanation& explanation, const PlanResult& plan);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_EXPLAIN_H_

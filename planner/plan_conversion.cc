@@ -1,0 +1,53 @@
+#include "planner/plan_conversion.h"
+
+#include "planner/enumerator.h"
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+ComputeKernel KernelOf(PlanKernel kernel, const std::string& table) {
+  switch (kernel) {
+    case PlanKernel::kDense:
+      return ComputeKernel::kDense;
+    case PlanKernel::kFused:
+      return ComputeKernel::kFused;
+    case PlanKernel::kFusedUvm:
+      return ComputeKernel::kFusedUvm;
+    case PlanKernel::kFusedUvmCaching:
+      return ComputeKernel::kFusedUvmCaching;
+    default:
+      TESSERA_FAIL(
+          "table {}: this build does not train with kernel {} (there is dense, fused, "
+          "fused_uvm and fused_uvm_caching)",
+          table, kernel);
+  }
+}
+
+}  // namespace
+
+ShardingPlan ToShardingPlan(const Topology& topology, const PlannerModel& model,
+                            const std::vector<PlacedOption>& tables) {
+  ShardingPlan plan;
+  plan.world_size = topology.world_size;
+  plan.local_size = topology.group_size();
+  std::vector<TableShape> shapes;
+  for (const PlacedOption& placed : tables) {
+    const PlannerTable& table = model.tables[static_cast<size_t>(placed.option.table)];
+    TableSharding sharding{
+        .type = placed.option.type,
+        .shards = ShardsOf(topology, model, placed.option.table, placed.option.type),
+        .kernel = KernelOf(placed.option.kernel, table.name)};
+    TESSERA_CHECK_EQ(sharding.shards.size(), placed.ranks.size(), "table {}: ranks of its shards",
+                     table.name);
+    for (size_t i = 0; i < placed.ranks.size(); ++i) sharding.shards[i].rank = placed.ranks[i];
+    const bool added = plan.tables.emplace(table.name, std::move(sharding)).second;
+    TESSERA_CHECK(added, "table {}: it is in two modules, and a sharding plan names tables alone",
+                  table.name);
+    shapes.push_back({table.name, table.planned_rows(), table.planned_dim()});
+  }
+  CheckPlan(plan, shapes);
+  return plan;
+}
+
+}  // namespace tessera

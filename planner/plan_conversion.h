@@ -1,0 +1,19 @@
+#ifndef TESSERA_PLANNER_PLAN_CONVERSION_H_
+#define TESSERA_PLANNER_PLAN_CONVERSION_H_
+// From the planner's result to the plan that sharding/ runs.
+#include <vector>
+
+#include "planner/model.h"
+#include "planner/sharding_option.h"
+#include "planner/topology.h"
+#include "sharding/plan.h"
+
+namespace tessera {
+
+// A checked plan; its nodes are the topology's groups. Throws Error for two tables of one name (a
+// ShardingPlan knows no modules), and for a kernel that this build does not train.
+ShardingPlan ToShardingPlan(const Topology& topology, const PlannerModel& model,
+                            const std::vector<PlacedOption>& tables);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_PLAN_CONVERSION_H_

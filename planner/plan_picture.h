@@ -1,0 +1,27 @@
+#ifndef TESSERA_PLANNER_PLAN_PICTURE_H_
+#define TESSERA_PLANNER_PLAN_PICTURE_H_
+// A plan as a page to look at: one self-contained HTML file, without scripts, of two bar charts
+// (milliseconds of a step and bytes of memory, a bar a rank) and a table of tables.
+//
+// Beyond kMostBars ranks a bar stands for several, and shows the dearest or fullest of them.
+#include <string>
+#include <vector>
+
+#include "planner/model.h"
+#include "planner/sharding_option.h"
+#include "planner/topology.h"
+
+namespace tessera {
+
+inline constexpr int kMostBars = 128;
+
+struct PlanPictureOptions {
+  std::string title = "Sharding plan";
+  double lower_bound = 0;  // milliseconds that no plan's dearest rank can beat; 0: not drawn
+};
+
+std::string PlanPicture(const Topology& topology, const PlannerModel& model,
+                        const std::vector<PlacedOption>& plan, const PlanPictureOptions& options);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_PLAN_PICTURE_H_

@@ -1,0 +1,329 @@
+#include "planner/planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "planner/exact_search.h"
+#include "planner/existing_plan.h"
+#include "planner/infeasible.h"
+#include "planner/lower_bound.h"
+#include "planner/names.h"
+#include "planner/plan_search.h"
+#include "planner/planner_error.h"
+#include "planner/proposal_walk.h"
+#include "planner/torchrec_estimators.h"
+
+namespace tessera {
+namespace {
+
+using namespace internal;  // NOLINT: the planner's own parts
+
+constexpr const char* kPerfModelNames[] = {"max_rank_perf", "max_rank_hbm"};
+// A plan of the search replaces one of the proposers' where it is better by more than rounding.
+constexpr double kBetter = 1e-6;
+
+std::vector<Storage> Capped(const Topology& topology, std::vector<Storage> capacity,
+                            const PlacementRules& rules) {
+  for (const RankCap& cap : rules.rank_caps) {
+    if (cap.rank < 0 || cap.rank >= topology.world_size)
+      throw PlannerError(PlannerErrorKind::kPlacementRules,
+                         Format("placement rules: rank_caps: there are ranks 0 to {}, got {}",
+                                topology.world_size - 1, cap.rank));
+    Storage& rank = capacity[static_cast<size_t>(cap.rank)];
+    rank.hbm = std::min(rank.hbm, cap.hbm.value_or(rank.hbm));
+    rank.ddr = std::min(rank.ddr, cap.ddr.value_or(rank.ddr));
+  }
+  return capacity;
+}
+
+// What Σ cost of all ranks is divided by.
+double Servers(const Topology& t) {
+  const double ranks = t.world_size;
+  if (t.cores_per_node == 0) return ranks;
+  return std::min(ranks, ranks / t.local_world_size * t.cores_per_node);
+}
+
+// One run of the planner.
+class Run {
+ public:
+  explicit Run(const EmbeddingShardingPlanner& planner)
+      : planner_(planner),
+        topology_(planner.topology()),
+        model_(planner.model()),
+        settings_(planner.options()),
+        enumerator_(planner.enumerator()) {}
+
+  PlanResult Do() {
+    result_.reserved = Reserve(topology_, model_, settings_.reservation);
+    capacity_ = Capped(topology_, result_.reserved.capacity, settings_.rules);
+    options_ = enumerator_.Enumerate();
+    result_.num_options = static_cast<int64_t>(options_.size());
+    if (settings_.rules.empty() && !settings_.proposers.empty()) Walk(settings_.proposers, false);
+    Search();
+    if (result_.tables.empty() && !options_.empty())
+      ThrowInfeasible(planner_, options_, capacity_, least_storage_);
+    CheckResult();
+    Finish();
+    return std::move(result_);
+  }
+
+ private:
+  // Rates as the perf model says.
+  double RatingOf(const std::vector<double>& perf, const std::vector<Storage>& storage) const {
+    double rating = 0;
+    if (settings_.perf_model == PerfModel::kMaxRankHbm) {
+      for (const Storage& rank : storage) rating = std::max(rating, static_cast<double>(rank.hbm));
+      return rating;
+    }
+    const auto local = static_cast<size_t>(topology_.local_world_size);
+    for (size_t first = 0; first < perf.size(); first += local) {
+      double node = 0;
+      for (size_t r = first; r < first + local; ++r) {
+        rating = std::max(rating, perf[r]);
+        node += perf[r];
+      }
+      if (topology_.cores_per_node > 0) rating = std::max(rating, node / topology_.cores_per_node);
+    }
+    return rating;
+  }
+
+  void Walk(const std::vector<ProposerSettings>& proposers, bool stop_at_first_plan) {
+    const SearchSpace space{
+        options_, capacity_, &model_,
+        [&](const ShardingOption& option, PlanKernel kernel, std::optional<double> load_factor) {
+          return enumerator_.WithCache(option, kernel, load_factor);
+        }};
+    const auto rate = [&](const Proposal& proposal, const Placement& placement) {
+      return RatingOf(RankPerf(topology_.world_size, proposal, placement),
+                      RankStorage(topology_.world_size, proposal, placement));
+    };
+    WalkResult walk = WalkProposals({proposers, settings_.partitioner, stop_at_first_plan},
+                                    topology_, space, rate);
+    result_.tables = std::move(walk.best);
+    result_.rating = walk.rating;
+    result_.found_by = walk.found_by;
+    result_.num_proposals = walk.num_proposals;
+    result_.num_plans = walk.num_plans;
+    least_storage_ = walk.least_storage;
+  }
+
+  void Search() {
+    const SearchCost cost =
+        settings_.perf_model == PerfModel::kMaxRankHbm ? SearchCost::kHbm : SearchCost::kPerf;
+    const std::vector<Item> items = MakeItems(model_, options_, settings_.rules, cost);
+    const double servers = Servers(topology_);
+    result_.threshold_bound = ThresholdBound(items, servers);
+    result_.lower_bound = MemoryBound(items, servers, capacity_, result_.threshold_bound);
+    if (!settings_.search) return;
+    SearchProblem problem{items, topology_, capacity_, result_.lower_bound, settings_.effort};
+    std::optional<ExistingPlan> existing;
+    if (settings_.rules.existing) {
+      existing.emplace(topology_, model_, *settings_.rules.existing);
+      problem.moved_bytes = [&](int, const Candidate& candidate, const std::vector<int>& ranks) {
+        return existing->MovedBytes(candidate, ranks);
+      };
+      problem.most_moved_bytes =
+          settings_.rules.most_moved_bytes.value_or(std::numeric_limits<int64_t>::max());
+      Replan(problem, *existing);
+    } else {
+      SearchFreely(problem);
+    }
+    Prove(problem, servers);
+  }
+
+  void SearchFreely(const SearchProblem& problem) {
+    Keep(problem.items, SearchPlan(problem));
+    if (result_.tables.empty() && settings_.rules.empty() && EachFitsSomewhere(problem))
+      Walk(LastResort(), true);
+    if (result_.found_by == "search" || result_.tables.empty()) return;
+    const Solution start = SolutionOf(problem);
+    if (start.found()) Keep(problem.items, Improve(problem, start));
+  }
+
+  // TorchRec's proposers find a place now and then where memory is short.
+  std::vector<ProposerSettings> LastResort() const {
+    std::vector<ProposerSettings> proposers = TorchRecProposers();
+    const double share = std::min(1.0, settings_.effort);
+    for (ProposerSettings& proposer : proposers)
+      proposer.max_proposals =
+          static_cast<int64_t>(share * static_cast<double>(proposer.max_proposals));
+    return proposers;
+  }
+
+  // Whether each item has a candidate whose shards fit on some rank.
+  static bool EachFitsSomewhere(const SearchProblem& problem) {
+    return std::all_of(problem.items.begin(), problem.items.end(), [&](const Item& item) {
+      return std::any_of(item.candidates.begin(), item.candidates.end(), [&](const Candidate& c) {
+        return std::any_of(problem.capacity.begin(), problem.capacity.end(),
+                           [&](const Storage& rank) { return c.most.FitsIn(rank); });
+      });
+    });
+  }
+
+  void Replan(const SearchProblem& problem, const ExistingPlan& existing) {
+    std::vector<Placed> known;
+    for (const Item& item : problem.items) known.push_back(existing.Find(item).value_or(Placed{}));
+    const Solution start = Complete(problem, known);
+    if (start.found()) {
+      const Solution improved = Improve(problem, start);
+      Keep(problem.items, improved);
+      result_.moved_bytes = MovedBytesOf(problem, improved);
+    } else if (!settings_.rules.most_moved_bytes) {
+      const Solution anew = SearchPlan(problem);
+      Keep(problem.items, anew);
+      if (anew.found()) result_.moved_bytes = MovedBytesOf(problem, anew);
+    } else {
+      throw PlannerError(
+          PlannerErrorKind::kPlacementRules,
+          Format("placement rules: from the existing plan, no plan was found that moves at most "
+                 "{}; allow more, or relax what does not fit any more",
+                 Storage{.hbm = *settings_.rules.most_moved_bytes}));
+    }
+  }
+
+  static int64_t MovedBytesOf(const SearchProblem& problem, const Solution& solution) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < problem.items.size(); ++i) {
+      const Placed& placed = solution.placed[i];
+      bytes += problem.moved_bytes(
+          static_cast<int>(i), problem.items[i].candidates[static_cast<size_t>(placed.candidate)],
+          placed.ranks);
+    }
+    return bytes;
+  }
+
+  void Prove(const SearchProblem& problem, double servers) {
+    if (result_.tables.empty() || result_.rating <= result_.lower_bound * (1 + kProven)) return;
+    const ExactResult exact = SearchExactly(problem, servers, result_.rating);
+    Keep(problem.items, exact.better);
+    if (!exact.proven) return;
+    result_.proven_optimal = true;
+    const double best = std::min(result_.rating, exact.better.rating);
+    result_.lower_bound = std::max(result_.lower_bound, best);
+  }
+
+  void Keep(const std::vector<Item>& items, const Solution& solution) {
+    if (!solution.found() ||
+        (!result_.tables.empty() && solution.rating >= result_.rating * (1 - kBetter)))
+      return;
+    result_.tables.clear();
+    for (size_t i = 0; i < items.size(); ++i) {
+      const Placed& placed = solution.placed[i];
+      for (const ShardingOption* option :
+           items[i].candidates[static_cast<size_t>(placed.candidate)].members)
+        result_.tables.push_back({*option, placed.ranks});
+    }
+    SortTables();
+    result_.rating = solution.rating;
+    result_.found_by = "search";
+  }
+
+  // Into the order of the options.
+  void SortTables() {
+    std::vector<size_t> place(model_.tables.size());
+    for (size_t o = options_.size(); o-- > 0;) place[static_cast<size_t>(options_[o].table)] = o;
+    std::sort(result_.tables.begin(), result_.tables.end(),
+              [&](const PlacedOption& a, const PlacedOption& b) {
+                return place[static_cast<size_t>(a.option.table)] <
+                       place[static_cast<size_t>(b.option.table)];
+              });
+  }
+
+  // What the proposers found, as a start; not found if one of its options is no candidate.
+  Solution SolutionOf(const SearchProblem& problem) const {
+    std::vector<const PlacedOption*> of_table(model_.tables.size());
+    for (const PlacedOption& placed : result_.tables)
+      of_table[static_cast<size_t>(placed.option.table)] = &placed;
+    Solution start;
+    for (const Item& item : problem.items) {
+      const PlacedOption* placed = of_table[static_cast<size_t>(item.tables[0])];
+      const int candidate = placed == nullptr ? -1 : CandidateFor(item, placed->option);
+      if (candidate < 0) return {};
+      start.placed.push_back({candidate, placed->ranks});
+    }
+    start.rating = Rate(problem, start.placed);
+    return start;
+  }
+
+  void CheckResult() const {
+    std::set<int> modules;
+    for (const PlacedOption& placed : result_.tables) {
+      modules.insert(placed.option.module);
+      CheckKernel(placed.option);
+    }
+    for (size_t m = 0; m < model_.modules.size(); ++m)
+      if (!modules.contains(static_cast<int>(m)))
+        throw PlannerError(
+            PlannerErrorKind::kMissingModuleInPlan,
+            Format("module {}: none of its tables is in the plan (their device_group is not {}, or "
+                   "it has none)",
+                   model_.modules[m].path, topology_.compute_device));
+  }
+
+  void CheckKernel(const ShardingOption& option) const {
+    if (IsSound(option)) return;
+    throw PlannerError(
+        PlannerErrorKind::kInvalidComputeKernel,
+        Format("table {}: {} with a cache load factor of {}: expected one between 0 and 1",
+               model_.full_name(model_.tables[static_cast<size_t>(option.table)]), option.kernel,
+               *option.cache_load_factor));
+  }
+
+  void Finish() {
+    result_.rank_perf.assign(static_cast<size_t>(topology_.world_size), 0.0);
+    result_.rank_storage.assign(static_cast<size_t>(topology_.world_size), Storage{});
+    for (const PlacedOption& placed : result_.tables) {
+      placed.option.ForEachShard([&](int64_t i, const ShardRun& run) {
+        const auto rank = static_cast<size_t>(placed.ranks[static_cast<size_t>(i)]);
+        result_.rank_perf[rank] += run.perf.total();
+        result_.rank_storage[rank] += run.storage;
+      });
+    }
+    result_.max_rank_perf = *std::max_element(result_.rank_perf.begin(), result_.rank_perf.end());
+    result_.rating = RatingOf(result_.rank_perf, result_.rank_storage);
+    // Scaled caches are options that the bound does not know.
+    if (result_.rating < result_.lower_bound * (1 - kProven))
+      result_.threshold_bound = result_.lower_bound = 0;
+    const bool at_bound = result_.lower_bound > 0 && result_.gap() <= kProven;
+    result_.proven_optimal = result_.lower_bound > 0 && (result_.proven_optimal || at_bound);
+  }
+  static constexpr double kProven = 1e-9;
+
+  const EmbeddingShardingPlanner& planner_;
+  const Topology& topology_;
+  const PlannerModel& model_;
+  const PlannerOptions& settings_;
+  EmbeddingEnumerator enumerator_;
+  std::vector<Storage> capacity_;
+  std::vector<ShardingOption> options_;
+  std::optional<Storage> least_storage_;
+  PlanResult result_;
+};
+
+}  // namespace
+
+std::string ToString(PerfModel model) { return kPerfModelNames[static_cast<int>(model)]; }
+PerfModel ParsePerfModel(const std::string& name) {
+  return ParseName<PerfModel>(name, "perf model", kPerfModelNames);
+}
+
+EmbeddingShardingPlanner::EmbeddingShardingPlanner(Topology topology, PlannerModel model,
+                                                   PlannerOptions options)
+    : topology_(std::move(topology)), model_(std::move(model)), options_(std::move(options)) {
+  if (!options_.perf) options_.perf = std::make_shared<TorchRecPerfEstimator>();
+  if (!options_.storage) options_.storage = std::make_shared<TorchRecStorageEstimator>();
+  TESSERA_CHECK(options_.effort >= 0 && options_.effort <= 1000,
+                "expected an effort of 0 to 1000, got {}", options_.effort);
+  CheckTopology(topology_);
+  CheckModel(model_);
+}
+
+EmbeddingEnumerator EmbeddingShardingPlanner::enumerator() const {
+  return EmbeddingEnumerator(topology_, model_, *options_.perf, *options_.storage,
+                             options_.option_rules);
+}
+
+PlanResult EmbeddingShardingPlanner::Plan() const { return Run(*this).Do(); }
+
+}  // namespace tessera

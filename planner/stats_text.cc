@@ -1,0 +1,177 @@
+#include <algorithm>
+
+#include "planner/stats.h"
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kShownRanks = 64, kShownTables = 200;
+
+using Row = std::vector<std::string>;
+
+size_t Width(const std::string& text) {  // in characters: continuation bytes of UTF-8 have none
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+// Columns as wide as their widest cell; the first one to the left, the others to the right.
+std::string Aligned(const std::vector<Row>& rows) {
+  std::vector<size_t> width;
+  for (const Row& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], Width(row[c]));
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(width[c] - Width(row[c]), ' ');
+      line += (c == 0 ? "  " : "  ") + (c == 0 ? row[c] + pad : pad + row[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string Ms(double ms) { return Format("{:.4g}", ms); }
+std::string Gb(int64_t bytes) {
+  return Format("{:.3f}", static_cast<double>(bytes) / 1073741824.0);
+}
+std::string Mb(int64_t bytes) { return Format("{:.2f}", static_cast<double>(bytes) / 1048576.0); }
+
+// "0", "0-7" or "0,3,5".
+std::string RanksText(const std::vector<int>& ranks) {
+  const bool run = ranks.size() > 2 &&
+                   ranks.back() - ranks[0] + 1 == static_cast<int>(ranks.size()) &&
+                   std::is_sorted(ranks.begin(), ranks.end());
+  if (run) return Format("{}-{}", ranks[0], ranks.back());
+  std::string text;
+  constexpr size_t kShown = 8;
+  for (size_t i = 0; i < std::min(kShown, ranks.size()); ++i)
+    text += Format("{}{}", i == 0 ? "" : ",", ranks[i]);
+  return ranks.size() > kShown ? text + ",…" : text;
+}
+
+Row TableRow(const PlannerModel& model, const PlacedOption& placed) {
+  const ShardingOption& o = placed.option;
+  const PlannerTable& table = model.tables[static_cast<size_t>(o.table)];
+  const Storage sum = o.total_storage();
+  return {model.full_name(table),
+          Format("{} × {}", table.planned_rows(), table.planned_dim()),
+          ToString(o.type),
+          ToString(o.kernel) + (IsCached(o.kernel) && o.cache_load_factor
+                                    ? Format(" {:.3g}", *o.cache_load_factor)
+                                    : ""),
+          Format("{}", o.num_shards()),
+          Ms(o.max_perf()),
+          Ms(o.total_perf()),
+          Gb(sum.hbm),
+          Gb(sum.ddr),
+          RanksText(placed.ranks)};
+}
+
+std::string TablesText(const PlannerModel& model, const PlanResult& plan) {
+  std::vector<Row> rows = {{"table", "rows × dim", "sharding", "kernel", "shards", "ms a shard",
+                            "ms", "HBM GB", "DDR GB", "ranks"}};
+  for (const PlacedOption& placed : plan.tables) {
+    if (rows.size() > kShownTables) break;
+    rows.push_back(TableRow(model, placed));
+  }
+  std::string text = Aligned(rows);
+  if (plan.tables.size() > kShownTables)
+    text += Format("  … and {} more tables\n", plan.tables.size() - kShownTables);
+  return text;
+}
+
+std::string RanksTable(const PlanStats& stats) {
+  std::vector<Row> rows = {{"rank", "ms", "fwd", "fwd comms", "bwd", "bwd comms", "prefetch",
+                            "HBM GB", "%", "DDR GB", "%", "in MB", "out MB", "shards"}};
+  for (size_t r = 0; r < std::min(kShownRanks, stats.ranks.size()); ++r) {
+    const RankStats& s = stats.ranks[r];
+    std::string shards;
+    for (const auto& [type, count] : s.shards)
+      shards += Format("{}{} {}", shards.empty() ? "" : ", ", count, type);
+    rows.push_back({Format("{}", r), Ms(s.perf_total), Ms(s.perf.fwd_compute), Ms(s.perf.fwd_comms),
+                    Ms(s.perf.bwd_compute), Ms(s.perf.bwd_comms), Ms(s.perf.prefetch), Gb(s.hbm),
+                    Format("{:.0f}", 100 * s.hbm_ratio), Gb(s.ddr),
+                    Format("{:.0f}", 100 * s.ddr_ratio), Mb(s.input_bytes), Mb(s.output_bytes),
+                    shards});
+  }
+  std::string text = Aligned(rows);
+  if (stats.ranks.size() > kShownRanks)
+    text += Format("  … and {} more ranks\n", stats.ranks.size() - kShownRanks);
+  return text;
+}
+
+std::string KernelsText(const PlanStats& stats) {
+  std::vector<Row> rows = {
+      {"kernel", "tables", "weights GB", "optimizer GB", "HBM GB", "DDR GB", "SSD GB"}};
+  for (const auto& [kernel, s] : stats.kernels)
+    rows.push_back({ToString(kernel), Format("{}", s.tables), Gb(s.weight_bytes),
+                    Gb(s.optimizer_bytes), Gb(s.storage.hbm), Gb(s.storage.ddr),
+                    Gb(s.storage.ssd)});
+  return Aligned(rows);
+}
+
+void AddImbalance(std::vector<Row>& rows, const char* name, const std::optional<Imbalance>& i) {
+  if (!i) return;
+  rows.push_back({name, Format("{:.4f}", i->total_variation), Format("{:.4f}", i->total_distance),
+                  Format("{:.4f}", i->chi_divergence), Format("{:.4f}", i->kl_divergence)});
+}
+
+std::string ImbalanceText(const PlanStats& stats) {
+  std::vector<Row> rows = {{"imbalance", "total variation", "total distance", "chi", "KL"}};
+  AddImbalance(rows, "perf", stats.perf);
+  AddImbalance(rows, "HBM", stats.hbm);
+  AddImbalance(rows, "DDR", stats.ddr);
+  return Aligned(rows);
+}
+
+std::string Names(const std::vector<std::string>& names) {
+  std::string text;
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < std::min(kShown, names.size()); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  return text.empty() ? "none" : text;
+}
+
+std::string BoundText(const PlanResult& plan) {
+  if (plan.proven_optimal) return "no plan is better";
+  if (plan.lower_bound <= 0) return "no bound was computed";
+  return Format("no plan is below {} (this one is {:.1f} % above)", Ms(plan.lower_bound),
+                100 * plan.gap());
+}
+
+std::string SummaryText(const Topology& topology, const PlannerModel& model, const PlanResult& plan,
+                        const PlanStats& stats) {
+  std::string text = Format("{} tables on {} ranks, {} a node ({}), batch {} a rank; {} options\n",
+                            plan.tables.size(), topology.world_size, topology.local_world_size,
+                            topology.compute_device, model.batch_size, plan.num_options);
+  text += Format("busiest rank {} ms, mean {} ms, found by {}; {}\n", Ms(stats.max_perf),
+                 Ms(stats.mean_perf), plan.found_by, BoundText(plan));
+  if (plan.num_proposals > 0)
+    text +=
+        Format("{} proposals were tried, {} could be placed\n", plan.num_proposals, plan.num_plans);
+  text += Format("critical path {} ms of comms, {} ms of compute; sum of maxima {} ms\n",
+                 Ms(stats.critical_comms), Ms(stats.critical_compute), Ms(stats.sum_of_maxima));
+  Storage dense = stats.dense, kjt = stats.kjt;
+  text +=
+      Format("reserved a rank: {:.0f} % of HBM, {} for dense parameters, {} for batches of ids\n",
+             100 * stats.reserved_hbm_share, dense, kjt);
+  text += Format("tables on the busiest ranks: {}; on the fullest: {}\n",
+                 Names(stats.tables_on_max_perf), Names(stats.tables_on_max_hbm));
+  return text;
+}
+
+}  // namespace
+
+std::string StatsText(const Topology& topology, const PlannerModel& model, const PlanResult& plan,
+                      const PlanStats& stats) {
+  return SummaryText(topology, model, plan, stats) + "\n" + TablesText(model, plan) + "\n" +
+         RanksTable(stats) + "\n" + KernelsText(stats) + "\n" + ImbalanceText(stats);
+}
+
+}  // namespace tessera

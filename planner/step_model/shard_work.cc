@@ -1,0 +1,295 @@
+#include "planner/step_model/shard_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr double kFloat = 4, kLengthBytes = 4, kWeightBytes = 4;
+
+template <size_t n>
+void AddTo(std::array<double, n>& sum, const std::array<double, n>& other) {
+  for (size_t i = 0; i < n; ++i) sum[i] += other[i];
+}
+
+// A part of a table as one rank looks rows up in it and updates them.
+struct Part {
+  const StepTable& table;
+  double columns, rows;  // of the part
+  KernelFactors factors;
+
+  double row_bytes() const { return columns * static_cast<double>(SizeOf(table.row_type)); }
+  double share_of_rows() const { return rows / static_cast<double>(table.rows); }
+};
+
+KernelFactors FactorsOf(const MachineProfile& profile, ComputeKernel kernel) {
+  const auto found = profile.kernels.find(kernel);
+  return found == profile.kernels.end() ? KernelFactors{} : found->second;
+}
+
+const RowPriceTable& LookupRows(const MachineProfile& profile, DType type) {
+  static const RowPriceTable none;
+  const auto found = profile.lookup.rows.find(type);
+  if (found != profile.lookup.rows.end()) return found->second;
+  const auto floats = profile.lookup.rows.find(DType::kF32);
+  return floats == profile.lookup.rows.end() ? none : floats->second;
+}
+
+const RowPriceTable& UpdateRows(const MachineProfile& profile, const std::string& rule) {
+  static const RowPriceTable none;
+  const auto found = profile.update.rows.find(MeasuredRuleLike(rule));
+  return found == profile.update.rows.end() ? none : found->second;
+}
+
+double RowTypeFactor(const MachineProfile& profile, DType type) {
+  const auto found = profile.update.row_type.find(type);
+  return found == profile.update.row_type.end() ? 1 : found->second;
+}
+
+// What a call reads of a part for one feature.
+struct Reading {
+  const StepFeature& feature;
+  double bags = 0, ids = 0;  // of the call
+
+  double outputs(const StepTable& table) const { return table.sequences ? ids : bags; }
+};
+
+double LookupSeconds(const WorkSettings& s, const Part& part, const Reading& r) {
+  const MachineProfile& profile = *s.profile;
+  const RowPriceTable& rows = LookupRows(profile, part.table.row_type);
+  double id = 0;
+  for (const RowGroup& g : r.feature.popularity.groups) {
+    const double steps = StepsBetweenUses(g, r.feature.ids * s.ranks);
+    id += g.share * RowPrice(rows, part.row_bytes(), s.working_set->Of(steps));
+  }
+  const double out = r.outputs(part.table) * PriceAt(profile.lookup.bag, part.columns * kFloat);
+  return profile.lookup.feature + out + r.ids * id * part.factors.lookup;
+}
+
+struct Distinct {
+  double rows = 0, seconds = 0;
+};
+
+// Distinct rows, and their updates. A row was named by this step's forward, or by an earlier one.
+Distinct DistinctUpdates(const WorkSettings& s, const Part& part, const Reading& r) {
+  const RowPriceTable& prices = UpdateRows(*s.profile, part.table.rule);
+  Distinct sum;
+  for (const RowGroup& g : r.feature.popularity.groups) {
+    const double rows = g.rows * part.share_of_rows();
+    const double distinct = -rows * std::expm1(-r.ids * g.share / rows);
+    const double steps = std::min(1.0, StepsBetweenUses(g, r.feature.ids * s.ranks));
+    sum.rows += distinct;
+    sum.seconds += distinct * RowPrice(prices, part.columns * kFloat, s.working_set->Of(steps));
+  }
+  return sum;
+}
+
+// Updates of a part by all its features' readings: occurrences one by one, distinct rows once.
+double UpdateSeconds(const WorkSettings& s, const Part& part,
+                     const std::vector<Reading>& readings) {
+  const UpdatePrices& prices = s.profile->update;
+  double seconds = prices.table, apart = 0, row_seconds = 0, untouched = 1;
+  for (const Reading& r : readings) {
+    const double gradients = r.outputs(part.table) * part.columns * kFloat;
+    const Distinct distinct = DistinctUpdates(s, part, r);
+    seconds += std::max(0.0, r.ids - distinct.rows) *
+                   RowPrice(prices.occurrence, part.columns * kFloat, gradients) +
+               r.ids * PriceAt(prices.sort, part.rows);
+    apart += distinct.rows;
+    row_seconds += distinct.seconds;
+    untouched *= std::max(0.0, 1 - distinct.rows / part.rows);
+  }
+  const double together = part.rows * (1 - untouched);
+  if (apart > 0) seconds += row_seconds * std::min(1.0, together / apart);
+  const double frozen = part.table.rule == "none" ? 0 : 1;
+  return frozen * seconds * RowTypeFactor(*s.profile, part.table.row_type) * part.factors.update;
+}
+
+CodecPrices PricesOf(const MachineProfile& profile, const WireCodec& codec) {
+  const auto found = profile.codecs.find(codec.type);
+  return found == profile.codecs.end() ? CodecPrices{} : found->second;
+}
+
+double EncodedRow(const WireCodec& codec, double columns) {
+  const auto n = static_cast<int64_t>(columns);
+  return static_cast<double>(EncodedBytes(codec, n, n));
+}
+
+double BytesOfId(const WorkSettings& s, const StepTable& table) {
+  return static_cast<double>(s.load->id_bytes) + (table.weighted ? kWeightBytes : 0);
+}
+
+// A weight is half as much again to copy.
+double Moved(const StepTable& table, double ids) { return table.weighted ? 1.5 * ids : ids; }
+
+// Ids of one feature on their way to a shard.
+void AddIds(const WorkSettings& s, const StepTable& table, const Reading& one, bool whole,
+            bool copies, ShardWork& work) {
+  const double others = s.ranks - 1,
+               bytes = one.ids * BytesOfId(s, table) + one.bags * kLengthBytes;
+  RankWork &own = work.own, &home = work.everyone;
+  own.input[kInputSegments] += s.ranks;
+  own.input[kMovedIds] += Moved(table, one.ids * s.ranks);
+  own.input[kMovedBags] += one.bags * s.ranks;
+  own.ids.received += others * bytes;
+  own.ids.sent -= bytes;  // it sends none to itself
+  home.input[kInputSegments] += 1;
+  home.ids.sent += bytes;
+  if (whole || copies) {
+    home.input[kMovedIds] += Moved(table, one.ids);
+    home.input[kMovedBags] += one.bags;
+  } else {
+    home.input[kSplitIds] += Moved(table, one.ids);
+    home.input[kSplitBags] += one.bags;
+  }
+}
+
+// Rows of one feature on their way home, and gradients on the way back.
+void AddRows(const WorkSettings& s, const Part& part, const Reading& one, ShardWork& work) {
+  const double others = s.ranks - 1, rows = one.outputs(part.table), columns = part.columns;
+  const double bytes = rows * columns * kFloat, elements = rows * columns;
+  const WireCodecs& codecs = s.load->codecs;
+  const CodecPrices forward = PricesOf(*s.profile, codecs.forward),
+                    backward = PricesOf(*s.profile, codecs.backward);
+  const double there = rows * EncodedRow(codecs.forward, columns),
+               back = rows * EncodedRow(codecs.backward, columns);
+  RankWork &own = work.own, &home = work.everyone;
+  for (OutputCounts* counts : {&home.output, &home.gradient}) {
+    (*counts)[kOutputBlocks] += 1;
+    (*counts)[kBlockRows] += rows;
+    (*counts)[kBlockBytes] += bytes;
+  }
+  own.gradient[kReturnedBytes] += bytes * s.ranks;
+  own.output_codec += elements * s.ranks * forward.encode;
+  home.output_codec += elements * forward.decode;
+  home.gradient_codec += elements * backward.encode;
+  own.gradient_codec += elements * s.ranks * backward.decode;
+  own.rows += {others * there, -there};
+  home.rows.received += there;
+  own.gradients += {-back, others * back};
+  home.gradients.sent += back;
+}
+
+RankWork Calls(const MachineProfile& profile, bool own, bool replicas) {
+  RankWork work;
+  const double lookups = (own ? 1 : 0) + (replicas ? 1 : 0);
+  work.input[kInputCalls] = replicas ? 2 : 1;
+  work.output[kOutputCalls] = 1;
+  work.gradient[kOutputCalls] = 1;
+  work.lookup = lookups * profile.lookup.call;
+  work.update = lookups * profile.update.call;
+  return work;
+}
+
+}  // namespace
+
+WireBytes& WireBytes::operator+=(const WireBytes& other) {
+  sent += other.sent;
+  received += other.received;
+  return *this;
+}
+
+RankWork& RankWork::operator+=(const RankWork& other) {
+  AddTo(input, other.input);
+  AddTo(output, other.output);
+  AddTo(gradient, other.gradient);
+  lookup += other.lookup;
+  output_codec += other.output_codec;
+  gradient_codec += other.gradient_codec;
+  update += other.update;
+  ids += other.ids;
+  rows += other.rows;
+  gradients += other.gradients;
+  gathered += other.gathered;
+  return *this;
+}
+
+ShardWork WorkOfShard(const WorkSettings& s, const StepTable& table, const Shard& shard,
+                      bool first_column_block, ComputeKernel kernel) {
+  const Part part{table, static_cast<double>(shard.columns), static_cast<double>(shard.rows),
+                  FactorsOf(*s.profile, kernel)};
+  const bool whole = shard.rows == table.rows;
+  ShardWork work;
+  std::vector<Reading> readings;
+  for (const StepFeature& f : table.features) {
+    const double share =
+        ShareOfRows(f.popularity, table.rows, shard.row_offset, shard.row_offset + shard.rows);
+    const Reading one{f, f.bags, f.ids * share};
+    const Reading all{f, f.bags * s.ranks, one.ids * s.ranks};
+    AddIds(s, table, one, whole, !first_column_block, work);
+    AddRows(s, part, one, work);
+    work.own.lookup += LookupSeconds(s, part, all);
+    readings.push_back(all);
+  }
+  work.own.update += UpdateSeconds(s, part, readings);
+  return work;
+}
+
+ShardWork WorkOfReplica(const WorkSettings& s, const StepTable& table, ComputeKernel kernel) {
+  const Part part{table, static_cast<double>(table.dim), static_cast<double>(table.rows),
+                  FactorsOf(*s.profile, kernel)};
+  ShardWork work;
+  RankWork& home = work.everyone;
+  std::vector<Reading> readings;
+  const double both_ways = 2 * s.ranks, others = s.ranks - 1;
+  for (const StepFeature& f : table.features) {
+    const Reading one{f, f.bags, f.ids}, all{f, f.bags * s.ranks, f.ids * s.ranks};
+    const double rows = one.outputs(table), bytes = rows * part.columns * kFloat;
+    for (OutputCounts* counts : {&home.output, &home.gradient}) {
+      (*counts)[kOutputBlocks] += 1;
+      (*counts)[kBlockRows] += rows;
+      (*counts)[kBlockBytes] += bytes;
+    }
+    home.lookup += LookupSeconds(s, part, one);
+    home.input[kCheckedIds] += f.ids;
+    home.input[kInputSegments] += both_ways;
+    home.input[kMovedIds] += Moved(table, f.ids * both_ways);
+    home.input[kMovedBags] += f.bags * both_ways;
+    const double id_bytes = f.ids * BytesOfId(s, table) + f.bags * kLengthBytes;
+    home.ids += {others * id_bytes, others * id_bytes};
+    home.gradient[kReturnedBytes] += bytes * s.ranks;
+    home.gathered += bytes;
+    readings.push_back(all);
+  }
+  home.update += UpdateSeconds(s, part, readings);
+  return work;
+}
+
+RankWork WorkOfTable(const StepTable& table) {
+  RankWork work;
+  for (const StepFeature& f : table.features) work.input[kCheckedIds] += f.ids;
+  return work;
+}
+
+PlanWork WorkOfPlan(const WorkSettings& s, const ShardingPlan& plan) {
+  PlanWork work;
+  work.ranks.resize(static_cast<size_t>(plan.world_size));
+  std::vector<bool> own(work.ranks.size());
+  RankWork everyone;
+  for (const StepTable& table : s.load->tables) {
+    const TableSharding& sharding = plan.tables.at(table.name);
+    everyone += WorkOfTable(table);
+    if (sharding.type == ShardingType::kDataParallel) {
+      everyone += WorkOfReplica(s, table, sharding.kernel).everyone;
+      work.replicas = true;
+      continue;
+    }
+    for (const Shard& shard : sharding.shards) {
+      if (shard.rows == 0) continue;
+      const auto r = static_cast<size_t>(shard.rank);
+      const ShardWork parts =
+          WorkOfShard(s, table, shard, shard.column_offset == 0, sharding.kernel);
+      work.ranks[r] += parts.own;
+      own[r] = true;
+      everyone += parts.everyone;
+    }
+  }
+  for (size_t r = 0; r < work.ranks.size(); ++r) {
+    work.ranks[r] += everyone;
+    work.ranks[r] += Calls(*s.profile, own[r], work.replicas);
+  }
+  return work;
+}
+
+}  // namespace tessera

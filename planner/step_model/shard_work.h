@@ -1,0 +1,63 @@
+#ifndef TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_
+#define TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_
+// What a shard of a table gives to do, in a step: to the rank that has it, and to every rank, since
+// all of them send it ids and put its columns into their outputs. Work adds up over shards: a plan's
+// step and a single shard's price come from these same numbers. The conventions are those of
+// sharding/dist_layout.h and sharding/replica_exchange.h.
+#include "planner/calibration/machine_profile.h"
+#include "planner/step_model/step_load.h"
+#include "planner/step_model/working_set.h"
+
+namespace tessera {
+
+// Bytes between a rank and the others.
+struct WireBytes {
+  double sent = 0, received = 0;
+
+  WireBytes& operator+=(const WireBytes& other);
+};
+
+// Of one rank. Seconds for what hangs on curves, counts and bytes for the rest.
+struct RankWork {
+  InputCounts input = {};
+  OutputCounts output = {}, gradient = {};
+  double lookup = 0, output_codec = 0, gradient_codec = 0, update = 0;  // seconds
+  WireBytes ids, rows, gradients;
+  double gathered = 0;  // bytes that a rank gives to all others (data_parallel)
+
+  RankWork& operator+=(const RankWork& other);
+};
+
+struct ShardWork {
+  RankWork own, everyone;
+};
+
+// What there is to know beside the shard.
+struct WorkSettings {
+  const MachineProfile* profile = nullptr;
+  const WorkingSet* working_set = nullptr;
+  const StepLoad* load = nullptr;
+  double ranks = 1;
+};
+
+// A rectangle of a table that is not data_parallel. first_column_block: of those of its rows, in the
+// order of the plan; the ids of the others are copies. REQUIRES: the shard has rows.
+ShardWork WorkOfShard(const WorkSettings& settings, const StepTable& table, const Shard& shard,
+                      bool first_column_block, ComputeKernel kernel);
+
+// A data_parallel table: all its work is everyone's.
+ShardWork WorkOfReplica(const WorkSettings& settings, const StepTable& table, ComputeKernel kernel);
+
+// What a table gives everyone to do however it is sharded.
+RankWork WorkOfTable(const StepTable& table);
+
+// A whole step under a plan, with the calls that it makes whatever it moves.
+struct PlanWork {
+  std::vector<RankWork> ranks;
+  bool replicas = false;  // there are data_parallel tables
+};
+// REQUIRES: the plan is one of these tables and ranks.
+PlanWork WorkOfPlan(const WorkSettings& settings, const ShardingPlan& plan);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_

@@ -1,0 +1,30 @@
+#include "planner/step_model/step_load.h"
+
+#include "planner/step_model/rule_by_name.h"
+
+namespace tessera {
+
+double BytesOfStates(const StepTable& table, double columns) {
+  double bytes = 0;
+  for (const StateSpec& state : RuleStates(RuleByName(table.rule)))
+    bytes += static_cast<double>(SizeOf(state.counts ? DType::kF32 : table.state_type)) *
+             (state.per_row ? 1 : columns);
+  return bytes;
+}
+
+double BytesOfRow(const StepTable& table) {
+  const auto columns = static_cast<double>(table.dim);
+  return columns * static_cast<double>(SizeOf(table.row_type)) + BytesOfStates(table, columns);
+}
+
+std::string MeasuredRuleLike(const std::string& rule) {
+  for (const char* measured : kMeasuredRules)
+    if (rule == measured) return rule;
+  int of_elements = 0, of_rows = 0;
+  for (const StateSpec& state : RuleStates(RuleByName(rule)))
+    ++(state.per_row ? of_rows : of_elements);
+  if (of_elements > 0) return of_elements > 1 ? "adam" : "adagrad";
+  return of_rows > 0 ? "rowwise_adagrad" : "sgd";
+}
+
+}  // namespace tessera

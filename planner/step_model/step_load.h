@@ -1,0 +1,50 @@
+#ifndef TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_
+#define TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_
+// What a training step has to do, whoever does it: tables, what a batch asks of them, and the dense
+// part. Plain data.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/step_model/row_popularity.h"
+#include "quant/wire_codec.h"
+#include "runtime/dtype.h"
+
+namespace tessera {
+
+struct StepFeature {
+  double bags = 0;  // of one rank's batch
+  double ids = 0;   // of one rank's batch, in all bags
+  RowPopularity popularity = {};
+};
+
+struct StepTable {
+  std::string name;
+  int64_t rows = 0, dim = 0;
+  DType row_type = DType::kF32, state_type = DType::kF32;
+  std::string rule = "sgd";  // a name of optim/any_rule.h
+  bool sequences = false;    // a row for each id comes back, not one for each bag
+  bool weighted = false;     // ids carry a weight
+  std::vector<StepFeature> features = {};
+};
+
+struct StepLoad {
+  std::vector<StepTable> tables;
+  WireCodecs codecs = {};
+  int64_t id_bytes = 8;
+  // Of one rank: flops of forward and backward together, a layer each; and the gradients that are
+  // summed over the ranks.
+  std::vector<double> dense_flops = {};
+  double dense_bytes = 0;
+};
+
+// Bytes of a row with what its rule remembers of it. Throws Error for a rule that the library does
+// not have, listing those it has.
+double BytesOfRow(const StepTable& table);
+double BytesOfStates(const StepTable& table, double columns);
+// The rule whose updates were measured that is most like it: by the states of an element and a row.
+std::string MeasuredRuleLike(const std::string& rule);
+inline constexpr const char* kMeasuredRules[] = {"sgd", "rowwise_adagrad", "adagrad", "adam"};
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_

@@ -1,0 +1,212 @@
+#include "planner/step_model/step_model.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+StepLoad Checked(StepLoad load) {
+  for (StepTable& table : load.tables) {
+    TESSERA_CHECK(table.rows > 0 && table.dim > 0, "table {}: {} rows of {}; expected above 0",
+                  table.name, table.rows, table.dim);
+    MeasuredRuleLike(table.rule);
+    for (StepFeature& f : table.features) {
+      TESSERA_CHECK(f.bags >= 0 && f.ids >= 0, "table {}: a feature with {} bags and {} ids",
+                    table.name, f.bags, f.ids);
+      if (f.popularity.groups.empty()) f.popularity.groups = UniformRows(table.rows).groups;
+    }
+  }
+  return load;
+}
+
+RankLayout Checked(const RankLayout& layout) {
+  CheckRanks({.world_size = layout.world_size, .local_size = layout.local_size, .tables = {}});
+  return layout;
+}
+
+// Of the rows of all ranks, what one rank's caches see: a node's, by those of its ranks that run at
+// a time.
+double ShareOfCaches(const MachineProfile& profile, const RankLayout& layout) {
+  const double nodes = layout.world_size / layout.local_size;
+  const int at_a_time =
+      profile.cores > 0 ? std::min(profile.cores, layout.local_size) : layout.local_size;
+  return 1 / (nodes * at_a_time);
+}
+
+double Larger(const WireBytes& bytes) { return std::max(bytes.sent, bytes.received); }
+
+// The fields of RankSeconds, work first.
+template <typename S, typename Fn>
+void ForEachPart(S& s, Fn&& fn) {
+  fn("input_dist", s.input_dist);
+  fn("lookup", s.lookup);
+  fn("output_dist", s.output_dist);
+  fn("gradient_dist", s.gradient_dist);
+  fn("update", s.update);
+  fn("dense", s.dense);
+  fn("exchange of ids", s.ids_wire);
+  fn("exchange of rows", s.rows_wire);
+  fn("exchange of gradients", s.gradients_wire);
+  fn("exchange of dense gradients", s.dense_wire);
+}
+
+// What a rank does between two exchanges, and the waiting for the second.
+struct Phase {
+  double work = 0, waiting = 0;
+};
+
+constexpr size_t kPhases = 3;
+
+std::array<Phase, kPhases> PhasesOf(const RankSeconds& r) {
+  return {Phase{r.update + r.input_dist, r.ids_wire}, Phase{r.lookup, r.rows_wire},
+          Phase{r.output_dist + r.dense + r.gradient_dist, r.gradients_wire + r.dense_wire}};
+}
+
+// One phase of all ranks.
+struct PhaseTime {
+  double busiest = 0, shared = 0, waiting = 0;
+};
+
+PhaseTime TimeOf(size_t phase, std::span<const RankSeconds> ranks, int local_size, int cores,
+                 int threads) {
+  PhaseTime time;
+  double node = 0;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const Phase p = PhasesOf(ranks[r])[phase];
+    if (r % static_cast<size_t>(local_size) == 0) node = 0;
+    node += p.work;
+    time.busiest = std::max(time.busiest, p.work);
+    time.waiting = std::max(time.waiting, p.waiting);
+    if (cores > 0) time.shared = std::max(time.shared, node * threads / cores);
+  }
+  return time;
+}
+
+}  // namespace
+
+RankSeconds& RankSeconds::operator+=(const RankSeconds& other) {
+  std::vector<double> added;
+  ForEachPart(other, [&](const char*, double part) { added.push_back(part); });
+  size_t i = 0;
+  ForEachPart(*this, [&](const char*, double& part) { part += added[i++]; });
+  return *this;
+}
+
+RankSeconds operator*(RankSeconds seconds, double factor) {
+  ForEachPart(seconds, [&](const char*, double& part) { part *= factor; });
+  return seconds;
+}
+
+std::string LargestPart(const RankSeconds& seconds) {
+  std::string name;
+  double largest = -1;
+  ForEachPart(seconds, [&](const char* part, double value) {
+    if (value <= largest) return;
+    largest = value;
+    name = part;
+  });
+  return name;
+}
+
+StepModel::StepModel(MachineProfile profile, StepLoad load, RankLayout layout)
+    : profile_(std::move(profile)),
+      load_(Checked(std::move(load))),
+      layout_(Checked(layout)),
+      working_set_(load_, layout_.world_size, ShareOfCaches(profile_, layout_)) {}
+
+RankSeconds StepModel::SecondsOf(const RankWork& work) const {
+  RankSeconds s;
+  s.input_dist = Price(profile_.input_dist, work.input);
+  s.lookup = work.lookup;
+  s.output_dist = Price(profile_.output_dist, work.output) + work.output_codec;
+  s.gradient_dist = Price(profile_.gradient_dist, work.gradient) + work.gradient_codec;
+  s.update = work.update;
+  return s * OverheadOf(profile_, layout_.world_size).factor;
+}
+
+void StepModel::AddWire(const RankWork& work, bool replicas, RankSeconds& s) const {
+  const auto seconds = [&](CollectiveOp op, double bytes) {
+    return CollectiveSeconds(profile_, op, layout_.world_size, bytes);
+  };
+  s.ids_wire +=
+      seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, Larger(work.ids));
+  s.rows_wire += seconds(CollectiveOp::kAllToAll, Larger(work.rows));
+  s.gradients_wire += seconds(CollectiveOp::kAllToAll, Larger(work.gradients));
+  if (!replicas) return;
+  s.ids_wire += seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, 0);
+  s.gradients_wire +=
+      seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllGather, work.gathered);
+}
+
+void StepModel::AddDense(RankSeconds& s) const {
+  const double factor = OverheadOf(profile_, layout_.world_size).factor;
+  for (const double flops : load_.dense_flops)
+    s.dense += factor * flops * PriceAt(profile_.dense, flops);
+  if (load_.dense_bytes > 0)
+    s.dense_wire += CollectiveSeconds(profile_, CollectiveOp::kAllReduce, layout_.world_size,
+                                      load_.dense_bytes);
+}
+
+StepPrediction StepModel::Predict(const ShardingPlan& plan) const {
+  TESSERA_CHECK_EQ(plan.world_size, layout_.world_size, "ranks of the plan, and of the step model");
+  std::vector<TableShape> shapes;
+  for (const StepTable& t : load_.tables) shapes.push_back({t.name, t.rows, t.dim});
+  CheckPlan(plan, shapes);
+  const PlanWork work = WorkOfPlan(settings(), plan);
+  std::vector<RankSeconds> seconds;
+  for (const RankWork& of_rank : work.ranks) {
+    seconds.push_back(SecondsOf(of_rank));
+    AddWire(of_rank, work.replicas, seconds.back());
+    AddDense(seconds.back());
+  }
+  StepPrediction step =
+      StepOf(std::move(seconds), layout_.local_size, profile_.cores, profile_.threads);
+  step.seconds += OverheadOf(profile_, layout_.world_size).seconds;
+  return step;
+}
+
+ShardSeconds StepModel::PriceShard(int table, ShardingType type, const Shard& shard,
+                                   bool first_column_block, ComputeKernel kernel) const {
+  const StepTable& t = load_.tables.at(static_cast<size_t>(table));
+  const double all_to_all = CollectiveSlope(profile_, CollectiveOp::kAllToAll, layout_.world_size),
+               all_gather = CollectiveSlope(profile_, CollectiveOp::kAllGather, layout_.world_size);
+  // Sent and received are half of a step's traffic each: over all ranks they are equal.
+  const auto priced = [&](const RankWork& work) {
+    RankSeconds s = SecondsOf(work);
+    s.ids_wire = all_to_all * (work.ids.sent + work.ids.received) / 2;
+    s.rows_wire = all_to_all * (work.rows.sent + work.rows.received) / 2;
+    s.gradients_wire = all_to_all * (work.gradients.sent + work.gradients.received) / 2 +
+                       all_gather * work.gathered;
+    return s;
+  };
+  if (type == ShardingType::kDataParallel)
+    return {priced(WorkOfReplica(settings(), t, kernel).everyone), {}};
+  if (shard.rows == 0) return {};
+  const ShardWork work = WorkOfShard(settings(), t, shard, first_column_block, kernel);
+  return {priced(work.own), priced(work.everyone)};
+}
+
+StepPrediction StepOf(std::vector<RankSeconds> ranks, int local_size, int cores, int threads) {
+  StepPrediction step;
+  double shared = 0;
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    const PhaseTime time = TimeOf(phase, ranks, local_size, cores, threads);
+    step.seconds += std::max(time.busiest, time.shared) + time.waiting;
+    step.waiting += time.waiting;
+    if (time.shared > time.busiest) shared += time.shared;
+  }
+  step.limited_by_cores = shared > step.seconds / 2;
+  const auto less = [](const RankSeconds& a, const RankSeconds& b) {
+    return a.total() < b.total();
+  };
+  step.busiest =
+      static_cast<int>(std::max_element(ranks.begin(), ranks.end(), less) - ranks.begin());
+  step.ranks = std::move(ranks);
+  return step;
+}
+
+}  // namespace tessera

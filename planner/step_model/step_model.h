@@ -1,0 +1,95 @@
+#ifndef TESSERA_PLANNER_STEP_MODEL_STEP_MODEL_H_
+#define TESSERA_PLANNER_STEP_MODEL_STEP_MODEL_H_
+// How long a training step of a sharded model takes on a machine that was measured: what every rank
+// does, by the formulas of shard_work.h, and what the step makes of it.
+//
+//   phase = max( its busiest rank, the largest over nodes of Σ ranks' work · threads / cores )
+//           + the longest waiting for the exchange that ends it
+//   step  = what any step takes + Σ over phases: ids (with the update of the step before), lookup, and the way home, the
+//           dense part and the way back
+//
+// An exchange waits for every rank, so each phase lasts as long as its busiest rank. Work needs a
+// core, waiting for the network does not. Ranks of a node share its cores; without (cores = 0, as on
+// GPUs) the second term is not there. Where one rank is the busiest in all phases, or the cores the
+// limit in all, the step is max(busiest rank, Σ ranks / cores).
+#include <span>
+#include <string>
+#include <vector>
+
+#include "planner/step_model/shard_work.h"
+#include "sharding/plan.h"
+#include "sharding/plan_makers.h"
+
+namespace tessera {
+
+// Of one rank, or what one shard adds to it.
+struct RankSeconds {
+  // Work.
+  double input_dist = 0, lookup = 0, output_dist = 0, gradient_dist = 0, update = 0, dense = 0;
+  // Waiting for an exchange: of ids, rows, gradients, dense gradients.
+  double ids_wire = 0, rows_wire = 0, gradients_wire = 0, dense_wire = 0;
+
+  double work() const { return input_dist + lookup + output_dist + gradient_dist + update + dense; }
+  double waiting() const { return ids_wire + rows_wire + gradients_wire + dense_wire; }
+  double total() const { return work() + waiting(); }
+  RankSeconds& operator+=(const RankSeconds& other);
+  friend RankSeconds operator*(RankSeconds seconds, double factor);
+};
+
+// "update", "output_dist", …: the largest part.
+std::string LargestPart(const RankSeconds& seconds);
+
+struct StepPrediction {
+  double seconds = 0;
+  double waiting = 0;  // of that, for the network
+  std::vector<RankSeconds> ranks;
+  int busiest = 0;
+  // Most of the step is limited by all ranks of a node together, not by the busiest one.
+  bool limited_by_cores = false;
+};
+
+// What one shard adds: to its rank, and to every rank (its own among them). Calls and latencies,
+// which any plan has, are not in it.
+struct ShardSeconds {
+  RankSeconds own, everyone;
+};
+
+class StepModel {
+ public:
+  // Throws Error for tables without rows, dim or a rule that there is, features without bags, and
+  // ranks that do not fill nodes.
+  StepModel(MachineProfile profile, StepLoad load, RankLayout layout);
+  StepModel(const StepModel&) = delete;
+  StepModel& operator=(const StepModel&) = delete;
+
+  const MachineProfile& profile() const { return profile_; }
+  const StepLoad& load() const { return load_; }
+  const RankLayout& layout() const { return layout_; }
+
+  // Throws Error for a plan that is not one of these tables and ranks. Nodes are the layout's.
+  StepPrediction Predict(const ShardingPlan& plan) const;
+
+  // One shard of a table by its place in load().tables; its rank is not looked at. Of data_parallel
+  // the shard is a replica, and everyone's part is 0: each rank has one.
+  ShardSeconds PriceShard(int table, ShardingType type, const Shard& shard, bool first_column_block,
+                          ComputeKernel kernel = ComputeKernel::kFused) const;
+
+ private:
+  WorkSettings settings() const {
+    return {&profile_, &working_set_, &load_, static_cast<double>(layout_.world_size)};
+  }
+  RankSeconds SecondsOf(const RankWork& work) const;
+  void AddWire(const RankWork& work, bool replicas, RankSeconds& seconds) const;
+  void AddDense(RankSeconds& seconds) const;
+
+  MachineProfile profile_;
+  StepLoad load_;
+  RankLayout layout_;
+  WorkingSet working_set_;
+};
+
+// The step of ranks that do this, of which `local_size` consecutive ones share `cores` (0: none).
+StepPrediction StepOf(std::vector<RankSeconds> ranks, int local_size, int cores, int threads);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_STEP_MODEL_STEP_MODEL_H_

@@ -1,0 +1,72 @@
+#ifndef TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
+#define TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
+// Private to quant/quantize_table*: what both devices do for a row of a block.
+#include "quant/row_range.h"
+#include "runtime/context.h"
+#include "runtime/host_device.h"
+
+namespace tessera::internal {
+
+// Rows of f32 [n, dim], contiguous.
+struct FloatRows {
+  float* values;
+  int64_t dim;
+  TESSERA_HD float* Row(int64_t r) const { return values + r * dim; }
+};
+
+TESSERA_HD bool IsNan(float x) { return (std::bit_cast<uint32_t>(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// Whether a row has a NaN; with `zero`, NaNs become 0.
+struct MarkNan {
+  FloatRows rows;
+  uint8_t* has_nan;
+  bool zero;
+  TESSERA_HD void operator()(int64_t r) const {
+    float* row = rows.Row(r);
+    uint32_t any = 0;
+    for (int64_t d = 0; d < rows.dim; ++d) any |= IsNan(row[d]);
+    has_nan[r] = static_cast<uint8_t>(any);
+    if (!zero || any == 0) return;
+    for (int64_t d = 0; d < rows.dim; ++d)
+      if (IsNan(row[d])) row[d] = 0.0f;
+  }
+};
+
+// Of a row x and what it decodes as: largest difference, and sums of squares.
+struct RowDifference {
+  double max, squares, value_squares;
+};
+
+struct CompareRows {
+  FloatRows x, decoded;
+  RowDifference* out;
+  TESSERA_HD void operator()(int64_t r) const {
+    // As many sums as hide the latency of an addition.
+    constexpr int kSums = 4;
+    const float *a = x.Row(r), *b = decoded.Row(r);
+    double max[kSums] = {}, squares[kSums] = {}, value_squares[kSums] = {};
+    for (int64_t d = 0; d < x.dim; ++d) {
+      const auto k = static_cast<int>(d % kSums);
+      const double value = a[d], difference = value - static_cast<double>(b[d]),
+                   magnitude = difference < 0 ? -difference : difference;
+      max[k] = magnitude > max[k] ? magnitude : max[k];
+      squares[k] += difference * difference;
+      value_squares[k] += value * value;
+    }
+    RowDifference all = {};
+    for (int k = 0; k < kSums; ++k) {
+      all.max = max[k] > all.max ? max[k] : all.max;
+      all.squares += squares[k];
+      all.value_squares += value_squares[k];
+    }
+    out[r] = all;
+  }
+};
+
+void ForRows(OnCpu, Context& ctx, int64_t rows, const MarkNan& fn);
+void ForRows(OnCpu, Context& ctx, int64_t rows, const CompareRows& fn);
+void ForRows(OnCuda, Context& ctx, int64_t rows, const MarkNan& fn);
+void ForRows(OnCuda, Context& ctx, int64_t rows, const CompareRows& fn);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_

@@ -1,0 +1,47 @@
+#ifndef TESSERA_SERVE_HTTP_INFERENCE_PROTOCOL_H_
+#define TESSERA_SERVE_HTTP_INFERENCE_PROTOCOL_H_
+// Bodies of the Open Inference Protocol (KServe v2, HTTP) and what they mean for a model here.
+//
+// Inputs of a request of B examples:
+//   dense              FP32 [B, dense_in]
+//   <feature>          INT64 or INT32 [B] or [B, L]: as many ids for each example; or, with
+//   <feature>.lengths  INT64 or INT32 [B]: [N], the ids of all examples one after the other
+// Output: score, FP32 [B], click probabilities.
+//
+// Three forms of the same: JSON; JSON followed by the bytes of tensors whose parameters say
+// binary_data_size (Triton's extension; the JSON's length comes as a header); a safetensors file
+// with these names. Malformed ones are Errors that say where, never more.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/model_spec.h"
+#include "serve/request_queue.h"
+
+namespace tessera::serve {
+
+struct InferRequest {
+  std::string id;  // given back with the response
+  PredictRequest predict;
+};
+
+inline constexpr char kDenseInput[] = "dense", kScoreOutput[] = "score";
+inline constexpr char kSafetensorsType[] = "application/x-safetensors";
+
+// `json_bytes`: of the JSON at the begin of the body; absent: all of it.
+InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_bytes,
+                            const ModelSpec& spec);
+InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec);
+
+std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
+                              const std::string& id);
+std::string InferResponseSafetensors(const std::vector<float>& scores);
+
+std::string ServerMetadataJson();
+std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec);
+// {"error": what}.
+std::string ErrorJson(const std::string& what);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_HTTP_INFERENCE_PROTOCOL_H_

@@ -1,0 +1,61 @@
+#ifndef TESSERA_SERVE_MODEL_WRITER_H_
+#define TESSERA_SERVE_MODEL_WRITER_H_
+// From a checkpoint to a model directory (model_spec.h), a few megabytes at a time: no table is in
+// memory.
+//
+// A directory that holds a model already gets the next version: weights under another name, then a
+// new model.json, whose rename is the commit, then the old weights go. Who has the old ones mapped
+// keeps them.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quant/quantize_table.h"
+#include "serve/model_spec.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/config/train_config.h"
+
+namespace tessera::serve {
+
+// What unknown ids read: nothing (they add 0), or the mean of the table's rows.
+enum class DefaultRow { kNone, kMean };
+std::string ToString(DefaultRow row);  // "none", "mean"
+DefaultRow ParseDefaultRow(const std::string& name);
+
+struct WriteModelOptions {
+  RowCodec codec = {};                                // of all tables
+  std::map<std::string, RowCodec> table_codecs = {};  // but of these, by name
+  DefaultRow default_row = DefaultRow::kNone;
+  QuantizeOptions quantize = {};  // its search: of tables whose codec takes it
+};
+
+// What became of a table.
+struct WrittenTable {
+  TableSpec spec;
+  int64_t checkpoint_bytes = 0;  // of its rows there
+  QuantizationError error;
+};
+
+struct WrittenModel {
+  ModelSpec spec;
+  std::vector<WrittenTable> tables;
+};
+
+// Throws Error for a codec of a table that is not there, a table or parameter that the checkpoint
+// lacks or has in another shape, NaN in a table (naming tables and rows), and when it can't write;
+// what was in the directory is then still there. The config, that of the checkpoint unless given,
+// says what the model is.
+WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
+                        const std::optional<TrainConfig>& config, const std::string& directory,
+                        const WriteModelOptions& options = {});
+
+// The rows of all tables of a checkpoint of this config, which must outlive them. Throws Error for a
+// table that is not there, or has another shape.
+std::vector<RowSource> RowsOf(const Checkpoint& checkpoint, const TrainConfig& config);
+
+// The given config, or the checkpoint's own. Throws Error where there is neither.
+TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_MODEL_WRITER_H_

@@ -1,0 +1,19 @@
+#ifndef TESSERA_SERVE_PREDICT_REQUEST_H_
+#define TESSERA_SERVE_PREDICT_REQUEST_H_
+// What one caller asks: B examples, in host memory.
+#include <cstdint>
+
+#include "runtime/tensor.h"
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera::serve {
+
+struct PredictRequest {
+  Tensor dense;                // [B, dense_in] f32
+  KeyedJaggedTensor features;  // a key for each feature of the model, in any order; ids i32 or i64
+
+  int64_t size() const { return dense.dim(0); }
+};
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_PREDICT_REQUEST_H_

@@ -1,0 +1,81 @@
+#ifndef TESSERA_SERVE_REQUEST_QUEUE_H_
+#define TESSERA_SERVE_REQUEST_QUEUE_H_
+// Requests of many threads, computed together: a worker takes the oldest request and those behind
+// it, up to max_batch examples, and waits for more until the oldest is max_wait old. A batch uses
+// one model; a request that does not fit it is answered by an Error of its own, the others as if it
+// had not come.
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "serve/predictor.h"
+
+namespace tessera::serve {
+
+struct RequestQueueOptions {
+  int64_t max_batch = 2048;               // examples computed together; a larger request goes alone
+  std::chrono::microseconds max_wait{0};  // 0: what is there when a worker is free
+  std::chrono::milliseconds deadline{
+      500};                  // of a request, from its arrival to the begin of its batch
+  size_t max_queued = 4096;  // requests
+  int workers = 1;
+};
+
+// A request came when max_queued were waiting.
+class QueueFull : public Error {
+ public:
+  using Error::Error;
+};
+// A request's deadline passed before its turn came.
+class DeadlinePassed : public Error {
+ public:
+  using Error::Error;
+};
+
+struct ScoredRequest {
+  std::vector<float> scores;  // the click probability of each example
+  int64_t model_version = 0;  // of the model that all of them come from
+};
+
+class RequestQueue {
+ public:
+  // `predictor` must outlive it.
+  RequestQueue(Predictor& predictor, RequestQueueOptions options = {});
+  // Answers the requests that are there first.
+  ~RequestQueue();
+
+  // The answer, or an Error in its place. Throws QueueFull.
+  std::future<ScoredRequest> Submit(PredictRequest request);
+  // Requests that wait.
+  size_t queued() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Item {
+    PredictRequest request;
+    std::promise<ScoredRequest> promise;
+    Clock::time_point arrival;
+  };
+
+  void Work();
+  // The next batch; empty when there will be none.
+  std::vector<Item> Take();
+  bool BatchIsFull() const;
+  void Answer(std::vector<Item> batch);
+  void Compute(std::vector<Item>& batch);
+
+  Predictor& predictor_;
+  const RequestQueueOptions options_;
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::deque<Item> items_;
+  bool closed_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_REQUEST_QUEUE_H_

@@ -1,0 +1,68 @@
+#ifndef TESSERA_SERVE_SERVED_MODEL_H_
+#define TESSERA_SERVE_SERVED_MODEL_H_
+// A model directory (model_spec.h), loaded: tables where the file is mapped, the dense part in
+// memory. Nothing of it changes; any number of threads may call it, each with a context of its own,
+// on the CPU.
+//
+// An id that names no row of its table reads the table's default row, if it has one; else it adds
+// nothing, though it counts in the length of its bag (MEAN).
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quant/row_layout.h"
+#include "serve/dense_part.h"
+#include "serve/mapped_tensors.h"
+#include "serve/predict_request.h"
+
+namespace tessera::serve {
+
+// Ids that tables were asked for.
+struct alignas(64) TableCounter {
+  std::atomic<int64_t> hits{0};    // that name a row
+  std::atomic<int64_t> misses{0};  // that don't
+};
+
+class ServedModel {
+ public:
+  // Throws Error, naming the file, for a directory without a model, or one that is not what it
+  // says. Counters of tables that `before` has, too, go on.
+  static std::shared_ptr<const ServedModel> Load(const std::string& directory,
+                                                 const ServedModel* before = nullptr);
+
+  const ModelSpec& spec() const { return spec_; }
+  // The order in which a request may bring them without being searched.
+  const std::vector<std::string>& features() const { return features_; }
+  // One a table.
+  const TableCounter& counter(size_t table) const { return *counters_[table]; }
+
+  // Throws Error, saying what was expected, for a request that does not fit.
+  void Check(const PredictRequest& request) const;
+  // Click probabilities of all examples of all requests, one after the other. They don't depend on
+  // which requests come together beyond the rounding of products of other sizes. Throws Error as
+  // Check does.
+  std::vector<float> Predict(Context& ctx, std::span<const PredictRequest* const> requests) const;
+
+ private:
+  // The requests' examples as one batch, features in the order of the model.
+  struct PackedBatch;
+  ServedModel(const std::string& directory, ModelSpec spec, const ServedModel* before);
+  PackedBatch Pack(Context& ctx, std::span<const PredictRequest* const> requests) const;
+  Tensor PackDense(Context& ctx, std::span<const PredictRequest* const> requests,
+                   int64_t batch) const;
+  Tensor Lookup(Context& ctx, const PackedBatch& batch) const;
+
+  ModelSpec spec_;
+  std::vector<std::string> features_;
+  std::vector<int> table_of_;  // of each feature
+  std::vector<Tensor> rows_;   // of each table: u8 [stored rows, bytes]
+  std::vector<RowLayout> layouts_;
+  std::vector<std::shared_ptr<TableCounter>> counters_;
+  std::optional<DensePart> dense_;
+};
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_SERVED_MODEL_H_

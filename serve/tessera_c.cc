@@ -1,0 +1,160 @@
+#include "serve/tessera_c.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include "serve/predictor.h"
+
+// The predictor is made by the first load.
+struct tessera_predictor {
+  explicit tessera_predictor(int threads) : options{.threads = threads} {}
+
+  tessera::serve::Predictor& Loaded() {
+    const std::lock_guard lock(mutex);
+    if (!predictor) throw tessera::Error("no model is loaded");
+    return *predictor;
+  }
+
+  const tessera::serve::PredictorOptions options;
+  std::mutex mutex;  // of `predictor` being there
+  std::optional<tessera::serve::Predictor> predictor;
+};
+
+namespace {
+
+using tessera::Error;
+using tessera::Format;
+using tessera::KeyedJaggedTensor;
+using tessera::Tensor;
+using tessera::serve::PredictRequest;
+using tessera::serve::ServedModel;
+
+thread_local std::string last_error;
+
+// What fn returns, or `failed`.
+template <typename T, typename Fn>
+T Guarded(T failed, Fn&& fn) noexcept {
+  try {
+    return fn();
+  } catch (const std::exception& error) {
+    try {
+      last_error = error.what();
+    } catch (...) {
+      last_error.clear();  // no memory for it
+    }
+  } catch (...) {
+    last_error.clear();
+  }
+  return failed;
+}
+
+template <typename T>
+T* CheckGiven(T* pointer, const char* what) {
+  if (pointer == nullptr) throw Error(Format("{} is NULL", what));
+  return pointer;
+}
+
+std::shared_ptr<const ServedModel> ModelOf(const tessera_predictor* predictor) {
+  return const_cast<tessera_predictor*>(CheckGiven(predictor, "predictor"))->Loaded().model();
+}
+
+// Sum of the lengths, none of which is negative.
+int64_t CountIds(const int64_t* lengths, int64_t count) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (lengths[i] < 0 || __builtin_add_overflow(total, lengths[i], &total))
+      throw Error(Format("lengths[{}] is {}", i, lengths[i]));
+  return total;
+}
+
+template <typename T>
+Tensor Borrow(const T* data, const tessera::Shape& shape) {
+  return Tensor::Borrow(const_cast<T*>(data), shape, tessera::DTypeOf<T>::value);
+}
+
+PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* dense,
+                         const int64_t* lengths, const int64_t* ids) {
+  const int64_t features = std::ssize(model.features());
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  if (batch < 0 || batch > most) throw Error(Format("batch is {}", batch));
+  if (batch > 0) CheckGiven(dense, "dense");
+  const int64_t bags = features * batch;
+  if (bags > 0) CheckGiven(lengths, "lengths");
+  const int64_t num_ids = CountIds(lengths, bags);
+  if (num_ids > 0) CheckGiven(ids, "ids");
+  PredictRequest request{.dense = Borrow(dense, {batch, model.spec().dense_in}), .features = {}};
+  if (features > 0)
+    request.features = KeyedJaggedTensor({.keys = model.features(),
+                                          .values = Borrow(ids, {num_ids}),
+                                          .lengths = Borrow(lengths, {bags}),
+                                          .stride = batch});
+  return request;
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t tessera_c_abi_version(void) { return TESSERA_C_ABI_VERSION; }
+
+const char* tessera_c_last_error(void) { return last_error.c_str(); }
+
+tessera_predictor* tessera_c_create(int32_t threads) {
+  return Guarded<tessera_predictor*>(nullptr, [&] {
+    if (threads < 1) throw Error(Format("threads is {}", threads));
+    return new tessera_predictor(threads);
+  });
+}
+
+void tessera_c_destroy(tessera_predictor* predictor) { delete predictor; }
+
+int32_t tessera_c_load(tessera_predictor* predictor, const char* directory) {
+  return Guarded(-1, [&] {
+    CheckGiven(predictor, "predictor");
+    CheckGiven(directory, "directory");
+    std::unique_lock lock(predictor->mutex);
+    if (!predictor->predictor) {
+      predictor->predictor.emplace(directory, predictor->options);
+      return 0;
+    }
+    lock.unlock();
+    predictor->predictor->Reload(directory);
+    return 0;
+  });
+}
+
+int64_t tessera_c_dense_size(const tessera_predictor* predictor) {
+  return Guarded<int64_t>(-1, [&] { return ModelOf(predictor)->spec().dense_in; });
+}
+
+int64_t tessera_c_num_features(const tessera_predictor* predictor) {
+  return Guarded<int64_t>(-1, [&] { return std::ssize(ModelOf(predictor)->features()); });
+}
+
+const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t feature) {
+  return Guarded<const char*>(nullptr, [&] {
+    const auto model = ModelOf(predictor);
+    const std::vector<std::string>& names = model->features();
+    if (feature < 0 || feature >= std::ssize(names))
+      throw Error(Format("there are {} features, none {}", names.size(), feature));
+    return names[static_cast<size_t>(feature)].c_str();
+  });
+}
+
+int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const float* dense,
+                          const int64_t* lengths, const int64_t* ids, float* scores) {
+  return Guarded(-1, [&] {
+    const auto model = ModelOf(predictor);
+    if (batch > 0) CheckGiven(scores, "scores");
+    const PredictRequest request = RequestOf(*model, batch, dense, lengths, ids);
+    const PredictRequest* const one = &request;
+    const std::vector<float> all = predictor->Loaded().Predict(*model, std::span(&one, 1));
+    std::copy(all.begin(), all.end(), scores);
+    return 0;
+  });
+}
+
+}  // extern "C"

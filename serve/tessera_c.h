@@ -1,0 +1,53 @@
+#ifndef TESSERA_SERVE_TESSERA_C_H_
+#define TESSERA_SERVE_TESSERA_C_H_
+/* Prediction from C: a model directory of `tessera quantize`, loaded and called. libtessera_c.so has
+ * these functions and exports nothing else.
+ *
+ * The ABI only grows: functions and the meaning of their arguments stay, structs are opaque, and
+ * tessera_c_abi_version tells which functions there are. No function throws or ends the process; one
+ * that fails says so by its result, and tessera_c_last_error says why.
+ */
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TESSERA_C_ABI_VERSION 1
+
+/* That of the library, which may be newer than this header. */
+int32_t tessera_c_abi_version(void);
+
+/* What went wrong in the last call of this thread that failed, "" before. Valid until the thread's
+ * next call. */
+const char* tessera_c_last_error(void);
+
+/* A model that any number of threads may call at the same time. */
+typedef struct tessera_predictor tessera_predictor;
+
+/* Without a model; `threads` (>= 1) work on each call. NULL on failure. */
+tessera_predictor* tessera_c_create(int32_t threads);
+/* NULL is fine. REQUIRES: no call is under way. */
+void tessera_c_destroy(tessera_predictor* predictor);
+
+/* Loads a model directory, instead of the model that was there: calls under way end with that one.
+ * 0, or -1 on failure, and the model is then what it was. */
+int32_t tessera_c_load(tessera_predictor* predictor, const char* directory);
+
+/* Of the loaded model; -1 or NULL on failure. A name is valid until the next tessera_c_load. */
+int64_t tessera_c_dense_size(const tessera_predictor* predictor);
+int64_t tessera_c_num_features(const tessera_predictor* predictor);
+const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t feature);
+
+/* Click probabilities of `batch` examples, into scores[batch].
+ *   dense    [batch][dense_size]
+ *   lengths  [num_features][batch]: how many ids each example has, feature after feature
+ *   ids      in the same order, as many as the lengths say
+ * 0, or -1 on failure, and the scores are then undefined. */
+int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const float* dense,
+                          const int64_t* lengths, const int64_t* ids, float* scores);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TESSERA_SERVE_TESSERA_C_H_ */

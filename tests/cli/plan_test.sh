@@ -1,0 +1,63 @@
+#!/bin/bash
+# Plans, from every kind of input, and trainings that follow them.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 plan --tables small.json --ranks 4 -o plan.json --html plan.html --json report.json
+has out "busiest rank"
+has out "by the bandwidth cost model"
+grep -q "<svg" plan.html || fail "no picture"
+json report.json 'len(d["tables"]) == 2 and len(d["ranks"]) == 4'
+json report.json 'd["lower_bound"] <= d["rating"] * (1 + 1e-9) and d["bottleneck"]["limited_by"]'
+json plan.json 'd["world_size"] == 4 and sorted(d["tables"]) == ["a", "b"]'
+cp plan.json first.json
+run 0 plan --tables small.json --ranks 4 -o plan.json
+cmp plan.json first.json || fail "another plan for the same input"
+
+# ---- followed
+run 0 train --config small.json --ranks 4 --plan plan.json --checkpoint folder
+has out "4 ranks (local)"
+run 0 train --config small.json --ranks 2 --plan auto
+run 0 train --config small.json --ranks 2 --plan auto --topology h100
+fails_saying "--topology needs --plan auto" train --config small.json --ranks 2 --topology h100
+
+# ---- from checkpoints, other machines, other cost models
+run 0 plan --tables folder --ranks 3 --batch 100
+has out "batch 100 a rank"
+run 0 export folder --out one.safetensors
+run 0 plan --tables one.safetensors --topology h200 --ranks 16 --cost-model torchrec -o torchrec.json
+has out "by the torchrec cost model"
+json torchrec.json 'd["local_size"] == 8'
+
+# ---- on a machine that was measured
+run 0 calibrate --ranks 2 --quick -o topology.json
+run 0 plan --tables small.json --topology topology.json --validate 3
+has out "by the calibrated cost model"
+has out "this plan"
+has out "Spearman correlation"
+run 0 train --config small.json --ranks 2 --plan auto --topology topology.json
+fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 --validate 3
+run 0 generate rows.tsv --rows 300
+run 0 plan --tables small.json --topology topology.json --data rows.tsv
+cat >tables.json <<'EOM'
+{"tessera_planner_model": 1, "modules": [{"path": "ebc", "kind": "ebc", "tables": [{"name": "t", "rows": 100, "dim": 8}]}]}
+EOM
+run 0 plan --tables tables.json --ranks 2
+fails_saying "does not say which columns" plan --tables tables.json --ranks 2 --data rows.tsv
+
+# ---- re-planning, and rules
+run 0 plan --tables small.json --ranks 4 --existing plan.json --most-moved-bytes 0 -o same.json
+cmp plan.json same.json || fail "something moved"
+echo '{"tessera_placement_rules": 1, "apart": [["a", "b"]], "rank_caps": [{"rank": 0, "ddr": 0}]}' >rules.json
+run 0 plan --tables small.json --ranks 4 --constraints rules.json -o apart.json
+json apart.json 'not {s["rank"] for s in d["tables"]["a"]["shards"]} & {s["rank"] for s in d["tables"]["b"]["shards"]}'
+json apart.json 'all(s["rank"] != 0 for t in d["tables"].values() for s in t["shards"])'
+
+# ---- what cannot be
+fails_saying "Give --ranks N" plan --tables small.json
+fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.json --ranks 2 --cost-model fast
+fails_saying "calibrate" plan --tables small.json --ranks 2 --cost-model calibrated
+fails_saying "is missing" plan --tables small.json --ranks 2 --ddr 0.000001
+fails_saying "--most-moved-bytes needs --existing" plan --tables small.json --ranks 2 --most-moved-bytes 5
+fails_saying "nowhere.json: cannot be read" plan --tables nowhere.json --ranks 2
+echo '{"rows": 5}' >other.json
+fails_saying "neither a model to plan" plan --tables other.json --ranks 2

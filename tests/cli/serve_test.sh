@@ -1,0 +1,87 @@
+#!/bin/bash
+# From a trained checkpoint to a service: quantize, predict, serve.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 train --config small.json --threads 1 --checkpoint model.safetensors --json trained.json
+run 0 generate --rows 1000 --first 5000 --vocabulary 50 eval.tsv  # the evaluation's rows
+
+# ---- quantize
+for bits in 32 16 8 4 2 fp8; do run 0 quantize model.safetensors -o "bits$bits" --bits $bits; done
+run 0 quantize model.safetensors -o model --table a=f16 --default-row mean
+has out "int8"
+has out "f16"
+has out "model: version 1"
+run 0 quantize model.safetensors -o model --bits 4 --search
+has out "model: version 2"
+[ "$(ls model)" = $'model.json\nweights-2.safetensors' ] || fail "$(ls model)"
+
+run 0 quantize model.safetensors -o chosen --budget 1x
+has out "f32"
+run 0 quantize model.safetensors -o chosen --max-error 0.9
+has out "chosen: version 2"
+
+# ---- predict: what training said of the same rows
+run 0 predict bits32 --data eval.tsv --json f32.json --out scores --batch-size 1
+json f32.json "abs(d['auc'] - $(python3 -c 'import json; print(json.load(open("trained.json"))["auc"])')) < 1e-6"
+json f32.json 'd["examples"] == 1000 and d["calls"] == 1000 and 0 < d["p50_seconds"] <= d["p99_seconds"] <= d["p999_seconds"]'
+[ "$(wc -l <scores)" -eq 1000 ] || fail "scores"
+has out "p99.9"
+for bits in 16 8 4; do
+  run 0 predict "bits$bits" --data eval.tsv --rows 0:500 --json other.json
+  json other.json 'd["examples"] == 500 and d["calls"] == 8 and d["auc"] > 0.5'
+done
+
+# ---- serve, on a free port
+"$tessera" serve bits8 --port 0 --name clicks >served 2>errors &
+server=$!
+trap 'kill -9 $server 2>/dev/null' EXIT
+for _ in $(seq 600); do
+  port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && break
+  sleep 0.1
+done
+has served "serving clicks, version 1, 2 tables"
+
+# http METHOD PATH BODY: the answer's head and body are then in file answer.
+http() {
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || fail "no connection"
+  printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" "$2" "${#3}" "$3" >&3
+  cat <&3 >answer
+  exec 3<&-
+}
+input() { printf '{"name": "%s", "shape": [1%s], "datatype": "%s", "data": [%s]}' "$@"; }
+dense=$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0)
+body="{\"inputs\": [$dense, $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 99)]}"
+http GET /v2/health/ready ""
+has answer "200 OK"
+http POST /v2/models/clicks/infer "$body"
+has answer "200 OK"
+has answer '"name":"score"'
+has answer '"model_version":"1"'
+http POST /v2/models/clicks/infer '{"inputs": []}'
+has answer "400 Bad Request"
+has answer '{"error":"input dense is missing"}'
+run 0 quantize model.safetensors -o bits8 --bits 16
+kill -HUP $server
+for _ in $(seq 600); do grep -q "took up version 2" served && break; sleep 0.1; done
+has served "took up version 2"
+http POST /v2/models/clicks/infer "$body"
+has answer '"model_version":"2"'
+http GET /metrics ""
+has answer 'tessera_requests_total{code="200"} 2'
+has answer 'tessera_table_ids_total{table="b",result="miss"} 2'
+kill -TERM $server
+wait $server || fail "it ended with $?: $(cat errors)"
+has served "stopped"
+
+# ---- what does not fit
+fails_saying "--bits 3: expected 32, 16, 8, 4, 2 or fp8" quantize model.safetensors -o x --bits 3
+fails_saying "no such table; there are a, b" quantize model.safetensors -o x --table c=int8
+fails_saying "--budget 0.3: expected a share" quantize model.safetensors -o x --budget 0.3
+fails_saying "excludes" quantize model.safetensors -o x --budget 0.3x --bits 8
+fails_saying "--nan maybe: expected error or zero" quantize model.safetensors -o x --nan maybe
+fails_saying "int9" quantize model.safetensors -o x --codec int9
+fails_saying "nowhere: cannot be read" quantize nowhere -o x
+fails_saying "nowhere/model.json: cannot be read" predict nowhere --data eval.tsv
+fails_saying "nowhere/model.json: cannot be read" serve nowhere
+fails_saying "cannot listen on 192.0.2.1:1" serve bits8 --host 192.0.2.1 --port 1
+[ ! -e x ] || fail "x was made"

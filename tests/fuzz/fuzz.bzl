@@ -1,0 +1,21 @@
+"""fuzz_test: a reader fed with bad inputs, as a test, or, with clang, by libFuzzer."""
+
+def fuzz_test(name, deps = [], size = "medium"):
+    """The target of `name`.cc.
+
+    A test of made-up bad inputs (driver.cc); with --define fuzzer=libfuzzer a program of libFuzzer's:
+      CC=clang bazel run --define fuzzer=libfuzzer --copt=-fsanitize=fuzzer-no-link,address //tests/fuzz:NAME -- FOLDER
+    """
+    native.cc_test(
+        name = name,
+        size = size,
+        srcs = [name + ".cc"],
+        linkopts = select({
+            "//tests/fuzz:libfuzzer": ["-fsanitize=fuzzer,address"],
+            "//conditions:default": [],
+        }),
+        deps = deps + ["//tests/fuzz:fuzz"] + select({
+            "//tests/fuzz:libfuzzer": [],
+            "//conditions:default": ["//tests/fuzz:driver"],
+        }),
+    )

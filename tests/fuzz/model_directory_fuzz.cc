@@ -1,0 +1,59 @@
+// A model directory: a bad model.json beside good weights, or, where the first byte is odd, the
+// other way round. One that loads is asked.
+#include "runtime/files.h"
+#include "serve/predictor.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/served_model.h"
+
+namespace tessera::fuzz {
+namespace {
+
+struct Parts {
+  std::string directory, json, weights;
+};
+
+const Parts& Good() {
+  static const Parts parts = [] {
+    const std::string directory = MakeServedModel("model");
+    return Parts{directory, ReadTextFile(PathIn(directory, "model.json")),
+                 ReadTextFile(PathIn(directory, "weights-1.safetensors"))};
+  }();
+  return parts;
+}
+
+// One example; ids that are there, and that are not.
+serve::PredictRequest RequestFor(const serve::ServedModel& model) {
+  Context ctx({.threads = 1});
+  std::vector<int64_t> ids, lengths;
+  for (size_t f = 0; f < model.features().size(); ++f) {
+    ids.insert(ids.end(), {0, 1, -7, int64_t{1} << 60});
+    lengths.push_back(4);
+  }
+  serve::PredictRequest request{.dense = Tensor::Zeros(ctx, {1, model.spec().dense_in}),
+                                .features = {}};
+  if (!lengths.empty())
+    request.features = KeyedJaggedTensor::FromLengthsSync(model.features(), Tensor::From(ctx, ids),
+                                                          Tensor::From(ctx, lengths));
+  return request;
+}
+
+}  // namespace
+
+std::vector<std::string> Seeds() { return {'\0' + Good().json, '\x01' + Good().weights}; }
+
+}  // namespace tessera::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace tessera;
+  if (size == 0) return 0;
+  const fuzz::Parts& good = fuzz::Good();
+  const std::string_view rest = fuzz::AsText(data + 1, size - 1);
+  const bool bad_weights = data[0] % 2 != 0;
+  fuzz::WriteTempFile("model/model.json", bad_weights ? good.json : rest);
+  fuzz::WriteTempFile("model/weights-1.safetensors", bad_weights ? rest : good.weights);
+  fuzz::MayRefuse([&] {
+    serve::Predictor predictor(good.directory);
+    predictor.Predict(fuzz::RequestFor(*predictor.model()));
+  });
+  return 0;
+}

@@ -1,0 +1,45 @@
+#include "planner/calibration/least_squares.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+TEST(FitPrices, FindsThePricesThatMadeTheBills) {
+  const std::vector<double> prices = {2e-6, 0, 3e-9, 5e-12};
+  std::mt19937 random(1);
+  std::vector<Bill> bills;
+  for (int i = 0; i < 30; ++i) {
+    Bill bill{{1, double(random() % 100), double(random() % 10000), double(random() % 100000000)},
+              0};
+    for (size_t j = 0; j < prices.size(); ++j) bill.seconds += prices[j] * bill.counts[j];
+    bills.push_back(bill);
+  }
+  const std::vector<double> found = FitPrices(bills);
+  for (size_t j = 0; j < prices.size(); ++j)
+    EXPECT_NEAR(found[j], prices[j], 1e-3 * prices[j] + 1e-13) << j;
+}
+
+TEST(FitPrices, NoneIsNegative) {
+  // The second thing seems to save time.
+  const std::vector<double> found = FitPrices({{{1, 0}, 4}, {{1, 1}, 3}, {{1, 2}, 3.5}});
+  EXPECT_GT(found[0], 0);
+  EXPECT_EQ(found[1], 0);
+}
+
+TEST(FitPrices, WhatNeverOccursCostsNothing) {
+  EXPECT_EQ(FitPrices({{{1, 0}, 4}, {{2, 0}, 8}}), (std::vector<double>{4, 0}));
+}
+
+TEST(FitPrices, RefusesBillsThatAreNone) {
+  EXPECT_THROW(FitPrices({}), Error);
+  EXPECT_THROW(FitPrices({{{1}, 0}}), Error);
+  EXPECT_THROW(FitPrices({{{1}, 1}, {{1, 2}, 1}}), Error);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#include "planner/plan_picture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using ::testing::HasSubstr;
+
+int Count(const std::string& text, const std::string& what) {
+  int count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+PlannerModel Model() {
+  PlannerModel model;
+  model.modules = {{.path = "sparse<ebc>"}};
+  model.tables = {{.name = "users", .rows = 1000, .dim = 16},
+                  {.name = "items", .rows = 10, .dim = 8}};
+  return model;
+}
+
+PlacedOption Placed(int table, ShardingType type, std::vector<int> ranks, double ms) {
+  PlacedOption placed;
+  placed.option.table = table;
+  placed.option.type = type;
+  placed.option.shards = {{.count = static_cast<int64_t>(ranks.size()),
+                           .rows = 500,
+                           .columns = 16,
+                           .perf = {.fwd_compute = ms, .bwd_comms = ms / 2},
+                           .storage = {.hbm = int64_t{3} << 20}}};
+  placed.ranks = std::move(ranks);
+  return placed;
+}
+
+TEST(PlanPictureTest, ShowsRanksAndTables) {
+  const Topology topology{.world_size = 3, .local_world_size = 3, .hbm_cap = int64_t{5} << 20};
+  const std::string html = PlanPicture(topology, Model(),
+                                       {Placed(0, ShardingType::kRowWise, {0, 1, 2}, 2),
+                                        Placed(1, ShardingType::kTableWise, {1}, 4)},
+                                       {.title = "of <two> tables", .lower_bound = 5});
+  EXPECT_THAT(html, HasSubstr("<h1>of &lt;two&gt; tables</h1>"));
+  EXPECT_THAT(
+      html,
+      HasSubstr("<td>sparse&lt;ebc&gt;.users<td>1000<td>16<td>row_wise<td>fused<td>3<td>0-2"));
+  EXPECT_THAT(html, HasSubstr("<td>table_wise<td>fused<td>1<td>1<td>6<td>3</tr>"));
+  EXPECT_THAT(html, HasSubstr("<title>rank 1\nforward compute: 6 ms"));
+  EXPECT_THAT(html, HasSubstr("lower bound (5 ms)"));
+  EXPECT_THAT(html, HasSubstr("HBM of a rank (5 MiB)"));
+  EXPECT_EQ(Count(html, "class=limit"), 2);
+  EXPECT_EQ(Count(html, "<svg"), Count(html, "</svg>"));
+}
+
+TEST(PlanPictureTest, ManyRanksShareBarsAndADistantCapIsOnlyNamed) {
+  const Topology topology{.world_size = 1000, .local_world_size = 8};
+  std::vector<int> ranks(1000);
+  for (int r = 0; r < 1000; ++r) ranks[static_cast<size_t>(r)] = r;
+  PlannerModel model = Model();
+  const std::string html = PlanPicture(
+      topology, model,
+      {Placed(0, ShardingType::kRowWise, ranks, 1), Placed(1, ShardingType::kTableWise, {777}, 4)},
+      {});
+  EXPECT_LE(Count(html, "<g>"), 2 * kMostBars);
+  EXPECT_THAT(html, HasSubstr("rank 999"));
+  EXPECT_THAT(html, HasSubstr("HBM of a rank (3.277e+04 MiB)"));
+  EXPECT_EQ(Count(html, "class=limit"), 0);
+}
+
+}  // namespace
+}  // namespace tessera

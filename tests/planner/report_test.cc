@@ -1,0 +1,95 @@
+// What is said of a plan: the plan that sharding/ runs, the report, the explanation.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/explain.h"
+#include "planner/plan_conversion.h"
+#include "planner/stats.h"
+#include "runtime/check.h"
+#include "tests/planner/small_model.h"
+
+namespace tessera {
+namespace {
+
+using ::testing::HasSubstr;
+
+PlannerModel Mixed() {
+  PlannerModel model =
+      ModelOf({{1'000'000, 128}, {500'000, 64}, {2'000'000, 256}, {1000, 16}, {300'000, 32}});
+  model.constraints["t2"].sharding_types = {ShardingType::kGridShard};
+  model.constraints["t0"].sharding_types = {ShardingType::kTableRowWise};
+  model.constraints["t1"].sharding_types = {ShardingType::kDataParallel};
+  return model;
+}
+
+TEST(ReportTest, AnyPlanIsOneThatShardingTakes) {
+  const Topology topology = GpuTopology(8, 4);
+  const PlannerModel model = Mixed();
+  const PlanResult plan = EmbeddingShardingPlanner(topology, model).Plan();
+  ExpectSound(topology, model, plan);
+  const ShardingPlan sharding = ToShardingPlan(topology, model, plan.tables);  // checks it
+  EXPECT_EQ(sharding.world_size, 8);
+  EXPECT_EQ(sharding.local_size, 4);
+  EXPECT_EQ(sharding.tables.at("t2").type, ShardingType::kGridShard);
+  EXPECT_EQ(sharding.tables.at("t2").shards.size(), 8u);
+  EXPECT_EQ(sharding.tables.at("t1").kernel, ComputeKernel::kDense);
+}
+
+TEST(ReportTest, AKernelThatThisBuildLacksIsAnError) {
+  const Topology topology = GpuTopology(2, 2);
+  PlannerModel model = ModelOf({{100, 16}});
+  model.constraints["t0"].compute_kernels = {PlanKernel::kDramVirtualTable};
+  model.constraints["t0"].sharding_types = {ShardingType::kTableWise};
+  const PlanResult plan = EmbeddingShardingPlanner(topology, model).Plan();
+  EXPECT_THROW(ToShardingPlan(topology, model, plan.tables), Error);
+}
+
+TEST(ReportTest, StatsAddUp) {
+  const Topology topology = GpuTopology(8, 4);
+  const PlannerModel model = Mixed();
+  const PlanResult plan = EmbeddingShardingPlanner(topology, model).Plan();
+  const PlanStats stats = ComputeStats(topology, model, plan.tables, plan.reserved);
+  EXPECT_DOUBLE_EQ(stats.max_perf, plan.max_rank_perf);
+  int64_t tables = 0, hbm = 0;
+  for (const auto& [kernel, s] : stats.kernels) tables += s.tables;
+  EXPECT_EQ(tables, 5);
+  for (size_t r = 0; r < stats.ranks.size(); ++r) {
+    EXPECT_EQ(stats.ranks[r].sparse_hbm, plan.rank_storage[r].hbm);
+    hbm += stats.ranks[r].sparse_hbm;
+  }
+  EXPECT_EQ(hbm, [&] {
+    Storage sum;
+    for (const PlacedOption& placed : plan.tables) sum += placed.option.total_storage();
+    return sum.hbm;
+  }());
+  EXPECT_GE(stats.sum_of_maxima, stats.max_perf * (1 - 1e-12));
+  const std::string text = StatsText(topology, model, plan, stats);
+  EXPECT_THAT(text, HasSubstr("5 tables on 8 ranks, 4 a node (cuda)"));
+  EXPECT_THAT(text, HasSubstr("ebc.t2"));
+  EXPECT_THAT(text, HasSubstr("no plan is"));
+}
+
+TEST(ReportTest, AnExplanationNamesRunnerUpAndBottleneck) {
+  const Topology topology = GpuTopology(4, 4);
+  const PlannerModel model = ModelOf({{1'000'000, 128}, {500'000, 64}, {3'000'000, 64}});
+  const EmbeddingShardingPlanner planner(topology, model);
+  const PlanResult plan = planner.Plan();
+  const PlanExplanation e = Explain(planner, plan);
+  ASSERT_EQ(e.tables.size(), 3u);
+  EXPECT_DOUBLE_EQ(e.bottleneck_perf, plan.max_rank_perf);
+  ASSERT_FALSE(e.bottleneck_tables.empty());
+  double sum = 0;
+  for (const auto& [name, perf] : e.bottleneck_tables) sum += perf;
+  EXPECT_NEAR(sum, plan.max_rank_perf, 1e-12);
+  for (const TableExplanation& t : e.tables) {
+    ASSERT_TRUE(t.runner_up.has_value());
+    // One step away from a plan that no step improves.
+    EXPECT_GE(t.runner_up->rating, plan.rating * (1 - 1e-9)) << t.table;
+  }
+  const std::string text = ExplanationText(e, plan);
+  EXPECT_THAT(text, HasSubstr("is the busiest"));
+  EXPECT_THAT(text, HasSubstr("ebc.t0: "));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,149 @@
+#include "serve/http/inference_protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "runtime/safetensors.h"
+#include "tests/train/testing/files.h"
+
+namespace tessera::serve {
+namespace {
+
+using tessera::testing::ErrorOf;
+
+// One dense feature, features "u" and "v".
+ModelSpec Small() {
+  ModelSpec spec;
+  spec.dense_in = 1;
+  spec.dense_arch = {4};
+  spec.over_arch = {4, 1};
+  spec.tables = {{.name = "t", .rows = 9, .dim = 4, .features = {"u", "v"}}};
+  return spec;
+}
+
+std::string Json(const std::string& inputs) { return R"({"id": "x", "inputs": [)" + inputs + "]}"; }
+constexpr char kDense[] =
+    R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [0.5, -1]}, )";
+constexpr char kU[] = R"({"name": "u", "shape": [2], "datatype": "INT64", "data": [3, 4]}, )";
+constexpr char kV[] =
+    R"({"name": "v", "shape": [2, 2], "datatype": "INT32", "data": [[5, 6], [7, 8]]})";
+
+InferRequest Parse(const std::string& body) { return ParseInferJson(body, std::nullopt, Small()); }
+
+void ExpectExamples(const InferRequest& infer, std::vector<int64_t> ids,
+                    std::vector<int64_t> lengths) {
+  Context ctx({.threads = 1});
+  EXPECT_EQ(infer.id, "x");
+  EXPECT_EQ(infer.predict.dense.ToVector<float>(), (std::vector<float>{0.5, -1}));
+  EXPECT_EQ(infer.predict.features.keys(), (std::vector<std::string>{"u", "v"}));
+  EXPECT_EQ(infer.predict.features.values().ToVector<int64_t>(), ids);
+  EXPECT_EQ(infer.predict.features.lengths(ctx).ToVector<int64_t>(), lengths);
+}
+
+TEST(InferJson, DataMayBeFlatOrNested) {
+  ExpectExamples(Parse(Json(std::string(kDense) + kU + kV)), {3, 4, 5, 6, 7, 8}, {1, 1, 2, 2});
+}
+
+TEST(InferJson, BagsOfAnyLength) {
+  const std::string bags =
+      R"({"name": "v", "shape": [3], "datatype": "INT64", "data": [5, 6, 7]},
+         {"name": "v.lengths", "shape": [2], "datatype": "INT32", "data": [0, 3]})";
+  ExpectExamples(Parse(Json(std::string(kDense) + kU + bags)), {3, 4, 5, 6, 7}, {1, 1, 0, 3});
+}
+
+TEST(InferJson, TensorsMayFollowAsBytes) {
+  const int64_t v[] = {5, 6};
+  const float dense[] = {0.5, -1};
+  const std::string json = Json(
+      std::string(
+          R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "parameters": {"binary_data_size": 8}}, )") +
+      kU +
+      R"({"name": "v", "shape": [2], "datatype": "INT64", "parameters": {"binary_data_size": 16}})");
+  std::string body = json;
+  body.append(reinterpret_cast<const char*>(dense), sizeof dense);
+  body.append(reinterpret_cast<const char*>(v), sizeof v);
+  ExpectExamples(ParseInferJson(body, json.size(), Small()), {3, 4, 5, 6}, {1, 1, 1, 1});
+  EXPECT_NE(ErrorOf([&] {
+              ParseInferJson(body + "1", json.size(), Small());
+            }).find("1 bytes behind the last input"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf([&] {
+              ParseInferJson(body.substr(0, body.size() - 1), json.size(), Small());
+            }).find("expected 16 bytes for the shape [2], got 16; 15 are left"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf([&] { ParseInferJson(body, body.size() + 1, Small()); }).find("JSON of"),
+            std::string::npos);
+}
+
+TEST(InferJson, WhatMakesNoSenseIsRefused) {
+  const std::string dense = kDense, u = kU, v = kV;
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "parse error"},
+      {"[]", "expected an object"},
+      {"{}", "inputs: is missing"},
+      {std::string(500, '['), "levels of nesting"},
+      {Json(dense + u), "x"},
+      {Json(dense + kU + R"({"name": "w", "shape": [2], "datatype": "INT64", "data": [1, 2]})"),
+       "input 'w': the model has no such input"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "FP32", "data": [1, 2]})"),
+       "input v: expected INT64 or INT32, got f32"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "BYTES", "data": ["", ""]})"),
+       "inputs[2].datatype: expected FP32, INT64 or INT32, got 'BYTES'"},
+      {Json(dense + u + R"({"name": "v", "shape": [3], "datatype": "INT64", "data": [1, 2, 3]})"),
+       "input v: expected shape [2] or [2, L], got [3]"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [1]})"),
+       "inputs[2].data: expected 2 elements, got 1"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [1, 1.5]})"),
+       "inputs[2].data: expected an integer, got 1.5"},
+      {Json(dense + u +
+            R"({"name": "v", "shape": [2], "datatype": "INT32", "data": [1, 3000000000]})"),
+       "inputs[2].data: 3000000000 is no INT32"},
+      {Json(dense + u + R"({"name": "v", "shape": [4000000000], "datatype": "INT64", "data": []})"),
+       "inputs[2].shape: more elements than there are in the body"},
+      {Json(dense + u + R"({"name": "v", "shape": [-1], "datatype": "INT64", "data": []})"),
+       "inputs[2].shape: expected extents of at least 0"},
+      {Json(dense + u + v + "," + v), "inputs[3]: 'v' is there twice"},
+      {Json(dense + u + v +
+            R"(,{"name": "v.lengths", "shape": [2], "datatype": "INT64", "data": [1, 3]})"),
+       "input v: expected ids [N] and lengths [2], got [2, 2] and [2]"},
+      {Json(dense + u + R"({"name": "v", "shape": [3], "datatype": "INT64", "data": [1, 2, 3]},
+            {"name": "v.lengths", "shape": [2], "datatype": "INT64", "data": [-1, 4]})"),
+       "input v: the lengths don't add up to its 3 ids"},
+      {R"({"inputs": [], "outputs": [{"name": "y"}]})", "outputs: expected the name \"score\""},
+  };
+  for (const auto& [body, what] : cases)
+    EXPECT_NE(ErrorOf([&] { Parse(body); }).find(what), std::string::npos)
+        << body << ": " << ErrorOf([&] { Parse(body); });
+  EXPECT_EQ(ErrorOf([&] { Parse(Json(dense + u.substr(0, u.size() - 2))); }), "input v is missing");
+}
+
+TEST(InferSafetensors, SaysTheSame) {
+  Context ctx({.threads = 1});
+  const std::string body =
+      SafetensorsBytes(ctx, {.tensors = {{"dense", Tensor::From<float>(ctx, {2, 1}, {0.5, -1})},
+                                         {"u", Tensor::From<int64_t>(ctx, {3, 4})},
+                                         {"v", Tensor::From<int32_t>(ctx, {5, 6, 7})},
+                                         {"v.lengths", Tensor::From<int64_t>(ctx, {3, 0})}},
+                             .metadata = {{"id", "x"}}});
+  ExpectExamples(ParseInferSafetensors(body, Small()), {3, 4, 5, 6, 7}, {1, 1, 3, 0});
+  EXPECT_NE(ErrorOf([&] { ParseInferSafetensors(body.substr(0, 100), Small()); }).find("body: "),
+            std::string::npos);
+  EXPECT_NE(ErrorOf([&] { ParseInferSafetensors("", Small()); }).find("body: it is empty"),
+            std::string::npos);
+}
+
+TEST(InferResponse, BothForms) {
+  EXPECT_EQ(InferResponseJson("m", {.scores = {0.5, 0.25}, .model_version = 3}, "x"),
+            R"({"model_name":"m","model_version":"3","outputs":[{"name":"score","datatype":"FP32",)"
+            R"("shape":[2],"data":[0.5,0.25]}],"id":"x"})");
+  const std::string bytes = InferResponseSafetensors({0.5, 0.25});
+  const SafetensorsFile file(bytes, "response");
+  Context ctx({.threads = 1});
+  EXPECT_EQ(file.Read(ctx, file.entries().at("score")).ToVector<float>(),
+            (std::vector<float>{0.5, 0.25}));
+  EXPECT_EQ(ErrorJson("a \"b\" \xff"), "{\"error\":\"a \\\"b\\\" \xef\xbf\xbd\"}");
+}
+
+}  // namespace
+}  // namespace tessera::serve

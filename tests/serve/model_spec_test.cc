@@ -1,0 +1,72 @@
+#include "serve/model_spec.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/train/testing/files.h"
+
+namespace tessera::serve {
+namespace {
+
+using tessera::testing::ErrorOf;
+
+ModelSpec Small() {
+  ModelSpec spec;
+  spec.version = 7;
+  spec.weights = "weights-7.safetensors";
+  spec.dense_in = 13;
+  spec.dense_arch = {8, 4};
+  spec.over_arch = {16, 1};
+  spec.missing = MissingIds::kEmptyBag;
+  spec.tables = {{.name = "a", .rows = 60, .dim = 4, .features = {"cat_0"}},
+                 {.name = "b",
+                  .rows = 50,
+                  .dim = 4,
+                  .features = {"cat_1", "cat_2"},
+                  .pooling = PoolingType::kMean,
+                  .codec = {RowType::kInt4},
+                  .default_row = true}};
+  return spec;
+}
+
+// The small model's document with `from` replaced.
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = ToJson(Small());
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(ModelSpec, ComesBackFromItsDocument) {
+  const std::string text = ToJson(Small());
+  const ModelSpec spec = ParseModelSpec(text, "x");
+  EXPECT_EQ(ToJson(spec), text);
+  EXPECT_EQ(spec.version, 7);
+  EXPECT_EQ(spec.missing, MissingIds::kEmptyBag);
+  EXPECT_EQ(spec.Features(), (std::vector<std::string>{"cat_0", "cat_1", "cat_2"}));
+  EXPECT_EQ(spec.tables[1].codec, RowCodec{RowType::kInt4});
+  EXPECT_EQ(spec.tables[1].stored_rows(), 51);
+  EXPECT_EQ(spec.tables[1].nbytes(), 51 * 16);
+}
+
+TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"{", "dir: "},
+      {With("\"tessera_model\": 1", "\"tessera_model\": 2"), "expected version 1, got 2"},
+      {With("\"dlrm\"", "\"dcn\""), "expected \"dlrm\", got \"dcn\""},
+      {With("weights-7", "../weights-7"), "weights: expected the name of a file beside it"},
+      {With("\"dense_in\": 13", "\"dense_in\": 0"), "dense_in: expected an integer above 0, got 0"},
+      {With("\"rows\": 60", "\"rows\": 9000000000000000000"), "tables[0].rows: expected at most"},
+      {With("\"dim\": 4", "\"dim\": 8"), "tables: a: expected dim 4"},
+      {With("int4", "int5"), "tables[1].codec: "},
+      {With("\"b\"", "\"a\""), "tables: a is there twice"},
+      {With("cat_2", "cat_0"), "tables: feature cat_0 is there twice"},
+      {With("\"missing\"", "\"mising\""), "mising"},
+      {With("  1\n ]", "  2\n ]"), "over_arch: expected at least two sizes, the last of them 1"},
+  };
+  for (const auto& [text, what] : cases)
+    EXPECT_NE(ErrorOf([&] { ParseModelSpec(text, "dir"); }).find(what), std::string::npos)
+        << what << ": " << ErrorOf([&] { ParseModelSpec(text, "dir"); });
+}
+
+}  // namespace
+}  // namespace tessera::serve

@@ -1,0 +1,43 @@
+#include "train/planner_model.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/context.h"
+#include "tests/train/testing/small_run.h"
+#include "train/dlrm_config.h"
+
+namespace tessera {
+namespace {
+
+TEST(PlannerModelTest, SaysWhatTheTrainingHas) {
+  TrainConfig config = testing::SmallConfig();
+  config.tables[0].data_type = DType::kBF16;
+  config.batch_size = 100;
+  const PlannerModel model = PlannerModelOf(config, 3);
+  CheckModel(model);
+  EXPECT_EQ(model.batch_size, 33);
+  ASSERT_EQ(model.tables.size(), config.tables.size());
+  for (size_t t = 0; t < config.tables.size(); ++t) {
+    const PlannerTable& table = model.tables[t];
+    EXPECT_EQ(table.name, config.tables[t].name);
+    EXPECT_EQ(table.rows, config.tables[t].num_embeddings);
+    EXPECT_EQ(table.dim, config.tables[t].embedding_dim);
+    EXPECT_EQ(table.dtype, t == 0 ? RowDType::kBf16 : RowDType::kFp32);
+    EXPECT_EQ(table.optimizer, RuleName(config.tables[t].optimizer));
+    EXPECT_EQ(LoadOf(model, table).ids, 33.0 * static_cast<double>(table.features.size()));
+  }
+  Context ctx;
+  Dlrm dlrm(ctx, DlrmConfigOf(config));
+  int64_t bytes = 0;
+  for (const NamedParameter& p : dlrm.Parameters()) bytes += p.variable.value().nbytes();
+  EXPECT_EQ(model.dense_parameter_bytes, bytes);
+}
+
+TEST(PlannerModelTest, EveryRankHasAtLeastOneExample) {
+  TrainConfig config = testing::SmallConfig();
+  config.batch_size = 2;
+  EXPECT_EQ(PlannerModelOf(config, 8).batch_size, 1);
+}
+
+}  // namespace
+}  // namespace tessera

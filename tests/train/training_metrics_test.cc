@@ -1,0 +1,191 @@
+// What a training says of itself as it goes.
+#include "train/training_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "comm/local_communicator.h"
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/ranks_run.h"
+#include "train/metrics/rec_metrics_config.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+using testing::ErrorOf;
+using testing::SmallConfig;
+using testing::TempPath;
+
+// 16 steps an epoch, the last of 40 rows; windows of two batches and more.
+TrainConfig ConfigWith(const std::string& metrics) {
+  TrainConfig config = SmallConfig();
+  config.metrics = ParseRecMetricsConfig(metrics, "metrics");
+  return config;
+}
+TrainConfig Config() {
+  return ConfigWith(R"({"rec_tasks": [{"name": "click"}], "compute_interval_steps": 6,
+      "throughput_metric": {"warmup_steps": 2},
+      "rec_metrics": {"ne": {"window_size": 256}, "auc": {"window_size": 256}, "ctr": {"window_size": 128},
+                      "auprc": {"window_size": 128}, "xauc": {"window_size": 64}}})");
+}
+
+std::vector<Json> Lines(const std::string& path) {
+  std::istringstream text(testing::ReadFile(path));
+  std::vector<Json> lines;
+  for (std::string line; std::getline(text, line);) {
+    Json json = Json::parse(line);
+    json.erase("wall_time");
+    for (const char* key : {"lifetime_throughput", "window_throughput"})
+      json["metrics"].erase(std::string("throughput-throughput|") + key);
+    lines.push_back(json);
+  }
+  return lines;
+}
+
+// A training that goes on does not know the loss of the step before.
+std::vector<Json> WithoutLoss(std::vector<Json> lines) {
+  for (Json& line : lines) line.erase("loss");
+  return lines;
+}
+
+// Trains until `steps` are done, from a checkpoint if there is one, and saves there.
+void Train(const TrainConfig& config, const TrainingMetricsOutput& output,
+           const std::string& checkpoint = "", int64_t steps = 1000, bool resume = false) {
+  Context ctx({.threads = 2, .seed = config.seed});
+  Trainer trainer(ctx, config);
+  if (resume) trainer.Load(ReadCheckpoint(checkpoint));
+  TrainingRunOptions options{.checkpoint = checkpoint, .metrics = output};
+  options.stop = [&] { return trainer.progress().step >= steps; };
+  RunTraining(trainer, DataSets(config, {}), options);
+}
+
+TEST(TrainingMetrics, AreWrittenAsTheTrainingGoes) {
+  const std::string path = TempPath("lines.jsonl"), folder = TempPath("board");
+  Train(Config(), {.json_lines = path, .tensorboard = folder});
+  const std::vector<Json> lines = Lines(path);
+  std::vector<std::string> when;
+  for (const Json& line : lines)
+    when.push_back(line["phase"].get<std::string>() + " " + line["epoch"].dump() + " " +
+                   line["step"].dump());
+  EXPECT_EQ(when, (std::vector<std::string>{"train 1 6", "train 1 12", "train 1 16", "eval 1 16",
+                                            "train 2 18", "train 2 24", "train 2 30", "train 2 32",
+                                            "eval 2 32"}));
+  EXPECT_EQ(lines[0]["metrics"]["throughput-throughput|total_examples"], 6 * 64);
+  EXPECT_EQ(lines[7]["metrics"]["throughput-throughput|total_examples"], 2000);
+  EXPECT_FALSE(lines[8]["metrics"].contains("throughput-throughput|total_examples"));
+  for (const char* key : {"ne-click|lifetime_ne", "ne-click|window_ne", "auc-click|window_auc",
+                          "ctr-click|lifetime_ctr", "auprc-click|lifetime_auprc"})
+    for (const Json& line : lines) EXPECT_TRUE(line["metrics"][key].is_number()) << key;
+  for (const char* phase : {"train", "eval"})
+    EXPECT_FALSE(std::filesystem::is_empty(std::filesystem::path(folder) / phase));
+}
+
+TEST(TrainingMetrics, OfEvaluationsAreThoseOfTheReport) {
+  const std::string path = TempPath("eval.jsonl");
+  TrainConfig config = ConfigWith(
+      R"({"rec_metrics": {"auc": {"window_size": 500}, "log_loss": {}, "calibration": {}}})");
+  Context ctx({.threads = 2, .seed = config.seed});
+  Trainer trainer(ctx, config);
+  const TrainingRunReport report =
+      RunTraining(trainer, DataSets(config, {}), {.metrics = {.json_lines = path}});
+  const Json last = Lines(path).back()["metrics"];
+  EXPECT_EQ(last["auc-DefaultTask|window_auc"], report.evaluation->auc);
+  EXPECT_NEAR(last["log_loss-DefaultTask|lifetime_log_loss"].get<double>(),
+              report.evaluation->log_loss, 1e-12);
+  EXPECT_NEAR(last["calibration-DefaultTask|lifetime_calibration"].get<double>(),
+              report.evaluation->calibration, 1e-12);
+}
+
+TEST(TrainingMetrics, ChangeNothingOfWhatIsLearned) {
+  const auto learned = [](const TrainingMetricsOutput& output) {
+    Context ctx({.threads = 2, .seed = 3});
+    Trainer trainer(ctx, SmallConfig());
+    RunTraining(trainer, DataSets(SmallConfig(), {}), {.metrics = output});
+    const std::string path = TempPath("learned");
+    trainer.Save(path);
+    return testing::ReadFile(path);
+  };
+  EXPECT_TRUE(learned({.json_lines = TempPath("any.jsonl")}) == learned({}));
+}
+
+TEST(TrainingMetrics, GoOnWhereTheyStopped) {
+  const TrainConfig config = Config();
+  const std::string whole = TempPath("whole.jsonl"), parts = TempPath("parts.jsonl"),
+                    checkpoint = TempPath("checkpoint");
+  Train(config, {.json_lines = whole});
+  for (const int64_t stop : {5, 16, 20}) {
+    Train(config, {.json_lines = parts}, checkpoint, stop);
+    Train(config, {.json_lines = parts}, checkpoint, 1000, true);
+    EXPECT_EQ(WithoutLoss(Lines(parts)), WithoutLoss(Lines(whole))) << stop;
+  }
+}
+
+TEST(TrainingMetrics, ACheckpointWithThemIsReadByATrainingWithout) {
+  const std::string checkpoint = TempPath("with");
+  Train(Config(), {.json_lines = TempPath("with.jsonl")}, checkpoint, 5);
+  Train(SmallConfig(), {}, checkpoint, 7, true);
+  Train(Config(), {.json_lines = TempPath("with.jsonl")}, checkpoint, 9, true);
+  EXPECT_EQ(ReadCheckpoint(checkpoint).progress->step, 9);
+}
+
+// Ranks share each batch; windows are of whole steps, which have as many rows each.
+TEST(TrainingMetrics, OfRanksAreThoseOfOneProcess) {
+  TrainConfig config = Config();
+  config.data.rows = 1024;
+  const std::string alone = TempPath("alone.jsonl"), ranks = TempPath("ranks.jsonl"),
+                    folder = TempPath("folder");
+  Train(config, {.json_lines = alone});
+  const auto run = [&](int64_t steps, bool resume, int count) {
+    RunLocalRanks(count, [&](Communicator& comm) {
+      Context ctx({.threads = 1, .seed = config.seed});
+      Trainer trainer(ctx, config, TrainingRanks{&comm, testing::MixedPlan(config, count)});
+      if (resume) {
+        ShardedCheckpoint saved(folder);
+        trainer.Load(saved);
+      }
+      TrainingRunOptions options{.checkpoint = folder, .metrics = {.json_lines = ranks}};
+      options.stop = [&] { return trainer.progress().step >= steps; };
+      RunTraining(trainer, DataSets(config, {}), options);
+    });
+  };
+  run(14, false, 4);
+  run(1000, true, 4);
+  const std::vector<Json> got = Lines(ranks), want = Lines(alone);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    for (const auto& [key, value] : want[i]["metrics"].items()) {
+      if (key.starts_with("xauc")) continue;  // of pairs of a rank's part
+      EXPECT_NEAR(got[i]["metrics"][key].get<double>(), value.get<double>(), 1e-3)
+          << key << " in line " << i;
+    }
+}
+
+TEST(TrainingMetrics, WhatTrainingDoesNotHaveIsAnError) {
+  const auto error = [](const std::string& metrics) {
+    return ErrorOf(
+        [&] { Train(ConfigWith(metrics), {.json_lines = TempPath("error.jsonl")}, "", 1); });
+  };
+  EXPECT_NE(
+      error(
+          R"({"rec_tasks": [{"name": "t", "session_name": "user"}], "rec_metrics": {"ndcg": {}}})")
+          .find("they ask for 'user'"),
+      std::string::npos);
+  EXPECT_NE(error(R"({"rec_metrics": {"ne": {"window_size": 63}}})").find("at least a batch"),
+            std::string::npos);
+}
+
+TEST(TrainingMetrics, ByDefaultThereAreAFew) {
+  const std::string path = TempPath("default.jsonl");
+  Train(SmallConfig(), {.json_lines = path});
+  const Json last = Lines(path).back()["metrics"];
+  for (const char* key :
+       {"ne-click|window_ne", "auc-click|window_auc", "calibration-click|lifetime_calibration"})
+    EXPECT_TRUE(last.contains(key)) << key;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#ifndef TESSERA_TRAIN_METRICS_METRIC_OPTIONS_H_
+#define TESSERA_TRAIN_METRICS_METRIC_OPTIONS_H_
+// What can be said of a metric, under TorchRec's names. metric_registry.h says which metric looks
+// at which.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct MetricOptions {
+  bool include_logloss = false;                 // ne, recalibrated_ne, segmented_ne
+  double recalibration_coefficient = 1;         // recalibrated_*; > 0
+  bool include_r_squared = false;               // mse
+  double threshold = 0.5;                       // accuracy, precision, recall
+  bool grouped = false;                         // grouped_auc, grouped_auprc, grouped_rauc
+  bool exponential_gain = false;                // ndcg: gain 2^y − 1
+  int64_t k = -1;                               // ndcg: ranks that count; -1: all
+  bool report_ndcg_as_decreasing_curve = true;  // ndcg: 1 − ndcg
+  bool remove_single_length_sessions = false;   // ndcg
+  bool scale_by_weights_tensor = false;         // ndcg: weights scale labels and predictions
+  int64_t number_of_classes = 0;                // multiclass_recall; > 0
+  int64_t num_groups = 1;                       // segmented_ne; > 0
+  double target_precision = 0.5;                // hindsight_target_pr
+  int64_t top_threshold = 0;                    // *_session_level: ranks above it count; > 0
+  bool run_ranking_of_labels = false;           // *_session_level: labels are ranked likewise
+  int64_t warmup_steps = 100;                   // tower_qps; > 0
+  std::vector<std::string> tensors = {"latest_imp", "total_latest_imp"};  // output
+
+  friend bool operator==(const MetricOptions&, const MetricOptions&) = default;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_METRICS_METRIC_OPTIONS_H_

@@ -1,0 +1,99 @@
+#include "train/metrics/metric_registry.h"
+
+#include "runtime/check.h"
+#include "train/metrics/auc.h"
+#include "train/metrics/auprc.h"
+#include "train/metrics/example_metric.h"
+#include "train/metrics/rauc.h"
+
+namespace tessera {
+namespace {
+
+using enum MetricNeeds;
+
+const std::vector<std::string> kThreshold = {"threshold"}, kLogLoss = {"include_logloss"},
+                               kSessionLevel = {"top_threshold", "run_ranking_of_labels"};
+
+// A metric of sums.
+MetricKind OfSums(const char* name, FormulaPtr (*make)(const MetricOptions&),
+                  std::vector<std::string> options = {}, MetricNeeds needs = kNothing) {
+  return {name, std::move(options), needs, "",
+          [make](const MetricOptions& o, int64_t window_size, const Clock&) {
+            return std::make_unique<SumMetric>(make(o), window_size);
+          }};
+}
+
+// A metric of the examples themselves.
+MetricKind OfExamples(const std::string& name, double (*value)(const ScoredExamples&),
+                      double (*lifetime)(const BinnedScores&) = nullptr) {
+  return {name,
+          {},
+          kNothing,
+          "grouped_" + name,
+          [=](const MetricOptions& o, int64_t window_size, const Clock&) {
+            return std::make_unique<ExampleMetric>(ExampleFormula{name, value, lifetime, o.grouped},
+                                                   window_size);
+          }};
+}
+
+std::unique_ptr<RecMetric> MakeTowerQpsMetric(const MetricOptions& options, int64_t window_size,
+                                              const Clock& clock) {
+  return std::make_unique<SumMetric>(MakeTowerQps(options, clock), window_size);
+}
+
+}  // namespace
+
+const std::vector<MetricKind>& AllMetricKinds() {
+  static const std::vector<MetricKind> kinds = {
+      OfSums("accuracy", MakeAccuracy, kThreshold),
+      OfExamples("auc", AucOrHalf),
+      OfExamples("auprc", Auprc, BinnedAuprc),
+      OfSums("cali_free_ne", MakeCaliFreeNe),
+      OfSums("calibration", MakeCalibration),
+      OfSums("ctr", MakeCtr),
+      OfSums("gauc", MakeGauc, {}, kCandidates),
+      OfSums("hindsight_target_pr", MakeHindsightTargetPr, {"target_precision"}),
+      OfSums("log_loss", MakeLogLoss),
+      OfSums("mae", MakeMae),
+      OfSums("mse", MakeMse, {"include_r_squared"}),
+      OfSums("multiclass_recall", MakeMulticlassRecall, {"number_of_classes"}),
+      OfSums("ndcg", MakeNdcg,
+             {"exponential_gain", "k", "report_ndcg_as_decreasing_curve",
+              "remove_single_length_sessions", "scale_by_weights_tensor"},
+             kSessions),
+      OfSums("ne", MakeNe, kLogLoss),
+      OfSums("ne_positive", MakeNePositive),
+      OfSums("nmse", MakeNmse),
+      OfSums("output", MakeOutput, {"tensors"}, kTensors),
+      OfSums("precision", MakePrecision, kThreshold),
+      OfSums("precision_session_level", MakePrecisionSession, kSessionLevel, kSessions),
+      OfExamples("rauc", Rauc),
+      OfSums("recalibrated_calibration", MakeRecalibratedCalibration,
+             {"recalibration_coefficient"}),
+      OfSums("recalibrated_ne", MakeRecalibratedNe,
+             {"include_logloss", "recalibration_coefficient"}),
+      OfSums("recall", MakeRecall, kThreshold),
+      OfSums("recall_session_level", MakeRecallSession, kSessionLevel, kSessions),
+      OfSums("scalar", MakeScalar),
+      OfSums("segmented_ne", MakeSegmentedNe, {"include_logloss", "num_groups"}, kGroupingKeys),
+      OfSums("serving_calibration", MakeServingCalibration),
+      OfSums("serving_ne", MakeServingNe),
+      OfSums("tensor_weighted_avg", MakeTensorWeightedAvg, {}, kTaskTensor),
+      {"tower_qps", {"warmup_steps"}, kNothing, "", MakeTowerQpsMetric},
+      OfSums("unweighted_ne", MakeUnweightedNe),
+      OfSums("weighted_avg", MakeWeightedAvg),
+      OfSums("xauc", MakeXauc),
+  };
+  return kinds;
+}
+
+const MetricKind& MetricKindOf(const std::string& name) {
+  std::string known;
+  for (const MetricKind& kind : AllMetricKinds()) {
+    if (kind.name == name) return kind;
+    known += (known.empty() ? "" : ", ") + kind.name;
+  }
+  throw Error(Format("no metric is called '{}'; there are {}", name, known));
+}
+
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#ifndef TESSERA_TRAIN_METRICS_NE_H_
+#define TESSERA_TRAIN_METRICS_NE_H_
+// Normalized entropy (cross_entropy.h, clipped at 1e-12), and what its variants share.
+#include "train/metrics/cross_entropy.h"
+#include "train/metrics/formulas.h"
+
+namespace tessera::internal {
+
+inline constexpr double kEta = 1e-12;
+
+// Sums: those of CrossEntropySums, and in front of them none. A variant changes what an example is
+// (Score, Weight) or what its values are.
+class NeFormula : public SumFormula {
+ public:
+  explicit NeFormula(bool include_logloss, int64_t more_sums = 0)
+      : SumFormula(CrossEntropySums::kCount + more_sums), include_logloss_(include_logloss) {}
+  BatchUse AddUp(const MetricBatch& batch, std::span<double> sums) override;
+  std::vector<MetricValue> Values(std::span<const double> sums) const override;
+
+ protected:
+  // NE of sums.
+  static double Ne(const CrossEntropySums& sums) {
+    return sums.cross_entropy() / sums.Entropy(kEta);
+  }
+
+ private:
+  virtual double Score(double p) const { return p; }
+  virtual double Weight(double w) const { return w; }
+
+  bool include_logloss_;
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_TRAIN_METRICS_NE_H_

@@ -1,0 +1,14 @@
+#ifndef TESSERA_TRAIN_PLANNER_MODEL_H_
+#define TESSERA_TRAIN_PLANNER_MODEL_H_
+// A training as the planner sees it: one module of pooled tables, and a dense part of so many bytes.
+#include "planner/model.h"
+#include "train/config/train_config.h"
+
+namespace tessera {
+
+// For `ranks` ranks, each of which takes its share of every batch. Every feature has one id an
+// example, as the data of all formats have.
+PlannerModel PlannerModelOf(const TrainConfig& config, int ranks);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_PLANNER_MODEL_H_
