@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "planner/names.h"
 #include "planner/planner_error.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "planner/names.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {

@@ -7,21 +7,12 @@ namespace tessera {
 namespace {
 
 ComputeKernel KernelOf(PlanKernel kernel, const std::string& table) {
-  switch (kernel) {
-    case PlanKernel::kDense:
-      return ComputeKernel::kDense;
-    case PlanKernel::kFused:
-      return ComputeKernel::kFused;
-    case PlanKernel::kFusedUvm:
-      return ComputeKernel::kFusedUvm;
-    case PlanKernel::kFusedUvmCaching:
-      return ComputeKernel::kFusedUvmCaching;
-    default:
-      TESSERA_FAIL(
-          "table {}: this build does not train with kernel {} (there is dense, fused, "
-          "fused_uvm and fused_uvm_caching)",
-          table, kernel);
-  }
+  const std::optional<ComputeKernel> trained = TrainedKernel(kernel);
+  TESSERA_CHECK(trained.has_value(),
+                "table {}: this build does not train with kernel {} (there is dense, fused, "
+                "fused_uvm and fused_uvm_caching)",
+                table, kernel);
+  return *trained;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "planner/plan_kernel.h"
 
-#include "planner/names.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {
@@ -23,6 +23,21 @@ constexpr const char* kNames[] = {"dense",
 std::string ToString(PlanKernel kernel) { return kNames[static_cast<int>(kernel)]; }
 PlanKernel ParsePlanKernel(const std::string& name) {
   return internal::ParseName<PlanKernel>(name, "compute kernel", kNames);
+}
+
+std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel) {
+  switch (kernel) {
+    case PlanKernel::kDense:
+      return ComputeKernel::kDense;
+    case PlanKernel::kFused:
+      return ComputeKernel::kFused;
+    case PlanKernel::kFusedUvm:
+      return ComputeKernel::kFusedUvm;
+    case PlanKernel::kFusedUvmCaching:
+      return ComputeKernel::kFusedUvmCaching;
+    default:
+      return {};
+  }
 }
 
 bool IsKeyValue(PlanKernel kernel) {

@@ -2,7 +2,10 @@
 #define TESSERA_PLANNER_PLAN_KERNEL_H_
 // The compute kernels that TorchRec's planner knows. Those that this library runs are
 // sharding/plan.h's ComputeKernel; the others can be priced, not trained.
+#include <optional>
 #include <string>
+
+#include "sharding/plan.h"
 
 namespace tessera {
 
@@ -23,6 +26,9 @@ enum class PlanKernel {
 std::string ToString(PlanKernel kernel);  // "dense", "fused", …
 // The inverse. Throws Error, which lists the names, for anything else.
 PlanKernel ParsePlanKernel(const std::string& name);
+
+// The kernel that trains it; nothing for one that this library does not run.
+std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel);
 
 // key_value and the three virtual tables.
 bool IsKeyValue(PlanKernel kernel);

@@ -8,11 +8,11 @@
 #include "planner/existing_plan.h"
 #include "planner/infeasible.h"
 #include "planner/lower_bound.h"
-#include "planner/names.h"
 #include "planner/plan_search.h"
 #include "planner/planner_error.h"
 #include "planner/proposal_walk.h"
 #include "planner/torchrec_estimators.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {

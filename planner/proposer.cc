@@ -3,8 +3,8 @@
 #include <map>
 #include <tuple>
 
-#include "planner/names.h"
 #include "planner/proposer_impl.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace internal {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "planner/names.h"
 #include "planner/planner_error.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {

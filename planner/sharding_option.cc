@@ -1,6 +1,6 @@
 #include "planner/sharding_option.h"
 
-#include "planner/names.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "planner/names.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {

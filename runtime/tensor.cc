@@ -7,9 +7,8 @@
 
 #include "runtime/capture.h"
 #include "runtime/dispatch.h"
-#include "runtime/fill_uniform.h"
-#include "runtime/for_each.h"
 #include "runtime/tensor_impl.h"
+#include "runtime/tensor_runs.h"
 
 namespace tessera {
 namespace {
@@ -25,39 +24,6 @@ Shape RowMajorStrides(const Shape& shape) {
     step *= shape[i];
   }
   return strides;
-}
-
-// The longest run of contiguous elements at the end of the shape, and a walk over the runs of a
-// strided tensor.
-struct Runs {
-  int outer_rank;
-  int64_t length = 1, count = 1;
-
-  explicit Runs(const Tensor& t) : outer_rank(t.rank()) {
-    while (outer_rank > 0 &&
-           (t.strides()[outer_rank - 1] == length || t.shape()[outer_rank - 1] == 1)) {
-      length *= t.shape()[outer_rank - 1];
-      --outer_rank;
-    }
-    for (int i = 0; i < outer_rank; ++i) count *= t.shape()[i];
-  }
-  // Offset in elements of run `index`.
-  int64_t Offset(const Tensor& t, int64_t index) const {
-    int64_t offset = 0;
-    for (int i = outer_rank - 1; i >= 0; --i) {
-      offset += index % t.shape()[i] * t.strides()[i];
-      index /= t.shape()[i];
-    }
-    return offset;
-  }
-};
-
-// From the first element in memory to the last.
-int64_t CoveredElements(const Tensor& t) {
-  if (t.numel() == 0) return 0;
-  int64_t last = 0;
-  for (int d = 0; d < t.rank(); ++d) last += (t.shape()[d] - 1) * t.strides()[d];
-  return last + 1;
 }
 
 }  // namespace
@@ -202,7 +168,7 @@ Tensor Tensor::Borrow(void* data, const Shape& shape, DType dtype, std::shared_p
   return Tensor(std::move(storage), data, shape, dtype);
 }
 
-bool Tensor::is_contiguous() const { return numel() == 0 || Runs(*this).outer_rank == 0; }
+bool Tensor::is_contiguous() const { return numel() == 0 || internal::Runs(*this).outer_rank == 0; }
 
 int64_t Tensor::row_stride() const {
   TESSERA_CHECK_EQ(rank(), 2, "row stride of a tensor {}", shape_);
@@ -246,47 +212,7 @@ Tensor Tensor::Reinterpret(int64_t offset, const Shape& shape, DType dtype) cons
   return Tensor(storage_, static_cast<char*>(data_) + offset, shape, dtype);
 }
 
-// A device tensor in host memory, with the same strides: everything between its first and last
-// element is copied.
-Tensor Tensor::OnHost(const Stream& stream) const {
-  if (device_ == Device::Cpu()) return *this;
-  TESSERA_CHECK_EQ(stream.device(), device_, "copy of a tensor {} to the host on a stream", shape_);
-  stream.CheckNotRecorded();
-  const int64_t elements = CoveredElements(*this);
-  Tensor host = EmptyHost({elements}, dtype_);
-  OnlyOnCuda(device_, [&](auto on) {
-    internal::CopyBytes(on, stream, host.raw_data(), data_, host.nbytes());
-  });
-  stream.Sync();
-  host.shape_ = shape_;
-  host.strides_ = strides_;
-  return host;
-}
-
-void Tensor::CopyBytesTo(void* out, const Stream& stream) const {
-  if (numel() == 0) return;
-  const Tensor host = OnHost(stream);
-  const Runs runs(host);
-  const int64_t size = SizeOf(dtype_), run_bytes = runs.length * size;
-  for (int64_t r = 0; r < runs.count; ++r)
-    std::memcpy(static_cast<char*>(out) + r * run_bytes,
-                static_cast<const char*>(host.data_) + runs.Offset(host, r) * size,
-                static_cast<size_t>(run_bytes));
-}
-
 const Stream& Tensor::storage_stream() const { return storage_->stream; }
-
-void Tensor::CopyIn(const Tensor& to, const void* from, int64_t elements) {
-  TESSERA_CHECK_EQ(elements, to.numel(), "values for a tensor {}", to.shape());
-  if (elements == 0) return;
-  if (to.device() == Device::Cpu())
-    std::memcpy(to.raw_data(), from, static_cast<size_t>(to.nbytes()));
-  OnlyOnCuda(to.device(), [&](auto on) {
-    const Tensor source =
-        Borrow(const_cast<void*>(from), to.shape(), to.dtype()).Recordable(to.storage_->stream);
-    internal::CopyBytes(on, to.storage_->stream, to.raw_data(), source.data_, to.nbytes());
-  });
-}
 
 Tensor Tensor::Recordable(const Stream& stream) const {
   if (stream.capture() == nullptr || device_ != Device::Cpu()) return *this;
@@ -294,25 +220,6 @@ Tensor Tensor::Recordable(const Stream& stream) const {
   const Tensor copy = Allocate(PinnedAllocator(), Device::Cpu(), stream, shape_, dtype_);
   copy.CopyOnHost(*this);
   return copy;
-}
-
-Tensor Tensor::Clone(Context& ctx) const {
-  if (!defined()) return {};
-  Tensor copy = Empty(ctx, shape_, dtype_);
-  copy.CopyFrom(ctx, *this);
-  return copy;
-}
-
-Tensor Tensor::To(Context& ctx, Device device) const {
-  if (!defined() || device_ == device) return *this;
-  if (device == Device::Cpu()) {
-    Tensor host = EmptyHost(shape_, dtype_);
-    CopyBytesTo(host.raw_data(), ctx.device() == device_ ? ctx.stream() : storage_->stream);
-    return host;
-  }
-  TESSERA_CHECK_EQ(ctx.device(), device, "a tensor {} to another device than its context's",
-                   shape_);
-  return Clone(ctx);
 }
 
 void Tensor::RecordStream(const Context& ctx) const {
@@ -325,69 +232,12 @@ void Tensor::RecordStream(const Context& ctx) const {
   if (std::none_of(others.begin(), others.end(), same)) others.push_back(ctx.stream());
 }
 
-Tensor Tensor::To(Context& ctx, DType dtype) const {
-  if (dtype == dtype_) return *this;
-  CheckDevice(ctx, "conversion", *this);
-  const Tensor source = Contiguous(ctx);
-  Tensor result = Empty(ctx, shape_, dtype);
-  DispatchDevice(ctx.device(), [&](auto on) {
-    if constexpr (std::is_same_v<decltype(on), OnCuda>)
-      internal::Convert(on, ctx, source, result);
-    else
-      VisitDType(dtype_, [&]<typename Source>() {
-        VisitDType(dtype, [&]<typename Target>() {
-          internal::ForEach(on, ctx, numel(), kGrain,
-                            internal::ConvertElements<Target, Source>{source.data<Source>(),
-                                                                      result.data<Target>()});
-        });
-      });
-  });
-  return result;
-}
-
-void Tensor::CopyFrom(Context& ctx, const Tensor& source) const {
-  TESSERA_CHECK_EQ(shape_, source.shape(), "CopyFrom");
-  TESSERA_CHECK_EQ(dtype_, source.dtype(), "CopyFrom");
-  if (numel() == 0) return;
-  if (device_ == Device::Cpu())
-    return CopyOnHost(
-        source.OnHost(ctx.device() == source.device() ? ctx.stream() : source.storage_stream()));
-  CheckDevice(ctx, "CopyFrom", *this);
-  const bool whole = is_contiguous() && source.is_contiguous();
-  if (whole || source.device() == device_) {
-    OnlyOnCuda(device_, [&](auto on) {
-      if (whole)
-        internal::CopyBytes(on, ctx.stream(), data_, source.Recordable(ctx.stream()).data_,
-                            nbytes());
-      else
-        internal::CopyStrided(on, ctx, *this, source);
-    });
-    return;
-  }
-  // Elements that lie apart come over as a block.
-  Tensor block = EmptyHost(shape_, dtype_);
-  source.CopyBytesTo(block.raw_data(), source.storage_stream());
-  CopyFrom(ctx, is_contiguous() ? block : block.Clone(ctx));
-}
-
-void Tensor::CopyOnHost(const Tensor& source) const {
-  const Runs to(*this), from(source);
-  const int64_t size = SizeOf(dtype_), length = std::min(to.length, from.length);
-  const int64_t to_parts = to.length / length, from_parts = from.length / length;
-  for (int64_t i = 0; i < numel() / length; ++i)
-    std::memcpy(
-        static_cast<char*>(data_) + (to.Offset(*this, i / to_parts) + i % to_parts * length) * size,
-        static_cast<const char*>(source.data_) +
-            (from.Offset(source, i / from_parts) + i % from_parts * length) * size,
-        static_cast<size_t>(length * size));
-}
-
 void Tensor::Fill(Context& ctx, double value) const {
   if (numel() == 0) return;
   CheckDevice(ctx, "Fill", *this);
   OnlyOnCuda(device_, [&](auto on) { internal::Fill(on, ctx, *this, value); });
   if (device_ != Device::Cpu()) return;
-  const Runs runs(*this);
+  const internal::Runs runs(*this);
   VisitDType(dtype_, [&]<typename T>() {
     const T element = internal::ConvertElement<T>(value);
     T* data = this->data<T>();
@@ -399,40 +249,10 @@ void Tensor::Fill(Context& ctx, double value) const {
   });
 }
 
-bool SameBits(const Tensor& a, const Tensor& b) {
-  if (a.defined() != b.defined()) return false;
-  if (!a.defined()) return true;
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  std::vector<char> bytes[2];
-  for (auto& side : bytes) side.resize(static_cast<size_t>(a.nbytes()));
-  a.CopyBytesTo(bytes[0].data(), a.storage_stream());
-  b.CopyBytesTo(bytes[1].data(), b.storage_stream());
-  return bytes[0] == bytes[1];
-}
-
 void internal::CheckDeviceOf(const Context& ctx, const char* op, const Tensor& tensor) {
   TESSERA_CHECK(!tensor.defined() || tensor.device() == ctx.device(),
                 "{}: a tensor {} lies on {}, but the context works on {}", op, tensor.shape(),
                 tensor.device(), ctx.device());
-}
-
-void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, uint64_t sequence,
-                     int64_t first) {
-  TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
-                tensor.shape());
-  CheckDevice(ctx, "FillUniform", tensor);
-  const internal::UniformBlock fill{tensor.data<float>(), first,   tensor.numel(), low, high,
-                                    ctx.random().seed(),  sequence};
-  DispatchDevice(ctx.device(), [&](auto on) {
-    if constexpr (std::is_same_v<decltype(on), OnCuda>)
-      internal::FillUniform(on, ctx, fill);
-    else
-      internal::ForEach(on, ctx, fill.blocks(), kGrain / 4, fill);
-  });
-}
-
-void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
-  FillUniformFrom(ctx, tensor, low, high, ctx.random().TakeSequence(), 0);
 }
 
 }  // namespace tessera

@@ -4,9 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "runtime/ops/arithmetic.h"
-#include "sharding/column_blocks.h"
 #include "sharding/copy_segments.h"
+#include "sharding/input_dist_weights.h"
 #include "sharding/row_split.h"
 
 namespace tessera {
@@ -279,112 +278,6 @@ KeyedJaggedTensor KjtOf(const DistAway& away, Received received, Variable weight
   return KeyedJaggedTensor(std::move(args));
 }
 
-// ---- gradients of weights, on their way home
-
-class DistWeights final : public Function {
- public:
-  DistWeights(std::shared_ptr<const DistLayout> layout, Communicator& comm,
-              std::shared_ptr<const DistHome> home, std::shared_ptr<const DistAway> away,
-              int64_t num_weights)
-      : layout_(std::move(layout)),
-        comm_(comm),
-        home_(std::move(home)),
-        away_(std::move(away)),
-        num_weights_(num_weights) {}
-  std::string_view name() const override { return "input_dist of weights"; }
-
-  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    std::vector<int64_t> expected;
-    for (const std::vector<int64_t>& ids : home_->ids) {
-      expected.push_back(0);
-      for (const int64_t n : ids) expected.back() += n;
-    }
-    const std::vector<Tensor> received =
-        comm_
-            .AllToAllV(ctx, ByRank(ctx, grads[0]), expected,
-                       "input_dist, gradients of weights, of " + layout_->tables_text)
-            .Wait();
-    return {AddUp(ctx, received)};
-  }
-
- private:
-  std::vector<Tensor> ByRank(Context& ctx, const Tensor& grad) const {
-    std::vector<Tensor> send;
-    std::vector<int64_t> next;
-    for (const std::vector<int64_t>& ids : away_->ids) {
-      int64_t total = 0;
-      for (const int64_t n : ids) total += n;
-      send.push_back(Tensor::Empty(ctx, {total}));
-      next.push_back(0);
-    }
-    std::vector<SegmentCopy> copies;
-    int64_t from = 0;
-    for (size_t s = 0; away_->ids.size() > 0 && s < away_->ids[0].size(); ++s)
-      for (size_t q = 0; q < send.size(); ++q) {
-        const int64_t n = away_->ids[q][s];
-        if (n > 0) copies.push_back({At(grad, from), At(send[q], next[q]), n * 4});
-        next[q] += n;
-        from += n;
-      }
-    CopySegments(ctx, copies);
-    return send;
-  }
-
-  // A block of rows is on several ranks where columns are split: its gradients are added in the
-  // order of the ranks. So are those of several features that read one key.
-  Tensor AddUp(Context& ctx, const std::vector<Tensor>& received) const {
-    struct Reader {
-      const DistFeature* feature;
-      const Tensor* positions;
-      int64_t ids;
-      std::vector<float*> parts;
-    };
-    std::map<std::pair<int, int64_t>, Reader> readers;  // by feature and first row
-    for (size_t r = 0; r < received.size(); ++r) {
-      int64_t at = 0;
-      for (size_t s = 0; s < layout_->ranks[r].streams.size(); ++s) {
-        const DistStream& stream = layout_->ranks[r].streams[s];
-        Reader& reader = readers[{stream.feature, stream.row_begin}];
-        reader.feature = &home_->features[static_cast<size_t>(stream.feature)];
-        reader.positions = &home_->positions[r][s];
-        reader.ids = home_->ids[r][s];
-        reader.parts.push_back(received[r].data<float>() + at);
-        at += reader.ids;
-      }
-    }
-    std::map<int64_t, std::map<int, int>> order;  // features of the ids that begin there
-    for (const auto& [key, reader] : readers) order[reader.feature->begin].emplace(key.first, 0);
-    for (auto& [begin, features] : order) {
-      int number = 0;
-      for (auto& [feature, place] : features) place = number++;
-    }
-    Tensor sum;
-    for (int round = 0;; ++round) {
-      std::vector<ColumnBlock> blocks;
-      const Tensor part = Tensor::Zeros(ctx, {num_weights_});
-      for (const auto& [key, reader] : readers) {
-        if (order[reader.feature->begin][key.first] != round) continue;
-        ColumnBlock block{.wide = part.data<float>() + reader.feature->begin,
-                          .stride = 1,
-                          .num_rows = reader.ids,
-                          .columns = 1,
-                          .parts = reader.parts};
-        if (*reader.positions) block.rows = reader.positions->data<int32_t>();
-        blocks.push_back(block);
-      }
-      if (blocks.empty()) return sum ? sum : part;
-      GatherBlocks(ctx, blocks);
-      sum = sum ? Add(ctx, sum, part).value() : part;
-    }
-  }
-
-  std::shared_ptr<const DistLayout> layout_;
-  Communicator& comm_;
-  std::shared_ptr<const DistHome> home_;
-  std::shared_ptr<const DistAway> away_;
-  int64_t num_weights_;
-};
-
 }  // namespace
 
 Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLayout> layout,
@@ -400,18 +293,17 @@ Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLa
       streams, types, *dist.away_);
   auto sent = comm.AllToAllV(ctx, sender.Messages(), BytesToReceive(*dist.away_, types),
                              "input_dist, ids, of " + layout->tables_text);
-  return std::move(sent).Then([&ctx, &comm, dist, layout, kjt, types,
-                               streams](std::vector<Tensor> messages) {
-    Received received = Sorted(ctx, *dist.away_, messages, types, streams);
-    Variable weights = received.weights;
-    if (types.weighted)
-      weights = Record(
-          ctx,
-          std::make_unique<DistWeights>(layout, comm, dist.home_, dist.away_, kjt.values().numel()),
-          std::vector<Variable>{kjt.weights()}, received.weights);
-    dist.away_->kjt = KjtOf(*dist.away_, std::move(received), std::move(weights), streams);
-    return dist;
-  });
+  return std::move(sent).Then(
+      [&ctx, &comm, dist, layout, kjt, types, streams](std::vector<Tensor> messages) {
+        Received received = Sorted(ctx, *dist.away_, messages, types, streams);
+        Variable weights = received.weights;
+        if (types.weighted)
+          weights = internal::RecordDistWeights(
+              ctx, {layout, &comm, dist.home_, dist.away_, kjt.values().numel()}, kjt.weights(),
+              received.weights);
+        dist.away_->kjt = KjtOf(*dist.away_, std::move(received), std::move(weights), streams);
+        return dist;
+      });
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "runtime/check.h"
+#include "runtime/names.h"
 
 namespace tessera {
 namespace {
@@ -14,16 +15,6 @@ constexpr const char* kTypeNames[] = {"data_parallel", "table_wise",     "column
                                       "row_wise",      "table_row_wise", "table_column_wise",
                                       "grid_shard"};
 constexpr const char* kKernelNames[] = {"dense", "fused", "fused_uvm", "fused_uvm_caching"};
-
-template <typename T, size_t N>
-T ParseName(const std::string& name, const char* what, const char* const (&names)[N]) {
-  std::string known;
-  for (size_t i = 0; i < N; ++i) {
-    if (name == names[i]) return static_cast<T>(i);
-    known += (i == 0 ? "" : i + 1 == N ? " or " : ", ") + std::string(names[i]);
-  }
-  throw Error(Format("{} '{}': expected {}", what, name, known));
-}
 
 std::string Range(const char* what, int64_t begin, int64_t end) {
   return Format("{} {} to {}", what, begin, end);
@@ -196,12 +187,12 @@ class Checker {
 
 std::string ToString(ShardingType type) { return kTypeNames[static_cast<int>(type)]; }
 ShardingType ParseShardingType(const std::string& name) {
-  return ParseName<ShardingType>(name, "sharding type", kTypeNames);
+  return internal::ParseName<ShardingType>(name, "sharding type", kTypeNames);
 }
 
 std::string ToString(ComputeKernel kernel) { return kKernelNames[static_cast<int>(kernel)]; }
 ComputeKernel ParseComputeKernel(const std::string& name) {
-  return ParseName<ComputeKernel>(name, "compute kernel", kKernelNames);
+  return internal::ParseName<ComputeKernel>(name, "compute kernel", kKernelNames);
 }
 
 std::string ToString(const Shard& shard) {

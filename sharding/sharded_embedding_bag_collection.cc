@@ -31,9 +31,7 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
                            .max_gradient = options.max_gradient,
                            .output_type = options.output_type,
                            .rounding_seed = options.rounding_seed,
-                           .codecs = sharding.codecs,
-                           .gradient_division = sharding.gradient_division,
-                           .dedup_ids = sharding.dedup_ids});
+                           .sharding = std::move(sharding)});
 }
 
 KeyedTensor ShardedEmbeddingBagCollection::Forward(Context& ctx,

@@ -12,17 +12,15 @@ ShardedEmbeddingCollection::ShardedEmbeddingCollection(Context& ctx, Communicato
                                                        EmbeddingCollectionOptions options,
                                                        ShardingOptions sharding)
     : configs_(std::move(configs)), options_(options) {
-  tables_ = std::make_unique<ShardedTables>(
-      ctx, comm, internal::BasesOf(configs_),
-      std::vector<PoolingType>(configs_.size(), PoolingType::kNone), internal::FeaturesOf(configs_),
-      plan,
-      ShardedTablesOptions{.bounds_check = options.bounds_check,
-                           .max_gradient = options.max_gradient,
-                           .output_type = options.output_type,
-                           .rounding_seed = options.rounding_seed,
-                           .codecs = sharding.codecs,
-                           .gradient_division = sharding.gradient_division,
-                           .dedup_ids = sharding.dedup_ids});
+  tables_ =
+      std::make_unique<ShardedTables>(ctx, comm, internal::BasesOf(configs_),
+                                      std::vector<PoolingType>(configs_.size(), PoolingType::kNone),
+                                      internal::FeaturesOf(configs_), plan,
+                                      ShardedTablesOptions{.bounds_check = options.bounds_check,
+                                                           .max_gradient = options.max_gradient,
+                                                           .output_type = options.output_type,
+                                                           .rounding_seed = options.rounding_seed,
+                                                           .sharding = std::move(sharding)});
 }
 
 NamedSequences ShardedEmbeddingCollection::Forward(Context& ctx,

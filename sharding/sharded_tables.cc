@@ -96,7 +96,7 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
     : comm_(comm),
       tables_(std::move(tables)),
       features_(std::move(features)),
-      sent_features_(options.dedup_ids ? FeaturePerTable(tables_) : features_),
+      sent_features_(options.sharding.dedup_ids ? FeaturePerTable(tables_) : features_),
       plan_(Checked(plan, tables_, comm)),
       options_(std::move(options)),
       layout_(std::make_shared<const DistLayout>(tables_, sent_features_, plan_)) {
@@ -111,17 +111,17 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
 void ShardedTables::MakeForm(const std::vector<PoolingType>& poolings) {
   form_ = std::make_shared<OutputForm>();
   form_->layout = layout_;
-  if (!options_.dedup_ids) {
+  if (!options_.sharding.dedup_ids) {
     form_->output_type = options_.output_type;
     form_->max_gradient = options_.max_gradient;
   }
-  form_->codecs = options_.codecs;
+  form_->codecs = options_.sharding.codecs;
   const auto sequences = std::count(poolings.begin(), poolings.end(), PoolingType::kNone);
   form_->sequences = sequences > 0;
   TESSERA_CHECK(sequences == 0 || sequences == static_cast<int64_t>(poolings.size()),
                 "{} of {} sharded tables have pooling NONE; expected all or none", sequences,
                 poolings.size());
-  TESSERA_CHECK(form_->sequences || !options_.dedup_ids,
+  TESSERA_CHECK(form_->sequences || !options_.sharding.dedup_ids,
                 "dedup_ids is for sequences; the tables are pooled");
   int replicas = 0;
   for (const EmbeddingFeature& f : sent_features_) {
@@ -151,7 +151,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
         tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
         sharding.kernel, inits.back()));
     // Ids of replicas do not travel first, nor are they remapped then, unless they are made unique.
-    if (!options_.dedup_ids) replicas.back().index_remap = tables_[t].index_remap;
+    if (!options_.sharding.dedup_ids) replicas.back().index_remap = tables_[t].index_remap;
     replica_poolings.push_back(poolings[t]);
   }
   for (const DistTable& d : mine.tables) {
@@ -171,7 +171,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
       .bounds_check = BoundsCheckMode::kNone,
       .rounding_seed = options_.rounding_seed,
       .gradient_scale =
-          options_.gradient_division ? 1.0f / static_cast<float>(comm_.size()) : 1.0f};
+          options_.sharding.gradient_division ? 1.0f / static_cast<float>(comm_.size()) : 1.0f};
   if (!part_options.rounding_seed) {
     const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
     part_options.rounding_seed = uint64_t{bits.v[1]} << 32 | bits.v[0];
@@ -187,7 +187,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
     own_ = std::make_unique<TableBatchedEmbedding>(ctx, std::move(own), std::move(own_poolings),
                                                    std::move(own_features), part_options);
   if (replicas.empty()) return;
-  if (!options_.dedup_ids) part_options.bounds_check = options_.bounds_check;
+  if (!options_.sharding.dedup_ids) part_options.bounds_check = options_.bounds_check;
   part_options.exchange_updates = ExchangeWithReplicas(comm_, replica_features);
   replicas_ =
       std::make_unique<TableBatchedEmbedding>(ctx, std::move(replicas), std::move(replica_poolings),
@@ -218,7 +218,8 @@ Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJagg
   const KeyedJaggedTensor sent =
       options_.weighted || !kjt.is_weighted() ? kjt : kjt.WithWeights({});
   std::vector<DistFeature> features = ReadFeatures(ctx, kjt);
-  if (!options_.dedup_ids) return InputDist::Start(ctx, layout_, comm_, sent, std::move(features));
+  if (!options_.sharding.dedup_ids)
+    return InputDist::Start(ctx, layout_, comm_, sent, std::move(features));
   std::vector<int> tables;
   for (const EmbeddingFeature& f : features_) tables.push_back(f.table);
   const auto distinct =

@@ -48,9 +48,7 @@ struct ShardedTablesOptions {
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
   DType output_type = DType::kF32;
   std::optional<uint64_t> rounding_seed = {};
-  WireCodecs codecs = {};  // as in ShardingOptions
-  bool gradient_division = true;
-  bool dedup_ids = false;
+  ShardingOptions sharding = {};
 };
 
 // A part of a table that this rank holds.

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi_communicator.h"
@@ -195,10 +196,5 @@ int Main(int argc, char** argv) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tessera::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "comm_bench: %s\n", error.what());
-    return 1;
-  }
+  return tessera::bench::BenchMain("comm_bench", tessera::bench::Main, argc, argv);
 }

@@ -18,6 +18,7 @@
 #include <span>
 
 #include "bench/embedding/device_workload.h"
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "runtime/device_properties.h"
 #include "runtime/dispatch.h"
@@ -226,10 +227,5 @@ int Main(int argc, char** argv) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tessera::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "device_bench: %s\n", error.what());
-    return 1;
-  }
+  return tessera::bench::BenchMain("device_bench", tessera::bench::Main, argc, argv);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/embedding/workload.h"
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 
 namespace tessera::bench {
@@ -98,10 +99,5 @@ int Main(int argc, char** argv) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tessera::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "embedding_bench: %s\n", error.what());
-    return 1;
-  }
+  return tessera::bench::BenchMain("embedding_bench", tessera::bench::Main, argc, argv);
 }

@@ -14,6 +14,7 @@
 #include <regex>
 
 #include "bench/embedding/workload.h"
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/criteo_rows.h"
 #include "runtime/check.h"
@@ -233,10 +234,5 @@ int Main(int argc, char** argv) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tessera::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "optim_bench: %s\n", error.what());
-    return 1;
-  }
+  return tessera::bench::BenchMain("optim_bench", tessera::bench::Main, argc, argv);
 }

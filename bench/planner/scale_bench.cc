@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "bench/harness/bench_main.h"
 #include "planner/planner.h"
 #include "planner/shipped_topologies.h"
 #include "runtime/check.h"
@@ -81,4 +82,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tessera::bench
 
-int main(int argc, char** argv) { return tessera::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tessera::bench::BenchMain("scale_bench", tessera::bench::Main, argc, argv);
+}

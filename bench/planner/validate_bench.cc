@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "bench/harness/bench_main.h"
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
 #include "planner/calibration/calibrate.h"
@@ -239,4 +240,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tessera::bench
 
-int main(int argc, char** argv) { return tessera::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tessera::bench::BenchMain("validate_bench", tessera::bench::Main, argc, argv);
+}

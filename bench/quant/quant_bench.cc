@@ -16,6 +16,7 @@
 #include <regex>
 
 #include "bench/embedding/workload.h"
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "bench/quant/bare_rows.h"
 #include "embedding/quantized/quantized_lookup.h"
@@ -250,10 +251,5 @@ int Main(int argc, char** argv) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tessera::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "quant_bench: %s\n", error.what());
-    return 1;
-  }
+  return tessera::bench::BenchMain("quant_bench", tessera::bench::Main, argc, argv);
 }

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <thread>
 
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/criteo_rows.h"
 #include "cli/latencies.h"
@@ -301,4 +302,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tessera::bench
 
-int main(int argc, char** argv) { return tessera::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tessera::bench::BenchMain("serve_bench", tessera::bench::Main, argc, argv);
+}

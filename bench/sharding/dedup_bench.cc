@@ -11,6 +11,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "bench/harness/bench_main.h"
 #include "comm/local_communicator.h"
 #include "sharding/plan_makers.h"
 #include "sharding/sharded_tables.h"
@@ -64,7 +65,7 @@ int64_t BytesOf(const Shape& s, const Bags& bags, int64_t rows, bool dedup) {
     const ShardingPlan plan =
         MakeShardingPlan({.world_size = s.ranks, .local_size = s.ranks}, {&shape, 1}, RowWise());
     ShardedTables tables(ctx, comm, {config}, {PoolingType::kNone}, {{"item", 0, "item"}}, plan,
-                         {.dedup_ids = dedup});
+                         {.sharding = {.dedup_ids = dedup}});
     const int64_t before = comm.bytes_sent();
     for (int64_t step = 0; step < s.steps; ++step) {
       const int64_t first = (step * s.ranks + comm.rank()) * s.batch;
@@ -112,4 +113,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tessera::bench
 
-int main(int argc, char** argv) { return tessera::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tessera::bench::BenchMain("dedup_bench", tessera::bench::Main, argc, argv);
+}

@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "comm/local_communicator.h"
 #include "sharding/plan_makers.h"
@@ -208,4 +209,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tessera::bench
 
-int main(int argc, char** argv) { return tessera::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return tessera::bench::BenchMain("step_bench", tessera::bench::Main, argc, argv);
+}

@@ -12,6 +12,7 @@
 #include <limits>
 #include <random>
 
+#include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "train/data_sets.h"
 #include "train/metrics/metric_registry.h"
@@ -138,10 +139,5 @@ int Main(int argc, char** argv) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tessera::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "metrics_bench: %s\n", error.what());
-    return 1;
-  }
+  return tessera::bench::BenchMain("metrics_bench", tessera::bench::Main, argc, argv);
 }

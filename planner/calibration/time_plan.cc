@@ -145,7 +145,7 @@ class PlannedStep {
   PlannedStep(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan)
       : comm_(comm),
         tables_(ctx, comm, ConfigsOf(load), PoolingsOf(load), FeaturesOf(load), plan,
-                {.codecs = load.codecs}),
+                {.sharding = {.codecs = load.codecs}}),
         dense_(ctx, load) {
     for (unsigned b = 0; b < kBatches; ++b)
       batches_.push_back(BatchOf(ctx, load, 100 * static_cast<unsigned>(comm.rank()) + b));

@@ -49,21 +49,6 @@ StepFeature FeatureOf(const PlannerModel& model, const PlannerTable& table, size
   return feature;
 }
 
-std::optional<ComputeKernel> KernelOf(PlanKernel kernel) {
-  switch (kernel) {
-    case PlanKernel::kDense:
-      return ComputeKernel::kDense;
-    case PlanKernel::kFused:
-      return ComputeKernel::kFused;
-    case PlanKernel::kFusedUvm:
-      return ComputeKernel::kFusedUvm;
-    case PlanKernel::kFusedUvmCaching:
-      return ComputeKernel::kFusedUvmCaching;
-    default:
-      return {};
-  }
-}
-
 // The shards of a run of equal ones, walked in the order of the plan: column block by column block.
 class ShardWalk {
  public:
@@ -127,8 +112,9 @@ CalibratedPerfEstimator::CalibratedPerfEstimator(MachineProfile profile, const T
              {topology.world_size, topology.local_world_size}) {}
 
 ShardPerf CalibratedPerfEstimator::PerfOf(const ShardingOption& option, const Shard& shard) const {
-  const ShardSeconds seconds = model_.PriceShard(
-      option.table, option.type, shard, shard.column_offset == 0, KernelOf(option.kernel).value());
+  const ShardSeconds seconds =
+      model_.PriceShard(option.table, option.type, shard, shard.column_offset == 0,
+                        TrainedKernel(option.kernel).value());
   RankSeconds all = seconds.own;
   all += seconds.everyone * static_cast<double>(model_.layout().world_size);
   return InMilliseconds(all);
@@ -141,7 +127,7 @@ void CalibratedPerfEstimator::Estimate(const Topology& topology, const PlannerMo
                     topology.world_size == model_.layout().world_size &&
                     model_.load().tables[t].name == model.tables.at(t).name,
                 "the calibrated estimator was made for another model or topology");
-  if (!KernelOf(option.kernel))
+  if (!TrainedKernel(option.kernel))
     throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
                        Format("table {}: no prices of kernel {}, which the library does not run",
                               model_.load().tables[t].name, ToString(option.kernel)));

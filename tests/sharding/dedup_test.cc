@@ -123,7 +123,7 @@ class DedupTest : public testing::DeviceTest {
       Result& result = results[static_cast<size_t>(comm.rank())];
       Context own({.device = device(), .threads = 1, .seed = 4});
       ShardedTablesOptions options = c.options;
-      options.dedup_ids = dedup;
+      options.sharding.dedup_ids = dedup;
       ShardedTables sharded(own, comm, tables, {PoolingType::kNone, PoolingType::kNone}, Features(),
                             plan, options);
       for (int s = 0; s < kSteps; ++s) Step(own, sharded, c, s, result);
@@ -186,7 +186,7 @@ TEST_P(DedupTest, PooledTablesAreRefused) {
     EXPECT_THROW(ShardedTables(own, comm, {table}, {PoolingType::kSum}, {{"a", 0, "a"}},
                                MakeShardingPlan({.world_size = 1, .local_size = 1}, {&shape, 1},
                                                 TableWise(0)),
-                               {.dedup_ids = true}),
+                               {.sharding = {.dedup_ids = true}}),
                  Error);
   });
 }

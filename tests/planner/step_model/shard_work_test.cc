@@ -46,7 +46,7 @@ std::vector<double> BytesSent(const StepLoad& load, const ShardingPlan& plan) {
     }
     ShardedTables tables(ctx, comm, configs,
                          std::vector<PoolingType>(configs.size(), PoolingType::kSum), features,
-                         plan, {.codecs = load.codecs});
+                         plan, {.sharding = {.codecs = load.codecs}});
     std::vector<int64_t> ids, lengths;
     for (size_t i = 0; i < keys.size() * kIds; ++i)
       ids.push_back(static_cast<int64_t>(i * 7919 + 13 * static_cast<size_t>(comm.rank())) % kRows);

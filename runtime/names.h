@@ -1,6 +1,6 @@
-#ifndef TESSERA_PLANNER_NAMES_H_
-#define TESSERA_PLANNER_NAMES_H_
-// Private to the .cc files beside it. Enumerations that count from 0, by their names.
+#ifndef TESSERA_RUNTIME_NAMES_H_
+#define TESSERA_RUNTIME_NAMES_H_
+// Private to the library's .cc files. Enumerations that count from 0, by their names.
 #include <string>
 
 #include "runtime/check.h"
@@ -19,4 +19,4 @@ T ParseName(const std::string& name, const char* what, const char* const (&names
 }
 
 }  // namespace tessera::internal
-#endif  // TESSERA_PLANNER_NAMES_H_
+#endif  // TESSERA_RUNTIME_NAMES_H_

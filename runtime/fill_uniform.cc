@@ -1,0 +1,34 @@
+#include "runtime/fill_uniform.h"
+
+#include "runtime/dispatch.h"
+#include "runtime/for_each.h"
+#include "runtime/tensor_impl.h"
+
+namespace tessera {
+namespace {
+
+// Blocks of a piece of work.
+constexpr int64_t kGrain = 1 << 14;
+
+}  // namespace
+
+void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, uint64_t sequence,
+                     int64_t first) {
+  TESSERA_CHECK(tensor.is_contiguous(), "FillUniform of a tensor {} that is not contiguous",
+                tensor.shape());
+  CheckDevice(ctx, "FillUniform", tensor);
+  const internal::UniformBlock fill{tensor.data<float>(), first,   tensor.numel(), low, high,
+                                    ctx.random().seed(),  sequence};
+  DispatchDevice(ctx.device(), [&](auto on) {
+    if constexpr (std::is_same_v<decltype(on), OnCuda>)
+      internal::FillUniform(on, ctx, fill);
+    else
+      internal::ForEach(on, ctx, fill.blocks(), kGrain, fill);
+  });
+}
+
+void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
+  FillUniformFrom(ctx, tensor, low, high, ctx.random().TakeSequence(), 0);
+}
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+#ifndef TESSERA_TESTS_SHARDING_TESTING_SHARDED_CASE_H_
+#define TESSERA_TESTS_SHARDING_TESTING_SHARDED_CASE_H_
+// Three small tables, plans of every type for them, and batches and gradients drawn for each rank:
+// what tests of sharded tables feed both to shards and to one table.
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "embedding/embedding_configs.h"
+#include "runtime/autograd.h"
+#include "sharding/plan.h"
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera::testing {
+
+using Numbers = std::vector<int64_t>;
+
+inline constexpr int kTypes = 7, kMixed = kTypes, kSteps = 3;
+
+struct Combination {
+  int type = 0;  // a ShardingType, or kMixed: another one for each table
+  PoolingType pooling = PoolingType::kSum;
+  bool weighted = false, variable = false;
+  int rule = 0;
+  int world = 1;
+  DType row_type = DType::kF32;
+
+  std::string Name() const {
+    return Format("type {}, pooling {}, {}, {}, rule {}, {} ranks",
+                  type == kMixed ? "mixed" : ToString(static_cast<ShardingType>(type)),
+                  ToString(pooling), weighted ? "weighted" : "not weighted",
+                  variable ? "variable batch" : "one batch", rule, world);
+  }
+};
+
+struct TestTable {
+  std::string name;
+  int64_t rows, dim;
+  std::vector<std::string> keys;
+};
+const std::vector<TestTable>& Tables();
+const std::vector<std::string>& Keys();  // of every batch, in its order
+std::vector<EmbeddingFeature> Features();
+
+// Blocks of columns are uneven; under kMixed each table has another type.
+ShardingPlan PlanOf(const Combination& c);
+
+struct KeyBags {
+  std::vector<Numbers> bags;
+  std::vector<std::vector<float>> weights;
+  Numbers inverse;
+};
+struct RankBatch {
+  int64_t examples = 0;
+  std::map<std::string, KeyBags> keys;
+};
+
+RankBatch DrawBatch(std::mt19937& random, const Combination& c);
+// The bags of ranks [first, end) as one KJT.
+KeyedJaggedTensor KjtOf(Context& ctx, const Combination& c, const std::vector<RankBatch>& batches,
+                        size_t first, size_t end);
+// Gradients of what a rank gets, on the host: pooled [examples, ΣD], or [N_f, D] a feature.
+std::vector<Tensor> DrawGradients(std::mt19937& random, const Combination& c,
+                                  const RankBatch& batch);
+
+BaseEmbeddingConfig ConfigOf(const Combination& c, const TestTable& t);
+Tensor FirstWeights(const TestTable& t);  // [rows, dim], on the host
+
+// From the sum of outputs times their gradients.
+void BackwardAll(Context& ctx, Tape& tape, const std::vector<Variable>& outputs,
+                 const std::vector<Tensor>& grads);
+// Rows of all parts, on the host.
+Tensor OnHostRows(const std::vector<Tensor>& parts);
+
+}  // namespace tessera::testing
+#endif  // TESSERA_TESTS_SHARDING_TESTING_SHARDED_CASE_H_
