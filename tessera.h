@@ -10,7 +10,10 @@
 //                 your own: MakeCustomRule (embedding/custom_rule.h);
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
 //   ranks         ShardingPlan, ShardedEmbeddingBagCollection, Communicator (sharding/, comm/)
-//   models        Mlp, DotInteraction, Dlrm (train/nn/)
+//   a plan        EmbeddingShardingPlanner, Topology (planner/)
+//   models        Mlp, CrossNet, DotInteraction, Dlrm, RankingModel, TwoTower (train/nn/)
+//   pipelines     TrainPipelineSparseDist, … (train/pipeline/train_pipeline.h)
+//   stored rows   quant::EmbeddingBagCollection, quant::Quantize (embedding/quantized/)
 //   serving       serve::WriteModel, serve::Predictor, serve::RequestQueue (serve/)
 #include "comm/communicator.h"
 #include "comm/leader.h"
@@ -26,6 +29,10 @@
 #include "embedding/optimizer_state.h"
 #include "embedding/position_weighted.h"
 #include "embedding/prune_rows.h"
+#include "embedding/quantized/embedding_bag_collection.h"
+#include "embedding/quantized/embedding_collection.h"
+#include "embedding/quantized/feature_processed_embedding_bag_collection.h"
+#include "embedding/quantized/quantize_tables.h"
 #include "embedding/row_access.h"
 #include "embedding/row_init.h"
 #include "embedding/table_batched_embedding.h"
@@ -36,6 +43,11 @@
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/optimizer.h"
 #include "optim/warmup_optimizer.h"
+#include "planner/plan_conversion.h"
+#include "planner/planner.h"
+#include "planner/shipped_topologies.h"
+#include "planner/stats.h"
+#include "quant/row_codec.h"
 #include "quant/wire_codec.h"
 #include "runtime/autograd.h"
 #include "runtime/context.h"
@@ -47,6 +59,7 @@
 #include "runtime/ops/shaping.h"
 #include "runtime/safetensors.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor_text.h"
 #include "serve/model_writer.h"
 #include "serve/predictor.h"
 #include "serve/request_queue.h"
@@ -54,6 +67,8 @@
 #include "sharding/plan.h"
 #include "sharding/plan_json.h"
 #include "sharding/plan_makers.h"
+#include "sharding/quantized/sharded_quant_embedding_bag_collection.h"
+#include "sharding/quantized/sharded_quant_embedding_collection.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "sharding/sharded_embedding_collection.h"
 #include "sharding/table_checkpoint.h"
@@ -61,6 +76,9 @@
 #include "sparse/jagged_tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/keyed_tensor.h"
+#include "train/auto_shard.h"
 #include "train/nn/dlrm.h"
 #include "train/nn/mlp.h"
+#include "train/nn/two_tower.h"
+#include "train/pipeline/train_pipeline.h"
 #endif  // TESSERA_TESSERA_H_

@@ -3,6 +3,7 @@
 // `tessera train --plan auto`: what tessera plan would write.
 #include <string>
 
+#include "comm/communicator.h"
 #include "runtime/device.h"
 #include "sharding/plan_makers.h"
 #include "train/config/train_config.h"
@@ -10,9 +11,9 @@
 namespace tessera::cli {
 
 // By what was measured where `topology` names a file of tessera calibrate, or a machine by name;
-// without it by the shipped cpu, or h100. The same on every rank.
-ShardingPlan AutoPlan(const TrainConfig& config, const RankLayout& layout, Device device,
-                      const std::string& topology);
+// without it by the shipped cpu, or h100. Rank 0 plans for all; every rank calls.
+ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,
+                      Device device, const std::string& topology);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_AUTO_PLAN_H_

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "cli/command.h"
 #include "cli/files.h"
@@ -31,8 +30,7 @@ constexpr char kFooter[] =
     "  tessera calibrate --device cuda --ranks 4 -o topology.json\n"
     "\n"
     "Leave the machine alone meanwhile. The file describes the machine (its ranks and memory may "
-    "be "
-    "edited) and has a section `profile` with what was measured; tessera plan --topology reads "
+    "be edited) and has a section `profile` with what was measured; tessera plan --topology reads "
     "both.\n";
 
 struct Flags {
@@ -41,22 +39,21 @@ struct Flags {
   bool json = false, quick = false;
 };
 
-int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 // As many as there are GPUs, or cores; at least 2, so that there are exchanges.
 int RanksOf(const Flags& flags) {
   if (flags.ranks > 0) return flags.ranks;
   return std::max(
-      2, ParseDevice(flags.device).type == DeviceType::kCuda ? CudaDeviceCount() : Cores());
+      2, ParseDevice(flags.device).type == DeviceType::kCuda ? CudaDeviceCount() : MachineCores());
 }
 
 ContextOptions ContextOf(const Flags& flags, const Communicator& comm) {
   const Device device = ParseDevice(flags.device);
   const bool gpu = device.type == DeviceType::kCuda;
-  const int here = UnderMpirun() ? MpiLocalSize() : comm.size();
+  const int threads =
+      UnderMpirun() ? DefaultThreads(MpiLocalSize()) : DefaultThreads() / comm.size();
   ContextOptions options;
   if (gpu) options.device = Device::Cuda(comm.rank() % std::max(1, CudaDeviceCount()));
-  options.threads = flags.threads > 0 ? flags.threads : std::max(1, Cores() / here);
+  options.threads = flags.threads > 0 ? flags.threads : std::max(1, threads);
   return options;
 }
 
@@ -89,7 +86,7 @@ std::optional<MachineProfile> Measure(const Flags& flags) {
     return profile;
   }
   if (flags.ranks > 0) throw Error("--ranks under mpirun, which says itself how many there are");
-  RunMpiRank({.comm_thread = MpiLocalSize() <= Cores()}, [&](Communicator& comm) {
+  RunMpiRank({.comm_thread = MpiLocalSize() <= MachineCores()}, [&](Communicator& comm) {
     measure(comm);
     return 0;
   });
@@ -105,6 +102,12 @@ double LookupBandwidth(const MachineProfile& profile) {
   return static_cast<double>(widest.row_bytes) / widest.by_working_set.back().seconds;
 }
 
+// Of a rank's share of its GPU, which it has to itself where there are enough.
+int64_t HbmOfRank(int local_ranks) {
+  const int gpus = std::max(1, CudaDeviceCount());
+  return PropertiesOf(Device::Cuda(0)).memory_bytes / ((local_ranks + gpus - 1) / gpus);
+}
+
 // The machine as it was measured: its ranks, and memory by rank.
 Topology TopologyOf(const MachineProfile& profile) {
   const int here = UnderMpirun() ? MpiLocalSize() : profile.ranks;
@@ -117,7 +120,7 @@ Topology TopologyOf(const MachineProfile& profile) {
   // What TorchRec's formulas ask for: the bandwidth of a lookup in memory.
   if (const double speed = LookupBandwidth(profile); speed > 0)
     (profile.device == "cuda" ? topology.hbm_mem_bw : topology.ddr_mem_bw) = speed / 1e3;
-  topology.hbm_cap = profile.device == "cuda" ? PropertiesOf(Device::Cuda(0)).memory_bytes : 0;
+  topology.hbm_cap = profile.device == "cuda" ? HbmOfRank(topology.local_world_size) : 0;
   return topology;
 }
 

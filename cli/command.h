@@ -21,6 +21,7 @@ CLI::Validator NumbersFrom(T low, T high) {
 // Each adds its subcommand to `app`, and sets `action` when it is the one chosen.
 void AddTrainCommand(CLI::App& app, Action& action);
 void AddGenerateCommand(CLI::App& app, Action& action);
+void AddPreprocessCommand(CLI::App& app, Action& action);
 void AddInspectCommand(CLI::App& app, Action& action);
 void AddReshardCommand(CLI::App& app, Action& action);
 void AddExportCommand(CLI::App& app, Action& action);

@@ -23,9 +23,7 @@ struct Flags {
 };
 
 void SayWhatChanges(const CheckpointIndex& index) {
-  std::vector<TableShape> tables;
-  for (const CheckpointTable& table : index.info.tables) tables.push_back(table.shape);
-  const ShardingPlan whole = MakeShardingPlan({}, tables, TableWise(0));
+  const ShardingPlan whole = MakeShardingPlan({}, ShapesOf(index.info), TableWise(0));
   for (const std::string& sentence : StatisticsChanged(index, whole))
     std::fprintf(stderr, "%s\n", sentence.c_str());
 }

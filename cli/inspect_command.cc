@@ -1,4 +1,4 @@
-// tessera inspect: what is in a checkpoint.
+// tessera inspect: what is in a checkpoint, or in a folder of rows.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,9 @@
 #include "cli/checkpoint_summary.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/row_folder_summary.h"
 #include "runtime/check.h"
+#include "train/data/row_folder.h"
 
 namespace tessera::cli {
 namespace {
@@ -71,7 +73,13 @@ std::string AsJson(const CheckpointSummary& summary) {
   return json.dump(2) + "\n";
 }
 
+int InspectRows(const std::string& path, bool as_json) {
+  std::fputs((as_json ? RowFolderJson(path) : RowFolderText(path)).c_str(), stdout);
+  return 0;
+}
+
 int Inspect(const std::string& path, bool as_json) {
+  if (IsRowFolder(path)) return InspectRows(path, as_json);
   const CheckpointSummary summary = SummarizeCheckpoint(path);
   std::fputs((as_json ? AsJson(summary) : AsText(summary)).c_str(), stdout);
   return 0;
@@ -81,13 +89,15 @@ int Inspect(const std::string& path, bool as_json) {
 
 void AddInspectCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "inspect", "Show what is in a checkpoint: tables, sizes, optimizers, step.");
+      "inspect",
+      "Show what is in a checkpoint (tables, sizes, optimizers, step), or in rows of tessera "
+      "preprocess, which are checked.");
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command
       ->add_option("checkpoint", *path,
                    "A safetensors file of tessera train, or of a TorchRec DLRM, or a folder that "
-                   "ranks saved")
+                   "ranks saved, or one of rows")
       ->required()
       ->type_name("PATH");
   command->add_flag("--json", *as_json, "Print JSON");

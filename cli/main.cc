@@ -27,7 +27,8 @@ constexpr char kDescription[] =
     "On your own data (Criteo layout: label, 13 integers, 26 hexadecimal ids, separated by tabs; "
     "plain or .gz):\n"
     "  tessera train --config examples/criteo.json --data day_0.gz day_1.gz --eval day_2.gz "
-    "--checkpoint model.safetensors\n";
+    "--checkpoint model.safetensors\n"
+    "  tessera preprocess day_0.gz day_1.gz -o rows    (parsed once; then --data rows)\n";
 
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
 int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
@@ -52,6 +53,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddTrainCommand(app, action);
   AddGenerateCommand(app, action);
+  AddPreprocessCommand(app, action);
   AddInspectCommand(app, action);
   AddReshardCommand(app, action);
   AddExportCommand(app, action);

@@ -1,6 +1,7 @@
 // tessera plan: which table goes where.
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/files.h"
@@ -90,20 +91,17 @@ int Plan(const PlanFlags& flags) {
   std::printf("%s\n%s\n%s\n", StatsText(planner.topology(), planner.model(), plan, stats).c_str(),
               ExplanationText(explanation, plan).c_str(),
               PlanLine(plan, CostModelName(flags.cost_model, machine)).c_str());
-  if (!flags.out.empty())
-    WriteTextFile(flags.out,
-                  PlanToJson(ToShardingPlan(planner.topology(), planner.model(), plan.tables)));
+  std::optional<ShardingPlan> sharding;
+  if (!flags.out.empty() || step_model != nullptr)
+    sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
+  if (!flags.out.empty()) WriteTextFile(flags.out, PlanToJson(*sharding));
   if (!flags.html.empty())
     WriteTextFile(flags.html, PlanPicture(planner.topology(), planner.model(), plan.tables,
                                           {.title = "Sharding plan of " + flags.tables,
                                            .lower_bound = plan.lower_bound}));
   if (!flags.json.empty()) WriteTextFile(flags.json, PlanReportJson(planner, plan, explanation));
   if (step_model != nullptr)
-    std::printf(
-        "\n%s",
-        ValidatePlan(*step_model, ToShardingPlan(planner.topology(), planner.model(), plan.tables),
-                     flags.validate)
-            .c_str());
+    std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
   return 0;
 }
 

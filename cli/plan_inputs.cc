@@ -111,7 +111,7 @@ void AddPlanFlags(CLI::App& command, PlanFlags& f) {
       ->type_name("FILE");
   command
       .add_option("--cost-model", f.cost_model,
-                  "calibrated (where the topology was measured) or torchrec")
+                  "calibrated (where the topology was measured), bandwidth (elsewhere) or torchrec")
       ->type_name("MODEL");
   command
       .add_option("--constraints", f.constraints,
@@ -187,8 +187,9 @@ CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input) {
     std::vector<double>& factors = input.model.constraints[table.name].pooling_factors;
     factors.clear();
     for (const std::string& feature : table.features) {
-      known.statistics[feature] = counter.Of(feature, table.rows);
-      factors.push_back(known.statistics[feature].pooling_factor());
+      const FeatureStatistics measured = counter.Of(feature, table.rows);
+      factors.push_back(measured.pooling_factor());
+      known.statistics[{table.name, feature}] = measured;
     }
   }
   return known;

@@ -40,6 +40,8 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
       Format("{:.4g} ms on the busiest rank by the {} cost model; ", plan.rating, cost_model);
   if (plan.proven_optimal)
     line += "no plan is better";
+  else if (plan.lower_bound <= 0)
+    line += "no bound was computed";
   else
     line += Format("no plan is below {:.4g} ms ({:.1f} % off)", plan.lower_bound, 100 * plan.gap());
   return line + Format("; {} options, found by {}", plan.num_options, plan.found_by);

@@ -14,21 +14,19 @@ namespace {
 
 constexpr int kMostRanks = 64;
 
-// By one of tessera train's words; nothing where the ranks do not divide the columns.
-void AddByWord(const StepModel& model, const char* word, std::vector<NamedPlan>& plans) {
-  std::vector<TableShape> shapes;
-  for (const StepTable& t : model.load().tables) shapes.push_back({t.name, t.rows, t.dim});
-  try {
-    plans.push_back({*word == '\0' ? "large tables by rows" : word,
-                     MakeRanksPlan(word, model.layout(), shapes)});
-  } catch (const Error&) {
-  }
-}
-
+// This plan, and those of tessera train's words; column_wise where the ranks divide all columns.
 std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& plan) {
+  const std::vector<TableShape> shapes = ShapesOf(model.load());
+  const bool divides = std::all_of(shapes.begin(), shapes.end(), [&](const TableShape& t) {
+    return t.dim % model.layout().world_size == 0;
+  });
   std::vector<NamedPlan> plans = {{"this plan", plan}};
-  for (const char* word : {"table_wise", "row_wise", "column_wise", "data_parallel", ""})
-    AddByWord(model, word, plans);
+  const auto add = [&](const std::string& name, const std::string& word) {
+    plans.push_back({name, MakeRanksPlan(word, model.layout(), shapes)});
+  };
+  for (const char* word : {"table_wise", "row_wise", "data_parallel"}) add(word, word);
+  if (divides) add("column_wise", "column_wise");
+  add("large tables by rows", "");
   return plans;
 }
 

@@ -8,46 +8,30 @@
 #include "cli/files.h"
 #include "cli/latencies.h"
 #include "cli/numbers.h"
+#include "cli/scored_rows.h"
 #include "serve/predictor.h"
-#include "train/data/batch_source.h"
-#include "train/data/criteo_stream.h"
-#include "train/data/read_ahead.h"
 #include "train/metrics/click_metrics.h"
 
 namespace tessera::cli {
 namespace {
 
 struct Flags {
-  std::string directory, rows = ":", json, out;
-  std::vector<std::string> data;
-  int64_t batch_size = 64;
+  std::string directory, checkpoint, config, json, out;
+  ScoredRows rows;
   int threads = 1;
-  bool skip_bad_lines = false;
 };
-
-std::unique_ptr<DataSource> OpenRows(const Flags& flags, const serve::ModelSpec& spec) {
-  std::vector<CategoricalFeature> features;
-  for (const serve::TableSpec& table : spec.tables)
-    for (const std::string& feature : table.features) features.push_back({feature, table.rows});
-  if (spec.dense_in != ClickRow::kIntegers)
-    throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", flags.directory,
-                       spec.dense_in, ClickRow::kIntegers));
-  auto stream = std::make_unique<CriteoStream>(CriteoFiles{flags.data, flags.skip_bad_lines},
-                                               ParseRowRange(flags.rows));
-  return std::make_unique<ReadAhead>(std::make_unique<BatchSource>(
-      std::move(stream), BatchBuilder(features, spec.missing), flags.batch_size));
-}
 
 struct Outcome {
   ClickMetrics metrics;
   Latencies latencies;
   std::string scores;  // a line an example, if they are asked for
   int64_t skipped_rows = 0;
+  std::optional<MetricValues> of_checkpoint;
 };
 
 Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
   Outcome outcome;
-  const auto source = OpenRows(flags, predictor.model()->spec());
+  const auto source = OpenScoredRows(flags.rows, predictor.model()->spec(), flags.directory);
   while (const auto batch = source->Next()) {
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<float> scores =
@@ -62,18 +46,27 @@ Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
   return outcome;
 }
 
+// What the checkpoint says of the same rows.
+MetricValues OfCheckpoint(const Flags& flags, const serve::ModelSpec& spec) {
+  std::optional<TrainConfig> config;
+  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  const auto source = OpenScoredRows(flags.rows, spec, flags.directory);
+  return ScoreByCheckpoint(ReadCheckpoint(flags.checkpoint), config, *source, flags.threads);
+}
+
 std::string AsJson(const Outcome& outcome) {
   const MetricValues values = outcome.metrics.Lifetime();
-  const nlohmann::ordered_json json = {{"auc", values.auc},
-                                       {"log_loss", values.log_loss},
-                                       {"normalized_entropy", values.normalized_entropy},
-                                       {"calibration", values.calibration},
-                                       {"examples", values.examples},
-                                       {"skipped_rows", outcome.skipped_rows},
-                                       {"calls", outcome.latencies.count()},
-                                       {"p50_seconds", outcome.latencies.Quantile(0.5)},
-                                       {"p99_seconds", outcome.latencies.Quantile(0.99)},
-                                       {"p999_seconds", outcome.latencies.Quantile(0.999)}};
+  nlohmann::ordered_json json = {{"auc", values.auc},
+                                 {"log_loss", values.log_loss},
+                                 {"normalized_entropy", values.normalized_entropy},
+                                 {"calibration", values.calibration},
+                                 {"examples", values.examples},
+                                 {"skipped_rows", outcome.skipped_rows},
+                                 {"calls", outcome.latencies.count()},
+                                 {"p50_seconds", outcome.latencies.Quantile(0.5)},
+                                 {"p99_seconds", outcome.latencies.Quantile(0.99)},
+                                 {"p999_seconds", outcome.latencies.Quantile(0.999)}};
+  if (outcome.of_checkpoint) json["auc_loss"] = outcome.of_checkpoint->auc - values.auc;
   return json.dump(2) + "\n";
 }
 
@@ -81,7 +74,7 @@ int Predict(const Flags& flags) {
   CheckWritable(flags.json);
   CheckWritable(flags.out);
   serve::Predictor predictor(flags.directory, {.threads = flags.threads});
-  const Outcome outcome = PredictAll(flags, predictor);
+  Outcome outcome = PredictAll(flags, predictor);
   const MetricValues values = outcome.metrics.Lifetime();
   std::printf("%s examples: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
               WithCommas(static_cast<double>(values.examples)).c_str(),
@@ -90,7 +83,11 @@ int Predict(const Flags& flags) {
   if (outcome.skipped_rows > 0)
     std::printf("left out %lld bad lines\n", static_cast<long long>(outcome.skipped_rows));
   std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
-              static_cast<long long>(flags.batch_size), outcome.latencies.Text().c_str());
+              static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
+  if (!flags.checkpoint.empty()) {
+    outcome.of_checkpoint = OfCheckpoint(flags, predictor.model()->spec());
+    std::printf("%s\n", AucLossText(*outcome.of_checkpoint, values).c_str());
+  }
   if (!flags.json.empty()) WriteTextFile(flags.json, AsJson(outcome));
   if (!flags.out.empty()) WriteTextFile(flags.out, outcome.scores);
   return 0;
@@ -105,17 +102,28 @@ void AddPredictCommand(CLI::App& app, Action& action) {
   command->add_option("model", f->directory, "A model directory of tessera quantize")
       ->required()
       ->type_name("DIR");
-  command->add_option("--data", f->data, "Criteo rows: one or more files, plain or .gz")
+  command->add_option("--data", f->rows.data, "Criteo rows: one or more files, plain or .gz")
       ->required()
       ->type_name("FILE");
-  command->add_option("--rows", f->rows, "Which of them; default all")->type_name("FIRST:LAST");
-  command->add_option("--batch-size", f->batch_size, "Examples of one call; default 64")
+  command->add_option("--rows", f->rows.range, "Which of them; default all")
+      ->type_name("FIRST:LAST");
+  command->add_option("--batch-size", f->rows.batch_size, "Examples of one call; default 64")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 24))
       ->type_name("N");
   command->add_option("--threads", f->threads, "Of one call; default 1")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
-  command->add_flag("--skip-bad-lines", f->skip_bad_lines, "Leave out lines that are no rows");
+  command->add_flag("--skip-bad-lines", f->rows.skip_bad_lines, "Leave out lines that are no rows");
+  auto* checkpoint =
+      command
+          ->add_option("--checkpoint", f->checkpoint,
+                       "Score the same rows with the checkpoint, too, and say what AUC was lost")
+          ->type_name("FILE");
+  command
+      ->add_option("--config", f->config,
+                   "The training configuration, for a checkpoint that has none inside")
+      ->needs(checkpoint)
+      ->type_name("FILE");
   command->add_option("--out", f->out, "Write the scores to this file, one a line")
       ->type_name("FILE");
   command->add_option("--json", f->json, "Write metrics and latencies to this file as JSON")

@@ -1,10 +1,12 @@
 // tessera quantize: a checkpoint as a model directory that is served.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/scored_rows.h"
 #include "serve/choose_table_codecs.h"
 #include "serve/model_writer.h"
 
@@ -18,16 +20,24 @@ constexpr char kFooter[] =
     "\nExamples:\n"
     "  tessera quantize model.safetensors -o model --bits 8\n"
     "  tessera quantize model.safetensors -o model --bits 4 --search --table t_user=int8\n"
+    "  tessera quantize model.safetensors -o model --prune 0.3 --dense f16 --data eval.tsv\n"
     "\n"
     "--bits 32 and 16 are f32 and f16, 8, 4 and 2 are TorchRec's int8, int4 and int2 rows (scale "
     "and bias as halves before the codes), fp8 is FBGEMM's (hfp8). A directory that holds a model "
     "already gets the next version, which a running server takes up when it is told to. Of a "
     "folder that ranks saved, make a file by tessera export. Rows are padded to 16 bytes, as "
     "TorchRec's; --codec int4@4 pads to 4.\n"
-    "The errors shown are those of single numbers of the rows.\n";
+    "The errors shown are those of single numbers of the rows.\n"
+    "--prune and its siblings drop rows; what any of them names goes. Ids of such rows read the "
+    "default row, or add nothing, as unknown ids do. A dense part stored as f16 is computed in "
+    "f32. "
+    "--budget counts the rows before any is dropped.\n";
 
 struct Flags {
-  std::string checkpoint, out, bits = "8", codec, config, default_row = "none", nan = "error";
+  std::string checkpoint, out, bits = "8", codec, config, default_row = "none", nan = "error",
+                               dense = "f32", remap = "array";
+  serve::PruneOptions prune;
+  ScoredRows scored;
   std::vector<std::string> tables;
   double max_error = 0;
   std::string budget;
@@ -49,6 +59,11 @@ serve::WriteModelOptions OptionsOf(const Flags& flags) {
   options.codec = flags.codec.empty() ? CodecOfBits(flags.bits) : ParseRowCodec(flags.codec);
   options.default_row = serve::ParseDefaultRow(flags.default_row);
   options.quantize.encode.search = flags.search;
+  options.prune = flags.prune;
+  options.prune.remap = serve::ParseRemapKind(flags.remap);
+  if (flags.dense != "f32" && flags.dense != "f16")
+    throw Error(Format("--dense {}: expected f32 or f16", flags.dense));
+  if (flags.dense == "f16") options.dense_type = DType::kF16;
   if (flags.nan != "error" && flags.nan != "zero")
     throw Error(Format("--nan {}: expected error or zero", flags.nan));
   if (flags.nan == "zero") options.quantize.nan = NanPolicy::kZero;
@@ -62,8 +77,8 @@ serve::WriteModelOptions OptionsOf(const Flags& flags) {
 }
 
 void Report(const serve::WrittenModel& model, const std::string& out) {
-  std::vector<std::vector<std::string>> rows = {
-      {"table", "rows", "dim", "codec", "size", "of before", "RMS error", "largest", "worst row"}};
+  std::vector<std::vector<std::string>> rows = {{"table", "rows", "kept", "dim", "codec", "size",
+                                                 "of before", "RMS error", "largest", "worst row"}};
   int64_t bytes = 0, before = 0;
   const auto share = [](int64_t part, int64_t whole) {
     return Fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
@@ -71,18 +86,30 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
   for (const serve::WrittenTable& table : model.tables) {
     bytes += table.spec.nbytes();
     before += table.checkpoint_bytes;
-    rows.push_back({table.spec.name, WithCommas(static_cast<double>(table.spec.rows)),
-                    std::to_string(table.spec.dim), ToString(table.spec.codec),
-                    Bytes(table.spec.nbytes()), share(table.spec.nbytes(), table.checkpoint_bytes),
+    rows.push_back({table.spec.name, WithCommas(static_cast<double>(table.spec.num_ids())),
+                    share(table.spec.rows, table.spec.num_ids()), std::to_string(table.spec.dim),
+                    ToString(table.spec.codec), Bytes(table.spec.nbytes()),
+                    share(table.spec.nbytes(), table.checkpoint_bytes),
                     Format("{:.3g}", table.error.rms), Format("{:.3g}", table.error.max),
                     std::to_string(table.error.worst_row)});
     if (table.error.not_finite > 0)
       std::fprintf(stderr, "table %s: %lld rows don't decode as finite numbers\n",
                    table.spec.name.c_str(), static_cast<long long>(table.error.not_finite));
   }
-  rows.push_back({"all", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});
+  rows.push_back({"all", "", "", "", "", Bytes(bytes), share(bytes, before), "", "", ""});
   std::printf("%s\n%s: version %lld\n", TextTable(rows).c_str(), out.c_str(),
               static_cast<long long>(model.spec.version));
+}
+
+// What the model lost of the checkpoint's AUC.
+void ReportLoss(const Flags& flags, const Checkpoint& checkpoint,
+                const std::optional<TrainConfig>& config) {
+  serve::Predictor predictor(flags.out, {.threads = std::max(flags.threads, 1)});
+  const auto open = [&] {
+    return OpenScoredRows(flags.scored, predictor.model()->spec(), flags.out);
+  };
+  const MetricValues before = ScoreByCheckpoint(checkpoint, config, *open(), flags.threads);
+  std::printf("%s\n", AucLossText(before, ScoreRows(predictor, *open())).c_str());
 }
 
 // "0.3x".
@@ -107,7 +134,36 @@ int Quantize(const Flags& flags) {
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
   Report(WriteModel(ctx, checkpoint, config, flags.out, options), flags.out);
+  if (!flags.scored.data.empty()) ReportLoss(flags, checkpoint, config);
   return 0;
+}
+
+void AddPruneFlags(CLI::App& command, Flags& f) {
+  command
+      .add_option("--prune", f.prune.share,
+                  "Drop this share of each table's rows, those of the smallest norms")
+      ->check(NumbersFrom(0.0, 1.0))
+      ->type_name("SHARE");
+  command.add_option("--prune-norm", f.prune.max_norm, "Drop rows whose norm is at most this")
+      ->check(NumbersFrom(0.0, 1e30))
+      ->type_name("NORM");
+  command.add_flag("--prune-untouched", f.prune.untouched,
+                   "Drop rows that the training never met, as the optimizer's state tells");
+  command
+      .add_option("--remap", f.remap,
+                  "How ids find the rows that are left: array (4 bytes an id) or hash (16 bytes a "
+                  "row); default array")
+      ->type_name("array|hash");
+}
+
+void AddScoreFlags(CLI::App& command, Flags& f) {
+  command
+      .add_option("--data", f.scored.data,
+                  "Score these Criteo rows with the checkpoint and the model, and say what AUC was "
+                  "lost")
+      ->type_name("FILE");
+  command.add_option("--rows", f.scored.range, "Which of them; default all")
+      ->type_name("FIRST:LAST");
 }
 
 }  // namespace
@@ -161,6 +217,10 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
   command->add_option("--threads", f->threads, "Default: all cores")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
+  command->add_option("--dense", f->dense, "As which the dense part is stored; default f32")
+      ->type_name("f32|f16");
+  AddPruneFlags(*command, *f);
+  AddScoreFlags(*command, *f);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Quantize(*f); }; });
 }

@@ -42,9 +42,7 @@ int64_t BytesIn(const CheckpointIndex& index) {
 
 int Reshard(const Flags& flags) {
   ShardedCheckpoint from(flags.checkpoint);
-  std::vector<TableShape> tables;
-  for (const CheckpointTable& table : from.info().tables) tables.push_back(table.shape);
-  const ShardingPlan plan = PlanFor(flags, tables);
+  const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()));
   for (const std::string& sentence : StatisticsChanged(from.index(), plan))
     std::fprintf(stderr, "%s\n", sentence.c_str());
   double seconds = 0;
@@ -54,7 +52,7 @@ int Reshard(const Flags& flags) {
                       [&](int64_t done, int64_t total) { progress.Show(done, total); });
     seconds = progress.seconds();
   }
-  std::printf("%s: %zu tables for %d ranks, %s, in %s\n", flags.out.c_str(), tables.size(),
+  std::printf("%s: %zu tables for %d ranks, %s, in %s\n", flags.out.c_str(), plan.tables.size(),
               plan.world_size, Bytes(BytesIn(ShardedCheckpoint(flags.out).index())).c_str(),
               Duration(seconds).c_str());
   return 0;

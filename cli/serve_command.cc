@@ -25,6 +25,8 @@ constexpr char kFooter[] =
     "safetensors bodies; GET /v2/models/NAME lists the inputs, GET /metrics is for Prometheus. "
     "SIGHUP, or POST /v2/repository/models/NAME/load, takes up what the directory holds by then. "
     "SIGTERM or Ctrl-C answers the requests that have begun, and ends.\n"
+    "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
+    "devices is for programs (sharding/quantized/).\n"
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
 
 struct Flags {

@@ -15,34 +15,38 @@
 #include "cli/train_report.h"
 #include "runtime/check.h"
 #include "runtime/device_properties.h"
+#include "runtime/trace.h"
 #include "train/training_run.h"
 
 namespace tessera::cli {
 namespace {
 
-constexpr char kDescription[] = "Train a DLRM whose embedding tables are updated inside backward.";
+constexpr char kDescription[] =
+    "Train a DLRM, DLRM-DCN, DLRM-Projection or DeepFM whose embedding tables are updated inside "
+    "backward.";
 
-// What ranks saved, or a file.
+// The configuration that was saved, and a file's content; ranks read their folder themselves.
 struct Resumed {
-  std::optional<ShardedCheckpoint> folder;
+  std::string config;
   std::optional<Checkpoint> file;
 };
+
+std::string ConfigIn(const ShardedCheckpoint& folder) {
+  const auto& metadata = folder.info().metadata;
+  const auto found = metadata.find("config");
+  return found == metadata.end() ? "" : found->second;
+}
 
 Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   Resumed resumed;
   if (flags.resume.empty()) return resumed;
-  if (with_ranks)
-    resumed.folder.emplace(flags.resume);
-  else
+  if (with_ranks) {
+    resumed.config = ConfigIn(ShardedCheckpoint(flags.resume));
+  } else {
     resumed.file = ReadCheckpoint(flags.resume);
+    resumed.config = resumed.file->config;
+  }
   return resumed;
-}
-
-std::string ConfigIn(const Resumed& resumed) {
-  if (resumed.file) return resumed.file->config;
-  const auto& metadata = resumed.folder->info().metadata;
-  const auto found = metadata.find("config");
-  return found == metadata.end() ? "" : found->second;
 }
 
 TrainConfig ConfigOf(const TrainFlags& flags, const Resumed& resumed) {
@@ -51,10 +55,9 @@ TrainConfig ConfigOf(const TrainFlags& flags, const Resumed& resumed) {
     throw Error(
         "no configuration: give --config FILE, for example examples/planted.json, which needs no "
         "data");
-  const std::string config = ConfigIn(resumed);
-  if (config.empty())
+  if (resumed.config.empty())
     throw Error(Format("{}: it holds no configuration; give --config FILE too", flags.resume));
-  return ParseTrainConfig(config, flags.resume);
+  return ParseTrainConfig(resumed.config, flags.resume);
 }
 
 TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
@@ -131,6 +134,7 @@ TrainingRunOptions OptionsOf(const TrainFlags& flags) {
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
+  options.pipeline = ParsePipelineKind(flags.pipeline);
   options.metrics = {.json_lines = flags.metrics, .tensorboard = flags.tensorboard};
   options.stop = Interrupted;
   return options;
@@ -187,6 +191,15 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   return 0;
 }
 
+// Of all ranks. Those that are threads share one trace.
+void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm) {
+  if (comm == nullptr) return Trace::Write(path, {trace.Events()});
+  const bool threads = comm->backend() == "local";
+  const std::vector<std::string> of_ranks =
+      comm->GatherStringsSync(threads ? "" : trace.Events(), "trace");
+  if (IsLeader(*comm)) Trace::Write(path, threads ? std::vector{trace.Events()} : of_ranks);
+}
+
 int Train(const TrainFlags& flags) {
   const bool with_ranks = WithRanks(flags);
   CheckTrainFlags(flags, with_ranks);
@@ -196,8 +209,14 @@ int Train(const TrainFlags& flags) {
   ParseDevice(flags.device);
   const DataSets data(config, selection);
   WatchForInterrupt();
-  return OnRanks(
-      flags, [&](Communicator* comm) { return TrainOnRank(flags, config, data, resumed, comm); });
+  const auto trace = flags.trace.empty() ? nullptr : std::make_unique<Trace>();
+  return OnRanks(flags, [&](Communicator* comm) {
+    const int rank = comm == nullptr ? 0 : comm->rank();
+    const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
+    const int code = TrainOnRank(flags, config, data, resumed, comm);
+    if (trace) WriteTrace(flags.trace, *trace, comm);
+    return code;
+  });
 }
 
 }  // namespace

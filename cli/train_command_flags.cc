@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/numbers.h"
 #include "runtime/check.h"
+#include "train/pipeline/pipeline_kind.h"
 
 namespace tessera::cli {
 namespace {
@@ -32,12 +33,14 @@ constexpr char kFooter[] =
     "plan and number of ranks; tessera export makes a file of one.\n"
     "--metrics and --tensorboard write the metrics that the configuration names under \"metrics\" "
     "(without: ne, calibration, auc, throughput), every compute_interval_steps steps and after "
-    "each "
-    "evaluation. A checkpoint keeps what they remember.\n"
+    "each evaluation. A checkpoint keeps what they remember.\n"
     "A plan is a word, or a file of this library's (JSON) or of TorchRec's. Without --plan, tables "
     "larger than a rank's equal share go by rows over all ranks, and the others, the largest "
-    "first, "
-    "each whole to the rank that has the least.\n"
+    "first, each whole to the rank that has the least.\n"
+    "--pipeline: base copies the next batch ahead; sparse_dist sends its ids to the other ranks, "
+    "too; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
+    "semi_sync looks the next batch up before this one's update, so that rows travel meanwhile: "
+    "it trains on rows that lack one update.\n"
     "Ctrl-C finishes the step, saves the checkpoint if --checkpoint was given, and exits with "
     "130. (Under mpirun it ends the job as it stands: --checkpoint-every keeps what was "
     "learned.)\n";
@@ -93,7 +96,9 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--config", f.config,
                  "Tables, model, optimizers and data: a JSON file such as examples/criteo.json")
       ->type_name("FILE");
-  app.add_option("--data", f.data, "Criteo rows: one or more files, plain or .gz")
+  app.add_option("--data", f.data,
+                 "Criteo rows: files of text, plain or .gz, npy days or folders of tessera "
+                 "preprocess; or ratings")
       ->type_name("FILE");
   app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
       ->type_name("FIRST:LAST");
@@ -132,6 +137,14 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--tensorboard", f.tensorboard,
                  "The same as event files, which TensorBoard draws, in this folder")
       ->type_name("DIR");
+  app.add_option(
+         "--pipeline", f.pipeline,
+         "How the next batches' work overlaps with a step: none, base, sparse_dist, prefetch "
+         "or semi_sync; default none")
+      ->type_name("KIND");
+  app.add_option("--trace", f.trace,
+                 "Write what the threads did, and when, to this file, which ui.perfetto.dev draws")
+      ->type_name("FILE");
   AddRankFlags(app, f);
   app.footer(kFooter);
 }
@@ -146,6 +159,8 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
     CheckWritable(flags.checkpoint);
   CheckWritable(flags.json);
   CheckWritable(flags.metrics);
+  CheckWritable(flags.trace);
+  ParsePipelineKind(flags.pipeline);
 }
 
 DataSelection SelectionOf(const TrainFlags& flags) {

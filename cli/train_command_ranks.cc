@@ -2,23 +2,28 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include "cli/auto_plan.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi_communicator.h"
+#include "runtime/machine.h"
+#include "sharding/dist_layout.h"
+#include "train/pipeline/pipeline_kind.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
 namespace {
-
-int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 // Ranks of one node, where they are as many on each.
 RankLayout LayoutOf(const Communicator& comm) {
   const int here = UnderMpirun() ? MpiLocalSize() : 0;
   const bool known = here > 0 && comm.size() % here == 0;
   return {comm.size(), known ? here : comm.size()};
+}
+
+// Its threads exchange at the same time.
+bool PipelineNeedsThread(const TrainFlags& flags) {
+  return ParsePipelineKind(flags.pipeline) != PipelineKind::kNone;
 }
 
 int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
@@ -40,28 +45,26 @@ bool WithRanks(const TrainFlags& flags) {
 
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn) {
   if (UnderMpirun())
-    return RunMpiRank({.comm_thread = MpiLocalSize() <= Cores()},
-                      [&](Communicator& comm) { return fn(&comm); });
+    return RunMpiRank(
+        {.comm_thread = PipelineNeedsThread(flags) || MpiLocalSize() <= MachineCores()},
+        [&](Communicator& comm) { return fn(&comm); });
   return flags.ranks ? OnLocalRanks(*flags.ranks, fn) : fn(nullptr);
 }
 
 int ThreadsOfRank(const TrainFlags& flags) {
   if (!WithRanks(flags)) return flags.threads;
   const int processes = UnderMpirun() ? std::max(1, MpiLocalSize()) : 1;
-  const int threads = flags.threads > 0 ? flags.threads : Cores() / processes;
+  const int threads = flags.threads > 0 ? flags.threads : DefaultThreads(processes);
   return std::max(1, threads / flags.ranks.value_or(1));
 }
 
 TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
-  std::vector<TableShape> shapes;
-  for (const EmbeddingBagConfig& table : config.tables)
-    shapes.push_back({table.name, table.num_embeddings, table.embedding_dim});
   const RankLayout layout = LayoutOf(comm);
   TrainingRanks ranks{
       .comm = &comm,
       .plan = flags.plan == "auto"
-                  ? AutoPlan(config, layout, ParseDevice(flags.device), flags.topology)
-                  : MakeRanksPlan(flags.plan, layout, shapes)};
+                  ? AutoPlan(config, comm, layout, ParseDevice(flags.device), flags.topology)
+                  : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables))};
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
 }

@@ -13,10 +13,12 @@ namespace tessera::cli {
 // Whether there are ranks, even one alone. Throws Error for --ranks under mpirun.
 bool WithRanks(const TrainFlags& flags);
 
-// What fn(communicator, null without ranks) returns, on rank 0; it is called on every rank.
+// What fn(communicator, null without ranks) returns: on rank 0 of threads, or on this process's
+// rank. It is called on every rank.
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn);
 
-// As many as the user gave, or the machine has, by the ranks that share them.
+// As many as the user gave (by --threads or TESSERA_THREADS), or the machine has, by the ranks that
+// share them.
 int ThreadsOfRank(const TrainFlags& flags);
 
 // The plan that was asked for. Throws Error for one that does not fit.

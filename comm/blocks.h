@@ -1,6 +1,7 @@
 #ifndef TESSERA_COMM_BLOCKS_H_
 #define TESSERA_COMM_BLOCKS_H_
-// Private to comm: one-dimensional views of a tensor, one a rank, and tensors made of such blocks.
+// Private to comm and sharding: one-dimensional views of a tensor, one a rank, and tensors made of
+// such blocks.
 #include <vector>
 
 #include "runtime/tensor.h"

@@ -1,6 +1,5 @@
 #include "comm/communicator.h"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -34,6 +33,12 @@ std::unique_ptr<Communicator> Communicator::SplitCrossNode(int local_size) {
   TESSERA_CHECK(local_size > 0 && size() % local_size == 0,
                 "SplitCrossNode: {} ranks are no nodes of {} ranks", size(), local_size);
   return Split(rank() % local_size, rank());
+}
+
+Communicator& Communicator::Companion(const std::string& name) {
+  std::unique_ptr<Communicator>& companion = companions_[name];
+  if (!companion) companion = Split(0, rank());
+  return *companion;
 }
 
 Awaitable<std::vector<Tensor>> Communicator::Exchange(Context& ctx, std::string_view,

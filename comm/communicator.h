@@ -19,6 +19,7 @@
 // different calls, or one that failed, are told by rank and by `what`. A rank that failed, calls
 // Abort; every waiting call of every rank then throws CommunicatorAborted with the reason.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ class Communicator {
   // every node. REQUIRES: local_size divides size().
   std::unique_ptr<Communicator> SplitLocal(int local_size);
   std::unique_ptr<Communicator> SplitCrossNode(int local_size);
+  // All ranks once more, for the calls of a second thread, which have an order of their own. Made
+  // when it is first asked for by this name, and there as long as this communicator is: a rank that
+  // fails leaves neither before the others have heard of it.
+  Communicator& Companion(const std::string& name);
 
   // ---- exchanges. Tensors are contiguous, on ctx's device, of any type.
 
@@ -135,6 +140,7 @@ class Communicator {
  private:
   int rank_, size_;
   int64_t bytes_sent_ = 0;
+  std::map<std::string, std::unique_ptr<Communicator>> companions_;
 };
 
 // Whether this rank speaks for the group.

@@ -1,7 +1,8 @@
 #include "comm/leader.h"
 
 #include <optional>
-#include <vector>
+
+#include "runtime/hash.h"
 
 namespace tessera {
 namespace {
@@ -12,9 +13,7 @@ constexpr size_t kShown = 120;
 
 std::string Summary(std::string_view text) {
   if (text.size() <= kShown) return Format("\"{}\"", text);
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return Format("{} bytes with hash {:016x}", text.size(), hash);
+  return Format("{} bytes with hash {:016x}", text.size(), internal::HashOf(text));
 }
 
 std::string RunGuarded(const std::function<std::string()>& fn) {
@@ -29,13 +28,22 @@ std::string RunGuarded(const std::function<std::string()>& fn) {
 
 }  // namespace
 
+std::vector<std::string> GatherResultsSync(Communicator& comm, std::string_view what,
+                                           const std::function<std::string()>& fn) {
+  std::vector<std::string> results = comm.GatherStringsSync(RunGuarded(fn), what);
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (results[r][0] == kFailure)
+      throw Error(Format("{} on rank {}: {}", what, r, results[r].substr(1)));
+    results[r].erase(0, 1);
+  }
+  return results;
+}
+
 std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::string_view what,
                                           const std::function<std::string()>& fn) {
   TESSERA_CHECK(rank >= 0 && rank < comm.size(), "{} on rank {} of {}", what, rank, comm.size());
-  const std::string mine = comm.rank() == rank ? RunGuarded(fn) : std::string();
-  const std::string result = comm.GatherStringsSync(mine, what)[static_cast<size_t>(rank)];
-  if (result[0] == kFailure) throw Error(Format("{} on rank {}: {}", what, rank, result.substr(1)));
-  return result.substr(1);
+  const auto if_asked = [&] { return comm.rank() == rank ? fn() : std::string(); };
+  return GatherResultsSync(comm, what, if_asked)[static_cast<size_t>(rank)];
 }
 
 void CheckSameOnAllRanks(Communicator& comm, std::string_view name, std::string_view text) {

@@ -6,10 +6,16 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "comm/communicator.h"
 
 namespace tessera {
+
+// What fn returns on each rank, on every rank. If it throws on any, every rank throws Error with
+// what it said and the first such rank. `what` names the work. Every rank calls.
+std::vector<std::string> GatherResultsSync(Communicator& comm, std::string_view what,
+                                           const std::function<std::string()>& fn);
 
 // What fn returns on rank `rank`, the only one that calls it; on every rank. If it throws there,
 // every rank throws Error with what it said and that rank. `what` names the work. Every rank calls.

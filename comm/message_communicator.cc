@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <optional>
-#include <tuple>
 #include <utility>
 
 #include "comm/blocks.h"

@@ -5,18 +5,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/hash.h"
+
 namespace tessera::internal {
 namespace {
 
 // A payload up to here comes with its head.
 constexpr int64_t kWithHead = 8 << 10;
 constexpr size_t kMostText = 400;
-
-uint64_t HashOf(const std::string& text) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
 
 std::string TextOf(const Call& call) { return call.op + '\0' + call.what; }
 
@@ -38,15 +34,9 @@ struct MpiTransfer::Head {
   DType dtype;
   bool sized, two_ranks;
 
-  static Head Of(const Call& call, const Content& content) {
-    const std::string text = TextOf(call);
-    const auto bytes = static_cast<int32_t>(std::min(text.size(), kMostText));
-    return {call.number,   content.count, HashOf(text),  bytes,
-            content.dtype, content.sized, call.two_ranks};
-  }
   // What the sender called; the start of it if that is long and not `mine`.
-  Call ReadCall(const char* text, const Call& mine) const {
-    if (text_hash == HashOf(TextOf(mine))) return mine;
+  Call ReadCall(const char* text, const Call& mine, uint64_t my_hash) const {
+    if (text_hash == my_hash) return mine;
     const std::string both(text, static_cast<size_t>(text_bytes));
     const size_t end = std::min(both.find('\0'), both.size());
     return {number, two_ranks, both.substr(0, end), both.substr(std::min(end + 1, both.size()))};
@@ -58,10 +48,13 @@ MpiTransfer::MpiTransfer(const MpiGroup& group, const MpiOptions& options, Call 
     : MpiTask(std::move(call)),
       group_(group),
       chunk_bytes_(options.chunk_bytes),
+      text_(TextOf(this->call())),
+      text_hash_(HashOf(text_)),
       out_(std::move(out)),
       in_(std::move(in)),
       received_heads_(in_.size()),
       pieces_ahead_(in_.size(), 1) {
+  text_.resize(std::min(text_.size(), kMostText));
   sent_heads_.reserve(out_.size());
 }
 
@@ -102,10 +95,12 @@ void MpiTransfer::PostPieces(size_t peer) {
 
 void MpiTransfer::PostSend(const MpiOutgoing& out) {
   const Tensor& payload = out.host_copy ? out.host_copy->Wait() : out.payload;
-  const Head head = Head::Of(call(), out.content);
+  const Head head = {
+      call().number,     out.content.count, text_hash_,      static_cast<int32_t>(text_.size()),
+      out.content.dtype, out.content.sized, call().two_ranks};
   const bool with_head = payload.nbytes() <= kWithHead;
   std::string& first = sent_heads_.emplace_back(reinterpret_cast<const char*>(&head), sizeof head);
-  first += TextOf(call()).substr(0, kMostText);
+  first += text_;
   if (with_head)
     first.append(static_cast<const char*>(payload.raw_data()),
                  static_cast<size_t>(payload.nbytes()));
@@ -145,7 +140,7 @@ void MpiTransfer::ReadHead(size_t peer) {
   Head head;
   std::memcpy(&head, at, sizeof head);
   at += sizeof head;
-  CheckAgreement(group_.rank, call(), in.content, in.from, head.ReadCall(at, call()),
+  CheckAgreement(group_.rank, call(), in.content, in.from, head.ReadCall(at, call(), text_hash_),
                  {head.dtype, head.count, head.sized});
   if (!in.content.sized) in.payload = Tensor::EmptyHost({head.count}, DType::kU8);
   // Only what has the right size is let into the payload: Open MPI 4.1 writes behind the end of one

@@ -69,6 +69,8 @@ class MpiTransfer final : public MpiTask {
   const MpiGroup group_;
   int64_t chunk_bytes_;
   int tag_ = 0;
+  std::string text_;  // of the call, cut where it is long
+  uint64_t text_hash_;
   std::vector<MpiOutgoing> out_;
   std::vector<MpiIncoming> in_;
   std::vector<std::string> sent_heads_, received_heads_;

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "comm/reduce_impl.h"
 #include "runtime/launch.cuh"
 

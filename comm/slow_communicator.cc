@@ -49,6 +49,7 @@ class SlowCommunicator final : public Communicator {
     return std::make_unique<SlowCommunicator>(std::move(group), link_);
   }
   void Abort(const std::string& reason) noexcept override { inner_->Abort(reason); }
+  std::string abort_reason() const override { return inner_->abort_reason(); }
 
   Awaitable<std::vector<Tensor>> AllToAllV(Context& ctx, std::vector<Tensor> send,
                                            std::vector<int64_t> receive_counts,

@@ -5,7 +5,7 @@
 namespace tessera {
 
 FeatureProcessedEmbeddingBagCollection::FeatureProcessedEmbeddingBagCollection(
-    std::unique_ptr<EmbeddingBagCollection> collection, std::unique_ptr<FeatureProcessor> processor)
+    std::unique_ptr<EmbeddingBagCollection> collection, std::shared_ptr<FeatureProcessor> processor)
     : collection_(std::move(collection)), processor_(std::move(processor)) {
   TESSERA_CHECK(collection_ != nullptr && processor_ != nullptr,
                 "a collection and a feature processor are needed");

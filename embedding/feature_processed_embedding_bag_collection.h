@@ -19,7 +19,7 @@ class FeatureProcessedEmbeddingBagCollection {
  public:
   // Throws Error unless the collection takes weights, and there is a processor.
   FeatureProcessedEmbeddingBagCollection(std::unique_ptr<EmbeddingBagCollection> collection,
-                                         std::unique_ptr<FeatureProcessor> processor);
+                                         std::shared_ptr<FeatureProcessor> processor);
 
   // As EmbeddingBagCollection::Forward, and what the processor refuses.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
@@ -29,10 +29,11 @@ class FeatureProcessedEmbeddingBagCollection {
   EmbeddingBagCollection& embedding_bag_collection() { return *collection_; }
   const EmbeddingBagCollection& embedding_bag_collection() const { return *collection_; }
   FeatureProcessor& feature_processor() { return *processor_; }
+  const std::shared_ptr<FeatureProcessor>& shared_feature_processor() const { return processor_; }
 
  private:
   std::unique_ptr<EmbeddingBagCollection> collection_;
-  std::unique_ptr<FeatureProcessor> processor_;
+  std::shared_ptr<FeatureProcessor> processor_;
 };
 
 }  // namespace tessera

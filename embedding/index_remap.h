@@ -46,6 +46,11 @@ class IndexRemap {
   // Throws Error for a row that is neither −1 nor in [0, rows).
   static IndexRemap FromMap(Context& ctx, RemapKind kind, const Tensor& map, int64_t rows);
 
+  // The same on ctx's device.
+  IndexRemap To(Context& ctx) const {
+    return IndexRemap(kind_, data_.To(ctx, ctx.device()), original_rows_, rows_);
+  }
+
   RemapKind kind() const { return kind_; }
   // How many ids the data may name: what the bounds check goes by.
   int64_t original_rows() const { return original_rows_; }

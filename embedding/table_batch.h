@@ -25,8 +25,9 @@ struct TablesState {
   std::vector<EmbeddingFeature> features;
   TableBatchedEmbeddingOptions options;
   int64_t iter = 0;
-  BoundsCheckLog findings;            // of the bounds check, on the tables' device
-  bool update_pending = false;        // a training forward waits for its backward
+  BoundsCheckLog findings;  // of the bounds check, on the tables' device
+  int updates_pending = 0;  // training forwards that wait for their backward
+  int max_updates_pending = 1;
   std::deque<Prefetched> prefetched;  // in the order of their forwards to come
 
   const EmbeddingTable& table_of(size_t feature) const {

@@ -7,20 +7,23 @@
 
 #include "embedding/row_access.h"
 #include "embedding/table_forward.h"
+#include "runtime/hash.h"
 
 namespace tessera {
 namespace {
 
 using internal::EmbeddingTable;
 
-bool IsSequence(const EmbeddingTable& table) { return table.pooling == PoolingType::kNone; }
-
-// FNV-1a: tables of one seed round by numbers of their own, whatever their order.
-uint64_t HashOf(const std::string& name) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
+// Of rules that look at whole tables, or owe rows something, when a training forward begins.
+bool ActsBeforeLookup(const EmbeddingTable& table) {
+  const AnyRule& rule = table.config.optimizer;
+  return std::holds_alternative<EnsembleRowwiseAdagrad>(rule) ||
+         std::holds_alternative<EmaInPlaceRowwiseAdagrad>(rule) ||
+         std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule) ||
+         std::holds_alternative<CounterRowwiseAdagrad>(rule);
 }
+
+bool IsSequence(const EmbeddingTable& table) { return table.pooling == PoolingType::kNone; }
 
 void SeedRounding(Context& ctx, internal::TablesState& state) {
   const auto by_chance = [](const EmbeddingTable& t) { return t.config.stochastic_rounding; };
@@ -29,8 +32,9 @@ void SeedRounding(Context& ctx, internal::TablesState& state) {
     const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
     state.options.rounding_seed = uint64_t{bits.v[1]} << 32 | bits.v[0];
   }
+  // Tables of one seed round by numbers of their own, whatever their order.
   for (EmbeddingTable& table : state.tables)
-    table.rounding_seed = *state.options.rounding_seed + HashOf(table.config.name);
+    table.rounding_seed = *state.options.rounding_seed + internal::HashOf(table.config.name);
 }
 
 void CheckFeatures(const internal::TablesState& state) {
@@ -114,8 +118,27 @@ void TableBatchedEmbedding::Prefetch(Context& ctx, const KeyedJaggedTensor& kjt)
       {kjt.values(), std::make_shared<internal::TableBatch>(ctx, *state_, kjt)});
 }
 
+void TableBatchedEmbedding::ForgetPrefetched() { state_->prefetched.clear(); }
+
+void TableBatchedEmbedding::AllowForwardsAhead(int forwards) {
+  TESSERA_CHECK_GE(forwards, 0, "forwards ahead of a backward");
+  for (const EmbeddingTable& table : state_->tables) {
+    if (forwards == 0) break;
+    TESSERA_CHECK(
+        table.cache == nullptr,
+        "table {}: its rows pass through a cache, which holds those of one training batch "
+        "at a time: no forward goes ahead of a backward",
+        table.config.name);
+    TESSERA_CHECK(!ActsBeforeLookup(table),
+                  "table {}: rule {} changes rows before they are looked up: no forward goes ahead "
+                  "of a backward",
+                  table.config.name, RuleName(table.config.optimizer));
+  }
+  state_->max_updates_pending = 1 + forwards;
+}
+
 void TableBatchedEmbedding::Flush(Context& ctx) {
-  TESSERA_CHECK(!state_->update_pending, "Flush between a training forward and its backward");
+  TESSERA_CHECK(state_->updates_pending == 0, "Flush between a training forward and its backward");
   for (const EmbeddingTable& table : state_->tables)
     if (table.cache) table.cache->Flush(ctx);
 }

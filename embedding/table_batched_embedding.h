@@ -55,6 +55,12 @@ class TableBatchedEmbedding {
   // Both in one call, for tables of any pooling.
   EmbeddingOutputs ForwardAll(Context& ctx, const KeyedJaggedTensor& kjt);
 
+  // So many training forwards may be made before the backward of one that came earlier: their rows
+  // are those from before its update. Backward passes keep the order of the forwards. 0 again: none.
+  // Throws Error for tables with a cache, and rules that act when a forward begins (they sweep whole
+  // tables, or owe decay). Weights of ids that need a gradient get it of the rows as they are then.
+  void AllowForwardsAhead(int forwards);
+
   // What concerns tables with location kManagedCaching; nothing for others.
   //
   // Ahead of a forward of the same `kjt` (the same tensor of ids): checks its bounds and brings its
@@ -63,6 +69,8 @@ class TableBatchedEmbedding {
   // training of earlier batches: that context has to wait for the one that made the ids. A forward
   // of a batch that was not prefetched does it itself.
   void Prefetch(Context& ctx, const KeyedJaggedTensor& kjt);
+  // As if the batches that wait for their forward had not been prefetched.
+  void ForgetPrefetched();
   // weight() and optimizer_states() hold the truth afterwards. REQUIRES: no update is pending.
   void Flush(Context& ctx);
   // Forgets what the caches hold: after Flush, before weight() or optimizer_states() are written.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "embedding/table_step.h"
+#include "runtime/trace.h"
 
 namespace tessera::internal {
 namespace {
@@ -31,6 +32,7 @@ void LookupAll(Context& ctx, const LookupArgs& args) {
 
 void Read(Context& ctx, const TablesState& state, const TableBatch& batch,
           const OutputTensors& outputs, bool training) {
+  const TraceSpan span("lookup");
   batch.cached().Load(ctx, state);
   const std::vector<LookupFeature> features = batch.Features(state, outputs);
   LookupArgs args = batch.Args(features);
@@ -75,7 +77,7 @@ std::vector<Variable> Recorded(Context& ctx, const std::shared_ptr<TablesState>&
 EmbeddingOutputs ForwardTables(Context& ctx, const std::shared_ptr<TablesState>& state,
                                const KeyedJaggedTensor& kjt) {
   const bool training = ctx.tape() != nullptr;
-  TESSERA_CHECK(!training || !state->update_pending,
+  TESSERA_CHECK(!training || state->updates_pending < state->max_updates_pending,
                 "a second training forward before the backward of the first: its update would be "
                 "computed from rows that the first has changed");
   TableBatch batch = TakeBatch(ctx, *state, kjt, training);

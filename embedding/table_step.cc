@@ -6,6 +6,7 @@
 
 #include "embedding/clamp_gradient.h"
 #include "runtime/ops/arithmetic.h"
+#include "runtime/trace.h"
 
 namespace tessera::internal {
 namespace {
@@ -73,11 +74,17 @@ TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batc
     : state_(std::move(state)), batch_(std::move(batch)), kjt_(std::move(kjt)) {
   for (const EmbeddingTable& table : state_->tables) {
     steps_.push_back(table.iter);
-    if (!table.dense()) state_->update_pending = true;
+    if (!table.dense()) SetPending(true);
   }
 }
 
+void TableBackward::SetPending(bool pending) {
+  state_->updates_pending += static_cast<int>(pending) - static_cast<int>(pending_);
+  pending_ = pending;
+}
+
 std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) {
+  const TraceSpan span("update");
   OutputTensors gradients = Gradients(ctx, grad_outputs);
   batch_.cached().Load(ctx, *state_);
   std::vector<Tensor> grads;
@@ -90,7 +97,7 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
     UpdateExchanged(ctx, std::move(gradients), grads);
   else
     UpdateTables(ctx, batch_, gradients, grads);
-  state_->update_pending = false;
+  SetPending(false);
   return grads;
 }
 

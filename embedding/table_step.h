@@ -19,16 +19,17 @@ Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
               std::span<const LookupFeature> features, bool weighted);
 
 // Backward of a lookup. Inputs: the weights (if the collection is weighted), then the dense tables.
-// Outputs: the pooled tensor (if the layout has one), then the sequences. While it lives,
-// state->update_pending is set if there is anything to update.
+// Outputs: the pooled tensor (if the layout has one), then the sequences. Until it has run, or is
+// gone, it counts in state->updates_pending if there is anything to update.
 class TableBackward final : public Function {
  public:
   TableBackward(std::shared_ptr<TablesState> state, TableBatch batch, KeyedJaggedTensor kjt);
-  ~TableBackward() override { state_->update_pending = false; }
+  ~TableBackward() override { SetPending(false); }
   std::string_view name() const override { return "embedding lookup"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) override;
 
  private:
+  void SetPending(bool pending);
   // f32, clamped if asked; zeros where none arrived.
   Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const;
   OutputTensors Gradients(Context& ctx, const std::vector<Tensor>& grad_outputs) const;
@@ -42,6 +43,7 @@ class TableBackward final : public Function {
   TableBatch batch_;
   KeyedJaggedTensor kjt_;
   std::vector<int64_t> steps_;  // of each table
+  bool pending_ = false;
 };
 
 }  // namespace tessera::internal

@@ -26,7 +26,7 @@ class StorageEstimator {
  public:
   virtual ~StorageEstimator() = default;
   virtual std::string name() const = 0;
-  // Sets storage, input_bytes and output_bytes of every shard.
+  // Sets storage, input_bytes and output_bytes of every shard; may split runs, too.
   virtual void Estimate(const Topology& topology, const PlannerModel& model,
                         ShardingOption& option) const = 0;
 };

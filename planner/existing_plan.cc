@@ -19,22 +19,19 @@ int64_t Overlap(const Shard& a, const Shard& b) {
          Common(a.column_offset, a.columns, b.column_offset, b.columns);
 }
 
-std::vector<int> RanksOf(const TableSharding& sharding) {
-  std::vector<int> ranks;
-  for (const Shard& shard : sharding.shards) ranks.push_back(shard.rank);
-  return ranks;
+bool SameRectangles(const std::vector<Shard>& a, const std::vector<Shard>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Shard& x, Shard y) {
+    y.rank = x.rank;
+    return x == y;
+  });
 }
 
-}  // namespace
-
-ExistingPlan::ExistingPlan(const Topology& topology, const PlannerModel& model,
-                           const ShardingPlan& plan)
-    : topology_(topology), model_(model), plan_(plan) {
-  if (plan.world_size != topology.world_size)
+void CheckRanks(const ShardingPlan& plan, int ranks) {
+  if (plan.world_size != ranks)
     throw PlannerError(PlannerErrorKind::kPlacementRules,
                        Format("placement rules: the existing plan is for {} ranks, the topology "
                               "has {}",
-                              plan.world_size, topology.world_size));
+                              plan.world_size, ranks));
   for (const auto& [name, sharding] : plan.tables)
     for (const Shard& shard : sharding.shards)
       if (shard.rank < 0 || shard.rank >= plan.world_size)
@@ -43,9 +40,22 @@ ExistingPlan::ExistingPlan(const Topology& topology, const PlannerModel& model,
                                   name, shard.rank));
 }
 
-const TableSharding* ExistingPlan::ShardingOf(int table) const {
-  const auto found = plan_.tables.find(model_.tables[static_cast<size_t>(table)].name);
-  return found == plan_.tables.end() ? nullptr : &found->second;
+}  // namespace
+
+ExistingPlan::ExistingPlan(const Topology& topology, const PlannerModel& model,
+                           const ShardingPlan& plan)
+    : topology_(topology), model_(model), tables_(model.tables.size()) {
+  CheckRanks(plan, topology.world_size);
+  for (size_t t = 0; t < tables_.size(); ++t) {
+    const auto found = plan.tables.find(model.tables[t].name);
+    if (found == plan.tables.end()) continue;
+    Table& table = tables_[t];
+    table.kernel = found->second.kernel;
+    table.shards = table.by_rank = found->second.shards;
+    for (const Shard& shard : table.shards) table.ranks.push_back(shard.rank);
+    std::stable_sort(table.by_rank.begin(), table.by_rank.end(),
+                     [](const Shard& a, const Shard& b) { return a.rank < b.rank; });
+  }
 }
 
 const std::vector<Shard>& ExistingPlan::Shards(int table, ShardingType type) {
@@ -54,43 +64,43 @@ const std::vector<Shard>& ExistingPlan::Shards(int table, ShardingType type) {
   return at->second;
 }
 
-bool ExistingPlan::Is(const ShardingOption& option, const TableSharding& sharding) const {
-  if (option.type != sharding.type || ToString(option.kernel) != ToString(sharding.kernel) ||
-      option.num_shards() != static_cast<int64_t>(sharding.shards.size()))
-    return false;
-  bool same = true;
-  option.ForEachShard([&](int64_t i, const ShardRun& run) {
-    const Shard& shard = sharding.shards[static_cast<size_t>(i)];
-    same = same && shard.rows == run.rows && shard.columns == run.columns;
-  });
-  return same;
+bool ExistingPlan::Is(const ShardingOption& option, const std::vector<int>& ranks) {
+  const Table& table = TableAt(option.table);
+  // The one type that asks more of ranks than its rectangles do.
+  const auto of_one_group = [&](int rank) {
+    return rank / topology_.group_size() == ranks[0] / topology_.group_size();
+  };
+  return !table.shards.empty() && table.ranks == ranks &&
+         TrainedKernel(option.kernel) == table.kernel &&
+         (option.type != ShardingType::kTableColumnWise ||
+          std::all_of(ranks.begin(), ranks.end(), of_one_group)) &&
+         SameRectangles(Shards(option.table, option.type), table.shards);
 }
 
-std::optional<Placed> ExistingPlan::Find(const Item& item) const {
-  const TableSharding* first = ShardingOf(item.tables[0]);
-  if (first == nullptr) return {};
-  const std::vector<int> ranks = RanksOf(*first);
+std::optional<Placed> ExistingPlan::Find(const Item& item) {
+  const std::vector<int>& ranks = TableAt(item.tables[0]).ranks;
   for (size_t c = 0; c < item.candidates.size(); ++c) {
     const std::vector<const ShardingOption*>& members = item.candidates[c].members;
-    const bool same = std::all_of(members.begin(), members.end(), [&](const ShardingOption* o) {
-      const TableSharding* sharding = ShardingOf(o->table);
-      return sharding != nullptr && RanksOf(*sharding) == ranks && Is(*o, *sharding);
-    });
-    if (same) return Placed{static_cast<int>(c), ranks};
+    if (std::all_of(members.begin(), members.end(),
+                    [&](const ShardingOption* o) { return Is(*o, ranks); }))
+      return Placed{static_cast<int>(c), ranks};
   }
   return {};
 }
 
 int64_t ExistingPlan::MovedBytes(const ShardingOption& option, const std::vector<int>& ranks) {
-  const TableSharding* sharding = ShardingOf(option.table);
-  if (sharding == nullptr) return 0;
+  struct ByRank {
+    bool operator()(const Shard& shard, int rank) const { return shard.rank < rank; }
+    bool operator()(int rank, const Shard& shard) const { return rank < shard.rank; }
+  };
+  const std::vector<Shard>& by_rank = TableAt(option.table).by_rank;
+  if (by_rank.empty()) return 0;
   const std::vector<Shard>& shards = Shards(option.table, option.type);
   int64_t elements = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
-    int64_t held = 0;
-    for (const Shard& old : sharding->shards)
-      if (old.rank == ranks[i]) held += Overlap(shards[i], old);
-    elements += shards[i].rows * shards[i].columns - held;
+    elements += shards[i].rows * shards[i].columns;
+    const auto [begin, end] = std::equal_range(by_rank.begin(), by_rank.end(), ranks[i], ByRank{});
+    for (auto held = begin; held != end; ++held) elements -= Overlap(shards[i], *held);
   }
   return elements * model_.tables[static_cast<size_t>(option.table)].element_bytes();
 }

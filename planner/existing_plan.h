@@ -13,23 +13,31 @@ namespace tessera::internal {
 
 class ExistingPlan {
  public:
-  // All must outlive this. Throws PlannerError for a plan of another number of ranks.
+  // The first two must outlive this. Throws PlannerError for a plan of another number of ranks.
   ExistingPlan(const Topology& topology, const PlannerModel& model, const ShardingPlan& plan);
 
-  // The item's candidate and ranks, if one of its candidates is what the plan says of its tables.
-  std::optional<Placed> Find(const Item& item) const;
+  // The item's candidate and ranks, if one of its candidates is what the plan says of its tables,
+  // by whatever name: of one shard, say, column_wise is table_wise.
+  std::optional<Placed> Find(const Item& item);
 
   int64_t MovedBytes(const Candidate& candidate, const std::vector<int>& ranks);
+  int64_t MovedBytes(const ShardingOption& option, const std::vector<int>& ranks);
 
  private:
-  const TableSharding* ShardingOf(int table) const;
-  bool Is(const ShardingOption& option, const TableSharding& sharding) const;
-  int64_t MovedBytes(const ShardingOption& option, const std::vector<int>& ranks);
+  // A table of the model as the plan has it; without shards if it has not.
+  struct Table {
+    ComputeKernel kernel = ComputeKernel::kFused;
+    std::vector<Shard> shards, by_rank;
+    std::vector<int> ranks;  // of `shards`
+  };
+
+  const Table& TableAt(int table) const { return tables_[static_cast<size_t>(table)]; }
+  bool Is(const ShardingOption& option, const std::vector<int>& ranks);
   const std::vector<Shard>& Shards(int table, ShardingType type);
 
   const Topology& topology_;
   const PlannerModel& model_;
-  const ShardingPlan& plan_;
+  std::vector<Table> tables_;
   std::map<std::pair<int, ShardingType>, std::vector<Shard>> shards_;  // made so far
 };
 

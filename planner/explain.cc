@@ -13,6 +13,7 @@ using internal::MakeCandidate;
 using internal::PlacementState;
 using internal::SearchCost;
 using internal::Spot;
+using internal::TableOf;
 
 constexpr size_t kShownTables = 200, kShownBottleneck = 10;
 
@@ -26,35 +27,53 @@ bool AreAlike(const internal::Candidate& a, const internal::Candidate& b) {
                     });
 }
 
-void AddOther(const ShardingOption& option, SearchCost cost, Item& item) {
+// What a table is held to, beside its own constraints.
+struct Bonds {
+  std::vector<int> apart;
+  bool together = false;  // it cannot leave the ranks, nor take another shape
+};
+
+std::vector<Bonds> BondsOf(const PlannerModel& model, const PlacementRules& rules) {
+  std::vector<Bonds> bonds(model.tables.size());
+  for (const std::vector<std::string>& names : rules.together)
+    for (const std::string& name : names) bonds[At(TableOf(model, name))].together = true;
+  for (size_t rule = 0; rule < rules.apart.size(); ++rule)
+    for (const std::string& name : rules.apart[rule])
+      bonds[At(TableOf(model, name))].apart.push_back(static_cast<int>(rule));
+  return bonds;
+}
+
+void AddOther(const ShardingOption& option, SearchCost cost, const Bonds& bonds, Item& item) {
   if (option.num_shards() == 0 || !internal::IsSound(option)) return;
+  if (bonds.together && option.type != item.candidates[0].type) return;
   internal::Candidate candidate = MakeCandidate(option, cost);
   if (!AreAlike(candidate, item.candidates[0])) item.candidates.push_back(std::move(candidate));
 }
 
 // An item a table: candidate 0 is the chosen option, the others are the table's other ones.
-std::vector<Item> ItemsOf(const PlanResult& plan, const std::vector<ShardingOption>& options,
-                          int tables, SearchCost cost) {
-  std::vector<std::vector<const ShardingOption*>> of_table(At(tables));
-  for (const ShardingOption& option : options) of_table[At(option.table)].push_back(&option);
+std::vector<Item> ItemsOf(const PlanResult& plan, const std::vector<Bonds>& bonds,
+                          SearchCost cost) {
+  std::vector<std::vector<const ShardingOption*>> of_table(bonds.size());
+  for (const ShardingOption& option : plan.options) of_table[At(option.table)].push_back(&option);
   std::vector<Item> items;
   for (const PlacedOption& placed : plan.tables) {
     Item item{.tables = {placed.option.table},
               .candidates = {MakeCandidate(placed.option, cost)},
-              .apart = {}};
+              .apart = bonds[At(placed.option.table)].apart};
     for (const ShardingOption* option : of_table[At(placed.option.table)])
-      AddOther(*option, cost, item);
+      AddOther(*option, cost, bonds[At(placed.option.table)], item);
     items.push_back(std::move(item));
   }
   return items;
 }
 
-std::optional<RunnerUp> RunnerUpOf(PlacementState& state, const Item& item, int index) {
+std::optional<RunnerUp> RunnerUpOf(PlacementState& state, const Item& item, int index,
+                                   bool together) {
   const internal::Placed was = state.placed()[At(index)];
   std::optional<RunnerUp> best;
   state.Remove(index);
   for (int c = 1; c < static_cast<int>(item.candidates.size()); ++c) {
-    const Spot spot = state.BestSpot(index, c);
+    const Spot spot = together ? state.SpotOn(index, c, was.ranks) : state.BestSpot(index, c);
     if (!spot.found()) continue;
     state.Place(index, c, spot.ranks);
     const ShardingOption& option = *item.candidates[At(c)].members[0];
@@ -123,18 +142,19 @@ PlanExplanation Explain(const EmbeddingShardingPlanner& planner, const PlanResul
   if (plan.tables.empty()) return out;
   const SearchCost cost =
       planner.options().perf_model == PerfModel::kMaxRankHbm ? SearchCost::kHbm : SearchCost::kPerf;
-  const std::vector<ShardingOption> options = planner.enumerator().Enumerate();
-  const std::vector<Item> items =
-      ItemsOf(plan, options, static_cast<int>(model.tables.size()), cost);
+  const std::vector<Bonds> bonds = BondsOf(model, planner.options().rules);
+  const std::vector<Item> items = ItemsOf(plan, bonds, cost);
   PlacementState state(items, planner.topology(), plan.reserved.capacity);
   state.SetScale(std::max(plan.rating, 1e-12));
   for (size_t i = 0; i < items.size(); ++i)
     state.Place(static_cast<int>(i), 0, plan.tables[i].ranks);
-  for (size_t i = 0; i < items.size(); ++i)
-    out.tables.push_back({model.full_name(model.tables[At(items[i].tables[0])]),
-                          static_cast<int64_t>(items[i].candidates.size()),
-                          plan.tables[i].option.total_perf(),
-                          RunnerUpOf(state, items[i], static_cast<int>(i))});
+  for (size_t i = 0; i < items.size(); ++i) {
+    const int table = items[i].tables[0];
+    out.tables.push_back(
+        {model.full_name(model.tables[At(table)]), static_cast<int64_t>(items[i].candidates.size()),
+         plan.tables[i].option.total_perf(),
+         RunnerUpOf(state, items[i], static_cast<int>(i), bonds[At(table)].together)});
+  }
   SetBottleneck(model, plan, out);
   return out;
 }

@@ -19,7 +19,7 @@ struct RunnerUp {
 
 struct TableExplanation {
   std::string table;                  // full name
-  int64_t num_options = 0;            // that are not the same thing by another name
+  int64_t num_options = 0;            // that rules allow, and are not one thing by two names
   double total_perf = 0;              // of the option that it has
   std::optional<RunnerUp> runner_up;  // none where no other option finds room
 };
@@ -35,7 +35,9 @@ struct PlanExplanation {
   double bottleneck_memory_share = 0;  // of the memory for tables, the fuller of HBM and DDR
 };
 
-// Takes as long as pricing each option at its best place once.
+// Of a plan that this planner made. Other options obey the planner's rules, too; a table that stays
+// together with others stays where it is. Takes as long as trying each option at its best place
+// once.
 PlanExplanation Explain(const EmbeddingShardingPlanner& planner, const PlanResult& plan);
 
 // A line a table, the busiest rank first.

@@ -82,21 +82,11 @@ struct Explainer {
     for (const auto& [table, any] : fits) {
       if (any || ++count > kNamed) continue;
       text += Format("; table {}: its smallest shard takes {}, {} more than any rank has: {}",
-                     Name(table), least.at(table).shard, Missing(least.at(table).shard, Largest()),
-                     Advice(table));
+                     Name(table), least.at(table).shard,
+                     Missing(least.at(table).shard, LargestOf(capacity)), Advice(table));
     }
     if (count > kNamed) text += Format("; and {} more tables", count - kNamed);
     return text;
-  }
-
-  Storage Largest() const {
-    Storage most;
-    for (const Storage& rank : capacity) {
-      most.hbm = std::max(most.hbm, rank.hbm);
-      most.ddr = std::max(most.ddr, rank.ddr);
-      most.ssd = std::max(most.ssd, rank.ssd);
-    }
-    return most;
   }
 
   std::string Biggest() const {
@@ -135,7 +125,7 @@ void ThrowInfeasible(const EmbeddingShardingPlanner& planner,
       PlannerErrorKind::kStrictConstraints,
       Format("no plan: the tables need at least {} of {} in all, but no placement that was tried "
              "fits rank by rank (each has up to {}){}",
-             least, have, explainer.Largest(),
+             least, have, LargestOf(capacity),
              too_big.empty() ? Format("; the largest tables are {}: allow them sharding types that "
                                       "cut them (column_wise, row_wise), or use ranks with more "
                                       "memory",

@@ -91,13 +91,9 @@ double ThresholdBound(const std::vector<Item>& items, double servers) {
 
 double MemoryBound(const std::vector<Item>& items, double servers,
                    const std::vector<Storage>& capacity, double threshold_bound) {
-  MemoryProblem problem{items, servers, {}, 0};
-  for (const Storage& rank : capacity) {
-    problem.room.hbm = std::max(problem.room.hbm, rank.hbm);
-    problem.room.ddr = std::max(problem.room.ddr, rank.ddr);
-    problem.room.ssd = std::max(problem.room.ssd, rank.ssd);
+  MemoryProblem problem{items, servers, LargestOf(capacity), 0};
+  for (const Storage& rank : capacity)
     problem.hbm += static_cast<double>(std::max<int64_t>(0, rank.hbm));
-  }
   if (!(threshold_bound < kNever) || !problem.Excluded(threshold_bound)) return threshold_bound;
   double low = threshold_bound, high = std::max(low, 1e-9);
   for (int i = 0; i < kBisections && problem.Excluded(high); ++i) {

@@ -1,5 +1,5 @@
-#include "planner/json_fields.h"
 #include "planner/model_json.h"
+#include "runtime/json/json_fields.h"
 
 namespace tessera {
 namespace {

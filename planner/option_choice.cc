@@ -86,12 +86,9 @@ struct Chooser {
 std::vector<int> ChooseCandidates(const std::vector<Item>& items,
                                   const std::vector<Storage>& capacity, double threshold,
                                   double base, double share) {
-  Chooser chooser{items, {}, threshold, base};
+  const Chooser chooser{items, LargestOf(capacity), threshold, base};
   double hbm = 0, ddr = 0;
   for (const Storage& rank : capacity) {
-    chooser.room.hbm = std::max(chooser.room.hbm, rank.hbm);
-    chooser.room.ddr = std::max(chooser.room.ddr, rank.ddr);
-    chooser.room.ssd = std::max(chooser.room.ssd, rank.ssd);
     hbm += share * static_cast<double>(rank.hbm);
     ddr += share * static_cast<double>(rank.ddr);
   }

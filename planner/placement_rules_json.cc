@@ -1,6 +1,6 @@
 #include "planner/placement_rules_json.h"
 
-#include "planner/json_fields.h"
+#include "runtime/json/json_fields.h"
 
 namespace tessera {
 namespace internal {

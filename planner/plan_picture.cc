@@ -1,7 +1,6 @@
 #include "planner/plan_picture.h"
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/check.h"
 
@@ -210,23 +209,6 @@ Chart MemoryChart(const Topology& topology, const std::vector<RankSums>& sums) {
       .line = caps.empty() ? static_cast<double>(cap) / kMiB : 0,
       .line_name = cpu ? "DDR of a rank" : "HBM of a rank",
       .ranks = static_cast<int>(sums.size())};
-}
-
-// "0-7", "3", "0 2 5".
-std::string RanksText(const std::vector<int>& ranks) {
-  constexpr size_t kMost = 8;
-  const std::set<int> distinct(ranks.begin(), ranks.end());
-  if (distinct.empty()) return "";
-  const int first = *distinct.begin(), last = *distinct.rbegin();
-  if (static_cast<size_t>(last - first) + 1 == distinct.size())
-    return first == last ? Format("{}", first) : Format("{}-{}", first, last);
-  std::string text;
-  size_t listed = 0;
-  for (const int rank : distinct) {
-    if (listed++ == kMost) return text + Format(" and {} more", distinct.size() - kMost);
-    text += Format("{}{}", listed == 1 ? "" : " ", rank);
-  }
-  return text;
 }
 
 std::string TableRows(const PlannerModel& model, const std::vector<PlacedOption>& plan) {

@@ -65,15 +65,6 @@ std::vector<int> PlacingOrder(const std::vector<Item>& items, const std::vector<
   return by_key;
 }
 
-Storage LargestRank(const std::vector<Storage>& capacity) {
-  Storage room;
-  for (const Storage& rank : capacity) {
-    room.hbm = std::max(room.hbm, rank.hbm);
-    room.ddr = std::max(room.ddr, rank.ddr);
-  }
-  return room;
-}
-
 // Places the chosen candidate, or (without one, or without room) the one of least potential that has
 // a place.
 bool PlaceItem(PlacementState& state, const Item& item, int index, int chosen) {
@@ -97,7 +88,7 @@ Solution PlaceAll(const SearchProblem& problem, const std::vector<int>& chosen, 
   PlacementState state(problem.items, problem.topology, problem.capacity);
   state.SetScale(cost_unit);
   for (const int i :
-       PlacingOrder(problem.items, chosen, order, cost_unit, LargestRank(problem.capacity)))
+       PlacingOrder(problem.items, chosen, order, cost_unit, LargestOf(problem.capacity)))
     if (!PlaceItem(state, problem.items[At(i)], i, chosen[At(i)])) return {};
   return {state.placed(), Rate(problem, state.placed())};
 }

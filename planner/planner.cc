@@ -1,7 +1,6 @@
 #include "planner/planner.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "planner/exact_search.h"
@@ -37,6 +36,10 @@ std::vector<Storage> Capped(const Topology& topology, std::vector<Storage> capac
   return capacity;
 }
 
+SearchCost SearchCostOf(PerfModel model) {
+  return model == PerfModel::kMaxRankHbm ? SearchCost::kHbm : SearchCost::kPerf;
+}
+
 // What Σ cost of all ranks is divided by.
 double Servers(const Topology& t) {
   const double ranks = t.world_size;
@@ -56,7 +59,8 @@ class Run {
 
   PlanResult Do() {
     result_.reserved = Reserve(topology_, model_, settings_.reservation);
-    capacity_ = Capped(topology_, result_.reserved.capacity, settings_.rules);
+    result_.reserved.capacity = Capped(topology_, result_.reserved.capacity, settings_.rules);
+    capacity_ = result_.reserved.capacity;
     options_ = enumerator_.Enumerate();
     result_.num_options = static_cast<int64_t>(options_.size());
     if (settings_.rules.empty() && !settings_.proposers.empty()) Walk(settings_.proposers, false);
@@ -65,6 +69,7 @@ class Run {
       ThrowInfeasible(planner_, options_, capacity_, least_storage_);
     CheckResult();
     Finish();
+    result_.options = std::move(options_);
     return std::move(result_);
   }
 
@@ -109,27 +114,27 @@ class Run {
   }
 
   void Search() {
-    const SearchCost cost =
-        settings_.perf_model == PerfModel::kMaxRankHbm ? SearchCost::kHbm : SearchCost::kPerf;
-    const std::vector<Item> items = MakeItems(model_, options_, settings_.rules, cost);
+    const std::vector<Item> items = MakeItems(model_, options_, settings_.rules, cost_);
     const double servers = Servers(topology_);
     result_.threshold_bound = ThresholdBound(items, servers);
     result_.lower_bound = MemoryBound(items, servers, capacity_, result_.threshold_bound);
     if (!settings_.search) return;
     SearchProblem problem{items, topology_, capacity_, result_.lower_bound, settings_.effort};
-    std::optional<ExistingPlan> existing;
-    if (settings_.rules.existing) {
-      existing.emplace(topology_, model_, *settings_.rules.existing);
-      problem.moved_bytes = [&](int, const Candidate& candidate, const std::vector<int>& ranks) {
-        return existing->MovedBytes(candidate, ranks);
-      };
-      problem.most_moved_bytes =
-          settings_.rules.most_moved_bytes.value_or(std::numeric_limits<int64_t>::max());
-      Replan(problem, *existing);
-    } else {
+    if (!settings_.rules.existing) {
       SearchFreely(problem);
+      return Prove(problem, servers);
     }
+    ExistingPlan existing(topology_, model_, *settings_.rules.existing);
+    if (settings_.rules.most_moved_bytes) {
+      problem.moved_bytes = [&](int, const Candidate& candidate, const std::vector<int>& ranks) {
+        return existing.MovedBytes(candidate, ranks);
+      };
+      problem.most_moved_bytes = *settings_.rules.most_moved_bytes;
+    }
+    Replan(problem, existing);
     Prove(problem, servers);
+    for (const PlacedOption& placed : result_.tables)
+      result_.moved_bytes += existing.MovedBytes(placed.option, placed.ranks);
   }
 
   void SearchFreely(const SearchProblem& problem) {
@@ -161,18 +166,14 @@ class Run {
     });
   }
 
-  void Replan(const SearchProblem& problem, const ExistingPlan& existing) {
+  void Replan(const SearchProblem& problem, ExistingPlan& existing) {
     std::vector<Placed> known;
     for (const Item& item : problem.items) known.push_back(existing.Find(item).value_or(Placed{}));
     const Solution start = Complete(problem, known);
     if (start.found()) {
-      const Solution improved = Improve(problem, start);
-      Keep(problem.items, improved);
-      result_.moved_bytes = MovedBytesOf(problem, improved);
+      Keep(problem.items, Improve(problem, start));
     } else if (!settings_.rules.most_moved_bytes) {
-      const Solution anew = SearchPlan(problem);
-      Keep(problem.items, anew);
-      if (anew.found()) result_.moved_bytes = MovedBytesOf(problem, anew);
+      Keep(problem.items, SearchPlan(problem));
     } else {
       throw PlannerError(
           PlannerErrorKind::kPlacementRules,
@@ -180,17 +181,6 @@ class Run {
                  "{}; allow more, or relax what does not fit any more",
                  Storage{.hbm = *settings_.rules.most_moved_bytes}));
     }
-  }
-
-  static int64_t MovedBytesOf(const SearchProblem& problem, const Solution& solution) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < problem.items.size(); ++i) {
-      const Placed& placed = solution.placed[i];
-      bytes += problem.moved_bytes(
-          static_cast<int>(i), problem.items[i].candidates[static_cast<size_t>(placed.candidate)],
-          placed.ranks);
-    }
-    return bytes;
   }
 
   void Prove(const SearchProblem& problem, double servers) {
@@ -238,7 +228,7 @@ class Run {
     Solution start;
     for (const Item& item : problem.items) {
       const PlacedOption* placed = of_table[static_cast<size_t>(item.tables[0])];
-      const int candidate = placed == nullptr ? -1 : CandidateFor(item, placed->option);
+      const int candidate = placed == nullptr ? -1 : CandidateFor(item, placed->option, cost_);
       if (candidate < 0) return {};
       start.placed.push_back({candidate, placed->ranks});
     }
@@ -295,6 +285,7 @@ class Run {
   const PlannerModel& model_;
   const PlannerOptions& settings_;
   EmbeddingEnumerator enumerator_;
+  const SearchCost cost_ = SearchCostOf(settings_.perf_model);
   std::vector<Storage> capacity_;
   std::vector<ShardingOption> options_;
   std::optional<Storage> least_storage_;

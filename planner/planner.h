@@ -58,6 +58,7 @@ struct PlanResult {
   bool proven_optimal = false;  // nothing is better, by an exhaustive search or by the bound
   std::string found_by;         // "search", or the proposer's name
   int64_t moved_bytes = 0;      // from where the existing plan has them, if there is one
+  std::vector<ShardingOption> options;  // all there were, in the order of the enumerator
   int64_t num_options = 0;
   int64_t num_proposals = 0, num_plans = 0;  // of the proposers: tried, and placed
 

@@ -45,9 +45,7 @@ void Summarize(Candidate& c) {
     c.total += piece.cost * static_cast<double>(piece.count);
     c.largest = std::max(c.largest, piece.cost);
     c.sum += piece.storage * piece.count;
-    c.most.hbm = std::max(c.most.hbm, piece.storage.hbm);
-    c.most.ddr = std::max(c.most.ddr, piece.storage.ddr);
-    c.most.ssd = std::max(c.most.ssd, piece.storage.ssd);
+    c.most = Largest(c.most, piece.storage);
   }
 }
 
@@ -172,7 +170,7 @@ Candidate MakeCandidate(const ShardingOption& option, SearchCost cost) {
   return c;
 }
 
-int CandidateFor(const Item& item, const ShardingOption& option) {
+int CandidateFor(const Item& item, const ShardingOption& option, SearchCost cost) {
   const auto number = [&](const auto& matches) {
     const auto found = std::find_if(item.candidates.begin(), item.candidates.end(), matches);
     return found == item.candidates.end() ? -1 : static_cast<int>(found - item.candidates.begin());
@@ -182,7 +180,7 @@ int CandidateFor(const Item& item, const ShardingOption& option) {
            c.members[0]->cache_load_factor == option.cache_load_factor;
   });
   if (same >= 0) return same;
-  const Candidate own = MakeCandidate(option, SearchCost::kPerf);
+  const Candidate own = MakeCandidate(option, cost);
   return number([&](const Candidate& c) { return Beats(c, own); });
 }
 

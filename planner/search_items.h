@@ -51,7 +51,7 @@ std::vector<Item> MakeItems(const PlannerModel& model, const std::vector<Shardin
 
 // The candidate that is this option, or one that beats it; -1 if there is none. REQUIRES: an item of
 // one table.
-int CandidateFor(const Item& item, const ShardingOption& option);
+int CandidateFor(const Item& item, const ShardingOption& option, SearchCost cost);
 
 // One option as a candidate of its table alone.
 Candidate MakeCandidate(const ShardingOption& option, SearchCost cost);

@@ -1,6 +1,9 @@
 #include "planner/sharding_option.h"
 
-#include "runtime/names.h"
+#include <set>
+
+#include "runtime/check.h"
+#include "runtime/report_text.h"
 
 namespace tessera {
 namespace {
@@ -15,14 +18,6 @@ int64_t Sum(int64_t a, int64_t b) {
 int64_t Product(int64_t a, int64_t b) {
   int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-std::string BytesText(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; (value >= 1024 || value <= -1024) && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return Format(unit == 0 ? "{:.0f} {}" : "{:.2f} {}", value, std::string(kUnits[unit]));
 }
 
 }  // namespace
@@ -55,10 +50,20 @@ Storage operator*(Storage storage, int64_t count) {
   return {Product(storage.hbm, count), Product(storage.ddr, count), Product(storage.ssd, count)};
 }
 
+Storage Largest(const Storage& a, const Storage& b) {
+  return {std::max(a.hbm, b.hbm), std::max(a.ddr, b.ddr), std::max(a.ssd, b.ssd)};
+}
+
+Storage LargestOf(const std::vector<Storage>& ranks) {
+  Storage most;
+  for (const Storage& rank : ranks) most = Largest(most, rank);
+  return most;
+}
+
 std::string ToString(const Storage& storage) {
   std::string text;
   const auto add = [&](int64_t bytes, const char* name) {
-    if (bytes != 0) text += (text.empty() ? "" : ", ") + BytesText(bytes) + " " + name;
+    if (bytes != 0) text += (text.empty() ? "" : ", ") + internal::Bytes(bytes) + " " + name;
   };
   add(storage.hbm, "HBM");
   add(storage.ddr, "DDR");
@@ -68,9 +73,6 @@ std::string ToString(const Storage& storage) {
 
 std::string ToString(PartitionBy partition_by) {
   return kPartitionNames[static_cast<int>(partition_by)];
-}
-PartitionBy ParsePartitionBy(const std::string& name) {
-  return internal::ParseName<PartitionBy>(name, "partition_by", kPartitionNames);
 }
 
 PartitionBy PartitionByOf(ShardingType type) {
@@ -119,12 +121,24 @@ Storage ShardingOption::total_storage() const {
 
 Storage ShardingOption::max_storage() const {
   Storage most;
-  for (const ShardRun& run : shards) {
-    most.hbm = std::max(most.hbm, run.storage.hbm);
-    most.ddr = std::max(most.ddr, run.storage.ddr);
-    most.ssd = std::max(most.ssd, run.storage.ssd);
-  }
+  for (const ShardRun& run : shards) most = Largest(most, run.storage);
   return most;
+}
+
+std::string RanksText(const std::vector<int>& ranks) {
+  constexpr size_t kMost = 8;
+  const std::set<int> distinct(ranks.begin(), ranks.end());
+  if (distinct.empty()) return "";
+  const int first = *distinct.begin(), last = *distinct.rbegin();
+  if (static_cast<size_t>(last - first) + 1 == distinct.size())
+    return first == last ? Format("{}", first) : Format("{}-{}", first, last);
+  std::string text;
+  size_t listed = 0;
+  for (const int rank : distinct) {
+    if (listed++ == kMost) return text + Format(" and {} more", distinct.size() - kMost);
+    text += Format("{}{}", listed == 1 ? "" : ",", rank);
+  }
+  return text;
 }
 
 }  // namespace tessera

@@ -39,7 +39,10 @@ struct Storage {
   friend Storage operator*(Storage storage, int64_t count);
   friend auto operator<=>(const Storage&, const Storage&) = default;  // hbm first, then ddr, ssd
 };
-// "1.5 GB HBM, 2 MB DDR"
+// The larger of each memory.
+Storage Largest(const Storage& a, const Storage& b);
+Storage LargestOf(const std::vector<Storage>& ranks);
+// "1.5 GiB HBM, 2.0 MiB DDR"
 std::string ToString(const Storage& storage);
 
 struct ShardRun {
@@ -55,7 +58,6 @@ struct ShardRun {
 // them; of several groups; shard i on rank i.
 enum class PartitionBy { kDevice, kHost, kMultiHost, kUniform };
 std::string ToString(PartitionBy partition_by);  // "device", "host", "multi_host", "uniform"
-PartitionBy ParsePartitionBy(const std::string& name);
 PartitionBy PartitionByOf(ShardingType type);
 
 struct ShardingOption {
@@ -89,6 +91,9 @@ struct PlacedOption {
   ShardingOption option;
   std::vector<int> ranks;
 };
+
+// Which ranks there are among them: "0-7", "3", "0,2,5", "0,2,4,6,8,10,12,14 and 3 more".
+std::string RanksText(const std::vector<int>& ranks);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_SHARDING_OPTION_H_

@@ -2,6 +2,7 @@
 
 #include "planner/stats.h"
 #include "runtime/check.h"
+#include "runtime/report_text.h"
 
 namespace tessera {
 namespace {
@@ -10,50 +11,13 @@ constexpr size_t kShownRanks = 64, kShownTables = 200;
 
 using Row = std::vector<std::string>;
 
-size_t Width(const std::string& text) {  // in characters: continuation bytes of UTF-8 have none
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-// Columns as wide as their widest cell; the first one to the left, the others to the right.
-std::string Aligned(const std::vector<Row>& rows) {
-  std::vector<size_t> width;
-  for (const Row& row : rows) {
-    width.resize(std::max(width.size(), row.size()));
-    for (size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], Width(row[c]));
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      const std::string pad(width[c] - Width(row[c]), ' ');
-      line += (c == 0 ? "  " : "  ") + (c == 0 ? row[c] + pad : pad + row[c]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
+std::string Aligned(const std::vector<Row>& rows) { return internal::TextTable(rows, "  "); }
 
 std::string Ms(double ms) { return Format("{:.4g}", ms); }
 std::string Gb(int64_t bytes) {
   return Format("{:.3f}", static_cast<double>(bytes) / 1073741824.0);
 }
 std::string Mb(int64_t bytes) { return Format("{:.2f}", static_cast<double>(bytes) / 1048576.0); }
-
-// "0", "0-7" or "0,3,5".
-std::string RanksText(const std::vector<int>& ranks) {
-  const bool run = ranks.size() > 2 &&
-                   ranks.back() - ranks[0] + 1 == static_cast<int>(ranks.size()) &&
-                   std::is_sorted(ranks.begin(), ranks.end());
-  if (run) return Format("{}-{}", ranks[0], ranks.back());
-  std::string text;
-  constexpr size_t kShown = 8;
-  for (size_t i = 0; i < std::min(kShown, ranks.size()); ++i)
-    text += Format("{}{}", i == 0 ? "" : ",", ranks[i]);
-  return ranks.size() > kShown ? text + ",…" : text;
-}
 
 Row TableRow(const PlannerModel& model, const PlacedOption& placed) {
   const ShardingOption& o = placed.option;

@@ -1,7 +1,7 @@
 #include "planner/topology_json.h"
 
-#include "planner/json_fields.h"
 #include "planner/topology_json_impl.h"
+#include "runtime/json/json_fields.h"
 
 namespace tessera {
 namespace internal {

@@ -7,6 +7,9 @@
 
 #include "runtime/check.h"
 #include "runtime/device.h"
+#if __has_include("runtime/with_cuda.h")  // made by the build; without it, for the CPU
+#include "runtime/with_cuda.h"
+#endif
 
 namespace tessera {
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -17,9 +19,19 @@ std::string MachineName() {
       model = line.substr(line.find(':') + 2);
       break;
     }
-  return Format("{}, {} cores", model, std::thread::hardware_concurrency());
+  return Format("{}, {} cores", model, MachineCores());
 }
 
 int64_t MachineMemoryBytes() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
+
+int MachineCores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+int DefaultThreads(int processes) {
+  const char* text = std::getenv("TESSERA_THREADS");
+  if (text == nullptr) return std::max(1, MachineCores() / std::max(1, processes));
+  const int threads = std::atoi(text);
+  TESSERA_CHECK(threads >= 1, "TESSERA_THREADS={}: expected a number above 0", text);
+  return threads;
+}
 
 }  // namespace tessera

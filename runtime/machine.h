@@ -10,6 +10,11 @@ namespace tessera {
 std::string MachineName();
 // Of the host.
 int64_t MachineMemoryBytes();
+// At least 1.
+int MachineCores();
+// Threads of a process that says nothing of them: TESSERA_THREADS, or its part of the cores where
+// `processes` share them, at least 1. Throws Error for a TESSERA_THREADS that is no number above 0.
+int DefaultThreads(int processes = 1);
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_MACHINE_H_

@@ -301,16 +301,18 @@ void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& 
 }
 
 std::string SafetensorsBytes(Context& ctx, const Safetensors& content) {
-  char* bytes = nullptr;
-  size_t count = 0;
+  struct Memory {
+    char* bytes = nullptr;  // there when the file is closed, also by an exception
+    size_t count = 0;
+    ~Memory() { std::free(bytes); }
+  } memory;
   {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(open_memstream(&bytes, &count),
-                                                               std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+        open_memstream(&memory.bytes, &memory.count), std::fclose);
     TESSERA_CHECK(file != nullptr, "safetensors: {}", std::strerror(errno));
     WriteOpened(file.get(), AllStreamed(ctx, "safetensors", content), nullptr);
   }
-  const std::unique_ptr<char, void (*)(void*)> owned(bytes, std::free);
-  return {bytes, count};
+  return {memory.bytes, memory.count};
 }
 
 }  // namespace tessera

@@ -1,29 +1,17 @@
 #include "serve/dense_part.h"
 
-#include "train/nn/interaction.h"
+#include "runtime/ops/activation.h"
 
 namespace tessera::serve {
-namespace {
 
-int64_t OverArchInput(const ModelSpec& spec) {
-  const auto features = static_cast<int64_t>(spec.Features().size());
-  return spec.dense_arch.back() + features * (features + 1) / 2;
+std::unique_ptr<RankingNet> MakeDensePart(Context& ctx, const ModelSpec& spec) {
+  return MakeRankingNet(ctx, spec.net, std::ssize(spec.Features()), spec.dim());
 }
 
-}  // namespace
-
-DensePart::DensePart(Context& ctx, const ModelSpec& spec)
-    : dense_arch_(ctx, spec.dense_in, spec.dense_arch),
-      over_arch_(ctx, OverArchInput(spec), spec.over_arch) {}
-
-Variable DensePart::Forward(Context& ctx, const Variable& dense, const Variable& pooled) const {
-  return over_arch_.Forward(ctx, DotInteraction(ctx, dense_arch_.Forward(ctx, dense), pooled));
-}
-
-void DensePart::AppendParameters(const std::string& prefix,
-                                 std::vector<NamedParameter>& out) const {
-  dense_arch_.AppendParameters(prefix + "dense_arch.model.", out);
-  over_arch_.AppendParameters(prefix + "over_arch.", out);
+Tensor ClickProbabilities(Context& ctx, const RankingNet& net, const Tensor& dense,
+                          const Tensor& pooled) {
+  const Variable outputs = net.Forward(ctx, dense, pooled);
+  return net.gives_probabilities() ? outputs.value() : Sigmoid(ctx, outputs).value();
 }
 
 }  // namespace tessera::serve

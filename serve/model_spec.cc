@@ -3,6 +3,8 @@
 #include <set>
 
 #include "runtime/json/json_object.h"
+#include "runtime/names.h"
+#include "train/config/model_json.h"
 
 namespace tessera::serve {
 namespace {
@@ -12,19 +14,44 @@ using internal::Json;
 using internal::JsonObject;
 using internal::ThrowExpected;
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;
 // A table beyond this has more bytes than a file.
 constexpr int64_t kMostRows = int64_t{1} << 48, kMostDim = 1 << 20;
+constexpr int64_t kMostLayers = 1024;
+
+constexpr const char* kRemapKinds[] = {"array", "hash"};
 
 void CheckAtMost(int64_t value, int64_t most, const std::string& where) {
   CheckPositive(value, where);
   if (value > most) throw Error(Format("{}: expected at most {}, got {}", where, most, value));
 }
 
-void ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
-  object.Required(key, sizes);
-  if (sizes.empty()) ThrowExpected(object.at(key), "at least one size", Json(sizes));
-  for (const int64_t size : sizes) CheckAtMost(size, kMostDim, object.at(key));
+// What a training would take, within what a computer could hold.
+RankingNetConfig ReadNet(const Json& json) {
+  const RankingNetConfig net = internal::RankingNetFromJson(json, "model");
+  for (const auto* sizes : {&net.dense_arch, &net.over_arch, &net.branch1, &net.branch2}) {
+    if (std::ssize(*sizes) > kMostLayers)
+      throw Error(Format("model: expected at most {} layers, got {}", kMostLayers, sizes->size()));
+    for (const int64_t size : *sizes) CheckAtMost(size, kMostDim, "model: a size");
+  }
+  for (const int64_t size : {net.dense_in, net.dcn_low_rank, net.hidden, net.deep_fm_dim})
+    if (size != 0) CheckAtMost(size, kMostDim, "model: a size");
+  if (net.dcn_layers != 0) CheckAtMost(net.dcn_layers, kMostLayers, "model.dcn_layers");
+  return net;
+}
+
+void ReadRemap(JsonObject& object, TableSpec& table) {
+  object.Optional("ids", table.ids);
+  std::string remap;
+  object.Optional("remap", remap);
+  if (remap.empty() != (table.ids == 0))
+    throw Error(Format("{}: expected ids and remap, or neither", object.at("remap")));
+  if (remap.empty()) return;
+  CheckAtMost(table.ids, kMostRows, object.at("ids"));
+  if (table.rows > table.ids)
+    throw Error(Format("{}: expected at most the {} ids, got {}", object.at("rows"), table.ids,
+                       table.rows));
+  table.remap = ParseRemapKind(remap);
 }
 
 TableSpec ReadTable(const Json& json, const std::string& where) {
@@ -48,18 +75,24 @@ TableSpec ReadTable(const Json& json, const std::string& where) {
     throw Error(Format("{}: {}", object.at("codec"), error.what()));
   }
   object.Optional("default_row", table.default_row);
+  ReadRemap(object, table);
   object.Finish();
   return table;
 }
 
 void CheckTables(const ModelSpec& spec) {
+  if (spec.tables.empty() && spec.net.dense_arch.empty())
+    throw Error("tables: expected at least one");
+  const int64_t dim = spec.net.dense_arch.empty() ? spec.dim() : spec.net.dense_arch.back();
   std::set<std::string> names, features;
   for (const TableSpec& table : spec.tables) {
     if (!names.insert(table.name).second)
       throw Error(Format("tables: {} is there twice", table.name));
-    if (table.dim != spec.dense_arch.back())
-      throw Error(Format("tables: {}: expected dim {}, the last size of dense_arch, got {}",
-                         table.name, spec.dense_arch.back(), table.dim));
+    if (table.dim != dim)
+      throw Error(
+          Format("tables: {}: expected dim {}, {}, got {}", table.name, dim,
+                 spec.net.dense_arch.empty() ? "the first table's" : "the last size of dense_arch",
+                 table.dim));
     for (const std::string& feature : table.features)
       if (!features.insert(feature).second)
         throw Error(Format("tables: feature {} is there twice", feature));
@@ -81,17 +114,10 @@ ModelSpec ReadSpec(const Json& json) {
   if (format != kFormat)
     throw Error(Format("tessera_model: expected version {}, got {}", kFormat, format));
   object.Required("version", spec.version);
-  std::string type;
-  object.Required("type", type);
-  if (type != "dlrm") throw Error(Format("type: expected \"dlrm\", got \"{}\"", type));
   object.Required("weights", spec.weights);
   CheckFileName(spec.weights, "weights");
-  object.Required("dense_in", spec.dense_in);
-  CheckAtMost(spec.dense_in, kMostDim, "dense_in");
-  ReadSizes(object, "dense_arch", spec.dense_arch);
-  ReadSizes(object, "over_arch", spec.over_arch);
-  if (spec.over_arch.size() < 2 || spec.over_arch.back() != 1)
-    throw Error("over_arch: expected at least two sizes, the last of them 1");
+  spec.net = ReadNet(object.Require("model"));
+  object.OptionalWord("dense_type", spec.dense_type, {DType::kF32, DType::kF16});
   object.OptionalWord("missing", spec.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
   const Json& tables = object.Require("tables");
   if (!tables.is_array()) ThrowExpected("tables", "a list", tables);
@@ -112,10 +138,16 @@ std::vector<std::string> ModelSpec::Features() const {
 }
 
 std::string RowsName(const TableSpec& table) { return "tables." + table.name; }
+std::string RemapName(const TableSpec& table) { return "remap." + table.name; }
+
+std::string RemapKindName(RemapKind kind) { return kRemapKinds[static_cast<size_t>(kind)]; }
+RemapKind ParseRemapKind(const std::string& name) {
+  return internal::ParseName<RemapKind>(name, "remap", kRemapKinds);
+}
 
 std::string ToJson(const ModelSpec& spec) {
   Json tables = Json::array();
-  for (const TableSpec& table : spec.tables)
+  for (const TableSpec& table : spec.tables) {
     tables.push_back({{"name", table.name},
                       {"rows", table.rows},
                       {"dim", table.dim},
@@ -123,13 +155,15 @@ std::string ToJson(const ModelSpec& spec) {
                       {"pooling", ToString(table.pooling)},
                       {"codec", ToString(table.codec)},
                       {"default_row", table.default_row}});
+    if (!table.pruned()) continue;
+    tables.back()["ids"] = table.ids;
+    tables.back()["remap"] = RemapKindName(table.remap);
+  }
   const Json json = {{"tessera_model", kFormat},
                      {"version", spec.version},
-                     {"type", "dlrm"},
                      {"weights", spec.weights},
-                     {"dense_in", spec.dense_in},
-                     {"dense_arch", spec.dense_arch},
-                     {"over_arch", spec.over_arch},
+                     {"model", internal::RankingNetToJson(spec.net)},
+                     {"dense_type", ToString(spec.dense_type)},
                      {"missing", ToString(spec.missing)},
                      {"tables", std::move(tables)}};
   return json.dump(1) + "\n";

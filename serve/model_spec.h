@@ -1,27 +1,35 @@
 #ifndef TESSERA_SERVE_MODEL_SPEC_H_
 #define TESSERA_SERVE_MODEL_SPEC_H_
-// What a model directory's model.json says: a DLRM whose tables are stored rows, and where its
-// tensors lie. Plain data.
+// What a model directory's model.json says: a ranking model whose tables are stored rows, and where
+// its tensors lie. Plain data.
 //
-//   {"tessera_model": 1, "version": 3, "type": "dlrm", "weights": "weights-3.safetensors",
-//    "dense_in": 13, "dense_arch": [...], "over_arch": [...], "missing": "row0",
+//   {"tessera_model": 2, "version": 3, "weights": "weights-3.safetensors",
+//    "model": {"type": "dlrm", "dense_in": 13, …}, "dense_type": "f32", "missing": "row0",
 //    "tables": [{"name", "rows", "dim", "features": [...], "pooling": "SUM", "codec": "int8",
 //                "default_row": false}, …]}
+//
+// "model" is what a training configuration has under that name. A pruned table has "ids", how many
+// the data may name, of which `rows` were kept, and "remap", "array" or "hash".
 //
 // The weights are a safetensors file whose data, and every tensor in it, begin on a 64-byte
 // boundary, so that they are used where the file is mapped:
 //
 //   tables.<name>      u8 [rows, RowBytes(codec, dim)]; with default_row one row more, the last,
 //                      which unknown ids read
-//   <parameter>        f32, the dense part under the names of the model's state dict
+//   remap.<name>       of a pruned table, from its ids to its rows: the data of an IndexRemap
+//                      (embedding/index_remap.h)
+//   <parameter>        of dense_type, the dense part under the names of the model's state dict; it is
+//                      computed in f32 whatever it is stored as
 //   <tensor>.padding   u8, up to the next boundary
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "embedding/index_remap.h"
 #include "embedding/pooling.h"
 #include "quant/row_codec.h"
 #include "train/data/batch_builder.h"
+#include "train/nn/ranking_net_config.h"
 
 namespace tessera::serve {
 
@@ -32,7 +40,12 @@ struct TableSpec {
   PoolingType pooling = PoolingType::kSum;  // kSum or kMean
   RowCodec codec = {};
   bool default_row = false;
+  int64_t ids = 0;  // of a pruned table; else 0
+  RemapKind remap = RemapKind::kArray;
 
+  bool pruned() const { return ids > 0; }
+  // How many ids the data may name.
+  int64_t num_ids() const { return pruned() ? ids : rows; }
   int64_t stored_rows() const { return rows + (default_row ? 1 : 0); }
   int64_t nbytes() const { return stored_rows() * RowBytes(codec, dim); }
 };
@@ -40,18 +53,24 @@ struct TableSpec {
 struct ModelSpec {
   int64_t version = 1;  // of the contents of a directory: one more each time it is written
   std::string weights;  // the file's name, beside model.json
-  int64_t dense_in = 0;
-  std::vector<int64_t> dense_arch, over_arch;
+  RankingNetConfig net;
+  DType dense_type = DType::kF32;          // as which the dense part is stored: f32 or f16
   MissingIds missing = MissingIds::kRow0;  // how ids were made of raw rows
   std::vector<TableSpec> tables;
 
   // Of all tables, in order: the order of the features of a model.
   std::vector<std::string> Features() const;
+  // Of every table.
+  int64_t dim() const { return tables.empty() ? net.dense_arch.back() : tables.front().dim; }
 };
 
 inline constexpr char kModelFile[] = "model.json";
-// "tables.<name>".
+// "tables.<name>", "remap.<name>".
 std::string RowsName(const TableSpec& table);
+std::string RemapName(const TableSpec& table);
+
+std::string RemapKindName(RemapKind kind);  // "array", "hash"
+RemapKind ParseRemapKind(const std::string& name);
 
 std::string ToJson(const ModelSpec& spec);
 // Throws Error, which begins with `where`, for a document that is not such a model: a key that is

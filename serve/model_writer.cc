@@ -9,7 +9,7 @@
 
 #include "runtime/files.h"
 #include "serve/dense_part.h"
-#include "train/nn/dlrm.h"
+#include "train/nn/ranking_model.h"
 
 namespace tessera::serve {
 namespace {
@@ -18,9 +18,8 @@ constexpr int64_t kBoundary = 64;
 
 ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options) {
   ModelSpec spec;
-  spec.dense_in = config.model.dense_in;
-  spec.dense_arch = config.model.dense_arch;
-  spec.over_arch = config.model.over_arch;
+  spec.net = config.model;
+  spec.dense_type = options.dense_type;
   spec.missing = config.data.missing;
   for (const EmbeddingBagConfig& table : config.tables) {
     const auto own = options.table_codecs.find(table.name);
@@ -131,31 +130,71 @@ void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTe
                                          }});
 }
 
+void CheckFits(const Checkpoint& checkpoint, const std::string& name, const Tensor& tensor,
+               const Tensor& stored) {
+  const std::span<const float> numbers = tensor.span<float>();
+  const std::span<const Half> halves = stored.span<Half>();
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (std::isfinite(numbers[i]) && !std::isfinite(static_cast<float>(halves[i])))
+      throw Error(Format("{}: {}: {} does not fit into f16", checkpoint.path, name, numbers[i]));
+}
+
 // Everything but the tables, under the same names.
 void AddDense(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
               StreamedSafetensors& content) {
-  for (const NamedParameter& parameter : DensePart(ctx, spec).Parameters()) {
+  for (const NamedParameter& parameter : MakeDensePart(ctx, spec)->Parameters()) {
     const SafetensorsEntry& entry = EntryOf(checkpoint, parameter.name);
     const Tensor& tensor = parameter.variable.value();
     if (entry.shape != tensor.shape() || entry.dtype != DType::kF32)
       throw Error(Format("{}: {}: expected f32 {}, got {} {}", checkpoint.path, parameter.name,
                          tensor.shape(), entry.dtype, entry.shape));
     checkpoint.file->Read(ctx, entry, tensor);
-    AddPadded(content, parameter.name, Streamed(ctx, tensor));
+    const Tensor stored = tensor.To(ctx, spec.dense_type);
+    if (spec.dense_type == DType::kF16) CheckFits(checkpoint, parameter.name, tensor, stored);
+    AddPadded(content, parameter.name, Streamed(ctx, stored));
   }
 }
 
+void AddRemap(Context& ctx, const TableSpec& table, const std::vector<int64_t>& kept,
+              StreamedSafetensors& content) {
+  std::vector<RemapEntry> entries;
+  for (const int64_t id : kept) entries.push_back({id, std::ssize(entries)});
+  const IndexRemap remap(ctx, table.remap, entries, table.ids, table.rows);
+  AddPadded(content, RemapName(table), Streamed(ctx, remap.data()));
+}
+
+// kept: ids of the rows that are left, of pruned tables.
 void AddTables(Context& ctx, const std::vector<RowSource>& sources,
-               const WriteModelOptions& options, std::vector<WrittenTable>& tables,
-               StreamedSafetensors& content) {
+               const std::vector<std::vector<int64_t>>& kept, const WriteModelOptions& options,
+               std::vector<WrittenTable>& tables, StreamedSafetensors& content) {
   for (size_t t = 0; t < tables.size(); ++t) {
     WrittenTable& table = tables[t];
     const Shape shape{table.spec.stored_rows(), RowBytes(table.spec.codec, table.spec.dim)};
+    if (table.spec.pruned()) AddRemap(ctx, table.spec, kept[t], content);
     AddPadded(content, RowsName(table.spec),
               {DType::kU8, shape, [&ctx, &options, &table, source = sources[t]](const auto& sink) {
                  StreamTable(ctx, source, options.quantize, table, sink);
                }});
   }
+}
+
+// Makes sources and spec those of the rows that are kept; their ids, by table.
+std::vector<std::vector<int64_t>> Prune(Context& ctx, const Checkpoint& checkpoint,
+                                        const PruneOptions& options,
+                                        std::vector<RowSource>& sources, ModelSpec& spec) {
+  std::vector<std::vector<int64_t>> kept(sources.size());
+  if (!options.any()) return kept;
+  for (size_t t = 0; t < sources.size(); ++t) {
+    TableSpec& table = spec.tables[t];
+    kept[t] = KeptRows(ctx, checkpoint, RankingModel::TableParameterName(table.name), sources[t],
+                       options);
+    if (std::ssize(kept[t]) == table.rows) continue;  // whole
+    table.ids = table.rows;
+    table.rows = std::ssize(kept[t]);
+    table.remap = options.remap;
+    sources[t] = RowsAt(sources[t], kept[t]);
+  }
+  return kept;
 }
 
 // Those of other versions, and what a crash left.
@@ -194,7 +233,7 @@ TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConf
 std::vector<RowSource> RowsOf(const Checkpoint& checkpoint, const TrainConfig& config) {
   std::vector<RowSource> sources;
   for (const EmbeddingBagConfig& table : config.tables) {
-    const std::string name = Dlrm::TableParameterName(table.name);
+    const std::string name = RankingModel::TableParameterName(table.name);
     const SafetensorsEntry& entry = EntryOf(checkpoint, name);
     const Shape expected{table.num_embeddings, table.embedding_dim};
     if (entry.shape != expected)
@@ -212,17 +251,20 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
   const TrainConfig config = ConfigOf(checkpoint, given);
   WrittenModel model{.spec = SpecOf(config, options), .tables = {}};
   CheckTableCodecs(model.spec, options);
-  const std::vector<RowSource> sources = RowsOf(checkpoint, config);
+  std::vector<RowSource> sources = RowsOf(checkpoint, config);
   if (options.quantize.nan == NanPolicy::kError) CheckNoNan(ctx, sources);
+  const std::vector<std::vector<int64_t>> kept =
+      Prune(ctx, checkpoint, options.prune, sources, model.spec);
 
   StreamedSafetensors content;
   AddDense(ctx, checkpoint, model.spec, content);
   for (const TableSpec& table : model.spec.tables)
     model.tables.push_back(
         {.spec = table,
-         .checkpoint_bytes = EntryOf(checkpoint, Dlrm::TableParameterName(table.name)).nbytes(),
+         .checkpoint_bytes =
+             EntryOf(checkpoint, RankingModel::TableParameterName(table.name)).nbytes(),
          .error = {}});
-  AddTables(ctx, sources, options, model.tables, content);
+  AddTables(ctx, sources, kept, options, model.tables, content);
 
   model.spec.version = VersionIn(directory) + 1;
   model.spec.weights = Format("weights-{}.safetensors", model.spec.version);

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_MODEL_WRITER_H_
 #define TESSERA_SERVE_MODEL_WRITER_H_
 // From a checkpoint to a model directory (model_spec.h), a few megabytes at a time: no table is in
-// memory.
+// memory, but of one that is pruned a few numbers a row.
 //
 // A directory that holds a model already gets the next version: weights under another name, then a
 // new model.json, whose rename is the commit, then the old weights go. Who has the old ones mapped
@@ -13,12 +13,13 @@
 
 #include "quant/quantize_table.h"
 #include "serve/model_spec.h"
+#include "serve/prune_table.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 
 namespace tessera::serve {
 
-// What unknown ids read: nothing (they add 0), or the mean of the table's rows.
+// What unknown ids read: nothing (they add 0), or the mean of the rows that the table keeps.
 enum class DefaultRow { kNone, kMean };
 std::string ToString(DefaultRow row);  // "none", "mean"
 DefaultRow ParseDefaultRow(const std::string& name);
@@ -27,7 +28,9 @@ struct WriteModelOptions {
   RowCodec codec = {};                                // of all tables
   std::map<std::string, RowCodec> table_codecs = {};  // but of these, by name
   DefaultRow default_row = DefaultRow::kNone;
-  QuantizeOptions quantize = {};  // its search: of tables whose codec takes it
+  PruneOptions prune = {};         // all tables
+  DType dense_type = DType::kF32;  // or f16: as which the dense part is stored
+  QuantizeOptions quantize = {};   // its search: of tables whose codec takes it
 };
 
 // What became of a table.
@@ -43,7 +46,8 @@ struct WrittenModel {
 };
 
 // Throws Error for a codec of a table that is not there, a table or parameter that the checkpoint
-// lacks or has in another shape, NaN in a table (naming tables and rows), and when it can't write;
+// lacks or has in another shape, NaN in a table (naming tables and rows), dense numbers beyond f16
+// where that is asked for, what KeptRows does not take, and when it can't write;
 // what was in the directory is then still there. The config, that of the checkpoint unless given,
 // says what the model is.
 WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,

@@ -4,7 +4,6 @@
 
 #include "embedding/quantized/quantized_lookup.h"
 #include "runtime/files.h"
-#include "runtime/ops/activation.h"
 
 namespace tessera::serve {
 
@@ -35,19 +34,15 @@ RequestFeature FeatureOf(Context& ctx, const PredictRequest& request, const std:
   return {Indices(kjt.values()), Indices(kjt.offsets(ctx)), at * kjt.stride()};
 }
 
-// Copies ids, those that name no row as `unknown`.
+// Copies ids as the rows they name, or as `unknown`.
 class IdCopy {
  public:
-  IdCopy(int64_t rows, int64_t unknown, int64_t* out) : rows_(rows), unknown_(unknown), out_(out) {}
+  IdCopy(int64_t rows, const TableRemap* remap, int64_t unknown, int64_t* out)
+      : rows_(rows), unknown_(unknown), remap_(remap), out_(out) {}
 
   void Append(const IndexArray& ids, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t id = ids[i];
-      const bool known = IsRow(id, rows_);
-      *out_++ = known ? id : unknown_;
-      misses_ += known ? 0 : 1;
-    }
-    ids_ += end - begin;
+    if (remap_ == nullptr) return AppendRows(ids, begin, end, [](int64_t id) { return id; });
+    AppendRows(ids, begin, end, [view = remap_->view()](int64_t id) { return view.RowOf(id); });
   }
   void Count(TableCounter& counter) const {
     counter.hits.fetch_add(ids_ - misses_, std::memory_order_relaxed);
@@ -56,7 +51,19 @@ class IdCopy {
   int64_t* end() const { return out_; }
 
  private:
+  template <typename Fn>
+  void AppendRows(const IndexArray& ids, int64_t begin, int64_t end, const Fn& row_of) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = row_of(ids[i]);
+      const bool known = IsRow(row, rows_);
+      *out_++ = known ? row : unknown_;
+      misses_ += known ? 0 : 1;
+    }
+    ids_ += end - begin;
+  }
+
   const int64_t rows_, unknown_;
+  const TableRemap* remap_;
   int64_t* out_;
   int64_t ids_ = 0, misses_ = 0;
 };
@@ -104,22 +111,26 @@ ServedModel::ServedModel(const std::string& directory, ModelSpec spec, const Ser
     layouts_.push_back(LayoutOf(table.codec, table.dim));
     rows_.push_back(tensors.At(RowsName(table), DType::kU8,
                                {table.stored_rows(), RowBytes(table.codec, table.dim)}));
+    remaps_.emplace_back();
+    if (table.pruned()) remaps_.back() = ReadTableRemap(tensors, table);
     counters_.push_back(before == nullptr
                             ? std::make_shared<TableCounter>()
                             : CounterFor(table.name, before->spec_.tables, before->counters_));
   }
   Context ctx({.threads = 1});
-  dense_.emplace(ctx, spec_);
-  for (const NamedParameter& parameter : dense_->Parameters())
+  std::unique_ptr<RankingNet> net = MakeDensePart(ctx, spec_);
+  for (const NamedParameter& parameter : net->Parameters())
     parameter.variable.value().CopyFrom(
-        ctx, tensors.At(parameter.name, DType::kF32, parameter.variable.shape()));
+        ctx, tensors.At(parameter.name, spec_.dense_type, parameter.variable.shape())
+                 .To(ctx, DType::kF32));
+  net_ = std::move(net);
 }
 
 void ServedModel::Check(const PredictRequest& request) const {
   const Tensor& dense = request.dense;
   if (!dense.defined() || dense.dtype() != DType::kF32 || dense.rank() != 2 ||
-      dense.dim(1) != spec_.dense_in)
-    throw Error(Format("dense: expected f32 [B, {}], got {}", spec_.dense_in,
+      dense.dim(1) != spec_.net.dense_in)
+    throw Error(Format("dense: expected f32 [B, {}], got {}", spec_.net.dense_in,
                        dense.defined() ? Format("{} {}", dense.dtype(), dense.shape()) : "none"));
   if (features_.empty()) return;
   CheckFeatures(request.features, request.size());
@@ -131,7 +142,7 @@ void ServedModel::Check(const PredictRequest& request) const {
 Tensor ServedModel::PackDense(Context& ctx, std::span<const PredictRequest* const> requests,
                               int64_t batch) const {
   if (requests.size() == 1) return requests.front()->dense;
-  const Tensor dense = Tensor::Empty(ctx, {batch, spec_.dense_in});
+  const Tensor dense = Tensor::Empty(ctx, {batch, spec_.net.dense_in});
   int64_t row = 0;
   for (const PredictRequest* request : requests) {
     dense.Rows(row, row + request->size()).CopyFrom(ctx, request->dense);
@@ -157,7 +168,8 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx,
   for (size_t f = 0; f < features_.size(); ++f) {
     const auto t = static_cast<size_t>(table_of_[f]);
     const TableSpec& table = spec_.tables[t];
-    IdCopy copy(table.rows, table.default_row ? table.rows : -1, next);
+    IdCopy copy(table.rows, remaps_[t] ? &*remaps_[t] : nullptr,
+                table.default_row ? table.rows : -1, next);
     for (const PredictRequest* request : requests) {
       const RequestFeature from = FeatureOf(ctx, *request, features_[f], f);
       for (int64_t b = from.first_bag; b < from.first_bag + request->size(); ++b) {
@@ -172,7 +184,7 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx,
 }
 
 Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
-  const int64_t dim = spec_.dense_arch.back(), width = std::ssize(features_) * dim;
+  const int64_t dim = spec_.dim(), width = std::ssize(features_) * dim;
   const Tensor pooled = Tensor::Empty(ctx, {batch.batch, width});
   std::vector<QuantizedLookupFeature> lookups(features_.size());
   for (size_t f = 0; f < features_.size(); ++f) {
@@ -199,8 +211,7 @@ std::vector<float> ServedModel::Predict(Context& ctx,
   for (const PredictRequest* request : requests) Check(*request);
   const PackedBatch batch = Pack(ctx, requests);
   if (batch.batch == 0) return {};
-  const Variable logits = dense_->Forward(ctx, batch.dense, Lookup(ctx, batch));
-  return Sigmoid(ctx, logits).value().ToVector<float>();
+  return ClickProbabilities(ctx, *net_, batch.dense, Lookup(ctx, batch)).ToVector<float>();
 }
 
 }  // namespace tessera::serve

@@ -1,11 +1,12 @@
 #ifndef TESSERA_SERVE_SERVED_MODEL_H_
 #define TESSERA_SERVE_SERVED_MODEL_H_
 // A model directory (model_spec.h), loaded: tables where the file is mapped, the dense part in
-// memory. Nothing of it changes; any number of threads may call it, each with a context of its own,
+// memory, in f32. Nothing of it changes; any number of threads may call it, each with a context of its own,
 // on the CPU.
 //
-// An id that names no row of its table reads the table's default row, if it has one; else it adds
-// nothing, though it counts in the length of its bag (MEAN).
+// An id that names no row of its table, because it is unknown or because its row was pruned, reads
+// the table's default row, if it has one; else it adds nothing, though it counts in the length of its
+// bag (MEAN).
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "serve/dense_part.h"
 #include "serve/mapped_tensors.h"
 #include "serve/predict_request.h"
+#include "serve/table_remap.h"
 
 namespace tessera::serve {
 
@@ -60,8 +62,9 @@ class ServedModel {
   std::vector<int> table_of_;  // of each feature
   std::vector<Tensor> rows_;   // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;
+  std::vector<std::optional<TableRemap>> remaps_;  // of pruned tables
   std::vector<std::shared_ptr<TableCounter>> counters_;
-  std::optional<DensePart> dense_;
+  std::unique_ptr<const RankingNet> net_;
 };
 
 }  // namespace tessera::serve

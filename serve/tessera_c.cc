@@ -85,7 +85,8 @@ PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* d
   if (bags > 0) CheckGiven(lengths, "lengths");
   const int64_t num_ids = CountIds(lengths, bags);
   if (num_ids > 0) CheckGiven(ids, "ids");
-  PredictRequest request{.dense = Borrow(dense, {batch, model.spec().dense_in}), .features = {}};
+  PredictRequest request{.dense = Borrow(dense, {batch, model.spec().net.dense_in}),
+                         .features = {}};
   if (features > 0)
     request.features = KeyedJaggedTensor({.keys = model.features(),
                                           .values = Borrow(ids, {num_ids}),
@@ -127,7 +128,7 @@ int32_t tessera_c_load(tessera_predictor* predictor, const char* directory) {
 }
 
 int64_t tessera_c_dense_size(const tessera_predictor* predictor) {
-  return Guarded<int64_t>(-1, [&] { return ModelOf(predictor)->spec().dense_in; });
+  return Guarded<int64_t>(-1, [&] { return ModelOf(predictor)->spec().net.dense_in; });
 }
 
 int64_t tessera_c_num_features(const tessera_predictor* predictor) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_fields.h"
 #include "sharding/checkpoint_checksums.h"
 #include "sharding/plan_json_impl.h"
 
@@ -48,15 +48,7 @@ int FileAt(JsonObject& object, const CheckpointIndex& index) {
   return static_cast<int>(file);
 }
 
-DType DTypeAt(JsonObject& object) {
-  std::string name;
-  object.Required("dtype", name);
-  try {
-    return ParseDType(name);
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", object.at("dtype"), error.what()));
-  }
-}
+DType DTypeAt(JsonObject& object) { return internal::RequiredWord(object, "dtype", ParseDType); }
 
 // ---- what files hold
 
@@ -210,8 +202,7 @@ void CheckShards(const std::string& name, const TableSharding& sharding, StoredT
 }
 
 void CheckIndex(CheckpointIndex& index) {
-  std::vector<TableShape> shapes;
-  for (const CheckpointTable& table : index.info.tables) shapes.push_back(table.shape);
+  const std::vector<TableShape> shapes = ShapesOf(index.info);
   CheckPlan(index.info.plan, shapes);
   for (const TableShape& shape : shapes) {
     const auto found = index.tables.find(shape.name);
@@ -243,6 +234,12 @@ void MergeTable(const std::string& name, int rank, StoredTable part, StoredTable
 }
 
 }  // namespace
+
+std::vector<TableShape> ShapesOf(const CheckpointInfo& info) {
+  std::vector<TableShape> shapes;
+  for (const CheckpointTable& table : info.tables) shapes.push_back(table.shape);
+  return shapes;
+}
 
 std::string StoredName(const std::string& table, const Shard& s, const std::string& tensor) {
   return Format("{}[{}:{},{}:{}].{}", table, s.row_offset, s.row_offset + s.rows, s.column_offset,
@@ -292,15 +289,11 @@ std::string IndexToJson(const CheckpointIndex& index) {
 }
 
 CheckpointIndex IndexFromJson(const std::string& text, const std::string& where) {
-  try {
-    const Json json = internal::ParseJson(text);
+  return internal::ReadDocument(text, where, [](const Json& json) {
     JsonObject object(json, "");
     CheckpointIndex index;
-    int64_t version = 0, checksum_bytes = 0;
-    object.Required(kVersionKey, version);
-    if (version != kVersion)
-      throw Error(
-          Format("{}: this library reads version {}, got {}", kVersionKey, kVersion, version));
+    int64_t checksum_bytes = 0;
+    internal::CheckVersion(object, kVersionKey, kVersion);
     object.Required("save", index.save);
     object.Required("checksum_bytes", checksum_bytes);
     if (checksum_bytes != kChecksumBytes)
@@ -314,9 +307,7 @@ CheckpointIndex IndexFromJson(const std::string& text, const std::string& where)
     object.Finish();
     CheckIndex(index);
     return index;
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", where, error.what()));
-  }
+  });
 }
 
 }  // namespace tessera

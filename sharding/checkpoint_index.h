@@ -37,6 +37,8 @@ struct CheckpointInfo {
   std::map<std::string, std::string> metadata;  // as in the unsharded format, and the caller's own
 };
 
+std::vector<TableShape> ShapesOf(const CheckpointInfo& info);
+
 // One thing that a table's rule remembers: [rows, columns] of a shard, or [rows].
 struct StoredState {
   std::string name;
@@ -48,7 +50,7 @@ struct StoredState {
 
 struct StoredShard {
   int file = 0;
-  Shard shard;                                   // its rank is that of the plan
+  Shard shard;  // its rank is that of the plan; of a data-parallel table any
   std::map<std::string, std::string> checksums;  // by state, and kWeightName
 };
 inline constexpr char kWeightName[] = "weight";

@@ -16,5 +16,8 @@ struct SegmentCopy {
 };
 void CopySegments(Context& ctx, std::span<const SegmentCopy> copies);
 
+// What a part of a message takes, so that the next one begins at a multiple of 8 bytes.
+inline int64_t Padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
+
 }  // namespace tessera
 #endif  // TESSERA_SHARDING_COPY_SEGMENTS_H_

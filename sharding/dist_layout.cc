@@ -25,6 +25,38 @@ void AddShard(DistRank& rank, int table, const Shard& shard, int64_t rows,
   }
 }
 
+// Finds the blocks of rows, and tells the streams theirs.
+std::vector<DistSplit> SplitsOf(std::vector<DistRank>& ranks, size_t features) {
+  std::vector<DistSplit> of_feature(features);
+  for (const DistRank& rank : ranks)
+    for (const DistStream& s : rank.streams) {
+      if (s.whole) continue;
+      DistSplit& split = of_feature[static_cast<size_t>(s.feature)];
+      split.rows.push_back(s.row_begin);
+      split.end = std::max(split.end, s.row_end);
+    }
+  std::vector<DistSplit> splits;
+  std::vector<int> split_of_feature(features, -1);
+  for (size_t f = 0; f < features; ++f) {
+    std::vector<int64_t>& rows = of_feature[f].rows;
+    if (rows.empty()) continue;
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    of_feature[f].feature = static_cast<int>(f);
+    split_of_feature[f] = static_cast<int>(splits.size());
+    splits.push_back(std::move(of_feature[f]));
+  }
+  for (DistRank& rank : ranks)
+    for (DistStream& s : rank.streams) {
+      if (s.whole) continue;
+      s.split = split_of_feature[static_cast<size_t>(s.feature)];
+      const std::vector<int64_t>& rows = splits[static_cast<size_t>(s.split)].rows;
+      s.block =
+          static_cast<int>(std::lower_bound(rows.begin(), rows.end(), s.row_begin) - rows.begin());
+    }
+  return splits;
+}
+
 std::string TextOf(const std::vector<BaseEmbeddingConfig>& tables) {
   constexpr size_t kNamed = 4;
   std::string text;
@@ -50,6 +82,7 @@ DistLayout::DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
         AddShard(ranks[static_cast<size_t>(shard.rank)], static_cast<int>(t), shard, rows,
                  features);
   }
+  splits = SplitsOf(ranks, features.size());
 }
 
 }  // namespace tessera

@@ -22,13 +22,29 @@
 
 namespace tessera {
 
+// Of configurations of tables.
+template <typename Config>
+std::vector<TableShape> ShapesOf(const std::vector<Config>& tables) {
+  std::vector<TableShape> shapes;
+  for (const Config& t : tables) shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
+  return shapes;
+}
+
 // Ids of `feature` in rows [row_begin, row_end) of its table, less row_begin.
 struct DistStream {
   int feature = 0;
   int64_t row_begin = 0, row_end = 0;
-  bool whole = true;  // all rows of the table: ids travel as they are
+  bool whole = true;          // all rows of the table: ids travel as they are
+  int split = -1, block = 0;  // else: which of the layout's splits, and block of it
 
   friend bool operator==(const DistStream&, const DistStream&) = default;
+};
+
+// The blocks of rows that somebody holds of a feature's table: block i begins at rows[i].
+struct DistSplit {
+  int feature = 0;
+  std::vector<int64_t> rows;
+  int64_t end = 0;  // of the last
 };
 
 // Columns [column, column + columns) of a feature's embedding, from the rows of a stream.
@@ -57,8 +73,9 @@ struct DistLayout {
              const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan);
 
   std::vector<DistRank> ranks;
-  std::vector<bool> replicated;  // of each table: data_parallel
-  std::vector<bool> row_split;   // of each table: rows on several shards
+  std::vector<bool> replicated;   // of each table: data_parallel
+  std::vector<bool> row_split;    // of each table: rows on several shards
+  std::vector<DistSplit> splits;  // of features whose rows are split
   // "t0, t1 and 3 more": what an exchange is for, in messages.
   std::string tables_text;
 };

@@ -122,22 +122,27 @@ TwoDimensionalGroups MakeTwoDimensionalGroups(Communicator& world, int sharding_
 
 void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& tables,
                      bool states) {
+  tables.Flush(ctx);
   std::vector<Tensor> averaged;
   for (const HeldShard& held : tables.shards()) {
-    held.tables->Flush(ctx);
     averaged.push_back(held.tables->weight(held.index));
     if (!states) continue;
     for (const OptimizerState& s : held.tables->optimizer_states(held.index))
       averaged.push_back(s.tensor);
   }
-  std::vector<Awaitable<Tensor>> sums;
-  for (const Tensor& tensor : averaged)
-    sums.push_back(replicas.AllReduce(ctx, tensor.Clone(ctx).To(ctx, DType::kF32), ReduceOp::kSum,
-                                      "replicas of tables"));
-  for (size_t i = 0; i < sums.size(); ++i)
-    averaged[i].CopyFrom(ctx,
-                         Mean(ctx, sums[i].Wait(), replicas.size()).To(ctx, averaged[i].dtype()));
-  for (const HeldShard& held : tables.shards()) held.tables->ResetCaches(ctx);
+  // The next tensor travels while one is written, and no more: they may be as large as the tables.
+  const auto start = [&](size_t i) {
+    if (i >= averaged.size()) return Awaitable<Tensor>();
+    return replicas.AllReduce(ctx, averaged[i].To(ctx, DType::kF32).Contiguous(ctx), ReduceOp::kSum,
+                              "replicas of tables");
+  };
+  Awaitable<Tensor> sum = start(0);
+  for (size_t i = 0; i < averaged.size(); ++i) {
+    Awaitable<Tensor> next = start(i + 1);
+    averaged[i].CopyFrom(ctx, Mean(ctx, sum.Wait(), replicas.size()).To(ctx, averaged[i].dtype()));
+    sum = std::move(next);
+  }
+  tables.ResetCaches(ctx);
 }
 
 }  // namespace tessera

@@ -1,8 +1,10 @@
 #include "sharding/embeddings_all_to_all.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/ops/arithmetic.h"
+#include "runtime/ops/shaping.h"
 #include "sharding/column_blocks.h"
 #include "sharding/float_exchange.h"
 
@@ -14,6 +16,8 @@ struct Side {
   enum class Parts { kRows, kColumns, kWhole };  // kWhole: sent to all, added where they meet
   Parts parts = Parts::kRows;
   std::vector<Shape> shapes;  // by rank
+  // What a rank's part is made of, where its rows are not those that a codec is to see.
+  std::vector<MessageShapes> matrices = {};
 
   Shape WholeShape() const {
     Shape whole = shapes[0];
@@ -22,6 +26,7 @@ struct Side {
     return whole;
   }
   std::vector<MessageShapes> Messages() const {
+    if (!matrices.empty()) return matrices;
     std::vector<MessageShapes> messages;
     for (const Shape& s : shapes) messages.push_back({s});
     return messages;
@@ -152,6 +157,26 @@ int64_t ColumnsOf(const Variable& embeddings, std::string_view what) {
   return embeddings.dim(1);
 }
 
+constexpr std::string_view kVariableBatch = "VariableBatchPooledEmbeddingsAllToAll";
+
+// A rank's part: flat, of matrices [batches[f], dims[f]].
+void AppendMatrices(Side& side, const std::vector<int64_t>& batches,
+                    const std::vector<int64_t>& dims) {
+  const size_t rank = side.shapes.size();
+  TESSERA_CHECK_EQ(batches.size(), dims.size(), "{}: batches of the features of rank {}",
+                   kVariableBatch, rank);
+  MessageShapes matrices;
+  int64_t elements = 0;
+  for (size_t f = 0; f < dims.size(); ++f) {
+    TESSERA_CHECK_GE(batches[f], 0, "{}: batch of feature {} of rank {}", kVariableBatch, f, rank);
+    TESSERA_CHECK_GE(dims[f], 0, "{}: dim of feature {} of rank {}", kVariableBatch, f, rank);
+    matrices.push_back({batches[f], dims[f]});
+    elements += matrices.back().numel();
+  }
+  side.shapes.push_back({elements, 1});
+  side.matrices.push_back(std::move(matrices));
+}
+
 }  // namespace
 
 PooledEmbeddingsAllToAll::PooledEmbeddingsAllToAll(Communicator& comm, std::vector<int64_t> dims,
@@ -168,6 +193,37 @@ Awaitable<Variable> PooledEmbeddingsAllToAll::Start(Context& ctx, const Variable
   return StartPlan(ctx, embeddings,
                    {"PooledEmbeddingsAllToAll", &comm_, options_,
                     RowsOf(batches, Mine(comm_, dims_)), std::move(to)});
+}
+
+VariableBatchPooledEmbeddingsAllToAll::VariableBatchPooledEmbeddingsAllToAll(
+    Communicator& comm, std::vector<std::vector<int64_t>> dims, EmbeddingsExchangeOptions options)
+    : comm_(comm), dims_(std::move(dims)), options_(options) {
+  TESSERA_CHECK_EQ(static_cast<int64_t>(dims_.size()), comm.size(), "{}: dims, one list a rank",
+                   kVariableBatch);
+}
+
+Awaitable<Variable> VariableBatchPooledEmbeddingsAllToAll::Start(
+    Context& ctx, const Variable& embeddings, const std::vector<std::vector<int64_t>>& batches,
+    const std::vector<int64_t>& own_batches) const {
+  TESSERA_CHECK_EQ(static_cast<int64_t>(batches.size()), comm_.size(),
+                   "{}: batches, one list a rank", kVariableBatch);
+  Side from, to;
+  size_t feature = 0;
+  for (size_t r = 0; r < dims_.size(); ++r) {
+    AppendMatrices(from, batches[r], dims_[static_cast<size_t>(comm_.rank())]);
+    const size_t end = std::min(feature + dims_[r].size(), own_batches.size());
+    AppendMatrices(to,
+                   {own_batches.begin() + static_cast<int64_t>(feature),
+                    own_batches.begin() + static_cast<int64_t>(end)},
+                   dims_[r]);
+    feature = end;
+  }
+  TESSERA_CHECK_EQ(feature, own_batches.size(), "{}: features of all ranks", kVariableBatch);
+  return StartPlan(ctx, Reshape(ctx, embeddings, {embeddings.value().numel(), 1}),
+                   {kVariableBatch, &comm_, options_, std::move(from), std::move(to)})
+      .Then([&ctx](const Variable& joined) {
+        return Reshape(ctx, joined, {joined.value().numel()});
+      });
 }
 
 Awaitable<Variable> PooledEmbeddingsReduceScatter::Start(

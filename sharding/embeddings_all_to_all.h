@@ -12,6 +12,8 @@
 //   PooledEmbeddingsAllGather      sent to all     joined by rows
 //   EmbeddingsAllToOne             sent to one     joined by columns or rows
 //
+// and, where keys have batches of their own, VariableBatchPooledEmbeddingsAllToAll of flat rows.
+//
 // Sums are in the order of the ranks. Embeddings are f32 and must not be changed afterwards; parts
 // travel as the codecs say, a rank's own too. Every rank makes the same calls. For gradients, a tape
 // records on all ranks, the embeddings of all require one, and each rank has its result in what
@@ -42,6 +44,26 @@ class PooledEmbeddingsAllToAll {
  private:
   Communicator& comm_;
   std::vector<int64_t> dims_;
+  EmbeddingsExchangeOptions options_;
+};
+
+// As PooledEmbeddingsAllToAll for features with batches of their own. Flat: matrices [bags, D] of a
+// feature, one after another, by rank and in a rank by feature.
+class VariableBatchPooledEmbeddingsAllToAll {
+ public:
+  // dims: [rank][feature], D of the features that a rank looks up; the same on all ranks.
+  VariableBatchPooledEmbeddingsAllToAll(Communicator& comm, std::vector<std::vector<int64_t>> dims,
+                                        EmbeddingsExchangeOptions options = {});
+  // embeddings: of this rank's features the bags of rank 0, of rank 1, … -> this rank's own bags of
+  // the features of rank 0, of rank 1, … batches: [rank][feature], how many bags each rank has of
+  // this rank's features; own_batches: how many this rank has of all features, in that order.
+  Awaitable<Variable> Start(Context& ctx, const Variable& embeddings,
+                            const std::vector<std::vector<int64_t>>& batches,
+                            const std::vector<int64_t>& own_batches) const;
+
+ private:
+  Communicator& comm_;
+  std::vector<std::vector<int64_t>> dims_;
   EmbeddingsExchangeOptions options_;
 };
 

@@ -1,7 +1,5 @@
 #include "sharding/input_dist.h"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "sharding/copy_segments.h"
@@ -10,8 +8,6 @@
 
 namespace tessera {
 namespace {
-
-int64_t Padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 char* At(const Tensor& tensor, int64_t element) {
   return static_cast<char*>(tensor.raw_data()) + element * SizeOf(tensor.dtype());
@@ -94,36 +90,15 @@ class Sender {
     return home_.features[static_cast<size_t>(stream.feature)];
   }
 
-  // Features whose rows are split, with the blocks that somebody holds.
   void FindRowBlocks() {
-    std::vector<std::set<int64_t>> rows(home_.features.size());
-    std::vector<int64_t> ends(home_.features.size());
-    for (const DistRank& rank : layout_.ranks)
-      for (const DistStream& stream : rank.streams) {
-        if (stream.whole) continue;
-        const auto f = static_cast<size_t>(stream.feature);
-        rows[f].insert(stream.row_begin);
-        ends[f] = std::max(ends[f], stream.row_end);
-      }
-    split_of_feature_.assign(rows.size(), 0);
-    for (size_t f = 0; f < rows.size(); ++f) {
-      if (rows[f].empty()) continue;
-      const DistFeature& feature = home_.features[f];
-      split_of_feature_[f] = split_bags_.size();
-      split_bags_.push_back({feature.ids,
-                             feature.begin,
-                             feature.first_bag,
-                             feature.num_bags,
-                             {rows[f].begin(), rows[f].end()},
-                             ends[f]});
+    for (const DistSplit& split : layout_.splits) {
+      const DistFeature& f = home_.features[static_cast<size_t>(split.feature)];
+      split_bags_.push_back({f.ids, f.begin, f.first_bag, f.num_bags, split.rows, split.end});
     }
     split_.emplace(ctx_, kjt_.offsets(ctx_), split_bags_);
   }
-  std::pair<size_t, size_t> BlockOf(const DistStream& stream) const {
-    const size_t f = split_of_feature_[static_cast<size_t>(stream.feature)];
-    const std::vector<int64_t>& rows = split_bags_[f].rows;
-    const auto found = std::lower_bound(rows.begin(), rows.end(), stream.row_begin);
-    return {f, static_cast<size_t>(found - rows.begin())};
+  static std::pair<size_t, size_t> BlockOf(const DistStream& stream) {
+    return {static_cast<size_t>(stream.split), static_cast<size_t>(stream.block)};
   }
 
   void CountStreams() {
@@ -198,7 +173,6 @@ class Sender {
   Tensor lengths_, weights_;
   WireTypes types_;
   std::vector<SplitBags> split_bags_;
-  std::vector<size_t> split_of_feature_;
   std::optional<RowSplit> split_;
 };
 

@@ -4,10 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include "comm/blocks.h"
+#include "sharding/copy_segments.h"
+
 namespace tessera::internal {
 namespace {
-
-int64_t Padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 int64_t Sum(const std::vector<int64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), int64_t{0});
@@ -142,13 +143,7 @@ Tensor Joined(Context& ctx, const std::vector<Header>& headers, const std::vecto
     parts.push_back((headers[i].*part)(messages[i]));
     total += parts.back().numel();
   }
-  const Tensor all = Tensor::Empty(ctx, {total}, parts[0].dtype());
-  int64_t at = 0;
-  for (const Tensor& t : parts) {
-    all.Rows(at, at + t.numel()).CopyFrom(ctx, t);
-    at += t.numel();
-  }
-  return all;
+  return internal::Join(ctx, parts, {total});
 }
 
 // Weights' gradients go back to the ranks that the weights came from.
@@ -160,22 +155,12 @@ class KjtWeightsBackward final : public Function {
   std::string_view name() const override { return "all-to-all of weights"; }
 
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    const Tensor grad = grads[0].Clone(ctx);
-    std::vector<Tensor> send;
-    int64_t at = 0;
-    for (const int64_t n : received_) {
-      send.push_back(grad.Rows(at, at + n));
-      at += n;
-    }
     const std::vector<Tensor> home =
-        comm_.AllToAllV(ctx, std::move(send), sent_, "gradients of per-sample weights").Wait();
-    const Tensor all = Tensor::Empty(ctx, {Sum(sent_)}, grad.dtype());
-    at = 0;
-    for (const Tensor& t : home) {
-      all.Rows(at, at + t.numel()).CopyFrom(ctx, t);
-      at += t.numel();
-    }
-    return {all};
+        comm_
+            .AllToAllV(ctx, internal::CutFlat(grads[0].Clone(ctx), received_), sent_,
+                       "gradients of per-sample weights")
+            .Wait();
+    return {internal::Join(ctx, home, {Sum(sent_)})};
   }
 
  private:

@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "sharding/checkpoint_rows.h"
+#include "sharding/copy_segments.h"
 #include "sharding/table_checkpoint.h"
 
 namespace tessera {
 namespace {
-
-int64_t Padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 // What an old and a new shard of a table share.
 struct Piece {
@@ -186,20 +185,12 @@ void CheckSameTables(const ShardedTables& from, const ShardedTables& to) {
   }
 }
 
-// Ranks have seen different rows.
-float LargestCounter(Context& ctx, Communicator& comm, float mine) {
-  const Tensor tensor = Tensor::Full(ctx, {1}, mine);
-  return comm.AllReduce(ctx, tensor, ReduceOp::kMax, "resharding, counters")
-      .Wait()
-      .ToVector<float>()[0];
-}
-
 }  // namespace
 
 void ReshardTables(Context& ctx, ShardedTables& from, ShardedTables& to) {
   CheckSameTables(from, to);
-  for (const HeldShard& held : from.shards()) held.tables->Flush(ctx);
-  for (const HeldShard& held : to.shards()) held.tables->Flush(ctx);
+  from.Flush(ctx);
+  to.Flush(ctx);
   const std::vector<ShardTensors> old_shards = ShardTensorsOf(from),
                                   new_shards = ShardTensorsOf(to);
   for (const BaseEmbeddingConfig& table : from.tables()) {
@@ -208,9 +199,9 @@ void ReshardTables(Context& ctx, ShardedTables& from, ShardedTables& to) {
     for (const TensorsOf tensors : {&WeightsOf, &StatesOf})
       Mover(ctx, from.comm(), table.name, pieces, old_shards, new_shards, tensors).Run();
   }
-  for (const HeldShard& held : to.shards()) held.tables->ResetCaches(ctx);
+  to.ResetCaches(ctx);
   to.set_iter(from.iter());
-  to.set_max_counter(LargestCounter(ctx, from.comm(), from.max_counter()));
+  to.set_max_counter(from.LargestCounterSync(ctx));
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 
 #include "embedding/clamp_gradient.h"
 #include "embedding/expand_bags.h"
+#include "runtime/trace.h"
 #include "sharding/column_blocks.h"
 #include "sharding/copy_segments.h"
 #include "sharding/float_exchange.h"
@@ -56,42 +57,46 @@ struct Exchange {
 
 // ---- at home: where each feature's rows lie
 
-// The tensors that blocks are gathered into, or spread from.
-struct WideRows {
-  Tensor pooled;                  // [B, ΣD] or flat
-  std::vector<Tensor> sequences;  // [N_f, D]
-
-  // Row 0 of a feature, and elements from row to row.
-  std::pair<float*, int64_t> Of(const Exchange& x, size_t f) const {
-    const OutputForm& form = *x.form;
-    if (form.sequences) return {sequences[f].data<float>(), form.features[f].dim};
-    int64_t at = 0, columns = 0;
-    for (size_t g = 0; g < form.features.size(); ++g) {
-      const int64_t dim = form.features[g].dim;
-      if (g < f) at += x.flat ? x.home->features[g].num_bags * dim : dim;
-      columns += dim;
-    }
-    return {pooled.data<float>() + at, x.flat ? form.features[f].dim : columns};
-  }
-};
-
 int64_t RowsAtHome(const Exchange& x, size_t f) {
   const DistFeature& feature = x.home->features[f];
   return x.form->sequences ? feature.end - feature.begin : feature.num_bags;
 }
 
-WideRows EmptyWide(Context& ctx, const Exchange& x) {
-  WideRows wide;
+// The tensors that blocks are gathered into, or spread from, and where in them features lie.
+struct WideRows {
+  Tensor pooled;                  // [B, ΣD] or flat
+  std::vector<Tensor> sequences;  // [N_f, D]
+  std::vector<int64_t> first;     // of pooled: where row 0 of each feature begins
   int64_t columns = 0, elements = 0;
-  for (size_t f = 0; f < x.form->features.size(); ++f) {
-    const int64_t dim = x.form->features[f].dim;
-    // An id that names no row is sent to nobody.
-    if (x.form->sequences) wide.sequences.push_back(Tensor::Zeros(ctx, {RowsAtHome(x, f), dim}));
-    columns += dim;
-    elements += dim * RowsAtHome(x, f);
+
+  explicit WideRows(const Exchange& x) {
+    for (size_t f = 0; f < x.form->features.size(); ++f) {
+      const int64_t dim = x.form->features[f].dim;
+      first.push_back(x.flat ? elements : columns);
+      columns += dim;
+      elements += dim * RowsAtHome(x, f);
+    }
   }
-  if (!x.form->sequences)
-    wide.pooled = x.flat ? Tensor::Empty(ctx, {elements}) : Tensor::Empty(ctx, {x.stride, columns});
+  Shape PooledShape(const Exchange& x) const {
+    return x.flat ? Shape{elements} : Shape{x.stride, columns};
+  }
+  // Row 0 of a feature, and elements from row to row.
+  std::pair<float*, int64_t> Of(const Exchange& x, size_t f) const {
+    const int64_t dim = x.form->features[f].dim;
+    if (x.form->sequences) return {sequences[f].data<float>(), dim};
+    return {pooled.data<float>() + first[f], x.flat ? dim : columns};
+  }
+};
+
+WideRows EmptyWide(Context& ctx, const Exchange& x) {
+  WideRows wide(x);
+  if (!x.form->sequences) {
+    wide.pooled = Tensor::Empty(ctx, wide.PooledShape(x));
+    return wide;
+  }
+  // An id that names no row is sent to nobody.
+  for (size_t f = 0; f < x.form->features.size(); ++f)
+    wide.sequences.push_back(Tensor::Zeros(ctx, {RowsAtHome(x, f), x.form->features[f].dim}));
   return wide;
 }
 
@@ -224,6 +229,7 @@ class OutputDistBackward final : public Function {
     std::vector<Tensor> replicas;
     for (const Shape& shape : replica_shapes_) replicas.push_back(Tensor::Empty(ctx, shape));
     SpreadBlocks(ctx, BlocksOf(x_, wide, messages, replicas));
+    const TraceSpan span("output_dist");
     const std::vector<Tensor> received =
         ExchangeFloats(ctx, *x_.comm, x_.form->codecs.backward, messages, x_.HomeShapes(),
                        x_.AwayShapes(),
@@ -245,20 +251,16 @@ class OutputDistBackward final : public Function {
 
   WideRows Incoming(Context& ctx, const std::vector<Tensor>& grads) const {
     const OutputForm& form = *x_.form;
-    WideRows wide;
-    int64_t columns = 0, elements = 0;
-    for (size_t f = 0; f < form.features.size(); ++f) {
-      const int64_t rows = RowsAtHome(x_, f), dim = form.features[f].dim;
-      if (form.sequences) wide.sequences.push_back(Prepared(ctx, grads[f], {rows, dim}));
-      columns += dim;
-      elements += rows * dim;
-    }
-    if (form.sequences) return wide;
-    if (x_.inverse) {
-      const Tensor full = Prepared(ctx, grads[0], {x_.inverse.dim(1), columns});
+    WideRows wide(x_);
+    if (form.sequences) {
+      for (size_t f = 0; f < form.features.size(); ++f)
+        wide.sequences.push_back(
+            Prepared(ctx, grads[f], {RowsAtHome(x_, f), form.features[f].dim}));
+    } else if (x_.inverse) {
+      const Tensor full = Prepared(ctx, grads[0], {x_.inverse.dim(1), wide.columns});
       wide.pooled = internal::FoldBags(ctx, full, x_.distinct, x_.inverse);
     } else {
-      wide.pooled = Prepared(ctx, grads[0], x_.flat ? Shape{elements} : Shape{x_.stride, columns});
+      wide.pooled = Prepared(ctx, grads[0], wide.PooledShape(x_));
     }
     return wide;
   }

@@ -38,7 +38,7 @@ struct OutputForm {
 // without tables). replicas: of the replicated tables, for this rank's own bags, in the same order.
 // Returns, for this rank's own bags: pooled, one matrix [B, ΣD] (with inverse indices, of all
 // examples; without, where keys have batches of their own, flat); sequences, one [N_f, D] a feature.
-// weights: the input_dist's, so that its way back is taken by ranks without tables as well.
+// A rank without tables takes the way back of the input_dist's weights, too.
 Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
                                                  std::shared_ptr<const OutputForm> form,
                                                  Communicator& comm, const InputDist& input,

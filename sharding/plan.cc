@@ -1,7 +1,6 @@
 #include "sharding/plan.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <tuple>
 

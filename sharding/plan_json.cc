@@ -3,6 +3,8 @@
 #include <limits>
 #include <optional>
 
+#include "runtime/hash.h"
+#include "runtime/json/json_fields.h"
 #include "sharding/plan_json_impl.h"
 
 namespace tessera {
@@ -24,14 +26,6 @@ int ReadInt(JsonObject& object, const char* key, std::optional<int> otherwise = 
   return static_cast<int>(value);
 }
 
-void ReadPair(JsonObject& object, const char* key, int64_t& first, int64_t& second) {
-  std::vector<int64_t> pair;
-  object.Required(key, pair);
-  if (pair.size() != 2) ThrowExpected(object.at(key), "[rows, columns]", *object.Find(key));
-  first = pair[0];
-  second = pair[1];
-}
-
 void AddShard(const Json& value, const std::string& where, TableSharding& sharding) {
   JsonObject object(value, where);
   sharding.shards.push_back(ShardAt(object));
@@ -43,25 +37,11 @@ Json ShardJson(const Shard& s) {
       {"rank", s.rank}, {"offset", {s.row_offset, s.column_offset}}, {"size", {s.rows, s.columns}}};
 }
 
-// One of a few names, by `parse`, whose error gets the place.
-template <typename T>
-void ReadName(const std::string& text, const std::string& where, T (*parse)(const std::string&),
-              T& out) {
-  try {
-    out = parse(text);
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", where, error.what()));
-  }
-}
-
 TableSharding ShardingOf(const Json& value, const std::string& where) {
   JsonObject object(value, where);
   TableSharding sharding;
-  std::string type, kernel = ToString(sharding.kernel);
-  object.Required("sharding_type", type);
-  object.Optional("compute_kernel", kernel);
-  ReadName(type, object.at("sharding_type"), ParseShardingType, sharding.type);
-  ReadName(kernel, object.at("compute_kernel"), ParseComputeKernel, sharding.kernel);
+  sharding.type = RequiredWord(object, "sharding_type", ParseShardingType);
+  ReadWord(object, "compute_kernel", ParseComputeKernel, sharding.kernel);
   const Json& shards = object.Require("shards");
   if (!shards.is_array()) ThrowExpected(object.at("shards"), "a list", shards);
   for (size_t i = 0; i < shards.size(); ++i)
@@ -79,21 +59,17 @@ Json ShardingJson(const TableSharding& sharding) {
           {"shards", std::move(shards)}};
 }
 
-void CheckVersion(JsonObject& object) {
-  int64_t version = 0;
-  object.Required(kVersionKey, version);
-  if (version != kVersion)
-    throw Error(Format("{}: this library reads version {}, got {}", object.at(kVersionKey),
-                       kVersion, version));
-}
-
 }  // namespace
 
 Shard ShardAt(JsonObject& object) {
   Shard shard;
   shard.rank = ReadInt(object, "rank");
-  ReadPair(object, "offset", shard.row_offset, shard.column_offset);
-  ReadPair(object, "size", shard.rows, shard.columns);
+  const auto offset = RequiredPair<int64_t>(object, "offset", "[row, column]"),
+             size = RequiredPair<int64_t>(object, "size", "[rows, columns]");
+  shard.row_offset = offset[0];
+  shard.column_offset = offset[1];
+  shard.rows = size[0];
+  shard.columns = size[1];
   return shard;
 }
 
@@ -108,7 +84,7 @@ Json PlanJson(const ShardingPlan& plan) {
 
 ShardingPlan PlanOf(const Json& value, const std::string& where) {
   JsonObject object(value, where);
-  CheckVersion(object);
+  CheckVersion(object, kVersionKey, kVersion);
   ShardingPlan plan;
   plan.world_size = ReadInt(object, "world_size");
   plan.local_size = ReadInt(object, "local_size", plan.world_size);
@@ -139,18 +115,12 @@ std::string PlanToJson(const ShardingPlan& plan) {
 }
 
 ShardingPlan PlanFromJson(const std::string& text, const std::string& where) {
-  try {
-    return internal::PlanOf(internal::ParseJson(text), "");
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", where, error.what()));
-  }
+  return internal::ReadDocument(
+      text, where, [](const internal::Json& document) { return internal::PlanOf(document, ""); });
 }
 
 std::string PlanHash(const ShardingPlan& plan) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : internal::PlanJson(plan).dump())
-    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return Format("{:016x}", hash);
+  return Format("{:016x}", internal::HashOf(internal::PlanJson(plan).dump()));
 }
 
 }  // namespace tessera

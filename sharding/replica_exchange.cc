@@ -31,10 +31,15 @@ KeyedJaggedTensor Renamed(Context& ctx, const KeyedJaggedTensor& kjt,
 
 class ReplicaExchange {
  public:
-  ReplicaExchange(Communicator& comm, const std::vector<EmbeddingFeature>& features)
-      : comm_(comm), features_(features) {
-    for (const EmbeddingFeature& f : features)
-      if (std::find(keys_.begin(), keys_.end(), f.key) == keys_.end()) keys_.push_back(f.key);
+  ReplicaExchange(Communicator& comm, const std::vector<EmbeddingFeature>& features,
+                  const std::vector<BaseEmbeddingConfig>& tables)
+      : comm_(comm) {
+    for (const EmbeddingFeature& f : features) {
+      const auto key = std::find(keys_.begin(), keys_.end(), f.key);
+      key_of_feature_.push_back(static_cast<size_t>(key - keys_.begin()));
+      if (key == keys_.end()) keys_.push_back(f.key);
+      dims_.push_back(tables[static_cast<size_t>(f.table)].embedding_dim);
+    }
     layout_ =
         std::make_shared<const DistLayout>(ToAll(keys_.size(), static_cast<size_t>(comm.size())));
   }
@@ -51,19 +56,17 @@ class ReplicaExchange {
     const InputDist dist = InputDist::Start(ctx, layout_, comm_, own.kjt, std::move(read)).Wait();
     UpdateBatch all = {Renamed(ctx, dist.away().kjt, keys_), {}, {}};
     if (own.pooled) {
-      const Tensor flat = own.pooled.Reshape({-1});
-      const std::vector<std::vector<int64_t>> sizes = comm_.ExchangeNumbersSync(
-          std::vector<std::vector<int64_t>>(static_cast<size_t>(comm_.size()), {flat.numel()}),
-          "data_parallel, sizes");
       std::vector<int64_t> counts;
-      for (const std::vector<int64_t>& n : sizes) counts.push_back(n[0]);
-      all.pooled = comm_.AllGatherV(ctx, flat, counts, "data_parallel, gradients").Wait();
+      for (const std::vector<int64_t>& bags : dist.away().bags) counts.push_back(PooledSize(bags));
+      all.pooled =
+          comm_.AllGatherV(ctx, own.pooled.Reshape({-1}), counts, "data_parallel, gradients")
+              .Wait();
     }
     // Features with pooling NONE, one gradient each; the others are in `pooled`.
     for (size_t f = 0; f < own.sequences.size(); ++f) {
-      const size_t key = KeyOf(f);
       std::vector<int64_t> counts;
-      for (const std::vector<int64_t>& ids : dist.away().ids) counts.push_back(ids[key]);
+      for (const std::vector<int64_t>& ids : dist.away().ids)
+        counts.push_back(ids[key_of_feature_[f]]);
       all.sequences.push_back(
           comm_.AllGatherV(ctx, own.sequences[f], counts, "data_parallel, gradients").Wait());
     }
@@ -71,22 +74,26 @@ class ReplicaExchange {
   }
 
  private:
-  size_t KeyOf(size_t feature) const {
-    return static_cast<size_t>(std::find(keys_.begin(), keys_.end(), features_[feature].key) -
-                               keys_.begin());
+  // Elements of a rank's pooled gradients, by the bags of its keys.
+  int64_t PooledSize(const std::vector<int64_t>& bags) const {
+    int64_t elements = 0;
+    for (size_t f = 0; f < dims_.size(); ++f) elements += bags[key_of_feature_[f]] * dims_[f];
+    return elements;
   }
 
   Communicator& comm_;
-  std::vector<EmbeddingFeature> features_;
   std::vector<std::string> keys_;
+  std::vector<size_t> key_of_feature_;
+  std::vector<int64_t> dims_;  // of features
   std::shared_ptr<const DistLayout> layout_;
 };
 
 }  // namespace
 
 std::function<UpdateBatch(Context&, UpdateBatch)> ExchangeWithReplicas(
-    Communicator& comm, const std::vector<EmbeddingFeature>& features) {
-  return ReplicaExchange(comm, features);
+    Communicator& comm, const std::vector<EmbeddingFeature>& features,
+    const std::vector<BaseEmbeddingConfig>& tables) {
+  return ReplicaExchange(comm, features, tables);
 }
 
 KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt) {

@@ -4,8 +4,6 @@
 // gets every rank's ids and gradients of bags, and updates with all of them, in the order of the
 // ranks. Rows that no id names are not looked at, and no gradient of a table's size is made.
 #include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -13,9 +11,10 @@
 
 namespace tessera {
 
-// For TableBatchedEmbeddingOptions::exchange_updates of tables that `features` read.
+// For TableBatchedEmbeddingOptions::exchange_updates of `tables`, which `features` read.
 std::function<UpdateBatch(Context&, UpdateBatch)> ExchangeWithReplicas(
-    Communicator& comm, const std::vector<EmbeddingFeature>& features);
+    Communicator& comm, const std::vector<EmbeddingFeature>& features,
+    const std::vector<BaseEmbeddingConfig>& tables);
 
 // The same bags in the form that exchange_updates asks for: a batch a key, no inverse indices.
 KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt);

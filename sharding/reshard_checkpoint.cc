@@ -1,7 +1,5 @@
 #include "sharding/reshard_checkpoint.h"
 
-#include <filesystem>
-
 namespace tessera {
 namespace {
 
@@ -29,9 +27,7 @@ std::vector<std::vector<ShardStreams>> ShardsByRank(ShardedCheckpoint& from,
 }
 
 void CheckTables(const ShardedCheckpoint& from, const ShardingPlan& plan) {
-  std::vector<TableShape> tables;
-  for (const CheckpointTable& table : from.info().tables) tables.push_back(table.shape);
-  CheckPlan(plan, tables);
+  CheckPlan(plan, ShapesOf(from.info()));
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ class RowSplit {
   std::vector<SplitBags> features_;
   std::vector<size_t> first_block_;  // of each feature
   std::vector<int64_t> first_length_, counts_;
-  Tensor bag_offsets_, lengths_,
-      places_;  // places_: i64, where the next id of a bag and block goes
+  Tensor bag_offsets_, lengths_;
+  Tensor places_;  // i64: where the next id of a bag and block goes
 };
 
 }  // namespace tessera

@@ -22,21 +22,12 @@ std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t
 // Every rank's text. If a rank has none to give, Error on all; then no rank commits.
 std::vector<std::string> GatherParts(Communicator& comm, const std::string& folder, int64_t save,
                                      const std::function<std::string()>& mine) {
-  std::string text;
   try {
-    text = "+" + mine();
-  } catch (const std::exception& error) {
-    text = Format("-rank {}: {}", comm.rank(), error.what());
+    return GatherResultsSync(comm, kWhat, mine);
+  } catch (...) {
+    DiscardPart(folder, save, comm.rank());
+    throw;
   }
-  std::vector<std::string> parts = comm.GatherStringsSync(text, kWhat);
-  for (std::string& part : parts) {
-    if (part.front() == '-') {
-      DiscardPart(folder, save, comm.rank());
-      throw Error(part.substr(1));
-    }
-    part.erase(0, 1);
-  }
-  return parts;
 }
 
 // Rank 0 alone knows whether it came to count.

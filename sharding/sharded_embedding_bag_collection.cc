@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "embedding/collection_features.h"
+#include "runtime/trace.h"
 
 namespace tessera {
 
@@ -36,21 +37,35 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
 
 KeyedTensor ShardedEmbeddingBagCollection::Forward(Context& ctx,
                                                    const KeyedJaggedTensor& features) {
+  if (const auto answer = ahead_.Take(features)) return answer(ctx);
   return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
 }
 
 PooledInput ShardedEmbeddingBagCollection::StartInputDist(Context& ctx,
                                                           const KeyedJaggedTensor& features) {
+  const TraceSpan span("input_dist");
   return {features, tables_->StartInputDist(ctx, features)};
 }
 
 Awaitable<KeyedTensor> ShardedEmbeddingBagCollection::ComputeAndOutputDist(Context& ctx,
                                                                            PooledInput input) {
-  const InputDist dist = input.dist.Wait();
-  return tables_->StartOutputDist(ctx, input.features, dist)
-      .Then([names = embedding_names_, dims = dims_](std::vector<Variable> outputs) {
-        return KeyedTensor(names, dims, std::move(outputs[0]));
-      });
+  const InputDist dist = [&] {
+    const TraceSpan span("input_dist");
+    return input.dist.Wait();
+  }();
+  return ComputeAndOutputDist(ctx, input.features, dist);
+}
+
+Awaitable<KeyedTensor> ShardedEmbeddingBagCollection::ComputeAndOutputDist(
+    Context& ctx, const KeyedJaggedTensor& features, const InputDist& input) {
+  auto rows = tables_->StartOutputDist(ctx, features, input)
+                  .Then([names = embedding_names_, dims = dims_](std::vector<Variable> outputs) {
+                    return KeyedTensor(names, dims, std::move(outputs[0]));
+                  });
+  return Awaitable<KeyedTensor>([rows = std::move(rows)]() mutable {
+    const TraceSpan span("output_dist");
+    return rows.Wait();
+  });
 }
 
 }  // namespace tessera

@@ -28,11 +28,15 @@ class ShardedEmbeddingBagCollection {
   // Columns in table order, then feature order in the table, as without shards. With inverse
   // indices B is the whole batch, and distinct bags alone travel.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
+  ForwardAhead& ahead() { return ahead_; }
 
   // The same in phases, between which other work can be done. All ranks make the same calls in the
   // same order.
   PooledInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
   Awaitable<KeyedTensor> ComputeAndOutputDist(Context& ctx, PooledInput input);
+  // Of an input_dist that was waited for, maybe by another thread (ShardedTables::StartInputDist).
+  Awaitable<KeyedTensor> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,
+                                              const InputDist& input);
 
   const std::vector<EmbeddingBagConfig>& configs() const { return configs_; }
   const std::vector<std::string>& embedding_names() const { return embedding_names_; }
@@ -44,6 +48,7 @@ class ShardedEmbeddingBagCollection {
   std::vector<std::string> embedding_names_;
   std::vector<int64_t> dims_;
   std::unique_ptr<ShardedTables> tables_;
+  ForwardAhead ahead_;
 };
 
 }  // namespace tessera

@@ -17,10 +17,7 @@ namespace {
 ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingConfig>& tables,
                      Communicator& comm) {
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
-  std::vector<TableShape> shapes;
-  for (const BaseEmbeddingConfig& t : tables)
-    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
-  CheckPlan(plan, shapes);
+  CheckPlan(plan, ShapesOf(tables));
   CheckSameOnAllRanks(comm, "the program's build", BuildId());
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
@@ -172,7 +169,8 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
       .rounding_seed = options_.rounding_seed,
       .gradient_scale =
           options_.sharding.gradient_division ? 1.0f / static_cast<float>(comm_.size()) : 1.0f};
-  if (!part_options.rounding_seed) {
+  const auto by_chance = [](const BaseEmbeddingConfig& t) { return t.stochastic_rounding; };
+  if (!part_options.rounding_seed && std::any_of(tables_.begin(), tables_.end(), by_chance)) {
     const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
     part_options.rounding_seed = uint64_t{bits.v[1]} << 32 | bits.v[0];
   }
@@ -188,7 +186,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
                                                    std::move(own_features), part_options);
   if (replicas.empty()) return;
   if (!options_.sharding.dedup_ids) part_options.bounds_check = options_.bounds_check;
-  part_options.exchange_updates = ExchangeWithReplicas(comm_, replica_features);
+  part_options.exchange_updates = ExchangeWithReplicas(comm_, replica_features, replicas);
   replicas_ =
       std::make_unique<TableBatchedEmbedding>(ctx, std::move(replicas), std::move(replica_poolings),
                                               std::move(replica_features), part_options);
@@ -212,19 +210,20 @@ std::vector<DistFeature> ShardedTables::ReadFeatures(Context& ctx, const KeyedJa
   return features;
 }
 
-Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt) {
+Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt,
+                                                   Communicator& comm) {
   TESSERA_CHECK(!options_.weighted || kjt.is_weighted(),
                 "the collection is weighted, but the KeyedJaggedTensor has no weights");
   const KeyedJaggedTensor sent =
       options_.weighted || !kjt.is_weighted() ? kjt : kjt.WithWeights({});
   std::vector<DistFeature> features = ReadFeatures(ctx, kjt);
   if (!options_.sharding.dedup_ids)
-    return InputDist::Start(ctx, layout_, comm_, sent, std::move(features));
+    return InputDist::Start(ctx, layout_, comm, sent, std::move(features));
   std::vector<int> tables;
   for (const EmbeddingFeature& f : features_) tables.push_back(f.table);
   const auto distinct =
       std::make_shared<const DedupedIds>(DedupIds(ctx, features, tables, tables_.size()));
-  return InputDist::Start(ctx, layout_, comm_, distinct->kjt, distinct->features)
+  return InputDist::Start(ctx, layout_, comm, distinct->kjt, distinct->features)
       .Then([distinct](InputDist dist) {
         dist.set_deduped(distinct);
         return dist;
@@ -281,24 +280,56 @@ std::vector<HeldShard> ShardedTables::shards() const {
   return parts;
 }
 
+std::vector<TableBatchedEmbedding*> ShardedTables::parts() const {
+  std::vector<TableBatchedEmbedding*> parts;
+  for (TableBatchedEmbedding* part : {own_.get(), replicas_.get()})
+    if (part != nullptr) parts.push_back(part);
+  return parts;
+}
+
+void ShardedTables::Flush(Context& ctx) const {
+  for (TableBatchedEmbedding* part : parts()) part->Flush(ctx);
+}
+
+void ShardedTables::ResetCaches(Context& ctx) const {
+  for (TableBatchedEmbedding* part : parts()) part->ResetCaches(ctx);
+}
+
+void ShardedTables::Prefetch(Context& ctx, const InputDist& input) {
+  if (own_) own_->Prefetch(ctx, input.away().kjt);
+}
+
+void ShardedTables::ForgetPrefetched() {
+  if (own_) own_->ForgetPrefetched();
+}
+
+void ShardedTables::AllowForwardsAhead(int forwards) {
+  for (TableBatchedEmbedding* part : parts()) part->AllowForwardsAhead(forwards);
+}
+
 void ShardedTables::SetLearningRate(float lr) {
-  if (own_) own_->SetLearningRate(lr);
-  if (replicas_) replicas_->SetLearningRate(lr);
+  for (TableBatchedEmbedding* part : parts()) part->SetLearningRate(lr);
 }
 
 int64_t ShardedTables::iter() const { return iter_; }
 void ShardedTables::set_iter(int64_t iter) {
   iter_ = iter;
-  if (own_) own_->set_iter(iter);
-  if (replicas_) replicas_->set_iter(iter);
+  for (TableBatchedEmbedding* part : parts()) part->set_iter(iter);
 }
 
 float ShardedTables::max_counter() const {
-  return std::max(own_ ? own_->max_counter() : 1.0f, replicas_ ? replicas_->max_counter() : 1.0f);
+  float largest = 1;
+  for (const TableBatchedEmbedding* part : parts())
+    largest = std::max(largest, part->max_counter());
+  return largest;
 }
 void ShardedTables::set_max_counter(float max_counter) {
-  if (own_) own_->set_max_counter(max_counter);
-  if (replicas_) replicas_->set_max_counter(max_counter);
+  for (TableBatchedEmbedding* part : parts()) part->set_max_counter(max_counter);
+}
+
+float ShardedTables::LargestCounterSync(Context& ctx) const {
+  const Tensor mine = Tensor::Full(ctx, {1}, max_counter());
+  return comm_.AllReduce(ctx, mine, ReduceOp::kMax, "counters").Wait().ToVector<float>()[0];
 }
 
 }  // namespace tessera

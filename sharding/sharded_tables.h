@@ -72,12 +72,25 @@ class ShardedTables {
 
   // The two halves of a forward, which may each wait for other ranks at leisure. The kjt of both is
   // the same.
-  Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt);
+  Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt) {
+    return StartInputDist(ctx, kjt, comm_);
+  }
+  // By way of `comm`, a group of the same ranks. With a group of its own (comm().Split), a second
+  // thread makes the input_dists of batches to come, one after another, while this one trains:
+  // calls of two threads on one group would come in another order on every rank. Nothing is
+  // recorded if ctx has no tape: no gradient of weights then.
+  Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt,
+                                      Communicator& comm);
   // Looks up, and starts the way back. Pooled: one matrix [B, ΣD], columns in the order of the
   // features; sequences: one [N_f, D] a feature.
   Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx, const KeyedJaggedTensor& kjt,
                                                    const InputDist& input);
   std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
+
+  // As TableBatchedEmbedding's. Prefetch: of this rank's parts, with what came of the input_dist.
+  void Prefetch(Context& ctx, const InputDist& input);
+  void ForgetPrefetched();
+  void AllowForwardsAhead(int forwards);
 
   const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
   const std::vector<EmbeddingFeature>& features() const { return features_; }
@@ -86,12 +99,19 @@ class ShardedTables {
   Communicator& comm() const { return comm_; }
   // In the order of the tables; parts of one in the order of the plan.
   std::vector<HeldShard> shards() const;
-  // As TableBatchedEmbedding's.
+  // What holds them: the parts of cut tables, and the tables that every rank has; either may lack.
+  std::vector<TableBatchedEmbedding*> parts() const;
+  // As TableBatchedEmbedding's, of all parts.
+  void Flush(Context& ctx) const;
+  void ResetCaches(Context& ctx) const;
   void SetLearningRate(float lr);
   int64_t iter() const;
   void set_iter(int64_t iter);
+  // Of this rank's parts, which have seen other rows than other ranks'.
   float max_counter() const;
   void set_max_counter(float max_counter);
+  // The largest over the ranks. Every rank calls.
+  float LargestCounterSync(Context& ctx) const;
   BoundsCheckReport bounds_check_report() const { return findings_.ReportSync(); }
 
  private:

@@ -15,24 +15,26 @@ std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables) {
   return shards;
 }
 
-CheckpointInfo CheckpointInfoOf(const ShardedTables& tables, const std::string& parameter_prefix,
+CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
+                                const std::string& parameter_prefix,
                                 std::map<std::string, std::string> metadata) {
+  const float max_counter = tables.LargestCounterSync(ctx);
   CheckpointInfo info{.plan = tables.plan(), .tables = {}, .metadata = std::move(metadata)};
   for (const BaseEmbeddingConfig& t : tables.tables())
     info.tables.push_back({.shape = {t.name, t.num_embeddings, t.embedding_dim},
                            .parameter = parameter_prefix + t.name + ".weight",
                            .rule = RuleName(t.optimizer),
                            .iter = tables.iter(),
-                           .max_counter = tables.max_counter()});
+                           .max_counter = max_counter});
   return info;
 }
 
 void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                 const std::string& parameter_prefix, std::span<const NamedTensor> whole,
                 std::map<std::string, std::string> metadata) {
-  for (const HeldShard& held : tables.shards()) held.tables->Flush(ctx);
+  tables.Flush(ctx);
   SaveShardedCheckpoint(ctx, tables.comm(), folder,
-                        CheckpointInfoOf(tables, parameter_prefix, std::move(metadata)),
+                        CheckpointInfoOf(ctx, tables, parameter_prefix, std::move(metadata)),
                         ShardTensorsOf(tables), whole);
 }
 
@@ -46,9 +48,9 @@ void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tabl
     iter = std::max(iter, saved.iter);
     max_counter = std::max(max_counter, saved.max_counter);
   }
-  for (const HeldShard& held : tables.shards()) held.tables->Flush(ctx);
+  tables.Flush(ctx);
   LoadShards(ctx, checkpoint, ShardTensorsOf(tables));
-  for (const HeldShard& held : tables.shards()) held.tables->ResetCaches(ctx);
+  tables.ResetCaches(ctx);
   tables.set_iter(iter);
   tables.set_max_counter(max_counter);
 }

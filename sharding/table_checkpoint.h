@@ -16,8 +16,9 @@ namespace tessera {
 std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables);
 
 // What a checkpoint says of the tables. parameter_prefix + table + ".weight" is a table's name in
-// an unsharded model.
-CheckpointInfo CheckpointInfoOf(const ShardedTables& tables, const std::string& parameter_prefix,
+// an unsharded model. Every rank calls.
+CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
+                                const std::string& parameter_prefix,
                                 std::map<std::string, std::string> metadata = {});
 
 // Saves the tables, and `whole`, which is the same on all ranks. Every rank calls; see

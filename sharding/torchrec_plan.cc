@@ -1,12 +1,13 @@
 #include "sharding/torchrec_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <optional>
+#include <span>
 #include <sstream>
 
 #include "runtime/files.h"
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_fields.h"
 #include "sharding/plan_json.h"
 
 namespace tessera {
@@ -14,6 +15,8 @@ namespace {
 
 using internal::Json;
 using internal::JsonObject;
+using internal::RequiredPair;
+using internal::RequiredWord;
 using internal::ThrowExpected;
 
 // What was printed of one table.
@@ -64,11 +67,11 @@ std::vector<T> NumbersOf(const std::string& text, size_t expected = 0) {
   return numbers;
 }
 
-// "rank:3/cuda:1"; `fallback` where no rank is told.
-int RankOf(const std::string& placement, int fallback) {
+// "rank:3/cuda:1"; nothing where no rank is told.
+std::optional<int> RankOf(const std::string& placement) {
   const std::string prefix = "rank:";
   const size_t at = placement.find(prefix);
-  if (at == std::string::npos) return fallback;
+  if (at == std::string::npos) return {};
   int rank = 0;
   const char* text = placement.c_str() + at + prefix.size();
   if (std::from_chars(text, placement.c_str() + placement.size(), rank).ec != std::errc())
@@ -76,12 +79,12 @@ int RankOf(const std::string& placement, int fallback) {
   return rank;
 }
 
-void AddShard(Param& param, const std::vector<int64_t>& offsets, const std::vector<int64_t>& sizes,
-              const std::string& placement) {
+void AddShard(Param& param, std::span<const int64_t> offsets, std::span<const int64_t> sizes,
+              std::optional<int> rank) {
   const size_t index = param.sharding.shards.size();
   const int listed = index < param.ranks.size() ? param.ranks[index] : -1;
   param.sharding.shards.push_back(
-      {RankOf(placement, listed), offsets[0], offsets[1], sizes[0], sizes[1]});
+      {rank.value_or(listed), offsets[0], offsets[1], sizes[0], sizes[1]});
 }
 
 class TextReader {
@@ -132,7 +135,7 @@ class TextReader {
     if (param == params_.end())
       throw Error(Format("a shard of {}, which is not among the tables above", cells[0]));
     AddShard(param->second, NumbersOf<int64_t>(cells[1], 2), NumbersOf<int64_t>(cells[2], 2),
-             cells[3]);
+             RankOf(cells[3]));
   }
 
   enum { kNothing, kInTables, kInShards } inside_ = kNothing;
@@ -141,13 +144,6 @@ class TextReader {
 
 // ---- JSON
 
-std::vector<int64_t> PairAt(JsonObject& object, const char* key) {
-  std::vector<int64_t> pair;
-  object.Required(key, pair);
-  if (pair.size() != 2) ThrowExpected(object.at(key), "[rows, columns]", *object.Find(key));
-  return pair;
-}
-
 void ReadShards(const Json& shards, const std::string& where, Param& param) {
   if (!shards.is_array()) ThrowExpected(where, "a list", shards);
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -155,17 +151,16 @@ void ReadShards(const Json& shards, const std::string& where, Param& param) {
     std::string placement;
     const Json* given = shard.Find("placement");
     if (given != nullptr && given->is_string()) placement = given->get<std::string>();
-    AddShard(param, PairAt(shard, "shard_offsets"), PairAt(shard, "shard_sizes"), placement);
+    AddShard(param, RequiredPair<int64_t>(shard, "shard_offsets", "[row, column]"),
+             RequiredPair<int64_t>(shard, "shard_sizes", "[rows, columns]"),
+             internal::ParseField(placement, shard.at("placement"), RankOf));
   }
 }
 
 void ReadParam(const Json& value, const std::string& where, Param& param) {
   JsonObject object(value, where);
-  std::string type, kernel;
-  object.Required("sharding_type", type);
-  object.Required("compute_kernel", kernel);
-  param.sharding.type = ParseShardingType(type);
-  param.sharding.kernel = ParseComputeKernel(kernel);
+  param.sharding.type = RequiredWord(object, "sharding_type", ParseShardingType);
+  param.sharding.kernel = RequiredWord(object, "compute_kernel", ParseComputeKernel);
   std::vector<int64_t> ranks;
   const Json* given = object.Find("ranks");
   if (given != nullptr && !given->is_null()) internal::ReadJson(*given, object.at("ranks"), ranks);
@@ -185,7 +180,7 @@ void ReadModule(const Json& module, const std::string& where, Params& params) {
 
 bool IsParam(const Json& value) { return value.is_object() && value.contains("sharding_type"); }
 
-Params ReadDocument(const Json& document) {
+Params ReadModules(const Json& document) {
   const bool wrapped = document.contains("plan") && !IsParam(document["plan"]);
   const Json& plan = wrapped ? document["plan"] : document;
   Params params;
@@ -250,9 +245,8 @@ ShardingPlan OwnPlan(const std::string& text, const std::string& path, const Ran
 ShardingPlan ParseTorchRecPlan(const std::string& text, const std::string& where,
                                const RankLayout& layout, std::span<const TableShape> tables) {
   try {
-    return PlanFrom(
-        IsJson(text) ? ReadDocument(internal::ParseJson(text)) : TextReader().Read(text), layout,
-        tables);
+    return PlanFrom(IsJson(text) ? ReadModules(internal::ParseJson(text)) : TextReader().Read(text),
+                    layout, tables);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }

@@ -4,8 +4,13 @@
 
 #include "train/data/batch_source.h"
 #include "train/data/criteo_stream.h"
-#include "train/data/planted_stream.h"
+#include "train/data/data_files.h"
+#include "train/data/planted_rows.h"
+#include "train/data/random_rows.h"
+#include "train/data/ratings.h"
 #include "train/data/read_ahead.h"
+#include "train/data/row_table_source.h"
+#include "train/data/shuffled_stream.h"
 #include "train/optimum.h"
 
 namespace tessera {
@@ -13,26 +18,69 @@ namespace {
 
 // Evaluation learns nothing from a batch, so that its size is a matter of speed alone.
 constexpr int64_t kEvalBatch = 2048;
+// What is made up has no last row; ranges say which are used.
+constexpr int64_t kEndless = RowRange::kEnd - 1;
 
 bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && b.first < a.last; }
+
+std::unique_ptr<DataSource> Ahead(std::unique_ptr<DataSource> source) {
+  return std::make_unique<ReadAhead>(std::move(source));
+}
+
+std::shared_ptr<const RowTable> MapStoredRows(const std::vector<std::string>& files,
+                                              const std::vector<CategoricalFeature>& features,
+                                              int64_t dense_in) {
+  const auto rows = std::make_shared<const StoredRows>(MapStoredFiles(files), features);
+  if (rows->dense_columns() != dense_in)
+    throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
+                       dense_in, rows->dense_columns()));
+  return rows;
+}
 
 }  // namespace
 
 DataSets::DataSets(const TrainConfig& config, DataSelection selection)
     : data_(config.data),
       selection_(std::move(selection)),
-      builder_(Features(config), config.data.missing),
+      features_(Features(config)),
+      dense_in_(config.model.dense_in),
       batch_size_(config.batch_size) {
-  if (selection_.files.empty() && data_.format == DataFormat::kPlanted)
-    planted_ = std::make_shared<const ClickModel>(data_.planted);
+  if (made_up())
+    train_.table = MadeUp();
+  else
+    train_ = RowsOf(selection_.files);
+  eval_ = selection_.eval_files.empty() ? train_ : RowsOf(selection_.eval_files);
   CheckSelection();
 }
 
+std::shared_ptr<const RowTable> DataSets::MadeUp() {
+  if (data_.format == DataFormat::kPlanted) {
+    planted_ = std::make_shared<const ClickModel>(data_.planted);
+    return std::make_shared<PlantedRows>(planted_, BatchBuilder(features_, data_.missing),
+                                         kEndless);
+  }
+  if (data_.format == DataFormat::kRandom)
+    return std::make_shared<RandomRows>(
+        RandomRowsOptions{.features = features_,
+                          .ids_per_feature = data_.random.ids_per_feature,
+                          .num_dense = dense_in_,
+                          .seed = data_.random.seed,
+                          .rows = kEndless,
+                          .distinct_rows = data_.random.distinct_rows});
+  throw Error(Format("no data: give --data FILE with {}",
+                     data_.format == DataFormat::kMovieLens ? "ratings" : "Criteo rows"));
+}
+
+DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
+  if (data_.format == DataFormat::kMovieLens)
+    return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};
+  if (LayoutOfFiles(files) != FileLayout::kText)
+    return {files, MapStoredRows(files, features_, dense_in_)};
+  LineReader probe(files);
+  return {files, nullptr};
+}
+
 void DataSets::CheckSelection() const {
-  if (planted_ == nullptr && selection_.files.empty())
-    throw Error("no data: give --data FILE with Criteo rows");
-  if (planted_ == nullptr) LineReader probe(selection_.files);
-  if (!selection_.eval_files.empty()) LineReader probe(selection_.eval_files);
   const auto eval_rows = EvalRows();
   if (!eval_rows || !selection_.eval_files.empty() || !Overlap(TrainRows(), *eval_rows)) return;
   throw Error(
@@ -44,46 +92,58 @@ void DataSets::CheckSelection() const {
 
 RowRange DataSets::TrainRows() const {
   RowRange rows = selection_.train_rows.value_or(RowRange{});
-  if (planted_ != nullptr && rows.last == RowRange::kEnd)
-    rows.last = std::max(data_.rows, rows.first);
+  if (made_up() && rows.last == RowRange::kEnd) rows.last = std::max(data_.rows, rows.first);
   return rows;
 }
 
 std::optional<RowRange> DataSets::EvalRows() const {
-  const bool of_planted = planted_ != nullptr && selection_.eval_files.empty();
-  const int64_t planted_end = data_.rows + data_.eval_rows;
+  const bool of_made_up = made_up() && selection_.eval_files.empty();
+  const int64_t made_up_end = data_.rows + data_.eval_rows;
   if (selection_.eval_rows) {
     RowRange rows = *selection_.eval_rows;
-    if (of_planted && rows.last == RowRange::kEnd) rows.last = std::max(planted_end, rows.first);
+    if (of_made_up && rows.last == RowRange::kEnd) rows.last = std::max(made_up_end, rows.first);
     return rows;
   }
   if (!selection_.eval_files.empty()) return RowRange{};
-  if (of_planted && data_.eval_rows > 0) return RowRange{data_.rows, planted_end};
+  if (of_made_up && data_.eval_rows > 0) return RowRange{data_.rows, made_up_end};
   return std::nullopt;
 }
 
-std::unique_ptr<DataSource> DataSets::Open(const std::vector<std::string>& files, RowRange rows,
-                                           int64_t batch_size) const {
+std::unique_ptr<DataSource> DataSets::OpenText(const std::vector<std::string>& files, RowRange rows,
+                                               int64_t batch_size, int64_t first_row, int64_t epoch,
+                                               bool shuffled) const {
+  const auto open = [&](RowRange range) -> std::unique_ptr<ClickRowStream> {
+    return std::make_unique<CriteoStream>(CriteoFiles{files, selection_.skip_bad_lines}, range);
+  };
   std::unique_ptr<ClickRowStream> stream;
-  if (files.empty())
-    stream = std::make_unique<PlantedStream>(planted_, rows);
+  if (shuffled && data_.shuffle)
+    stream = std::make_unique<ShuffledStream>(open, rows, *data_.shuffle, epoch, first_row);
   else
-    stream = std::make_unique<CriteoStream>(CriteoFiles{files, selection_.skip_bad_lines}, rows);
-  return std::make_unique<ReadAhead>(
-      std::make_unique<BatchSource>(std::move(stream), builder_, batch_size));
+    stream = open({std::max(rows.first, first_row), rows.last});
+  return Ahead(std::make_unique<BatchSource>(std::move(stream),
+                                             BatchBuilder(features_, data_.missing), batch_size));
 }
 
-std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row) const {
-  RowRange rows = TrainRows();
-  rows.first = std::max(rows.first, first_row);
-  return Open(selection_.files, rows, batch_size_);
+std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch, int rank,
+                                                int ranks) const {
+  if (train_.table == nullptr)
+    return OpenText(train_.files, TrainRows(), batch_size_, first_row, epoch, true);
+  RowTableSourceOptions options{.batch_size = batch_size_,
+                                .range = TrainRows(),
+                                .shuffle = data_.shuffle,
+                                .epoch = epoch,
+                                .first_place = first_row};
+  options.rank = rank;
+  options.ranks = ranks;
+  return Ahead(std::make_unique<RowTableSource>(train_.table, options));
 }
 
 std::unique_ptr<DataSource> DataSets::OpenEval() const {
   const auto rows = EvalRows();
   if (!rows) return nullptr;
-  return Open(selection_.eval_files.empty() ? selection_.files : selection_.eval_files, *rows,
-              kEvalBatch);
+  if (eval_.table == nullptr) return OpenText(eval_.files, *rows, kEvalBatch, 0, 0, false);
+  return Ahead(std::make_unique<RowTableSource>(
+      eval_.table, RowTableSourceOptions{.batch_size = kEvalBatch, .range = *rows}));
 }
 
 std::optional<MetricValues> DataSets::Optimum() const {

@@ -10,12 +10,13 @@
 #include "train/config/train_config.h"
 #include "train/data/click_row_stream.h"
 #include "train/data/data_source.h"
+#include "train/data/row_table.h"
 #include "train/metrics/click_metrics.h"
 
 namespace tessera {
 
-// Given files are Criteo files, whatever the configuration says; without any, the data must be
-// planted.
+// Given files are ratings where the configuration says so, else Criteo rows in any layout
+// (data_files.h); without any, the data must be made up.
 struct DataSelection {
   std::vector<std::string> files = {};
   std::vector<std::string> eval_files = {};  // empty: evaluation rows are of `files`
@@ -30,9 +31,12 @@ class DataSets {
   // told apart from these. Files are opened once, so that wrong names are errors now.
   DataSets(const TrainConfig& config, DataSelection selection);
 
-  // Batches of the rows to train on that are not before `first_row`, read ahead.
-  std::unique_ptr<DataSource> OpenTrain(int64_t first_row) const;
-  // Null if there are no rows for evaluation.
+  // Batches of the rows to train on, in the order of an epoch, from the place `first_row` of it on
+  // (an end_row of its batches; 0: from the first), read ahead. Rank `rank` of several reads its
+  // own part of each batch alone, but for text, of which every rank gets all.
+  std::unique_ptr<DataSource> OpenTrain(int64_t first_row, int64_t epoch = 0, int rank = 0,
+                                        int ranks = 1) const;
+  // Whole batches, on every rank. Null if there are no rows for evaluation.
   std::unique_ptr<DataSource> OpenEval() const;
 
   // What the true probabilities of planted data reach on the rows for evaluation: no model does
@@ -40,17 +44,27 @@ class DataSets {
   std::optional<MetricValues> Optimum() const;
 
  private:
+  // Rows of some files, or made up: a table, or, where that is null, text.
+  struct Rows {
+    std::vector<std::string> files;
+    std::shared_ptr<const RowTable> table;
+  };
+  bool made_up() const { return selection_.files.empty(); }
+  Rows RowsOf(const std::vector<std::string>& files) const;
+  std::shared_ptr<const RowTable> MadeUp();
   void CheckSelection() const;
   RowRange TrainRows() const;
   std::optional<RowRange> EvalRows() const;
-  std::unique_ptr<DataSource> Open(const std::vector<std::string>& files, RowRange rows,
-                                   int64_t batch_size) const;
+  std::unique_ptr<DataSource> OpenText(const std::vector<std::string>& files, RowRange rows,
+                                       int64_t batch_size, int64_t first_row, int64_t epoch,
+                                       bool shuffled) const;
 
   DataConfig data_;
   DataSelection selection_;
-  BatchBuilder builder_;
-  int64_t batch_size_;
-  std::shared_ptr<const ClickModel> planted_;  // null for files
+  std::vector<CategoricalFeature> features_;
+  int64_t dense_in_, batch_size_;
+  std::shared_ptr<const ClickModel> planted_;  // null for other data
+  Rows train_, eval_;
 };
 
 }  // namespace tessera

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "runtime/check.h"
-#include "train/dlrm_config.h"
+#include "train/model_config.h"
+#include "train/nn/ranking_net.h"
 
 namespace tessera {
 namespace {
@@ -21,17 +22,22 @@ RowDType RowTypeOf(const EmbeddingBagConfig& table) {
   }
 }
 
-int64_t DenseBytes(const TrainConfig& config) {
-  int64_t parameters = 0;
-  for (const auto& [in, out] : LinearLayersOf(DlrmConfigOf(config))) parameters += (in + 1) * out;
-  return parameters * int64_t{sizeof(float)};
+// What the net itself says, made once to be asked.
+int64_t DenseBytes(const RankingModelConfig& config) {
+  if (config.tables.empty()) return 0;
+  Context ctx({.threads = 1});
+  const auto net = MakeRankingNet(ctx, config.net, CountFeatures(config.tables),
+                                  config.tables.front().embedding_dim);
+  int64_t bytes = 0;
+  for (const NamedParameter& p : net->Parameters()) bytes += p.variable.value().nbytes();
+  return bytes;
 }
 
 }  // namespace
 
-PlannerModel PlannerModelOf(const TrainConfig& config, int ranks) {
+PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size) {
   PlannerModel model;
-  model.batch_size = std::max<int64_t>(1, config.batch_size / ranks);
+  model.batch_size = batch_size;
   model.modules = {{.path = "sparse_arch.embedding_bag_collection", .kind = ModuleKind::kEbc}};
   for (const EmbeddingBagConfig& table : config.tables) {
     model.tables.push_back({.name = table.name,
@@ -44,6 +50,11 @@ PlannerModel PlannerModelOf(const TrainConfig& config, int ranks) {
   }
   model.dense_parameter_bytes = DenseBytes(config);
   return model;
+}
+
+PlannerModel PlannerModelOf(const TrainConfig& config, int ranks) {
+  return PlannerModelOf(RankingModelConfigOf(config),
+                        std::max<int64_t>(1, config.batch_size / ranks));
 }
 
 }  // namespace tessera

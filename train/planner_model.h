@@ -1,10 +1,15 @@
 #ifndef TESSERA_TRAIN_PLANNER_MODEL_H_
 #define TESSERA_TRAIN_PLANNER_MODEL_H_
-// A training as the planner sees it: one module of pooled tables, and a dense part of so many bytes.
+// A ranking model as the planner sees it: one module of pooled tables, and a dense part of so many bytes.
 #include "planner/model.h"
 #include "train/config/train_config.h"
+#include "train/nn/ranking_model.h"
 
 namespace tessera {
+
+// Of a model each of whose ranks takes batches of batch_size examples. Every feature is taken to have
+// one id an example.
+PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size);
 
 // For `ranks` ranks, each of which takes its share of every batch. Every feature has one id an
 // example, as the data of all formats have.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/ops/arithmetic.h"
-#include "runtime/ops/loss.h"
 
 namespace tessera {
 namespace {
@@ -12,13 +11,13 @@ namespace {
 int64_t FirstRow(int64_t rows, int rank, int ranks) { return rows * rank / ranks; }
 
 KeyedJaggedTensor BagsOf(Context& ctx, const KeyedJaggedTensor& kjt, int64_t begin, int64_t end) {
+  const Tensor lengths = kjt.lengths(ctx), offsets = kjt.offsets(ctx).To(ctx, DType::kI64);
   std::vector<std::pair<std::string, JaggedTensor>> parts;
-  for (const auto& [key, bags] : kjt.ToDict(ctx)) {
-    const Tensor lengths = bags.lengths(ctx);
-    const std::vector<int64_t> first = bags.offsets(ctx).To(ctx, DType::kI64).ToVector<int64_t>();
-    const Tensor values = bags.values().value().Rows(first[static_cast<size_t>(begin)],
-                                                     first[static_cast<size_t>(end)]);
-    parts.emplace_back(key, JaggedTensor(values, lengths.Rows(begin, end)));
+  for (size_t k = 0; k < kjt.keys().size(); ++k) {
+    const int64_t bag = kjt.lengths_offset_per_key()[k];
+    const int64_t* first = offsets.data<int64_t>() + bag;
+    parts.emplace_back(kjt.keys()[k], JaggedTensor(kjt.values().Rows(first[begin], first[end]),
+                                                   lengths.Rows(bag + begin, bag + end)));
   }
   return KeyedJaggedTensor::FromJtDict(ctx, parts);
 }
@@ -36,15 +35,16 @@ Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch) {
   part.dense = batch.dense.Rows(begin, end);
   part.labels = batch.labels.Rows(begin, end);
   part.features = BagsOf(ctx, batch.features, begin, end);
+  part.rows_of_all = batch.size();
   return part;
 }
 
-Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& logits,
-                    const Tensor& labels, int64_t rows) {
+Variable LossOfPart(Context& ctx, const Communicator& comm, const RankingModel& model,
+                    const Variable& outputs, const Tensor& labels, int64_t rows) {
   const int64_t mine = labels.dim(0);
-  if (mine == 0) return Sum(ctx, logits);  // 0, and its rank still takes part in the backward
+  if (mine == 0) return Sum(ctx, outputs);  // 0, and its rank still takes part in the backward
   const double share = static_cast<double>(mine * comm.size()) / static_cast<double>(rows);
-  return Scale(ctx, BceWithLogits(ctx, logits, labels), static_cast<float>(share));
+  return Scale(ctx, model.Loss(ctx, outputs, labels), static_cast<float>(share));
 }
 
 double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part) {

@@ -9,9 +9,9 @@
 
 #include "comm/communicator.h"
 #include "quant/wire_codec.h"
-#include "runtime/autograd.h"
 #include "sharding/plan.h"
 #include "train/data/data_source.h"
+#include "train/nn/ranking_model.h"
 
 namespace tessera {
 
@@ -28,9 +28,10 @@ int64_t RowsOfRank(int64_t rows, int rank, int ranks);
 // REQUIRES: a batch of the host.
 Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch);
 
-// What this rank calls backward of, []: `logits` and `labels` are its part of `rows` rows.
-Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& logits,
-                    const Tensor& labels, int64_t rows);
+// What this rank calls backward of, []: `outputs` of the model and `labels` are its part of `rows`
+// rows.
+Variable LossOfPart(Context& ctx, const Communicator& comm, const RankingModel& model,
+                    const Variable& outputs, const Tensor& labels, int64_t rows);
 // The batch's loss, the same on all ranks. Waits. Every rank calls.
 double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part);
 

@@ -2,8 +2,8 @@
 #define TESSERA_TRAIN_RANKS_PLAN_H_
 // Plans by a word, for commands.
 //
-//   ""             tables of more bytes than an equal share of all for each rank: by rows over all
-//                  ranks; the others dealt out
+//   ""             tables of more elements than an equal share of all for each rank: by rows over
+//                  all ranks; the others dealt out
 //   table_wise     dealt out: the largest first, each to the rank that has the least so far
 //   row_wise, column_wise, data_parallel   every table so, over all ranks
 //   anything else  a file that ReadPlanFile reads

@@ -9,19 +9,19 @@
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/optimizer_wrapper.h"
-#include "runtime/ops/activation.h"
-#include "runtime/ops/loss.h"
 #include "runtime/staging.h"
+#include "runtime/trace.h"
 #include "sharding/table_checkpoint.h"
-#include "train/dlrm_config.h"
 #include "train/metrics/metric_state.h"
+#include "train/model_config.h"
 
 namespace tessera {
 namespace {
 
-Dlrm MakeModel(Context& ctx, const TrainConfig& config, const std::optional<TrainingRanks>& ranks) {
-  if (!ranks) return Dlrm(ctx, DlrmConfigOf(config));
-  return Dlrm(ctx, DlrmConfigOf(config), *ranks->comm, ranks->plan, {.codecs = ranks->codecs});
+std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& ranks) {
+  if (!ranks) return {};
+  return ModelSharding{
+      .comm = ranks->comm, .plan = ranks->plan, .options = {.codecs = ranks->codecs}};
 }
 
 constexpr char kWarmupState[] = "warmup";
@@ -48,12 +48,6 @@ class RatesOfParts final : public OptimizerWrapper {
   OptimizerStateDict StateDict() const override { return {}; }
 };
 
-// Of logits; not recorded.
-Tensor Clicks(Context& ctx, const Variable& logits) {
-  const NoGrad no_grad(ctx);
-  return Sigmoid(ctx, logits).value();
-}
-
 bool RemembersAnything(const DenseOptimizerConfig& config) {
   return config.name != "sgd" || config.momentum != 0;
 }
@@ -65,7 +59,7 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       config_(config),
       ranks_(std::move(ranks)),
       host_(ranks_ ? std::make_unique<Context>(ContextOptions{.threads = 1}) : nullptr),
-      model_(MakeModel(ctx, config, ranks_)),
+      model_(ctx, RankingModelConfigOf(config), ShardingOf(ranks_)),
       dense_(std::make_shared<DenseOptimizer>(ctx, model_.Parameters(), config.dense_optimizer)) {
   if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
   MakeOptimizer();
@@ -75,14 +69,9 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
 std::vector<std::shared_ptr<Optimizer>> Trainer::TableOptimizers() const {
   if (model_.sharded() == nullptr)
     return {std::make_shared<FusedOptimizer>(model_.embedding_bag_collection().tables())};
-  std::vector<const TableBatchedEmbedding*> seen;
   std::vector<std::shared_ptr<Optimizer>> optimizers;
-  for (const HeldShard& held : model_.sharded()->tables().shards()) {
-    if (std::find(seen.begin(), seen.end(), held.tables) != seen.end()) continue;
-    seen.push_back(held.tables);
-    optimizers.push_back(
-        std::make_shared<RatesOfParts>(std::make_shared<FusedOptimizer>(*held.tables)));
-  }
+  for (TableBatchedEmbedding* part : model_.sharded()->tables().parts())
+    optimizers.push_back(std::make_shared<RatesOfParts>(std::make_shared<FusedOptimizer>(*part)));
   return optimizers;
 }
 
@@ -100,31 +89,47 @@ void Trainer::MakeOptimizer() {
   optimizer_ = warmup_;
 }
 
-Batch Trainer::MyPart(const Batch& batch) {
-  if (!ranks_) return batch.To(ctx_);
-  return PartOfBatch(*host_, *comm(), batch).To(ctx_);
+Batch Trainer::PartOf(Context& host, Context& on, const Batch& batch) const {
+  if (!ranks_ || batch.rows_of_all > 0) return batch.To(on);
+  return PartOfBatch(host, *comm(), batch).To(on);
 }
 
-double Trainer::StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
-  Tape tape(ctx_);
-  const Variable logits = model_.Forward(ctx_, batch.dense, batch.features);
-  const Variable mean = ranks_ ? LossOfPart(ctx_, *comm(), logits, batch.labels, rows)
-                               : BceWithLogits(ctx_, logits, batch.labels);
-  const double loss = ranks_
-                          ? MeanOverRanksSync(ctx_, *comm(), mean.value())
-                          : static_cast<double>(ReadScalarSync(ctx_, mean.value().data<float>()));
+Batch Trainer::MyPart(const Batch& batch) { return PartOf(host_ ? *host_ : ctx_, ctx_, batch); }
+
+Variable Trainer::Loss(const Batch& batch, int64_t rows, Variable& outputs) {
+  const TraceSpan span("forward");
+  outputs = model_.Forward(ctx_, batch.dense, batch.features);
+  return ranks_ ? LossOfPart(ctx_, *comm(), model_, outputs, batch.labels, rows)
+                : model_.Loss(ctx_, outputs, batch.labels);
+}
+
+// Of all ranks.
+double Trainer::ReadLossSync(const Tensor& mean) {
+  const TraceSpan span("loss");
+  const double loss = ranks_ ? MeanOverRanksSync(ctx_, *comm(), mean)
+                             : static_cast<double>(ReadScalarSync(ctx_, mean.data<float>()));
   if (!std::isfinite(loss))
     throw Error(
         Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
                progress_.step + 1, loss));
-  if (scored != nullptr) *scored = {Clicks(ctx_, logits), batch.labels};
+  return loss;
+}
+
+double Trainer::StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
+  Tape tape(ctx_);
+  Variable outputs;
+  const Variable mean = Loss(batch, rows, outputs);
+  const double loss = ReadLossSync(mean.value());
+  if (scored != nullptr) *scored = {model_.Probabilities(ctx_, outputs), batch.labels};
+  const TraceSpan span("backward");
   if (parallel_) parallel_->Overlap(ctx_, tape);
   tape.Backward(mean);
   return loss;
 }
 
 double Trainer::Step(const Batch& batch, ScoredBatch* scored) {
-  const double loss = StepBackward(MyPart(batch), batch.size(), scored);
+  const double loss = StepBackward(MyPart(batch), batch.whole_size(), scored);
+  const TraceSpan span("optimizer");
   if (parallel_) parallel_->AverageGradients(ctx_);
   optimizer_->Step(ctx_);
   optimizer_->ZeroGrad();
@@ -141,7 +146,8 @@ void Trainer::EndEpoch() {
 Tensor Trainer::Predict(const Batch& given) {
   const NoGrad no_grad(ctx_);
   const Batch batch = MyPart(given);
-  const Tensor clicks = Clicks(ctx_, model_.Forward(ctx_, batch.dense, batch.features));
+  const Tensor clicks =
+      model_.Probabilities(ctx_, model_.Forward(ctx_, batch.dense, batch.features));
   return ranks_ ? GatherParts(ctx_, *comm(), clicks, given.size()) : clicks;
 }
 
@@ -194,7 +200,7 @@ std::vector<NamedTensor> Trainer::State() const {
   if (model_.sharded() != nullptr) return state;
   const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t) {
-    const std::string parameter = Dlrm::TableParameterName(tables.table_name(t));
+    const std::string parameter = RankingModel::TableParameterName(tables.table_name(t));
     for (const OptimizerState& s : tables.optimizer_states(t))
       state.push_back({OptimizerStateName(parameter, s.name), s.tensor});
   }
@@ -215,11 +221,11 @@ void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metr
   std::vector<NamedTensor> state = State();
   for (NamedTensor& named : RestOfState()) state.push_back(std::move(named));
   state.insert(state.end(), metrics.begin(), metrics.end());
-  if (ranks_)
-    SaveTables(ctx_, path, model_.sharded()->tables(), Dlrm::kTablePrefix, state,
-               CheckpointMetadata(progress(), ToJson(config_)));
-  else
-    WriteCheckpoint(ctx_, path, state, progress(), ToJson(config_));
+  TrainingProgress saved = progress();
+  if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
+  saved.max_counter = model_.sharded()->tables().LargestCounterSync(ctx_);
+  SaveTables(ctx_, path, model_.sharded()->tables(), RankingModel::kTablePrefix, state,
+             CheckpointMetadata(saved, ToJson(config_)));
 }
 
 // Where something was trained, every dense parameter has state, and a schedule its place.

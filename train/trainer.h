@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_TRAINER_H_
 #define TESSERA_TRAIN_TRAINER_H_
-// A DLRM, its optimizers and how far they have come: one step at a time.
+// A ranking model, its optimizers and how far they have come: one step at a time.
 //
-// A step: logits = model(batch); loss = mean cross entropy; backward, inside which the tables are
+// A step: outputs = model(batch); loss = mean cross entropy; backward, inside which the tables are
 // updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of
 // the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds
 // and batches give equal bits, with any number of threads. On a GPU batches are moved there, and a
@@ -24,7 +24,7 @@
 #include "train/config/train_config.h"
 #include "train/data/data_source.h"
 #include "train/metrics/click_metrics.h"
-#include "train/nn/dlrm.h"
+#include "train/nn/ranking_model.h"
 #include "train/ranks.h"
 
 namespace tessera {
@@ -43,6 +43,9 @@ class Trainer {
   // Trains one batch; its loss before that. Throws Error, having learned nothing, if the loss is
   // not a finite number. `scored` gets what was foreseen of this rank's part before that.
   double Step(const Batch& batch, ScoredBatch* scored = nullptr);
+  // This rank's part of a batch, where `on` works, as Step takes it too: so that another thread can
+  // make it ahead. REQUIRES: `host` works in host memory; the other thread alone uses both.
+  Batch PartOf(Context& host, Context& on, const Batch& batch) const;
   // The next step begins a new epoch.
   void EndEpoch();
   // Clicks foreseen, [B], on the context's device. Nothing is learned.
@@ -71,8 +74,8 @@ class Trainer {
 
   const TrainConfig& config() const { return config_; }
   Context& context() { return ctx_; }
-  Dlrm& model() { return model_; }
-  const Dlrm& model() const { return model_; }
+  RankingModel& model() { return model_; }
+  const RankingModel& model() const { return model_; }
   // Null for one rank by itself.
   Communicator* comm() const { return ranks_ ? ranks_->comm : nullptr; }
 
@@ -80,6 +83,8 @@ class Trainer {
   void MakeOptimizer();
   std::vector<std::shared_ptr<Optimizer>> TableOptimizers() const;
   Batch MyPart(const Batch& batch);
+  Variable Loss(const Batch& batch, int64_t rows, Variable& outputs);
+  double ReadLossSync(const Tensor& mean);
   double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
   // Of the dense optimizer and the schedule.
   std::vector<NamedTensor> RestOfState() const;
@@ -92,7 +97,7 @@ class Trainer {
   TrainConfig config_;
   std::optional<TrainingRanks> ranks_;
   std::unique_ptr<Context> host_;  // with ranks: cuts batches
-  Dlrm model_;
+  RankingModel model_;
   std::optional<DistributedModelParallel> parallel_;  // with ranks
   std::shared_ptr<DenseOptimizer> dense_;
   std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "train/pipeline/trainer_pipeline.h"
+
 namespace tessera {
 namespace {
 
@@ -28,7 +30,7 @@ class Timer {
 class TrainingRun {
  public:
   TrainingRun(Trainer& trainer, const DataSets& data, const TrainingRunOptions& options)
-      : trainer_(trainer), data_(data), options_(options) {
+      : trainer_(trainer), data_(data), options_(options), pipeline_(trainer, options.pipeline) {
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
   }
@@ -64,27 +66,47 @@ class TrainingRun {
     options_.on_epoch(epoch);
   }
 
+  // What is left of the epoch, for this rank.
+  std::unique_ptr<DataSource> OpenTrain() const {
+    const TrainingProgress at = trainer_.progress();
+    const Communicator* const comm = trainer_.comm();
+    return data_.OpenTrain(at.row, at.epoch, comm == nullptr ? 0 : comm->rank(),
+                           comm == nullptr ? 1 : comm->size());
+  }
+
   void TrainRows(EpochReport& epoch) {
     const bool from_start = trainer_.progress().row == 0;
-    const auto source = data_.OpenTrain(trainer_.progress().row);
-    double loss_sum = 0;
-    while (!(report_.stopped = options_.stop())) {
-      const std::optional<Batch> batch = source->Next();
-      if (!batch) break;
-      ScoredBatch scored;
-      const double loss = trainer_.Step(*batch, metrics_ ? &scored : nullptr);
-      epoch.rows += batch->size();
-      loss_sum += loss * static_cast<double>(batch->size());
-      const int64_t step = trainer_.progress().step;
-      if (metrics_) metrics_->OnStep(scored, epoch.epoch, step, loss);
-      options_.on_step({epoch.epoch, step, batch->size(), loss, batch->fraction});
-      if (options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0) Save();
-    }
-    report_.skipped_rows += source->skipped_rows();
+    const auto source = OpenTrain();
+    const double loss_sum = TrainOn(*source, epoch);
     if (epoch.rows > 0)
       epoch.train_loss = loss_sum / static_cast<double>(epoch.rows);
     else if (from_start && !report_.stopped)
       throw Error("there are no rows to train on");
+  }
+
+  // The sum of the rows' losses.
+  double TrainOn(DataSource& source, EpochReport& epoch) {
+    const auto steps = pipeline_.Over(source, metrics_.has_value());
+    double loss_sum = 0;
+    int64_t skipped = 0;
+    while (!(report_.stopped = options_.stop())) {
+      const std::optional<TrainedBatch> batch = steps->Next();
+      if (!batch) {
+        skipped = source.skipped_rows();
+        break;
+      }
+      skipped = batch->skipped_rows;
+      epoch.rows += batch->rows;
+      loss_sum += batch->loss * static_cast<double>(batch->rows);
+      const int64_t step = trainer_.progress().step;
+      if (metrics_) metrics_->OnStep(batch->scored, epoch.epoch, step, batch->loss);
+      options_.on_step({epoch.epoch, step, batch->rows, batch->loss, batch->fraction});
+      if (options_.checkpoint_every <= 0 || step % options_.checkpoint_every != 0) continue;
+      steps->Settle();
+      Save();
+    }
+    report_.skipped_rows += skipped;
+    return loss_sum;
   }
 
   std::optional<MetricValues> Evaluate() {
@@ -109,6 +131,7 @@ class TrainingRun {
   Trainer& trainer_;
   const DataSets& data_;
   TrainingRunOptions options_;
+  TrainerPipeline pipeline_;
   std::optional<TrainingMetrics> metrics_;
   Timer timer_;
   TrainingRunReport report_;

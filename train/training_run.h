@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "train/data_sets.h"
+#include "train/pipeline/pipeline_kind.h"
 #include "train/trainer.h"
 #include "train/training_metrics.h"
 
@@ -32,8 +33,11 @@ struct EpochReport {
 };
 
 struct TrainingRunOptions {
-  std::string checkpoint = {};         // written after each epoch, and when stopped; "": never
-  int64_t checkpoint_every = 0;        // and after each so many steps; 0: not
+  std::string checkpoint = {};   // written after each epoch, and when stopped; "": never
+  int64_t checkpoint_every = 0;  // and after each so many steps; 0: not
+  // How steps of the next batches overlap with this one's; the same on all ranks. A run by kSemiSync
+  // that goes on from a checkpoint equals one that saved it there and never stopped.
+  PipelineKind pipeline = PipelineKind::kNone;
   TrainingMetricsOutput metrics = {};  // the same on all ranks, of which the first writes
   std::function<bool()> stop = [] { return false; };  // asked between steps
   std::function<void(const StepReport&)> on_step = [](const StepReport&) {};

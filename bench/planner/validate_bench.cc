@@ -64,8 +64,7 @@ StepLoad Model(const Flags& flags) {
 
 // Sixteen plans: each type for all tables, then mixtures.
 std::vector<NamedPlan> PlansFor(const StepLoad& load, int ranks) {
-  std::vector<TableShape> shapes;
-  for (const StepTable& t : load.tables) shapes.push_back({t.name, t.rows, t.dim});
+  const std::vector<TableShape> shapes = ShapesOf(load);
   std::vector<NamedPlan> plans;
   const auto add = [&](const std::string& name, const std::function<TableSharder(size_t)>& of) {
     std::map<std::string, TableSharder> sharders;
@@ -108,7 +107,6 @@ std::vector<NamedPlan> PlansFor(const StepLoad& load, int ranks) {
 
 void OnRanks(const Flags& flags, int ranks,
              const std::function<void(Context&, Communicator&)>& fn) {
-  auto comms = MakeLocalCommunicators(ranks);
   RunLocalRanks(ranks, [&](Communicator& local) {
     Context ctx({.threads = 1, .seed = 3});
     if (!flags.slow) return fn(ctx, local);

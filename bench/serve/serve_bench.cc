@@ -2,13 +2,15 @@
 // dense features, MLPs 512-256-D and 512-256-1, scores included (the shape of TorchRec's quantized
 // model that tools/compare_peers times).
 //
-//   bazel run -c opt //bench/serve:serve_bench
-//   bazel run -c opt //bench/serve:serve_bench -- --open-loop 2000 --seconds 600    a soak
+//   bazel run -c opt //bench/serve:serve_bench                                    about 40 s
+//   bazel run -c opt //bench/serve:serve_bench -- --dim 16,64 --codec f32,int8,int4
+//   bazel run -c opt //bench/serve:serve_bench -- --soak 600
 //
 // Closed loop: one caller, one thread, the next request after the answer; building the request is
 // included, as a KeyedJaggedTensor from flat ids. "dense" is the dense part alone for the same batch.
 // Open loop: requests of mixed sizes come at random times (Poisson) at a rate, whatever the answers
-// take, through the queue; latency is from the time a request was due.
+// take, through the queue; latency is from the time a request was due. A soak is an open loop of the
+// first dim and codec alone, which says what memory is resident on the way, and fails on an error.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -121,14 +123,13 @@ void PrintLine(const std::string& name, const cli::Latencies& latencies) {
 // The dense part of the same batch alone.
 cli::Latencies TimeDense(const serve::ModelSpec& spec, int64_t batch, int requests) {
   Context ctx({.threads = 1, .seed = kSeed});
-  const serve::DensePart dense(ctx, spec);
+  const auto dense = serve::MakeDensePart(ctx, spec);
   const Tensor x = Tensor::Zeros(ctx, {batch, kDense});
-  const Tensor pooled =
-      Tensor::Zeros(ctx, {batch, std::ssize(spec.tables) * spec.dense_arch.back()});
+  const Tensor pooled = Tensor::Zeros(ctx, {batch, std::ssize(spec.tables) * spec.dim()});
   cli::Latencies latencies;
   for (int i = -100; i < requests; ++i) {
     const auto begin = Clock::now();
-    dense.Forward(ctx, x, pooled);
+    dense->Forward(ctx, x, pooled);
     if (i >= 0) latencies.Add(Seconds(Clock::now() - begin));
   }
   return latencies;
@@ -157,7 +158,7 @@ int64_t ResidentBytes() {
 
 struct OpenLoop {
   double rate = 2000, seconds = 10;
-  int workers = 2;
+  int workers = 2, resident_lines = 2;
 };
 
 // One request in ten has 16 examples, one in a hundred 64, the others 1.
@@ -233,12 +234,33 @@ std::map<int64_t, std::vector<RawRequest>> DrawRequests(Draws& draws,
   return raw;
 }
 
-void RunOpenLoop(serve::Predictor& predictor, const OpenLoop& options) {
+std::string Mebibytes(int64_t bytes) {
+  return Format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+// Prints what memory is resident, `times` in `seconds`, from the first time asked on.
+class ResidentLines {
+ public:
+  ResidentLines(int times, double seconds) : every_(seconds / times) {}
+  void At(double second) {
+    if (second < next_) return;
+    std::printf("  after %5.0f s: %s resident\n", second, Mebibytes(ResidentBytes()).c_str());
+    next_ += every_;
+  }
+
+ private:
+  const double every_;
+  double next_ = every_;
+};
+
+// The number of errors.
+int64_t RunOpenLoop(serve::Predictor& predictor, const OpenLoop& options) {
   const auto model = predictor.model();
   Draws draws;
   const auto raw = DrawRequests(draws, model->spec());
   Answers answers;
-  int64_t sent = 0, resident_at_first = 0;
+  ResidentLines resident(options.resident_lines, options.seconds);
+  int64_t sent = 0;
   {
     serve::RequestQueue queue(predictor, {.workers = options.workers});
     Context ctx({.threads = 1});
@@ -252,24 +274,33 @@ void RunOpenLoop(serve::Predictor& predictor, const OpenLoop& options) {
       const auto& choices = raw.at(batch);
       const RawRequest& chosen = choices[static_cast<size_t>(sent) % choices.size()];
       answers.Add({at, batch, queue.Submit(RequestOf(ctx, *model, chosen))});
-      if (resident_at_first == 0 && due > options.seconds / 10) resident_at_first = ResidentBytes();
+      resident.At(due);
     }
   }
   answers.Finish();
-  std::printf("open loop: %lld requests in %.0f s, %lld errors, memory grew by %lld KiB\n",
-              static_cast<long long>(sent), options.seconds,
-              static_cast<long long>(answers.errors()),
-              static_cast<long long>((ResidentBytes() - resident_at_first) / 1024));
+  std::printf("open loop: %lld requests in %.0f s, %lld errors\n", static_cast<long long>(sent),
+              options.seconds, static_cast<long long>(answers.errors()));
   answers.Print();
+  return answers.errors();
+}
+
+void RunClosedLoops(serve::Predictor& predictor, const std::string& name,
+                    const std::vector<int64_t>& batches, int requests) {
+  for (const int64_t batch : batches) {
+    PrintLine(Format("{}_B{}", name, batch), TimeClosed(predictor, batch, requests));
+    PrintLine(Format("{}_B{} dense", name, batch),
+              TimeDense(predictor.model()->spec(), batch, requests));
+  }
 }
 
 int Main(int argc, char** argv) {
   CLI::App app("Latency of requests to a served DLRM");
-  std::vector<int64_t> dims = {16, 64}, batches = {1, 64};
-  std::vector<std::string> codecs = {"f32", "int8", "int4"};
+  std::vector<int64_t> dims = {64}, batches = {1, 64};
+  std::vector<std::string> codecs = {"int8"};
   int64_t cap = 100'000;
   int requests = 3000;
   OpenLoop open;
+  double soak = 0;
   std::string folder = (std::filesystem::temp_directory_path() / "tessera_serve_bench").string();
   app.add_option("--dim", dims, "dims")->delimiter(',');
   app.add_option("--batch", batches, "examples of a request")->delimiter(',');
@@ -278,25 +309,31 @@ int Main(int argc, char** argv) {
   app.add_option("--requests", requests, "of a closed loop; 0: none");
   app.add_option("--open-loop", open.rate, "requests a second of the open loop; 0: none");
   app.add_option("--seconds", open.seconds, "of the open loop");
+  app.add_option("--soak", soak, "seconds of an open loop, and nothing else");
   app.add_option("--workers", open.workers, "threads that compute in the open loop");
   app.add_option("--folder", folder, "for models");
   CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a line is seen when it is there, in a pipe, too
   std::printf("%s\n", MachineName().c_str());
+  if (soak > 0) {
+    dims.resize(1);
+    codecs.resize(1);
+    requests = 0;
+    open.seconds = soak;
+    open.resident_lines = 10;
+  }
+  int64_t errors = 0;
   std::filesystem::create_directories(folder);
   for (const int64_t dim : dims)
     for (const std::string& codec : codecs) {
-      serve::Predictor predictor(WriteModel(folder, dim, cap, codec));
       const std::string name = Format("D{}_{}", dim, codec);
-      for (const int64_t batch : batches) {
-        if (requests == 0) break;
-        PrintLine(Format("{}_B{}", name, batch), TimeClosed(predictor, batch, requests));
-        PrintLine(Format("{}_B{} dense", name, batch),
-                  TimeDense(predictor.model()->spec(), batch, requests));
-      }
-      if (open.rate > 0) RunOpenLoop(predictor, open);
+      std::printf("making %s\n", name.c_str());
+      serve::Predictor predictor(WriteModel(folder, dim, cap, codec));
+      if (requests > 0) RunClosedLoops(predictor, name, batches, requests);
+      if (open.rate > 0) errors += RunOpenLoop(predictor, open);
     }
   std::filesystem::remove_all(folder);
-  return 0;
+  return errors == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -33,6 +33,13 @@ QuantizedTableBatchedEmbedding MakeTables(Context& ctx, std::vector<QuantizedTab
 
 }  // namespace
 
+void CheckBecomesKeyedTensor(const KeyedJaggedTensor& features) {
+  TESSERA_CHECK(
+      !features.variable_stride_per_key() || features.inverse_indices_or_none() != nullptr,
+      "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices to become a "
+      "KeyedTensor; without them, tables().Forward gives the flat rows");
+}
+
 EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx, std::vector<QuantizedTable> tables,
                                                QuantizedOptions options)
     : tables_(MakeTables(ctx, GroupedByPooling(std::move(tables)), options)) {
@@ -43,10 +50,7 @@ EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx, std::vector<Quantiz
 }
 
 KeyedTensor EmbeddingBagCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) const {
-  TESSERA_CHECK(
-      !features.variable_stride_per_key() || features.inverse_indices_or_none() != nullptr,
-      "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices to become a "
-      "KeyedTensor; without them, tables().Forward gives the flat rows");
+  CheckBecomesKeyedTensor(features);
   return KeyedTensor(embedding_names_, dims_, Variable(tables_.Forward(ctx, features).pooled));
 }
 

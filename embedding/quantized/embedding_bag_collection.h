@@ -11,6 +11,10 @@
 
 namespace tessera::quant {
 
+// Throws Error for a batch of its own for each key, unless it has inverse indices: its pooled rows
+// are no KeyedTensor.
+void CheckBecomesKeyedTensor(const KeyedJaggedTensor& features);
+
 // The output's columns are in the order of TorchRec's module: tables grouped by pooling in order of
 // first appearance, then table order, then feature order within the table. A feature that several
 // tables read is named feature@table. Several threads may call Forward at a time.

@@ -31,6 +31,7 @@ class EmbeddingCollection {
       Context& ctx, const KeyedJaggedTensor& features) const;
 
   const QuantizedTableBatchedEmbedding& tables() const { return tables_; }
+  bool need_indices() const { return need_indices_; }
   // Stored rows as "embeddings.<table>.weight"; they share the tables' storage.
   std::vector<NamedTensor> StateDict() const;
 

@@ -96,14 +96,6 @@ void SumColumns(const Source& shared_source, const Bag& bag, int64_t column, int
 
 using Columns = void (*)(const Source&, const Bag&, int64_t, int, float*, bool);
 
-template <typename Reader, int kPacks = kBlockPacks>
-Columns ColumnsFor(int packs) {
-  if constexpr (kPacks == 0)
-    return SumColumns<Reader, 0>;
-  else
-    return packs == kPacks ? SumColumns<Reader, kPacks> : ColumnsFor<Reader, kPacks - 1>(packs);
-}
-
 // Calls fn.operator()<Out>() with the C++ type of an output that is not stored rows.
 template <typename Fn>
 void VisitOutput(DType dtype, const Fn& fn) {
@@ -133,21 +125,22 @@ void StoreSums(const float* sums, int n, Out* out, bool stream) {
   if (d < n) Pack::LoadFirst(sums + d, n - d).StoreFirst(out + d, n - d);
 }
 
+// What is left of a row behind its whole blocks goes in blocks of 4, 2 and 1 packs: a function for
+// each number of packs would be twice the code, and saves few dims a walk over the bag.
 template <typename Reader, typename Out>
 void PooledBags(const QuantizedPiece& p) {
   const LookupFeature& f = *p.feature;
   const Source source(p);
-  const auto whole = static_cast<int>(f.dim / kBlock * kBlock),
-             rest = static_cast<int>(f.dim - whole), tail = rest % Pack::kSize;
-  const Columns full = ColumnsFor<Reader>(kBlockPacks),
-                last = ColumnsFor<Reader>(rest / Pack::kSize), sum_tail = ColumnsFor<Reader>(0);
+  const auto dim = static_cast<int>(f.dim), packs = dim % kBlock / Pack::kSize,
+             tail = dim % Pack::kSize;
   const bool stream = p.stream && IsAligned<Out>(f);
   for (int64_t b = p.begin; b < p.end; ++b) {
     const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
     const Bag bag{begin, end, f.pooling == PoolingType::kMean && end > begin,
                   static_cast<float>(end - begin)};
     Out* out = f.OutputAt<Out>(b);
-    const auto sum_block = [&](Columns sum, int column, int n, int tail_columns) {
+    int column = 0;
+    const auto sum_block = [&](Columns sum, int n, int tail_columns) {
       if constexpr (std::same_as<Out, float>) {
         sum(source, bag, column, tail_columns, out + column, stream);
       } else {
@@ -155,11 +148,13 @@ void PooledBags(const QuantizedPiece& p) {
         sum(source, bag, column, tail_columns, sums, /*stream=*/false);
         StoreSums(sums, n, out + column, stream && tail_columns == 0);
       }
+      column += n;
     };
-    int column = 0;
-    for (; column < whole; column += kBlock) sum_block(full, column, kBlock, 0);
-    if (rest >= Pack::kSize) sum_block(last, column, rest - tail, 0);
-    if (tail > 0) sum_block(sum_tail, static_cast<int>(f.dim) - tail, tail, tail);
+    while (column + kBlock <= dim) sum_block(SumColumns<Reader, kBlockPacks>, kBlock, 0);
+    if (packs & 4) sum_block(SumColumns<Reader, 4>, 4 * Pack::kSize, 0);
+    if (packs & 2) sum_block(SumColumns<Reader, 2>, 2 * Pack::kSize, 0);
+    if (packs & 1) sum_block(SumColumns<Reader, 1>, Pack::kSize, 0);
+    if (tail > 0) sum_block(SumColumns<Reader, 0>, tail, tail);
   }
   if (stream) StoreFence();
 }

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     return Tensor::From(ctx, std::vector<int64_t>(features.size(), value));
   };
   const serve::PredictRequest request{
-      .dense = Tensor::Zeros(ctx, {1, model->spec().dense_in}),
+      .dense = Tensor::Zeros(ctx, {1, model->spec().net.dense_in}),
       .features = KeyedJaggedTensor::FromLengthsSync(features, /*ids=*/one_id_each(0),
                                                      /*lengths=*/one_id_each(1))};
   std::printf("score: %.4f\n", static_cast<double>(predictor.Predict(request).front()));

@@ -2,17 +2,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "planner/calibration/rounds.h"
 #include "planner/calibration/time_plan.h"
 #include "runtime/check.h"
 
 namespace tessera {
 namespace {
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 std::vector<double> RanksOf(std::span<const double> values) {
   std::vector<size_t> order(values.size());

@@ -1,7 +1,6 @@
 #include "planner/calibration/calibrate.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "planner/calibration/machine_profile_json.h"
 #include "planner/calibration/measure_collectives.h"
@@ -37,8 +36,7 @@ class Progress {
 
 int CoresOf(const Context& ctx, const CalibrateOptions& options) {
   if (ctx.device() != Device::Cpu()) return options.cores;
-  if (options.cores > 0) return options.cores;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return options.cores > 0 ? options.cores : MachineCores();
 }
 
 MachineProfile Described(Context& ctx, Communicator& comm, const CalibrateOptions& options) {

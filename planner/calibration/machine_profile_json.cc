@@ -3,14 +3,16 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_fields.h"
 
 namespace tessera {
 namespace {
 
 using internal::Json;
 using internal::JsonObject;
+using internal::ParseField;
 using internal::ReadJson;
+using internal::RequiredWord;
 using internal::ThrowExpected;
 
 constexpr char kVersionKey[] = "tessera_profile";
@@ -131,23 +133,31 @@ void Read(const Json& value, const std::string& where, KernelFactors& factors) {
   object.Finish();
 }
 
-void KeyOf(const std::string& name, std::string& key) { key = name; }
-void KeyOf(const std::string& name, DType& key) { key = ParseDType(name); }
-void KeyOf(const std::string& name, WireType& key) { key = ParseWireCodec(name).type; }
-void KeyOf(const std::string& name, ComputeKernel& key) { key = ParseComputeKernel(name); }
+template <typename K>
+K KeyOf(const std::string& name);
+template <>
+std::string KeyOf(const std::string& name) {
+  return name;
+}
+template <>
+DType KeyOf(const std::string& name) {
+  return ParseDType(name);
+}
+template <>
+WireType KeyOf(const std::string& name) {
+  return ParseWireCodec(name).type;
+}
+template <>
+ComputeKernel KeyOf(const std::string& name) {
+  return ParseComputeKernel(name);
+}
 
 template <typename K, typename V>
 void Read(const Json& value, const std::string& where, std::map<K, V>& map) {
   if (!value.is_object()) ThrowExpected(where, "an object", value);
   for (const auto& [name, entry] : value.items()) {
     const std::string place = where + "." + name;
-    K key;
-    try {
-      KeyOf(name, key);
-    } catch (const Error& error) {
-      throw Error(Format("{}: {}", place, error.what()));
-    }
-    Read(entry, place, map[key]);
+    Read(entry, place, map[ParseField(name, place, KeyOf<K>)]);
   }
 }
 
@@ -172,14 +182,8 @@ void Read(const Json& value, const std::string& where, std::vector<CollectivePri
   CheckList(value, where, "a list of collectives");
   for (size_t i = 0; i < value.size(); ++i) {
     JsonObject object(value[i], Format("{}[{}]", where, i));
-    std::string op;
-    object.Required("op", op);
     CollectivePrices c;
-    try {
-      c.op = ParseCollectiveOp(op);
-    } catch (const Error& error) {
-      throw Error(Format("{}: {}", object.at("op"), error.what()));
-    }
+    c.op = RequiredWord(object, "op", ParseCollectiveOp);
     c.ranks = CountIn(object, "ranks", 1);
     Read(object.Require("time"), object.at("time"), c.by_bytes);
     object.Finish();
@@ -228,10 +232,7 @@ void ReadUpdate(const Json& value, const std::string& where, UpdatePrices& updat
 
 MachineProfile ReadProfile(const Json& document) {
   JsonObject object(document, "");
-  int64_t version = 0;
-  object.Required(kVersionKey, version);
-  if (version != kVersion)
-    throw Error(Format("{}: expected version {}, got {}", kVersionKey, kVersion, version));
+  internal::CheckVersion(object, kVersionKey, kVersion);
   MachineProfile p;
   object.Required("machine", p.machine);
   object.Required("device", p.device);
@@ -289,11 +290,7 @@ std::string MachineProfileToJson(const MachineProfile& p) {
 }
 
 MachineProfile MachineProfileFromJson(const std::string& text, const std::string& where) {
-  try {
-    return ReadProfile(internal::ParseJson(text));
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", where, error.what()));
-  }
+  return internal::ReadDocument(text, where, ReadProfile);
 }
 
 }  // namespace tessera

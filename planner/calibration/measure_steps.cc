@@ -1,7 +1,6 @@
 #include "planner/calibration/measure_steps.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "planner/calibration/group_sizes.h"

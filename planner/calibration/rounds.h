@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+// REQUIRES: at least one.
+double MedianOf(std::vector<double> values);
+
 class Rounds {
  public:
   // Each measurement takes about `budget` seconds, and at least three rounds.

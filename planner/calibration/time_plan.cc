@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <utility>
 

@@ -1,17 +1,18 @@
 #include "planner/calibration/validate_plans.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "planner/calibration/rounds.h"
 
 namespace tessera {
 namespace {
 
 // Of each number, the median over the passes.
-PlanTime MedianOf(const std::vector<PlanTime>& times) {
+PlanTime MedianTime(const std::vector<PlanTime>& times) {
   const auto median = [&](const auto& number) {
     std::vector<double> all;
     for (const PlanTime& time : times) all.push_back(number(time));
-    std::sort(all.begin(), all.end());
-    return all[all.size() / 2];
+    return MedianOf(std::move(all));
   };
   PlanTime result;
   result.seconds = median([](const PlanTime& t) { return t.seconds; });
@@ -36,7 +37,7 @@ std::vector<ValidatedPlan> ValidatePlans(Context& ctx, Communicator& comm, const
     }
   std::vector<ValidatedPlan> validated;
   for (size_t p = 0; p < plans.size(); ++p)
-    validated.push_back({plans[p].name, model.Predict(plans[p].plan), MedianOf(times[p])});
+    validated.push_back({plans[p].name, model.Predict(plans[p].plan), MedianTime(times[p])});
   return validated;
 }
 

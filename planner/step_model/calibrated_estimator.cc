@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "planner/planner_error.h"
@@ -42,31 +41,47 @@ StepFeature FeatureOf(const PlannerModel& model, const PlannerTable& table, size
   feature.ids = feature.bags * EntryOf(c.pooling_factors, f, 1);
   feature.popularity = UniformRows(table.rows);
   if (f >= table.features.size()) return feature;
-  const auto measured = options.statistics.find(table.features[f]);
+  const auto measured = options.statistics.find({table.name, table.features[f]});
   if (measured == options.statistics.end()) return feature;
   feature.ids = feature.bags * measured->second.pooling_factor();
   feature.popularity = measured->second.popularity;
   return feature;
 }
 
-// The shards of a run of equal ones, walked in the order of the plan: column block by column block.
-class ShardWalk {
- public:
-  explicit ShardWalk(int64_t table_rows) : table_rows_(table_rows) {}
+bool HasRowShares(const StepTable& table) {
+  return std::any_of(table.features.begin(), table.features.end(),
+                     [](const StepFeature& f) { return !f.popularity.row_shares.empty(); });
+}
 
-  Shard At(const ShardRun& run) const { return {0, row_, column_, run.rows, run.columns}; }
-  void Pass(const ShardRun& run, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      row_ = std::min(row_ + run.rows, table_rows_);
-      if (row_ < table_rows_ || run.rows == 0) continue;
-      row_ = 0;
-      column_ += run.columns;
+// How many shards of a run cost what the next one does, which begins at `row`: blocks of rows differ
+// by the rows' popularity, and those of one column block from those of the next, whose ids are
+// copies. Whole columns do not differ.
+int64_t AlikeShards(const ShardRun& run, const StepTable& table, int64_t row, bool by_rows) {
+  if (run.rows == 0 || run.rows == table.rows) return INT64_MAX;
+  return by_rows ? 1 : (table.rows - row + run.rows - 1) / run.rows;
+}
+
+// Cuts the runs of an option where their shards differ in cost, and calls price(run, its first
+// shard) for each.
+template <typename Fn>
+void PriceRuns(const StepTable& table, ShardingOption& option, Fn&& price) {
+  const bool replicas = option.type == ShardingType::kDataParallel, by_rows = HasRowShares(table);
+  std::vector<ShardRun> cut;
+  int64_t row = 0, column = 0;
+  for (const ShardRun& run : option.shards) {
+    for (int64_t left = run.count; left > 0;) {
+      ShardRun& part = cut.emplace_back(run);
+      part.count = replicas ? left : std::min(left, AlikeShards(run, table, row, by_rows));
+      left -= part.count;
+      price(part, Shard{0, row, column, run.rows, run.columns});
+      if (replicas || run.rows == 0) continue;
+      const int64_t rows = row + part.count * run.rows;
+      row = rows < table.rows ? rows : 0;
+      if (row == 0) column += run.columns * std::max<int64_t>(1, rows / table.rows);
     }
   }
-
- private:
-  int64_t table_rows_, row_ = 0, column_ = 0;
-};
+  option.shards = std::move(cut);
+}
 
 ShardPerf InMilliseconds(const RankSeconds& s) {
   ShardPerf perf;
@@ -76,11 +91,6 @@ ShardPerf InMilliseconds(const RankSeconds& s) {
   perf.bwd_comms = kMilliseconds * (s.gradient_dist + s.gradients_wire);
   perf.input_dist = kMilliseconds * (s.input_dist + s.ids_wire);
   return perf;
-}
-
-bool HasRowShares(const StepTable& table) {
-  return std::any_of(table.features.begin(), table.features.end(),
-                     [](const StepFeature& f) { return !f.popularity.row_shares.empty(); });
 }
 
 int64_t RoundedUp(double bytes) { return static_cast<int64_t>(std::ceil(bytes)); }
@@ -131,20 +141,8 @@ void CalibratedPerfEstimator::Estimate(const Topology& topology, const PlannerMo
     throw PlannerError(PlannerErrorKind::kNoKernelBandwidth,
                        Format("table {}: no prices of kernel {}, which the library does not run",
                               model_.load().tables[t].name, ToString(option.kernel)));
-  const StepTable& table = model_.load().tables[t];
-  const bool one_by_one = option.type != ShardingType::kDataParallel && HasRowShares(table);
-  ShardWalk walk(table.rows);
-  std::vector<ShardRun> runs;
-  for (const ShardRun& run : option.shards)
-    for (int64_t left = run.count; left > 0;) {
-      ShardRun part = run;
-      part.count = one_by_one ? 1 : left;
-      part.perf = PerfOf(option, walk.At(run));
-      left -= part.count;
-      if (option.type != ShardingType::kDataParallel) walk.Pass(run, part.count);
-      runs.push_back(part);
-    }
-  option.shards = std::move(runs);
+  PriceRuns(model_.load().tables[t], option,
+            [&](ShardRun& run, const Shard& first) { run.perf = PerfOf(option, first); });
 }
 
 CalibratedStorageEstimator::CalibratedStorageEstimator(const Topology& topology,
@@ -165,13 +163,12 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
              host = cpu || caching || option.kernel == PlanKernel::kFusedUvm;
   const double factor = option.cache_load_factor.value_or(
       model.sharder_of(model.tables.at(t)).cache_load_factor.value_or(kDefaultLoadFactor));
-  ShardWalk walk(table.rows);
-  for (ShardRun& run : option.shards) {
+  PriceRuns(table, option, [&](ShardRun& run, const Shard& first) {
     ShardMemory memory;
     if (replica)
       memory.own = MemoryOfReplica(settings, table);
     else if (run.rows > 0)
-      memory = MemoryOfShard(settings, table, walk.At(run));
+      memory = MemoryOfShard(settings, table, first);
     const MemoryBytes &own = memory.own, &home = memory.everyone;
     const double kept = own.rows + own.states;
     run.input_bytes = RoundedUp(own.input + ranks_ * home.input);
@@ -182,8 +179,7 @@ void CalibratedStorageEstimator::Estimate(const Topology& topology, const Planne
     device += step;
     (host ? run.storage.ddr : run.storage.hbm) += RoundedUp(kept);
     if (caching && !cpu) run.storage.hbm += RoundedUp(factor * kept);
-    if (!replica) walk.Pass(run, run.count);
-  }
+  });
 }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "planner/estimator.h"
 #include "planner/step_model/feature_statistics.h"
@@ -23,8 +24,9 @@ namespace tessera {
 
 // What is known beside the planner's own model.
 struct CalibratedOptions {
-  // By feature; pooling factors measured here are used in place of the constraints'.
-  std::map<std::string, FeatureStatistics> statistics = {};
+  // By table and feature, which tables of several sizes may read; pooling factors measured here are
+  // used in place of the constraints'.
+  std::map<std::pair<std::string, std::string>, FeatureStatistics> statistics = {};
   WireCodecs codecs = {};
   double batches_in_flight = 1;
 };

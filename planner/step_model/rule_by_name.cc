@@ -1,29 +1,23 @@
 #include "planner/step_model/rule_by_name.h"
 
-#include <variant>
+#include <optional>
 
+#include "optim/rule_options.h"
 #include "runtime/check.h"
 
 namespace tessera {
-namespace {
 
-template <size_t i>
-AnyRule Find(const std::string& name, const std::string& others) {
-  if constexpr (i == std::variant_size_v<AnyRule>) {
-    throw Error(Format("no rule \"{}\"; expected one of {}", name, others));
-  } else {
-    using Rule = std::variant_alternative_t<i, AnyRule>;
-    if constexpr (requires { Rule::kName; }) {
-      if (name == Rule::kName) return Rule{};
-      return Find<i + 1>(name, others + (others.empty() ? "" : ", ") + Rule::kName);
-    } else {
-      return Find<i + 1>(name, others);
-    }
-  }
+AnyRule RuleByName(const std::string& name) {
+  std::optional<AnyRule> found;
+  std::string known;
+  const auto look = [&](const auto& rule) {
+    known += (known.empty() ? "" : ", ") + std::string(rule.kName);
+    if (name == rule.kName) found = rule;
+  };
+  ForEachNamedRule(look);
+  look(None{});
+  if (!found) throw Error(Format("no rule \"{}\"; expected one of {}", name, known));
+  return *found;
 }
-
-}  // namespace
-
-AnyRule RuleByName(const std::string& name) { return Find<0>(name, ""); }
 
 }  // namespace tessera

@@ -4,6 +4,12 @@
 
 namespace tessera {
 
+std::vector<TableShape> ShapesOf(const StepLoad& load) {
+  std::vector<TableShape> shapes;
+  for (const StepTable& t : load.tables) shapes.push_back({t.name, t.rows, t.dim});
+  return shapes;
+}
+
 double BytesOfStates(const StepTable& table, double columns) {
   double bytes = 0;
   for (const StateSpec& state : RuleStates(RuleByName(table.rule)))

@@ -9,6 +9,7 @@
 #include "planner/step_model/row_popularity.h"
 #include "quant/wire_codec.h"
 #include "runtime/dtype.h"
+#include "sharding/plan.h"
 
 namespace tessera {
 
@@ -37,6 +38,8 @@ struct StepLoad {
   std::vector<double> dense_flops = {};
   double dense_bytes = 0;
 };
+
+std::vector<TableShape> ShapesOf(const StepLoad& load);
 
 // Bytes of a row with what its rule remembers of it. Throws Error for a rule that the library does
 // not have, listing those it has.

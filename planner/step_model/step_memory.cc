@@ -85,9 +85,7 @@ MemoryBytes MemoryOfReplica(const MemorySettings& s, const StepTable& table) {
 
 std::vector<MemoryBytes> MemoryOfPlan(const StepLoad& load, const ShardingPlan& plan,
                                       double batches_in_flight) {
-  std::vector<TableShape> shapes;
-  for (const StepTable& t : load.tables) shapes.push_back({t.name, t.rows, t.dim});
-  CheckPlan(plan, shapes);
+  CheckPlan(plan, ShapesOf(load));
   const MemorySettings settings{&load, static_cast<double>(plan.world_size), batches_in_flight};
   std::vector<MemoryBytes> ranks(static_cast<size_t>(plan.world_size));
   MemoryBytes everyone;

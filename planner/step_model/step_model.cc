@@ -39,20 +39,21 @@ double ShareOfCaches(const MachineProfile& profile, const RankLayout& layout) {
 
 double Larger(const WireBytes& bytes) { return std::max(bytes.sent, bytes.received); }
 
+struct NamedPart {
+  const char* name;
+  double RankSeconds::*of;
+};
 // The fields of RankSeconds, work first.
-template <typename S, typename Fn>
-void ForEachPart(S& s, Fn&& fn) {
-  fn("input_dist", s.input_dist);
-  fn("lookup", s.lookup);
-  fn("output_dist", s.output_dist);
-  fn("gradient_dist", s.gradient_dist);
-  fn("update", s.update);
-  fn("dense", s.dense);
-  fn("exchange of ids", s.ids_wire);
-  fn("exchange of rows", s.rows_wire);
-  fn("exchange of gradients", s.gradients_wire);
-  fn("exchange of dense gradients", s.dense_wire);
-}
+constexpr NamedPart kParts[] = {{"input_dist", &RankSeconds::input_dist},
+                                {"lookup", &RankSeconds::lookup},
+                                {"output_dist", &RankSeconds::output_dist},
+                                {"gradient_dist", &RankSeconds::gradient_dist},
+                                {"update", &RankSeconds::update},
+                                {"dense", &RankSeconds::dense},
+                                {"exchange of ids", &RankSeconds::ids_wire},
+                                {"exchange of rows", &RankSeconds::rows_wire},
+                                {"exchange of gradients", &RankSeconds::gradients_wire},
+                                {"exchange of dense gradients", &RankSeconds::dense_wire}};
 
 // What a rank does between two exchanges, and the waiting for the second.
 struct Phase {
@@ -89,27 +90,20 @@ PhaseTime TimeOf(size_t phase, std::span<const RankSeconds> ranks, int local_siz
 }  // namespace
 
 RankSeconds& RankSeconds::operator+=(const RankSeconds& other) {
-  std::vector<double> added;
-  ForEachPart(other, [&](const char*, double part) { added.push_back(part); });
-  size_t i = 0;
-  ForEachPart(*this, [&](const char*, double& part) { part += added[i++]; });
+  for (const NamedPart& part : kParts) this->*part.of += other.*part.of;
   return *this;
 }
 
 RankSeconds operator*(RankSeconds seconds, double factor) {
-  ForEachPart(seconds, [&](const char*, double& part) { part *= factor; });
+  for (const NamedPart& part : kParts) seconds.*part.of *= factor;
   return seconds;
 }
 
 std::string LargestPart(const RankSeconds& seconds) {
-  std::string name;
-  double largest = -1;
-  ForEachPart(seconds, [&](const char* part, double value) {
-    if (value <= largest) return;
-    largest = value;
-    name = part;
-  });
-  return name;
+  const auto less = [&](const NamedPart& a, const NamedPart& b) {
+    return seconds.*a.of < seconds.*b.of;
+  };
+  return std::max_element(std::begin(kParts), std::end(kParts), less)->name;
 }
 
 StepModel::StepModel(MachineProfile profile, StepLoad load, RankLayout layout)
@@ -138,8 +132,7 @@ void StepModel::AddWire(const RankWork& work, bool replicas, RankSeconds& s) con
   s.gradients_wire += seconds(CollectiveOp::kAllToAll, Larger(work.gradients));
   if (!replicas) return;
   s.ids_wire += seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllToAll, 0);
-  s.gradients_wire +=
-      seconds(CollectiveOp::kNumbers, 0) + seconds(CollectiveOp::kAllGather, work.gathered);
+  s.gradients_wire += seconds(CollectiveOp::kAllGather, work.gathered);
 }
 
 void StepModel::AddDense(RankSeconds& s) const {
@@ -153,9 +146,7 @@ void StepModel::AddDense(RankSeconds& s) const {
 
 StepPrediction StepModel::Predict(const ShardingPlan& plan) const {
   TESSERA_CHECK_EQ(plan.world_size, layout_.world_size, "ranks of the plan, and of the step model");
-  std::vector<TableShape> shapes;
-  for (const StepTable& t : load_.tables) shapes.push_back({t.name, t.rows, t.dim});
-  CheckPlan(plan, shapes);
+  CheckPlan(plan, ShapesOf(load_));
   const PlanWork work = WorkOfPlan(settings(), plan);
   std::vector<RankSeconds> seconds;
   for (const RankWork& of_rank : work.ranks) {

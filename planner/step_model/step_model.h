@@ -5,8 +5,8 @@
 //
 //   phase = max( its busiest rank, the largest over nodes of Σ ranks' work · threads / cores )
 //           + the longest waiting for the exchange that ends it
-//   step  = what any step takes + Σ over phases: ids (with the update of the step before), lookup, and the way home, the
-//           dense part and the way back
+//   step  = what any step takes + Σ over phases: ids (with the update of the step before), lookup,
+//           and the way home, the dense part and the way back
 //
 // An exchange waits for every rank, so each phase lasts as long as its busiest rank. Work needs a
 // core, waiting for the network does not. Ranks of a node share its cores; without (cores = 0, as on

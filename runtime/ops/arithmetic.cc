@@ -54,6 +54,19 @@ class MulFunction final : public Function {
   Tensor a_, b_;
 };
 
+class MulAddFunction final : public Function {
+ public:
+  MulAddFunction(Tensor a, Tensor b) : a_(std::move(a)), b_(std::move(b)) {}
+  std::string_view name() const override { return "MulAdd"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    return {needs_grad(0) ? Product(ctx, grads[0], b_) : Tensor(),
+            needs_grad(1) ? Product(ctx, grads[0], a_) : Tensor(), grads[0]};
+  }
+
+ private:
+  Tensor a_, b_;
+};
+
 class ScaleFunction final : public Function {
  public:
   explicit ScaleFunction(float factor) : factor_(factor) {}
@@ -102,6 +115,18 @@ Variable Mul(Context& ctx, const Variable& a, const Variable& b) {
   CheckOperands(ctx, "Mul", a, b);
   return Record(ctx, std::make_unique<MulFunction>(a.value(), b.value()), {a, b},
                 Product(ctx, a, b));
+}
+
+Variable MulAdd(Context& ctx, const Variable& a_in, const Variable& b_in, const Variable& c_in) {
+  CheckOperands(ctx, "MulAdd", a_in, b_in);
+  CheckOperands(ctx, "MulAdd", a_in, c_in);
+  const Tensor a = a_in.value().Contiguous(ctx), b = b_in.value().Contiguous(ctx),
+               c = c_in.value().Contiguous(ctx);
+  Tensor y = Tensor::Empty(ctx, a.shape());
+  internal::Elementwise(ctx, y.numel(),
+                        internal::MultiplyAddItems{a.data<float>(), b.data<float>(),
+                                                   c.data<float>(), y.data<float>()});
+  return Record(ctx, std::make_unique<MulAddFunction>(a, b), {a_in, b_in, c_in}, std::move(y));
 }
 
 Variable Scale(Context& ctx, const Variable& x, float factor) {

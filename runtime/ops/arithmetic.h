@@ -9,6 +9,8 @@ namespace tessera {
 Variable Add(Context& ctx, const Variable& a, const Variable& b);
 Variable Mul(Context& ctx, const Variable& a, const Variable& b);
 Variable Scale(Context& ctx, const Variable& x, float factor);
+// a·b + c in one pass.
+Variable MulAdd(Context& ctx, const Variable& a, const Variable& b, const Variable& c);
 
 // Over all elements -> shape []. Mean REQUIRES: at least one element.
 Variable Sum(Context& ctx, const Variable& x);

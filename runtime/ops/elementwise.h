@@ -33,6 +33,18 @@ struct MultiplyItems {
   float* out;
   TESSERA_HD void operator()(int64_t i) const { out[i] = a[i] * b[i]; }
 };
+struct MultiplyAddItems {
+  const float *a, *b, *c;
+  float* out;
+  TESSERA_HD void operator()(int64_t i) const { out[i] = a[i] * b[i] + c[i]; }
+};
+// Rows of `dim` numbers, to each of which `row` is added.
+struct AddRowItems {
+  const float *in, *row;
+  float* out;
+  int64_t dim;
+  TESSERA_HD void operator()(int64_t i) const { out[i] = in[i] + row[i % dim]; }
+};
 struct ScaleItems {
   const float* in;
   float factor;

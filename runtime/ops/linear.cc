@@ -1,6 +1,7 @@
 #include "runtime/ops/linear.h"
 
 #include "runtime/dispatch.h"
+#include "runtime/ops/elementwise.h"
 #include "runtime/ops/gemm_impl.h"
 #include "runtime/ops/linear_impl.h"
 
@@ -27,6 +28,15 @@ class LinearFunction final : public Function {
 
  private:
   Tensor x_, weight_, y_;
+};
+
+class AddBiasFunction final : public Function {
+ public:
+  std::string_view name() const override { return "AddBias"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    return {grads[0],
+            needs_grad(1) ? internal::ColumnSums(ctx, grads[0].Contiguous(ctx)) : Tensor()};
+  }
 };
 
 Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
@@ -60,6 +70,18 @@ Variable Linear(Context& ctx, const Variable& x, const Variable& weight, const V
 
 Variable LinearRelu(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias) {
   return RunLinear(ctx, x, weight, bias, /*relu=*/true);
+}
+
+Variable AddBias(Context& ctx, const Variable& x, const Variable& bias) {
+  CheckDevice(ctx, "AddBias", x.value(), bias.value());
+  const Tensor in = internal::AsMatrix(ctx, x, "AddBias: x").Contiguous(ctx);
+  TESSERA_CHECK_EQ(bias.shape(), (Shape{in.dim(1)}), "AddBias: bias for {}", x.shape());
+  const Tensor row = bias.value().Contiguous(ctx);
+  Tensor y = Tensor::Empty(ctx, in.shape());
+  internal::Elementwise(
+      ctx, y.numel(),
+      internal::AddRowItems{in.data<float>(), row.data<float>(), y.data<float>(), in.dim(1)});
+  return Record(ctx, std::make_unique<AddBiasFunction>(), {x, bias}, std::move(y));
 }
 
 namespace internal {

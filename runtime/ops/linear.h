@@ -13,6 +13,9 @@ Variable Linear(Context& ctx, const Variable& x, const Variable& weight, const V
 // of 182, of wide layers the same.
 Variable LinearRelu(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias);
 
+// x + bias, row by row: x [B, N], bias [N].
+Variable AddBias(Context& ctx, const Variable& x, const Variable& bias);
+
 namespace internal {
 // Σ over the rows of a matrix -> [N], in an order that doesn't depend on the number of threads.
 Tensor ColumnSums(Context& ctx, const Tensor& x);

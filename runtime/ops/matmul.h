@@ -8,8 +8,8 @@ namespace tessera {
 // a [m, k]·b [k, n], or a·bᵀ with b [n, k] if transpose_b -> [m, n].
 Variable MatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b = false);
 
-// a [B, m, k]·b [B, k, n] -> [B, m, n], example by example.
-Variable BatchMatMul(Context& ctx, const Variable& a, const Variable& b);
+// The same example by example: a [B, m, k], b [B, k, n] or [B, n, k] -> [B, m, n].
+Variable BatchMatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b = false);
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_OPS_MATMUL_H_

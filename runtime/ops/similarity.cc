@@ -18,6 +18,14 @@ Tensor ScaledRows(Context& ctx, const Tensor& x, const Tensor& scale) {
   return y;
 }
 
+// q[r]·c[r].
+Tensor DotsOfRows(Context& ctx, const Tensor& q, const Tensor& c) {
+  Tensor y = Tensor::Empty(ctx, {q.dim(0)});
+  internal::Rowwise(ctx, q.dim(0),
+                    internal::DotRow{q.data<float>(), c.data<float>(), y.data<float>(), q.dim(1)});
+  return y;
+}
+
 class RowDotFunction final : public Function {
  public:
   RowDotFunction(Tensor q, Tensor c) : q_(std::move(q)), c_(std::move(c)) {}
@@ -32,6 +40,20 @@ class RowDotFunction final : public Function {
   Tensor q_, c_;
 };
 
+class ScaleRowsFunction final : public Function {
+ public:
+  ScaleRowsFunction(Tensor x, Tensor scale) : x_(std::move(x)), scale_(std::move(scale)) {}
+  std::string_view name() const override { return "ScaleRows"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    const Tensor dy = grads[0].Contiguous(ctx);
+    return {needs_grad(0) ? ScaledRows(ctx, dy, scale_) : Tensor(),
+            needs_grad(1) ? DotsOfRows(ctx, dy, x_) : Tensor()};
+  }
+
+ private:
+  Tensor x_, scale_;
+};
+
 }  // namespace
 
 Variable RowDot(Context& ctx, const Variable& q, const Variable& c) {
@@ -39,11 +61,16 @@ Variable RowDot(Context& ctx, const Variable& q, const Variable& c) {
   const Tensor qt = internal::AsMatrix(ctx, q, "RowDot: q").Contiguous(ctx);
   const Tensor ct = internal::AsMatrix(ctx, c, "RowDot: c").Contiguous(ctx);
   TESSERA_CHECK_EQ(qt.shape(), ct.shape(), "RowDot");
-  Tensor y = Tensor::Empty(ctx, {qt.dim(0)});
-  internal::Rowwise(
-      ctx, qt.dim(0),
-      internal::DotRow{qt.data<float>(), ct.data<float>(), y.data<float>(), qt.dim(1)});
-  return Record(ctx, std::make_unique<RowDotFunction>(qt, ct), {q, c}, y);
+  return Record(ctx, std::make_unique<RowDotFunction>(qt, ct), {q, c}, DotsOfRows(ctx, qt, ct));
+}
+
+Variable ScaleRows(Context& ctx, const Variable& x, const Variable& scale) {
+  CheckDevice(ctx, "ScaleRows", x.value(), scale.value());
+  const Tensor in = internal::AsMatrix(ctx, x, "ScaleRows: x").Contiguous(ctx);
+  TESSERA_CHECK_EQ(scale.shape(), (Shape{in.dim(0)}), "ScaleRows: scale for {}", x.shape());
+  const Tensor factors = scale.value().Contiguous(ctx);
+  return Record(ctx, std::make_unique<ScaleRowsFunction>(in, factors), {x, scale},
+                ScaledRows(ctx, in, factors));
 }
 
 Variable CosineSimilarity(Context& ctx, const Variable& q, const Variable& c, float eps) {

@@ -211,7 +211,7 @@ std::string ServerMetadataJson() {
 }
 
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
-  Json inputs = Json::array({TensorMetadata(kDenseInput, "FP32", {-1, spec.dense_in})});
+  Json inputs = Json::array({TensorMetadata(kDenseInput, "FP32", {-1, spec.net.dense_in})});
   for (const std::string& feature : spec.Features())
     inputs.push_back(TensorMetadata(feature, "INT64", {-1, -1}));
   return Dump({{"name", model},

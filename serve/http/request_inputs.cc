@@ -91,8 +91,8 @@ PredictRequest RequestOf(const Inputs& inputs, const ModelSpec& spec) {
   const std::vector<std::string> features = spec.Features();
   CheckNoneUnknown(inputs, features);
   const Tensor& dense = Find(inputs, kDenseInput);
-  if (dense.dtype() != DType::kF32 || dense.rank() != 2 || dense.dim(1) != spec.dense_in)
-    throw Error(Format("input {}: expected FP32 [B, {}], got {} {}", kDenseInput, spec.dense_in,
+  if (dense.dtype() != DType::kF32 || dense.rank() != 2 || dense.dim(1) != spec.net.dense_in)
+    throw Error(Format("input {}: expected FP32 [B, {}], got {} {}", kDenseInput, spec.net.dense_in,
                        dense.dtype(), dense.shape()));
   PredictRequest request{.dense = dense, .features = {}};
   FeatureColumns columns(request.size());

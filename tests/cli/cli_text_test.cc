@@ -9,6 +9,7 @@
 #include "cli/loss_curve.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
+#include "cli/row_progress.h"
 #include "runtime/check.h"
 
 namespace tessera::cli {
@@ -50,6 +51,13 @@ TEST(BytesLine, ShowsWhatMatters) {
             "[######------------------]  25 %  1.0 MiB of 4.0 MiB  0:30 left");
   EXPECT_EQ(BytesLine(512, 512, 1), "[########################] 100 %  512 B of 512 B");
   EXPECT_EQ(BytesLine(0, 512, 1), "[------------------------]   0 %  0 B of 512 B");
+}
+
+TEST(RowsLine, ShowsWhatMatters) {
+  EXPECT_EQ(RowsLine("reading", 0.25, 50000, 10),
+            "reading  [######------------------]  25 %  5,000 rows/s  0:30 left");
+  EXPECT_EQ(RowsLine("writing", 1, 10, 2), "writing  [########################] 100 %  5 rows/s");
+  EXPECT_EQ(RowsLine("reading", 0, 0, 0), "reading  [------------------------]   0 %");
 }
 
 TEST(LossCurve, DrawsAFallTowardTheOptimum) {

@@ -4,16 +4,18 @@ source "$(dirname "$0")/cli_test_lib.sh"
 
 run 0 --help
 has out "tessera train --config examples/planted.json"
-for command in train generate inspect reshard export calibrate plan quantize predict serve; do has out "$command"; done
+for command in train generate preprocess inspect reshard export calibrate plan quantize predict serve; do has out "$command"; done
 run 0 train --help
 for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed --checkpoint \
   --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology --wire-codecs; do has out "$flag"; done
 has out '"seconds" counts'
 run 0 inspect --help
+run 0 preprocess --help
+has out "--frequency-threshold"
 run 0 generate --help
 has out "--zipf"
 
-fails_saying "expected a command: train, generate, inspect, reshard, export"
+fails_saying "expected a command: train, generate, preprocess, inspect, reshard, export"
 fails_saying "fly" fly
 fails_saying "--speed" train --speed 5
 fails_saying "--threads" train --threads 0 --config small.json

@@ -20,7 +20,16 @@ has out "f32"
 run 0 quantize model.safetensors -o chosen --max-error 0.9
 has out "chosen: version 2"
 
+run 0 quantize model.safetensors -o pruned --prune 0.3 --remap hash --dense f16 --data eval.tsv
+has out "kept"
+has out "1,000 rows: AUC "
+has out "a loss of "
+fails_saying "expected array or hash" quantize model.safetensors -o pruned --remap tree
+fails_saying "--dense f8: expected f32 or f16" quantize model.safetensors -o pruned --dense f8
+
 # ---- predict: what training said of the same rows
+run 0 predict pruned --data eval.tsv --checkpoint model.safetensors --json pruned.json
+json pruned.json 'd["examples"] == 1000 and abs(d["auc_loss"]) < 0.2'
 run 0 predict bits32 --data eval.tsv --json f32.json --out scores --batch-size 1
 json f32.json "abs(d['auc'] - $(python3 -c 'import json; print(json.load(open("trained.json"))["auc"])')) < 1e-6"
 json f32.json 'd["examples"] == 1000 and d["calls"] == 1000 and 0 < d["p50_seconds"] <= d["p99_seconds"] <= d["p999_seconds"]'

@@ -24,6 +24,10 @@ has out "best possible"
 [ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
 near alone.json threads.json
 
+# ---- threads: those of the environment are all ranks' together
+TESSERA_THREADS=4 run 0 train --config small.json --ranks 2
+has out "2 threads a rank"
+
 # ---- processes: the same bits
 scratch=$(mktemp -d /tmp/mpi.XXXXXX)  # short: sockets lie in it
 trap 'rm -rf "$scratch"' EXIT

@@ -33,6 +33,30 @@ Tensor Ones(Context& ctx, int64_t n, DType dtype = DType::kF32) {
   return Tensor::Full(ctx, {n}, 1, dtype);
 }
 
+// Two threads of a rank: each has its own order of calls, whichever is faster.
+TEST(LocalCommunicator, ACompanionIsForASecondThread) {
+  RunLocalRanks(3, [](Communicator& comm) {
+    const auto sums = [&](Communicator& group, float* last) {
+      Context own({.threads = 1});
+      for (int n = 1; n <= 50; ++n)
+        *last = group
+                    .AllReduce(own, Tensor::Full(own, {1}, n), ReduceOp::kSum,
+                               "sum " + std::to_string(n))
+                    .Wait()
+                    .data<float>()[0];
+    };
+    Communicator& companion = comm.Companion("ahead");
+    EXPECT_EQ(&companion, &comm.Companion("ahead"));
+    EXPECT_NE(&companion, &comm.Companion("beside"));
+    float here = 0, there = 0;
+    std::thread second([&] { sums(companion, &there); });
+    sums(comm, &here);
+    second.join();
+    EXPECT_EQ(here, 150);
+    EXPECT_EQ(there, 150);
+  });
+}
+
 TEST(LocalCommunicator, NamesBothCallsWhenTheyDiffer) {
   const std::string op = FailureOf(2, [](Communicator& comm, Context& ctx) {
     comm.Barrier(ctx, "start").Wait();

@@ -47,6 +47,14 @@ void ExpectSleeps(double least, const std::function<void()>& fn) {
   EXPECT_LT(CpuSecondsOfThread() - cpu, least / 2);
 }
 
+TEST(SlowCommunicator, SaysWhyItWasAborted) {
+  RunSlowRanks(1, {}, [](Communicator& comm, Context&) {
+    EXPECT_EQ(comm.abort_reason(), "");
+    comm.Abort("enough");
+    EXPECT_NE(comm.abort_reason().find("enough"), std::string::npos);
+  });
+}
+
 TEST(SlowCommunicator, ResultsTakeLatencyAndBytes) {
   RunSlowRanks(2, {0.05, 1e6}, [](Communicator& comm, Context& ctx) {
     const Tensor t = Tensor::Zeros(ctx, {25000});  // 0.1 s

@@ -9,7 +9,7 @@
 namespace tessera::conformance {
 
 Answer RunCheckpoint(Context& ctx, const Case& c) {
-  Dlrm model(ctx, ReadDlrm(c));
+  RankingModel model(ctx, ReadRankingModel(c));
   const std::filesystem::path folder = std::filesystem::path(c.path).parent_path();
   const Safetensors file =
       ReadSafetensors(ctx, (folder / c.attrs.at("file").get<std::string>()).string());

@@ -8,6 +8,7 @@
 #include "runtime/ops/shaping.h"
 #include "runtime/ops/similarity.h"
 #include "tests/conformance/kinds.h"
+#include "train/nn/factorization_machine.h"
 #include "train/nn/interaction.h"
 #include "train/nn/over_arch.h"
 
@@ -122,7 +123,38 @@ Variable RunInBatchSoftmax(Bench& b) {
   return InBatchSoftmax(b.ctx, b.Input("q"), b.Input("c"), options);
 }
 
-Variable NotYet(Bench&) { throw Unsupported("CrossNet, FM and DeepFM (part 8)"); }
+int64_t Size(const Bench& b, const char* key) { return b.attrs.at(key).get<int64_t>(); }
+
+Variable RunMixture(Bench& b) {
+  const MixtureOptions options = {
+      .num_experts = Size(b, "num_experts"),
+      .low_rank = Size(b, "low_rank"),
+      .activation = ParseActivation(b.attrs.at("activation").get<std::string>())};
+  return b.Apply(LowRankMixtureCrossNet(b.ctx, Size(b, "in"), Size(b, "layers"), options),
+                 b.Input("x"));
+}
+
+Variable RunDcn(Bench& b) {
+  const DcnInteraction module(b.ctx, Size(b, "F"), Size(b, "D"), Size(b, "layers"),
+                              Size(b, "low_rank"));
+  b.Bind(module.crossnet());
+  const auto [dense, sparse] = InteractionInputs(b);
+  return module.Forward(b.ctx, dense, sparse);
+}
+
+// x0, x1, …
+std::vector<Variable> NumberedInputs(Bench& b) {
+  std::vector<Variable> inputs;
+  for (int64_t i = 0; i < Size(b, "inputs"); ++i)
+    inputs.push_back(b.Input("x" + std::to_string(i)));
+  return inputs;
+}
+
+Variable RunDeepFm(Bench& b) {
+  const DeepFm module(b.ctx, Size(b, "in"), b.Sizes("mlp"));
+  b.Bind(module);
+  return module.Forward(b.ctx, NumberedInputs(b));
+}
 
 const std::map<std::string, std::function<Variable(Bench&)>>& Ops() {
   static const std::map<std::string, std::function<Variable(Bench&)>> ops = {
@@ -164,13 +196,25 @@ const std::map<std::string, std::function<Variable(Bench&)>>& Ops() {
        [](Bench& b) {
          return CosineSimilarity(b.ctx, b.Input("q"), b.Input("c"), b.attrs.at("eps").get<float>());
        }},
-      {"crossnet", NotYet},
-      {"low_rank_crossnet", NotYet},
-      {"vector_crossnet", NotYet},
-      {"low_rank_mixture_crossnet", NotYet},
-      {"interaction_dcn", NotYet},
-      {"factorization_machine", NotYet},
-      {"deepfm", NotYet},
+      {"crossnet",
+       [](Bench& b) {
+         return b.Apply(CrossNet(b.ctx, Size(b, "in"), Size(b, "layers")), b.Input("x"));
+       }},
+      {"low_rank_crossnet",
+       [](Bench& b) {
+         return b.Apply(
+             LowRankCrossNet(b.ctx, Size(b, "in"), Size(b, "layers"), Size(b, "low_rank")),
+             b.Input("x"));
+       }},
+      {"vector_crossnet",
+       [](Bench& b) {
+         return b.Apply(VectorCrossNet(b.ctx, Size(b, "in"), Size(b, "layers")), b.Input("x"));
+       }},
+      {"low_rank_mixture_crossnet", RunMixture},
+      {"interaction_dcn", RunDcn},
+      {"factorization_machine",
+       [](Bench& b) { return FactorizationMachine(b.ctx, JoinedRows(b.ctx, NumberedInputs(b))); }},
+      {"deepfm", RunDeepFm},
   };
   return ops;
 }

@@ -17,14 +17,10 @@ DenseOptimizerConfig ReadDenseOptimizer(const std::string& optimizer, const Json
   return config;
 }
 
-DlrmConfig ReadDlrm(const Case& c) {
-  const std::string model = c.attrs.at("model").get<std::string>();
-  if (model != "dlrm") throw Unsupported("model " + model);
-  DlrmConfig config;
-  const Json& arch = c.attrs.at("arch");
-  config.dense_in = arch.at("dense_in").get<int64_t>();
-  config.dense_arch = arch.at("dense_arch").get<std::vector<int64_t>>();
-  config.over_arch = arch.at("over_arch").get<std::vector<int64_t>>();
+namespace {
+
+std::vector<EmbeddingBagConfig> ReadTables(const Case& c) {
+  std::vector<EmbeddingBagConfig> tables;
   for (const Json& t : c.attrs.at("tables")) {
     EmbeddingBagConfig table;
     table.name = t.at("name").get<std::string>();
@@ -32,9 +28,42 @@ DlrmConfig ReadDlrm(const Case& c) {
     table.embedding_dim = t.at("dim").get<int64_t>();
     table.feature_names = t.at("features").get<std::vector<std::string>>();
     table.pooling = ParsePoolingType(t.at("pooling").get<std::string>());
-    config.tables.push_back(std::move(table));
+    tables.push_back(std::move(table));
   }
-  return config;
+  return tables;
+}
+
+RankingModelType ReadType(const std::string& name) {
+  using Type = RankingModelType;
+  for (const Type type : {Type::kDlrm, Type::kDlrmDcn, Type::kDlrmProjection, Type::kDeepFm})
+    if (name == ToString(type)) return type;
+  throw Unsupported("model " + name);
+}
+
+}  // namespace
+
+RankingModelConfig ReadRankingModel(const Case& c) {
+  const Json& arch = c.attrs.at("arch");
+  const auto size = [&](const char* key) { return arch.value(key, int64_t{0}); };
+  const auto sizes = [&](const char* key) { return arch.value(key, std::vector<int64_t>()); };
+  return {.tables = ReadTables(c),
+          .net = {.type = ReadType(c.attrs.at("model").get<std::string>()),
+                  .dense_in = size("dense_in"),
+                  .dense_arch = sizes("dense_arch"),
+                  .over_arch = sizes("over_arch"),
+                  .dcn_layers = size("dcn_layers"),
+                  .dcn_low_rank = size("dcn_low_rank"),
+                  .branch1 = sizes("branch1"),
+                  .branch2 = sizes("branch2"),
+                  .hidden = size("hidden"),
+                  .deep_fm_dim = size("deep_fm_dim")}};
+}
+
+TwoTowerConfig ReadTwoTower(const Case& c) {
+  const std::vector<EmbeddingBagConfig> tables = ReadTables(c);
+  return {.query_table = tables.at(0),
+          .candidate_table = tables.at(1),
+          .layers = c.attrs.at("arch").at("layers").get<std::vector<int64_t>>()};
 }
 
 std::vector<NamedTensor> WithPrefix(const Tensors& tensors, const std::string& prefix) {

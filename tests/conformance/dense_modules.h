@@ -3,7 +3,8 @@
 // What the kinds dense, dense_optim, model and checkpoint have in common.
 #include "optim/dense_optimizer.h"
 #include "tests/conformance/case.h"
-#include "train/nn/dlrm.h"
+#include "train/nn/ranking_model.h"
+#include "train/nn/two_tower.h"
 
 namespace tessera::conformance {
 
@@ -11,9 +12,10 @@ namespace tessera::conformance {
 // Unsupported for options that the library does not have.
 DenseOptimizerConfig ReadDenseOptimizer(const std::string& optimizer, const Json& hyper);
 
-// attrs.tables and attrs.arch of the kinds model and checkpoint. Throws Unsupported unless
-// attrs.model is dlrm.
-DlrmConfig ReadDlrm(const Case& c);
+// attrs.tables and attrs.arch of the kinds model and checkpoint.
+RankingModelConfig ReadRankingModel(const Case& c);
+// REQUIRES: attrs.model is two_tower.
+TwoTowerConfig ReadTwoTower(const Case& c);
 
 // The tensors whose names begin with `prefix`, without it.
 std::vector<NamedTensor> WithPrefix(const Tensors& tensors, const std::string& prefix);

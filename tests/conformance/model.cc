@@ -1,5 +1,9 @@
 // Kind `model`: training trajectories of whole models.
+#include <functional>
+
+#include "optim/dense_optimizer.h"
 #include "runtime/ops/loss.h"
+#include "runtime/ops/matmul.h"
 #include "tests/conformance/dense_modules.h"
 #include "tests/conformance/embedding_case.h"
 #include "tests/conformance/kinds.h"
@@ -47,37 +51,36 @@ Tensor StepOf(Context& ctx, const Tensor& all, int64_t step) {
   return all.rank() == 3 ? one.Reshape({all.dim(1), all.dim(2)}) : one.Reshape({all.dim(1)});
 }
 
-Variable LossOf(Context& ctx, const std::string& name, const Variable& logits,
+// What a step gives.
+struct Step {
+  Variable outputs, loss;
+};
+using RunStep = std::function<Step(int64_t step)>;
+
+Variable LossOf(Context& ctx, const std::string& name, const Variable& outputs,
                 const Tensor& labels) {
-  if (name == "bce_with_logits") return BceWithLogits(ctx, logits, labels);
-  if (name == "mse") return Mse(ctx, logits, labels);
+  if (name == "bce_with_logits") return BceWithLogits(ctx, outputs, labels);
+  if (name == "bce") return Bce(ctx, outputs, labels);
+  if (name == "mse") return Mse(ctx, outputs, labels);
   throw Unsupported("loss " + name);
 }
 
-}  // namespace
-
-Answer RunModel(Context& ctx, const Case& c) {
-  DlrmConfig config = ReadDlrm(c);
-  const SparseOptimizer sparse = ReadSparseOptimizer(c);
-  for (EmbeddingBagConfig& table : config.tables) table.optimizer = sparse.rule;
-  Dlrm model(ctx, std::move(config));
+// The trajectory of a model: losses, the first outputs, and the last state.
+Answer Train(Context& ctx, const Case& c, EmbeddingModel& model, const RunStep& run) {
   model.LoadStateDict(ctx, WithPrefix(c.in, "param."));
-  FillFirstStates(ctx, model.embedding_bag_collection().tables(), sparse.initial_state);
+  FillFirstStates(ctx, model.embedding_bag_collection().tables(),
+                  ReadSparseOptimizer(c).initial_state);
   const Json& dense = c.attrs.at("dense_optimizer");
   DenseOptimizer optimizer(
       ctx, model.Parameters(),
       ReadDenseOptimizer(dense.at("optimizer").get<std::string>(), dense.at("hyper")));
-
   Answer answer;
   std::vector<double> losses;
   for (int64_t step = 0; step < c.attrs.at("steps").get<int64_t>(); ++step) {
     optimizer.ZeroGrad();
     Tape tape(ctx);
-    const Variable logits =
-        model.Forward(ctx, StepOf(ctx, c.input("dense"), step), ReadBatch(ctx, c, step));
-    if (step == 0) answer.tensors["first_logits"] = logits.value();
-    const Variable loss = LossOf(ctx, c.attrs.at("loss").get<std::string>(), logits,
-                                 StepOf(ctx, c.input("labels"), step));
+    const auto [outputs, loss] = run(step);
+    if (step == 0) answer.tensors["first_logits"] = outputs.value();
     losses.push_back(loss.value().ToVector<float>()[0]);
     tape.Backward(loss);
     optimizer.Step(ctx);
@@ -85,6 +88,36 @@ Answer RunModel(Context& ctx, const Case& c) {
   answer.tensors["losses"] = Tensor::From(ctx, losses);
   for (const NamedTensor& t : model.StateDict()) answer.tensors["param." + t.name] = t.tensor;
   return answer;
+}
+
+Answer RunTwoTower(Context& ctx, const Case& c, const std::string& loss) {
+  TwoTowerConfig config = ReadTwoTower(c);
+  config.query_table.optimizer = config.candidate_table.optimizer = ReadSparseOptimizer(c).rule;
+  TwoTower model(ctx, std::move(config));
+  return Train(ctx, c, model, [&](int64_t step) -> Step {
+    const KeyedJaggedTensor batch = ReadBatch(ctx, c, step);
+    if (loss == "in_batch_softmax") {
+      const auto [q, candidate] = model.Forward(ctx, batch);
+      return {MatMul(ctx, q, candidate, /*transpose_b=*/true), InBatchSoftmax(ctx, q, candidate)};
+    }
+    const Variable logits = model.Logits(ctx, batch);
+    return {logits, LossOf(ctx, loss, logits, StepOf(ctx, c.input("labels"), step))};
+  });
+}
+
+}  // namespace
+
+Answer RunModel(Context& ctx, const Case& c) {
+  const std::string loss = c.attrs.at("loss").get<std::string>();
+  if (c.attrs.at("model") == "two_tower") return RunTwoTower(ctx, c, loss);
+  RankingModelConfig config = ReadRankingModel(c);
+  for (EmbeddingBagConfig& table : config.tables) table.optimizer = ReadSparseOptimizer(c).rule;
+  RankingModel model(ctx, std::move(config));
+  return Train(ctx, c, model, [&](int64_t step) -> Step {
+    const Variable outputs =
+        model.Forward(ctx, StepOf(ctx, c.input("dense"), step), ReadBatch(ctx, c, step));
+    return {outputs, LossOf(ctx, loss, outputs, StepOf(ctx, c.input("labels"), step))};
+  });
 }
 
 }  // namespace tessera::conformance

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <map>
 
-#include "planner/json_fields.h"
 #include "planner/model_json_impl.h"
 #include "planner/topology_json_impl.h"
+#include "runtime/json/json_fields.h"
 
 namespace tessera::conformance {
 namespace {

@@ -17,7 +17,8 @@ serve::Predictor& Model() {
 std::string JsonOf(const std::string& v) {
   return R"({"id": "1", "inputs": [
     {"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [[0.5], [1e3]]},
-    {"name": "u", "shape": [2], "datatype": "INT64", "data": [3, -4]}, )" +
+    {"name": "u", "shape": [2], "datatype": "INT64", "data": [3, -4]},
+    {"name": "w", "shape": [2], "datatype": "INT64", "data": [6, 5]}, )" +
          v + R"(], "outputs": [{"name": "score"}]})";
 }
 
@@ -36,7 +37,8 @@ std::vector<std::string> Seeds() {
       '\x01' + SafetensorsBytes(ctx, {.tensors = {{"dense", Tensor::Zeros(ctx, {2, 1})},
                                                   {"u", Tensor::From<int64_t>(ctx, {1, 2, 3})},
                                                   {"u.lengths", Tensor::From<int64_t>(ctx, {1, 2})},
-                                                  {"v", Tensor::From<int32_t>(ctx, {1, 2})}},
+                                                  {"v", Tensor::From<int32_t>(ctx, {1, 2})},
+                                                  {"w", Tensor::From<int64_t>(ctx, {0, 1})}},
                                       .metadata = {{"id", "7"}}})};
 }
 

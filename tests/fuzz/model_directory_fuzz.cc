@@ -29,7 +29,7 @@ serve::PredictRequest RequestFor(const serve::ServedModel& model) {
     ids.insert(ids.end(), {0, 1, -7, int64_t{1} << 60});
     lengths.push_back(4);
   }
-  serve::PredictRequest request{.dense = Tensor::Zeros(ctx, {1, model.spec().dense_in}),
+  serve::PredictRequest request{.dense = Tensor::Zeros(ctx, {1, model.spec().net.dense_in}),
                                 .features = {}};
   if (!lengths.empty())
     request.features = KeyedJaggedTensor::FromLengthsSync(model.features(), Tensor::From(ctx, ids),

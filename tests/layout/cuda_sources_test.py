@@ -10,7 +10,7 @@ import types
 
 DEPENDENCIES = ("srcs", "hdrs", "textual_hdrs", "deps", "data")
 FUNCTIONS = ("aspect", "attr", "config", "provider", "struct", "depset", "DefaultInfo", "CcInfo")
-RULES = ("cc_library", "cc_binary", "cc_test", "sh_test", "sh_library", "genrule", "filegroup", "config_setting",
+RULES = ("cc_library", "cc_binary", "cc_test", "sh_test", "sh_binary", "sh_library", "genrule", "filegroup", "config_setting",
          "constraint_setting", "constraint_value", "package_group", "test_suite", "alias")
 
 

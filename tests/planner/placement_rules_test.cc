@@ -91,6 +91,24 @@ TEST_F(RulesTest, ReplanningMovesNoMoreThanAllowed) {
   EXPECT_GT(all.moved_bytes, 0);
 }
 
+TEST_F(RulesTest, ATableIsWhereItIsByWhateverName) {
+  PlacementRules rules;
+  rules.existing = ToShardingPlan(topology, model, Plan({}).tables);
+  rules.most_moved_bytes = 0;
+  int renamed = 0;
+  for (auto& [name, sharding] : rules.existing->tables) {
+    if (sharding.type != ShardingType::kTableWise) continue;
+    sharding.type = ShardingType::kColumnWise;
+    ++renamed;
+  }
+  ASSERT_GT(renamed, 0);
+  const PlanResult plan = Plan(rules);
+  EXPECT_EQ(plan.moved_bytes, 0);
+  const ShardingPlan again = ToShardingPlan(topology, model, plan.tables);
+  for (const auto& [name, sharding] : again.tables)
+    EXPECT_EQ(sharding.shards, rules.existing->tables.at(name).shards) << name;
+}
+
 TEST_F(RulesTest, NewTablesMoveNothing) {
   PlacementRules rules;
   rules.existing = ToShardingPlan(topology, model, Plan({}).tables);

@@ -69,6 +69,33 @@ TEST(ReportTest, StatsAddUp) {
   EXPECT_THAT(text, HasSubstr("no plan is"));
 }
 
+// Explains the plan of one large table and two small ones, in which nothing can be done for the
+// large one under these rules.
+PlanExplanation ExplainedUnder(const PlacementRules& rules, double* rating) {
+  const PlannerModel model = ModelOf({{3'000'000, 128}, {5'000, 64}, {6'000, 64}});
+  const EmbeddingShardingPlanner planner(GpuTopology(3, 3), model, {.rules = rules});
+  const PlanResult plan = planner.Plan();
+  *rating = plan.rating;
+  return Explain(planner, plan);
+}
+
+TEST(ReportTest, RunnersUpObeyTheRules) {
+  double rating = 0;
+  const auto expect_no_better = [&](const PlanExplanation& e) {
+    for (const TableExplanation& t : e.tables) {
+      if (!t.runner_up) continue;
+      EXPECT_GE(t.runner_up->rating, rating * (1 - 1e-9)) << t.table;
+    }
+  };
+  const PlanExplanation capped = ExplainedUnder(
+      {.rank_caps = {{.rank = 1, .hbm = 0, .ddr = 0}, {.rank = 2, .hbm = 0, .ddr = 0}}}, &rating);
+  expect_no_better(capped);
+  const PlanExplanation apart = ExplainedUnder({.apart = {{"t0", "t1", "t2"}}}, &rating);
+  expect_no_better(apart);
+  const PlanExplanation together = ExplainedUnder({.together = {{"t1", "t2"}}}, &rating);
+  EXPECT_LT(together.tables[1].num_options, capped.tables[1].num_options);
+}
+
 TEST(ReportTest, AnExplanationNamesRunnerUpAndBottleneck) {
   const Topology topology = GpuTopology(4, 4);
   const PlannerModel model = ModelOf({{1'000'000, 128}, {500'000, 64}, {3'000'000, 64}});

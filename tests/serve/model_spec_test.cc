@@ -13,9 +13,8 @@ ModelSpec Small() {
   ModelSpec spec;
   spec.version = 7;
   spec.weights = "weights-7.safetensors";
-  spec.dense_in = 13;
-  spec.dense_arch = {8, 4};
-  spec.over_arch = {16, 1};
+  spec.net = {.dense_in = 13, .dense_arch = {8, 4}, .over_arch = {16, 1}};
+  spec.dense_type = DType::kF16;
   spec.missing = MissingIds::kEmptyBag;
   spec.tables = {{.name = "a", .rows = 60, .dim = 4, .features = {"cat_0"}},
                  {.name = "b",
@@ -24,7 +23,9 @@ ModelSpec Small() {
                   .features = {"cat_1", "cat_2"},
                   .pooling = PoolingType::kMean,
                   .codec = {RowType::kInt4},
-                  .default_row = true}};
+                  .default_row = true,
+                  .ids = 80,
+                  .remap = RemapKind::kHash}};
   return spec;
 }
 
@@ -46,13 +47,22 @@ TEST(ModelSpec, ComesBackFromItsDocument) {
   EXPECT_EQ(spec.tables[1].codec, RowCodec{RowType::kInt4});
   EXPECT_EQ(spec.tables[1].stored_rows(), 51);
   EXPECT_EQ(spec.tables[1].nbytes(), 51 * 16);
+  EXPECT_EQ(spec.tables[1].num_ids(), 80);
+  EXPECT_EQ(spec.tables[1].remap, RemapKind::kHash);
+  EXPECT_FALSE(spec.tables[0].pruned());
+  EXPECT_EQ(spec.tables[0].num_ids(), 60);
+  EXPECT_EQ(spec.dense_type, DType::kF16);
 }
 
 TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "dir: "},
-      {With("\"tessera_model\": 1", "\"tessera_model\": 2"), "expected version 1, got 2"},
-      {With("\"dlrm\"", "\"dcn\""), "expected \"dlrm\", got \"dcn\""},
+      {With("\"tessera_model\": 2", "\"tessera_model\": 1"), "expected version 2, got 1"},
+      {With("\"dlrm\"", "\"dcn\""), "model.type: expected \"dlrm\" or "},
+      {With("\"f16\"", "\"i8\""), "dense_type: expected "},
+      {With("\"ids\": 80", "\"ids\": 40"), "tables[1].rows: expected at most the 40 ids"},
+      {With("\"ids\": 80,", ""), "tables[1].remap: expected ids and remap, or neither"},
+      {With("\"hash\"", "\"tree\""), "remap 'tree': expected array or hash"},
       {With("weights-7", "../weights-7"), "weights: expected the name of a file beside it"},
       {With("\"dense_in\": 13", "\"dense_in\": 0"), "dense_in: expected an integer above 0, got 0"},
       {With("\"rows\": 60", "\"rows\": 9000000000000000000"), "tables[0].rows: expected at most"},
@@ -61,7 +71,7 @@ TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
       {With("\"b\"", "\"a\""), "tables: a is there twice"},
       {With("cat_2", "cat_0"), "tables: feature cat_0 is there twice"},
       {With("\"missing\"", "\"mising\""), "mising"},
-      {With("  1\n ]", "  2\n ]"), "over_arch: expected at least two sizes, the last of them 1"},
+      {With("   1\n", "   2\n"), "model.over_arch: expected a last layer of 1"},
   };
   for (const auto& [text, what] : cases)
     EXPECT_NE(ErrorOf([&] { ParseModelSpec(text, "dir"); }).find(what), std::string::npos)

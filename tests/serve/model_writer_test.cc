@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 #include "runtime/files.h"
 #include "runtime/safetensors.h"
@@ -121,12 +122,190 @@ TEST(Model, DefaultRowIsReadByUnknownIds) {
 Checkpoint WithNan(const SmallModel& small) {
   Context ctx({.threads = 1});
   Safetensors content = ReadSafetensors(ctx, small.checkpoint);
-  content.tensors.at(Dlrm::TableParameterName("b")).data<float>()[7 * 4 + 1] =
+  content.tensors.at(RankingModel::TableParameterName("b")).data<float>()[7 * 4 + 1] =
       std::numeric_limits<float>::quiet_NaN();
   content.metadata.erase("crc32");
   const std::string path = TempPath("nan.safetensors");
   WriteSafetensors(ctx, path, content);
   return ReadCheckpoint(path);
+}
+
+// ---- pruned tables
+
+// The small model's table with these rows alone, as one that was not pruned reads them: an id whose
+// row is gone is one that nobody knows.
+PredictRequest WithoutRows(const PredictRequest& request, const ServedModel& model,
+                           const std::vector<std::set<int64_t>>& kept) {
+  Context ctx({.threads = 1});
+  const KeyedJaggedTensor& kjt = request.features;
+  std::vector<int64_t> ids = kjt.values().To(ctx, DType::kI64).ToVector<int64_t>();
+  size_t feature = 0;
+  for (size_t t = 0; t < model.spec().tables.size(); ++t)
+    for (const std::string& name : model.spec().tables[t].features) {
+      EXPECT_EQ(kjt.keys()[feature], name);
+      const auto begin = kjt.offset_per_key()[feature], end = kjt.offset_per_key()[feature + 1];
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t& id = ids[static_cast<size_t>(i)];
+        if (kept[t].count(id) == 0) id = -1;
+      }
+      ++feature;
+    }
+  return {.dense = request.dense,
+          .features = KeyedJaggedTensor::FromLengthsSync(kjt.keys(), Tensor::From(ctx, ids),
+                                                         kjt.lengths(ctx))};
+}
+
+// The `count` rows of the largest norms.
+std::set<int64_t> LargestRows(const SmallModel& small, const std::string& table, int64_t count) {
+  Context ctx({.threads = 1});
+  const Safetensors content = ReadSafetensors(ctx, small.checkpoint);
+  const Tensor& rows = content.tensors.at(RankingModel::TableParameterName(table));
+  std::vector<std::pair<double, int64_t>> norms;
+  for (int64_t r = 0; r < rows.dim(0); ++r) {
+    double sum = 0;
+    for (int64_t d = 0; d < rows.dim(1); ++d) {
+      const double x = rows.data<float>()[r * rows.dim(1) + d];
+      sum += x * x;
+    }
+    norms.emplace_back(-sum, r);
+  }
+  std::sort(norms.begin(), norms.end());
+  std::set<int64_t> kept;
+  for (int64_t i = 0; i < count; ++i) kept.insert(norms[static_cast<size_t>(i)].second);
+  return kept;
+}
+
+TEST(Model, APrunedOneSaysOfKeptIdsWhatTheWholeOneSays) {
+  const SmallModel small = MakeSmallModel("prune.safetensors");
+  Predictor whole(WriteSmallModel(small, "whole"));
+  const std::vector<std::set<int64_t>> kept = {
+      LargestRows(small, "a", 36), LargestRows(small, "b", 30), LargestRows(small, "c", 2)};
+  for (const RemapKind remap : {RemapKind::kArray, RemapKind::kHash}) {
+    Predictor pruned(WriteSmallModel(small, "pruned", {.prune = {.share = 0.4, .remap = remap}}));
+    const ModelSpec& spec = pruned.model()->spec();
+    EXPECT_EQ(spec.tables[0].rows, 36);
+    EXPECT_EQ(spec.tables[0].ids, 60);
+    EXPECT_EQ(spec.tables[0].remap, remap);
+    const std::vector<float> scores = pruned.Predict(small.request);
+    EXPECT_EQ(scores, whole.Predict(WithoutRows(small.request, *whole.model(), kept)));
+    EXPECT_NE(scores, small.scores);
+    EXPECT_GT(pruned.model()->counter(0).misses, 0);
+  }
+}
+
+TEST(Model, PrunedRowsReadTheDefaultRow) {
+  const SmallModel small = MakeSmallModel("prune_default.safetensors");
+  Predictor pruned(WriteSmallModel(small, "prune_default",
+                                   {.default_row = DefaultRow::kMean, .prune = {.share = 0.9}}));
+  const std::set<int64_t> kept = LargestRows(small, "a", 6);
+  int64_t gone = 0;
+  while (kept.count(gone) != 0) ++gone;
+  EXPECT_EQ(pruned.Predict(OneExample({{gone}, {}, {}, {}})),
+            pruned.Predict(OneExample({{1000}, {}, {}, {}})));
+  EXPECT_NE(pruned.Predict(OneExample({{gone}, {}, {}, {}})),
+            pruned.Predict(OneExample({{*kept.begin()}, {}, {}, {}})));
+}
+
+TEST(Model, RowsThatTrainingNeverMetAreFoundByTheirState) {
+  const SmallModel small = MakeSmallModel("untouched.safetensors");
+  const std::string directory = TempPath("untouched");
+  Context ctx({.threads = 1});
+  const Checkpoint checkpoint = ReadCheckpoint(small.checkpoint);
+  // Table c learns by SGD, which remembers nothing.
+  EXPECT_NE(ErrorOf([&] {
+              WriteModel(ctx, checkpoint, {}, directory, {.prune = {.untouched = true}});
+            }).find("no optimizer state says"),
+            std::string::npos);
+  const std::string b = RankingModel::TableParameterName("b");
+  const RowSource source = RowsOf(checkpoint, tessera::testing::SmallConfig())[1];
+  Safetensors content = ReadSafetensors(ctx, small.checkpoint);
+  const Tensor state = content.tensors.at(OptimizerStateName(b, "momentum1"));
+  state.data<float>()[3] = state.data<float>()[7] = 0;
+  content.metadata.erase("crc32");
+  const std::string path = TempPath("untouched_rows.safetensors");
+  WriteSafetensors(ctx, path, content);
+  const Checkpoint changed = ReadCheckpoint(path);
+  const std::vector<int64_t> kept = KeptRows(ctx, changed, b, source, {.untouched = true});
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), 3) + std::count(kept.begin(), kept.end(), 7), 0);
+  EXPECT_EQ(std::ssize(kept),
+            std::ssize(KeptRows(ctx, checkpoint, b, source, {.untouched = true})) - 2);
+}
+
+TEST(Model, PruningByNormKeepsARowAtLeast) {
+  const SmallModel small = MakeSmallModel("norm.safetensors");
+  Context ctx({.threads = 1});
+  const Checkpoint checkpoint = ReadCheckpoint(small.checkpoint);
+  const RowSource source = RowsOf(checkpoint, tessera::testing::SmallConfig())[0];
+  const std::string a = RankingModel::TableParameterName("a");
+  EXPECT_EQ(KeptRows(ctx, checkpoint, a, source, {.max_norm = 0}).size(), 60u);
+  const std::vector<int64_t> one = KeptRows(ctx, checkpoint, a, source, {.max_norm = 1e9});
+  EXPECT_EQ(std::set<int64_t>(one.begin(), one.end()), LargestRows(small, "a", 1));
+  EXPECT_THROW(KeptRows(ctx, checkpoint, a, source, {.share = 1.5}), Error);
+  Predictor pruned(WriteSmallModel(small, "norm", {.prune = {.max_norm = 1e9}}));
+  EXPECT_EQ(pruned.model()->spec().tables[0].rows, 1);
+}
+
+TEST(Model, ARemapThatMakesNoSenseIsRefused) {
+  const SmallModel small = MakeSmallModel("bad_remap.safetensors");
+  for (const RemapKind remap : {RemapKind::kArray, RemapKind::kHash}) {
+    const std::string directory =
+        WriteSmallModel(small, "bad_remap", {.prune = {.share = 0.5, .remap = remap}});
+    const Predictor good(directory);
+    const std::string path = PathIn(directory, good.model()->spec().weights);
+    Context ctx({.threads = 1});
+    Safetensors content = ReadSafetensors(ctx, path);
+    content.tensors.at("remap.a").Fill(ctx, 30);  // there are rows 0 to 29
+    WriteSafetensors(ctx, path, content);
+    EXPECT_NE(ErrorOf([&] { Predictor bad(directory); }).find("remap.a"), std::string::npos);
+  }
+}
+
+// ---- the dense part
+
+TEST(Model, TheDensePartMayBeStoredInHalves) {
+  const SmallModel small = MakeSmallModel("halves.safetensors");
+  const std::string directory = WriteSmallModel(small, "halves", {.dense_type = DType::kF16});
+  const SafetensorsFile file(PathIn(directory, "weights-1.safetensors"));
+  EXPECT_EQ(file.entries().at("over_arch.model.1.weight").dtype, DType::kF16);
+  Predictor predictor(directory);
+  const float difference = LargestDifference(predictor.Predict(small.request), small.scores);
+  EXPECT_GT(difference, 0);
+  EXPECT_LT(difference, 2e-3f);
+}
+
+TEST(Model, OfEveryTypeSaysWhatItsTrainerSays) {
+  const std::pair<const char*, RankingNetConfig> cases[] = {
+      {"dcn",
+       {.type = RankingModelType::kDlrmDcn,
+        .dense_in = 13,
+        .dense_arch = {8, 4},
+        .over_arch = {16, 1},
+        .dcn_layers = 2,
+        .dcn_low_rank = 3}},
+      {"projection",
+       {.type = RankingModelType::kDlrmProjection,
+        .dense_in = 13,
+        .dense_arch = {8, 4},
+        .over_arch = {16, 1},
+        .branch1 = {8, 8},
+        .branch2 = {4}}},
+      {"deepfm",
+       {.type = RankingModelType::kDeepFm, .dense_in = 13, .hidden = 8, .deep_fm_dim = 5}}};
+  for (const auto& [name, net] : cases) {
+    TrainConfig config = tessera::testing::SmallConfig();
+    config.model = net;
+    Context ctx({.threads = 1, .seed = 3});
+    Trainer trainer(ctx, config);
+    trainer.Save(TempPath(name));
+    const Batch batch = *DataSets(config, {}).OpenEval()->Next();
+    const std::string directory = TempPath(std::string(name) + "_model");
+    WriteModel(ctx, ReadCheckpoint(TempPath(name)), {}, directory);
+    Predictor predictor(directory);
+    EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
+              trainer.Predict(batch).ToVector<float>())
+        << name;
+    EXPECT_EQ(predictor.model()->spec().net.type, net.type);
+  }
 }
 
 TEST(Model, NanIsAnErrorOrZero) {

@@ -168,7 +168,9 @@ TEST_F(CheckpointFaultsTest, ARankThatFailsIsNamedOnAllAndTheLastSaveStands) {
         [&] { SaveShardedCheckpoint(own, comm, folder_, InfoOf(ModelOf(2), Plan()), shards); });
   });
   for (const std::string& error : errors)
-    EXPECT_TRUE(error.starts_with("rank 1: table a, rank 1: rows 4 to 8, columns 0 to 16: weights"))
+    EXPECT_TRUE(
+        error.starts_with("saving a checkpoint on rank 1: table a, rank 1: rows 4 to 8, "
+                          "columns 0 to 16: weights"))
         << error;
   EXPECT_FALSE(fs::exists(File(2, 0))) << "nothing of the save is left";
   EXPECT_TRUE(Holds(1));
@@ -218,7 +220,9 @@ TEST_F(CheckpointFaultsTest, AFullDiskIsAnErrorAndTheLastSaveStands) {
     const FileLimit limit(1200);
     error = ErrorOf([&] { Save(2); });
   }
-  EXPECT_TRUE(error.starts_with("rank ") && Contains(error, "cannot be written")) << error;
+  EXPECT_TRUE(Contains(error, "saving a checkpoint on rank ") &&
+              Contains(error, "cannot be written"))
+      << error;
   EXPECT_EQ(FilesInFolder(), 3) << "nothing of the save is left";
   EXPECT_TRUE(Holds(1));
 }

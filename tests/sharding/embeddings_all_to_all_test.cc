@@ -9,6 +9,7 @@
 #include <random>
 
 #include "comm/local_communicator.h"
+#include "runtime/ops/shaping.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {
@@ -168,6 +169,54 @@ TEST_P(EmbeddingsAllToAllTest, ReduceScatterAndAllGather) {
   }
 }
 
+// Rank q gives matrices sorted by the rank r whose bags they are of, then by feature; rank r gets
+// them sorted by q, then by feature.
+TEST_P(EmbeddingsAllToAllTest, PooledAllToAllOfVariableBatches) {
+  const std::vector<Numbers> all_dims = {{4, 6}, {}, {3}, {2, 2, 5}};
+  const auto bags = [](size_t rank, size_t of, size_t feature) {
+    return static_cast<int64_t>((rank * 3 + of * 2 + feature) % 4);
+  };
+  for (size_t world = 1; world <= 4; ++world) {
+    const std::vector<Numbers> dims(all_dims.begin(), all_dims.begin() + static_cast<int>(world));
+    Matrices inputs(world), expected(world);
+    std::vector<std::vector<Numbers>> batches(world, std::vector<Numbers>(world));
+    std::vector<Numbers> own_batches(world);
+    for (size_t q = 0; q < world; ++q) {
+      int64_t given = 0;
+      for (size_t r = 0; r < world; ++r)
+        for (size_t f = 0; f < dims[q].size(); ++f) {
+          batches[q][r].push_back(bags(r, q, f));
+          given += bags(r, q, f) * dims[q][f];
+        }
+      inputs[q] = Matrix::Draw(given, 1, static_cast<int>(q));
+      size_t at = 0;
+      for (size_t r = 0; r < world; ++r)
+        for (size_t f = 0; f < dims[q].size(); ++f) {
+          own_batches[r].push_back(bags(r, q, f));
+          for (int64_t n = bags(r, q, f) * dims[q][f]; n > 0; --n)
+            expected[r].values.push_back(inputs[q].values[at++]);
+        }
+    }
+    for (Matrix& m : expected) {
+      m.rows = std::ssize(m.values);
+      m.columns = 1;
+    }
+    for (const char* codecs : {"fp32", "fp16"})
+      Check(inputs, expected,
+            Run(inputs,
+                [&](Context& ctx, Communicator& comm, const Variable& x) {
+                  const auto r = static_cast<size_t>(comm.rank());
+                  return VariableBatchPooledEmbeddingsAllToAll(comm, dims,
+                                                               {.codecs = ParseWireCodecs(codecs)})
+                      .Start(ctx, x, batches[r], own_batches[r])
+                      .Then([&ctx](const Variable& flat) {
+                        return Reshape(ctx, flat, {flat.value().numel(), 1});
+                      });
+                }),
+            static_cast<double>(world));
+  }
+}
+
 TEST_P(EmbeddingsAllToAllTest, Sequences) {
   constexpr int64_t kColumns = 3;
   for (int world = 1; world <= 4; ++world) {
@@ -255,6 +304,11 @@ TEST_P(EmbeddingsAllToAllTest, WrongShapesAreRefused) {
     EXPECT_THROW(PooledEmbeddingsAllToAll(comm, {4, 4}), Error);
     EXPECT_THROW(PooledEmbeddingsAllToAll(comm, {4}).Start(own, x, {2}), Error);
     EXPECT_THROW(PooledEmbeddingsReduceScatter(comm).Start(own, x, {-1}), Error);
+    const VariableBatchPooledEmbeddingsAllToAll variable(comm, {{4}});
+    EXPECT_THROW(VariableBatchPooledEmbeddingsAllToAll(comm, {{4}, {4}}), Error);
+    EXPECT_THROW(variable.Start(own, x, {{2}}, {2}), Error);
+    EXPECT_THROW(variable.Start(own, x, {{3}}, {3, 1}), Error);
+    EXPECT_THROW(variable.Start(own, x, {{3}}, {}), Error);
     EXPECT_THROW(SequenceEmbeddingsAllToAll(comm).Start(own, x, {3}, {2}).Wait(), Error);
     EXPECT_THROW(EmbeddingsAllToOne(comm, {3}, {4}, 2), Error);
     EXPECT_THROW(EmbeddingsAllToOne(comm, {3}, {4}, 1, 1), Error);

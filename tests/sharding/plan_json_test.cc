@@ -71,7 +71,7 @@ TEST(PlanJson, ErrorsNameTheField) {
             "plan.json: tables.grid.sharding_type: sharding type 'grid': expected data_parallel, "
             "table_wise, column_wise, row_wise, table_row_wise, table_column_wise or grid_shard");
   EXPECT_EQ(error("\"offset\":[0,0]", "\"offset\":[0]"),
-            "plan.json: tables.dp.shards[0].offset: expected [rows, columns], got [0]");
+            "plan.json: tables.dp.shards[0].offset: expected [row, column], got [0]");
   EXPECT_EQ(error("\"rank\":1", "\"rang\":1"), "plan.json: tables.dp.shards[1].rank: is missing");
   EXPECT_EQ(error("\"local_size\": 2,", "\"local_size\": 2, \"hosts\": 2,"),
             "plan.json: hosts: unknown key; known here: tessera_sharding_plan, world_size, "

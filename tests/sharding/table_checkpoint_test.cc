@@ -37,8 +37,8 @@ BaseEmbeddingConfig Config() {
   return config;
 }
 
-std::unique_ptr<ShardedTables> Make(Context& ctx, Communicator& comm, const PlanCase& plan) {
-  const BaseEmbeddingConfig config = Config();
+std::unique_ptr<ShardedTables> Make(Context& ctx, Communicator& comm, const PlanCase& plan,
+                                    const BaseEmbeddingConfig& config = Config()) {
   const TableShape shape{config.name, config.num_embeddings, config.embedding_dim};
   return std::make_unique<ShardedTables>(
       ctx, comm, std::vector{config}, std::vector{PoolingType::kSum},
@@ -130,6 +130,22 @@ TEST_P(TableCheckpointTest, GoesOnUnderEveryPlan) {
       }
     }
   }
+}
+
+TEST_P(TableCheckpointTest, TheLargestCounterOfAllRanksIsSaved) {
+  BaseEmbeddingConfig config = Config();
+  config.optimizer = CounterRowwiseAdagrad{};
+  RunLocalRanks(2, [&](Communicator& comm) {
+    Context own({.device = device(), .threads = 1});
+    const auto tables = Make(own, comm, {"row_wise of 2", 2, RowWise()}, config);
+    tables->set_max_counter(comm.rank() == 1 ? 7 : 3);
+    EXPECT_EQ(tables->LargestCounterSync(own), 7);
+    SaveTables(own, folder_.string(), *tables, "ebc.");
+    ShardedCheckpoint checkpoint(folder_.string());
+    EXPECT_EQ(checkpoint.table("t").max_counter, 7);
+    LoadTables(own, checkpoint, *tables);
+    EXPECT_EQ(tables->max_counter(), 7);
+  });
 }
 
 TEST_P(TableCheckpointTest, AnotherRuleIsRefused) {

@@ -127,7 +127,14 @@ TEST(TorchRecPlan, ErrorsOfJsonNameTheField) {
   EXPECT_EQ(error("\"compute_kernel\": \"fused\", ", ""),
             "plan.json: sparse.ebc.large.compute_kernel: is missing");
   EXPECT_EQ(error("rank:1/cuda:1", "rank:x"),
-            "plan.json: expected a placement like rank:0/cuda:0, got 'rank:x'");
+            "plan.json: sparse.ebc.large.shards[1].placement: expected a placement like "
+            "rank:0/cuda:0, got 'rank:x'");
+  EXPECT_NE(error("row_wise", "rows")
+                .find("plan.json: sparse.ebc.large.sharding_type: sharding type 'rows'"),
+            std::string::npos);
+  EXPECT_NE(error("fused_uvm_caching", "quant")
+                .find("plan.json: dense.ec.wide.compute_kernel: compute kernel 'quant'"),
+            std::string::npos);
 }
 
 TEST(PlanFile, IsOfEitherKind) {

@@ -4,7 +4,7 @@
 
 #include "runtime/context.h"
 #include "tests/train/testing/small_run.h"
-#include "train/dlrm_config.h"
+#include "train/model_config.h"
 
 namespace tessera {
 namespace {
@@ -27,9 +27,9 @@ TEST(PlannerModelTest, SaysWhatTheTrainingHas) {
     EXPECT_EQ(LoadOf(model, table).ids, 33.0 * static_cast<double>(table.features.size()));
   }
   Context ctx;
-  Dlrm dlrm(ctx, DlrmConfigOf(config));
+  const RankingModel whole(ctx, RankingModelConfigOf(config));
   int64_t bytes = 0;
-  for (const NamedParameter& p : dlrm.Parameters()) bytes += p.variable.value().nbytes();
+  for (const NamedParameter& p : whole.Parameters()) bytes += p.variable.value().nbytes();
   EXPECT_EQ(model.dense_parameter_bytes, bytes);
 }
 

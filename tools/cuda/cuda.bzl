@@ -9,7 +9,6 @@ _FLAGS = [
     "--expt-relaxed-constexpr",
     "--extended-lambda",
     "-fmad=false",
-    "-DTESSERA_WITH_CUDA=1",
     "-Xcompiler=-fPIC,-Wall,-ffp-contract=off",
     "-Xptxas=-v",
     "-Xfatbin=-compress-all",  # a quarter of the size
@@ -155,6 +154,18 @@ def _chosen(name):
         "//conditions:default": [],
     })
 
+def _linked_only_impl(ctx):
+    merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
+    return [CcInfo(linking_context = merged.linking_context)]
+
+# What `deps` link, without their headers and paths of headers: who depends on CUDA code is compiled by the same command in every
+# kind of build, and so once.
+_linked_only = rule(
+    implementation = _linked_only_impl,
+    attrs = {"deps": attr.label_list(providers = [CcInfo])},
+    provides = [CcInfo],
+)
+
 def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **kwargs):
     """A library of `srcs` (.cu).
 
@@ -189,10 +200,15 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
         textual_hdrs = srcs,
         deps = deps + ["//tools/cuda:runtime"],
     )
+    _linked_only(
+        name = name + "_linked",
+        testonly = testonly,
+        deps = _chosen(name),
+    )
     native.cc_library(
         name = name,
         testonly = testonly,
-        deps = _chosen(name),
+        deps = [":" + name + "_linked"],
         **kwargs
     )
 
@@ -204,13 +220,17 @@ def cuda_host_library(name, srcs, deps = [], **kwargs):
         tags = ["manual"],
         deps = deps + ["//tools/cuda:runtime"],
     )
-    native.cc_library(
-        name = name,
+    _linked_only(
+        name = name + "_linked",
         deps = select({
             "//tools/cuda:is_both": ["//tools/cuda:refuse_both"],
             "//tools/cuda:is_enabled": [":" + name + "_host"],
             "//tools/cuda:is_emulated": [":" + name + "_host"],
             "//conditions:default": [],
         }),
+    )
+    native.cc_library(
+        name = name,
+        deps = [":" + name + "_linked"],
         **kwargs
     )

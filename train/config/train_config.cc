@@ -5,7 +5,9 @@
 
 #include "runtime/files.h"
 #include "runtime/json/json_object.h"
+#include "train/config/data_json.h"
 #include "train/config/dense_json.h"
+#include "train/config/model_json.h"
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
@@ -90,7 +92,6 @@ void CheckNames(const std::vector<EmbeddingBagConfig>& tables) {
     if (!names.insert(table.name).second)
       throw Error(Format("tables: two are called '{}'", table.name));
     for (const std::string& feature : table.feature_names) {
-      CategoryColumn(feature);
       const auto [entry, is_new] = table_of.emplace(feature, table.name);
       if (!is_new)
         throw Error(Format("tables: feature '{}' is read by '{}' and by '{}', but may be read once",
@@ -121,68 +122,24 @@ void ReadOptimizers(JsonObject& document, TrainConfig& config) {
   object.Finish();
 }
 
-void ReadLayers(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
-  object.Required(key, sizes);
-  if (sizes.empty()) throw Error(Format("{}: expected at least one layer", object.at(key)));
-  for (size_t i = 0; i < sizes.size(); ++i)
-    CheckPositive(sizes[i], Format("{}[{}]", object.at(key), i));
-}
-
-void ReadModel(JsonObject& document, TrainConfig& config) {
-  JsonObject object(document.Require("model"), "model");
-  ModelConfig& model = config.model;
-  std::string type;
-  object.Required("type", type);
-  if (type != "dlrm") ThrowExpected(object.at("type"), "\"dlrm\"", type);
-  object.Optional("dense_in", model.dense_in);
-  if (model.dense_in != ClickRow::kIntegers)
-    throw Error(Format("model.dense_in: expected {}, the integers of a row, got {}",
-                       ClickRow::kIntegers, model.dense_in));
-  ReadLayers(object, "dense_arch", model.dense_arch);
-  ReadLayers(object, "over_arch", model.over_arch);
-  object.Finish();
-  if (model.over_arch.size() < 2) throw Error("model.over_arch: expected at least two layers");
-  if (model.over_arch.back() != 1)
-    throw Error(Format("model.over_arch: expected a last layer of 1, the logit, got {}",
-                       model.over_arch.back()));
+// All tables have the dim that the model takes.
+void CheckDims(const TrainConfig& config) {
+  const bool has_arch = !config.model.dense_arch.empty();
+  const int64_t dim =
+      has_arch ? config.model.dense_arch.back() : config.tables.front().embedding_dim;
   for (const EmbeddingBagConfig& table : config.tables) {
-    if (table.embedding_dim != model.dense_arch.back())
-      throw Error(Format("table '{}': expected dim {}, the last layer of model.dense_arch, got {}",
-                         table.name, model.dense_arch.back(), table.embedding_dim));
+    if (table.embedding_dim != dim)
+      throw Error(Format("table '{}': expected dim {}, {}, got {}", table.name, dim,
+                         has_arch ? "the last layer of model.dense_arch" : "as the first table's",
+                         table.embedding_dim));
   }
 }
 
-void ReadSeed(JsonObject& object, uint64_t& seed) {
-  int64_t value = static_cast<int64_t>(seed);
-  object.Optional("seed", value);
-  if (value < 0)
-    throw Error(
-        Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
-  seed = static_cast<uint64_t>(value);
-}
-
-void ReadPlanted(JsonObject& object, DataConfig& data) {
-  object.Required("rows", data.rows);
-  CheckPositive(data.rows, object.at("rows"));
-  object.Optional("eval_rows", data.eval_rows);
-  if (data.eval_rows < 0)
-    throw Error(Format("data.eval_rows: expected 0 or more, got {}", data.eval_rows));
-  ReadSeed(object, data.planted.seed);
-  object.Optional("vocabulary", data.planted.vocabulary);
-  object.Optional("zipf", data.planted.zipf);
-  object.Optional("click_rate", data.planted.click_rate);
-  object.Optional("missing_rate", data.planted.missing_rate);
-  object.Optional("strength", data.planted.strength);
-}
-
-void ReadData(JsonObject& document, DataConfig& data) {
-  const Json* json = document.Find("data");
-  if (json == nullptr) return;
-  JsonObject object(*json, "data");
-  object.OptionalWord("format", data.format, {DataFormat::kCriteo, DataFormat::kPlanted});
-  object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
-  if (data.format == DataFormat::kPlanted) ReadPlanted(object, data);
-  object.Finish();
+// What the data must have for the tables and the model.
+void CheckData(const TrainConfig& config) {
+  for (const CategoricalFeature& feature : Features(config))
+    internal::CheckFeature(config.data, feature.name);
+  internal::CheckDenseIn(config.data, config.model.dense_in);
 }
 
 void ReadTrain(JsonObject& document, TrainConfig& config) {
@@ -193,7 +150,7 @@ void ReadTrain(JsonObject& document, TrainConfig& config) {
   CheckPositive(config.batch_size, object.at("batch_size"));
   object.Optional("epochs", config.epochs);
   CheckPositive(config.epochs, object.at("epochs"));
-  ReadSeed(object, config.seed);
+  internal::ReadSeed(object, config.seed);
   object.Finish();
 }
 
@@ -220,26 +177,7 @@ Json TableToJson(const EmbeddingBagConfig& table) {
   return json;
 }
 
-Json DataToJson(const DataConfig& data) {
-  Json json = {{"format", ToString(data.format)}, {"missing", ToString(data.missing)}};
-  if (data.format == DataFormat::kCriteo) return json;
-  const ClickModelOptions& planted = data.planted;
-  json.update({{"rows", data.rows},
-               {"eval_rows", data.eval_rows},
-               {"seed", planted.seed},
-               {"vocabulary", planted.vocabulary},
-               {"zipf", planted.zipf},
-               {"click_rate", planted.click_rate},
-               {"missing_rate", planted.missing_rate},
-               {"strength", planted.strength}});
-  return json;
-}
-
 }  // namespace
-
-std::string ToString(DataFormat format) {
-  return format == DataFormat::kCriteo ? "criteo" : "planted";
-}
 
 TrainConfig ParseTrainConfig(const std::string& text, const std::string& source) {
   try {
@@ -248,9 +186,12 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
     TrainConfig config;
     ReadOptimizers(document, config);
     ReadTables(document, config);
-    ReadModel(document, config);
-    ReadData(document, config.data);
+    config.model = internal::RankingNetFromJson(document.Require("model"), "model");
+    CheckDims(config);
+    if (const Json* data = document.Find("data"))
+      config.data = internal::DataFromJson(*data, "data");
     CheckOptions(config.data.planted);
+    CheckData(config);
     ReadTrain(document, config);
     if (const Json* metrics = document.Find("metrics"))
       config.metrics = internal::RecMetricsFromJson(*metrics, "metrics");
@@ -269,15 +210,12 @@ std::string ToJson(const TrainConfig& config) {
   Json json;
   for (const EmbeddingBagConfig& table : config.tables)
     json["tables"].push_back(TableToJson(table));
-  json["model"] = {{"type", "dlrm"},
-                   {"dense_in", config.model.dense_in},
-                   {"dense_arch", config.model.dense_arch},
-                   {"over_arch", config.model.over_arch}};
+  json["model"] = internal::RankingNetToJson(config.model);
   json["optimizer"] = {{"sparse", internal::RuleToJson(config.sparse_optimizer)},
                        {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)},
                        {"warmup", internal::WarmupToJson(config.warmup)},
                        {"gradient_clipping", internal::ClippingToJson(config.gradient_clipping)}};
-  json["data"] = DataToJson(config.data);
+  json["data"] = internal::DataToJson(config.data);
   json["train"] = {
       {"batch_size", config.batch_size}, {"epochs", config.epochs}, {"seed", config.seed}};
   if (config.metrics) json["metrics"] = internal::RecMetricsToJson(*config.metrics);

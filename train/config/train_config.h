@@ -6,11 +6,18 @@
 //                "pooling", "dtype", "state_dtype", "stochastic_rounding",
 //                "init_range": [low, high], "optimizer": {...}}, …],
 //    "model": {"type": "dlrm", "dense_in", "dense_arch": [...], "over_arch": [...]},
+//         or {"type": "dlrm_dcn", as dlrm, "dcn_layers", "dcn_low_rank"},
+//         or {"type": "dlrm_projection", as dlrm, "branch1": [...], "branch2": [...]},
+//         or {"type": "deepfm", "dense_in", "hidden", "deep_fm_dim"},
 //    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …},
 //                  "warmup": [{"policy", "max_iters", "value", …}, …],
 //                  "gradient_clipping": {"mode", "max_gradient", "norm_type"}},
 //    "data": {"format": "criteo", "missing"},
-//         or {"format": "planted", "missing", "rows", "eval_rows", and ClickModelOptions' fields}
+//         or {"format": "planted", "missing", "rows", "eval_rows", and ClickModelOptions' fields},
+//         or {"format": "random", "rows", "eval_rows", "seed", "ids_per_feature": [...],
+//             "distinct_rows"},
+//         or {"format": "movielens", "like_from"};
+//         any with "shuffle": {"seed", "window_rows", "block_rows"}
 //    "train": {"batch_size", "epochs", "seed"},
 //    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
 //
@@ -25,32 +32,15 @@
 #include "optim/dense_optimizer_config.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
-#include "train/data/batch_builder.h"
-#include "train/data/click_model.h"
+#include "train/config/data_config.h"
 #include "train/metrics/rec_metrics_config.h"
+#include "train/nn/ranking_net_config.h"
 
 namespace tessera {
 
-struct ModelConfig {
-  int64_t dense_in = ClickRow::kIntegers;
-  std::vector<int64_t> dense_arch;  // sizes of the layers; the last is the dim of the tables
-  std::vector<int64_t> over_arch;   // the last is 1
-};
-
-enum class DataFormat { kCriteo, kPlanted };
-std::string ToString(DataFormat format);  // "criteo", "planted"
-
-struct DataConfig {
-  DataFormat format = DataFormat::kCriteo;
-  MissingIds missing = MissingIds::kRow0;
-  // Planted data alone: rows [0, rows) are for training, the next eval_rows for evaluation.
-  int64_t rows = 0, eval_rows = 0;
-  ClickModelOptions planted;
-};
-
 struct TrainConfig {
   std::vector<EmbeddingBagConfig> tables;
-  ModelConfig model;
+  RankingNetConfig model = {.dense_in = ClickRow::kIntegers};
   AnyRule sparse_optimizer = Sgd{};  // of tables without one of their own
   DenseOptimizerConfig dense_optimizer;
   // Of all learning rates, each table's and the dense optimizer's, times their own; none: constant.

@@ -38,9 +38,11 @@ MissingIds ParseMissingIds(const std::string& name) {
   throw Error(Format("missing '{}': expected row0 or empty_bag", name));
 }
 
+std::string CategoryName(int column) { return Format("{}{}", kPrefix, column); }
+
 int CategoryColumn(const std::string& feature) {
   for (int column = 0; column < ClickRow::kCategories; ++column)
-    if (feature == Format("{}{}", kPrefix, column)) return column;
+    if (feature == CategoryName(column)) return column;
   throw Error(
       Format("feature '{}': the data has cat_0 to cat_{}", feature, ClickRow::kCategories - 1));
 }

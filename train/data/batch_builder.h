@@ -26,7 +26,9 @@ struct CategoricalFeature {
   int64_t rows = 0;
 };
 
-// "cat_0" … "cat_25" are columns 0 … 25. Throws Error naming the feature for any other name.
+// "cat_0" … "cat_25" are columns 0 … 25.
+std::string CategoryName(int column);
+// The inverse. Throws Error naming the feature for any other name.
 int CategoryColumn(const std::string& feature);
 
 class BatchBuilder {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "runtime/check.h"
 #include "runtime/random.h"
+#include "train/data/normal.h"
 
 namespace tessera {
 namespace {
@@ -36,9 +36,9 @@ class RandomStream {
     const uint32_t high = Bits();
     return UniformDouble(high, Bits());
   }
-  float Gaussian() {  // Box and Muller
-    const double radius = std::sqrt(-2 * std::log1p(-Uniform()));
-    return static_cast<float>(radius * std::cos(2 * std::numbers::pi * Uniform()));
+  float Gaussian() {
+    const double u = Uniform();
+    return Normal(u, Uniform());
   }
 
  private:

@@ -26,6 +26,8 @@ class CriteoStream final : public ClickRowStream {
   // Of the bytes, where the range has no end.
   double fraction() const override;
   int64_t skipped_rows() const override { return skipped_; }
+  // "FILE:LINE" of the row that Next gave last.
+  std::string where() const { return lines_.where(); }
 
  private:
   void SkipToFirst();

@@ -9,17 +9,20 @@
 
 namespace tessera {
 
-// B consecutive examples. Rows are numbered from 0 over the whole data set, so that a batch says
-// where it came from.
+// B examples that follow each other. Rows are numbered from 0 over the whole data set, in the order
+// in which an epoch gives them out, so that a batch says where it came from.
 struct Batch {
   Tensor dense;                // [B, dense_in], f32
   KeyedJaggedTensor features;  // a key for each categorical feature
   Tensor labels;               // [B], f32
   int64_t first_row = 0;
-  int64_t end_row = 0;  // where the next batch begins
-  double fraction = 0;  // about what share of the data is given out with this batch
+  int64_t end_row = 0;      // where the next batch begins
+  int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks
+  double fraction = 0;      // about what share of the data is given out with this batch
 
   int64_t size() const { return labels.dim(0); }
+  // Of all ranks.
+  int64_t whole_size() const { return rows_of_all > 0 ? rows_of_all : size(); }
   // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if
   // they are there.
   Batch To(Context& ctx) const;

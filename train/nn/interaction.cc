@@ -59,6 +59,20 @@ Variable DotInteraction(Context& ctx, const Variable& dense, const Variable& spa
   return Record(ctx, std::make_unique<DotInteractionFunction>(d, s, features), {dense, sparse}, y);
 }
 
+DcnInteraction::DcnInteraction(Context& ctx, int64_t num_features, int64_t dim, int64_t layers,
+                               int64_t low_rank)
+    : size_((num_features + 1) * dim), crossnet_(ctx, size_, layers, low_rank) {}
+
+Variable DcnInteraction::Forward(Context& ctx, const Variable& dense,
+                                 const Variable& sparse) const {
+  return crossnet_.Forward(ctx, Concat(ctx, {dense, sparse}, 1));
+}
+
+void DcnInteraction::AppendParameters(const std::string& prefix,
+                                      std::vector<NamedParameter>& out) const {
+  crossnet_.AppendParameters(prefix + "crossnet.", out);
+}
+
 ProjectionInteraction::ProjectionInteraction(Context& ctx, int64_t num_features, int64_t dim,
                                              const std::vector<int64_t>& branch1,
                                              const std::vector<int64_t>& branch2)

@@ -28,6 +28,41 @@ std::string ToString(
 // The inverse. Throws Error for another name, listing those there are.
 Activation ParseActivation(const std::string& name);
 
+// Of x of any shape. REQUIRES: an activation without parameters, i.e. not kSwishLayerNorm.
+Variable Activate(Context& ctx, Activation activation, const Variable& x);
+
+// LayerNorm over the last dimension. Parameters "weight" [dim], ones, and "bias" [dim], zeros.
+class LayerNormLayer final : public Module {
+ public:
+  // REQUIRES: dim > 0.
+  LayerNormLayer(Context& ctx, int64_t dim);
+
+  Variable Forward(Context& ctx, const Variable& x) const;
+  // x·sigmoid(Forward(x)).
+  Variable ForwardSwish(Context& ctx, const Variable& x) const;
+  void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+
+ private:
+  Variable weight_, bias_;
+};
+
+// x·sigmoid(LayerNorm(x)) (torchrec/modules/activation.py). Parameters "norm.0.weight" and
+// "norm.0.bias".
+class SwishLayerNormLayer final : public Module {
+ public:
+  // REQUIRES: dim > 0.
+  SwishLayerNormLayer(Context& ctx, int64_t dim) : norm_(ctx, dim) {}
+
+  Variable Forward(Context& ctx, const Variable& x) const { return norm_.ForwardSwish(ctx, x); }
+  void AppendParameters(const std::string& prefix,
+                        std::vector<NamedParameter>& out) const override {
+    norm_.AppendParameters(prefix + "norm.0.", out);
+  }
+
+ private:
+  LayerNormLayer norm_;
+};
+
 struct MlpOptions {
   bool bias = true;
   Activation activation = Activation::kRelu;
@@ -51,7 +86,7 @@ class Mlp final : public Module {
   struct Layer {
     LinearLayer linear;
     std::optional<Activation> activation;
-    Variable norm_weight, norm_bias;  // swish_layernorm
+    std::optional<SwishLayerNormLayer> swish_norm;  // swish_layernorm
   };
   static Variable ForwardLayer(Context& ctx, const Layer& layer, const Variable& x);
 

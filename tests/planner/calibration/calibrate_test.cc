@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
-
 #include "comm/local_communicator.h"
 #include "planner/calibration/machine_profile_json.h"
 #include "tests/testing/devices.h"

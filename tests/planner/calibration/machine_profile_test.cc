@@ -38,7 +38,7 @@ TEST(MachineProfileJson, GoesRound) {
 TEST(MachineProfileJson, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(MessageOf("{"), HasSubstr("topology.json: profile: "));
   EXPECT_THAT(MessageOf(With("\"tessera_profile\":1", "\"tessera_profile\":9")),
-              HasSubstr("expected version 1, got 9"));
+              HasSubstr("reads version 1, got 9"));
   EXPECT_THAT(MessageOf(With("\"ranks\":4", "\"ranks\":0")), HasSubstr("ranks: expected"));
   EXPECT_THAT(MessageOf(With("\"call\":1e-06", "\"call\":-1")), HasSubstr("lookup.call: expected"));
   EXPECT_THAT(MessageOf(With("[64.0,4e-09]", "[64.0]")), HasSubstr("lookup.bag[0]: expected"));

@@ -43,13 +43,17 @@ TEST(StepLoadOf, TakesTablesAndConstraints) {
   CalibratedOptions options;
   FeatureStatistics measured{.bags = 10, .ids = 30};
   measured.popularity = ZipfRows(10'000, 1, true);
-  options.statistics["fb"] = measured;
+  options.statistics[{"b", "fb"}] = measured;
   const StepLoad load = StepLoadOf(SmallModel(), options);
   ASSERT_EQ(load.tables.size(), 2u);
   EXPECT_EQ(load.tables[0].features[0].ids, 512 * 8);
   EXPECT_EQ(load.tables[0].features[0].popularity, UniformRows(10'000));
   EXPECT_EQ(load.tables[1].features[0].ids, 512 * 3);
   EXPECT_EQ(load.tables[1].features[0].popularity, measured.popularity);
+  // A table that reads the same feature has statistics of its own.
+  PlannerModel shared = SmallModel();
+  shared.tables[0].features = {"fb"};
+  EXPECT_EQ(StepLoadOf(shared, options).tables[0].features[0].ids, 512 * 8);
   PlannerModel other = SmallModel();
   other.tables[0].optimizer = "nadam";
   EXPECT_THROW(CalibratedPerfEstimator(MadeUpProfile(), FourRanks(), other), Error);
@@ -74,7 +78,7 @@ TEST(CalibratedPerfEstimator, AHotBlockOfRowsIsDearer) {
   CalibratedOptions options;
   FeatureStatistics measured{.bags = 1, .ids = 8};
   measured.popularity = ZipfRows(10'000, 1.1, true);
-  options.statistics["fa"] = measured;
+  options.statistics[{"a", "fa"}] = measured;
   const CalibratedPerfEstimator estimator(MadeUpProfile(), FourRanks(), model, options);
   ShardingOption hot = Option(0, ShardingType::kRowWise, {{4, 2'500, 64}}),
                  even = Option(1, ShardingType::kRowWise, {{4, 2'500, 64}});
@@ -84,6 +88,54 @@ TEST(CalibratedPerfEstimator, AHotBlockOfRowsIsDearer) {
   EXPECT_GT(hot.shards[0].perf.total(), 1.2 * hot.shards[3].perf.total());
   EXPECT_EQ(even.shards.size(), 1u);
   EXPECT_EQ(even.num_shards(), 4);
+}
+
+// Of 2 column blocks of 4 row blocks each, all of one shape: a single run until it is priced.
+ShardingOption Grid(int table) { return Option(table, ShardingType::kGridShard, {{8, 2'500, 32}}); }
+
+TEST(CalibratedPerfEstimator, LaterColumnBlocksOfAGridAreCopies) {
+  const PlannerModel model = SmallModel();
+  const CalibratedPerfEstimator estimator(MadeUpProfile(), FourRanks(), model);
+  ShardingOption grid = Grid(0);
+  estimator.Estimate(FourRanks(), model, grid);
+  ASSERT_EQ(grid.shards.size(), 2u);
+  for (size_t block = 0; block < 2; ++block) {
+    const Shard first{0, 0, static_cast<int64_t>(32 * block), 2'500, 32};
+    const ShardSeconds price =
+        estimator.step_model().PriceShard(0, ShardingType::kGridShard, first, block == 0);
+    EXPECT_EQ(grid.shards[block].count, 4);
+    EXPECT_NEAR(grid.shards[block].perf.total(),
+                1e3 * (price.own.total() + 4 * price.everyone.total()), 1e-9);
+  }
+  EXPECT_NE(grid.shards[0].perf, grid.shards[1].perf);
+  // What is cut already stays as it is, and so do whole columns.
+  ShardingOption again = grid, columns = Option(0, ShardingType::kColumnWise, {{2, 10'000, 32}});
+  estimator.Estimate(FourRanks(), model, again);
+  estimator.Estimate(FourRanks(), model, columns);
+  EXPECT_EQ(again.shards.size(), 2u);
+  EXPECT_EQ(again.total_perf(), grid.total_perf());
+  EXPECT_EQ(columns.shards.size(), 1u);
+}
+
+TEST(CalibratedStorageEstimator, AHotBlockOfRowsTakesMore) {
+  const PlannerModel model = SmallModel();
+  CalibratedOptions options;
+  FeatureStatistics measured{.bags = 1, .ids = 8};
+  measured.popularity = ZipfRows(10'000, 1.1, true);
+  options.statistics[{"a", "fa"}] = measured;
+  const CalibratedStorageEstimator estimator(FourRanks(), model, options);
+  ShardingOption rows = Option(0, ShardingType::kRowWise, {{4, 2'500, 64}}), grid = Grid(0);
+  estimator.Estimate(FourRanks(), model, rows);
+  estimator.Estimate(FourRanks(), model, grid);
+  ASSERT_EQ(rows.shards.size(), 4u);
+  EXPECT_GT(static_cast<double>(rows.shards[0].input_bytes),
+            1.2 * static_cast<double>(rows.shards[3].input_bytes));
+  EXPECT_GT(rows.shards[0].storage.ddr, rows.shards[3].storage.ddr);
+  ASSERT_EQ(grid.shards.size(), 8u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(grid.shards[i].input_bytes, rows.shards[i].input_bytes);
+    EXPECT_EQ(grid.shards[i].storage, grid.shards[i + 4].storage);
+  }
 }
 
 TEST(CalibratedPerfEstimator, RefusesWhatItCannotPrice) {

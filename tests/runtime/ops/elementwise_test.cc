@@ -130,6 +130,9 @@ TEST_P(ArithmeticTest, ValuesAndGradients) {
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Mul(c, v[0], v[1]); }, {a, b});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Mul(c, v[0], v[0]); }, {a});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Scale(c, v[0], -2.5f); }, {a});
+  const auto fused = [](Context& c, const auto& v) { return MulAdd(c, v[0], v[1], v[2]); };
+  EXPECT_EQ(sixth(MulAdd(ctx, a, b, a)), sixth(a) * sixth(b) + sixth(a));
+  ExpectGradient(ctx, fused, {a, b, RandomTensor(ctx, {3, 4})});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Sum(c, v[0]); }, {a});
   ExpectGradient(ctx, [](Context& c, const auto& v) { return Mean(c, v[0]); }, {a});
 }
@@ -157,8 +160,8 @@ TEST(ArithmeticOnCpuTest, SumsDoNotDependOnThreads) {
 
 TEST_P(ArithmeticTest, HasTheCpusBits) {
   const auto all = [](Context& c, const auto& v) {
-    return std::vector{Add(c, v[0], v[1]), Mul(c, v[0], v[1]), Scale(c, v[0], 0.3f), Sum(c, v[0]),
-                       Mean(c, v[1])};
+    return std::vector{Add(c, v[0], v[1]),   Mul(c, v[0], v[1]), MulAdd(c, v[0], v[1], v[0]),
+                       Scale(c, v[0], 0.3f), Sum(c, v[0]),       Mean(c, v[1])};
   };
   ExpectCpusBits(device(), all, {{70, 50}, {70, 50}});
 }
@@ -168,6 +171,7 @@ TEST_P(ArithmeticTest, Errors) {
   const Tensor a = RandomTensor(ctx, {2}), b = RandomTensor(ctx, {3});
   EXPECT_THROW(Add(ctx, a, b), Error);
   EXPECT_THROW(Mul(ctx, a, {}), Error);
+  EXPECT_THROW(MulAdd(ctx, a, a, b), Error);
   EXPECT_THROW(Mean(ctx, Tensor::Zeros(ctx, {0})), Error);
   EXPECT_THROW(Sum(ctx, {}), Error);
 }

@@ -15,9 +15,7 @@ using tessera::testing::ErrorOf;
 // One dense feature, features "u" and "v".
 ModelSpec Small() {
   ModelSpec spec;
-  spec.dense_in = 1;
-  spec.dense_arch = {4};
-  spec.over_arch = {4, 1};
+  spec.net = {.dense_in = 1, .dense_arch = {4}, .over_arch = {4, 1}};
   spec.tables = {{.name = "t", .rows = 9, .dim = 4, .features = {"u", "v"}}};
   return spec;
 }

@@ -110,9 +110,44 @@ TEST(TrainConfig, PlantedData) {
   EXPECT_EQ(config.data.planted.strength, 2);
 }
 
+TEST(TrainConfig, OtherData) {
+  const std::string criteo = R"({"format": "criteo", "missing": "empty_bag"})";
+  const DataConfig random =
+      ParseTrainConfig(
+          With(criteo, R"({"format": "random", "rows": 9, "seed": 2, "distinct_rows": 5,
+                                        "ids_per_feature": [1, 2, 3]})"),
+          "x.json")
+          .data;
+  EXPECT_EQ(random.format, DataFormat::kRandom);
+  EXPECT_EQ(random.rows, 9);
+  EXPECT_EQ(random.random.seed, 2u);
+  EXPECT_EQ(random.random.distinct_rows, 5);
+  EXPECT_EQ(random.random.ids_per_feature, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_FALSE(random.shuffle);
+  const auto shuffle =
+      ParseTrainConfig(
+          With(criteo, R"({"shuffle": {"seed": 4, "window_rows": 50, "block_rows": 6}})"), "x.json")
+          .data.shuffle;
+  EXPECT_EQ(shuffle, (ShuffleOptions{.seed = 4, .window_rows = 50, .block_rows = 6}));
+}
+
+TEST(TrainConfig, MovieLensHasItsOwnFeatures) {
+  std::string text = R"({"tables": [{"name": "a", "rows": 9, "dim": 4, "features": ["userId"]}],
+    "model": {"type": "dlrm", "dense_in": 1, "dense_arch": [4], "over_arch": [8, 1]},
+    "optimizer": {"sparse": {"name": "sgd", "lr": 1}, "dense": {"name": "sgd", "lr": 1}},
+    "data": {"format": "movielens", "like_from": 3.5}})";
+  const TrainConfig config = ParseTrainConfig(text, "x.json");
+  EXPECT_EQ(config.data.like_from, 3.5f);
+  EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "again")), ToJson(config));
+  text.replace(text.find("\"dense_in\": 1"), 13, "\"dense_in\": 2");
+  EXPECT_THROW(ParseTrainConfig(text, "x.json"), Error);
+}
+
 TEST(TrainConfig, WritesWhatItReads) {
   for (const std::string& text :
-       {std::string(kGood), With(R"("format": "criteo")", R"("format": "planted", "rows": 5)")}) {
+       {std::string(kGood), With(R"("format": "criteo")", R"("format": "planted", "rows": 5)"),
+        With(R"("format": "criteo", "missing": "empty_bag")", R"("format": "random", "rows": 5)"),
+        With(R"("format": "criteo")", R"("shuffle": {"seed": 3})")}) {
     const std::string json = ToJson(ParseTrainConfig(text, "x.json"));
     EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
     EXPECT_NE(json.find(R"("lr":0.02,)"), std::string::npos) << json;
@@ -236,7 +271,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("name": "b")", R"("name": "a")", "tables: two are called 'a'"},
         Bad{R"("name": "b")", R"("name": "")", "tables[1].name: expected a name that is not empty"},
         Bad{R"("name": "b")", R"("name": "b", "name": "c")", R"(the key "name" is given twice)"},
-        Bad{R"("dlrm")", R"("dcn")", R"(model.type: expected "dlrm", got "dcn")"},
+        Bad{R"("dlrm")", R"("dcn")",
+            R"(model.type: expected "dlrm" or "dlrm_dcn" or "dlrm_projection" or "deepfm", got "dcn")"},
         Bad{R"("dense_in": 13)", R"("dense_in": 12)",
             "model.dense_in: expected 13, the integers of a row, got 12"},
         Bad{R"([8, 1])", R"([8, 2])",
@@ -294,9 +330,16 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("empty_bag")", R"("zero")",
             R"(data.missing: expected "row0" or "empty_bag", got "zero")"},
         Bad{R"("format": "criteo")", R"("format": "csv")",
-            R"(data.format: expected "criteo" or "planted", got "csv")"},
+            R"(data.format: expected "criteo" or "planted" or "random" or "movielens", got "csv")"},
         Bad{R"("format": "criteo")", R"("format": "criteo", "rows": 5)",
-            "data.rows: unknown key; known here: format, missing"},
+            "data.rows: unknown key; known here: format, missing, shuffle"},
+        Bad{R"("format": "criteo")", R"("shuffle": {"window_rows": 0})",
+            "data.shuffle.window_rows: expected an integer above 0, got 0"},
+        Bad{R"("format": "criteo", "missing": "empty_bag")", R"("format": "movielens")",
+            "feature 'cat_0': ratings have userId and movieId"},
+        Bad{R"("format": "criteo", "missing": "empty_bag")",
+            R"("format": "random", "rows": 5, "ids_per_feature": [0])",
+            "data.ids_per_feature[0]: expected an integer above 0, got 0"},
         Bad{R"("format": "criteo")", R"("format": "planted")", "data.rows: is missing"},
         Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "zipf": "1")",
             R"(data.zipf: expected a number, got "1")"},

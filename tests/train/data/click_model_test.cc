@@ -8,7 +8,7 @@
 #include "tests/train/testing/files.h"
 #include "train/data/criteo_line.h"
 #include "train/data/criteo_stream.h"
-#include "train/data/planted_stream.h"
+#include "train/data/planted_rows.h"
 #include "train/metrics/auc.h"
 #include "train/metrics/click_sums.h"
 
@@ -101,15 +101,28 @@ TEST(ClickModel, SurvivesItsWayThroughAFile) {
   std::string text;
   for (int64_t n = 100; n < 200; ++n) AppendCriteoLine(model->Row(n), text);
   CriteoStream file({.paths = {testing::WriteFile("planted.tsv", text)}});
-  PlantedStream planted(model, {100, 200});
-  ClickRow a, b;
-  while (planted.Next(a)) {
-    ASSERT_TRUE(file.Next(b));
-    EXPECT_EQ(a, b);
-    EXPECT_EQ(model->Probability(a), model->Probability(b));
+  ClickRow read;
+  for (int64_t n = 100; n < 200; ++n) {
+    const ClickRow row = model->Row(n);
+    ASSERT_TRUE(file.Next(read));
+    EXPECT_EQ(row, read);
+    EXPECT_EQ(model->Probability(row), model->Probability(read));
   }
-  EXPECT_EQ(planted.next_row(), 200);
-  EXPECT_FALSE(file.Next(b));
+  EXPECT_FALSE(file.Next(read));
+}
+
+TEST(PlantedRows, AreTheModelsRowsInAnyOrder) {
+  Context ctx({.threads = 1});
+  const auto model = std::make_shared<const ClickModel>(ClickModelOptions{.vocabulary = 40});
+  const BatchBuilder builder({{"cat_0", 41}}, MissingIds::kRow0);
+  const PlantedRows rows(model, builder, 100);
+  EXPECT_EQ(rows.rows(), 100);
+  const Batch batch = rows.Gather(ctx, std::vector<int64_t>{7, 3});
+  const Batch expected = builder.Build(ctx, std::vector<ClickRow>{model->Row(7), model->Row(3)});
+  EXPECT_EQ(batch.dense.ToVector<float>(), expected.dense.ToVector<float>());
+  EXPECT_EQ(batch.labels.ToVector<float>(), expected.labels.ToVector<float>());
+  EXPECT_EQ(batch.features.values().ToVector<int32_t>(),
+            expected.features.values().ToVector<int32_t>());
 }
 
 TEST(ClickModel, OptionsAreChecked) {

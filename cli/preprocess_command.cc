@@ -1,0 +1,178 @@
+// tessera preprocess: from Criteo text or npy files to files that training maps.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/numbers.h"
+#include "cli/row_progress.h"
+#include "runtime/check.h"
+#include "train/data/preprocess/preprocess.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Make rows ready for training once: ids numbered or hashed, numbers transformed, rows "
+    "shuffled, "
+    "in files that training maps into memory.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera preprocess clicks.tsv -o clicks\n"
+    "  tessera train --config examples/criteo.json --data clicks\n"
+    "  tessera preprocess day_0.gz day_1.gz day_2.gz -o criteo --contiguous --shuffle --keep-last\n"
+    "\n"
+    "Inputs: Criteo text, plain or .gz; npy days as TorchRec writes them, named by what their "
+    "three "
+    "files begin with (data/day_0 for data/day_0_dense.npy, _sparse.npy and _labels.npy); or "
+    "folders "
+    "that this command wrote. Parquet is not read.\n"
+    "The output is a folder of shards, which train and inspect take as it is, or, with --to npy, "
+    "npy "
+    "files.\n"
+    "--contiguous numbers the ids of each column 2, 3, … in the order in which they come first; "
+    "ids "
+    "that come less than --frequency-threshold times all become 1.\n"
+    "Without --contiguous and --hash a value v is stored as v + 1, a missing one as 0, which train "
+    "takes mod the rows of each table: it then learns the same, bit for bit, as from the text.\n"
+    "As TorchRec's scripts: --missing zero --dense log_from_min (--contiguous, --shuffle "
+    "--keep-last) --to npy.\n"
+    "--shuffle mixes the rows of all inputs, every order with equal chance. With --keep-last the "
+    "last "
+    "input stays as it is, behind the others, for evaluation.\n"
+    "Two passes: rows are first put into columns in a folder inside the output, which take about "
+    "the "
+    "space of the text and go in the end. Memory stays near --memory-mib.\n";
+
+struct Flags {
+  PreprocessOptions options;
+  std::string to = "folder", missing = "own", dense = "log1p";
+  std::optional<int64_t> frequency_threshold;
+  int64_t memory_mib = 1024, seed = 0;
+};
+
+PreprocessOptions OptionsOf(const Flags& flags) {
+  PreprocessOptions options = flags.options;
+  options.to = flags.to == "npy" ? PreprocessOutput::kNpy : PreprocessOutput::kFolder;
+  options.missing = ParseMissingValues(flags.missing);
+  options.dense = ParseDenseTransform(flags.dense);
+  options.memory_bytes = flags.memory_mib << 20;
+  options.seed = static_cast<uint64_t>(flags.seed);
+  if (flags.frequency_threshold && !options.contiguous)
+    throw Error("--frequency-threshold needs --contiguous");
+  options.frequency_threshold = flags.frequency_threshold.value_or(options.frequency_threshold);
+  return options;
+}
+
+std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
+
+std::string InputsText(const PreprocessReport& report) {
+  std::vector<std::vector<std::string>> rows = {{"input", "rows", "as rows"}};
+  for (const PreprocessedInput& in : report.inputs)
+    rows.push_back(
+        {in.path, Count(in.rows), Format("{}:{}", in.first_row, in.first_row + in.rows)});
+  return TextTable(rows);
+}
+
+std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
+  std::vector<std::vector<std::string>> rows = {{"column", "rows of its table"}};
+  if (contiguous) rows[0].insert(rows[0].end(), {"distinct ids", "kept"});
+  for (const PreprocessedFeature& f : report.features) {
+    rows.push_back({f.name, f.table_rows > 0 ? Count(f.table_rows) : "any"});
+    if (contiguous) rows.back().insert(rows.back().end(), {Count(f.distinct), Count(f.kept)});
+  }
+  return TextTable(rows);
+}
+
+int Run(const Flags& flags) {
+  const PreprocessOptions options = OptionsOf(flags);
+  const auto begin = std::chrono::steady_clock::now();
+  PreprocessReport report;
+  {
+    RowProgress progress;
+    report = Preprocess(
+        options, [&](const PreprocessProgress& p) { progress.Show(p.step, p.fraction, p.rows); });
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("%s\n%s", InputsText(report).c_str(),
+              FeaturesText(report, options.contiguous).c_str());
+  if (report.skipped_rows > 0)
+    std::printf("left out %s bad lines\n", Count(report.skipped_rows).c_str());
+  std::printf("%s rows in %s, %s s, %s rows/s\n", Count(report.rows).c_str(),
+              options.output.c_str(), Fixed(seconds, 1).c_str(),
+              WithCommas(static_cast<double>(report.rows) / seconds).c_str());
+  return 0;
+}
+
+void AddIdFlags(CLI::App& command, Flags& f) {
+  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 60);
+  command.add_flag("--contiguous", f.options.contiguous, "Number the ids of each column");
+  command
+      .add_option("--frequency-threshold", f.frequency_threshold,
+                  "With --contiguous: rarer ids become 1; default 3")
+      ->check(NumbersFrom(int64_t{0}, int64_t{1} << 60))
+      ->type_name("N");
+  command
+      .add_option("--hash", f.options.hash_sizes,
+                  "Ids mod this, after they are numbered: one for all columns, or one each, with "
+                  "commas between")
+      ->delimiter(',')
+      ->default_str("")
+      ->check(positive)
+      ->type_name("ROWS");
+  command
+      .add_option("--missing", f.missing,
+                  "Of text: own (a missing value is an id of its own) or zero (it is the value 0)")
+      ->check(CLI::IsMember({"own", "zero"}).description(""))
+      ->type_name("HOW");
+  command
+      .add_option("--dense", f.dense,
+                  "Of text: log1p, that is log(1 + max(x, 0)); log+C, as log+3; log_from_min, "
+                  "log(x - smallest of the file + 2); or as_is")
+      ->type_name("HOW");
+}
+
+void AddOutputFlags(CLI::App& command, Flags& f) {
+  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
+  command.add_option("-o,--output", f.options.output, "The folder to write")
+      ->required()
+      ->type_name("DIR");
+  command.add_option("--to", f.to, "folder or npy")
+      ->check(CLI::IsMember({"folder", "npy"}).description(""))
+      ->type_name("LAYOUT");
+  command.add_flag("--shuffle", f.options.shuffle, "Put all rows in random order");
+  command.add_flag("--keep-last", f.options.keep_last, "With --shuffle: but the last input's");
+  command.add_option("--seed", f.seed, "Of the shuffle")
+      ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->type_name("N");
+  command.add_option("--shard-rows", f.options.shard_rows, "Rows of a shard")
+      ->check(positive)
+      ->type_name("N");
+  command.add_option("--memory-mib", f.memory_mib, "MiB to count ids and to shuffle rows in")
+      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 30))
+      ->type_name("N");
+}
+
+}  // namespace
+
+void AddPreprocessCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("preprocess", kDescription);
+  const auto f = std::make_shared<Flags>();
+  command->option_defaults()->always_capture_default();
+  command->add_option("input", f->options.inputs, "Rows: text, npy days, or folders of rows")
+      ->default_str("")
+      ->required()
+      ->type_name("PATH");
+  AddOutputFlags(*command, *f);
+  AddIdFlags(*command, *f);
+  command->add_flag("--skip-bad-lines", f->options.skip_bad_lines,
+                    "Leave bad lines out and count them; else they are errors");
+  command->footer(kFooter);
+  command->callback([f, &action] { action = [f] { return Run(*f); }; });
+}
+
+}  // namespace tessera::cli

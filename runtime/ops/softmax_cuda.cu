@@ -1,0 +1,9 @@
+#include "runtime/ops/softmax_formulas.h"
+#include "runtime/ops/warp_lanes.cuh"
+
+namespace tessera::internal {
+
+TESSERA_ROWS_ON_CUDA(SoftmaxRow);
+TESSERA_ROWS_ON_CUDA(SoftmaxGradRow);
+
+}  // namespace tessera::internal

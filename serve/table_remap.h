@@ -1,0 +1,28 @@
+#ifndef TESSERA_SERVE_TABLE_REMAP_H_
+#define TESSERA_SERVE_TABLE_REMAP_H_
+// From the ids of a pruned table to its rows, in a model directory: where it lies, and what of it
+// was found sound.
+#include "serve/mapped_tensors.h"
+#include "serve/model_spec.h"
+
+namespace tessera::serve {
+
+// Of "remap.<name>": i32, i64 for 2^31 rows and more (hash: ids).
+struct RemapTensor {
+  DType dtype;
+  Shape shape;
+};
+RemapTensor RemapTensorOf(const TableSpec& table);
+
+struct TableRemap {
+  Tensor data;  // mapped
+  RemapKind kind = RemapKind::kArray;
+
+  RemapView view() const;
+};
+// Throws Error, naming the file, for data that are not there, name rows or ids that don't exist, or
+// a hash that is so full that a search in it need not end.
+TableRemap ReadTableRemap(const MappedTensors& tensors, const TableSpec& table);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_TABLE_REMAP_H_

@@ -1,0 +1,37 @@
+#!/bin/bash
+# tessera train by pipelines: the same bits, and traces that show how stages overlap.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 train --config small.json --ranks 2 --checkpoint none
+run 0 export none --out none.safetensors
+for kind in base sparse_dist prefetch; do
+  run 0 train --config small.json --ranks 2 --pipeline "$kind" --trace "$kind.json" --checkpoint "$kind"
+  run 0 export "$kind" --out "$kind.safetensors"
+  cmp none.safetensors "$kind.safetensors" || fail "$kind: other bits than the plain loop"
+done
+run 0 train --config small.json --pipeline semi_sync --json semi.json
+json semi.json 'd["auc"] > 0.5'
+
+# ---- a trace: ranks, threads, stages; ids of a batch travel while an earlier one is trained
+python3 - sparse_dist.json <<'EOM' || fail "the trace of sparse_dist"
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+for rank in (0, 1):
+    assert {n for (p, _), n in names.items() if p == rank} == {"step", "copy", "input_dist"}, names
+spans = [e for e in events if e["ph"] == "X"]
+on = lambda thread, name: [e for e in spans if names[e["pid"], e["tid"]] == thread and e["name"] == name]
+assert on("copy", "data") and on("copy", "copy") and on("input_dist", "input_dist")
+for name in ("step", "forward", "lookup", "backward", "update", "optimizer"):
+    assert on("step", name), name
+steps = {(e["pid"], e["args"]["batch"]): e for e in on("step", "step")}
+dists = {(e["pid"], e["args"]["batch"]): e for e in on("input_dist", "input_dist")}
+assert len(steps) == len(dists) == 2 * 79, (len(steps), len(dists))
+ahead = sum(dists[r, b]["ts"] < steps[r, b - 1]["ts"] + steps[r, b - 1]["dur"] for r, b in dists if b)
+assert ahead > 0.9 * (len(dists) - 2), ahead
+EOM
+run 0 train --config small.json --trace plain.json
+json plain.json '{"data", "step", "lookup"} <= {e["name"] for e in d["traceEvents"]}'
+
+fails_saying "expected none, base, sparse_dist, prefetch or semi_sync" train --config small.json --pipeline fast
+fails_saying "/no/such/trace.json" train --config small.json --trace /no/such/trace.json

@@ -1,0 +1,102 @@
+#!/bin/bash
+# Rows made ready once: text, npy and folders of rows train alike; shuffled, killed and resumed.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 generate --rows 4000 --vocabulary 50 rows.tsv
+run 0 generate --rows 1000 --first 4000 --vocabulary 50 more.tsv.gz
+
+# ---- text and a folder of rows train to the same bits
+run 0 preprocess rows.tsv more.tsv.gz -o rows --shard-rows 1500
+has out "5,000 rows in rows"
+has out "4000:5000"
+lacks err $'\r'
+[ "$(ls rows | tr '\n' ' ')" = "index.json rows-00000.safetensors rows-00001.safetensors rows-00002.safetensors rows-00003.safetensors " ] || fail "$(ls rows)"
+run 0 train --config small.json --data rows.tsv more.tsv.gz --train-rows 0:4500 --eval-rows 4500: --checkpoint text.safetensors --json text.json
+run 0 train --config small.json --data rows --train-rows 0:4500 --eval-rows 4500: --checkpoint folder.safetensors --json folder.json
+cmp text.safetensors folder.safetensors || fail "text and a folder of rows: other bits"
+json folder.json "d['auc'] == $(python3 -c 'import json; print(json.load(open("text.json"))["auc"])')"
+run 0 inspect rows
+has out "5,000 rows in 4 shards, "
+has out "checksums good"
+run 0 inspect rows --json
+json out 'd["rows"] == 5000 and d["shards"] == 4 and len(d["features"]) == 26 and d["made"]["dense"] == "log1p"'
+
+# ---- npy
+run 0 preprocess rows.tsv -o npy --to npy
+run 0 train --config small.json --data npy/rows --checkpoint npy.safetensors
+run 0 train --config small.json --data rows.tsv --checkpoint text.safetensors
+cmp text.safetensors npy.safetensors || fail "text and npy: other bits"
+
+# ---- numbered ids, as TorchRec numbers them; shuffled but for the last input
+run 0 preprocess rows.tsv more.tsv.gz -o contiguous --contiguous --frequency-threshold 5 --missing zero --dense log_from_min --shuffle --keep-last --seed 3
+has out "distinct ids"
+run 0 inspect contiguous
+has out "frequency_threshold: 5"
+run 0 train --config small.json --data contiguous --train-rows 0:4000 --eval-rows 4000: --json contiguous.json
+json contiguous.json 'd["rows"] == 4000 and d["auc"] is not None'
+
+# ---- mistakes
+fails_saying "Parquet is not read" preprocess day_0.parquet -o none
+fails_saying "Parquet is not read" train --config small.json --data day_0.parquet
+fails_saying "--frequency-threshold needs --contiguous" preprocess rows.tsv -o none --frequency-threshold 2
+(head -10 rows.tsv; echo "not a row"; tail -n +11 rows.tsv) >bad.tsv
+fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a row'" preprocess bad.tsv -o none
+[ ! -e none/index.json ] && [ ! -e none/scratch ] || fail "an error left something: $(ls none)"
+run 0 preprocess bad.tsv -o skipped --skip-bad-lines
+has out "left out 1 bad lines"
+printf '\x55' | dd of=rows/rows-00001.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+fails_saying "rows-00001.safetensors: tensor" inspect rows
+fails_saying "are not what was written" train --config small.json --data rows
+rm rows/index.json
+fails_saying "rows: it has no index.json" train --config small.json --data rows
+
+# ---- shuffled, then killed: what is resumed ends in the same bits as what was left alone
+run 0 preprocess rows.tsv -o ready
+sed 's/"data": {[^}]*}/"data": {"shuffle": {"seed": 5, "window_rows": 512, "block_rows": 64}}/' small.json >shuffled.json
+[ "$(grep -c shuffle shuffled.json)" -eq 1 ] || fail "shuffled.json"
+
+# killed_and_resumed NAME ARGS…: trains without a stop, and with one by kill -9.
+killed_and_resumed() {
+  local name=$1
+  shift
+  run 0 train "$@" --epochs 12 --checkpoint "$name.whole" --checkpoint-every 25
+  "$tessera" train "$@" --epochs 12 --checkpoint "$name.killed" --checkpoint-every 25 >out 2>err &
+  local pid=$!
+  until [ -e "$name.killed" ]; do kill -0 $pid 2>/dev/null || fail "$name: ended by itself: $(cat out err)"; done
+  kill -9 $pid || fail "$name: ended before it was killed"
+  wait $pid 2>/dev/null
+  run 0 inspect "$name.killed"
+  lacks out "epochs done 12"
+  run 0 train "$@" --resume "$name.killed" --epochs 12 --checkpoint "$name.killed" --checkpoint-every 25
+  cmp "$name.whole" "$name.killed" || fail "$name: killed and resumed: other bits"
+}
+killed_and_resumed text --config shuffled.json --data rows.tsv
+killed_and_resumed ready --config shuffled.json --data ready
+cmp text.whole ready.whole >/dev/null && fail "windows of text and of blocks are shuffled alike"
+sed 's/"data": {/"data": {"shuffle": {"seed": 5}, /' small.json >planted.json
+killed_and_resumed planted --config planted.json
+run 0 train --config planted.json --epochs 12 --checkpoint again.whole
+cmp planted.whole again.whole || fail "shuffled: other bits the second time"
+run 0 train --config small.json --epochs 12 --checkpoint plain.whole
+cmp planted.whole plain.whole >/dev/null && fail "shuffling changed nothing"
+
+# ---- ranks read their own part of a folder of rows
+run 0 train --config shuffled.json --data ready --ranks 3 --plan row_wise --checkpoint ranks --json ranks.json
+run 0 train --config shuffled.json --data ready --json alone.json
+json ranks.json "d['rows'] == 4000 and abs(d['epochs'][0]['train_loss'] - $(python3 -c 'import json; print(json.load(open("alone.json"))["epochs"][0]["train_loss"])')) < 1e-3"
+
+# ---- other data
+cat >random.json <<'JSON'
+{"tables": [{"name": "a", "rows": 50, "dim": 4, "features": ["x", "y"]}],
+ "model": {"type": "dlrm", "dense_in": 5, "dense_arch": [8, 4], "over_arch": [16, 1]},
+ "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+ "data": {"format": "random", "rows": 500, "eval_rows": 100, "ids_per_feature": [3, 1]},
+ "train": {"batch_size": 64}}
+JSON
+run 0 train --config random.json --json random_report.json
+json random_report.json 'd["rows"] == 500 and 0.3 < d["auc"] < 0.7'
+sed 's/"features": \["x", "y"\]/"features": ["userId", "movieId"]/; s/"dense_in": 5/"dense_in": 1/; s/"data": {.*}/"data": {"format": "movielens", "shuffle": {}}/' random.json >movies.json
+awk 'BEGIN { for (i = 0; i < 600; ++i) printf "%d::%d::%d::%d\n", i % 40 + 1, i * 7 % 50 + 1, i % 40 % 3 ? 5 : 2, 1000 + i }' >ratings.dat
+run 0 train --config movies.json --data ratings.dat --train-rows 0:500 --eval-rows 500: --json movies_report.json
+json movies_report.json 'd["rows"] == 500 and d["auc"] is not None'
+fails_saying "no data: give --data FILE with ratings" train --config movies.json

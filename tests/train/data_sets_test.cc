@@ -1,0 +1,130 @@
+// Orders, places and parts of every kind of data, as a training sees them.
+#include "train/data_sets.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/small_run.h"
+#include "train/data/criteo_file_writer.h"
+#include "train/data/preprocess/preprocess.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using testing::TempPath;
+
+// Planted rows 0 to 1000, as they are, as text, and in a folder.
+std::string Text() {
+  const std::string path = TempPath("clicks.tsv");
+  WriteCriteoFile(path, ClickModel({.vocabulary = 50, .strength = 3}), {0, 1000});
+  return path;
+}
+
+std::string Folder() {
+  const std::string path = TempPath("clicks");
+  Preprocess({.inputs = {Text()}, .output = path, .shard_rows = 300});
+  return path;
+}
+
+std::vector<DataSelection> Selections() { return {{}, {.files = {Text()}}, {.files = {Folder()}}}; }
+
+TrainConfig Config(bool shuffled) {
+  TrainConfig config = testing::SmallConfig();
+  if (shuffled)
+    config.data.shuffle = ShuffleOptions{.seed = 5, .window_rows = 128, .block_rows = 16};
+  return config;
+}
+
+using Numbers = std::vector<float>;  // of a batch: what tells rows apart
+
+Numbers NumbersOf(const Batch& batch) { return batch.dense.ToVector<float>(); }
+
+struct Read {
+  std::vector<Numbers> batches;
+  std::vector<int64_t> ends;
+};
+
+Read ReadAll(DataSource& source) {
+  Read read;
+  while (const auto batch = source.Next()) {
+    read.batches.push_back(NumbersOf(*batch));
+    read.ends.push_back(batch->end_row);
+  }
+  return read;
+}
+
+TEST(DataSetsOrder, EveryKindOfDataHasTheSameRows) {
+  std::vector<Read> reads;
+  for (const DataSelection& selection : Selections())
+    reads.push_back(ReadAll(*DataSets(Config(false), selection).OpenTrain(0)));
+  ASSERT_EQ(reads[0].batches.size(), 16u);  // of 64
+  EXPECT_EQ(reads[0].batches, reads[1].batches);
+  EXPECT_EQ(reads[0].batches, reads[2].batches);
+}
+
+TEST(DataSetsOrder, EpochsAreShuffledEachInItsWay) {
+  for (const DataSelection& selection : Selections()) {
+    const DataSets data(Config(true), selection);
+    const Read first = ReadAll(*data.OpenTrain(0, 0)), second = ReadAll(*data.OpenTrain(0, 1));
+    EXPECT_NE(first.batches, second.batches);
+    EXPECT_EQ(first.batches, ReadAll(*data.OpenTrain(0, 0)).batches);
+    EXPECT_NE(first.batches, ReadAll(*DataSets(Config(false), selection).OpenTrain(0)).batches);
+  }
+}
+
+TEST(DataSetsOrder, GoesOnFromAnyBatch) {
+  for (const bool shuffled : {false, true}) {
+    for (DataSelection selection : Selections()) {
+      selection.train_rows = RowRange{100, 900};
+      const DataSets data(Config(shuffled), selection);
+      const Read all = ReadAll(*data.OpenTrain(0, 3));
+      for (size_t b = 0; b < all.batches.size(); b += 3) {
+        const Read rest = ReadAll(*data.OpenTrain(all.ends[b], 3));
+        EXPECT_EQ(rest.batches,
+                  std::vector<Numbers>(all.batches.begin() + static_cast<int64_t>(b) + 1,
+                                       all.batches.end()));
+      }
+    }
+  }
+}
+
+TEST(DataSetsOrder, RanksReadTheirOwnParts) {
+  for (const DataSelection& selection : Selections()) {
+    if (selection.files == std::vector{Text()}) continue;  // every rank gets all of text
+    const DataSets data(Config(true), selection);
+    const Read whole = ReadAll(*data.OpenTrain(0));
+    std::vector<Numbers> joined(whole.batches.size());
+    for (int rank = 0; rank < 3; ++rank) {
+      const Read mine = ReadAll(*data.OpenTrain(0, 0, rank, 3));
+      EXPECT_EQ(mine.ends, whole.ends);
+      ASSERT_EQ(mine.batches.size(), joined.size());
+      for (size_t b = 0; b < joined.size(); ++b)
+        joined[b].insert(joined[b].end(), mine.batches[b].begin(), mine.batches[b].end());
+    }
+    EXPECT_EQ(joined, whole.batches);
+  }
+}
+
+TEST(DataSetsOrder, EvaluationIsNotShuffled) {
+  DataSelection selection{.files = {Folder()}, .eval_files = {Folder()}};
+  const Read eval = ReadAll(*DataSets(Config(true), selection).OpenEval());
+  ASSERT_EQ(eval.batches.size(), 1u);
+  selection = {.files = {Text()}, .eval_files = {Text()}};
+  EXPECT_EQ(eval.batches, ReadAll(*DataSets(Config(true), selection).OpenEval()).batches);
+}
+
+TEST(DataSetsOrder, FilesThatDoNotFitAreErrors) {
+  const TrainConfig config = Config(false);
+  EXPECT_EQ(ErrorOf([&] {
+              DataSets(config, {.files = {Folder(), Text()}});
+            }),
+            Folder() + " is folder, but " + Text() + " is text: give data of one layout");
+  TrainConfig other = config;
+  other.model.dense_in = 12;
+  EXPECT_EQ(ErrorOf([&] { DataSets(other, {.files = {Folder()}}); }),
+            Folder() + ": expected 12 numbers a row, the model's dense_in, got 13");
+}
+
+}  // namespace
+}  // namespace tessera

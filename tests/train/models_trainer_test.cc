@@ -1,0 +1,90 @@
+// Every type of model by configuration: it learns, goes on where it stopped, and is trained by ranks
+// as by one process. trainer_test and ranks_trainer_test look at DLRM closely.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "comm/local_communicator.h"
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/ranks_run.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera {
+namespace {
+
+using testing::CurveOf;
+using testing::MixedPlan;
+using testing::RunCurve;
+using testing::TempPath;
+
+TrainConfig ConfigOf(RankingModelType type) {
+  TrainConfig config = testing::SmallConfig();
+  RankingNetConfig& net = config.model;
+  net.type = type;
+  if (type == RankingModelType::kDlrmDcn) net.dcn_layers = net.dcn_low_rank = 2;
+  if (type == RankingModelType::kDlrmProjection) net.branch1 = net.branch2 = {8};
+  if (type == RankingModelType::kDeepFm)
+    net = {.type = type, .dense_in = net.dense_in, .hidden = 8, .deep_fm_dim = 8};
+  return ParseTrainConfig(ToJson(config), "models_trainer_test");
+}
+
+class ModelsTrainer : public ::testing::TestWithParam<RankingModelType> {};
+INSTANTIATE_TEST_SUITE_P(Types, ModelsTrainer,
+                         ::testing::Values(RankingModelType::kDlrm, RankingModelType::kDlrmDcn,
+                                           RankingModelType::kDlrmProjection,
+                                           RankingModelType::kDeepFm),
+                         [](const auto& info) { return ToString(info.param); });
+
+// What a run comes to that stops after `stop` steps, if it says so, and goes on in another trainer.
+std::string Trained(const TrainConfig& config, std::optional<int64_t> stop = {}) {
+  const std::string path = TempPath(ToString(config.model.type));
+  const auto run = [&](bool resumes, std::optional<int64_t> until) {
+    Context ctx({.threads = 1, .seed = resumes ? 99 : config.seed});
+    Trainer trainer(ctx, config);
+    EXPECT_EQ(resumes && trainer.Load(ReadCheckpoint(path)), resumes);
+    TrainingRunOptions options;
+    if (until) options.stop = [&] { return trainer.progress().step >= *until; };
+    RunTraining(trainer, DataSets(config, {}), options);
+    trainer.Save(path);
+  };
+  run(false, stop);
+  if (stop) run(true, {});
+  return testing::ReadFile(path);
+}
+
+TEST_P(ModelsTrainer, LearnsAndGoesOnWithTheSameBits) {
+  const TrainConfig config = ConfigOf(GetParam());
+  const std::vector<double> losses = CurveOf(config).losses;
+  const auto second = losses.begin() + std::ssize(losses) / 2;  // of two epochs
+  EXPECT_LT(std::accumulate(second, losses.end(), 0.0),
+            std::accumulate(losses.begin(), second, 0.0));
+  EXPECT_TRUE(Trained(config, 20) == Trained(config));
+}
+
+TEST_P(ModelsTrainer, RanksGiveTheCurveOfOneProcessAndGoOn) {
+  const TrainConfig config = ConfigOf(GetParam());
+  const auto of_ranks = [&](const TrainConfig& c, const std::string& to, const std::string& from) {
+    RunCurve curve;
+    RunLocalRanks(2, [&](Communicator& comm) {
+      RunCurve mine = CurveOf(c, TrainingRanks{&comm, MixedPlan(c, 2)}, to, from);
+      if (comm.rank() == 0) curve = std::move(mine);
+    });
+    return curve;
+  };
+  const RunCurve alone = CurveOf(config), ranks = of_ranks(config, "", "");
+  ASSERT_EQ(ranks.losses.size(), alone.losses.size());
+  for (size_t i = 0; i < alone.losses.size(); ++i)
+    EXPECT_NEAR(ranks.losses[i], alone.losses[i], 2e-5 * alone.losses[i]) << i;
+  EXPECT_NEAR(ranks.evaluation.auc, alone.evaluation.auc, 1e-3);
+
+  TrainConfig first = config;
+  first.epochs = 1;
+  const std::string folder = TempPath(ToString(GetParam()) + "_ranks");
+  std::vector<double> losses = of_ranks(first, folder, "").losses;
+  const std::vector<double> rest = of_ranks(config, "", folder).losses;
+  losses.insert(losses.end(), rest.begin(), rest.end());
+  EXPECT_EQ(losses, ranks.losses);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,120 @@
+// Every pipeline beside the plain loop, on every device, alone and on ranks.
+#include "train/pipeline/train_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/local_communicator.h"
+#include "tests/testing/devices.h"
+#include "tests/train/pipeline/testing/small_run.h"
+
+namespace tessera {
+namespace {
+
+using testing::SmallRun;
+using testing::SmallRunOptions;
+using testing::SmallTraining;
+
+constexpr const char* kExact[] = {"base", "sparse_dist", "prefetch"};
+
+// One a rank; one without ranks (0).
+std::vector<SmallRun> RunsOf(const SmallRunOptions& options, int ranks) {
+  if (ranks == 0) return {SmallTraining(options).Run()};
+  std::vector<SmallRun> runs(static_cast<size_t>(ranks));
+  RunLocalRanks(ranks, [&](Communicator& comm) {
+    runs[static_cast<size_t>(comm.rank())] = SmallTraining(options, &comm).Run();
+  });
+  return runs;
+}
+
+class TrainPipelineTest : public testing::DeviceTest {
+ protected:
+  SmallRunOptions On(const std::string& pipeline) const {
+    return {.device = device(), .pipeline = pipeline};
+  }
+};
+
+TEST_P(TrainPipelineTest, GivesTheBitsOfThePlainLoop) {
+  for (const int ranks : {0, 1, 2, 3}) {
+    const std::vector<SmallRun> plain = RunsOf(On("none"), ranks);
+    for (const char* pipeline : kExact)
+      EXPECT_TRUE(RunsOf(On(pipeline), ranks) == plain) << pipeline << ", ranks " << ranks;
+  }
+}
+
+TEST_P(TrainPipelineTest, WithCachedTablesToo) {
+  for (const int ranks : {0, 2}) {
+    SmallRunOptions options = On("none");
+    options.cached = true;
+    const std::vector<SmallRun> plain = RunsOf(options, ranks);
+    for (const char* pipeline : kExact) {
+      options.pipeline = pipeline;
+      EXPECT_TRUE(RunsOf(options, ranks) == plain) << pipeline << ", ranks " << ranks;
+    }
+  }
+}
+
+TEST_P(TrainPipelineTest, FewBatches) {
+  for (int batches = 0; batches <= 3; ++batches) {
+    SmallRunOptions options = On("none");
+    options.batches = batches;
+    const std::vector<SmallRun> plain = RunsOf(options, 2);
+    for (const char* pipeline : {"base", "sparse_dist", "prefetch", "semi_sync"}) {
+      options.pipeline = pipeline;
+      const std::vector<SmallRun> runs = RunsOf(options, 2);
+      EXPECT_EQ(runs[0].losses.size(), static_cast<size_t>(batches)) << pipeline;
+      const bool stale = batches > 1 && pipeline == std::string("semi_sync");
+      EXPECT_NE(runs == plain, stale) << pipeline << ", " << batches << " batches";
+    }
+  }
+}
+
+TEST_P(TrainPipelineTest, LeavingEarlyChangesNothing) {
+  for (const int ranks : {0, 2}) {
+    const std::vector<SmallRun> plain = RunsOf(On("none"), ranks);
+    for (const char* pipeline : kExact)
+      for (const int leave_after : {0, 1, 5}) {
+        SmallRunOptions options = On(pipeline);
+        options.leave_after = leave_after;
+        EXPECT_TRUE(RunsOf(options, ranks) == plain)
+            << pipeline << ", ranks " << ranks << ", after " << leave_after;
+      }
+  }
+}
+
+TEST_P(TrainPipelineTest, EvalPredictsAndLearnsNothing) {
+  RunLocalRanks(2, [&](Communicator& comm) {
+    SmallTraining training(On("none"), &comm);
+    const std::vector<float> before = training.model().State(training.ctx());
+    const auto predict = [&](Context& ctx, const testing::SmallBatch& batch) {
+      return training.model()
+          .Logits(ctx, training.model().Pool(ctx, batch.features).values())
+          .value()
+          .ToVector<float>();
+    };
+    std::vector<std::vector<float>> expected, got;
+    for (int n = 0; n < 6; ++n)
+      expected.push_back(
+          predict(training.ctx(), testing::DrawSmallBatch(n, comm.rank()).To(training.ctx())));
+    const auto embeddings = training.model().Embeddings();
+    EvalPipelineSparseDist<testing::SmallBatch, std::vector<float>> pipeline(
+        training.ctx(),
+        {.source = [&, n = 0]() mutable -> std::optional<testing::SmallBatch> {
+           if (n == 6) return std::nullopt;
+           return testing::DrawSmallBatch(n++, comm.rank());
+         },
+         .copy = [](Context& on, testing::SmallBatch batch) { return batch.To(on); },
+         .step = predict,
+         .embeddings = {{embeddings.get(),
+                         [](const testing::SmallBatch& batch) { return batch.features; }}}});
+    Tape tape(training.ctx());
+    while (auto logits = pipeline.Progress()) got.push_back(std::move(*logits));
+    EXPECT_EQ(got, expected);
+    EXPECT_EQ(tape.size(), 0);
+    EXPECT_EQ(training.model().State(training.ctx()), before);
+  });
+}
+
+TESSERA_INSTANTIATE_DEVICES(TrainPipelineTest);
+
+}  // namespace
+}  // namespace tessera

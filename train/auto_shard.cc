@@ -1,0 +1,35 @@
+#include "train/auto_shard.h"
+
+#include "comm/leader.h"
+#include "planner/cost_models.h"
+#include "planner/plan_conversion.h"
+#include "sharding/plan_json.h"
+#include "train/planner_model.h"
+
+namespace tessera {
+
+ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
+                      const std::string& cost_model) {
+  const EmbeddingShardingPlanner planner(machine.topology, model,
+                                         CostModelOptions(cost_model, machine, model));
+  return ToShardingPlan(machine.topology, model, planner.Plan().tables);
+}
+
+ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find) {
+  const std::string json =
+      InvokeOnRankAndBroadcastResult(comm, 0, "plan", [&] { return PlanToJson(find()); });
+  ShardingPlan plan = PlanFromJson(json, "the plan of rank 0");
+  TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan and of the communicator");
+  return plan;
+}
+
+RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
+                       const TopologyFile& machine, const AutoShardOptions& options) {
+  ModelSharding sharding{.comm = &comm, .plan = {}, .options = options.sharding};
+  sharding.plan = PlanOnLeader(comm, [&] {
+    return FindPlan(PlannerModelOf(config, options.batch_size), machine, options.cost_model);
+  });
+  return RankingModel(ctx, config, sharding);
+}
+
+}  // namespace tessera

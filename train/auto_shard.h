@@ -1,0 +1,41 @@
+#ifndef TESSERA_TRAIN_AUTO_SHARD_H_
+#define TESSERA_TRAIN_AUTO_SHARD_H_
+// A model over ranks without a plan by hand, as TorchRec's DistributedModelParallel makes one when it
+// is given none.
+//
+//   const RankingModel model = AutoShard(ctx, config, comm,
+//                                       {.topology = ShippedTopology("h100", comm.size())});
+//
+// The plan is found by rank 0 alone and sent to the others as JSON, so that ranks cannot disagree,
+// whatever machine or build each of them is.
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "planner/model.h"
+#include "planner/topology_json.h"
+#include "train/nn/ranking_model.h"
+
+namespace tessera {
+
+// What the planner finds, by the cost model of this name (planner/cost_models.h). Throws
+// PlannerError where nothing fits.
+ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
+                      const std::string& cost_model = "");
+
+// What `find` returns on rank 0, the only one that calls it. Throws Error on every rank if it throws
+// there, and for a plan of another number of ranks. Every rank calls.
+ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find);
+
+struct AutoShardOptions {
+  int64_t batch_size = 512;  // of each rank
+  std::string cost_model = "";
+  ShardingOptions sharding = {};
+};
+// The model, its tables sharded by the plan that is found for `machine`. Every rank calls. Throws
+// Error for a machine of another number of ranks than comm's.
+RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
+                       const TopologyFile& machine, const AutoShardOptions& options = {});
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_AUTO_SHARD_H_

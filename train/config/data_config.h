@@ -1,0 +1,38 @@
+#ifndef TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_
+#define TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_
+// What rows a run reads, and in which order: the "data" of a configuration.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/data/batch_builder.h"
+#include "train/data/click_model.h"
+#include "train/data/row_order.h"
+
+namespace tessera {
+
+enum class DataFormat { kCriteo, kPlanted, kRandom, kMovieLens };
+std::string ToString(DataFormat format);  // "criteo", "planted", "random", "movielens"
+
+// As in RandomRowsOptions (train/data/random_rows.h).
+struct RandomDataConfig {
+  uint64_t seed = 1;
+  std::vector<int64_t> ids_per_feature = {2};
+  int64_t distinct_rows = 0;
+};
+
+struct DataConfig {
+  DataFormat format = DataFormat::kCriteo;
+  MissingIds missing = MissingIds::kRow0;  // of text and planted data
+  std::optional<ShuffleOptions> shuffle;   // of what is trained on; absent: rows as they lie
+  // Planted and random data alone: rows [0, rows) are for training, the next eval_rows for
+  // evaluation.
+  int64_t rows = 0, eval_rows = 0;
+  ClickModelOptions planted;
+  RandomDataConfig random;
+  float like_from = 4;  // of MovieLens: ratings from there on are clicks
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_

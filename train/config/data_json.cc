@@ -1,0 +1,137 @@
+#include "train/config/data_json.h"
+
+#include "train/config/number_json.h"
+#include "train/data/ratings.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFormats[] = {"criteo", "planted", "random", "movielens"};
+
+}  // namespace
+
+std::string ToString(DataFormat format) { return kFormats[static_cast<size_t>(format)]; }
+
+namespace internal {
+namespace {
+
+void ReadCount(JsonObject& object, const char* key, int64_t& count) {
+  object.Optional(key, count);
+  if (count < 0) throw Error(Format("{}: expected 0 or more, got {}", object.at(key), count));
+}
+
+void ReadMadeUpRows(JsonObject& object, DataConfig& data) {
+  object.Required("rows", data.rows);
+  CheckPositive(data.rows, object.at("rows"));
+  ReadCount(object, "eval_rows", data.eval_rows);
+}
+
+void ReadPlanted(JsonObject& object, ClickModelOptions& planted) {
+  ReadSeed(object, planted.seed);
+  object.Optional("vocabulary", planted.vocabulary);
+  object.Optional("zipf", planted.zipf);
+  object.Optional("click_rate", planted.click_rate);
+  object.Optional("missing_rate", planted.missing_rate);
+  object.Optional("strength", planted.strength);
+}
+
+void ReadRandom(JsonObject& object, RandomDataConfig& random) {
+  ReadSeed(object, random.seed);
+  object.Optional("ids_per_feature", random.ids_per_feature);
+  for (size_t i = 0; i < random.ids_per_feature.size(); ++i)
+    CheckPositive(random.ids_per_feature[i], Format("{}[{}]", object.at("ids_per_feature"), i));
+  ReadCount(object, "distinct_rows", random.distinct_rows);
+}
+
+ShuffleOptions ShuffleFromJson(const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  ShuffleOptions shuffle;
+  ReadSeed(object, shuffle.seed);
+  object.Optional("window_rows", shuffle.window_rows);
+  CheckPositive(shuffle.window_rows, object.at("window_rows"));
+  object.Optional("block_rows", shuffle.block_rows);
+  CheckPositive(shuffle.block_rows, object.at("block_rows"));
+  object.Finish();
+  return shuffle;
+}
+
+Json PlantedToJson(const ClickModelOptions& planted) {
+  return {{"seed", planted.seed},
+          {"vocabulary", planted.vocabulary},
+          {"zipf", planted.zipf},
+          {"click_rate", planted.click_rate},
+          {"missing_rate", planted.missing_rate},
+          {"strength", planted.strength}};
+}
+
+Json RandomToJson(const RandomDataConfig& random) {
+  return {{"seed", random.seed},
+          {"ids_per_feature", random.ids_per_feature},
+          {"distinct_rows", random.distinct_rows}};
+}
+
+bool IsCriteo(DataFormat format) {
+  return format == DataFormat::kCriteo || format == DataFormat::kPlanted;
+}
+
+}  // namespace
+
+void ReadSeed(JsonObject& object, uint64_t& seed) {
+  int64_t value = static_cast<int64_t>(seed);
+  object.Optional("seed", value);
+  if (value < 0)
+    throw Error(
+        Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
+  seed = static_cast<uint64_t>(value);
+}
+
+DataConfig DataFromJson(const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  DataConfig data;
+  object.OptionalWord(
+      "format", data.format,
+      {DataFormat::kCriteo, DataFormat::kPlanted, DataFormat::kRandom, DataFormat::kMovieLens});
+  if (IsCriteo(data.format))
+    object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
+  if (const Json* shuffle = object.Find("shuffle"))
+    data.shuffle = ShuffleFromJson(*shuffle, object.at("shuffle"));
+  if (data.format == DataFormat::kPlanted || data.format == DataFormat::kRandom)
+    ReadMadeUpRows(object, data);
+  if (data.format == DataFormat::kPlanted) ReadPlanted(object, data.planted);
+  if (data.format == DataFormat::kRandom) ReadRandom(object, data.random);
+  if (data.format == DataFormat::kMovieLens) object.Optional("like_from", data.like_from);
+  object.Finish();
+  return data;
+}
+
+Json DataToJson(const DataConfig& data) {
+  Json json = {{"format", ToString(data.format)}};
+  if (IsCriteo(data.format)) json["missing"] = ToString(data.missing);
+  if (data.shuffle)
+    json["shuffle"] = {{"seed", data.shuffle->seed},
+                       {"window_rows", data.shuffle->window_rows},
+                       {"block_rows", data.shuffle->block_rows}};
+  if (data.format == DataFormat::kPlanted || data.format == DataFormat::kRandom)
+    json.update({{"rows", data.rows}, {"eval_rows", data.eval_rows}});
+  if (data.format == DataFormat::kPlanted) json.update(PlantedToJson(data.planted));
+  if (data.format == DataFormat::kRandom) json.update(RandomToJson(data.random));
+  if (data.format == DataFormat::kMovieLens) json["like_from"] = ShortestDouble(data.like_from);
+  return json;
+}
+
+void CheckFeature(const DataConfig& data, const std::string& feature) {
+  if (IsCriteo(data.format)) CategoryColumn(feature);
+  if (data.format == DataFormat::kMovieLens) CheckRatingFeature(feature);
+}
+
+void CheckDenseIn(const DataConfig& data, int64_t dense_in) {
+  const bool any = data.format == DataFormat::kRandom;
+  const bool criteo = IsCriteo(data.format);
+  const int64_t expected = criteo ? ClickRow::kIntegers : 1;
+  if (any || dense_in == expected) return;
+  throw Error(Format("model.dense_in: expected {}, {}, got {}", expected,
+                     criteo ? "the integers of a row" : "the number of a rating", dense_in));
+}
+
+}  // namespace internal
+}  // namespace tessera

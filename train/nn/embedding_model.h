@@ -1,0 +1,75 @@
+#ifndef TESSERA_TRAIN_NN_EMBEDDING_MODEL_H_
+#define TESSERA_TRAIN_NN_EMBEDDING_MODEL_H_
+// What models over pooled tables have in common: the tables, here or sharded over ranks, on each of
+// which is a model with its own copy of all else; parameters, and a state_dict.
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "embedding/embedding_bag_collection.h"
+#include "sharding/sharded_embedding_bag_collection.h"
+#include "train/nn/module.h"
+
+namespace tessera {
+
+// Where tables lie that are sharded over ranks.
+struct ModelSharding {
+  Communicator* comm = nullptr;  // which outlives the model
+  ShardingPlan plan;             // of all tables
+  ShardingOptions options = {};
+};
+
+// The names of tables are `table_prefix` + table + ".weight". They are parameters only with the
+// rule Dense, but always in StateDict.
+class EmbeddingModel : public Module {
+ public:
+  // The rows of all features, pooled, in table order, then feature order in the table: [B, ΣD].
+  Variable Pool(Context& ctx, const KeyedJaggedTensor& features);
+
+  // What the dense optimizer trains: all but the tables that are updated inside backward.
+  void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const final;
+  // Everything a state_dict of this model has, but sharded tables; shares memory.
+  std::vector<NamedTensor> StateDict() const;
+  // Copies these, all that StateDict names, into the model. Throws Error, and changes nothing, for a
+  // name that is missing, unknown or given twice, or a wrong shape or dtype.
+  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
+
+  const std::string& table_prefix() const { return table_prefix_; }
+  // REQUIRES: tables that are not sharded.
+  EmbeddingBagCollection& embedding_bag_collection();
+  const EmbeddingBagCollection& embedding_bag_collection() const;
+  // Null unless they are.
+  ShardedEmbeddingBagCollection* sharded() {
+    return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
+  }
+  const ShardedEmbeddingBagCollection* sharded() const {
+    return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
+  }
+
+ protected:
+  // With `sharding` every rank makes one; the same ctx.random() gives the same numbers as without.
+  // Throws Error for a sharded table with the rule Dense.
+  EmbeddingModel(Context& ctx, std::string table_prefix,
+                 const std::vector<EmbeddingBagConfig>& tables,
+                 const EmbeddingBagCollectionOptions& options,
+                 const std::optional<ModelSharding>& sharding);
+
+  // All but tables.
+  virtual void AppendDenseParameters(const std::string& prefix,
+                                     std::vector<NamedParameter>& out) const = 0;
+
+ private:
+  using Embeddings = std::variant<EmbeddingBagCollection, ShardedEmbeddingBagCollection>;
+  std::vector<NamedTensor> TableTensors() const;
+
+  std::string table_prefix_;
+  Embeddings embeddings_;
+};
+
+// Features of all tables.
+int64_t CountFeatures(const std::vector<EmbeddingBagConfig>& tables);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_NN_EMBEDDING_MODEL_H_

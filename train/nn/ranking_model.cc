@@ -1,0 +1,65 @@
+#include "train/nn/ranking_model.h"
+
+#include <utility>
+
+#include "runtime/ops/activation.h"
+#include "runtime/ops/loss.h"
+
+namespace tessera {
+namespace {
+
+// The dim of all tables.
+int64_t DimOf(const RankingModelConfig& config) {
+  const bool has_arch = !config.net.dense_arch.empty();
+  TESSERA_CHECK(has_arch || !config.tables.empty(), "a ranking model without tables");
+  const int64_t dim = has_arch ? config.net.dense_arch.back() : config.tables.front().embedding_dim;
+  for (const EmbeddingBagConfig& table : config.tables)
+    TESSERA_CHECK_EQ(table.embedding_dim, dim, "{}: dim of table {} and {}",
+                     ToString(config.net.type), table.name,
+                     has_arch ? "last size of dense_arch" : "of the first table");
+  return dim;
+}
+
+RankingModelConfig Checked(RankingModelConfig config) {
+  CheckRankingNetConfig(config.net);
+  DimOf(config);
+  return config;
+}
+
+}  // namespace
+
+RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
+                           const std::optional<ModelSharding>& sharding)
+    : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, config.embeddings, sharding),
+      config_(std::move(config)),
+      net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), DimOf(config_))) {}
+
+std::string RankingModel::TableParameterName(const std::string& table) {
+  return kTablePrefix + table + ".weight";
+}
+
+Variable RankingModel::Forward(Context& ctx, const Variable& dense,
+                               const KeyedJaggedTensor& features) {
+  return ForwardPooled(ctx, dense, Pool(ctx, features));
+}
+
+Variable RankingModel::ForwardPooled(Context& ctx, const Variable& dense,
+                                     const Variable& pooled) const {
+  return net_->Forward(ctx, dense, pooled);
+}
+
+Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor& labels) const {
+  return gives_probabilities() ? Bce(ctx, outputs, labels) : BceWithLogits(ctx, outputs, labels);
+}
+
+Tensor RankingModel::Probabilities(Context& ctx, const Variable& outputs) const {
+  const NoGrad no_grad(ctx);
+  return gives_probabilities() ? outputs.value() : Sigmoid(ctx, outputs).value();
+}
+
+void RankingModel::AppendDenseParameters(const std::string& prefix,
+                                         std::vector<NamedParameter>& out) const {
+  net_->AppendParameters(prefix, out);
+}
+
+}  // namespace tessera

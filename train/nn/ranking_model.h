@@ -1,0 +1,53 @@
+#ifndef TESSERA_TRAIN_NN_RANKING_MODEL_H_
+#define TESSERA_TRAIN_NN_RANKING_MODEL_H_
+// Models that foresee a click from dense features and pooled rows: tables and a RankingNet.
+//
+//   RankingModel model(ctx, {.tables = tables, .net = {.type = RankingModelType::kDlrmDcn, …}});
+//   const Variable outputs = model.Forward(ctx, dense, features);
+//   tape.Backward(model.Loss(ctx, outputs, labels));
+#include "train/nn/embedding_model.h"
+#include "train/nn/ranking_net.h"
+
+namespace tessera {
+
+struct RankingModelConfig {
+  std::vector<EmbeddingBagConfig> tables;  // of one dim
+  RankingNetConfig net;
+  EmbeddingBagCollectionOptions embeddings = {};
+};
+
+// Parameters: tables "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight", then the
+// net's.
+class RankingModel : public EmbeddingModel {
+ public:
+  // Throws Error for sizes that don't fit, naming the table whose dim is another one.
+  RankingModel(Context& ctx, RankingModelConfig config,
+               const std::optional<ModelSharding>& sharding = {});
+
+  // dense [B, dense_in], features with stride B -> [B]: logits, or probabilities.
+  Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
+  // The same of rows that are pooled already, [B, F·D], as Pool gives them.
+  Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
+
+  // The mean cross entropy of Forward's outputs, of shape [].
+  Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels) const;
+  // What Forward's outputs say of clicks; not recorded.
+  Tensor Probabilities(Context& ctx, const Variable& outputs) const;
+  bool gives_probabilities() const { return net_->gives_probabilities(); }
+
+  const RankingModelConfig& config() const { return config_; }
+  static constexpr char kTablePrefix[] = "sparse_arch.embedding_bag_collection.embedding_bags.";
+  // kTablePrefix + table + ".weight".
+  static std::string TableParameterName(const std::string& table);
+
+ protected:
+  void AppendDenseParameters(const std::string& prefix,
+                             std::vector<NamedParameter>& out) const override;
+
+ private:
+  RankingModelConfig config_;
+  std::unique_ptr<RankingNet> net_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_NN_RANKING_MODEL_H_

@@ -1,0 +1,18 @@
+#include "train/nn/ranking_net.h"
+
+#include "train/nn/deepfm_net.h"
+#include "train/nn/dlrm_net.h"
+
+namespace tessera {
+
+std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
+                                           int64_t num_features, int64_t dim) {
+  CheckRankingNetConfig(config);
+  if (config.type == RankingModelType::kDeepFm)
+    return std::make_unique<SimpleDeepFmNet>(ctx, config, num_features, dim);
+  TESSERA_CHECK_EQ(dim, config.dense_arch.back(),
+                   "{}: dim of the tables and last size of dense_arch", ToString(config.type));
+  return std::make_unique<DlrmNet>(ctx, config, num_features);
+}
+
+}  // namespace tessera

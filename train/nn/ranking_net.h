@@ -1,0 +1,26 @@
+#ifndef TESSERA_TRAIN_NN_RANKING_NET_H_
+#define TESSERA_TRAIN_NN_RANKING_NET_H_
+// Of a model that foresees a click, all but the tables: dense features and pooled rows in, one
+// number an example out.
+#include <memory>
+
+#include "train/nn/module.h"
+#include "train/nn/ranking_net_config.h"
+
+namespace tessera {
+
+class RankingNet : public Module {
+ public:
+  // dense [B, dense_in], pooled [B, F·D] -> [B]: logits, or probabilities.
+  virtual Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const = 0;
+  virtual bool gives_probabilities() const { return false; }
+};
+
+// For F features of tables of dim D. Parameters have the names of TorchRec's models, "dense_arch.…",
+// "inter_arch.…", "over_arch.…". Throws Error for sizes that don't fit, and for a dim that is not
+// the last of dense_arch.
+std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
+                                           int64_t num_features, int64_t dim);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_NN_RANKING_NET_H_

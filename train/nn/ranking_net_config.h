@@ -1,0 +1,33 @@
+#ifndef TESSERA_TRAIN_NN_RANKING_NET_CONFIG_H_
+#define TESSERA_TRAIN_NN_RANKING_NET_CONFIG_H_
+// What kind of model a ranking model is, and its sizes, as plain data.
+//
+//   dlrm             dense_in, dense_arch, over_arch
+//   dlrm_dcn         the same, dcn_layers, dcn_low_rank
+//   dlrm_projection  the same as dlrm, branch1, branch2
+//   deepfm           dense_in, hidden, deep_fm_dim
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+enum class RankingModelType { kDlrm, kDlrmDcn, kDlrmProjection, kDeepFm };
+std::string ToString(RankingModelType type);  // "dlrm", "dlrm_dcn", "dlrm_projection", "deepfm"
+
+struct RankingNetConfig {
+  RankingModelType type = RankingModelType::kDlrm;
+  int64_t dense_in = 0;  // dense features
+  // Sizes of the lower MLP, the last of which is D, the dim of every table, and of the upper, whose
+  // last is 1.
+  std::vector<int64_t> dense_arch = {}, over_arch = {};
+  int64_t dcn_layers = 0, dcn_low_rank = 0;
+  std::vector<int64_t> branch1 = {}, branch2 = {};  // sizes; the last ones are multiples of D
+  int64_t hidden = 0, deep_fm_dim = 0;  // of the dense part's first layer, of the deep part
+};
+
+// Throws Error for a size that is missing, not above 0, or of another type of model.
+void CheckRankingNetConfig(const RankingNetConfig& config);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_NN_RANKING_NET_CONFIG_H_

@@ -1,0 +1,25 @@
+#include "train/pipeline/pipeline_kind.h"
+
+#include <array>
+
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+// In the order of the enum.
+constexpr std::array<std::string_view, 5> kNames = {"none", "base", "sparse_dist", "prefetch",
+                                                    "semi_sync"};
+
+}  // namespace
+
+std::string_view ToString(PipelineKind kind) { return kNames[static_cast<size_t>(kind)]; }
+
+PipelineKind ParsePipelineKind(const std::string& name) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name) return static_cast<PipelineKind>(i);
+  throw Error(
+      Format("pipeline '{}': expected none, base, sparse_dist, prefetch or semi_sync", name));
+}
+
+}  // namespace tessera

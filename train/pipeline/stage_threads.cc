@@ -1,0 +1,129 @@
+#include "train/pipeline/stage_threads.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/check.h"
+
+namespace tessera::internal {
+
+StageThreads::StageThreads(Context& ctx, std::function<StageItem()> source,
+                           std::vector<Stage> stages, Options options)
+    : ctx_(ctx), source_(std::move(source)), options_(std::move(options)) {
+  TESSERA_CHECK(!stages.empty(), "a pipeline without stages");
+  for (Stage& stage : stages) {
+    auto own =
+        std::make_unique<Context>(ContextOptions{.device = ctx.device(),
+                                                 .threads = options_.threads,
+                                                 .seed = ctx.random().seed(),
+                                                 .matmul_precision = ctx.matmul_precision()});
+    own->WaitFor(ctx);
+    workers_.push_back({std::move(stage), std::move(own), {}, {}});
+  }
+  TraceThread* trace = TraceHere::thread();
+  for (size_t s = 0; s < workers_.size(); ++s)
+    workers_[s].thread =
+        std::thread([this, s, line = trace ? &trace->Sibling(workers_[s].stage.name) : nullptr] {
+          Run(s, line);
+        });
+}
+
+StageThreads::~StageThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  for (Worker& worker : workers_) worker.thread.join();
+}
+
+int64_t StageThreads::Owed(size_t stage) const {
+  return asked_ + static_cast<int64_t>(workers_.size() - stage);
+}
+
+StageItem StageThreads::Next() {
+  std::unique_lock lock(mutex_);
+  ++asked_;
+  changed_.notify_all();
+  std::deque<Slot>& done = workers_.back().done;
+  changed_.wait(lock, [&] { return !done.empty(); });
+  if (done.front().error) std::rethrow_exception(done.front().error);
+  if (!done.front().item) return nullptr;  // stays, so that asking again gives the same
+  const Slot slot = std::move(done.front());
+  done.pop_front();
+  lock.unlock();
+  slot.ready.HoldBack(ctx_.stream());
+  options_.record_stream(slot.item, ctx_);
+  return slot.item;
+}
+
+void StageThreads::StopReading() {
+  const std::lock_guard lock(mutex_);
+  limit_ = std::min(limit_, Owed(0));
+  changed_.notify_all();
+}
+
+void StageThreads::Run(size_t stage, TraceThread* trace) {
+  const TraceHere here(trace);
+  Worker& worker = workers_[stage];
+  for (int64_t number = 0;; ++number) {
+    Slot slot;
+    if (!Take(stage, number, slot)) return;
+    if (slot.item) Work(worker, number, slot);
+    const bool last = !slot.item;
+    {
+      const std::lock_guard lock(mutex_);
+      worker.done.push_back(std::move(slot));
+    }
+    changed_.notify_all();
+    if (last) return;
+  }
+}
+
+// False where the stage owes no more and the caller wants no more.
+bool StageThreads::Take(size_t stage, int64_t number, Slot& slot) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    if (number >= limit_) return true;
+    if (number >= Owed(stage)) return closing_;
+    return stage == 0 || !workers_[stage - 1].done.empty();
+  });
+  if (number >= limit_) return true;  // with the end in `slot`
+  if (number >= Owed(stage)) return false;
+  if (stage == 0) {
+    lock.unlock();
+    slot = Read(number);
+    return true;
+  }
+  std::deque<Slot>& from = workers_[stage - 1].done;
+  slot = std::move(from.front());
+  from.pop_front();
+  return true;
+}
+
+StageThreads::Slot StageThreads::Read(int64_t number) {
+  const TraceSpan span("data", number);
+  Slot slot;
+  try {
+    slot.item = source_();
+  } catch (...) {
+    slot.error = std::current_exception();
+  }
+  return slot;
+}
+
+void StageThreads::Work(Worker& worker, int64_t number, Slot& slot) const {
+  const TraceSpan span(worker.stage.name, number);
+  Context& ctx = *worker.ctx;
+  try {
+    slot.ready.HoldBack(ctx.stream());
+    options_.record_stream(slot.item, ctx);
+    worker.stage.run(ctx, slot.item);
+    slot.ready = Event::Record(ctx.stream());
+  } catch (...) {
+    slot.error = std::current_exception();
+    slot.item = nullptr;
+  }
+}
+
+}  // namespace tessera::internal

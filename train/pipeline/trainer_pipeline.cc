@@ -1,0 +1,125 @@
+#include "train/pipeline/trainer_pipeline.h"
+
+#include <utility>
+
+#include "runtime/trace.h"
+#include "train/pipeline/train_pipeline.h"
+
+namespace tessera {
+namespace {
+
+// This rank's part.
+struct Part {
+  Batch batch;
+  int64_t skipped_rows = 0;
+
+  void RecordStream(const Context& ctx) const {
+    batch.dense.RecordStream(ctx);
+    batch.labels.RecordStream(ctx);
+    tessera::RecordStream(batch.features, ctx);
+  }
+};
+
+using Loop = TrainLoop<Part, TrainedBatch>;
+using Pipeline = TrainPipeline<Part, TrainedBatch>;
+
+TrainedBatch Train(Trainer& trainer, const Batch& batch, bool scored) {
+  TrainedBatch trained;
+  trained.rows = batch.whole_size();
+  trained.fraction = batch.fraction;
+  trained.loss = trainer.Step(batch, scored ? &trained.scored : nullptr);
+  return trained;
+}
+
+class PlainSteps final : public TrainerSteps {
+ public:
+  PlainSteps(Trainer& trainer, DataSource& source, bool scored)
+      : trainer_(trainer), source_(source), scored_(scored) {}
+
+  std::optional<TrainedBatch> Next() override {
+    const std::optional<Batch> batch = [&] {
+      const TraceSpan span("data");
+      return source_.Next();
+    }();
+    if (!batch) return std::nullopt;
+    const TraceSpan span("step");
+    TrainedBatch trained = Train(trainer_, *batch, scored_);
+    trained.skipped_rows = source_.skipped_rows();
+    return trained;
+  }
+  void Settle() override {}
+
+ private:
+  Trainer& trainer_;
+  DataSource& source_;
+  bool scored_;
+};
+
+class PipelinedSteps final : public TrainerSteps {
+ public:
+  PipelinedSteps(PipelineKind kind, Context& ctx, Loop loop)
+      : pipeline_(Make(kind, ctx, std::move(loop))) {}
+  std::optional<TrainedBatch> Next() override { return pipeline_->Progress(); }
+  void Settle() override { pipeline_->Settle(); }
+
+ private:
+  static std::unique_ptr<Pipeline> Make(PipelineKind kind, Context& ctx, Loop loop) {
+    switch (kind) {
+      case PipelineKind::kSparseDist:
+        return std::make_unique<TrainPipelineSparseDist<Part, TrainedBatch>>(ctx, std::move(loop));
+      case PipelineKind::kPrefetch:
+        return std::make_unique<PrefetchTrainPipelineSparseDist<Part, TrainedBatch>>(
+            ctx, std::move(loop));
+      case PipelineKind::kSemiSync:
+        return std::make_unique<TrainPipelineSemiSync<Part, TrainedBatch>>(ctx, std::move(loop));
+      default:
+        return std::make_unique<TrainPipelineBase<Part, TrainedBatch>>(ctx, std::move(loop));
+    }
+  }
+
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer) {
+  if (trainer.model().sharded() != nullptr) return Pipelined(*trainer.model().sharded());
+  return Pipelined(trainer.model().embedding_bag_collection());
+}
+
+Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
+  return {.source = [&source]() -> std::optional<Part> {
+            std::optional<Batch> batch = source.Next();
+            if (!batch) return std::nullopt;
+            return Part{std::move(*batch), source.skipped_rows()};
+          },
+          .copy =
+              [&trainer, host = std::make_shared<Context>(ContextOptions{.threads = 1})](
+                  Context& on, Part part) {
+                part.batch = trainer.PartOf(*host, on, part.batch);
+                return part;
+              },
+          .step =
+              [&trainer, scored](Context&, const Part& part) {
+                TrainedBatch trained = Train(trainer, part.batch, scored);
+                trained.skipped_rows = part.skipped_rows;
+                return trained;
+              }};
+}
+
+}  // namespace
+
+TrainerPipeline::TrainerPipeline(Trainer& trainer, PipelineKind kind)
+    : trainer_(trainer),
+      kind_(kind),
+      embeddings_(kind == PipelineKind::kNone || kind == PipelineKind::kBase
+                      ? nullptr
+                      : EmbeddingsOf(trainer)) {}
+
+std::unique_ptr<TrainerSteps> TrainerPipeline::Over(DataSource& source, bool scored) {
+  if (kind_ == PipelineKind::kNone) return std::make_unique<PlainSteps>(trainer_, source, scored);
+  Loop loop = LoopOf(trainer_, source, scored);
+  if (embeddings_)
+    loop.embeddings = {{embeddings_.get(), [](const Part& part) { return part.batch.features; }}};
+  return std::make_unique<PipelinedSteps>(kind_, trainer_.context(), std::move(loop));
+}
+
+}  // namespace tessera
