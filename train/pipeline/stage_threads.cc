@@ -1,11 +1,23 @@
 #include "train/pipeline/stage_threads.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "runtime/check.h"
 
 namespace tessera::internal {
+namespace {
+
+// Where threads outnumber cores, what runs ahead takes what the training leaves: waking up, this
+// thread does not push another off its core. A wish, which a system may not grant.
+void TakeWhatIsLeft() {
+  const sched_param priority = {};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
+}
+
+}  // namespace
 
 StageThreads::StageThreads(Context& ctx, std::function<StageItem()> source,
                            std::vector<Stage> stages, Options options)
@@ -65,6 +77,7 @@ void StageThreads::StopReading() {
 
 void StageThreads::Run(size_t stage, TraceThread* trace) {
   const TraceHere here(trace);
+  TakeWhatIsLeft();
   Worker& worker = workers_[stage];
   for (int64_t number = 0;; ++number) {
     Slot slot;
