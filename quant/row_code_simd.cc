@@ -96,7 +96,8 @@ void EncodeSegment(const Code& code, const CodedRows& s, bool /*search*/) {
 }
 
 // The parameters of some rows, then their codes: the long chain of operations from a row's numbers
-// to its parameters is hidden behind the other rows.
+// to its parameters is hidden behind the other rows. The next rows are asked for meanwhile, since
+// memory would otherwise rest while codes are made.
 template <typename Code>
 void EncodeSegment(const Code&, const CodedRows& s, bool search) {
   constexpr int64_t kRows = 16,
@@ -108,8 +109,10 @@ void EncodeSegment(const Code&, const CodedRows& s, bool search) {
     const float* x = s.values + first * s.row_stride;
     uint8_t* out = s.bytes + first * s.row_bytes;
     ForEachBlock<Code>(s.row_size, [&](int64_t begin, int64_t size, int64_t at) {
-      for (int64_t r = 0; r < count; ++r)
+      for (int64_t r = 0; r < count; ++r) {
+        Prefetch<PrefetchFor::kRead>(x + (r + step) * s.row_stride + begin, 4 * size);
         blocks[r] = ParamsOf<typename Code::Params>(x + r * s.row_stride + begin, size, search);
+      }
       for (int64_t r = 0; r < count; ++r)
         EncodeBlock<Code>(blocks[r], x + r * s.row_stride + begin, size,
                           out + r * s.row_bytes + at);

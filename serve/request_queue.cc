@@ -104,8 +104,9 @@ void RequestQueue::Compute(std::vector<Item>& batch) {
   const std::vector<float> scores = predictor_.Predict(*model, requests);
   auto next = scores.begin();
   for (Item& item : batch) {
-    item.promise.set_value(
-        {.scores = {next, next + item.request.size()}, .model_version = model->spec().version});
+    item.promise.set_value({.scores = {next, next + item.request.size()},
+                            .model_version = model->spec().version,
+                            .answered = Clock::now()});
     next += item.request.size();
   }
   batch.clear();

@@ -37,8 +37,9 @@ class DeadlinePassed : public Error {
 };
 
 struct ScoredRequest {
-  std::vector<float> scores;  // the click probability of each example
-  int64_t model_version = 0;  // of the model that all of them come from
+  std::vector<float> scores;                            // the click probability of each example
+  int64_t model_version = 0;                            // of the model that all of them come from
+  std::chrono::steady_clock::time_point answered = {};  // when they were there
 };
 
 class RequestQueue {

@@ -170,7 +170,8 @@ struct Pending {
   std::future<serve::ScoredRequest> answer;
 };
 
-// Waits for answers in the order of their requests, on a thread of its own.
+// Waits for answers in the order of their requests, on a thread of its own. A latency is from when the
+// request was due to when its answer was there.
 class Answers {
  public:
   Answers() : thread_([this] { Collect(); }) {}
@@ -208,8 +209,8 @@ class Answers {
   void Collect() {
     while (std::optional<Pending> next = Next()) {
       try {
-        next->answer.get();
-        by_batch_[next->batch].Add(Seconds(Clock::now() - next->due));
+        const serve::ScoredRequest scored = next->answer.get();
+        by_batch_[next->batch].Add(Seconds(scored.answered - next->due));
       } catch (const Error&) {
         ++errors_;
       }
