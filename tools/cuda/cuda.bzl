@@ -146,14 +146,6 @@ ptxas_logs = rule(
     attrs = {"deps": attr.label_list(aspects = [_ptxas_logs_aspect])},
 )
 
-def _chosen(name):
-    return select({
-        "//tools/cuda:is_both": ["//tools/cuda:refuse_both"],
-        "//tools/cuda:is_enabled": [":" + name + "_nvcc"],
-        "//tools/cuda:is_emulated": [":" + name + "_emulated"],
-        "//conditions:default": [],
-    })
-
 def _linked_only_impl(ctx):
     merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     return [CcInfo(linking_context = merged.linking_context)]
@@ -165,6 +157,25 @@ _linked_only = rule(
     attrs = {"deps": attr.label_list(providers = [CcInfo])},
     provides = [CcInfo],
 )
+
+def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
+    """What `enabled` links under --config=cuda, `emulated` under --config=emulated, nothing otherwise."""
+    _linked_only(
+        name = name + "_linked",
+        testonly = testonly,
+        deps = select({
+            "//tools/cuda:is_both": ["//tools/cuda:refuse_both"],
+            "//tools/cuda:is_enabled": [enabled],
+            "//tools/cuda:is_emulated": [emulated],
+            "//conditions:default": [],
+        }),
+    )
+    native.cc_library(
+        name = name,
+        testonly = testonly,
+        deps = [":" + name + "_linked"],
+        **kwargs
+    )
 
 def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **kwargs):
     """A library of `srcs` (.cu).
@@ -200,17 +211,7 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
         textual_hdrs = srcs,
         deps = deps + ["//tools/cuda:runtime"],
     )
-    _linked_only(
-        name = name + "_linked",
-        testonly = testonly,
-        deps = _chosen(name),
-    )
-    native.cc_library(
-        name = name,
-        testonly = testonly,
-        deps = [":" + name + "_linked"],
-        **kwargs
-    )
+    _chosen_library(name, ":" + name + "_nvcc", ":" + name + "_emulated", testonly, **kwargs)
 
 def cuda_host_library(name, srcs, deps = [], **kwargs):
     """A library of C++ that calls CUDA's runtime; empty in a build for the CPU alone."""
@@ -220,17 +221,4 @@ def cuda_host_library(name, srcs, deps = [], **kwargs):
         tags = ["manual"],
         deps = deps + ["//tools/cuda:runtime"],
     )
-    _linked_only(
-        name = name + "_linked",
-        deps = select({
-            "//tools/cuda:is_both": ["//tools/cuda:refuse_both"],
-            "//tools/cuda:is_enabled": [":" + name + "_host"],
-            "//tools/cuda:is_emulated": [":" + name + "_host"],
-            "//conditions:default": [],
-        }),
-    )
-    native.cc_library(
-        name = name,
-        deps = [":" + name + "_linked"],
-        **kwargs
-    )
+    _chosen_library(name, ":" + name + "_host", ":" + name + "_host", **kwargs)
