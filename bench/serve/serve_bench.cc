@@ -24,8 +24,10 @@
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/criteo_rows.h"
+#include "bench/harness/scratch_folder.h"
 #include "cli/latencies.h"
 #include "runtime/files.h"
+#include "runtime/report_text.h"
 #include "serve/dense_part.h"
 #include "serve/model_writer.h"
 #include "serve/request_queue.h"
@@ -235,17 +237,13 @@ std::map<int64_t, std::vector<RawRequest>> DrawRequests(Draws& draws,
   return raw;
 }
 
-std::string Mebibytes(int64_t bytes) {
-  return Format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 // Prints what memory is resident, `times` in `seconds`, from the first time asked on.
 class ResidentLines {
  public:
   ResidentLines(int times, double seconds) : every_(seconds / times) {}
   void At(double second) {
     if (second < next_) return;
-    std::printf("  after %5.0f s: %s resident\n", second, Mebibytes(ResidentBytes()).c_str());
+    std::printf("  after %5.0f s: %s resident\n", second, internal::Bytes(ResidentBytes()).c_str());
     next_ += every_;
   }
 
@@ -302,7 +300,7 @@ int Main(int argc, char** argv) {
   int requests = 3000;
   OpenLoop open;
   double soak = 0;
-  std::string folder = (std::filesystem::temp_directory_path() / "tessera_serve_bench").string();
+  std::string folder;
   app.add_option("--dim", dims, "dims")->delimiter(',');
   app.add_option("--batch", batches, "examples of a request")->delimiter(',');
   app.add_option("--codec", codecs, "codecs of rows")->delimiter(',');
@@ -312,7 +310,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seconds", open.seconds, "of the open loop");
   app.add_option("--soak", soak, "seconds of an open loop, and nothing else");
   app.add_option("--workers", open.workers, "threads that compute in the open loop");
-  app.add_option("--folder", folder, "for models");
+  app.add_option("--folder", folder, "where models are written, in a new folder that is removed");
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a line is seen when it is there, in a pipe, too
   std::printf("%s\n", MachineName().c_str());
@@ -324,16 +322,15 @@ int Main(int argc, char** argv) {
     open.resident_lines = 10;
   }
   int64_t errors = 0;
-  std::filesystem::create_directories(folder);
+  const ScratchFolder scratch(folder);
   for (const int64_t dim : dims)
     for (const std::string& codec : codecs) {
       const std::string name = Format("D{}_{}", dim, codec);
       std::printf("making %s\n", name.c_str());
-      serve::Predictor predictor(WriteModel(folder, dim, cap, codec));
+      serve::Predictor predictor(WriteModel(scratch.path(), dim, cap, codec));
       if (requests > 0) RunClosedLoops(predictor, name, batches, requests);
       if (open.rate > 0) errors += RunOpenLoop(predictor, open);
     }
-  std::filesystem::remove_all(folder);
   return errors == 0 ? 0 : 1;
 }
 

@@ -3,7 +3,7 @@
 //   bazel run -c opt //bench/train:data_bench -- --data clicks.tsv
 //
 // rows: parsed. batches: as a model takes them. The text is preprocessed to a folder and npy files
-// beside --scratch first. MB/s is of the file that is read; all by the fastest round.
+// in --scratch first. MB/s is of the file that is read; all by the fastest round.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -14,6 +14,7 @@
 
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
+#include "bench/harness/scratch_folder.h"
 #include "train/data/batch_source.h"
 #include "train/data/criteo_stream.h"
 #include "train/data/data_files.h"
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string data, scratch = "/tmp/tessera_data_bench";
+  std::string data, scratch;
   int64_t batch = 2048, table_rows = 100'000;
   int rounds = 5;
 };
@@ -88,7 +89,8 @@ void Run(const Options& o) {
     BatchSource source(lines(), BatchBuilder(Features(o), MissingIds::kRow0), o.batch);
     return Drain(source);
   });
-  const std::string folder = o.scratch + "/folder", npy = o.scratch + "/npy";
+  const ScratchFolder scratch(o.scratch);
+  const std::string folder = scratch.path() + "/folder", npy = scratch.path() + "/npy";
   Time("preprocess, of the text", o.data, 1,
        [&] { return Preprocess({.inputs = {o.data}, .output = folder}).rows; });
   Preprocess({.inputs = {o.data}, .output = npy, .to = PreprocessOutput::kNpy});
@@ -104,14 +106,14 @@ int Main(int argc, char** argv) {
   Options o;
   CLI::App app("How fast rows are read");
   app.add_option("--data", o.data, "Criteo rows")->required();
-  app.add_option("--scratch", o.scratch, "a folder, made and removed")->capture_default_str();
+  app.add_option("--scratch", o.scratch,
+                 "where files are written, in a new folder that is removed");
   app.add_option("--batch", o.batch, "rows a batch")->capture_default_str();
   app.add_option("--table-rows", o.table_rows, "of each of 26 tables")->capture_default_str();
   app.add_option("--rounds", o.rounds, "of which the fastest counts")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   std::printf("%s; one core\n", MachineName().c_str());
   Run(o);
-  fs::remove_all(o.scratch);
   return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
 #include "runtime/trace.h"
+#include "sharding/dist_layout.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/ranks_plan.h"
 
@@ -106,23 +107,20 @@ double TimeSteps(Context& ctx, Communicator& comm, TrainerPipeline& pipeline,
   return std::chrono::duration<double>(Clock::now() - begin).count() / steps;
 }
 
-using Seconds = std::map<PipelineKind, std::vector<double>>;  // of each round
+using Timings = std::map<PipelineKind, Timing>;
 
 // Of rank 0. trace: of its last round, may be null.
-Seconds Measure(const BenchFlags& f, const SlowLink* link, Trace* trace) {
-  Seconds seconds;
+Timings Measure(const BenchFlags& f, const SlowLink* link, Trace* trace) {
+  Timings timings;
   RunLocalRanks(f.ranks, [&](Communicator& local) {
     // A group of its own, so that it can be wrapped.
     std::unique_ptr<Communicator> comm = local.Split(0, local.rank());
     if (link != nullptr) comm = MakeSlowCommunicator(std::move(comm), *link);
     Context ctx({.threads = 1, .seed = 1});
     const TrainConfig config = ConfigOf(f);
-    std::vector<TableShape> shapes;
-    for (const EmbeddingBagConfig& t : config.tables)
-      shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
-    Trainer trainer(
-        ctx, config,
-        TrainingRanks{comm.get(), MakeRanksPlan("table_wise", {f.ranks, f.ranks}, shapes)});
+    Trainer trainer(ctx, config,
+                    TrainingRanks{comm.get(), MakeRanksPlan("table_wise", {f.ranks, f.ranks},
+                                                            ShapesOf(config.tables))});
     std::vector<Batch> batches;
     for (int b = 0; b < kBatches; ++b)
       batches.push_back(Draw(ctx, f, static_cast<unsigned>(100 * comm->rank() + b)));
@@ -134,29 +132,17 @@ Seconds Measure(const BenchFlags& f, const SlowLink* link, Trace* trace) {
                             (kind == PipelineKind::kNone || kind == PipelineKind::kSparseDist);
         const TraceHere here(traced ? &trace->Thread(comm->rank(), "step") : nullptr);
         const double s = TimeSteps(ctx, *comm, pipelines.at(kind), batches, f.steps);
-        if (comm->rank() == 0) seconds[kind].push_back(s);
+        if (comm->rank() == 0) timings[kind].seconds.push_back(s);
       }
   });
-  return seconds;
+  return timings;
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// How many times the plain loop's speed.
-double Ratio(const Seconds& seconds, PipelineKind kind) {
-  std::vector<double> ratios;
-  for (size_t r = 0; r < seconds.at(kind).size(); ++r)
-    ratios.push_back(seconds.at(PipelineKind::kNone)[r] / seconds.at(kind)[r]);
-  return Median(std::move(ratios));
-}
-
-Json Report(const char* name, const Seconds& seconds) {
+Json Report(const char* name, const Timings& timings) {
   Json rows = Json::array();
   for (const PipelineKind kind : kKinds) {
-    const double ms = 1e3 * Median(seconds.at(kind)), ratio = Ratio(seconds, kind);
+    const double ms = 1e3 * timings.at(kind).Median(),
+                 ratio = Share(timings.at(PipelineKind::kNone), timings.at(kind));
     std::printf("%-8s %-12s %9.2f ms a step %8.3f x\n", name, std::string(ToString(kind)).c_str(),
                 ms, ratio);
     rows.push_back(
@@ -184,12 +170,12 @@ int Main(int argc, char** argv) {
               f.ranks, f.latency_ms, f.mb_per_s);
   Trace trace;
   const SlowLink link = {f.latency_ms / 1e3, f.mb_per_s * 1e6};
-  const Seconds local = Measure(f, nullptr, nullptr),
+  const Timings local = Measure(f, nullptr, nullptr),
                 slow = Measure(f, &link, f.trace.empty() ? nullptr : &trace);
   Json rows = Report("local", local);
   for (const Json& row : Report("slow", slow)) rows.push_back(row);
   const double share =
-      1 - Median(local.at(PipelineKind::kNone)) / Median(slow.at(PipelineKind::kNone));
+      1 - local.at(PipelineKind::kNone).Median() / slow.at(PipelineKind::kNone).Median();
   std::printf("exchanges over the slow link: %.0f %% of the plain loop's step\n", 100 * share);
   if (!f.trace.empty()) Trace::Write(f.trace, {trace.Events()});
   if (!f.json.empty())
