@@ -6,6 +6,8 @@
 //                 Variable and Tape (runtime/autograd.h)
 //   batches       KeyedJaggedTensor, JaggedTensor, KeyedTensor (sparse/)
 //   tables        EmbeddingBagCollection, EmbeddingCollection (embedding/)
+//   raw ids       ManagedCollisionEmbeddingBagCollection, MCHManagedCollisionModule, …
+//                 (embedding/managed_collision/)
 //   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
 //                 your own: MakeCustomRule (embedding/custom_rule.h);
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
@@ -26,6 +28,10 @@
 #include "embedding/fused_optimizer.h"
 #include "embedding/index_remap.h"
 #include "embedding/lookup.h"
+#include "embedding/managed_collision/growing_managed_collision_module.h"
+#include "embedding/managed_collision/hash_zch_managed_collision_module.h"
+#include "embedding/managed_collision/managed_collision_embedding.h"
+#include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "embedding/optimizer_state.h"
 #include "embedding/position_weighted.h"
 #include "embedding/prune_rows.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "embedding/pooling.h"
 #include "embedding/row_ops.h"
 #include "runtime/context.h"
+#include "runtime/recycled.h"
 
 namespace tessera::internal {
 
@@ -20,7 +20,7 @@ struct BagPiece {
 };
 
 struct BagPieces {
-  std::vector<BagPiece> pieces;
+  RecycledVector<BagPiece> pieces;
   int64_t bytes = 0;    // that are read and written
   bool stream = false;  // the output is so large that it is written past the caches
 };
@@ -33,7 +33,7 @@ BagPieces CutBags(std::span<const Feature> features, IndexArray offsets, const R
   // Bytes of rows that one piece reads: some 100 us of work.
   constexpr int64_t kPieceBytes = 1 << 20;
   // Outputs larger than this leave the second-level cache before anybody reads them.
-  constexpr int64_t kStreamBytes = 4 << 20;
+  constexpr int64_t kStreamBytes = 2 << 20;
   BagPieces cut;
   int64_t all_written = 0;
   for (size_t i = 0; i < features.size(); ++i) {

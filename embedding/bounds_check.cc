@@ -61,6 +61,7 @@ void KeepExamples(Context& ctx, const Tensor& ids, const Tensor& offsets,
 
 std::vector<CheckedSpan> SpansOf(std::span<const CheckedIds> features, const BoundsCheckLog& log) {
   std::vector<CheckedSpan> spans;
+  spans.reserve(features.size());
   for (const CheckedIds& f : features) {
     const size_t number = spans.size();
     spans.push_back({f.end - f.begin, f.begin, f.rows, f.first_bag, f.num_bags,

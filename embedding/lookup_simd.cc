@@ -50,6 +50,10 @@ struct Reader {
   __attribute__((always_inline)) void PrefetchWholeRow(int64_t i) const {
     Prefetch<PrefetchFor::kToL2>(RowAhead(i, 0), dim * static_cast<long>(sizeof(Row)));
   }
+  // Of the first rows nobody has asked.
+  __attribute__((always_inline)) void PrefetchFirst(int64_t begin) const {
+    for (int64_t i = begin - ahead; i < begin && i + ahead <= last; ++i) PrefetchWholeRow(i);
+  }
   // The row of id number i, or null if it names none.
   const Row* RowOf(int64_t i) const {
     const int64_t id = ids[i];
@@ -57,11 +61,15 @@ struct Reader {
   }
 };
 
-struct Bag {
+// Bags [begin, end) of the offsets, and where the columns of the first are written.
+struct BagRun {
+  IndexArray offsets;
   int64_t begin, end;
   const float* weights;  // of the KJT, or null
-  float divisor;         // L under MEAN, else 1
   bool mean;
+  float* out;
+  int64_t out_stride;
+  bool stream;
 };
 
 // The cache lines of kPacks packs and `tail` more columns.
@@ -73,44 +81,51 @@ inline __attribute__((always_inline)) void PrefetchColumns(const Row* p, int tai
   __builtin_prefetch(p + kPacks * Pack::kSize + tail - 1, 0, 2);
 }
 
-// Columns [column, column + kPacks·Pack::kSize + tail) of one bag, to `out`.
+// Columns [column, column + kPacks·Pack::kSize + tail) of a run of bags.
 template <typename Row, bool kWeighted, int kPacks, bool kTail>
-void SumColumns(const Reader<Row>& shared_reader, const Bag& bag, int64_t column, int tail,
-                float* out, bool stream) {
+void SumColumns(const Reader<Row>& shared_reader, const BagRun& shared_bags, int64_t column,
+                int tail) {
   const Reader<Row> reader = shared_reader;  // in registers
+  const BagRun bags = shared_bags;
   constexpr int kSums = kPacks + (kTail ? 1 : 0);
-  Pack sum[kSums];
-  TESSERA_UNROLL
-  for (int k = 0; k < kSums; ++k) sum[k] = Pack(0.0f);
-  for (int64_t i = bag.begin; i < bag.end; ++i) {
-    PrefetchColumns<kPacks>(reader.RowAhead(i, column), tail);
-    const int64_t id = reader.ids[i];
-    if (!IsRow(id, reader.num_rows)) continue;
-    const Row* row = Opaque(reader.rows + id * reader.dim + column);
-    const Pack weight = Pack(kWeighted ? bag.weights[i] : 1.0f);
+  float* out = bags.out;
+  int64_t i = bags.offsets[bags.begin];
+  for (int64_t b = bags.begin; b < bags.end; ++b, out += bags.out_stride) {
+    Pack sum[kSums];
     TESSERA_UNROLL
-    for (int k = 0; k < kSums; ++k) {
-      const Pack value = kTail && k == kPacks ? Pack::LoadFirst(row + k * Pack::kSize, tail)
-                                              : Pack::Load(row + k * Pack::kSize);
-      sum[k] = sum[k] + (kWeighted ? weight * value : value);
+    for (int k = 0; k < kSums; ++k) sum[k] = Pack(0.0f);
+    const int64_t begin = i, end = bags.offsets[b + 1];
+    for (; i < end; ++i) {
+      PrefetchColumns<kPacks>(reader.RowAhead(i, column), tail);
+      const int64_t id = reader.ids[i];
+      if (!IsRow(id, reader.num_rows)) continue;
+      const Row* row = Opaque(reader.rows + id * reader.dim + column);
+      const Pack weight = Pack(kWeighted ? bags.weights[i] : 1.0f);
+      TESSERA_UNROLL
+      for (int k = 0; k < kSums; ++k) {
+        const Pack value = kTail && k == kPacks ? Pack::LoadFirst(row + k * Pack::kSize, tail)
+                                                : Pack::Load(row + k * Pack::kSize);
+        sum[k] = sum[k] + (kWeighted ? weight * value : value);
+      }
     }
+    if (bags.mean && end > begin) {
+      const Pack divisor = Pack(static_cast<float>(end - begin));
+      TESSERA_UNROLL
+      for (int k = 0; k < kSums; ++k) sum[k] = sum[k] / divisor;
+    }
+    if (bags.stream) {
+      TESSERA_UNROLL
+      for (int k = 0; k < kPacks; ++k) sum[k].Stream(out + k * Pack::kSize);
+    } else {
+      TESSERA_UNROLL
+      for (int k = 0; k < kPacks; ++k) sum[k].Store(out + k * Pack::kSize);
+    }
+    if constexpr (kTail) sum[kPacks].StoreFirst(out + kPacks * Pack::kSize, tail);
   }
-  if (bag.mean) {
-    TESSERA_UNROLL
-    for (int k = 0; k < kSums; ++k) sum[k] = sum[k] / Pack(bag.divisor);
-  }
-  if (stream) {
-    TESSERA_UNROLL
-    for (int k = 0; k < kPacks; ++k) sum[k].Stream(out + k * Pack::kSize);
-  } else {
-    TESSERA_UNROLL
-    for (int k = 0; k < kPacks; ++k) sum[k].Store(out + k * Pack::kSize);
-  }
-  if constexpr (kTail) sum[kPacks].StoreFirst(out + kPacks * Pack::kSize, tail);
 }
 
 template <typename Row>
-using Columns = void (*)(const Reader<Row>&, const Bag&, int64_t, int, float*, bool);
+using Columns = void (*)(const Reader<Row>&, const BagRun&, int64_t, int);
 
 // The function for a block of `packs` whole packs, with or without a tail; at least one of both.
 template <typename Row, bool kWeighted, int kPacks = kBlockPacks>
@@ -147,34 +162,57 @@ bool IsAligned(const LookupFeature& f) {
          0;
 }
 
+// The columns of a row as blocks: whole ones, then what is left.
+template <typename Row, bool kWeighted>
+class ColumnBlocks {
+ public:
+  static constexpr int kBlock = kBlockPacks * Pack::kSize;
+
+  explicit ColumnBlocks(int64_t dim)
+      : full_columns_(dim / kBlock * kBlock),
+        rest_(static_cast<int>(dim - full_columns_)),
+        full_(ColumnsFor<Row, kWeighted>(kBlockPacks, false)),
+        last_(ColumnsFor<Row, kWeighted>(rest_ / Pack::kSize, rest_ % Pack::kSize != 0)) {}
+  // fn(function, first column, columns, columns of the tail) for each.
+  template <typename Fn>
+  void ForEach(const Fn& fn) const {
+    for (int64_t column = 0; column < full_columns_; column += kBlock) fn(full_, column, kBlock, 0);
+    if (rest_ > 0) fn(last_, full_columns_, rest_, rest_ % Pack::kSize);
+  }
+
+ private:
+  int64_t full_columns_;
+  int rest_;
+  Columns<Row> full_, last_;
+};
+
 template <typename Row, typename Out, bool kWeighted>
 void PooledBags(const LookupPiece& p) {
   const LookupFeature& f = *p.feature;
   const Reader<Row> reader(p);
-  constexpr int kBlock = kBlockPacks * Pack::kSize;
-  const int64_t full_columns = f.dim / kBlock * kBlock;
-  const int rest = static_cast<int>(f.dim - full_columns), rest_packs = rest / Pack::kSize,
-            rest_tail = rest % Pack::kSize;
-  const Columns<Row> full = ColumnsFor<Row, kWeighted>(kBlockPacks, false),
-                     last = ColumnsFor<Row, kWeighted>(rest_packs, rest_tail != 0);
-  const bool stream = p.stream && IsAligned<Out>(f);
-  for (int64_t b = p.begin; b < p.end; ++b) {
-    const int64_t begin = p.offsets[f.first_bag + b], end = p.offsets[f.first_bag + b + 1];
-    const Bag bag{begin, end, p.weights, static_cast<float>(end - begin),
-                  f.pooling == PoolingType::kMean && end > begin};
-    const auto sum_block = [&](Columns<Row> sum, int64_t column, int columns, int tail) {
+  const ColumnBlocks<Row, kWeighted> blocks(f.dim);
+  constexpr int kBlock = ColumnBlocks<Row, kWeighted>::kBlock;
+  constexpr bool kDirect = std::same_as<Out, float>;  // else a block of sums is converted
+  const bool stream = p.stream && IsAligned<Out>(f), mean = f.pooling == PoolingType::kMean;
+  // Bags of wide rows one by one: the blocks of a row while it is near.
+  const int64_t at_once = kDirect && f.dim <= kBlock ? p.end - p.begin : 1;
+  reader.PrefetchFirst(p.offsets[f.first_bag + p.begin]);
+  for (int64_t b = p.begin; b < p.end; b += at_once) {
+    const int64_t first = f.first_bag + b;
+    BagRun bags{p.offsets, first,   first + at_once, p.weights,
+                mean,      nullptr, f.output_stride, kDirect && stream};
+    blocks.ForEach([&](Columns<Row> sum, int64_t column, int columns, int tail) {
       Out* out = f.OutputAt<Out>(b) + column;
-      if constexpr (std::same_as<Out, float>) {
-        sum(reader, bag, column, tail, out, stream);
+      if constexpr (kDirect) {
+        bags.out = out;
+        sum(reader, bags, column, tail);
       } else {
         alignas(64) float sums[kBlock];
-        sum(reader, bag, column, tail, sums, /*stream=*/false);
+        bags.out = sums;
+        sum(reader, bags, column, tail);
         CopyElements(sums, columns, out, stream);
       }
-    };
-    for (int64_t column = 0; column < full_columns; column += kBlock)
-      sum_block(full, column, kBlock, 0);
-    if (rest > 0) sum_block(last, full_columns, rest, rest_tail);
+    });
   }
   if (stream) StoreFence();
 }

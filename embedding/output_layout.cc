@@ -31,8 +31,12 @@ OutputLayout::OutputLayout(const KeyedJaggedTensor& kjt, const std::vector<Featu
   else
     PlaceMatrix(kjt, features);
   PlaceSequences(kjt, features);
-  std::stable_sort(parts_.begin(), parts_.end(),
-                   [](const OutputPart& a, const OutputPart& b) { return a.feature < b.feature; });
+  const auto before = [](const OutputPart& a, const OutputPart& b) {
+    return a.feature < b.feature;
+  };
+  // A stable sort takes memory even where there is nothing to sort.
+  if (!std::is_sorted(parts_.begin(), parts_.end(), before))
+    std::stable_sort(parts_.begin(), parts_.end(), before);
 }
 
 void OutputLayout::PlaceMatrix(const KeyedJaggedTensor& kjt,
@@ -40,6 +44,7 @@ void OutputLayout::PlaceMatrix(const KeyedJaggedTensor& kjt,
   int64_t columns = 0;
   for (const FeatureShape& f : features) columns += f.sequence ? 0 : f.dim;
   int64_t column = 0;
+  parts_.reserve(features.size());
   for (size_t i = 0; i < features.size(); ++i) {
     const FeatureShape& f = features[i];
     if (f.sequence) continue;

@@ -64,10 +64,11 @@ struct RowUpdateArgs {
   int64_t begin = 0, end = 0;
 
   // A slot is one row of the incoming gradient (a bag, or an id under NONE): at grad +
-  // slot_offsets[slot], times slot_scales[slot] (null: 1). The payload is the slot, or, if slots is
-  // given, the occurrence's number in the table: then the slot is slots[payload] and the gradient
-  // is also multiplied by sample_weights[payload].
+  // slot_offsets[slot] (null: slot · slot_stride), times slot_scales[slot] (null: 1). The payload is
+  // the slot, or, if slots is given, the occurrence's number in the table: then the slot is
+  // slots[payload] and the gradient is also multiplied by sample_weights[payload].
   const float* grad = nullptr;
+  int64_t slot_stride = 0;
   const int64_t* slot_offsets = nullptr;
   const float* slot_scales = nullptr;
   const int32_t* slots = nullptr;
@@ -88,7 +89,8 @@ struct RowUpdateArgs {
     const uint32_t slot = slots != nullptr ? static_cast<uint32_t>(slots[payload]) : payload;
     float coefficient = slot_scales != nullptr ? slot_scales[slot] : 1.0f;
     if (slots != nullptr) coefficient = sample_weights[payload] * coefficient;
-    return {grad + slot_offsets[slot], coefficient};
+    const int64_t offset = slot_offsets != nullptr ? slot_offsets[slot] : slot * slot_stride;
+    return {grad + offset, coefficient};
   }
   TESSERA_HD uint32_t PayloadAt(int64_t i) const {
     return wide_rows ? static_cast<const Occurrence<uint64_t>*>(occurrences)[i].payload

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
+
+#include "runtime/recycled.h"
 
 namespace tessera::internal {
 namespace {
@@ -18,12 +19,12 @@ struct Digit {
   size_t values() const { return size_t{1} << bits; }
 };
 
-std::vector<Digit> Digits(int64_t n, int64_t num_rows) {
+RecycledVector<Digit> Digits(int64_t n, int64_t num_rows) {
   const int bits = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(num_rows - 1, 1)));
   const int most = std::clamp(static_cast<int>(std::bit_width(static_cast<uint64_t>(n))),
                               kFewestDigitBits, kMostDigitBits);
   const int passes = (bits + most - 1) / most;
-  std::vector<Digit> digits;
+  RecycledVector<Digit> digits;
   for (int pass = 0, shift = 0; pass < passes; ++pass) {
     const int width = (bits - shift + passes - pass - 1) / (passes - pass);
     digits.push_back({shift, width});
@@ -36,7 +37,7 @@ std::vector<Digit> Digits(int64_t n, int64_t num_rows) {
 // it within each digit.
 template <typename Key>
 void MovePass(Context& ctx, const Digit& digit, const Occurrence<Key>* from, Occurrence<Key>* to,
-              int64_t n, int64_t parts, std::vector<uint32_t>& counts) {
+              int64_t n, int64_t parts, RecycledVector<uint32_t>& counts) {
   const size_t values = digit.values();
   counts.assign(values * static_cast<size_t>(parts), 0);
   const auto for_parts = [&](auto&& fn) {
@@ -64,7 +65,7 @@ Occurrence<Key>* SortOccurrences(Context& ctx, Occurrence<Key>* data, Occurrence
                                  int64_t n, int64_t num_rows) {
   if (n < 2) return data;
   const int64_t parts = n >= kParallelFrom ? ctx.threads().threads() : 1;
-  std::vector<uint32_t> counts;
+  RecycledVector<uint32_t> counts;
   for (const Digit& digit : Digits(n, num_rows)) {
     MovePass(ctx, digit, data, scratch, n, parts, counts);
     std::swap(data, scratch);

@@ -1,12 +1,14 @@
 #include "embedding/table_batch.h"
 
 #include "embedding/feature_ids.h"
+#include "runtime/recycled.h"
 
 namespace tessera::internal {
 namespace {
 
 std::vector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt) {
   std::vector<FeatureShape> shapes;
+  shapes.reserve(state.features.size());
   for (size_t f = 0; f < state.features.size(); ++f) {
     const EmbeddingTable& table = state.table_of(f);
     shapes.push_back({kjt.IndexOf(state.features[f].key), table.config.embedding_dim,
@@ -16,22 +18,24 @@ std::vector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTe
 }
 
 // The ids that each feature is to read.
-std::vector<Tensor> IdsOf(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt) {
-  std::vector<ReadFeature> read;
-  for (size_t f = 0; f < state.features.size(); ++f) {
-    const EmbeddingFeature& feature = state.features[f];
+std::vector<Tensor> IdsOf(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
+                          const std::vector<FeatureShape>& shapes) {
+  RecycledVector<ReadFeature> read;
+  read.reserve(shapes.size());
+  for (size_t f = 0; f < shapes.size(); ++f)
     read.push_back(
-        {feature.name, static_cast<size_t>(kjt.IndexOf(feature.key)), &state.table_of(f).config});
-  }
+        {state.features[f].name, static_cast<size_t>(shapes[f].key), &state.table_of(f).config});
   return ReadIds(ctx, state.options.bounds_check, kjt, read, state.findings);
 }
 
 }  // namespace
 
 TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt)
-    : offsets_(kjt.offsets(ctx)),
-      layout_(kjt, ShapesOf(state, kjt)),
-      num_ids_(kjt.values().numel()) {
+    : TableBatch(ctx, state, kjt, ShapesOf(state, kjt)) {}
+
+TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
+                       const std::vector<FeatureShape>& shapes)
+    : offsets_(kjt.offsets(ctx)), layout_(kjt, shapes), num_ids_(kjt.values().numel()) {
   TESSERA_CHECK(!state.options.weighted || kjt.is_weighted(),
                 "the collection is weighted, but the KeyedJaggedTensor has no weights");
   if (state.options.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
@@ -40,7 +44,7 @@ TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJagged
   if (const InverseIndices* inverse = kjt.inverse_indices_or_none())
     CheckDevice(ctx, "embedding lookup, inverse indices", inverse->indices);
   VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
-  ids_ = IdsOf(ctx, state, kjt);
+  ids_ = IdsOf(ctx, state, kjt, shapes);
   cached_ = CachedBatch(ctx, state, kjt, ids_);
 }
 
@@ -53,6 +57,7 @@ void TableBatch::RecordStream(const Context& ctx) const {
 std::vector<LookupFeature> TableBatch::Features(const TablesState& state,
                                                 const OutputTensors& tensors) const {
   std::vector<LookupFeature> features;
+  features.reserve(layout_.parts().size());
   for (const OutputPart& part : layout_.parts()) {
     const auto f = static_cast<size_t>(part.feature);
     const EmbeddingTable& table = state.table_of(f);

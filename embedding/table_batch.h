@@ -62,6 +62,9 @@ class TableBatch {
   UpdateTable UpdateOf(const TablesState& state, int index) const;
 
  private:
+  TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
+             const std::vector<FeatureShape>& shapes);
+
   Tensor offsets_, weights_;
   std::vector<Tensor> ids_;  // of each feature; slots of the cache, if its table has one
   CachedBatch cached_;

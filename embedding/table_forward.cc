@@ -18,10 +18,11 @@ OutputTensors EmptyOutputs(Context& ctx, const OutputLayout& layout, DType type)
 
 // Sequences take no weights: where bags have some, they are looked up by a call of their own.
 void LookupAll(Context& ctx, const LookupArgs& args) {
+  if (args.weights == nullptr) return Lookup(ctx, args);
   std::vector<LookupFeature> pooled, sequences;
   for (const LookupFeature& f : args.features)
     (f.pooling == PoolingType::kNone ? sequences : pooled).push_back(f);
-  if (args.weights == nullptr || sequences.empty()) return Lookup(ctx, args);
+  if (sequences.empty()) return Lookup(ctx, args);
   LookupArgs part = args;
   part.features = pooled;
   Lookup(ctx, part);

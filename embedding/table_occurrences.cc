@@ -11,18 +11,25 @@ namespace {
 int64_t IdsOf(const LookupArgs& lookup, const LookupFeature& f) {
   return lookup.offsets[f.first_bag + f.num_bags] - lookup.offsets[f.first_bag];
 }
+int64_t SlotsOf(const LookupArgs& lookup, const LookupFeature& f) {
+  return f.pooling == PoolingType::kNone ? IdsOf(lookup, f) : f.num_bags;
+}
+const LookupFeature& FeatureOf(const LookupArgs& lookup, int index) {
+  return lookup.features[static_cast<size_t>(index)];
+}
 
 // Numbers the slots of a table: the bags of its features one after another; under NONE, their ids.
 struct SlotWriter {
   const LookupArgs& lookup;
   const float* base;
-  int64_t* offsets;
-  float* scales;  // null if no feature is MEAN
+  int64_t* offsets;  // null if they follow from the slot's number
+  float* scales;     // null if no feature is MEAN
 
   // Writes the slots of feature f from number `first` on; returns how many.
   int64_t Write(const LookupFeature& f, int64_t first) const {
-    const int64_t count = f.pooling == PoolingType::kNone ? IdsOf(lookup, f) : f.num_bags;
-    for (int64_t s = 0; s < count; ++s) offsets[first + s] = f.OutputAt<float>(s) - base;
+    const int64_t count = SlotsOf(lookup, f);
+    for (int64_t s = 0; offsets != nullptr && s < count; ++s)
+      offsets[first + s] = f.OutputAt<float>(s) - base;
     if (scales == nullptr) return count;
     for (int64_t s = 0; s < count; ++s)
       scales[first + s] =
@@ -33,7 +40,54 @@ struct SlotWriter {
   }
 };
 
+// Lists the ids of features one after another that name rows. weights: null, or of the KJT.
+template <typename Key>
+struct Collector {
+  const LookupArgs& lookup;
+  int64_t num_rows;
+  Occurrence<Key>* occurrences;
+  int32_t* slot_of;  // null without weights
+  float* weight_of;
+  int64_t size = 0;
+
+  template <typename Id>
+  void Add(const LookupFeature& f, int64_t slot) {
+    Collector c = *this;  // in registers
+    const Id* ids = static_cast<const Id*>(f.ids.data);
+    const int64_t slot_a_bag = f.pooling == PoolingType::kNone ? 0 : 1;
+    int64_t begin = c.lookup.offsets[f.first_bag];
+    for (int64_t b = 0; b < f.num_bags; ++b, slot += slot_a_bag) {
+      const int64_t end = c.lookup.offsets[f.first_bag + b + 1];
+      for (int64_t i = begin; i < end; ++i, slot += 1 - slot_a_bag) c.AddId(ids[i], i, slot);
+      begin = end;
+    }
+    size = c.size;
+  }
+  // The next one takes its place if it names no row.
+  void AddId(int64_t id, int64_t i, int64_t slot) {
+    occurrences[size] = {static_cast<Key>(id), static_cast<uint32_t>(slot)};
+    if (slot_of != nullptr) {
+      occurrences[size].payload = static_cast<uint32_t>(size);
+      slot_of[size] = static_cast<int32_t>(slot);
+      weight_of[size] = lookup.weights[i];
+    }
+    size += IsRow(id, num_rows) ? 1 : 0;
+  }
+};
+
 }  // namespace
+
+int64_t CountIds(const LookupArgs& lookup, const UpdateTable& table) {
+  int64_t ids = 0;
+  for (const int index : table.features) ids += IdsOf(lookup, FeatureOf(lookup, index));
+  return ids;
+}
+
+void* OccurrenceBuffers::Bytes(Context& ctx, Use use, int64_t bytes) {
+  Tensor& tensor = tensors_[use];
+  if (!tensor || tensor.numel() < bytes) tensor = Tensor::Empty(ctx, {bytes}, DType::kU8);
+  return tensor.raw_data();
+}
 
 template <typename Fn>
 decltype(auto) TableOccurrences::Visit(Fn&& fn) const {
@@ -41,67 +95,66 @@ decltype(auto) TableOccurrences::Visit(Fn&& fn) const {
   return fn(static_cast<Occurrence<uint32_t>*>(sorted_));
 }
 
-TableOccurrences::TableOccurrences(Context& ctx, const LookupArgs& lookup, const UpdateTable& table)
+TableOccurrences::TableOccurrences(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
+                                   OccurrenceBuffers& buffers)
     : wide_(table.num_rows > int64_t{1} << 32) {
   if (wide_)
-    Collect<uint64_t>(ctx, lookup, table);
+    Collect<uint64_t>(ctx, lookup, table, buffers);
   else
-    Collect<uint32_t>(ctx, lookup, table);
+    Collect<uint32_t>(ctx, lookup, table, buffers);
 }
 
 template <typename Key>
-void TableOccurrences::Collect(Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
-  int64_t ids = 0, slots = 0;
+void TableOccurrences::Collect(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
+                               OccurrenceBuffers& buffers) {
+  const int64_t ids = CountIds(lookup, table);
+  args_.wide_rows = wide_;
+  if (ids == 0) return;
+  PlaceSlots(ctx, lookup, table, buffers);
+  using Use = OccurrenceBuffers::Use;
+  auto* occurrences = buffers.Room<Occurrence<Key>>(ctx, Use::kOccurrences, ids);
+  auto* scratch = buffers.Room<Occurrence<Key>>(ctx, Use::kScratch, ids);
+  Collector<Key> collector{lookup, table.num_rows, occurrences, nullptr, nullptr};
+  if (lookup.weights != nullptr) {
+    args_.slots = collector.slot_of = buffers.Room<int32_t>(ctx, Use::kSlots, ids);
+    args_.sample_weights = collector.weight_of = buffers.Room<float>(ctx, Use::kWeights, ids);
+  }
+  int64_t slot = 0;
+  for (const int index : table.features) {
+    const LookupFeature& f = FeatureOf(lookup, index);
+    f.ids.wide ? collector.template Add<int64_t>(f, slot)
+               : collector.template Add<int32_t>(f, slot);
+    slot += SlotsOf(lookup, f);
+  }
+  size_ = collector.size;
+  sorted_ = SortOccurrences(ctx, occurrences, scratch, size_, table.num_rows);
+  args_.occurrences = sorted_;
+}
+
+void TableOccurrences::PlaceSlots(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
+                                  OccurrenceBuffers& buffers) {
+  int64_t slots = 0;
   bool any_mean = false;
   for (const int index : table.features) {
-    const LookupFeature& f = lookup.features[static_cast<size_t>(index)];
-    ids += IdsOf(lookup, f);
-    slots += f.pooling == PoolingType::kNone ? IdsOf(lookup, f) : f.num_bags;
+    const LookupFeature& f = FeatureOf(lookup, index);
+    slots += SlotsOf(lookup, f);
     any_mean |= f.pooling == PoolingType::kMean;
   }
-  TESSERA_CHECK(std::max(ids, slots) <= std::numeric_limits<int32_t>::max(),
-                "update: {} ids for one table in one step; at most 2^31 − 1", std::max(ids, slots));
-  if (ids == 0) return;
-
-  const bool weighted = lookup.weights != nullptr;
-  grad_ = lookup.features[static_cast<size_t>(table.features[0])].OutputAt<float>(0);
-  slot_offsets_ = Tensor::Empty(ctx, {slots}, DType::kI64);
-  if (any_mean) slot_scales_ = Tensor::Empty(ctx, {slots});
-  if (weighted) {
-    slots_ = Tensor::Empty(ctx, {ids}, DType::kI32);
-    sample_weights_ = Tensor::Empty(ctx, {ids});
-  }
-  for (Tensor& buffer : buffers_)
-    buffer = Tensor::Empty(ctx, {ids * static_cast<int64_t>(sizeof(Occurrence<Key>))}, DType::kU8);
-  auto* occurrences = static_cast<Occurrence<Key>*>(buffers_[0].raw_data());
-
-  const SlotWriter writer{lookup, grad_, slot_offsets_.data<int64_t>(),
-                          any_mean ? slot_scales_.data<float>() : nullptr};
-  int32_t* slot_of = weighted ? slots_.data<int32_t>() : nullptr;
-  float* weight_of = weighted ? sample_weights_.data<float>() : nullptr;
-  int64_t first_slot = 0, n = 0;
-  for (const int index : table.features) {
-    const LookupFeature& f = lookup.features[static_cast<size_t>(index)];
-    const bool slot_an_id = f.pooling == PoolingType::kNone;
-    int64_t slot = first_slot;
-    for (int64_t b = 0; b < f.num_bags; ++b, slot += slot_an_id ? 0 : 1) {
-      const int64_t end = lookup.offsets[f.first_bag + b + 1];
-      for (int64_t i = lookup.offsets[f.first_bag + b]; i < end; ++i, slot += slot_an_id ? 1 : 0) {
-        const int64_t id = f.ids[i];
-        if (!IsRow(id, table.num_rows)) continue;
-        if (weighted) {
-          slot_of[n] = static_cast<int32_t>(slot);
-          weight_of[n] = lookup.weights[i];
-        }
-        occurrences[n] = {static_cast<Key>(id), static_cast<uint32_t>(weighted ? n : slot)};
-        ++n;
-      }
-    }
-    first_slot += writer.Write(f, first_slot);
-  }
-  size_ = n;
-  sorted_ = SortOccurrences(ctx, occurrences, static_cast<Occurrence<Key>*>(buffers_[1].raw_data()),
-                            n, table.num_rows);
+  const int64_t most = std::max(slots, CountIds(lookup, table));
+  TESSERA_CHECK(most <= std::numeric_limits<int32_t>::max(),
+                "update: {} ids for one table in one step; at most 2^31 − 1", most);
+  const LookupFeature& first = FeatureOf(lookup, table.features[0]);
+  args_.grad = first.OutputAt<float>(0);
+  SlotWriter writer{lookup, args_.grad, nullptr, nullptr};
+  using Use = OccurrenceBuffers::Use;
+  if (table.features.size() == 1)
+    args_.slot_stride = first.output_stride;
+  else
+    args_.slot_offsets = writer.offsets = buffers.Room<int64_t>(ctx, Use::kSlotOffsets, slots);
+  if (any_mean)
+    args_.slot_scales = writer.scales = buffers.Room<float>(ctx, Use::kSlotScales, slots);
+  int64_t slot = 0;
+  for (const int index : table.features) slot += writer.Write(FeatureOf(lookup, index), slot);
 }
 
 int64_t TableOccurrences::row(int64_t i) const {
@@ -109,19 +162,9 @@ int64_t TableOccurrences::row(int64_t i) const {
 }
 
 RowUpdateArgs TableOccurrences::Args(int64_t begin, int64_t end) const {
-  RowUpdateArgs args;
-  args.occurrences = sorted_;
-  args.wide_rows = wide_;
+  RowUpdateArgs args = args_;
   args.begin = begin;
   args.end = end;
-  if (size_ == 0) return args;
-  args.grad = grad_;
-  args.slot_offsets = slot_offsets_.data<int64_t>();
-  if (slot_scales_) args.slot_scales = slot_scales_.data<float>();
-  if (slots_) {
-    args.slots = slots_.data<int32_t>();
-    args.sample_weights = sample_weights_.data<float>();
-  }
   return args;
 }
 

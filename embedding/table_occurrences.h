@@ -9,10 +9,29 @@
 
 namespace tessera::internal {
 
+// The ids of a table's features, those that name no row among them.
+int64_t CountIds(const LookupArgs& lookup, const UpdateTable& table);
+
+// Memory that one table after another may use.
+class OccurrenceBuffers {
+ public:
+  enum Use { kOccurrences, kScratch, kSlotOffsets, kSlotScales, kSlots, kWeights };
+  // Room for n elements of T; what was there is lost.
+  template <typename T>
+  T* Room(Context& ctx, Use use, int64_t n) {
+    return static_cast<T*>(Bytes(ctx, use, n * static_cast<int64_t>(sizeof(T))));
+  }
+
+ private:
+  void* Bytes(Context& ctx, Use use, int64_t bytes);
+  Tensor tensors_[6];
+};
+
 class TableOccurrences {
  public:
-  // Collects and sorts. Ids that name no row are left out.
-  TableOccurrences(Context& ctx, const LookupArgs& lookup, const UpdateTable& table);
+  // Collects and sorts. Ids that name no row are left out. Lies in `buffers`.
+  TableOccurrences(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
+                   OccurrenceBuffers& buffers);
 
   int64_t size() const { return size_; }
   int64_t row(int64_t i) const;
@@ -25,16 +44,18 @@ class TableOccurrences {
 
  private:
   template <typename Key>
-  void Collect(Context& ctx, const LookupArgs& lookup, const UpdateTable& table);
+  void Collect(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
+               OccurrenceBuffers& buffers);
+  // Where the slots' gradients lie.
+  void PlaceSlots(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
+                  OccurrenceBuffers& buffers);
   template <typename Fn>
   decltype(auto) Visit(Fn&& fn) const;
 
   int64_t size_ = 0;
   bool wide_ = false;
-  Tensor buffers_[2];
   void* sorted_ = nullptr;
-  const float* grad_ = nullptr;
-  Tensor slot_offsets_, slot_scales_, slots_, sample_weights_;
+  RowUpdateArgs args_;  // of all occurrences
 };
 
 }  // namespace tessera::internal

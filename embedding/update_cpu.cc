@@ -1,6 +1,7 @@
 // Sorts each table's occurrences, cuts the runs into pieces for the threads, and calls the executor
 // of each table's rule.
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <variant>
 
@@ -10,6 +11,7 @@
 #include "embedding/update_impl.h"
 #include "embedding/update_isa.h"
 #include "runtime/isa.h"
+#include "runtime/recycled.h"
 
 namespace tessera::internal {
 namespace {
@@ -20,6 +22,8 @@ constexpr int64_t kPieceOccurrences = 4096;
 constexpr int64_t kHotRun = 2 * kPieceOccurrences;
 // Below this the calling thread does all.
 constexpr int64_t kSerialOccurrences = 256;
+// Tables with at most so many ids are each collected, sorted and updated by one thread.
+constexpr int64_t kWholeTable = 2 * kPieceOccurrences;
 
 // One table of a call: its sorted occurrences and how to update rows.
 struct TableWork {
@@ -36,8 +40,8 @@ struct TableWork {
 };
 
 TableWork MakeWork(Context& ctx, const LookupArgs& lookup, const UpdateTable& table, int64_t step,
-                   IsaLevel isa) {
-  TableWork work{MakeRowTable(table, step), TableOccurrences(ctx, lookup, table)};
+                   IsaLevel isa, OccurrenceBuffers& buffers) {
+  TableWork work{MakeRowTable(table, step), TableOccurrences(ctx, lookup, table, buffers)};
   const RowUpdateArgs args = work.Args(0, 0);
   TESSERA_CALL_ISA(isa, SelectRunSum, args, work.run_sum);
   return work;
@@ -80,8 +84,8 @@ struct Piece {
 };
 
 // Cuts tables at run boundaries; runs of kHotRun and more go to `hot`.
-void CutIntoPieces(const TableOccurrences& occurrences, size_t table, std::vector<Piece>& pieces,
-                   std::vector<Piece>& hot) {
+void CutIntoPieces(const TableOccurrences& occurrences, size_t table, RecycledVector<Piece>& pieces,
+                   RecycledVector<Piece>& hot) {
   for (int64_t begin = 0; begin < occurrences.size();) {
     const int64_t end = occurrences.RunStartAt(begin + kPieceOccurrences);
     if (end - begin < kHotRun) {
@@ -119,8 +123,8 @@ void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, const
 
 // Runs `run(table index)(args)` over every piece of every table.
 template <typename RunnerOf>
-void RunAll(Context& ctx, const std::vector<TableWork>& work, const RunnerOf& runner_of) {
-  std::vector<Piece> pieces, hot;
+void RunAll(Context& ctx, const RecycledVector<TableWork>& work, const RunnerOf& runner_of) {
+  RecycledVector<Piece> pieces, hot;
   int64_t total = 0;
   for (size_t t = 0; t < work.size(); ++t) {
     CutIntoPieces(work[t].occurrences, t, pieces, hot);
@@ -137,32 +141,77 @@ void RunAll(Context& ctx, const std::vector<TableWork>& work, const RunnerOf& ru
     UpdateHotRow(ctx, work[piece.table], piece, runner_of(piece.table));
 }
 
+// Some tables of a call, and where their occurrences lie.
+struct CollectedTables {
+  explicit CollectedTables(size_t n) : buffers(n) {}
+  RecycledVector<OccurrenceBuffers> buffers;
+  RecycledVector<TableWork> work;
+};
+
 // Tables side by side while there are enough for the threads; a table alone is sorted by all of
 // them.
-std::vector<TableWork> CollectTables(Context& ctx, const UpdateArgs& args, IsaLevel isa) {
-  std::vector<std::optional<TableWork>> made(args.tables.size());
+CollectedTables CollectTables(Context& ctx, const UpdateArgs& args,
+                              const RecycledVector<size_t>& tables, IsaLevel isa) {
+  CollectedTables collected(tables.size());
+  RecycledVector<std::optional<TableWork>> made(tables.size());
   const int64_t n = static_cast<int64_t>(made.size()), threads = ctx.threads().threads();
   ParallelFor(ctx, n, n >= threads ? 1 : n, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const auto i = static_cast<size_t>(t);
-      made[i].emplace(MakeWork(ctx, args.lookup, args.tables[i], args.step, isa));
-    }
+    for (auto t = static_cast<size_t>(begin); t < static_cast<size_t>(end); ++t)
+      made[t].emplace(
+          MakeWork(ctx, args.lookup, args.tables[tables[t]], args.step, isa, collected.buffers[t]));
   });
-  std::vector<TableWork> work;
-  for (std::optional<TableWork>& one : made) work.push_back(std::move(*one));
-  return work;
+  for (std::optional<TableWork>& one : made) collected.work.push_back(std::move(*one));
+  return collected;
 }
 
 // One table, whose rule is not used.
-std::vector<TableWork> CollectOne(Context& ctx, const LookupArgs& lookup,
-                                  const UpdateTable& table) {
-  std::vector<TableWork> work;
-  work.push_back(MakeWork(ctx, lookup, WithoutRule(table), 0, SparseIsa()));
-  return work;
+CollectedTables CollectOne(Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
+  CollectedTables collected(1);
+  collected.work.push_back(
+      MakeWork(ctx, lookup, WithoutRule(table), 0, SparseIsa(), collected.buffers[0]));
+  return collected;
+}
+
+// Buffers for the tables that are updated at the same time: they are taken in turn, so that what a
+// table leaves in the caches serves the next.
+class BufferPool {
+ public:
+  OccurrenceBuffers Take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return {};
+    OccurrenceBuffers buffers = std::move(free_.back());
+    free_.pop_back();
+    return buffers;
+  }
+  void GiveBack(OccurrenceBuffers buffers) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(buffers));
+  }
+
+ private:
+  std::mutex mutex_;
+  RecycledVector<OccurrenceBuffers> free_;
+};
+
+// Each of these tables by one thread, from its ids to its rows.
+void UpdateWholeTables(Context& ctx, const UpdateArgs& args, const RecycledVector<size_t>& tables,
+                       int64_t ids, IsaLevel isa) {
+  BufferPool pool;
+  const auto n = static_cast<int64_t>(tables.size());
+  ParallelFor(ctx, n, ids < kSerialOccurrences ? n : 1, [&](int64_t begin, int64_t end) {
+    OccurrenceBuffers buffers = pool.Take();
+    for (int64_t t = begin; t < end; ++t) {
+      const UpdateTable& table = args.tables[tables[static_cast<size_t>(t)]];
+      const TableWork work = MakeWork(ctx, args.lookup, table, args.step, isa, buffers);
+      if (work.occurrences.size() > 0)
+        RuleRunner(*table.rule, args.step, isa)(work.Args(0, work.occurrences.size()));
+    }
+    pool.GiveBack(std::move(buffers));
+  });
 }
 
 // Leaves the summed gradients of one table in the rows of `to`.
-void StoreGradients(Context& ctx, std::vector<TableWork>& work, const Tensor& to) {
+void StoreGradients(Context& ctx, RecycledVector<TableWork>& work, const Tensor& to) {
   work[0].table.weights = to.data<float>();
   const IsaLevel isa = SparseIsa();
   const StoreGradient::Step step;
@@ -176,25 +225,37 @@ void StoreGradients(Context& ctx, std::vector<TableWork>& work, const Tensor& to
 
 void Update(OnCpu, Context& ctx, const UpdateArgs& args) {
   const IsaLevel isa = SparseIsa();
-  RunAll(ctx, CollectTables(ctx, args, isa),
-         [&](size_t table) { return RuleRunner(*args.tables[table].rule, args.step, isa); });
+  const bool one_thread = ctx.threads().threads() == 1;
+  RecycledVector<size_t> whole, shared;
+  int64_t ids_of_whole = 0;
+  for (size_t t = 0; t < args.tables.size(); ++t) {
+    const int64_t ids = CountIds(args.lookup, args.tables[t]);
+    const bool is_whole = one_thread || ids <= kWholeTable;
+    if (ids > 0) (is_whole ? whole : shared).push_back(t);
+    if (is_whole) ids_of_whole += ids;
+  }
+  UpdateWholeTables(ctx, args, whole, ids_of_whole, isa);
+  if (shared.empty()) return;
+  const CollectedTables collected = CollectTables(ctx, args, shared, isa);
+  RunAll(ctx, collected.work,
+         [&](size_t t) { return RuleRunner(*args.tables[shared[t]].rule, args.step, isa); });
 }
 
 RowGradients ComputeRowGradients(OnCpu, Context& ctx, const LookupArgs& lookup,
                                  const UpdateTable& table) {
-  std::vector<TableWork> work = CollectOne(ctx, lookup, table);
-  const std::vector<int64_t> rows = work[0].occurrences.CompactRows();
+  CollectedTables collected = CollectOne(ctx, lookup, table);
+  const std::vector<int64_t> rows = collected.work[0].occurrences.CompactRows();
   RowGradients result{Tensor::From(ctx, rows),
                       Tensor::Empty(ctx, {static_cast<int64_t>(rows.size()), table.dim})};
-  StoreGradients(ctx, work, result.grads);
+  StoreGradients(ctx, collected.work, result.grads);
   return result;
 }
 
 Tensor ComputeDenseGradient(OnCpu, Context& ctx, const LookupArgs& lookup,
                             const UpdateTable& table) {
   Tensor gradient = Tensor::Zeros(ctx, {table.num_rows, table.dim});
-  std::vector<TableWork> work = CollectOne(ctx, lookup, table);
-  StoreGradients(ctx, work, gradient);
+  CollectedTables collected = CollectOne(ctx, lookup, table);
+  StoreGradients(ctx, collected.work, gradient);
   return gradient;
 }
 

@@ -9,22 +9,11 @@
 #include <memory>
 
 #include "embedding/row_update.h"
+#include "embedding/run_reader.h"
 #include "runtime/lanes.h"
 #include "runtime/simd.h"
 
 namespace tessera::internal::TESSERA_ISA {
-
-// Occurrences ahead whose rows are asked for: best of 4 to 64 for rows of 64 and of 512 bytes.
-template <typename Step>
-inline int64_t UpdateAhead(int64_t dim) {
-  return dim <= 32 ? 32 : Step::kElementStates > 0 ? 6 : 16;
-}
-// Whether gradients are asked for, too. Beside wide rows and states they take the misses that those
-// need: Adagrad at dim 128 gains 3 to 5 % without, Adam 1 %; SGD and LAMB lose 3 %.
-template <typename Step>
-inline bool AsksForGradients(int64_t dim) {
-  return dim <= 32 || Step::kElementStates == 0 || Step::kStatistics > 0;
-}
 
 // ---- loops over a row
 
@@ -262,73 +251,6 @@ inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row
 }
 
 // ---- all rows of a range
-
-template <typename Step>
-inline __attribute__((always_inline)) void PrefetchRow(const RowTable& table, int64_t row) {
-  const auto prefetch = [&](void* data, DType type, int64_t first, int64_t count)
-      __attribute__((always_inline)) {
-    const long size = type == DType::kF32 ? 4 : 2;
-    Prefetch<PrefetchFor::kWrite>(static_cast<char*>(data) + first * size, count * size);
-  };
-  prefetch(table.weights, table.row_type, row * table.dim, table.dim);
-  for (int s = 0; s < Step::kElementStates; ++s)
-    prefetch(table.element_states[s].data, table.element_states[s].type, row * table.dim,
-             table.dim);
-  for (int s = 0; s < Step::kRowStates; ++s)
-    if (table.row_states[s].data)
-      prefetch(table.row_states[s].data, table.row_states[s].type, row, 1);
-}
-
-// Gives the runs of a range one after another, asking for rows ahead of time. kPlain: rows fit 32
-// bits.
-template <bool kPlain, typename Step>
-class RunReader {
- public:
-  explicit RunReader(const RowUpdateArgs& a)
-      : a_(a),
-        plain_(static_cast<const Occurrence<uint32_t>*>(a.occurrences)),
-        distance_(UpdateAhead<Step>(a.table.dim)),
-        gradients_(AsksForGradients<Step>(a.table.dim)),
-        next_(a.begin),
-        ahead_(a.begin) {}
-
-  bool done() const { return next_ >= a_.end; }
-  // The next run's row, and its gradient, in `sum` if it had to be summed.
-  int64_t Next(float* sum, ScaledGradient& gradient) {
-    for (const int64_t until = next_ + distance_ < a_.end ? next_ + distance_ : a_.end;
-         ahead_ < until; ++ahead_) {
-      if (const int64_t row = RowAt(ahead_); row != row_ahead_)
-        PrefetchRow<Step>(a_.table, row_ahead_ = row);
-      if (gradients_)
-        Prefetch<PrefetchFor::kRead>(a_.GradientOf(PayloadAt(ahead_)).data,
-                                     a_.table.dim * static_cast<long>(sizeof(float)));
-    }
-    const int64_t begin = next_, row = RowAt(begin);
-    for (++next_; next_ < a_.end && RowAt(next_) == row;) ++next_;
-    if (a_.summed != nullptr) {
-      gradient = {a_.summed, 1.0f};
-    } else if (next_ == begin + 1) {
-      gradient = a_.GradientOf(PayloadAt(begin));
-    } else {
-      (*a_.run_sum)(a_, begin, next_, sum);
-      gradient = {sum, 1.0f};
-    }
-    gradient.scale = a_.table.gradient_scale;
-    return row;
-  }
-
- private:
-  int64_t RowAt(int64_t i) const {
-    return kPlain ? static_cast<int64_t>(plain_[i].row) : a_.RowAt(i);
-  }
-  uint32_t PayloadAt(int64_t i) const { return kPlain ? plain_[i].payload : a_.PayloadAt(i); }
-
-  const RowUpdateArgs& a_;
-  const Occurrence<uint32_t>* plain_;
-  int64_t distance_;
-  bool gradients_;
-  int64_t next_, ahead_, row_ahead_ = -1;
-};
 
 template <typename Step>
 inline __attribute__((always_inline)) void UpdateF32Elements(const Step& step,

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "runtime/check.h"
+#include "runtime/report_text.h"
 
 namespace tessera {
 namespace {
+
+using internal::MarkupText;
 
 constexpr int kWidth = 960, kHeight = 220, kLeft = 70, kBottom = 24, kTop = 12;
 
@@ -23,23 +26,6 @@ struct Chart {
   std::string line_name;
   int ranks = 1;  // of all bars
 };
-
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '<')
-      escaped += "&lt;";
-    else if (c == '>')
-      escaped += "&gt;";
-    else if (c == '&')
-      escaped += "&amp;";
-    else if (c == '"')
-      escaped += "&quot;";
-    else
-      escaped += c;
-  }
-  return escaped;
-}
 
 size_t BarsOf(const Chart& chart) { return chart.layers.front().values.size(); }
 
@@ -82,10 +68,10 @@ Chart Thinned(Chart chart) {
 std::string Legend(const Chart& chart) {
   std::string html = "<p class=legend>";
   for (const Layer& layer : chart.layers)
-    html += Format("<span style=\"background:{}\"></span>{} ", layer.color, Escaped(layer.name));
+    html += Format("<span style=\"background:{}\"></span>{} ", layer.color, MarkupText(layer.name));
   if (chart.line > 0)
-    html += Format("<span class=line></span>{} ({:.4g} {})", Escaped(chart.line_name), chart.line,
-                   chart.unit);
+    html += Format("<span class=line></span>{} ({:.4g} {})", MarkupText(chart.line_name),
+                   chart.line, chart.unit);
   return html + "</p>\n";
 }
 
@@ -102,7 +88,7 @@ std::string DrawBars(const Chart& chart, double scale) {
   for (size_t b = 0; b < BarsOf(chart); ++b) {
     svg += "<g>";
     if (static_cast<int>(BarsOf(chart)) == chart.ranks)
-      svg += "<title>" + Escaped(BarText(chart, b)) + "</title>";
+      svg += "<title>" + MarkupText(BarText(chart, b)) + "</title>";
     double y = kTop + kHeight;
     for (const Layer& layer : chart.layers) {
       const double height = layer.values[b] * scale;
@@ -139,7 +125,7 @@ std::string DrawAxis(const Chart& chart, double top, double scale) {
 std::string Draw(const Chart& whole) {
   const Chart chart = Thinned(whole);
   const double top = TopOf(chart), scale = kHeight / top;
-  return Format("<h2>{}, {}</h2>\n", Escaped(chart.title), chart.unit) + Legend(chart) +
+  return Format("<h2>{}, {}</h2>\n", MarkupText(chart.title), chart.unit) + Legend(chart) +
          Format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n", kWidth, kTop + kHeight + kBottom) +
          DrawAxis(chart, top, scale) + DrawBars(chart, scale) + "</svg>\n";
 }
@@ -219,7 +205,7 @@ std::string TableRows(const PlannerModel& model, const std::vector<PlacedOption>
     const PlannerTable& table = model.tables[static_cast<size_t>(placed.option.table)];
     const Storage storage = placed.option.total_storage();
     html += Format("<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.4g}<td>{:.4g}</tr>\n",
-                   Escaped(model.full_name(table)), table.rows, table.dim,
+                   MarkupText(model.full_name(table)), table.rows, table.dim,
                    ToString(placed.option.type), ToString(placed.option.kernel),
                    placed.option.num_shards(), RanksText(placed.ranks), placed.option.total_perf(),
                    static_cast<double>(storage.hbm + storage.ddr + storage.ssd) / 1048576);
@@ -245,7 +231,7 @@ std::string PlanPicture(const Topology& topology, const PlannerModel& model,
   return Format(
              "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>{}</title>"
              "<style>{}</style></head><body>\n<h1>{}</h1>\n",
-             Escaped(options.title), kStyle, Escaped(options.title)) +
+             MarkupText(options.title), kStyle, MarkupText(options.title)) +
          Draw(TimeChart(sums, options.lower_bound)) + Draw(MemoryChart(topology, sums)) +
          "<h2>Tables</h2>\n" + TableRows(model, plan) + "</body></html>\n";
 }

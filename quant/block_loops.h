@@ -1,24 +1,90 @@
 #ifndef TESSERA_QUANT_BLOCK_LOOPS_H_
 #define TESSERA_QUANT_BLOCK_LOOPS_H_
-// For quant/row_code_simd.cc: one block of a block code. Affine codes, the hot ones, by packs that
-// are clamped and rounded, whose last bits are the codes; others as plain loops that the compiler
-// vectorizes.
+// For quant/row_code_simd.cc: the range of a block of numbers; codes of blocks that are not affine
+// (affine_rows.h), and numbers of codes, as plain loops that the compiler vectorizes.
 #include <bit>
 #include <type_traits>
 
-#include "quant/range_search.h"
 #include "quant/row_formulas.h"
-#include "runtime/lanes.h"
 #include "runtime/simd.h"
 
 namespace tessera::internal::TESSERA_ISA {
+
+inline void FillUp(uint8_t* row, int64_t used, int64_t row_bytes) {
+  if (used < row_bytes) __builtin_memset(row + used, 0, static_cast<size_t>(row_bytes - used));
+}
+
+// Rows of a tile, which are gone over twice: for their parameters, then for their codes.
+constexpr int kTileRows = Pack::kSize;
+
+// As many as stay in the first level.
+inline int64_t TileRowsOf(int64_t row_size) {
+  constexpr int64_t kBytes = 16 << 10;
+  const int64_t fit = kBytes / (4 * row_size);
+  return fit < 1 ? 1 : fit < kTileRows ? fit : kTileRows;
+}
 
 // Numbers that a loop takes at a time, known when it is compiled: short rows are vectorized too.
 constexpr int kChunk = 16;
 
 typedef int32_t Keys __attribute__((vector_size(Pack::kSize * sizeof(float))));
-typedef int32_t UnalignedKeys
+typedef uint32_t Words __attribute__((vector_size(Pack::kSize * sizeof(float))));
+typedef uint32_t UnalignedWords
     __attribute__((vector_size(Pack::kSize * sizeof(float)), aligned(4), may_alias));
+
+constexpr auto kSmaller = [](auto a, auto b) { return a < b ? a : b; };
+constexpr auto kLarger = [](auto a, auto b) { return a > b ? a : b; };
+
+// What the range of numbers comes from, in RowRange's order: with their bits as integers, the
+// largest signed one is the maximum unless all are negative, the largest unsigned one the minimum
+// if any is negative, and the smallest unsigned one what is then left.
+struct LaneRanges {
+  Keys high;
+  Words far, near;
+  Keys max() const { return high < 0 ? Keys(near) : high; }
+  Keys min() const { return Keys(far) < 0 ? Keys(far) : Keys(near); }
+};
+
+// Read once: GCC would read memory for each use.
+inline __attribute__((always_inline)) Words BitsAt(const float* x) {
+  Words bits(*reinterpret_cast<const UnalignedWords*>(x));
+#if defined(__SSE2__)
+  __asm__("" : "+v"(bits));
+#endif
+  return bits;
+}
+
+inline __attribute__((always_inline)) void AddBits(LaneRanges& range, Words bits) {
+  range = {kLarger(Keys(bits), range.high), kLarger(bits, range.far), kSmaller(bits, range.near)};
+}
+
+// Lane by lane: their joint range is that of x. The numbers that lie `ahead` behind those of whole
+// packs are asked for meanwhile. REQUIRES: n > 0.
+inline __attribute__((always_inline)) LaneRanges LaneRangesOf(const float* x, int64_t n,
+                                                              int64_t ahead) {
+  float repeated[Pack::kSize];
+  if (n < Pack::kSize) {
+    for (int64_t i = 0; i < Pack::kSize; ++i) repeated[i] = x[i < n ? i : 0];
+    Prefetch<PrefetchFor::kRead>(x + ahead, 4 * n);
+    x = repeated;
+    n = Pack::kSize;
+    ahead = 0;
+  }
+  constexpr int kMany = 4 * Pack::kSize, kLine = 16;  // of a cache: floats
+  LaneRanges range{Keys{} + INT32_MIN, Words{}, Words{} - 1};
+  int64_t i = 0;
+  for (; i + kMany <= n; i += kMany) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kMany; k += kLine)
+      PrefetchLine<PrefetchFor::kRead>(reinterpret_cast<const char*>(x + i + ahead + k));
+    TESSERA_UNROLL
+    for (int k = 0; k < kMany; k += Pack::kSize) AddBits(range, BitsAt(x + i + k));
+  }
+  Prefetch<PrefetchFor::kRead>(x + i + ahead, 4 * (n - i));
+  for (; i + Pack::kSize <= n; i += Pack::kSize) AddBits(range, BitsAt(x + i));
+  if (i < n) AddBits(range, BitsAt(x + n - Pack::kSize));  // some of them again
+  return range;
+}
 
 // The element of v that `pick` prefers.
 template <int kWidth, typename V, typename Pick>
@@ -35,107 +101,14 @@ int32_t FoldKeys(V v, const Pick& pick) {
     return pick(pick(v[0], v[1]), pick(v[2], v[3]));
 }
 
-inline RowRange RangeOf(const float* x, int64_t n) {
-  const auto lower = [](auto a, auto b) { return a < b ? a : b; };
-  const auto higher = [](auto a, auto b) { return a > b ? a : b; };
-  RowRange range;
-  Keys low = Keys{} + range.low, high = Keys{} + range.high;
-  int64_t i = 0;
-  for (; i + Pack::kSize <= n; i += Pack::kSize) {
-    const Keys keys = RowRange::KeyOf(Keys(*reinterpret_cast<const UnalignedKeys*>(x + i)));
-    low = lower(keys, low);
-    high = higher(keys, high);
-  }
-  range.Join(FoldKeys<Pack::kSize>(low, lower), FoldKeys<Pack::kSize>(high, higher));
-  for (; i < n; ++i) range.Add(x[i]);
-  return range;
+inline RowRange RangeOf(const float* x, int64_t n, int64_t ahead = 0) {
+  const LaneRanges lanes = LaneRangesOf(x, n, ahead);
+  return {FoldKeys<Pack::kSize>(RowRange::KeyOf(lanes.min()), kSmaller),
+          FoldKeys<Pack::kSize>(RowRange::KeyOf(lanes.max()), kLarger)};
 }
 
-// A Pack whose Max and Min take one instruction each, where a Pack's take two.
-struct ClampedPack {
-  Pack pack;
-  explicit ClampedPack(Pack p) : pack(p) {}
-  explicit ClampedPack(float all) : pack(all) {}
-  friend ClampedPack operator+(ClampedPack a, ClampedPack b) {
-    return ClampedPack(a.pack + b.pack);
-  }
-  friend ClampedPack operator-(ClampedPack a, ClampedPack b) {
-    return ClampedPack(a.pack - b.pack);
-  }
-  friend ClampedPack operator*(ClampedPack a, ClampedPack b) {
-    return ClampedPack(a.pack * b.pack);
-  }
-#if defined(__AVX512F__)
-  using Register = __m512;
-  static Register MaxOf(Register a, Register b) { return _mm512_maskz_max_ps(0xffff, a, b); }
-  static Register MinOf(Register a, Register b) { return _mm512_maskz_min_ps(0xffff, a, b); }
-#elif defined(__AVX__)
-  using Register = __m256;
-  static Register MaxOf(Register a, Register b) { return _mm256_max_ps(a, b); }
-  static Register MinOf(Register a, Register b) { return _mm256_min_ps(a, b); }
-#else
-  using Register = Pack;
-  static Register MaxOf(Register a, Register b) { return Max(b, a); }
-  static Register MinOf(Register a, Register b) { return Min(b, a); }
-#endif
-  // The instructions give their second operand where the first is not the larger, or a NaN is there.
-  friend ClampedPack Max(ClampedPack a, ClampedPack b) {
-    return ClampedPack(std::bit_cast<Pack>(
-        MaxOf(std::bit_cast<Register>(b.pack), std::bit_cast<Register>(a.pack))));
-  }
-  friend ClampedPack Min(ClampedPack a, ClampedPack b) {
-    return ClampedPack(std::bit_cast<Pack>(
-        MinOf(std::bit_cast<Register>(b.pack), std::bit_cast<Register>(a.pack))));
-  }
-};
-
-inline Pack RoundedCodes(const AffineRow& row, const float* x, float top) {
-  return row.Rounded(ClampedPack(Pack::Load(x)), top).pack;
-}
-
-#if defined(__F16C__)
-struct ToHalf {
-  float operator()(float x) const { return _cvtsh_ss(_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT)); }
-};
-inline uint16_t HalfBits(float x) { return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }
-#else
-using ToHalf = AffineRow::ToHalf;
-inline uint16_t HalfBits(float x) { return Half(x).bits; }
-#endif
-
-template <typename Block>
-Block BlockOf(const RowRange& range) {
-  if constexpr (Block::kAffine)
-    return Block::Of(range, ToHalf());
-  else
-    return Block::Of(range);
-}
-template <typename Block>
-void StoreBlock(const Block& block, uint8_t* params) {
-  if constexpr (Block::kAffine) {
-    if constexpr (Block::kHalves)
-      return StoreWord(params, HalfBits(block.row.scale) |
-                                   static_cast<uint32_t>(HalfBits(block.row.bias)) << 16);
-  }
-  block.Store(params);
-}
-
-typedef uint32_t Words __attribute__((vector_size(Pack::kSize * sizeof(float)), may_alias));
 typedef uint8_t Bytes __attribute__((vector_size(Pack::kSize)));
 typedef uint8_t UnalignedBytes __attribute__((vector_size(Pack::kSize), aligned(1), may_alias));
-
-// The low byte of each word.
-inline __attribute__((always_inline)) Bytes LowBytes(Words words) {
-#if defined(__AVX2__) && !defined(__AVX512F__)
-  // A shuffle, since GCC 12 would move byte by byte.
-  const __m256i each = _mm256_shuffle_epi8(__m256i(words), _mm256_set1_epi32(0x0c080400));
-  const __m128i both =
-      _mm_unpacklo_epi32(_mm256_castsi256_si128(each), _mm256_extracti128_si256(each, 1));
-  return std::bit_cast<Bytes>(_mm_cvtsi128_si64(both));
-#else
-  return __builtin_convertvector(words & 255u, Bytes);
-#endif
-}
 
 template <typename Block>
 void CodesOf(const Block& block, const float* __restrict x, int64_t n, uint8_t* __restrict codes) {
@@ -145,18 +118,7 @@ void CodesOf(const Block& block, const float* __restrict x, int64_t n, uint8_t* 
     for (int k = 0; k < kChunk; ++k) wide[k] = block.Code(x[i + k]);
     for (int k = 0; k < kChunk; k += Pack::kSize)
       *reinterpret_cast<UnalignedBytes*>(codes + i + k) =
-          __builtin_convertvector(*reinterpret_cast<const Words*>(wide + k), Bytes);
-  }
-  for (; i < n; ++i) codes[i] = static_cast<uint8_t>(block.Code(x[i]));
-}
-template <typename Block>
-requires(Block::kAffine) void CodesOf(const Block& block, const float* __restrict x, int64_t n,
-                                      uint8_t* __restrict codes) {
-  const AffineRow row = block.row;
-  int64_t i = 0;
-  for (; i + Pack::kSize <= n; i += Pack::kSize) {
-    *reinterpret_cast<UnalignedBytes*>(codes + i) =
-        LowBytes(std::bit_cast<Words>(RoundedCodes(row, x + i, Block::kTop)));
+          __builtin_convertvector(Words(*reinterpret_cast<const UnalignedWords*>(wide + k)), Bytes);
   }
   for (; i < n; ++i) codes[i] = static_cast<uint8_t>(block.Code(x[i]));
 }
@@ -179,8 +141,7 @@ void PackWords(const Word* __restrict words, int64_t n, uint8_t* __restrict out)
   for (; b < n; ++b) out[b] = Code::Packed(words[b]);
 }
 template <typename Code>
-requires(!Code::Params::kAffine) void PackCodes(const typename Code::Params& block, const float* x,
-                                                int64_t n, uint8_t* out) {
+void PackCodes(const typename Code::Params& block, const float* x, int64_t n, uint8_t* out) {
   using Word = std::conditional_t<Code::kPerByte == 2, uint16_t, uint32_t>;
   static_assert(sizeof(Word) == Code::kPerByte);
   for (int64_t i = 0; i < n; i += kPackedCodes) {
@@ -193,56 +154,6 @@ requires(!Code::Params::kAffine) void PackCodes(const typename Code::Params& blo
     PackWords<Code>(words, used, out + i / Code::kPerByte);
   }
 }
-// Codes of 4 and 2 bits straight from registers: two neighbours lie in 64 bits, where a shift brings
-// the second beside the first.
-typedef uint64_t Pairs __attribute__((vector_size(Pack::kSize * sizeof(float)), may_alias));
-typedef uint16_t PairWords __attribute__((vector_size(Pack::kSize * 2), may_alias));
-typedef uint8_t PairBytes __attribute__((vector_size(Pack::kSize / 2)));
-typedef uint8_t UnalignedPairBytes
-    __attribute__((vector_size(Pack::kSize / 2), aligned(1), may_alias));
-
-// One byte for two codes.
-template <typename Block>
-inline __attribute__((always_inline)) PairBytes PairsOf(const Block& block, const float* x) {
-  constexpr uint32_t kMask = (1u << Block::kBits) - 1;
-  const auto codes =
-      std::bit_cast<Pairs>(std::bit_cast<Words>(RoundedCodes(block.row, x, Block::kTop)) & kMask);
-  return __builtin_convertvector(codes | codes >> (32 - Block::kBits), PairBytes);
-}
-
-// kPacks·Pack::kSize codes.
-template <typename Code, int kPacks>
-inline __attribute__((always_inline)) void PackSome(const typename Code::Params& block,
-                                                    const float* x, uint8_t* out) {
-  constexpr int kPairs = kPacks * Pack::kSize / 2;
-  alignas(64) uint16_t pairs[kPairs / 2];
-  auto* bytes = Code::kPerByte == 2 ? out : reinterpret_cast<uint8_t*>(pairs);
-  TESSERA_UNROLL
-  for (int k = 0; k < kPacks; ++k)
-    *reinterpret_cast<UnalignedPairBytes*>(bytes + k * Pack::kSize / 2) =
-        PairsOf(block, x + k * Pack::kSize);
-  if constexpr (Code::kPerByte == 4 && kPairs / 2 == Pack::kSize) {
-    const PairWords words = *reinterpret_cast<const PairWords*>(pairs);
-    *reinterpret_cast<UnalignedBytes*>(out) = __builtin_convertvector(words | words >> 4, Bytes);
-  } else if constexpr (Code::kPerByte == 4) {
-    for (int b = 0; b < kPairs / 2; ++b) out[b] = static_cast<uint8_t>(pairs[b] | pairs[b] >> 4);
-  }
-}
-
-template <typename Code>
-requires(Code::Params::kAffine) void PackCodes(const typename Code::Params& given, const float* x,
-                                               int64_t n, uint8_t* out) {
-  const auto block = given;
-  constexpr int kMany = 4;
-  int64_t i = 0;
-  for (; i + kMany * Pack::kSize <= n; i += kMany * Pack::kSize)
-    PackSome<Code, kMany>(block, x + i, out + i / Code::kPerByte);
-  for (; i + Pack::kSize <= n; i += Pack::kSize)
-    PackSome<Code, 1>(block, x + i, out + i / Code::kPerByte);
-  for (int64_t b = i / Code::kPerByte; b < Code::UsedBytes(n); ++b)
-    out[b] = Code::CodeByte(block, x, n, b);
-}
-
 template <typename Code>
 void UnpackCodes(const typename Code::Params& block, const uint8_t* in, int64_t n, float* x) {
   for (int64_t i = 0; i < n; i += kPackedCodes) {
@@ -253,42 +164,6 @@ void UnpackCodes(const typename Code::Params& block, const uint8_t* in, int64_t 
   }
 }
 
-// Σ (x − value(code(x)))², in lane order.
-template <typename Block>
-float SquaredError(const Block& given, const float* x, int64_t n) {
-  const AffineRow row = given.row;
-  constexpr int kPacks = kLanes / Pack::kSize;
-  Pack sum[kPacks];
-  for (Pack& s : sum) s = Pack(0.0f);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    TESSERA_UNROLL
-    for (int k = 0; k < kPacks; ++k) {
-      const Pack value = Pack::Load(x + i + k * Pack::kSize);
-      const Pack code = RoundedCodes(row, x + i + k * Pack::kSize, Block::kTop) - Pack(0x1p23f);
-      const Pack d = value - (code * Pack(row.scale) + Pack(row.bias));
-      sum[k] = sum[k] + d * d;
-    }
-  }
-  alignas(64) float lane[kLanes];
-  for (int k = 0; k < kPacks; ++k) sum[k].Store(lane + k * Pack::kSize);
-  for (int l = 0; i + l < n; ++l) {
-    const float d = x[i + l] - given.Value(given.Code(x[i + l]));
-    lane[l] += d * d;
-  }
-  return FoldLanes(lane);
-}
-
-template <typename Block>
-Block ParamsOf(const float* x, int64_t n, bool search) {
-  const RowRange range = RangeOf(x, n);
-  if constexpr (Block::kSearchable)
-    if (search)
-      return SearchRange(range, BlockOf<Block>,
-                         [&](const Block& b) { return SquaredError(b, x, n); });
-  return BlockOf<Block>(range);
-}
-
 template <typename Code>
 void EncodeBlock(const typename Code::Params& block, const float* x, int64_t n, uint8_t* out) {
   uint8_t* codes = out + Code::CodesAt();
@@ -297,7 +172,7 @@ void EncodeBlock(const typename Code::Params& block, const float* x, int64_t n, 
   else
     PackCodes<Code>(block, x, n, codes);
   for (int64_t b = Code::UsedBytes(n); b < Code::CodeBytes(n); ++b) codes[b] = 0;
-  StoreBlock(block, out + Code::ParamsAt(n));
+  block.Store(out + Code::ParamsAt(n));
 }
 
 template <typename Code>

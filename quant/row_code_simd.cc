@@ -1,5 +1,6 @@
-// The loops of the codes of rows, compiled once for each instruction set. Blocks of codes with
-// parameters: block_loops.h.
+// The loops of the codes of rows, compiled once for each instruction set. Codes with parameters:
+// affine_rows.h, block_loops.h.
+#include "quant/affine_rows.h"
 #include "quant/block_loops.h"
 #include "quant/row_code.h"
 
@@ -81,10 +82,6 @@ CodedRows Joined(const CodedRows& s) {
   return {s.values, s.bytes, 1, s.rows * s.row_size, s.rows * s.row_size, s.rows * s.row_bytes};
 }
 
-void FillUp(uint8_t* row, int64_t used, int64_t row_bytes) {
-  if (used < row_bytes) __builtin_memset(row + used, 0, static_cast<size_t>(row_bytes - used));
-}
-
 template <ElementCode Code>
 void EncodeSegment(const Code& code, const CodedRows& s, bool /*search*/) {
   for (int64_t r = 0; r < s.rows; ++r) {
@@ -96,23 +93,20 @@ void EncodeSegment(const Code& code, const CodedRows& s, bool /*search*/) {
 }
 
 // The parameters of some rows, then their codes: the long chain of operations from a row's numbers
-// to its parameters is hidden behind the other rows. The next rows are asked for meanwhile, since
-// memory would otherwise rest while codes are made.
+// to its parameters is hidden behind the other rows.
 template <typename Code>
 void EncodeSegment(const Code&, const CodedRows& s, bool search) {
-  constexpr int64_t kRows = 16,
-                    kBytes = 16 << 10;  // of floats, so that they stay in the first level
-  const int64_t fit = kBytes / (4 * s.row_size), step = fit < 1 ? 1 : fit < kRows ? fit : kRows;
-  typename Code::Params blocks[kRows];
+  if constexpr (Code::Params::kAffine) return EncodeAffineRows<Code>(s, search);
+  typename Code::Params blocks[kTileRows];
+  const int64_t step = TileRowsOf(s.row_size);
   for (int64_t first = 0; first < s.rows; first += step) {
     const int64_t count = s.rows - first < step ? s.rows - first : step;
     const float* x = s.values + first * s.row_stride;
     uint8_t* out = s.bytes + first * s.row_bytes;
     ForEachBlock<Code>(s.row_size, [&](int64_t begin, int64_t size, int64_t at) {
-      for (int64_t r = 0; r < count; ++r) {
-        Prefetch<PrefetchFor::kRead>(x + (r + step) * s.row_stride + begin, 4 * size);
-        blocks[r] = ParamsOf<typename Code::Params>(x + r * s.row_stride + begin, size, search);
-      }
+      for (int64_t r = 0; r < count; ++r)
+        blocks[r] =
+            Code::Params::Of(RangeOf(x + r * s.row_stride + begin, size, step * s.row_stride));
       for (int64_t r = 0; r < count; ++r)
         EncodeBlock<Code>(blocks[r], x + r * s.row_stride + begin, size,
                           out + r * s.row_bytes + at);

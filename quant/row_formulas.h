@@ -96,17 +96,22 @@ TESSERA_HD float LoadParam(const uint8_t* from) {
 
 // kExact: FBGEMM's Fused8, whose parameters are rounded, if they are halves, when the codes are
 // known; otherwise codes are those of the rounded parameters.
-template <int kCodeBits, typename Param, bool kInFront, bool kExact>
+template <int kCodeBits, typename BlockParam, bool kInFront, bool kExact>
 struct AffineBlock {
-  static constexpr int kBits = kCodeBits, kParamBytes = 2 * sizeof(Param), kLargestBlock = 0;
-  static constexpr int kCodeAlign = std::same_as<Param, Half> && !kInFront ? 2 : 1;
+  static constexpr int kBits = kCodeBits, kParamBytes = 2 * sizeof(BlockParam), kLargestBlock = 0;
+  static constexpr int kCodeAlign = std::same_as<BlockParam, Half> && !kInFront ? 2 : 1;
   static constexpr bool kFront = kInFront, kAffine = true, kSearchable = !kExact;
   static constexpr float kTop = static_cast<float>((1 << kBits) - 1);
+  using Param = BlockParam;
   AffineRow row;
-  static constexpr bool kHalves = std::same_as<Param, Half>;
+  template <typename Real, typename ToHalf>
+  TESSERA_HD static AffineRowOf<Real> RowOf(Real min, Real max, const ToHalf& to_half) {
+    return kExact ? AffineRowOf<Real>::Fused8(min, max)
+                  : AffineRowOf<Real>::Halves(min, max, kTop, to_half);
+  }
   template <typename ToHalf>
   TESSERA_HD static AffineBlock Of(const RowRange& range, const ToHalf& to_half) {
-    return {kExact ? AffineRow::Fused8(range) : AffineRow::Halves(range, kTop, to_half)};
+    return {RowOf(range.min(), range.max(), to_half)};
   }
   TESSERA_HD static AffineBlock Of(const RowRange& range) { return Of(range, AffineRow::ToHalf()); }
   TESSERA_HD uint32_t Code(float x) const { return row.Code(x, kTop); }

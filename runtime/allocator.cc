@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -10,11 +11,13 @@
 
 #include "runtime/check.h"
 #include "runtime/dispatch.h"
+#include "runtime/recycled.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
+// Smaller blocks are kept by their threads (recycled.h).
 constexpr int64_t kSmallestCached = 64 << 10, kLargestCached = 64 << 20;
 
 // Sanitizers find a use after free only where memory really is freed.
@@ -24,11 +27,12 @@ constexpr int64_t kCacheBytes = 0;
 constexpr int64_t kCacheBytes = 256 << 20;
 #endif
 
-// Sizes are rounded up so that blocks of nearly the same size serve each other, and aligned_alloc
-// is content.
+// Sizes are rounded up so that blocks of nearly the same size serve each other (batches are rarely
+// alike to the id), and aligned_alloc is content. An eighth at most.
 int64_t Rounded(int64_t bytes) {
+  const auto eighth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)) / 8);
   const int64_t unit = bytes >= kHugePage         ? kHugePage
-                       : bytes >= kSmallestCached ? 4096
+                       : bytes >= kSmallestCached ? eighth
                                                   : kHostAlignment;
   return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
 }
@@ -51,8 +55,8 @@ class CachingHostAllocator final : public Allocator {
     const int64_t size = Rounded(bytes);
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= size;
-    if (size < kSmallestCached || size > kLargestCached ||
-        stats_.cached_bytes + size > kCacheBytes) {
+    if (size < kSmallestCached) return GiveRecycled(pointer, static_cast<size_t>(size));
+    if (size > kLargestCached || stats_.cached_bytes + size > kCacheBytes) {
       std::free(pointer);
       return;
     }
@@ -67,6 +71,7 @@ class CachingHostAllocator final : public Allocator {
 
  private:
   void* FromCache(int64_t size) {
+    if (size < kSmallestCached) return TakeRecycled(static_cast<size_t>(size));
     const auto found = cache_.find(size);
     if (found == cache_.end() || found->second.empty()) return nullptr;
     void* pointer = found->second.back();

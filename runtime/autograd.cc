@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/ops/elementwise.h"
+#include "runtime/recycled.h"
 
 namespace tessera {
 namespace {
@@ -26,7 +27,7 @@ Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
 
 Variable::Variable(Tensor value, bool requires_grad) {
   if (!value.defined()) return;
-  impl_ = std::make_shared<Impl>();
+  impl_ = MakeRecycled<Impl>();
   impl_->value = std::move(value);
   impl_->requires_grad = requires_grad;
 }

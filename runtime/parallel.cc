@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/machine.h"
 
 namespace tessera {
 namespace {
@@ -24,15 +24,6 @@ void Pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
-}
-
-int DefaultThreads() {
-  if (const char* text = std::getenv("TESSERA_THREADS"); text != nullptr) {
-    const int threads = std::atoi(text);
-    TESSERA_CHECK(threads >= 1, "TESSERA_THREADS={}: expected a number above 0", text);
-    return threads;
-  }
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace

@@ -44,4 +44,21 @@ std::string TextTable(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+std::string MarkupText(const std::string& text) {
+  std::string markup;
+  for (const char c : text) {
+    if (c == '<')
+      markup += "&lt;";
+    else if (c == '>')
+      markup += "&gt;";
+    else if (c == '&')
+      markup += "&amp;";
+    else if (c == '"')
+      markup += "&quot;";
+    else
+      markup += c;
+  }
+  return markup;
+}
+
 }  // namespace tessera::internal

@@ -15,5 +15,8 @@ std::string Bytes(int64_t bytes);
 std::string TextTable(const std::vector<std::vector<std::string>>& rows,
                       const std::string& indent = "");
 
+// `text` for HTML, SVG and XML: its < > & " by their names.
+std::string MarkupText(const std::string& text);
+
 }  // namespace tessera::internal
 #endif  // TESSERA_RUNTIME_REPORT_TEXT_H_

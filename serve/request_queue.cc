@@ -51,11 +51,18 @@ bool RequestQueue::BatchIsFull() const {
   });
 }
 
+size_t RequestQueue::Share() const {
+  if (options_.max_wait.count() > 0) return items_.size();
+  return (items_.size() + idle_) / (idle_ + 1);
+}
+
 std::vector<RequestQueue::Item> RequestQueue::Take() {
   std::unique_lock lock(mutex_);
   std::vector<Item> batch;
   while (batch.empty()) {
+    ++idle_;
     changed_.wait(lock, [&] { return closed_ || !items_.empty(); });
+    --idle_;
     if (items_.empty()) break;
     // Another worker may take what this one waits for: it begins anew then.
     const auto until = items_.front().arrival + options_.max_wait;
@@ -63,13 +70,15 @@ std::vector<RequestQueue::Item> RequestQueue::Take() {
       changed_.wait_until(lock, until);
       continue;
     }
-    for (int64_t examples = 0; !items_.empty();) {
+    const size_t share = Share();
+    for (int64_t examples = 0; batch.size() < share;) {
       examples += items_.front().request.size();
       if (!batch.empty() && examples > options_.max_batch) break;
       batch.push_back(std::move(items_.front()));
       items_.pop_front();
     }
   }
+  if (!items_.empty()) changed_.notify_one();
   return batch;
 }
 

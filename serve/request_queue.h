@@ -1,9 +1,10 @@
 #ifndef TESSERA_SERVE_REQUEST_QUEUE_H_
 #define TESSERA_SERVE_REQUEST_QUEUE_H_
 // Requests of many threads, computed together: a worker takes the oldest request and those behind
-// it, up to max_batch examples, and waits for more until the oldest is max_wait old. A batch uses
-// one model; a request that does not fit it is answered by an Error of its own, the others as if it
-// had not come.
+// it, up to max_batch examples, and waits for more until the oldest is max_wait old. With a max_wait
+// of 0 it leaves idle workers their share, so that a small request need not wait for a large one
+// that came with it. A batch uses one model; a request that does not fit it is answered by an Error
+// of its own, the others as if it had not come.
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -65,6 +66,8 @@ class RequestQueue {
   void Work();
   // The next batch; empty when there will be none.
   std::vector<Item> Take();
+  // Of the requests that wait, as many as this worker may take.
+  size_t Share() const;
   bool BatchIsFull() const;
   void Answer(std::vector<Item> batch);
   void Compute(std::vector<Item>& batch);
@@ -74,6 +77,7 @@ class RequestQueue {
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::deque<Item> items_;
+  size_t idle_ = 0;  // workers that wait for a request
   bool closed_ = false;
   std::vector<std::thread> workers_;
 };

@@ -117,7 +117,7 @@ DedupedIds DedupIds(Context& ctx, const std::vector<DistFeature>& features,
   DedupedIds result;
   std::vector<int64_t> group_offsets(num_tables + 1, 0);
   const Tensor ids = Joined(ctx, features, tables, group_offsets, result);
-  const UniqueIds unique = UniquePerGroup(ctx, ids, group_offsets);
+  const UniqueIds unique = UniquePerGroup(ctx, ids, group_offsets, /*counts=*/false);
   const std::vector<int64_t> begins = unique.group_offsets.ToVector<int64_t>();
   const Tensor places = OwnPlaces(ctx, unique.inverse, begins);
   result.kjt = KjtOf(ctx, unique.values, begins);

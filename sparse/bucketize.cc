@@ -6,24 +6,19 @@
 
 #include "runtime/dispatch.h"
 #include "sparse/bucketize_impl.h"
-#include "sparse/cumsum.h"
 #include "sparse/row_runs.h"
 
 namespace tessera {
 namespace internal {
 
-Bucketized EmptyResult(Context& ctx, const BucketizeInput& in) {
+Bucketized EmptyResult(Context& ctx, const BucketizeInput& in, Tensor lengths) {
   Bucketized result;
-  result.lengths = Tensor::Zeros(ctx, {in.buckets * in.bags.count()}, in.lengths.dtype());
+  result.lengths = std::move(lengths);
   const auto make = [&] { return Tensor::Empty(ctx, in.indices.shape(), in.indices.dtype()); };
   result.indices = make();
   if (in.pos) result.pos = make();
   if (in.slots) result.unbucketize_permute = make();
   return result;
-}
-
-Tensor FirstSlots(Context& ctx, const Bucketized& result) {
-  return ExclusiveCumsum(ctx, result.lengths.To(ctx, DType::kI64));
 }
 
 }  // namespace internal

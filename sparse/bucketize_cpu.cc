@@ -1,6 +1,12 @@
+// Bags are cut into pieces that threads take; features may begin inside a piece.
 #include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
 
+#include "runtime/isa.h"
 #include "sparse/bucketize_impl.h"
+#include "sparse/even_buckets.h"
 
 namespace tessera::internal {
 namespace {
@@ -8,32 +14,98 @@ namespace {
 // Bags a thread takes at a time.
 constexpr int64_t kBags = 512;
 
-// Both passes. `visit(begin, end, fn)` calls fn(placer, keep_ids, begin', end') for each feature's
-// share of bags [begin, end).
+// The free slots of a piece of bags: one run of them in each bucket, as buckets are written bag
+// after bag.
+struct FreeSlots {
+  std::vector<int64_t> next, ends;
+};
+
+// Of all pieces: piece p's run in bucket k is firsts_[k·pieces + p] up to the next element.
+class PieceSlots {
+ public:
+  PieceSlots(int64_t bags, int64_t buckets)
+      : pieces_((bags + kBags - 1) / kBags),
+        buckets_(buckets),
+        firsts_(static_cast<size_t>(pieces_ * buckets + 1)) {}
+
+  // Ids of bags [begin, end), a piece, in each bucket.
+  template <typename Length>
+  void Count(const Length* lengths, int64_t bags, int64_t begin, int64_t end) {
+    for (int64_t k = 0; k < buckets_; ++k)
+      firsts_[At(k, begin)] =
+          std::accumulate(lengths + k * bags + begin, lengths + k * bags + end, int64_t{0});
+  }
+  // After all counts.
+  void Place() { std::exclusive_scan(firsts_.begin(), firsts_.end(), firsts_.begin(), int64_t{0}); }
+  FreeSlots Of(int64_t begin) const {
+    FreeSlots free;
+    for (int64_t k = 0; k < buckets_; ++k) {
+      free.next.push_back(firsts_[At(k, begin)]);
+      free.ends.push_back(firsts_[At(k, begin) + 1]);
+    }
+    return free;
+  }
+
+ private:
+  size_t At(int64_t bucket, int64_t begin) const {
+    return static_cast<size_t>(bucket * pieces_ + begin / kBags);
+  }
+  int64_t pieces_, buckets_;
+  std::vector<int64_t> firsts_;
+};
+
+// Both passes. `visit(begin, end, fn)` calls fn(placing, begin', end') for each feature's share of
+// bags [begin, end); a placing counts and scatters the ids of its bags.
 template <typename Visit>
 Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Visit& visit) {
-  const int64_t *at = in.bags.offsets.data<int64_t>(), bags = in.bags.count();
-  Bucketized result = EmptyResult(ctx, in);
+  const int64_t bags = in.bags.count();
+  Bucketized result =
+      EmptyResult(ctx, in, Tensor::Empty(ctx, {in.buckets * bags}, in.lengths.dtype()));
+  PieceSlots slots(bags, in.buckets);
   VisitIndexType(in.indices.dtype(), "bucketize: indices", [&]<typename Index>() {
     VisitIndexType(in.lengths.dtype(), "bucketize: lengths", [&]<typename Length>() {
-      const BagCounter<Index, Length> count{in.indices.data<Index>(), bags, in.buckets,
-                                            result.lengths.data<Length>()};
       ParallelFor(ctx, bags, kBags, [&](int64_t begin, int64_t end) {
-        visit(begin, end, [&](const auto& place, bool, int64_t b, int64_t e) {
-          for (; b < e; ++b) count(place, b, at[b], at[b + 1]);
+        visit(begin, end, [&](const auto& placing, int64_t b, int64_t e) {
+          placing.template Count<Index, Length>(in, result, b, e);
         });
+        slots.Count(result.lengths.data<Length>(), bags, begin, end);
       });
     });
-    const Tensor next = FirstSlots(ctx, result);
-    const BagScatterer<Index> scatter = MakeScatterer<Index>(in, result, next);
+    slots.Place();
     ParallelFor(ctx, bags, kBags, [&](int64_t begin, int64_t end) {
-      visit(begin, end, [&](const auto& place, bool keep_ids, int64_t b, int64_t e) {
-        for (; b < e; ++b) scatter(place, keep_ids, b, at[b], at[b + 1]);
+      FreeSlots free = slots.Of(begin);
+      visit(begin, end, [&](const auto& placing, int64_t b, int64_t e) {
+        placing.template Scatter<Index>(in, result, &free, b, e);
       });
     });
   });
   return result;
 }
+
+// One id after another, by any placer.
+template <typename Placer>
+struct Placing {
+  Placer place;
+  bool keep_ids;
+
+  template <typename Index, typename Length>
+  void Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end) const {
+    const int64_t *at = in.bags.offsets.data<int64_t>(), bags = in.bags.count();
+    Length* lengths = result.lengths.data<Length>();
+    for (int64_t k = 0; k < in.buckets; ++k)
+      std::fill(lengths + k * bags + begin, lengths + k * bags + end, Length{0});
+    const BagCounter<Index, Length> count{in.indices.data<Index>(), bags, in.buckets, lengths};
+    for (int64_t b = begin; b < end; ++b) count(place, b, at[b], at[b + 1]);
+  }
+  template <typename Index>
+  void Scatter(const BucketizeInput& in, const Bucketized& result, FreeSlots* free, int64_t begin,
+               int64_t end) const {
+    const int64_t* at = in.bags.offsets.data<int64_t>();
+    const BagScatterer<Index> scatter =
+        MakeScatterer<Index>(in, result, free->next.data(), /*bags=*/1);
+    for (int64_t b = begin; b < end; ++b) scatter(place, keep_ids, 0, at[b], at[b + 1]);
+  }
+};
 
 std::vector<int64_t> PerFeature(const Tensor& t, const char* what) {
   std::vector<int64_t> numbers = ToInt64(t);
@@ -42,38 +114,121 @@ std::vector<int64_t> PerFeature(const Tensor& t, const char* what) {
   return numbers;
 }
 
-// Placers, and the boundaries that they point to.
-struct Features {
-  std::vector<FeaturePlacer> placers;
-  std::vector<std::vector<int64_t>> boundaries;
+// What is particular to one feature.
+struct Feature {
+  uint64_t size = 0, blocks = 0;  // k and G of bucketize.h
+  bool keep_ids = false;
+  std::vector<int64_t> boundaries;               // empty: even blocks
+  mutable std::atomic<bool> beyond_even{false};  // some id lies past the blocks
 };
 
-Features MakeFeatures(const BlockBucketizeArgs& args) {
+EvenBuckets EvenBucketsOf(const Feature& f, int64_t buckets) {
+  const auto w = static_cast<uint64_t>(buckets);
+  EvenBuckets even{buckets, SaturatedProduct(f.size, f.blocks == w ? 1 : f.blocks / w), {}};
+  for (int64_t k = 0; k + 1 < buckets; ++k)
+    even.bounds[k] = SaturatedProduct(even.width, static_cast<uint64_t>(k) + 1);
+  even.bounds[buckets - 1] = SaturatedProduct(f.size, f.blocks);
+  return even;
+}
+
+// Whether this instruction set's loops take so many buckets faster than divisions do.
+bool TakesEvenBuckets(const BucketizeInput& in, IsaLevel isa) {
+  return !in.pos && in.buckets <= (isa == IsaLevel::kAvx512 ? kMostEvenBuckets : 4);
+}
+
+// Of one feature, whose ids go to even blocks or by boundaries.
+class FeaturePlacing {
+ public:
+  FeaturePlacing(const Feature& feature, IsaLevel isa) : feature_(feature), isa_(isa) {}
+
+  template <typename Index, typename Length>
+  void Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end) const {
+    if (IsEven(in)) {
+      const EvenBuckets even = EvenBucketsOf(feature_, in.buckets);
+      bool complete = false;
+      const CountEvenArgs args{&even,
+                               in.indices.raw_data(),
+                               in.bags.offsets.data<int64_t>(),
+                               result.lengths.raw_data(),
+                               begin,
+                               end,
+                               in.bags.count(),
+                               sizeof(Index) == 8,
+                               sizeof(Length) == 8,
+                               &complete};
+      TESSERA_CALL_ISA(isa_, CountEven, args);
+      if (complete) return;
+      feature_.beyond_even = true;
+    }
+    VisitPlacing(in, [&](const auto& placing) {
+      placing.template Count<Index, Length>(in, result, begin, end);
+    });
+  }
+
+  template <typename Index>
+  void Scatter(const BucketizeInput& in, const Bucketized& result, FreeSlots* free, int64_t begin,
+               int64_t end) const {
+    if (!IsEven(in))
+      return VisitPlacing(in, [&](const auto& placing) {
+        placing.template Scatter<Index>(in, result, free, begin, end);
+      });
+    const EvenBuckets even = EvenBucketsOf(feature_, in.buckets);
+    const int64_t* at = in.bags.offsets.data<int64_t>();
+    const DealEvenArgs args{&even,
+                            in.indices.raw_data(),
+                            result.indices.raw_data(),
+                            in.slots ? result.unbucketize_permute.raw_data() : nullptr,
+                            free->next.data(),
+                            free->ends.data(),
+                            at[begin],
+                            at[end],
+                            sizeof(Index) == 8,
+                            feature_.keep_ids};
+    TESSERA_CALL_ISA(isa_, DealEven, args);
+  }
+
+ private:
+  bool IsEven(const BucketizeInput& in) const {
+    return feature_.boundaries.empty() && !feature_.beyond_even && TakesEvenBuckets(in, isa_);
+  }
+  // fn(placing), one id after another.
+  template <typename Fn>
+  void VisitPlacing(const BucketizeInput& in, const Fn& fn) const {
+    const auto buckets = static_cast<uint64_t>(in.buckets);
+    const std::vector<int64_t>& at = feature_.boundaries;
+    if (at.empty())
+      fn(Placing<BlockPlacer>{BlockPlacer(feature_.size, feature_.blocks, buckets),
+                              feature_.keep_ids});
+    else
+      fn(Placing<BoundaryPlacer>{{at.data(), static_cast<int64_t>(at.size()), feature_.blocks,
+                                  buckets, feature_.size == 0},
+                                 feature_.keep_ids});
+  }
+
+  const Feature& feature_;
+  IsaLevel isa_;
+};
+
+std::vector<Feature> MakeFeatures(const BlockBucketizeArgs& args) {
   const std::vector<int64_t> sizes = PerFeature(args.block_sizes, "block_sizes");
-  std::vector<int64_t> totals(sizes.size(), args.my_size);
+  std::vector<int64_t> totals;
+  std::vector<bool> keep;
   if (args.total_num_blocks.defined())
     totals = PerFeature(args.total_num_blocks, "total_num_blocks");
-  std::vector<bool> keep(sizes.size(), args.keep_orig_idx);
   if (args.keep_orig_idx_per_feature.defined())
     keep = args.keep_orig_idx_per_feature.ToVector<bool>();
-  Features features;
-  for (const Tensor& pos : args.block_bucketize_pos)
-    features.boundaries.push_back(CheckedOffsets(pos, "bucketize: block_bucketize_pos"));
-  const auto buckets = static_cast<uint64_t>(args.my_size);
+  std::vector<Feature> features(sizes.size());
   for (size_t f = 0; f < sizes.size(); ++f) {
-    TESSERA_CHECK(totals[f] > 0 && totals[f] % args.my_size == 0,
+    const int64_t total = totals.empty() ? args.my_size : totals[f];
+    TESSERA_CHECK(totals.empty() || (total > 0 && total % args.my_size == 0),
                   "bucketize: total_num_blocks {} of feature {} is no multiple of my_size {}",
-                  totals[f], f, args.my_size);
-    const auto blocks = static_cast<uint64_t>(totals[f]);
-    FeaturePlacer placer{keep[f],
-                         !features.boundaries.empty(),
-                         BlockPlacer(static_cast<uint64_t>(sizes[f]), blocks, buckets),
-                         {}};
-    if (placer.by_boundaries)
-      placer.boundaries = {features.boundaries[f].data(),
-                           static_cast<int64_t>(features.boundaries[f].size()), blocks, buckets,
-                           sizes[f] == 0};
-    features.placers.push_back(placer);
+                  total, f, args.my_size);
+    features[f].size = static_cast<uint64_t>(sizes[f]);
+    features[f].blocks = static_cast<uint64_t>(total);
+    features[f].keep_ids = keep.empty() ? args.keep_orig_idx : keep[f];
+    if (!args.block_bucketize_pos.empty())
+      features[f].boundaries =
+          CheckedOffsets(args.block_bucketize_pos[f], "bucketize: block_bucketize_pos");
   }
   return features;
 }
@@ -93,27 +248,24 @@ std::vector<int64_t> FeatureOffsets(const BlockBucketizeArgs& args, size_t count
 
 Bucketized BucketizeBlocks(OnCpu, Context& ctx, const BucketizeInput& in,
                            const BlockBucketizeArgs& args) {
-  const Features features = MakeFeatures(args);
-  const std::vector<int64_t> at = FeatureOffsets(args, features.placers.size(), in.bags.count());
+  const std::vector<Feature> features = MakeFeatures(args);
+  const std::vector<int64_t> at = FeatureOffsets(args, features.size(), in.bags.count());
+  const IsaLevel isa = SparseIsa();
   return RunPasses(ctx, in, [&](int64_t begin, int64_t end, const auto& fn) {
     auto f = static_cast<size_t>(std::upper_bound(at.begin(), at.end(), begin) - at.begin() - 1);
     for (; begin < end; ++f) {
       const int64_t stop = std::min(end, at[f + 1]);
-      const FeaturePlacer& placer = features.placers[f];
-      if (placer.by_boundaries)
-        fn(placer.boundaries, placer.keep_ids, begin, stop);
-      else
-        fn(placer.by_blocks, placer.keep_ids, begin, stop);
+      fn(FeaturePlacing(features[f], isa), begin, stop);
       begin = stop;
     }
   });
 }
 
 Bucketized BucketizeCyclic(OnCpu, Context& ctx, const BucketizeInput& in) {
-  const CyclicPlacer place{Divider(static_cast<uint64_t>(in.buckets))};
-  return RunPasses(ctx, in, [&](int64_t begin, int64_t end, const auto& fn) {
-    fn(place, /*keep_ids=*/false, begin, end);
-  });
+  const Placing<CyclicPlacer> placing{{Divider(static_cast<uint64_t>(in.buckets))},
+                                      /*keep_ids=*/false};
+  return RunPasses(ctx, in,
+                   [&](int64_t begin, int64_t end, const auto& fn) { fn(placing, begin, end); });
 }
 
 }  // namespace tessera::internal

@@ -2,6 +2,7 @@
 // numbers there, so nobody waits.
 #include "runtime/launch.cuh"
 #include "sparse/bucketize_impl.h"
+#include "sparse/cumsum.h"
 
 namespace tessera::internal {
 namespace {
@@ -52,10 +53,16 @@ struct ScatterBag {
   }
 };
 
+// The first slot of each (bucket, bag), from its counts.
+Tensor FirstSlots(Context& ctx, const Bucketized& result) {
+  return ExclusiveCumsum(ctx, result.lengths.To(ctx, DType::kI64));
+}
+
 template <typename Placers>
 Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Placers& placers) {
   const int64_t *at = in.bags.offsets.data<int64_t>(), bags = in.bags.count();
-  Bucketized result = EmptyResult(ctx, in);
+  Bucketized result =
+      EmptyResult(ctx, in, Tensor::Zeros(ctx, {in.buckets * bags}, in.lengths.dtype()));
   VisitIndexType(in.indices.dtype(), "bucketize: indices", [&]<typename Index>() {
     VisitIndexType(in.lengths.dtype(), "bucketize: lengths", [&]<typename Length>() {
       using Counter = BagCounter<Index, Length>;
@@ -65,8 +72,8 @@ Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Placers& plac
     });
     const Tensor next = FirstSlots(ctx, result);
     ForEach(ctx, bags,
-            ScatterBag<Placers, BagScatterer<Index>>{placers,
-                                                     MakeScatterer<Index>(in, result, next), at});
+            ScatterBag<Placers, BagScatterer<Index>>{
+                placers, MakeScatterer<Index>(in, result, next.data<int64_t>(), bags), at});
   });
   return result;
 }

@@ -1,8 +1,9 @@
 #ifndef TESSERA_SPARSE_BUCKETIZE_IMPL_H_
 #define TESSERA_SPARSE_BUCKETIZE_IMPL_H_
 // Two passes over the bags: how many ids of each go to each bucket; then, the free slots known,
-// each id to its own. A bag's slots depend on no other bag's order, so any split over threads gives
-// the same result.
+// each id to its own. Slots follow from the counts alone, so any split over threads gives the same
+// result. A device keeps the next free slot of every (bucket, bag); the CPU, whose threads take
+// runs of bags, that of every (run, bucket).
 #include "runtime/device.h"
 #include "sparse/bucketize.h"
 #include "sparse/bucketize_placers.h"
@@ -65,18 +66,17 @@ Bucketized BucketizeBlocks(OnCuda, Context& ctx, const BucketizeInput& in,
 Bucketized BucketizeCyclic(OnCpu, Context& ctx, const BucketizeInput& in);
 Bucketized BucketizeCyclic(OnCuda, Context& ctx, const BucketizeInput& in);
 
-// The result's tensors: counts are 0, the rest is not filled in.
-Bucketized EmptyResult(Context& ctx, const BucketizeInput& in);
-// The first slot of each (bucket, bag), from its counts.
-Tensor FirstSlots(Context& ctx, const Bucketized& result);
+// The result's tensors, not filled in; lengths [buckets · bags] as given.
+Bucketized EmptyResult(Context& ctx, const BucketizeInput& in, Tensor lengths);
+// With the free slots of `bags` bags.
 template <typename Index>
-BagScatterer<Index> MakeScatterer(const BucketizeInput& in, const Bucketized& result,
-                                  const Tensor& next) {
+BagScatterer<Index> MakeScatterer(const BucketizeInput& in, const Bucketized& result, int64_t* next,
+                                  int64_t bags) {
   return {in.indices.data<Index>(),
-          in.bags.count(),
+          bags,
           in.buckets,
           in.bags.rows,
-          next.data<int64_t>(),
+          next,
           result.indices.data<Index>(),
           in.pos ? result.pos.data<Index>() : nullptr,
           in.slots ? result.unbucketize_permute.data<Index>() : nullptr};

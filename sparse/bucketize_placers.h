@@ -14,6 +14,12 @@ struct Placed {
   uint64_t bucket, id;
 };
 
+// a·b, or the largest number there is.
+TESSERA_HD uint64_t SaturatedProduct(uint64_t a, uint64_t b) {
+  const UInt128 product = static_cast<UInt128>(a) * b;
+  return product >> 64 != 0 ? ~uint64_t{0} : static_cast<uint64_t>(product);
+}
+
 struct CyclicPlacer {
   Divider buckets;
   TESSERA_HD Placed operator()(uint64_t u) const {
@@ -29,8 +35,8 @@ class BlockPlacer {
   TESSERA_HD BlockPlacer(uint64_t block_size, uint64_t blocks, uint64_t buckets)
       : blocks_(blocks < buckets ? buckets : blocks),
         per_bucket_(blocks_ / buckets),
-        limit_(Saturated(block_size, blocks_)),
-        bucket_ids_(Saturated(block_size, per_bucket_)) {}
+        limit_(SaturatedProduct(block_size, blocks_)),
+        bucket_ids_(SaturatedProduct(block_size, per_bucket_)) {}
   TESSERA_HD Placed operator()(uint64_t u) const {
     if (u < limit_) [[likely]] {
       const uint64_t bucket = bucket_ids_(u);
@@ -40,10 +46,6 @@ class BlockPlacer {
   }
 
  private:
-  TESSERA_HD static uint64_t Saturated(uint64_t a, uint64_t b) {
-    const UInt128 product = static_cast<UInt128>(a) * b;
-    return product >> 64 != 0 ? ~uint64_t{0} : static_cast<uint64_t>(product);
-  }
   uint64_t blocks_, per_bucket_, limit_;
   Divider bucket_ids_;
 };

@@ -113,7 +113,7 @@ const uint32_t* SortedPlaces(Context& ctx, const Tensor& ids, const Tensor& grou
 }
 
 template <typename T>
-UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, const Tensor& group_offsets) {
+UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, const Tensor& group_offsets, bool counts) {
   const int64_t n = ids.dim(0), groups = group_offsets.dim(0) - 1;
   const int64_t* at = group_offsets.data<int64_t>();
   const Tensor places = Words(ctx, 2 * n, sizeof(uint32_t));
@@ -123,9 +123,10 @@ UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, const Tensor& group_offs
   ForEach(ctx, n, MarkBeginning<T>{ids.data<T>(), sorted, at, groups, marks});
   InclusiveSum(ctx, marks, marks, n);
   const int64_t distinct = ReadScalarSync(ctx, before.data<int64_t>() + n);
-  UniqueIds result{
-      Tensor::Empty(ctx, {distinct}, ids.dtype()), Tensor::Empty(ctx, {groups + 1}, DType::kI64),
-      Tensor::Empty(ctx, {n}, DType::kI64), Tensor::Empty(ctx, {distinct}, DType::kI64)};
+  UniqueIds result{Tensor::Empty(ctx, {distinct}, ids.dtype()),
+                   Tensor::Empty(ctx, {groups + 1}, DType::kI64),
+                   Tensor::Empty(ctx, {n}, DType::kI64),
+                   counts ? Tensor::Empty(ctx, {distinct}, DType::kI64) : Tensor()};
   const Tensor starts = Tensor::Empty(ctx, {distinct + 1}, DType::kI64);
   ForEach(
       ctx, n,
@@ -133,20 +134,21 @@ UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, const Tensor& group_offs
                        starts.data<int64_t>(), result.inverse.data<int64_t>()});
   ForEach(ctx, groups + 1,
           PlaceGroup{at, before.data<int64_t>(), result.group_offsets.data<int64_t>()});
-  ForEach(ctx, distinct, CountOf{starts.data<int64_t>(), result.counts.data<int64_t>()});
+  if (counts)
+    ForEach(ctx, distinct, CountOf{starts.data<int64_t>(), result.counts.data<int64_t>()});
   return result;
 }
 
 }  // namespace
 
-UniqueIds UniqueOf(OnCuda, Context& ctx, const Tensor& ids,
-                   std::span<const int64_t> group_offsets) {
+UniqueIds UniqueOf(OnCuda, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets,
+                   bool counts) {
   TESSERA_CHECK(ids.dim(0) < int64_t{1} << 32, "unique: {} ids: a device numbers them with 32 bits",
                 ids.dim(0));
   const Tensor at =
       Tensor::From(ctx, std::vector<int64_t>(group_offsets.begin(), group_offsets.end()));
   return VisitIndexType(ids.dtype(), "unique: ids",
-                        [&]<typename T>() { return UniqueOfType<T>(ctx, ids, at); });
+                        [&]<typename T>() { return UniqueOfType<T>(ctx, ids, at, counts); });
 }
 
 }  // namespace tessera::internal

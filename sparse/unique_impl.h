@@ -7,8 +7,10 @@
 namespace tessera::internal {
 
 // ids: contiguous i32 or i64; group_offsets: checked.
-UniqueIds UniqueOf(OnCpu, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets);
-UniqueIds UniqueOf(OnCuda, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets);
+UniqueIds UniqueOf(OnCpu, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets,
+                   bool counts);
+UniqueIds UniqueOf(OnCuda, Context& ctx, const Tensor& ids, std::span<const int64_t> group_offsets,
+                   bool counts);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_SPARSE_UNIQUE_IMPL_H_

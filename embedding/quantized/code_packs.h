@@ -5,6 +5,8 @@
 //
 // A Reader stands at a column of one row, a multiple of Pack::kSize: Values(k) are the numbers of
 // the k-th pack from there, times the id's weight if kWeighted. Constants of a row are made once.
+// Where kStride > 1, Strided(k) are cheaper: of kStride packs the numbers k % kStride,
+// k % kStride + kStride, …, which InOrder brings into order when they are summed.
 #include <bit>
 #include <cstring>
 
@@ -116,6 +118,7 @@ class ElementReader {
 
  public:
   static constexpr bool kWithWeight = kWeighted;
+  static constexpr int kStride = 1;
   static int64_t ByteOf(const RowLayout&, int64_t column) { return column * kBits / 8; }
 
   ElementReader(const uint8_t* row, const RowLayout&, int64_t column, int64_t /*dim*/, float weight)
@@ -170,6 +173,7 @@ template <int kBits, bool kWeighted>
 class AffineReader {
  public:
   static constexpr bool kWithWeight = kWeighted;
+  static constexpr int kStride = 1;
 
   __attribute__((always_inline)) AffineReader(const uint8_t* row, const RowLayout& layout,
                                               int64_t column, int64_t /*dim*/, float weight)
@@ -203,6 +207,11 @@ template <int kBits, bool kWeighted>
 class TableReader {
  public:
   static constexpr bool kWithWeight = kWeighted;
+#if defined(__AVX512F__)
+  static constexpr int kStride = 8 / kBits;  // codes of a byte
+#else
+  static constexpr int kStride = 1;
+#endif
 
   __attribute__((always_inline)) TableReader(const uint8_t* row, const RowLayout& layout,
                                              int64_t column, int64_t /*dim*/, float weight)
@@ -216,6 +225,29 @@ class TableReader {
     std::memcpy(codes, codes_, static_cast<size_t>((n * kBits + 7) / 8));
     return Of(codes);
   }
+#if defined(__AVX512F__)
+  __attribute__((always_inline)) Pack Strided(int k) const {
+    const uint8_t* bytes = codes_ + k / kStride * Pack::kSize;
+    const __m512i each =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
+    return At(_mm512_srli_epi32(each, static_cast<unsigned>(k % kStride * kBits)));
+  }
+  template <int kPacks>
+  __attribute__((always_inline)) static void InOrder(Pack (&packs)[kPacks]) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kPacks; k += kStride) {
+      Pack* p = packs + k;
+      if constexpr (kStride == 4) {
+        Interleave(p[0], p[2]);
+        Interleave(p[1], p[3]);
+        Interleave(p[0], p[1]);
+        Interleave(p[2], p[3]);
+      } else {
+        Interleave(p[0], p[1]);
+      }
+    }
+  }
+#endif
 
  private:
   __attribute__((always_inline)) static Pack TableOf(const AffinePacks& params, float weight) {
@@ -241,7 +273,18 @@ class TableReader {
       const __m512i both = _mm512_mask_set1_epi32(low, 0xff00, LoadAs<int32_t>(codes + 4));
       indices = _mm512_srlv_epi32(both, shifts);
     }
+    return At(indices);
+  }
+  __attribute__((always_inline)) Pack At(__m512i indices) const {
     return PackOf(_mm512_permutexvar_ps(indices, std::bit_cast<__m512>(table_)));
+  }
+  // a₀ b₀ a₁ b₁ …, in both.
+  __attribute__((always_inline)) static void Interleave(Pack& a, Pack& b) {
+    const auto x = std::bit_cast<Floats>(a), y = std::bit_cast<Floats>(b);
+    a = PackOf(
+        __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+    b = PackOf(__builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
+                                       15, 31));
   }
 #else
   __attribute__((always_inline)) Pack Of(const uint8_t* codes) const {
@@ -262,6 +305,7 @@ class Mx4Reader {
 
  public:
   static constexpr bool kWithWeight = kWeighted;
+  static constexpr int kStride = 1;
 
   Mx4Reader(const uint8_t* row, const RowLayout&, int64_t column, int64_t dim, float weight)
       : row_(row), column_(column), dim_(dim), weight_(weight) {}

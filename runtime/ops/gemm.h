@@ -2,9 +2,9 @@
 #define TESSERA_RUNTIME_OPS_GEMM_H_
 // Products of f32 matrices, without autograd (that is runtime/ops/matmul.h and linear.h).
 //
-// On a CPU the work is cut into blocks that depend on the shapes alone: 64 rows of C, or, for kTN,
-// whose rows are not the batch, tiles of 128×256. Each block is one product on one thread and no
-// sum is split, so the bits don't depend on the number of threads.
+// On a CPU the work is cut into blocks that depend on the shapes alone: 64 or 128 rows of C, or,
+// for kTN, whose rows are not the batch, tiles of 128×256. Each block is one product on one thread
+// and no sum is split, so the bits don't depend on the number of threads.
 //
 // On CUDA cuBLAS runs it where the machine has one (runtime/cublas.h), else a kernel of our own,
 // whose tiles and pieces of a long sum depend on the shapes alone. Either gives the same bits in
@@ -16,7 +16,11 @@ namespace tessera {
 // C[m, n] = A[m, k]·B[k, n], A[m, k]·B[n, k]ᵀ, or A[k, m]ᵀ·B[k, n].
 enum class GemmForm { kNN, kNT, kTN };
 
-inline constexpr int64_t kGemmBlockRows = 64, kGemmTileRows = 128, kGemmTileColumns = 256;
+inline constexpr int64_t kGemmTileRows = 128, kGemmTileColumns = 256;
+
+// Of a C of `rows` rows. The other matrix is packed anew for each block: where there are blocks
+// enough, 128 rows make the layers of a DLRM 7% faster than 64 (Zen 5), 256 rows 8%.
+constexpr int64_t GemmBlockRows(int64_t rows) { return rows >= 2048 ? 128 : 64; }
 
 // C as above. REQUIRES: f32 matrices whose inner extents agree; rows may have any stride.
 Tensor Gemm(Context& ctx, GemmForm form, const Tensor& a, const Tensor& b);

@@ -61,7 +61,7 @@ void RunGemm(OnCpu, Context& ctx, const GemmProblem& p) {
   else if (p.form == GemmForm::kTN)
     RunTiles(ctx, p);
   else
-    ParallelFor(ctx, p.first.m, kGemmBlockRows,
+    ParallelFor(ctx, p.first.m, GemmBlockRows(p.first.m),
                 [&](int64_t begin, int64_t end) { RunGemmRows(p, begin, end); });
 }
 

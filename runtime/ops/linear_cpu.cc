@@ -14,7 +14,7 @@ void MaskRows(const LinearInputGradient& g, int64_t begin, int64_t end) {
 }  // namespace
 
 void BackpropToInput(OnCpu, Context& ctx, const LinearInputGradient& g) {
-  ParallelFor(ctx, g.dy.dim(0), kGemmBlockRows, [&](int64_t begin, int64_t end) {
+  ParallelFor(ctx, g.dy.dim(0), GemmBlockRows(g.dy.dim(0)), [&](int64_t begin, int64_t end) {
     if (g.y) MaskRows(g, begin, end);
     if (g.dx) RunGemmRows(MakeProblem(GemmForm::kNN, g.dz, g.weight, g.dx), begin, end);
   });

@@ -41,7 +41,7 @@ fails_saying "Parquet is not read" train --config small.json --data day_0.parque
 fails_saying "--frequency-threshold needs --contiguous" preprocess rows.tsv -o none --frequency-threshold 2
 (head -10 rows.tsv; echo "not a row"; tail -n +11 rows.tsv) >bad.tsv
 fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a row'" preprocess bad.tsv -o none
-[ ! -e none/index.json ] && [ ! -e none/scratch ] || fail "an error left something: $(ls none)"
+[ ! -e none/index.json ] && [ ! -e none/tessera-preprocess-scratch ] || fail "an error left something: $(ls none)"
 run 0 preprocess bad.tsv -o skipped --skip-bad-lines
 has out "left out 1 bad lines"
 printf '\x55' | dd of=rows/rows-00001.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null

@@ -167,23 +167,20 @@ TEST(RowRangeTest, OrderDoesNotMatter) {
 TEST(AffineRowTest, ConstantRowsAndRangesThatOverflow) {
   RowRange constant, infinite;
   constant.Add(2.5f);
-  const AffineRow row = AffineRow::Fused8(constant);
+  const AffineRow row = AffineRow::Fused8(constant.min(), constant.max());
   EXPECT_EQ(row.scale, 0.0f);
   EXPECT_EQ(row.Code(2.5f, 255), 0u);
   EXPECT_EQ(row.Value(0), 2.5f);
   infinite.Add(-3e38f);
   infinite.Add(3e38f);
-  const AffineRow wide = AffineRow::Fused8(infinite);
+  const AffineRow wide = AffineRow::Fused8(infinite.min(), infinite.max());
   EXPECT_EQ(wide.Code(3e38f, 255), 0u);
   EXPECT_TRUE(std::isnan(wide.Value(0)));
 }
 
 TEST(AffineRowTest, ParametersThatAreHalves) {
   const auto of = [](float low, float high, float top) {
-    RowRange range;
-    range.Add(low);
-    range.Add(high);
-    return AffineRow::Halves(range, top);
+    return AffineRow::Halves(low, high, top, AffineRow::ToHalf());
   };
   EXPECT_EQ(of(-1, 2, 15).scale, static_cast<float>(Half(0.2f)));
   EXPECT_EQ(of(-1, 2, 15).bias, -1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/isa.h"
 #include "sparse/bucketize_placers.h"
 #include "tests/sparse/random_kjt.h"
 #include "tests/testing/devices.h"
@@ -163,6 +164,40 @@ TEST_P(BucketizeTest, AgreesWithTheFormulas) {
       }
     ExpectSame(ctx, args, batch);
   }
+}
+
+// Few even buckets are dealt out without divisions: bags of all lengths, some longer than a block,
+// with and without an id that lies past the last bucket.
+TEST_P(BucketizeTest, EvenBucketsOnEveryInstructionSet) {
+  std::mt19937_64 random(29);
+  Context& ctx = this->ctx();
+  const IsaLevel usual = SparseIsa();
+  std::vector<IsaLevel> levels = {IsaLevel::kBaseline};
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512})
+    if (on_cpu() && level <= BestIsa()) levels.push_back(level);
+  const Longs sizes = {7, 1000, int64_t{1} << 59}, lengths = {0, 5000, 3, 1, 0, 70, 8, 64, 2, 0};
+  for (const int64_t buckets : {1, 2, 3, 4, 8, 15, 16, 17})
+    for (size_t k = 0; k < 12; ++k) {
+      SCOPED_TRACE(::testing::Message() << buckets << " buckets, variant " << k);
+      const int64_t size = sizes[k % 3];
+      const uint64_t end = static_cast<uint64_t>(size) * static_cast<uint64_t>(buckets);
+      Longs ids(static_cast<size_t>(HostOffsets(lengths).back()));
+      for (int64_t& id : ids) id = static_cast<int64_t>(random() % end);
+      if (k % 4 == 3) ids[random() % ids.size()] = -1;
+      BlockBucketizeArgs args{.lengths = Tensor::From(ctx, lengths),
+                              .indices = Tensor::From(ctx, ids),
+                              .block_sizes = Tensor::From(ctx, Longs{size, size}),
+                              .my_size = buckets,
+                              .sequence = k % 2 == 0,
+                              .keep_orig_idx = k >= 6};
+      if (size < 5000) args.indices = args.indices.To(ctx, k % 2 ? DType::kI32 : DType::kI64);
+      if (k >= 9) args.lengths = args.lengths.To(ctx, DType::kI32);
+      for (const IsaLevel level : levels) {
+        SetSparseIsa(level);
+        ExpectSame(ctx, args, {5, 5});
+      }
+    }
+  SetSparseIsa(usual);
 }
 
 TEST_P(BucketizeTest, CyclicBuckets) {

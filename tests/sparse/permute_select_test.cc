@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/isa.h"
 #include "runtime/ops/shaping.h"
 #include "sparse/permute.h"
 #include "sparse/select.h"
@@ -277,6 +278,39 @@ TEST_P(UniqueTest, EveryIdOncePerGroup) {
       }
     }
   }
+}
+
+// Groups of all sizes and ranges: few ids, many in a narrow range, many strewn over a wide one.
+TEST_P(UniqueTest, NarrowAndWideRanges) {
+  std::mt19937_64 random(43);
+  Context& ctx = this->ctx();
+  const IsaLevel usual = SparseIsa();
+  for (const IsaLevel level : {IsaLevel::kBaseline, BestIsa()}) {
+    SetSparseIsa(level);
+    for (const int64_t n : {1, 63, 64, 65, 1000})
+      for (const int shift : {0, 1, 5, 12, 40})
+        for (const DType dtype : {DType::kI32, DType::kI64}) {
+          if (shift == 40 && dtype == DType::kI32) continue;
+          Longs ids(static_cast<size_t>(n));
+          for (int64_t& id : ids)
+            id = (static_cast<int64_t>(random() % static_cast<uint64_t>(n)) - n / 2) << shift;
+          const UniqueIds got =
+              Unique(ctx, Tensor::From(ctx, ids).To(ctx, dtype), /*counts=*/shift % 2 == 0);
+          Longs expected = ids;
+          std::sort(expected.begin(), expected.end());
+          expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+          EXPECT_EQ(ToInt64(got.values), expected);
+          const Longs inverse = ToInt64(got.inverse);
+          for (size_t i = 0; i < ids.size(); ++i)
+            EXPECT_EQ(expected[static_cast<size_t>(inverse[i])], ids[i]);
+          EXPECT_EQ(got.counts.defined(), shift % 2 == 0);
+          if (!got.counts.defined()) continue;
+          Longs counts(expected.size());
+          for (const int64_t u : inverse) ++counts[static_cast<size_t>(u)];
+          EXPECT_EQ(ToInt64(got.counts), counts);
+        }
+  }
+  SetSparseIsa(usual);
 }
 
 TEST_P(UniqueTest, EmptyAndErrors) {

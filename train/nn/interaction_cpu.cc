@@ -1,6 +1,5 @@
-#include <vector>
-
 #include "runtime/isa.h"
+#include "runtime/recycled.h"
 #include "train/nn/interaction_impl.h"
 
 namespace tessera::internal {
@@ -14,15 +13,15 @@ const InteractionKernels& Kernels() {
 
 int64_t Width(int64_t features, int64_t dim) { return dim + features * (features + 1) / 2; }
 
-std::vector<float> Scratch(int64_t features, int64_t dim) {
-  return std::vector<float>(static_cast<size_t>(InteractionScratch(features, dim)));
+RecycledVector<float> Scratch(int64_t features, int64_t dim) {
+  return RecycledVector<float>(static_cast<size_t>(InteractionScratch(features, dim)));
 }
 
 }  // namespace
 
 void InteractionForward(OnCpu, Context& ctx, const InteractionArgs& all) {
   ParallelFor(ctx, all.rows, kRowsOfAPiece, [&](int64_t begin, int64_t end) {
-    std::vector<float> scratch = Scratch(all.features, all.dim);
+    RecycledVector<float> scratch = Scratch(all.features, all.dim);
     InteractionArgs piece = all;
     piece.dense += begin * all.dense_stride;
     piece.sparse += begin * all.sparse_stride;
@@ -35,7 +34,7 @@ void InteractionForward(OnCpu, Context& ctx, const InteractionArgs& all) {
 
 void InteractionBackward(OnCpu, Context& ctx, const InteractionGradArgs& all) {
   ParallelFor(ctx, all.rows, kRowsOfAPiece, [&](int64_t begin, int64_t end) {
-    std::vector<float> scratch = Scratch(all.features, all.dim);
+    RecycledVector<float> scratch = Scratch(all.features, all.dim);
     InteractionGradArgs piece = all;
     piece.dense += begin * all.dense_stride;
     piece.sparse += begin * all.sparse_stride;

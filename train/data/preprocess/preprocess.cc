@@ -114,7 +114,7 @@ class Preprocessor {
     if (sizes > 1 && sizes != columns_.size())
       throw Error(Format("hash sizes: expected one, or one for each of {} columns, got {}",
                          columns_.size(), sizes));
-    spool_.emplace(PathIn(options_.output, "scratch"), dense_columns_,
+    spool_.emplace(PathIn(options_.output, "tessera-preprocess-scratch"), dense_columns_,
                    static_cast<int64_t>(columns_.size()));
   }
 

@@ -66,7 +66,7 @@ TEST(Preprocess, RowsAreThoseThatTrainingMakesOfText) {
   EXPECT_EQ(report.rows, 200);
   EXPECT_EQ(report.inputs[1].first_row, 130);
   EXPECT_EQ(ReadRowFolderIndex(options.output).shards.size(), 4u);
-  EXPECT_FALSE(std::filesystem::exists(options.output + "/scratch"));
+  EXPECT_FALSE(std::filesystem::exists(options.output + "/tessera-preprocess-scratch"));
   ExpectEqual(AllRows({options.output}), AllText(inputs));
 }
 
@@ -189,7 +189,7 @@ TEST(Preprocess, BadInputIsAnErrorAndLeavesNoRows) {
   EXPECT_EQ(ErrorOf([&] { Preprocess(options); }),
             bad + ":4: column 1 (label): expected a label, 0 or 1, got 'x'");
   EXPECT_FALSE(IsRowFolder(options.output));
-  EXPECT_FALSE(std::filesystem::exists(options.output + "/scratch"));
+  EXPECT_FALSE(std::filesystem::exists(options.output + "/tessera-preprocess-scratch"));
   options.skip_bad_lines = true;
   EXPECT_EQ(Preprocess(options).skipped_rows, 1);
   EXPECT_EQ(ErrorOf([&] { Preprocess(Options({"x.parquet"}, "none")); }).substr(0, 31),

@@ -1,0 +1,31 @@
+#ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
+#define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
+// A GrowingIndex as the module of a table of max_rows + 1 rows: ids have rows from the batch on that
+// admits them, not from the next eviction interval, and any id may have any row. The last row is that
+// of ids without one.
+#include "embedding/managed_collision/growing_index.h"
+#include "embedding/managed_collision/managed_collision_module.h"
+
+namespace tessera {
+
+class GrowingManagedCollisionModule final : public ManagedCollisionModule {
+ public:
+  explicit GrowingManagedCollisionModule(GrowingIndexOptions options)
+      : index_(std::move(options)) {}
+
+  int64_t output_size() const override { return index_.max_rows() + 1; }
+  int64_t input_size() const override { return 0; }
+  const GrowingIndex& index() const { return index_; }
+
+  // The index's, and _evicted_indices i64 [k], not yet asked for.
+  std::vector<NamedTensor> StateDict(Context& ctx) const override;
+  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) override;
+
+ private:
+  std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
+
+  GrowingIndex index_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_

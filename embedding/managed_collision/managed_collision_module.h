@@ -1,0 +1,50 @@
+#ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_MODULE_H_
+#define TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_MODULE_H_
+// Which row of one table a raw id has, where ids are any 64-bit numbers and rows are few: TorchRec's
+// class of this name (torchrec/modules/mc_modules.py).
+//
+//   training   ids are taken note of, and may be given rows that belonged to others
+//   else       ids are looked up, and nothing changes
+//
+// A row that goes to another id is named by the next Evict: until whoever owns the table has reset
+// it, it holds what its former id learned. On the CPU. Not for use by two threads at once.
+#include <span>
+#include <vector>
+
+#include "runtime/named_parameter.h"
+
+namespace tessera {
+
+class ManagedCollisionModule {
+ public:
+  virtual ~ManagedCollisionModule() = default;
+
+  // The row of each id, i64 [N_f] a feature. ids[f]: [N_f], i32 or i64, of the features that read the
+  // table, always in the same order. Throws Error on a GPU.
+  std::vector<Tensor> Forward(Context& ctx, std::span<const Tensor> ids, bool training);
+
+  // Rows that went to another id since the last call, [k] i64, ascending, each once. A row that
+  // nobody had is not among them.
+  Tensor Evict(Context& ctx);
+
+  // Rows are below this: the table's num_embeddings.
+  virtual int64_t output_size() const = 0;
+  // Raw ids are meant to be below this; 0: any.
+  virtual int64_t input_size() const = 0;
+
+  // All that a resumed run needs to go on with the same bits, under TorchRec's names where it has
+  // them; copies.
+  virtual std::vector<NamedTensor> StateDict(Context& ctx) const = 0;
+  // Tensors that a TorchRec checkpoint does not have may be absent. Throws Error, and changes
+  // nothing, for other names, shapes or types.
+  virtual void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) = 0;
+
+ protected:
+  virtual std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) = 0;
+  void NoteEvicted(int64_t row) { evicted_.push_back(row); }
+
+  std::vector<int64_t> evicted_;  // since Evict, in any order
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_MODULE_H_

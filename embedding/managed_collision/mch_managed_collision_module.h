@@ -1,0 +1,124 @@
+#ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_MANAGED_COLLISION_MODULE_H_
+#define TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_MANAGED_COLLISION_MODULE_H_
+// A table's ids in a sorted list beside their rows: TorchRec's class of this name.
+//
+//   place   0  1  2  … zch_size − 1
+//   id      3  4  9  … 2^63 − 1        ascending; 2^63 − 1: nobody's
+//   row     5  0  2  … zch_size − 1    and what the policy remembers of the id
+//
+// An id's row is found by binary search; an id that is not there has the last row, zch_size − 1,
+// which is never given away (or, with mch_size, row zch_size + mch_hash_func(id, mch_size)).
+//
+// Training forwards write their ids into a history. Every eviction_interval of them, distinct ids of
+// the history that the filter admits renew what is remembered of those in the list; the others
+// compete with the list by score, and the best zch_size − 1 of all stay:
+//
+//   LFU            count
+//   LRU            −(now − last + 1)^decay
+//   DISTANCE_LFU   count / (now − last + 1)^decay
+//
+// now: training forwards so far; last: the forward that named the id last. Of equal scores those in
+// the list come first, by id; then new ones, by count (descending), by id. The best new id takes the
+// row of the best evicted one, and so on. Scores are doubles (TorchRec's f32 merges some), and LRU is
+// ranked by `last` alone, as the power is monotone. The history holds 1.25 · eviction_interval times
+// the ids of the first training forward; what does not fit is dropped. The id 2^63 − 1 never has a
+// row of its own.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "embedding/managed_collision/admission_filter.h"
+#include "embedding/managed_collision/managed_collision_module.h"
+
+namespace tessera {
+
+enum class MchEviction { kLfu, kLru, kDistanceLfu };
+std::string ToString(MchEviction eviction);  // "LFU", …
+
+struct MchEvictionPolicy {
+  MchEviction eviction = MchEviction::kDistanceLfu;
+  double decay_exponent = 1;    // above 0; not read by LFU
+  AdmissionFilter filter = {};  // none: all ids are admitted
+};
+
+// From an id and a size to a number in [0, size). Several threads may call it.
+using IdHash = std::function<int64_t(int64_t id, int64_t size)>;
+
+struct MchOptions {
+  int64_t zch_size = 0;  // rows, the miss row among them
+  MchEvictionPolicy eviction_policy = {};
+  int64_t eviction_interval = 1;
+  int64_t input_hash_size = INT64_MAX;
+  IdHash input_hash_func = {};  // if given, ids are hashed by it, with input_hash_size, before all
+  int64_t mch_size = 0;         // rows behind the list's, for ids that are not in it
+  IdHash mch_hash_func = {};    // REQUIRED with mch_size
+  std::string name = {};        // for errors
+};
+
+class MCHManagedCollisionModule final : public ManagedCollisionModule {
+ public:
+  // Throws Error for sizes, an interval or a decay below 1 (decay: not above 0), and an mch_size
+  // without its hash.
+  explicit MCHManagedCollisionModule(MchOptions options);
+
+  int64_t output_size() const override { return options_.zch_size + options_.mch_size; }
+  int64_t input_size() const override { return options_.input_hash_size; }
+
+  // The list, and what is remembered of each place: counts are empty under LRU, last_access_iter
+  // under LFU.
+  const std::vector<int64_t>& sorted_raw_ids() const { return list_.ids; }
+  const std::vector<int64_t>& remapped_ids_mapping() const { return list_.rows; }
+  const std::vector<int64_t>& counts() const { return list_.counts; }
+  const std::vector<int64_t>& last_access_iter() const { return list_.last; }
+  int64_t current_iter() const { return iter_; }
+
+  //   _mch_sorted_raw_ids, _mch_remapped_ids_mapping         i64 [zch_size]
+  //   _mch_counts, _mch_last_access_iter                     i64 [zch_size], of policies that have it
+  //   _current_iter_tensor                                   i32 [1]
+  // Not in TorchRec, whose history is lost:
+  //   _input_history_buffer_size, _last_eviction_iter        i64 [1]
+  //   _history_accumulator, _history_last_access_iter        i64 [n]
+  //   _evicted_emb_indices                                   i64 [k], not yet asked for
+  std::vector<NamedTensor> StateDict(Context& ctx) const override;
+  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) override;
+
+ private:
+  // One entry a place; `counts` and `last` only where the policy has them.
+  struct List {
+    std::vector<int64_t> ids, rows, counts, last;
+  };
+  // Distinct ids of a history, ascending or by count.
+  struct Candidates {
+    std::vector<int64_t> ids, counts, last;
+  };
+  struct Swap {
+    std::vector<size_t> places, candidates;  // candidate [i] takes the row of place [i]
+  };
+
+  std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
+  std::vector<Tensor> Hashed(Context& ctx, std::span<const Tensor> ids) const;
+  void Profile(Context& ctx, std::span<const Tensor> ids);
+  Tensor Remap(Context& ctx, const Tensor& ids) const;
+  // The id's place, or −1.
+  int64_t PlaceOf(int64_t id) const;
+
+  void UpdateList(Context& ctx);
+  Candidates AdmittedIds(Context& ctx) const;
+  // Renews what is remembered of candidates in the list; the others.
+  Candidates Absorb(const Candidates& candidates);
+  Swap Choose(const Candidates& newcomers) const;
+  void Apply(const Swap& swap, const Candidates& newcomers);
+  double Score(int64_t count, int64_t last) const;
+
+  bool has_counts() const { return options_.eviction_policy.eviction != MchEviction::kLru; }
+  bool has_last() const { return options_.eviction_policy.eviction != MchEviction::kLfu; }
+
+  MchOptions options_;
+  List list_;
+  int64_t iter_ = 0, last_eviction_iter_ = 0;
+  int64_t history_size_ = -1;  // not yet known
+  std::vector<int64_t> history_ids_, history_last_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_MANAGED_COLLISION_MODULE_H_

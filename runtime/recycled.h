@@ -1,0 +1,56 @@
+#ifndef TESSERA_RUNTIME_RECYCLED_H_
+#define TESSERA_RUNTIME_RECYCLED_H_
+// Small blocks of host memory that serve again, so that a step that is like the one before takes
+// nothing from the heap: for what a call makes anew each time, lists of pieces or storages of
+// tensors. Sizes are powers of two from 64 bytes to 64 KiB. A thread keeps up to 32 blocks of each
+// without a lock; what is more goes by sixteens to a common store (4 MiB a size), from which threads
+// that have none left take: one thread may give back what another took.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+inline constexpr size_t kLargestRecycled = 64 << 10;
+inline constexpr size_t kRecycledAlignment = 64;
+
+// At least `bytes` bytes, aligned to 64; larger blocks come from the heap each time. Throws
+// std::bad_alloc when there is no memory.
+void* TakeRecycled(size_t bytes);
+// `bytes` as given to TakeRecycled.
+void GiveRecycled(void* block, size_t bytes) noexcept;
+
+// For containers and std::allocate_shared.
+template <typename T>
+struct Recycling {
+  static_assert(alignof(T) <= kRecycledAlignment);
+  using value_type = T;
+
+  Recycling() = default;
+  template <typename U>
+  Recycling(const Recycling<U>&) {}  // NOLINT: as allocators are
+
+  T* allocate(size_t count) { return static_cast<T*>(TakeRecycled(count * sizeof(T))); }
+  void deallocate(T* block, size_t count) noexcept { GiveRecycled(block, count * sizeof(T)); }
+  friend bool operator==(Recycling, Recycling) { return true; }
+};
+
+template <typename T>
+using RecycledVector = std::vector<T, Recycling<T>>;
+
+// std::make_shared in a recycled block.
+template <typename T, typename... Args>
+std::shared_ptr<T> MakeRecycled(Args&&... args) {
+  return std::allocate_shared<T>(Recycling<T>(), std::forward<Args>(args)...);
+}
+
+// A base whose derived classes lie in recycled blocks when they are made by new.
+struct InRecycledBlocks {
+  static void* operator new(size_t bytes) { return TakeRecycled(bytes); }
+  static void operator delete(void* block, size_t bytes) noexcept { GiveRecycled(block, bytes); }
+};
+
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_RECYCLED_H_

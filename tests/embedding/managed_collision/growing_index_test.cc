@@ -1,0 +1,271 @@
+#include "embedding/managed_collision/growing_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "embedding/managed_collision/zch_probe.h"
+#include "tests/embedding/managed_collision/raw_ids.h"
+
+namespace tessera {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::RawIds;
+using testing::ThrownBy;
+
+// The rules of GrowingIndex over a std::map.
+struct Reference {
+  struct Record {
+    int64_t id = 0, last = 0, count = 0;
+  };
+  MchEviction score;
+  int64_t max_rows, admit_after;
+  std::map<int64_t, int64_t> rows{};  // of ids
+  std::vector<Record> records{};
+  std::vector<int64_t> free{};
+  int64_t now = 0, hand = 0;
+  internal::FrequencySketch sketch{admit_after > 1 ? max_rows : 0};
+
+  double Score(const Record& r) const {
+    if (score == MchEviction::kLru) return static_cast<double>(r.last);
+    if (score == MchEviction::kLfu) return static_cast<double>(r.count);
+    return static_cast<double>(r.count) / static_cast<double>(now - r.last + 1);
+  }
+  Record& At(int64_t row) { return records[static_cast<size_t>(row)]; }
+
+  void Evict() {
+    const auto n = static_cast<int64_t>(records.size());
+    std::vector<std::pair<double, int64_t>> window;
+    for (int64_t seen = 0; seen < n && window.empty(); seen += 256)
+      for (int64_t i = 0; i < std::min<int64_t>(256, n); ++i) {
+        if (At(hand).count > 0 && At(hand).last != now) window.push_back({Score(At(hand)), hand});
+        hand = (hand + 1) % n;
+      }
+    std::sort(window.begin(), window.end());
+    window.resize((window.size() + 15) / 16);
+    for (size_t i = window.size(); i-- > 0;) {
+      Record& r = At(window[i].second);
+      rows.erase(r.id);
+      r.count = 0;
+      free.push_back(window[i].second);
+    }
+  }
+
+  int64_t RowFor(int64_t id) {
+    if (const auto found = rows.find(id); found != rows.end()) return found->second;
+    if (admit_after > 1 &&
+        sketch.Add(internal::MurmurFinal(static_cast<uint64_t>(id))) < admit_after)
+      return -1;
+    if (free.empty() && static_cast<int64_t>(records.size()) == max_rows) Evict();
+    int64_t row = -1;
+    if (!free.empty()) {
+      row = free.back();
+      free.pop_back();
+    } else if (static_cast<int64_t>(records.size()) < max_rows) {
+      row = static_cast<int64_t>(records.size());
+      records.emplace_back();
+    } else {
+      return -1;
+    }
+    rows[id] = row;
+    At(row) = {id, 0, 0};
+    return row;
+  }
+
+  std::vector<int64_t> Insert(const std::vector<int64_t>& ids) {
+    ++now;
+    std::vector<int64_t> result;
+    for (const int64_t id : ids) {
+      result.push_back(RowFor(id));
+      if (result.back() < 0) continue;
+      At(result.back()).last = now;
+      ++At(result.back()).count;
+    }
+    return result;
+  }
+};
+
+class GrowingIndexSweep
+    : public ::testing::TestWithParam<std::tuple<MchEviction, int64_t, int64_t>> {};
+
+// Half way, the index is replaced by one that was made from its state.
+TEST_P(GrowingIndexSweep, TenThousandRandomStepsEqualTheReference) {
+  const auto [score, max_rows, admit_after] = GetParam();
+  const GrowingIndexOptions options = {max_rows, score, admit_after};
+  Context ctx({.threads = 1});
+  auto index = std::make_unique<GrowingIndex>(options);
+  Reference reference{score, max_rows, admit_after};
+  RawIds random(9);
+  for (int step = 0; step < 10000; ++step) {
+    const std::vector<int64_t> ids = random.Batch(1, 40, step / 10)[0];
+    if (step == 5000) {
+      auto resumed = std::make_unique<GrowingIndex>(options);
+      resumed->LoadStateDict(ctx, index->StateDict(ctx));
+      index = std::move(resumed);
+    }
+    const Tensor given = Tensor::From(ctx, ids);
+    const auto inserted = index->Insert(ctx, given);
+    ASSERT_EQ(inserted.rows.ToVector<int64_t>(), reference.Insert(ids)) << step;
+    ASSERT_EQ(index->size(), static_cast<int64_t>(reference.rows.size()));
+    const auto looked = random.Batch(1, 40, step / 10)[0];
+    const auto found = index->Find(ctx, Tensor::From(ctx, looked)).ToVector<int64_t>();
+    for (size_t i = 0; i < looked.size(); ++i) {
+      const auto expected = reference.rows.find(looked[i]);
+      ASSERT_EQ(found[i], expected == reference.rows.end() ? -1 : expected->second) << step;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, GrowingIndexSweep,
+                         ::testing::Combine(::testing::Values(MchEviction::kLru, MchEviction::kLfu,
+                                                              MchEviction::kDistanceLfu),
+                                            ::testing::Values(1, 21, 150, 1000000),
+                                            ::testing::Values(1, 3)));
+
+int64_t Spread(int64_t i) {
+  return static_cast<int64_t>(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15ull);
+}
+
+TEST(GrowingIndexTest, GrowsWithoutLosingAnId) {
+  Context ctx({.threads = 2});
+  GrowingIndex index({.max_rows = 1 << 20});
+  constexpr int64_t kCall = 5000, kIds = 300000;
+  for (int64_t first = 0; first < kIds; first += kCall) {
+    std::vector<int64_t> ids;
+    for (int64_t i = first; i < first + kCall; ++i) ids.push_back(Spread(i));
+    const auto inserted = index.Insert(ctx, Tensor::From(ctx, ids));
+    ASSERT_EQ(inserted.added.size(), static_cast<size_t>(kCall));
+    ASSERT_THAT(inserted.reused, IsEmpty());
+  }
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < 2 * kIds; ++i) all.push_back(Spread(i));
+  const auto rows = index.Find(ctx, Tensor::From(ctx, all)).ToVector<int64_t>();
+  for (int64_t i = 0; i < 2 * kIds; ++i)
+    ASSERT_EQ(rows[static_cast<size_t>(i)], i < kIds ? i : -1) << i;
+}
+
+// Rows of 64 floats with a row-wise state, and a cap in bytes.
+TEST(GrowingIndexTest, TakesAThirdOfItsRowsAtMost) {
+  Context ctx;
+  constexpr int64_t kRowBytes = 65 * 4, kCap = 120'000'000;
+  const int64_t cap = GrowingIndex::RowsWithin(kCap, kRowBytes);
+  GrowingIndex index({.max_rows = cap});
+  for (int64_t first = 0; first < cap; first += 10000) {
+    std::vector<int64_t> ids;
+    for (int64_t i = first; i < first + 10000; ++i) ids.push_back(Spread(i));
+    index.Insert(ctx, Tensor::From(ctx, ids));
+    const int64_t rows = index.num_rows() * kRowBytes;
+    if (first >= 50000) {
+      ASSERT_LE(index.bytes() + rows, rows * 135 / 100) << first;
+    }
+    ASSERT_LE(index.bytes() + rows, kCap);
+  }
+  EXPECT_EQ(index.num_rows(), cap);
+  EXPECT_GT(cap * (kRowBytes + 30), kCap * 94 / 100);  // and uses what it may
+}
+
+TEST(GrowingIndexTest, ARowThatChangesHandsIsSaidToHave) {
+  Context ctx;
+  GrowingIndex index({.max_rows = 2});
+  const auto insert = [&](std::vector<int64_t> ids) {
+    return index.Insert(ctx, Tensor::From(ctx, ids));
+  };
+  EXPECT_THAT(insert({5, -1, 5}).added, ElementsAre(0, 1));
+  const auto refused = insert({5, -1, 7});  // both rows are named by this call
+  EXPECT_THAT(refused.rows.ToVector<int64_t>(), ElementsAre(0, 1, -1));
+  const auto third = insert({-1, 7});
+  EXPECT_THAT(third.rows.ToVector<int64_t>(), ElementsAre(1, 0));
+  EXPECT_THAT(third.reused, ElementsAre(0));
+  EXPECT_THAT(third.added, IsEmpty());
+  EXPECT_THAT(index.Find(ctx, Tensor::From<int64_t>(ctx, {5, 7})).ToVector<int64_t>(),
+              ElementsAre(-1, 0));
+}
+
+TEST(GrowingIndexTest, AnIdIsAdmittedWhenItCameOftenEnough) {
+  Context ctx;
+  GrowingIndex index({.max_rows = 1000, .admit_after = 3});
+  const auto insert = [&](std::vector<int64_t> ids) {
+    return index.Insert(ctx, Tensor::From(ctx, ids)).rows.ToVector<int64_t>();
+  };
+  EXPECT_THAT(insert({7, 8, 7}), ElementsAre(-1, -1, -1));
+  EXPECT_THAT(insert({8, 7, 7}), ElementsAre(-1, 0, 0));
+  EXPECT_THAT(insert({8, 9}), ElementsAre(1, -1));
+  EXPECT_EQ(index.size(), 2);
+}
+
+TEST(FrequencySketchTest, NeverCountsTooFewUntilALineIsHalved) {
+  internal::FrequencySketch sketch(1 << 16);
+  std::map<int64_t, int64_t> counts;
+  RawIds random(3);
+  int64_t exact = 0;
+  constexpr int kAdds = 16 * 1000;  // of 1,024 lines the last few keep all
+  for (int i = 0; i < kAdds; ++i) {
+    const int64_t id = random.Below(500);
+    const uint64_t hash = internal::MurmurFinal(static_cast<uint64_t>(id) + 1);
+    const int64_t estimate = sketch.Add(hash);
+    ++counts[id];
+    if ((hash >> 16 & 1023) > 1000 || (hash >> 16 & 1023) == 0) {
+      ASSERT_GE(estimate, counts[id]);
+      exact += estimate == counts[id];
+    }
+  }
+  EXPECT_GT(exact, 100);
+}
+
+TEST(FrequencySketchTest, CountsFadeAndStopAtAByte) {
+  internal::FrequencySketch sketch(64);
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(sketch.Add(5), i + 1);
+  EXPECT_EQ(sketch.Add(5), 16);  // and then its line is halved
+  EXPECT_EQ(sketch.Add(5), 9);
+  internal::FrequencySketch large(1 << 20);
+  for (int i = 0; i < 400; ++i) EXPECT_EQ(large.Add(0xffff0000), std::min(i + 1, 255));
+}
+
+// Erasing and entering again and again leaves nothing behind in the groups.
+TEST(GrowingIndexTest, AFullIndexStaysAsLargeAsItIs) {
+  Context ctx;
+  GrowingIndex index({.max_rows = 20000});
+  int64_t bytes = 0;
+  for (int64_t call = 0; call < 200; ++call) {
+    std::vector<int64_t> ids;
+    for (int64_t i = 0; i < 1000; ++i) ids.push_back(Spread(call * 1000 + i));
+    const auto inserted = index.Insert(ctx, Tensor::From(ctx, ids));
+    ASSERT_EQ(inserted.added.size() + inserted.reused.size(), 1000u);
+    const auto found = index.Find(ctx, Tensor::From(ctx, ids)).ToVector<int64_t>();
+    ASSERT_EQ(found, inserted.rows.ToVector<int64_t>());
+    if (call == 30) bytes = index.bytes();
+  }
+  EXPECT_EQ(index.num_rows(), 20000);
+  EXPECT_LE(index.bytes(), bytes * 2);
+}
+
+TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
+  Context ctx;
+  EXPECT_THAT(ThrownBy([] { GrowingIndex({.max_rows = int64_t{1} << 32}); }),
+              HasSubstr("below 2^32"));
+  GrowingIndex index({.max_rows = 3, .name = "t"});
+  EXPECT_THAT(ThrownBy([&] { index.Insert(ctx, Tensor::Full(ctx, {2}, 1)); }),
+              HasSubstr("i32 or i64"));
+  index.Insert(ctx, Tensor::From<int64_t>(ctx, {7, 8}));
+  const auto with = [&](const std::string& name, const std::vector<int64_t>& values) {
+    std::vector<NamedTensor> state = index.StateDict(ctx);
+    for (NamedTensor& t : state)
+      if (t.name == name) t.tensor = Tensor::From(ctx, values);
+    return ThrownBy([&] { index.LoadStateDict(ctx, state); });
+  };
+  EXPECT_EQ(with("", {}), "");
+  EXPECT_THAT(with("_growing_ids", {7, 7}), HasSubstr("id 7, given twice"));
+  EXPECT_THAT(with("_growing_ids", {7, 7, 8, 9}), HasSubstr("_growing_last_access_iter"));
+  EXPECT_THAT(with("_growing_counts", {0, 1}), HasSubstr("free rows"));
+  EXPECT_THAT(with("_growing_counts", {-1, 1}), HasSubstr("named -1 times"));
+  EXPECT_THAT(with("_growing_hand", {5}), HasSubstr("hand 5"));
+  EXPECT_EQ(index.size(), 2);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,117 @@
+// What calls take from the heap once the first few have made all that is used again.
+#include <gtest/gtest.h>
+
+#include "embedding/update.h"
+#include "tests/embedding/small_steps.h"
+#include "tests/testing/allocation_counter.h"
+#include "tests/testing/random_batch.h"
+#include "tests/testing/rules.h"
+#include "tests/testing/update_tables.h"
+
+namespace tessera {
+namespace {
+
+using testing::Bags;
+using testing::BatchShape;
+using testing::Configs;
+using testing::RandomBatch;
+using testing::Step;
+using testing::UpdateTables;
+
+// Names, lists of what a call is cut into, a sort's counters: never ids, gradients or rows.
+constexpr int64_t kBookkeeping = 64 << 10;
+
+class SteadyStateTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!CountsAllocations()) GTEST_SKIP() << "SKIPPED: sanitizers replace malloc themselves";
+  }
+  // Of one call after a few.
+  static HeapUse Steady(const std::function<void()>& fn) {
+    for (int i = 0; i < 5; ++i) fn();
+    return MeasureHeapUse(fn);
+  }
+  Context ctx_{{.threads = 2}};
+};
+
+// Bags of each of four tables.
+BatchShape ShapeOf(int64_t batch) {
+  return {.dims = {16, 32, 64, 16}, .rows = 5000, .batch = batch, .mean_length = 8};
+}
+
+TEST_F(SteadyStateTest, ALookupTakesNothing) {
+  for (const int64_t bags : {1, 64, 4096}) {
+    RandomBatch batch(ctx_, ShapeOf(bags));
+    const LookupArgs lookup = batch.Lookup();
+    EXPECT_EQ(Steady([&] { Lookup(ctx_, lookup); }).allocations, 0) << bags << " bags";
+  }
+}
+
+// An update takes lists of its tables' states and pieces, whatever the number of ids.
+TEST_F(SteadyStateTest, AnUpdateTakesNoMemoryForIds) {
+  for (const int64_t bags : {16, 1024}) {
+    RandomBatch batch(ctx_, ShapeOf(bags));
+    const LookupArgs gradient = batch.Gradient();
+    for (const AnyRule& rule : testing::AllRules()) {
+      const std::vector<AnyRule> rules = {rule};
+      UpdateTables tables(ctx_, batch, ShapeOf(bags), rules);
+      const HeapUse use = Steady([&] { Update(ctx_, {gradient, tables.tables(), 1}); });
+      EXPECT_LE(use.allocations, 10 + 8 * 4) << RuleName(rule) << ", " << bags << " bags";
+      EXPECT_LE(use.largest, kBookkeeping) << RuleName(rule) << ", " << bags << " bags";
+    }
+  }
+}
+
+TEST_F(SteadyStateTest, StepsOfACollectionTakeNoMemoryForIds) {
+  EmbeddingBagCollection tables(ctx_, Configs(5000, 16, RowwiseAdagrad{}));
+  for (const int64_t batch : {16, 4096}) {
+    const KeyedJaggedTensor bags = Bags(ctx_, batch, 8, 5000);
+    const HeapUse forward = Steady([&] { tables.Forward(ctx_, bags); });
+    EXPECT_LE(forward.allocations, 44) << batch;
+    EXPECT_LE(forward.largest, kBookkeeping) << batch;
+    const HeapUse step = Steady([&] { Step(ctx_, tables, bags); });
+    EXPECT_LE(step.allocations, 110) << batch;
+    EXPECT_LE(step.largest, kBookkeeping) << batch;
+  }
+}
+
+// Real batches are never of the same size twice.
+TEST_F(SteadyStateTest, BatchesOfAllSizesServeEachOther) {
+  EmbeddingBagCollection tables(ctx_, Configs(5000, 32, Adam{}));
+  std::vector<KeyedJaggedTensor> warm, cold;
+  for (int64_t i = 1; i < 16; ++i) {
+    warm.push_back(Bags(ctx_, 2000 + 137 * i, 8, 5000));
+    cold.push_back(Bags(ctx_, 2000 + 137 * i - 61, 8, 5000));
+    cold.back().offsets(ctx_);  // which a batch keeps once they are asked for
+  }
+  const auto train = [&](const std::vector<KeyedJaggedTensor>& batches) {
+    for (const KeyedJaggedTensor& bags : batches) Step(ctx_, tables, bags);
+  };
+  train(warm);
+  EXPECT_LE(MeasureHeapUse([&] { train(cold); }).largest, kBookkeeping);
+}
+
+TEST_F(SteadyStateTest, OperationsOnBatchesTakeNoMemoryForIds) {
+  for (const int64_t batch : {16, 4096}) {
+    const KeyedJaggedTensor bags = Bags(ctx_, batch, 8, 5000);
+    const std::vector<std::function<void()>> calls = {
+        [&] {
+          bags.Permute(ctx_, {2, 0, 1, 3});
+        },
+        [&] {
+          bags.Split(ctx_, {2, 2});
+        },
+        [&] { KeyedJaggedTensor::Concat(ctx_, {bags}); },
+        [&] {
+          KeyedJaggedTensor::FromLengthsSync(bags.keys(), bags.values(), bags.lengths(ctx_));
+        }};
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const HeapUse use = Steady(calls[i]);
+      EXPECT_LE(use.allocations, 40) << "call " << i << ", batch " << batch;
+      EXPECT_LE(use.largest, kBookkeeping) << "call " << i << ", batch " << batch;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

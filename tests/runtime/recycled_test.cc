@@ -1,0 +1,97 @@
+#include "runtime/recycled.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "tests/testing/allocation_counter.h"
+
+namespace tessera {
+namespace {
+
+TEST(RecycledTest, BlocksAreAlignedAndAsLargeAsAsked) {
+  for (size_t bytes = 0; bytes < 200'000; bytes = bytes * 2 + 1) {
+    void* block = TakeRecycled(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % kRecycledAlignment, 0u) << bytes;
+    std::memset(block, 1, bytes);
+    GiveRecycled(block, bytes);
+  }
+}
+
+TEST(RecycledTest, LiveBlocksAreDistinct) {
+  RecycledVector<RecycledVector<int>> vectors;
+  for (int i = 0; i < 1000; ++i) {
+    vectors.emplace_back(static_cast<size_t>(i % 50), i);
+    if (i % 3 == 0) vectors.erase(vectors.begin() + i / 6);
+  }
+  for (const RecycledVector<int>& vector : vectors)
+    for (const int value : vector) EXPECT_EQ(value, vector[0]);
+}
+
+TEST(RecycledTest, WhatWasGivenBackServesAgain) {
+  if (!CountsAllocations()) GTEST_SKIP() << "SKIPPED: nothing is kept under sanitizers";
+  const auto work = [] {
+    RecycledVector<int64_t> numbers;
+    for (int64_t i = 0; i < 8000; ++i) numbers.push_back(i);
+    EXPECT_EQ(*MakeRecycled<int64_t>(numbers.back()), 7999);
+  };
+  work();
+  EXPECT_EQ(CountAllocations(work), 0);
+}
+
+TEST(RecycledTest, OneThreadMayAlwaysTakeAndAnotherAlwaysGiveBack) {
+  if (!CountsAllocations()) GTEST_SKIP() << "SKIPPED: nothing is kept under sanitizers";
+  RecycledVector<RecycledVector<int>> made(100);
+  std::atomic<int> turn = 0;
+  std::thread maker([&] {
+    for (int step = 0; step < 20; ++step) {
+      while (turn != 2 * step) std::this_thread::yield();
+      for (RecycledVector<int>& vector : made) vector.assign(200, step);
+      ++turn;
+    }
+  });
+  const auto take_turn = [&](int step) {
+    while (turn != 2 * step + 1) std::this_thread::yield();
+    for (RecycledVector<int>& vector : made) vector = {};
+    ++turn;
+  };
+  for (int step = 0; step < 15; ++step) take_turn(step);
+  EXPECT_EQ(CountAllocations([&] {
+              take_turn(15);
+              take_turn(16);
+              take_turn(17);
+            }),
+            0);
+  for (int step = 18; step < 20; ++step) take_turn(step);
+  maker.join();
+}
+
+struct Node : InRecycledBlocks {
+  virtual ~Node() = default;
+  int value = 3;
+};
+struct LargeNode : Node {
+  std::array<char, 5000> more;
+};
+
+TEST(RecycledTest, ObjectsGoBackWithTheSizeOfTheirType) {
+  for (int i = 0; i < 100; ++i) {
+    const std::unique_ptr<Node> small = std::make_unique<Node>();
+    const std::unique_ptr<Node> large = std::make_unique<LargeNode>();
+    static_cast<LargeNode*>(large.get())->more.fill(1);
+    EXPECT_EQ(small->value, 3);
+  }
+}
+
+TEST(RecycledTest, AnotherThreadMayGiveBack) {
+  for (int i = 0; i < 20; ++i) {
+    auto vector = std::make_unique<RecycledVector<int>>(1000, i);
+    std::thread([&] { vector.reset(); }).join();
+  }
+}
+
+}  // namespace
+}  // namespace tessera
