@@ -30,6 +30,7 @@ void AddPlanCommand(CLI::App& app, Action& action);
 void AddQuantizeCommand(CLI::App& app, Action& action);
 void AddPredictCommand(CLI::App& app, Action& action);
 void AddServeCommand(CLI::App& app, Action& action);
+void AddBenchCommand(CLI::App& app, Action& action);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_COMMAND_H_

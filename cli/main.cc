@@ -62,6 +62,7 @@ int Main(int argc, char** argv) {
   AddQuantizeCommand(app, action);
   AddPredictCommand(app, action);
   AddServeCommand(app, action);
+  AddBenchCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,13 +1,10 @@
-// Bus bandwidth of each collective by the size of its messages, beside a plain copy of as many bytes
-// by every rank at the same time. Ranks are threads, or under mpirun processes:
+// Bus bandwidth of each collective between processes by the size of its messages (collectives.h),
+// beside a plain copy of as many bytes by every rank at the same time. Ranks as threads: tessera
+// bench comm.
 //
-//   bazel run -c opt //bench/comm:comm_bench -- --ranks 2,4
 //   mpirun -n 4 bazel-bin/bench/comm/comm_bench --json mpi.json
 //
-// "size" is the bytes of what a rank gives or gets, whichever is larger. Bus bandwidth is what a
-// rank's link would have to carry: size/time × (R − 1)/R, twice that for an all-reduce, and
-// size/time for a broadcast. A time is the slowest rank's, from a barrier on. Threads hand tensors
-// over without a copy: their all-to-all and broadcast take the same time for any size.
+// A time is the slowest rank's, from a barrier on.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -15,9 +12,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "bench/comm/collectives.h"
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
-#include "comm/local_communicator.h"
 #include "comm/mpi_communicator.h"
 #include "runtime/check.h"
 
@@ -27,68 +24,11 @@ namespace {
 using Json = nlohmann::json;
 
 struct Options {
-  std::vector<int> ranks = {2, 4};
   std::vector<int64_t> sizes = {4 << 10, 64 << 10, 1 << 20, 16 << 20};
   int rounds = 15;
   bool comm_thread = true;
   std::string json_path;
 };
-
-// What a collective of `bytes` a rank does, and how much of them crosses a rank's link.
-struct Collective {
-  const char* name;
-  double (*link_share)(double ranks);
-  Tensor (*run)(Communicator& comm, Context& ctx, const Tensor& data);
-};
-
-double OthersShare(double ranks) { return (ranks - 1) / ranks; }
-
-// `data`: f32, all 1, of a number of elements that the ranks divide.
-Tensor MyBlock(Communicator& comm, const Tensor& data) {
-  return data.Narrow(0, 0, data.numel() / comm.size());
-}
-Tensor Blocks(Communicator& comm, const Tensor& data) {
-  return data.Reshape({comm.size(), data.numel() / comm.size()});
-}
-
-const std::vector<Collective>& Collectives() {
-  static const std::vector<Collective> all = {
-      {"all_to_all", OthersShare,
-       [](Communicator& comm, Context& ctx, const Tensor& data) {
-         const Tensor blocks = Blocks(comm, data);
-         std::vector<Tensor> send;
-         for (int r = 0; r < comm.size(); ++r)
-           send.push_back(blocks.Rows(r, r + 1).Reshape({blocks.dim(1)}));
-         const std::vector<int64_t> counts(send.size(), blocks.dim(1));
-         return comm.AllToAllV(ctx, std::move(send), counts, "bench").Wait().back();
-       }},
-      {"all_gather", OthersShare,
-       [](Communicator& comm, Context& ctx, const Tensor& data) {
-         return comm.AllGather(ctx, MyBlock(comm, data), "bench").Wait();
-       }},
-      {"reduce_scatter", OthersShare,
-       [](Communicator& comm, Context& ctx, const Tensor& data) {
-         return comm.ReduceScatter(ctx, Blocks(comm, data), "bench").Wait();
-       }},
-      {"all_reduce", [](double ranks) { return 2 * OthersShare(ranks); },
-       [](Communicator& comm, Context& ctx, const Tensor& data) {
-         return comm.AllReduce(ctx, data, ReduceOp::kSum, "bench").Wait();
-       }},
-      {"broadcast", [](double ranks) { return ranks > 1 ? 1.0 : 0.0; },
-       [](Communicator& comm, Context& ctx, const Tensor& data) {
-         return comm.Broadcast(ctx, data, 0, "bench").Wait();
-       }},
-  };
-  return all;
-}
-
-void CheckResult(Communicator& comm, const Collective& c, const Tensor& result) {
-  const std::string name = c.name;
-  const float sum = static_cast<float>(comm.size());
-  const float expected = name == "reduce_scatter" || name == "all_reduce" ? sum : 1.0f;
-  for (const float value : result.ToVector<float>())
-    TESSERA_CHECK_EQ(value, expected, "result of {}", name);
-}
 
 // Seconds of the slowest rank, the median over rounds.
 double Time(Communicator& comm, Context& ctx, int rounds, const std::function<void()>& run) {
@@ -108,8 +48,7 @@ double Time(Communicator& comm, Context& ctx, int rounds, const std::function<vo
 }
 
 Json Run(Communicator& comm, Context& ctx, const Collective& c, int64_t size, int rounds) {
-  const int64_t step = 4 * comm.size(), n = (size + step - 1) / step * comm.size();
-  const Tensor data = Tensor::Full(ctx, {n}, 1), copy = Tensor::Empty(ctx, {n});
+  const Tensor data = MakeMessage(comm, ctx, size), copy = Tensor::Empty(ctx, data.shape());
   CheckResult(comm, c, c.run(comm, ctx, data));
   const double seconds = Time(comm, ctx, rounds, [&] { c.run(comm, ctx, data); });
   const double copied = Time(comm, ctx, rounds, [&] { copy.CopyFrom(ctx, data); });
@@ -166,10 +105,7 @@ void Write(const Options& options, const std::vector<Json>& results) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Bus bandwidth of collectives, ranks as threads or under mpirun");
-  app.add_option("--ranks", options.ranks, "numbers of ranks as threads; mpirun says its own")
-      ->delimiter(',')
-      ->capture_default_str();
+  CLI::App app("Bus bandwidth of collectives, under mpirun");
   app.add_option("--sizes", options.sizes, "bytes a rank")->delimiter(',')->capture_default_str();
   app.add_option("--rounds", options.rounds, "timed rounds")->capture_default_str();
   app.add_option("--comm-thread", options.comm_thread, "a thread of its own for MPI")
@@ -177,19 +113,17 @@ int Main(int argc, char** argv) {
   app.add_option("--json", options.json_path, "also write the results to this file");
   CLI11_PARSE(app, argc, argv);
 
+  if (!UnderMpirun())
+    throw Error(
+        "mpirun starts the ranks, as in: mpirun -n 4 comm_bench; for ranks that are "
+        "threads: tessera bench comm");
   std::vector<Json> results;
-  if (UnderMpirun())
-    return RunMpiRank({.comm_thread = options.comm_thread}, [&](Communicator& comm) {
-      if (IsLeader(comm)) PrintHead();
-      RunAll(comm, options, results);
-      if (IsLeader(comm)) Write(options, results);
-      return 0;
-    });
-  PrintHead();
-  for (const int ranks : options.ranks)
-    RunLocalRanks(ranks, [&](Communicator& comm) { RunAll(comm, options, results); });
-  Write(options, results);
-  return 0;
+  return RunMpiRank({.comm_thread = options.comm_thread}, [&](Communicator& comm) {
+    if (IsLeader(comm)) PrintHead();
+    RunAll(comm, options, results);
+    if (IsLeader(comm)) Write(options, results);
+    return 0;
+  });
 }
 
 }  // namespace

@@ -7,6 +7,11 @@
 
 namespace tessera::bench {
 
+// Dims that the loops are compiled for.
+inline bool IsBareDim(int64_t dim) {
+  return dim == 16 || dim == 32 || dim == 64 || dim == 128 || dim == 256;
+}
+
 // out[b, t, :] = Σ over ids of bag (t, b) of tables[t][id, :]; ids table-major, offsets [T·B + 1],
 // dim a multiple of 16. Rows are prefetched 64 ahead into the second-level cache; the output is
 // written past the caches.

@@ -24,18 +24,24 @@ std::vector<float*> Pointers(const std::vector<Tensor>& tensors) {
   return pointers;
 }
 
-}  // namespace
-
-int64_t DrawRow(double u, int64_t rows, double zipf) {
-  const auto n = static_cast<double>(rows);
-  if (zipf == 0) return std::min(static_cast<int64_t>(u * n), rows - 1);
-  const double power = 1 - zipf;
-  const double rank = std::abs(power) < 1e-9
-                          ? std::pow(n, u)
-                          : std::pow((std::pow(n, power) - 1) * u + 1, 1 / power);
-  const auto whole = static_cast<uint64_t>(rank) - 1;
-  return static_cast<int64_t>(whole * 0x9E3779B97F4A7C15u % static_cast<uint64_t>(rows));
+// [T·B + 1]
+std::vector<int64_t> Offsets(const Shape& shape, Draws draws) {
+  const int64_t bags = static_cast<int64_t>(shape.rows.size()) * shape.batch;
+  std::vector<int64_t> offsets = {0};
+  for (const int64_t length : DrawLengths(shape.lengths, bags, draws))
+    offsets.push_back(offsets.back() + length);
+  return offsets;
 }
+
+// One a table.
+std::vector<IdStream> Streams(const Shape& shape, uint64_t seed) {
+  std::vector<IdStream> streams;
+  for (const int64_t rows : shape.rows)
+    streams.emplace_back(shape.skew, rows, seed, streams.size());
+  return streams;
+}
+
+}  // namespace
 
 Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row_states)
     : shape_(shape),
@@ -50,13 +56,15 @@ Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row
   pointers_ = Pointers(weights_);
   for (auto& states : element_states_) element_pointers_.push_back(Pointers(states));
   if (row_states > 0) row_pointers_ = Pointers(row_states_[0]);
-  for (int64_t i = 0; i <= num_tables() * shape.batch; ++i) offsets_.push_back(i * shape.ids);
+  const uint64_t seed = ctx.random().seed() + ctx.random().TakeSequence();
+  offsets_ = Offsets(shape, Draws(seed, shape.rows.size()));
   output_ = shape.pooling == PoolingType::kNone
                 ? Tensor::Zeros(ctx, {num_ids(), shape.dim})
                 : Tensor::Zeros(ctx, {shape.batch, num_tables() * shape.dim});
   grad_ = Tensor::Full(ctx, output_.shape(), 1e-3);
   if (shape.weighted) sample_weights_ = Tensor::Full(ctx, {num_ids()}, 0.5);
-  for (int k = 0; k < kBatches; ++k) AddBatch(ctx);
+  std::vector<IdStream> streams = Streams(shape, seed);
+  for (int k = 0; k < kBatches; ++k) AddBatch(streams);
 }
 
 LookupArgs Workload::Lookup(int round, bool gradient) {
@@ -72,7 +80,8 @@ LookupArgs Workload::Lookup(int round, bool gradient) {
          .first_bag = t * shape_.batch,
          .num_bags = shape_.batch,
          .pooling = shape_.pooling,
-         .output = target.data<float>() + t * shape_.dim * (none ? shape_.batch * shape_.ids : 1),
+         .output = target.data<float>() +
+                   shape_.dim * (none ? offsets_[static_cast<size_t>(t * shape_.batch)] : t),
          .output_stride = none ? shape_.dim : num_tables() * shape_.dim});
   return {features_,
           {offsets_.data(), true},
@@ -133,9 +142,12 @@ double Workload::UpdateBytes(const AnyRule& rule) const {
 
 void Workload::AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table) const {
   std::vector<std::pair<int64_t, int32_t>> pairs;
-  for (size_t i = 0; i < ids.size(); ++i)
-    pairs.emplace_back(
-        ids[i], static_cast<int32_t>(static_cast<int64_t>(i) / shape_.ids * num_tables() + table));
+  for (int64_t bag = 0; bag < shape_.batch; ++bag) {
+    const auto at = static_cast<size_t>(table * shape_.batch + bag);
+    for (int64_t i = offsets_[at]; i < offsets_[at + 1]; ++i)
+      pairs.emplace_back(ids[static_cast<size_t>(i)],
+                         static_cast<int32_t>(bag * num_tables() + table));
+  }
   std::stable_sort(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.first < b.first; });
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (i == 0 || pairs[i].first != pairs[i - 1].first) {
@@ -148,18 +160,15 @@ void Workload::AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table
   g.table_start.push_back(static_cast<int64_t>(g.unique.size()));
 }
 
-void Workload::AddBatch(Context& ctx) {
-  const int64_t of_table = shape_.batch * shape_.ids;
-  std::vector<int64_t> ids;
+void Workload::AddBatch(std::span<IdStream> streams) {
+  std::vector<int64_t> ids(static_cast<size_t>(num_ids()));
   Grouping g;
-  const uint64_t sequence = ctx.random().TakeSequence();
   for (int64_t t = 0; t < num_tables(); ++t) {
-    for (int64_t i = 0; i < of_table; ++i) {
-      const PhiloxBits bits = Philox(ctx.random().seed(), sequence, ids.size());
-      ids.push_back(DrawRow(UniformDouble(bits.v[0], bits.v[1]),
-                            shape_.rows[static_cast<size_t>(t)], shape_.zipf));
-    }
-    AddTable(g, std::span(ids).subspan(static_cast<size_t>(t * of_table)), t);
+    const int64_t first = offsets_[static_cast<size_t>(t * shape_.batch)];
+    const int64_t end = offsets_[static_cast<size_t>((t + 1) * shape_.batch)];
+    streams[static_cast<size_t>(t)].Draw(
+        std::span(ids).subspan(static_cast<size_t>(first), static_cast<size_t>(end - first)));
+    AddTable(g, ids, t);
   }
   g.occurrence_start.push_back(static_cast<int64_t>(g.grad_rows.size()));
   ids_.push_back(std::move(ids));

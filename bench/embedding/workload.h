@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "bench/embedding/bare_loops.h"
+#include "bench/harness/run_bare.h"
+#include "bench/inputs/bag_lengths.h"
+#include "bench/inputs/id_stream.h"
+#include "bench/inputs/skew.h"
 #include "embedding/lookup.h"
 #include "embedding/update.h"
 #include "runtime/tensor.h"
@@ -13,15 +17,12 @@ namespace tessera::bench {
 
 struct Shape {
   std::vector<int64_t> rows = std::vector<int64_t>(8, 1'000'000);  // of each table
-  int64_t dim = 128, batch = 4096, ids = 20;                       // ids a bag
-  double zipf = 0;                                                 // exponent; 0: uniform
+  int64_t dim = 128, batch = 4096;
+  BagLengths lengths = {};  // drawn once: the same in every batch
+  Skew skew = {};
   PoolingType pooling = PoolingType::kSum;
   bool weighted = false;
 };
-
-// Row number of a uniform u in [0, 1): uniform, or by a Zipf law whose ranks are strewn over the
-// table (the continuous law x^-s on [1, rows], whose distribution has an inverse).
-int64_t DrawRow(double u, int64_t rows, double zipf);
 
 class Workload {
  public:
@@ -54,7 +55,7 @@ class Workload {
   const std::vector<int64_t>& ids(int round) const {
     return ids_[static_cast<size_t>(round % kBatches)];
   }
-  void AddBatch(Context& ctx);
+  void AddBatch(std::span<IdStream> streams);
   void AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table) const;
   int64_t num_tables() const { return static_cast<int64_t>(shape_.rows.size()); }
 
@@ -70,15 +71,6 @@ class Workload {
   std::vector<Grouping> groupings_;
   std::vector<LookupFeature> features_;
 };
-
-// Runs part 0 … parts − 1 of a bare loop on the context's threads.
-template <typename Loop>
-void RunBare(Context& ctx, const Loop& loop) {
-  const int64_t parts = ctx.threads().threads();
-  ParallelFor(ctx, parts, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) loop.Run(p, parts);
-  });
-}
 
 // Fastest distance of the bare update's prefetch on this machine.
 int64_t BestAhead(Context& ctx, const Workload& work, const AnyRule& rule);

@@ -2,6 +2,7 @@
 #define TESSERA_BENCH_HARNESS_COLD_ROUNDS_H_
 // Times several ways of doing one thing in alternation, so that the noise of a machine hits all
 // alike, each from cold caches.
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,7 +15,15 @@ namespace tessera::bench {
 struct Contender {
   std::string name;
   std::function<void(int round)> run;
+  std::function<void(int round)> before = nullptr;  // done before each run, and not timed
 };
+
+template <typename Work>
+double SecondsOf(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 struct Timing {
   std::string name;

@@ -4,7 +4,7 @@ source "$(dirname "$0")/cli_test_lib.sh"
 
 run 0 --help
 has out "tessera train --config examples/planted.json"
-for command in train generate preprocess inspect reshard export calibrate plan quantize predict serve; do has out "$command"; done
+for command in train generate preprocess inspect reshard export calibrate plan quantize predict serve bench; do has out "$command"; done
 run 0 train --help
 for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed --checkpoint \
   --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology --wire-codecs; do has out "$flag"; done

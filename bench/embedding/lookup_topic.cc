@@ -1,0 +1,141 @@
+#include "bench/embedding/lookup_topic.h"
+
+#include <memory>
+#include <numeric>
+
+#include "bench/embedding/growth_suite.h"
+#include "bench/embedding/lookup_check.h"
+#include "bench/embedding/module_calls.h"
+#include "bench/embedding/shape_axes.h"
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+// From caches as the calls before left them: what is timed is the call.
+constexpr int64_t kSmallCall = 4096;  // ids
+
+bool HasBareGather(const Shape& shape) {
+  const bool ragged = shape.lengths.kind != BagLengths::Kind::kFixed;
+  return IsBareDim(shape.dim) && !(ragged && shape.pooling == PoolingType::kNone);
+}
+
+// The limit's closure. A sequence is gathered as bags of one id each.
+Contender BareContender(Context& ctx, std::shared_ptr<Workload> work) {
+  if (!HasBareGather(work->shape())) return {};
+  if (work->shape().pooling != PoolingType::kNone)
+    return {"bare gather", [&ctx, work](int round) { RunBare(ctx, work->Gather(round)); }};
+  auto offsets = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(work->num_ids() + 1));
+  std::iota(offsets->begin(), offsets->end(), 0);
+  return {"bare gather", [&ctx, work, offsets](int round) {
+            BareGather gather = work->Gather(round);
+            gather.batch = work->num_ids() / gather.num_tables;
+            gather.offsets = offsets->data();
+            RunBare(ctx, gather);
+          }};
+}
+
+Work OpWork(Context& ctx, const Shape& shape) {
+  const auto data = std::make_shared<Workload>(ctx, shape, 0, 0);
+  Work work;
+  work.check = [&ctx, data] {
+    Lookup(ctx, data->Lookup(0, false));
+    CheckLookup(data->Lookup(0, false));
+  };
+  work.contenders = {
+      {"tessera", [&ctx, data](int round) { Lookup(ctx, data->Lookup(round, false)); }}};
+  work.limit = BareContender(ctx, data);
+  work.bytes = data->LookupBytes();
+  work.items = data->num_ids();
+  return work;
+}
+
+Work ModuleWork(Context& ctx, const Shape& shape) {
+  const auto calls = std::make_shared<ModuleCalls>(ctx, shape);
+  Work work;
+  work.check = [&ctx, calls] { calls->Check(ctx); };
+  work.contenders = {{"tessera", [&ctx, calls](int round) { calls->CallTables(ctx, round); }}};
+  if (calls->has_collection())
+    work.contenders.push_back(
+        {"collection", [&ctx, calls](int round) { calls->CallCollection(ctx, round); }});
+  work.items = calls->num_ids();
+  work.warm = calls->num_ids() <= kSmallCall;
+  return work;
+}
+
+Work MakeWork(Context& ctx, const Point& point) {
+  const Shape shape = ShapeOf(point);
+  TESSERA_CHECK(!shape.weighted || shape.pooling != PoolingType::kNone,
+                "--weighted yes with --mode none: sequences take no weights");
+  return point.Text("api") == "op" ? OpWork(ctx, shape) : ModuleWork(ctx, shape);
+}
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+Point Criteo(const std::string& name, const std::string& cap, const std::string& dim,
+             const std::string& batch, Values more = {}) {
+  Values values = {{"dim", dim},     {"rows", "criteo:" + cap}, {"tables", "26"},
+                   {"batch", batch}, {"pooling", "1"},          {"skew", "zipf:1.05"}};
+  values.insert(values.end(), more.begin(), more.end());
+  return Point(name, values);
+}
+
+// What a call of few ids costs, on one thread.
+std::vector<Point> SmallCalls() {
+  const Values module = {{"api", "module"}, {"threads", "1"}};
+  std::vector<Point> points;
+  for (const std::string batch : {"1", "64"}) {
+    Values one = {{"tables", "1"}, {"batch", batch}, {"pooling", "1"}};
+    one.insert(one.end(), module.begin(), module.end());
+    points.emplace_back("call_T1_B" + batch + "_L1", one);
+    points.push_back(Criteo("call_T26_B" + batch + "_L1", "10k", "64", batch, module));
+  }
+  return points;
+}
+
+std::vector<Point> PeerPoints() {
+  std::vector<Point> points = {
+      Point("D128", {}),
+      Point("D128_zipf1.05", {{"skew", "zipf:1.05"}}),
+      Point("D128_weighted", {{"weighted", "yes"}}),
+      Point("D128_mean", {{"mode", "mean"}}),
+      Point("D128_sequence", {{"mode", "none"}, {"pooling", "5"}}),
+      Point("D16", {{"dim", "16"}}),
+      Point("D32", {{"dim", "32"}}),
+      Point("D64", {{"dim", "64"}}),
+      Point("D256", {{"dim", "256"}, {"rows", "500k"}}),
+      Point("D16_sequence", {{"dim", "16"}, {"mode", "none"}}),
+  };
+  for (const std::string dim : {"16", "64", "128"})
+    points.push_back(Criteo("criteo_D" + dim, "1M", dim, "2048"));
+  for (Point& point : SmallCalls()) points.push_back(std::move(point));
+  return points;
+}
+
+std::vector<Axis> LookupAxes() {
+  std::vector<Axis> axes = ShapeAxes();
+  axes.push_back({"api",
+                  {"op"},
+                  "op: Lookup on arguments that lie ready; module: TableBatchedEmbedding and "
+                  "EmbeddingBagCollection",
+                  OneOf({"op", "module"})});
+  return axes;
+}
+
+}  // namespace
+
+const Topic& LookupTopic() {
+  static const Topic topic = {
+      .name = "lookup",
+      .help = "Rows of many tables, pooled in one call: the forward of embedding tables.",
+      .limit = "a bare gather of the same rows, for dims 16, 32, 64, 128 and 256",
+      .axes = LookupAxes(),
+      .suites = {{"peers", "the cases of the comparison with FBGEMM, torch and TorchRec",
+                  PeerPoints()},
+                 {"calls", "what a call of few ids costs", SmallCalls()},
+                 GrowthSuite()},
+      .make = MakeWork};
+  return topic;
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,119 @@
+#include "bench/embedding/module_calls.h"
+
+#include <utility>
+
+#include "bench/embedding/lookup_check.h"
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+std::string TableName(size_t t) { return "t" + std::to_string(t); }
+std::string Key(size_t t) { return "f" + std::to_string(t); }
+
+BaseEmbeddingConfig TableConfig(const Shape& shape, size_t t) {
+  BaseEmbeddingConfig config;
+  config.name = TableName(t);
+  config.num_embeddings = shape.rows[t];
+  config.embedding_dim = shape.dim;
+  config.feature_names = {Key(t)};
+  config.init_range = std::pair(-0.01f, 0.01f);
+  return config;
+}
+
+std::unique_ptr<EmbeddingBagCollection> MakeCollection(Context& ctx, const Shape& shape) {
+  std::vector<EmbeddingBagConfig> configs;
+  for (size_t t = 0; t < shape.rows.size(); ++t)
+    configs.push_back({TableConfig(shape, t), shape.pooling});
+  return std::make_unique<EmbeddingBagCollection>(
+      ctx, configs, EmbeddingBagCollectionOptions{.is_weighted = shape.weighted});
+}
+
+std::unique_ptr<TableBatchedEmbedding> MakeTables(Context& ctx, const Shape& shape) {
+  std::vector<BaseEmbeddingConfig> configs;
+  std::vector<EmbeddingFeature> features;
+  for (size_t t = 0; t < shape.rows.size(); ++t) {
+    configs.push_back(TableConfig(shape, t));
+    features.push_back({Key(t), static_cast<int>(t), Key(t)});
+  }
+  return std::make_unique<TableBatchedEmbedding>(
+      ctx, configs, std::vector<PoolingType>(configs.size(), shape.pooling), features);
+}
+
+// The batches that a Workload of the shape would work on.
+std::vector<KeyedJaggedTensor> MakeBatches(Context& ctx, const Shape& shape) {
+  Workload work(ctx, shape, 0, 0);
+  std::vector<std::string> keys;
+  for (size_t t = 0; t < shape.rows.size(); ++t) keys.push_back(Key(t));
+  std::vector<KeyedJaggedTensor> batches;
+  for (int k = 0; k < Workload::kBatches; ++k) {
+    const LookupArgs args = work.Lookup(k, false);
+    std::vector<int64_t> ids, offsets;
+    for (int64_t i = 0; i < args.num_ids; ++i) ids.push_back(args.features[0].ids[i]);
+    const int64_t bags = static_cast<int64_t>(keys.size()) * shape.batch;
+    for (int64_t b = 0; b <= bags; ++b) offsets.push_back(args.offsets[b]);
+    Variable weights;
+    if (shape.weighted) weights = Variable(Tensor::Full(ctx, {args.num_ids}, 0.5));
+    batches.push_back(KeyedJaggedTensor::FromOffsetsSync(keys, Tensor::From(ctx, ids),
+                                                         Tensor::From(ctx, offsets), weights));
+  }
+  return batches;
+}
+
+}  // namespace
+
+ModuleCalls::ModuleCalls(Context& ctx, const Shape& shape)
+    : shape_(shape), batches_(MakeBatches(ctx, shape)) {
+  if (shape.pooling == PoolingType::kNone)
+    tables_ = MakeTables(ctx, shape);
+  else
+    collection_ = MakeCollection(ctx, shape);
+}
+
+void ModuleCalls::CallTables(Context& ctx, int round) {
+  if (has_collection())
+    Tables().Forward(ctx, Batch(round));
+  else
+    Tables().ForwardSequence(ctx, Batch(round));
+}
+
+void ModuleCalls::CallCollection(Context& ctx, int round) {
+  collection_->Forward(ctx, Batch(round));
+}
+
+void ModuleCalls::Check(Context& ctx) {
+  const KeyedJaggedTensor& kjt = Batch(0);
+  if (has_collection()) {
+    CheckOutputs(ctx, {Tables().Forward(ctx, kjt).value()});
+    CheckOutputs(ctx, {collection_->Forward(ctx, kjt).values().value()});
+    return;
+  }
+  std::vector<Tensor> outputs;
+  for (const Variable& rows : Tables().ForwardSequence(ctx, kjt)) outputs.push_back(rows.value());
+  CheckOutputs(ctx, outputs);
+}
+
+void ModuleCalls::CheckOutputs(Context& ctx, const std::vector<Tensor>& outputs) {
+  const KeyedJaggedTensor& kjt = Batch(0);
+  const bool pooled = has_collection();
+  const auto num_tables = static_cast<int64_t>(shape_.rows.size());
+  std::vector<LookupFeature> features;
+  for (int64_t t = 0; t < num_tables; ++t) {
+    const Tensor& out = outputs[static_cast<size_t>(pooled ? 0 : t)];
+    features.push_back({.rows = Tables().weight(static_cast<int>(t)).raw_data(),
+                        .num_rows = shape_.rows[static_cast<size_t>(t)],
+                        .dim = shape_.dim,
+                        .ids = {kjt.values().data<int64_t>(), true},
+                        .first_bag = t * shape_.batch,
+                        .num_bags = shape_.batch,
+                        .pooling = shape_.pooling,
+                        .output = out.data<float>() + (pooled ? t * shape_.dim : 0),
+                        .output_stride = pooled ? num_tables * shape_.dim : shape_.dim});
+  }
+  CheckLookup({features,
+               {kjt.offsets(ctx).data<int64_t>(), true},
+               kjt.is_weighted() ? kjt.weights().value().data<float>() : nullptr,
+               num_ids()});
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,27 @@
+#ifndef TESSERA_BENCH_EMBEDDING_SHAPE_AXES_H_
+#define TESSERA_BENCH_EMBEDDING_SHAPE_AXES_H_
+// The axes that topics over whole tables have in common, and the shape that a point of them is.
+//
+//   dim 128 | rows 1M or criteo:1M | tables 8 | batch 4096 | pooling 20 | skew uniform | mode sum |
+//   weighted no
+#include <string>
+#include <vector>
+
+#include "bench/embedding/workload.h"
+#include "bench/harness/topic.h"
+
+namespace tessera::bench {
+
+std::vector<Axis> ShapeAxes();
+
+// "1M": as many tables of a million rows; "criteo:1M": one for each of Criteo's 26 features, of its
+// rows, at most a million. Throws Error for other text.
+std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables);
+
+PoolingType ParsePooling(const std::string& mode);
+
+// REQUIRES: a point of a topic that has ShapeAxes() among its axes.
+Shape ShapeOf(const Point& point);
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_EMBEDDING_SHAPE_AXES_H_

@@ -1,0 +1,77 @@
+#include "bench/harness/cache_flusher.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+int64_t SysfsCacheBytes() {
+  int64_t most = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file(Format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
+    int64_t size = 0;
+    char unit = 0;
+    if (file >> size >> unit) most = std::max(most, size << (unit == 'M' ? 20 : 10));
+  }
+  return most;
+}
+
+#if defined(__x86_64__)
+// The largest cache of a "deterministic cache parameters" leaf: 4 on Intel, 0x8000001D on AMD.
+int64_t LeafCacheBytes(unsigned leaf) {
+  int64_t most = 0;
+  for (unsigned index = 0; index < 8; ++index) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(leaf, index, &a, &b, &c, &d) || (a & 31) == 0) break;
+    const int64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 1023) + 1, line = (b & 4095) + 1;
+    most = std::max(most, ways * partitions * line * (int64_t{c} + 1));
+  }
+  return most;
+}
+
+// AMD's older leaf has all of a socket's L3 together, in units of 512 KiB.
+int64_t SocketCacheBytes() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(0x80000006, &a, &b, &c, &d)) return 0;
+  return int64_t{d >> 18} << 19;
+}
+
+int64_t CpuidCacheBytes() {
+  return std::max({LeafCacheBytes(4), LeafCacheBytes(0x8000001D), SocketCacheBytes()});
+}
+#else
+int64_t CpuidCacheBytes() { return 0; }
+#endif
+
+}  // namespace
+
+int64_t LastLevelCacheBytes() {
+  constexpr int64_t kLeast = 32 << 20;
+  return std::max(
+      {kLeast, int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)}, SysfsCacheBytes(), CpuidCacheBytes()});
+}
+
+CacheFlusher::CacheFlusher(Context& ctx, int64_t bytes)
+    : memory_(Tensor::Zeros(ctx, {bytes > 0 ? bytes : 2 * LastLevelCacheBytes()}, DType::kU8)) {}
+
+void CacheFlusher::Flush(Context& ctx) {
+  const uint8_t* bytes = memory_.data<uint8_t>();
+  ParallelFor(ctx, memory_.numel(), memory_.numel() / ctx.threads().threads(),
+              [&](int64_t begin, int64_t end) {
+                int64_t sum = 0;
+                for (int64_t i = begin; i < end; i += 64) sum += bytes[i];
+                sink_.fetch_add(sum, std::memory_order_relaxed);
+              });
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,126 @@
+#include "bench/harness/compare.h"
+
+#include <algorithm>
+
+#include "bench/harness/mann_whitney.h"
+#include "bench/harness/result_table.h"
+#include "bench/harness/samples.h"
+#include "runtime/check.h"
+#include "runtime/report_text.h"
+
+namespace tessera::bench {
+namespace {
+
+const Measurement* FindRow(const BenchRun& run, const Measurement& like) {
+  for (const Measurement& row : run.rows)
+    if (row.case_name == like.case_name && row.threads == like.threads &&
+        row.contender == like.contender)
+      return &row;
+  return nullptr;
+}
+
+std::string RowName(const Measurement& row) { return row.Name() + " " + row.contender; }
+
+std::vector<std::string> RowsOnlyIn(const BenchRun& run, const BenchRun& other) {
+  std::vector<std::string> names;
+  for (const Measurement& row : run.rows)
+    if (FindRow(other, row) == nullptr) names.push_back(RowName(row));
+  return names;
+}
+
+std::vector<double> SpeedSamples(const Measurement& row, bool by_share) {
+  std::vector<double> speeds;
+  for (size_t i = 0; i < row.seconds.size(); ++i)
+    speeds.push_back((by_share ? row.limit_seconds[i] : 1) / row.seconds[i]);
+  return speeds;
+}
+
+Verdict VerdictOf(double speed, double p) {
+  if (p >= kSignificance) return Verdict::kSame;
+  if (speed > 1 + kLeastChange) return Verdict::kFaster;
+  return speed < 1 - kLeastChange ? Verdict::kSlower : Verdict::kSame;
+}
+
+RowChange Change(const Measurement& before, const Measurement& now) {
+  RowChange change{.name = now.Name(),
+                   .contender = now.contender,
+                   .old_seconds = before.Median(),
+                   .new_seconds = now.Median(),
+                   .old_share = before.Share(),
+                   .new_share = now.Share()};
+  const std::vector<double> old_speeds = SpeedSamples(before, change.ByShare());
+  const std::vector<double> new_speeds = SpeedSamples(now, change.ByShare());
+  change.speed = MedianOf(new_speeds) / MedianOf(old_speeds);
+  change.p = MannWhitney(old_speeds, new_speeds);
+  change.verdict = VerdictOf(change.speed, change.p);
+  return change;
+}
+
+std::string Percent(double share) { return share > 0 ? Format("{:.1f} %", 100 * share) : "-"; }
+
+std::vector<std::string> Cells(const RowChange& change) {
+  return {change.name,
+          change.contender,
+          SecondsText(change.old_seconds),
+          SecondsText(change.new_seconds),
+          Format("{:.3f}x", change.Ratio()),
+          Percent(change.old_share),
+          Percent(change.new_share),
+          change.ByShare() ? Format("{:+.1f}", 100 * (change.new_share - change.old_share)) : "-",
+          change.p < 0.0001 ? "<0.0001" : Format("{:.4f}", change.p),
+          ToString(change.verdict)};
+}
+
+std::string NamesLine(const char* where, const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "" : Format("only in the {} run: {}\n", where, text);
+}
+
+std::string CountsLine(const RunComparison& comparison) {
+  int64_t counts[3] = {};
+  for (const RowChange& row : comparison.rows) ++counts[static_cast<int>(row.verdict)];
+  return Format(
+      "{} faster, {} slower, {} the same (more than {:.0f} %, and p < {} by the test of "
+      "Mann and Whitney over the rounds, of shares of the limit where both are known)\n",
+      counts[0], counts[1], counts[2], 100 * kLeastChange, kSignificance);
+}
+
+}  // namespace
+
+std::string ToString(Verdict verdict) {
+  constexpr const char* kNames[] = {"faster", "slower", "same"};
+  return kNames[static_cast<int>(verdict)];
+}
+
+RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
+  if (old_run.topic != new_run.topic)
+    throw Error(Format("a run of topic '{}' cannot be compared with one of topic '{}'",
+                       new_run.topic, old_run.topic));
+  RunComparison comparison{.old_machine = old_run.machine,
+                           .new_machine = new_run.machine,
+                           .old_date = old_run.date,
+                           .new_date = new_run.date,
+                           .rows = {},
+                           .only_old = RowsOnlyIn(old_run, new_run),
+                           .only_new = RowsOnlyIn(new_run, old_run)};
+  for (const Measurement& row : new_run.rows)
+    if (const Measurement* before = FindRow(old_run, row))
+      comparison.rows.push_back(Change(*before, row));
+  return comparison;
+}
+
+std::string ComparisonText(const RunComparison& comparison) {
+  std::vector<std::vector<std::string>> table = {{"row", "contender", "old", "new", "old/new",
+                                                  "old share", "new share", "change", "p",
+                                                  "verdict"}};
+  for (const RowChange& row : comparison.rows) table.push_back(Cells(row));
+  std::string text = Format("old: {}, new: {}\n", comparison.old_date, comparison.new_date);
+  if (comparison.old_machine != comparison.new_machine)
+    text += Format("warning: the old run is of another machine: {}, now {}\n",
+                   comparison.old_machine, comparison.new_machine);
+  return text + internal::TextTable(table) + NamesLine("old", comparison.only_old) +
+         NamesLine("new", comparison.only_new) + CountsLine(comparison);
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,15 @@
+#include "bench/harness/measurement.h"
+
+#include "bench/harness/samples.h"
+#include "runtime/check.h"
+
+namespace tessera::bench {
+
+std::string Measurement::Name() const { return Format("{}/{}/{}t", topic, case_name, threads); }
+double Measurement::Median() const { return MedianOf(seconds); }
+double Measurement::Quantile(double q) const { return QuantileOf(seconds, q); }
+double Measurement::Spread() const { return (Quantile(0.9) - Quantile(0.1)) / Median(); }
+double Measurement::LimitMedian() const { return MedianOf(limit_seconds); }
+double Measurement::Share() const { return HasLimit() ? MedianRatio(limit_seconds, seconds) : 0; }
+
+}  // namespace tessera::bench

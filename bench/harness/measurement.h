@@ -1,0 +1,50 @@
+#ifndef TESSERA_BENCH_HARNESS_MEASUREMENT_H_
+#define TESSERA_BENCH_HARNESS_MEASUREMENT_H_
+// What one contender took at one place of a sweep, sample by sample, beside what the machine's
+// limit took in the same rounds. Tables, files and pictures are made of these.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::bench {
+
+struct Measurement {
+  std::string topic, case_name;
+  int threads = 1;
+  std::string contender;  // "tessera": ours; else a variant beside it
+  std::vector<std::pair<std::string, std::string>> values;  // of the axes
+  std::vector<double> seconds;                              // of one call, a round
+  std::vector<double> limit_seconds;  // in the same rounds; empty: no limit is known
+  double bytes = 0;                   // of one call; 0: not counted
+  int64_t items = 0;                  // of one call; 0: not counted
+  std::string item = "ids";
+  std::vector<std::pair<std::string, double>> facts;
+  bool cold = true;  // each call found caches full of something else
+
+  // "<topic>/<case>/<threads>t": what rows of several files and of peers are joined by.
+  std::string Name() const;
+  double Median() const;
+  double Quantile(double q) const;
+  double Spread() const;  // (p90 − p10) / median
+  bool HasLimit() const { return !limit_seconds.empty(); }
+  double LimitMedian() const;  // 0 without a limit
+  // Median over rounds of limit / seconds: how much of the limit's speed was reached; 0 without one.
+  double Share() const;
+  double BytesPerSecond() const { return bytes / Median(); }
+  double ItemsPerSecond() const { return static_cast<double>(items) / Median(); }
+};
+
+// One run of a topic, as its data file has it.
+struct BenchRun {
+  std::string machine, date, topic;  // date: "2026-11-21"
+  int rounds = 0;
+  bool cold = true;  // unless a row says otherwise
+  std::vector<Measurement> rows;
+};
+
+// More than this, and a median says as much of the machine's other users as of the code.
+inline constexpr double kNoisySpread = 0.10;
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_HARNESS_MEASUREMENT_H_

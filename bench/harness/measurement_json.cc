@@ -1,0 +1,145 @@
+#include "bench/harness/measurement_json.h"
+
+#include <algorithm>
+
+#include "runtime/json/json_fields.h"
+
+namespace tessera::bench {
+namespace {
+
+using internal::FindField;
+using internal::Json;
+using internal::JsonObject;
+using internal::ReadField;
+
+template <typename T>
+Json ObjectOf(const std::vector<std::pair<std::string, T>>& pairs) {
+  Json object = Json::object();
+  for (const auto& [key, value] : pairs) object[key] = value;
+  return object;
+}
+
+void WriteLimit(const Measurement& row, Json& json) {
+  if (!row.HasLimit()) return;
+  json["limit_seconds"] = row.LimitMedian();
+  json["share"] = row.Share();
+  json["limit_samples"] = row.limit_seconds;
+}
+
+void WriteRates(const Measurement& row, Json& json) {
+  if (row.bytes > 0) {
+    json["bytes"] = row.bytes;
+    json["gbps"] = row.BytesPerSecond() / 1e9;
+  }
+  if (row.items > 0) {
+    json["items"] = row.items;
+    json["item"] = row.item;
+    json["items_per_second"] = row.ItemsPerSecond();
+  }
+}
+
+Json RowToJson(const Measurement& row, bool cold) {
+  Json json = {{"name", row.Name()},         {"case", row.case_name},   {"threads", row.threads},
+               {"contender", row.contender}, {"seconds", row.Median()}, {"p10", row.Quantile(0.1)},
+               {"p90", row.Quantile(0.9)},   {"spread", row.Spread()},  {"samples", row.seconds}};
+  WriteLimit(row, json);
+  WriteRates(row, json);
+  json["values"] = ObjectOf(row.values);
+  json["facts"] = ObjectOf(row.facts);
+  if (row.cold != cold) json["cold"] = row.cold;
+  return json;
+}
+
+// The pairs of the object under `key`, in its order.
+template <typename T>
+void ReadPairs(JsonObject& object, const char* key, std::vector<std::pair<std::string, T>>& out) {
+  const Json* pairs = FindField(object, key);
+  if (pairs == nullptr) return;
+  if (!pairs->is_object()) internal::ThrowExpected(object.at(key), "an object {…}", *pairs);
+  for (const auto& [name, value] : pairs->items())
+    internal::ReadJson(value, object.at(key) + "." + name, out.emplace_back(name, T{}).second);
+}
+
+void CheckSamples(const std::vector<double>& samples, const std::string& where) {
+  for (size_t i = 0; i < samples.size(); ++i)
+    if (!(samples[i] > 0))
+      throw Error(Format("{}[{}]: expected seconds above 0, got {}", where, i, samples[i]));
+}
+
+void ReadLimit(JsonObject& object, Measurement& row) {
+  double each_round = 0;
+  ReadField(object, "limit_seconds", each_round);
+  ReadField(object, "limit_samples", row.limit_seconds);
+  if (row.limit_seconds.empty() && each_round > 0)
+    row.limit_seconds.assign(row.seconds.size(), each_round);
+  if (!row.limit_seconds.empty() && row.limit_seconds.size() != row.seconds.size())
+    throw Error(Format("{}: expected {} seconds, one for each sample, got {}",
+                       object.at("limit_samples"), row.seconds.size(), row.limit_seconds.size()));
+  CheckSamples(row.limit_seconds, object.at("limit_samples"));
+}
+
+Measurement RowFromJson(const Json& json, const std::string& where, const BenchRun& run) {
+  JsonObject object(json, where);
+  Measurement row;
+  row.topic = run.topic;
+  row.cold = run.cold;
+  object.Required("case", row.case_name);
+  ReadField(object, "threads", row.threads);
+  object.Required("contender", row.contender);
+  object.Required("samples", row.seconds);
+  if (row.seconds.empty()) throw Error(Format("{}: there are none", object.at("samples")));
+  CheckSamples(row.seconds, object.at("samples"));
+  ReadLimit(object, row);
+  ReadField(object, "bytes", row.bytes);
+  ReadField(object, "items", row.items);
+  ReadField(object, "item", row.item);
+  ReadField(object, "cold", row.cold);
+  ReadPairs(object, "values", row.values);
+  ReadPairs(object, "facts", row.facts);
+  for (const char* derived :
+       {"name", "seconds", "p10", "p90", "spread", "share", "gbps", "items_per_second"})
+    object.Find(derived);
+  object.Finish();
+  return row;
+}
+
+BenchRun ParseRun(const Json& json) {
+  JsonObject object(json, "");
+  BenchRun run;
+  ReadField(object, "machine", run.machine);
+  ReadField(object, "date", run.date);
+  object.Required("topic", run.topic);
+  ReadField(object, "rounds", run.rounds);
+  ReadField(object, "cold", run.cold);
+  const Json& rows = object.Require("rows");
+  if (!rows.is_array()) internal::ThrowExpected("rows", "a list", rows);
+  for (size_t i = 0; i < rows.size(); ++i)
+    run.rows.push_back(RowFromJson(rows[i], Format("rows[{}]", i), run));
+  object.Finish();
+  return run;
+}
+
+}  // namespace
+
+std::string RunToJson(const BenchRun& run) {
+  const Json head = {{"machine", run.machine},
+                     {"date", run.date},
+                     {"topic", run.topic},
+                     {"rounds", run.rounds},
+                     {"cold", run.cold}};
+  std::string text = head.dump();
+  text.back() = ',';
+  text += "\n\"rows\": [";
+  const char* separator = "\n ";
+  for (const Measurement& row : run.rows) {
+    text += separator + RowToJson(row, run.cold).dump();
+    separator = ",\n ";
+  }
+  return text + "\n]}\n";
+}
+
+BenchRun RunFromJson(const std::string& text, const std::string& where) {
+  return internal::ReadDocument(text, where, ParseRun);
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,27 @@
+#ifndef TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_
+#define TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_
+// A run as a data file.
+//
+//   {"machine", "date", "topic", "rounds", "cold", "rows": [{"name": "<topic>/<case>/<threads>t",
+//    "case", "threads", "contender", "seconds", "p10", "p90", "spread", "samples": [seconds…],
+//    "limit_seconds", "share", "limit_samples": [seconds…], "bytes", "gbps", "items", "item",
+//    "items_per_second", "values": {axis: value}, "facts": {…}, "cold"}]}
+//
+// What is not known of a row is left out. Medians, quantiles, shares and rates are for other
+// programs: they follow from the samples, and reading computes them anew.
+#include <string>
+
+#include "bench/harness/measurement.h"
+
+namespace tessera::bench {
+
+// A line a row, so that two files can be told apart by diff.
+std::string RunToJson(const BenchRun& run);
+
+// `where`: the file's name. A row without limit_samples but with limit_seconds had that limit in
+// each round. Throws Error, naming the place, for anything missing, unknown or of another type, and
+// for samples that are not above 0.
+BenchRun RunFromJson(const std::string& text, const std::string& where);
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_

@@ -1,0 +1,16 @@
+#ifndef TESSERA_BENCH_HARNESS_SAMPLES_H_
+#define TESSERA_BENCH_HARNESS_SAMPLES_H_
+// Statistics of repeated timings.
+#include <vector>
+
+namespace tessera::bench {
+
+// The q-quantile, interpolated between neighbours; 0 of no samples. REQUIRES: 0 ≤ q ≤ 1.
+double QuantileOf(std::vector<double> samples, double q);
+double MedianOf(const std::vector<double>& samples);
+
+// Median of a[i] / b[i]; 0 where there are none. REQUIRES: as many of each.
+double MedianRatio(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_HARNESS_SAMPLES_H_

@@ -1,0 +1,170 @@
+#include "bench/harness/sweep.h"
+
+#include <regex.h>
+
+#include <algorithm>
+
+#include "runtime/check.h"
+#include "runtime/machine.h"
+
+namespace tessera::bench {
+namespace {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+void CheckValues(const Axis& axis, const std::vector<std::string>& values) {
+  if (values.empty()) throw Error(Format("--{}: expected a value", axis.name));
+  for (const std::string& value : values) {
+    try {
+      if (axis.check) axis.check(value);
+    } catch (const Error& error) {
+      throw Error(Format("--{}: {}", axis.name, error.what()));
+    }
+  }
+}
+
+// The axes with the values that flags give them.
+std::vector<Axis> Chosen(const Topic& topic, const AxisValues& flags) {
+  std::vector<Axis> axes = AxesOf(topic);
+  for (Axis& axis : axes) {
+    if (const auto flag = flags.find(axis.name); flag != flags.end()) axis.values = flag->second;
+    CheckValues(axis, axis.values);
+  }
+  return axes;
+}
+
+// What sets the point apart: "default" where nothing does.
+std::string LabelOf(const std::vector<Axis>& axes, const std::vector<Axis>& defaults,
+                    const Values& values) {
+  std::string label;
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a].name == "threads") continue;
+    if (axes[a].values.size() < 2 && axes[a].values == defaults[a].values) continue;
+    label += (label.empty() ? "" : ",") + axes[a].name + "=" + values[a].second;
+  }
+  return label.empty() ? "default" : label;
+}
+
+// Counts through the product of the axes' values, the last axis fastest.
+std::vector<Point> Product(const Topic& topic, const std::vector<Axis>& axes) {
+  const std::vector<Axis> defaults = AxesOf(topic);
+  std::vector<Values> all = {{}};
+  for (const Axis& axis : axes) {
+    std::vector<Values> longer;
+    for (const Values& values : all) {
+      for (const std::string& value : axis.values) {
+        longer.push_back(values);
+        longer.back().emplace_back(axis.name, value);
+      }
+    }
+    all = std::move(longer);
+  }
+  std::vector<Point> points;
+  for (Values& values : all) {
+    std::string label = LabelOf(axes, defaults, values);
+    points.emplace_back(std::move(label), std::move(values));
+  }
+  return points;
+}
+
+const Suite& FindSuite(const Topic& topic, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Suite& suite : topic.suites) {
+    if (suite.name == name) return suite;
+    names.push_back(suite.name);
+  }
+  throw Error(Format("{}: no suite '{}': {}", topic.name, name,
+                     names.empty() ? "it has none" : "expected " + ListOfNames(names)));
+}
+
+// The suite's point on every axis, once for each of its numbers of threads.
+void AddSuitePoint(const Point& point, const std::vector<Axis>& axes, const AxisValues& flags,
+                   std::vector<Point>& points) {
+  for (const auto& [name, value] : point.values())
+    if (std::none_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == name; }))
+      throw Error(Format("{} of the suite: the topic has no axis '{}'", point.label(), name));
+  std::vector<Axis> fixed = axes;
+  for (Axis& axis : fixed) {
+    const bool own = point.Has(axis.name), flag = flags.count(axis.name) > 0;
+    if (own && flag && axis.name != "threads")
+      throw Error(Format("--{}: {} of the suite sets it itself", axis.name, point.label()));
+    if (own) {
+      axis.values = {point.Text(axis.name)};
+      CheckValues(axis, axis.values);
+    } else if (axis.name != "threads") {
+      if (flag && axis.values.size() > 1)
+        throw Error(Format("--{}: a suite's cases take one value", axis.name));
+      axis.values.resize(1);
+    }
+  }
+  for (const std::string& threads : fixed.back().values) {
+    Values values;
+    for (const Axis& axis : fixed)
+      values.emplace_back(axis.name, axis.name == "threads" ? threads : axis.values[0]);
+    points.emplace_back(point.label(), std::move(values));
+  }
+}
+
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text) {
+    if (regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+      throw Error(Format("--only: '{}' is no regular expression", text));
+  }
+  ~Pattern() { regfree(&compiled_); }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  bool Matches(const std::string& text) const {
+    return regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t compiled_;
+};
+
+}  // namespace
+
+std::vector<Axis> AxesOf(const Topic& topic) {
+  std::vector<Axis> axes = topic.axes;
+  Axis threads = {
+      "threads", {std::to_string(DefaultThreads())}, "threads of a call", WholeFrom(1, 4096)};
+  const auto own =
+      std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.name == "threads"; });
+  if (own != axes.end()) {
+    threads = *own;
+    axes.erase(own);
+  }
+  axes.push_back(std::move(threads));
+  return axes;
+}
+
+std::vector<Point> PointsOf(const Topic& topic, const std::string& suite, const AxisValues& flags) {
+  const std::vector<Axis> axes = Chosen(topic, flags);
+  if (suite.empty()) return Product(topic, axes);
+  std::vector<Point> points;
+  for (const Point& point : FindSuite(topic, suite).points)
+    AddSuitePoint(point, axes, flags, points);
+  return points;
+}
+
+std::vector<Point> OnlyMatching(const std::vector<Point>& points, const std::string& regex) {
+  if (regex.empty()) return points;
+  const Pattern pattern(regex);
+  std::vector<Point> kept;
+  for (const Point& point : points)
+    if (pattern.Matches(point.label())) kept.push_back(point);
+  if (kept.empty())
+    throw Error(
+        Format("--only: '{}' matches none of {} cases; --list prints them", regex, points.size()));
+  return kept;
+}
+
+std::string ListOfNames(const std::vector<std::string>& names) {
+  std::string list;
+  for (size_t i = 0; i < names.size(); ++i)
+    list += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
+  return list;
+}
+
+}  // namespace tessera::bench

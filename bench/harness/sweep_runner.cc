@@ -1,0 +1,208 @@
+#include "bench/harness/sweep_runner.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "bench/harness/cache_flusher.h"
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+constexpr double kWarmStretch = 1e-3;  // seconds that calls from warm caches are timed together
+constexpr double kMostCalls = 1e6;
+
+// The counter that carries a contender's seconds through Google Benchmark.
+std::string CounterOf(size_t contender) { return std::to_string(contender); }
+
+// The contenders of one point, the limit last, and how they are timed.
+class Rounds {
+ public:
+  Rounds(Context& ctx, const Work& work, CacheFlusher* flusher)
+      : ctx_(ctx), flusher_(flusher), contenders_(work.contenders) {
+    if (work.limit.run) contenders_.push_back(work.limit);
+    for (const Contender& contender : contenders_) calls_.push_back(CallsOf(contender));
+  }
+
+  size_t size() const { return contenders_.size(); }
+
+  // Seconds of one call of each contender.
+  std::vector<double> Next() {
+    std::vector<double> seconds(size());
+    for (size_t i = 0; i < size(); ++i) {
+      const size_t c = round_ % 2 == 0 ? i : size() - 1 - i;
+      seconds[c] = Time(contenders_[c], calls_[c]);
+    }
+    ++round_;
+    return seconds;
+  }
+
+ private:
+  // Also the first calls of all, for pages and branch predictors.
+  int CallsOf(const Contender& contender) {
+    if (contender.before) contender.before(0);
+    const double first = SecondsOf([&] { contender.run(0); });
+    if (flusher_ != nullptr || contender.before || first > kWarmStretch) return 1;
+    const double one = SecondsOf([&] { contender.run(1); });
+    return static_cast<int>(std::clamp(std::ceil(kWarmStretch / one), 1.0, kMostCalls));
+  }
+
+  double Time(const Contender& contender, int calls) {
+    if (contender.before) contender.before(round_);
+    if (flusher_ != nullptr) flusher_->Flush(ctx_);
+    return SecondsOf([&] {
+             for (int call = 0; call < calls; ++call) contender.run(round_ * calls + call);
+           }) /
+           calls;
+  }
+
+  Context& ctx_;
+  CacheFlusher* flusher_;  // null: warm
+  std::vector<Contender> contenders_;
+  std::vector<int> calls_;
+  int round_ = 0;
+};
+
+// Samples of each contender, from the counters of a benchmark's repetitions.
+class SampleReporter : public benchmark::BenchmarkReporter {
+ public:
+  explicit SampleReporter(size_t contenders) : samples_(contenders) {}
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
+      for (size_t c = 0; c < samples_.size(); ++c)
+        samples_[c].push_back(run.counters.at(CounterOf(c)).value);
+    }
+  }
+  const std::vector<std::vector<double>>& samples() const { return samples_; }
+
+ private:
+  std::vector<std::vector<double>> samples_;
+};
+
+// Thrown through nothing but our own code.
+struct Stopped {};
+
+// `count` rounds as repetitions of one benchmark. between: called before each with its number.
+std::vector<std::vector<double>> Repeat(const std::string& name, Rounds& rounds, int count,
+                                        const std::function<void(int)>& between) {
+  std::exception_ptr failure;
+  int done = 0;
+  const auto repetition = [&](benchmark::State& state) {
+    for (auto _ : state) {
+      try {
+        if (failure) break;
+        between(done++);
+        const std::vector<double> seconds = rounds.Next();
+        for (size_t c = 0; c < seconds.size(); ++c) state.counters[CounterOf(c)] = seconds[c];
+        state.SetIterationTime(seconds[0]);
+      } catch (...) {
+        failure = std::current_exception();
+        state.SkipWithError("failed");
+        break;
+      }
+    }
+    if (failure) state.SkipWithError("failed");
+  };
+  SampleReporter reporter(rounds.size());
+  benchmark::RegisterBenchmark(name.c_str(), repetition)
+      ->Iterations(1)
+      ->Repetitions(count)
+      ->UseManualTime();
+  benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, ".");
+  benchmark::ClearRegisteredBenchmarks();
+  if (failure) std::rethrow_exception(failure);
+  return reporter.samples();
+}
+
+// One point from its tables to its rows.
+class PointRun {
+ public:
+  PointRun(const Topic& topic, const Point& point, const SweepOptions& options)
+      : topic_(topic),
+        point_(point),
+        options_(options),
+        threads_(static_cast<int>(point.Int("threads"))),
+        name_(Format("{}/{}/{}t", topic.name, point.label(), threads_)),
+        ctx_({.threads = threads_, .seed = 5}) {}
+
+  const std::string& name() const { return name_; }
+
+  // between: called before each round with its number.
+  std::vector<Measurement> Run(const std::function<void(int)>& between) {
+    const Work work = topic_.make(ctx_, point_);
+    TESSERA_CHECK(!work.contenders.empty(), "the topic gives nothing to time");
+    if (work.check) work.check();
+    const bool cold = options_.cold && !work.warm;
+    std::optional<CacheFlusher> flusher;
+    if (cold) flusher.emplace(ctx_, options_.flush_bytes);
+    Rounds rounds(ctx_, work, cold ? &*flusher : nullptr);
+    return Rows(work, Repeat(name_, rounds, options_.rounds, between), cold);
+  }
+
+ private:
+  std::vector<Measurement> Rows(const Work& work, const std::vector<std::vector<double>>& samples,
+                                bool cold) const {
+    Measurement row;
+    row.topic = topic_.name;
+    row.case_name = point_.label();
+    row.threads = threads_;
+    row.values = point_.values();
+    if (work.limit.run) row.limit_seconds = samples.back();
+    row.bytes = work.bytes;
+    row.items = work.items;
+    row.item = work.item;
+    row.facts = work.facts;
+    if (work.facts_after) {
+      const auto after = work.facts_after();
+      row.facts.insert(row.facts.end(), after.begin(), after.end());
+    }
+    row.cold = cold;
+    std::vector<Measurement> rows;
+    for (size_t c = 0; c < work.contenders.size(); ++c) {
+      rows.push_back(row);
+      rows.back().contender = work.contenders[c].name;
+      rows.back().seconds = samples[c];
+    }
+    return rows;
+  }
+
+  const Topic& topic_;
+  const Point& point_;
+  const SweepOptions& options_;
+  int threads_;
+  std::string name_;
+  Context ctx_;
+};
+
+}  // namespace
+
+void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options) {
+  for (size_t p = 0; p < points.size(); ++p) {
+    PointRun run(topic, points[p], options);
+    const auto tell = [&](double part) {
+      if (options.stop && options.stop()) throw Stopped();
+      if (options.progress)
+        options.progress(run.name(),
+                         (static_cast<double>(p) + part) / static_cast<double>(points.size()));
+    };
+    try {
+      tell(0);
+      const std::vector<Measurement> rows =
+          run.Run([&](int round) { tell(static_cast<double>(round) / options.rounds); });
+      if (options.rows) options.rows(rows);
+    } catch (const Stopped&) {
+      return;
+    } catch (const std::exception& error) {
+      throw Error(Format("{}: {}", run.name(), error.what()));
+    }
+  }
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,33 @@
+#ifndef TESSERA_BENCH_HARNESS_SWEEP_RUNNER_H_
+#define TESSERA_BENCH_HARNESS_SWEEP_RUNNER_H_
+// Runs points of a topic over Google Benchmark: a benchmark a point, a repetition a round. In each
+// round the limit and all contenders work on the same batch, in an order that turns round from one
+// round to the next, each from cold caches or, warm, as often in a row as a millisecond takes.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/measurement.h"
+#include "bench/harness/topic.h"
+
+namespace tessera::bench {
+
+struct SweepOptions {
+  int rounds = 15;
+  bool cold = true;         // false: no caches are flushed
+  int64_t flush_bytes = 0;  // read to flush them; 0: see CacheFlusher
+  // Told what is being done, and how much of the points is over (0 to 1).
+  std::function<void(const std::string& what, double fraction)> progress = nullptr;
+  // True once no further round is wanted: the point at hand is left out, and all after it.
+  std::function<bool()> stop = nullptr;
+  // Given the rows of a point as soon as they are there, one a contender, ours first.
+  std::function<void(const std::vector<Measurement>&)> rows = nullptr;
+};
+
+// REQUIRES: points of PointsOf, rounds > 0. Throws Error, naming topic and case, where a point
+// cannot be made, its check fails, or a contender does.
+void RunPoints(const Topic& topic, const std::vector<Point>& points, const SweepOptions& options);
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_HARNESS_SWEEP_RUNNER_H_

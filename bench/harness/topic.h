@@ -1,0 +1,63 @@
+#ifndef TESSERA_BENCH_HARNESS_TOPIC_H_
+#define TESSERA_BENCH_HARNESS_TOPIC_H_
+// What `tessera bench` runs: topics, each one kind of work over axes that flags set. A sweep is the
+// product of the axes' values; a suite is a named list of points, such as the shapes of a peer's
+// benchmark. Of each point the runner makes a Work, checks its result once, and times its
+// contenders in alternation.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/harness/cold_rounds.h"
+#include "bench/harness/point.h"
+#include "runtime/context.h"
+
+namespace tessera::bench {
+
+struct Axis {
+  std::string name;                 // the flag without its dashes: "dim"
+  std::vector<std::string> values;  // where the flag is not given; a suite's points take the first
+  std::string help;
+  // Throws Error where a value is none that `make` takes: all are asked before anything is timed.
+  // See point.h for ready ones.
+  std::function<void(const std::string& value)> check = nullptr;
+};
+
+// A point made ready: its tables and batches live as long as the closures.
+struct Work {
+  std::function<void()> check;        // throws where a result is wrong; called once, untimed
+  std::vector<Contender> contenders;  // ours first, named "tessera"; then variants beside it
+  Contender limit = {};               // what the machine allows; without a run: none is known
+  double bytes = 0;          // moved by one call, counted as the topic says; 0: not counted
+  int64_t items = 0;         // ids, examples or requests of one call
+  std::string item = "ids";  // what items counts
+  std::vector<std::pair<std::string, double>> facts = {};  // more of the point, for the data file
+  // Facts that are known once the contenders have run, such as bytes sent.
+  std::function<std::vector<std::pair<std::string, double>>()> facts_after = nullptr;
+  // Small calls, whose overhead is meant: no caches are flushed, and so many calls are timed
+  // together that the clock does not show.
+  bool warm = false;
+};
+
+// Points need to name only the axes that differ from their first values. One that names "threads"
+// runs with these alone.
+struct Suite {
+  std::string name, help;
+  std::vector<Point> points;
+};
+
+struct Topic {
+  std::string name;   // "lookup"
+  std::string help;   // one sentence
+  std::string limit;  // what the limit is: "bare gather of the same rows"; "": there is none
+  // "threads" (all cores) is every topic's; a topic that lists it itself has other values or words.
+  std::vector<Axis> axes;
+  std::vector<Suite> suites;
+  std::function<Work(Context&, const Point&)> make;  // on the CPU, with the point's threads
+  bool cold = true;  // caches are flushed before each timed call unless --warm is given
+};
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_HARNESS_TOPIC_H_

@@ -1,0 +1,21 @@
+#ifndef TESSERA_BENCH_INPUTS_TRACE_H_
+#define TESSERA_BENCH_INPUTS_TRACE_H_
+// A recorded stream of ids: a text file with one id a line.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::bench {
+
+struct Trace {
+  std::vector<int64_t> ids;      // never empty
+  std::vector<int64_t> renamed;  // 0, 1, 2, … in the order of their first use
+  int64_t rows = 0;              // largest id + 1
+};
+
+// Throws Error for a file that cannot be read or is empty, and for a line that is no id (an integer
+// from 0), with the line's number.
+Trace ReadTrace(const std::string& path);
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_INPUTS_TRACE_H_

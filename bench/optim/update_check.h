@@ -1,0 +1,34 @@
+#ifndef TESSERA_BENCH_OPTIM_UPDATE_CHECK_H_
+#define TESSERA_BENCH_OPTIM_UPDATE_CHECK_H_
+// What holds for every rule's update: rows that the batch names change and stay finite, others keep
+// their bits.
+#include <cstdint>
+#include <vector>
+
+#include "embedding/lookup.h"
+
+namespace tessera::bench {
+
+class UpdateCheck {
+ public:
+  // Before the update: keeps some rows of every table, both kinds. REQUIRES: f32 rows, on the host;
+  // the tables outlive this.
+  explicit UpdateCheck(const LookupArgs& args);
+  // After it. Throws Error naming table and row.
+  void Verify() const;
+
+ private:
+  struct Row {
+    size_t table;
+    int64_t number;
+    bool named;
+    const float* now;
+    std::vector<float> before;
+  };
+  void Keep(const LookupFeature& feature, size_t table, int64_t row, bool named);
+
+  std::vector<Row> rows_;
+};
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_OPTIM_UPDATE_CHECK_H_

@@ -1,0 +1,164 @@
+#include "bench/optim/update_topic.h"
+
+#include <memory>
+#include <utility>
+
+#include "bench/embedding/growth_suite.h"
+#include "bench/embedding/shape_axes.h"
+#include "bench/optim/update_check.h"
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+// Every rule with an executor of its own, with the defaults of its options but a small step.
+const std::vector<AnyRule>& Rules() {
+  static const std::vector<AnyRule> rules = [] {
+    std::vector<AnyRule> all = {RowwiseAdagrad{},
+                                Sgd{},
+                                MomentumSgd{},
+                                LarsSgd{},
+                                Adagrad{},
+                                CounterRowwiseAdagrad{},
+                                CowClipRowwiseAdagrad{},
+                                GlobalDecayRowwiseAdagrad{},
+                                RowwiseRmspropAr{},
+                                Adam{},
+                                PartialRowwiseAdam{},
+                                Lamb{},
+                                PartialRowwiseLamb{},
+                                Lion{},
+                                Ftrl{}};
+    for (AnyRule& rule : all) SetLearningRate(rule, 1e-3f);
+    return all;
+  }();
+  return rules;
+}
+
+std::vector<std::string> RuleNames() {
+  std::vector<std::string> names;
+  for (const AnyRule& rule : Rules()) names.push_back(RuleName(rule));
+  return names;
+}
+
+const AnyRule& RuleOf(const std::string& name) {
+  OneOf(RuleNames())(name);
+  size_t i = 0;
+  while (name != RuleName(Rules()[i])) ++i;
+  return Rules()[i];
+}
+
+// Tables, their states and batches.
+struct UpdateWork {
+  UpdateWork(Context& ctx, const Shape& shape, const AnyRule& of, int element, int row)
+      : rule(of), data(ctx, shape, element, row), tables(data.Tables(rule)) {}
+
+  void Run(Context& ctx, int round) { Update(ctx, {data.Lookup(round, true), tables, round + 1}); }
+
+  const AnyRule& rule;
+  Workload data;
+  std::vector<UpdateTable> tables;
+};
+
+std::shared_ptr<UpdateWork> MakeUpdateWork(Context& ctx, const Shape& shape, const AnyRule& rule) {
+  int element = 0, row = 0;
+  for (const StateSpec& spec : RuleStates(rule)) ++(spec.per_row ? row : element);
+  return std::make_shared<UpdateWork>(ctx, shape, rule, element, row);
+}
+
+Work MakeWork(Context& ctx, const Point& point) {
+  const Shape shape = ShapeOf(point);
+  const auto update = MakeUpdateWork(ctx, shape, RuleOf(point.Text("rule")));
+  Work work;
+  work.check = [&ctx, update] {
+    const UpdateCheck check(update->data.Lookup(0, true));
+    update->Run(ctx, 0);
+    check.Verify();
+  };
+  work.contenders = {{"tessera", [&ctx, update](int round) { update->Run(ctx, round); }}};
+  if (shape.pooling != PoolingType::kNone && IsBareDim(shape.dim)) {
+    const int64_t ahead = BestAhead(ctx, update->data, update->rule);
+    work.limit = {"bare update", [&ctx, update, ahead](int round) {
+                    RunBare(ctx, update->data.Bare(round, update->rule, ahead));
+                  }};
+  }
+  work.bytes = update->data.UpdateBytes(update->rule);
+  work.items = update->data.num_ids();
+  work.facts = {{"distinct_rows", static_cast<double>(update->data.distinct_rows())}};
+  return work;
+}
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+Point PointOf(const std::string& rule, const std::string& name, Values values) {
+  values.emplace_back("rule", rule);
+  return Point(rule + "_" + name, std::move(values));
+}
+
+std::vector<Point> RulePoints() {
+  std::vector<Point> points;
+  for (const std::string dim : {"16", "128"})
+    for (const std::string& rule : RuleNames())
+      points.push_back(PointOf(rule, "D" + dim, {{"dim", dim}, {"tables", "4"}}));
+  return points;
+}
+
+Point Criteo(const std::string& rule, const std::string& dim) {
+  return PointOf(rule, "criteo_D" + dim,
+                 {{"dim", dim},
+                  {"rows", "criteo:1M"},
+                  {"tables", "26"},
+                  {"batch", "2048"},
+                  {"pooling", "1"},
+                  {"skew", "zipf:1.05"}});
+}
+
+std::vector<Point> PeerPoints() {
+  std::vector<Point> points;
+  const auto add = [&](const char* rule, const std::string& name, const Values& values) {
+    points.push_back(PointOf(rule, name, values));
+  };
+  for (const char* rule : {"rowwise_adagrad", "sgd"}) {
+    add(rule, "D128", {});
+    add(rule, "D128_zipf1.05", {{"skew", "zipf:1.05"}});
+  }
+  for (const std::string dim : {"16", "32", "64", "256"})
+    add("rowwise_adagrad", "D" + dim, {{"dim", dim}, {"rows", dim == "256" ? "500k" : "1M"}});
+  for (const char* rule : {"sgd", "adagrad", "adam"}) add(rule, "D16", {{"dim", "16"}});
+  for (const char* rule : {"adagrad", "adam"}) add(rule, "D128_T4", {{"tables", "4"}});
+  for (const char* dim : {"16", "64", "128"}) points.push_back(Criteo("rowwise_adagrad", dim));
+  for (const char* rule : {"sgd", "adagrad", "adam"}) points.push_back(Criteo(rule, "64"));
+  add("rowwise_adagrad", "D128_mean", {{"mode", "mean"}});
+  add("rowwise_adagrad", "D128_weighted", {{"weighted", "yes"}});
+  for (const char* rule : {"rowwise_adagrad", "sgd"})
+    add(rule, "D128_sequence", {{"mode", "none"}, {"pooling", "5"}});
+  return points;
+}
+
+std::vector<Axis> UpdateAxes() {
+  std::vector<Axis> axes = ShapeAxes();
+  axes.insert(axes.begin(), {"rule",
+                             {"rowwise_adagrad"},
+                             "the optimizer, by its name in README.md's table",
+                             [](const std::string& name) { RuleOf(name); }});
+  return axes;
+}
+
+}  // namespace
+
+const Topic& UpdateTopic() {
+  static const Topic topic = {
+      .name = "update",
+      .help = "Backward of embedding tables: gradients of bags summed by row, the rule applied.",
+      .limit =
+          "a bare gather-modify-scatter of the same rows, grouping given, for dims 16, 32, 64, "
+          "128 and 256",
+      .axes = UpdateAxes(),
+      .suites = {{"rules", "every rule, on 4 tables of dim 16 and 128", RulePoints()},
+                 {"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
+                 GrowthSuite()},
+      .make = MakeWork};
+  return topic;
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,64 @@
+#ifndef TESSERA_BENCH_QUANT_STORED_TABLES_H_
+#define TESSERA_BENCH_QUANT_STORED_TABLES_H_
+// Tables of stored rows without padding, and batches of ids for them. The same thousand rows come
+// again and again: what a row holds changes no time.
+#include <cstdint>
+#include <vector>
+
+#include "bench/embedding/workload.h"
+#include "bench/quant/bare_rows.h"
+#include "embedding/quantized/quantized_lookup.h"
+#include "quant/row_codec.h"
+
+namespace tessera::bench {
+
+class StoredTables {
+ public:
+  static constexpr int kBatches = 4;
+
+  // Outputs are f32 or f16. Throws Error for weights with sequences.
+  StoredTables(Context& ctx, const Shape& shape, const RowCodec& codec, DType output);
+
+  // Batch `round` modulo kBatches.
+  void Lookup(Context& ctx, int round);
+  // Looks batch 0 up and compares some outputs with the sums of decoded rows. Throws Error where one
+  // is wrong.
+  void Check(Context& ctx);
+
+  // REQUIRES: HasBare().
+  BareRows Bare(int round) const;
+  // Rows of outputs are whole cache lines, and sequences of one length.
+  bool HasBare() const;
+  int64_t num_ids() const { return offsets_.back(); }
+  // Rows read, outputs written.
+  double Bytes() const { return static_cast<double>(num_ids() * row_bytes_ + output_.nbytes()); }
+
+ private:
+  bool sequence() const { return shape_.pooling == PoolingType::kNone; }
+  int64_t num_tables() const { return static_cast<int64_t>(shape_.rows.size()); }
+  const std::vector<int32_t>& ids(int round) const {
+    return ids_[static_cast<size_t>(round % kBatches)];
+  }
+  Tensor StoredTable(Context& ctx, int64_t rows, const Tensor& encoded) const;
+  void DrawBatches(uint64_t seed);
+  // Of bag b of table t: its first id, and its (first) row of the output.
+  int64_t FirstId(int64_t t, int64_t b) const {
+    return offsets_[static_cast<size_t>(t * shape_.batch + b)];
+  }
+  Tensor OutputOf(Context& ctx, int64_t t, int64_t b) const;
+  void CheckBag(Context& ctx, int64_t t, int64_t b) const;
+
+  Shape shape_;
+  RowCodec codec_;
+  int64_t row_bytes_;
+  std::vector<Tensor> tables_;
+  std::vector<const uint8_t*> pointers_;
+  std::vector<int32_t> offsets_, each_;  // of bags; of bags of one id
+  std::vector<std::vector<int32_t>> ids_;
+  std::vector<float> weights_;
+  Tensor output_;
+  std::vector<QuantizedLookupFeature> features_;
+};
+
+}  // namespace tessera::bench
+#endif  // TESSERA_BENCH_QUANT_STORED_TABLES_H_

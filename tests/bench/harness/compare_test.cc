@@ -1,0 +1,97 @@
+#include "bench/harness/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/check.h"
+#include "tests/bench/harness/run_for_tests.h"
+
+namespace tessera::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Nine samples about `middle`, a percent apart in all.
+std::vector<double> About(double middle) {
+  std::vector<double> samples;
+  for (int i = -4; i <= 4; ++i) samples.push_back(middle * (1 + 0.00125 * i));
+  return samples;
+}
+
+RowChange ChangeOf(const Measurement& before, const Measurement& now) {
+  const RunComparison comparison = CompareRuns(MadeUpRun({before}), MadeUpRun({now}));
+  return comparison.rows.at(0);
+}
+
+TEST(CompareTest, ComparesTimesWhereNoLimitIsKnown) {
+  const RowChange faster =
+      ChangeOf(MadeUpRow("a", "tessera", About(2)), MadeUpRow("a", "tessera", About(1)));
+  EXPECT_EQ(faster.verdict, Verdict::kFaster);
+  EXPECT_DOUBLE_EQ(faster.Ratio(), 2);
+  EXPECT_DOUBLE_EQ(faster.speed, 2);
+  EXPECT_LT(faster.p, kSignificance);
+  EXPECT_FALSE(faster.ByShare());
+  EXPECT_EQ(
+      ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(2))).verdict,
+      Verdict::kSlower);
+}
+
+TEST(CompareTest, SmallChangesAndFewSamplesAreNone) {
+  EXPECT_EQ(ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1.015)))
+                .verdict,
+            Verdict::kSame);
+  EXPECT_EQ(
+      ChangeOf(MadeUpRow("a", "tessera", {1, 1, 1}), MadeUpRow("a", "tessera", {2, 2, 2})).verdict,
+      Verdict::kSame);
+}
+
+TEST(CompareTest, SharesDecideWhereTheMachineBecameSlower) {
+  const Measurement before = MadeUpRow("a", "tessera", About(2), About(1));
+  const RowChange change = ChangeOf(before, MadeUpRow("a", "tessera", About(3), About(1.5)));
+  EXPECT_EQ(change.verdict, Verdict::kSame);
+  EXPECT_NEAR(change.Ratio(), 2.0 / 3, 1e-12);
+  EXPECT_DOUBLE_EQ(change.old_share, 0.5);
+  EXPECT_DOUBLE_EQ(change.new_share, 0.5);
+}
+
+TEST(CompareTest, SharesOfEachRoundAreWhatIsTested) {
+  Measurement before = MadeUpRow("a", "tessera", About(2)),
+              now = MadeUpRow("a", "tessera", About(2));
+  before.limit_seconds = std::vector<double>(9, 1.0);
+  now.limit_seconds = std::vector<double>(9, 1.2);
+  EXPECT_EQ(ChangeOf(before, now).verdict, Verdict::kFaster);
+}
+
+TEST(CompareTest, SaysWhatOnlyOneRunHas) {
+  Measurement two_threads = MadeUpRow("a", "tessera", {1});
+  two_threads.threads = 2;
+  const RunComparison comparison = CompareRuns(
+      MadeUpRun({MadeUpRow("a", "tessera", {1}), MadeUpRow("b", "tessera", {1})}),
+      MadeUpRun({MadeUpRow("a", "tessera", {1}), two_threads, MadeUpRow("a", "plain loop", {1})}));
+  EXPECT_EQ(comparison.rows.size(), 1u);
+  EXPECT_THAT(comparison.only_old, ElementsAre("lookup/b/1t tessera"));
+  EXPECT_THAT(comparison.only_new, ElementsAre("lookup/a/2t tessera", "lookup/a/1t plain loop"));
+  const std::string text = ComparisonText(comparison);
+  EXPECT_THAT(text, HasSubstr("only in the old run: lookup/b/1t tessera\n"));
+  EXPECT_THAT(text, HasSubstr("0 faster, 0 slower, 1 the same"));
+}
+
+TEST(CompareTest, WarnsOfAnotherMachine) {
+  BenchRun before = MadeUpRun({MadeUpRow("a", "tessera", {1})}), now = before;
+  EXPECT_THAT(ComparisonText(CompareRuns(before, now)), Not(HasSubstr("warning")));
+  now.machine = "another";
+  EXPECT_THAT(ComparisonText(CompareRuns(before, now)),
+              HasSubstr("warning: the old run is of another machine: A <fast> machine, 2 cores, "
+                        "now another"));
+}
+
+TEST(CompareTest, RefusesOtherTopics) {
+  BenchRun update = MadeUpRun({});
+  update.topic = "update";
+  EXPECT_THROW(CompareRuns(MadeUpRun({}), update), Error);
+}
+
+}  // namespace
+}  // namespace tessera::bench

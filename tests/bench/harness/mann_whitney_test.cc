@@ -1,0 +1,64 @@
+#include "bench/harness/mann_whitney.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+namespace tessera::bench {
+namespace {
+
+// Pairs in which a is larger, ties for half.
+double CountU(const std::vector<double>& a, const std::vector<double>& b) {
+  double u = 0;
+  for (const double x : a)
+    for (const double y : b) u += x > y ? 1 : x == y ? 0.5 : 0;
+  return u;
+}
+
+// The share of all ways to deal the samples to the sides that lie as far apart as these.
+double ExactP(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  const double middle = static_cast<double>(a.size() * b.size()) / 2;
+  const double distance = std::abs(CountU(a, b) - middle);
+  int ways = 0, as_far = 0;
+  for (unsigned deal = 0; deal < 1u << all.size(); ++deal) {
+    if (static_cast<size_t>(std::popcount(deal)) != a.size()) continue;
+    std::vector<double> left, right;
+    for (size_t i = 0; i < all.size(); ++i) (deal >> i & 1 ? left : right).push_back(all[i]);
+    ++ways;
+    as_far += std::abs(CountU(left, right) - middle) >= distance - 1e-9;
+  }
+  return static_cast<double>(as_far) / ways;
+}
+
+TEST(MannWhitneyTest, IsNearTheExactTest) {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 40; ++trial) {
+    std::vector<double> a, b;
+    const bool ties = trial % 2 == 1;
+    for (int i = 0; i < 7; ++i) {
+      a.push_back(static_cast<double>(random() % (ties ? 5 : 100000)));
+      b.push_back(static_cast<double>(random() % (ties ? 5 : 100000)) + trial % 5);
+    }
+    EXPECT_NEAR(MannWhitney(a, b), ExactP(a, b), ties ? 0.08 : 0.03) << "trial " << trial;
+  }
+}
+
+TEST(MannWhitneyTest, KnowsNoSidesAndRanksOnly) {
+  const std::vector<double> a = {1, 2, 3, 4, 5, 6, 7}, b = {8, 9, 10, 11, 12, 13, 1000};
+  EXPECT_EQ(MannWhitney(a, b), MannWhitney(b, a));
+  EXPECT_EQ(MannWhitney(a, b), MannWhitney({-7, -6, -5, -4, -3, -2, -1}, b));
+  EXPECT_LT(MannWhitney(a, b), 0.01);
+}
+
+TEST(MannWhitneyTest, FewOrEqualSamplesShowNothing) {
+  EXPECT_EQ(MannWhitney({}, {1, 2}), 1);
+  EXPECT_EQ(MannWhitney({3, 3, 3, 3, 3, 3, 3}, {3, 3, 3, 3, 3, 3, 3}), 1);
+  EXPECT_GT(MannWhitney({1, 2, 3}, {4, 5, 6}), 0.05);
+}
+
+}  // namespace
+}  // namespace tessera::bench

@@ -1,0 +1,100 @@
+#include "bench/harness/measurement_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/check.h"
+#include "tests/bench/harness/run_for_tests.h"
+
+namespace tessera::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    RunFromJson(text, "old.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string WithRow(const std::string& fields) {
+  return R"({"topic": "lookup", "rows": [{"case": "D16", "contender": "tessera", )" + fields +
+         "}]}";
+}
+
+BenchRun WholeRun() {
+  Measurement row =
+      MadeUpRow("D128_zipf1.05", "tessera", {0.25, 0.5, 0.125}, {0.125, 0.25, 0.0625});
+  row.threads = 2;
+  row.bytes = 1e9;
+  row.items = 20;
+  row.item = "examples";
+  row.values = {{"dim", "128"}, {"skew", "zipf:1.05"}};
+  row.facts = {{"distinct", 12.5}};
+  Measurement warm = MadeUpRow("call", "a \"plain\" loop", {1e-6});
+  warm.cold = false;
+  return MadeUpRun({row, warm});
+}
+
+TEST(MeasurementJsonTest, ReadsBackWhatItWrites) {
+  const BenchRun run = WholeRun();
+  const BenchRun back = RunFromJson(RunToJson(run), "x.json");
+  EXPECT_EQ(back.machine, run.machine);
+  EXPECT_EQ(back.date, run.date);
+  EXPECT_EQ(back.topic, run.topic);
+  EXPECT_EQ(back.rounds, run.rounds);
+  EXPECT_EQ(back.cold, run.cold);
+  ASSERT_EQ(back.rows.size(), run.rows.size());
+  for (size_t i = 0; i < run.rows.size(); ++i) {
+    const Measurement &a = run.rows[i], &b = back.rows[i];
+    EXPECT_EQ(a.Name(), b.Name());
+    EXPECT_EQ(a.contender, b.contender);
+    EXPECT_EQ(a.values, b.values);
+    EXPECT_EQ(a.facts, b.facts);
+    EXPECT_EQ(a.seconds, b.seconds);
+    EXPECT_EQ(a.limit_seconds, b.limit_seconds);
+    EXPECT_EQ(a.bytes, b.bytes);
+    EXPECT_EQ(a.items, b.items);
+    EXPECT_EQ(a.item, b.item);
+    EXPECT_EQ(a.cold, b.cold);
+  }
+  EXPECT_EQ(RunToJson(back), RunToJson(run));
+}
+
+TEST(MeasurementJsonTest, TellsOtherProgramsWhatFollowsFromSamples) {
+  const std::string json = RunToJson(WholeRun());
+  for (const char* field :
+       {R"("name":"lookup/D128_zipf1.05/2t")", R"("seconds":0.25)", R"("limit_seconds":0.125)",
+        R"("share":0.5)", R"("gbps":4.0)", R"("items_per_second":80.0)", R"("cold":false)"})
+    EXPECT_THAT(json, HasSubstr(field));
+}
+
+TEST(MeasurementJsonTest, TakesOneLimitForAllRounds) {
+  const BenchRun run =
+      RunFromJson(WithRow(R"("samples": [2, 4, 8], "limit_seconds": 1)"), "x.json");
+  EXPECT_EQ(run.rows[0].limit_seconds, (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(run.rows[0].Share(), 0.25);
+  EXPECT_EQ(run.rows[0].threads, 1);
+}
+
+TEST(MeasurementJsonTest, SaysWhatIsWrongAndWhere) {
+  EXPECT_THAT(ErrorOf("{"), HasSubstr("old.json: "));
+  EXPECT_THAT(ErrorOf(R"({"rows": []})"), HasSubstr("topic: is missing"));
+  EXPECT_THAT(ErrorOf(R"({"topic": "lookup", "rows": 3})"), HasSubstr("rows: expected a list"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("threads": 1)")), HasSubstr("rows[0].samples: is missing"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [])")), HasSubstr("rows[0].samples: there are none"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1, 0])")),
+              HasSubstr("rows[0].samples[1]: expected seconds above 0, got 0"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1, 2], "limit_samples": [1])")),
+              HasSubstr("expected 2 seconds, one for each sample, got 1"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1], "facts": {"a": "b"})")),
+              HasSubstr("rows[0].facts.a: expected a number"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1], "speed": 3)")),
+              HasSubstr("rows[0].speed: unknown key"));
+}
+
+}  // namespace
+}  // namespace tessera::bench

@@ -1,0 +1,174 @@
+#include "bench/harness/sweep_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/harness/sweep.h"
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kSmallFlush = 1 << 16;  // bytes: nothing here needs cold caches
+
+// Two contenders and a limit that note that they ran.
+struct Fake {
+  std::vector<std::string> log;
+  Topic topic = {.name = "fake",
+                 .help = "",
+                 .limit = "nothing",
+                 .axes = {{"dim", {"16"}, ""}},
+                 .suites = {},
+                 .make = [this](Context& ctx, const Point& point) { return Make(ctx, point); }};
+  int threads = 0, fail_in_round = -1;
+  bool warm = false;
+  std::function<void()> check = [this] { log.push_back("check"); };
+
+  Contender Noting(const std::string& name) {
+    return {name, [this, name](int round) {
+              log.push_back(name + std::to_string(round));
+              if (round == fail_in_round) throw Error("no such row");
+            }};
+  }
+
+  Work Make(Context& ctx, const Point&) {
+    threads = ctx.threads().threads();
+    Work work;
+    work.check = check;
+    work.contenders = {Noting("a"), Noting("b")};
+    work.contenders[0].before = [this](int round) {
+      log.push_back("before" + std::to_string(round));
+    };
+    work.limit = Noting("limit");
+    work.bytes = 100;
+    work.items = 7;
+    work.item = "rows";
+    work.facts = {{"known", 1}};
+    work.facts_after = [this] {
+      return std::vector<std::pair<std::string, double>>{{"calls", log.size()}};
+    };
+    work.warm = warm;
+    return work;
+  }
+
+  std::vector<Measurement> Run(SweepOptions options, const AxisValues& flags = {}) {
+    std::vector<Measurement> all;
+    options.flush_bytes = kSmallFlush;
+    options.rows = [&](const std::vector<Measurement>& rows) {
+      all.insert(all.end(), rows.begin(), rows.end());
+    };
+    RunPoints(topic, PointsOf(topic, "", flags), options);
+    return all;
+  }
+  std::string ErrorOf(const SweepOptions& options) {
+    try {
+      Run(options, {{"threads", {"1"}}});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST(RunPointsTest, ChecksOnceThenContendersTakeTurns) {
+  Fake fake;
+  fake.Run({.rounds = 2});
+  EXPECT_THAT(fake.log, ElementsAre("check", "before0", "a0", "b0", "limit0",  // once for pages
+                                    "before0", "a0", "b0", "limit0",           //
+                                    "limit1", "b1", "before1", "a1"));
+}
+
+TEST(RunPointsTest, GivesARowAContender) {
+  Fake fake;
+  const std::vector<Measurement> rows = fake.Run({.rounds = 3}, {{"threads", {"2"}}});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(fake.threads, 2);
+  EXPECT_EQ(rows[0].contender, "a");
+  EXPECT_EQ(rows[1].contender, "b");
+  for (const Measurement& row : rows) {
+    EXPECT_EQ(row.Name(), "fake/default/2t");
+    EXPECT_EQ(row.seconds.size(), 3u);
+    EXPECT_EQ(row.limit_seconds.size(), 3u);
+    EXPECT_GT(row.Median(), 0);
+    EXPECT_GT(row.Share(), 0);
+    EXPECT_EQ(row.bytes, 100);
+    EXPECT_EQ(row.items, 7);
+    EXPECT_EQ(row.item, "rows");
+    EXPECT_TRUE(row.cold);
+    ASSERT_EQ(row.facts.size(), 2u);
+    EXPECT_EQ(row.facts[1].first, "calls");
+    EXPECT_EQ(row.values[0], std::pair(std::string("dim"), std::string("16")));
+  }
+}
+
+TEST(RunPointsTest, RunsEveryPoint) {
+  Fake fake;
+  const auto rows = fake.Run({.rounds = 1}, {{"dim", {"1", "2", "3"}}, {"threads", {"1"}}});
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[4].Name(), "fake/dim=3/1t");
+}
+
+TEST(RunPointsTest, ShortWarmCallsAreTimedTogether) {
+  Fake fake;
+  fake.warm = true;
+  const std::vector<Measurement> rows = fake.Run({.rounds = 2}, {{"threads", {"1"}}});
+  EXPECT_FALSE(rows[0].cold);
+  const auto calls = [&](char name) {
+    return std::count_if(fake.log.begin(), fake.log.end(),
+                         [&](const std::string& entry) { return entry[0] == name; });
+  };
+  EXPECT_EQ(calls('a'), 3) << "something is to be done before each call";
+  EXPECT_GT(calls('b'), 10);
+}
+
+TEST(RunPointsTest, WithoutALimitThereIsNoShare) {
+  Fake fake;
+  fake.topic.make = [&](Context&, const Point&) {
+    Work work;
+    work.contenders = {fake.Noting("a")};
+    return work;
+  };
+  const std::vector<Measurement> rows = fake.Run({.rounds = 1});
+  EXPECT_FALSE(rows[0].HasLimit());
+  EXPECT_EQ(rows[0].Share(), 0);
+}
+
+TEST(RunPointsTest, ErrorsNameThePoint) {
+  Fake fake;
+  fake.check = [] { throw Error("output 3 is wrong"); };
+  EXPECT_THAT(fake.ErrorOf({.rounds = 2}), HasSubstr("fake/default/1t: output 3 is wrong"));
+  EXPECT_TRUE(fake.log.empty());
+}
+
+TEST(RunPointsTest, AContenderMayFailInALaterRound) {
+  Fake fake;
+  fake.fail_in_round = 1;
+  EXPECT_THAT(fake.ErrorOf({.rounds = 3}), HasSubstr("fake/default/1t: no such row"));
+  fake.fail_in_round = -1;
+  EXPECT_EQ(fake.Run({.rounds = 3}, {{"threads", {"1"}}}).size(), 2u) << "and then work again";
+}
+
+TEST(RunPointsTest, StopsBetweenRounds) {
+  Fake fake;
+  int asked = 0;
+  const SweepOptions options = {.rounds = 100, .stop = [&] { return ++asked > 4; }};
+  EXPECT_TRUE(fake.Run(options).empty());
+  EXPECT_LT(fake.log.size(), 20u);
+}
+
+TEST(RunPointsTest, TellsHowFarItIs) {
+  Fake fake;
+  std::vector<double> fractions;
+  const auto note = [&](const std::string& what, double fraction) {
+    EXPECT_THAT(what, HasSubstr("fake/dim="));
+    fractions.push_back(fraction);
+  };
+  fake.Run({.rounds = 2, .progress = note}, {{"dim", {"1", "2"}}, {"threads", {"1"}}});
+  EXPECT_THAT(fractions, ElementsAre(0, 0, 0.25, 0.5, 0.5, 0.75));
+}
+
+}  // namespace
+}  // namespace tessera::bench

@@ -1,0 +1,118 @@
+#include "bench/harness/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/check.h"
+
+namespace tessera::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Topic FakeTopic() {
+  return {.name = "fake",
+          .help = "",
+          .limit = "",
+          .axes = {{"dim", {"16", "64"}, "", WholeFrom(1)},
+                   {"skew", {"uniform"}, ""},
+                   {"rows", {"1M", "2M"}, ""}},
+          .suites = {{"pair", "", {Point("wide", {{"dim", "256"}}), Point("plain", {})}},
+                     {"calls", "", {Point("call", {{"threads", "1"}})}}},
+          .make = {}};
+}
+
+// "label/threads" of each.
+std::vector<std::string> Names(const std::vector<Point>& points) {
+  std::vector<std::string> names;
+  for (const Point& point : points) names.push_back(point.label() + "/" + point.Text("threads"));
+  return names;
+}
+
+template <typename Fn>
+std::string ErrorOf(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(PointsOfTest, AreTheProductOfTheAxes) {
+  const std::vector<Point> points = PointsOf(FakeTopic(), "", {{"threads", {"1", "2"}}});
+  EXPECT_THAT(Names(points), ElementsAre("dim=16,rows=1M/1", "dim=16,rows=1M/2", "dim=16,rows=2M/1",
+                                         "dim=16,rows=2M/2", "dim=64,rows=1M/1", "dim=64,rows=1M/2",
+                                         "dim=64,rows=2M/1", "dim=64,rows=2M/2"));
+  EXPECT_EQ(points[3].Text("skew"), "uniform");
+  EXPECT_EQ(points[3].Text("rows"), "2M");
+}
+
+TEST(PointsOfTest, LabelsNameWhatIsNotAsItWouldBe) {
+  const AxisValues flags = {{"dim", {"32"}}, {"rows", {"1k"}}, {"threads", {"3"}}};
+  EXPECT_THAT(Names(PointsOf(FakeTopic(), "", flags)), ElementsAre("dim=32,rows=1k/3"));
+  Topic topic = FakeTopic();
+  topic.axes = {{"skew", {"uniform"}, ""}};
+  EXPECT_THAT(Names(PointsOf(topic, "", {{"threads", {"1"}}})), ElementsAre("default/1"));
+}
+
+TEST(PointsOfTest, FillsASuitesPointsUp) {
+  const std::vector<Point> points =
+      PointsOf(FakeTopic(), "pair", {{"threads", {"1", "2"}}, {"rows", {"5"}}});
+  EXPECT_THAT(Names(points), ElementsAre("wide/1", "wide/2", "plain/1", "plain/2"));
+  EXPECT_EQ(points[0].Int("dim"), 256);
+  EXPECT_EQ(points[2].Int("dim"), 16);
+  EXPECT_EQ(points[2].Int("rows"), 5);
+}
+
+TEST(PointsOfTest, ASuitesPointKeepsItsThreads) {
+  EXPECT_THAT(Names(PointsOf(FakeTopic(), "calls", {{"threads", {"2"}}})), ElementsAre("call/1"));
+}
+
+TEST(PointsOfTest, ATopicMayHaveThreadsOfItsOwn) {
+  Topic topic = FakeTopic();
+  topic.axes = {{"threads", {"1", "3"}, "threads of a rank"}};
+  EXPECT_THAT(Names(PointsOf(topic, "", {})), ElementsAre("default/1", "default/3"));
+  EXPECT_EQ(AxesOf(topic).back().help, "threads of a rank");
+}
+
+TEST(PointsOfTest, RefusesWithOneSentence) {
+  EXPECT_EQ(ErrorOf([] { PointsOf(FakeTopic(), "other", {}); }),
+            "fake: no suite 'other': expected pair or calls");
+  EXPECT_THAT(ErrorOf([] {
+                PointsOf(FakeTopic(), "", {{"dim", {"16", "no"}}});
+              }),
+              HasSubstr("--dim: expected a number such as"));
+  EXPECT_EQ(ErrorOf([] {
+              PointsOf(FakeTopic(), "pair", {{"dim", {"32"}}});
+            }),
+            "--dim: wide of the suite sets it itself");
+  EXPECT_EQ(ErrorOf([] {
+              PointsOf(FakeTopic(), "pair", {{"rows", {"1", "2"}}});
+            }),
+            "--rows: a suite's cases take one value");
+  Topic topic = FakeTopic();
+  topic.suites[0].points.push_back(Point("odd", {{"width", "3"}}));
+  EXPECT_EQ(ErrorOf([&] { PointsOf(topic, "pair", {}); }),
+            "odd of the suite: the topic has no axis 'width'");
+}
+
+TEST(OnlyMatchingTest, FindsAnywhere) {
+  const std::vector<Point> points = PointsOf(FakeTopic(), "", {{"threads", {"1"}}});
+  EXPECT_EQ(OnlyMatching(points, "").size(), 4u);
+  EXPECT_THAT(Names(OnlyMatching(points, "rows=2M")),
+              ElementsAre("dim=16,rows=2M/1", "dim=64,rows=2M/1"));
+  EXPECT_THAT(Names(OnlyMatching(points, "^dim=16,rows=1M$")), ElementsAre("dim=16,rows=1M/1"));
+  EXPECT_THAT(ErrorOf([&] { OnlyMatching(points, "nothing"); }),
+              HasSubstr("'nothing' matches none of 4 cases"));
+  EXPECT_THAT(ErrorOf([&] { OnlyMatching(points, "("); }), HasSubstr("no regular expression"));
+}
+
+TEST(ListOfNamesTest, Reads) {
+  EXPECT_EQ(ListOfNames({"a"}), "a");
+  EXPECT_EQ(ListOfNames({"a", "b", "c"}), "a, b or c");
+}
+
+}  // namespace
+}  // namespace tessera::bench

@@ -1,0 +1,89 @@
+#include "bench/inputs/bag_lengths.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/check.h"
+#include "runtime/files.h"
+#include "tests/bench/inputs/distributions.h"
+#include "train/data/line_reader.h"
+
+namespace tessera::bench {
+namespace {
+
+std::vector<int64_t> Drawn(const std::string& text, int64_t bags = 100'000) {
+  return DrawLengths(ParseBagLengths(text), bags, Draws(5, 0));
+}
+
+double Mean(const std::vector<int64_t>& lengths) {
+  double sum = 0;
+  for (const int64_t length : lengths) sum += static_cast<double>(length);
+  return sum / static_cast<double>(lengths.size());
+}
+
+TEST(BagLengthsTest, ANumberIsEveryBagsLength) {
+  EXPECT_EQ(Drawn("20", 3), (std::vector<int64_t>{20, 20, 20}));
+  EXPECT_EQ(Drawn("0", 1), (std::vector<int64_t>{0}));
+  EXPECT_TRUE(Drawn("amazon", 0).empty());
+}
+
+TEST(BagLengthsTest, PoissonLengthsFollowTheLaw) {
+  for (const double mean : {0.5, 20.0}) {
+    std::vector<double> up_to;
+    double term = std::exp(-mean), sum = 0;
+    for (int k = 0; k < 200; term *= mean / ++k) up_to.push_back(sum += term);
+    EXPECT_LT(KsOfLengths(Drawn(Format("poisson:{}", mean)),
+                          [&](int64_t length) { return up_to[static_cast<size_t>(length)]; }),
+              0.01);
+  }
+  EXPECT_EQ(Mean(Drawn("poisson:0", 100)), 0);
+}
+
+TEST(BagLengthsTest, ARangeIsUniformWithItsEnds) {
+  EXPECT_LT(KsOfLengths(Drawn("range:3-12"),
+                        [](int64_t length) { return static_cast<double>(length - 2) / 10; }),
+            0.01);
+}
+
+TEST(BagLengthsTest, AmazonsLengthsFollowTheTable) {
+  const std::vector<int64_t> lengths = Drawn("amazon");
+  EXPECT_LT(KsOfLengths(lengths, [](int64_t x) { return AmazonBagsUpTo(static_cast<double>(x)); }),
+            0.01);
+  EXPECT_NEAR(Mean(lengths), 11.46, 0.3);
+}
+
+TEST(BagLengthsTest, StretchedLengthsHaveTheMean) {
+  EXPECT_NEAR(Mean(Drawn("amazon:40")), 40, 1.5);
+  EXPECT_NEAR(Mean(Drawn("meta2021")), 8.35, 0.6);
+  EXPECT_NEAR(Mean(Drawn("meta2022")), 13.6, 0.7);
+}
+
+TEST(BagLengthsTest, TheSameSeedGivesTheSameLengths) {
+  EXPECT_EQ(Drawn("amazon", 1000), Drawn("amazon", 1000));
+}
+
+TEST(BagLengthsTest, ErrorsSayWhatIsAllowed) {
+  for (const char* text :
+       {"", "x", "-1", "1.5", "1e12", "poisson", "poisson:", "poisson:x", "range:3", "range:5-3",
+        "range:1-2-3", "amazon:", "amazon:-2", "meta2020", "20:3"}) {
+    try {
+      ParseBagLengths(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(kBagLengthsHelp), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(SourcesTest, LengthsAreThoseOfTheBags) {
+  const std::string folder = DataFolder();
+  if (folder.empty()) GTEST_SKIP() << kNoSources;
+  LineReader reader({PathIn(folder, "amazon_book_bags.txt.gz")});
+  std::vector<int64_t> lengths;
+  std::string_view line;
+  while (reader.Next(line)) lengths.push_back(std::count(line.begin(), line.end(), ' '));
+  const auto of_table = [](int64_t x) { return AmazonBagsUpTo(static_cast<double>(x)); };
+  EXPECT_LT(KsOfLengths(lengths, of_table), 0.002);
+}
+
+}  // namespace
+}  // namespace tessera::bench

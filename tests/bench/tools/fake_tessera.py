@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Stands for `tessera bench` in tests of the tools around it: a topic "lookup" of two cases whose times come from the environment, in milliseconds.
+
+FAKE_MS: of ours (2), FAKE_LIMIT_MS: of the limit (1; "" for none). Calls of `bench show` go to the real command, REAL_TESSERA.
+"""
+import json
+import os
+import re
+import sys
+
+arguments = sys.argv[2:]
+if arguments[0] == "show":
+    os.execv(os.environ["REAL_TESSERA"], [os.environ["REAL_TESSERA"], *sys.argv[1:]])
+if arguments[0] != "lookup":
+    sys.exit(f"tessera: bench: no topic '{arguments[0]}': expected lookup")
+
+
+def flag(name, default=""):
+    return arguments[arguments.index(name) + 1] if name in arguments else default
+
+
+cases = [case for case in ("D16", "call_T1_B1_L1", *os.environ.get("FAKE_MORE", "").split()) if re.search(flag("--only", "."), case)]
+threads = [int(text) for text in flag("--threads", "1").split(",")]
+if "--list" in arguments:
+    for case in cases:
+        for count in threads:
+            print(f"lookup/{case}/{count}t")
+    sys.exit(0)
+ours, limit = 1e-3 * float(os.environ.get("FAKE_MS", 2)), os.environ.get("FAKE_LIMIT_MS", "1")
+rows = []
+for case in cases:
+    for count in threads:
+        row = {"name": f"lookup/{case}/{count}t", "case": case, "threads": count, "contender": "tessera", "seconds": ours / count,
+               "samples": [ours / count * (1 + 0.001 * i) for i in range(int(flag("--rounds", "15")))]}
+        if limit and case == "D16":
+            row["limit_seconds"] = 1e-3 * float(limit) / count
+        rows.append(row)
+        if case != "D16":
+            rows.append(dict(row, contender="collection", seconds=4 * row["seconds"], samples=[4 * seconds for seconds in row["samples"]]))
+with open(flag("--json"), "w") as file:
+    json.dump({"machine": "a made-up machine", "date": "2026-11-21", "topic": "lookup", "rounds": 15, "cold": True, "rows": rows}, file)

@@ -1,0 +1,62 @@
+#!/bin/bash
+# tessera bench: lists, sweeps at toy sizes, suites, files, and what it says of mistakes.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+small=(--rows 1k --tables 2 --batch 16 --pooling 3 --rounds 3 --threads 1 --flush-mib 1)
+
+# The list.
+run 0 bench
+for topic in lookup update quant sparse train comm plan serve limits lab; do has out "  $topic "; done
+run 0 bench lookup --help
+has out "--skew"
+has out "peers, "
+
+# A sweep, as table and as files.
+run 0 bench lookup "${small[@]}" --dim 16,64 --skew uniform,zipf:1.05 --json sweep.json --csv sweep.csv --svg sweep.svg
+has out "Limit: a bare gather"
+has out "dim=64,rows=1k,tables=2,batch=16,pooling=3,skew=zipf:1.05"
+has out "written to sweep.svg"
+json sweep.json 'd["topic"] == "lookup" and d["rounds"] == 3 and d["cold"] and len(d["rows"]) == 4'
+json sweep.json '[r["name"] for r in d["rows"]][:2] == [f"lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3,skew={s}/1t" for s in ("uniform", "zipf:1.05")]'
+json sweep.json 'all(r["contender"] == "tessera" and len(r["samples"]) == 3 and r["share"] > 0 and r["items"] == 96 for r in d["rows"])'
+json sweep.json 'd["rows"][0]["bytes"] == 4 * 16 * (96 + 32) and d["rows"][0]["values"]["rows"] == "1k"'
+[ "$(wc -l <sweep.csv)" -eq 5 ] || fail "sweep.csv: $(cat sweep.csv)"
+has sweep.svg "</svg>"
+
+# Every kind of lookup is checked before it is timed.
+run 0 bench lookup "${small[@]}" --mode sum,mean,none --dim 16,20
+run 0 bench lookup "${small[@]}" --mode sum,mean --weighted yes --pooling poisson:3 --rows criteo:50
+run 0 bench lookup "${small[@]}" --api module --mode sum,mean,none --json module.json
+json module.json '[r["contender"] for r in d["rows"]] == ["tessera", "collection"] * 2 + ["tessera"]'
+json module.json 'not any(r.get("cold", d["cold"]) for r in d["rows"])'
+
+# Suites.
+run 0 bench lookup --suite peers --list --threads 1,2
+[ "$(grep -c '/2t$' out)" -eq 13 ] || fail "peers: $(cat out)"
+has out "lookup/criteo_D64/2t"
+has out "lookup/call_T26_B1_L1/1t"
+lacks out "call_T26_B1_L1/2t"
+run 0 bench lookup --suite calls --only T26_B1 --rounds 2
+has out "call_T26_B1_L1"
+
+# The machine's limits.
+run 0 bench limits --kind read,copy,write,gather:64,update:256 --memory 4Mi --rounds 2 --threads 1 --flush-mib 1
+has out "kind=update:256,memory=4Mi"
+
+# Against a file of before.
+run 0 bench lookup "${small[@]}" --dim 16 --json before.json
+run 0 bench lookup "${small[@]}" --dim 16 --compare before.json
+has out "lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3/1t"
+
+# Mistakes.
+fails_saying "bench: no topic 'lokup': expected lookup" bench lokup
+fails_saying "--dim: expected a number such as 20" bench lookup --dim wide
+fails_saying "--skew: " bench lookup --skew odd
+fails_saying "--only: 'nothing' matches none of 1 cases" bench lookup --only nothing
+fails_saying "lookup: no suite 'pears': expected peers" bench lookup --suite pears
+fails_saying "sets it itself" bench lookup --suite peers --dim 16
+fails_saying "missing.json" bench lookup --compare missing.json
+echo '{"rows": 3}' >wrong.json
+fails_saying "wrong.json" bench lookup --compare wrong.json
+fails_saying "no/where: cannot be written" bench lookup --json no/where
+fails_saying "weighted=yes/1t: --weighted yes with --mode none" bench lookup "${small[@]}" --weighted yes --mode none
