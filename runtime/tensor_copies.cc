@@ -25,6 +25,14 @@ int64_t CoveredElements(const Tensor& t) {
   return last + 1;
 }
 
+// A megabyte by a thread at a time: less is not worth waking one.
+void CopyInPieces(Context& ctx, void* to, const void* from, int64_t bytes) {
+  ParallelFor(ctx, bytes, 1 << 20, [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                static_cast<size_t>(end - begin));
+  });
+}
+
 }  // namespace
 
 // A device tensor in host memory, with the same strides: everything between its first and last
@@ -110,9 +118,12 @@ void Tensor::CopyFrom(Context& ctx, const Tensor& source) const {
   TESSERA_CHECK_EQ(shape_, source.shape(), "CopyFrom");
   TESSERA_CHECK_EQ(dtype_, source.dtype(), "CopyFrom");
   if (numel() == 0) return;
-  if (device_ == Device::Cpu())
-    return CopyOnHost(
-        source.OnHost(ctx.device() == source.device() ? ctx.stream() : source.storage_stream()));
+  if (device_ == Device::Cpu()) {
+    const Tensor host =
+        source.OnHost(ctx.device() == source.device() ? ctx.stream() : source.storage_stream());
+    if (!is_contiguous() || !host.is_contiguous()) return CopyOnHost(host);
+    return CopyInPieces(ctx, raw_data(), host.raw_data(), nbytes());
+  }
   CheckDevice(ctx, "CopyFrom", *this);
   const bool whole = is_contiguous() && source.is_contiguous();
   if (whole || source.device() == device_) {
