@@ -22,19 +22,10 @@ T Add(T a, T b) {
   return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
 }
 
-// out[0 … n) = sum + sums of in, each with its own element (kInclusive) or without. Four at a time:
-// only one addition in four waits for the one before.
+// out[0 … n) = sum + sums of in, each with its own element (kInclusive) or without.
 template <bool kInclusive, typename T>
 void SumBlock(const T* in, T* out, int64_t n, T sum) {
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const T one = in[i], two = Add(one, in[i + 1]), three = Add(two, in[i + 2]),
-            four = Add(three, in[i + 3]);
-    const T sums[5] = {sum, Add(sum, one), Add(sum, two), Add(sum, three), Add(sum, four)};
-    for (int k = 0; k < 4; ++k) out[i + k] = sums[k + (kInclusive ? 1 : 0)];
-    sum = sums[4];
-  }
-  for (; i < n; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     const T next = Add(sum, in[i]);
     out[i] = kInclusive ? next : sum;
     sum = next;

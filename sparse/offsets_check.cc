@@ -41,11 +41,13 @@ int64_t SumLengths(const T* lengths, int64_t begin, int64_t end, T* signs) {
   int64_t sums[4] = {};
   T bits[4] = {};
   int64_t i = begin;
-  for (; i + 4 <= end; i += 4)
+  for (; i + 4 <= end; i += 4) {
+#pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) {
       sums[k] += lengths[i + k];
       bits[k] |= lengths[i + k];
     }
+  }
   for (; i < end; ++i) {
     sums[0] += lengths[i];
     bits[0] |= lengths[i];
