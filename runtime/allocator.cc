@@ -18,21 +18,16 @@ namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
 // Smaller blocks are kept by their threads (recycled.h).
-constexpr int64_t kSmallestCached = 64 << 10, kLargestCached = 64 << 20;
-
-// Sanitizers find a use after free only where memory really is freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int64_t kCacheBytes = 0;
-#else
-constexpr int64_t kCacheBytes = 256 << 20;
-#endif
+constexpr int64_t kSmallestCached = kLargestRecycled, kLargestCached = 64 << 20;
+constexpr int64_t kCacheBytes = kRecycles ? 256 << 20 : 0;
+static_assert(kHostAlignment <= kRecycledAlignment);
 
 // Sizes are rounded up so that blocks of nearly the same size serve each other (batches are rarely
 // alike to the id), and aligned_alloc is content. An eighth at most.
 int64_t Rounded(int64_t bytes) {
   const auto eighth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)) / 8);
   const int64_t unit = bytes >= kHugePage         ? kHugePage
-                       : bytes >= kSmallestCached ? eighth
+                       : bytes >= kSmallestCached ? (kRecycles ? eighth : 4096)
                                                   : kHostAlignment;
   return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
 }

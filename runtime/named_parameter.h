@@ -1,6 +1,9 @@
 #ifndef TESSERA_RUNTIME_NAMED_PARAMETER_H_
 #define TESSERA_RUNTIME_NAMED_PARAMETER_H_
 // Variables and tensors with names: how modules, optimizers and checkpoints speak of them.
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "runtime/autograd.h"
@@ -12,9 +15,18 @@ struct NamedParameter {
   Variable variable;
 };
 
+// A tensor that does not lie in memory: its rows, row-major, to and from the host. Throw Error where
+// that fails.
+struct RowsElsewhere {
+  std::function<void(std::span<const int64_t> rows, void* bytes)> read;
+  std::function<void(std::span<const int64_t> rows, const void* bytes)> write;
+};
+
+// With `stored`, the tensor has a shape and a type, and no memory.
 struct NamedTensor {
   std::string name;
   Tensor tensor;
+  std::shared_ptr<const RowsElsewhere> stored = nullptr;
 };
 
 }  // namespace tessera

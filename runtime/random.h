@@ -38,7 +38,7 @@ TESSERA_HD double UniformDouble(uint32_t high, uint32_t low) {
 }
 
 // In [0, count), from 64 random bits: the high half of a product, whose bias is below count / 2^64.
-inline int64_t UniformBelow(int64_t count, uint32_t high, uint32_t low) {
+TESSERA_HD int64_t UniformBelow(int64_t count, uint32_t high, uint32_t low) {
   const auto bits = static_cast<unsigned __int128>(uint64_t{high} << 32 | low);
   return static_cast<int64_t>(bits * static_cast<uint64_t>(count) >> 64);
 }

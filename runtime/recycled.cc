@@ -10,13 +10,6 @@
 namespace tessera {
 namespace {
 
-// Sanitizers find a use after free only where memory really is freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kRecycles = false;
-#else
-constexpr bool kRecycles = true;
-#endif
-
 constexpr int64_t kKeptByThread = 32, kMovedAtOnce = 16;
 constexpr size_t kStoredBytes = 4 << 20;
 constexpr size_t kLists = std::bit_width(kLargestRecycled) - std::bit_width(kRecycledAlignment) + 1;
@@ -99,7 +92,7 @@ Kept::~Kept() {
 }  // namespace
 
 void* TakeRecycled(size_t bytes) {
-  if (bytes > kLargestRecycled) return FromHeap(bytes);
+  if (!kRecycles || bytes > kLargestRecycled) return FromHeap(bytes);
   const size_t index = ListOf(bytes);
   if (ended) return FromHeap(BytesOf(index));
   List& list = kept.lists[index];

@@ -13,6 +13,13 @@
 
 namespace tessera {
 
+// Sanitizers find a use after free, or past an end, only where memory really is taken and freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kRecycles = false;
+#else
+inline constexpr bool kRecycles = true;
+#endif
+
 inline constexpr size_t kLargestRecycled = 64 << 10;
 inline constexpr size_t kRecycledAlignment = 64;
 
@@ -45,12 +52,6 @@ template <typename T, typename... Args>
 std::shared_ptr<T> MakeRecycled(Args&&... args) {
   return std::allocate_shared<T>(Recycling<T>(), std::forward<Args>(args)...);
 }
-
-// A base whose derived classes lie in recycled blocks when they are made by new.
-struct InRecycledBlocks {
-  static void* operator new(size_t bytes) { return TakeRecycled(bytes); }
-  static void operator delete(void* block, size_t bytes) noexcept { GiveRecycled(block, bytes); }
-};
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_RECYCLED_H_

@@ -3,21 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <functional>
 
 #include "runtime/check.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera {
 namespace {
 
-std::string ErrorOf(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+using tessera::testing::ErrorOf;
 
 TEST(Files, TextComesBackAsItWasWritten) {
   const std::string path = PathIn(::testing::TempDir(), "text");

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -67,23 +66,6 @@ TEST(RecycledTest, OneThreadMayAlwaysTakeAndAnotherAlwaysGiveBack) {
             0);
   for (int step = 18; step < 20; ++step) take_turn(step);
   maker.join();
-}
-
-struct Node : InRecycledBlocks {
-  virtual ~Node() = default;
-  int value = 3;
-};
-struct LargeNode : Node {
-  std::array<char, 5000> more;
-};
-
-TEST(RecycledTest, ObjectsGoBackWithTheSizeOfTheirType) {
-  for (int i = 0; i < 100; ++i) {
-    const std::unique_ptr<Node> small = std::make_unique<Node>();
-    const std::unique_ptr<Node> large = std::make_unique<LargeNode>();
-    static_cast<LargeNode*>(large.get())->more.fill(1);
-    EXPECT_EQ(small->value, 3);
-  }
 }
 
 TEST(RecycledTest, AnotherThreadMayGiveBack) {

@@ -11,19 +11,14 @@
 
 #include "runtime/context.h"
 #include "runtime/device_properties.h"
-#include "runtime/dispatch.h"
 
 namespace tessera::testing {
 
-inline std::vector<Device> AllDevices() {
-  std::vector<Device> devices = {Device::Cpu()};
-  if (kWithCuda) devices.push_back(Device::Cuda());
-  return devices;
-}
+// Those of this build. Not inline: a test that does not ask for the kind of build itself is compiled
+// once for all kinds.
+std::vector<Device> AllDevices();
 
-inline std::string DeviceName(const ::testing::TestParamInfo<Device>& info) {
-  return info.param.type == DeviceType::kCpu ? "Cpu" : "Cuda";
-}
+std::string DeviceName(const ::testing::TestParamInfo<Device>& info);
 
 class DeviceTest : public ::testing::TestWithParam<Device> {
  protected:

@@ -1,0 +1,42 @@
+#include "runtime/reserved.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+TEST(ReservedTest, TakesMemoryWhereItIsTouched) {
+  const int64_t tebibyte = int64_t{1} << 40;
+  const Tensor tensor = EmptyReserved({tebibyte / 8}, DType::kI64);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.raw_data()) % (2 * kMiB), 0u);
+  const Tensor front = tensor.Rows(0, 16 * kMiB / 8);
+  EXPECT_EQ(ResidentBytes(front), 0);
+  auto* numbers = tensor.data<int64_t>();
+  EXPECT_EQ(numbers[tensor.numel() - 1], 0);
+  for (int64_t i = 0; i < 3 * kMiB / 8; ++i) {
+    ASSERT_EQ(numbers[i], 0);
+    numbers[i] = i;
+  }
+  EXPECT_GE(ResidentBytes(front), 3 * kMiB);
+  EXPECT_LE(ResidentBytes(front), TouchedBytes(3 * kMiB, tensor.nbytes()));
+}
+
+TEST(ReservedTest, SmallOnesTakeSmallPages) {
+  const Tensor tensor = EmptyReserved({1000}, DType::kF32);
+  tensor.data<float>()[999] = 3;
+  EXPECT_LE(ResidentBytes(tensor), 2 * 4096);
+  EXPECT_EQ(TouchedBytes(1, 4000), 4096);
+  EXPECT_EQ(TouchedBytes(0, 4000), 0);
+  EXPECT_EQ(TouchedBytes(1, 100 * kMiB), 2 * kMiB);
+  EXPECT_EQ(TouchedBytes(3 * kMiB, 3 * kMiB), 3 * kMiB);
+  EXPECT_EQ(EmptyReserved({0, 5}).numel(), 0);
+}
+
+TEST(ReservedTest, MoreThanThereAreAddressesIsAnError) {
+  EXPECT_THROW(EmptyReserved({int64_t{1} << 57}, DType::kU8), Error);
+}
+
+}  // namespace
+}  // namespace tessera
