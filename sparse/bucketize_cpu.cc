@@ -7,6 +7,7 @@
 #include "runtime/isa.h"
 #include "sparse/bucketize_impl.h"
 #include "sparse/even_buckets.h"
+#include "sparse/sum_lengths.h"
 
 namespace tessera::internal {
 namespace {
@@ -31,9 +32,9 @@ class PieceSlots {
   // Ids of bags [begin, end), a piece, in each bucket.
   template <typename Length>
   void Count(const Length* lengths, int64_t bags, int64_t begin, int64_t end) {
+    Length signs = 0;
     for (int64_t k = 0; k < buckets_; ++k)
-      firsts_[At(k, begin)] =
-          std::accumulate(lengths + k * bags + begin, lengths + k * bags + end, int64_t{0});
+      firsts_[At(k, begin)] = SumLengths(lengths, k * bags + begin, k * bags + end, &signs);
   }
   // After all counts.
   void Place() { std::exclusive_scan(firsts_.begin(), firsts_.end(), firsts_.begin(), int64_t{0}); }
@@ -136,6 +137,9 @@ bool TakesEvenBuckets(const BucketizeInput& in, IsaLevel isa) {
   return !in.pos && in.buckets <= (isa == IsaLevel::kAvx512 ? kMostEvenBuckets : 4);
 }
 
+// Fewer are done one by one before those loops have begun.
+constexpr int64_t kManyIds = 48;
+
 // Of one feature, whose ids go to even blocks or by boundaries.
 class FeaturePlacing {
  public:
@@ -143,7 +147,7 @@ class FeaturePlacing {
 
   template <typename Index, typename Length>
   void Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end) const {
-    if (IsEven(in)) {
+    if (IsEven(in, begin, end)) {
       const EvenBuckets even = EvenBucketsOf(feature_, in.buckets);
       bool complete = false;
       const CountEvenArgs args{&even,
@@ -168,7 +172,7 @@ class FeaturePlacing {
   template <typename Index>
   void Scatter(const BucketizeInput& in, const Bucketized& result, FreeSlots* free, int64_t begin,
                int64_t end) const {
-    if (!IsEven(in))
+    if (!IsEven(in, begin, end))
       return VisitPlacing(in, [&](const auto& placing) {
         placing.template Scatter<Index>(in, result, free, begin, end);
       });
@@ -188,8 +192,11 @@ class FeaturePlacing {
   }
 
  private:
-  bool IsEven(const BucketizeInput& in) const {
-    return feature_.boundaries.empty() && !feature_.beyond_even && TakesEvenBuckets(in, isa_);
+  // Of bags [begin, end).
+  bool IsEven(const BucketizeInput& in, int64_t begin, int64_t end) const {
+    const int64_t* at = in.bags.offsets.data<int64_t>();
+    return at[end] - at[begin] >= kManyIds && feature_.boundaries.empty() &&
+           !feature_.beyond_even && TakesEvenBuckets(in, isa_);
   }
   // fn(placing), one id after another.
   template <typename Fn>

@@ -1,7 +1,14 @@
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "sparse/dense_ids.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {
+
+// Loops copy what a DenseIds says: what they write might else, for all the compiler knows, be part of
+// it.
 
 // fn(const Index* ids).
 template <typename Fn>
@@ -12,16 +19,47 @@ void VisitIds(const DenseIds& d, Fn fn) {
     fn(static_cast<const int32_t*>(d.ids));
 }
 
-uint64_t BitOf(const DenseIds& d, int64_t id) {
-  return static_cast<uint64_t>(id) - static_cast<uint64_t>(d.low);
+struct Bit {
+  uint64_t word;
+  uint32_t bit;
+};
+Bit BitOf(uint64_t id, uint64_t low) {
+  return {(id - low) / 64, static_cast<uint32_t>((id - low) % 64)};
+}
+
+uint64_t LastWord(const DenseIds& d) {
+  return BitOf(static_cast<uint64_t>(d.high), static_cast<uint64_t>(d.low)).word;
+}
+
+// Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. As long as there
+// are eight places before `end`, eight are written at a time, some of them too many.
+template <typename Index>
+Index* WriteWord(uint64_t word, int64_t first, Index* values, Index* end) {
+#if defined(__AVX512F__)
+  for (; word != 0 && end - values >= 8; word >>= 8, first += 8) {
+    const __m512i ids =
+        _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(first));
+    const auto bits = static_cast<__mmask8>(word);
+    const __m512i some = _mm512_maskz_compress_epi64(bits, ids);
+    if constexpr (sizeof(Index) == 8)
+      _mm512_storeu_epi64(values, some);
+    else
+      _mm256_storeu_epi32(values, _mm512_cvtepi64_epi32(some));
+    values += __builtin_popcount(bits);
+  }
+#endif
+  (void)end;
+  for (; word != 0; word &= word - 1) *values++ = static_cast<Index>(first + __builtin_ctzll(word));
+  return values;
 }
 
 template <typename Index>
 void WriteValues(const DenseIds& d, Index* values) {
-  const uint64_t last = BitOf(d, d.high) / 64;
-  for (uint64_t w = 0; w <= last; ++w)
-    for (uint64_t left = d.words[w]; left != 0; left &= left - 1)
-      *values++ = static_cast<Index>(d.low + static_cast<int64_t>(64 * w) + __builtin_ctzll(left));
+  const uint64_t *words = d.words, last = LastWord(d);
+  Index* const end = values + d.distinct;
+  int64_t first = d.low;
+  for (uint64_t w = 0; w <= last; ++w, first += 64)
+    values = WriteWord(words[w], first, values, end);
 }
 
 }  // namespace
@@ -39,32 +77,39 @@ void FindRange(DenseIds& d) {
 }
 
 void MarkDenseIds(DenseIds& d) {
-  VisitIds(d, [&]<typename Index>(const Index* ids) {
-    for (int64_t i = 0; i < d.n; ++i) {
-      const uint64_t bit = BitOf(d, ids[i]);
-      d.words[bit / 64] |= uint64_t{1} << bit % 64;
+  uint64_t* const words = d.words;
+  VisitIds(d, [words, n = d.n, low = static_cast<uint64_t>(d.low)](const auto* ids) {
+    for (int64_t i = 0; i < n; ++i) {
+      const Bit at = BitOf(static_cast<uint64_t>(ids[i]), low);
+      words[at.word] |= uint64_t{1} << at.bit;
     }
   });
+  uint32_t* const ranks = d.ranks;
   uint32_t rank = 0;
-  const uint64_t last = BitOf(d, d.high) / 64;
+  const uint64_t last = LastWord(d);
   for (uint64_t w = 0; w <= last; ++w) {
-    d.ranks[w] = rank;
-    rank += static_cast<uint32_t>(__builtin_popcountll(d.words[w]));
+    ranks[w] = rank;
+    rank += static_cast<uint32_t>(__builtin_popcountll(words[w]));
   }
   d.distinct = rank;
 }
 
 void WriteDenseIds(const DenseIds& d, const DenseIdsOutput& out) {
-  VisitIds(d, [&]<typename Index>(const Index* ids) {
+  const uint64_t* const words = d.words;
+  const uint32_t* const ranks = d.ranks;
+  const int64_t n = d.n;
+  int64_t* const inverse = out.inverse;
+  VisitIds(d, [&, low = static_cast<uint64_t>(d.low),
+               before = out.first - 1]<typename Index>(const Index* ids) {
     WriteValues(d, static_cast<Index*>(out.values));
-    for (int64_t i = 0; i < d.n; ++i) {
-      const uint64_t bit = BitOf(d, ids[i]);
-      const uint64_t before = d.words[bit / 64] & ((uint64_t{1} << bit % 64) - 1);
-      out.inverse[i] = out.first + d.ranks[bit / 64] + __builtin_popcountll(before);
+    for (int64_t i = 0; i < n; ++i) {
+      const Bit at = BitOf(static_cast<uint64_t>(ids[i]), low);
+      // Its own bit is among those counted.
+      inverse[i] = before + ranks[at.word] + __builtin_popcountll(words[at.word] << (63 - at.bit));
     }
   });
   if (out.counts == nullptr) return;
-  for (int64_t i = 0; i < d.n; ++i) ++out.counts[out.inverse[i] - out.first];
+  for (int64_t i = 0; i < n; ++i) ++out.counts[inverse[i] - out.first];
 }
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -1,8 +1,5 @@
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include "sparse/even_buckets.h"
+#include "sparse/held_ids.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {
@@ -10,140 +7,164 @@ namespace {
 // Ids of which a block of bits is made at a time.
 constexpr int64_t kBlock = 2048;
 
-using Mask = uint32_t;  // 8 bits
-
-// Eight ids as unsigned 64-bit numbers, or the first n < 8 and zeros. Whole loads and stores wherever
-// they can be: with masks they take twice as long (Zen 5).
-#if defined(__AVX512F__)
-struct Eight {
-  __m512i u;
-  static Eight Load(const int64_t* ids) { return {_mm512_loadu_epi64(ids)}; }
-  static Eight Load(const int32_t* ids) { return {_mm512_cvtepi32_epi64(_mm256_loadu_epi32(ids))}; }
-  Mask AtLeast(uint64_t bound) const {
-    return _mm512_cmpge_epu64_mask(u, _mm512_set1_epi64(static_cast<long long>(bound)));
-  }
-};
-
-void Store(int64_t* to, __m512i x) { _mm512_storeu_epi64(to, x); }
-void Store(int32_t* to, __m512i x) { _mm256_storeu_epi32(to, _mm512_cvtepi64_epi32(x)); }
-void StoreLanes(int64_t* to, __m512i x, Mask lanes) {
-  _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(lanes), x);
-}
-void StoreLanes(int32_t* to, __m512i x, Mask lanes) {
-  _mm256_mask_storeu_epi32(to, static_cast<__mmask8>(lanes), _mm512_cvtepi64_epi32(x));
-}
-#else
-struct Eight {
-  uint64_t u[8];
-  template <typename Index>
-  static Eight Load(const Index* ids) {
-    Eight eight;
-    for (int i = 0; i < 8; ++i) eight.u[i] = static_cast<uint64_t>(static_cast<int64_t>(ids[i]));
-    return eight;
-  }
-  Mask AtLeast(uint64_t bound) const {
-    Mask mask = 0;
-    for (int i = 0; i < 8; ++i) mask |= static_cast<Mask>(u[i] >= bound) << i;
-    return mask;
-  }
-};
-#endif
-
-Mask FirstLanes(int64_t n) { return (1u << n) - 1; }
-
-template <typename Index>
-Eight LoadFirst(const Index* ids, int64_t n) {
-  Index some[8] = {};
-  for (int64_t i = 0; i < n; ++i) some[i] = ids[i];
-  return Eight::Load(some);
+// Asks for the ids that come a block later: what happens between blocks lets the machine's own
+// prefetching stop.
+template <typename Ids, typename Index>
+[[gnu::always_inline]] inline void Ask(const Index* ids) {
+  const char* later = reinterpret_cast<const char*>(ids + kBlock);
+  for (int byte = 0; byte < Ids::kLanes * static_cast<int>(sizeof(Index)); byte += 64)
+    __builtin_prefetch(later + byte);
 }
 
-// Bits [bound][id] of a block of ids. A row is read eight bytes at a time, from any byte on.
-struct Bits {
-  static constexpr int64_t kRow = kBlock / 8 + 8;
-  uint8_t bytes[kMostEvenBuckets][kRow];
-
+// How many ids of a block, up to any, reach each bound.
+template <typename Ids>
+class Ranks {
+ public:
   // Of ids [0, n); false if one reaches the last bound.
   template <typename Index>
   bool Fill(const EvenBuckets& b, const Index* ids, int64_t n) {
+    uint32_t reached[kMostEvenBuckets] = {};
     Mask outside = 0;
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) outside |= FillEight(b, Eight::Load(ids + i), i);
-    if (i < n) outside |= FillEight(b, LoadFirst(ids + i, n - i), i) & FirstLanes(n - i);
+    for (; i + Ids::kLanes <= n; i += Ids::kLanes) {
+      Ask<Ids>(ids + i);
+      outside |= FillGroup(b, Ids::Load(ids + i), i / Ids::kLanes, reached);
+    }
+    outside |=
+        FillGroup(b, Ids::LoadFirst(ids + i, n - i), i / Ids::kLanes, reached) & FirstLanes(n - i);
     return outside == 0;
   }
-  Mask FillEight(const EvenBuckets& b, const Eight& eight, int64_t i) {
-    for (int64_t k = 0; k + 1 < b.buckets; ++k)
-      bytes[k][i / 8] = static_cast<uint8_t>(eight.AtLeast(b.bounds[k]));
-    return eight.AtLeast(b.bounds[b.buckets - 1]);
+  // Of ids [0, ends[i]) those that reach bound k, for i < n. REQUIRES: n is a multiple of 16.
+  void At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const;
+
+ private:
+  Mask FillGroup(const EvenBuckets& b, const Ids& ids, int64_t group, uint32_t* reached) {
+    for (int64_t k = 0; k + 1 < b.buckets; ++k) {
+      const Mask mask = ids.AtLeast(b.bounds[k]);
+      words_[k][group] = reached[k] << 16 | mask;
+      reached[k] += static_cast<uint32_t>(__builtin_popcount(mask));
+    }
+    return ids.AtLeast(b.bounds[b.buckets - 1]);
   }
 
-  // Ones of row k in [begin, end).
-  int64_t Count(int64_t k, int64_t begin, int64_t end) const {
-    int64_t count = 0;
-    for (int64_t i = begin; i < end;) {
-      const int64_t shift = i & 7, n = end - i < 57 ? end - i : 57 - shift;
-      uint64_t word;
-      __builtin_memcpy(&word, &bytes[k][i >> 3], 8);
-      count += __builtin_popcountll(word >> shift << (64 - n));
-      i += n;
-    }
-    return count;
-  }
+  // Of a group of ids: how many of those before it reach the bound, 16 bits; a bit for each of its.
+  uint32_t words_[kMostEvenBuckets - 1][kBlock / Ids::kLanes + 1];
 };
 
-// Counts of bag b from the block of ids [first, first + n): set by its first part, else added to.
-template <typename Length>
-void CountBag(const CountEvenArgs& args, const Bits& bits, int64_t b, int64_t first, int64_t n) {
-  const bool begins = args.at[b] >= first;
-  const int64_t begin = begins ? args.at[b] - first : 0;
-  const int64_t end = args.at[b + 1] - first < n ? args.at[b + 1] - first : n;
-  Length* lengths = static_cast<Length*>(args.lengths) + b;
-  int64_t reached = end - begin;
-  const int64_t last = args.buckets->buckets - 1;
-  for (int64_t k = 0; k <= last; ++k) {
-    const int64_t further = k < last ? bits.Count(k, begin, end) : 0;
-    Length& length = lengths[k * args.stride];
-    length = static_cast<Length>((begins ? 0 : length) + reached - further);
-    reached = further;
+#if defined(__AVX512F__)
+// Ones of each 32-bit lane, of whose bits only the low 16 may be set.
+__m512i CountOnes(__m512i x) {
+  const __m512i nibble = _mm512_set1_epi8(0x0f);
+  const __m512i ones =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+  const __m512i low = _mm512_shuffle_epi8(ones, _mm512_and_si512(x, nibble));
+  const __m512i high = _mm512_shuffle_epi8(ones, _mm512_and_si512(_mm512_srli_epi32(x, 4), nibble));
+  const __m512i bytes = _mm512_add_epi8(low, high);
+  const __m512i sum = _mm512_add_epi32(bytes, _mm512_srli_epi32(bytes, 8));
+  return _mm512_and_si512(sum, _mm512_set1_epi32(0xff));
+}
+
+template <typename Ids>
+void Ranks<Ids>::At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const {
+  const __m512i lanes = _mm512_set1_epi32(Ids::kLanes - 1), sixteen = _mm512_set1_epi32(16);
+  for (int64_t i = 0; i < n; i += 16) {
+    const __m512i end = _mm512_loadu_epi32(ends + i);
+    const __m512i group = _mm512_srli_epi32(end, Ids::kLanes == 16 ? 4 : 3);
+    const __m512i word = _mm512_i32gather_epi32(group, words_[k], 4);
+    const __m512i cut = _mm512_sub_epi32(sixteen, _mm512_and_si512(end, lanes));
+    const __m512i before =
+        _mm512_and_si512(_mm512_sllv_epi32(word, cut), _mm512_set1_epi32(0xffff));
+    _mm512_storeu_epi32(reached + i,
+                        _mm512_add_epi32(_mm512_srli_epi32(word, 16), CountOnes(before)));
+  }
+}
+#else
+template <typename Ids>
+void Ranks<Ids>::At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t word = words_[k][ends[i] / Ids::kLanes];
+    const auto before = static_cast<uint16_t>(word << (16 - ends[i] % Ids::kLanes));
+    reached[i] = (word >> 16) + static_cast<uint32_t>(__builtin_popcount(before));
+  }
+}
+#endif
+
+constexpr int64_t kEnds = 128;  // of bags, at a time
+
+// Of a run of fewer than kEnds bags that begin or end in the block of ids [first, first + n): counts
+// are set, but those of a first bag that began before are added to.
+template <typename Ids, typename Length>
+void CountBags(const CountEvenArgs& args, const Ranks<Ids>& ranks, int64_t begin, int64_t end,
+               int64_t first, int64_t n) {
+  const bool continues = args.at[begin] < first;
+  const int64_t last = args.buckets->buckets - 1, bags = end - begin;
+  uint32_t ends[kEnds];        // in the block
+  uint32_t reached[2][kEnds];  // of the ids up to there, those of bucket k or a later one
+  for (int64_t b = 0; b <= bags; ++b) {
+    const int64_t at = args.at[begin + b] - first;
+    ends[b] = reached[0][b] = static_cast<uint32_t>(at < 0 ? 0 : at < n ? at : n);
+  }
+  const int64_t asked = (bags + 16) / 16 * 16;
+  for (int64_t b = bags + 1; b < asked; ++b) ends[b] = 0;
+  Length* lengths = static_cast<Length*>(args.lengths) + begin;
+  for (int64_t k = 0; k <= last; ++k, lengths += args.stride) {
+    const Length before = continues ? lengths[0] : 0;
+    const uint32_t* here = reached[k % 2];
+    uint32_t* further = reached[(k + 1) % 2];
+    if (k < last)
+      ranks.At(k, ends, asked, further);
+    else
+      for (int64_t b = 0; b <= bags; ++b) further[b] = 0;
+    for (int64_t b = 0; b < bags; ++b)
+      lengths[b] = static_cast<Length>(here[b + 1] - here[b] - (further[b + 1] - further[b]));
+    lengths[0] += before;
   }
 }
 
-template <typename Index, typename Length>
+template <typename Ids, typename Index, typename Length>
 bool Count(const CountEvenArgs& args) {
-  Bits bits;
+  Ranks<Ids> ranks;
   const int64_t end = args.at[args.end];
   int64_t bag = args.begin;
   for (int64_t first = args.at[bag]; bag < args.end; first += kBlock) {
     const int64_t n = end - first < kBlock ? end - first : kBlock;
-    if (!bits.Fill(*args.buckets, static_cast<const Index*>(args.ids) + first, n)) return false;
-    for (; bag < args.end && args.at[bag + 1] <= first + n; ++bag)
-      CountBag<Length>(args, bits, bag, first, n);
-    if (bag < args.end && args.at[bag] < first + n) CountBag<Length>(args, bits, bag, first, n);
+    if (!ranks.Fill(*args.buckets, static_cast<const Index*>(args.ids) + first, n)) return false;
+    int64_t whole = bag;  // bags up to it end here
+    while (whole + 16 <= args.end && args.at[whole + 16] <= first + n) whole += 16;
+    while (whole < args.end && args.at[whole + 1] <= first + n) ++whole;
+    const bool goes_on = whole < args.end && args.at[whole] < first + n;
+    for (const int64_t stop = whole + goes_on; bag < stop; bag += kEnds - 1) {
+      const int64_t some = bag + kEnds - 1 < stop ? bag + kEnds - 1 : stop;
+      CountBags<Ids, Length>(args, ranks, bag, some, first, n);
+    }
+    bag = whole;
   }
   return true;
 }
 
 // Deals ids out, with the next free slots at hand. kBuckets: how many there are; 0: found at run
 // time.
-template <typename Index, int kBuckets>
+template <typename Ids, typename Index, int kBuckets>
 class Dealer {
  public:
   explicit Dealer(const DealEvenArgs& args)
       : b_(*args.buckets),
         ids_(static_cast<const Index*>(args.ids)),
         out_(static_cast<Index*>(args.out)),
-        slots_(static_cast<Index*>(args.slots)),
-        keep_ids_(args.keep_ids) {
+        slots_(static_cast<Index*>(args.slots)) {
     for (int64_t k = 0; k < buckets(); ++k) {
+      firsts_[k] = args.keep_ids ? 0 : static_cast<uint64_t>(k) * b_.width;
       next_[k] = args.next[k];
       ends_[k] = args.ends[k];
     }
   }
   void Run(int64_t begin, int64_t end) {
     int64_t i = begin;
-    for (; i + 8 <= end; i += 8) DealEight(i, Eight::Load(ids_ + i), 0xff);
-    if (i < end) DealEight(i, LoadFirst(ids_ + i, end - i), FirstLanes(end - i));
+    for (; i + Ids::kLanes <= end; i += Ids::kLanes) {
+      Ask<Ids>(ids_ + i);
+      DealGroup(i, Ids::Load(ids_ + i), Ids::kLanes);
+    }
+    if (i < end) DealGroup(i, Ids::LoadFirst(ids_ + i, end - i), static_cast<int>(end - i));
   }
   void Finish(int64_t* next) const {
     for (int64_t k = 0; k < buckets(); ++k) next[k] = next_[k];
@@ -151,90 +172,101 @@ class Dealer {
 
  private:
   int64_t buckets() const { return kBuckets > 0 ? kBuckets : b_.buckets; }
-  void DealEight(int64_t i, Eight eight, Mask lanes);
+  void DealGroup(int64_t i, const Ids& ids, int n);
 
   const EvenBuckets b_;
   const Index* const ids_;
   Index *const out_, *const slots_;
-  const bool keep_ids_;
+  uint64_t firsts_[kMostEvenBuckets];
   int64_t next_[kMostEvenBuckets], ends_[kMostEvenBuckets];
 };
 
 #if defined(__AVX512F__)
-// Bucket after bucket: what reaches the next bound goes on, less a width.
-template <typename Index, int kBuckets>
-inline void Dealer<Index, kBuckets>::DealEight(int64_t i, Eight eight, Mask lanes) {
-  const __m512i numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m512i width = _mm512_set1_epi64(keep_ids_ ? 0 : static_cast<long long>(b_.width));
-  __m512i slots = numbers;
-  Mask left = lanes;
+template <typename Ids, typename Index, int kBuckets>
+inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i, const Ids& ids, int n) {
+  Ids slots = Ids::Numbers(0);
+  Mask left = FirstLanes(n);
   for (int64_t k = 0; k < buckets(); ++k) {
-    const uint64_t bound = keep_ids_ ? b_.bounds[k] : b_.width;
-    const Mask further = k + 1 < buckets() ? eight.AtLeast(bound) & left : 0;
-    const auto here = static_cast<__mmask8>(left & ~further);
+    const Mask further = k + 1 < buckets() ? ids.AtLeast(b_.bounds[k]) & left : 0;
+    const Mask here = left & ~further;
     const int count = __builtin_popcount(here);
-    const __m512i ids = _mm512_maskz_compress_epi64(here, eight.u);
-    if (next_[k] + 8 <= ends_[k]) [[likely]]
-      Store(out_ + next_[k], ids);  // what is too much is written over by the next ids
+    const Ids dealt = ids.Compressed(here, firsts_[k]);
+    if (next_[k] + Ids::kLanes <= ends_[k]) [[likely]]
+      dealt.Store(out_ + next_[k], count);  // the next ids are written over what is too much
     else
-      StoreLanes(out_ + next_[k], ids, FirstLanes(count));
-    if (slots_ != nullptr)
-      slots = _mm512_mask_expand_epi64(slots, here,
-                                       _mm512_add_epi64(numbers, _mm512_set1_epi64(next_[k])));
+      dealt.StoreOnly(out_ + next_[k], count);
+    if (slots_ != nullptr) slots.Expand(here, Ids::Numbers(next_[k]));
     next_[k] += count;
-    eight.u = _mm512_mask_sub_epi64(eight.u, static_cast<__mmask8>(further), eight.u, width);
     left = further;
   }
   if (slots_ == nullptr) return;
-  if (lanes == 0xff)
-    Store(slots_ + i, slots);
+  if (n == Ids::kLanes)
+    slots.Store(slots_ + i, n);
   else
-    StoreLanes(slots_ + i, slots, lanes);
+    slots.StoreOnly(slots_ + i, n);
 }
 #else
-template <typename Index, int kBuckets>
-inline void Dealer<Index, kBuckets>::DealEight(int64_t i, Eight eight, Mask lanes) {
-  for (int lane = 0; lanes != 0; lanes >>= 1, ++lane, ++i) {
+template <typename Ids, typename Index, int kBuckets>
+inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i, const Ids& ids, int n) {
+  for (int lane = 0; lane < n; ++lane, ++i) {
     int64_t bucket = 0;
-    for (int64_t k = 0; k + 1 < buckets(); ++k) bucket += eight.u[lane] >= b_.bounds[k];
-    const uint64_t first = keep_ids_ ? 0 : static_cast<uint64_t>(bucket) * b_.width;
+    for (int64_t k = 0; k + 1 < buckets(); ++k) bucket += ids.u[lane] >= b_.bounds[k];
     const int64_t slot = next_[bucket]++;
-    out_[slot] = static_cast<Index>(eight.u[lane] - first);
+    out_[slot] = static_cast<Index>(ids.u[lane] - firsts_[bucket]);
     if (slots_ != nullptr) slots_[i] = static_cast<Index>(slot);
   }
 }
 #endif
 
-template <typename Index, int kBuckets>
+template <typename Ids, typename Index, int kBuckets>
 void Deal(const DealEvenArgs& args) {
-  Dealer<Index, kBuckets> dealer(args);
+  Dealer<Ids, Index, kBuckets> dealer(args);
   dealer.Run(args.begin, args.end);
   dealer.Finish(args.next);
 }
 
-template <typename Index>
+template <typename Ids, typename Index>
 void DealOfType(const DealEvenArgs& args) {
-  if (args.buckets->buckets == 2) return Deal<Index, 2>(args);
-  if (args.buckets->buckets == 4) return Deal<Index, 4>(args);
-  if (args.buckets->buckets == 8) return Deal<Index, 8>(args);
-  Deal<Index, 0>(args);
+  if (args.buckets->buckets == 2) return Deal<Ids, Index, 2>(args);
+  if (args.buckets->buckets == 4) return Deal<Ids, Index, 4>(args);
+  if (args.buckets->buckets == 8) return Deal<Ids, Index, 8>(args);
+  Deal<Ids, Index, 0>(args);
+}
+
+constexpr uint64_t kNarrow = uint64_t{1} << 31;
+
+// fn(ids, index): what ids are held as, and what they are.
+template <typename Fn>
+void VisitIds(const EvenBuckets& buckets, bool wide_ids, const Fn& fn) {
+  const bool narrow = buckets.bounds[buckets.buckets - 1] <= kNarrow;
+  if (wide_ids)
+    narrow ? fn(NarrowIds{}, int64_t{}) : fn(WideIds{}, int64_t{});
+  else
+    narrow ? fn(NarrowIds{}, int32_t{}) : fn(WideIds{}, int32_t{});
 }
 
 }  // namespace
 
 void CountEven(const CountEvenArgs& args) {
-  const auto count = [&](auto id) {
-    using Index = decltype(id);
-    return args.wide_lengths ? Count<Index, int64_t>(args) : Count<Index, int32_t>(args);
-  };
-  *args.complete = args.wide_ids ? count(int64_t{}) : count(int32_t{});
+  VisitIds(*args.buckets, args.wide_ids, [&](auto ids, auto index) {
+    using Ids = decltype(ids);
+    using Index = decltype(index);
+    *args.complete =
+        args.wide_lengths ? Count<Ids, Index, int64_t>(args) : Count<Ids, Index, int32_t>(args);
+  });
 }
 
 void DealEven(const DealEvenArgs& args) {
-  if (args.wide_ids)
-    DealOfType<int64_t>(args);
-  else
-    DealOfType<int32_t>(args);
+  // Slots are held like ids.
+  uint64_t slots = 0;
+  for (int64_t k = 0; k < args.buckets->buckets; ++k)
+    if (static_cast<uint64_t>(args.ends[k]) > slots) slots = static_cast<uint64_t>(args.ends[k]);
+  VisitIds(*args.buckets, args.wide_ids, [&](auto ids, auto index) {
+    if (slots <= kNarrow)
+      DealOfType<decltype(ids), decltype(index)>(args);
+    else
+      DealOfType<WideIds, decltype(index)>(args);
+  });
 }
 
 }  // namespace tessera::internal::TESSERA_ISA

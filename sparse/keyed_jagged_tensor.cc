@@ -187,6 +187,15 @@ KeyedJaggedTensor KeyedJaggedTensor::WithWeights(Variable weights) const {
   return KeyedJaggedTensor(std::move(state));
 }
 
+KeyedJaggedTensor KeyedJaggedTensor::WithValues(Tensor values) const {
+  TESSERA_CHECK_EQ(values.shape(), this->values().shape(), "values in place of others");
+  TESSERA_CHECK_EQ(values.device(), this->values().device(), "device of the values");
+  auto state = std::make_shared<internal::KjtState>(*state_);
+  state->values = std::move(values);
+  state->index.clear();
+  return KeyedJaggedTensor(std::move(state));
+}
+
 KeyedJaggedTensor KeyedJaggedTensor::To(Context& ctx, Device device) const {
   if (values().device() == device) return *this;
   auto state = std::make_shared<internal::KjtState>(*state_);

@@ -160,6 +160,9 @@ class KeyedJaggedTensor {
   KeyedJaggedTensor To(Context& ctx, DType weights_dtype) const;
   // These weights instead; everything else stays. REQUIRES: one a value, where the values are.
   KeyedJaggedTensor WithWeights(Variable weights) const;
+  // These values instead, of any type; everything else stays. REQUIRES: as many, where the others
+  // are.
+  KeyedJaggedTensor WithValues(Tensor values) const;
   // All parts on `device`, moved as one (MovedTogether): to a GPU nobody waits, and what the host
   // knows stays known. Gradients don't flow through it. REQUIRES: ctx is on the GPU in question.
   KeyedJaggedTensor To(Context& ctx, Device device) const;

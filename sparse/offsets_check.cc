@@ -5,6 +5,7 @@
 
 #include "runtime/dispatch.h"
 #include "sparse/offsets_check_impl.h"
+#include "sparse/sum_lengths.h"
 
 namespace tessera {
 namespace {
@@ -34,28 +35,6 @@ std::string Prefix(const OffsetsCheckArgs& args, size_t group) {
   TESSERA_FAIL("{}: {} is {}, and there are {} values", args.what, part, total, args.values);
 }
 
-// Sum of lengths [begin, end), in four chains; all their bits are or-ed into `signs`, so that one
-// test finds a negative one.
-template <typename T>
-int64_t SumLengths(const T* lengths, int64_t begin, int64_t end, T* signs) {
-  int64_t sums[4] = {};
-  T bits[4] = {};
-  int64_t i = begin;
-  for (; i + 4 <= end; i += 4) {
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      sums[k] += lengths[i + k];
-      bits[k] |= lengths[i + k];
-    }
-  }
-  for (; i < end; ++i) {
-    sums[0] += lengths[i];
-    bits[0] |= lengths[i];
-  }
-  *signs |= bits[0] | bits[1] | bits[2] | bits[3];
-  return sums[0] + sums[1] + sums[2] + sums[3];
-}
-
 template <typename T>
 std::vector<int64_t> LengthTotals(const OffsetsCheckArgs& args) {
   const T* lengths = args.lengths.data<T>();
@@ -63,7 +42,7 @@ std::vector<int64_t> LengthTotals(const OffsetsCheckArgs& args) {
   for (size_t g = 0; g < totals.size(); ++g) {
     const int64_t begin = args.group_offsets[g], end = args.group_offsets[g + 1];
     T signs = 0;
-    totals[g] = SumLengths(lengths, begin, end, &signs);
+    totals[g] = internal::SumLengths(lengths, begin, end, &signs);
     if (signs >= 0) continue;
     const T* bad = std::find_if(lengths + begin, lengths + end, [](T x) { return x < 0; });
     TESSERA_FAIL("{}bag {} has length {}", Prefix(args, g), bad - lengths - begin, *bad);

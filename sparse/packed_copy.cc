@@ -1,7 +1,5 @@
 #include "sparse/packed_copy.h"
 
-#include <cstring>
-
 namespace tessera {
 namespace {
 
@@ -28,16 +26,6 @@ std::vector<Tensor> Unpacked(const Tensor& block, const std::vector<Tensor>& lik
   return parts;
 }
 
-// On the host, by all threads: memory of one thread is slower than the way to the device.
-void Copy(Context& ctx, const Tensor& from, const Tensor& to) {
-  if (from.device() != Device::Cpu() || !from.is_contiguous()) return to.CopyFrom(ctx, from);
-  const char* source = static_cast<const char*>(from.raw_data());
-  char* target = static_cast<char*>(to.raw_data());
-  ParallelFor(ctx, from.nbytes(), 1 << 20, [&](int64_t begin, int64_t end) {
-    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
-  });
-}
-
 }  // namespace
 
 std::vector<Tensor> MovedTogether(Context& ctx, const std::vector<Tensor>& tensors, Device device) {
@@ -52,7 +40,7 @@ std::vector<Tensor> MovedTogether(Context& ctx, const std::vector<Tensor>& tenso
       to_host ? Tensor::Empty(ctx, shape, DType::kU8) : Tensor::EmptyPinned(ctx, shape, DType::kU8);
   const std::vector<Tensor> slots = Unpacked(packed, tensors, places);
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].defined()) Copy(ctx, tensors[i], slots[i]);
+    if (tensors[i].defined()) slots[i].CopyFrom(ctx, tensors[i]);
   return Unpacked(packed.To(ctx, device), tensors, places);
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "runtime/isa.h"
 #include "sparse/dense_ids.h"
-#include "sparse/segments.h"
 #include "sparse/unique_impl.h"
 
 namespace tessera::internal {
@@ -127,7 +127,7 @@ UniqueIds UniqueOfType(Context& ctx, const Tensor& ids, std::span<const int64_t>
       firsts[g + 1] = found[g].distinct();
     }
   });
-  for (size_t g = 0; g + 1 < firsts.size(); ++g) firsts[g + 1] += firsts[g];
+  std::partial_sum(firsts.begin(), firsts.end(), firsts.begin());
   const int64_t distinct = firsts.back();
   UniqueIds result{Tensor::Empty(ctx, {distinct}, ids.dtype()), Tensor::From(ctx, firsts),
                    Tensor::Empty(ctx, {n}, DType::kI64),

@@ -23,7 +23,7 @@ struct OpCall {
 
 // Names in the order in which they are listed.
 std::span<const char* const> SparseOps();
-// Throws Error for an unknown name, with those there are. `ctx` outlives the calls.
+// REQUIRES: one of SparseOps. `ctx` outlives the calls.
 OpCall MakeSparseOp(Context& ctx, const std::string& op, const OpShape& shape);
 
 }  // namespace tessera::bench

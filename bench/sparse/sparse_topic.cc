@@ -27,9 +27,6 @@ Contender Copy(Context& ctx, double bytes) {
 
 Work MakeWork(Context& ctx, const Point& point) {
   const OpShape shape{point.Int("keys"), point.Int("batch"), point.Int("lmax"), point.Int("dim")};
-  TESSERA_CHECK(shape.keys >= 2 && shape.batch >= 1 && shape.lmax >= 1 && shape.dim >= 1,
-                "sparse: keys {}, batch {}, lmax {}, dim {}: at least 2 keys, and 1 of the rest",
-                shape.keys, shape.batch, shape.lmax, shape.dim);
   const OpCall op = MakeSparseOp(ctx, point.Text("op"), shape);
   Work work;
   work.check = op.check;
@@ -71,11 +68,14 @@ const Topic& SparseTopic() {
       .name = "sparse",
       .help = "What is done with a batch of ids before a lookup, and with pooled rows after it.",
       .limit = "a memcpy that moves as many bytes",
-      .axes = {{"op", OpNames(), "what is done"},
-               {"keys", {"26"}, "features of the batch"},
-               {"batch", {"4096"}, "bags a feature"},
-               {"lmax", {"20"}, "ids of the longest bag; lengths are uniform in 1 … lmax"},
-               {"dim", {"64"}, "columns a feature of pooled rows (regroup)"}},
+      .axes = {{"op", OpNames(), "what is done", OneOf(OpNames())},
+               {"keys", {"26"}, "features of the batch", WholeFrom(2)},
+               {"batch", {"4096"}, "bags a feature", WholeFrom(1)},
+               {"lmax",
+                {"20"},
+                "ids of the longest bag; lengths are uniform in 1 … lmax",
+                WholeFrom(1)},
+               {"dim", {"64"}, "columns a feature of pooled rows (regroup)", WholeFrom(1)}},
       .suites = {{"peers", "the cases of the comparison with FBGEMM and TorchRec", PeerPoints()}},
       .make = MakeWork,
       .cold = false};

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/isa.h"
 #include "sparse/bucketize_placers.h"
 #include "tests/sparse/random_kjt.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
+#include "tests/testing/isa_levels.h"
 
 namespace tessera {
 namespace {
@@ -171,10 +171,8 @@ TEST_P(BucketizeTest, AgreesWithTheFormulas) {
 TEST_P(BucketizeTest, EvenBucketsOnEveryInstructionSet) {
   std::mt19937_64 random(29);
   Context& ctx = this->ctx();
-  const IsaLevel usual = SparseIsa();
-  std::vector<IsaLevel> levels = {IsaLevel::kBaseline};
-  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512})
-    if (on_cpu() && level <= BestIsa()) levels.push_back(level);
+  const std::vector<IsaLevel> levels =
+      on_cpu() ? testing::IsaLevels() : std::vector{IsaLevel::kBaseline};
   const Longs sizes = {7, 1000, int64_t{1} << 59}, lengths = {0, 5000, 3, 1, 0, 70, 8, 64, 2, 0};
   for (const int64_t buckets : {1, 2, 3, 4, 8, 15, 16, 17})
     for (size_t k = 0; k < 12; ++k) {
@@ -193,11 +191,10 @@ TEST_P(BucketizeTest, EvenBucketsOnEveryInstructionSet) {
       if (size < 5000) args.indices = args.indices.To(ctx, k % 2 ? DType::kI32 : DType::kI64);
       if (k >= 9) args.lengths = args.lengths.To(ctx, DType::kI32);
       for (const IsaLevel level : levels) {
-        SetSparseIsa(level);
+        const testing::ScopedIsa isa(level);
         ExpectSame(ctx, args, {5, 5});
       }
     }
-  SetSparseIsa(usual);
 }
 
 TEST_P(BucketizeTest, CyclicBuckets) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/finite_differences.h"
 
 namespace tessera {
 namespace {
+
+using tessera::testing::ErrorOf;
 
 class JaggedTensorTest : public testing::DeviceTest {};
 
@@ -16,15 +19,6 @@ using Floats = std::vector<float>;
 JaggedTensor Example(Context& ctx, bool weighted = false) {
   return JaggedTensor(Tensor::From(ctx, Longs{5, 7, 1}), Tensor::From(ctx, Longs{1, 0, 2}), {},
                       weighted ? Variable(Tensor::From(ctx, Floats{.5f, .25f, 4})) : Variable());
-}
-
-std::string ErrorOf(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST_P(JaggedTensorTest, LengthsAndOffsetsMakeEachOther) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/isa.h"
 #include "runtime/ops/shaping.h"
 #include "sparse/permute.h"
 #include "sparse/select.h"
@@ -11,6 +10,7 @@
 #include "tests/sparse/random_kjt.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
+#include "tests/testing/isa_levels.h"
 
 namespace tessera {
 namespace {
@@ -284,9 +284,8 @@ TEST_P(UniqueTest, EveryIdOncePerGroup) {
 TEST_P(UniqueTest, NarrowAndWideRanges) {
   std::mt19937_64 random(43);
   Context& ctx = this->ctx();
-  const IsaLevel usual = SparseIsa();
-  for (const IsaLevel level : {IsaLevel::kBaseline, BestIsa()}) {
-    SetSparseIsa(level);
+  for (const IsaLevel level : testing::IsaLevels()) {
+    const testing::ScopedIsa isa(level);
     for (const int64_t n : {1, 63, 64, 65, 1000})
       for (const int shift : {0, 1, 5, 12, 40})
         for (const DType dtype : {DType::kI32, DType::kI64}) {
@@ -310,7 +309,6 @@ TEST_P(UniqueTest, NarrowAndWideRanges) {
           EXPECT_EQ(ToInt64(got.counts), counts);
         }
   }
-  SetSparseIsa(usual);
 }
 
 TEST_P(UniqueTest, EmptyAndErrors) {
