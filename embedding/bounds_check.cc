@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "embedding/bounds_check_impl.h"
+#include "embedding/index_array.h"
 #include "runtime/dispatch.h"
 
 namespace tessera {
@@ -29,8 +30,6 @@ void FailOnId(int64_t bag, int64_t batch, int64_t id, int64_t place, int64_t row
 namespace {
 
 using internal::CheckedSpan;
-
-IndexArray ArrayOf(const Tensor& t) { return {t.raw_data(), t.dtype() == DType::kI64}; }
 
 bool Overlap(std::span<const CheckedSpan> spans) {
   std::vector<CheckedSpan> sorted(spans.begin(), spans.end());

@@ -51,6 +51,12 @@ struct BaseEmbeddingConfig {
   // cached.
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};  // under kManagedCaching
+  // Rows come into use one after another (TableBatchedEmbedding::SetRowsInUse), num_embeddings at
+  // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and take
+  // memory as they come into use; on a GPU they take it all at once. Start values depend on seed,
+  // table, row and step alone (embedding/start_rows.h): an init_fn is given a row at a time. Not for
+  // the rule Dense, an index_remap or kManagedCaching.
+  bool growing = false;
   // Of a part of a larger table: the numbers of row 0 and column 0 there, on which rounding by
   // chance depends. Names of tables may repeat where these differ.
   int64_t first_row = 0, first_column = 0;

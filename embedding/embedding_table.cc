@@ -4,6 +4,11 @@
 #include <utility>
 
 #include "embedding/index_remap.h"
+#include "embedding/row_access.h"
+#include "embedding/start_rows.h"
+#include "embedding/table_on_disk.h"
+#include "runtime/hash.h"
+#include "runtime/reserved.h"
 
 namespace tessera::internal {
 namespace {
@@ -11,6 +16,16 @@ namespace {
 void CheckFloatType(const BaseEmbeddingConfig& config, const char* what, DType dtype) {
   TESSERA_CHECK(dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16,
                 "table {}: {} of type {}; expected f32, f16 or bf16", config.name, what, dtype);
+}
+
+void CheckGrowing(const BaseEmbeddingConfig& config) {
+  TESSERA_CHECK(!std::holds_alternative<Dense>(config.optimizer),
+                "table {}: it grows, but of the rule dense all rows are one variable", config.name);
+  TESSERA_CHECK(config.index_remap == nullptr, "table {}: it grows, so it cannot be pruned",
+                config.name);
+  TESSERA_CHECK(!IsCached(config.location),
+                "table {}: it grows, so its location cannot be {}: cached rows stay where they are",
+                config.name, ToString(config.location));
 }
 
 void CheckConfig(const BaseEmbeddingConfig& config) {
@@ -26,9 +41,10 @@ void CheckConfig(const BaseEmbeddingConfig& config) {
                      "table {}: rows that its index remap names", config.name);
   const bool updated = !std::holds_alternative<Dense>(config.optimizer) &&
                        !std::holds_alternative<None>(config.optimizer);
-  TESSERA_CHECK(updated || config.location != EmbeddingLocation::kManagedCaching,
+  TESSERA_CHECK(updated || !IsCached(config.location),
                 "table {}: location {} is for rules that update rows, not for {}", config.name,
                 ToString(config.location), RuleName(config.optimizer));
+  if (config.growing) CheckGrowing(config);
   try {
     CheckCacheConfig(config.cache);
     CheckRule(config.optimizer);
@@ -61,7 +77,7 @@ UpdateTable EmbeddingTable::ForUpdate() const {
 }
 
 void EmbeddingTable::AppendWhole(std::vector<UpdateTable>& tables) const {
-  tables.push_back(Whole());
+  if (!disk) tables.push_back(Whole());
   if (cache) tables.push_back(ForUpdate());
 }
 
@@ -106,10 +122,10 @@ Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
 }
 
 std::shared_ptr<RowCache> MakeCache(Context& ctx, const EmbeddingTable& table) {
-  if (table.config.location != EmbeddingLocation::kManagedCaching) return nullptr;
+  if (!IsCached(table.config.location)) return nullptr;
   std::vector<Tensor> parts = {table.weight};
   for (const OptimizerState& s : table.states) parts.push_back(s.tensor);
-  return std::make_shared<RowCache>(ctx, std::move(parts), table.config.cache);
+  return std::make_shared<RowCache>(ctx, std::move(parts), table.config.cache, table.disk);
 }
 
 }  // namespace
@@ -120,18 +136,88 @@ Tensor InitialRows(Context& ctx, const BaseEmbeddingConfig& config, int64_t n) {
   return rows;
 }
 
-EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling) {
+void EmbeddingTable::ShowRows(int64_t rows) {
+  weight = reserved[0].Rows(0, rows);
+  for (size_t s = 0; s < states.size(); ++s) states[s].tensor = reserved[s + 1].Rows(0, rows);
+}
+
+void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
+  TESSERA_CHECK(config.growing, "table {}: all of its rows are in use: it does not grow",
+                config.name);
+  TESSERA_CHECK(rows >= 0 && rows <= config.num_embeddings,
+                "table {}: {} rows in use; expected 0 to {}", config.name, rows,
+                config.num_embeddings);
+  const int64_t before = weight.dim(0);
+  TESSERA_CHECK(rows >= before || !touched,
+                "table {}: {} rows in use; its {} rows are tracked, so none can go", config.name,
+                rows, before);
+  ShowRows(rows);
+  if (rows <= before) return;
+  if (touched) touched->Grow(ctx, rows);
+  StartRows(ctx, config, weight, {{}, before, rows}, start_seed, iter);
+  for (const OptimizerState& state : states) state.tensor.Rows(before, rows).Fill(ctx, 0);
+}
+
+void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
+  CheckRowIdsSync(ctx, "table " + config.name, ids, weight.dim(0));
+  if (cache) {  // the rows are changed where they lie whole
+    cache->Flush(ctx);
+    cache->Reset(ctx);
+  }
+  if (touched) touched->Touch(ctx, ids);
+  if (disk) return ResetRowsOnDisk(ctx, *this, ids, initial);
+  if (!initial)
+    FillRows(ctx, weight, ids, 0);
+  else if (config.growing)
+    StartRows(ctx, config, weight, {ids}, start_seed, iter);
+  else
+    WriteRows(ctx, weight, ids, InitialRows(ctx, config, ids.numel()));
+  for (const OptimizerState& state : states) FillRows(ctx, state.tensor, ids, 0);
+}
+
+namespace {
+
+// No row is in use.
+Tensor ReservedRows(Context& ctx, const BaseEmbeddingConfig& c, const Shape& shape, DType dtype) {
+  return ctx.device() == Device::Cpu() ? EmptyReserved(shape, dtype)
+                                       : EmptyAt(ctx, c.location, shape, dtype);
+}
+
+// Weight and states, filled unless the table grows.
+std::vector<Tensor> MakeParts(Context& ctx, const BaseEmbeddingConfig& c) {
+  const Shape whole = {c.num_embeddings, c.embedding_dim};
+  const bool on_disk = c.location == EmbeddingLocation::kDisk;
+  std::vector<Tensor> parts = {c.growing ? ReservedRows(ctx, c, whole, c.data_type)
+                               : on_disk ? ShapeOnly(ctx, whole, c.data_type)
+                                         : PlacedRows(ctx, c)};
+  for (const StateSpec& spec : RuleStates(c.optimizer)) {
+    const Shape shape = spec.per_row ? Shape{c.num_embeddings} : whole;
+    const DType dtype = spec.counts ? DType::kF32 : c.state_type;
+    parts.push_back(c.growing ? ReservedRows(ctx, c, shape, dtype)
+                    : on_disk ? ShapeOnly(ctx, shape, dtype)
+                              : ZerosAt(ctx, c.location, shape, dtype));
+  }
+  return parts;
+}
+
+}  // namespace
+
+EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling,
+                                  std::shared_ptr<BlockIo>& io) {
   CheckConfig(config);
   EmbeddingTable table;
   table.config = std::move(config);
   table.pooling = pooling;
   const BaseEmbeddingConfig& c = table.config;
-  table.weight = PlacedRows(ctx, c);
-  for (const StateSpec& spec : RuleStates(c.optimizer)) {
-    const Shape shape =
-        spec.per_row ? Shape{c.num_embeddings} : Shape{c.num_embeddings, c.embedding_dim};
-    table.states.push_back(
-        {spec.name, ZerosAt(ctx, c.location, shape, spec.counts ? DType::kF32 : c.state_type)});
+  std::vector<Tensor> parts = MakeParts(ctx, c);
+  if (c.location == EmbeddingLocation::kDisk) table.disk = MakeDiskTable(ctx, c, parts, io);
+  table.weight = parts[0];
+  const std::vector<StateSpec> specs = RuleStates(c.optimizer);
+  for (size_t s = 0; s < specs.size(); ++s) table.states.push_back({specs[s].name, parts[s + 1]});
+  if (c.growing) {
+    table.start_seed = ctx.random().seed() + HashOf(c.name);
+    table.reserved = std::move(parts);
+    table.ShowRows(0);
   }
   table.cache = MakeCache(ctx, table);
   if (table.dense()) table.variable = Variable(table.weight, /*requires_grad=*/true);

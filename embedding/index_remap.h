@@ -82,17 +82,6 @@ std::vector<Tensor> RemapIds(Context& ctx, std::span<const RemappedIds> features
 
 // ---- the hash, by host and device
 
-// Murmur3's finalisers.
-TESSERA_HD uint32_t MixBits(uint32_t h) {
-  h = (h ^ h >> 16) * 0x85ebca6bu;
-  h = (h ^ h >> 13) * 0xc2b2ae35u;
-  return h ^ h >> 16;
-}
-TESSERA_HD uint64_t MixBits(uint64_t h) {
-  h = (h ^ h >> 33) * 0xff51afd7ed558ccdull;
-  h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ull;
-  return h ^ h >> 33;
-}
 // The slot that an id ≥ 0 is looked for first. Slots of i32: capacity is below 2^32.
 TESSERA_HD int64_t FirstSlot(int64_t id, int64_t capacity, bool wide) {
   if (wide)

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "embedding/index_array.h"
 #include "embedding/row_access_impl.h"
 #include "runtime/dispatch.h"
 #include "runtime/for_each.h"
+#include "sparse/row_runs.h"
 
 namespace tessera {
 namespace internal {
@@ -19,8 +21,6 @@ template <typename Fn>
 void Run(Context& ctx, int64_t n, const Fn& fn) {
   DispatchDevice(ctx.device(), [&](auto on) { ForEachElement(on, ctx, n, fn); });
 }
-
-IndexArray IdsOf(const Tensor& ids) { return {ids.raw_data(), ids.dtype() == DType::kI64}; }
 
 RowArray RowsOf(Context& ctx, const Tensor& table) {
   CheckDevice(ctx, "row access", table);
@@ -38,18 +38,30 @@ Shape ShapeOf(const Tensor& table, int64_t rows) {
   return table.rank() == 2 ? Shape{rows, table.dim(1)} : Shape{rows};
 }
 
+SortedIds CheckedAndSorted(Context& ctx, const Tensor& given, int64_t rows) {
+  CheckRowIdsSync(ctx, "row access", given, rows);
+  const Tensor ids = given.Contiguous(ctx);
+  return DispatchDevice(ctx.device(),
+                        [&](auto on) { return SortIds(on, ctx, ArrayOf(ids), ids.numel(), rows); });
+}
+
 // rows: [n, D] or [n], or undefined.
-void Scatter(Context& ctx, const Tensor& table, const Tensor& given, const Tensor& rows,
+void Scatter(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor& rows,
              float value) {
   const RowArray array = RowsOf(ctx, table);
-  CheckRowIdsSync(ctx, "row access", given, table.dim(0));
-  const Tensor ids = given.Contiguous(ctx);
+  const SortedIds sorted = CheckedAndSorted(ctx, ids, table.dim(0));
   const int64_t n = ids.numel();
-  const SortedIds sorted = DispatchDevice(
-      ctx.device(), [&](auto on) { return SortIds(on, ctx, IdsOf(ids), n, table.dim(0)); });
   Run(ctx, n * array.dim,
       ScatterElement{array, sorted.ids, sorted.places, n, rows ? rows.data<float>() : nullptr,
                      value});
+}
+
+template <typename Unit>
+void ScatterUnits(Context& ctx, const Tensor& table, const SortedIds& sorted, const Tensor& rows) {
+  const int64_t n = rows.dim(0), units = RowBytes(table) / static_cast<int64_t>(sizeof(Unit));
+  Run(ctx, n * units,
+      ScatterUnit<Unit>{static_cast<Unit*>(table.raw_data()), units, sorted.ids, sorted.places, n,
+                        static_cast<const Unit*>(rows.raw_data())});
 }
 
 }  // namespace
@@ -76,8 +88,6 @@ int64_t FirstBadId(OnCpu, Context&, IndexArray ids, int64_t n, int64_t rows) {
 
 }  // namespace internal
 
-using internal::IdsOf;
-
 void CheckRowIdsSync(Context& ctx, const std::string& what, const Tensor& given, int64_t rows) {
   CheckDevice(ctx, "row access", given);
   TESSERA_CHECK_EQ(given.rank(), 1, "{}: rank of the ids", what);
@@ -85,8 +95,9 @@ void CheckRowIdsSync(Context& ctx, const std::string& what, const Tensor& given,
     const Tensor ids = given.Contiguous(ctx);
     const int64_t n = ids.numel();
     TESSERA_CHECK(n < int64_t{1} << 32, "{}: {} ids; expected fewer than 2^32", what, n);
-    const int64_t bad = DispatchDevice(
-        ctx.device(), [&](auto on) { return internal::FirstBadId(on, ctx, IdsOf(ids), n, rows); });
+    const int64_t bad = DispatchDevice(ctx.device(), [&](auto on) {
+      return internal::FirstBadId(on, ctx, ArrayOf(ids), n, rows);
+    });
     TESSERA_CHECK(bad == n, "{}: id {} at position {}, but there are {} rows", what,
                   ReadScalarSync(ctx, ids.data<Id>() + bad), bad, rows);
   });
@@ -98,7 +109,7 @@ Tensor ReadRows(Context& ctx, const Tensor& table, const Tensor& ids) {
   const Tensor contiguous = ids.Contiguous(ctx);
   Tensor rows = Tensor::Empty(ctx, internal::ShapeOf(table, ids.numel()));
   internal::Run(ctx, rows.numel(),
-                internal::GatherElement{array, IdsOf(contiguous), rows.data<float>()});
+                internal::GatherElement{array, ArrayOf(contiguous), rows.data<float>()});
   return rows;
 }
 
@@ -107,6 +118,19 @@ void WriteRows(Context& ctx, const Tensor& table, const Tensor& ids, const Tenso
   TESSERA_CHECK_EQ(rows.dtype(), DType::kF32, "WriteRows: rows");
   TESSERA_CHECK_EQ(rows.shape(), internal::ShapeOf(table, ids.numel()), "WriteRows: rows");
   internal::Scatter(ctx, table, ids, rows.Contiguous(ctx), 0);
+}
+
+void PutRows(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor& given) {
+  CheckDevice(ctx, "PutRows", table, given);
+  TESSERA_CHECK(table.is_contiguous(), "PutRows: rows of a table {} that lie apart", table.shape());
+  TESSERA_CHECK_EQ(given.dtype(), table.dtype(), "PutRows: rows");
+  TESSERA_CHECK_EQ(given.shape(), internal::WithRows(table, ids.numel()), "PutRows: rows");
+  const internal::SortedIds sorted = internal::CheckedAndSorted(ctx, ids, table.dim(0));
+  const Tensor rows = given.Contiguous(ctx);
+  if (internal::RowBytes(table) % 4 == 0)
+    internal::ScatterUnits<uint32_t>(ctx, table, sorted, rows);
+  else
+    internal::ScatterUnits<uint8_t>(ctx, table, sorted, rows);
 }
 
 void FillRows(Context& ctx, const Tensor& table, const Tensor& ids, float value) {

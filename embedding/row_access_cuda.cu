@@ -60,5 +60,11 @@ void ForEachElement(OnCuda, Context& ctx, int64_t n, const GatherElement& fn) {
 void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterElement& fn) {
   ForEach(ctx, n, fn);
 }
+void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint32_t>& fn) {
+  ForEach(ctx, n, fn);
+}
+void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint8_t>& fn) {
+  ForEach(ctx, n, fn);
+}
 
 }  // namespace tessera::internal

@@ -41,6 +41,22 @@ struct ScatterElement {
   }
 };
 
+// Unit i of rows of any type, `units` of them to a row; as ScatterElement otherwise.
+template <typename Unit>
+struct ScatterUnit {
+  Unit* table;
+  int64_t units;
+  const uint64_t* ids;
+  const uint32_t* places;
+  int64_t n;
+  const Unit* rows;
+  TESSERA_HD void operator()(int64_t i) const {
+    const int64_t k = i / units, unit = i % units;
+    if (k + 1 < n && ids[k + 1] == ids[k]) return;
+    table[static_cast<int64_t>(ids[k]) * units + unit] = rows[int64_t{places[k]} * units + unit];
+  }
+};
+
 // Ids [n] and where each of them stood, sorted by id; stable.
 struct SortedIds {
   Tensor memory[4];  // of the two arrays, and what the sort needs
@@ -56,6 +72,8 @@ int64_t FirstBadId(OnCuda, Context& ctx, IndexArray ids, int64_t n, int64_t rows
 
 void ForEachElement(OnCuda, Context& ctx, int64_t n, const GatherElement& fn);
 void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterElement& fn);
+void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint32_t>& fn);
+void ForEachElement(OnCuda, Context& ctx, int64_t n, const ScatterUnit<uint8_t>& fn);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_ROW_ACCESS_IMPL_H_

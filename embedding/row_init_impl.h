@@ -1,6 +1,8 @@
 #ifndef TESSERA_EMBEDDING_ROW_INIT_IMPL_H_
 #define TESSERA_EMBEDDING_ROW_INIT_IMPL_H_
-// Private to embedding/row_init*.
+// Private to embedding/row_init* and start_rows*.
+#include "embedding/element.h"
+#include "embedding/row_ops.h"
 #include "runtime/device.h"
 #include "runtime/math.h"
 #include "runtime/random.h"
@@ -37,6 +39,31 @@ struct NormalElement {
   }
 };
 void ForEachElement(OnCuda, Context& ctx, int64_t n, const NormalElement& fn);
+
+// Four columns of a row that starts (start_rows.h); the row's first and last four may be fewer.
+struct StartBlock {
+  void* rows;
+  DType type;
+  int64_t dim;
+  IndexArray ids;  // of the rows; without data: begin, begin + 1, …
+  int64_t begin, first_row, first_column;
+  float low, high;
+  uint64_t seed;
+  int64_t step;
+
+  TESSERA_HD int64_t blocks() const { return (first_column % 4 + dim + 3) / 4; }  // a row
+  TESSERA_HD void operator()(int64_t i) const {
+    const int64_t k = i / blocks(), counter = first_column / 4 + i % blocks();
+    const int64_t row = ids.data != nullptr ? ids[k] : begin + k;
+    const PhiloxBits bits =
+        Philox(seed, static_cast<uint64_t>(first_row + row),
+               static_cast<uint64_t>(step) << 32 | static_cast<uint64_t>(counter));
+    for (int64_t w = 0; w < 4; ++w)
+      if (const int64_t column = counter * 4 + w - first_column; column >= 0 && column < dim)
+        StoreElement(rows, type, row * dim + column, low + (high - low) * UniformFloat(bits.v[w]));
+  }
+};
+void ForEachElement(OnCuda, Context& ctx, int64_t n, const StartBlock& fn);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_ROW_INIT_IMPL_H_

@@ -35,5 +35,17 @@ TESSERA_HD bool IsRow(int64_t id, int64_t rows) {
   return static_cast<uint64_t>(id) < static_cast<uint64_t>(rows);
 }
 
+// Murmur3's finalisers.
+TESSERA_HD uint32_t MixBits(uint32_t h) {
+  h = (h ^ h >> 16) * 0x85ebca6bu;
+  h = (h ^ h >> 13) * 0xc2b2ae35u;
+  return h ^ h >> 16;
+}
+TESSERA_HD uint64_t MixBits(uint64_t h) {
+  h = (h ^ h >> 33) * 0xff51afd7ed558ccdull;
+  h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ull;
+  return h ^ h >> 33;
+}
+
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_ROW_OPS_H_

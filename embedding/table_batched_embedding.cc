@@ -5,9 +5,10 @@
 #include <tuple>
 #include <utility>
 
-#include "embedding/row_access.h"
 #include "embedding/table_forward.h"
+#include "embedding/table_on_disk.h"
 #include "runtime/hash.h"
+#include "sparse/row_runs.h"
 
 namespace tessera {
 namespace {
@@ -24,6 +25,23 @@ bool ActsBeforeLookup(const EmbeddingTable& table) {
 }
 
 bool IsSequence(const EmbeddingTable& table) { return table.pooling == PoolingType::kNone; }
+
+void CheckInMemory(const EmbeddingTable& table) {
+  TESSERA_CHECK(table.disk == nullptr,
+                "table {}: its location is DISK, so there is no tensor of all its rows: part() "
+                "reads and writes some at a time",
+                table.config.name);
+}
+
+std::shared_ptr<const RowsElsewhere> DiskPartOf(const EmbeddingTable& table, int part) {
+  if (!table.disk) return nullptr;
+  return std::make_shared<const RowsElsewhere>(RowsElsewhere{
+      .read = [disk = table.disk, part](std::span<const int64_t> rows,
+                                        void* bytes) { disk->ReadPart(part, rows, bytes); },
+      .write = [disk = table.disk, part](
+                   std::span<const int64_t> rows,
+                   const void* bytes) { disk->WritePart(part, rows, bytes); }});
+}
 
 void SeedRounding(Context& ctx, internal::TablesState& state) {
   const auto by_chance = [](const EmbeddingTable& t) { return t.config.stochastic_rounding; };
@@ -75,11 +93,13 @@ TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbed
     : state_(std::make_shared<internal::TablesState>()) {
   TESSERA_CHECK_EQ(poolings.size(), tables.size(), "poolings, one a table");
   std::set<std::tuple<std::string, int64_t, int64_t>> names;
+  std::shared_ptr<BlockIo> io;
   for (size_t t = 0; t < tables.size(); ++t) {
     const BaseEmbeddingConfig& table = tables[t];
     TESSERA_CHECK(names.emplace(table.name, table.first_row, table.first_column).second,
                   "table {}: a table of that name is there already", tables[t].name);
-    state_->tables.push_back(internal::MakeEmbeddingTable(ctx, std::move(tables[t]), poolings[t]));
+    state_->tables.push_back(
+        internal::MakeEmbeddingTable(ctx, std::move(tables[t]), poolings[t], io));
   }
   state_->features = std::move(features);
   state_->options = std::move(options);
@@ -153,6 +173,11 @@ CacheStats TableBatchedEmbedding::CacheStatsSync(Context& ctx, int index) const 
   return table.cache ? table.cache->StatsSync(ctx) : CacheStats{};
 }
 
+int64_t TableBatchedEmbedding::cache_lines(int index) const {
+  const EmbeddingTable& table = state_->at(index);
+  return table.cache ? table.cache->lines() : 0;
+}
+
 int TableBatchedEmbedding::num_tables() const { return static_cast<int>(state_->tables.size()); }
 const std::vector<EmbeddingFeature>& TableBatchedEmbedding::features() const {
   return state_->features;
@@ -164,7 +189,10 @@ const BaseEmbeddingConfig& TableBatchedEmbedding::table(int index) const {
   return state_->at(index).config;
 }
 PoolingType TableBatchedEmbedding::pooling(int index) const { return state_->at(index).pooling; }
-Tensor TableBatchedEmbedding::weight(int index) const { return state_->at(index).weight; }
+Tensor TableBatchedEmbedding::weight(int index) const {
+  CheckInMemory(state_->at(index));
+  return state_->at(index).weight;
+}
 
 Variable TableBatchedEmbedding::weight_variable(int index) const {
   const EmbeddingTable& table = state_->at(index);
@@ -182,21 +210,51 @@ const RowGradients& TableBatchedEmbedding::row_gradients(int index) const {
 }
 
 std::vector<OptimizerState> TableBatchedEmbedding::optimizer_states(int index) const {
+  CheckInMemory(state_->at(index));
   return state_->at(index).states;
 }
 
-void TableBatchedEmbedding::ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to) {
+NamedTensor TableBatchedEmbedding::part(int index, int part) const {
   const EmbeddingTable& table = state_->at(index);
-  CheckRowIdsSync(ctx, "table " + table.config.name, ids, table.config.num_embeddings);
-  if (table.cache) {  // the rows are changed where they lie whole
-    table.cache->Flush(ctx);
-    table.cache->Reset(ctx);
-  }
-  if (to == ResetTo::kInitial)
-    WriteRows(ctx, table.weight, ids, internal::InitialRows(ctx, table.config, ids.numel()));
-  else
-    FillRows(ctx, table.weight, ids, 0);
-  for (const OptimizerState& state : table.states) FillRows(ctx, state.tensor, ids, 0);
+  if (part == 0) return {"weight", table.weight, DiskPartOf(table, 0)};
+  const OptimizerState& state = table.states.at(static_cast<size_t>(part - 1));
+  return {state.name, state.tensor, DiskPartOf(table, part)};
+}
+int TableBatchedEmbedding::num_parts(int index) const {
+  return 1 + static_cast<int>(state_->at(index).states.size());
+}
+
+Tensor TableBatchedEmbedding::TakeRows(Context& ctx, int index, int part, const Tensor& ids) const {
+  const NamedTensor whole = this->part(index, part);
+  if (!whole.stored) return tessera::TakeRows(ctx, whole.tensor, ids);
+  const auto rows = ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
+  Shape shape = whole.tensor.shape();
+  shape[0] = std::ssize(rows);
+  const Tensor taken = Tensor::EmptyHost(shape, whole.tensor.dtype());
+  whole.stored->read(rows, taken.raw_data());
+  return taken.To(ctx, ctx.device());
+}
+
+DiskStats TableBatchedEmbedding::disk_stats(int index) const {
+  const EmbeddingTable& table = state_->at(index);
+  return table.disk ? table.disk->stats() : DiskStats{};
+}
+
+void TableBatchedEmbedding::ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to) {
+  state_->at(index).ResetRows(ctx, ids, to == ResetTo::kInitial);
+}
+
+int64_t TableBatchedEmbedding::rows_in_use(int index) const {
+  return state_->at(index).weight.dim(0);
+}
+void TableBatchedEmbedding::SetRowsInUse(Context& ctx, int index, int64_t rows) {
+  state_->at(index).SetRowsInUse(ctx, rows);
+}
+
+std::shared_ptr<TouchedRows> TableBatchedEmbedding::TrackRows(Context& ctx, int index) {
+  EmbeddingTable& table = state_->at(index);
+  if (!table.touched) table.touched = std::make_shared<TouchedRows>(ctx, table.weight.dim(0));
+  return table.touched;
 }
 
 const AnyRule& TableBatchedEmbedding::rule(int index) const { return table(index).optimizer; }

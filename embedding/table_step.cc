@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "embedding/clamp_gradient.h"
+#include "embedding/table_on_disk.h"
 #include "runtime/ops/arithmetic.h"
 #include "runtime/trace.h"
 
@@ -13,6 +14,10 @@ namespace {
 
 // Tables whose rules count the same step are swept and updated by one call.
 using TablesByStep = std::map<int64_t, std::vector<UpdateTable>>;
+
+bool IsCounted(const EmbeddingTable& table) {
+  return std::holds_alternative<CounterRowwiseAdagrad>(table.config.optimizer);
+}
 
 bool TakesMaxCounter(const EmbeddingTable& table) {
   const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
@@ -25,10 +30,23 @@ void TakeMaxCounter(Context& ctx, TablesState& state) {
   std::vector<UpdateTable> tables;
   for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
   float largest = 1;
-  InOrderOfCaches(ctx, state, [&] { largest = MaxRowCounterSync(ctx, tables); });
+  InOrderOfCaches(ctx, state, [&] {
+    largest = MaxRowCounterSync(ctx, tables);
+    for (const EmbeddingTable& table : state.tables) {
+      if (!table.disk || !IsCounted(table)) continue;
+      ForEachPieceOnDisk(ctx, table, /*written=*/false, [&](const UpdateTable& piece) {
+        largest = std::max(largest, MaxRowCounterSync(ctx, {&piece, 1}));
+      });
+    }
+  });
   for (EmbeddingTable& table : state.tables)
     if (TakesMaxCounter(table))
       std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = largest;
+}
+
+// In the step that begins.
+bool IsSwept(const EmbeddingTable& table) {
+  return table.updated() && SweepAt(table.config.optimizer, table.iter).any();
 }
 
 bool OwesDecay(const EmbeddingTable& table) {
@@ -42,12 +60,20 @@ void BeginTrainingStep(Context& ctx, TablesState& state) {
   for (EmbeddingTable& table : state.tables) ++table.iter;
   TakeMaxCounter(ctx, state);
   TablesByStep swept;
-  for (const EmbeddingTable& table : state.tables)
-    if (table.updated() && SweepAt(table.config.optimizer, table.iter).any())
-      table.AppendWhole(swept[table.iter]);
+  for (const EmbeddingTable& table : state.tables) {
+    if (!IsSwept(table)) continue;
+    table.AppendWhole(swept[table.iter]);
+    if (table.touched) table.touched->TouchAll();
+  }
   if (swept.empty()) return;
   InOrderOfCaches(ctx, state, [&] {
     for (const auto& [step, tables] : swept) SweepTables(ctx, tables, step);
+    for (const EmbeddingTable& table : state.tables) {
+      if (!table.disk || !IsSwept(table)) continue;
+      ForEachPieceOnDisk(ctx, table, /*written=*/true, [&](const UpdateTable& piece) {
+        SweepTables(ctx, {&piece, 1}, table.iter);
+      });
+    }
   });
 }
 
@@ -127,6 +153,7 @@ void TableBackward::UpdateTables(Context& ctx, const TableBatch& batch,
       table.row_gradients = ComputeRowGradients(ctx, lookup, update);
     else
       updates[steps_[t]].push_back(update);
+    if (table.touched && table.updated()) table.touched->TouchUpdated(ctx, lookup, update);
   }
   for (const auto& [step, tables] : updates) Update(ctx, {lookup, tables, step});
   batch.cached().Release(ctx, *state_, /*updated=*/true);

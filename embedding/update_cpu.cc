@@ -116,7 +116,7 @@ void UpdateHotRow(Context& ctx, const TableWork& work, const Piece& piece, const
   });
   for (int64_t c = 1; c < chunks; ++c)
     for (int64_t d = 0; d < dim; ++d) data[d] += data[c * dim + d];
-  RowUpdateArgs args = work.Args(piece.begin, piece.end);
+  RowUpdateArgs args = work.Args(piece.begin, piece.begin + 1);  // one occurrence names the row
   args.summed = data;
   run(args);
 }

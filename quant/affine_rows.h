@@ -3,6 +3,8 @@
 // For quant/row_code_simd.cc: rows encoded by affine codes, a tile of Pack::kSize rows at a time,
 // whose parameters are made together, a lane a row. Then a row's numbers become bytes that
 // saturated narrowing clamps, and bytes are multiplied and added into those of 4 and 2 bits.
+#include <utility>
+
 #include "quant/block_loops.h"
 #include "quant/range_search.h"
 #include "runtime/lanes.h"
@@ -11,34 +13,23 @@ namespace tessera::internal::TESSERA_ISA {
 
 // ---- parameters
 
-template <int kWidth, typename V>
-inline __attribute__((always_inline)) V EvenLanes(V a, V b) {
-  if constexpr (kWidth == 16)
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  else if constexpr (kWidth == 8)
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-  else
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
-}
-template <int kWidth, typename V>
-inline __attribute__((always_inline)) V OddLanes(V a, V b) {
-  if constexpr (kWidth == 16)
-    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-  else if constexpr (kWidth == 8)
-    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-  else
-    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+// Lanes k, k + 2, k + 4, … of a, then of b.
+template <int k, typename V, int... kPairs>
+inline __attribute__((always_inline)) V EverySecondLane(V a, V b,
+                                                        std::integer_sequence<int, kPairs...>) {
+  return __builtin_shufflevector(a, b, (2 * kPairs + k)...);
 }
 
 // Lane r: the element of rows[r] that `pick` prefers. Overwrites rows.
 template <typename V, typename Pick>
 inline __attribute__((always_inline)) V FoldEach(V (&rows)[Pack::kSize], const Pick& pick) {
+  constexpr std::make_integer_sequence<int, Pack::kSize> pairs;
   TESSERA_UNROLL
   for (int n = Pack::kSize / 2; n > 0; n /= 2) {
     TESSERA_UNROLL
     for (int i = 0; i < n; ++i)
-      rows[i] = pick(EvenLanes<Pack::kSize>(rows[2 * i], rows[2 * i + 1]),
-                     OddLanes<Pack::kSize>(rows[2 * i], rows[2 * i + 1]));
+      rows[i] = pick(EverySecondLane<0>(rows[2 * i], rows[2 * i + 1], pairs),
+                     EverySecondLane<1>(rows[2 * i], rows[2 * i + 1], pairs));
   }
   return rows[0];
 }

@@ -92,11 +92,15 @@ void EncodeSegment(const Code& code, const CodedRows& s, bool /*search*/) {
   }
 }
 
+template <typename Code>
+requires(Code::Params::kAffine) void EncodeSegment(const Code&, const CodedRows& s, bool search) {
+  EncodeAffineRows<Code>(s, search);
+}
+
 // The parameters of some rows, then their codes: the long chain of operations from a row's numbers
 // to its parameters is hidden behind the other rows.
 template <typename Code>
-void EncodeSegment(const Code&, const CodedRows& s, bool search) {
-  if constexpr (Code::Params::kAffine) return EncodeAffineRows<Code>(s, search);
+void EncodeSegment(const Code&, const CodedRows& s, bool /*search*/) {
   typename Code::Params blocks[kTileRows];
   const int64_t step = TileRowsOf(s.row_size);
   for (int64_t first = 0; first < s.rows; first += step) {

@@ -17,7 +17,7 @@ Value Parse(const std::array<const char*, kCount>& names, const std::string& tex
   TESSERA_FAIL("{} \"{}\": expected one of {}", what, text, known);
 }
 
-constexpr std::array kLocations = {"DEVICE", "HOST", "MANAGED", "MANAGED_CACHING"};
+constexpr std::array kLocations = {"DEVICE", "HOST", "MANAGED", "MANAGED_CACHING", "DISK"};
 constexpr std::array kPolicies = {"LRU", "LFU"};
 
 }  // namespace
@@ -56,6 +56,10 @@ Tensor ZerosAt(Context& ctx, EmbeddingLocation location, const Shape& shape, DTy
   Tensor tensor = EmptyAt(ctx, location, shape, dtype);
   tensor.Fill(ctx, 0);
   return tensor;
+}
+
+Tensor ShapeOnly(const Context& ctx, const Shape& shape, DType dtype) {
+  return Tensor::Borrow(nullptr, shape, dtype, nullptr, ctx.device());
 }
 
 }  // namespace tessera

@@ -7,8 +7,10 @@
 //   kManaged         CUDA's unified memory: the same, but larger than what can be pinned; pages
 //                    stay on the host
 //   kManagedCaching  all of it as under kHost, and a cache of rows on the device (row_cache.h)
+//   kDisk            all of it in a scratch file (storage/row_log.h), and a cache of rows on the
+//                    device: tables larger than memory
 //
-// On a CPU the first three are one; the last has its cache in host memory too.
+// On a CPU the first three are one; the cache of the last two is in host memory too.
 #include <cstdint>
 #include <string>
 
@@ -16,10 +18,16 @@
 
 namespace tessera {
 
-enum class EmbeddingLocation { kDevice, kHost, kManaged, kManagedCaching };
-std::string ToString(EmbeddingLocation location);  // "DEVICE", "HOST", "MANAGED", "MANAGED_CACHING"
+enum class EmbeddingLocation { kDevice, kHost, kManaged, kManagedCaching, kDisk };
+// "DEVICE", "HOST", "MANAGED", "MANAGED_CACHING", "DISK".
+std::string ToString(EmbeddingLocation location);
 // The inverse. Throws Error for anything else.
 EmbeddingLocation ParseEmbeddingLocation(const std::string& text);
+
+// Whether the rows that are used lie in a cache.
+inline bool IsCached(EmbeddingLocation location) {
+  return location == EmbeddingLocation::kManagedCaching || location == EmbeddingLocation::kDisk;
+}
 
 // Which row leaves a full set: the one that was named the longest time ago, or that was named the
 // fewest times since it came.
@@ -35,6 +43,9 @@ struct CacheConfig {
   // Room for rows that find no line. It grows when a batch needs more; the batch's Load waits for
   // its prefetch if it has more ids than there is room for.
   int64_t scratch_rows = 0;
+  // Under kDisk: where the file lies; "": $TMPDIR, or /tmp. It has no name there, and goes with the
+  // process.
+  std::string folder = {};
 };
 // Throws Error for a config that makes no sense.
 void CheckCacheConfig(const CacheConfig& config);
@@ -45,6 +56,8 @@ Tensor EmptyAt(Context& ctx, EmbeddingLocation location, const Shape& shape,
                DType dtype = DType::kF32);
 Tensor ZerosAt(Context& ctx, EmbeddingLocation location, const Shape& shape,
                DType dtype = DType::kF32);
+// A tensor of ctx's device with a shape and a type, and no memory.
+Tensor ShapeOnly(const Context& ctx, const Shape& shape, DType dtype = DType::kF32);
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_CACHE_PLACEMENT_H_

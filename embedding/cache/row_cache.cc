@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "embedding/cache/disk_side.h"
 #include "embedding/cache/row_cache_impl.h"
 #include "runtime/dispatch.h"
 #include "runtime/staging.h"
@@ -50,10 +51,10 @@ int64_t NumSets(const std::vector<Tensor>& parts, const CacheConfig& config) {
   return std::min(sets, (rows + ways - 1) / ways);
 }
 
-// The largest power of 2 up to 16 that divides all.
-int PieceBytes(const Tensor& table, const Tensor& slots) {
-  const uint64_t all = static_cast<uint64_t>(RowBytes(table)) |
-                       reinterpret_cast<uint64_t>(table.raw_data()) |
+// The largest power of 2 up to 16 that divides the length of a row, its address in the table (on
+// disk: in the staged records), and that in the slots.
+int PieceBytes(int64_t row_bytes, uint64_t in_table, const Tensor& slots) {
+  const uint64_t all = static_cast<uint64_t>(row_bytes) | in_table |
                        reinterpret_cast<uint64_t>(slots.raw_data()) | 16u;
   return static_cast<int>(all & (~all + 1));
 }
@@ -64,7 +65,9 @@ struct RowCache::Batch::State {
   internal::BatchTensors tensors;
   Tensor slots;  // the caller's
   std::unique_ptr<HostCopy> num_conflicts;
+  int64_t call = 0;
 
+  int64_t Conflicts() const { return num_conflicts->Wait().data<int32_t>()[0]; }
   void RecordStream(const Context& ctx) const {
     for (const Tensor& t : {tensors.rows, tensors.slots, tensors.count, tensors.conflicts,
                             tensors.num_conflicts, slots})
@@ -75,6 +78,7 @@ struct RowCache::Batch::State {
 struct RowCache::State {
   CacheConfig config;
   std::vector<Tensor> tables, slots;  // parts
+  std::unique_ptr<internal::DiskSide> disk;
   Tensor row_ids, ranks, locks, dirty, counters;
   int64_t sets = 1, scratch = 0, calls = 0;
   std::vector<std::shared_ptr<Batch::State>> pending;
@@ -95,12 +99,20 @@ struct RowCache::State {
   }
   RowParts Parts() const {
     RowParts parts;
+    parts.on_disk = disk != nullptr;
     for (size_t p = 0; p < tables.size(); ++p) {
       const int64_t row_bytes = RowBytes(tables[p]);
-      const int piece_bytes = PieceBytes(tables[p], slots[p]);
-      parts.part[parts.count++] =
-          RowPart{static_cast<char*>(tables[p].raw_data()), static_cast<char*>(slots[p].raw_data()),
-                  row_bytes, piece_bytes, parts.pieces};
+      char* const in_slots = static_cast<char*>(slots[p].raw_data());
+      char* const table = disk ? in_slots : static_cast<char*>(tables[p].raw_data());
+      const auto address = disk ? static_cast<uint64_t>(disk->table().offset(static_cast<int>(p)))
+                                : reinterpret_cast<uint64_t>(table);
+      const int piece_bytes = PieceBytes(row_bytes, address, slots[p]);
+      parts.part[parts.count++] = {.table = table,
+                                   .slots = in_slots,
+                                   .row_bytes = row_bytes,
+                                   .table_stride = disk ? disk->table().staged_bytes() : row_bytes,
+                                   .piece_bytes = piece_bytes,
+                                   .first_piece = parts.pieces};
       parts.pieces += row_bytes / piece_bytes;
     }
     return parts;
@@ -130,9 +142,18 @@ struct RowCache::State {
   }
 
   void RecordStream(const Context& ctx) const {
-    for (const std::vector<Tensor>& parts : {tables, slots})
-      for (const Tensor& t : parts) t.RecordStream(ctx);
+    for (const Tensor& t : slots) t.RecordStream(ctx);
+    if (!disk)
+      for (const Tensor& t : tables) t.RecordStream(ctx);
     for (const Tensor& t : {row_ids, ranks, locks, dirty, counters}) t.RecordStream(ctx);
+  }
+
+  // The reads of a batch's prefetch and of those before; where it has rows without a line, which may
+  // go to and fro between lines and scratch, all.
+  void FinishReads(Context& ctx, const Batch::State& batch) {
+    if (!disk) return;
+    const bool all = batch.Conflicts() > 0;
+    disk->FinishReads(ctx, View(), all ? calls : batch.call);
   }
 
   Batch::State& Pending(const Batch& batch) const {
@@ -142,13 +163,15 @@ struct RowCache::State {
   }
 };
 
-RowCache::RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config)
+RowCache::RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config,
+                   std::shared_ptr<DiskTable> disk)
     : state_(std::make_unique<State>()) {
   CheckParts(ctx, parts);
   CheckCacheConfig(config);
   State& s = *state_;
   s.config = config;
   s.tables = std::move(parts);
+  if (disk) s.disk = std::make_unique<internal::DiskSide>(std::move(disk));
   s.sets = NumSets(s.tables, config);
   s.scratch = std::min(config.scratch_rows, s.num_rows());
   const int set_bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(s.sets)));
@@ -179,6 +202,11 @@ void RowCache::Enter(Context& ctx) {
   s.RecordStream(ctx);
 }
 
+void RowCache::FinishReads(Context& ctx) {
+  State& s = *state_;
+  if (s.disk) s.disk->FinishReads(ctx, s.View(), s.calls);
+}
+
 void RowCache::Leave(Context& ctx) {
   state_->last_call = Event::Record(ctx.stream());
   state_->last_stream = ctx.stream().handle();
@@ -207,15 +235,17 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
   TESSERA_CHECK_LT(tensors.num_ids, int64_t{1} << 31, "row cache: ids of a batch");
 
   State& s = *state_;
+  if (s.disk) s.disk->table().log().CheckWritten();
   Enter(ctx);
   ReleaseAbandoned(ctx);
-  ++s.calls;
+  batch.state_->call = ++s.calls;
   if (tensors.num_ids > 0) {
     const internal::CacheView view = s.View();
     DispatchDevice(ctx.device(), [&](auto on) {
       internal::CacheRun(on, ctx, view).Prefetch(s.calls, features, slots, tensors);
     });
     batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
+    if (s.disk) s.disk->Prefetch(ctx, view, s.calls, tensors);
   }
   s.pending.push_back(batch.state_);
   Leave(ctx);
@@ -225,7 +255,7 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
 void RowCache::ReserveScratch(Context& ctx, const Batch::State& batch) {
   State& s = *state_;
   if (std::min(batch.tensors.num_ids, s.num_rows()) <= s.scratch) return;
-  const int64_t needed = batch.num_conflicts->Wait().data<int32_t>()[0];
+  const int64_t needed = batch.Conflicts();
   if (needed <= s.scratch) return;
   // What runs on ctx may use the slots that are about to go.
   ctx.Sync();
@@ -238,11 +268,15 @@ void RowCache::Load(Context& ctx, const Batch& batch) {
   Enter(ctx);
   if (s.loaded != &b && b.tensors.num_ids > 0) {
     b.RecordStream(ctx);
+    s.FinishReads(ctx, b);
     ReserveScratch(ctx, b);
     const internal::CacheView view = s.View();
-    DispatchDevice(ctx.device(), [&](auto on) {
-      internal::CacheRun(on, ctx, view).LoadScratch(b.tensors, s.scratch);
-    });
+    if (s.disk)
+      s.disk->LoadScratch(ctx, view, b.tensors, b.Conflicts(), s.scratch);
+    else
+      DispatchDevice(ctx.device(), [&](auto on) {
+        internal::CacheRun(on, ctx, view).LoadScratch(b.tensors, s.scratch);
+      });
   }
   s.loaded = &b;
   Leave(ctx);
@@ -261,10 +295,13 @@ void RowCache::ReleaseNow(Context& ctx, Batch::State& batch, bool updated) {
   State& s = *state_;
   if (batch.tensors.num_ids > 0) {
     batch.RecordStream(ctx);
+    if (updated) s.FinishReads(ctx, batch);
     const internal::CacheView view = s.View();
+    if (updated && s.disk)
+      s.disk->StoreScratch(ctx, view, batch.tensors, batch.Conflicts(), s.scratch);
     DispatchDevice(ctx.device(), [&](auto on) {
       const internal::CacheRun run(on, ctx, view);
-      if (updated) run.StoreScratch(batch.tensors, s.scratch);
+      if (updated && !s.disk) run.StoreScratch(batch.tensors, s.scratch);
       run.Unlock(batch.tensors, updated);
     });
   }
@@ -283,6 +320,7 @@ void RowCache::ReleaseAbandoned(Context& ctx) {
 void RowCache::Flush(Context& ctx) {
   InOrder(ctx, [&] {
     const internal::CacheView view = state_->View();
+    if (state_->disk) return state_->disk->Flush(ctx, view);
     DispatchDevice(ctx.device(), [&](auto on) { internal::CacheRun(on, ctx, view).Flush(); });
   });
 }
@@ -291,6 +329,7 @@ void RowCache::Reset(Context& ctx) {
   State& s = *state_;
   InOrder(ctx, [&] {
     ReleaseAbandoned(ctx);
+    if (s.disk) s.disk->Forget();
     TESSERA_CHECK(s.pending.empty(), "row cache: Reset while {} prefetched batches are pending",
                   s.pending.size());
     for (const Tensor& part : s.slots) part.Fill(ctx, 0);

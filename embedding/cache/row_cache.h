@@ -23,6 +23,9 @@
 // (Prefetch on a second context so runs beside lookup and update of another batch.) One host thread
 // at a time.
 //
+// A table that lies on disk instead (storage/disk_table.h) is treated alike, row by row; disk_side.h
+// says what differs.
+//
 // One cache a table, not one for many: rows of one width and one set of states then need no common
 // format, and size, policy and statistics are the table's own.
 #include <memory>
@@ -33,6 +36,8 @@
 #include "runtime/tensor.h"
 
 namespace tessera {
+
+class DiskTable;
 
 // Counts since the cache was made. Rows are distinct rows of a batch.
 struct CacheStats {
@@ -69,7 +74,11 @@ class RowCache {
 
   // Of `parts`: the table's weights [E, D], then its states, [E, D] or [E]; all whole, contiguous,
   // on ctx's device (EmptyAt). Throws Error for a config in which not even one set fits.
-  RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config);
+  // Of a table on disk, `parts` have the shapes and types, and no memory (ShapeOnly): Prefetch writes
+  // the changed rows that leave and starts to read those that come, which Load waits for. Both wait
+  // for the device, and throw Error where the disk fails; they may be called again.
+  RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config,
+           std::shared_ptr<DiskTable> disk = nullptr);
   ~RowCache();
   RowCache(const RowCache&) = delete;
   RowCache& operator=(const RowCache&) = delete;
@@ -102,6 +111,7 @@ class RowCache {
   template <typename Fn>
   void InOrder(Context& ctx, Fn&& fn) {
     Enter(ctx);
+    FinishReads(ctx);
     fn();
     Leave(ctx);
   }
@@ -113,6 +123,7 @@ class RowCache {
   struct State;
   void Enter(Context& ctx);
   void Leave(Context& ctx);
+  void FinishReads(Context& ctx);
   void ReleaseAbandoned(Context& ctx);
   void ReleaseNow(Context& ctx, Batch::State& batch, bool updated);
   void ReserveScratch(Context& ctx, const Batch::State& batch);

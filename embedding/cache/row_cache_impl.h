@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_CACHE_ROW_CACHE_IMPL_H_
 // Private to the row cache: what its calls work on, and how they reach a device.
 #include <span>
+#include <utility>
 
 #include "embedding/cache/row_cache.h"
 #include "embedding/cache/row_cache_steps.h"
@@ -22,6 +23,8 @@ struct BatchTensors {
   Tensor rows, slots;               // [n] i64, of which as many as there are distinct rows
   Tensor count;                     // [1] i32: distinct rows
   Tensor conflicts, num_conflicts;  // [n], [1] i32: which of them went to scratch
+  // Of a table on disk, until they are done: ListMoves's [3, n], and how many. Pinned.
+  Tensor moves, num_moves;
 };
 
 // The cache's calls on a device. Defined in row_cache_run.h, once for all devices, and instantiated
@@ -34,11 +37,17 @@ class CacheRun {
   // Fills `batch` but for num_ids, and `slots`.
   void Prefetch(int64_t call, std::span<const CachedIds> features, const Tensor& slots,
                 BatchTensors& batch) const;
-  // Between the truth and the scratch slots, of which there are `room`.
-  void LoadScratch(const BatchTensors& batch, int64_t room) const;
-  void StoreScratch(const BatchTensors& batch, int64_t room) const;
+  // Between the truth and the scratch slots, of which there are `room`. Of a table on disk: where the
+  // truth is a line; and ListScratch's list, pinned, n = min(ids, room).
+  Tensor LoadScratch(const BatchTensors& batch, int64_t room) const;
+  Tensor StoreScratch(const BatchTensors& batch, int64_t room) const;
   void Unlock(const BatchTensors& batch, bool updated) const;
   void Flush() const;
+  // What Flush would write of a table on disk: the lines and their rows, [2, lines] and how many,
+  // pinned.
+  std::pair<Tensor, Tensor> TakeDirty() const;
+  // Copies n slots to staged records, which the view has as its table, or fills them from those.
+  void Stage(const int64_t* slots, int64_t n, bool fill) const;
 
  private:
   Context& ctx_;

@@ -42,18 +42,20 @@ class CacheSteps {
       PrefetchBy<uint64_t>(call, features, slots, batch);
   }
 
-  void Load(const BatchTensors& batch, int64_t room) const {
+  Tensor Load(const BatchTensors& batch, int64_t room) const {
     const auto [rows, truth] = FindScratch(batch, room);
     ForConflicts(
         batch, view_.parts.pieces, room,
         LoadScratch{view_.parts, rows, truth.template data<int64_t>(), view_.cache.lines()});
+    return ListOfScratch(batch, room, rows, truth);
   }
 
-  void Store(const BatchTensors& batch, int64_t room) const {
+  Tensor Store(const BatchTensors& batch, int64_t room) const {
     const auto [rows, truth] = FindScratch(batch, room);
     ForConflicts(batch, view_.parts.pieces, room,
                  StoreScratch{view_.parts, rows, truth.template data<int64_t>(),
                               view_.cache.lines(), view_.cache.dirty, view_.counters});
+    return ListOfScratch(batch, room, rows, truth);
   }
 
   void Unlock(const BatchTensors& batch, bool updated) const {
@@ -70,6 +72,21 @@ class CacheSteps {
                        WriteBack{view_.parts, view_.cache, list.data<int64_t>(), view_.counters});
   }
 
+  std::pair<Tensor, Tensor> TakeDirty() const {
+    const int64_t lines = view_.cache.lines();
+    const Tensor list = Tensor::EmptyPinned(ctx_, {2, lines}, DType::kI64),
+                 count = Tensor::EmptyPinned(ctx_, {1}, DType::kI64);
+    int64_t* const dirty = list.data<int64_t>();
+    machine_.template Flagged<int64_t>(view_.cache.dirty, lines, list.Rows(0, 1), count);
+    machine_.ForEachOf(count.data<int64_t>(), 1, lines,
+                       ListDirty{view_.cache, dirty, dirty + lines, view_.counters});
+    return {list, count};
+  }
+
+  void Stage(const int64_t* slots, int64_t n, bool fill) const {
+    machine_.ForEach(n * view_.parts.pieces, StageSlots{view_.parts, slots, fill});
+  }
+
  private:
   template <typename Fn>
   void ForConflicts(const BatchTensors& batch, int64_t each, int64_t room, const Fn& fn) const {
@@ -84,6 +101,16 @@ class CacheSteps {
     ForConflicts(batch, 1, room,
                  FindTruth{view_.cache, batch.rows.data<int64_t>(), list, truth.data<int64_t>()});
     return {view_.cache.rows + view_.cache.lines(), std::move(truth)};
+  }
+
+  // Undefined for a table that does not lie on disk.
+  Tensor ListOfScratch(const BatchTensors& batch, int64_t room, const int64_t* rows,
+                       const Tensor& truth) const {
+    if (!view_.parts.on_disk) return {};
+    const int64_t n = truth.numel();
+    Tensor list = Tensor::EmptyPinned(ctx_, {2, n}, DType::kI64);
+    ForConflicts(batch, 1, room, ListScratch{rows, truth.data<int64_t>(), list.data<int64_t>(), n});
+    return list;
   }
 
   template <typename Key>
@@ -142,13 +169,20 @@ class CacheSteps {
   }
 
   // Rows that got a line are moved there; the others get scratch slots.
-  void BringIn(const BatchRows& rows, const BatchTensors& batch) const {
+  void BringIn(const BatchRows& rows, BatchTensors& batch) const {
     const int64_t n = rows.num_ids;
     const Tensor inserted = Tensor::Empty(ctx_, {n}, DType::kI32),
-                 num_inserted = Tensor::Empty(ctx_, {1}, DType::kI32);
+                 num_inserted = Tensor::EmptyPinned(ctx_, {1}, DType::kI32);
     machine_.template Flagged<int32_t>(rows.inserted, n, inserted, num_inserted);
-    machine_.ForEachOf(num_inserted.data<int32_t>(), view_.parts.pieces, n,
-                       ExchangeRows{view_.parts, rows, inserted.data<int32_t>()});
+    if (view_.parts.on_disk) {
+      batch.moves = Tensor::EmptyPinned(ctx_, {3, n}, DType::kI64);
+      batch.num_moves = num_inserted;
+      machine_.ForEachOf(num_inserted.data<int32_t>(), 1, n,
+                         ListMoves{rows, inserted.data<int32_t>(), batch.moves.data<int64_t>(), n});
+    } else {
+      machine_.ForEachOf(num_inserted.data<int32_t>(), view_.parts.pieces, n,
+                         ExchangeRows{view_.parts, rows, inserted.data<int32_t>()});
+    }
     machine_.template Flagged<int32_t>(rows.conflicts, n, batch.conflicts, batch.num_conflicts);
     ForConflicts(batch, 1, n,
                  AssignScratch{rows, batch.conflicts.data<int32_t>(), view_.cache.lines()});
@@ -165,12 +199,12 @@ void CacheRun<On>::Prefetch(int64_t call, std::span<const CachedIds> features, c
   CacheSteps<On>(ctx_, view_).Prefetch(call, features, slots, batch);
 }
 template <typename On>
-void CacheRun<On>::LoadScratch(const BatchTensors& batch, int64_t room) const {
-  CacheSteps<On>(ctx_, view_).Load(batch, room);
+Tensor CacheRun<On>::LoadScratch(const BatchTensors& batch, int64_t room) const {
+  return CacheSteps<On>(ctx_, view_).Load(batch, room);
 }
 template <typename On>
-void CacheRun<On>::StoreScratch(const BatchTensors& batch, int64_t room) const {
-  CacheSteps<On>(ctx_, view_).Store(batch, room);
+Tensor CacheRun<On>::StoreScratch(const BatchTensors& batch, int64_t room) const {
+  return CacheSteps<On>(ctx_, view_).Store(batch, room);
 }
 template <typename On>
 void CacheRun<On>::Unlock(const BatchTensors& batch, bool updated) const {
@@ -179,6 +213,14 @@ void CacheRun<On>::Unlock(const BatchTensors& batch, bool updated) const {
 template <typename On>
 void CacheRun<On>::Flush() const {
   CacheSteps<On>(ctx_, view_).Flush();
+}
+template <typename On>
+std::pair<Tensor, Tensor> CacheRun<On>::TakeDirty() const {
+  return CacheSteps<On>(ctx_, view_).TakeDirty();
+}
+template <typename On>
+void CacheRun<On>::Stage(const int64_t* slots, int64_t n, bool fill) const {
+  CacheSteps<On>(ctx_, view_).Stage(slots, n, fill);
 }
 
 }  // namespace tessera::internal

@@ -183,6 +183,7 @@ struct LoadScratch {
   int64_t first_slot;
   TESSERA_HD void operator()(int64_t i) const {
     const int64_t c = i / parts.pieces;
+    if (truth[c] < 0 && parts.on_disk) return;
     const RowParts::Piece piece = parts.At(i % parts.pieces);
     piece.Copy(piece.InSlot(first_slot + c),
                truth[c] >= 0 ? piece.InSlot(truth[c]) : piece.InTable(scratch_rows[c]));
@@ -198,8 +199,9 @@ struct StoreScratch {
   TESSERA_HD void operator()(int64_t i) const {
     const int64_t c = i / parts.pieces, index = i % parts.pieces;
     const RowParts::Piece piece = parts.At(index);
-    piece.Copy(truth[c] >= 0 ? piece.InSlot(truth[c]) : piece.InTable(scratch_rows[c]),
-               piece.InSlot(first_slot + c));
+    if (truth[c] >= 0 || !parts.on_disk)
+      piece.Copy(truth[c] >= 0 ? piece.InSlot(truth[c]) : piece.InTable(scratch_rows[c]),
+                 piece.InSlot(first_slot + c));
     if (index > 0) return;
     if (truth[c] >= 0)
       dirty[truth[c]] = 1;
@@ -235,6 +237,59 @@ struct WriteBack {
     if (index > 0) return;
     cache.dirty[line] = 0;
     AddToCount(counters + kWriteBacks, 1);
+  }
+};
+
+// ---- of a table on disk
+
+// The row that comes to a line, the line, and the row that leaves it (−1: none), of each of `list`.
+struct ListMoves {
+  BatchRows batch;
+  const int32_t* list;
+  int64_t* moves;  // [3, n]
+  int64_t n;
+  TESSERA_HD void operator()(int64_t c) const {
+    const int64_t u = list[c];
+    moves[c] = batch.rows[u];
+    moves[n + c] = batch.slots[u];
+    moves[2 * n + c] = batch.leaving[u];
+  }
+};
+
+// The row of each scratch slot, and where the truth about it lies.
+struct ListScratch {
+  const int64_t *scratch_rows, *truth;
+  int64_t* list;  // [2, n]
+  int64_t n;
+  TESSERA_HD void operator()(int64_t c) const {
+    list[c] = scratch_rows[c];
+    list[n + c] = truth[c];
+  }
+};
+
+// The rows of the lines of `list`, which are as their table from now on.
+struct ListDirty {
+  CacheLines cache;
+  const int64_t* list;
+  int64_t* rows;
+  int64_t* counters;
+  TESSERA_HD void operator()(int64_t i) const {
+    rows[i] = cache.rows[list[i]];
+    cache.dirty[list[i]] = 0;
+    AddToCount(counters + kWriteBacks, 1);
+  }
+};
+
+// Slot slots[c] and staged record c.
+struct StageSlots {
+  RowParts parts;
+  const int64_t* slots;
+  bool fill;  // the slot, from the record
+  TESSERA_HD void operator()(int64_t i) const {
+    const int64_t c = i / parts.pieces;
+    const RowParts::Piece piece = parts.At(i % parts.pieces);
+    char *const slot = piece.InSlot(slots[c]), *const record = piece.InTable(c);
+    piece.Copy(fill ? slot : record, fill ? record : slot);
   }
 };
 

@@ -1,7 +1,8 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
 // Private to the row cache: a row is its weights and what its rule remembers, each an array of its
-// own, once whole (the table) and once for the slots of the cache. Rows are moved a piece of at most
+// own, once whole (the table) and once for the slots of the cache. (Of a table on disk: some staged
+// records, which lie at a stride, instead of the table.) Rows are moved a piece of at most
 // 16 bytes at a time, neighbours by neighbours, so that a GPU's threads join theirs into whole
 // sectors of the bus.
 #include <cstdint>
@@ -19,20 +20,22 @@ struct alignas(16) Bytes16 {
 struct RowPart {
   char *table, *slots;
   int64_t row_bytes;
-  int piece_bytes;      // 16, 8, 4, 2 or 1: divides row_bytes and all addresses
-  int64_t first_piece;  // of those of the whole row
+  int64_t table_stride;  // from row to row of the table
+  int piece_bytes;       // 16, 8, 4, 2 or 1: divides row_bytes and all addresses
+  int64_t first_piece;   // of those of the whole row
 };
 
 struct RowParts {
   RowPart part[kMaxRowParts];
   int count = 0;
-  int64_t pieces = 0;  // of a row
+  int64_t pieces = 0;    // of a row
+  bool on_disk = false;  // `table` is some staged records of it (disk_side.h), or nothing
 
   struct Piece {
     char *table, *slots;  // of row 0, slot 0
-    int64_t row_bytes;
+    int64_t row_bytes, table_stride;
     int bytes;
-    TESSERA_HD char* InTable(int64_t row) const { return table + row * row_bytes; }
+    TESSERA_HD char* InTable(int64_t row) const { return table + row * table_stride; }
     TESSERA_HD char* InSlot(int64_t slot) const { return slots + slot * row_bytes; }
     TESSERA_HD void Copy(char* to, const char* from) const {
       switch (bytes) {
@@ -58,7 +61,8 @@ struct RowParts {
     int p = 0;
     while (p + 1 < count && index >= part[p + 1].first_piece) ++p;
     const int64_t offset = (index - part[p].first_piece) * part[p].piece_bytes;
-    return {part[p].table + offset, part[p].slots + offset, part[p].row_bytes, part[p].piece_bytes};
+    return {part[p].table + offset, part[p].slots + offset, part[p].row_bytes, part[p].table_stride,
+            part[p].piece_bytes};
   }
 };
 

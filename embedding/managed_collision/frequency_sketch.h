@@ -21,8 +21,12 @@ class FrequencySketch {
 
   // Rounded up to a power of two, and to a line; 0: none.
   explicit FrequencySketch(int64_t bytes)
-      : counters_(bytes > 0 ? std::bit_ceil(static_cast<uint64_t>(bytes + kLine - 1) & ~(kLine - 1))
-                            : 0) {}
+      : counters_(bytes > 0 ? static_cast<uint64_t>(RoundedBytes(bytes)) : 0) {}
+  // REQUIRES: above 0.
+  static int64_t RoundedBytes(int64_t bytes) {
+    return static_cast<int64_t>(
+        std::bit_ceil((static_cast<uint64_t>(bytes) + kLine - 1) & ~(kLine - 1)));
+  }
 
   // One more of the id with this hash: how many that makes, or more. REQUIRES: there are counters.
   int64_t Add(uint64_t hash) {

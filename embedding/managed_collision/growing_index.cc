@@ -4,29 +4,47 @@
 #include <array>
 #include <utility>
 
+#include "embedding/index_array.h"
+#include "embedding/managed_collision/growing_rows.h"
 #include "embedding/managed_collision/state_reader.h"
-#include "embedding/managed_collision/zch_probe.h"
+#include "embedding/row_ops.h"
+#include "runtime/isa.h"
+#include "runtime/reserved.h"
 
 namespace tessera {
 namespace {
 
-using internal::IndexGroup;
+using internal::IndexBlock;
 using internal::IndexSegment;
+using internal::IndexView;
+namespace avx2 = internal::avx2;
+namespace avx512 = internal::avx512;
+namespace baseline = internal::baseline;
 
-// Ids that are hashed together, and ids between asking for memory and reading it.
-constexpr int64_t kBlock = 512, kAhead = 16;
-// Rows that are looked at together, and for how many of them one is freed.
-constexpr int64_t kWindow = 256, kSeenAVictim = 16;
+// Of this machine's instruction set.
+struct Searcher {
+  IsaLevel isa = SparseIsa();
+  // The block of `ids` from number `begin` on; none if it lies behind the end.
+  void Read(IndexArray ids, int64_t begin, int64_t end, IndexBlock& block) const {
+    TESSERA_CALL_ISA(isa, ReadBlock, ids, std::min(begin, end), end, block);
+  }
+  void Search(const IndexView& index, IndexBlock& block, const IndexBlock& next) const {
+    TESSERA_CALL_ISA(isa, SearchBlock, index, block, next);
+  }
+};
+
+using internal::kSeenAVictim;
+constexpr int64_t kWindow = internal::kEvictionWindow;
+// Rows that one call looks at: a few ms at most, and what evictions for its ids take.
+constexpr int64_t kMostLookedAt = 1 << 20, kLookedAtAnId = 32;
+// Ids of the segment that has fewest, just after the split of one that splits early.
+constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
 // A directory of 2^32 segments would mean ids whose hashes were made to agree.
 constexpr int kMaxDepth = 32;
 
-uint64_t HashOf(int64_t id) { return internal::MurmurFinal(static_cast<uint64_t>(id)); }
-
-IndexArray ArrayOf(const Tensor& ids) { return {ids.raw_data(), ids.dtype() == DType::kI64}; }
+uint64_t HashOf(int64_t id) { return MixBits(static_cast<uint64_t>(id)); }
 
 Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
-  TESSERA_CHECK(ctx.device() == Device::Cpu(),
-                "growing index {} on {}: ids are looked up on the CPU only", name, ctx.device());
   CheckDevice(ctx, "growing index", ids);
   TESSERA_CHECK(ids.rank() == 1 && (ids.dtype() == DType::kI64 || ids.dtype() == DType::kI32),
                 "growing index {}: ids {} {}; expected [N] of i32 or i64", name, ids.dtype(),
@@ -34,22 +52,39 @@ Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
   return ids.Contiguous(ctx);
 }
 
-// Calls fn(first, hashes, n) for each block of ids in [begin, end).
-template <typename Fn>
-void ForBlocks(IndexArray ids, int64_t begin, int64_t end, Fn&& fn) {
-  std::array<uint64_t, kBlock> hashes;
-  for (int64_t first = begin; first < end; first += kBlock) {
-    const int64_t n = std::min(kBlock, end - first);
-    for (int64_t i = 0; i < n; ++i) hashes[static_cast<size_t>(i)] = HashOf(ids[first + i]);
-    fn(first, hashes.data(), n);
-  }
-}
-
 bool IsCount(int64_t n) { return n >= 0 && n <= int64_t{UINT32_MAX}; }
 
-int64_t SketchBytes(const GrowingIndexOptions& options) {
+// Of a sketch for so many rows; it is rounded up to a power of two.
+int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
   if (options.admit_after == 1) return 0;
-  return options.sketch_bytes > 0 ? options.sketch_bytes : options.max_rows;
+  return options.sketch_bytes > 0 ? options.sketch_bytes : rows;
+}
+
+// Twice what there can be of segments after random hashes, all just split.
+int64_t MostSegments(int64_t rows) { return 2 * (rows / kLeastUsed) + 4; }
+
+// All that rows of row_bytes and their index take at most.
+int64_t WorstBytes(int64_t rows, int64_t row_bytes, const GrowingIndexOptions& options) {
+  constexpr int64_t kRecord = 16, kSegment = sizeof(IndexSegment) + 8 * sizeof(uint32_t);
+  const int64_t segments = rows / kLeastUsed + 2, sketch = SketchBytes(options, rows);
+  return rows * row_bytes + TouchedBytes(rows * kRecord, rows * kRecord) +
+         TouchedBytes(segments * kSegment, MostSegments(rows) * kSegment) +
+         (sketch > 0 ? internal::FrequencySketch::RoundedBytes(sketch) : 0);
+}
+
+GrowingIndexOptions Checked(GrowingIndexOptions o) {
+  if (o.max_bytes > 0) {
+    TESSERA_CHECK(o.max_rows == 0, "growing index {}: max_rows {} and max_bytes {}; expected one",
+                  o.name, o.max_rows, o.max_bytes);
+    o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);
+  }
+  TESSERA_CHECK(o.max_rows >= 1 && o.max_rows < int64_t{1} << 32,
+                "growing index {}: max_rows {}; expected at least 1 and below 2^32", o.name,
+                o.max_rows);
+  TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::FrequencySketch::kMostCounted,
+                "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
+  TESSERA_CHECK_GE(o.sketch_bytes, 0, "growing index {}: sketch_bytes", o.name);
+  return o;
 }
 
 // Rows whose count is 0, each once.
@@ -66,185 +101,196 @@ void CheckFreeRows(const std::string& what, const std::vector<int64_t>& counts,
 }  // namespace
 
 GrowingIndex::GrowingIndex(GrowingIndexOptions options)
-    : options_(std::move(options)), sketch_(SketchBytes(options_)) {
-  const GrowingIndexOptions& o = options_;
-  TESSERA_CHECK(o.max_rows >= 1 && o.max_rows < int64_t{1} << 32,
-                "growing index {}: max_rows {}; expected at least 1 and below 2^32", o.name,
-                o.max_rows);
-  TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::FrequencySketch::kMostCounted,
-                "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
-  TESSERA_CHECK_GE(o.sketch_bytes, 0, "growing index {}: sketch_bytes", o.name);
+    : options_(Checked(std::move(options))),
+      sketch_(SketchBytes(options_, options_.max_rows)),
+      record_memory_(
+          EmptyReserved({options_.max_rows * static_cast<int64_t>(sizeof(Record))}, DType::kU8)),
+      segment_memory_(EmptyReserved(
+          {MostSegments(options_.max_rows) * static_cast<int64_t>(sizeof(IndexSegment))},
+          DType::kU8)),
+      records_(static_cast<Record*>(record_memory_.raw_data())),
+      segments_(static_cast<IndexSegment*>(segment_memory_.raw_data())),
+      segments_reserved_(MostSegments(options_.max_rows)) {
   directory_.push_back(NewSegment(0));
-}
-
-int64_t GrowingIndex::FindOne(uint64_t hash, int64_t id) const {
-  return SegmentOf(hash)->Find(hash, [&](int64_t row) { return RecordOf(row).id == id; });
-}
-
-// Asks for the group of the id that comes 2·kAhead after id number i, and for the record that the
-// tag of a nearer one points to: its group has come by now.
-void GrowingIndex::PrefetchAhead(const uint64_t* hashes, int64_t n, int64_t i) const {
-  if (const int64_t far = i + 2 * kAhead; far < n)
-    __builtin_prefetch(&SegmentOf(hashes[far])->Home(hashes[far]), 1);
-  const int64_t near = i + kAhead;
-  if (near < 0 || near >= n) return;
-  const IndexGroup& home = SegmentOf(hashes[near])->Home(hashes[near]);
-  if (const unsigned same = home.Match(internal::TagOf(hashes[near])))
-    __builtin_prefetch(&RecordOf(home.rows[__builtin_ctz(same)]), 1);
 }
 
 Tensor GrowingIndex::Find(Context& ctx, const Tensor& given) const {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
-  const IndexArray id = ArrayOf(ids);
+  if (ctx.device() != Device::Cpu()) return FindOnDevice(ctx, ids);
+  TESSERA_CHECK(device_ == nullptr,
+                "growing index {} lies on a GPU: load its state dict into one for {}",
+                options_.name, ctx.device());
   Tensor rows = Tensor::Empty(ctx, {ids.numel()}, DType::kI64);
   auto* row = rows.data<int64_t>();
+  const Searcher searcher;
   ParallelFor(ctx, ids.numel(), 4096, [&](int64_t begin, int64_t end) {
-    ForBlocks(id, begin, end, [&](int64_t first, const uint64_t* hashes, int64_t n) {
-      for (int64_t i = -2 * kAhead; i < n; ++i) {
-        PrefetchAhead(hashes, n, i);
-        if (i >= 0) row[first + i] = FindOne(hashes[i], id[first + i]);
-      }
-    });
+    IndexBlock blocks[2];
+    searcher.Read(ArrayOf(ids), begin, end, blocks[0]);
+    for (int64_t at = begin, k = 0; at < end; at += IndexBlock::kIds, ++k) {
+      IndexBlock &block = blocks[k % 2], &next = blocks[1 - k % 2];
+      searcher.Read(ArrayOf(ids), at + IndexBlock::kIds, end, next);
+      searcher.Search(View(), block, next);
+      std::copy_n(block.rows, block.n, row + at);
+    }
   });
   return rows;
 }
 
+// While a block's ids are entered, the records of the next one and the groups of that after it are on
+// their way.
 GrowingIndex::Inserted GrowingIndex::Insert(Context& ctx, const Tensor& given) {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
-  const IndexArray id = ArrayOf(ids);
+  ++now_;
+  may_look_until_ = looked_at_ + kMostLookedAt + kLookedAtAnId * ids.numel();
+  if (ctx.device() != Device::Cpu()) return InsertOnDeviceSync(ctx, ids);
+  if (size() + ids.numel() > options_.max_rows) MarkNamed(ctx, ids);
   Inserted inserted = {Tensor::Empty(ctx, {ids.numel()}, DType::kI64), {}, {}};
   auto* row = inserted.rows.data<int64_t>();
-  ++now_;
-  ForBlocks(id, 0, ids.numel(), [&](int64_t first, const uint64_t* hashes, int64_t n) {
-    for (int64_t i = -2 * kAhead; i < n; ++i) {
-      PrefetchAhead(hashes, n, i);
-      if (i >= 0) row[first + i] = InsertOne(hashes[i], id[first + i], &inserted);
-    }
-  });
+  const Searcher searcher;
+  IndexBlock blocks[3];
+  const auto read = [&](int64_t k) {
+    searcher.Read(ArrayOf(ids), k * IndexBlock::kIds, ids.numel(), blocks[k % 3]);
+  };
+  const auto search = [&](int64_t k) {
+    IndexBlock& block = blocks[k % 3];
+    searcher.Search(View(), block, blocks[(k + 1) % 3]);
+    for (int64_t i = 0; i < block.n; ++i)
+      if (block.rows[i] >= 0) __builtin_prefetch(&records_[block.rows[i]], 1);
+  };
+  read(0);
+  read(1);
+  search(0);
+  for (int64_t k = 0; k * IndexBlock::kIds < ids.numel(); ++k) {
+    read(k + 2);
+    search(k + 1);
+    const IndexBlock& block = blocks[k % 3];
+    for (int64_t i = 0; i < block.n; ++i)
+      *row++ = InsertOne(block.hashes[i], block.ids[i], block.rows[i], &inserted);
+  }
   return inserted;
 }
 
-int64_t GrowingIndex::InsertOne(uint64_t hash, int64_t id, Inserted* inserted) {
-  int64_t row = FindOne(hash, id);
-  if (row < 0) {
-    if (options_.admit_after > 1 && sketch_.Add(hash) < options_.admit_after) return -1;
-    MakeRoomForRow();
-    if (!free_.empty()) {
-      row = free_.back();
-      free_.pop_back();
-      inserted->reused.push_back(row);
-    } else if (num_rows_ < options_.max_rows) {
-      row = num_rows_++;
-      inserted->added.push_back(row);
-    } else {
-      return -1;
-    }
-    RecordOf(row) = {id, 0, 0};
-    Enter(hash, row);
+void GrowingIndex::MarkNamed(Context& ctx, const Tensor& ids) {
+  constexpr size_t kAhead = 16;
+  const Tensor found = Find(ctx, ids);
+  const auto rows = found.span<int64_t>();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size() && rows[i + kAhead] >= 0)
+      __builtin_prefetch(&records_[rows[i + kAhead]], 1);
+    if (rows[i] >= 0) records_[rows[i]].last = static_cast<uint32_t>(now_);
   }
-  Record& record = RecordOf(row);
+}
+
+// found: where the id was when its block was searched. Ids before it may since have taken its row, or
+// brought the id itself.
+int64_t GrowingIndex::InsertOne(uint64_t hash, int64_t id, int64_t found, Inserted* inserted) {
+  int64_t row = found;
+  if (row < 0 || records_[row].id != id || records_[row].count == 0)
+    row = SegmentOf(hash).Find(hash, id);
+  if (row < 0) row = RowForNew(hash, id, inserted);
+  if (row < 0) return -1;
+  Record& record = records_[row];
   record.last = static_cast<uint32_t>(now_);
   record.count += record.count < UINT32_MAX;
   return row;
 }
 
-void GrowingIndex::MakeRoomForRow() {
-  if (!free_.empty()) return;
-  if (num_rows_ == options_.max_rows) return EvictSome();
-  if (num_rows_ == static_cast<int64_t>(chunks_.size()) * kChunkRows)
-    chunks_.push_back(static_cast<Record*>(
-        Allocate(std::min(kChunkRows, options_.max_rows) * int64_t{sizeof(Record)})));
-}
-
-void GrowingIndex::Enter(uint64_t hash, int64_t row) {
-  IndexSegment* segment = SegmentOf(hash);
-  while (segment->full()) {
-    Split(segment, hash);
-    segment = SegmentOf(hash);
+int64_t GrowingIndex::RowForNew(uint64_t hash, int64_t id, Inserted* inserted) {
+  if (options_.admit_after > 1 && sketch_.Add(hash) < options_.admit_after) return -1;
+  if (free_.empty() && num_rows_ == options_.max_rows) EvictSome();
+  int64_t row = -1;
+  if (!free_.empty()) {
+    row = free_.back();
+    free_.pop_back();
+    inserted->reused.push_back(row);
+  } else if (num_rows_ < options_.max_rows) {
+    row = num_rows_++;
+    inserted->added.push_back(row);
+  } else {
+    return -1;
   }
-  segment->Insert(hash, static_cast<uint32_t>(row));
+  records_[row] = {id, 0, 0};
+  Enter(hash, id, row);
+  return row;
 }
 
-void GrowingIndex::Split(IndexSegment* segment, uint64_t hash) {
-  const int depth = segment->depth();
+void GrowingIndex::Enter(uint64_t hash, int64_t id, int64_t row) {
+  IndexSegment* segment = &SegmentOf(hash);
+  while (segment->full()) {
+    Split(static_cast<uint32_t>(segment - segments_), hash);
+    segment = &SegmentOf(hash);
+  }
+  segment->Insert(hash, id, static_cast<uint32_t>(row));
+}
+
+void GrowingIndex::Split(uint32_t number, uint64_t hash) {
+  const int depth = segments_[number].depth();
   if (depth == depth_) {
     TESSERA_CHECK_LT(depth, kMaxDepth, "growing index {}: bits of ids' hashes that agree",
                      options_.name);
-    std::vector<IndexSegment*> twice;
+    std::vector<uint32_t> twice;
     twice.reserve(2 * directory_.size());
-    for (IndexSegment* s : directory_) twice.insert(twice.end(), 2, s);
+    for (const uint32_t s : directory_) twice.insert(twice.end(), 2, s);
     directory_ = std::move(twice);
     ++depth_;
   }
-  IndexSegment *low = NewSegment(depth + 1), *high = NewSegment(depth + 1);
-  const auto for_rows = [&](size_t g, auto&& fn) {
-    if (g >= IndexSegment::kGroups) return;
-    const IndexGroup& group = segment->group(g);
-    for (int i = 0; i < IndexGroup::kSlots; ++i)
-      if (group.tags[i] != 0) fn(group.rows[i]);
-  };
-  for (size_t g = 0; g < IndexSegment::kGroups; ++g) {
-    for_rows(g + 2, [&](uint32_t row) { __builtin_prefetch(&RecordOf(row)); });
-    for_rows(g, [&](uint32_t row) {
-      const uint64_t h = HashOf(RecordOf(row).id);
-      (h >> (63 - depth) & 1 ? high : low)->Insert(h, row);
-    });
-  }
+  const uint32_t low = NewSegment(depth + 1), high = NewSegment(depth + 1);
+  segments_[number].ForEach([&](int64_t id, uint32_t row) {
+    const uint64_t h = HashOf(id);
+    segments_[h >> (63 - depth) & 1 ? high : low].Insert(h, id, row);
+  });
   // The directory's entries whose leading `depth` bits are those of the hash.
   const size_t entries = directory_.size() >> depth;
   const size_t first = (depth == 0 ? 0 : hash >> (64 - depth)) * entries;
   for (size_t i = 0; i < entries; ++i) directory_[first + i] = i < entries / 2 ? low : high;
-  unused_.push_back(segment);
+  unused_.push_back(number);
 }
 
-// Segments lie side by side, as many more as there are, up to 2 MiB of them.
-IndexSegment* GrowingIndex::NewSegment(int depth) {
+uint32_t GrowingIndex::NewSegment(int depth) {
+  uint32_t number = segments_touched_;
   if (unused_.empty()) {
-    const auto made = static_cast<int64_t>(std::clamp<uint64_t>(segments_made_, 1, 128));
-    auto* block = static_cast<IndexSegment*>(Allocate(made * int64_t{sizeof(IndexSegment)}));
-    for (int64_t i = made; i-- > 0;) unused_.push_back(block + i);
+    TESSERA_CHECK_LT(int64_t{segments_touched_}, segments_reserved_,
+                     "growing index {}: segments, of ids whose hashes agree", options_.name);
+    ++segments_touched_;
+  } else {
+    number = unused_.back();
+    unused_.pop_back();
   }
-  IndexSegment* segment = unused_.back();
-  unused_.pop_back();
-  return new (segment) IndexSegment(depth, segments_made_++);
-}
-
-void* GrowingIndex::Allocate(int64_t bytes) {
-  memory_.push_back(Tensor::EmptyHost({bytes}, DType::kU8));
-  memory_bytes_ += bytes;
-  return memory_.back().raw_data();
+  new (&segments_[number]) IndexSegment(depth, segments_made_++);
+  return number;
 }
 
 double GrowingIndex::Score(const Record& record) const {
-  if (options_.score == MchEviction::kLru) return record.last;
-  if (options_.score == MchEviction::kLfu) return record.count;
-  return record.count / static_cast<double>(now_ - record.last + 1);
+  return internal::GrowingScore{options_.score, now_}.Of(record.last, record.count);
 }
 
 void GrowingIndex::EvictSome() {
-  if (exhausted_at_ == now_) return;
   std::array<std::pair<double, int64_t>, kWindow> seen;
   auto end = seen.begin();
-  for (int64_t looked = 0; looked < num_rows_ && end == seen.begin(); looked += kWindow)
-    for (int64_t i = 0; i < std::min(kWindow, num_rows_); ++i) {
-      const Record& record = RecordOf(hand_);
+  for (int64_t looked = 0; looked < num_rows_ && end == seen.begin(); looked += kWindow) {
+    if (looked_at_ >= may_look_until_) return;
+    const int64_t window = std::min(kWindow, num_rows_);
+    looked_at_ += window;
+    for (int64_t i = 0; i < window; ++i) {
+      const Record& record = records_[hand_];
       if (record.count > 0 && record.last < now_) *end++ = {Score(record), hand_};
       hand_ = hand_ + 1 < num_rows_ ? hand_ + 1 : 0;
     }
-  if (end == seen.begin()) exhausted_at_ = now_;
+  }
+  if (end == seen.begin()) may_look_until_ = looked_at_;  // all rows are named by this call
   const auto victims = (end - seen.begin() + kSeenAVictim - 1) / kSeenAVictim;
   std::partial_sort(seen.begin(), seen.begin() + victims, end);
   for (auto v = seen.begin(); v != seen.begin() + victims; ++v) {
-    const uint64_t hash = HashOf(RecordOf(v->second).id);
-    __builtin_prefetch(&SegmentOf(hash)->Home(hash), 1);
+    const uint64_t hash = HashOf(records_[v->second].id);
+    __builtin_prefetch(&SegmentOf(hash).Home(hash), 1);
   }
   for (auto v = seen.begin() + victims; v-- != seen.begin();) Free(v->second);
 }
 
 void GrowingIndex::Free(int64_t row) {
-  Record& record = RecordOf(row);
+  Record& record = records_[row];
   const uint64_t hash = HashOf(record.id);
-  SegmentOf(hash)->Erase(hash, static_cast<uint32_t>(row));
+  SegmentOf(hash).Erase(hash, record.id);
   record.count = 0;
   free_.push_back(row);
 }
@@ -253,27 +299,41 @@ int64_t GrowingIndex::bytes() const {
   const auto of = [](auto count, auto size) {
     return static_cast<int64_t>(count) * static_cast<int64_t>(size);
   };
-  return memory_bytes_ + of(directory_.capacity(), sizeof(directory_[0])) +
-         of(unused_.capacity(), sizeof(unused_[0])) + of(free_.capacity(), sizeof(free_[0])) +
-         of(sketch_.counters().size(), 1);
+  return TouchedBytes(of(num_rows_, sizeof(Record)), record_memory_.nbytes()) +
+         TouchedBytes(of(segments_touched_, sizeof(IndexSegment)), segment_memory_.nbytes()) +
+         of(directory_.capacity() + unused_.capacity(), sizeof(uint32_t)) +
+         of(free_.capacity(), sizeof(free_[0])) + of(sketch_.counters().size(), 1) + DeviceBytes();
 }
 
-int64_t GrowingIndex::RowsWithin(int64_t bytes, int64_t row_bytes) {
-  constexpr int64_t kSegment = sizeof(IndexSegment) + 4 * sizeof(void*);
-  constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
-  constexpr int64_t kAnId = sizeof(Record) + kSegment / kLeastUsed + 1;
-  const int64_t fixed = 128 * kSegment + kChunkRows * static_cast<int64_t>(sizeof(Record));
-  return std::max<int64_t>(0, (bytes - fixed) / (row_bytes + kAnId));
+int64_t GrowingIndex::RowsWithin(int64_t bytes, int64_t row_bytes,
+                                 const GrowingIndexOptions& options) {
+  TESSERA_CHECK(row_bytes >= 1, "growing index {}: a row of {} bytes", options.name, row_bytes);
+  int64_t fit = 0, too_many = std::min(bytes / row_bytes + 1, int64_t{1} << 32);
+  while (too_many - fit > 1) {
+    const int64_t middle = fit + (too_many - fit) / 2;
+    (WorstBytes(middle, row_bytes, options) <= bytes ? fit : too_many) = middle;
+  }
+  TESSERA_CHECK(fit >= 1,
+                "growing index {}: {} bytes have no room for one row of {} bytes, which takes {} "
+                "with its index",
+                options.name, bytes, row_bytes, WorstBytes(1, row_bytes, options));
+  return fit;
+}
+
+GrowingIndex::Columns GrowingIndex::ReadColumns() const {
+  if (device_ != nullptr) return ReadDevice();
+  Columns columns;
+  for (int64_t row = 0; row < num_rows_; ++row) {
+    const Record& record = records_[row];
+    columns.ids.push_back(record.id);
+    columns.last.push_back(record.last);
+    columns.counts.push_back(record.count);
+  }
+  return columns;
 }
 
 std::vector<NamedTensor> GrowingIndex::StateDict(Context& ctx) const {
-  std::vector<int64_t> ids, last, counts;
-  for (int64_t row = 0; row < num_rows_; ++row) {
-    const Record& record = RecordOf(row);
-    ids.push_back(record.id);
-    last.push_back(record.last);
-    counts.push_back(record.count);
-  }
+  const auto [ids, last, counts] = ReadColumns();
   std::vector<NamedTensor> state = {{"_growing_ids", Tensor::From(ctx, ids)},
                                     {"_growing_last_access_iter", Tensor::From(ctx, last)},
                                     {"_growing_counts", Tensor::From(ctx, counts)},
@@ -323,13 +383,12 @@ void GrowingIndex::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& t
 }
 
 void GrowingIndex::AppendRow(const Record& record) {
-  MakeRoomForRow();
-  RecordOf(num_rows_) = record;
+  records_[num_rows_] = record;
   const uint64_t hash = HashOf(record.id);
   if (record.count > 0) {
-    TESSERA_CHECK_EQ(FindOne(hash, record.id), -1, "growing index {}: row of id {}, given twice",
-                     options_.name, record.id);
-    Enter(hash, num_rows_);
+    TESSERA_CHECK_EQ(SegmentOf(hash).Find(hash, record.id), -1,
+                     "growing index {}: row of id {}, given twice", options_.name, record.id);
+    Enter(hash, record.id, num_rows_);
   }
   ++num_rows_;
 }

@@ -3,12 +3,13 @@
 // From any 64-bit ids to row numbers 0, 1, 2, … of a table that grows with them, up to a cap; then
 // rows go from ids with low scores to new ones.
 //
-//   directory   the leading bits of an id's hash -> a segment of 3,072 slots (index_segment.h)
-//   records     of a row: id, when it was named last, how often; 16 bytes, in chunks of 2 MiB
+//   directory   the leading bits of an id's hash -> a segment of 2,560 slots (index_segment.h)
+//   records     of a row: id, when it was named last, how often; 16 bytes
 //
 // Nothing is ever rehashed as a whole: a segment that is full splits in two by the next bit of the
-// hash, and the directory, 8 bytes a segment, doubles where no bit is left. Records do not move.
-// An id costs 64/12 bytes over the segments' load (1/3 to 7/8) and its record: 22 to 32 bytes.
+// hash, and the directory, 4 bytes a segment, doubles where no bit is left. Segments and records lie
+// in addresses reserved for the cap (runtime/reserved.h) and never move. An id costs 64/5 bytes over
+// the segments' load (0.28 to 0.75) and its record: 33 to 61 bytes.
 //
 // At the cap, rows are looked at 256 at a time, going round, and of those that the current call has
 // not named one in 16, those with the lowest scores (of equals, the lowest rows), are freed:
@@ -17,16 +18,27 @@
 //   LFU            count
 //   DISTANCE_LFU   count / (now − last + 1)
 //
-// now: calls of Insert so far. On the CPU. Find may run beside Find, but not beside Insert.
+// A call looks at no more than 2^20 rows and 32 for each of its ids: ids that find no row by then
+// have none in this call.
+//
+// now: calls of Insert so far. Rows that a call names, whichever of its ids does, are not freed in it.
+//
+// Find may run beside Find, but not beside Insert. The first use on a GPU moves the index there, where
+// rows, states and evictions are the same (growing_rows.h); Insert waits for it.
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "embedding/managed_collision/frequency_sketch.h"
-#include "embedding/managed_collision/index_segment.h"
+#include "embedding/managed_collision/index_search.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "runtime/named_parameter.h"
 
 namespace tessera {
+
+namespace internal {
+struct GrowingRows;
+}  // namespace internal
 
 struct GrowingIndexOptions {
   int64_t max_rows = 0;                   // below 2^32
@@ -35,6 +47,9 @@ struct GrowingIndexOptions {
   // kept in a sketch of about sketch_bytes (0: max_rows), and fade. 1 to 255.
   int64_t admit_after = 1;
   int64_t sketch_bytes = 0;
+  // Above 0, instead of max_rows: as many rows as these bytes have room for (RowsWithin), where a row
+  // with its optimizer state takes row_bytes.
+  int64_t max_bytes = 0, row_bytes = 0;
   std::string name = {};  // for errors
 };
 
@@ -44,7 +59,7 @@ class GrowingIndex {
   GrowingIndex(GrowingIndex&&) = default;
   GrowingIndex& operator=(GrowingIndex&&) = default;
 
-  // The row of each id, or −1: i64 [N]. ids: [N], i32 or i64. Throws Error on a GPU.
+  // The row of each id, or −1: i64 [N]. ids: [N], i32 or i64.
   Tensor Find(Context& ctx, const Tensor& ids) const;
 
   struct Inserted {
@@ -62,9 +77,13 @@ class GrowingIndex {
   int64_t num_rows() const { return num_rows_; }
   // What this takes in memory, without the rows themselves.
   int64_t bytes() const;
-  // As many rows as fit in `bytes` with what the index takes for them, at its worst load, where a row
-  // and its optimizer state take row_bytes.
-  static int64_t RowsWithin(int64_t bytes, int64_t row_bytes);
+  // Rows looked at so far by evictions.
+  int64_t rows_looked_at() const { return looked_at_; }
+  // As many rows as fit in `bytes` with what the index takes for them, at its worst load, and its
+  // sketch, where a row and its optimizer state take row_bytes. Throws Error, with options.name, if
+  // not even one does.
+  static int64_t RowsWithin(int64_t bytes, int64_t row_bytes,
+                            const GrowingIndexOptions& options = {});
 
   //   _growing_ids, _growing_last_access_iter, _growing_counts   i64 [num_rows]; count 0: free
   //   _growing_free_rows                                         i64 [k], the next one last
@@ -75,47 +94,53 @@ class GrowingIndex {
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
  private:
+  struct Columns {
+    std::vector<int64_t> ids, last, counts;  // [num_rows]
+  };
   struct Record {
     int64_t id = 0;
     uint32_t last = 0, count = 0;
   };
-  static constexpr int kChunkBits = 17;  // of row numbers inside a chunk: 2 MiB, a huge page
-  static constexpr int64_t kChunkRows = int64_t{1} << kChunkBits;
-
-  Record& RecordOf(int64_t row) const {
-    return chunks_[static_cast<size_t>(row >> kChunkBits)][row & (kChunkRows - 1)];
-  }
-  internal::IndexSegment* SegmentOf(uint64_t hash) const {
-    return directory_[hash >> 1 >> (63 - depth_)];
-  }
-  int64_t FindOne(uint64_t hash, int64_t id) const;
-  void PrefetchAhead(const uint64_t* hashes, int64_t n, int64_t i) const;
-  int64_t InsertOne(uint64_t hash, int64_t id, Inserted* inserted);
+  internal::IndexView View() const { return {segments_, directory_.data(), depth_}; }
+  internal::IndexSegment& SegmentOf(uint64_t hash) const { return View().SegmentOf(hash); }
+  int64_t InsertOne(uint64_t hash, int64_t id, int64_t found, Inserted* inserted);
+  // A row for an id that has none, or −1.
+  int64_t RowForNew(uint64_t hash, int64_t id, Inserted* inserted);
   // Puts a row under the hash of its id.
-  void Enter(uint64_t hash, int64_t row);
-  void Split(internal::IndexSegment* segment, uint64_t hash);
-  internal::IndexSegment* NewSegment(int depth);
-  void* Allocate(int64_t bytes);
-  void MakeRoomForRow();
+  void Enter(uint64_t hash, int64_t id, int64_t row);
+  void Split(uint32_t segment, uint64_t hash);
+  uint32_t NewSegment(int depth);
   void EvictSome();
   void Free(int64_t row);
   double Score(const Record& record) const;
+  // So that evictions leave them alone: ids of this call that have rows are named now.
+  void MarkNamed(Context& ctx, const Tensor& ids);
   // A row of a state.
   void AppendRow(const Record& record);
+  Columns ReadColumns() const;
+
+  // On a GPU (growing_rows.h).
+  void MoveTo(Context& ctx) const;
+  Tensor FindOnDevice(Context& ctx, const Tensor& ids) const;
+  Inserted InsertOnDeviceSync(Context& ctx, const Tensor& ids);
+  Columns ReadDevice() const;
+  int64_t DeviceBytes() const;
 
   GrowingIndexOptions options_;
-  std::vector<internal::IndexSegment*> directory_;  // 2^depth_
+  internal::FrequencySketch sketch_;
+  Tensor record_memory_, segment_memory_;  // reserved
+  Record* records_;                        // [max_rows]
+  internal::IndexSegment* segments_;
+  int64_t segments_reserved_;
+  std::vector<uint32_t> directory_;  // 2^depth_ segments
   int depth_ = 0;
-  uint64_t segments_made_ = 0;
-  std::vector<internal::IndexSegment*> unused_;  // memory for segments
-  std::vector<Record*> chunks_;
-  std::vector<Tensor> memory_;  // of segments and chunks
-  int64_t memory_bytes_ = 0;
+  uint32_t segments_made_ = 0, segments_touched_ = 0;
+  std::vector<uint32_t> unused_;  // segments that were split
   int64_t num_rows_ = 0;
   std::vector<int64_t> free_;
   int64_t now_ = 0, hand_ = 0;
-  int64_t exhausted_at_ = -1;  // the call that found no row to evict
-  internal::FrequencySketch sketch_;
+  int64_t looked_at_ = 0, may_look_until_ = 0;             // of this call
+  mutable std::shared_ptr<internal::GrowingRows> device_;  // once a GPU has asked
 };
 
 }  // namespace tessera

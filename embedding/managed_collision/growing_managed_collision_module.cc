@@ -2,13 +2,15 @@
 
 #include <utility>
 
-#include "embedding/row_ops.h"
+#include "embedding/managed_collision/growing_rows.h"
+#include "runtime/dispatch.h"
 
 namespace tessera {
 namespace {
 
 // All features' ids as one: what one call of the index names, it does not evict.
 Tensor Joined(Context& ctx, std::span<const Tensor> features) {
+  if (features.size() == 1) return features[0];
   int64_t total = 0;
   for (const Tensor& ids : features) total += ids.numel();
   const Tensor all = Tensor::Empty(ctx, {total}, DType::kI64);
@@ -22,18 +24,23 @@ Tensor Joined(Context& ctx, std::span<const Tensor> features) {
 
 }  // namespace
 
+Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bool training) {
+  Tensor rows;
+  if (training) {
+    GrowingIndex::Inserted inserted = index_.Insert(ctx, ids);
+    rows = std::move(inserted.rows);
+    for (const int64_t row : inserted.reused) NoteEvicted(row + 1);
+  } else {
+    rows = index_.Find(ctx, ids);
+  }
+  DispatchDevice(ctx.device(), [&](auto on) { internal::Increment(on, ctx, rows); });
+  return rows;
+}
+
 std::vector<Tensor> GrowingManagedCollisionModule::Map(Context& ctx, std::span<const Tensor> ids,
                                                        bool training) {
   const Tensor all = Joined(ctx, ids);
-  Tensor rows;
-  if (training) {
-    GrowingIndex::Inserted inserted = index_.Insert(ctx, all);
-    rows = inserted.rows;
-    for (const int64_t row : inserted.reused) NoteEvicted(row);
-  } else {
-    rows = index_.Find(ctx, all);
-  }
-  for (int64_t& row : rows.span<int64_t>()) row = row < 0 ? index_.max_rows() : row;
+  const Tensor rows = RowsOf(ctx, all, training);
   std::vector<Tensor> parts;
   int64_t begin = 0;
   for (const Tensor& feature : ids) {
@@ -59,7 +66,7 @@ void GrowingManagedCollisionModule::LoadStateDict(Context& ctx,
     else
       of_index.push_back(tensor);
   for (const int64_t row : evicted)
-    TESSERA_CHECK(IsRow(row, index_.max_rows()), "state of a growing index: evicted row {}", row);
+    TESSERA_CHECK(row >= 1 && row < output_size(), "state of a growing index: evicted row {}", row);
   index_.LoadStateDict(ctx, of_index);
   evicted_ = std::move(evicted);
 }

@@ -1,8 +1,13 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
 // A GrowingIndex as the module of a table of max_rows + 1 rows: ids have rows from the batch on that
-// admits them, not from the next eviction interval, and any id may have any row. The last row is that
-// of ids without one.
+// admits them, not from the next eviction interval, and any id may have any row.
+//
+//   row 0       of ids without one
+//   row r + 1   the index's row r
+//
+// So rows come into use one after another, as a table with `growing` wants them (its rows and states
+// take memory by and by); any other table of so many rows does too.
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/managed_collision_module.h"
 
@@ -14,7 +19,9 @@ class GrowingManagedCollisionModule final : public ManagedCollisionModule {
       : index_(std::move(options)) {}
 
   int64_t output_size() const override { return index_.max_rows() + 1; }
+  int64_t rows_in_use() const override { return index_.num_rows() + 1; }
   int64_t input_size() const override { return 0; }
+  int64_t NumIdsSync(Context&) const override { return index_.size(); }
   const GrowingIndex& index() const { return index_; }
 
   // The index's, and _evicted_indices i64 [k], not yet asked for.
@@ -23,6 +30,8 @@ class GrowingManagedCollisionModule final : public ManagedCollisionModule {
 
  private:
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
+  // The table's rows, in new memory.
+  Tensor RowsOf(Context& ctx, const Tensor& ids, bool training);
 
   GrowingIndex index_;
 };

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "embedding/managed_collision/managed_collision_module.h"
-#include "embedding/managed_collision/zch_probe.h"
+#include "embedding/managed_collision/zch_forward.h"
 
 namespace tessera {
 
@@ -58,6 +58,7 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
 
   int64_t output_size() const override { return options_.zch_size; }
   int64_t input_size() const override { return options_.input_hash_size; }
+  int64_t NumIdsSync(Context& ctx) const override;
 
   // [zch_size, 1], i64; shared.
   const Tensor& identities() const { return identities_; }
@@ -75,15 +76,9 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
 
  private:
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
-  internal::ZchSlots Slots() const;
-  // Slots of ids that have one, else −1.
-  Tensor Find(Context& ctx, const Tensor& ids) const;
-  void Renew(std::span<const int64_t> slots, int64_t until);
-  // The slot that `id` has from now on, or already; −1: none. An id that does not opt in may only
-  // have one already.
-  int64_t Insert(int64_t id, int64_t now, int64_t until, bool opts_in);
-  // What an id without a slot reads.
-  int64_t Fallback(int64_t id) const;
+  void TrainSync(Context& ctx, const internal::ZchTable& table,
+                 std::span<const internal::ZchFeature> features);
+  internal::ZchTable Table() const;
   int64_t Now() const;
   int64_t TtlOf(size_t feature) const;
   bool has_policy() const { return options_.eviction != HashZchEviction::kNone; }
@@ -91,6 +86,7 @@ class HashZchManagedCollisionModule final : public ManagedCollisionModule {
   HashZchOptions options_;
   int64_t reserved_ = 0;
   Tensor identities_, metadata_;
+  Tensor claims_;  // on a GPU (zch_forward.h)
   int64_t forwards_ = 0;
 };
 

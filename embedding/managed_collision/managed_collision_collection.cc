@@ -3,7 +3,7 @@
 #include <map>
 
 namespace tessera {
-namespace {
+namespace internal {
 
 std::string StatePrefix(const std::string& prefix, const std::string& table) {
   return prefix + "_managed_collision_modules." + table + ".";
@@ -22,23 +22,7 @@ void CheckReadOnce(const std::vector<BaseEmbeddingConfig>& configs) {
     }
 }
 
-KeyedJaggedTensor WithValues(Context& ctx, const KeyedJaggedTensor& kjt, Tensor values) {
-  KeyedJaggedTensorArgs args = {.keys = kjt.keys(),
-                                .values = std::move(values),
-                                .weights = kjt.weights_or_none(),
-                                .lengths = kjt.lengths(ctx),
-                                .offsets = kjt.offsets_or_none(),
-                                .unique_keys = false};
-  if (kjt.variable_stride_per_key())
-    args.stride_per_key_per_rank = kjt.stride_per_key_per_rank();
-  else
-    args.stride = kjt.stride();
-  if (const InverseIndices* inverse = kjt.inverse_indices_or_none())
-    args.inverse_indices = *inverse;
-  return KeyedJaggedTensor(std::move(args));
-}
-
-}  // namespace
+}  // namespace internal
 
 ManagedCollisionCollection::ManagedCollisionCollection(std::vector<ManagedTable> modules,
                                                        std::vector<BaseEmbeddingConfig> configs)
@@ -59,25 +43,32 @@ ManagedCollisionCollection::ManagedCollisionCollection(std::vector<ManagedTable>
   }
   TESSERA_CHECK(given.empty(), "managed collision: a module for {}, which is no table",
                 given.begin()->first);
-  CheckReadOnce(configs_);
+  internal::CheckReadOnce(configs_);
 }
 
 KeyedJaggedTensor ManagedCollisionCollection::Forward(Context& ctx,
                                                       const KeyedJaggedTensor& features) {
   const Tensor& raw = features.values();
   const std::vector<int64_t>& offsets = features.offset_per_key();
-  const Tensor values = raw.dtype() == DType::kI64 ? raw.Clone(ctx) : raw.To(ctx, DType::kI64);
+  Tensor values;  // if several modules or features share it
+  const auto shared_values = [&] {
+    if (!values) values = raw.dtype() == DType::kI64 ? raw.Clone(ctx) : raw.To(ctx, DType::kI64);
+    return values;
+  };
   for (size_t t = 0; t < modules_.size(); ++t) {
-    std::vector<Tensor> ids, places;
+    std::vector<Tensor> ids;
+    std::vector<std::pair<int64_t, int64_t>> places;
     for (const std::string& feature : configs_[t].feature_names) {
       const auto key = static_cast<size_t>(features.IndexOf(feature));
       ids.push_back(raw.Rows(offsets[key], offsets[key + 1]));
-      places.push_back(values.Rows(offsets[key], offsets[key + 1]));
+      places.emplace_back(offsets[key], offsets[key + 1]);
     }
     const std::vector<Tensor> rows = modules_[t]->Forward(ctx, ids, ctx.tape() != nullptr);
-    for (size_t f = 0; f < rows.size(); ++f) places[f].CopyFrom(ctx, rows[f]);
+    if (features.keys().size() == 1) return features.WithValues(rows[0]);
+    for (size_t f = 0; f < rows.size(); ++f)
+      shared_values().Rows(places[f].first, places[f].second).CopyFrom(ctx, rows[f]);
   }
-  return WithValues(ctx, features, values);
+  return features.WithValues(shared_values());
 }
 
 std::vector<EvictedRows> ManagedCollisionCollection::Evict(Context& ctx) {
@@ -98,7 +89,7 @@ std::vector<NamedTensor> ManagedCollisionCollection::StateDict(Context& ctx,
   std::vector<NamedTensor> all;
   for (size_t t = 0; t < modules_.size(); ++t)
     for (NamedTensor& state : modules_[t]->StateDict(ctx))
-      all.push_back({StatePrefix(prefix, configs_[t].name) + state.name, state.tensor});
+      all.push_back({internal::StatePrefix(prefix, configs_[t].name) + state.name, state.tensor});
   return all;
 }
 
@@ -108,11 +99,12 @@ void ManagedCollisionCollection::LoadStateDict(Context& ctx,
   std::vector<std::vector<NamedTensor>> of_table(modules_.size());
   for (const NamedTensor& tensor : tensors) {
     size_t t = 0;
-    while (t < modules_.size() && !tensor.name.starts_with(StatePrefix(prefix, configs_[t].name)))
+    while (t < modules_.size() &&
+           !tensor.name.starts_with(internal::StatePrefix(prefix, configs_[t].name)))
       ++t;
     TESSERA_CHECK(t < modules_.size(), "managed collision: {} is the state of no table",
                   tensor.name);
-    const size_t skipped = StatePrefix(prefix, configs_[t].name).size();
+    const size_t skipped = internal::StatePrefix(prefix, configs_[t].name).size();
     of_table[t].push_back({tensor.name.substr(skipped), tensor.tensor});
   }
   for (size_t t = 0; t < modules_.size(); ++t) modules_[t]->LoadStateDict(ctx, of_table[t]);

@@ -34,7 +34,7 @@ class ManagedCollisionCollection {
                              std::vector<BaseEmbeddingConfig> configs);
 
   // The same KJT, with rows for raw ids, i64. Keys that no table reads keep their numbers. While a
-  // tape records, the modules train. Throws Error for a key that is missing, and on a GPU.
+  // tape records, the modules train. Throws Error for a key that is missing.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
   // Of each table, in order, what has to be reset before the next lookup.
   std::vector<EvictedRows> Evict(Context& ctx);
@@ -53,6 +53,13 @@ class ManagedCollisionCollection {
   std::vector<BaseEmbeddingConfig> configs_;
   std::vector<std::shared_ptr<ManagedCollisionModule>> modules_;  // one a config
 };
+
+namespace internal {
+// "<prefix>_managed_collision_modules.<table>.", before the names of a module's state.
+std::string StatePrefix(const std::string& prefix, const std::string& table);
+// Throws Error for a feature that two of these tables read.
+void CheckReadOnce(const std::vector<BaseEmbeddingConfig>& configs);
+}  // namespace internal
 
 }  // namespace tessera
 #endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_COLLECTION_H_

@@ -1,15 +1,25 @@
 #include "embedding/managed_collision/managed_collision_embedding.h"
 
+#include <map>
+
 namespace tessera {
 namespace {
 
-void CheckSameTables(const TableBatchedEmbedding& tables,
-                     const std::vector<BaseEmbeddingConfig>& configs) {
-  TESSERA_CHECK_EQ(static_cast<size_t>(tables.num_tables()), configs.size(),
-                   "managed collision: tables of the embeddings, and of the modules");
-  for (int t = 0; t < tables.num_tables(); ++t) {
-    const BaseEmbeddingConfig &table = tables.table(t), &config = configs[static_cast<size_t>(t)];
-    TESSERA_CHECK_EQ(table.name, config.name, "managed collision: table {}", t);
+// -1: there is none of this name.
+int TableOf(const TableBatchedEmbedding& tables, const std::string& name) {
+  for (int t = 0; t < tables.num_tables(); ++t)
+    if (tables.table(t).name == name) return t;
+  return -1;
+}
+
+// Tables without a module take row numbers.
+void CheckTables(const TableBatchedEmbedding& tables,
+                 const std::vector<BaseEmbeddingConfig>& configs) {
+  for (const BaseEmbeddingConfig& config : configs) {
+    const int t = TableOf(tables, config.name);
+    TESSERA_CHECK(t >= 0, "managed collision: {} is none of the tables of the embeddings",
+                  config.name);
+    const BaseEmbeddingConfig& table = tables.table(t);
     TESSERA_CHECK_EQ(table.num_embeddings, config.num_embeddings,
                      "managed collision: rows of table {}", table.name);
     TESSERA_CHECK(table.feature_names == config.feature_names,
@@ -19,22 +29,42 @@ void CheckSameTables(const TableBatchedEmbedding& tables,
   }
 }
 
+// A feature's ids become rows of the table that has a module; another table would read these too.
+void CheckOtherTables(const TableBatchedEmbedding& tables,
+                      const std::vector<BaseEmbeddingConfig>& configs) {
+  std::map<std::string, std::string> managed;
+  for (const BaseEmbeddingConfig& config : configs)
+    for (const std::string& feature : config.feature_names) managed.emplace(feature, config.name);
+  for (int t = 0; t < tables.num_tables(); ++t)
+    for (const std::string& feature : tables.table(t).feature_names) {
+      const auto found = managed.find(feature);
+      TESSERA_CHECK(found == managed.end() || found->second == tables.table(t).name,
+                    "managed collision: feature {} is read by table {}, whose module turns its ids "
+                    "into rows, and by table {}, which has other rows",
+                    feature, found->second, tables.table(t).name);
+    }
+}
+
 template <typename Collection>
 void CheckParts(const std::unique_ptr<Collection>& embeddings,
                 const std::shared_ptr<ManagedCollisionCollection>& collisions) {
   TESSERA_CHECK(embeddings != nullptr && collisions != nullptr,
                 "managed collision: embeddings and a collection of modules are needed");
-  CheckSameTables(embeddings->tables(), collisions->configs());
+  CheckTables(embeddings->tables(), collisions->configs());
+  CheckOtherTables(embeddings->tables(), collisions->configs());
 }
 
-// Rows instead of ids; rows that changed hands are as new.
+// Rows instead of ids; rows that came into use or changed hands are as new.
 KeyedJaggedTensor Remapped(Context& ctx, ManagedCollisionCollection& collisions,
                            TableBatchedEmbedding& tables, const KeyedJaggedTensor& features) {
   KeyedJaggedTensor remapped = collisions.Forward(ctx, features);
-  const std::vector<EvictedRows> evicted = collisions.Evict(ctx);
-  for (int t = 0; t < tables.num_tables(); ++t)
-    if (const Tensor& rows = evicted[static_cast<size_t>(t)].rows; rows.numel() > 0)
-      tables.ResetRows(ctx, t, rows, TableBatchedEmbedding::ResetTo::kInitial);
+  for (const EvictedRows& evicted : collisions.Evict(ctx)) {
+    const int t = TableOf(tables, evicted.table);
+    if (tables.table(t).growing)
+      tables.SetRowsInUse(ctx, t, collisions.module(evicted.table).rows_in_use());
+    if (evicted.rows.numel() > 0)
+      tables.ResetRows(ctx, t, evicted.rows, TableBatchedEmbedding::ResetTo::kInitial);
+  }
   return remapped;
 }
 

@@ -6,7 +6,8 @@
 //
 // An evicted row gets what new rows of its table start with, and its optimizer state 0, before
 // anybody reads it. (TorchRec leaves this to the user.) Rows that an id without a row of its own
-// reads are shared as the modules say. Of a table with the rule Dense the row is reset, but not what
+// reads are shared as the modules say. In a table with `growing` rows come into use with the first
+// ids that are given them (growing_managed_collision_module.h). Of a table with the rule Dense the row is reset, but not what
 // the user's own optimizer remembers.
 #include <memory>
 #include <optional>
@@ -27,7 +28,8 @@ class ManagedCollisionEmbeddingBagCollection {
     std::optional<KeyedJaggedTensor> remapped_features;  // if asked for
   };
 
-  // Throws Error unless both have the same tables, of the same sizes and features, in one order.
+  // Throws Error unless the modules' tables are among those of the embeddings, of the same sizes and
+  // features. Tables without a module read row numbers.
   ManagedCollisionEmbeddingBagCollection(
       std::unique_ptr<EmbeddingBagCollection> embedding_bag_collection,
       std::shared_ptr<ManagedCollisionCollection> managed_collision_collection,
@@ -37,6 +39,7 @@ class ManagedCollisionEmbeddingBagCollection {
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   EmbeddingBagCollection& embedding_bag_collection() { return *embeddings_; }
+  const EmbeddingBagCollection& embedding_bag_collection() const { return *embeddings_; }
   ManagedCollisionCollection& managed_collision_collection() { return *collisions_; }
 
  private:

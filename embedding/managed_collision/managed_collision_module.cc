@@ -6,10 +6,6 @@ namespace tessera {
 
 std::vector<Tensor> ManagedCollisionModule::Forward(Context& ctx, std::span<const Tensor> ids,
                                                     bool training) {
-  TESSERA_CHECK(ctx.device() == Device::Cpu(),
-                "managed collision on {}: ids are remapped on the CPU only; remap them there and "
-                "move what comes out",
-                ctx.device());
   std::vector<Tensor> contiguous;
   for (const Tensor& feature : ids) {
     CheckDevice(ctx, "managed collision", feature);
@@ -22,10 +18,21 @@ std::vector<Tensor> ManagedCollisionModule::Forward(Context& ctx, std::span<cons
 }
 
 Tensor ManagedCollisionModule::Evict(Context& ctx) {
-  std::sort(evicted_.begin(), evicted_.end());
-  evicted_.erase(std::unique(evicted_.begin(), evicted_.end()), evicted_.end());
-  Tensor rows = Tensor::From(ctx, evicted_);
+  Tensor rows = TakeEvicted(ctx);
+  num_evicted_ += rows.numel();
+  return rows;
+}
+
+Tensor ManagedCollisionModule::TakeEvicted(Context& ctx) {
+  Tensor rows = Tensor::From(ctx, Evicted());
   evicted_.clear();
+  return rows;
+}
+
+std::vector<int64_t> ManagedCollisionModule::Evicted() const {
+  std::vector<int64_t> rows = evicted_;
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 

@@ -7,7 +7,8 @@
 //   else       ids are looked up, and nothing changes
 //
 // A row that goes to another id is named by the next Evict: until whoever owns the table has reset
-// it, it holds what its former id learned. On the CPU. Not for use by two threads at once.
+// it, it holds what its former id learned. On any device, with the same rows on each; a training
+// forward waits for a GPU. Not for use by two threads at once.
 #include <span>
 #include <vector>
 
@@ -20,7 +21,7 @@ class ManagedCollisionModule {
   virtual ~ManagedCollisionModule() = default;
 
   // The row of each id, i64 [N_f] a feature. ids[f]: [N_f], i32 or i64, of the features that read the
-  // table, always in the same order. Throws Error on a GPU.
+  // table, always in the same order.
   std::vector<Tensor> Forward(Context& ctx, std::span<const Tensor> ids, bool training);
 
   // Rows that went to another id since the last call, [k] i64, ascending, each once. A row that
@@ -29,8 +30,15 @@ class ManagedCollisionModule {
 
   // Rows are below this: the table's num_embeddings.
   virtual int64_t output_size() const = 0;
+  // Rows that Forward has named so far are below this: what of a growing table has to be in use.
+  virtual int64_t rows_in_use() const { return output_size(); }
   // Raw ids are meant to be below this; 0: any.
   virtual int64_t input_size() const = 0;
+
+  // Ids that have a row of their own. Waits for ctx's stream.
+  virtual int64_t NumIdsSync(Context& ctx) const = 0;
+  // Rows that Evict has named since this was made.
+  int64_t num_evicted() const { return num_evicted_; }
 
   // All that a resumed run needs to go on with the same bits, under TorchRec's names where it has
   // them; copies.
@@ -42,8 +50,18 @@ class ManagedCollisionModule {
  protected:
   virtual std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) = 0;
   void NoteEvicted(int64_t row) { evicted_.push_back(row); }
+  void NoteEvicted(const std::vector<int64_t>& rows) {
+    evicted_.insert(evicted_.end(), rows.begin(), rows.end());
+  }
+  // Rows since Evict, ascending, each once.
+  std::vector<int64_t> Evicted() const;
+  // What Evict returns.
+  virtual Tensor TakeEvicted(Context& ctx);
 
   std::vector<int64_t> evicted_;  // since Evict, in any order
+
+ private:
+  int64_t num_evicted_ = 0;
 };
 
 }  // namespace tessera

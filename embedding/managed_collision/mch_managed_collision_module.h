@@ -21,19 +21,20 @@
 // the list come first, by id; then new ones, by count (descending), by id. The best new id takes the
 // row of the best evicted one, and so on. Scores are doubles (TorchRec's f32 merges some), and LRU is
 // ranked by `last` alone, as the power is monotone. The history holds 1.25 · eviction_interval times
-// the ids of the first training forward; what does not fit is dropped. The id 2^63 − 1 never has a
-// row of its own.
+// the ids of the first training forward that has any; what does not fit is dropped. The id 2^63 − 1
+// never has a row of its own.
+//
+// State follows the contexts that it is used with: the first forward on a GPU moves it there.
+// Filters are asked on the host, and hashes applied there, which waits for the GPU.
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "embedding/managed_collision/admission_filter.h"
 #include "embedding/managed_collision/managed_collision_module.h"
+#include "embedding/managed_collision/mch_list.h"
 
 namespace tessera {
-
-enum class MchEviction { kLfu, kLru, kDistanceLfu };
-std::string ToString(MchEviction eviction);  // "LFU", …
 
 struct MchEvictionPolicy {
   MchEviction eviction = MchEviction::kDistanceLfu;
@@ -63,13 +64,15 @@ class MCHManagedCollisionModule final : public ManagedCollisionModule {
 
   int64_t output_size() const override { return options_.zch_size + options_.mch_size; }
   int64_t input_size() const override { return options_.input_hash_size; }
+  int64_t NumIdsSync(Context& ctx) const override;
 
-  // The list, and what is remembered of each place: counts are empty under LRU, last_access_iter
-  // under LFU.
-  const std::vector<int64_t>& sorted_raw_ids() const { return list_.ids; }
-  const std::vector<int64_t>& remapped_ids_mapping() const { return list_.rows; }
-  const std::vector<int64_t>& counts() const { return list_.counts; }
-  const std::vector<int64_t>& last_access_iter() const { return list_.last; }
+  // The list, and what is remembered of each place, i64 [zch_size], until the next forward: counts are
+  // undefined under LRU, last_access_iter under LFU. On the host before the first forward, then on
+  // the device of its context.
+  const Tensor& sorted_raw_ids() const { return list_.ids; }
+  const Tensor& remapped_ids_mapping() const { return list_.rows; }
+  const Tensor& counts() const { return list_.counts; }
+  const Tensor& last_access_iter() const { return list_.last; }
   int64_t current_iter() const { return iter_; }
 
   //   _mch_sorted_raw_ids, _mch_remapped_ids_mapping         i64 [zch_size]
@@ -83,41 +86,28 @@ class MCHManagedCollisionModule final : public ManagedCollisionModule {
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) override;
 
  private:
-  // One entry a place; `counts` and `last` only where the policy has them.
-  struct List {
-    std::vector<int64_t> ids, rows, counts, last;
-  };
-  // Distinct ids of a history, ascending or by count.
-  struct Candidates {
-    std::vector<int64_t> ids, counts, last;
-  };
-  struct Swap {
-    std::vector<size_t> places, candidates;  // candidate [i] takes the row of place [i]
-  };
-
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
-  std::vector<Tensor> Hashed(Context& ctx, std::span<const Tensor> ids) const;
-  void Profile(Context& ctx, std::span<const Tensor> ids);
+  void MoveTo(Context& ctx);
+  Tensor Hashed(Context& ctx, const Tensor& ids) const;
+  void ProfileSync(Context& ctx, std::span<const Tensor> ids);
+  void Append(Context& ctx, const Tensor& ids);
+  std::vector<int64_t> UpdateListSync(Context& ctx);
+  // The filter's answers; undefined without one.
+  Tensor Admitted(Context& ctx, const Tensor& counts) const;
   Tensor Remap(Context& ctx, const Tensor& ids) const;
-  // The id's place, or −1.
-  int64_t PlaceOf(int64_t id) const;
-
-  void UpdateList(Context& ctx);
-  Candidates AdmittedIds(Context& ctx) const;
-  // Renews what is remembered of candidates in the list; the others.
-  Candidates Absorb(const Candidates& candidates);
-  Swap Choose(const Candidates& newcomers) const;
-  void Apply(const Swap& swap, const Candidates& newcomers);
-  double Score(int64_t count, int64_t last) const;
+  Tensor WithHashedMisses(Context& ctx, const Tensor& ids, const Tensor& rows) const;
+  // A history that begins with these.
+  Tensor Restored(Context& ctx, const std::vector<int64_t>& history) const;
 
   bool has_counts() const { return options_.eviction_policy.eviction != MchEviction::kLru; }
   bool has_last() const { return options_.eviction_policy.eviction != MchEviction::kLfu; }
 
   MchOptions options_;
-  List list_;
+  internal::MchList list_;
   int64_t iter_ = 0, last_eviction_iter_ = 0;
-  int64_t history_size_ = -1;  // not yet known
-  std::vector<int64_t> history_ids_, history_last_;
+  int64_t history_size_ = 0;  // not yet known
+  int64_t history_used_ = 0;
+  Tensor history_ids_, history_last_;  // [history_size_]
 };
 
 }  // namespace tessera

@@ -43,6 +43,14 @@ std::vector<int64_t> StateReader::TakeNumbers(const std::string& name) {
   return tensor.defined() ? tensor.ToVector<int64_t>() : std::vector<int64_t>();
 }
 
+std::vector<int64_t> StateReader::TakeRows(const std::string& name, int64_t rows) {
+  std::vector<int64_t> taken = TakeNumbers(name);
+  for (const int64_t row : taken)
+    TESSERA_CHECK(row >= 0 && row < rows, "state of {}: {} names row {}, but there are {}", module_,
+                  name, row, rows);
+  return taken;
+}
+
 void StateReader::Finish() const {
   TESSERA_CHECK(left_.empty(), "state of {}: there is no {}", module_, left_.begin()->first);
 }

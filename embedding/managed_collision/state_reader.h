@@ -22,6 +22,8 @@ class StateReader {
   Tensor TakeIfThere(const std::string& name, DType dtype, const Shape& shape);
   // The elements of an i64 tensor [n]; none if it is missing.
   std::vector<int64_t> TakeNumbers(const std::string& name);
+  // The same. Throws Error for one outside [0, rows).
+  std::vector<int64_t> TakeRows(const std::string& name, int64_t rows);
   // Throws Error for tensors that nobody took.
   void Finish() const;
 

@@ -15,11 +15,6 @@ namespace tessera::internal {
 inline constexpr int64_t kEmptySlot = -1;
 
 TESSERA_HD uint64_t RotateLeft(uint64_t x, int by) { return x << by | x >> (64 - by); }
-TESSERA_HD uint64_t MurmurFinal(uint64_t h) {
-  h = (h ^ h >> 33) * 0xff51afd7ed558ccdull;
-  h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ull;
-  return h ^ h >> 33;
-}
 
 // MurmurHash3 x64 128 (Austin Appleby, public domain) of (x, y), as FBGEMM folds it.
 TESSERA_HD uint64_t MurmurHash3(uint64_t x, uint64_t y, uint64_t seed) {
@@ -32,8 +27,8 @@ TESSERA_HD uint64_t MurmurHash3(uint64_t x, uint64_t y, uint64_t seed) {
   b ^= 16;
   a += b;
   b += a;
-  a = MurmurFinal(a);
-  b = MurmurFinal(b);
+  a = MixBits(a);
+  b = MixBits(b);
   a += b;
   return a ^ (b + a);
 }
@@ -67,9 +62,31 @@ struct ZchSlots {
     const int64_t at = place.start + probe;
     return place.base + (at < open() ? at : at - open());
   }
+  // The probe that looks at a slot of the place's bucket.
+  TESSERA_HD int64_t ProbeOf(const ZchPlace& place, int64_t slot) const {
+    const int64_t probe = slot - place.base - place.start;
+    return probe < 0 ? probe + open() : probe;
+  }
+  // Where `id`, whose place this is, lies, or −1. An empty slot ends a search.
+  TESSERA_HD int64_t Find(const ZchPlace& place, int64_t id) const {
+    if (id == kEmptySlot) return -1;
+    for (int64_t probe = 0; probe < probes(); ++probe) {
+      const int64_t slot = Slot(place, probe), owner = identities[slot];
+      if (owner == id) return slot;
+      if (owner == kEmptySlot) return -1;
+    }
+    return -1;
+  }
+  // What an id without a slot reads.
+  TESSERA_HD int64_t Fallback(const ZchPlace& place, bool to_others) const {
+    if (reserved > 0)
+      return place.base + open() +
+             static_cast<int64_t>(place.hash % static_cast<uint64_t>(reserved));
+    return to_others ? place.base + place.start : -1;
+  }
 };
 
-// Slots [begin, end) of `found`: where each of these ids lies, or −1. An empty slot ends a search.
+// Slots [begin, end) of `found`: ZchSlots::Find of these ids, several slots at a time.
 #define TESSERA_DECLARE_ZCH_(isa)                                                   \
   namespace isa {                                                                   \
   void FindSlots(const ZchSlots& slots, IndexArray ids, int64_t begin, int64_t end, \

@@ -56,9 +56,9 @@ enum InputItem {
 enum OutputItem {
   kOutputCalls,
   kOutputBlocks,
-  kBlockRows,      // bags times blocks
-  kBlockBytes,     // of f32
-  kReturnedBytes,  // of gradients that came from other ranks, put together
+  kBlockRows,         // bags times blocks
+  kOutputBlockBytes,  // of f32
+  kReturnedBytes,     // of gradients that came from other ranks, put together
   kOutputItems
 };
 using InputCounts = std::array<double, kInputItems>;

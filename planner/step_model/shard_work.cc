@@ -158,7 +158,7 @@ void AddRows(const WorkSettings& s, const Part& part, const Reading& one, ShardW
   for (OutputCounts* counts : {&home.output, &home.gradient}) {
     (*counts)[kOutputBlocks] += 1;
     (*counts)[kBlockRows] += rows;
-    (*counts)[kBlockBytes] += bytes;
+    (*counts)[kOutputBlockBytes] += bytes;
   }
   own.gradient[kReturnedBytes] += bytes * s.ranks;
   own.output_codec += elements * s.ranks * forward.encode;
@@ -239,7 +239,7 @@ ShardWork WorkOfReplica(const WorkSettings& s, const StepTable& table, ComputeKe
     for (OutputCounts* counts : {&home.output, &home.gradient}) {
       (*counts)[kOutputBlocks] += 1;
       (*counts)[kBlockRows] += rows;
-      (*counts)[kBlockBytes] += bytes;
+      (*counts)[kOutputBlockBytes] += bytes;
     }
     home.lookup += LookupSeconds(s, part, one);
     home.input[kCheckedIds] += f.ids;

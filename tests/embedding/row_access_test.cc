@@ -72,6 +72,19 @@ TEST_P(RowAccessTest, OfAnIdThatComesAgainTheLastRowCounts) {
   EXPECT_EQ(Floats(table), expected);
 }
 
+TEST_P(RowAccessTest, PutsRowsOfAnyTypeBitForBit) {
+  for (const DType type : {DType::kI64, DType::kF16, DType::kU8, DType::kF32}) {
+    const Tensor table = Counting({4, 3}, type);
+    PutRows(ctx(), table, Ids<int64_t>({2, 1, 2}), Counting({3, 3}, type));
+    EXPECT_THAT(Floats(table), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)) << ToString(type);
+    PutRows(ctx(), table, Ids<int32_t>({3, 0}), Counting({2, 3}, type));
+    EXPECT_THAT(Floats(table), ElementsAre(3, 4, 5, 3, 4, 5, 6, 7, 8, 0, 1, 2)) << ToString(type);
+  }
+  const Tensor table = Counting({4}, DType::kI32);
+  EXPECT_THROW(PutRows(ctx(), table, Ids<int64_t>({1}), Counting({1}, DType::kI64)), Error);
+  EXPECT_THROW(PutRows(ctx(), table, Ids<int64_t>({4}), Counting({1}, DType::kI32)), Error);
+}
+
 TEST_P(RowAccessTest, IdsThatNameNoRowAreErrors) {
   const Tensor table = Counting({4, 2}, DType::kF32);
   EXPECT_THAT(

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "embedding/update.h"
+#include "runtime/dispatch.h"
 #include "tests/embedding/custom_rule_on_cuda.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/random_batch.h"

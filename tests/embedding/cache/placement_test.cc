@@ -69,10 +69,11 @@ TEST_P(PlacementTest, LargePinnedBlocksGoBack) {
 TEST(PlacementNamesTest, AreThoseOfFbgemm) {
   for (const EmbeddingLocation location : kAll)
     EXPECT_EQ(ParseEmbeddingLocation(ToString(location)), location);
+  EXPECT_EQ(ParseEmbeddingLocation("DISK"), EmbeddingLocation::kDisk);
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kLfu})
     EXPECT_EQ(ParseCachePolicy(ToString(policy)), policy);
-  EXPECT_THAT([] { (void)ParseEmbeddingLocation("DISK"); },
-              ThrowsMessage<Error>(HasSubstr("\"DISK\": expected one of DEVICE, HOST, MANAGED")));
+  EXPECT_THAT([] { (void)ParseEmbeddingLocation("TAPE"); },
+              ThrowsMessage<Error>(HasSubstr("\"TAPE\": expected one of DEVICE, HOST, MANAGED")));
 }
 
 TESSERA_INSTANTIATE_DEVICES(PlacementTest);

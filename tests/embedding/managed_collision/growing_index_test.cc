@@ -6,17 +6,19 @@
 #include <map>
 #include <set>
 
-#include "embedding/managed_collision/zch_probe.h"
+#include "embedding/row_ops.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
+#include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ErrorOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::RawIds;
-using testing::ThrownBy;
 
 // The rules of GrowingIndex over a std::map.
 struct Reference {
@@ -58,9 +60,7 @@ struct Reference {
 
   int64_t RowFor(int64_t id) {
     if (const auto found = rows.find(id); found != rows.end()) return found->second;
-    if (admit_after > 1 &&
-        sketch.Add(internal::MurmurFinal(static_cast<uint64_t>(id))) < admit_after)
-      return -1;
+    if (admit_after > 1 && sketch.Add(MixBits(static_cast<uint64_t>(id))) < admit_after) return -1;
     if (free.empty() && static_cast<int64_t>(records.size()) == max_rows) Evict();
     int64_t row = -1;
     if (!free.empty()) {
@@ -79,6 +79,8 @@ struct Reference {
 
   std::vector<int64_t> Insert(const std::vector<int64_t>& ids) {
     ++now;
+    for (const int64_t id : ids)
+      if (const auto found = rows.find(id); found != rows.end()) At(found->second).last = now;
     std::vector<int64_t> result;
     for (const int64_t id : ids) {
       result.push_back(RowFor(id));
@@ -90,42 +92,65 @@ struct Reference {
   }
 };
 
-class GrowingIndexSweep
-    : public ::testing::TestWithParam<std::tuple<MchEviction, int64_t, int64_t>> {};
-
-// Half way, the index is replaced by one that was made from its state.
-TEST_P(GrowingIndexSweep, TenThousandRandomStepsEqualTheReference) {
-  const auto [score, max_rows, admit_after] = GetParam();
-  const GrowingIndexOptions options = {max_rows, score, admit_after};
-  Context ctx({.threads = 1});
-  auto index = std::make_unique<GrowingIndex>(options);
-  Reference reference{score, max_rows, admit_after};
-  RawIds random(9);
-  for (int step = 0; step < 10000; ++step) {
-    const std::vector<int64_t> ids = random.Batch(1, 40, step / 10)[0];
-    if (step == 5000) {
-      auto resumed = std::make_unique<GrowingIndex>(options);
-      resumed->LoadStateDict(ctx, index->StateDict(ctx));
-      index = std::move(resumed);
+class GrowingIndexSweep : public testing::DeviceTest {
+ protected:
+  // Half way, the index is replaced by one that was made from its state.
+  void ExpectTheReferencesRows(const GrowingIndexOptions& options, int steps) {
+    auto index = std::make_unique<GrowingIndex>(options);
+    Reference reference{options.score, options.max_rows, options.admit_after};
+    RawIds random(9);
+    for (int step = 0; step < steps; ++step) {
+      const std::vector<int64_t> ids = random.Batch(1, 40, step / 10)[0];
+      if (step == steps / 2) {
+        auto resumed = std::make_unique<GrowingIndex>(options);
+        resumed->LoadStateDict(ctx(), index->StateDict(ctx()));
+        index = std::move(resumed);
+      }
+      const auto inserted = index->Insert(ctx(), Tensor::From(ctx(), ids));
+      ASSERT_EQ(inserted.rows.ToVector<int64_t>(), reference.Insert(ids)) << step;
+      ASSERT_EQ(index->size(), static_cast<int64_t>(reference.rows.size()));
+      const auto looked = random.Batch(1, 40, step / 10)[0];
+      const auto found = index->Find(ctx(), Tensor::From(ctx(), looked)).ToVector<int64_t>();
+      for (size_t i = 0; i < looked.size(); ++i) {
+        const auto expected = reference.rows.find(looked[i]);
+        ASSERT_EQ(found[i], expected == reference.rows.end() ? -1 : expected->second) << step;
+      }
     }
-    const Tensor given = Tensor::From(ctx, ids);
-    const auto inserted = index->Insert(ctx, given);
-    ASSERT_EQ(inserted.rows.ToVector<int64_t>(), reference.Insert(ids)) << step;
-    ASSERT_EQ(index->size(), static_cast<int64_t>(reference.rows.size()));
-    const auto looked = random.Batch(1, 40, step / 10)[0];
-    const auto found = index->Find(ctx, Tensor::From(ctx, looked)).ToVector<int64_t>();
-    for (size_t i = 0; i < looked.size(); ++i) {
-      const auto expected = reference.rows.find(looked[i]);
-      ASSERT_EQ(found[i], expected == reference.rows.end() ? -1 : expected->second) << step;
+    ExpectTheReferencesState(*index, reference);
+  }
+  void ExpectTheReferencesState(const GrowingIndex& index, const Reference& reference) {
+    std::map<std::string, Tensor> state;
+    for (const NamedTensor& t : index.StateDict(ctx())) state[t.name] = t.tensor;
+    const auto of = [&](const char* name) { return state[name].ToVector<int64_t>(); };
+    std::vector<int64_t> ids, last, counts;
+    for (const Reference::Record& r : reference.records) {
+      ids.push_back(r.id);
+      last.push_back(r.last);
+      counts.push_back(r.count);
+    }
+    EXPECT_EQ(of("_growing_ids"), ids);
+    EXPECT_EQ(of("_growing_last_access_iter"), last);
+    EXPECT_EQ(of("_growing_counts"), counts);
+    EXPECT_EQ(of("_growing_free_rows"), reference.free);
+    EXPECT_THAT(of("_growing_hand"), ElementsAre(reference.hand));
+    if (state.contains("_growing_sketch")) {
+      EXPECT_EQ(state["_growing_sketch"].ToVector<uint8_t>(), reference.sketch.counters());
     }
   }
+};
+
+TEST_P(GrowingIndexSweep, RandomStepsEqualTheReference) {
+  const int all = std::getenv("TESSERA_TEST_ALL") != nullptr ? 10 : 1;
+  for (const MchEviction score : {MchEviction::kLru, MchEviction::kLfu, MchEviction::kDistanceLfu})
+    for (const int64_t max_rows : {1, 21, 150, 2000})
+      for (const int64_t admit_after : {1, 3}) {
+        SCOPED_TRACE(ToString(score) + " " + std::to_string(max_rows) + " " +
+                     std::to_string(admit_after));
+        ExpectTheReferencesRows({max_rows, score, admit_after}, all * (on_cpu() ? 1000 : 50));
+      }
 }
 
-INSTANTIATE_TEST_SUITE_P(, GrowingIndexSweep,
-                         ::testing::Combine(::testing::Values(MchEviction::kLru, MchEviction::kLfu,
-                                                              MchEviction::kDistanceLfu),
-                                            ::testing::Values(1, 21, 150, 1000000),
-                                            ::testing::Values(1, 3)));
+TESSERA_INSTANTIATE_DEVICES(GrowingIndexSweep);
 
 int64_t Spread(int64_t i) {
   return static_cast<int64_t>(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15ull);
@@ -153,8 +178,8 @@ TEST(GrowingIndexTest, GrowsWithoutLosingAnId) {
 TEST(GrowingIndexTest, TakesAThirdOfItsRowsAtMost) {
   Context ctx;
   constexpr int64_t kRowBytes = 65 * 4, kCap = 120'000'000;
-  const int64_t cap = GrowingIndex::RowsWithin(kCap, kRowBytes);
-  GrowingIndex index({.max_rows = cap});
+  GrowingIndex index({.max_bytes = kCap, .row_bytes = kRowBytes});
+  const int64_t cap = index.max_rows();
   for (int64_t first = 0; first < cap; first += 10000) {
     std::vector<int64_t> ids;
     for (int64_t i = first; i < first + 10000; ++i) ids.push_back(Spread(i));
@@ -166,7 +191,33 @@ TEST(GrowingIndexTest, TakesAThirdOfItsRowsAtMost) {
     ASSERT_LE(index.bytes() + rows, kCap);
   }
   EXPECT_EQ(index.num_rows(), cap);
-  EXPECT_GT(cap * (kRowBytes + 30), kCap * 94 / 100);  // and uses what it may
+  EXPECT_GT(cap * (kRowBytes + 62), kCap * 94 / 100);  // and uses what it may
+}
+
+// Sixteen for each row that is given away, and, if a call has named all, each once.
+TEST(GrowingIndexTest, ACallLooksAtFewRowsForWhatItEvicts) {
+  Context ctx;
+  constexpr int64_t kRows = 20000, kNew = 1000;
+  GrowingIndex index({.max_rows = kRows});
+  const auto insert = [&](int64_t first, int64_t n, int64_t more) {
+    std::vector<int64_t> ids;
+    for (int64_t i = first; i < first + n; ++i) ids.push_back(Spread(i));
+    for (int64_t i = 0; i < more; ++i) ids.push_back(Spread(100 * kRows + i));
+    const int64_t before = index.rows_looked_at();
+    const auto rows = index.Insert(ctx, Tensor::From(ctx, ids)).rows.ToVector<int64_t>();
+    return std::pair(index.rows_looked_at() - before, std::count(rows.begin(), rows.end(), -1));
+  };
+  EXPECT_EQ(insert(0, kRows, 0), std::pair(int64_t{0}, int64_t{0}));
+  const auto [looked, without] = insert(kRows, kNew, 0);
+  EXPECT_LE(looked, 16 * kNew + 256);
+  EXPECT_EQ(without, 0);
+  std::vector<int64_t> owners;
+  for (const NamedTensor& t : index.StateDict(ctx))
+    if (t.name == "_growing_ids") owners = t.tensor.ToVector<int64_t>();
+  for (int64_t i = 0; i < kNew; ++i) owners.push_back(Spread(100 * kRows + i));
+  const int64_t before = index.rows_looked_at();
+  index.Insert(ctx, Tensor::From(ctx, owners));
+  EXPECT_LE(index.rows_looked_at() - before, 2 * kRows);
 }
 
 TEST(GrowingIndexTest, ARowThatChangesHandsIsSaidToHave) {
@@ -206,7 +257,7 @@ TEST(FrequencySketchTest, NeverCountsTooFewUntilALineIsHalved) {
   constexpr int kAdds = 16 * 1000;  // of 1,024 lines the last few keep all
   for (int i = 0; i < kAdds; ++i) {
     const int64_t id = random.Below(500);
-    const uint64_t hash = internal::MurmurFinal(static_cast<uint64_t>(id) + 1);
+    const uint64_t hash = MixBits(static_cast<uint64_t>(id) + 1);
     const int64_t estimate = sketch.Add(hash);
     ++counts[id];
     if ((hash >> 16 & 1023) > 1000 || (hash >> 16 & 1023) == 0) {
@@ -246,17 +297,21 @@ TEST(GrowingIndexTest, AFullIndexStaysAsLargeAsItIs) {
 
 TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
   Context ctx;
-  EXPECT_THAT(ThrownBy([] { GrowingIndex({.max_rows = int64_t{1} << 32}); }),
+  EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = int64_t{1} << 32}); }),
               HasSubstr("below 2^32"));
+  EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_bytes = 1000, .row_bytes = 260, .name = "t"}); }),
+              HasSubstr("1000 bytes have no room for one row of 260 bytes"));
+  EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = 3, .max_bytes = 1000}); }),
+              HasSubstr("expected one"));
   GrowingIndex index({.max_rows = 3, .name = "t"});
-  EXPECT_THAT(ThrownBy([&] { index.Insert(ctx, Tensor::Full(ctx, {2}, 1)); }),
+  EXPECT_THAT(ErrorOf([&] { index.Insert(ctx, Tensor::Full(ctx, {2}, 1)); }),
               HasSubstr("i32 or i64"));
   index.Insert(ctx, Tensor::From<int64_t>(ctx, {7, 8}));
   const auto with = [&](const std::string& name, const std::vector<int64_t>& values) {
     std::vector<NamedTensor> state = index.StateDict(ctx);
     for (NamedTensor& t : state)
       if (t.name == name) t.tensor = Tensor::From(ctx, values);
-    return ThrownBy([&] { index.LoadStateDict(ctx, state); });
+    return ErrorOf([&] { index.LoadStateDict(ctx, state); });
   };
   EXPECT_EQ(with("", {}), "");
   EXPECT_THAT(with("_growing_ids", {7, 7}), HasSubstr("id 7, given twice"));

@@ -6,15 +6,17 @@
 #include <set>
 
 #include "tests/embedding/managed_collision/raw_ids.h"
+#include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "tests/testing/isa_levels.h"
 
 namespace tessera {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::RawIds;
-using testing::ThrownBy;
 
 // Of MurmurHash3_x64_128 of the package mmh3, its halves xor-ed.
 TEST(HashZchTest, TheHashIsMurmur3) {
@@ -162,40 +164,54 @@ std::vector<HashZchOptions> Cases() {
   return cases;
 }
 
-class HashZchSweep : public ::testing::TestWithParam<HashZchOptions> {};
-
-// Half way, the module is replaced by one that was made from its state.
-TEST_P(HashZchSweep, TenThousandRandomStepsEqualTheReference) {
-  const HashZchOptions options = GetParam();
-  Context ctx({.threads = 1, .seed = 3});
-  auto zch = std::make_unique<HashZchManagedCollisionModule>(ctx, options);
-  const auto slots = static_cast<size_t>(options.zch_size);
-  Reference reference{options, 3, std::vector<int64_t>(slots, -1), std::vector<int64_t>(slots, -1)};
-  EXPECT_EQ(zch->reserved_slots_per_bucket(), reference.reserved());
-  RawIds random(8);
-  for (int step = 0; step < 10000; ++step) {
-    const auto batch = random.Batch(2, 10, step / 30);
-    const std::vector<Tensor> ids = {Tensor::From(ctx, batch[0]), Tensor::From(ctx, batch[1])};
-    const bool training = step % 5 != 4;
-    if (step == 5000) {
-      auto resumed = std::make_unique<HashZchManagedCollisionModule>(ctx, options);
-      resumed->LoadStateDict(ctx, zch->StateDict(ctx));
-      zch = std::move(resumed);
-    }
-    const auto expected = training ? reference.Train(batch) : reference.Look(batch);
-    const std::vector<Tensor> rows = zch->Forward(ctx, ids, training);
-    for (size_t f = 0; f < 2; ++f)
-      ASSERT_EQ(rows[f].ToVector<int64_t>(), expected[f]) << step << " " << f;
-    ASSERT_EQ(zch->identities().ToVector<int64_t>(), reference.owners) << step;
-    if (step % 4 == 0) {
+class HashZchSweep : public testing::DeviceTest {
+ protected:
+  // Half way, the module is replaced by one that was made from its state.
+  void ExpectTheReferencesRows(const HashZchOptions& options, int steps) {
+    auto zch = std::make_unique<HashZchManagedCollisionModule>(ctx(), options);
+    const auto slots = static_cast<size_t>(options.zch_size);
+    Reference reference{options, ctx().random().seed(), std::vector<int64_t>(slots, -1),
+                        std::vector<int64_t>(slots, -1)};
+    reference.sequence = ctx().random().next_sequence();
+    EXPECT_EQ(zch->reserved_slots_per_bucket(), reference.reserved());
+    RawIds random(8);
+    for (int step = 0; step < steps; ++step) {
+      const auto batch = random.Batch(2, 10, step / 30);
+      const std::vector<Tensor> ids = {Tensor::From(ctx(), batch[0]),
+                                       Tensor::From(ctx(), batch[1])};
+      const bool training = step % 5 != 4;
+      if (step == steps / 2) {
+        auto resumed = std::make_unique<HashZchManagedCollisionModule>(ctx(), options);
+        resumed->LoadStateDict(ctx(), zch->StateDict(ctx()));
+        zch = std::move(resumed);
+      }
+      const auto expected = training ? reference.Train(batch) : reference.Look(batch);
+      const std::vector<Tensor> rows = zch->Forward(ctx(), ids, training);
+      for (size_t f = 0; f < 2; ++f)
+        ASSERT_EQ(rows[f].ToVector<int64_t>(), expected[f]) << step << " " << f;
+      ASSERT_EQ(zch->identities().ToVector<int64_t>(), reference.owners) << step;
+      if (zch->metadata().defined()) {
+        const auto times = zch->metadata().ToVector<int32_t>();
+        ASSERT_TRUE(std::ranges::equal(times, reference.times)) << step;
+      }
+      if (step % 4 != 0) continue;
       const std::vector<int64_t> evicted(reference.evicted.begin(), reference.evicted.end());
-      ASSERT_EQ(zch->Evict(ctx).ToVector<int64_t>(), evicted) << step;
+      ASSERT_EQ(zch->Evict(ctx()).ToVector<int64_t>(), evicted) << step;
       reference.evicted.clear();
     }
   }
+};
+
+TEST_P(HashZchSweep, TenThousandRandomStepsEqualTheReference) {
+  const bool all = on_cpu() || std::getenv("TESSERA_TEST_ALL") != nullptr;
+  const std::vector<HashZchOptions> cases = Cases();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    SCOPED_TRACE(i);
+    ExpectTheReferencesRows(cases[i], all ? 10000 : 200);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(, HashZchSweep, ::testing::ValuesIn(Cases()));
+TESSERA_INSTANTIATE_DEVICES(HashZchSweep);
 
 TEST(HashZchTest, EveryInstructionSetFindsTheSameSlots) {
   Context ctx({.threads = 2});
@@ -262,7 +278,7 @@ TEST(HashZchTest, TimesAreHoursUnlessAskedOtherwise) {
 TEST(HashZchTest, OptionsAndStateThatMakeNoSenseAreRefused) {
   Context ctx;
   const auto refusal = [&](HashZchOptions options) {
-    return ThrownBy([&] { HashZchManagedCollisionModule(ctx, options); });
+    return ErrorOf([&] { HashZchManagedCollisionModule(ctx, options); });
   };
   EXPECT_THAT(refusal({.zch_size = 10, .total_num_buckets = 3}), HasSubstr("buckets leaves"));
   EXPECT_THAT(refusal({.zch_size = 10, .eviction = HashZchEviction::kSingleTtl}),
@@ -276,12 +292,12 @@ TEST(HashZchTest, OptionsAndStateThatMakeNoSenseAreRefused) {
                        .percent_reserved_slots = 20}),
               HasSubstr("LRU"));
   HashZchManagedCollisionModule zch(ctx, {.zch_size = 4, .name = "t"});
-  EXPECT_THAT(ThrownBy([&] { zch.LoadStateDict(ctx, {}); }),
+  EXPECT_THAT(ErrorOf([&] { zch.LoadStateDict(ctx, {}); }),
               HasSubstr("hash ZCH t: _hash_zch_identities is missing"));
   std::vector<NamedTensor> state = {{"_hash_zch_identities", zch.identities()}};
-  EXPECT_EQ(ThrownBy([&] { zch.LoadStateDict(ctx, state); }), "");
+  EXPECT_EQ(ErrorOf([&] { zch.LoadStateDict(ctx, state); }), "");
   state.push_back({"_hash_zch_metadata", Tensor::Full(ctx, {4, 1}, 0, DType::kI32)});
-  EXPECT_THAT(ThrownBy([&] { zch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
+  EXPECT_THAT(ErrorOf([&] { zch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
 }
 
 }  // namespace

@@ -12,15 +12,20 @@
 #include "embedding/row_init.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
+#include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::RawIds;
-using testing::ThrownBy;
+
+class ManagedCollisionEmbeddingTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(ManagedCollisionEmbeddingTest);
 
 template <typename Config>
 Config Table(const std::string& name, int64_t rows, std::vector<std::string> features) {
@@ -54,9 +59,11 @@ std::shared_ptr<ManagedCollisionCollection> Collection(std::vector<ManagedTable>
 
 ManagedCollisionEmbeddingBagCollection OneTable(Context& ctx,
                                                 std::shared_ptr<ManagedCollisionModule> module,
-                                                bool return_remapped_features = false) {
-  const std::vector<EmbeddingBagConfig> configs = {
+                                                bool return_remapped_features = false,
+                                                bool growing = false) {
+  std::vector<EmbeddingBagConfig> configs = {
       Table<EmbeddingBagConfig>("t", module->output_size(), {"a"})};
+  configs[0].growing = growing;
   return {std::make_unique<EmbeddingBagCollection>(ctx, configs),
           Collection({{"t", std::move(module)}}, configs), return_remapped_features};
 }
@@ -67,8 +74,8 @@ void TrainOn(Context& ctx, ManagedCollisionEmbeddingBagCollection& mc,
   tape.Backward(Sum(ctx, mc.Forward(ctx, kjt).embeddings.values()));
 }
 
-TEST(ManagedCollisionCollectionTest, EachTableRemapsItsOwnFeatures) {
-  Context ctx;
+TEST_P(ManagedCollisionEmbeddingTest, EachTableRemapsItsOwnFeatures) {
+  Context& ctx = this->ctx();
   const std::vector<EmbeddingBagConfig> configs = {Table<EmbeddingBagConfig>("t", 4, {"c", "a"}),
                                                    Table<EmbeddingBagConfig>("u", 3, {"b"})};
   auto collection = Collection({{"u", Lru(3)}, {"t", Lru(4)}}, configs);
@@ -91,21 +98,21 @@ TEST(ManagedCollisionCollectionTest, EachTableRemapsItsOwnFeatures) {
 
 TEST(ManagedCollisionCollectionTest, PartsThatDoNotFitAreRefused) {
   const std::vector<EmbeddingBagConfig> one = {Table<EmbeddingBagConfig>("t", 4, {"a"})};
-  EXPECT_THAT(ThrownBy([&] { Collection({}, one); }), HasSubstr("table t has no module"));
-  EXPECT_THAT(ThrownBy([&] { Collection({{"t", Lru(3)}}, one); }), HasSubstr("table t"));
-  EXPECT_THAT(ThrownBy([&] {
+  EXPECT_THAT(ErrorOf([&] { Collection({}, one); }), HasSubstr("table t has no module"));
+  EXPECT_THAT(ErrorOf([&] { Collection({{"t", Lru(3)}}, one); }), HasSubstr("table t"));
+  EXPECT_THAT(ErrorOf([&] {
                 Collection({{"t", Lru(4)}, {"u", Lru(4)}}, one);
               }),
               HasSubstr("which is no table"));
   const std::vector<EmbeddingBagConfig> shared = {Table<EmbeddingBagConfig>("t", 4, {"a"}),
                                                   Table<EmbeddingBagConfig>("u", 4, {"a"})};
-  EXPECT_THAT(ThrownBy([&] {
+  EXPECT_THAT(ErrorOf([&] {
                 Collection({{"t", Lru(4)}, {"u", Lru(4)}}, shared);
               }),
               HasSubstr("feature a is read by the tables t and u"));
   Context ctx;
   EXPECT_THAT(
-      ThrownBy([&] {
+      ErrorOf([&] {
         ManagedCollisionEmbeddingBagCollection(
             std::make_unique<EmbeddingBagCollection>(ctx, one),
             Collection({{"t", Lru(4)}, {"u", Lru(4)}},
@@ -115,8 +122,27 @@ TEST(ManagedCollisionCollectionTest, PartsThatDoNotFitAreRefused) {
       HasSubstr("tables of the embeddings"));
 }
 
-TEST(ManagedCollisionEmbeddingTest, AnEvictedIdThatComesBackStartsFresh) {
+TEST(ManagedCollisionCollectionTest, TablesWithoutAModuleReadRowNumbers) {
   Context ctx;
+  const auto make = [&](const std::string& feature_of_plain) {
+    const std::vector<EmbeddingBagConfig> configs = {
+        Table<EmbeddingBagConfig>("plain", 5, {feature_of_plain}),
+        Table<EmbeddingBagConfig>("t", 3, {"a"})};
+    return ManagedCollisionEmbeddingBagCollection(
+        std::make_unique<EmbeddingBagCollection>(ctx, configs),
+        Collection({{"t", Lru(3)}}, std::vector<EmbeddingBagConfig>{configs[1]}), true);
+  };
+  auto mc = make("b");
+  Tape tape(ctx);
+  const auto out = mc.Forward(ctx, Bags(ctx, {"a", "b"}, {-70, 4}, {1, 1}));
+  const auto rows = out.remapped_features->values().ToVector<int64_t>();
+  EXPECT_TRUE(rows[0] >= 0 && rows[0] < 3) << rows[0];
+  EXPECT_EQ(rows[1], 4);
+  EXPECT_THAT(ErrorOf([&] { make("a"); }), HasSubstr("feature a is read by table t"));
+}
+
+TEST_P(ManagedCollisionEmbeddingTest, AnEvictedIdThatComesBackStartsFresh) {
+  Context& ctx = this->ctx();
   auto mc = OneTable(ctx, Lru(3));
   const auto one = [&](int64_t id) { return Bags(ctx, {"a"}, {id}, {1}); };
   const auto value = [&](int64_t id) {
@@ -135,8 +161,8 @@ TEST(ManagedCollisionEmbeddingTest, AnEvictedIdThatComesBackStartsFresh) {
   EXPECT_EQ(value(70), trained);
 }
 
-TEST(ManagedCollisionEmbeddingTest, RemappedFeaturesComeBackIfAskedFor) {
-  Context ctx;
+TEST_P(ManagedCollisionEmbeddingTest, RemappedFeaturesComeBackIfAskedFor) {
+  Context& ctx = this->ctx();
   auto mc = OneTable(ctx, Lru(3), true);
   const KeyedJaggedTensor kjt = Bags(ctx, {"a"}, {9, 9, 8}, {1, 2});
   EXPECT_THAT(mc.Forward(ctx, kjt).remapped_features->values().ToVector<int64_t>(),
@@ -145,8 +171,8 @@ TEST(ManagedCollisionEmbeddingTest, RemappedFeaturesComeBackIfAskedFor) {
   EXPECT_FALSE(silent.Forward(ctx, kjt).remapped_features.has_value());
 }
 
-TEST(ManagedCollisionEmbeddingTest, SequencesAreRemappedTheSameWay) {
-  Context ctx;
+TEST_P(ManagedCollisionEmbeddingTest, SequencesAreRemappedTheSameWay) {
+  Context& ctx = this->ctx();
   const std::vector<EmbeddingConfig> configs = {Table<EmbeddingConfig>("t", 4, {"a"})};
   ManagedCollisionEmbeddingCollection mc(std::make_unique<EmbeddingCollection>(ctx, configs),
                                          Collection({{"t", Lru(4)}}, configs), true);
@@ -172,7 +198,14 @@ TEST(ManagedCollisionEmbeddingTest, SequencesAreRemappedTheSameWay) {
 struct Kind {
   std::string name;
   std::function<std::shared_ptr<ManagedCollisionModule>(Context&)> make;
-  bool shares_misses;  // ids without a row train a row together
+  int64_t miss;          // the row of ids without one, or −1
+  bool growing = false;  // the table
+  Device device = Device::Cpu();
+  std::string Name() const { return name + (device == Device::Cpu() ? "" : "_Cuda"); }
+
+  ManagedCollisionEmbeddingBagCollection Tables(Context& ctx) const {
+    return OneTable(ctx, make(ctx), false, growing);
+  }
 };
 
 std::vector<Kind> Kinds() {
@@ -185,7 +218,7 @@ std::vector<Kind> Kinds() {
            return std::make_shared<MCHManagedCollisionModule>(MchOptions{
                .zch_size = 9, .eviction_policy = {.eviction = eviction}, .eviction_interval = 2});
          },
-         true});
+         8});
   for (const HashZchEviction eviction : {HashZchEviction::kSingleTtl, HashZchEviction::kLru})
     kinds.push_back({ToString(eviction),
                      [eviction](Context& ctx) {
@@ -197,35 +230,51 @@ std::vector<Kind> Kinds() {
                                                .clock = HashZchClock::kForwards,
                                                .disable_fallback = true});
                      },
-                     false});
-  kinds.push_back({"GROWING",
-                   [](Context&) {
-                     return std::make_shared<GrowingManagedCollisionModule>(
-                         GrowingIndexOptions{.max_rows = 8, .admit_after = 2});
-                   },
-                   true});
+                     -1});
+  const auto index = [](Context&) {
+    return std::make_shared<GrowingManagedCollisionModule>(
+        GrowingIndexOptions{.max_rows = 8, .admit_after = 2});
+  };
+  kinds.push_back({"GROWING_INDEX", index, 0});
+  kinds.push_back({"GROWING_TABLE", index, 0, true});
+  const std::vector<Kind> on_cpu = kinds;
+  for (const Device device : testing::AllDevices())
+    for (Kind kind : on_cpu)
+      if (device != Device::Cpu()) {
+        kind.device = device;
+        kinds.push_back(kind);
+      }
   return kinds;
 }
 
-class LeakTest : public ::testing::TestWithParam<Kind> {};
+class LeakTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    if (on_gpu() && CudaDeviceCount() == 0)
+      GTEST_SKIP() << "SKIPPED: this machine has no GPU; --config=emulated runs this without one";
+  }
+  static bool on_gpu() { return GetParam().device.type == DeviceType::kCuda; }
+  static ContextOptions Options() { return {.device = GetParam().device, .threads = 1, .seed = 2}; }
+};
 
 // A row that an id reads holds what this id learned, or nothing: another may have had it since, and
 // lost it. With gradients of 1, SGD of rate 1 and rows that start at 0, what was learned is minus the
 // number of times the id was named.
 TEST_P(LeakTest, NoIdReadsWhatAnotherLearned) {
-  Context ctx({.threads = 1, .seed = 2});
+  Context ctx(Options());
   std::vector<EmbeddingBagConfig> configs = {Table<EmbeddingBagConfig>("t", 9, {"a"})};
   configs[0].init_fn = ConstantRows(0);
   configs[0].optimizer = Sgd{1.0f};
+  configs[0].growing = GetParam().growing;
   ManagedCollisionEmbeddingBagCollection mc(std::make_unique<EmbeddingBagCollection>(ctx, configs),
                                             Collection({{"t", GetParam().make(ctx)}}, configs),
                                             true);
   std::map<int64_t, int64_t> owner;  // of a row
   std::map<int64_t, float> learned;  // by a row's owner
-  const int64_t miss = GetParam().shares_misses ? 8 : -1;
+  const int64_t miss = GetParam().miss;
   RawIds random(4);
   int64_t changes = 0, kept = 0;
-  for (int step = 0; step < 500; ++step) {
+  for (int step = 0; step < (on_gpu() ? 120 : 500); ++step) {
     const std::vector<int64_t> ids = random.Batch(1, 6, step / 20)[0];
     const KeyedJaggedTensor kjt = Bags(ctx, {"a"}, ids, std::vector<int64_t>(ids.size(), 1));
     Tape tape(ctx);
@@ -249,25 +298,27 @@ TEST_P(LeakTest, NoIdReadsWhatAnotherLearned) {
       if (row != miss) learned[row] -= 1;
   }
   EXPECT_GT(changes, 0);
-  EXPECT_GT(kept, 50);
+  EXPECT_GT(kept, on_gpu() ? 5 : 50);
 }
 
 TEST_P(LeakTest, ResumedTrainingHasTheSameBits) {
-  Context a({.threads = 1, .seed = 2}), b({.threads = 1, .seed = 2});
-  auto whole = OneTable(a, GetParam().make(a)), first = OneTable(b, GetParam().make(b));
+  Context a(Options()), b(Options());
+  auto whole = GetParam().Tables(a), first = GetParam().Tables(b);
   std::optional<ManagedCollisionEmbeddingBagCollection> second;
+  const int steps = on_gpu() ? 25 : 101;
   RawIds random(6);
-  for (int step = 0; step < 101; ++step) {
+  for (int step = 0; step < steps; ++step) {
     const std::vector<int64_t> ids = random.Batch(1, 6, step / 5)[0];
     const std::vector<int64_t> lengths(ids.size(), 1);
     TrainOn(a, whole, Bags(a, {"a"}, ids, lengths));
     TrainOn(b, second ? *second : first, Bags(b, {"a"}, ids, lengths));
-    if (step != 50) continue;
-    second = OneTable(b, GetParam().make(b));
+    if (step != steps / 2) continue;
+    second = GetParam().Tables(b);
     second->managed_collision_collection().LoadStateDict(
         b, first.managed_collision_collection().StateDict(b, "_mcc."), "_mcc.");
     TableBatchedEmbedding &from = first.embedding_bag_collection().tables(),
                           &to = second->embedding_bag_collection().tables();
+    if (GetParam().growing) to.SetRowsInUse(b, 0, from.rows_in_use(0));
     to.weight(0).CopyFrom(b, from.weight(0));
     to.optimizer_states(0)[0].tensor.CopyFrom(b, from.optimizer_states(0)[0].tensor);
     to.set_iter(from.iter());
@@ -278,19 +329,20 @@ TEST_P(LeakTest, ResumedTrainingHasTheSameBits) {
   EXPECT_TRUE(SameBits(one.optimizer_states(0)[0].tensor, two.optimizer_states(0)[0].tensor));
   const auto x = whole.managed_collision_collection().StateDict(a),
              y = second->managed_collision_collection().StateDict(b);
+  ASSERT_EQ(x.size(), y.size());
   for (size_t i = 0; i < x.size(); ++i)
     EXPECT_TRUE(SameBits(x[i].tensor, y[i].tensor)) << x[i].name;
 }
 
 TEST_P(LeakTest, StateGoesThroughACheckpointFile) {
-  Context ctx({.threads = 1, .seed = 2});
+  Context ctx(Options());
   auto mc = OneTable(ctx, GetParam().make(ctx)), read = OneTable(ctx, GetParam().make(ctx));
   RawIds random(7);
   for (int step = 0; step < 31; ++step) {
     const std::vector<int64_t> ids = random.Batch(1, 6, step)[0];
     TrainOn(ctx, mc, Bags(ctx, {"a"}, ids, std::vector<int64_t>(ids.size(), 1)));
   }
-  const std::string path = ::testing::TempDir() + "/mc_" + GetParam().name + ".safetensors";
+  const std::string path = ::testing::TempDir() + "/mc_" + GetParam().Name() + ".safetensors";
   const auto state = mc.managed_collision_collection().StateDict(ctx, "mc.");
   WriteCheckpoint(ctx, path, state, {}, "{}");
   const Checkpoint checkpoint = ReadCheckpoint(path);
@@ -305,7 +357,7 @@ TEST_P(LeakTest, StateGoesThroughACheckpointFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, LeakTest, ::testing::ValuesIn(Kinds()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& info) { return info.param.Name(); });
 
 TEST(ManagedCollisionCollectionTest, StateHasTorchRecsNames) {
   Context ctx;
@@ -314,7 +366,7 @@ TEST(ManagedCollisionCollectionTest, StateHasTorchRecsNames) {
       mc.managed_collision_collection().StateDict(ctx, "ec._managed_collision_collection.");
   EXPECT_EQ(state[0].name,
             "ec._managed_collision_collection._managed_collision_modules.t._mch_sorted_raw_ids");
-  EXPECT_THAT(ThrownBy([&] { mc.managed_collision_collection().LoadStateDict(ctx, state); }),
+  EXPECT_THAT(ErrorOf([&] { mc.managed_collision_collection().LoadStateDict(ctx, state); }),
               HasSubstr("is the state of no table"));
 }
 

@@ -5,19 +5,28 @@
 
 #include "tests/embedding/managed_collision/mch_reference.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
+#include "tests/testing/devices.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera {
 namespace {
 
 using testing::Admission;
 using ::testing::ElementsAre;
+using testing::ErrorOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MchReference;
 using testing::RawIds;
-using testing::ThrownBy;
 
 constexpr int64_t kNobody = MchReference::kNobody;
+
+class MchTest : public testing::DeviceTest {};
+TESSERA_INSTANTIATE_DEVICES(MchTest);
+
+std::vector<int64_t> Numbers(const Tensor& column) {
+  return column.defined() ? column.ToVector<int64_t>() : std::vector<int64_t>();
+}
 
 std::vector<int64_t> Train(Context& ctx, ManagedCollisionModule& module,
                            const std::vector<int64_t>& ids) {
@@ -38,8 +47,8 @@ MCHManagedCollisionModule Five(MchEviction eviction, double decay = 1,
 
 // The next five are the numbers of TorchRec's own tests (modules/tests/test_mc_modules.py).
 
-TEST(MchTest, LfuKeepsWhatCameMostOften) {
-  Context ctx;
+TEST_P(MchTest, LfuKeepsWhatCameMostOften) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu);
   std::vector<int64_t> first(10, 4);
   first.push_back(5);
@@ -50,58 +59,58 @@ TEST(MchTest, LfuKeepsWhatCameMostOften) {
     if (t.name.starts_with("_mch_") || t.name == "_current_iter_tensor") state.push_back(t);
   later.LoadStateDict(ctx, state);
   Train(ctx, later, {3, 4, 5, 6, 6, 6, 7, 7, 7, 8, 8, 8, 9, 10});
-  EXPECT_THAT(later.sorted_raw_ids(), ElementsAre(4, 6, 7, 8, kNobody));
-  EXPECT_THAT(later.counts(), ElementsAre(11, 3, 3, 3, kNobody));
-  EXPECT_THAT(later.last_access_iter(), IsEmpty());
+  EXPECT_THAT(Numbers(later.sorted_raw_ids()), ElementsAre(4, 6, 7, 8, kNobody));
+  EXPECT_THAT(Numbers(later.counts()), ElementsAre(11, 3, 3, 3, kNobody));
+  EXPECT_THAT(Numbers(later.last_access_iter()), IsEmpty());
 }
 
-TEST(MchTest, LruKeepsWhatCameLast) {
-  Context ctx;
+TEST_P(MchTest, LruKeepsWhatCameLast) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLru);
   Train(ctx, mch, {5, 6, 7});
   Train(ctx, mch, {3, 4, 5});
   Train(ctx, mch, {7, 8});
-  EXPECT_THAT(mch.sorted_raw_ids(), ElementsAre(3, 4, 7, 8, kNobody));
-  EXPECT_THAT(mch.last_access_iter(), ElementsAre(2, 2, 3, 3, 3));
+  EXPECT_THAT(Numbers(mch.sorted_raw_ids()), ElementsAre(3, 4, 7, 8, kNobody));
+  EXPECT_THAT(Numbers(mch.last_access_iter()), ElementsAre(2, 2, 3, 3, 3));
 }
 
-TEST(MchTest, DistanceLfuWeighsCountsByAge) {
-  Context ctx;
+TEST_P(MchTest, DistanceLfuWeighsCountsByAge) {
+  Context& ctx = this->ctx();
   auto slow = Five(MchEviction::kDistanceLfu, 1), fast = Five(MchEviction::kDistanceLfu, 10);
   for (auto* mch : {&slow, &fast}) {
     Train(ctx, *mch, {5, 5, 5, 5, 5, 6});
     Train(ctx, *mch, {3, 4});
     Train(ctx, *mch, {7, 8});
   }
-  EXPECT_THAT(slow.sorted_raw_ids(), ElementsAre(3, 5, 7, 8, kNobody));
-  EXPECT_THAT(slow.counts(), ElementsAre(1, 5, 1, 1, kNobody));
-  EXPECT_THAT(slow.last_access_iter(), ElementsAre(2, 1, 3, 3, 3));
-  EXPECT_THAT(fast.sorted_raw_ids(), ElementsAre(3, 4, 7, 8, kNobody));
-  EXPECT_THAT(fast.counts(), ElementsAre(1, 1, 1, 1, kNobody));
+  EXPECT_THAT(Numbers(slow.sorted_raw_ids()), ElementsAre(3, 5, 7, 8, kNobody));
+  EXPECT_THAT(Numbers(slow.counts()), ElementsAre(1, 5, 1, 1, kNobody));
+  EXPECT_THAT(Numbers(slow.last_access_iter()), ElementsAre(2, 1, 3, 3, 3));
+  EXPECT_THAT(Numbers(fast.sorted_raw_ids()), ElementsAre(3, 4, 7, 8, kNobody));
+  EXPECT_THAT(Numbers(fast.counts()), ElementsAre(1, 1, 1, 1, kNobody));
 }
 
-TEST(MchTest, TheDynamicThresholdIsAMultipleOfTheMeanCount) {
-  Context ctx;
+TEST_P(MchTest, TheDynamicThresholdIsAMultipleOfTheMeanCount) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu, 1, DynamicThresholdFilter(0.75));
   Train(ctx, mch, {5, 5, 5, 5, 5, 4, 4, 4, 4, 3, 3, 3, 2, 2, 1});
-  EXPECT_THAT(mch.sorted_raw_ids(), ElementsAre(3, 4, 5, kNobody, kNobody));
-  EXPECT_THAT(mch.counts(), ElementsAre(3, 4, 5, 0, kNobody));
+  EXPECT_THAT(Numbers(mch.sorted_raw_ids()), ElementsAre(3, 4, 5, kNobody, kNobody));
+  EXPECT_THAT(Numbers(mch.counts()), ElementsAre(3, 4, 5, 0, kNobody));
 }
 
-TEST(MchTest, IdsThatAFilterRefusesAreNotCountedEither) {
-  Context ctx;
+TEST_P(MchTest, IdsThatAFilterRefusesAreNotCountedEither) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu, 1, AverageThresholdFilter());
   std::vector<int64_t> first(10, 4);
   first.push_back(5);
   Train(ctx, mch, first);
-  EXPECT_THAT(mch.sorted_raw_ids(), ElementsAre(4, kNobody, kNobody, kNobody, kNobody));
+  EXPECT_THAT(Numbers(mch.sorted_raw_ids()), ElementsAre(4, kNobody, kNobody, kNobody, kNobody));
   Train(ctx, mch, {3, 4, 5, 6, 6, 6, 7, 8, 8, 9, 10});
-  EXPECT_THAT(mch.sorted_raw_ids(), ElementsAre(4, 6, 8, kNobody, kNobody));
-  EXPECT_THAT(mch.counts(), ElementsAre(10, 3, 2, 0, kNobody));
+  EXPECT_THAT(Numbers(mch.sorted_raw_ids()), ElementsAre(4, 6, 8, kNobody, kNobody));
+  EXPECT_THAT(Numbers(mch.counts()), ElementsAre(10, 3, 2, 0, kNobody));
 }
 
-TEST(MchTest, OnlyAnotherIdsRowIsEvicted) {
-  Context ctx;
+TEST_P(MchTest, OnlyAnotherIdsRowIsEvicted) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLru);
   const std::vector<int64_t> rows = Train(ctx, mch, {50, 60, 70, 80, 50});
   EXPECT_EQ(rows[0], rows[4]);
@@ -112,19 +121,20 @@ TEST(MchTest, OnlyAnotherIdsRowIsEvicted) {
   EXPECT_THAT(Look(ctx, mch, {50, 60, kNobody}), ElementsAre(4, rows[1], 4));
 }
 
-TEST(MchTest, LookingChangesNothing) {
-  Context ctx;
+TEST_P(MchTest, LookingChangesNothing) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kDistanceLfu);
   Train(ctx, mch, {1, 2, 3});
   const auto before = mch.StateDict(ctx);
   Look(ctx, mch, {7, 7, 7, 8, 9, 1});
   const auto after = mch.StateDict(ctx);
+  ASSERT_EQ(after.size(), before.size());
   for (size_t i = 0; i < before.size(); ++i)
     EXPECT_TRUE(SameBits(before[i].tensor, after[i].tensor)) << before[i].name;
 }
 
-TEST(MchTest, MissesMayBeHashedBehindTheList) {
-  Context ctx;
+TEST_P(MchTest, MissesMayBeHashedBehindTheList) {
+  Context& ctx = this->ctx();
   MCHManagedCollisionModule mch({.zch_size = 4,
                                  .input_hash_size = 100,
                                  .input_hash_func = [](int64_t id, int64_t n) { return id % n; },
@@ -150,45 +160,43 @@ AdmissionFilter FilterOf(Admission admission) {
   return {};
 }
 
-class MchSweep : public ::testing::TestWithParam<Case> {};
-
-// Half way, the module is replaced by one that was made from its state.
-TEST_P(MchSweep, TenThousandRandomStepsEqualTheReference) {
-  const Case c = GetParam();
-  constexpr int64_t kRows = 17;
-  const MchOptions options = {.zch_size = kRows,
-                              .eviction_policy = {c.eviction, c.decay, FilterOf(c.admission)},
-                              .eviction_interval = c.interval};
-  Context ctx({.threads = 1, .seed = 11});
-  auto mch = std::make_unique<MCHManagedCollisionModule>(options);
-  MchReference reference{c.eviction, c.decay, c.interval, c.admission, 1.3, 0.3, 11};
-  reference.Begin(kRows);
-  RawIds random(5);
-  for (int step = 0; step < 10000; ++step) {
-    const auto batch = random.Batch(2, 14, step / 40);
-    const std::vector<Tensor> ids = {Tensor::From(ctx, batch[0]), Tensor::From(ctx, batch[1])};
-    const bool training = step % 7 != 6;
-    if (step == 5000) {
-      auto resumed = std::make_unique<MCHManagedCollisionModule>(options);
-      resumed->LoadStateDict(ctx, mch->StateDict(ctx));
-      mch = std::move(resumed);
-    }
-    const std::vector<Tensor> rows = mch->Forward(ctx, ids, training);
-    if (training) reference.Train(batch);
-    for (size_t f = 0; f < 2; ++f)
-      for (size_t i = 0; i < batch[f].size(); ++i)
-        ASSERT_EQ(rows[f].data<int64_t>()[i], reference.RowOf(batch[f][i])) << step;
-    for (size_t p = 0; p < reference.places.size(); ++p) {
-      ASSERT_EQ(mch->sorted_raw_ids()[p], reference.places[p].id) << step;
-      ASSERT_EQ(mch->remapped_ids_mapping()[p], reference.places[p].row) << step;
-    }
-    if (step % 3 == 0) {
+class MchSweep : public testing::DeviceTest {
+ protected:
+  // Half way, the module is replaced by one that was made from its state.
+  void ExpectTheReferencesRows(const Case& c, int steps) {
+    constexpr int64_t kRows = 17;
+    const MchOptions options = {.zch_size = kRows,
+                                .eviction_policy = {c.eviction, c.decay, FilterOf(c.admission)},
+                                .eviction_interval = c.interval};
+    auto mch = std::make_unique<MCHManagedCollisionModule>(options);
+    MchReference reference{c.eviction, c.decay, c.interval,           c.admission,
+                           1.3,        0.3,     ctx().random().seed()};
+    reference.sequence = ctx().random().next_sequence();
+    reference.Begin(kRows);
+    RawIds random(5);
+    for (int step = 0; step < steps; ++step) {
+      const auto batch = random.Batch(2, 14, step / 40);
+      const std::vector<Tensor> ids = {Tensor::From(ctx(), batch[0]),
+                                       Tensor::From(ctx(), batch[1])};
+      const bool training = step % 7 != 6;
+      if (step == steps / 2) {
+        auto resumed = std::make_unique<MCHManagedCollisionModule>(options);
+        resumed->LoadStateDict(ctx(), mch->StateDict(ctx()));
+        mch = std::move(resumed);
+      }
+      const std::vector<Tensor> rows = mch->Forward(ctx(), ids, training);
+      if (training) reference.Train(batch);
+      for (size_t f = 0; f < 2; ++f)
+        ASSERT_EQ(Numbers(rows[f]), reference.RowsOf(batch[f])) << step;
+      ASSERT_EQ(Numbers(mch->sorted_raw_ids()), reference.Ids()) << step;
+      ASSERT_EQ(Numbers(mch->remapped_ids_mapping()), reference.Rows()) << step;
+      if (step % 3 != 0) continue;
       const std::vector<int64_t> evicted(reference.evicted.begin(), reference.evicted.end());
-      ASSERT_EQ(mch->Evict(ctx).ToVector<int64_t>(), evicted) << step;
+      ASSERT_EQ(Numbers(mch->Evict(ctx())), evicted) << step;
       reference.evicted.clear();
     }
   }
-}
+};
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
@@ -203,17 +211,26 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(, MchSweep, ::testing::ValuesIn(Cases()));
+TEST_P(MchSweep, TenThousandRandomStepsEqualTheReference) {
+  const bool all = on_cpu() || std::getenv("TESSERA_TEST_ALL") != nullptr;
+  const std::vector<Case> cases = Cases();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    SCOPED_TRACE(i);
+    ExpectTheReferencesRows(cases[i], all ? 10000 : 60);
+  }
+}
 
-TEST(MchTest, StateThatMakesNoSenseIsRefused) {
-  Context ctx;
+TESSERA_INSTANTIATE_DEVICES(MchSweep);
+
+TEST_P(MchTest, StateThatMakesNoSenseIsRefused) {
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLfu);
   Train(ctx, mch, {1, 2});
   const auto with = [&](const std::string& name, const Tensor& tensor) {
     std::vector<NamedTensor> state = mch.StateDict(ctx);
     for (NamedTensor& t : state)
       if (t.name == name) t.tensor = tensor;
-    return ThrownBy([&] { mch.LoadStateDict(ctx, state); });
+    return ErrorOf([&] { mch.LoadStateDict(ctx, state); });
   };
   EXPECT_EQ(with("", {}), "");
   EXPECT_THAT(with("_mch_counts", Tensor::From<int64_t>(ctx, {1, 2})), HasSubstr("_mch_counts is"));
@@ -226,19 +243,28 @@ TEST(MchTest, StateThatMakesNoSenseIsRefused) {
   EXPECT_THAT(with("_evicted_emb_indices", Tensor::From<int64_t>(ctx, {5})), HasSubstr("row 5"));
   std::vector<NamedTensor> state = mch.StateDict(ctx);
   state.push_back({"_mch_last_access_iter", Tensor::From<int64_t>(ctx, {1})});
-  EXPECT_THAT(ThrownBy([&] { mch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
+  EXPECT_THAT(ErrorOf([&] { mch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
 }
 
-TEST(MchTest, OptionsThatMakeNoSenseAreRefused) {
-  EXPECT_THAT(ThrownBy([] { MCHManagedCollisionModule({.zch_size = 0}); }), HasSubstr("zch_size"));
-  EXPECT_THAT(ThrownBy([] { MCHManagedCollisionModule({.zch_size = 2, .mch_size = 2}); }),
+TEST_P(MchTest, OptionsThatMakeNoSenseAreRefused) {
+  EXPECT_THAT(ErrorOf([] { MCHManagedCollisionModule({.zch_size = 0}); }), HasSubstr("zch_size"));
+  EXPECT_THAT(ErrorOf([] { MCHManagedCollisionModule({.zch_size = 2, .mch_size = 2}); }),
               HasSubstr("mch_hash_func"));
-  EXPECT_THAT(ThrownBy([] { Five(MchEviction::kLru, 0); }), HasSubstr("decay_exponent 0"));
-  EXPECT_THAT(ThrownBy([] { ProbabilisticThresholdFilter(1.5); }), HasSubstr("1.5"));
-  Context ctx;
+  EXPECT_THAT(ErrorOf([] { Five(MchEviction::kLru, 0); }), HasSubstr("decay_exponent 0"));
+  EXPECT_THAT(ErrorOf([] { ProbabilisticThresholdFilter(1.5); }), HasSubstr("1.5"));
+  Context& ctx = this->ctx();
   auto mch = Five(MchEviction::kLru);
   const std::vector<Tensor> floats = {Tensor::Full(ctx, {2}, 1)};
-  EXPECT_THAT(ThrownBy([&] { mch.Forward(ctx, floats, false); }), HasSubstr("i32 or i64"));
+  EXPECT_THAT(ErrorOf([&] { mch.Forward(ctx, floats, false); }), HasSubstr("i32 or i64"));
+}
+
+TEST_P(MchTest, AHistoryBeginsWithTheFirstIds) {
+  Context& ctx = this->ctx();
+  auto mch = Five(MchEviction::kLfu);
+  Train(ctx, mch, {});
+  EXPECT_EQ(mch.NumIdsSync(ctx), 0);
+  EXPECT_THAT(Train(ctx, mch, {7, 7}), ElementsAre(3, 3));
+  EXPECT_EQ(mch.NumIdsSync(ctx), 1);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ struct MchReference {
   double skew, probability;
   uint64_t seed;                // of the probabilistic filter
   std::vector<Place> places{};  // by id
-  int64_t iter = 0, history_size = -1;
+  int64_t iter = 0, history_size = 0;
   uint64_t sequence = 0;
   std::vector<Seen> history{};
   std::set<int64_t> evicted{};
@@ -47,7 +47,7 @@ struct MchReference {
     ++iter;
     int64_t total = 0;
     for (const auto& ids : features) total += static_cast<int64_t>(ids.size());
-    if (history_size < 0)
+    if (history_size <= 0)
       history_size = static_cast<int64_t>(static_cast<double>(total * interval) * 1.25);
     for (const auto& ids : features)
       for (const int64_t id : ids)
@@ -62,6 +62,21 @@ struct MchReference {
     for (const Place& p : places)
       if (p.id == id && id != kNobody) return p.row;
     return static_cast<int64_t>(places.size()) - 1;
+  }
+  std::vector<int64_t> RowsOf(const std::vector<int64_t>& ids) const {
+    std::vector<int64_t> rows;
+    for (const int64_t id : ids) rows.push_back(RowOf(id));
+    return rows;
+  }
+  std::vector<int64_t> Ids() const {
+    std::vector<int64_t> ids;
+    for (const Place& p : places) ids.push_back(p.id);
+    return ids;
+  }
+  std::vector<int64_t> Rows() const {
+    std::vector<int64_t> rows;
+    for (const Place& p : places) rows.push_back(p.row);
+    return rows;
   }
 
  private:

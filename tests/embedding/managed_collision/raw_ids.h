@@ -2,13 +2,9 @@
 #define TESSERA_TESTS_EMBEDDING_MANAGED_COLLISION_RAW_IDS_H_
 // Batches of raw ids as production has them: any 64 bits, a few of them often, and others as time
 // goes on.
-#include <cmath>
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
-
-#include "runtime/check.h"
 
 namespace tessera::testing {
 
@@ -39,17 +35,6 @@ class RawIds {
 
   std::mt19937_64 random_;
 };
-
-// What `fn` threw, or "".
-template <typename Fn>
-std::string ThrownBy(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace tessera::testing
 #endif  // TESSERA_TESTS_EMBEDDING_MANAGED_COLLISION_RAW_IDS_H_

@@ -1,0 +1,83 @@
+#ifndef TESSERA_EMBEDDING_DELTAS_MODEL_DELTA_TRACKER_H_
+#define TESSERA_EMBEDDING_DELTAS_MODEL_DELTA_TRACKER_H_
+// Which rows of a model's tables changed since a consumer last asked (TorchRec's class of this
+// name), and what they hold now.
+//
+// Touched are the rows that an update's batch named (whatever it made of them), rows that were
+// reset or evicted, and rows that a growing table has added. A rule that changes whole tables
+// (embedding/whole_table.h) touches all rows in the steps in which it does, and a table of the rule
+// Dense, which others update, always. Frozen tables and lookups touch nothing. Who writes through
+// TableBatchedEmbedding::weight or optimizer_states, or updates a table of the rule None, says so
+// with Touch.
+//
+// Memory: 4 bytes a row, shared by all consumers and trackers of a table, however long a consumer
+// does not ask. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched row, is
+// left out for that reason.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding/deltas/touched_rows.h"
+#include "embedding/optimizer_state.h"
+#include "embedding/table_batched_embedding.h"
+
+namespace tessera {
+
+// What GetUnique returns beside the rows' numbers, as it is when it is asked for.
+enum class TrackingMode { kIdOnly, kEmbedding, kEmbeddingAndStates };
+
+struct ModelDeltaTrackerOptions {
+  std::vector<std::string> consumers = {"default"};
+  TrackingMode mode = TrackingMode::kIdOnly;
+  // Whether GetUnique clears what it returned. Else the consumer calls Clear when it has made use
+  // of it.
+  bool delete_on_read = true;
+};
+
+// Of one table.
+struct UniqueRows {
+  std::string table;
+  int64_t num_rows = 0;                     // of the table, now
+  int64_t first_row = 0, first_column = 0;  // of a part of a larger table
+  Tensor ids;                               // [k] i64, rising; of a part: its own
+  Tensor embeddings;                        // [k, D] of the table's data_type
+  std::vector<OptimizerState> states;       // [k, D] or [k], of their types
+};
+
+class ModelDeltaTracker {
+ public:
+  // Of `tables`, from now on. Throws Error for consumers that are none, or repeat.
+  ModelDeltaTracker(Context& ctx, TableBatchedEmbedding tables,
+                    ModelDeltaTrackerOptions options = {});
+
+  // Of each table, in order, what was touched since this consumer last cleared: its rows, and what
+  // the mode says. Waits for the device. REQUIRES: no update is pending.
+  std::vector<UniqueRows> GetUnique(Context& ctx, const std::string& consumer);
+  // The first consumer's.
+  std::vector<UniqueRows> GetUnique(Context& ctx);
+  // The rows alone, whatever the mode, and nothing is cleared.
+  std::vector<UniqueRows> GetUniqueIds(Context& ctx, const std::string& consumer) const;
+  // The consumer has seen all there is.
+  void Clear(const std::string& consumer);
+  void ClearAll();
+
+  // Of what changed by other ways.
+  void Touch(Context& ctx, int table, const Tensor& ids);
+  void TouchAll(int table);
+
+  const ModelDeltaTrackerOptions& options() const { return options_; }
+  int64_t bytes() const;
+
+ private:
+  using Seen = std::vector<int32_t>;  // one a table: the last time that a consumer has read
+  const Seen& SeenBy(const std::string& consumer) const;
+
+  TableBatchedEmbedding tables_;
+  ModelDeltaTrackerOptions options_;
+  std::vector<std::shared_ptr<TouchedRows>> touched_;  // one a table
+  std::map<std::string, Seen> seen_;                   // by consumer
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_DELTAS_MODEL_DELTA_TRACKER_H_

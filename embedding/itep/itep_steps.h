@@ -1,0 +1,42 @@
+#ifndef TESSERA_EMBEDDING_ITEP_ITEP_STEPS_H_
+#define TESSERA_EMBEDDING_ITEP_ITEP_STEPS_H_
+// Private to itep: a pruning module with the counter of training forwards that it goes by, in front of
+// tables here or over ranks.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding/itep/itep_module.h"
+#include "embedding/table_batched_embedding.h"
+
+namespace tessera::internal {
+
+std::vector<BaseEmbeddingConfig> TablesOf(const TableBatchedEmbedding& tables);
+
+class ItepSteps {
+ public:
+  // Throws Error unless the module has these tables.
+  ItepSteps(std::unique_ptr<GenericITEPModule> module,
+            const std::vector<BaseEmbeddingConfig>& tables);
+
+  // Rows for ids; reset(table, rows) for rows that were handed on. Counts if a tape records. Throws
+  // Error for an id that there is not, if `mode` is FATAL.
+  KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features, BoundsCheckMode mode,
+                            const std::function<void(int, const Tensor&)>& reset);
+
+  GenericITEPModule& module() { return *module_; }
+  int64_t iter() const { return iter_; }
+
+  // prefix + "_iter" (i64 [1]), and the module's as prefix + "_itep_module." + its name.
+  std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix) const;
+  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
+                     const std::string& prefix);
+
+ private:
+  std::unique_ptr<GenericITEPModule> module_;
+  int64_t iter_ = 0;
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_ITEP_ITEP_STEPS_H_

@@ -1,0 +1,69 @@
+#ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_
+#define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_
+// Private to managed_collision: a GrowingIndex on a GPU.
+//
+//   ids, last, counts   i64 [max_rows]   of a row; count 0: nobody's
+//   slots               i32 [2^k]        a row, or empty, or erased; at least twice max_rows
+//
+// An id's first slot is its hash mod 2^k, then the next ones in turn, up to an empty one. Erased
+// slots are taken again; when a quarter of all may be erased, all rows are entered anew. Memory is
+// that of the cap from the first use on.
+//
+// Rows, evictions and states are the CPU's.
+#include <algorithm>
+#include <vector>
+
+#include "embedding/managed_collision/frequency_sketch.h"
+#include "embedding/managed_collision/mch_eviction.h"
+#include "embedding/row_ops.h"
+#include "runtime/tensor.h"
+
+namespace tessera::internal {
+
+// Rows that are looked at together, and for how many of them one is freed.
+inline constexpr int64_t kEvictionWindow = 256, kSeenAVictim = 16;
+
+// Rows with the lowest are freed first.
+struct GrowingScore {
+  MchEviction eviction;
+  int64_t now;
+  TESSERA_HD double Of(int64_t last, int64_t count) const {
+    if (eviction == MchEviction::kLru) return static_cast<double>(last);
+    if (eviction == MchEviction::kLfu) return static_cast<double>(count);
+    return static_cast<double>(count) / static_cast<double>(now - last + 1);
+  }
+};
+
+struct GrowingRows {
+  Tensor ids, last, counts, slots;
+  int64_t erased = 0;  // slots, at most
+  int64_t bytes() const { return ids.nbytes() + last.nbytes() + counts.nbytes() + slots.nbytes(); }
+};
+
+// What the host keeps of an index, in a call of Insert.
+struct GrowingCall {
+  MchEviction score;
+  int64_t max_rows, admit_after, now;
+  int64_t &num_rows, &hand, &looked_at, &may_look_until;
+  std::vector<int64_t>&free, &added, &reused;
+  FrequencySketch& sketch;
+};
+
+// With these rows in use; each [n], i64, on any device.
+GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor& ids,
+                            const Tensor& last, const Tensor& counts);
+// ids: [N], contiguous. GrowingIndex::Find and Insert.
+Tensor FindGrowing(OnCuda, Context& ctx, const GrowingRows& rows, const Tensor& ids);
+Tensor InsertGrowingSync(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
+                         const GrowingCall& call);
+
+struct AddOne {
+  int64_t* numbers;
+  TESSERA_HD void operator()(int64_t i) const { ++numbers[i]; }
+};
+// Adds 1 to each: i64 [N].
+void Increment(OnCpu, Context& ctx, const Tensor& numbers);
+void Increment(OnCuda, Context& ctx, const Tensor& numbers);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_

@@ -1,0 +1,56 @@
+#ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_CONFIG_H_
+#define TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_CONFIG_H_
+// Which module a table of raw ids has, as plain values: what a configuration file says.
+//
+//   growing    GrowingManagedCollisionModule of table rows − 1 ids: the first row is that of ids
+//              without one
+//   mch        MCHManagedCollisionModule: rows − mch_size − 1 ids, the row of those without one, and
+//              mch_size rows that they share by hash instead
+//   hash_zch   HashZchManagedCollisionModule of as many slots as rows
+//
+// Sizes and names are the table's: options that say them are not read.
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "embedding/embedding_configs.h"
+#include "embedding/managed_collision/growing_index.h"
+#include "embedding/managed_collision/hash_zch_managed_collision_module.h"
+#include "embedding/managed_collision/mch_managed_collision_module.h"
+
+namespace tessera {
+
+enum class AdmissionKind { kAll, kDynamic, kAverage, kProbabilistic };
+std::string ToString(AdmissionKind kind);  // "all", "dynamic", …
+std::string ToString(HashZchClock clock);  // "HOURS", "FORWARDS"
+
+// admission_filter.h
+struct AdmissionConfig {
+  AdmissionKind kind = AdmissionKind::kAll;
+  double skew_multiplier = 10;       // of kDynamic
+  double per_id_probability = 0.01;  // of kProbabilistic
+};
+
+struct MchConfig {
+  MchEviction eviction = MchEviction::kDistanceLfu;
+  double decay_exponent = 1;
+  AdmissionConfig admission = {};
+  int64_t eviction_interval = 1;
+  int64_t input_hash_size = 0;  // above 0: ids are hashed below it before all
+  int64_t mch_size = 0;
+};
+
+using ManagedCollisionConfig = std::variant<GrowingIndexOptions, MchConfig, HashZchOptions>;
+// "growing", "mch" or "hash_zch".
+std::string KindOf(const ManagedCollisionConfig& config);
+
+// By the table's name; tables that are not named read row numbers.
+using ManagedCollisionConfigs = std::map<std::string, ManagedCollisionConfig>;
+
+// Throws Error for options that the module refuses, and for a table with fewer than 2 rows.
+std::shared_ptr<ManagedCollisionModule> MakeManagedCollisionModule(
+    Context& ctx, const ManagedCollisionConfig& config, const BaseEmbeddingConfig& table);
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_CONFIG_H_

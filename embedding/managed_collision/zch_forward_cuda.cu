@@ -1,0 +1,175 @@
+// Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are found by a sort,
+// numbered by where they first may have one, and propose to slots by atomic minima of these numbers.
+#include "embedding/feature_items.cuh"
+#include "embedding/managed_collision/sorted_ids.cuh"
+#include "embedding/managed_collision/zch_forward.h"
+
+namespace tessera::internal {
+namespace {
+
+constexpr uint32_t kNobody = ~0u;
+
+struct LookUp {
+  ZchTable table;
+  TESSERA_HD void operator()(const ZchFeature& f, int64_t i) const {
+    const int64_t id = f.ids[i];
+    const ZchPlace place = table.slots.PlaceOf(id);
+    const int64_t slot = table.slots.Find(place, id);
+    f.rows[i] = slot >= 0 ? slot : table.slots.Fallback(place, table.fallback_to_others);
+  }
+};
+
+// Rows of ids that have one, which are renewed; flags of those that have none and may.
+struct FindAndRenew {
+  ZchTable table;
+  ZchOptIn opt_in;
+  int64_t* ids;
+  uint8_t* flags;
+  __device__ void operator()(const ZchFeature& f, int64_t i) const {
+    const int64_t id = f.ids[i], slot = table.slots.Find(table.slots.PlaceOf(id), id);
+    f.rows[i] = slot;
+    ids[f.first + i] = id;
+    flags[f.first + i] = slot < 0 && id != kEmptySlot && opt_in.Admits(f.first + i);
+    if (slot >= 0 && table.times != nullptr) atomicMax(table.times + slot, f.until);
+  }
+};
+
+// Occurrences that may have slots: number k is of the batch's id places[k].
+struct TakeIds {
+  const int64_t* batch;
+  const int32_t* places;
+  int64_t* ids;
+  TESSERA_HD void operator()(int64_t k) const { ids[k] = batch[places[k]]; }
+};
+
+// They, and what slots they claim: each slot has the lowest number of an occurrence that chose it.
+struct Claims {
+  const int64_t* ids;
+  IdRuns runs;
+  uint32_t* claims;
+};
+
+struct Propose {
+  ZchTable table;
+  Claims distinct;
+  __device__ void operator()(int64_t u) const {
+    if (!distinct.runs.Exists(u)) return;
+    uint32_t number = distinct.runs.First(u);
+    ZchPlace place = table.slots.PlaceOf(distinct.ids[number]);
+    int64_t probe = table.NextChoice(place, -1);
+    while (probe >= 0) {
+      const int64_t slot = table.slots.Slot(place, probe);
+      const uint32_t before = atomicMin(distinct.claims + slot, number);
+      if (before == kNobody) return;
+      if (before > number) {  // who had the slot goes on
+        number = before;
+        place = table.slots.PlaceOf(distinct.ids[number]);
+        probe = table.slots.ProbeOf(place, slot);
+      }
+      probe = table.NextChoice(place, probe);
+    }
+  }
+};
+
+struct Settle {
+  ZchTable table;
+  Claims distinct;
+  int64_t* chosen;   // slot of each distinct id, or −1
+  int64_t* changed;  // slots that had other owners, in any order
+  uint32_t* num_changed;
+  __device__ void operator()(int64_t u) const {
+    if (!distinct.runs.Exists(u)) return;
+    const uint32_t number = distinct.runs.First(u);
+    const int64_t id = distinct.ids[number];
+    const ZchPlace place = table.slots.PlaceOf(id);
+    chosen[u] = -1;
+    for (int64_t probe = 0; probe < table.slots.probes(); ++probe) {
+      const int64_t slot = table.slots.Slot(place, probe);
+      if (distinct.claims[slot] != number) continue;
+      if (table.identities[slot] != kEmptySlot) changed[atomicAdd(num_changed, 1u)] = slot;
+      table.identities[slot] = id;
+      chosen[u] = slot;
+      return;
+    }
+  }
+};
+
+// Rows of the ids that had none: of those given away now, from the occurrence on that was given it.
+struct ReadNewRows {
+  ZchTable table;
+  const uint32_t* claims;  // null: none was given away
+  const int32_t* places;
+  __device__ void operator()(const ZchFeature& f, int64_t i) const {
+    if (f.rows[i] >= 0) return;
+    const int64_t id = f.ids[i];
+    const ZchPlace place = table.slots.PlaceOf(id);
+    const int64_t slot = claims == nullptr ? -1 : table.slots.Find(place, id);
+    const uint32_t owner = slot < 0 ? kNobody : claims[slot];
+    if (owner != kNobody && places[owner] <= f.first + i) {
+      f.rows[i] = slot;
+      if (table.times != nullptr) atomicMax(table.times + slot, f.until);
+    } else {
+      f.rows[i] = table.slots.Fallback(place, table.fallback_to_others);
+    }
+  }
+};
+
+struct Unclaim {
+  IdRuns runs;
+  const int64_t* chosen;
+  uint32_t* claims;
+  TESSERA_HD void operator()(int64_t u) const {
+    if (runs.Exists(u) && chosen[u] >= 0) claims[chosen[u]] = kNobody;
+  }
+};
+
+// Gives slots to the ids at these places of the batch, and rows to all that have none.
+std::vector<int64_t> GiveSlotsSync(Context& ctx, const ZchTable& table,
+                                   std::span<const ZchFeature> features, const int64_t* batch,
+                                   const Tensor& places, uint32_t* claims) {
+  const int64_t n = places.numel();
+  const Tensor ids = Tensor::Empty(ctx, {n}, DType::kI64),
+               chosen = Tensor::Empty(ctx, {n}, DType::kI64),
+               changed = Tensor::Empty(ctx, {n}, DType::kI64),
+               num_changed = Tensor::Zeros(ctx, {1}, DType::kI32);
+  ForEach(ctx, n, TakeIds{batch, places.data<int32_t>(), ids.data<int64_t>()});
+  const SortedIdRuns sorted(ctx, ids);
+  const Claims distinct = {ids.data<int64_t>(), sorted.runs(), claims};
+  ForEach(ctx, n, Propose{table, distinct});
+  ForEach(ctx, n,
+          Settle{table, distinct, chosen.data<int64_t>(), changed.data<int64_t>(),
+                 Numbers(num_changed)});
+  ForEachItem(OnCuda{}, ctx, features, 1, ReadNewRows{table, claims, places.data<int32_t>()});
+  ForEach(ctx, n, Unclaim{sorted.runs(), chosen.data<int64_t>(), claims});
+  if (table.times == nullptr) return {};
+  return changed.Rows(0, ReadScalarSync(ctx, num_changed.data<int32_t>())).ToVector<int64_t>();
+}
+
+}  // namespace
+
+void LookUpZch(OnCuda on, Context& ctx, const ZchTable& table,
+               std::span<const ZchFeature> features) {
+  ForEachItem(on, ctx, features, 1, LookUp{table});
+}
+
+std::vector<int64_t> TrainZchSync(OnCuda on, Context& ctx, const ZchTable& table,
+                                  std::span<const ZchFeature> features, const ZchOptIn& opt_in,
+                                  int32_t* claims) {
+  const int64_t n = features.empty() ? 0 : features.back().first + features.back().count;
+  TESSERA_CHECK(n < int64_t{1} << 31, "hash ZCH: {} ids: a device numbers them with 31 bits", n);
+  const Tensor ids = Tensor::Empty(ctx, {n}, DType::kI64),
+               flags = Tensor::Empty(ctx, {n}, DType::kU8),
+               places = Tensor::Empty(ctx, {n}, DType::kI32),
+               count = Tensor::Zeros(ctx, {1}, DType::kI32);
+  auto* flag = static_cast<uint8_t*>(flags.raw_data());
+  ForEachItem(on, ctx, features, 1, FindAndRenew{table, opt_in, ids.data<int64_t>(), flag});
+  SelectFlagged(ctx, flag, n, places.data<int32_t>(), count.data<int32_t>());
+  const int64_t missing = ReadScalarSync(ctx, count.data<int32_t>());
+  if (missing > 0)
+    return GiveSlotsSync(ctx, table, features, ids.data<int64_t>(), places.Rows(0, missing),
+                         reinterpret_cast<uint32_t*>(claims));
+  ForEachItem(on, ctx, features, 1, ReadNewRows{table, nullptr, nullptr});
+  return {};
+}
+
+}  // namespace tessera::internal

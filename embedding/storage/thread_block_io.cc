@@ -1,0 +1,52 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "embedding/storage/block_io.h"
+#include "embedding/storage/scratch_file.h"
+
+namespace tessera::internal {
+namespace {
+
+int64_t Transfer(const BlockOp& op, char* memory) {
+  const auto bytes = static_cast<size_t>(op.bytes);
+  for (;;) {
+    const ssize_t result =
+        op.write ? pwrite(op.fd, memory, bytes, op.offset) : pread(op.fd, memory, bytes, op.offset);
+    if (result >= 0) return result;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+class ThreadBlockIo final : public BlockIo {
+ public:
+  ThreadBlockIo() {
+    for (int i = 0; i < kIoThreads; ++i) threads_.emplace_back([this] { Run(); });
+  }
+  ~ThreadBlockIo() override {
+    End();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  const char* name() const override { return "threads"; }
+
+ private:
+  void Run() {
+    AlignedBytes own;
+    int64_t own_bytes = 0;
+    for (Work work; Next(/*wait=*/true, work); work = {}) {
+      const BlockOp& op = work.get();
+      if (op.memory == nullptr && op.bytes > own_bytes) own = AllocateAligned(own_bytes = op.bytes);
+      char* const memory = op.memory == nullptr ? own.get() : op.memory;
+      Finish(work, Transfer(op, memory), memory);
+    }
+  }
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::shared_ptr<BlockIo> MakeThreadBlockIo() { return std::make_shared<ThreadBlockIo>(); }
+
+}  // namespace tessera::internal

@@ -1,0 +1,101 @@
+#include <liburing.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "embedding/storage/block_io.h"
+#include "embedding/storage/scratch_file.h"
+
+namespace tessera::internal {
+namespace {
+
+class UringBlockIo final : public BlockIo {
+ public:
+  // Takes the ring.
+  explicit UringBlockIo(const io_uring& ring) : ring_(ring), entries_(kUringDepth) {
+    for (size_t i = 0; i < entries_.size(); ++i) free_.push_back(i);
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~UringBlockIo() override {
+    End();
+    thread_.join();
+    io_uring_queue_exit(&ring_);
+  }
+  const char* name() const override { return "uring"; }
+
+ private:
+  struct Entry {
+    Work work;
+    AlignedBytes own;
+    int64_t own_bytes = 0;
+    char* memory = nullptr;
+  };
+
+  // Waits for work only while nothing is in flight; else for what is, and looks for work then.
+  void Run() {
+    for (;;) {
+      const bool idle = free_.size() == entries_.size();
+      for (Work work; !free_.empty() && Next(idle && free_.size() == entries_.size(), work);
+           work = {})
+        Prepare(std::move(work));
+      if (free_.size() == entries_.size()) return;
+      io_uring_submit_and_wait(&ring_, 1);
+      io_uring_cqe* done = nullptr;
+      while (io_uring_peek_cqe(&ring_, &done) == 0) Complete(done);
+    }
+  }
+
+  void Prepare(Work work) {
+    const size_t index = free_.back();
+    free_.pop_back();
+    Entry& entry = entries_[index];
+    entry.work = std::move(work);
+    const BlockOp& op = entry.work.get();
+    if (op.memory == nullptr && op.bytes > entry.own_bytes)
+      entry.own = AllocateAligned(entry.own_bytes = op.bytes);
+    entry.memory = op.memory == nullptr ? entry.own.get() : op.memory;
+    Submit(index);
+  }
+
+  void Submit(size_t index) {
+    const Entry& entry = entries_[index];
+    const BlockOp& op = entry.work.get();
+    io_uring_sqe* const sqe = io_uring_get_sqe(&ring_);  // as many as entries
+    const auto bytes = static_cast<unsigned>(op.bytes);
+    const auto offset = static_cast<uint64_t>(op.offset);
+    if (op.write)
+      io_uring_prep_write(sqe, op.fd, entry.memory, bytes, offset);
+    else
+      io_uring_prep_read(sqe, op.fd, entry.memory, bytes, offset);
+    io_uring_sqe_set_data64(sqe, index);
+  }
+
+  void Complete(io_uring_cqe* done) {
+    const size_t index = io_uring_cqe_get_data64(done);
+    const int result = done->res;
+    io_uring_cqe_seen(&ring_, done);
+    if (result == -EINTR || result == -EAGAIN) return Submit(index);
+    Entry& entry = entries_[index];
+    Finish(entry.work, result, entry.memory);
+    entry.work = {};
+    free_.push_back(index);
+  }
+
+  io_uring ring_;
+  std::vector<Entry> entries_;
+  std::vector<size_t> free_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::shared_ptr<BlockIo> MakeUringBlockIo(std::string* reason) {
+  io_uring ring = {};
+  const int result = io_uring_queue_init(kUringDepth, &ring, 0);
+  if (result == 0) return std::make_shared<UringBlockIo>(ring);
+  *reason = std::strerror(-result);
+  return nullptr;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,217 @@
+// A log of rows against a plain array: random writes and reads under way at once, by io_uring and by
+// threads, in files so small that segments are freed all the time; errors of the disk.
+#include "embedding/storage/row_log.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <random>
+
+#include "runtime/check.h"
+
+namespace tessera {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr int64_t kStride = 320;
+
+void Make(int64_t row, char* record, int64_t bytes) {
+  for (int64_t b = 0; b < bytes; ++b) record[b] = static_cast<char>(row * 7 + b);
+}
+
+// The records of all rows, and who changes them.
+class PlainRows {
+ public:
+  PlainRows(int64_t rows, int64_t bytes) : bytes_(bytes) {
+    for (int64_t row = 0; row < rows; ++row) {
+      rows_.emplace_back(static_cast<size_t>(bytes), 0);
+      Make(row, rows_.back().data(), bytes);
+    }
+  }
+  int64_t RandomRow() { return static_cast<int64_t>(random_() % rows_.size()); }
+  std::vector<int64_t> RandomRows(size_t most) {
+    std::vector<int64_t> rows(1 + random_() % most);
+    for (int64_t& row : rows) row = RandomRow();
+    return rows;
+  }
+  std::vector<char> Change(const std::vector<int64_t>& rows) {
+    std::vector<char> records;
+    for (const int64_t row : rows) {
+      for (char& byte : rows_[static_cast<size_t>(row)]) byte = static_cast<char>(random_());
+    }
+    for (const int64_t row : rows) {
+      records.resize(records.size() + kStride);
+      std::memcpy(records.data() + records.size() - kStride, rows_[static_cast<size_t>(row)].data(),
+                  static_cast<size_t>(bytes_));
+    }
+    return records;
+  }
+  const std::vector<char>& at(int64_t row) const { return rows_[static_cast<size_t>(row)]; }
+
+ private:
+  int64_t bytes_;
+  std::vector<std::vector<char>> rows_;
+  std::mt19937_64 random_{20261122};
+};
+
+struct Reading {
+  std::vector<int64_t> rows;
+  std::vector<char> records;
+  std::vector<std::vector<char>> expected;
+  RowLog::Read read;
+};
+
+class RowLogTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == std::string("threads")) {
+      io_ = internal::MakeThreadBlockIo();
+      return;
+    }
+    std::string reason;
+    io_ = internal::MakeUringBlockIo(&reason);
+    if (io_ == nullptr) GTEST_SKIP() << "SKIPPED: no io_uring here: " << reason;
+  }
+  RowLog Log(int64_t rows, int64_t bytes, int64_t segment_bytes) {
+    return RowLog(io_, rows, bytes,
+                  [bytes](int64_t row, char* record) { Make(row, record, bytes); },
+                  {.folder = testing::TempDir(), .segment_bytes = segment_bytes});
+  }
+  static Reading Start(RowLog& log, PlainRows& plain, std::vector<int64_t> rows) {
+    Reading reading;
+    reading.records.resize(rows.size() * kStride);
+    for (const int64_t row : rows) reading.expected.push_back(plain.at(row));
+    reading.read = log.StartRead(rows, reading.records.data(), kStride);
+    reading.rows = std::move(rows);
+    return reading;
+  }
+  static void Expect(const Reading& reading) {
+    reading.read->Wait();
+    for (size_t i = 0; i < reading.rows.size(); ++i)
+      ASSERT_EQ(std::memcmp(reading.records.data() + i * kStride, reading.expected[i].data(),
+                            reading.expected[i].size()),
+                0)
+          << "row " << reading.rows[i];
+  }
+  static std::vector<int64_t> All(const RowLog& log) {
+    std::vector<int64_t> rows(static_cast<size_t>(log.rows()));
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
+    return rows;
+  }
+
+  std::shared_ptr<BlockIo> io_;
+};
+
+TEST_P(RowLogTest, IsAnArrayOfRows) {
+  for (const auto& [rows, bytes, segment] :
+       {std::tuple<int64_t, int64_t, int64_t>{90, 72, 0}, {1000, 13, 4096}, {700, 260, 16384}}) {
+    RowLog log = Log(rows, bytes, segment);
+    PlainRows plain(rows, bytes);
+    std::deque<Reading> under_way;
+    for (int step = 0; step < 150; ++step) {
+      const std::vector<int64_t> changed = plain.RandomRows(60);
+      log.CheckWritten();
+      log.Write(changed, plain.Change(changed).data(), kStride);
+      under_way.push_back(Start(log, plain, plain.RandomRows(50)));
+      if (under_way.size() <= 3) continue;
+      Expect(under_way.front());
+      under_way.pop_front();
+      ASSERT_FALSE(HasFailure()) << rows << " rows, step " << step;
+    }
+    Expect(Start(log, plain, All(log)));
+    if (bytes == 260) EXPECT_GT(log.stats().rows_moved, 0);  // elsewhere segments may just die out
+    EXPECT_LT(log.stats().rows_moved, 3 * log.stats().rows_written);
+    EXPECT_GT(io_->stats().bytes_read, 0);
+  }
+}
+
+TEST_P(RowLogTest, RecordsLongerThanABlock) {
+  RowLog log = Log(20, 5000, 0);
+  std::vector<char> records(20 * 5008, 3);
+  for (int round = 0; round < 40; ++round) log.Write(All(log), records.data(), 5008);
+  std::vector<char> read(records.size());
+  log.StartRead(All(log), read.data(), 5008)->Wait();
+  for (size_t row = 0; row < 20; ++row)
+    EXPECT_EQ(std::memcmp(read.data() + row * 5008, records.data(), 5000), 0);
+}
+
+TEST_P(RowLogTest, NeighboursInABlockAreReadOnce) {
+  RowLog log = Log(1000, 56, 4096);  // 64 a block
+  std::vector<char> records(1000 * kStride, 1);
+  log.Write(All(log), records.data(), kStride);
+  log.StartRead(std::vector<int64_t>{0, 1, 2, 63}, records.data(), kStride)->Wait();
+  EXPECT_EQ(log.stats().blocks_read, 1);
+  log.StartRead(std::vector<int64_t>{100, 65, 127, 5}, records.data(), kStride)->Wait();
+  EXPECT_EQ(log.stats().blocks_read, 3);
+  EXPECT_EQ(log.stats().rows_made, 0);
+}
+
+// Nothing is lost: the disk is readable later, and gives what it should.
+TEST_P(RowLogTest, AReadThatFailsSaysSoAndMayBeRepeated) {
+  RowLog log = Log(500, 100, 4096);
+  PlainRows plain(500, 100);
+  log.Write(All(log), plain.Change(All(log)).data(), kStride);
+  for (int64_t i = 0; i < 5; ++i)  // what was written before is on disk then
+    log.Write(All(log), plain.Change(All(log)).data(), kStride);
+  const int kept = dup(log.fd()), broken = open("/dev/null", O_WRONLY);
+  dup2(broken, log.fd());
+  const std::vector<int64_t> rows = {1, 2, 200, 300};
+  EXPECT_THAT([&] { Expect(Start(log, plain, rows)); },
+              ThrowsMessage<Error>(HasSubstr("rows on disk: reading of 4096 bytes at")));
+  dup2(kept, log.fd());
+  close(kept);
+  close(broken);
+  Expect(Start(log, plain, All(log)));
+}
+
+TEST_P(RowLogTest, WhatCannotBeWrittenStaysInMemory) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  RowLog log = Log(3000, 100, 4096);
+  PlainRows plain(3000, 100);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit none = {8192, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  bool told = false;
+  for (int step = 0; step < 15; ++step) {
+    const std::vector<int64_t> changed = plain.RandomRows(300);
+    log.Write(changed, plain.Change(changed).data(), kStride);
+    try {
+      log.CheckWritten();
+    } catch (const Error& error) {
+      told = true;
+      EXPECT_THAT(error.what(), HasSubstr("rows on disk: writing of 4096 bytes at"));
+    }
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(told);
+  Expect(Start(log, plain, All(log)));
+  for (int step = 0; step < 50; ++step) {
+    const std::vector<int64_t> changed = plain.RandomRows(300);
+    log.Write(changed, plain.Change(changed).data(), kStride);
+  }
+  Expect(Start(log, plain, All(log)));
+}
+
+TEST_P(RowLogTest, NoRoomIsAnErrorAtOnce) {
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit none = {1 << 16, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  EXPECT_THAT([&] { Log(3000, 100, 0); }, ThrowsMessage<Error>(HasSubstr("files are limited to")));
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_THAT([&] { RowLog(io_, 3, 8, nullptr, {.folder = "/nowhere"}); },
+              ThrowsMessage<Error>(HasSubstr("/nowhere: no scratch file")));
+}
+
+INSTANTIATE_TEST_SUITE_P(, RowLogTest, testing::Values("uring", "threads"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace tessera
