@@ -141,12 +141,14 @@ bool IsWritten(const ShardingPlan& plan, const std::string& table, const Shard& 
 }
 
 std::string WritePart(const std::string& folder, int64_t save, int rank, const ShardingPlan& plan,
-                      std::vector<ShardStreams> shards,
-                      std::map<std::string, StreamedTensor> whole) {
+                      std::vector<ShardStreams> shards, std::map<std::string, StreamedTensor> whole,
+                      std::map<std::string, StreamedTensor> own) {
   std::erase_if(shards, [&](const ShardStreams& shard) {
     return !IsWritten(plan, shard.table, shard.shard, rank);
   });
   if (rank != 0) whole.clear();
+  whole.merge(own);
+  TESSERA_CHECK(own.empty(), "checkpoint: two tensors are called '{}'", own.begin()->first);
   CheckpointIndex part;
   part.tables = TablesOf(shards);
   const std::string name = PartName(save, rank), path = PathIn(folder, name);

@@ -42,11 +42,13 @@ ShardStreams StreamsOf(Context& ctx, const ShardTensors& shard);
 bool IsWritten(const ShardingPlan& plan, const std::string& table, const Shard& shard, int rank);
 
 // Writes rank `rank`'s file of a save; what it says of it is for CommitSave. Shards that IsWritten
-// denies are passed over. `whole` are tensors that all ranks have alike: rank 0 writes them. Throws
-// Error when the file cannot be written (a full disk), and then leaves none.
+// denies are passed over. `whole` are tensors that all ranks have alike: rank 0 writes them. `own`
+// are tensors that this rank alone has. Throws Error when the file cannot be written (a full disk),
+// and then leaves none.
 std::string WritePart(const std::string& folder, int64_t save, int rank, const ShardingPlan& plan,
                       std::vector<ShardStreams> shards,
-                      std::map<std::string, StreamedTensor> whole = {});
+                      std::map<std::string, StreamedTensor> whole = {},
+                      std::map<std::string, StreamedTensor> own = {});
 // Removes it, if it is there. REQUIRES: nobody commits this save. Does not throw.
 void DiscardPart(const std::string& folder, int64_t save, int rank) noexcept;
 

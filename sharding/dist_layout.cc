@@ -68,12 +68,20 @@ std::string TextOf(const std::vector<BaseEmbeddingConfig>& tables) {
 }  // namespace
 
 DistLayout::DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
-                       const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan)
+                       const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan,
+                       const std::vector<int64_t>& num_parts)
     : ranks(static_cast<size_t>(plan.world_size)), tables_text(TextOf(tables)) {
+  TESSERA_CHECK(num_parts.empty() || num_parts.size() == tables.size(),
+                "parts by hash of {} tables, of which there are {}", num_parts.size(),
+                tables.size());
   for (size_t t = 0; t < tables.size(); ++t) {
     const TableSharding& sharding = plan.tables.at(tables[t].name);
     const int64_t rows = tables[t].num_embeddings;
     replicated.push_back(sharding.type == ShardingType::kDataParallel);
+    parts.push_back(num_parts.empty() || num_parts[t] == 0
+                        ? HashParts()
+                        : MakeHashParts({tables[t].name, rows, tables[t].embedding_dim}, sharding,
+                                        num_parts[t]));
     row_split.push_back(std::any_of(sharding.shards.begin(), sharding.shards.end(),
                                     [&](const Shard& s) { return s.rows != rows; }));
     if (replicated.back()) continue;
@@ -83,6 +91,8 @@ DistLayout::DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
                  features);
   }
   splits = SplitsOf(ranks, features.size());
+  for (DistSplit& split : splits)
+    split.parts = parts[static_cast<size_t>(features[static_cast<size_t>(split.feature)].table)];
 }
 
 }  // namespace tessera

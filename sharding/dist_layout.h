@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "embedding/embedding_configs.h"
+#include "sharding/hash_parts.h"
 #include "sharding/plan.h"
 
 namespace tessera {
@@ -30,7 +31,8 @@ std::vector<TableShape> ShapesOf(const std::vector<Config>& tables) {
   return shapes;
 }
 
-// Ids of `feature` in rows [row_begin, row_end) of its table, less row_begin.
+// Ids of `feature` in rows [row_begin, row_end) of its table, less row_begin; where the table is in
+// parts by hash, ids of the parts that have these rows, as they are.
 struct DistStream {
   int feature = 0;
   int64_t row_begin = 0, row_end = 0;
@@ -45,6 +47,7 @@ struct DistSplit {
   int feature = 0;
   std::vector<int64_t> rows;
   int64_t end = 0;  // of the last
+  HashParts parts = {};
 };
 
 // Columns [column, column + columns) of a feature's embedding, from the rows of a stream.
@@ -68,13 +71,17 @@ struct DistRank {
 };
 
 struct DistLayout {
-  // REQUIRES: the plan passed CheckPlan.
+  // num_parts: of each table (hash_parts.h), or none at all. REQUIRES: the plan passed CheckPlan.
+  // Throws Error for parts that do not fit table or plan.
   DistLayout(const std::vector<BaseEmbeddingConfig>& tables,
-             const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan);
+             const std::vector<EmbeddingFeature>& features, const ShardingPlan& plan,
+             const std::vector<int64_t>& num_parts = {});
 
   std::vector<DistRank> ranks;
-  std::vector<bool> replicated;   // of each table: data_parallel
-  std::vector<bool> row_split;    // of each table: rows on several shards
+  std::vector<bool> replicated;  // of each table: data_parallel
+  std::vector<bool> row_split;   // of each table: rows on several shards
+  std::vector<HashParts> parts;  // of each table
+  bool HasParts(int table) const { return parts[static_cast<size_t>(table)].num_parts > 0; }
   std::vector<DistSplit> splits;  // of features whose rows are split
   // "t0, t1 and 3 more": what an exchange is for, in messages.
   std::string tables_text;

@@ -93,7 +93,8 @@ class Sender {
   void FindRowBlocks() {
     for (const DistSplit& split : layout_.splits) {
       const DistFeature& f = home_.features[static_cast<size_t>(split.feature)];
-      split_bags_.push_back({f.ids, f.begin, f.first_bag, f.num_bags, split.rows, split.end});
+      split_bags_.push_back(
+          {f.ids, f.begin, f.first_bag, f.num_bags, split.rows, split.end, split.parts});
     }
     split_.emplace(ctx_, kjt_.offsets(ctx_), split_bags_);
   }

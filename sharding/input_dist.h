@@ -55,6 +55,12 @@ class InputDist {
   const DistAway& away() const { return *away_; }
   std::shared_ptr<const DistHome> shared_home() const { return home_; }
   std::shared_ptr<const DistAway> shared_away() const { return away_; }
+  // In the place of what came: the same bags and weights, with rows for raw ids (hash_parts.h).
+  void SetRemapped(KeyedJaggedTensor kjt) {
+    away_->kjt = std::move(kjt);
+    remapped_ = true;
+  }
+  bool remapped() const { return remapped_; }
   // What was sent in place of the features' ids; null: they themselves.
   std::shared_ptr<const DedupedIds> deduped() const { return deduped_; }
   void set_deduped(std::shared_ptr<const DedupedIds> ids) { deduped_ = std::move(ids); }
@@ -63,6 +69,7 @@ class InputDist {
   std::shared_ptr<DistHome> home_ = std::make_shared<DistHome>();
   std::shared_ptr<DistAway> away_ = std::make_shared<DistAway>();
   std::shared_ptr<const DedupedIds> deduped_;
+  bool remapped_ = false;
 };
 
 }  // namespace tessera

@@ -88,6 +88,15 @@ TableSharder RowWise(std::vector<int64_t> rows) {
   };
 }
 
+TableSharder RowWiseBuckets(int64_t num_buckets) {
+  return [num_buckets](const TableShape& table, const RankLayout& layout) {
+    return OnConsecutiveRanks(ShardingType::kRowWise,
+                              ShardSizes(ShardingType::kRowWise, table, layout.world_size,
+                                         layout.local_size, {.num_buckets = num_buckets}),
+                              0);
+  };
+}
+
 TableSharder ColumnWise(std::vector<int> ranks) {
   return [ranks = std::move(ranks)](const TableShape& table, const RankLayout& layout) {
     return ColumnsOnRanks(ShardingType::kColumnWise, ranks, table, layout);

@@ -46,6 +46,7 @@ std::vector<SplitFeature> FeaturesOf(const std::vector<SplitBags>& bags, const T
     f.blocks = next;
     f.num_blocks = static_cast<int64_t>(b.rows.size());
     f.end = b.end;
+    f.parts = b.parts;
     if (const int64_t even = EvenRows(b); even > 0) {
       f.even = true;
       f.rows_a_block = internal::Divider(static_cast<uint64_t>(even));

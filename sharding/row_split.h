@@ -5,12 +5,15 @@
 // placed.
 //
 //   ids [0 5 9] [4]   blocks from rows 0, 4, 8   ->   [0] []   [1] [0]   [1] []
+//
+// Ids that no row has yet (hash_parts.h) lie where the rows of their part do, and stay as they are.
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "embedding/row_ops.h"
 #include "runtime/tensor.h"
+#include "sharding/hash_parts.h"
 
 namespace tessera {
 
@@ -21,6 +24,7 @@ struct SplitBags {
   int64_t first_bag = 0, num_bags = 0;
   std::vector<int64_t> rows;  // where blocks begin, ascending
   int64_t end = 0;
+  HashParts parts = {};  // if there are some, of the ids
 };
 
 // Where the ids of a block go, of the same type as they came; places among the feature's ids, and

@@ -7,6 +7,7 @@
 #include "embedding/row_ops.h"
 #include "runtime/context.h"
 #include "runtime/dispatch.h"
+#include "sharding/hash_parts.h"
 #include "sparse/divider.h"
 
 namespace tessera::internal {
@@ -31,15 +32,18 @@ struct SplitFeature {
   Divider rows_a_block = Divider(1);  // where `even`
   bool even = false;
   const float* weights = nullptr;
+  HashParts parts = {};
 
+  TESSERA_HD bool hashed() const { return parts.num_parts > 0; }
   // The block of an id, or −1.
   TESSERA_HD int64_t BlockOf(int64_t id) const {
-    if (id < blocks[0].row || id >= end) return -1;
-    if (even) return static_cast<int64_t>(rows_a_block(static_cast<uint64_t>(id)));
+    const int64_t row = hashed() ? parts.FirstRowOf(id) : id;
+    if (row < blocks[0].row || row >= end) return -1;
+    if (even) return static_cast<int64_t>(rows_a_block(static_cast<uint64_t>(row)));
     int64_t low = 0, high = num_blocks;
     while (high - low > 1) {
       const int64_t middle = (low + high) / 2;
-      (blocks[middle].row <= id ? low : high) = middle;
+      (blocks[middle].row <= row ? low : high) = middle;
     }
     return low;
   }
@@ -61,11 +65,11 @@ struct PlaceBag {
       const int64_t id = f.ids[i], b = f.BlockOf(id);
       if (b < 0) continue;
       const SplitBlock& block = f.blocks[b];
-      const int64_t to = block.next[bag]++ - block.base;
+      const int64_t to = block.next[bag]++ - block.base, less = f.hashed() ? 0 : block.row;
       if (f.ids.wide)
-        static_cast<int64_t*>(block.ids)[to] = id - block.row;
+        static_cast<int64_t*>(block.ids)[to] = id - less;
       else
-        static_cast<int32_t*>(block.ids)[to] = static_cast<int32_t>(id - block.row);
+        static_cast<int32_t*>(block.ids)[to] = static_cast<int32_t>(id - less);
       block.positions[to] = static_cast<int32_t>(i - f.begin);
       if (f.weights != nullptr) block.weights[to] = f.weights[i];
     }

@@ -36,8 +36,13 @@ SequenceInput ShardedEmbeddingCollection::StartInputDist(Context& ctx,
 Awaitable<NamedSequences> ShardedEmbeddingCollection::ComputeAndOutputDist(Context& ctx,
                                                                            SequenceInput input) {
   const InputDist dist = input.dist.Wait();
-  return tables_->StartOutputDist(ctx, input.features, dist)
-      .Then([this, &ctx, features = input.features](std::vector<Variable> rows) {
+  return ComputeAndOutputDist(ctx, input.features, dist);
+}
+
+Awaitable<NamedSequences> ShardedEmbeddingCollection::ComputeAndOutputDist(
+    Context& ctx, const KeyedJaggedTensor& features, const InputDist& input) {
+  return tables_->StartOutputDist(ctx, features, input)
+      .Then([this, &ctx, features](std::vector<Variable> rows) {
         return internal::NamedRows(ctx, features, tables_->features(), rows, options_.need_indices);
       });
 }

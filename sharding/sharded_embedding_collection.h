@@ -34,6 +34,8 @@ class ShardedEmbeddingCollection {
   // The same in phases, as ShardedEmbeddingBagCollection's.
   SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
   Awaitable<NamedSequences> ComputeAndOutputDist(Context& ctx, SequenceInput input);
+  Awaitable<NamedSequences> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,
+                                                 const InputDist& input);
 
   const std::vector<EmbeddingConfig>& configs() const { return configs_; }
   ShardedTables& tables() { return *tables_; }

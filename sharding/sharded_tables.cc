@@ -18,6 +18,11 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
                      Communicator& comm) {
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
   CheckPlan(plan, ShapesOf(tables));
+  for (const BaseEmbeddingConfig& t : tables)
+    TESSERA_CHECK(!t.growing,
+                  "table {} is growing: of a sharded table all num_embeddings rows are there from "
+                  "the start; expected growing = false",
+                  t.name);
   CheckSameOnAllRanks(comm, "the program's build", BuildId());
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
@@ -96,10 +101,12 @@ ShardedTables::ShardedTables(Context& ctx, Communicator& comm,
       sent_features_(options.sharding.dedup_ids ? FeaturePerTable(tables_) : features_),
       plan_(Checked(plan, tables_, comm)),
       options_(std::move(options)),
-      layout_(std::make_shared<const DistLayout>(tables_, sent_features_, plan_)) {
+      layout_(std::make_shared<const DistLayout>(tables_, sent_features_, plan_,
+                                                 options_.sharding.num_parts)) {
   TESSERA_CHECK_EQ(poolings.size(), tables_.size(), "poolings, one a table");
   std::vector<std::string> names;
-  for (const EmbeddingFeature& f : features_) names.push_back(f.name);
+  for (const EmbeddingFeature& f : features_)
+    if (!layout_->HasParts(f.table)) names.push_back(f.name);
   findings_ = BoundsCheckLog(ctx, std::move(names));
   MakeForm(poolings);
   MakeParts(ctx, poolings);
@@ -197,16 +204,17 @@ std::vector<DistFeature> ShardedTables::ReadFeatures(Context& ctx, const KeyedJa
   std::vector<DistFeature> features;
   for (const EmbeddingFeature& f : features_) {
     const auto k = static_cast<size_t>(kjt.IndexOf(f.key));
-    read.push_back({f.name, k, &tables_[static_cast<size_t>(f.table)]});
-    features.push_back({{},
-                        kjt.offset_per_key()[k],
-                        kjt.offset_per_key()[k + 1],
-                        kjt.lengths_offset_per_key()[k],
+    const bool rows = !layout_->HasParts(f.table);
+    if (rows) read.push_back({f.name, k, &tables_[static_cast<size_t>(f.table)]});
+    features.push_back({rows ? Tensor() : kjt.values(), kjt.offset_per_key()[k],
+                        kjt.offset_per_key()[k + 1], kjt.lengths_offset_per_key()[k],
                         kjt.stride_per_key()[k]});
   }
   const std::vector<Tensor> ids =
       internal::ReadIds(ctx, options_.bounds_check, kjt, read, findings_);
-  for (size_t f = 0; f < features.size(); ++f) features[f].ids = ids[f];
+  auto next = ids.begin();
+  for (DistFeature& feature : features)
+    if (!feature.ids) feature.ids = *next++;
   return features;
 }
 
@@ -236,6 +244,8 @@ Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
   TESSERA_CHECK(form_->sequences || !kjt.variable_stride_per_key() ||
                     kjt.inverse_indices_or_none() != nullptr,
                 "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices");
+  TESSERA_CHECK(options_.sharding.num_parts.empty() || input.remapped(),
+                "{}: raw ids came, and nobody has made them rows", layout_->tables_text);
   if (ctx.tape() != nullptr) ++iter_;
   const auto distinct = input.deduped();
   const KeyedJaggedTensor& sent = distinct ? distinct->kjt : kjt;

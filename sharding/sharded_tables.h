@@ -39,6 +39,11 @@ struct ShardingOptions {
   // gradients of a row are summed before they travel (sharding/dedup.h). The same rows; updates but
   // for the order of these sums.
   bool dedup_ids = false;
+  // Of each table, or of none: into how many parts its ids, any 64-bit numbers, are cut by a hash
+  // (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's shard in the
+  // place of their ids between input_dist and lookup (InputDist::SetRemapped), as
+  // sharding/managed_collision does; a forward that nobody did this for is an error.
+  std::vector<int64_t> num_parts = {};
 };
 
 struct ShardedTablesOptions {
@@ -95,6 +100,8 @@ class ShardedTables {
   const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
   const std::vector<EmbeddingFeature>& features() const { return features_; }
   const ShardingPlan& plan() const { return plan_; }
+  // What StartInputDist sends: with dedup_ids a feature is a table.
+  const DistLayout& layout() const { return *layout_; }
   const ShardedTablesOptions& options() const { return options_; }
   Communicator& comm() const { return comm_; }
   // In the order of the tables; parts of one in the order of the plan.

@@ -31,11 +31,11 @@ CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
 
 void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                 const std::string& parameter_prefix, std::span<const NamedTensor> whole,
-                std::map<std::string, std::string> metadata) {
+                std::map<std::string, std::string> metadata, std::span<const NamedTensor> own) {
   tables.Flush(ctx);
   SaveShardedCheckpoint(ctx, tables.comm(), folder,
                         CheckpointInfoOf(ctx, tables, parameter_prefix, std::move(metadata)),
-                        ShardTensorsOf(tables), whole);
+                        ShardTensorsOf(tables), whole, own);
 }
 
 void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables) {

@@ -21,11 +21,12 @@ CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
                                 const std::string& parameter_prefix,
                                 std::map<std::string, std::string> metadata = {});
 
-// Saves the tables, and `whole`, which is the same on all ranks. Every rank calls; see
-// SaveShardedCheckpoint.
+// Saves the tables, `whole`, which is the same on all ranks, and `own`, which this rank alone has.
+// Every rank calls; see SaveShardedCheckpoint.
 void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                 const std::string& parameter_prefix, std::span<const NamedTensor> whole = {},
-                std::map<std::string, std::string> metadata = {});
+                std::map<std::string, std::string> metadata = {},
+                std::span<const NamedTensor> own = {});
 
 // Rows, optimizer states and step counter, saved under any plan by any number of ranks. Throws
 // Error, and changes nothing, for a checkpoint that does not fit.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedding/index_array.h"
 #include "embedding/quantized/quantized_lookup.h"
 #include "sharding/column_blocks.h"
 #include "sharding/quantized/one_to_all_rows.h"
@@ -10,10 +11,6 @@
 
 namespace tessera::internal {
 namespace {
-
-IndexArray Indices(const Tensor& tensor) {
-  return {tensor.raw_data(), tensor.dtype() == DType::kI64};
-}
 
 // What a lookup reads of a shard; the rest is where its ids and outputs are.
 QuantizedLookupFeature LookupOf(const QuantizedShard& shard, PoolingType pooling, const Tensor& ids,
@@ -23,7 +20,7 @@ QuantizedLookupFeature LookupOf(const QuantizedShard& shard, PoolingType pooling
   feature.num_rows = shard.shard.rows;
   feature.dim = shard.shard.columns;
   feature.layout = shard.layout;
-  feature.ids = Indices(ids);
+  feature.ids = ArrayOf(ids);
   feature.first_bag = first_bag;
   feature.num_bags = num_bags;
   feature.pooling = pooling;
@@ -182,7 +179,7 @@ class Forward {
 
   void LookUpDirect(Context& rank, size_t r) {
     if (direct_[r].empty()) return;
-    QuantizedLookup(rank, {direct_[r], Indices(offsets_),
+    QuantizedLookup(rank, {direct_[r], ArrayOf(offsets_),
                            weights_ ? weights_.data<float>() : nullptr, kjt_.values().numel()});
   }
 
@@ -195,13 +192,13 @@ class Forward {
       ids.push_back(OnRank(rank, move.ids));
       move.result = Tensor::Empty(rank, move.shape, state_.home.options.output_type);
       QuantizedLookupFeature feature = move.feature;
-      feature.ids = Indices(ids.back());
+      feature.ids = ArrayOf(ids.back());
       feature.output = move.result.raw_data();
       feature.output_type = move.result.dtype();
       feature.output_stride = move.shape[1];
       features.push_back(feature);
     }
-    QuantizedLookup(rank, {features, Indices(offsets), nullptr, kjt_.values().numel()});
+    QuantizedLookup(rank, {features, ArrayOf(offsets), nullptr, kjt_.values().numel()});
     for (Move& move : moves_[r]) move.result = HomeFromGpu(rank, move.result);
   }
 
@@ -222,7 +219,7 @@ class Forward {
       features.push_back(feature);
     }
     QuantizedLookup(
-        rank, {features, Indices(offsets), weights ? weights.data<float>() : nullptr, ids.numel()});
+        rank, {features, ArrayOf(offsets), weights ? weights.data<float>() : nullptr, ids.numel()});
     answers_[r] = HomeFromGpu(rank, answers_[r]);
   }
 
@@ -290,7 +287,7 @@ class Forward {
                           .num_rows = part.num_bags,
                           .columns = shard.columns,
                           .parts = {},
-                          .offsets = divides ? Indices(offsets_) : IndexArray{},
+                          .offsets = divides ? ArrayOf(offsets_) : IndexArray{},
                           .first_bag = part.first_bag});
       blocks.back().parts.push_back(AnswerOf(RankOf(shards[s]), LookupFor(bags, s)));
     }

@@ -49,6 +49,14 @@ TEST(ShardingPlan, SoundPlansPass) {
             "");
 }
 
+TEST(ShardingPlan, BucketsOfRowsStayWhole) {
+  const TableSharding sharding = RowWiseBuckets(5)(kTables[0], {.world_size = 4, .local_size = 2});
+  std::vector<int64_t> rows;
+  for (const Shard& s : sharding.shards) rows.push_back(s.rows);
+  EXPECT_EQ(rows, (std::vector<int64_t>{4, 2, 2, 2}));
+  EXPECT_EQ(Refusal(ShardingType::kRowWise, sharding.shards), "");
+}
+
 TEST(ShardingPlan, BlocksWithoutRowsAreFineEverywhere) {
   EXPECT_EQ(Refusal(ShardingType::kRowWise,
                     {{0, 0, 0, 0, 16}, {1, 0, 0, 10, 16}, {2, 10, 0, 0, 16}, {3, 10, 0, 0, 16}}),

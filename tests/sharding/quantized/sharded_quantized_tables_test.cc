@@ -8,6 +8,7 @@
 
 #include "embedding/quantized/quantize_tables.h"
 #include "embedding/quantized/slice_columns.h"
+#include "runtime/dispatch.h"
 #include "sharding/plan_makers.h"
 #include "sharding/quantized/sharded_quant_embedding_bag_collection.h"
 #include "sharding/quantized/sharded_quant_embedding_collection.h"

@@ -1,0 +1,38 @@
+#include "sharding/itep/sharded_itep_embedding.h"
+
+#include "runtime/hash.h"
+#include "runtime/random.h"
+
+namespace tessera::internal {
+
+Tensor GatherIds(Context& ctx, Communicator& comm, const Tensor& ids) {
+  constexpr const char* kWhat = "ids that pruning counts";
+  const std::vector<std::vector<int64_t>> own(static_cast<size_t>(comm.size()), {ids.numel()});
+  std::vector<int64_t> counts;
+  for (const std::vector<int64_t>& n : comm.ExchangeNumbersSync(own, kWhat)) counts.push_back(n[0]);
+  const Tensor wide = ids.Contiguous(ctx).To(ctx, DType::kI64);
+  return comm.AllGatherV(ctx, wide, counts, kWhat).Wait();
+}
+
+void ResetShardedRows(Context& ctx, ShardedTables& tables, int table, const Tensor& rows) {
+  const std::string& name = tables.tables()[static_cast<size_t>(table)].name;
+  const std::vector<int64_t> all = rows.ToVector<int64_t>();
+  const uint64_t sequence = ctx.random().TakeSequence();
+  const Random saved = ctx.random();
+  for (const HeldShard& held : tables.shards()) {
+    if (held.table != name) continue;
+    const Shard& shard = held.shard;
+    std::vector<int64_t> own;
+    for (const int64_t row : all)
+      if (shard.row_offset <= row && row < shard.row_offset + shard.rows)
+        own.push_back(row - shard.row_offset);
+    if (own.empty()) continue;
+    ctx.random() = Random(HashOf(Format("{} {} {} {} {}", saved.seed(), sequence, name,
+                                        shard.row_offset, shard.column_offset)));
+    held.tables->ResetRows(ctx, held.index, Tensor::From(ctx, own),
+                           TableBatchedEmbedding::ResetTo::kInitial);
+  }
+  ctx.random() = saved;
+}
+
+}  // namespace tessera::internal

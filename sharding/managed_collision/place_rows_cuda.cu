@@ -1,0 +1,11 @@
+// Row numbers put in their places on a GPU: a thread a row.
+#include "embedding/feature_items.cuh"
+#include "sharding/managed_collision/place_rows_impl.h"
+
+namespace tessera::internal {
+
+void PlaceRows(OnCuda on, Context& ctx, std::span<const PlacedRows> parts) {
+  ForEachItem(on, ctx, parts, 1, PlaceRow{});
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,117 @@
+// Rows that ids became, back to where the ids came from: each rank sends, for each of its streams
+// that were remapped, the rows of what every rank had sent.
+#include <utility>
+
+#include "sharding/copy_segments.h"
+#include "sharding/dedup.h"
+#include "sharding/managed_collision/place_rows.h"
+#include "sharding/managed_collision/sharded_managed_collision_modules.h"
+#include "sparse/row_runs.h"
+
+namespace tessera {
+namespace {
+
+// Of each stream of a rank: whether raw ids travel on it.
+std::vector<bool> Remapped(const DistLayout& layout, const DistRank& rank) {
+  std::vector<bool> remapped(rank.streams.size(), false);
+  for (const DistBlock& block : rank.blocks)
+    remapped[static_cast<size_t>(block.stream)] =
+        layout.HasParts(rank.tables[static_cast<size_t>(block.table)].table);
+  return remapped;
+}
+
+// A message to each rank.
+std::vector<Tensor> Messages(Context& ctx, const DistLayout& layout, int rank,
+                             const DistAway& away) {
+  const DistRank& mine = layout.ranks[static_cast<size_t>(rank)];
+  const std::vector<bool> remapped = Remapped(layout, mine);
+  std::vector<Tensor> messages;
+  std::vector<SegmentCopy> copies;
+  std::vector<int64_t> next;  // of each stream: what is not yet sent
+  for (size_t s = 0; s < mine.streams.size(); ++s) next.push_back(away.kjt.offset_per_key()[s]);
+  for (const std::vector<int64_t>& from : away.ids) {
+    int64_t count = 0, at = 0;
+    for (size_t s = 0; s < remapped.size(); ++s) count += remapped[s] ? from[s] : 0;
+    messages.push_back(Tensor::Empty(ctx, {count}, DType::kI64));
+    for (size_t s = 0; s < remapped.size(); ++s) {
+      if (!remapped[s]) continue;
+      copies.push_back({away.kjt.values().data<int64_t>() + next[s],
+                        messages.back().data<int64_t>() + at, from[s] * 8});
+      at += from[s];
+      next[s] += from[s];
+    }
+  }
+  CopySegments(ctx, copies);
+  return messages;
+}
+
+std::vector<int64_t> CountsToReceive(const DistLayout& layout, const DistHome& home) {
+  std::vector<int64_t> counts;
+  for (size_t r = 0; r < layout.ranks.size(); ++r) {
+    const std::vector<bool> remapped = Remapped(layout, layout.ranks[r]);
+    counts.push_back(0);
+    for (size_t s = 0; s < remapped.size(); ++s) counts.back() += remapped[s] ? home.ids[r][s] : 0;
+  }
+  return counts;
+}
+
+// What was sent, with rows for raw ids.
+Tensor PlacedAtHome(Context& ctx, const DistLayout& layout, const DistHome& home,
+                    const std::vector<Tensor>& messages, const Tensor& sent) {
+  const Tensor values = sent.dtype() == DType::kI64 ? sent.Clone(ctx) : sent.To(ctx, DType::kI64);
+  std::vector<PlacedRows> placed;
+  for (size_t r = 0; r < layout.ranks.size(); ++r) {
+    const std::vector<bool> remapped = Remapped(layout, layout.ranks[r]);
+    const int64_t* rows = messages[r].data<int64_t>();
+    for (size_t s = 0; s < remapped.size(); ++s) {
+      if (!remapped[s]) continue;
+      const DistStream& stream = layout.ranks[r].streams[s];
+      const Tensor& positions = home.positions[r][s];
+      placed.push_back(
+          {home.ids[r][s], rows, positions.defined() ? positions.data<int32_t>() : nullptr,
+           stream.row_begin,
+           values.data<int64_t>() + home.features[static_cast<size_t>(stream.feature)].begin});
+      rows += home.ids[r][s];
+    }
+  }
+  PlaceRows(ctx, placed);
+  return values;
+}
+
+// From rows of distinct ids to those of the ids.
+Tensor Spread(Context& ctx, const DistLayout& layout, const std::vector<EmbeddingFeature>& features,
+              const DedupedIds& distinct, const Tensor& rows, const KeyedJaggedTensor& kjt) {
+  const Tensor& ids = kjt.values();
+  const Tensor values = ids.dtype() == DType::kI64 ? ids.Clone(ctx) : ids.To(ctx, DType::kI64);
+  for (size_t f = 0; f < features.size(); ++f) {
+    if (!layout.HasParts(features[f].table)) continue;
+    const auto t = static_cast<size_t>(features[f].table);
+    const auto key = static_cast<size_t>(kjt.IndexOf(features[f].key));
+    const DedupedIds::Reader& reader = distinct.readers[f];
+    const Tensor of_table = rows.Rows(distinct.features[t].begin, distinct.features[t].end);
+    const Tensor places = distinct.places[t].Reshape({-1}).Rows(reader.begin, reader.end);
+    values.Rows(kjt.offset_per_key()[key], kjt.offset_per_key()[key + 1])
+        .CopyFrom(ctx, TakeRows(ctx, of_table, places));
+  }
+  return values;
+}
+
+}  // namespace
+
+Awaitable<KeyedJaggedTensor> StartReturnRows(Context& ctx, Communicator& comm,
+                                             const DistLayout& layout,
+                                             const std::vector<EmbeddingFeature>& features,
+                                             const InputDist& input, const KeyedJaggedTensor& kjt) {
+  return comm
+      .AllToAllV(ctx, Messages(ctx, layout, comm.rank(), input.away()),
+                 CountsToReceive(layout, input.home()), "remapped ids of " + layout.tables_text)
+      .Then([&ctx, &layout, &features, input, kjt](std::vector<Tensor> messages) {
+        const auto distinct = input.deduped();
+        const Tensor& sent = distinct ? distinct->kjt.values() : kjt.values();
+        Tensor rows = PlacedAtHome(ctx, layout, input.home(), messages, sent);
+        if (distinct) rows = Spread(ctx, layout, features, *distinct, rows, kjt);
+        return kjt.WithValues(rows);
+      });
+}
+
+}  // namespace tessera

@@ -1,0 +1,90 @@
+#ifndef TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_EMBEDDING_H_
+#define TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_EMBEDDING_H_
+// Managed collision in front of sharded pooled and sequence tables (TorchRec's classes of these
+// names): every rank gives its own raw ids and gets their embeddings.
+//
+//   sharded_managed_collision_modules.h   ids travel once, by part of their table, and become rows on
+//                                         the rank that has these rows
+//   sharding/sharded_tables.h             all else
+//
+// A step of R ranks is a step of one process with the same parts on all their batches: modules and
+// rows have the same bits for any R where the gradients have; outputs do, but for bags whose ids lie
+// on several ranks, which add partial sums. Three things depend on R: gradient_division; dedup_ids,
+// under which a module counts an id once a batch and rank; and times in hours
+// (HashZchClock::kHours), as on one rank.
+//
+// An evicted row gets what new rows of its table start with, and its optimizer state 0, on its rank,
+// before anybody reads it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding/managed_collision/managed_collision_embedding.h"
+#include "sharding/managed_collision/sharded_managed_collision_modules.h"
+#include "sharding/sharded_embedding_bag_collection.h"
+#include "sharding/sharded_embedding_collection.h"
+
+namespace tessera {
+
+class ShardedManagedCollisionEmbeddingBagCollection {
+ public:
+  using Output = ManagedCollisionEmbeddingBagCollection::Output;
+
+  // As ShardedEmbeddingBagCollection's; tables that are not managed read row numbers. Throws Error for
+  // a managed table that is not row_wise, table_row_wise or table_wise with whole parts a rank
+  // (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf refuses. num_parts of
+  // `sharding` follow from `managed`. remapped_features are rows of whole tables.
+  ShardedManagedCollisionEmbeddingBagCollection(Context& ctx, Communicator& comm,
+                                                std::vector<EmbeddingBagConfig> configs,
+                                                const std::vector<ShardedManagedTable>& managed,
+                                                const ShardingPlan& plan,
+                                                EmbeddingBagCollectionOptions options = {},
+                                                ShardingOptions sharding = {},
+                                                bool return_remapped_features = false);
+
+  // As ShardedEmbeddingBagCollection::Forward. Training forwards have their backward before the next
+  // one.
+  Output Forward(Context& ctx, const KeyedJaggedTensor& features);
+
+  // The same in phases. Raw ids of later batches may be on their way while one is trained; modules
+  // see batches in the order of the second phases.
+  PooledInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
+  Awaitable<Output> ComputeAndOutputDist(Context& ctx, PooledInput input);
+
+  ShardedEmbeddingBagCollection& embedding_bag_collection() { return *embeddings_; }
+  ShardedManagedCollisionModules& modules() { return *modules_; }
+
+ private:
+  std::unique_ptr<ShardedEmbeddingBagCollection> embeddings_;
+  std::unique_ptr<ShardedManagedCollisionModules> modules_;
+  bool return_remapped_features_;
+};
+
+class ShardedManagedCollisionEmbeddingCollection {
+ public:
+  using Output = ManagedCollisionEmbeddingCollection::Output;
+
+  ShardedManagedCollisionEmbeddingCollection(Context& ctx, Communicator& comm,
+                                             std::vector<EmbeddingConfig> configs,
+                                             const std::vector<ShardedManagedTable>& managed,
+                                             const ShardingPlan& plan,
+                                             EmbeddingCollectionOptions options = {},
+                                             ShardingOptions sharding = {},
+                                             bool return_remapped_features = false);
+
+  // As ShardedEmbeddingCollection::Forward; otherwise as above.
+  Output Forward(Context& ctx, const KeyedJaggedTensor& features);
+  SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
+  Awaitable<Output> ComputeAndOutputDist(Context& ctx, SequenceInput input);
+
+  ShardedEmbeddingCollection& embedding_collection() { return *embeddings_; }
+  ShardedManagedCollisionModules& modules() { return *modules_; }
+
+ private:
+  std::unique_ptr<ShardedEmbeddingCollection> embeddings_;
+  std::unique_ptr<ShardedManagedCollisionModules> modules_;
+  bool return_remapped_features_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_EMBEDDING_H_
