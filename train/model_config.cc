@@ -1,12 +1,30 @@
 #include "train/model_config.h"
 
+#include "embedding/cache/placement.h"
+
 namespace tessera {
+namespace {
+
+// Whether a table's rows may come into use one after another.
+bool CanGrow(const EmbeddingBagConfig& table) {
+  return !std::holds_alternative<Dense>(table.optimizer) && !IsCached(table.location);
+}
+
+}  // namespace
 
 RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
-  return {.tables = config.tables,
-          .net = config.model,
-          // Ids were made to fit the tables. A run that goes on rounds as it began.
-          .embeddings = {.bounds_check = BoundsCheckMode::kFatal, .rounding_seed = config.seed}};
+  RankingModelConfig model = {
+      .tables = config.tables,
+      .net = config.model,
+      // Ids were made to fit the tables. A run that goes on rounds as it began.
+      .embeddings = {.bounds_check = BoundsCheckMode::kFatal, .rounding_seed = config.seed},
+      .managed_collision = config.managed_collision};
+  for (EmbeddingBagConfig& table : model.tables) {
+    const auto managed = config.managed_collision.find(table.name);
+    table.growing = managed != config.managed_collision.end() &&
+                    std::holds_alternative<GrowingIndexOptions>(managed->second) && CanGrow(table);
+  }
+  return model;
 }
 
 }  // namespace tessera

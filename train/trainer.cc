@@ -25,6 +25,8 @@ std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& rank
 }
 
 constexpr char kWarmupState[] = "warmup";
+// The consumer of changed rows.
+constexpr char kSaved[] = "default";
 
 // "optimizer.<parameter>.<state>" taken apart; no state's name has a dot.
 OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
@@ -201,8 +203,11 @@ std::vector<NamedTensor> Trainer::State() const {
   const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t) {
     const std::string parameter = RankingModel::TableParameterName(tables.table_name(t));
-    for (const OptimizerState& s : tables.optimizer_states(t))
-      state.push_back({OptimizerStateName(parameter, s.name), s.tensor});
+    for (int p = 1; p < tables.num_parts(t); ++p) {
+      NamedTensor part = tables.part(t, p);
+      part.name = OptimizerStateName(parameter, part.name);
+      state.push_back(std::move(part));
+    }
   }
   return state;
 }
@@ -216,16 +221,48 @@ std::vector<NamedTensor> Trainer::RestOfState() const {
   return rest;
 }
 
-void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
+std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& metrics) {
   if (!ranks_) model_.embedding_bag_collection().tables().Flush(ctx_);
   std::vector<NamedTensor> state = State();
   for (NamedTensor& named : RestOfState()) state.push_back(std::move(named));
+  for (NamedTensor& named : model_.IdStateDict(ctx_)) state.push_back(std::move(named));
   state.insert(state.end(), metrics.begin(), metrics.end());
+  return state;
+}
+
+void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
+  const std::vector<NamedTensor> state = SavedState(metrics);
   TrainingProgress saved = progress();
   if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
   saved.max_counter = model_.sharded()->tables().LargestCounterSync(ctx_);
   SaveTables(ctx_, path, model_.sharded()->tables(), RankingModel::kTablePrefix, state,
              CheckpointMetadata(saved, ToJson(config_)));
+}
+
+void Trainer::TrackChanges() {
+  TESSERA_CHECK(!ranks_, "incremental checkpoints are of one rank: ranks save whole checkpoints");
+  changes_.emplace(ctx_, model_.embedding_bag_collection().tables());
+}
+
+std::vector<ChangedRows> Trainer::ChangesSync() const {
+  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  const std::vector<UniqueRows> unique = changes_->GetUniqueIds(ctx_, kSaved);
+  std::vector<ChangedRows> changed;
+  for (int t = 0; t < tables.num_tables(); ++t)
+    if (!std::holds_alternative<Dense>(tables.rule(t)))  // the dense optimizer's state has no rows
+      changed.push_back({RankingModel::TableParameterName(tables.table_name(t)),
+                         unique[static_cast<size_t>(t)].ids});
+  return changed;
+}
+
+void Trainer::Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics) {
+  const std::vector<NamedTensor> state = SavedState(metrics);
+  if (!changes_) {
+    TrackChanges();
+    for (size_t t = 0; t < config_.tables.size(); ++t) changes_->TouchAll(static_cast<int>(t));
+  }
+  to.Write(ctx_, state, ChangesSync(), progress(), ToJson(config_));
+  changes_->Clear(kSaved);
 }
 
 // Where something was trained, every dense parameter has state, and a schedule its place.
@@ -242,18 +279,23 @@ void Trainer::CheckStateIsThere(const std::string& path,
   for (const std::string& parameter : dense_->Keys()) check(parameter);
 }
 
-void Trainer::LoadRest(const std::vector<NamedTensor>& rest) {
-  std::vector<NamedTensor> optimizer, metrics;
-  for (const NamedTensor& named : rest)
-    (named.name.starts_with(kMetricsPrefix) ? metrics : optimizer).push_back(named);
+void Trainer::LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer) {
+  std::vector<NamedTensor> optimizer, metrics, ids;
+  for (const NamedTensor& named : rest) {
+    if (IsIdState(named.name))
+      ids.push_back(named);
+    else
+      (named.name.starts_with(kMetricsPrefix) ? metrics : optimizer).push_back(named);
+  }
   OptimizerStateDict states = StatesOf(optimizer);
   const auto schedule = warmup_ ? states.extract(kWarmupKey) : OptimizerStateDict::node_type();
-  dense_->CheckStateDict(states);
-  if (warmup_) {
+  if (with_optimizer) dense_->CheckStateDict(states);
+  model_.LoadIdStateDict(ctx_, ids);
+  if (with_optimizer && warmup_) {
     const bool known = schedule && schedule.mapped().contains(kWarmupState);
     warmup_->SetPosition(known ? schedule.mapped().at(kWarmupState) : Tensor());
   }
-  dense_->LoadStateDict(ctx_, states);
+  if (with_optimizer) dense_->LoadStateDict(ctx_, states);
   for (NamedTensor& named : metrics) named.tensor = named.tensor.ToHost();
   loaded_metrics_ = std::move(metrics);
 }
@@ -271,6 +313,17 @@ void Trainer::GoOnFrom(const TrainingProgress& progress) {
   ctx_.random() = Random(progress.seed, progress.random_next_sequence);
 }
 
+void Trainer::ShowRowsOf(const Checkpoint& checkpoint) {
+  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  for (int t = 0; t < tables.num_tables(); ++t) {
+    if (!tables.table(t).growing) continue;
+    const std::string name = RankingModel::TableParameterName(tables.table_name(t));
+    for (const CheckpointEntry& entry : checkpoint.tensors)
+      if (entry.name == name && entry.tensor.shape.rank() == 2)
+        tables.SetRowsInUse(ctx_, t, entry.tensor.shape[0]);
+  }
+}
+
 bool Trainer::Load(const Checkpoint& checkpoint) {
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   if (checkpoint.progress && checkpoint.progress->step > 0) {
@@ -278,9 +331,13 @@ bool Trainer::Load(const Checkpoint& checkpoint) {
     for (const CheckpointEntry& entry : checkpoint.tensors) names.push_back(entry.name);
     CheckStateIsThere(checkpoint.path, names);
   }
+  changes_.reset();
   tables.Flush(ctx_);
   tables.ResetCaches(ctx_);
-  Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) { LoadRest(rest); });
+  ShowRowsOf(checkpoint);
+  Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) {
+    LoadRest(rest, checkpoint.has_optimizer_state());
+  });
   if (!checkpoint.progress) return false;
   GoOnFrom(*checkpoint.progress);
   return true;
@@ -299,7 +356,7 @@ void Trainer::Load(ShardedCheckpoint& checkpoint) {
   }
   if (progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
   model_.LoadStateDict(ctx_, weights);
-  LoadRest(rest);
+  LoadRest(rest, true);
   LoadTables(ctx_, checkpoint, model_.sharded()->tables());
   GoOnFrom(*progress);
 }

@@ -16,11 +16,12 @@
 #include <string>
 #include <vector>
 
+#include "embedding/deltas/model_delta_tracker.h"
 #include "optim/dense_optimizer.h"
 #include "optim/warmup_optimizer.h"
 #include "sharding/checkpoint.h"
 #include "sharding/distributed_model_parallel.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/incremental_checkpoints.h"
 #include "train/config/train_config.h"
 #include "train/data/data_source.h"
 #include "train/metrics/click_metrics.h"
@@ -56,14 +57,21 @@ class Trainer {
                         const std::function<void(const ScoredExamples&)>& on_scored = nullptr);
 
   TrainingProgress progress() const;
-  // Everything that Step changes but sharded tables, the dense optimizer's state and where the
-  // schedule stands, by its name in a checkpoint; shares memory.
+  // Everything that Step changes but sharded tables, the dense optimizer's state, where the schedule
+  // stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
   // A file; with ranks a folder (sharding/checkpoint.h). `metrics`: state of metrics, the same on
   // all ranks, saved with it.
   void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
+  // Rows that change from now on are the next delta's: called before a training goes on from where
+  // `Load` or a save of incremental checkpoints left it. 4 bytes a row. REQUIRES: no ranks.
+  void TrackChanges();
+  // As the next file there: whole, or what changed since the last save. REQUIRES: no ranks; where a
+  // chain goes on, its last file was loaded, and TrackChanges called, before anything was trained.
+  void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
-  // Error, and changes nothing, for one that does not fit. False if it had weights alone.
+  // Error, and changes nothing, for one that does not fit (but raw ids that come before refused
+  // ones). False if it had weights alone.
   bool Load(const Checkpoint& checkpoint);
   // Goes on from what ranks saved, under any plan. Throws Error for one that does not fit, or has
   // weights alone; what was there may then be lost. REQUIRES: ranks; each has its own `checkpoint`.
@@ -88,10 +96,15 @@ class Trainer {
   double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
   // Of the dense optimizer and the schedule.
   std::vector<NamedTensor> RestOfState() const;
+  // Everything that a checkpoint has.
+  std::vector<NamedTensor> SavedState(const std::vector<NamedTensor>& metrics);
+  std::vector<ChangedRows> ChangesSync() const;
   void GoOnFrom(const TrainingProgress& progress);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
-  // Of the optimizer, the schedule and metrics.
-  void LoadRest(const std::vector<NamedTensor>& rest);
+  // Growing tables get as many rows in use as the checkpoint has.
+  void ShowRowsOf(const Checkpoint& checkpoint);
+  // Of raw ids and metrics; of the optimizer and the schedule, if it is there.
+  void LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer);
 
   Context& ctx_;
   TrainConfig config_;
@@ -100,8 +113,9 @@ class Trainer {
   RankingModel model_;
   std::optional<DistributedModelParallel> parallel_;  // with ranks
   std::shared_ptr<DenseOptimizer> dense_;
-  std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule
-  std::shared_ptr<Optimizer> optimizer_;     // of tables and dense parameters
+  std::shared_ptr<WarmupOptimizer> warmup_;   // null without a schedule
+  std::shared_ptr<Optimizer> optimizer_;      // of tables and dense parameters
+  std::optional<ModelDeltaTracker> changes_;  // since the last save; where they are tracked
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };

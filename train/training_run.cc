@@ -1,6 +1,7 @@
 #include "train/training_run.h"
 
 #include <chrono>
+#include <filesystem>
 
 #include "train/pipeline/trainer_pipeline.h"
 
@@ -27,12 +28,88 @@ class Timer {
   Clock::duration held_ = {};
 };
 
+// Of one run: what was there when this was made is no work of it.
+class RawIds {
+ public:
+  explicit RawIds(Trainer& trainer)
+      : ctx_(trainer.context()), collisions_(trainer.model().managed_collision()) {
+    if (collisions_ == nullptr) return;
+    for (const BaseEmbeddingConfig& table : collisions_->configs()) {
+      ManagedCollisionModule& module = collisions_->module(table.name);
+      tables_.push_back(
+          {.module = &module,
+           .start = {.table = table.name,
+                     .kind = KindOf(trainer.config().managed_collision.at(table.name)),
+                     .rows = table.num_embeddings,
+                     .ids = module.NumIdsSync(ctx_),
+                     .evicted = module.num_evicted()}});
+    }
+  }
+
+  std::vector<RawIdsReport> ReportSync() const {
+    std::vector<RawIdsReport> reports;
+    for (const Table& table : tables_) {
+      RawIdsReport report = table.start;
+      report.ids = table.module->NumIdsSync(ctx_);
+      report.evicted = table.module->num_evicted() - table.start.evicted;
+      report.admitted = report.ids - table.start.ids + report.evicted;
+      reports.push_back(report);
+    }
+    return reports;
+  }
+
+ private:
+  struct Table {
+    const ManagedCollisionModule* module;
+    RawIdsReport start;
+  };
+  Context& ctx_;
+  ManagedCollisionCollection* collisions_;  // null: no table takes raw ids
+  std::vector<Table> tables_;
+};
+
+int64_t CacheBytes(const TableBatchedEmbedding& tables, int t) {
+  int64_t bytes = 0;
+  for (int p = 0; p < tables.num_parts(t); ++p) {
+    const Tensor part = tables.part(t, p).tensor;
+    bytes += part.nbytes() / part.dim(0);
+  }
+  return bytes * tables.cache_lines(t);
+}
+
+std::optional<DiskReport> DiskReportSync(Trainer& trainer) {
+  if (trainer.comm() != nullptr) return {};
+  const TableBatchedEmbedding& tables = trainer.model().embedding_bag_collection().tables();
+  DiskReport report;
+  for (int t = 0; t < tables.num_tables(); ++t) {
+    if (tables.table(t).location != EmbeddingLocation::kDisk) continue;
+    const DiskStats disk = tables.disk_stats(t);
+    const CacheStats cache = tables.CacheStatsSync(trainer.context(), t);
+    ++report.tables;
+    report.file_bytes += disk.file_bytes;
+    report.cache_bytes += CacheBytes(tables, t);
+    report.rows += cache.unique;
+    report.hits += cache.hits;
+    report.bytes_read = disk.io.bytes_read;  // of all tables
+    report.bytes_written = disk.io.bytes_written;
+    report.reads_in_flight = disk.io.mean_in_flight;
+    report.io = disk.io_name;
+    report.direct = disk.direct;
+  }
+  return report.tables > 0 ? std::optional(report) : std::nullopt;
+}
+
 class TrainingRun {
  public:
   TrainingRun(Trainer& trainer, const DataSets& data, const TrainingRunOptions& options)
-      : trainer_(trainer), data_(data), options_(options), pipeline_(trainer, options.pipeline) {
+      : trainer_(trainer),
+        data_(data),
+        options_(options),
+        pipeline_(trainer, options.pipeline),
+        raw_ids_(trainer) {
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
+    if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();
   }
 
   TrainingRunReport Run() {
@@ -40,17 +117,28 @@ class TrainingRun {
     if (trainer_.progress().epoch >= epochs) report_.evaluation = Evaluate();
     while (!report_.stopped && trainer_.progress().epoch < epochs) RunEpoch();
     report_.seconds = timer_.seconds();
+    report_.raw_ids = raw_ids_.ReportSync();
+    report_.disk = DiskReportSync(trainer_);
     return std::move(report_);
   }
 
  private:
+  void OpenCheckpoints() {
+    trainer_.TrackChanges();
+    checkpoints_.emplace(options_.checkpoint, *options_.incremental);
+    if (options_.resumed &&
+        std::filesystem::equivalent(options_.resumed->folder, options_.checkpoint))
+      checkpoints_->GoOnFrom(*options_.resumed);
+  }
+
   void RunEpoch() {
     const double begin = timer_.seconds();
     EpochReport epoch{.epoch = trainer_.progress().epoch + 1,
                       .rows = 0,
                       .train_loss = 0,
                       .seconds = 0,
-                      .evaluation = {}};
+                      .evaluation = {},
+                      .raw_ids = {}};
     TrainRows(epoch);
     report_.rows += epoch.rows;
     report_.training_seconds += timer_.seconds() - begin;
@@ -62,6 +150,7 @@ class TrainingRun {
     if (report_.stopped) return;
     report_.evaluation = epoch.evaluation;
     epoch.seconds = timer_.seconds() - begin;
+    epoch.raw_ids = raw_ids_.ReportSync();
     report_.epochs.push_back(epoch);
     options_.on_epoch(epoch);
   }
@@ -124,7 +213,11 @@ class TrainingRun {
   void Save() {
     if (options_.checkpoint.empty()) return;
     timer_.Hold([&] {
-      trainer_.Save(options_.checkpoint, metrics_ ? metrics_->State() : std::vector<NamedTensor>());
+      const auto metrics = metrics_ ? metrics_->State() : std::vector<NamedTensor>();
+      if (checkpoints_)
+        trainer_.Save(*checkpoints_, metrics);
+      else
+        trainer_.Save(options_.checkpoint, metrics);
     });
   }
 
@@ -132,7 +225,9 @@ class TrainingRun {
   const DataSets& data_;
   TrainingRunOptions options_;
   TrainerPipeline pipeline_;
+  RawIds raw_ids_;
   std::optional<TrainingMetrics> metrics_;
+  std::optional<IncrementalCheckpoints> checkpoints_;
   Timer timer_;
   TrainingRunReport report_;
 };

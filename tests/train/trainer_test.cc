@@ -85,6 +85,25 @@ TEST(Trainer, TablesWithACacheOfRowsGoOnWhereTheyStopped) {
   EXPECT_TRUE(TrainedInTwoParts(config, 5) == Trained(config));
 }
 
+TEST(Trainer, TablesOnDiskGoOnWhereTheyStoppedAndSaveWhatThoseInMemoryDo) {
+  const auto trained = [](const TrainConfig& config) {
+    Trained(config);
+    Context ctx;
+    return ReadSafetensors(ctx, TempPath("trained")).tensors;
+  };
+  TrainConfig config = SmallConfig();
+  const auto in_memory = trained(config);
+  for (EmbeddingBagConfig& table : config.tables) {
+    table.location = EmbeddingLocation::kDisk;
+    table.cache = {.ways = 1, .load_factor = 0.1, .folder = ::testing::TempDir()};
+  }
+  EXPECT_TRUE(TrainedInTwoParts(config, 5) == Trained(config));
+  const auto on_disk = trained(config);
+  ASSERT_EQ(on_disk.size(), in_memory.size());
+  for (const auto& [name, tensor] : in_memory)
+    EXPECT_TRUE(SameBits(tensor, on_disk.at(name))) << name;
+}
+
 // With a schedule of all learning rates and clipped gradients.
 TrainConfig Scheduled() {
   TrainConfig config = SmallConfig();

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <string_view>
 
+#include "train/checkpoint/checkpoint_chain.h"
+#include "train/checkpoint/state_rows.h"
 #include "train/metrics/metric_state.h"
 
 namespace tessera {
@@ -64,11 +67,17 @@ bool IsIntact(const SafetensorsFile& file) {
 }
 
 Checkpoint FromFile(const std::string& path, std::shared_ptr<const SafetensorsFile> file) {
-  Checkpoint checkpoint{.path = path,
-                        .file = file,
-                        .tensors = {},
-                        .progress = ProgressOf(file->metadata()),
-                        .config = {}};
+  Checkpoint checkpoint{
+      .path = path,
+      .file = file,
+      .chain = {},
+      .tensors = {},
+      .progress = {},
+      .config = {},
+      .metadata = file->metadata(),
+      .read_bytes = [file](const CheckpointEntry& entry, int64_t offset, int64_t count, void* out) {
+        file->ReadBytes(entry.tensor, offset, count, out);
+      }};
   std::map<std::string, SafetensorsEntry> tensors;
   for (const auto& [name, entry] : file->entries()) {
     const std::string stripped =
@@ -77,8 +86,7 @@ Checkpoint FromFile(const std::string& path, std::shared_ptr<const SafetensorsFi
       throw Error(Format("'{}' is there with and without a leading '{}'", stripped, kModelPrefix));
   }
   for (const auto& [name, entry] : tensors) checkpoint.tensors.push_back({name, entry});
-  const auto config = file->metadata().find("config");
-  if (config != file->metadata().end()) checkpoint.config = config->second;
+  TakeMetadata(checkpoint);
   return checkpoint;
 }
 
@@ -94,8 +102,7 @@ std::string Listed(const std::vector<std::string>& names) {
 
 // One tensor of the model and its partner in the file.
 struct Pair {
-  std::string name;
-  Tensor to;
+  NamedTensor to;
   SafetensorsEntry from;
 };
 
@@ -118,7 +125,7 @@ Matched MatchNames(const Checkpoint& checkpoint, const std::vector<NamedTensor>&
       missing.push_back(named.name);
       continue;
     }
-    matched.pairs.push_back({named.name, named.tensor, found->second});
+    matched.pairs.push_back({named, found->second});
     given.erase(found);
   }
   if (!missing.empty()) throw Error(Format("it lacks {}, which this model has", Listed(missing)));
@@ -135,7 +142,8 @@ void CheckNoneSurplus(const std::vector<CheckpointEntry>& rest, bool takes_run_s
 }
 
 void CheckLike(const Pair& pair) {
-  const auto& [name, to, from] = pair;
+  const auto& [named, from] = pair;
+  const auto& [name, to, stored] = named;
   if (to.dtype() != from.dtype)
     throw Error(Format("'{}': expected {}, got {}", name, to.dtype(), from.dtype));
   if (!(to.shape() == from.shape))
@@ -146,7 +154,7 @@ std::vector<NamedTensor> ReadAll(Context& ctx, const Checkpoint& checkpoint,
                                  const std::vector<CheckpointEntry>& entries) {
   std::vector<NamedTensor> tensors;
   for (const CheckpointEntry& entry : entries)
-    tensors.push_back({entry.name, checkpoint.file->Read(ctx, entry.tensor)});
+    tensors.push_back({entry.name, checkpoint.Read(ctx, entry)});
   return tensors;
 }
 
@@ -188,16 +196,49 @@ std::string OptimizerStateName(const std::string& parameter, const std::string& 
   return Format("{}{}.{}", kOptimizerPrefix, parameter, state);
 }
 
+bool IsIdState(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot != std::string::npos && name.substr(dot + 1).starts_with('_') &&
+         !IsOptimizerState(name) && !name.starts_with(kMetricsPrefix);
+}
+
 bool IsRunState(const std::string& name) {
-  return IsOptimizerState(name) || name.starts_with(kMetricsPrefix);
+  return IsOptimizerState(name) || name.starts_with(kMetricsPrefix) || IsIdState(name);
+}
+
+void TakeMetadata(Checkpoint& checkpoint) {
+  checkpoint.progress = ProgressOf(checkpoint.metadata);
+  const auto config = checkpoint.metadata.find("config");
+  if (config != checkpoint.metadata.end()) checkpoint.config = config->second;
+}
+
+void CheckIntact(const SafetensorsFile& file) {
+  if (!IsIntact(file))
+    throw Error("it is corrupt: the tensors do not have the checksum that was written with them");
+}
+
+void Checkpoint::Read(Context& ctx, const CheckpointEntry& entry, const NamedTensor& to) const {
+  TESSERA_CHECK_EQ(to.tensor.dtype(), entry.tensor.dtype, "{}: a tensor to read into", path);
+  TESSERA_CHECK_EQ(to.tensor.shape(), entry.tensor.shape, "{}: a tensor to read into", path);
+  ReadState(ctx, to, [&](int64_t offset, int64_t count, void* out) {
+    read_bytes(entry, offset, count, out);
+  });
+}
+
+Tensor Checkpoint::Read(Context& ctx, const CheckpointEntry& entry) const {
+  Tensor tensor = Tensor::Empty(ctx, entry.tensor.shape, entry.tensor.dtype);
+  Read(ctx, entry, {entry.name, tensor});
+  return tensor;
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {
+  return std::filesystem::is_directory(path) ? ReadChain(path) : ReadCheckpointFile(path);
+}
+
+Checkpoint ReadCheckpointFile(const std::string& path) {
   auto file = std::make_shared<const SafetensorsFile>(path);
-  const bool intact = IsIntact(*file);
   try {
-    if (!intact)
-      throw Error("it is corrupt: the tensors do not have the checksum that was written with them");
+    CheckIntact(*file);
     return FromFile(path, std::move(file));
   } catch (const Error& error) {
     throw Error(Format("{}: {}", path, error.what()));
@@ -206,14 +247,14 @@ Checkpoint ReadCheckpoint(const std::string& path) {
 
 void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& state,
                      const TrainingProgress& progress, const std::string& config) {
-  Safetensors content;
+  StreamedSafetensors content;
   for (const NamedTensor& named : state) {
-    TESSERA_CHECK(content.tensors.emplace(named.name, named.tensor).second,
+    TESSERA_CHECK(content.tensors.emplace(named.name, StreamedState(ctx, named)).second,
                   "checkpoint: two tensors are called '{}'", named.name);
   }
   content.metadata = CheckpointMetadata(progress, config);
   const SafetensorsChecksum checksum = CheckpointChecksum();
-  WriteSafetensors(ctx, path, content, &checksum);
+  WriteSafetensors(path, content, &checksum);
 }
 
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
@@ -222,9 +263,8 @@ void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<Named
     const Matched matched = MatchNames(checkpoint, state);
     CheckNoneSurplus(matched.rest, load_rest != nullptr);
     for (const Pair& pair : matched.pairs) CheckLike(pair);
-    if (load_rest && checkpoint.has_optimizer_state())
-      load_rest(ReadAll(ctx, checkpoint, matched.rest));
-    for (const Pair& pair : matched.pairs) checkpoint.file->Read(ctx, pair.from, pair.to);
+    if (load_rest) load_rest(ReadAll(ctx, checkpoint, matched.rest));
+    for (const Pair& pair : matched.pairs) checkpoint.Read(ctx, {pair.to.name, pair.from}, pair.to);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", checkpoint.path, error.what()));
   }

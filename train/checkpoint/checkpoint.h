@@ -5,6 +5,7 @@
 //   <parameter>                      weights, under the names of the model's PyTorch state_dict
 //   optimizer.<parameter>.<state>    what the optimizer remembers of it
 //   metrics.<rank>.…                 what the metrics of the training remember
+//   <table parameter minus "weight">_…   what managed collision knows of a table's ids
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent), seed,
 //                                    random_next_sequence, config (JSON), crc32 of all tensors'
 //                                    bytes in order of names
@@ -42,15 +43,33 @@ struct CheckpointEntry {
   SafetensorsEntry tensor;
 };
 
-// A file that was found whole, before it meets a model. Tensors stay in it until they are asked
-// for: a table is never in memory twice.
+// Where a checkpoint stands in a folder of incremental ones (checkpoint_chain.h): the last file of
+// its chain.
+struct ChainPosition {
+  std::string folder;
+  int64_t number = 0;
+  std::string identity;  // of that file (delta_file.h)
+  int64_t deltas = 0;    // of the chain
+  int64_t base_bytes = 0, delta_bytes = 0;
+};
+
+// A file, or the newest chain of a folder, that was found whole, before it meets a model. Tensors
+// stay in it until they are asked for: a table is never in memory twice.
 struct Checkpoint {
   std::string path;
-  std::shared_ptr<const SafetensorsFile> file;
-  std::vector<CheckpointEntry> tensors;      // in the order of their names
-  std::optional<TrainingProgress> progress;  // absent from files that hold weights alone
-  std::string config;                        // "" where absent
+  std::shared_ptr<const SafetensorsFile> file;  // null for a folder
+  std::optional<ChainPosition> chain;           // of a folder
+  std::vector<CheckpointEntry> tensors;         // in the order of their names
+  std::optional<TrainingProgress> progress;     // absent from files that hold weights alone
+  std::string config;                           // "" where absent
+  std::map<std::string, std::string> metadata;
+  // Bytes [offset, offset + count) of a tensor. Throws Error if the file cannot be read.
+  std::function<void(const CheckpointEntry&, int64_t offset, int64_t count, void* out)> read_bytes;
 
+  // A tensor of `tensors` into `to`, on any device, a piece at a time. REQUIRES: the entry's dtype
+  // and shape, contiguous; on a GPU, ctx is on it.
+  void Read(Context& ctx, const CheckpointEntry& entry, const NamedTensor& to) const;
+  Tensor Read(Context& ctx, const CheckpointEntry& entry) const;
   // Whether optimizer state is there.
   bool has_optimizer_state() const;
 };
@@ -60,7 +79,12 @@ inline constexpr char kOptimizerPrefix[] = "optimizer.";
 // "optimizer.<parameter>.<state>".
 std::string OptimizerStateName(const std::string& parameter, const std::string& state);
 
-// Whether a tensor of that name is of the run, not of the model: "optimizer.…" or "metrics.…".
+// Whether a tensor of that name is what managed collision knows of ids: its last part begins with
+// "_", as no parameter's does, and it is of no optimizer and no metric.
+bool IsIdState(const std::string& name);
+
+// Whether a tensor of that name is of the run, not of the model: "optimizer.…", "metrics.…" or
+// IsIdState.
 bool IsRunState(const std::string& name);
 
 // Where a run stands, and its config, as a file's metadata.
@@ -69,12 +93,20 @@ std::map<std::string, std::string> CheckpointMetadata(const TrainingProgress& pr
 // The inverse; absent where metadata say nothing of it. Throws Error for numbers that are none.
 std::optional<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& metadata);
 
+// Fills progress and config from the metadata. Throws Error for numbers that are none.
+void TakeMetadata(Checkpoint& checkpoint);
+
 // What a file's metadata say of its tensors' bytes.
 SafetensorsChecksum CheckpointChecksum();
 
-// Throws Error naming the file and the reason for one that is missing, truncated, corrupt, or has
-// metadata that do not fit.
+// Throws Error if the tensors do not have the checksum that the metadata name, if they do.
+void CheckIntact(const SafetensorsFile& file);
+
+// Of a file, or of a folder of incremental checkpoints. Throws Error naming the file and the reason
+// for one that is missing, truncated, corrupt, or has metadata that do not fit.
 Checkpoint ReadCheckpoint(const std::string& path);
+// The same of a file alone.
+Checkpoint ReadCheckpointFile(const std::string& path);
 
 // Writes tensors of the host or of ctx's device beside `path` and renames. Throws Error when it
 // can't; what was at `path` is then still there.
@@ -85,7 +117,7 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
 // side: Throws Error naming missing or surplus names, or a shape or dtype that differs, and then
 // has changed nothing. State of the run that `state` does not name is handed to `load_rest` first,
 // if there is one, which takes it or throws and changes nothing. From a checkpoint without
-// optimizer state the weights alone are taken.
+// optimizer state none of `state` is taken.
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
              const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest = nullptr);
 

@@ -7,6 +7,7 @@
 #include "runtime/json/json_object.h"
 #include "train/config/data_json.h"
 #include "train/config/dense_json.h"
+#include "train/config/managed_collision_json.h"
 #include "train/config/model_json.h"
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
@@ -33,13 +34,13 @@ void ReadInitRange(JsonObject& object, EmbeddingBagConfig& table) {
 
 void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
   using Location = EmbeddingLocation;
-  object.OptionalWord(
-      "location", table.location,
-      {Location::kDevice, Location::kHost, Location::kManaged, Location::kManagedCaching});
+  object.OptionalWord("location", table.location,
+                      {Location::kDevice, Location::kHost, Location::kManaged,
+                       Location::kManagedCaching, Location::kDisk});
   const Json* json = object.Find("cache");
   if (json == nullptr) return;
-  if (table.location != Location::kManagedCaching)
-    throw Error(Format("{}: only a table whose location is MANAGED_CACHING has a cache",
+  if (!IsCached(table.location))
+    throw Error(Format("{}: only a table whose location is MANAGED_CACHING or DISK has a cache",
                        object.at("cache")));
   JsonObject cache(*json, object.at("cache"));
   cache.OptionalWord("policy", table.cache.policy, {CachePolicy::kLru, CachePolicy::kLfu});
@@ -49,6 +50,7 @@ void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
   cache.Optional("load_factor", table.cache.load_factor);
   cache.Optional("bytes", table.cache.bytes);
   cache.Optional("scratch_rows", table.cache.scratch_rows);
+  cache.Optional("folder", table.cache.folder);
   cache.Finish();
   try {
     CheckCacheConfig(table.cache);
@@ -57,8 +59,21 @@ void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
   }
 }
 
+// The table's own, else that of the document.
+void ReadManagedCollision(JsonObject& object, const EmbeddingBagConfig& table,
+                          const std::optional<ManagedCollisionConfig>& of_all,
+                          ManagedCollisionConfigs& configs) {
+  const std::string where = object.at("managed_collision");
+  const Json* own = object.Find("managed_collision");
+  const auto config = own == nullptr ? of_all : internal::ManagedCollisionFromJson(*own, where);
+  if (!config) return;
+  internal::CheckManagedTable(*config, table, where);
+  configs.insert_or_assign(table.name, *config);
+}
+
 EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
-                             const AnyRule& default_rule) {
+                             const std::optional<ManagedCollisionConfig>& managed_collision,
+                             TrainConfig& config) {
   JsonObject object(json, where);
   EmbeddingBagConfig table;
   object.Required("name", table.name);
@@ -78,8 +93,9 @@ EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
   ReadPlacement(object, table);
   ReadInitRange(object, table);
   const Json* rule = object.Find("optimizer");
-  table.optimizer =
-      rule == nullptr ? default_rule : internal::RuleFromJson(*rule, object.at("optimizer"));
+  table.optimizer = rule == nullptr ? config.sparse_optimizer
+                                    : internal::RuleFromJson(*rule, object.at("optimizer"));
+  ReadManagedCollision(object, table, managed_collision, config.managed_collision);
   object.Finish();
   return table;
 }
@@ -104,8 +120,11 @@ void ReadTables(JsonObject& document, TrainConfig& config) {
   const Json& list = document.Require("tables");
   if (!list.is_array() || list.empty())
     ThrowExpected("tables", "a list of at least one table", list);
+  std::optional<ManagedCollisionConfig> managed_collision;
+  if (const Json* json = document.Find("managed_collision"))
+    managed_collision = internal::ManagedCollisionFromJson(*json, "managed_collision");
   for (size_t i = 0; i < list.size(); ++i)
-    config.tables.push_back(ReadTable(list[i], Format("tables[{}]", i), config.sparse_optimizer));
+    config.tables.push_back(ReadTable(list[i], Format("tables[{}]", i), managed_collision, config));
   CheckNames(config.tables);
 }
 
@@ -140,6 +159,10 @@ void CheckData(const TrainConfig& config) {
   for (const CategoricalFeature& feature : Features(config))
     internal::CheckFeature(config.data, feature.name);
   internal::CheckDenseIn(config.data, config.model.dense_in);
+  if (config.data.format == DataFormat::kRandom && !config.managed_collision.empty())
+    throw Error(
+        "managed_collision: random data has no raw ids: expected the format \"criteo\", "
+        "\"planted\" or \"movielens\"");
 }
 
 void ReadTrain(JsonObject& document, TrainConfig& config) {
@@ -154,7 +177,7 @@ void ReadTrain(JsonObject& document, TrainConfig& config) {
   object.Finish();
 }
 
-Json TableToJson(const EmbeddingBagConfig& table) {
+Json TableToJson(const EmbeddingBagConfig& table, const ManagedCollisionConfigs& managed) {
   Json json = {{"name", table.name},
                {"rows", table.num_embeddings},
                {"dim", table.embedding_dim},
@@ -164,15 +187,19 @@ Json TableToJson(const EmbeddingBagConfig& table) {
                {"state_dtype", ToString(table.state_type)},
                {"stochastic_rounding", table.stochastic_rounding}};
   if (table.location != EmbeddingLocation::kDevice) json["location"] = ToString(table.location);
-  if (table.location == EmbeddingLocation::kManagedCaching)
+  if (IsCached(table.location))
     json["cache"] = {{"policy", ToString(table.cache.policy)},
                      {"ways", table.cache.ways},
                      {"load_factor", table.cache.load_factor},
                      {"bytes", table.cache.bytes},
                      {"scratch_rows", table.cache.scratch_rows}};
+  if (table.location == EmbeddingLocation::kDisk && !table.cache.folder.empty())
+    json["cache"]["folder"] = table.cache.folder;
   if (table.init_range)
     json["init_range"] = {internal::ShortestDouble(table.init_range->first),
                           internal::ShortestDouble(table.init_range->second)};
+  if (const auto own = managed.find(table.name); own != managed.end())
+    json["managed_collision"] = internal::ManagedCollisionToJson(own->second);
   json["optimizer"] = internal::RuleToJson(table.optimizer);
   return json;
 }
@@ -209,7 +236,7 @@ TrainConfig ReadTrainConfig(const std::string& path) {
 std::string ToJson(const TrainConfig& config) {
   Json json;
   for (const EmbeddingBagConfig& table : config.tables)
-    json["tables"].push_back(TableToJson(table));
+    json["tables"].push_back(TableToJson(table, config.managed_collision));
   json["model"] = internal::RankingNetToJson(config.model);
   json["optimizer"] = {{"sparse", internal::RuleToJson(config.sparse_optimizer)},
                        {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)},
@@ -226,7 +253,8 @@ std::vector<CategoricalFeature> Features(const TrainConfig& config) {
   std::vector<CategoricalFeature> features;
   for (const EmbeddingBagConfig& table : config.tables)
     for (const std::string& name : table.feature_names)
-      features.push_back({name, table.num_embeddings});
+      features.push_back(
+          {name, table.num_embeddings, config.managed_collision.contains(table.name)});
   return features;
 }
 

@@ -4,7 +4,9 @@
 //
 //   {"tables": [{"name", "rows", "dim", "features": [...],
 //                "pooling", "dtype", "state_dtype", "stochastic_rounding",
-//                "init_range": [low, high], "optimizer": {...}}, …],
+//                "location", "cache": {"policy", "ways", "load_factor", "bytes", "scratch_rows", "folder"},
+//                "init_range": [low, high], "managed_collision": {...}, "optimizer": {...}}, …],
+//    "managed_collision": {"kind", …},   as in train/config/managed_collision_json.h
 //    "model": {"type": "dlrm", "dense_in", "dense_arch": [...], "over_arch": [...]},
 //         or {"type": "dlrm_dcn", as dlrm, "dcn_layers", "dcn_low_rank"},
 //         or {"type": "dlrm_projection", as dlrm, "branch1": [...], "branch2": [...]},
@@ -21,14 +23,16 @@
 //    "train": {"batch_size", "epochs", "seed"},
 //    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
 //
-// "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys from "pooling" on may be left out. A table without an optimizer
-// of its own has optimizer.sparse.
+// "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys from "pooling" on may be left out. A table without
+// an optimizer of its own has optimizer.sparse, one without a "managed_collision" of its own that of the document; with null it has none. Ids of a
+// table with managed collision stay raw 64-bit numbers until it finds their rows; others are taken modulo the table's rows where they are read.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "embedding/embedding_configs.h"
+#include "embedding/managed_collision/managed_collision_config.h"
 #include "optim/dense_optimizer_config.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
@@ -40,6 +44,7 @@ namespace tessera {
 
 struct TrainConfig {
   std::vector<EmbeddingBagConfig> tables;
+  ManagedCollisionConfigs managed_collision;  // of tables that take raw ids
   RankingNetConfig model = {.dense_in = ClickRow::kIntegers};
   AnyRule sparse_optimizer = Sgd{};  // of tables without one of their own
   DenseOptimizerConfig dense_optimizer;
@@ -61,7 +66,7 @@ TrainConfig ReadTrainConfig(const std::string& path);
 // The document, every key spelled out; ParseTrainConfig gives the same configuration back.
 std::string ToJson(const TrainConfig& config);
 
-// The features of all tables, in order, with the rows that their ids must fit.
+// The features of all tables, in order, with the rows that their ids must fit, or raw.
 std::vector<CategoricalFeature> Features(const TrainConfig& config);
 
 }  // namespace tessera

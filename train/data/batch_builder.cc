@@ -14,9 +14,10 @@ constexpr int64_t kSmallIntegers = 4096;
 
 float LogOnePlus(int64_t x) { return static_cast<float>(std::log1p(static_cast<double>(x))); }
 
-// (value + shift) mod rows; a 32-bit division, where it is enough, takes half the time of a 64-bit
+// (value + shift) mod rows, or mod 2^64 for 0; a 32-bit division, where it is enough, takes half the time of a 64-bit
 // one.
 uint64_t IdOf(uint64_t value, uint64_t shift, uint64_t rows) {
+  if (rows == 0) return value + shift;
   if (rows >> 32 == 0) {
     const uint64_t reduced = value >> 32 == 0 ? value : value % rows;
     const uint64_t shifted = reduced + shift;
@@ -47,16 +48,22 @@ int CategoryColumn(const std::string& feature) {
       Format("feature '{}': the data has cat_0 to cat_{}", feature, ClickRow::kCategories - 1));
 }
 
+int64_t HashSizeOf(const CategoricalFeature& feature) {
+  if (feature.raw) return 0;
+  TESSERA_CHECK_GT(feature.rows, 0, "feature '{}': rows of its table", feature.name);
+  return feature.rows;
+}
+
 BatchBuilder::BatchBuilder(const std::vector<CategoricalFeature>& features, MissingIds missing)
     : missing_(missing) {
   for (const CategoricalFeature& feature : features) {
     const int column = CategoryColumn(feature.name);
     TESSERA_CHECK(std::find(keys_.begin(), keys_.end(), feature.name) == keys_.end(),
                   "feature '{}' is given twice", feature.name);
-    TESSERA_CHECK_GT(feature.rows, 0, "feature '{}': rows of its table", feature.name);
+    const int64_t rows = HashSizeOf(feature);
     keys_.push_back(feature.name);
-    columns_.push_back({column, static_cast<uint64_t>(feature.rows)});
-    if (feature.rows > std::numeric_limits<int32_t>::max()) id_type_ = DType::kI64;
+    columns_.push_back({column, static_cast<uint64_t>(rows)});
+    if (rows == 0 || rows > std::numeric_limits<int32_t>::max()) id_type_ = DType::kI64;
   }
   for (int64_t x = 0; x < kSmallIntegers; ++x) small_logs_.push_back(LogOnePlus(x));
 }

@@ -108,9 +108,9 @@ RatingRows::RatingRows(std::vector<Rating> ratings, const std::vector<Categorica
     : ratings_(std::move(ratings)), like_from_(like_from) {
   for (const CategoricalFeature& feature : features) {
     CheckRatingFeature(feature.name);
-    TESSERA_CHECK_GT(feature.rows, 0, "feature '{}': rows of its table", feature.name);
+    const int64_t rows = HashSizeOf(feature);
     keys_.push_back(feature.name);
-    columns_.push_back({feature.name == kUser ? &Rating::user : &Rating::item, feature.rows});
+    columns_.push_back({feature.name == kUser ? &Rating::user : &Rating::item, rows});
   }
 }
 
@@ -128,8 +128,10 @@ Batch RatingRows::Gather(Context& ctx, std::span<const int64_t> rows) const {
   const Tensor values = Tensor::Empty(ctx, {bags}, DType::kI64);
   int64_t* value = values.data<int64_t>();
   for (const Column& column : columns_)
-    for (const int64_t row : rows)
-      *value++ = ratings_[static_cast<size_t>(row)].*column.id % column.rows;
+    for (const int64_t row : rows) {
+      const int64_t id = ratings_[static_cast<size_t>(row)].*column.id;
+      *value++ = column.rows == 0 ? id : id % column.rows;
+    }
   batch.features =
       KeyedJaggedTensor::FromLengthsSync(keys_, values, Tensor::Full(ctx, {bags}, 1, DType::kI32));
   return batch;

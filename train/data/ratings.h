@@ -35,7 +35,7 @@ std::vector<Rating> ReadRatings(const std::vector<std::string>& paths);
 void CheckRatingFeature(const std::string& feature);
 
 // Ratings as rows: the features "userId" and "movieId", TorchRec's names, ids mod rows of the
-// tables; one number, always 0, as there are none; the rating as label, or, with `like_from` above
+// tables, or raw; one number, always 0, as there are none; the rating as label, or, with `like_from` above
 // 0, 1 for ratings from there on and 0 below.
 class RatingRows final : public RowTable {
  public:
@@ -49,7 +49,7 @@ class RatingRows final : public RowTable {
  private:
   struct Column {
     int64_t Rating::*id;
-    int64_t rows;
+    int64_t rows;  // hash size
   };
   std::vector<Rating> ratings_;
   std::vector<std::string> keys_;

@@ -135,10 +135,10 @@ StoredRows::StoredRows(StoredParts parts, const std::vector<CategoricalFeature>&
       throw Error(Format("{}: feature '{}': the data has {} to {}", parts_.parts().front().name,
                          feature.name, columns.empty() ? "none" : columns.front(),
                          columns.empty() ? "none" : columns.back()));
-    TESSERA_CHECK_GT(feature.rows, 0, "feature '{}': rows of its table", feature.name);
+    const int64_t rows = HashSizeOf(feature);
     keys_.push_back(feature.name);
-    columns_.emplace_back(found - columns.begin(), feature.rows);
-    if (feature.rows > std::numeric_limits<int32_t>::max()) id_type_ = DType::kI64;
+    columns_.emplace_back(found - columns.begin(), rows);
+    if (rows == 0 || rows > std::numeric_limits<int32_t>::max()) id_type_ = DType::kI64;
   }
 }
 
@@ -154,7 +154,7 @@ Tensor StoredRows::Ids(Context& ctx,
     const char* const ids = part->ids.Row(row);
     for (size_t f = 0; f < columns_.size(); ++f)
       out[static_cast<int64_t>(f) * count + b] = static_cast<Id>(
-          PositiveModulo(StoredParts::Id(*part, ids, columns_[f].first), columns_[f].second));
+          HashedId(StoredParts::Id(*part, ids, columns_[f].first), columns_[f].second));
   }
   return values;
 }

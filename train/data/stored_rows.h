@@ -4,7 +4,7 @@
 // a feature. What npy files (npy_rows.h) and row folders (row_folder.h) are read as.
 //
 // A model's features name columns. An id becomes id mod rows of its table, not negative, as
-// TorchRec's `hashes` do.
+// TorchRec's `hashes` do; raw ids stay as they are.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +16,10 @@ namespace tessera {
 
 // id mod rows, not negative. REQUIRES: rows > 0.
 int64_t PositiveModulo(int64_t id, int64_t rows);
+// The same; with rows = 0 the id as it is.
+inline int64_t HashedId(int64_t id, int64_t rows) {
+  return rows == 0 ? id : PositiveModulo(id, rows);
+}
 
 // Bytes that are checked against what was written before they are first used.
 class CheckedBytes {
@@ -87,7 +91,7 @@ class StoredRows final : public RowTable {
 
   int64_t rows() const override { return parts_.rows(); }
   int64_t dense_columns() const { return parts_.dense_columns(); }
-  // Ids are i32 where all tables allow it, else i64.
+  // Ids are i32 where all tables allow it, else i64 (raw ids too).
   Batch Gather(Context& ctx, std::span<const int64_t> rows) const override;
 
  private:
@@ -96,7 +100,7 @@ class StoredRows final : public RowTable {
 
   StoredParts parts_;
   std::vector<std::string> keys_;
-  std::vector<std::pair<int64_t, int64_t>> columns_;  // of the parts, and rows of the table
+  std::vector<std::pair<int64_t, int64_t>> columns_;  // of the parts, and hash sizes
   DType id_type_ = DType::kI32;
 };
 

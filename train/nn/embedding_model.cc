@@ -2,26 +2,44 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace tessera {
 namespace {
 
-void CheckUpdatedInBackward(const std::vector<EmbeddingBagConfig>& tables) {
+void CheckSharded(const std::vector<EmbeddingBagConfig>& tables) {
+  for (const EmbeddingBagConfig& table : tables)
+    TESSERA_CHECK(table.location != EmbeddingLocation::kDisk,
+                  "table {}: location DISK, but tables over ranks lie in memory", table.name);
   for (const EmbeddingBagConfig& table : tables)
     TESSERA_CHECK(!std::holds_alternative<Dense>(table.optimizer),
                   "table {}: rule dense, but sharded tables are updated inside backward",
                   table.name);
 }
 
-std::variant<EmbeddingBagCollection, ShardedEmbeddingBagCollection> MakeEmbeddings(
-    Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
-    const EmbeddingBagCollectionOptions& options, const std::optional<ModelSharding>& sharding) {
-  if (!sharding) return EmbeddingBagCollection(ctx, tables, options);
-  CheckUpdatedInBackward(tables);
-  TESSERA_CHECK(sharding->comm != nullptr, "sharded tables without a communicator");
-  return ShardedEmbeddingBagCollection(ctx, *sharding->comm, tables, sharding->plan, options,
-                                       sharding->options);
+// The tables that take raw ids, in their order.
+std::vector<BaseEmbeddingConfig> ManagedTables(const std::vector<EmbeddingBagConfig>& tables,
+                                               const ManagedCollisionConfigs& configs) {
+  std::vector<BaseEmbeddingConfig> managed;
+  for (const EmbeddingBagConfig& table : tables)
+    if (configs.contains(table.name)) managed.push_back(table);
+  TESSERA_CHECK_EQ(managed.size(), configs.size(),
+                   "managed collision: tables of the model that have it, and tables named for it");
+  return managed;
+}
+
+ManagedCollisionEmbeddingBagCollection MakeManaged(Context& ctx,
+                                                   const std::vector<EmbeddingBagConfig>& tables,
+                                                   const EmbeddingBagCollectionOptions& options,
+                                                   const ManagedCollisionConfigs& configs) {
+  const std::vector<BaseEmbeddingConfig> managed = ManagedTables(tables, configs);
+  auto embeddings = std::make_unique<EmbeddingBagCollection>(ctx, tables, options);
+  std::vector<ManagedTable> modules;
+  for (const BaseEmbeddingConfig& table : managed)
+    modules.push_back({table.name, MakeManagedCollisionModule(ctx, configs.at(table.name), table)});
+  return {std::move(embeddings),
+          std::make_shared<ManagedCollisionCollection>(std::move(modules), managed)};
 }
 
 // Throws Error unless `given` are the tensors `own`, each with its shape and dtype.
@@ -41,6 +59,23 @@ void CheckTensors(const std::vector<NamedTensor>& own, const std::map<std::strin
 
 }  // namespace
 
+EmbeddingModel::Embeddings EmbeddingModel::MakeEmbeddings(
+    Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
+    const EmbeddingBagCollectionOptions& options, const std::optional<ModelSharding>& sharding,
+    const ManagedCollisionConfigs& managed_collision) {
+  if (!sharding && managed_collision.empty()) return EmbeddingBagCollection(ctx, tables, options);
+  if (!sharding) return MakeManaged(ctx, tables, options, managed_collision);
+  TESSERA_CHECK(
+      managed_collision.empty(),
+      "table {}: managed collision, but this model's tables are sharded over ranks, where "
+      "it does not work",
+      managed_collision.begin()->first);
+  CheckSharded(tables);
+  TESSERA_CHECK(sharding->comm != nullptr, "sharded tables without a communicator");
+  return ShardedEmbeddingBagCollection(ctx, *sharding->comm, tables, sharding->plan, options,
+                                       sharding->options);
+}
+
 int64_t CountFeatures(const std::vector<EmbeddingBagConfig>& tables) {
   int64_t features = 0;
   for (const EmbeddingBagConfig& table : tables) features += std::ssize(table.feature_names);
@@ -50,21 +85,31 @@ int64_t CountFeatures(const std::vector<EmbeddingBagConfig>& tables) {
 EmbeddingModel::EmbeddingModel(Context& ctx, std::string table_prefix,
                                const std::vector<EmbeddingBagConfig>& tables,
                                const EmbeddingBagCollectionOptions& options,
-                               const std::optional<ModelSharding>& sharding)
+                               const std::optional<ModelSharding>& sharding,
+                               const ManagedCollisionConfigs& managed_collision)
     : table_prefix_(std::move(table_prefix)),
-      embeddings_(MakeEmbeddings(ctx, tables, options, sharding)) {}
+      embeddings_(MakeEmbeddings(ctx, tables, options, sharding, managed_collision)) {}
 
-EmbeddingBagCollection& EmbeddingModel::embedding_bag_collection() {
-  TESSERA_CHECK(sharded() == nullptr, "a model's tables are sharded over ranks");
-  return std::get<EmbeddingBagCollection>(embeddings_);
-}
 const EmbeddingBagCollection& EmbeddingModel::embedding_bag_collection() const {
   TESSERA_CHECK(sharded() == nullptr, "a model's tables are sharded over ranks");
+  if (const auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_))
+    return managed->embedding_bag_collection();
   return std::get<EmbeddingBagCollection>(embeddings_);
+}
+EmbeddingBagCollection& EmbeddingModel::embedding_bag_collection() {
+  return const_cast<EmbeddingBagCollection&>(std::as_const(*this).embedding_bag_collection());
+}
+
+ManagedCollisionCollection* EmbeddingModel::managed_collision() {
+  auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_);
+  return managed == nullptr ? nullptr : &managed->managed_collision_collection();
 }
 
 Variable EmbeddingModel::Pool(Context& ctx, const KeyedJaggedTensor& features) {
-  return std::visit([&](auto& e) { return e.Forward(ctx, features).values(); }, embeddings_);
+  if (auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_))
+    return managed->Forward(ctx, features).embeddings.values();
+  if (sharded() != nullptr) return sharded()->Forward(ctx, features).values();
+  return embedding_bag_collection().Forward(ctx, features).values();
 }
 
 void EmbeddingModel::AppendParameters(const std::string& prefix,
@@ -83,8 +128,10 @@ std::vector<NamedTensor> EmbeddingModel::TableTensors() const {
   std::vector<NamedTensor> tensors;
   if (sharded() != nullptr) return tensors;
   const TableBatchedEmbedding& tables = embedding_bag_collection().tables();
-  for (int t = 0; t < tables.num_tables(); ++t)
-    tensors.push_back({table_prefix_ + tables.table_name(t) + ".weight", tables.weight(t)});
+  for (int t = 0; t < tables.num_tables(); ++t) {
+    tensors.push_back(tables.part(t, 0));
+    tensors.back().name = table_prefix_ + tables.table_name(t) + ".weight";
+  }
   return tensors;
 }
 
@@ -94,6 +141,36 @@ std::vector<NamedTensor> EmbeddingModel::StateDict() const {
   AppendDenseParameters("", dense);
   for (const NamedParameter& p : dense) tensors.push_back({p.name, p.variable.value()});
   return tensors;
+}
+
+std::vector<NamedTensor> EmbeddingModel::IdStateDict(Context& ctx) {
+  std::vector<NamedTensor> all;
+  if (managed_collision() == nullptr) return all;
+  for (const BaseEmbeddingConfig& table : managed_collision()->configs())
+    for (NamedTensor& state : managed_collision()->module(table.name).StateDict(ctx))
+      all.push_back({table_prefix_ + table.name + "." + state.name, std::move(state.tensor)});
+  return all;
+}
+
+void EmbeddingModel::LoadIdStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {
+  std::map<std::string, std::vector<NamedTensor>> of_table;
+  for (const NamedTensor& named : tensors) {
+    const size_t dot = named.name.rfind('.'), prefix = table_prefix_.size();
+    TESSERA_CHECK(named.name.starts_with(table_prefix_) && dot >= prefix,
+                  "managed collision: {} is the state of no table", named.name);
+    of_table[named.name.substr(prefix, dot - prefix)].push_back(
+        {named.name.substr(dot + 1), named.tensor});
+  }
+  const auto configs = managed_collision() == nullptr ? std::vector<BaseEmbeddingConfig>()
+                                                      : managed_collision()->configs();
+  for (const BaseEmbeddingConfig& table : configs)
+    TESSERA_CHECK(of_table.contains(table.name),
+                  "managed collision: it lacks '{}{}._*', which ids of this model have",
+                  table_prefix_, table.name);
+  TESSERA_CHECK(of_table.size() == configs.size(),
+                "managed collision: it has state of ids of tables that take no raw ids here");
+  for (const auto& [table, state] : of_table)
+    managed_collision()->module(table).LoadStateDict(ctx, state);
 }
 
 void EmbeddingModel::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {
@@ -106,7 +183,16 @@ void EmbeddingModel::LoadStateDict(Context& ctx, const std::vector<NamedTensor>&
   }
   const std::vector<NamedTensor> own = StateDict();
   CheckTensors(own, given);
-  for (const NamedTensor& target : own) target.tensor.CopyFrom(ctx, given[target.name]);
+  for (const NamedTensor& target : own) {
+    if (!target.stored) {
+      target.tensor.CopyFrom(ctx, given[target.name]);
+      continue;
+    }
+    std::vector<int64_t> rows(static_cast<size_t>(target.tensor.dim(0)));
+    std::iota(rows.begin(), rows.end(), 0);
+    const Tensor from = given[target.name].To(ctx, Device::Cpu()).Contiguous(ctx);
+    target.stored->write(rows, from.raw_data());
+  }
 }
 
 }  // namespace tessera

@@ -8,7 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "embedding/embedding_bag_collection.h"
+#include "embedding/managed_collision/managed_collision_config.h"
+#include "embedding/managed_collision/managed_collision_embedding.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "train/nn/module.h"
 
@@ -21,6 +22,8 @@ struct ModelSharding {
   ShardingOptions options = {};
 };
 
+// With managed collision its tables take raw ids; a forward that is recorded may give them rows.
+//
 // The names of tables are `table_prefix` + table + ".weight". They are parameters only with the
 // rule Dense, but always in StateDict.
 class EmbeddingModel : public Module {
@@ -36,10 +39,19 @@ class EmbeddingModel : public Module {
   // name that is missing, unknown or given twice, or a wrong shape or dtype.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
+  // What managed collision knows of ids, as "<table_prefix><table>.<name>", where a name has no dot;
+  // copies.
+  std::vector<NamedTensor> IdStateDict(Context& ctx);
+  // Exactly these again. Throws Error for names that are missing or of no table, and for tensors that
+  // a module refuses; those of tables before it are then taken.
+  void LoadIdStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
+
   const std::string& table_prefix() const { return table_prefix_; }
   // REQUIRES: tables that are not sharded.
   EmbeddingBagCollection& embedding_bag_collection();
   const EmbeddingBagCollection& embedding_bag_collection() const;
+  // Null without managed collision.
+  ManagedCollisionCollection* managed_collision();
   // Null unless they are.
   ShardedEmbeddingBagCollection* sharded() {
     return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
@@ -50,18 +62,25 @@ class EmbeddingModel : public Module {
 
  protected:
   // With `sharding` every rank makes one; the same ctx.random() gives the same numbers as without.
-  // Throws Error for a sharded table with the rule Dense.
+  // Throws Error for a sharded table with the rule Dense or managed collision, and for managed
+  // collision of no table.
   EmbeddingModel(Context& ctx, std::string table_prefix,
                  const std::vector<EmbeddingBagConfig>& tables,
                  const EmbeddingBagCollectionOptions& options,
-                 const std::optional<ModelSharding>& sharding);
+                 const std::optional<ModelSharding>& sharding,
+                 const ManagedCollisionConfigs& managed_collision = {});
 
   // All but tables.
   virtual void AppendDenseParameters(const std::string& prefix,
                                      std::vector<NamedParameter>& out) const = 0;
 
  private:
-  using Embeddings = std::variant<EmbeddingBagCollection, ShardedEmbeddingBagCollection>;
+  using Embeddings = std::variant<EmbeddingBagCollection, ManagedCollisionEmbeddingBagCollection,
+                                  ShardedEmbeddingBagCollection>;
+  static Embeddings MakeEmbeddings(Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
+                                   const EmbeddingBagCollectionOptions& options,
+                                   const std::optional<ModelSharding>& sharding,
+                                   const ManagedCollisionConfigs& managed_collision);
   std::vector<NamedTensor> TableTensors() const;
 
   std::string table_prefix_;

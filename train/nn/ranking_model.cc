@@ -30,7 +30,8 @@ RankingModelConfig Checked(RankingModelConfig config) {
 
 RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                            const std::optional<ModelSharding>& sharding)
-    : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, config.embeddings, sharding),
+    : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, config.embeddings, sharding,
+                     config.managed_collision),
       config_(std::move(config)),
       net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), DimOf(config_))) {}
 

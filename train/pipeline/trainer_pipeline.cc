@@ -80,7 +80,12 @@ class PipelinedSteps final : public TrainerSteps {
   std::unique_ptr<Pipeline> pipeline_;
 };
 
-std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer) {
+std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
+  if (!trainer.config().managed_collision.empty())
+    throw Error(
+        Format("pipeline {}: raw ids of tables with managed collision find their rows inside the "
+               "step; expected none or base",
+               ToString(kind)));
   if (trainer.model().sharded() != nullptr) return Pipelined(*trainer.model().sharded());
   return Pipelined(trainer.model().embedding_bag_collection());
 }
@@ -112,7 +117,7 @@ TrainerPipeline::TrainerPipeline(Trainer& trainer, PipelineKind kind)
       kind_(kind),
       embeddings_(kind == PipelineKind::kNone || kind == PipelineKind::kBase
                       ? nullptr
-                      : EmbeddingsOf(trainer)) {}
+                      : EmbeddingsOf(trainer, kind)) {}
 
 std::unique_ptr<TrainerSteps> TrainerPipeline::Over(DataSource& source, bool scored) {
   if (kind_ == PipelineKind::kNone) return std::make_unique<PlainSteps>(trainer_, source, scored);

@@ -34,6 +34,8 @@ class TrainerSteps {
 // Of one trainer, which outlives it; every rank makes one.
 class TrainerPipeline {
  public:
+  // Throws Error for tables with managed collision and a kind that works on their ids ahead of the
+  // step, in which they find their rows.
   TrainerPipeline(Trainer& trainer, PipelineKind kind);
 
   // source: outlives the result, and is used by it alone. scored: whether steps give what was

@@ -236,19 +236,21 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadConfigs,
     ::testing::Values(
         Bad{R"("train": {)", R"("trian": {)",
-            "trian: unknown key; known here: optimizer, tables, model, data, train, metrics"},
+            "trian: unknown key; known here: optimizer, tables, managed_collision, model, data, "
+            "train, metrics"},
         Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
-            "state_dtype, stochastic_rounding, location, cache, init_range, optimizer"},
+            "state_dtype, stochastic_rounding, location, cache, init_range, optimizer, "
+            "managed_collision"},
         Bad{R"("rows": 20)", R"("rows": 20, "location": "MOON")",
-            R"(tables[1].location: expected "DEVICE" or "HOST" or "MANAGED" or "MANAGED_CACHING", )"
-            R"(got "MOON")"},
+            R"(tables[1].location: expected "DEVICE" or "HOST" or "MANAGED" or "MANAGED_CACHING" )"
+            R"(or "DISK", got "MOON")"},
         Bad{R"("rows": 20)", R"("rows": 20, "cache": {})",
-            "tables[1].cache: only a table whose location is MANAGED_CACHING has a cache"},
+            "tables[1].cache: only a table whose location is MANAGED_CACHING or DISK has a cache"},
         Bad{R"("rows": 20)", R"("rows": 20, "location": "MANAGED_CACHING", "cache": {"way": 1})",
             "tables[1].cache.way: unknown key; known here: policy, ways, load_factor, bytes, "
-            "scratch_rows"},
+            "scratch_rows, folder"},
         Bad{R"("rows": 20)", R"("rows": "20")", R"(tables[1].rows: expected an integer, got "20")"},
         Bad{R"("rows": 20)", R"("rows": 2.5)", "tables[1].rows: expected an integer, got 2.5"},
         Bad{R"("rows": 20)", R"("rows": 0)", "tables[1].rows: expected an integer above 0, got 0"},

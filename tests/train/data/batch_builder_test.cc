@@ -57,6 +57,21 @@ TEST(BatchBuilder, MissingAsRowZero) {
   EXPECT_EQ(batch.features.lengths(ctx).ToVector<int32_t>(), std::vector<int32_t>(10, 1));
 }
 
+TEST(BatchBuilder, RawIdsStayAsTheyAre) {
+  Context ctx({.threads = 1});
+  const std::vector<ClickRow> rows = {RowWith(3, 0), RowWith(3, 0xfedcba9876543210),
+                                      RowWith(0, 0xffffffff)};
+  const std::vector<CategoricalFeature> features = {{"cat_3", 5, true}, {"cat_0", 7}};
+  const Batch row0 = BatchBuilder(features, MissingIds::kRow0).Build(ctx, rows);
+  EXPECT_EQ(row0.features.values().dtype(), DType::kI64);
+  EXPECT_EQ(Ids(ctx, row0.features),
+            (std::vector<int64_t>{1, static_cast<int64_t>(0xfedcba9876543211), 0, 0, 0,
+                                  (int64_t{0xffffffff} + 1) % 7}));
+  const Batch empty = BatchBuilder(features, MissingIds::kEmptyBag).Build(ctx, rows);
+  EXPECT_EQ(Ids(ctx, empty.features),
+            (std::vector<int64_t>{0, static_cast<int64_t>(0xfedcba9876543210), 0xffffffff % 7}));
+}
+
 TEST(BatchBuilder, MissingAsEmptyBag) {
   Context ctx({.threads = 1});
   const std::vector<ClickRow> rows = {RowWith(3, 0), RowWith(3, 199), RowWith(0, 7)};

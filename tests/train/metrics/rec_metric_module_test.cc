@@ -6,10 +6,13 @@
 #include <mutex>
 
 #include "comm/local_communicator.h"
+#include "tests/testing/error_of.h"
 #include "tests/train/metrics/testing/metric_stream.h"
 
 namespace tessera {
 namespace {
+
+using tessera::testing::ErrorOf;
 
 using testing::AllMetrics;
 using testing::CountingClock;
@@ -193,15 +196,6 @@ TEST(RecMetricModule, StateOfAnotherShapeIsRefused) {
   config.metrics[0].options.num_groups = 3;
   RecMetricModule module(config);
   EXPECT_THROW(module.Load(state), Error);
-}
-
-std::string ErrorOf(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 void ExpectError(const RecMetricsConfig& config, const std::string& part,

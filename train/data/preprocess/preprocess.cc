@@ -180,8 +180,7 @@ class Preprocessor {
 
   int64_t IdOf(size_t column, int64_t row) const {
     const int64_t id = spool_->ids(static_cast<int64_t>(column))[static_cast<size_t>(row)];
-    const int64_t size = HashSize(column);
-    return size == 0 ? id : PositiveModulo(id, size);
+    return HashedId(id, HashSize(column));
   }
 
   void FindTableRows() {

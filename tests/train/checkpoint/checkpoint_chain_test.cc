@@ -1,0 +1,276 @@
+// Folders of incremental checkpoints: a chain is the whole checkpoint, byte for byte, whatever
+// changed; and what crashes, gaps and mixed files leave is the last whole chain, or an error.
+#include "train/checkpoint/checkpoint_chain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "tests/train/testing/files.h"
+#include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/incremental_checkpoints.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::ReadFile;
+using testing::TempPath;
+
+constexpr char kTable[] = "bags.t.weight", kOther[] = "bags.t.weight.more.weight";
+
+// A run with two tables, one of which grows, a dense part, and state of no fixed size.
+class MadeUpRun {
+ public:
+  explicit MadeUpRun(Context& ctx, uint64_t seed) : ctx_(ctx), random_(seed) {
+    tables_ = {MakeTable(kTable, 300, 7, DType::kF16), MakeTable(kOther, 40, 3, DType::kF32)};
+  }
+
+  void Step() {
+    ++progress_.step;
+    for (Table& table : tables_) {
+      if (table.name == kOther && Below(3) == 0) Grow(table, 1 + Below(9));
+      for (int64_t n = Below(table.rows() / 4); n > 0; --n) Touch(table, Below(table.rows()));
+    }
+    dense_ = Noise({4, 5}, DType::kF32);
+    history_ = Noise({Below(6)}, DType::kI64);
+  }
+
+  std::vector<NamedTensor> State() const {
+    std::vector<NamedTensor> state = {{"over.bias", dense_}, {"metrics.0.history", history_}};
+    for (const Table& table : tables_) {
+      state.push_back({table.name, table.weight});
+      state.push_back({OptimizerStateName(table.name, "momentum1"), table.momentum});
+      state.push_back({OptimizerStateName(table.name, "sum"), table.sum});
+    }
+    return state;
+  }
+  std::string Save(IncrementalCheckpoints& to) {
+    std::vector<ChangedRows> changed;
+    for (Table& table : tables_) {
+      changed.push_back(
+          {table.name,
+           Tensor::From(ctx_, std::vector<int64_t>(table.changed.begin(), table.changed.end()))});
+      table.changed.clear();
+    }
+    return to.Write(ctx_, State(), changed, progress_, "{\"step\": 1}");
+  }
+  void SaveWhole(const std::string& path) {
+    WriteCheckpoint(ctx_, path, State(), progress_, "{\"step\": 1}");
+  }
+
+ private:
+  struct Table {
+    std::string name;
+    Tensor weight, momentum, sum;
+    std::set<int64_t> changed;
+    int64_t rows() const { return weight.dim(0); }
+  };
+
+  int64_t Below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  Tensor Noise(const Shape& shape, DType dtype) {
+    Tensor noise = Tensor::EmptyHost(shape, DType::kU8);
+    for (uint8_t& byte : noise.span<uint8_t>()) byte = static_cast<uint8_t>(random_() % 100);
+    return noise.To(ctx_, dtype);
+  }
+  Table MakeTable(const std::string& name, int64_t rows, int64_t dim, DType dtype) {
+    return {name,
+            Noise({rows, dim}, dtype),
+            Noise({rows, dim}, DType::kF32),
+            Noise({rows}, DType::kF32),
+            {}};
+  }
+  void Touch(Table& table, int64_t row) {
+    table.changed.insert(row);
+    for (Tensor* part : {&table.weight, &table.momentum, &table.sum}) {
+      const Tensor to = part->Rows(row, row + 1);
+      to.CopyFrom(ctx_, Noise(to.shape(), to.dtype()));
+    }
+  }
+  void Grow(Table& table, int64_t rows) {
+    const int64_t before = table.rows();
+    Table more = MakeTable(table.name, before + rows, table.weight.dim(1), table.weight.dtype());
+    more.weight.Rows(0, before).CopyFrom(ctx_, table.weight);
+    more.momentum.Rows(0, before).CopyFrom(ctx_, table.momentum);
+    more.sum.Rows(0, before).CopyFrom(ctx_, table.sum);
+    more.changed = table.changed;
+    for (int64_t row = before; row < before + rows; ++row) more.changed.insert(row);
+    table = more;
+  }
+
+  Context& ctx_;
+  std::mt19937_64 random_;
+  std::vector<Table> tables_;
+  Tensor dense_, history_;
+  TrainingProgress progress_{.seed = 3};
+};
+
+class CheckpointChainTest : public ::testing::Test {
+ protected:
+  CheckpointChainTest() { fs::remove_all(folder_); }
+
+  std::vector<std::string> Files() const {
+    std::set<std::string> names;
+    for (const auto& file : fs::directory_iterator(folder_))
+      names.insert(file.path().filename().string());
+    return {names.begin(), names.end()};
+  }
+  // A base and `deltas` after it; returns the run.
+  MadeUpRun Chain(int64_t deltas) {
+    MadeUpRun run(ctx_, 5);
+    IncrementalCheckpoints to(folder_, {.max_deltas = deltas, .max_delta_share = 1e9});
+    for (int64_t i = 0; i <= deltas; ++i) {
+      run.Step();
+      run.Save(to);
+    }
+    return run;
+  }
+
+  Context ctx_{{.threads = 1}};
+  std::string folder_ = TempPath("chain");
+};
+
+TEST_F(CheckpointChainTest, IsTheWholeCheckpointByteForByte) {
+  MadeUpRun run(ctx_, 1);
+  auto to = std::make_unique<IncrementalCheckpoints>(
+      folder_, IncrementalOptions{.max_deltas = 5, .max_delta_share = 3});
+  std::mt19937 random(2);
+  int bases = 0;
+  for (int step = 0; step < 40; ++step) {
+    run.Step();
+    if (random() % 3 == 0) continue;
+    bases += run.Save(*to).ends_with(".base.safetensors");
+    run.SaveWhole(TempPath("whole"));
+    const Checkpoint chain = ReadCheckpoint(folder_);
+    EXPECT_EQ(chain.progress->step, step + 1);
+    WriteWhole(chain, TempPath("joined"));
+    ASSERT_EQ(ReadFile(TempPath("joined")), ReadFile(TempPath("whole"))) << "step " << step;
+    if (random() % 6 == 0) {  // another process goes on
+      to = std::make_unique<IncrementalCheckpoints>(
+          folder_, IncrementalOptions{.max_deltas = 5, .max_delta_share = 3});
+      to->GoOnFrom(*chain.chain);
+    }
+    if (random() % 6 == 0) {
+      const std::string base = CompactChain(folder_);
+      EXPECT_EQ(ReadFile(base), ReadFile(TempPath("whole")));
+      EXPECT_EQ(Files().size(), 1u);
+      to->GoOnFrom(*ReadCheckpoint(folder_).chain);
+    }
+  }
+  EXPECT_GT(bases, 1);
+}
+
+TEST_F(CheckpointChainTest, RestoresIntoTensors) {
+  const MadeUpRun run = Chain(3);
+  std::vector<NamedTensor> restored;
+  for (const NamedTensor& named : run.State())
+    restored.push_back(
+        {named.name, Tensor::Zeros(ctx_, named.tensor.shape(), named.tensor.dtype())});
+  Restore(ctx_, ReadCheckpoint(folder_), restored);
+  const std::vector<NamedTensor> expected = run.State();
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(SameBits(restored[i].tensor, expected[i].tensor)) << expected[i].name;
+}
+
+TEST_F(CheckpointChainTest, ABaseComesWhenDeltasAreManyOrLarge) {
+  MadeUpRun run(ctx_, 1);
+  IncrementalCheckpoints many(folder_, {.max_deltas = 2, .max_delta_share = 1e9, .keep = 1});
+  for (int i = 0; i < 8; ++i) {
+    run.Step();
+    run.Save(many);
+  }
+  EXPECT_THAT(Files(), ElementsAre("00000004.base.safetensors", "00000005.delta.safetensors",
+                                   "00000006.delta.safetensors", "00000007.base.safetensors",
+                                   "00000008.delta.safetensors"));
+  fs::remove_all(folder_);
+  IncrementalCheckpoints large(folder_, {.max_deltas = 1000, .max_delta_share = 0.5});
+  int64_t deltas = 0, bytes = 0;
+  for (int i = 0; i < 20; ++i) {
+    run.Step();
+    run.Save(large);
+    deltas += large.position()->deltas > 0;
+    bytes = std::max(bytes, large.position()->delta_bytes);
+    EXPECT_LT(large.position()->delta_bytes,
+              0.6 * static_cast<double>(large.position()->base_bytes) + 4000);
+  }
+  EXPECT_GT(deltas, 0);
+  EXPECT_GT(bytes, 0);
+}
+
+TEST_F(CheckpointChainTest, WhatACrashLeavesIsTheLastWholeChain) {
+  MadeUpRun run = Chain(2);
+  run.SaveWhole(TempPath("whole"));
+  const auto expect_whole = [&] {
+    WriteWhole(ReadCheckpoint(folder_), TempPath("joined"));
+    EXPECT_EQ(ReadFile(TempPath("joined")), ReadFile(TempPath("whole")));
+  };
+  // While a delta, or a base, was written.
+  fs::copy(BasePath(folder_, 1), DeltaPath(folder_, 4) + ".tmp");
+  fs::resize_file(DeltaPath(folder_, 4) + ".tmp", 1000);
+  expect_whole();
+  // When a base was there, but the files before it were not removed, or some were.
+  fs::copy(folder_, TempPath("before"), fs::copy_options::recursive);
+  CompactChain(folder_);
+  EXPECT_THAT(Files(), ElementsAre("00000004.base.safetensors"));
+  for (const int64_t number : {2, 3})
+    fs::copy(DeltaPath(TempPath("before"), number), DeltaPath(folder_, number));
+  expect_whole();
+  fs::copy(BasePath(TempPath("before"), 1), BasePath(folder_, 1));
+  fs::remove(DeltaPath(folder_, 2));
+  expect_whole();
+  IncrementalCheckpoints next(folder_);  // goes on with 5, and removes all before
+  next.GoOnFrom(*ReadCheckpoint(folder_).chain);
+  run.Step();
+  EXPECT_EQ(run.Save(next), DeltaPath(folder_, 5));
+  CompactChain(folder_);
+  EXPECT_THAT(Files(), ElementsAre("00000006.base.safetensors"));
+  fs::remove_all(TempPath("before"));
+}
+
+TEST_F(CheckpointChainTest, RefusesWhatIsNoChain) {
+  Chain(3);
+  const auto refusal = [&] { return ErrorOf([&] { ReadCheckpoint(folder_); }); };
+  const std::string second = DeltaPath(folder_, 2), third = DeltaPath(folder_, 3);
+  const std::string bytes = ReadFile(second);
+
+  fs::remove(second);
+  EXPECT_THAT(refusal(), HasSubstr(second + ": it is missing, but " + third + " is there"));
+  testing::WriteFile("chain/00000002.delta.safetensors", bytes.substr(0, bytes.size() - 1));
+  EXPECT_THAT(refusal(), HasSubstr(second + ": "));
+  std::string flipped = bytes;
+  flipped.back() = static_cast<char>(flipped.back() ^ 1);
+  testing::WriteFile("chain/00000002.delta.safetensors", flipped);
+  EXPECT_THAT(refusal(), HasSubstr(second + ": it is corrupt"));
+  fs::copy_file(third, second, fs::copy_options::overwrite_existing);
+  EXPECT_THAT(refusal(), HasSubstr("expected delta number 2, got 3"));
+  fs::remove_all(folder_);
+
+  // A delta of another run.
+  Chain(1);
+  const std::string other = ReadFile(DeltaPath(folder_, 2));
+  fs::remove_all(folder_);
+  MadeUpRun run(ctx_, 77);
+  IncrementalCheckpoints to(folder_);
+  run.Step();
+  run.Save(to);
+  testing::WriteFile("chain/00000002.delta.safetensors", other);
+  EXPECT_THAT(refusal(), HasSubstr("it does not follow file number 1"));
+  run.Step();
+  EXPECT_THAT(ErrorOf([&] { run.Save(to); }), HasSubstr("another run writes here"));
+
+  fs::remove(BasePath(folder_, 1));
+  EXPECT_THAT(refusal(), HasSubstr("there is no base checkpoint in it"));
+  testing::WriteFile("chain/notes.txt", "mine");
+  fs::remove(DeltaPath(folder_, 2));
+  EXPECT_THAT(ErrorOf([&] { IncrementalCheckpoints{folder_}; }),
+              HasSubstr("it is a folder of something else than checkpoints"));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,24 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_CHAIN_H_
+#define TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_CHAIN_H_
+// A base and the deltas after it (checkpoint_files.h) as one checkpoint: a row of a table is that of
+// the last file that has it, everything else that of the last file. Memory: 8 bytes a changed row.
+#include <string>
+
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera {
+
+// The newest chain of a folder. Throws Error, naming the file, where one is missing, corrupt, or
+// does not follow the one before it.
+Checkpoint ReadChain(const std::string& folder);
+
+// Writes a checkpoint as one file, byte for byte what WriteCheckpoint writes of the same state; a
+// few megabytes at a time.
+void WriteWhole(const Checkpoint& checkpoint, const std::string& path);
+
+// Makes a base of the newest chain of a folder; a chain without deltas stays. Then only `keep`
+// chains before it are left. Returns the path of the base.
+std::string CompactChain(const std::string& folder, int64_t keep = 0);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_CHAIN_H_

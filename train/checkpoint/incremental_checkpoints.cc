@@ -1,0 +1,102 @@
+#include "train/checkpoint/incremental_checkpoints.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "runtime/files.h"
+#include "train/checkpoint/checkpoint_files.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+void CheckOptions(const IncrementalOptions& options) {
+  TESSERA_CHECK_GE(options.max_deltas, 0, "incremental checkpoints: deltas of a base");
+  TESSERA_CHECK(options.max_delta_share > 0,
+                "incremental checkpoints: deltas of {} of the base's bytes; expected more than 0",
+                options.max_delta_share);
+  TESSERA_CHECK_GE(options.keep, 0, "incremental checkpoints: chains to keep");
+}
+
+void MakeFolder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error) throw Error(Format("{}: cannot be made: {}", folder, error.message()));
+  // What others keep here is not mixed with checkpoints.
+  if (!fs::is_empty(folder) && !IsCheckpointFolder(folder)) {
+    RemoveUnfinished(folder);
+    if (!fs::is_empty(folder))
+      throw Error(Format("{}: it is a folder of something else than checkpoints", folder));
+  }
+  RemoveUnfinished(folder);
+  const std::string parent = fs::path(folder).parent_path().string();
+  SyncFolder(parent.empty() ? "." : parent);
+}
+
+}  // namespace
+
+IncrementalCheckpoints::IncrementalCheckpoints(std::string folder,
+                                               const IncrementalOptions& options)
+    : folder_(std::move(folder)), options_(options) {
+  CheckOptions(options_);
+  while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
+  MakeFolder(folder_);
+}
+
+void IncrementalCheckpoints::GoOnFrom(const ChainPosition& position) {
+  const ChainFiles newest = NewestChain(folder_);
+  TESSERA_CHECK_EQ(position.number, newest.last(), "{}: number of the checkpoint to go on from",
+                   folder_);
+  position_ = position;
+}
+
+bool IncrementalCheckpoints::NextIsBase(int64_t delta_bytes) const {
+  if (!position_) return true;
+  const double share = options_.max_delta_share * static_cast<double>(position_->base_bytes);
+  return position_->deltas >= options_.max_deltas ||
+         static_cast<double>(position_->delta_bytes + delta_bytes) > share;
+}
+
+// Files that came since from elsewhere are seen, and not written over.
+int64_t IncrementalCheckpoints::NextNumber() const {
+  const int64_t next = tessera::NextNumber(folder_);
+  if (position_ && next != position_->number + 1)
+    throw Error(
+        Format("{}: number {} is there, which this run has not saved: another run writes "
+               "here",
+               folder_, next - 1));
+  return next;
+}
+
+std::string IncrementalCheckpoints::Write(Context& ctx, const std::vector<NamedTensor>& state,
+                                          const std::vector<ChangedRows>& changed,
+                                          const TrainingProgress& progress,
+                                          const std::string& config) {
+  const int64_t number = NextNumber();
+  const bool base = NextIsBase(DeltaBytes(state, changed));
+  std::string path = base ? BasePath(folder_, number) : DeltaPath(folder_, number);
+  if (base)
+    WriteCheckpoint(ctx, path, state, progress, config);
+  else
+    WriteDelta(ctx, path, state, changed, progress, config, number, position_->identity);
+  Committed(path, number, base);
+  return path;
+}
+
+void IncrementalCheckpoints::Committed(const std::string& path, int64_t number, bool base) {
+  SyncFolder(folder_);
+  const int64_t bytes = static_cast<int64_t>(fs::file_size(path));
+  if (base) {
+    position_.emplace();
+    position_->folder = folder_;
+    position_->base_bytes = bytes;
+  }
+  position_->number = number;
+  position_->identity = FileIdentity(SafetensorsFile(path).metadata());
+  if (base) return RemoveOldChains(folder_, options_.keep);
+  ++position_->deltas;
+  position_->delta_bytes += bytes;
+}
+
+}  // namespace tessera

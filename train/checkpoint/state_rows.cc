@@ -1,0 +1,94 @@
+#include "train/checkpoint/state_rows.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "runtime/staging.h"
+#include "sparse/row_runs.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kBytesAtOnce = 4 << 20;
+
+int64_t RowsAtOnce(const Tensor& tensor) {
+  return std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(1, internal::RowBytes(tensor)));
+}
+
+// fn(begin, end) for all of [0, count).
+template <typename Fn>
+void InPieces(int64_t count, int64_t step, Fn&& fn) {
+  for (int64_t begin = 0; begin < count; begin += step) fn(begin, std::min(begin + step, count));
+}
+
+// The numbers of all rows of a stored tensor, some at a time, with room for their bytes.
+template <typename Fn>
+void ForStoredRows(const Tensor& shape, Fn&& fn) {
+  const int64_t width = internal::RowBytes(shape);
+  std::vector<int64_t> rows;
+  std::vector<char> bytes;
+  InPieces(shape.dim(0), RowsAtOnce(shape), [&](int64_t begin, int64_t end) {
+    rows.resize(static_cast<size_t>(end - begin));
+    std::iota(rows.begin(), rows.end(), begin);
+    bytes.resize(rows.size() * static_cast<size_t>(width));
+    fn(std::span<const int64_t>(rows), begin * width, bytes);
+  });
+}
+
+}  // namespace
+
+StreamedTensor StreamedState(Context& ctx, const NamedTensor& state) {
+  if (!state.stored) return Streamed(ctx, state.tensor);
+  return {state.tensor.dtype(), state.tensor.shape(), [state](const StreamedTensor::Sink& sink) {
+            ForStoredRows(state.tensor, [&](auto rows, int64_t, std::vector<char>& bytes) {
+              state.stored->read(rows, bytes.data());
+              sink(bytes.data(), std::ssize(bytes));
+            });
+          }};
+}
+
+StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor& rows) {
+  const Tensor& tensor = state.tensor;
+  const auto in_memory = [&ctx, state, rows](const StreamedTensor::Sink& sink) {
+    InPieces(rows.numel(), RowsAtOnce(state.tensor), [&](int64_t begin, int64_t end) {
+      const Tensor taken =
+          TakeRows(ctx, state.tensor, rows.Rows(begin, end)).To(ctx, Device::Cpu());
+      sink(taken.raw_data(), taken.numel() * SizeOf(taken.dtype()));
+    });
+  };
+  const auto stored = [state, rows](const StreamedTensor::Sink& sink) {
+    const std::vector<int64_t> all = rows.ToVector<int64_t>();
+    const int64_t width = internal::RowBytes(state.tensor);
+    std::vector<char> bytes;
+    InPieces(std::ssize(all), RowsAtOnce(state.tensor), [&](int64_t begin, int64_t end) {
+      bytes.resize(static_cast<size_t>((end - begin) * width));
+      state.stored->read(
+          std::span(all).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
+          bytes.data());
+      sink(bytes.data(), std::ssize(bytes));
+    });
+  };
+  const Shape shape = internal::WithRows(tensor, rows.numel());
+  if (state.stored) return {tensor.dtype(), shape, stored};
+  return {tensor.dtype(), shape, in_memory};
+}
+
+void ReadState(Context& ctx, const NamedTensor& state,
+               const std::function<void(int64_t, int64_t, void*)>& read) {
+  if (state.stored) {
+    ForStoredRows(state.tensor, [&](auto rows, int64_t offset, std::vector<char>& bytes) {
+      read(offset, std::ssize(bytes), bytes.data());
+      state.stored->write(rows, bytes.data());
+    });
+    return;
+  }
+  int64_t at = 0;
+  WritePieces(ctx, state.tensor, [&](void* bytes, int64_t count) {
+    read(at, count, bytes);
+    at += count;
+  });
+}
+
+}  // namespace tessera

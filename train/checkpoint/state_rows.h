@@ -1,0 +1,22 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
+#define TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
+// Tensors of a run's state as bytes, whether they lie in memory or are stored elsewhere
+// (runtime/named_parameter.h); a few megabytes at a time. REQUIRES of all: tensors of the host or of
+// ctx's device, contiguous; ctx and what is stored outlive what is returned.
+#include <functional>
+
+#include "runtime/named_parameter.h"
+#include "runtime/safetensors.h"
+
+namespace tessera {
+
+StreamedTensor StreamedState(Context& ctx, const NamedTensor& state);
+// rows [k] i64, on ctx's device; they name rows.
+StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor& rows);
+
+// read(offset, count, out) gives the bytes, in order.
+void ReadState(Context& ctx, const NamedTensor& state,
+               const std::function<void(int64_t offset, int64_t count, void* out)>& read);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_

@@ -1,0 +1,164 @@
+#include "train/config/managed_collision_json.h"
+
+#include <limits>
+
+namespace tessera::internal {
+namespace {
+
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+
+void ReadWithin(JsonObject& object, const char* key, int64_t low, int64_t high, int64_t& number) {
+  object.Optional(key, number);
+  if (number >= low && number <= high) return;
+  throw Error(Format("{}: expected {}, got {}", object.at(key),
+                     high == kAny ? Format("{} or more", low) : Format("{} to {}", low, high),
+                     number));
+}
+
+void ReadWithin(JsonObject& object, const char* key, double high, double& number) {
+  object.Optional(key, number);
+  if (!(number >= 0 && number <= high))
+    throw Error(Format("{}: expected a number from 0 to {}, got {}", object.at(key), high, number));
+}
+
+void ReadEviction(JsonObject& object, MchEviction& eviction) {
+  object.OptionalWord("eviction", eviction,
+                      {MchEviction::kLru, MchEviction::kLfu, MchEviction::kDistanceLfu});
+}
+
+GrowingIndexOptions ReadGrowing(JsonObject& object) {
+  GrowingIndexOptions options;
+  ReadEviction(object, options.score);
+  ReadWithin(object, "admit_after", 1, 255, options.admit_after);
+  ReadWithin(object, "sketch_bytes", 0, kAny, options.sketch_bytes);
+  return options;
+}
+
+AdmissionConfig ReadAdmission(const Json& value, const std::string& where) {
+  using Kind = AdmissionKind;
+  JsonObject object(value, where);
+  AdmissionConfig admission;
+  object.Require("kind");
+  object.OptionalWord("kind", admission.kind,
+                      {Kind::kAll, Kind::kDynamic, Kind::kAverage, Kind::kProbabilistic});
+  if (admission.kind == Kind::kDynamic)
+    ReadWithin(object, "skew_multiplier", 1e9, admission.skew_multiplier);
+  if (admission.kind == Kind::kProbabilistic)
+    ReadWithin(object, "per_id_probability", 1, admission.per_id_probability);
+  object.Finish();
+  return admission;
+}
+
+MchConfig ReadMch(JsonObject& object) {
+  MchConfig config;
+  ReadEviction(object, config.eviction);
+  object.Optional("decay_exponent", config.decay_exponent);
+  if (!(config.decay_exponent > 0))
+    throw Error(Format("{}: expected a number above 0, got {}", object.at("decay_exponent"),
+                       config.decay_exponent));
+  if (const Json* admission = object.Find("admission"))
+    config.admission = ReadAdmission(*admission, object.at("admission"));
+  ReadWithin(object, "eviction_interval", 1, kAny, config.eviction_interval);
+  ReadWithin(object, "input_hash_size", 0, kAny, config.input_hash_size);
+  ReadWithin(object, "mch_size", 0, kAny, config.mch_size);
+  return config;
+}
+
+HashZchOptions ReadHashZch(JsonObject& object) {
+  using Eviction = HashZchEviction;
+  HashZchOptions options{.clock = HashZchClock::kForwards};
+  object.OptionalWord(
+      "eviction", options.eviction,
+      {Eviction::kNone, Eviction::kSingleTtl, Eviction::kPerFeatureTtl, Eviction::kLru});
+  ReadWithin(object, "single_ttl", 0, kAny, options.single_ttl);
+  object.Optional("per_feature_ttl", options.per_feature_ttl);
+  object.OptionalWord("clock", options.clock, {HashZchClock::kForwards, HashZchClock::kHours});
+  ReadWithin(object, "total_num_buckets", 1, kAny, options.total_num_buckets);
+  ReadWithin(object, "max_probe", 1, kAny, options.max_probe);
+  ReadWithin(object, "input_hash_size", 0, kAny, options.input_hash_size);
+  int64_t opt_in = options.opt_in_prob;
+  ReadWithin(object, "opt_in_prob", -1, 100, opt_in);
+  options.opt_in_prob = static_cast<int>(opt_in);
+  ReadWithin(object, "percent_reserved_slots", 100, options.percent_reserved_slots);
+  object.Optional("disable_fallback", options.disable_fallback);
+  return options;
+}
+
+ManagedCollisionConfig ReadKind(JsonObject& object) {
+  std::string kind;
+  object.Required("kind", kind);
+  if (kind == "growing") return ReadGrowing(object);
+  if (kind == "mch") return ReadMch(object);
+  if (kind == "hash_zch") return ReadHashZch(object);
+  ThrowExpected(object.at("kind"), R"("growing" or "mch" or "hash_zch")", kind);
+}
+
+Json OptionsToJson(const GrowingIndexOptions& options) {
+  return {{"eviction", ToString(options.score)},
+          {"admit_after", options.admit_after},
+          {"sketch_bytes", options.sketch_bytes}};
+}
+
+Json AdmissionToJson(const AdmissionConfig& admission) {
+  Json json = {{"kind", ToString(admission.kind)}};
+  if (admission.kind == AdmissionKind::kDynamic)
+    json["skew_multiplier"] = admission.skew_multiplier;
+  if (admission.kind == AdmissionKind::kProbabilistic)
+    json["per_id_probability"] = admission.per_id_probability;
+  return json;
+}
+
+Json OptionsToJson(const MchConfig& config) {
+  return {{"eviction", ToString(config.eviction)},
+          {"decay_exponent", config.decay_exponent},
+          {"admission", AdmissionToJson(config.admission)},
+          {"eviction_interval", config.eviction_interval},
+          {"input_hash_size", config.input_hash_size},
+          {"mch_size", config.mch_size}};
+}
+
+Json OptionsToJson(const HashZchOptions& options) {
+  return {{"eviction", ToString(options.eviction)},
+          {"single_ttl", options.single_ttl},
+          {"per_feature_ttl", options.per_feature_ttl},
+          {"clock", ToString(options.clock)},
+          {"total_num_buckets", options.total_num_buckets},
+          {"max_probe", options.max_probe},
+          {"input_hash_size", options.input_hash_size},
+          {"opt_in_prob", options.opt_in_prob},
+          {"percent_reserved_slots", options.percent_reserved_slots},
+          {"disable_fallback", options.disable_fallback}};
+}
+
+}  // namespace
+
+std::optional<ManagedCollisionConfig> ManagedCollisionFromJson(const Json& value,
+                                                               const std::string& where) {
+  if (value.is_null()) return std::nullopt;
+  JsonObject object(value, where);
+  ManagedCollisionConfig config = ReadKind(object);
+  object.Finish();
+  return config;
+}
+
+Json ManagedCollisionToJson(const ManagedCollisionConfig& config) {
+  Json json = {{"kind", KindOf(config)}};
+  json.update(std::visit([](const auto& options) { return OptionsToJson(options); }, config));
+  return json;
+}
+
+void CheckManagedTable(const ManagedCollisionConfig& config, const BaseEmbeddingConfig& table,
+                       const std::string& where) {
+  const auto* mch = std::get_if<MchConfig>(&config);
+  const int64_t least = mch == nullptr ? 2 : mch->mch_size + 2;
+  if (table.num_embeddings < least)
+    throw Error(Format("{}: expected a table of {} rows or more, got {} rows", where, least,
+                       table.num_embeddings));
+  const auto* zch = std::get_if<HashZchOptions>(&config);
+  if (zch == nullptr || zch->eviction != HashZchEviction::kPerFeatureTtl) return;
+  if (zch->per_feature_ttl.size() != table.feature_names.size())
+    throw Error(Format("{}.per_feature_ttl: expected a number for each of {} features, got {}",
+                       where, table.feature_names.size(), zch->per_feature_ttl.size()));
+}
+
+}  // namespace tessera::internal

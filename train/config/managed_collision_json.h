@@ -1,0 +1,35 @@
+#ifndef TESSERA_TRAIN_CONFIG_MANAGED_COLLISION_JSON_H_
+#define TESSERA_TRAIN_CONFIG_MANAGED_COLLISION_JSON_H_
+// Private to the .cc files beside it. How the raw ids of a table find their rows, as JSON; all but
+// "kind" may be left out:
+//
+//   {"kind": "growing", "eviction": "LRU" | "LFU" | "DISTANCE_LFU", "admit_after", "sketch_bytes"}
+//   {"kind": "mch", "eviction": as growing, "decay_exponent", "eviction_interval",
+//    "admission": {"kind": "all" | "average"} | {"kind": "dynamic", "skew_multiplier"} |
+//                 {"kind": "probabilistic", "per_id_probability"},
+//    "input_hash_size", "mch_size"}
+//   {"kind": "hash_zch", "eviction": "NONE" | "SINGLE_TTL_EVICTION" | "PER_FEATURE_TTL_EVICTION" |
+//    "LRU_EVICTION", "single_ttl", "per_feature_ttl": [...], "clock": "FORWARDS" | "HOURS",
+//    "total_num_buckets", "max_probe", "input_hash_size", "opt_in_prob", "percent_reserved_slots",
+//    "disable_fallback"}
+#include <optional>
+
+#include "embedding/managed_collision/managed_collision_config.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera::internal {
+
+// Nullopt for null: the table reads row numbers. Throws Error for an unknown kind, or key of a kind,
+// listing those there are, and for a number out of its range.
+std::optional<ManagedCollisionConfig> ManagedCollisionFromJson(const Json& value,
+                                                               const std::string& where);
+
+// Every option of the kind.
+Json ManagedCollisionToJson(const ManagedCollisionConfig& config);
+
+// Throws Error where a table is too small for what its ids ask of it.
+void CheckManagedTable(const ManagedCollisionConfig& config, const BaseEmbeddingConfig& table,
+                       const std::string& where);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_TRAIN_CONFIG_MANAGED_COLLISION_JSON_H_
