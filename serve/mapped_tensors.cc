@@ -4,11 +4,18 @@
 
 #include "runtime/mapped_file.h"
 #include "runtime/safetensors.h"
+#include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {
+namespace {
+
+constexpr int64_t kAddresses = int64_t{1} << 47;  // of a process
+
+}  // namespace
 
 MappedTensors::MappedTensors(const std::string& path) : path_(path) {
   const SafetensorsFile file(path);
+  metadata_ = file.metadata();
   int64_t bytes = 0;
   for (const auto& [name, entry] : file.entries())
     bytes = std::max(bytes, entry.begin + entry.nbytes());
@@ -16,12 +23,15 @@ MappedTensors::MappedTensors(const std::string& path) : path_(path) {
   // The header was read by its name before: a file renamed over it in between has another size, or
   // another header, and is refused by what is checked then.
   const MappedFile mapped(path);
-  TESSERA_CHECK(mapped.bytes() == bytes, "{}: it changed while it was opened", path);
+  file_ = std::make_shared<const PrivateFile>(path);
+  TESSERA_CHECK(mapped.bytes() == bytes && file_->bytes() == bytes,
+                "{}: it changed while it was opened", path);
+  begin_ = mapped.data();
   for (const auto& [name, entry] : file.entries()) {
     TESSERA_CHECK_EQ(entry.begin % SizeOf(entry.dtype), 0, "{}: tensor '{}': where it begins", path,
                      name);
-    tensors_.emplace(name, Tensor::Borrow(const_cast<char*>(mapped.data()) + entry.begin,
-                                          entry.shape, entry.dtype, mapped.owner()));
+    tensors_.emplace(name, Tensor::Borrow(const_cast<char*>(begin_) + entry.begin, entry.shape,
+                                          entry.dtype, mapped.owner()));
   }
 }
 
@@ -31,6 +41,35 @@ Tensor MappedTensors::At(const std::string& name, DType dtype, const Shape& shap
   TESSERA_CHECK_EQ(found->second.dtype(), dtype, "{}: tensor '{}'", path_, name);
   TESSERA_CHECK_EQ(found->second.shape(), shape, "{}: tensor '{}'", path_, name);
   return found->second;
+}
+
+Tensor MappedTensors::Writable(const std::string& name, DType dtype, const Shape& shape,
+                               int64_t rows) const {
+  const Tensor tensor = At(name, dtype, shape);
+  if (shape[0] == 0 && rows == 0) return tensor;
+  Shape reserved = shape;
+  reserved[0] = 1;
+  const int64_t row_bytes = reserved.numel() * SizeOf(dtype);
+  if (row_bytes > 0 && rows > kAddresses / row_bytes)
+    throw Error(Format("{}: tensor '{}': no address space for {} rows of {} bytes", path_, name,
+                       rows, row_bytes));
+  reserved[0] = rows;
+  const int64_t offset = static_cast<const char*>(tensor.raw_data()) - begin_;
+  const std::shared_ptr<void> memory = file_->Map(offset, tensor.nbytes(), rows * row_bytes);
+  return Tensor::Borrow(memory.get(), reserved, dtype, memory);
+}
+
+std::string MappedTensors::Metadata(const std::string& key) const {
+  const auto found = metadata_.find(key);
+  return found == metadata_.end() ? "" : found->second;
+}
+
+bool MappedTensors::IsIntact() const {
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  uint32_t crc = 0;
+  for (const auto& [name, tensor] : tensors_)
+    crc = checksum.update(crc, tensor.raw_data(), tensor.nbytes());
+  return Metadata(checksum.key) == std::to_string(crc);
 }
 
 }  // namespace tessera::serve

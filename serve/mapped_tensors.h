@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/tensor.h"
+#include "serve/private_file.h"
 
 namespace tessera::serve {
 
@@ -20,11 +21,27 @@ class MappedTensors {
   // A view of the mapped bytes, which must not be written; it keeps the mapping. Throws Error,
   // naming the file, for a name that is not there, or another dtype or shape.
   Tensor At(const std::string& name, DType dtype, const Shape& shape) const;
+  // The same as memory of the caller's own, which may be written and has room for `rows` rows, of
+  // which the file's are the first (private_file.h). Throws Error where there is no address space.
+  Tensor Writable(const std::string& name, DType dtype, const Shape& shape, int64_t rows) const;
+  // Of any shape.
+  bool Contains(const std::string& name) const { return tensors_.contains(name); }
+  // REQUIRES: it is there.
+  const Shape& ShapeOf(const std::string& name) const { return tensors_.at(name).shape(); }
+
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  // "" where it is missing.
+  std::string Metadata(const std::string& key) const;
+  // Whether the bytes have the CheckpointChecksum that the metadata name. Reads all of them.
+  bool IsIntact() const;
   const std::string& path() const { return path_; }
 
  private:
   std::string path_;
+  std::shared_ptr<const PrivateFile> file_;
+  const char* begin_ = nullptr;  // of the mapped file
   std::map<std::string, Tensor> tensors_;
+  std::map<std::string, std::string> metadata_;
 };
 
 }  // namespace tessera::serve

@@ -20,6 +20,7 @@ constexpr int64_t kMostRows = int64_t{1} << 48, kMostDim = 1 << 20;
 constexpr int64_t kMostLayers = 1024;
 
 constexpr const char* kRemapKinds[] = {"array", "hash"};
+constexpr const char* kUnknownIds[] = {"default", "rows", "slots"};
 
 void CheckAtMost(int64_t value, int64_t most, const std::string& where) {
   CheckPositive(value, where);
@@ -54,6 +55,66 @@ void ReadRemap(JsonObject& object, TableSpec& table) {
   table.remap = ParseRemapKind(remap);
 }
 
+void CheckNotNegative(int64_t value, const std::string& where) {
+  if (value < 0)
+    throw Error(Format("{}: expected a number that is not negative, got {}", where, value));
+}
+
+void CheckRule(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
+  if (rule.max_rows != 0 && (rule.max_rows < rows || rule.max_rows > kMostRows))
+    throw Error(Format("{}: expected at least the {} rows, at most {}, got {}",
+                       object.at("max_rows"), rows, kMostRows, rule.max_rows));
+  CheckNotNegative(rule.hash_below, object.at("hash_below"));
+  CheckNotNegative(rule.input_hash_size, object.at("input_hash_size"));
+  if (rule.first_row < 0 || rule.num_rows < 1 || rule.num_rows > rows ||
+      rule.first_row > rows - rule.num_rows)
+    throw Error(Format("{}: rows {} to {}: the table has {}", object.at("first_row"),
+                       rule.first_row, rule.first_row + rule.num_rows - 1, rows));
+  if (rule.buckets < 1 || rows % rule.buckets != 0)
+    throw Error(Format("{}: expected a divisor of the {} rows, got {}", object.at("buckets"), rows,
+                       rule.buckets));
+  if (rule.reserved < 0 || rule.reserved >= rows / rule.buckets)
+    throw Error(Format("{}: expected less than the {} rows of a bucket, got {}",
+                       object.at("reserved"), rows / rule.buckets, rule.reserved));
+  if (rule.unknown == UnknownIds::kSlots && rule.max_rows > rows)
+    throw Error(Format("{}: a table whose ids name slots does not grow", object.at("max_rows")));
+}
+
+RawIdRule ReadRawIds(const Json& json, int64_t rows, const std::string& where) {
+  JsonObject object(json, where);
+  RawIdRule rule;
+  std::string unknown = UnknownIdsName(rule.unknown);
+  object.Optional("unknown", unknown);
+  rule.unknown =
+      internal::ParseName<UnknownIds>(unknown, object.at("unknown").c_str(), kUnknownIds);
+  object.Optional("max_rows", rule.max_rows);
+  object.Optional("hash_below", rule.hash_below);
+  object.Optional("first_row", rule.first_row);
+  object.Optional("num_rows", rule.num_rows);
+  object.Optional("buckets", rule.buckets);
+  object.Optional("reserved", rule.reserved);
+  object.Optional("input_hash_size", rule.input_hash_size);
+  CheckRule(object, rule, rows);
+  object.Finish();
+  return rule;
+}
+
+Json RawIdsToJson(const RawIdRule& rule) {
+  Json json = {{"max_rows", rule.max_rows},
+               {"hash_below", rule.hash_below},
+               {"unknown", UnknownIdsName(rule.unknown)}};
+  if (rule.unknown == UnknownIds::kRows) {
+    json["first_row"] = rule.first_row;
+    json["num_rows"] = rule.num_rows;
+  }
+  if (rule.unknown == UnknownIds::kSlots) {
+    json["buckets"] = rule.buckets;
+    json["reserved"] = rule.reserved;
+    json["input_hash_size"] = rule.input_hash_size;
+  }
+  return json;
+}
+
 TableSpec ReadTable(const Json& json, const std::string& where) {
   JsonObject object(json, where);
   TableSpec table;
@@ -76,6 +137,10 @@ TableSpec ReadTable(const Json& json, const std::string& where) {
   }
   object.Optional("default_row", table.default_row);
   ReadRemap(object, table);
+  if (const Json* raw_ids = object.Find("raw_ids"); raw_ids != nullptr) {
+    table.raw_ids = ReadRawIds(*raw_ids, table.rows, object.at("raw_ids"));
+    if (table.pruned()) throw Error(Format("{}: the table is pruned", object.at("raw_ids")));
+  }
   object.Finish();
   return table;
 }
@@ -119,6 +184,7 @@ ModelSpec ReadSpec(const Json& json) {
   spec.net = ReadNet(object.Require("model"));
   object.OptionalWord("dense_type", spec.dense_type, {DType::kF32, DType::kF16});
   object.OptionalWord("missing", spec.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
+  object.Optional("search", spec.search);
   const Json& tables = object.Require("tables");
   if (!tables.is_array()) ThrowExpected("tables", "a list", tables);
   for (size_t i = 0; i < tables.size(); ++i)
@@ -139,11 +205,14 @@ std::vector<std::string> ModelSpec::Features() const {
 
 std::string RowsName(const TableSpec& table) { return "tables." + table.name; }
 std::string RemapName(const TableSpec& table) { return "remap." + table.name; }
+std::string IdsName(const TableSpec& table) { return "ids." + table.name; }
 
 std::string RemapKindName(RemapKind kind) { return kRemapKinds[static_cast<size_t>(kind)]; }
 RemapKind ParseRemapKind(const std::string& name) {
   return internal::ParseName<RemapKind>(name, "remap", kRemapKinds);
 }
+
+std::string UnknownIdsName(UnknownIds unknown) { return kUnknownIds[static_cast<size_t>(unknown)]; }
 
 std::string ToJson(const ModelSpec& spec) {
   Json tables = Json::array();
@@ -155,17 +224,19 @@ std::string ToJson(const ModelSpec& spec) {
                       {"pooling", ToString(table.pooling)},
                       {"codec", ToString(table.codec)},
                       {"default_row", table.default_row}});
+    if (table.raw_ids) tables.back()["raw_ids"] = RawIdsToJson(*table.raw_ids);
     if (!table.pruned()) continue;
     tables.back()["ids"] = table.ids;
     tables.back()["remap"] = RemapKindName(table.remap);
   }
-  const Json json = {{"tessera_model", kFormat},
-                     {"version", spec.version},
-                     {"weights", spec.weights},
-                     {"model", internal::RankingNetToJson(spec.net)},
-                     {"dense_type", ToString(spec.dense_type)},
-                     {"missing", ToString(spec.missing)},
-                     {"tables", std::move(tables)}};
+  Json json = {{"tessera_model", kFormat},
+               {"version", spec.version},
+               {"weights", spec.weights},
+               {"model", internal::RankingNetToJson(spec.net)},
+               {"dense_type", ToString(spec.dense_type)},
+               {"missing", ToString(spec.missing)},
+               {"tables", std::move(tables)}};
+  if (spec.search) json["search"] = true;
   return json.dump(1) + "\n";
 }
 

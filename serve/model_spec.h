@@ -9,7 +9,11 @@
 //                "default_row": false}, …]}
 //
 // "model" is what a training configuration has under that name. A pruned table has "ids", how many
-// the data may name, of which `rows` were kept, and "remap", "array" or "hash".
+// the data may name, of which `rows` were kept, and "remap", "array" or "hash". A table of raw ids
+// has "raw_ids": {}, whose keys are those of RawIdRule. "search": true says that rows were encoded
+// with a search for their ranges.
+//
+// Deltas (model_delta.h) lie beside it and make newer versions of it.
 //
 // The weights are a safetensors file whose data, and every tensor in it, begin on a 64-byte
 // boundary, so that they are used where the file is mapped:
@@ -18,10 +22,13 @@
 //                      which unknown ids read
 //   remap.<name>       of a pruned table, from its ids to its rows: the data of an IndexRemap
 //                      (embedding/index_remap.h)
+//   ids.<name>         of a table of raw ids, i64 [slots, 2]: the slots of a RawIdMap (raw_id_map.h)
 //   <parameter>        of dense_type, the dense part under the names of the model's state dict; it is
 //                      computed in f32 whatever it is stored as
 //   <tensor>.padding   u8, up to the next boundary
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +40,24 @@
 
 namespace tessera::serve {
 
+// What a raw id reads that the table's map does not have.
+enum class UnknownIds {
+  kDefault,  // what unknown ids of other tables do: the default row, or nothing
+  kRows,     // one of num_rows rows from first_row on, by ResidualHashBelow
+  kSlots,  // a row that its hash names, as in hash ZCH: ZchSlots::Fallback of buckets and reserved
+};
+// "default", "rows", "slots".
+std::string UnknownIdsName(UnknownIds unknown);
+
+// Of a table of raw 64-bit ids: how its ids mean rows (embedding/managed_collision), beside its map.
+struct RawIdRule {
+  int64_t max_rows = 0;    // as many as deltas may bring; 0: `rows`
+  int64_t hash_below = 0;  // above 0: ids are first made HashBelow(id, hash_below)
+  UnknownIds unknown = UnknownIds::kDefault;
+  int64_t first_row = 0, num_rows = 1;                     // of kRows
+  int64_t buckets = 1, reserved = 0, input_hash_size = 0;  // of kSlots
+};
+
 struct TableSpec {
   std::string name;
   int64_t rows = 0, dim = 0;
@@ -42,11 +67,16 @@ struct TableSpec {
   bool default_row = false;
   int64_t ids = 0;  // of a pruned table; else 0
   RemapKind remap = RemapKind::kArray;
+  std::optional<RawIdRule> raw_ids = {};
 
   bool pruned() const { return ids > 0; }
-  // How many ids the data may name.
+  // How many ids the data may name, if not any.
   int64_t num_ids() const { return pruned() ? ids : rows; }
   int64_t stored_rows() const { return rows + (default_row ? 1 : 0); }
+  // As many as there will ever be.
+  int64_t most_stored_rows() const {
+    return std::max(rows, raw_ids ? raw_ids->max_rows : 0) + (default_row ? 1 : 0);
+  }
   int64_t nbytes() const { return stored_rows() * RowBytes(codec, dim); }
 };
 
@@ -56,6 +86,7 @@ struct ModelSpec {
   RankingNetConfig net;
   DType dense_type = DType::kF32;          // as which the dense part is stored: f32 or f16
   MissingIds missing = MissingIds::kRow0;  // how ids were made of raw rows
+  bool search = false;                     // EncodeOptions::search
   std::vector<TableSpec> tables;
 
   // Of all tables, in order: the order of the features of a model.
@@ -65,9 +96,10 @@ struct ModelSpec {
 };
 
 inline constexpr char kModelFile[] = "model.json";
-// "tables.<name>", "remap.<name>".
+// "tables.<name>", "remap.<name>", "ids.<name>".
 std::string RowsName(const TableSpec& table);
 std::string RemapName(const TableSpec& table);
+std::string IdsName(const TableSpec& table);
 
 std::string RemapKindName(RemapKind kind);  // "array", "hash"
 RemapKind ParseRemapKind(const std::string& name);

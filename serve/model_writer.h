@@ -4,8 +4,8 @@
 // memory, but of one that is pruned a few numbers a row.
 //
 // A directory that holds a model already gets the next version: weights under another name, then a
-// new model.json, whose rename is the commit, then the old weights go. Who has the old ones mapped
-// keeps them.
+// new model.json, whose rename is the commit, then the old weights and their deltas go. Who has the
+// old ones mapped keeps them.
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +14,7 @@
 #include "quant/quantize_table.h"
 #include "serve/model_spec.h"
 #include "serve/prune_table.h"
+#include "serve/table_export.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 
@@ -28,7 +29,7 @@ struct WriteModelOptions {
   RowCodec codec = {};                                // of all tables
   std::map<std::string, RowCodec> table_codecs = {};  // but of these, by name
   DefaultRow default_row = DefaultRow::kNone;
-  PruneOptions prune = {};         // all tables
+  PruneOptions prune = {};         // all tables without raw ids; those stay whole
   DType dense_type = DType::kF32;  // or f16: as which the dense part is stored
   QuantizeOptions quantize = {};   // its search: of tables whose codec takes it
 };
@@ -54,9 +55,8 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
                         const std::optional<TrainConfig>& config, const std::string& directory,
                         const WriteModelOptions& options = {});
 
-// The rows of all tables of a checkpoint of this config, which must outlive them. Throws Error for a
-// table that is not there, or has another shape.
-std::vector<RowSource> RowsOf(const Checkpoint& checkpoint, const TrainConfig& config);
+// What these options make of a config: whole tables, of which ExportTables says the rest.
+ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options);
 
 // The given config, or the checkpoint's own. Throws Error where there is neither.
 TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config);

@@ -33,7 +33,10 @@ class Predictor::ContextLease {
 };
 
 Predictor::Predictor(std::string directory, PredictorOptions options)
-    : options_(options), directory_(std::move(directory)), model_(ServedModel::Load(directory_)) {
+    : options_(options),
+      directory_(std::move(directory)),
+      chain_(std::make_unique<ModelChain>(directory_)),
+      model_(chain_->model()) {
   TESSERA_CHECK_GE(options_.threads, 1, "predictor: threads");
 }
 
@@ -55,10 +58,39 @@ std::vector<float> Predictor::Predict(const PredictRequest& request) {
 void Predictor::Reload(const std::string& directory) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::string& from = directory.empty() ? directory_ : directory;
-  std::shared_ptr<const ServedModel> loaded = ServedModel::Load(from, model().get());
+  auto loaded = std::make_unique<ModelChain>(from, model().get());
   if (!directory.empty()) directory_ = directory;
+  chain_ = std::move(loaded);
+  Use(chain_->model());
+}
+
+int64_t Predictor::TakeDeltas() {
+  const std::lock_guard one_at_a_time(reload_mutex_);
+  int64_t taken = 0;
+  try {
+    for (; chain_->TakeNext(); ++taken) Use(chain_->model());
+  } catch (...) {
+    CountDeltas(taken, 1);
+    throw;
+  }
+  CountDeltas(taken, 0);
+  return taken;
+}
+
+void Predictor::CountDeltas(int64_t taken, int64_t failed) {
   const std::lock_guard lock(mutex_);
-  std::swap(model_, loaded);  // the old one goes after the lock, if nobody uses it
+  delta_counts_.taken += taken;
+  delta_counts_.failed += failed;
+}
+
+DeltaCounts Predictor::delta_counts() const {
+  const std::lock_guard lock(mutex_);
+  return delta_counts_;
+}
+
+void Predictor::Use(std::shared_ptr<const ServedModel> model) {
+  const std::lock_guard lock(mutex_);
+  std::swap(model_, model);  // the old one goes after the lock, if nobody uses it
 }
 
 }  // namespace tessera::serve

@@ -1,15 +1,21 @@
 #ifndef TESSERA_SERVE_PREDICTOR_H_
 #define TESSERA_SERVE_PREDICTOR_H_
 // A model directory behind one call that any thread may make, and that may change under it: a call
-// uses one model from beginning to end, the one that was there when it began.
+// uses one version from beginning to end, the one that was there when it began. Nobody waits for a
+// version that is being loaded.
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "serve/served_model.h"
+#include "serve/model_chain.h"
 
 namespace tessera::serve {
+
+struct DeltaCounts {
+  int64_t taken = 0;   // deltas
+  int64_t failed = 0;  // calls of TakeDeltas
+};
 
 struct PredictorOptions {
   int threads = 1;  // of one call; calls of several threads run beside each other
@@ -17,7 +23,7 @@ struct PredictorOptions {
 
 class Predictor {
  public:
-  // Throws Error as ServedModel::Load does.
+  // Throws Error as ModelChain does.
   explicit Predictor(std::string directory, PredictorOptions options = {});
 
   // The click probability of each example. Throws Error for a request that does not fit the model.
@@ -27,19 +33,30 @@ class Predictor {
   std::vector<float> Predict(const ServedModel& model,
                              std::span<const PredictRequest* const> requests);
 
-  // The model that is in `directory` now answers all calls that begin from here on; `directory` ""
+  // The model that is in `directory` now, with its deltas, answers all calls that begin from here on; `directory` ""
   // is the one this was made with. On Error the model is what it was.
   void Reload(const std::string& directory = "");
+  // Takes the deltas that have come into the directory; each of them answers all calls that begin
+  // from then on. How many. Throws Error for one that does not fit (model_delta.h): the model stays
+  // that of the last that did.
+  int64_t TakeDeltas();
+  // Since this was made.
+  DeltaCounts delta_counts() const;
   std::shared_ptr<const ServedModel> model() const;
 
  private:
   class ContextLease;
+  // What answers from here on.
+  void Use(std::shared_ptr<const ServedModel> model);
+  void CountDeltas(int64_t taken, int64_t failed);
 
   PredictorOptions options_;
   std::mutex reload_mutex_;  // one at a time
   std::string directory_;
+  std::unique_ptr<ModelChain> chain_;
   mutable std::mutex mutex_;  // of what follows
   std::shared_ptr<const ServedModel> model_;
+  DeltaCounts delta_counts_;
   std::vector<std::unique_ptr<Context>> idle_contexts_;
 };
 

@@ -35,15 +35,15 @@ std::vector<double> SquaredNorms(Context& ctx, const RowSource& source) {
   return norms;
 }
 
-void MarkTouched(const Checkpoint& checkpoint, const SafetensorsEntry& state,
+void MarkTouched(const Checkpoint& checkpoint, const CheckpointEntry& state,
                  std::vector<bool>& touched) {
-  const int64_t rows = std::ssize(touched), row_bytes = state.nbytes() / rows;
+  const int64_t rows = std::ssize(touched), row_bytes = state.tensor.nbytes() / rows;
   const int64_t step = RowsAtOnce(row_bytes);
   std::vector<char> bytes;
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t end = std::min(begin + step, rows);
     bytes.resize(static_cast<size_t>((end - begin) * row_bytes));
-    checkpoint.file->ReadBytes(state, begin * row_bytes, std::ssize(bytes), bytes.data());
+    checkpoint.read_bytes(state, begin * row_bytes, std::ssize(bytes), bytes.data());
     for (int64_t r = begin; r < end; ++r) {
       const char* row = bytes.data() + (r - begin) * row_bytes;
       if (std::any_of(row, row + row_bytes, [](char b) { return b != 0; }))
@@ -61,7 +61,7 @@ std::vector<bool> TouchedRows(const Checkpoint& checkpoint, const std::string& p
   for (const CheckpointEntry& entry : checkpoint.tensors) {
     const Shape& shape = entry.tensor.shape;
     if (!entry.name.starts_with(prefix) || shape.rank() == 0 || shape[0] != rows) continue;
-    MarkTouched(checkpoint, entry.tensor, touched);
+    MarkTouched(checkpoint, entry, touched);
     any = true;
   }
   if (!any)

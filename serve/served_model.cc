@@ -1,9 +1,11 @@
 #include "serve/served_model.h"
 
 #include <algorithm>
+#include <array>
 
+#include "embedding/managed_collision/id_hash.h"
+#include "embedding/managed_collision/zch_probe.h"
 #include "embedding/quantized/quantized_lookup.h"
-#include "runtime/files.h"
 
 namespace tessera::serve {
 
@@ -34,15 +36,40 @@ RequestFeature FeatureOf(Context& ctx, const PredictRequest& request, const std:
   return {Indices(kjt.values()), Indices(kjt.offsets(ctx)), at * kjt.stride()};
 }
 
-// Copies ids as the rows they name, or as `unknown`.
+// The row that an id which the map lacks reads, or −1.
+int64_t UnknownRow(const TableSpec& table, int64_t id) {
+  const RawIdRule& rule = *table.raw_ids;
+  if (rule.unknown == UnknownIds::kDefault) return table.default_row ? table.rows : -1;
+  if (rule.unknown == UnknownIds::kRows)
+    return rule.first_row + tessera::internal::ResidualHashBelow(id, rule.num_rows);
+  const tessera::internal::ZchSlots slots{.identities = nullptr,
+                                          .buckets = rule.buckets,
+                                          .bucket_size = table.rows / rule.buckets,
+                                          .reserved = rule.reserved,
+                                          .input_hash_size = rule.input_hash_size,
+                                          .max_probe = 0};
+  return slots.Fallback(slots.PlaceOf(id), true);
+}
+
+// Where the ids of one table find their rows.
+struct IdRows {
+  const TableSpec& table;
+  const TableRemap* remap;  // null: the table is not pruned
+  const RawIdMap* raw;      // null: it has no raw ids
+};
+
+// Copies ids as the rows they name, or as what unknown ones read.
 class IdCopy {
  public:
-  IdCopy(int64_t rows, const TableRemap* remap, int64_t unknown, int64_t* out)
-      : rows_(rows), unknown_(unknown), remap_(remap), out_(out) {}
+  IdCopy(const IdRows& rows, int64_t* out)
+      : rows_(rows), unknown_(rows.table.default_row ? rows.table.rows : -1), out_(out) {}
 
   void Append(const IndexArray& ids, int64_t begin, int64_t end) {
-    if (remap_ == nullptr) return AppendRows(ids, begin, end, [](int64_t id) { return id; });
-    AppendRows(ids, begin, end, [view = remap_->view()](int64_t id) { return view.RowOf(id); });
+    ids_ += end - begin;
+    if (rows_.raw != nullptr) return AppendRaw(ids, begin, end);
+    if (rows_.remap == nullptr) return AppendRows(ids, begin, end, [](int64_t id) { return id; });
+    AppendRows(ids, begin, end,
+               [view = rows_.remap->view()](int64_t id) { return view.RowOf(id); });
   }
   void Count(TableCounter& counter) const {
     counter.hits.fetch_add(ids_ - misses_, std::memory_order_relaxed);
@@ -51,19 +78,39 @@ class IdCopy {
   int64_t* end() const { return out_; }
 
  private:
+  // Slots are asked for before they are read: most are not in a cache.
+  static constexpr int64_t kAhead = 16;
+
   template <typename Fn>
   void AppendRows(const IndexArray& ids, int64_t begin, int64_t end, const Fn& row_of) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = row_of(ids[i]);
-      const bool known = IsRow(row, rows_);
+      const bool known = IsRow(row, rows_.table.rows);
       *out_++ = known ? row : unknown_;
       misses_ += known ? 0 : 1;
     }
-    ids_ += end - begin;
+  }
+  void AppendRaw(const IndexArray& ids, int64_t begin, int64_t end) {
+    const RawIdView view = rows_.raw->view();
+    const int64_t below = rows_.table.raw_ids->hash_below;
+    std::array<int64_t, static_cast<size_t>(kAhead)> some;
+    for (int64_t from = begin; from < end; from += kAhead) {
+      const int64_t count = std::min(kAhead, end - from);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t id = ids[from + i];
+        some[static_cast<size_t>(i)] = below > 0 ? tessera::internal::HashBelow(id, below) : id;
+        view.Prefetch(some[static_cast<size_t>(i)]);
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t row = view.RowOf(some[static_cast<size_t>(i)]);
+        *out_++ = row >= 0 ? row : UnknownRow(rows_.table, some[static_cast<size_t>(i)]);
+        misses_ += row >= 0 ? 0 : 1;
+      }
+    }
   }
 
-  const int64_t rows_, unknown_;
-  const TableRemap* remap_;
+  const IdRows& rows_;
+  const int64_t unknown_;
   int64_t* out_;
   int64_t ids_ = 0, misses_ = 0;
 };
@@ -97,33 +144,44 @@ std::shared_ptr<TableCounter> CounterFor(
 
 }  // namespace
 
-std::shared_ptr<const ServedModel> ServedModel::Load(const std::string& directory,
-                                                     const ServedModel* before) {
-  const std::string path = PathIn(directory, kModelFile);
-  return std::shared_ptr<const ServedModel>(
-      new ServedModel(directory, ParseModelSpec(ReadTextFile(path), path), before));
+std::unique_ptr<const RankingNet> ServedModel::ReadDensePart(const ModelSpec& spec,
+                                                             const MappedTensors& tensors) {
+  Context ctx({.threads = 1});
+  std::unique_ptr<RankingNet> net = MakeDensePart(ctx, spec);
+  for (const NamedParameter& parameter : net->Parameters())
+    parameter.variable.value().CopyFrom(
+        ctx, tensors.At(parameter.name, spec.dense_type, parameter.variable.shape())
+                 .To(ctx, DType::kF32));
+  return net;
 }
 
-ServedModel::ServedModel(const std::string& directory, ModelSpec spec, const ServedModel* before)
-    : spec_(std::move(spec)), features_(spec_.Features()), table_of_(TableOfFeatures(spec_)) {
-  const MappedTensors tensors(PathIn(directory, spec_.weights));
-  for (const TableSpec& table : spec_.tables) {
+std::vector<std::optional<TableRemap>> ServedModel::ReadRemaps(const ModelSpec& spec,
+                                                               const MappedTensors& weights) {
+  std::vector<std::optional<TableRemap>> remaps;
+  for (const TableSpec& table : spec.tables) {
+    remaps.emplace_back();
+    if (table.pruned()) remaps.back() = ReadTableRemap(weights, table);
+  }
+  return remaps;
+}
+
+ServedModel::ServedModel(ModelSpec spec, std::shared_ptr<const ServedTables> tables,
+                         std::vector<std::optional<TableRemap>> remaps,
+                         std::unique_ptr<const RankingNet> net, const ServedModel* before)
+    : spec_(std::move(spec)),
+      features_(spec_.Features()),
+      table_of_(TableOfFeatures(spec_)),
+      tables_(std::move(tables)),
+      remaps_(std::move(remaps)),
+      net_(std::move(net)) {
+  for (size_t t = 0; t < spec_.tables.size(); ++t) {
+    const TableSpec& table = spec_.tables[t];
     layouts_.push_back(LayoutOf(table.codec, table.dim));
-    rows_.push_back(tensors.At(RowsName(table), DType::kU8,
-                               {table.stored_rows(), RowBytes(table.codec, table.dim)}));
-    remaps_.emplace_back();
-    if (table.pruned()) remaps_.back() = ReadTableRemap(tensors, table);
+    rows_.push_back(tables_->Rows(t));
     counters_.push_back(before == nullptr
                             ? std::make_shared<TableCounter>()
                             : CounterFor(table.name, before->spec_.tables, before->counters_));
   }
-  Context ctx({.threads = 1});
-  std::unique_ptr<RankingNet> net = MakeDensePart(ctx, spec_);
-  for (const NamedParameter& parameter : net->Parameters())
-    parameter.variable.value().CopyFrom(
-        ctx, tensors.At(parameter.name, spec_.dense_type, parameter.variable.shape())
-                 .To(ctx, DType::kF32));
-  net_ = std::move(net);
 }
 
 void ServedModel::Check(const PredictRequest& request) const {
@@ -167,9 +225,8 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx,
   *offset++ = 0;
   for (size_t f = 0; f < features_.size(); ++f) {
     const auto t = static_cast<size_t>(table_of_[f]);
-    const TableSpec& table = spec_.tables[t];
-    IdCopy copy(table.rows, remaps_[t] ? &*remaps_[t] : nullptr,
-                table.default_row ? table.rows : -1, next);
+    const IdRows rows{spec_.tables[t], remaps_[t] ? &*remaps_[t] : nullptr, tables_->ids(t)};
+    IdCopy copy(rows, next);
     for (const PredictRequest* request : requests) {
       const RequestFeature from = FeatureOf(ctx, *request, features_[f], f);
       for (int64_t b = from.first_bag; b < from.first_bag + request->size(); ++b) {

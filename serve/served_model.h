@@ -1,12 +1,12 @@
 #ifndef TESSERA_SERVE_SERVED_MODEL_H_
 #define TESSERA_SERVE_SERVED_MODEL_H_
-// A model directory (model_spec.h), loaded: tables where the file is mapped, the dense part in
-// memory, in f32. Nothing of it changes; any number of threads may call it, each with a context of its own,
-// on the CPU.
+// One version of a model directory (model_spec.h), loaded: tables where the file is mapped, the dense
+// part in memory, in f32. Nothing of it changes; any number of threads may call it, each with a context
+// of its own, on the CPU.
 //
 // An id that names no row of its table, because it is unknown or because its row was pruned, reads
 // the table's default row, if it has one; else it adds nothing, though it counts in the length of its
-// bag (MEAN).
+// bag (MEAN). Raw ids that are not in their table's map count as misses, whatever they read.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -18,6 +18,7 @@
 #include "serve/dense_part.h"
 #include "serve/mapped_tensors.h"
 #include "serve/predict_request.h"
+#include "serve/served_tables.h"
 #include "serve/table_remap.h"
 
 namespace tessera::serve {
@@ -30,12 +31,23 @@ struct alignas(64) TableCounter {
 
 class ServedModel {
  public:
-  // Throws Error, naming the file, for a directory without a model, or one that is not what it
-  // says. Counters of tables that `before` has, too, go on.
-  static std::shared_ptr<const ServedModel> Load(const std::string& directory,
-                                                 const ServedModel* before = nullptr);
+  // Throws Error, naming the file, for a dense part that is not what `spec` says.
+  static std::unique_ptr<const RankingNet> ReadDensePart(const ModelSpec& spec,
+                                                         const MappedTensors& tensors);
+  // Remaps of pruned tables. Throws Error, naming the file, for those that make no sense.
+  static std::vector<std::optional<TableRemap>> ReadRemaps(const ModelSpec& spec,
+                                                           const MappedTensors& weights);
+
+  // `tables` is a lease. Counters of tables that `before` has, too, go on. REQUIRES: all are of this
+  // spec.
+  ServedModel(ModelSpec spec, std::shared_ptr<const ServedTables> tables,
+              std::vector<std::optional<TableRemap>> remaps, std::unique_ptr<const RankingNet> net,
+              const ServedModel* before);
 
   const ModelSpec& spec() const { return spec_; }
+  const ServedTables& tables() const { return *tables_; }
+  // One a table; of pruned ones.
+  const std::vector<std::optional<TableRemap>>& remaps() const { return remaps_; }
   // The order in which a request may bring them without being searched.
   const std::vector<std::string>& features() const { return features_; }
   // One a table.
@@ -51,7 +63,6 @@ class ServedModel {
  private:
   // The requests' examples as one batch, features in the order of the model.
   struct PackedBatch;
-  ServedModel(const std::string& directory, ModelSpec spec, const ServedModel* before);
   PackedBatch Pack(Context& ctx, std::span<const PredictRequest* const> requests) const;
   Tensor PackDense(Context& ctx, std::span<const PredictRequest* const> requests,
                    int64_t batch) const;
@@ -60,7 +71,8 @@ class ServedModel {
   ModelSpec spec_;
   std::vector<std::string> features_;
   std::vector<int> table_of_;  // of each feature
-  std::vector<Tensor> rows_;   // of each table: u8 [stored rows, bytes]
+  std::shared_ptr<const ServedTables> tables_;
+  std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;
   std::vector<std::optional<TableRemap>> remaps_;  // of pruned tables
   std::vector<std::shared_ptr<TableCounter>> counters_;

@@ -8,13 +8,19 @@ namespace {
 
 constexpr int64_t kNarrow = std::numeric_limits<int32_t>::max();
 
+// Entry i of a map or a hash; an empty slot has id −1.
+RemapEntry EntryAt(const TableRemap& remap, const RemapView& view, int64_t i) {
+  if (remap.kind == RemapKind::kArray) return {i, view.data[i]};
+  return {view.data[2 * i], view.data[2 * i + 1]};
+}
+
 // Whether every entry of a map or a hash is what it may be.
 bool IsSound(const TableRemap& remap, const TableSpec& table) {
   const RemapView view = remap.view();
   int64_t keys = 0;
   for (int64_t i = 0; i < view.size; ++i) {
     const bool hash = remap.kind == RemapKind::kHash;
-    const int64_t key = hash ? view.data[2 * i] : i, row = view.data[hash ? 2 * i + 1 : i];
+    const auto [key, row] = EntryAt(remap, view, i);
     if (hash && key == -1) continue;
     if (!IsRow(key, table.ids) || (!IsRow(row, table.rows) && (hash || row != -1))) return false;
     ++keys;
@@ -42,6 +48,16 @@ TableRemap ReadTableRemap(const MappedTensors& tensors, const TableSpec& table) 
     throw Error(Format("{}: tensor '{}': it names ids or rows that table {} does not have",
                        tensors.path(), RemapName(table), table.name));
   return remap;
+}
+
+std::vector<int64_t> KeptIds(const TableRemap& remap, const TableSpec& table) {
+  std::vector<int64_t> ids(static_cast<size_t>(table.rows));
+  const RemapView view = remap.view();
+  for (int64_t i = 0; i < view.size; ++i) {
+    const auto [id, row] = EntryAt(remap, view, i);
+    if (id != -1 && row != -1) ids[static_cast<size_t>(row)] = id;
+  }
+  return ids;
 }
 
 }  // namespace tessera::serve

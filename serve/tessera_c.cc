@@ -127,6 +127,15 @@ int32_t tessera_c_load(tessera_predictor* predictor, const char* directory) {
   });
 }
 
+int64_t tessera_c_take_deltas(tessera_predictor* predictor) {
+  return Guarded<int64_t>(
+      -1, [&] { return CheckGiven(predictor, "predictor")->Loaded().TakeDeltas(); });
+}
+
+int64_t tessera_c_model_version(const tessera_predictor* predictor) {
+  return Guarded<int64_t>(-1, [&] { return ModelOf(predictor)->spec().version; });
+}
+
 int64_t tessera_c_dense_size(const tessera_predictor* predictor) {
   return Guarded<int64_t>(-1, [&] { return ModelOf(predictor)->spec().net.dense_in; });
 }

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_C_ABI_VERSION 1
+#define TESSERA_C_ABI_VERSION 2
 
 /* That of the library, which may be newer than this header. */
 int32_t tessera_c_abi_version(void);
@@ -33,6 +33,12 @@ void tessera_c_destroy(tessera_predictor* predictor);
 /* Loads a model directory, instead of the model that was there: calls under way end with that one.
  * 0, or -1 on failure, and the model is then what it was. */
 int32_t tessera_c_load(tessera_predictor* predictor, const char* directory);
+
+/* Since ABI 2. Takes the deltas that lie in the directory by now (tessera export --delta): how many,
+ * or -1 on failure, and the model is then that of the last delta that fits. */
+int64_t tessera_c_take_deltas(tessera_predictor* predictor);
+/* Since ABI 2. The loaded model's version: 1 more with each delta. -1 on failure. */
+int64_t tessera_c_model_version(const tessera_predictor* predictor);
 
 /* Of the loaded model; -1 or NULL on failure. A name is valid until the next tessera_c_load. */
 int64_t tessera_c_dense_size(const tessera_predictor* predictor);

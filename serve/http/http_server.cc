@@ -13,6 +13,7 @@ namespace tessera::serve {
 namespace {
 
 constexpr char kJsonType[] = "application/json";
+constexpr char kVersionHeader[] = "Tessera-Model-Version";
 constexpr char kBinaryLengthHeader[] = "Inference-Header-Content-Length";
 constexpr size_t kKeepAliveRequests = 1'000'000;
 
@@ -125,23 +126,26 @@ class HttpServer::Impl {
     Get("/v2/health/ready", [](auto&) { return std::string("{}"); });
     Get("/v2", [](auto&) { return ServerMetadataJson(); });
     Get(model + "/ready", [this](auto& request) {
-      CheckModel(request, *predictor_.model());
+      CheckModel(request, predictor_.model()->spec().version);
       return std::string("{}");
     });
     Get(model, [this](auto& request) {
       const auto served = predictor_.model();
-      CheckModel(request, *served);
+      CheckModel(request, served->spec().version);
       return ModelMetadataJson(options_.model_name, served->spec());
     });
     server_.Get("/metrics", [this](const Request&, Response& response) {
-      response.set_content(metrics_.Text(*predictor_.model(), queue_.queued()),
-                           "text/plain; version=0.0.4");
+      response.set_content(
+          metrics_.Text(*predictor_.model(), queue_.queued(), predictor_.delta_counts()),
+          "text/plain; version=0.0.4");
     });
     server_.Post(model + "/infer",
                  [this](const Request& request, Response& response,
                         const httplib::ContentReader& read) { Infer(request, response, read); });
     server_.Post("/v2/repository/models/([^/]+)/load",
                  [this](const Request& request, Response& response) { Load(request, response); });
+    server_.Post("/v2/repository/models/([^/]+)/deltas",
+                 [this](const Request& request, Response& response) { Take(request, response); });
     server_.set_error_handler([](const Request&, Response& response) {
       if (response.body.empty())
         AnswerError(response, response.status,
@@ -164,10 +168,13 @@ class HttpServer::Impl {
     });
   }
 
-  void CheckModel(const Request& request, const ServedModel& served) const {
-    const std::string version = std::to_string(served.spec().version);
+  void CheckName(const Request& request) const {
     if (request.matches[1] != options_.model_name)
       throw HttpError(404, Format("there is no model '{}'", request.matches[1].str()));
+  }
+  void CheckModel(const Request& request, int64_t served_version) const {
+    const std::string version = std::to_string(served_version);
+    CheckName(request);
     if (request.matches.size() > 2 && request.matches[2].matched && request.matches[2] != version)
       throw HttpError(
           404, Format("there is no version '{}', but {}", request.matches[2].str(), version));
@@ -190,7 +197,7 @@ class HttpServer::Impl {
   // How many examples there were.
   int64_t AnswerInfer(const Request& request, const std::string& body, Response& response) {
     const auto served = predictor_.model();
-    CheckModel(request, *served);
+    CheckModel(request, served->spec().version);
     const std::string type = request.get_header_value("Content-Type");
     const bool safetensors = type == kSafetensorsType;
     const auto length = BinaryLength(request);
@@ -200,6 +207,8 @@ class HttpServer::Impl {
     InferRequest infer = safetensors ? ParseInferSafetensors(body, served->spec())
                                      : ParseInferJson(body, length, served->spec());
     const ScoredRequest scored = queue_.Submit(std::move(infer.predict)).get();
+    CheckModel(request, scored.model_version);  // it may be a newer one by now
+    response.set_header(kVersionHeader, std::to_string(scored.model_version));
     if (safetensors)
       response.set_content(InferResponseSafetensors(scored.scores), kSafetensorsType);
     else
@@ -210,8 +219,7 @@ class HttpServer::Impl {
   void Load(const Request& request, Response& response) {
     bool ok = false;
     try {
-      if (request.matches[1] != options_.model_name)
-        throw HttpError(404, Format("there is no model '{}'", request.matches[1].str()));
+      CheckName(request);
       predictor_.Reload();
       ok = true;
       Answer(response, "{}");
@@ -219,6 +227,16 @@ class HttpServer::Impl {
       AnswerError(response, CodeOf(error), error.what());
     }
     metrics_.CountReload(ok);
+  }
+
+  void Take(const Request& request, Response& response) {
+    try {
+      CheckName(request);
+      const int64_t taken = predictor_.TakeDeltas();
+      Answer(response, TakenDeltasJson(taken, predictor_.model()->spec().version));
+    } catch (const std::exception& error) {
+      AnswerError(response, CodeOf(error), error.what());
+    }
   }
 
   Predictor& predictor_;

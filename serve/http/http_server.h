@@ -6,9 +6,12 @@
 //   GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready
 //   POST /v2/models/NAME/infer                         see inference_protocol.h
 //   POST /v2/repository/models/NAME/load               the model directory as it is now
+//   POST /v2/repository/models/NAME/deltas             the deltas that lie beside it by now, as
+//                                                      {"taken": how many, "model_version"}
 //   GET  /metrics                                      see server_metrics.h
 //
-// NAME may be followed by /versions/V where V is the version in use. Errors are {"error": what}: 400
+// NAME may be followed by /versions/V where V is the version in use. The version that an answer comes
+// from is in it (JSON), and in its header Tessera-Model-Version. Errors are {"error": what}: 400
 // for a request that makes no sense, 404 for another model or path, 413 for a body beyond max_body,
 // 415 for another content type or an encoded body, 503 where too many requests wait, 504 where one
 // waited too long. There is no TLS and no authentication: beyond localhost, put a proxy in front.

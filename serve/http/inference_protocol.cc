@@ -221,6 +221,10 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
                {"outputs", Json::array({TensorMetadata(kScoreOutput, "FP32", {-1})})}});
 }
 
+std::string TakenDeltasJson(int64_t taken, int64_t version) {
+  return Dump({{"taken", taken}, {"model_version", std::to_string(version)}});
+}
+
 std::string ErrorJson(const std::string& what) { return Dump({{"error", what}}); }
 
 }  // namespace tessera::serve

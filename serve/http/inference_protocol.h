@@ -40,6 +40,8 @@ std::string InferResponseSafetensors(const std::vector<float>& scores);
 
 std::string ServerMetadataJson();
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec);
+// {"taken": how many, "model_version": "7"}.
+std::string TakenDeltasJson(int64_t taken, int64_t version);
 // {"error": what}.
 std::string ErrorJson(const std::string& what);
 

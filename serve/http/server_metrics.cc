@@ -50,7 +50,8 @@ void ServerMetrics::CountReload(bool ok) {
   ++(ok ? reloads_ : failed_reloads_);
 }
 
-std::string ServerMetrics::Text(const ServedModel& model, size_t queued) const {
+std::string ServerMetrics::Text(const ServedModel& model, size_t queued,
+                                const DeltaCounts& deltas) const {
   const std::lock_guard lock(mutex_);
   std::string text = Head("tessera_requests_total", "counter", "Answered inference requests.");
   for (const auto& [code, count] : by_code_)
@@ -71,6 +72,9 @@ std::string ServerMetrics::Text(const ServedModel& model, size_t queued) const {
           Head("tessera_model_reloads_total", "counter", "Times that a model was loaded anew.") +
           Format("tessera_model_reloads_total{{result=\"ok\"}} {}\n", reloads_) +
           Format("tessera_model_reloads_total{{result=\"error\"}} {}\n", failed_reloads_) +
+          Head("tessera_model_deltas_total", "counter", "Deltas taken; times one was refused.") +
+          Format("tessera_model_deltas_total{{result=\"ok\"}} {}\n", deltas.taken) +
+          Format("tessera_model_deltas_total{{result=\"error\"}} {}\n", deltas.failed) +
           Head("tessera_model_version", "gauge", "Version of the model in use.") +
           Format("tessera_model_version {}\n", model.spec().version);
   return text;

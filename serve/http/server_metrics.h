@@ -9,13 +9,14 @@
 //   tessera_unknown_ids_total                     the misses of all tables
 //   tessera_queued_requests                       that wait for their batch
 //   tessera_model_reloads_total{result="ok"|"error"}, tessera_model_version
+//   tessera_model_deltas_total{result="ok"|"error"}   that were taken; times that one was refused
 #include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
 
-#include "serve/served_model.h"
+#include "serve/predictor.h"
 
 namespace tessera::serve {
 
@@ -24,7 +25,7 @@ class ServerMetrics {
   void CountRequest(int code, double seconds, int64_t examples);
   void CountReload(bool ok);
 
-  std::string Text(const ServedModel& model, size_t queued) const;
+  std::string Text(const ServedModel& model, size_t queued, const DeltaCounts& deltas) const;
 
  private:
   // Upper ends of the histogram's buckets; one more has no end.

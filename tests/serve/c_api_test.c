@@ -39,12 +39,15 @@ int main(int argc, char** argv) {
   EXPECT(predictor != NULL);
   EXPECT(FailsSaying(tessera_c_predict(predictor, 1, dense, lengths, ids, scores),
                      "no model is loaded"));
+  EXPECT(tessera_c_take_deltas(predictor) == -1 && tessera_c_model_version(predictor) == -1);
   EXPECT(FailsSaying(tessera_c_load(predictor, "nowhere"), "nowhere/model.json"));
   EXPECT(FailsSaying(tessera_c_load(predictor, NULL), "directory is NULL"));
   EXPECT(FailsSaying(tessera_c_load(NULL, directory), "predictor is NULL"));
 
   for (int round = 0; round < 2; ++round) { /* the second one reloads */
     EXPECT(tessera_c_load(predictor, directory) == 0);
+    EXPECT(tessera_c_take_deltas(predictor) == 0);
+    EXPECT(tessera_c_model_version(predictor) == 1);
     EXPECT(tessera_c_dense_size(predictor) == kDense);
     EXPECT(tessera_c_num_features(predictor) == kFeatures);
     for (int f = 0; f < kFeatures; ++f)

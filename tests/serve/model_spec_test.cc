@@ -78,5 +78,30 @@ TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
         << what << ": " << ErrorOf([&] { ParseModelSpec(text, "dir"); });
 }
 
+// The small model's document with these keys in the "raw_ids" of table a.
+std::string WithRawIds(const std::string& keys) {
+  return With("\"default_row\": false", "\"default_row\": false, \"raw_ids\": {" + keys + "}");
+}
+
+TEST(ModelSpec, RawIdsHaveARule) {
+  ModelSpec spec = Small();
+  spec.tables[0].raw_ids = {.max_rows = 90, .unknown = UnknownIds::kRows, .first_row = 59};
+  const ModelSpec back = ParseModelSpec(ToJson(spec), "x");
+  EXPECT_EQ(ToJson(back), ToJson(spec));
+  EXPECT_EQ(back.tables[0].most_stored_rows(), 90);
+  const std::pair<std::string, std::string> cases[] = {
+      {R"("max_rows": 59)", "raw_ids.max_rows: expected at least the 60 rows"},
+      {R"("unknown": "any")", "'any': expected default, rows or slots"},
+      {R"("first_row": 60)", "raw_ids.first_row: rows 60 to 60: the table has 60"},
+      {R"("buckets": 7)", "raw_ids.buckets: expected a divisor of the 60 rows"},
+      {R"("buckets": 2, "reserved": 30)", "raw_ids.reserved: expected less than the 30 rows"},
+      {R"("unknown": "slots", "max_rows": 61)", "whose ids name slots does not grow"},
+      {R"("hash": 1)", "hash"}};
+  for (const auto& [keys, what] : cases)
+    EXPECT_NE(ErrorOf([&] { ParseModelSpec(WithRawIds(keys), "dir"); }).find(what),
+              std::string::npos)
+        << what << ": " << ErrorOf([&] { ParseModelSpec(WithRawIds(keys), "dir"); });
+}
+
 }  // namespace
 }  // namespace tessera::serve

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "runtime/files.h"
 #include "runtime/safetensors.h"
+#include "serve/delta_writer.h"
 #include "serve/http/inference_protocol.h"
 #include "tests/serve/testing/small_model.h"
 
@@ -163,6 +165,30 @@ TEST(HttpServer, MayBeStoppedBeforeItRuns) {
 }
 
 // Clients ask while models change: each gets an answer, wholly of the model that it names.
+TEST(HttpServer, TakesDeltasAndNamesVersions) {
+  Serving serving("deltas");
+  httplib::Client& client = serving.client();
+  constexpr char kDeltas[] = "/v2/repository/models/clicks/deltas";
+  EXPECT_EQ(client.Post(kDeltas, "", kJson)->body, R"({"taken":0,"model_version":"1"})");
+  Context ctx({.threads = 1});
+  ModelChain chain(TempPath("deltas"));
+  const SmallModel other = MakeSmallModel("deltas_other.safetensors", 4);
+  WriteDelta(ctx, ReadCheckpoint(other.checkpoint), {}, chain);
+  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson)->get_header_value("Tessera-Model-Version"),
+            "1");
+  EXPECT_EQ(client.Post(kDeltas, "", kJson)->body, R"({"taken":1,"model_version":"2"})");
+  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson)->get_header_value("Tessera-Model-Version"),
+            "2");
+  EXPECT_EQ(client.Post("/v2/models/clicks/versions/1/infer", RequestBody(), kJson)->status, 404);
+  ReplaceTextFile(PathIn(TempPath("deltas"), DeltaFileName(3)), "no delta");
+  EXPECT_EQ(client.Post(kDeltas, "", kJson)->status, 400);
+  EXPECT_EQ(client.Post("/v2/repository/models/other/deltas", "", kJson)->status, 404);
+  const std::string metrics = client.Get("/metrics")->body;
+  for (const char* line : {"tessera_model_deltas_total{result=\"ok\"} 1\n",
+                           "tessera_model_deltas_total{result=\"error\"} 1\n"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line;
+}
+
 TEST(HttpServer, LosesNoRequestOverAReload) {
   Serving serving("hot");
   std::vector<std::vector<float>> scores_of = {{}, ExpectedScores(serving.predictor())};

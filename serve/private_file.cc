@@ -1,0 +1,51 @@
+#include "serve/private_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/check.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr int kAccess = PROT_READ | PROT_WRITE;
+// What is never written needs no swap, and what is reserved is mostly not.
+constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE;
+
+}  // namespace
+
+PrivateFile::PrivateFile(const std::string& path) : path_(path) {
+  file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info = {};
+  if (file_ < 0 || fstat(file_, &info) != 0) {
+    const int reason = errno;
+    if (file_ >= 0) close(file_);
+    throw Error(Format("{}: cannot be read: {}", path, std::strerror(reason)));
+  }
+  bytes_ = static_cast<int64_t>(info.st_size);
+}
+
+PrivateFile::~PrivateFile() { close(file_); }
+
+std::shared_ptr<void> PrivateFile::Map(int64_t offset, int64_t count, int64_t reserved) const {
+  TESSERA_DCHECK(offset >= 0 && count >= 0 && count <= reserved && offset + count <= bytes_);
+  const int64_t page = sysconf(_SC_PAGESIZE), before = offset % page;
+  const auto size = static_cast<size_t>(before + reserved);
+  if (reserved == 0) return nullptr;
+  // First all of it, so that nobody takes addresses in between; then the file over its begin.
+  void* const base = mmap(nullptr, size, kAccess, kFlags | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED)
+    throw Error(Format("{}: no address space for {} bytes: {}", path_, size, std::strerror(errno)));
+  std::shared_ptr<char> whole(static_cast<char*>(base), [size](char* p) { munmap(p, size); });
+  if (count > 0 && mmap(base, static_cast<size_t>(before + count), kAccess, kFlags | MAP_FIXED,
+                        file_, static_cast<off_t>(offset - before)) == MAP_FAILED)
+    throw Error(Format("{}: cannot be mapped: {}", path_, std::strerror(errno)));
+  return std::shared_ptr<void>(whole, whole.get() + before);
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,287 @@
+#include "serve/model_delta.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "runtime/files.h"
+#include "serve/delta_writer.h"
+#include "serve/request_queue.h"
+#include "tests/serve/testing/small_model.h"
+
+namespace tessera::serve {
+namespace {
+
+namespace fs = std::filesystem;
+using tessera::testing::ErrorOf;
+using tessera::testing::MakeSmallModel;
+using tessera::testing::OneExample;
+using tessera::testing::SmallModel;
+using tessera::testing::TempPath;
+using tessera::testing::WriteSmallModel;
+
+// The small model's checkpoint with other numbers: all rows of all tables `rows`, all weights and
+// biases of the dense part `dense`.
+Checkpoint WithNumbers(const SmallModel& small, double rows, double dense,
+                       const std::string& file = "numbers.safetensors") {
+  Context ctx({.threads = 1});
+  Safetensors content = ReadSafetensors(ctx, small.checkpoint);
+  for (auto& [name, tensor] : content.tensors)
+    if (!IsRunState(name))
+      tensor.Fill(ctx, name.find("embedding_bags.") != std::string::npos ? rows : dense);
+  content.metadata.erase("crc32");
+  WriteSafetensors(ctx, TempPath(file), content);
+  return ReadCheckpoint(TempPath(file));
+}
+// Of version v everything says v.
+Checkpoint Numbered(const SmallModel& small, int64_t v) {
+  const auto step = static_cast<double>(v);
+  return WithNumbers(small, 0.5 + step / 128, 0.02 + step / 4096);
+}
+
+// In a directory that was not there before.
+std::string FreshModel(const SmallModel& small, const std::string& name,
+                       const WriteModelOptions& options = {}) {
+  fs::remove_all(TempPath(name));
+  return WriteSmallModel(small, name, options);
+}
+
+// Whether the stored rows of all tables are the same bytes, and the scores, too.
+void ExpectSame(Predictor& deltas, Predictor& fresh, const PredictRequest& request) {
+  const auto a = deltas.model(), b = fresh.model();
+  ASSERT_EQ(a->spec().tables.size(), b->spec().tables.size());
+  for (size_t t = 0; t < a->spec().tables.size(); ++t) {
+    const Tensor x = a->tables().Rows(t), y = b->tables().Rows(t);
+    ASSERT_EQ(x.shape(), y.shape());
+    EXPECT_EQ(std::memcmp(x.raw_data(), y.raw_data(), static_cast<size_t>(x.nbytes())), 0)
+        << a->spec().tables[t].name;
+  }
+  EXPECT_EQ(deltas.Predict(request), fresh.Predict(request));
+}
+
+struct Answer {
+  int64_t version;
+  float score;
+};
+
+// Asks until `done`; the newest version that anybody was answered from is in `seen`.
+std::vector<Answer> Ask(RequestQueue& queue, const std::atomic<bool>& done,
+                        std::atomic<int64_t>& seen) {
+  std::vector<Answer> answers;
+  while (!done) {
+    const ScoredRequest scored = queue.Submit(OneExample({{1}, {2}, {3}, {0}})).get();
+    answers.push_back({scored.model_version, scored.scores[0]});
+    int64_t newest = seen;
+    while (newest < scored.model_version &&
+           !seen.compare_exchange_weak(newest, scored.model_version)) {
+    }
+    seen.notify_all();
+  }
+  return answers;
+}
+
+// Every version's tables and dense part say its number: an answer that mixes two of them is none of
+// theirs. (Each request is a batch of its own: others round otherwise.)
+TEST(ModelDelta, EveryAnswerUnderLoadIsOfOneVersion) {
+  constexpr int64_t kVersions = 101;
+  const SmallModel small = MakeSmallModel("load.safetensors");
+  const WriteModelOptions options{.table_codecs = {{"a", {RowType::kInt8}}}};
+  const std::string served = TempPath("load"), made = TempPath("load_made");
+  Context ctx({.threads = 1});
+  fs::remove_all(served);
+  WriteModel(ctx, Numbered(small, 1), {}, served, options);
+  fs::remove_all(made);
+  fs::copy(served, made);
+  ModelChain chain(made);
+  Predictor predictor(served);
+  std::atomic<bool> done = false;
+  std::atomic<int64_t> seen = 0;
+  std::vector<std::vector<Answer>> answers(3);
+  std::vector<float> expected = {0, predictor.Predict(OneExample({{1}, {2}, {3}, {0}}))[0]};
+  {
+    RequestQueue queue(predictor,
+                       {.max_batch = 1, .deadline = std::chrono::minutes(10), .workers = 2});
+    std::vector<std::thread> clients;
+    for (std::vector<Answer>& own : answers)
+      clients.emplace_back([&] { own = Ask(queue, done, seen); });
+    for (int64_t v = 2; v <= kVersions; ++v) {
+      const WrittenDelta delta = WriteDelta(ctx, Numbered(small, v), {}, chain);
+      EXPECT_EQ(delta.version, v);
+      const PredictRequest example = OneExample({{1}, {2}, {3}, {0}});
+      const PredictRequest* const one = &example;
+      expected.push_back(chain.model()->Predict(ctx, std::span(&one, 1))[0]);
+      fs::rename(delta.path, PathIn(served, DeltaFileName(v)));
+      EXPECT_EQ(predictor.TakeDeltas(), 1);
+      for (int64_t newest = seen; newest < v; newest = seen) seen.wait(newest);
+    }
+    done = true;
+    for (std::thread& client : clients) client.join();
+  }
+  EXPECT_EQ(std::set<float>(expected.begin(), expected.end()).size(), expected.size());
+  int64_t wrong = 0;
+  for (const std::vector<Answer>& own : answers)
+    for (const Answer& answer : own)
+      wrong += answer.score != expected[static_cast<size_t>(answer.version)] ? 1 : 0;
+  EXPECT_EQ(wrong, 0);
+  WriteModel(ctx, Numbered(small, kVersions), {}, TempPath("load_fresh"), options);
+  Predictor fresh(TempPath("load_fresh"));
+  ExpectSame(predictor, fresh, small.request);
+  EXPECT_EQ(predictor.delta_counts().taken, kVersions - 1);
+  // Who begins now finds all of them; the next export replaces them.
+  Predictor begun(served);
+  EXPECT_EQ(begun.model()->spec().version, kVersions);
+  ExpectSame(begun, fresh, small.request);
+  WriteModel(ctx, Numbered(small, 1), {}, served, options);
+  EXPECT_FALSE(fs::exists(PathIn(served, DeltaFileName(kVersions))));
+  EXPECT_EQ(Predictor(served).model()->spec().version, kVersions + 1);
+}
+
+// A training that goes on, and is exported at every stop.
+TEST(ModelDelta, DeltasOfATrainingAreAnExportOfItsEnd) {
+  const TrainConfig config = tessera::testing::SmallConfig();
+  Context ctx({.threads = 1, .seed = 3});
+  Trainer trainer(ctx, config);
+  const DataSets data(config, {});
+  const auto rows = data.OpenTrain(0);
+  const Batch eval = *data.OpenEval()->Next();
+  const PredictRequest request{.dense = eval.dense, .features = eval.features};
+  const std::string checkpoint = TempPath("goes_on.safetensors"), directory = TempPath("goes_on");
+  const WriteModelOptions options{.codec = {RowType::kInt4},
+                                  .table_codecs = {{"a", {RowType::kF32}}},
+                                  .default_row = DefaultRow::kMean,
+                                  .dense_type = DType::kF16,
+                                  .quantize = {.encode = {.search = true}}};
+  trainer.Save(checkpoint);
+  fs::remove_all(directory);
+  WriteModel(ctx, ReadCheckpoint(checkpoint), {}, directory, options);
+  Predictor predictor(directory);
+  for (int64_t version = 2; version <= 4; ++version) {
+    trainer.Step(*rows->Next());
+    trainer.Save(checkpoint);
+    ModelChain chain(directory);
+    const WrittenDelta delta = WriteDelta(ctx, ReadCheckpoint(checkpoint), {}, chain);
+    EXPECT_GT(delta.tables[0].changed, 0);
+    EXPECT_EQ(delta.tables[0].added, 0);
+    EXPECT_EQ(predictor.TakeDeltas(), 1);
+    EXPECT_EQ(predictor.model()->spec().version, version);
+    WriteModel(ctx, ReadCheckpoint(checkpoint), {}, TempPath("goes_on_fresh"), options);
+    Predictor fresh(TempPath("goes_on_fresh"));
+    ExpectSame(predictor, fresh, request);
+  }
+  EXPECT_EQ(predictor.model()->counter(0).hits, 3 * std::ssize(predictor.Predict(request)) +
+                                                    std::ssize(predictor.Predict(request)) * 2);
+}
+
+TEST(ModelDelta, PrunedTablesKeepTheRowsThatTheyHave) {
+  const SmallModel small = MakeSmallModel("pruned_delta.safetensors");
+  const std::string directory =
+      FreshModel(small, "pruned_delta", {.prune = {.share = 0.4, .remap = RemapKind::kHash}});
+  Predictor predictor(directory);
+  const auto before = predictor.model();
+  Context ctx({.threads = 1});
+  ModelChain chain(directory);
+  WriteDelta(ctx, Numbered(small, 7), {}, chain);
+  EXPECT_EQ(predictor.TakeDeltas(), 1);
+  EXPECT_EQ(predictor.model()->tables().Rows(0).dim(0), 36);
+  const Tensor rows = predictor.model()->tables().Rows(0).Reinterpret(0, {36, 4}, DType::kF32);
+  for (const float x : rows.ToVector<float>()) EXPECT_EQ(x, 0.5f + 7.0f / 128);
+  EXPECT_EQ(predictor.model()->spec().tables[0].ids, before->spec().tables[0].ids);
+}
+
+// Who holds an old model keeps it, however many versions come.
+TEST(ModelDelta, AModelThatIsHeldStaysWhatItIs) {
+  const SmallModel small = MakeSmallModel("held.safetensors");
+  const std::string directory = FreshModel(small, "held");
+  Predictor predictor(directory);
+  const auto held = predictor.model();
+  Context ctx({.threads = 1});
+  ModelChain chain(directory);
+  for (int64_t v = 2; v <= 4; ++v) {
+    WriteDelta(ctx, Numbered(small, v), {}, chain);
+    EXPECT_EQ(predictor.TakeDeltas(), 1);
+  }
+  const PredictRequest* const one = &small.request;
+  EXPECT_EQ(predictor.Predict(*held, std::span(&one, 1)), small.scores);
+  EXPECT_NE(predictor.Predict(small.request), small.scores);
+}
+
+class BadDelta : public ::testing::Test {
+ protected:
+  BadDelta()
+      : small_(MakeSmallModel("bad_delta.safetensors")),
+        directory_(FreshModel(small_, "bad_delta")),
+        predictor_(directory_) {}
+
+  // A delta for a directory with a model like this one's, but for `options` and numbers.
+  std::string DeltaOfAnother(const WriteModelOptions& options, int64_t number) {
+    const std::string other = TempPath("bad_delta_other");
+    WriteModel(ctx_, Numbered(small_, number), {}, other, options);
+    ModelChain chain(other);
+    return WriteDelta(ctx_, Numbered(small_, number + 1), {}, chain).path;
+  }
+  void ExpectRefused(const std::string& what) {
+    EXPECT_NE(ErrorOf([&] { predictor_.TakeDeltas(); }).find(what), std::string::npos)
+        << ErrorOf([&] { predictor_.TakeDeltas(); });
+    EXPECT_EQ(predictor_.model()->spec().version, 1);
+    EXPECT_EQ(predictor_.Predict(small_.request), small_.scores);
+  }
+
+  Context ctx_{ContextOptions{.threads = 1}};
+  const SmallModel small_;
+  const std::string directory_;
+  Predictor predictor_;
+};
+
+TEST_F(BadDelta, ChangesNothingAndIsNamed) {
+  ModelChain chain(directory_);
+  const std::string path = WriteDelta(ctx_, Numbered(small_, 2), {}, chain).path;
+  const std::string good = ReadTextFile(path);
+  ReplaceTextFile(path, good.substr(0, good.size() - 1));
+  ExpectRefused("delta-2.safetensors");
+  std::string bad = good;
+  bad[bad.size() - 40] = static_cast<char>(bad[bad.size() - 40] ^ 1);
+  ReplaceTextFile(path, bad);
+  ExpectRefused("its bytes do not have their crc32");
+  ReplaceTextFile(path, good);
+  EXPECT_EQ(predictor_.TakeDeltas(), 1);
+  EXPECT_GT(predictor_.delta_counts().failed, 0);
+}
+
+TEST_F(BadDelta, FollowsAnotherModel) {
+  const std::string path = PathIn(directory_, DeltaFileName(2));
+  const auto take_over = [&](const std::string& delta) {
+    fs::remove(path);
+    fs::rename(delta, path);
+    fs::remove_all(TempPath("bad_delta_other"));
+  };
+  take_over(DeltaOfAnother({}, 5));
+  ExpectRefused("it follows another version 1");
+  take_over(DeltaOfAnother({.table_codecs = {{"b", {RowType::kInt8}}}}, 5));
+  ExpectRefused("table b: expected codec f32");
+  take_over(DeltaOfAnother({.prune = {.share = 0.5}}, 5));
+  ExpectRefused("expected rows 60");
+  ModelChain chain(FreshModel(small_, "bad_delta_third"));
+  WriteDelta(ctx_, Numbered(small_, 2), {}, chain);
+  take_over(WriteDelta(ctx_, Numbered(small_, 3), {}, chain).path);
+  ExpectRefused("expected version 2, got 3");
+  fs::copy_file(PathIn(directory_, "model.json"), path, fs::copy_options::overwrite_existing);
+  ExpectRefused("delta-2.safetensors");
+}
+
+TEST_F(BadDelta, IsNotWrittenOfAnotherTraining) {
+  ModelChain chain(directory_);
+  TrainConfig config = tessera::testing::SmallConfig();
+  config.tables[1].feature_names = {"cat_1"};
+  EXPECT_NE(ErrorOf([&] {
+              WriteDelta(ctx_, Numbered(small_, 2), config, chain);
+            }).find("it is of another model than version 1"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(PathIn(directory_, DeltaFileName(2))));
+}
+
+}  // namespace
+}  // namespace tessera::serve
