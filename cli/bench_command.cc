@@ -99,6 +99,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
                          .rounds = flags.rounds,
                          .cold = flags.cold || (topic.cold && !flags.warm),
                          .rows = {}};
+  if (old) bench::CheckComparable(*old, run);
   std::fputs(Heading(topic, run).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
   try {
@@ -158,7 +159,7 @@ void AddTopic(CLI::App* bench, const bench::Topic& topic, Action& action) {
       ->type_name("REGEX");
   command->add_flag("--list", f->list, "Print the names of the cases, and time nothing");
   command->add_option("--rounds", f->rounds, "Times that each contender is timed")
-      ->check(NumbersFrom(1, 1000000))
+      ->check(NumbersFrom(1, 10000))
       ->capture_default_str()
       ->type_name("N");
   CLI::Option* cold = command->add_flag("--cold", f->cold,
@@ -187,8 +188,11 @@ void AddBenchCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", kDescription);
   command->footer(kFooter);
   command->allow_extras();
-  for (const bench::Topic* topic : bench::Topics()) AddTopic(command, *topic, action);
-  AddBenchShow(command, action);
+  // Topics ask for the machine's threads: other commands need none of it.
+  command->preparse_callback([command, &action](size_t) {
+    for (const bench::Topic* topic : bench::Topics()) AddTopic(command, *topic, action);
+    AddBenchShow(command, action);
+  });
   command->callback([command, &action] {
     if (!command->get_subcommands().empty()) return;
     const std::vector<std::string> extras = command->remaining();

@@ -66,6 +66,7 @@ void AddBenchShow(CLI::App* bench, Action& action) {
   command
       ->add_option("--allow", f->allowed,
                    "With --compare: exit with 1 where a row of ours became slower by more percent")
+      ->needs("--compare")
       ->check(NumbersFrom(0.0, 100.0))
       ->type_name("PERCENT");
   command->callback([f, &action] { action = [f] { return Show(*f); }; });

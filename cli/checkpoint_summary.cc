@@ -5,6 +5,7 @@
 
 #include "runtime/check.h"
 #include "sharding/checkpoint.h"
+#include "train/checkpoint/checkpoint_files.h"
 #include "train/config/train_config.h"
 
 namespace tessera::cli {
@@ -42,6 +43,7 @@ void AddOptimizers(const std::string& path, CheckpointSummary& summary) {
 CheckpointSummary OfFile(const std::string& path) {
   const Checkpoint checkpoint = ReadCheckpoint(path);
   CheckpointSummary summary{.config = checkpoint.config, .progress = checkpoint.progress};
+  summary.chain = checkpoint.chain;
   std::map<std::string, int64_t> state_bytes = StateBytes(checkpoint);
   for (const auto& [name, tensor] : checkpoint.tensors) {
     if (IsRunState(name)) continue;
@@ -106,7 +108,8 @@ CheckpointSummary OfFolder(const std::string& path) {
 }  // namespace
 
 CheckpointSummary SummarizeCheckpoint(const std::string& path) {
-  return std::filesystem::is_directory(path) ? OfFolder(path) : OfFile(path);
+  const bool of_ranks = std::filesystem::is_directory(path) && !IsCheckpointFolder(path);
+  return of_ranks ? OfFolder(path) : OfFile(path);
 }
 
 }  // namespace tessera::cli

@@ -1,6 +1,7 @@
 #ifndef TESSERA_CLI_CHECKPOINT_SUMMARY_H_
 #define TESSERA_CLI_CHECKPOINT_SUMMARY_H_
-// What tessera inspect says of a checkpoint: a file, or the folder that ranks saved.
+// What tessera inspect says of a checkpoint: a file, a folder of incremental ones, or the folder
+// that ranks saved.
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct CheckpointSummary {
   int ranks = 0;            // 0: a file
   std::string config = {};  // JSON, "" if it has none
   std::optional<TrainingProgress> progress = {};
+  std::optional<ChainPosition> chain = {};  // of a folder of incremental checkpoints
 };
 
 // Throws Error for what is neither, naming the file.

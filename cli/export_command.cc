@@ -1,12 +1,15 @@
-// tessera export: a sharded checkpoint as one plain safetensors file.
+// tessera export: a sharded checkpoint as one plain safetensors file, or a checkpoint as the next
+// delta of a model directory.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/byte_progress.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/numbers.h"
+#include "serve/delta_writer.h"
 #include "sharding/plan_makers.h"
 #include "train/checkpoint/export_checkpoint.h"
 
@@ -15,10 +18,22 @@ namespace {
 
 constexpr char kDescription[] =
     "Write a sharded checkpoint as one safetensors file with whole tables, as a training without "
-    "ranks saves it.";
+    "ranks saves it; or what a checkpoint changes in a model directory, as its next delta.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera export sharded --out model.safetensors\n"
+    "  tessera quantize model.safetensors -o model\n"
+    "  tessera export newer.safetensors --delta model\n"
+    "\n"
+    "A delta has the rows whose stored bytes differ from the directory's newest version, new rows "
+    "and "
+    "raw ids, and the dense part; it is written beside model.json as delta-VERSION.safetensors. A "
+    "running tessera serve takes it as it answers. Where the directory is elsewhere, copy the file "
+    "under another name and rename it.\n";
 
 struct Flags {
-  std::string checkpoint, out;
+  std::string checkpoint, out, delta, config;
+  int threads = 0;
   bool weights_only = false;
 };
 
@@ -28,7 +43,30 @@ void SayWhatChanges(const CheckpointIndex& index) {
     std::fprintf(stderr, "%s\n", sentence.c_str());
 }
 
+void Report(const serve::WrittenDelta& delta) {
+  std::vector<std::vector<std::string>> rows = {
+      {"table", "rows", "changed", "of them new", "ids set", "ids removed"}};
+  const auto count = [](int64_t n) { return WithCommas(static_cast<double>(n)); };
+  for (const serve::TableChange& table : delta.tables)
+    rows.push_back({table.spec.name, count(table.spec.rows), count(table.changed),
+                    count(table.added), count(table.ids_set), count(table.ids_removed)});
+  std::printf("%s\n%s: version %lld, %s\n", TextTable(rows).c_str(), delta.path.c_str(),
+              static_cast<long long>(delta.version),
+              Bytes(static_cast<int64_t>(std::filesystem::file_size(delta.path))).c_str());
+}
+
+int ExportDelta(const Flags& flags) {
+  std::optional<TrainConfig> config;
+  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  Context ctx({.threads = flags.threads});
+  const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
+  serve::ModelChain chain(flags.delta);
+  Report(serve::WriteDelta(ctx, checkpoint, config, chain));
+  return 0;
+}
+
 int Export(const Flags& flags) {
+  if (!flags.delta.empty()) return ExportDelta(flags);
   CheckWritable(flags.out);
   ShardedCheckpoint from(flags.checkpoint);
   if (!flags.weights_only) SayWhatChanges(from.index());
@@ -52,12 +90,32 @@ int Export(const Flags& flags) {
 void AddExportCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->add_option("checkpoint", f->checkpoint, "Folder of a sharded checkpoint")
+  command
+      ->add_option("checkpoint", f->checkpoint,
+                   "Folder of a sharded checkpoint; with --delta a checkpoint of tessera train")
       ->required()
-      ->type_name("DIR");
-  command->add_option("--out", f->out, "Where to write")->required()->type_name("FILE");
-  command->add_flag("--weights-only", f->weights_only,
-                    "Leave out optimizer state and where the training stands");
+      ->type_name("PATH");
+  auto* target = command->add_option_group("target");
+  auto* out = target->add_option("--out", f->out, "Where to write")->type_name("FILE");
+  auto* delta = target
+                    ->add_option("--delta", f->delta,
+                                 "Write the next delta of this model directory (tessera quantize)")
+                    ->type_name("DIR");
+  target->require_option(1);
+  command
+      ->add_flag("--weights-only", f->weights_only,
+                 "Leave out optimizer state and where the training stands")
+      ->needs(out);
+  command
+      ->add_option("--config", f->config,
+                   "The training configuration, for a checkpoint that has none inside")
+      ->needs(delta)
+      ->type_name("FILE");
+  command->add_option("--threads", f->threads, "Of --delta; default: all cores")
+      ->check(NumbersFrom(1, 1024))
+      ->needs(delta)
+      ->type_name("N");
+  command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Export(*f); }; });
 }
 

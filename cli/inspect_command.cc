@@ -36,6 +36,10 @@ std::string AsText(const CheckpointSummary& summary) {
   std::string text = TablesText(summary);
   if (summary.ranks > 0)
     text += Format("saved by {} {}\n", summary.ranks, summary.ranks == 1 ? "rank" : "ranks");
+  if (const auto& chain = summary.chain)
+    text += Format("a base of {} and {} {} of changes of {}, up to number {}\n",
+                   Bytes(chain->base_bytes), chain->deltas, chain->deltas == 1 ? "file" : "files",
+                   Bytes(chain->delta_bytes), chain->number);
   if (!summary.progress)
     return text + "weights alone: no optimizer state, no place in a training\n";
   const TrainingProgress& p = *summary.progress;
@@ -63,6 +67,11 @@ std::string AsJson(const CheckpointSummary& summary) {
                    {"optimizer", summary.dense_optimizer},
                    {"optimizer_bytes", summary.dense_state_bytes}};
   if (summary.ranks > 0) json["ranks"] = summary.ranks;
+  if (const auto& c = summary.chain)
+    json["chain"] = {{"number", c->number},
+                     {"deltas", c->deltas},
+                     {"base_bytes", c->base_bytes},
+                     {"delta_bytes", c->delta_bytes}};
   if (const auto& p = summary.progress)
     json["progress"] = {{"epoch", p->epoch},
                         {"row", p->row},
@@ -96,8 +105,8 @@ void AddInspectCommand(CLI::App& app, Action& action) {
   const auto as_json = std::make_shared<bool>(false);
   command
       ->add_option("checkpoint", *path,
-                   "A safetensors file of tessera train, or of a TorchRec DLRM, or a folder that "
-                   "ranks saved, or one of rows")
+                   "A safetensors file of tessera train, or of a TorchRec DLRM, or a folder of "
+                   "--incremental, or one that ranks saved, or one of rows")
       ->required()
       ->type_name("PATH");
   command->add_flag("--json", *as_json, "Print JSON");

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/error_text.h"
+#include "runtime/check.h"
 
 namespace tessera::cli {
 namespace {
@@ -57,6 +58,7 @@ int Main(int argc, char** argv) {
   AddInspectCommand(app, action);
   AddReshardCommand(app, action);
   AddExportCommand(app, action);
+  AddCompactCommand(app, action);
   AddCalibrateCommand(app, action);
   AddPlanCommand(app, action);
   AddQuantizeCommand(app, action);
@@ -67,6 +69,9 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return ExitOnParse(app, error);
+  } catch (const Error& error) {
+    std::cerr << "tessera: " << ErrorText(error) << "\n";
+    return 1;
   }
   if (!action) {
     std::cerr << "tessera: expected a command: " << Commands(app) << " (see tessera --help)\n";

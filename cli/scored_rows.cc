@@ -14,7 +14,7 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const serve::
   std::vector<CategoricalFeature> features;
   for (const serve::TableSpec& table : spec.tables)
     for (const std::string& feature : table.features)
-      features.push_back({feature, table.num_ids()});
+      features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
   if (spec.net.dense_in != ClickRow::kIntegers)
     throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", directory,
                        spec.net.dense_in, ClickRow::kIntegers));

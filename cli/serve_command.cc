@@ -1,6 +1,8 @@
 // tessera serve: a model directory behind HTTP.
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -24,6 +26,9 @@ constexpr char kFooter[] =
     "Speaks the Open Inference Protocol (KServe v2) with JSON, Triton's binary tensors, and "
     "safetensors bodies; GET /v2/models/NAME lists the inputs, GET /metrics is for Prometheus. "
     "SIGHUP, or POST /v2/repository/models/NAME/load, takes up what the directory holds by then. "
+    "Deltas of tessera export --delta are taken as they come into it; every answer is of one "
+    "version, "
+    "which its header Tessera-Model-Version names. "
     "SIGTERM or Ctrl-C answers the requests that have begun, and ends.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
@@ -33,7 +38,7 @@ struct Flags {
   std::string directory;
   serve::HttpServerOptions http;
   int threads = 1;
-  int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500;
+  int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500, watch_ms = 1000;
 };
 
 // Signals that wait for their thread, in all threads made from here on.
@@ -55,9 +60,43 @@ void Reload(serve::Predictor& predictor) {
   }
 }
 
-// Returns when the server is to stop.
-void FollowSignals(const sigset_t& signals, serve::Predictor& predictor) {
-  for (int signal = 0; sigwait(&signals, &signal) == 0 && signal == SIGHUP;) Reload(predictor);
+// Whether there was nothing wrong with those that were there.
+bool TakeDeltas(serve::Predictor& predictor) {
+  try {
+    if (predictor.TakeDeltas() > 0)
+      std::printf("took up version %lld\n",
+                  static_cast<long long>(predictor.model()->spec().version));
+    return true;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tessera: %s; the model stays version %lld\n", ErrorText(error).c_str(),
+                 static_cast<long long>(predictor.model()->spec().version));
+    return false;
+  }
+}
+
+// The next signal, or 0 when `pause` has passed; 0 ms is for ever.
+int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(pause);
+  const std::chrono::nanoseconds rest = pause - seconds;
+  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>(rest.count())};
+  const int signal =
+      pause.count() > 0 ? sigtimedwait(&signals, nullptr, &time) : sigwaitinfo(&signals, nullptr);
+  return std::max(signal, 0);
+}
+
+// Returns when the server is to stop. A delta that is wrong is looked at less and less often.
+void FollowSignals(const sigset_t& signals, serve::Predictor& predictor,
+                   std::chrono::milliseconds watch) {
+  constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
+  for (auto pause = watch;;) {
+    const int signal = NextSignal(signals, pause);
+    if (signal == SIGHUP)
+      Reload(predictor);
+    else if (signal != 0)
+      return;
+    else if (watch.count() > 0)
+      pause = TakeDeltas(predictor) ? watch : std::max(watch, std::min(2 * pause, kLongest));
+  }
 }
 
 int Serve(Flags flags) {
@@ -79,7 +118,7 @@ int Serve(Flags flags) {
     server.Run();
     pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
   });
-  FollowSignals(signals, predictor);
+  FollowSignals(signals, predictor, std::chrono::milliseconds(flags.watch_ms));
   server.Stop();
   running.join();
   std::printf("stopped\n");
@@ -131,6 +170,12 @@ void AddServeCommand(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_option("--name", f->http.model_name, "The model's name in requests; default model")
       ->type_name("NAME");
+  command
+      ->add_option("--watch", f->watch_ms,
+                   "Milliseconds between two looks for deltas in the directory, 0: none; default "
+                   "1000")
+      ->check(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
+      ->type_name("MS");
   command->add_option("--max-body", f->max_body_mib, "MiB of a request; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
       ->type_name("MIB");

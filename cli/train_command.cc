@@ -29,6 +29,7 @@ constexpr char kDescription[] =
 struct Resumed {
   std::string config;
   std::optional<Checkpoint> file;
+  std::optional<ChainPosition> chain;  // where training goes on from
 };
 
 std::string ConfigIn(const ShardedCheckpoint& folder) {
@@ -45,6 +46,7 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   } else {
     resumed.file = ReadCheckpoint(flags.resume);
     resumed.config = resumed.file->config;
+    resumed.chain = resumed.file->chain;
   }
   return resumed;
 }
@@ -102,6 +104,7 @@ bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
 void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool speaks) {
   if (!Load(flags, trainer, resumed)) {
     std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n", flags.resume.c_str());
+    resumed.chain.reset();
     return;
   }
   if (!speaks) return;
@@ -130,10 +133,12 @@ void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRun
   if (!flags.json.empty()) WriteTextFile(flags.json, ReportJson(report, optimum));
 }
 
-TrainingRunOptions OptionsOf(const TrainFlags& flags) {
+TrainingRunOptions OptionsOf(const TrainFlags& flags, const Resumed& resumed) {
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
+  options.incremental = IncrementalOf(flags);
+  options.resumed = resumed.chain;
   options.pipeline = ParsePipelineKind(flags.pipeline);
   options.metrics = {.json_lines = flags.metrics, .tensorboard = flags.tensorboard};
   options.stop = Interrupted;
@@ -141,10 +146,9 @@ TrainingRunOptions OptionsOf(const TrainFlags& flags) {
 }
 
 // The loop with everything a user sees of it.
-TrainingRunReport Run(const TrainFlags& flags, Trainer& trainer, const DataSets& data,
+TrainingRunReport Run(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
                       LossCurve& curve) {
   Progress progress;
-  TrainingRunOptions options = OptionsOf(flags);
   options.on_step = [&](const StepReport& step) {
     curve.Add(step.examples, step.loss);
     progress.OnStep(step);
@@ -183,8 +187,9 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (speaks) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, speaks);
   LossCurve curve;
+  const TrainingRunOptions options = OptionsOf(flags, resumed);
   const TrainingRunReport report =
-      speaks ? Run(flags, trainer, data, curve) : RunTraining(trainer, data, OptionsOf(flags));
+      speaks ? Run(options, trainer, data, curve) : RunTraining(trainer, data, options);
   if (!speaks) return report.stopped ? kInterruptedExit : 0;
   if (report.stopped) return SayInterrupted(flags);
   SayResults(flags, data, report, curve);

@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/numbers.h"
 #include "runtime/check.h"
+#include "train/checkpoint/checkpoint_files.h"
 #include "train/pipeline/pipeline_kind.h"
 
 namespace tessera::cli {
@@ -40,11 +41,41 @@ constexpr char kFooter[] =
     "--pipeline: base copies the next batch ahead; sparse_dist sends its ids to the other ranks, "
     "too; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
     "semi_sync looks the next batch up before this one's update, so that rows travel meanwhile: "
-    "it trains on rows that lack one update.\n"
+    "it trains on rows that lack one update. Tables with managed_collision find the rows of their "
+    "raw ids inside the step, so they go with none and base.\n"
+    "--incremental: the folder that --checkpoint names gets a whole checkpoint, then files of "
+    "changes; --resume takes it, tessera inspect shows it, and tessera compact makes one whole "
+    "checkpoint of it. Whenever the training is killed, what was saved last is whole.\n"
     "Ctrl-C finishes the step, saves the checkpoint if --checkpoint was given, and exits with "
     "130. (Under mpirun it ends the job as it stands: --checkpoint-every keeps what was "
     "learned.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
+
+void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
+  const auto from_zero = NumbersFrom(int64_t{0}, int64_t{1} << 40);
+  app.add_option("--checkpoint", f.checkpoint,
+                 "Save the model and all that is needed to go on, after each epoch")
+      ->type_name("FILE");
+  app.add_option("--checkpoint-every", f.checkpoint_every, "And after each so many steps")
+      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 40))
+      ->type_name("STEPS");
+  app.add_flag("--incremental", f.incremental,
+               "--checkpoint is a folder: of a save there, only rows that changed are written");
+  app.add_option("--max-deltas", f.max_deltas,
+                 "Of --incremental: save all anew after so many files of changes; default 16")
+      ->check(from_zero)
+      ->type_name("N");
+  app.add_option("--max-delta-share", f.max_delta_share,
+                 "Of --incremental: or before they have more than this share of a whole "
+                 "checkpoint's bytes; default 1")
+      ->check(NumbersFrom(1e-6, 1e6))
+      ->type_name("SHARE");
+  app.add_option("--keep-chains", f.keep_chains,
+                 "Of --incremental: so many earlier whole checkpoints stay, with their changes; "
+                 "default 0")
+      ->check(from_zero)
+      ->type_name("N");
+}
 
 void AddRankFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--ranks", f.ranks, "Split the tables over so many ranks, threads of this process")
@@ -68,7 +99,7 @@ void AddRankFlags(CLI::App& app, TrainFlags& f) {
 void CheckWritableFolder(const std::string& path) {
   if (path.empty() || std::filesystem::is_directory(path)) return;
   if (std::filesystem::exists(path))
-    throw Error(Format("{}: it is a file; ranks save a checkpoint as a folder", path));
+    throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
   CheckWritable(path);
 }
 
@@ -82,11 +113,22 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   }
   if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
-  if (resumes_folder)
+  if (resumes_folder && !IsCheckpointFolder(flags.resume))
     throw Error(
-        Format("--resume {}: it is a folder, which --ranks N resumes; without ranks, make "
+        Format("--resume {}: it is a folder of ranks, which --ranks N resumes; without ranks, make "
                "a file of it by tessera export",
                flags.resume));
+}
+
+void CheckIncremental(const TrainFlags& flags, bool with_ranks) {
+  if (!flags.incremental) {
+    if (flags.max_deltas || flags.max_delta_share || flags.keep_chains)
+      throw Error("--max-deltas, --max-delta-share and --keep-chains need --incremental");
+    return;
+  }
+  if (flags.checkpoint.empty()) throw Error("--incremental needs --checkpoint to say where");
+  if (with_ranks)
+    throw Error("--incremental is for one rank: ranks save whole checkpoints, each its part");
 }
 
 }  // namespace
@@ -117,12 +159,7 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--seed", f.seed, "Of the random numbers that fill the model")
       ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->type_name("N");
-  app.add_option("--checkpoint", f.checkpoint,
-                 "Save the model and all that is needed to go on, after each epoch")
-      ->type_name("FILE");
-  app.add_option("--checkpoint-every", f.checkpoint_every, "And after each so many steps")
-      ->check(positive)
-      ->type_name("STEPS");
+  AddCheckpointFlags(app, f);
   app.add_option("--resume", f.resume, "Go on from this checkpoint; --config may then be left out")
       ->type_name("FILE");
   app.add_flag("--skip-bad-lines", f.skip_bad_lines,
@@ -153,7 +190,8 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   if (flags.checkpoint_every > 0 && flags.checkpoint.empty())
     throw Error("--checkpoint-every needs --checkpoint to say where");
   CheckFlagsOfRanks(flags, with_ranks);
-  if (with_ranks)
+  CheckIncremental(flags, with_ranks);
+  if (with_ranks || flags.incremental)
     CheckWritableFolder(flags.checkpoint);
   else
     CheckWritable(flags.checkpoint);
@@ -161,6 +199,15 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   CheckWritable(flags.metrics);
   CheckWritable(flags.trace);
   ParsePipelineKind(flags.pipeline);
+}
+
+std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {
+  if (!flags.incremental) return {};
+  IncrementalOptions options;
+  options.max_deltas = flags.max_deltas.value_or(options.max_deltas);
+  options.max_delta_share = flags.max_delta_share.value_or(options.max_delta_share);
+  options.keep = flags.keep_chains.value_or(options.keep);
+  return options;
 }
 
 DataSelection SelectionOf(const TrainFlags& flags) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "train/checkpoint/incremental_checkpoints.h"
 #include "train/data_sets.h"
 
 namespace tessera::cli {
@@ -20,6 +21,9 @@ struct TrainFlags {
   std::optional<int> ranks;  // of this process
   int threads = 0;
   int64_t checkpoint_every = 0;
+  bool incremental = false;
+  std::optional<int64_t> max_deltas, keep_chains;
+  std::optional<double> max_delta_share;
   bool skip_bad_lines = false;
 };
 
@@ -28,6 +32,9 @@ void AddTrainFlags(CLI::App& app, TrainFlags& flags);
 // Throws Error for flags that do not fit together, and files that could not be written.
 // `with_ranks`: --ranks was given, or mpirun has started this.
 void CheckTrainFlags(const TrainFlags& flags, bool with_ranks);
+
+// Absent without --incremental.
+std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags);
 
 DataSelection SelectionOf(const TrainFlags& flags);
 

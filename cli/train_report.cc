@@ -45,6 +45,59 @@ Rows MetricRows(const MetricValues& values, const std::optional<MetricValues>& o
   return rows;
 }
 
+// Of all tables; table and kind are "".
+RawIdsReport Sum(const std::vector<RawIdsReport>& tables) {
+  RawIdsReport sum;
+  for (const RawIdsReport& table : tables) {
+    sum.rows += table.rows;
+    sum.ids += table.ids;
+    sum.admitted += table.admitted;
+    sum.evicted += table.evicted;
+  }
+  return sum;
+}
+
+std::string Count(int64_t n) { return WithCommas(static_cast<double>(n)); }
+
+std::string InUse(const RawIdsReport& r) {
+  return Format("{} of {} rows in use", Count(r.ids), Count(r.rows));
+}
+
+void AddRawIds(Json& json, const std::vector<RawIdsReport>& tables) {
+  for (const RawIdsReport& r : tables)
+    json["raw_ids"].push_back({{"table", r.table},
+                               {"kind", r.kind},
+                               {"rows", r.rows},
+                               {"ids", r.ids},
+                               {"admitted", r.admitted},
+                               {"evicted", r.evicted}});
+}
+
+// "3 tables on disk (1.2 GiB in files), caches of 200.0 MiB: 93.10 % of 81,230 rows found there; …".
+std::string DiskLine(const DiskReport& d) {
+  return Format(
+      "{} tables on disk ({} in files{}), caches of {}: {:.2f} % of {} rows found there; {} read, "
+      "{} "
+      "written by {}, {:.0f} in flight\n",
+      d.tables, Bytes(d.file_bytes), d.direct ? "" : ", through the page cache",
+      Bytes(d.cache_bytes), 100 * d.hit_rate(), Count(d.rows), Bytes(d.bytes_read),
+      Bytes(d.bytes_written), d.io, d.reads_in_flight);
+}
+
+void AddDisk(Json& json, const DiskReport& d) {
+  json["disk"] = {{"tables", d.tables},
+                  {"file_bytes", d.file_bytes},
+                  {"cache_bytes", d.cache_bytes},
+                  {"rows", d.rows},
+                  {"hits", d.hits},
+                  {"hit_rate", d.hit_rate()},
+                  {"bytes_read", d.bytes_read},
+                  {"bytes_written", d.bytes_written},
+                  {"reads_in_flight", d.reads_in_flight},
+                  {"io", d.io},
+                  {"direct", d.direct}};
+}
+
 }  // namespace
 
 std::string EpochLine(const EpochReport& epoch) {
@@ -52,7 +105,8 @@ std::string EpochLine(const EpochReport& epoch) {
   if (epoch.evaluation)
     line += Format("  AUC {}  log-loss {}", Fixed(epoch.evaluation->auc, 4),
                    Fixed(epoch.evaluation->log_loss, 4));
-  return line + Format("  ({:.2f} s)", epoch.seconds);
+  line += Format("  ({:.2f} s)", epoch.seconds);
+  return epoch.raw_ids.empty() ? line : line + "  " + InUse(Sum(epoch.raw_ids));
 }
 
 std::string FinalTable(const TrainingRunReport& report,
@@ -64,7 +118,13 @@ std::string FinalTable(const TrainingRunReport& report,
     text += Format(", left out {} bad lines", WithCommas(static_cast<double>(report.skipped_rows)));
   text += Format(", {} samples/s; {:.2f} s with evaluation\n", WithCommas(SamplesPerSecond(report)),
                  report.seconds);
-  return text;
+  if (report.disk) text += DiskLine(*report.disk);
+  if (report.raw_ids.empty()) return text;
+  const RawIdsReport raw = Sum(report.raw_ids);
+  return text + Format(
+                    "raw ids of {} tables: {}; {} given in this run, {} of them taken from ids "
+                    "for others\n",
+                    report.raw_ids.size(), InUse(raw), Count(raw.admitted), Count(raw.evicted));
 }
 
 std::string ReportJson(const TrainingRunReport& report,
@@ -82,9 +142,12 @@ std::string ReportJson(const TrainingRunReport& report,
                   {"train_loss", epoch.train_loss},
                   {"seconds", epoch.seconds}};
     AddMetrics(entry, epoch.evaluation);
+    AddRawIds(entry, epoch.raw_ids);
     json["epochs"].push_back(entry);
   }
   if (optimum) AddMetrics(json["optimum"], optimum);
+  AddRawIds(json, report.raw_ids);
+  if (report.disk) AddDisk(json, *report.disk);
   return json.dump(2) + "\n";
 }
 

@@ -60,3 +60,8 @@ echo '{"rows": 3}' >wrong.json
 fails_saying "wrong.json" bench lookup --compare wrong.json
 fails_saying "no/where: cannot be written" bench lookup --json no/where
 fails_saying "weighted=yes/1t: --weighted yes with --mode none" bench lookup "${small[@]}" --weighted yes --mode none
+fails_saying "a run of topic 'limits' cannot be compared with one of topic 'lookup'" bench limits --compare before.json --json lost.json
+fails_saying "--op: " bench sparse --op permute,typo
+export TESSERA_THREADS=many
+fails_saying "TESSERA_THREADS=many: expected a number above 0" bench lookup --list
+run 0 inspect --help

@@ -75,9 +75,25 @@ for _ in $(seq 600); do grep -q "took up version 2" served && break; sleep 0.1; 
 has served "took up version 2"
 http POST /v2/models/clicks/infer "$body"
 has answer '"model_version":"2"'
+
+# ---- deltas, as they come
+sed 's/"batch_size": 64/"batch_size": 64, "seed": 9/' small.json >other.json
+run 0 train --config other.json --threads 1 --checkpoint newer.safetensors
+run 0 export newer.safetensors --delta bits8
+has out "bits8/delta-3.safetensors: version 3"
+for _ in $(seq 600); do grep -q "took up version 3" served && break; sleep 0.1; done
+http POST /v2/models/clicks/infer "$body"
+has answer "Tessera-Model-Version: 3"
+echo nothing >bits8/delta-4.safetensors
+http POST /v2/repository/models/clicks/deltas ""
+has answer "400 Bad Request"
+has answer "delta-4.safetensors"
+rm bits8/delta-4.safetensors
+run 0 predict bits8 --data eval.tsv
 http GET /metrics ""
-has answer 'tessera_requests_total{code="200"} 2'
-has answer 'tessera_table_ids_total{table="b",result="miss"} 2'
+has answer 'tessera_requests_total{code="200"} 3'
+has answer 'tessera_table_ids_total{table="b",result="miss"} 3'
+has answer 'tessera_model_deltas_total{result="ok"} 1'
 kill -TERM $server
 wait $server || fail "it ended with $?: $(cat errors)"
 has served "stopped"
@@ -90,6 +106,7 @@ fails_saying "excludes" quantize model.safetensors -o x --budget 0.3x --bits 8
 fails_saying "--nan maybe: expected error or zero" quantize model.safetensors -o x --nan maybe
 fails_saying "int9" quantize model.safetensors -o x --codec int9
 fails_saying "nowhere: cannot be read" quantize nowhere -o x
+fails_saying "nowhere/model.json: cannot be read" export newer.safetensors --delta nowhere
 fails_saying "nowhere/model.json: cannot be read" predict nowhere --data eval.tsv
 fails_saying "nowhere/model.json: cannot be read" serve nowhere
 fails_saying "cannot listen on 192.0.2.1:1" serve bits8 --host 192.0.2.1 --port 1

@@ -104,4 +104,4 @@ fails_saying "nowhere.json: cannot be read" train --config two.json --ranks 2 --
 fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp17
 fails_saying "without ranks, make a file of it by tessera export" train --resume threads
 fails_saying "ranks resume from a folder" train --resume threads.safetensors --ranks 2
-fails_saying "ranks save a checkpoint as a folder" train --config two.json --ranks 2 --checkpoint threads.safetensors
+fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 --checkpoint threads.safetensors
