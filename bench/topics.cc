@@ -1,6 +1,9 @@
 #include "bench/topics.h"
 
 #include "bench/comm/comm_topic.h"
+#include "bench/embedding/disk_topic.h"
+#include "bench/embedding/eviction_topic.h"
+#include "bench/embedding/growing_topic.h"
 #include "bench/embedding/lookup_topic.h"
 #include "bench/lab/lab_topic.h"
 #include "bench/limits/limits_topic.h"
@@ -14,8 +17,9 @@
 namespace tessera::bench {
 
 std::vector<const Topic*> Topics() {
-  return {&LookupTopic(), &UpdateTopic(), &QuantTopic(), &SparseTopic(), &TrainTopic(),
-          &CommTopic(),   &PlanTopic(),   &ServeTopic(), &LimitsTopic(), &LabTopic()};
+  return {&LookupTopic(), &GrowingTopic(),  &UpdateTopic(), &QuantTopic(), &SparseTopic(),
+          &TrainTopic(),  &CommTopic(),     &PlanTopic(),   &ServeTopic(), &LimitsTopic(),
+          &DiskTopic(),   &EvictionTopic(), &LabTopic()};
 }
 
 }  // namespace tessera::bench

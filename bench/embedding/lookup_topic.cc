@@ -7,7 +7,6 @@
 #include "bench/embedding/lookup_check.h"
 #include "bench/embedding/module_calls.h"
 #include "bench/embedding/shape_axes.h"
-#include "runtime/check.h"
 
 namespace tessera::bench {
 namespace {
@@ -65,8 +64,6 @@ Work ModuleWork(Context& ctx, const Shape& shape) {
 
 Work MakeWork(Context& ctx, const Point& point) {
   const Shape shape = ShapeOf(point);
-  TESSERA_CHECK(!shape.weighted || shape.pooling != PoolingType::kNone,
-                "--weighted yes with --mode none: sequences take no weights");
   return point.Text("api") == "op" ? OpWork(ctx, shape) : ModuleWork(ctx, shape);
 }
 

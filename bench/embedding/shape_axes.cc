@@ -50,6 +50,8 @@ Shape ShapeOf(const Point& point) {
   shape.skew = ParseSkew(point.Text("skew"));
   shape.pooling = ParsePooling(point.Text("mode"));
   shape.weighted = point.Flag("weighted");
+  TESSERA_CHECK(!shape.weighted || shape.pooling != PoolingType::kNone,
+                "--weighted yes with --mode none: sequences take no weights");
   return shape;
 }
 

@@ -24,8 +24,9 @@ std::vector<float*> Pointers(const std::vector<Tensor>& tensors) {
   return pointers;
 }
 
-// [T·B + 1]
-std::vector<int64_t> Offsets(const Shape& shape, Draws draws) {
+}  // namespace
+
+std::vector<int64_t> DrawOffsets(const Shape& shape, Draws draws) {
   const int64_t bags = static_cast<int64_t>(shape.rows.size()) * shape.batch;
   std::vector<int64_t> offsets = {0};
   for (const int64_t length : DrawLengths(shape.lengths, bags, draws))
@@ -33,15 +34,12 @@ std::vector<int64_t> Offsets(const Shape& shape, Draws draws) {
   return offsets;
 }
 
-// One a table.
-std::vector<IdStream> Streams(const Shape& shape, uint64_t seed) {
+std::vector<IdStream> TableStreams(const Shape& shape, uint64_t seed) {
   std::vector<IdStream> streams;
   for (const int64_t rows : shape.rows)
     streams.emplace_back(shape.skew, rows, seed, streams.size());
   return streams;
 }
-
-}  // namespace
 
 Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row_states)
     : shape_(shape),
@@ -57,13 +55,13 @@ Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row
   for (auto& states : element_states_) element_pointers_.push_back(Pointers(states));
   if (row_states > 0) row_pointers_ = Pointers(row_states_[0]);
   const uint64_t seed = ctx.random().seed() + ctx.random().TakeSequence();
-  offsets_ = Offsets(shape, Draws(seed, shape.rows.size()));
+  offsets_ = DrawOffsets(shape, Draws(seed, shape.rows.size()));
   output_ = shape.pooling == PoolingType::kNone
                 ? Tensor::Zeros(ctx, {num_ids(), shape.dim})
                 : Tensor::Zeros(ctx, {shape.batch, num_tables() * shape.dim});
   grad_ = Tensor::Full(ctx, output_.shape(), 1e-3);
   if (shape.weighted) sample_weights_ = Tensor::Full(ctx, {num_ids()}, 0.5);
-  std::vector<IdStream> streams = Streams(shape, seed);
+  std::vector<IdStream> streams = TableStreams(shape, seed);
   for (int k = 0; k < kBatches; ++k) AddBatch(streams);
 }
 

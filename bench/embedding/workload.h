@@ -24,6 +24,11 @@ struct Shape {
   bool weighted = false;
 };
 
+// Offsets of the bags of all tables, [T·B + 1].
+std::vector<int64_t> DrawOffsets(const Shape& shape, Draws draws);
+// What each table's ids are drawn from.
+std::vector<IdStream> TableStreams(const Shape& shape, uint64_t seed);
+
 class Workload {
  public:
   static constexpr int kBatches = 4;
@@ -41,6 +46,7 @@ class Workload {
 
   const Shape& shape() const { return shape_; }
   const Tensor& output() const { return output_; }
+  const Tensor& grad() const { return grad_; }
   int64_t num_ids() const { return offsets_.back(); }
   int64_t distinct_rows() const;
   double LookupBytes() const;

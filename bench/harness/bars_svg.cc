@@ -17,15 +17,23 @@ struct Group {
   std::vector<const Measurement*> rows;
 };
 
+enum class Quantity { kShare, kScore, kSeconds };
+
+Quantity QuantityOf(const Measurement& row) {
+  if (row.HasLimit()) return Quantity::kShare;
+  return row.ScoreOfFacts() ? Quantity::kScore : Quantity::kSeconds;
+}
+
 // Groups on one axis.
 struct Panel {
   std::string title;
-  bool shares = false;  // else seconds
+  Quantity quantity = Quantity::kSeconds;
   std::vector<Group> groups;
 };
 
 std::vector<double> Lengths(const Panel& panel, const Measurement& row) {
-  if (!panel.shares) return row.seconds;
+  if (panel.quantity == Quantity::kSeconds) return row.seconds;
+  if (panel.quantity == Quantity::kScore) return {row.ScoreOfFacts()->value};
   std::vector<double> shares;
   for (size_t i = 0; i < row.seconds.size(); ++i)
     shares.push_back(row.limit_seconds[i] / row.seconds[i]);
@@ -37,12 +45,12 @@ bool ThreadsVary(const BenchRun& run) {
                      [&](const Measurement& r) { return r.threads != run.rows.front().threads; });
 }
 
-Panel PanelOf(const BenchRun& run, bool shares, const std::string& title) {
-  Panel panel{.title = title, .shares = shares, .groups = {}};
+Panel PanelOf(const BenchRun& run, Quantity quantity, const std::string& title) {
+  Panel panel{.title = title, .quantity = quantity, .groups = {}};
   std::vector<std::string> labels;
   const bool say_threads = ThreadsVary(run);
   for (const Measurement& row : run.rows) {
-    if (row.HasLimit() != shares) continue;
+    if (QuantityOf(row) != quantity) continue;
     const size_t group = IndexIn(
         labels, say_threads ? Format("{} · {}t", row.case_name, row.threads) : row.case_name);
     if (group == panel.groups.size()) panel.groups.push_back({labels[group], {}});
@@ -52,10 +60,11 @@ Panel PanelOf(const BenchRun& run, bool shares, const std::string& title) {
 }
 
 double LongestBar(const Panel& panel) {
-  double longest = panel.shares ? 1 : 0;
+  double longest = panel.quantity == Quantity::kShare ? 1 : 0;
   for (const Group& group : panel.groups)
     for (const Measurement* row : group.rows)
-      longest = std::max(longest, QuantileOf(Lengths(panel, *row), 0.9));
+      longest = std::max({longest, QuantileOf(Lengths(panel, *row), 0.9),
+                          panel.quantity == Quantity::kScore ? row->ScoreOfFacts()->best : 0});
   return longest;
 }
 
@@ -88,7 +97,7 @@ class PanelDrawing {
     DrawGrid(top, bottom);
     DrawLabels(top);
     ForEachBar(top, [&](const Measurement& row, double y) { DrawBar(row, y); });
-    if (panel_.shares) DrawLimit(top, bottom);
+    if (panel_.quantity == Quantity::kShare) DrawLimit(top, bottom);
     ForEachBar(top, [&](const Measurement& row, double y) { DrawValue(row, y); });
     return bottom + 28;
   }
@@ -96,13 +105,14 @@ class PanelDrawing {
  private:
   void DrawGrid(double top, double bottom) {
     const TimeUnit unit = TimeUnitFor(axis_.high);
-    const double scale = panel_.shares ? 100 : unit.per_second;
+    const bool seconds = panel_.quantity == Quantity::kSeconds;
+    const double scale = seconds ? unit.per_second : 100;
     const ChartAxis shown{.low = 0, .high = axis_.high * scale};
     for (const double tick : shown.Ticks(6)) {
       const double x = axis_.At(tick / scale);
       canvas_.Line(x, top, x, bottom, tick > 0 ? "grid" : "axis");
-      canvas_.Text(x, bottom + 14, Format("{:.3g} {}", tick, panel_.shares ? "%" : unit.name),
-                   "note", Anchor::kMiddle);
+      canvas_.Text(x, bottom + 14, Format("{:.3g} {}", tick, seconds ? unit.name : "%"), "note",
+                   Anchor::kMiddle);
     }
   }
 
@@ -129,13 +139,26 @@ class PanelDrawing {
     const double end = Place(row, 0.5), low = Place(row, 0.1), high = Place(row, 0.9);
     canvas_.Rect(axis_.begin, y, end - axis_.begin, kBar,
                  SeriesClass('s', IndexIn(contenders_, row.contender)));
+    if (panel_.quantity == Quantity::kScore) {
+      const double best = axis_.At(row.ScoreOfFacts()->best);
+      canvas_.Line(best, y - 1, best, y + kBar + 1, "limit");
+    }
     if (high - low > 1) canvas_.Line(low, y + kBar / 2, high, y + kBar / 2, "axis");
   }
 
-  void DrawValue(const Measurement& row, double y) {
+  std::string ValueText(const Measurement& row) const {
     const std::string time = SecondsText(row.Median());
-    canvas_.Text(Place(row, 0.9) + 6, y + kBar - 3,
-                 panel_.shares ? Format("{:.0f} % · {}", 100 * row.Share(), time) : time, "value");
+    if (panel_.quantity == Quantity::kSeconds) return time;
+    if (panel_.quantity == Quantity::kShare)
+      return Format("{:.0f} % · {}", 100 * row.Share(), time);
+    const Score score = *row.ScoreOfFacts();
+    return Format("{:.1f} % · {:.0f} % of best", 100 * score.value, 100 * score.value / score.best);
+  }
+
+  void DrawValue(const Measurement& row, double y) {
+    const bool scored = panel_.quantity == Quantity::kScore;
+    const double end = scored ? axis_.At(row.ScoreOfFacts()->best) : Place(row, 0.9);
+    canvas_.Text(end + 6, y + kBar - 3, ValueText(row), "value");
   }
 
   double Place(const Measurement& row, double q) const {
@@ -160,6 +183,13 @@ std::vector<LegendEntry> LegendOf(const std::vector<std::string>& contenders) {
   return entries;
 }
 
+std::string ScoreTitle(const BenchRun& run) {
+  for (const Measurement& row : run.rows)
+    if (const auto score = row.ScoreOfFacts())
+      return Format("{}, and a mark at the best possible; longer is better", score->name);
+  return "";
+}
+
 }  // namespace
 
 std::string BarsSvg(const BenchRun& run) {
@@ -169,8 +199,10 @@ std::string BarsSvg(const BenchRun& run) {
   double y = DrawHead(canvas, run, "speed of each case");
   if (contenders.size() > 1) y = DrawLegend(canvas, y, LegendOf(contenders));
   for (const Panel& panel :
-       {PanelOf(run, true, "Share of the limit's speed; longer is better"),
-        PanelOf(run, false, "Time of a call, where no limit is known; shorter is better")})
+       {PanelOf(run, Quantity::kShare, "Share of the limit's speed; longer is better"),
+        PanelOf(run, Quantity::kScore, ScoreTitle(run)),
+        PanelOf(run, Quantity::kSeconds,
+                "Time of a call, where no limit is known; shorter is better")})
     if (!panel.groups.empty()) y = PanelDrawing(canvas, panel, contenders).Draw(y);
   return canvas.Finish(y + 4, Format("{}: speed of each case", run.topic));
 }

@@ -93,10 +93,14 @@ std::string ToString(Verdict verdict) {
   return kNames[static_cast<int>(verdict)];
 }
 
-RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
+void CheckComparable(const BenchRun& old_run, const BenchRun& new_run) {
   if (old_run.topic != new_run.topic)
     throw Error(Format("a run of topic '{}' cannot be compared with one of topic '{}'",
                        new_run.topic, old_run.topic));
+}
+
+RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
+  CheckComparable(old_run, new_run);
   RunComparison comparison{.old_machine = old_run.machine,
                            .new_machine = new_run.machine,
                            .old_date = old_run.date,

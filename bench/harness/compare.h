@@ -37,6 +37,9 @@ struct RunComparison {
 };
 
 // Throws Error for runs of different topics.
+void CheckComparable(const BenchRun& old_run, const BenchRun& new_run);
+
+// REQUIRES: as CheckComparable says.
 RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run);
 
 // A table, what only one run has, what a verdict rests on, and a warning where machines differ.

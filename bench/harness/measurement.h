@@ -3,11 +3,19 @@
 // What one contender took at one place of a sweep, sample by sample, beside what the machine's
 // limit took in the same rounds. Tables, files and pictures are made of these.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tessera::bench {
+
+// What a row reached of something else than speed, from 0 to 1: facts "<name>" and "best_<name>", the
+// most there could be.
+struct Score {
+  std::string name;  // "hit rate"
+  double value = 0, best = 0;
+};
 
 struct Measurement {
   std::string topic, case_name;
@@ -33,6 +41,8 @@ struct Measurement {
   double Share() const;
   double BytesPerSecond() const { return bytes / Median(); }
   double ItemsPerSecond() const { return static_cast<double>(items) / Median(); }
+  // Of the first facts that are one.
+  std::optional<Score> ScoreOfFacts() const;
 };
 
 // One run of a topic, as its data file has it.

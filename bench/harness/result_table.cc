@@ -7,7 +7,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t kWidths[] = {0, 9, 0, 12, 9, 9, 13, 10};
+constexpr size_t kWidths[] = {0, 9, 0, 12, 9, 9, 13, 10, 12, 9};
 constexpr size_t kContenderWidth = 18;
 
 std::string Padded(const std::string& text, size_t width, bool left) {
@@ -31,18 +31,28 @@ ResultTable::ResultTable(const std::vector<Point>& points) : case_width_(4) {
 std::string ResultTable::Lines(const std::vector<Measurement>& rows) {
   std::string text;
   for (const Measurement& row : rows) {
+    const std::optional<Score> score = row.ScoreOfFacts();
     if (item_.empty() || (row.items > 0 && item_ != row.item)) {
       item_ = row.item;
-      text += Line({"case", "threads", "contender", "time", "spread", "GB/s", "M " + item_ + "/s",
-                    "of limit"});
+      std::vector<std::string> heading = {"case",   "threads", "contender",         "time",
+                                          "spread", "GB/s",    "M " + item_ + "/s", "of limit"};
+      if (score) heading.insert(heading.end(), {score->name, "of best"});
+      text += Line(heading);
     }
     const double spread = row.Spread();
-    text +=
-        Line({row.case_name, std::to_string(row.threads), row.contender, SecondsText(row.Median()),
-              Format("{:.0f} %{}", 100 * spread, spread > kNoisySpread ? "!" : " "),
-              row.bytes > 0 ? Format("{:.2f}", 1e-9 * row.BytesPerSecond()) : "-",
-              row.items > 0 ? Format("{:.3g}", 1e-6 * row.ItemsPerSecond()) : "-",
-              row.HasLimit() ? Format("{:.0f} %", 100 * row.Share()) : "-"});
+    std::vector<std::string> cells = {
+        row.case_name,
+        std::to_string(row.threads),
+        row.contender,
+        SecondsText(row.Median()),
+        Format("{:.0f} %{}", 100 * spread, spread > kNoisySpread ? "!" : " "),
+        row.bytes > 0 ? Format("{:.2f}", 1e-9 * row.BytesPerSecond()) : "-",
+        row.items > 0 ? Format("{:.3g}", 1e-6 * row.ItemsPerSecond()) : "-",
+        row.HasLimit() ? Format("{:.0f} %", 100 * row.Share()) : "-"};
+    if (score)
+      cells.insert(cells.end(), {Format("{:.1f} %", 100 * score->value),
+                                 Format("{:.0f} %", 100 * score->value / score->best)});
+    text += Line(cells);
   }
   return text;
 }

@@ -5,6 +5,8 @@
 //   case            threads  contender      time  spread   GB/s  M ids/s  of limit
 //   D128_zipf1.05         1  tessera    23.41 ms     3 %  15.43    27.90      92 %
 //
+// and, of rows with a score (measurement.h), what it is and its share of the best possible.
+//
 // A '!' after a spread: too noisy for its median to be trusted.
 #include <string>
 #include <vector>

@@ -145,7 +145,10 @@ std::string SweepSvg(const BenchRun& run) {
 
 std::string RunToSvg(const BenchRun& run) {
   if (run.rows.empty()) throw Error(Format("{}: there are no rows to draw", run.topic));
-  return IsSweep(run) ? SweepSvg(run) : BarsSvg(run);
+  const bool scores = std::any_of(run.rows.begin(), run.rows.end(), [](const Measurement& row) {
+    return row.ScoreOfFacts().has_value();
+  });
+  return IsSweep(run) && !scores ? SweepSvg(run) : BarsSvg(run);
 }
 
 }  // namespace tessera::bench

@@ -18,12 +18,13 @@ Shape Smaller(Shape shape) {
   return shape;
 }
 
-// Tables of one shape: the same ones each time.
+// Tables and gradients of one shape: the same ones each time. Gradients differ by element, so that
+// a row that gets another's is seen.
 struct Copy {
   Copy(Context& outer, const Shape& shape, const AnyRule& rule)
-      : ctx({.seed = 11, .pool = outer.pool()}),
-        work(ctx, shape, 0, 1),
-        tables(work.Tables(rule)) {}
+      : ctx({.seed = 11, .pool = outer.pool()}), work(ctx, shape, 0, 1), tables(work.Tables(rule)) {
+    FillUniform(ctx, work.grad(), -1, 1);
+  }
   Context ctx;
   Workload work;
   std::vector<UpdateTable> tables;

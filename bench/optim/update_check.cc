@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include "runtime/check.h"
 
@@ -17,11 +16,12 @@ UpdateCheck::UpdateCheck(const LookupArgs& args) {
   for (size_t t = 0; t < args.features.size(); ++t) {
     const LookupFeature& f = args.features[t];
     const int64_t begin = args.offsets[f.first_bag], end = args.offsets[f.first_bag + f.num_bags];
-    std::unordered_set<int64_t> named;
-    for (int64_t i = begin; i < end; ++i) named.insert(f.ids[i]);
+    std::vector<bool> named(static_cast<size_t>(std::min(f.num_rows, kRows)));
+    for (int64_t i = begin; i < end; ++i)
+      if (const auto id = static_cast<size_t>(f.ids[i]); id < named.size()) named[id] = true;
     for (int64_t i = begin; i < std::min(end, begin + kRows); ++i) Keep(f, t, f.ids[i], true);
     for (int64_t row = 0; row < std::min(f.num_rows, kRows); ++row)
-      if (!named.contains(row)) Keep(f, t, row, false);
+      if (!named[static_cast<size_t>(row)]) Keep(f, t, row, false);
   }
 }
 

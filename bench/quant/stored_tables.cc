@@ -16,8 +16,6 @@ constexpr int64_t kChecked = 16;  // bags of a table
 
 StoredTables::StoredTables(Context& ctx, const Shape& shape, const RowCodec& codec, DType output)
     : shape_(shape), codec_(codec), row_bytes_(RowBytes(codec, shape.dim)) {
-  TESSERA_CHECK(!shape.weighted || !sequence(),
-                "--weighted yes with --mode none: sequences take no weights");
   const Tensor some = Tensor::Empty(ctx, {kRows, shape.dim});
   FillUniform(ctx, some, -1, 1);
   const Tensor encoded = EncodeRows(ctx, codec, some);
@@ -40,15 +38,11 @@ Tensor StoredTables::StoredTable(Context& ctx, int64_t rows, const Tensor& encod
 }
 
 void StoredTables::DrawBatches(uint64_t seed) {
-  const int64_t bags = num_tables() * shape_.batch;
-  offsets_ = {0};
-  for (const int64_t length : DrawLengths(shape_.lengths, bags, Draws(seed, shape_.rows.size())))
-    offsets_.push_back(static_cast<int32_t>(offsets_.back() + length));
+  const std::vector<int64_t> offsets = DrawOffsets(shape_, Draws(seed, shape_.rows.size()));
+  offsets_.assign(offsets.begin(), offsets.end());
   each_.resize(static_cast<size_t>(num_ids()) + 1);
   std::iota(each_.begin(), each_.end(), 0);
-  std::vector<IdStream> streams;
-  for (const int64_t rows : shape_.rows)
-    streams.emplace_back(shape_.skew, rows, seed, streams.size());
+  std::vector<IdStream> streams = TableStreams(shape_, seed);
   for (int k = 0; k < kBatches; ++k) {
     std::vector<int32_t>& batch = ids_.emplace_back();
     for (int64_t t = 0; t < num_tables(); ++t) {

@@ -16,7 +16,7 @@ class StoredTables {
  public:
   static constexpr int kBatches = 4;
 
-  // Outputs are f32 or f16. Throws Error for weights with sequences.
+  // Outputs are f32 or f16.
   StoredTables(Context& ctx, const Shape& shape, const RowCodec& codec, DType output);
 
   // Batch `round` modulo kBatches.

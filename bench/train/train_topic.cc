@@ -56,7 +56,8 @@ std::shared_ptr<CriteoText> TextOf(const Point& point, int64_t examples) {
 Work StepWork(Context& ctx, const Point& point) {
   const TrainConfig config = ConfigOf(point);
   const auto text = TextOf(point, kBatches * config.batch_size);
-  const int64_t rows = std::min(kBatches * config.batch_size, text->rows());
+  TESSERA_CHECK_LE(config.batch_size, text->rows(), "--batch, of the rows of the file");
+  const int64_t rows = std::min(kBatches, text->rows() / config.batch_size) * config.batch_size;
   const auto training = std::make_shared<Training>(ctx, config, text, rows);
   const auto batches = std::make_shared<std::vector<Batch>>();
   const auto source = training->data.OpenTrain(0);

@@ -4,21 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "runtime/check.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera::bench {
 namespace {
 
-using ::testing::HasSubstr;
+using tessera::testing::ErrorOf;
 
-template <typename Fn>
-std::string ErrorOf(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using ::testing::HasSubstr;
 
 TEST(ParseWholeTest, TakesEndings) {
   EXPECT_EQ(ParseWhole("20"), 20);
@@ -60,7 +53,7 @@ TEST(PointTest, ErrorsNameAxisAndValue) {
 }
 
 TEST(AxisCheckTest, SaysWhatIsAllowed) {
-  EXPECT_EQ(ErrorOf([] { WholeFrom(1, 64)("64"); }), "no error");
+  EXPECT_EQ(ErrorOf([] { WholeFrom(1, 64)("64"); }), "");
   EXPECT_EQ(ErrorOf([] { WholeFrom(1, 64)("65"); }),
             "expected a whole number from 1 to 64, got '65'");
   EXPECT_EQ(ErrorOf([] { WholeFrom(1)("0"); }), "expected a whole number of at least 1, got '0'");

@@ -41,6 +41,15 @@ TEST(ResultTableTest, HasAHeadingThenALineAMeasurement) {
             "     -\n");
 }
 
+TEST(ResultTableTest, ShowsScores) {
+  ResultTable table({Point("D16", {})});
+  Measurement row = Row({1e-3});
+  row.facts = {{"rows", 5}, {"hit_rate", 0.25}, {"best_hit_rate", 0.5}};
+  const std::string lines = table.Lines({row});
+  EXPECT_NE(lines.find("of limit    hit rate  of best\n"), std::string::npos) << lines;
+  EXPECT_TRUE(lines.ends_with("      25.0 %     50 %\n")) << lines;
+}
+
 TEST(NoiseWarningTest, CountsNoisyRows) {
   EXPECT_EQ(ResultTable::NoiseWarning({Row({1, 1, 1})}), "");
   const std::string warning = ResultTable::NoiseWarning({Row({1, 1, 1}), Row({1, 2, 3})});

@@ -84,6 +84,17 @@ TEST(BarsSvgTest, WithoutLimitsOnlyTimes) {
   EXPECT_THAT(svg, Not(HasSubstr("Share of the limit")));
 }
 
+TEST(BarsSvgTest, ScoresAreDrawnBesideTheBest) {
+  std::vector<Measurement> rows = {MadeUpRow("lru", "tessera", {1}),
+                                   MadeUpRow("lfu", "tessera", {2})};
+  for (Measurement& row : rows) row.facts = {{"hit_rate", 0.2}, {"best_hit_rate", 0.25}};
+  const std::string svg = RunToSvg(MadeUpRun(rows));
+  ExpectReadable(svg);
+  EXPECT_THAT(svg, HasSubstr("hit rate, and a mark at the best possible"));
+  EXPECT_THAT(svg, HasSubstr("20.0 % · 80 % of best"));
+  EXPECT_EQ(CountOf(ReadSvg(svg), "line", "limit"), 2);
+}
+
 TEST(SweepSvgTest, DrawsALineACombination) {
   for (const std::vector<std::string>& dims :
        {std::vector<std::string>{"16", "32", "64"},

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "runtime/check.h"
+#include "tests/testing/error_of.h"
 
 namespace tessera::bench {
 namespace {
+
+using tessera::testing::ErrorOf;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -28,16 +31,6 @@ std::vector<std::string> Names(const std::vector<Point>& points) {
   std::vector<std::string> names;
   for (const Point& point : points) names.push_back(point.label() + "/" + point.Text("threads"));
   return names;
-}
-
-template <typename Fn>
-std::string ErrorOf(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(PointsOfTest, AreTheProductOfTheAxes) {

@@ -1,0 +1,74 @@
+#include "bench/embedding/belady.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace tessera::bench {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+// Of each occurrence, the next later batch that names its id; of all but an id's last in a batch,
+// that batch itself.
+std::vector<int64_t> NextBatches(std::span<const int64_t> ids, int64_t batch) {
+  const int64_t distinct = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end()) + 1;
+  std::vector<int64_t> seen(static_cast<size_t>(distinct), kNever), next(ids.size());
+  for (size_t i = ids.size(); i-- > 0;) {
+    int64_t& at = seen[static_cast<size_t>(ids[i])];
+    next[i] = at;
+    at = static_cast<int64_t>(i) / batch;
+  }
+  return next;
+}
+
+// The ids that have rows, by the batch that names them next.
+class KeptIds {
+ public:
+  explicit KeptIds(size_t ids) : until_(ids, kNever) {}
+
+  bool Take(int64_t id) {
+    int64_t& until = until_[static_cast<size_t>(id)];
+    const bool kept = until != kNever;
+    count_ -= kept;
+    until = kNever;
+    return kept;
+  }
+  void Keep(int64_t id, int64_t until) {
+    until_[static_cast<size_t>(id)] = until;
+    latest_.emplace(until, id);
+    ++count_;
+  }
+  void Shrink(int64_t capacity) {
+    for (; count_ > capacity; latest_.pop()) {
+      const auto [until, id] = latest_.top();
+      // Else it was taken since.
+      if (until_[static_cast<size_t>(id)] == until) Take(id);
+    }
+  }
+
+ private:
+  std::vector<int64_t> until_;                               // kNever: no row
+  std::priority_queue<std::pair<int64_t, int64_t>> latest_;  // all there were
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+int64_t BestHits(std::span<const int64_t> ids, int64_t batch, int64_t capacity) {
+  const std::vector<int64_t> next = NextBatches(ids, batch);
+  KeptIds kept(ids.size());
+  int64_t hits = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t now = static_cast<int64_t>(i) / batch;
+    if (kept.Take(ids[i])) ++hits;
+    if (next[i] == now) ++hits;  // the repeat's, counted here
+    if (next[i] != kNever && next[i] != now) kept.Keep(ids[i], next[i]);
+    if (static_cast<int64_t>(i + 1) % batch == 0) kept.Shrink(capacity);
+  }
+  return hits;
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,283 @@
+#include "bench/embedding/disk_topic.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "bench/inputs/id_stream.h"
+#include "bench/train/criteo_dlrm.h"
+#include "embedding/storage/block_io.h"
+#include "embedding/storage/scratch_file.h"
+#include "runtime/check.h"
+#include "train/pipeline/trainer_pipeline.h"
+#include "train/trainer.h"
+
+namespace tessera::bench {
+namespace {
+
+constexpr int64_t kFeatures = 26, kReadBytes = int64_t{1} << 28;
+
+// One table that all features read.
+TrainConfig ConfigOf(const Point& point, bool on_disk) {
+  TrainConfig config =
+      CriteoDlrm(point.Int("dim"), std::vector<int64_t>(kFeatures, point.Int("rows")));
+  EmbeddingBagConfig table = config.tables[0];
+  table.feature_names.clear();
+  for (const EmbeddingBagConfig& t : config.tables)
+    table.feature_names.push_back(t.feature_names[0]);
+  if (on_disk) {
+    table.location = EmbeddingLocation::kDisk;
+    table.cache.load_factor = point.Number("cache");
+    table.cache.folder = point.Text("folder") == "tmp" ? "" : point.Text("folder");
+  }
+  config.tables = {table};
+  config.batch_size = point.Int("batch");
+  return config;
+}
+
+// Batches that steps go round: ids of a law, made-up numbers and labels.
+class Batches {
+ public:
+  Batches(Context& ctx, const TrainConfig& config, const std::string& skew, int64_t count) {
+    const int64_t batch = config.batch_size;
+    IdStream stream(ParseSkew(skew), config.tables[0].num_embeddings, 20261122, 0);
+    for (int64_t b = 0; b < count; ++b) {
+      std::vector<int64_t> ids(static_cast<size_t>(batch * kFeatures));
+      stream.Draw(ids);
+      const Tensor dense = Tensor::Empty(ctx, {batch, config.model.dense_in}),
+                   labels = Tensor::Empty(ctx, {batch});
+      FillUniform(ctx, dense, 0, 1);
+      for (int64_t i = 0; i < batch; ++i)
+        labels.data<float>()[i] = static_cast<float>(ids[static_cast<size_t>(i)] % 4 == 0);
+      batches_.push_back({.dense = dense,
+                          .features = KeyedJaggedTensor::FromLengthsSync(
+                              config.tables[0].feature_names, Tensor::From(ctx, ids),
+                              Tensor::Full(ctx, {batch * kFeatures}, 1, DType::kI64)),
+                          .labels = labels});
+    }
+  }
+  const Batch& at(int64_t step) const {
+    return batches_[static_cast<size_t>(step) % batches_.size()];
+  }
+
+ private:
+  std::vector<Batch> batches_;
+};
+
+class SomeBatches final : public DataSource {
+ public:
+  SomeBatches(const Batches& batches, int64_t first, int64_t count)
+      : batches_(batches), next_(first), end_(first + count) {}
+  std::optional<Batch> Next() override {
+    if (next_ == end_) return std::nullopt;
+    return batches_.at(next_++);
+  }
+
+ private:
+  const Batches& batches_;
+  int64_t next_, end_;
+};
+
+// A model and the steps that it has done.
+class Steps {
+ public:
+  Steps(Context& like, const TrainConfig& config, std::shared_ptr<const Batches> batches,
+        PipelineKind kind)
+      : ctx_({.threads = like.threads().threads(), .seed = 7}),
+        trainer_(ctx_, config),
+        pipeline_(trainer_, kind),
+        batches_(std::move(batches)) {}
+
+  // The sum of their losses.
+  double Run(int64_t count) {
+    double losses = 0;
+    seconds_.push_back(SecondsOf([&] {
+      SomeBatches source(*batches_, done_, count);
+      const auto steps = pipeline_.Over(source, /*scored=*/false);
+      while (const auto batch = steps->Next()) losses += batch->loss;
+    }));
+    done_ += count;
+    return losses;
+  }
+  void ForgetTimes() { seconds_.clear(); }
+  double MedianSeconds() const { return Timing{"", seconds_}.Median(); }
+  int64_t done() const { return done_; }
+  Context& context() { return ctx_; }
+  TableBatchedEmbedding& tables() { return trainer_.model().embedding_bag_collection().tables(); }
+
+ private:
+  Context ctx_;
+  Trainer trainer_;
+  TrainerPipeline pipeline_;
+  std::shared_ptr<const Batches> batches_;
+  int64_t done_ = 0;
+  std::vector<double> seconds_;
+};
+
+// What the disk gives: blocks here and there in a file, many at once.
+class RandomReads {
+ public:
+  explicit RandomReads(const std::string& folder) : io_(MakeBlockIo()), file_(folder, kReadBytes) {
+    constexpr int64_t kPiece = int64_t{1} << 20;
+    const AlignedBytes zeros = AllocateAligned(kPiece);
+    std::fill_n(zeros.get(), kPiece, 0);
+    std::vector<BlockOp> ops;
+    for (int64_t at = 0; at < kReadBytes; at += kPiece)
+      ops.push_back({file_.fd(), at, kPiece, zeros.get(), true});
+    const auto batch = std::make_shared<BlockBatch>(std::move(ops));
+    io_->Start(batch);
+    batch->Wait();
+  }
+  void Run(int64_t count) {
+    std::vector<BlockOp> ops;
+    for (int64_t i = 0; i < count; ++i) {
+      const PhiloxBits bits = Philox(11, sequence_, static_cast<uint64_t>(i));
+      const int64_t block = UniformBelow(kReadBytes / kBlockBytes, bits.v[0], bits.v[1]);
+      ops.push_back({file_.fd(), block * kBlockBytes, kBlockBytes});
+    }
+    ++sequence_;
+    seconds_.push_back(SecondsOf([&] {
+      const auto batch = std::make_shared<BlockBatch>(std::move(ops));
+      io_->Start(batch);
+      batch->Wait();
+    }));
+  }
+  double MedianSeconds() const { return Timing{"", seconds_}.Median(); }
+
+ private:
+  std::shared_ptr<BlockIo> io_;
+  ScratchFile file_;
+  uint64_t sequence_ = 0;
+  std::vector<double> seconds_;
+};
+
+class DiskWork {
+ public:
+  DiskWork(Context& ctx, const Point& point)
+      : steps_(point.Int("steps")),
+        batches_(std::make_shared<Batches>(ctx, ConfigOf(point, false), point.Text("skew"),
+                                           point.Int("batches"))),
+        disk_(ctx, ConfigOf(point, true), batches_, PipelineKind::kPrefetch),
+        memory_(ctx, ConfigOf(point, false), batches_, PipelineKind::kNone),
+        reads_(ConfigOf(point, true).tables[0].cache.folder) {
+    WriteAllRows();
+  }
+
+  // Steps with the same losses, until all lines of the cache have had rows that left.
+  void Check() {
+    int64_t misses = 0;
+    do {
+      const int64_t before = Stats().misses;
+      const double got = disk_.Run(steps_), expected = memory_.Run(steps_);
+      TESSERA_CHECK_EQ(got, expected, "the loss of {} steps with a table on disk", steps_);
+      misses = Stats().misses - before;
+    } while (Stats().evictions < disk_.tables().cache_lines(0) && disk_.done() < 1000);
+    reads_of_call_ = std::max<int64_t>(1, misses);
+    disk_.ForgetTimes();
+    memory_.ForgetTimes();
+    begun_ = Stats();
+    disk_begun_ = disk_.tables().disk_stats(0);
+    begun_at_ = disk_.done();
+  }
+  void Disk() { disk_.Run(steps_); }
+  void Memory() { memory_.Run(steps_); }
+  void Reads() { reads_.Run(reads_of_call_); }
+
+  std::vector<std::pair<std::string, double>> Facts() {
+    const CacheStats now = Stats();
+    const DiskStats disk = disk_.tables().disk_stats(0);
+    const auto misses = static_cast<double>(now.misses - begun_.misses);
+    const double unique = static_cast<double>(now.unique - begun_.unique),
+                 ids = static_cast<double>(now.requested - begun_.requested),
+                 steps = static_cast<double>(disk_.done() - begun_at_);
+    const double on_disk = disk_.MedianSeconds(), in_memory = memory_.MedianSeconds(),
+                 reading = reads_.MedianSeconds();
+    return {{"hit_rate_of_rows", 1 - misses / unique},
+            {"hit_rate_of_ids", 1 - misses / ids},
+            {"misses_per_step", misses / steps},
+            {"blocks_read_per_step",
+             static_cast<double>(disk.rows.blocks_read - disk_begun_.rows.blocks_read) / steps},
+            {"bytes_read_per_step",
+             static_cast<double>(disk.io.bytes_read - disk_begun_.io.bytes_read) / steps},
+            {"bytes_written_per_step",
+             static_cast<double>(disk.io.bytes_written - disk_begun_.io.bytes_written) / steps},
+            {"rows_moved_per_step",
+             static_cast<double>(disk.rows.rows_moved - disk_begun_.rows.rows_moved) / steps},
+            {"reads_in_flight", disk.io.mean_in_flight},
+            {"disk_reads_per_second", static_cast<double>(reads_of_call_) / reading},
+            {"page_cache_bypassed", disk.direct ? 1.0 : 0.0},
+            {"file_bytes", static_cast<double>(disk.file_bytes)},
+            {"share_of_bound", std::max(in_memory, reading) / on_disk},
+            {"share_of_memory", in_memory / on_disk}};
+  }
+
+ private:
+  CacheStats Stats() { return disk_.tables().CacheStatsSync(disk_.context(), 0); }
+  void WriteAllRows() {
+    constexpr int64_t kRows = 1 << 14;
+    const NamedTensor weight = disk_.tables().part(0, 0);
+    const int64_t rows = weight.tensor.dim(0);
+    std::vector<char> bytes(static_cast<size_t>(weight.tensor.nbytes() / rows * kRows));
+    for (int64_t first = 0; first < rows; first += kRows) {
+      std::vector<int64_t> some(static_cast<size_t>(std::min(kRows, rows - first)));
+      std::iota(some.begin(), some.end(), first);
+      weight.stored->read(some, bytes.data());
+      weight.stored->write(some, bytes.data());
+    }
+  }
+
+  int64_t steps_;
+  std::shared_ptr<const Batches> batches_;
+  Steps disk_, memory_;
+  RandomReads reads_;
+  CacheStats begun_;
+  DiskStats disk_begun_;
+  int64_t begun_at_ = 0, reads_of_call_ = 1;
+};
+
+Work MakeWork(Context& ctx, const Point& point) {
+  const auto disk = std::make_shared<DiskWork>(ctx, point);
+  Work work;
+  work.check = [disk] { disk->Check(); };
+  work.contenders = {{"tessera", [disk](int) { disk->Disk(); }},
+                     {"memory", [disk](int) { disk->Memory(); }}};
+  work.limit = {"random reads", [disk](int) { disk->Reads(); }};
+  work.items = point.Int("steps") * point.Int("batch");
+  work.item = "examples";
+  work.facts_after = [disk] { return disk->Facts(); };
+  return work;
+}
+
+std::vector<Axis> DiskAxes() {
+  return {{"skew", {"zipf:1.05"}, kSkewHelp, [](const std::string& text) { ParseSkew(text); }},
+          {"rows", {"2M"}, "rows of the table", WholeFrom(1024)},
+          {"dim", {"64"}, "its dim", WholeFrom(1, 4096)},
+          {"batch", {"2048"}, "examples of a batch, each of 26 ids", WholeFrom(1)},
+          {"cache", {"0.25"}, "lines of the cache, as a share of the rows", NumberFrom(1e-6, 1)},
+          {"steps", {"16"}, "steps of a call", WholeFrom(1)},
+          {"batches", {"128"}, "that the steps go round", WholeFrom(1)},
+          {"folder", {"tmp"}, "of the files; tmp: $TMPDIR, or /tmp"}};
+}
+
+std::vector<Point> Laws() {
+  std::vector<Point> points;
+  for (const std::string skew : {"uniform", "zipf:0.8", "zipf:1.05", "zipf:1.2"})
+    points.emplace_back(skew, std::vector<std::pair<std::string, std::string>>{{"skew", skew}});
+  return points;
+}
+
+}  // namespace
+
+const Topic& DiskTopic() {
+  static const Topic topic = {
+      .name = "disk",
+      .help = "Steps of a DLRM whose table lies on disk behind a cache, beside one in memory.",
+      .limit = "as many random direct reads of 4 KiB as rows were missed",
+      .axes = DiskAxes(),
+      .suites = {{"laws", "ids by four laws, the cache a quarter of the table", Laws()}},
+      .make = MakeWork,
+      .cold = false};
+  return topic;
+}
+
+}  // namespace tessera::bench
