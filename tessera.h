@@ -8,12 +8,15 @@
 //   tables        EmbeddingBagCollection, EmbeddingCollection (embedding/)
 //   raw ids       ManagedCollisionEmbeddingBagCollection, MCHManagedCollisionModule, …
 //                 (embedding/managed_collision/)
+//   pruning       ITEPEmbeddingBagCollection (embedding/itep/)
+//   pools         TensorPool, KeyedJaggedTensorPool (embedding/pools/)
 //   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
 //                 your own: MakeCustomRule (embedding/custom_rule.h);
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
 //   ranks         ShardingPlan, ShardedEmbeddingBagCollection, Communicator (sharding/, comm/)
 //   a plan        EmbeddingShardingPlanner, Topology (planner/)
-//   models        Mlp, CrossNet, DotInteraction, Dlrm, RankingModel, TwoTower (train/nn/)
+//   models        Mlp, CrossNet, DotInteraction, Dlrm, RankingModel, TwoTower,
+//                 EmbeddingTower (train/nn/)
 //   pipelines     TrainPipelineSparseDist, … (train/pipeline/train_pipeline.h)
 //   stored rows   quant::EmbeddingBagCollection, quant::Quantize (embedding/quantized/)
 //   serving       serve::WriteModel, serve::Predictor, serve::RequestQueue (serve/)
@@ -27,12 +30,15 @@
 #include "embedding/feature_processed_embedding_bag_collection.h"
 #include "embedding/fused_optimizer.h"
 #include "embedding/index_remap.h"
+#include "embedding/itep/itep_embedding.h"
 #include "embedding/lookup.h"
 #include "embedding/managed_collision/growing_managed_collision_module.h"
 #include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "embedding/optimizer_state.h"
+#include "embedding/pools/keyed_jagged_tensor_pool.h"
+#include "embedding/pools/tensor_pool.h"
 #include "embedding/position_weighted.h"
 #include "embedding/prune_rows.h"
 #include "embedding/quantized/embedding_bag_collection.h"
@@ -70,9 +76,12 @@
 #include "serve/predictor.h"
 #include "serve/request_queue.h"
 #include "sharding/distributed_model_parallel.h"
+#include "sharding/itep/sharded_itep_embedding.h"
 #include "sharding/plan.h"
 #include "sharding/plan_json.h"
 #include "sharding/plan_makers.h"
+#include "sharding/pools/sharded_keyed_jagged_tensor_pool.h"
+#include "sharding/pools/sharded_tensor_pool.h"
 #include "sharding/quantized/sharded_quant_embedding_bag_collection.h"
 #include "sharding/quantized/sharded_quant_embedding_collection.h"
 #include "sharding/sharded_embedding_bag_collection.h"
@@ -84,7 +93,9 @@
 #include "sparse/keyed_tensor.h"
 #include "train/auto_shard.h"
 #include "train/nn/dlrm.h"
+#include "train/nn/embedding_tower.h"
 #include "train/nn/mlp.h"
+#include "train/nn/sharded_embedding_tower_collection.h"
 #include "train/nn/two_tower.h"
 #include "train/pipeline/train_pipeline.h"
 #endif  // TESSERA_TESSERA_H_
