@@ -5,6 +5,7 @@
 #include "embedding/bounds_check_impl.h"
 #include "embedding/index_array.h"
 #include "runtime/dispatch.h"
+#include "runtime/recycled.h"
 
 namespace tessera {
 namespace internal {
@@ -32,7 +33,7 @@ namespace {
 using internal::CheckedSpan;
 
 bool Overlap(std::span<const CheckedSpan> spans) {
-  std::vector<CheckedSpan> sorted(spans.begin(), spans.end());
+  RecycledVector<CheckedSpan> sorted(spans.begin(), spans.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const CheckedSpan& a, const CheckedSpan& b) { return a.begin < b.begin; });
   for (size_t f = 1; f < sorted.size(); ++f)
@@ -58,8 +59,9 @@ void KeepExamples(Context& ctx, const Tensor& ids, const Tensor& offsets,
                  [&](auto on) { internal::KeepExamples(on, ctx, ids, ArrayOf(offsets), spans); });
 }
 
-std::vector<CheckedSpan> SpansOf(std::span<const CheckedIds> features, const BoundsCheckLog& log) {
-  std::vector<CheckedSpan> spans;
+RecycledVector<CheckedSpan> SpansOf(std::span<const CheckedIds> features,
+                                    const BoundsCheckLog& log) {
+  RecycledVector<CheckedSpan> spans;
   spans.reserve(features.size());
   for (const CheckedIds& f : features) {
     const size_t number = spans.size();
@@ -70,13 +72,13 @@ std::vector<CheckedSpan> SpansOf(std::span<const CheckedIds> features, const Bou
 }
 
 // The same of a whole batch, whose offsets are mended. Waits.
-std::vector<CheckedSpan> SpansOf(const Tensor& offsets, std::span<const int64_t> rows,
-                                 const BoundsCheckLog& log) {
+RecycledVector<CheckedSpan> SpansOf(const Tensor& offsets, std::span<const int64_t> rows,
+                                    const BoundsCheckLog& log) {
   const Tensor host = offsets.ToHost();
   const IndexArray o = ArrayOf(host);
   const int64_t batch =
       rows.empty() ? 0 : (offsets.numel() - 1) / static_cast<int64_t>(rows.size());
-  std::vector<CheckedSpan> spans;
+  RecycledVector<CheckedSpan> spans;
   for (size_t f = 0; f < rows.size(); ++f) {
     const auto number = static_cast<int64_t>(f);
     const int64_t begin = o[number * batch], end = o[(number + 1) * batch];
@@ -140,7 +142,7 @@ std::vector<Tensor> CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& i
   CheckDevice(ctx, "bounds check", ids, offsets);
   CheckLog(ctx, log, features.size());
   const BoundsCheckLog counted = mode == BoundsCheckMode::kWarning ? log : BoundsCheckLog();
-  const std::vector<CheckedSpan> spans = SpansOf(features, counted);
+  const RecycledVector<CheckedSpan> spans = SpansOf(features, counted);
   // The host looks first: there is seldom anything to mend. A GPU mends without being waited for.
   if (mode == BoundsCheckMode::kFatal || ctx.device() == Device::Cpu()) {
     const internal::FirstIllegal bad = DispatchDevice(

@@ -22,9 +22,9 @@ class CustomExecutor : public CustomRule::Executor {
                 Rule::Step::kRowStates <= kMaxRowStates);
 
  public:
-  explicit CustomExecutor(const Rule& rule) : rule_(rule) {}
+  explicit CustomExecutor(const Rule& rule) : rule_(rule), states_(rule.States()) {}
   const char* name() const override { return Rule::kName; }
-  std::vector<StateSpec> States() const override { return rule_.States(); }
+  StateSpecs States() const override { return states_; }
   void Update(float lr, int64_t t, const RowUpdateArgs& args) const override {
     TESSERA_ISA::Update(StepOf(lr, t), args);
   }
@@ -38,6 +38,7 @@ class CustomExecutor : public CustomRule::Executor {
 
  private:
   Rule rule_;
+  StateSpecs states_;
 };
 
 }  // namespace internal

@@ -76,7 +76,7 @@ UpdateTable EmbeddingTable::ForUpdate() const {
   return update;
 }
 
-void EmbeddingTable::AppendWhole(std::vector<UpdateTable>& tables) const {
+void EmbeddingTable::AppendWhole(RecycledVector<UpdateTable>& tables) const {
   if (!disk) tables.push_back(Whole());
   if (cache) tables.push_back(ForUpdate());
 }
@@ -87,6 +87,7 @@ UpdateTable EmbeddingTable::Whole() const {
   update.num_rows = weight.dim(0);
   update.dim = weight.dim(1);
   update.rule = &config.optimizer;
+  update.states.reserve(states.size());
   for (const OptimizerState& s : states) update.states.push_back(s.tensor.raw_data());
   update.row_type = weight.dtype();
   update.state_type = config.state_type;
@@ -212,8 +213,9 @@ EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, Pool
   std::vector<Tensor> parts = MakeParts(ctx, c);
   if (c.location == EmbeddingLocation::kDisk) table.disk = MakeDiskTable(ctx, c, parts, io);
   table.weight = parts[0];
-  const std::vector<StateSpec> specs = RuleStates(c.optimizer);
-  for (size_t s = 0; s < specs.size(); ++s) table.states.push_back({specs[s].name, parts[s + 1]});
+  const StateSpecs specs = RuleStates(c.optimizer);
+  for (size_t s = 0; s < specs.size(); ++s)
+    table.states.push_back({std::string(specs[s].name), parts[s + 1]});
   if (c.growing) {
     table.start_seed = ctx.random().seed() + HashOf(c.name);
     table.reserved = std::move(parts);

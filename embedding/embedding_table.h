@@ -11,6 +11,7 @@
 #include "embedding/optimizer_state.h"
 #include "embedding/update.h"
 #include "runtime/autograd.h"
+#include "runtime/recycled.h"
 
 namespace tessera {
 
@@ -50,7 +51,7 @@ struct EmbeddingTable {
   LookupFeature Rows() const;
   UpdateTable ForUpdate() const;
   // All places in memory where the truth about a row may lie.
-  void AppendWhole(std::vector<UpdateTable>& tables) const;
+  void AppendWhole(RecycledVector<UpdateTable>& tables) const;
 
  private:
   UpdateTable Whole() const;  // the table itself

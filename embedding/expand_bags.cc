@@ -1,8 +1,7 @@
 #include "embedding/expand_bags.h"
 
-#include <vector>
-
 #include "embedding/update.h"
+#include "runtime/recycled.h"
 #include "sparse/cumsum.h"
 
 namespace tessera::internal {
@@ -41,7 +40,7 @@ class InverseLookup {
 
  private:
   Tensor indices_, offsets_;
-  std::vector<LookupFeature> features_;
+  RecycledVector<LookupFeature> features_;
 };
 
 }  // namespace
@@ -63,7 +62,7 @@ Tensor FoldBags(Context& ctx, const Tensor& grad, std::span<const DistinctBags> 
   Tensor distinct = Tensor::Zeros(ctx, {elements});
   const InverseLookup lookup(ctx, features, inverse, distinct, grad);
   const AnyRule sum = Sgd{-1.0f};
-  std::vector<UpdateTable> tables;
+  RecycledVector<UpdateTable> tables;
   for (const DistinctBags& f : features) {
     UpdateTable table;
     table.weights = InverseLookup::At(distinct, f.at);

@@ -20,7 +20,7 @@ int64_t InverseRow(const InverseIndices& inverse, const std::string& key) {
 
 }  // namespace
 
-OutputLayout::OutputLayout(const KeyedJaggedTensor& kjt, const std::vector<FeatureShape>& features)
+OutputLayout::OutputLayout(const KeyedJaggedTensor& kjt, std::span<const FeatureShape> features)
     : has_pooled_(features.empty() ||
                   std::any_of(features.begin(), features.end(),
                               [](const FeatureShape& f) { return !f.sequence; })) {
@@ -40,7 +40,7 @@ OutputLayout::OutputLayout(const KeyedJaggedTensor& kjt, const std::vector<Featu
 }
 
 void OutputLayout::PlaceMatrix(const KeyedJaggedTensor& kjt,
-                               const std::vector<FeatureShape>& features) {
+                               std::span<const FeatureShape> features) {
   int64_t columns = 0;
   for (const FeatureShape& f : features) columns += f.sequence ? 0 : f.dim;
   int64_t column = 0;
@@ -55,10 +55,10 @@ void OutputLayout::PlaceMatrix(const KeyedJaggedTensor& kjt,
 }
 
 void OutputLayout::PlaceByRank(const KeyedJaggedTensor& kjt,
-                               const std::vector<FeatureShape>& features) {
+                               std::span<const FeatureShape> features) {
   const StridePerKeyPerRank bags = kjt.stride_per_key_per_rank();
   const size_t ranks = bags.empty() ? 0 : bags[0].size();
-  std::vector<int64_t> next_bag;
+  RecycledVector<int64_t> next_bag;
   for (const FeatureShape& f : features) next_bag.push_back(FirstBag(kjt, f));
   int64_t size = 0;
   for (size_t rank = 0; rank < ranks; ++rank) {
@@ -75,7 +75,7 @@ void OutputLayout::PlaceByRank(const KeyedJaggedTensor& kjt,
 }
 
 void OutputLayout::PlaceDistinct(const KeyedJaggedTensor& kjt,
-                                 const std::vector<FeatureShape>& features) {
+                                 std::span<const FeatureShape> features) {
   const InverseIndices& inverse = kjt.inverse_indices();
   inverse_ = inverse.indices;
   int64_t size = 0, columns = 0;
@@ -93,7 +93,7 @@ void OutputLayout::PlaceDistinct(const KeyedJaggedTensor& kjt,
 }
 
 void OutputLayout::PlaceSequences(const KeyedJaggedTensor& kjt,
-                                  const std::vector<FeatureShape>& features) {
+                                  std::span<const FeatureShape> features) {
   for (size_t i = 0; i < features.size(); ++i) {
     const FeatureShape& f = features[i];
     if (!f.sequence) continue;

@@ -7,9 +7,10 @@
 //                               the feature's bags from that rank, D elements each
 //   with inverse indices        flat, feature after feature; made to [B_full, ΣD] afterwards
 //   sequences                   a matrix [N_f, D] each
-#include <vector>
+#include <span>
 
 #include "embedding/expand_bags.h"
+#include "runtime/recycled.h"
 #include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera::internal {
@@ -31,32 +32,32 @@ struct OutputPart {
 
 class OutputLayout {
  public:
-  OutputLayout(const KeyedJaggedTensor& kjt, const std::vector<FeatureShape>& features);
+  OutputLayout(const KeyedJaggedTensor& kjt, std::span<const FeatureShape> features);
 
   // In the order of the features; the bags of each in their order.
-  const std::vector<OutputPart>& parts() const { return parts_; }
+  std::span<const OutputPart> parts() const { return parts_; }
   // Whether some feature is pooled, or there is no feature.
   bool has_pooled() const { return has_pooled_; }
   // Of the tensor that a lookup fills, and of what the caller gets.
   const Shape& distinct_shape() const { return distinct_shape_; }
   const Shape& pooled_shape() const { return pooled_shape_; }
-  const std::vector<Shape>& sequence_shapes() const { return sequence_shapes_; }
+  std::span<const Shape> sequence_shapes() const { return sequence_shapes_; }
 
   // From what a lookup filled to what the caller gets, and back for gradients (f32).
   Tensor Expand(Context& ctx, const Tensor& distinct) const;
   Tensor Fold(Context& ctx, const Tensor& grad) const;
 
  private:
-  void PlaceMatrix(const KeyedJaggedTensor& kjt, const std::vector<FeatureShape>& features);
-  void PlaceByRank(const KeyedJaggedTensor& kjt, const std::vector<FeatureShape>& features);
-  void PlaceDistinct(const KeyedJaggedTensor& kjt, const std::vector<FeatureShape>& features);
-  void PlaceSequences(const KeyedJaggedTensor& kjt, const std::vector<FeatureShape>& features);
+  void PlaceMatrix(const KeyedJaggedTensor& kjt, std::span<const FeatureShape> features);
+  void PlaceByRank(const KeyedJaggedTensor& kjt, std::span<const FeatureShape> features);
+  void PlaceDistinct(const KeyedJaggedTensor& kjt, std::span<const FeatureShape> features);
+  void PlaceSequences(const KeyedJaggedTensor& kjt, std::span<const FeatureShape> features);
 
-  std::vector<OutputPart> parts_;
+  RecycledVector<OutputPart> parts_;
   bool has_pooled_ = false;
   Shape distinct_shape_, pooled_shape_;
-  std::vector<Shape> sequence_shapes_;
-  std::vector<DistinctBags> distinct_bags_;
+  RecycledVector<Shape> sequence_shapes_;
+  RecycledVector<DistinctBags> distinct_bags_;
   Tensor inverse_;  // [*, B_full], or undefined
 };
 

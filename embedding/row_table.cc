@@ -11,7 +11,7 @@ RowTable MakeRowTable(const UpdateTable& table, int64_t step) {
   result.step = step;
   result.gradient_scale = table.gradient_scale;
   if (table.rule == nullptr) return result;
-  const std::vector<StateSpec> specs = RuleStates(*table.rule);
+  const StateSpecs specs = RuleStates(*table.rule);
   int elements = 0, rows = 0;
   for (size_t s = 0; s < specs.size(); ++s)
     (specs[s].per_row ? result.row_states[rows++] : result.element_states[elements++]) = {

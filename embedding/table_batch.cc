@@ -1,13 +1,12 @@
 #include "embedding/table_batch.h"
 
 #include "embedding/feature_ids.h"
-#include "runtime/recycled.h"
 
 namespace tessera::internal {
 namespace {
 
-std::vector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt) {
-  std::vector<FeatureShape> shapes;
+RecycledVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt) {
+  RecycledVector<FeatureShape> shapes;
   shapes.reserve(state.features.size());
   for (size_t f = 0; f < state.features.size(); ++f) {
     const EmbeddingTable& table = state.table_of(f);
@@ -19,7 +18,7 @@ std::vector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTe
 
 // The ids that each feature is to read.
 std::vector<Tensor> IdsOf(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
-                          const std::vector<FeatureShape>& shapes) {
+                          std::span<const FeatureShape> shapes) {
   RecycledVector<ReadFeature> read;
   read.reserve(shapes.size());
   for (size_t f = 0; f < shapes.size(); ++f)
@@ -34,7 +33,7 @@ TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJagged
     : TableBatch(ctx, state, kjt, ShapesOf(state, kjt)) {}
 
 TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
-                       const std::vector<FeatureShape>& shapes)
+                       std::span<const FeatureShape> shapes)
     : offsets_(kjt.offsets(ctx)), layout_(kjt, shapes), num_ids_(kjt.values().numel()) {
   TESSERA_CHECK(!state.options.weighted || kjt.is_weighted(),
                 "the collection is weighted, but the KeyedJaggedTensor has no weights");
@@ -54,9 +53,9 @@ void TableBatch::RecordStream(const Context& ctx) const {
   for (const Tensor& ids : ids_) ids.RecordStream(ctx);
 }
 
-std::vector<LookupFeature> TableBatch::Features(const TablesState& state,
-                                                const OutputTensors& tensors) const {
-  std::vector<LookupFeature> features;
+RecycledVector<LookupFeature> TableBatch::Features(const TablesState& state,
+                                                   const OutputTensors& tensors) const {
+  RecycledVector<LookupFeature> features;
   features.reserve(layout_.parts().size());
   for (const OutputPart& part : layout_.parts()) {
     const auto f = static_cast<size_t>(part.feature);

@@ -3,6 +3,7 @@
 // Private to embedding: the tables of a TableBatchedEmbedding, and what one KJT brings to them.
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "embedding/cached_batch.h"
 #include "embedding/embedding_table.h"
 #include "embedding/output_layout.h"
+#include "runtime/recycled.h"
 
 namespace tessera::internal {
 
@@ -55,7 +57,8 @@ class TableBatch {
   void RecordStream(const Context& ctx) const;
 
   // One a part of the layout, with its place in `tensors`.
-  std::vector<LookupFeature> Features(const TablesState& state, const OutputTensors& tensors) const;
+  RecycledVector<LookupFeature> Features(const TablesState& state,
+                                         const OutputTensors& tensors) const;
   // Their call, with the batch's weights.
   LookupArgs Args(std::span<const LookupFeature> features) const;
   // Table `index` and the parts that read it.
@@ -63,7 +66,7 @@ class TableBatch {
 
  private:
   TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
-             const std::vector<FeatureShape>& shapes);
+             std::span<const FeatureShape> shapes);
 
   Tensor offsets_, weights_;
   std::vector<Tensor> ids_;  // of each feature; slots of the cache, if its table has one

@@ -19,7 +19,7 @@ OutputTensors EmptyOutputs(Context& ctx, const OutputLayout& layout, DType type)
 // Sequences take no weights: where bags have some, they are looked up by a call of their own.
 void LookupAll(Context& ctx, const LookupArgs& args) {
   if (args.weights == nullptr) return Lookup(ctx, args);
-  std::vector<LookupFeature> pooled, sequences;
+  RecycledVector<LookupFeature> pooled, sequences;
   for (const LookupFeature& f : args.features)
     (f.pooling == PoolingType::kNone ? sequences : pooled).push_back(f);
   if (sequences.empty()) return Lookup(ctx, args);
@@ -35,7 +35,7 @@ void Read(Context& ctx, const TablesState& state, const TableBatch& batch,
           const OutputTensors& outputs, bool training) {
   const TraceSpan span("lookup");
   batch.cached().Load(ctx, state);
-  const std::vector<LookupFeature> features = batch.Features(state, outputs);
+  const RecycledVector<LookupFeature> features = batch.Features(state, outputs);
   LookupArgs args = batch.Args(features);
   const Tensor owed =
       training ? OwedBy(ctx, state, batch, features, state.options.weighted) : Tensor();

@@ -1,6 +1,7 @@
 #include "embedding/table_step.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -13,7 +14,9 @@ namespace tessera::internal {
 namespace {
 
 // Tables whose rules count the same step are swept and updated by one call.
-using TablesByStep = std::map<int64_t, std::vector<UpdateTable>>;
+using Tables = RecycledVector<UpdateTable>;
+using TablesByStep =
+    std::map<int64_t, Tables, std::less<int64_t>, Recycling<std::pair<const int64_t, Tables>>>;
 
 bool IsCounted(const EmbeddingTable& table) {
   return std::holds_alternative<CounterRowwiseAdagrad>(table.config.optimizer);
@@ -27,7 +30,7 @@ bool TakesMaxCounter(const EmbeddingTable& table) {
 
 void TakeMaxCounter(Context& ctx, TablesState& state) {
   if (std::none_of(state.tables.begin(), state.tables.end(), TakesMaxCounter)) return;
-  std::vector<UpdateTable> tables;
+  Tables tables;
   for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
   float largest = 1;
   InOrderOfCaches(ctx, state, [&] {
@@ -98,6 +101,7 @@ Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
 TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batch,
                              KeyedJaggedTensor kjt)
     : state_(std::move(state)), batch_(std::move(batch)), kjt_(std::move(kjt)) {
+  steps_.reserve(state_->tables.size());
   for (const EmbeddingTable& table : state_->tables) {
     steps_.push_back(table.iter);
     if (!table.dense()) SetPending(true);
@@ -116,7 +120,7 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
   std::vector<Tensor> grads;
   // The weights' gradient is of the rows as they were: before any update.
   if (state_->options.weighted) {
-    const std::vector<LookupFeature> features = batch_.Features(*state_, gradients);
+    const RecycledVector<LookupFeature> features = batch_.Features(*state_, gradients);
     grads.push_back(needs_grad(0) ? WeightGradient(ctx, batch_.Args(features)) : Tensor());
   }
   if (state_->options.exchange_updates)
@@ -139,7 +143,7 @@ void TableBackward::UpdateExchanged(Context& ctx, OutputTensors gradients,
 
 void TableBackward::UpdateTables(Context& ctx, const TableBatch& batch,
                                  const OutputTensors& gradients, std::vector<Tensor>& grads) {
-  const std::vector<LookupFeature> features = batch.Features(*state_, gradients);
+  const RecycledVector<LookupFeature> features = batch.Features(*state_, gradients);
   const LookupArgs lookup = batch.Args(features);
   TablesByStep updates;
   for (size_t t = 0; t < state_->tables.size(); ++t) {
@@ -180,9 +184,9 @@ OutputTensors TableBackward::Gradients(Context& ctx,
 
 Tensor TableBackward::WeightGradient(Context& ctx, const LookupArgs& lookup) const {
   const std::vector<bool>& required = state_->options.feature_requires_grad;
-  const std::vector<OutputPart>& parts = batch_.layout().parts();
+  const std::span<const OutputPart> parts = batch_.layout().parts();
   // A call writes the gradient of each id once: a key's second reader goes into a second call.
-  std::vector<std::vector<LookupFeature>> calls(1);
+  RecycledVector<RecycledVector<LookupFeature>> calls(1);
   std::map<int64_t, size_t> readers;  // of a run of bags, by its first
   for (size_t p = 0; p < parts.size(); ++p) {
     if (!required.empty() && !required[static_cast<size_t>(parts[p].feature)]) continue;
@@ -192,7 +196,7 @@ Tensor TableBackward::WeightGradient(Context& ctx, const LookupArgs& lookup) con
     calls[call].push_back(lookup.features[p]);
   }
   Tensor sum;
-  for (const std::vector<LookupFeature>& features : calls) {
+  for (const RecycledVector<LookupFeature>& features : calls) {
     const Tensor gradient = Tensor::Zeros(ctx, {batch_.num_ids()});
     LookupArgs args = lookup;
     args.features = features;

@@ -7,6 +7,7 @@
 
 #include "embedding/table_batch.h"
 #include "runtime/autograd.h"
+#include "runtime/recycled.h"
 
 namespace tessera::internal {
 
@@ -42,7 +43,7 @@ class TableBackward final : public Function {
   std::shared_ptr<TablesState> state_;
   TableBatch batch_;
   KeyedJaggedTensor kjt_;
-  std::vector<int64_t> steps_;  // of each table
+  RecycledVector<int64_t> steps_;  // of each table
   bool pending_ = false;
 };
 

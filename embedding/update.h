@@ -6,12 +6,12 @@
 // bag).
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "embedding/lookup.h"
 #include "embedding/row_rounding.h"
 #include "optim/any_rule.h"
 #include "runtime/context.h"
+#include "runtime/recycled.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -20,12 +20,12 @@ namespace tessera {
 struct UpdateTable {
   void* weights = nullptr;  // [num_rows, dim] of row_type: f32, f16 or bf16
   int64_t num_rows = 0, dim = 0;
-  std::vector<int>
-      features;  // places in LookupArgs::features, in the order their occurrences are added
+  // Places in LookupArgs::features, in the order their occurrences are added.
+  RecycledVector<int> features;
   const AnyRule* rule = nullptr;
   // The rule's states in the order of its States(): [num_rows, dim] or [num_rows] of state_type
   // (f32, f16 or bf16; rounded to nearest), or f32 where StateSpec::counts.
-  std::vector<void*> states = {};
+  RecycledVector<void*> states = {};
   DType row_type = DType::kF32, state_type = DType::kF32;
   RowRounding rounding = {};
   // What the summed gradient of a row is multiplied by before the rule sees it.

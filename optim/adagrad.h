@@ -12,7 +12,7 @@ struct Adagrad {
   float eps = 1e-8f;
 
   static constexpr const char* kName = "adagrad";
-  std::vector<StateSpec> States() const { return {{"momentum1"}}; }
+  StateSpecs States() const { return {{"momentum1"}}; }
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 1, kRowStates = 0;

@@ -18,8 +18,8 @@ struct Adam {
   bool use_rowwise_bias_correction = false;
 
   static constexpr const char* kName = "adam";
-  std::vector<StateSpec> States() const {
-    std::vector<StateSpec> states = {{"momentum1"}, {"momentum2"}};
+  StateSpecs States() const {
+    StateSpecs states = {{"momentum1"}, {"momentum2"}};
     if (use_rowwise_bias_correction) states.push_back({"row_counter", true, true});
     return states;
   }

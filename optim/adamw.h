@@ -13,7 +13,7 @@ struct AdamW {
   float weight_decay = 0.01f;
 
   static constexpr const char* kName = "adamw";
-  std::vector<StateSpec> States() const { return {{"momentum1"}, {"momentum2"}}; }
+  StateSpecs States() const { return {{"momentum1"}, {"momentum2"}}; }
 
   using Step = Adam::Step;
   Step AtStep(int64_t t) const { return {AdamStepOf(*this, t, /*by_row=*/false)}; }

@@ -50,7 +50,7 @@ const char* RuleName(const AnyRule& rule) {
       rule);
 }
 
-std::vector<StateSpec> RuleStates(const AnyRule& rule) {
+StateSpecs RuleStates(const AnyRule& rule) {
   return std::visit([](const auto& r) { return r.States(); }, rule);
 }
 

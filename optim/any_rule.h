@@ -36,7 +36,7 @@ struct CudaRows;       // embedding/update_cuda.h
 struct Dense {
   float lr = 0;  // the user's own optimizer has it
   static constexpr const char* kName = "dense";
-  std::vector<StateSpec> States() const { return {}; }
+  StateSpecs States() const { return {}; }
 };
 
 // No update: backward leaves the touched rows and their summed gradients for the user's own
@@ -44,7 +44,7 @@ struct Dense {
 struct None {
   float lr = 0;
   static constexpr const char* kName = "none";
-  std::vector<StateSpec> States() const { return {}; }
+  StateSpecs States() const { return {}; }
 };
 
 // A rule from outside the library; embedding/custom_rule.h makes one from a struct such as those
@@ -55,7 +55,7 @@ struct CustomRule {
    public:
     virtual ~Executor() = default;
     virtual const char* name() const = 0;
-    virtual std::vector<StateSpec> States() const = 0;
+    virtual StateSpecs States() const = 0;
     // The update of step t with learning rate lr.
     virtual void Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const = 0;
     // The same on a GPU. Throws Error for a rule that was compiled for the CPU alone.
@@ -63,7 +63,7 @@ struct CustomRule {
                               const internal::CudaRows& rows) const;
   };
   std::shared_ptr<const Executor> executor;
-  std::vector<StateSpec> States() const { return executor->States(); }
+  StateSpecs States() const { return executor->States(); }
 };
 
 using AnyRule =
@@ -74,7 +74,7 @@ using AnyRule =
 
 // "rowwise_adagrad", …
 const char* RuleName(const AnyRule& rule);
-std::vector<StateSpec> RuleStates(const AnyRule& rule);
+StateSpecs RuleStates(const AnyRule& rule);
 float LearningRate(const AnyRule& rule);
 void SetLearningRate(AnyRule& rule, float lr);
 // What the rule does to whole tables before the forward of step t; mostly nothing.

@@ -39,7 +39,7 @@ struct CounterRowwiseAdagrad {
   float max_counter = 1;
 
   static constexpr const char* kName = "counter_rowwise_adagrad";
-  std::vector<StateSpec> States() const { return CountedRowStates(); }
+  StateSpecs States() const { return CountedRowStates(); }
 
   struct Step {
     static constexpr int kStatistics = 1, kElementStates = 0, kRowStates = 3;

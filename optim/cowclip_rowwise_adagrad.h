@@ -20,7 +20,7 @@ struct CowClipRowwiseAdagrad {
   float lower_bound = 0;
 
   static constexpr const char* kName = "cowclip_rowwise_adagrad";
-  std::vector<StateSpec> States() const { return CountedRowStates(); }
+  StateSpecs States() const { return CountedRowStates(); }
 
   struct Step {
     static constexpr int kStatistics = 2, kElementStates = 0, kRowStates = 3;

@@ -17,7 +17,7 @@ struct EmaInPlaceRowwiseAdagrad {
   float step_ema_coef = 0.6f;
 
   static constexpr const char* kName = "emainplace_rowwise_adagrad";
-  std::vector<StateSpec> States() const { return {{"momentum1", true}}; }
+  StateSpecs States() const { return {{"momentum1", true}}; }
   TableSweep SweepAt(int64_t t) const;
 
   using Step = RowwiseAdagrad::Step;

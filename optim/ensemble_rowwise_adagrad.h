@@ -25,7 +25,7 @@ struct EnsembleRowwiseAdagrad {
   EnsembleStepMode step_mode = EnsembleStepMode::kUseIter;
 
   static constexpr const char* kName = "ensemble_rowwise_adagrad";
-  std::vector<StateSpec> States() const { return {{"momentum1", true}, {"momentum2"}}; }
+  StateSpecs States() const { return {{"momentum1", true}, {"momentum2"}}; }
   TableSweep SweepAt(int64_t t) const;
 
   using Step = RowwiseAdagrad::Step;

@@ -17,7 +17,7 @@ struct Ftrl {
   float l1 = 0, l2 = 0;
 
   static constexpr const char* kName = "ftrl";
-  std::vector<StateSpec> States() const { return {{"linear"}, {"accumulator"}}; }  // z, n
+  StateSpecs States() const { return {{"linear"}, {"accumulator"}}; }  // z, n
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 2, kRowStates = 0;

@@ -33,7 +33,7 @@ struct GlobalDecayRowwiseAdagrad {
   float lower_bound = 0;
 
   static constexpr const char* kName = "global_decay_rowwise_adagrad";
-  std::vector<StateSpec> States() const { return {{"momentum1", true}, {"prev_iter", true, true}}; }
+  StateSpecs States() const { return {{"momentum1", true}, {"prev_iter", true, true}}; }
   OwedDecay OwedAt(int64_t t) const {
     return {1.0 - double{lr} * double{weight_decay}, lower_bound, t, t >= start_iter};
   }

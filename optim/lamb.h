@@ -16,7 +16,7 @@ struct Lamb {
   float weight_decay = 0;
 
   static constexpr const char* kName = "lamb";
-  std::vector<StateSpec> States() const { return {{"momentum1"}, {"momentum2"}}; }
+  StateSpecs States() const { return {{"momentum1"}, {"momentum2"}}; }
 
   struct Step : AdamStep {
     static constexpr int kStatistics = 0, kLateStatistics = 2, kElementStates = 2, kRowStates = 0;

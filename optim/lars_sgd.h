@@ -18,7 +18,7 @@ struct LarsSgd {
   float weight_decay = 0;
 
   static constexpr const char* kName = "lars_sgd";
-  std::vector<StateSpec> States() const { return {{"momentum1"}}; }
+  StateSpecs States() const { return {{"momentum1"}}; }
 
   struct Step {
     static constexpr int kStatistics = 2, kElementStates = 1, kRowStates = 0;

@@ -13,7 +13,7 @@ struct Lion {
   float weight_decay = 0;
 
   static constexpr const char* kName = "lion";
-  std::vector<StateSpec> States() const { return {{"momentum1"}}; }
+  StateSpecs States() const { return {{"momentum1"}}; }
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 1, kRowStates = 0;

@@ -16,7 +16,7 @@ struct MomentumSgd {
   bool nesterov = false;
 
   static constexpr const char* kName = "momentum_sgd";
-  std::vector<StateSpec> States() const { return {{"momentum1"}}; }
+  StateSpecs States() const { return {{"momentum1"}}; }
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 1, kRowStates = 0;

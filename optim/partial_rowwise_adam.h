@@ -15,7 +15,7 @@ struct PartialRowwiseAdam {
   float weight_decay = 0;
 
   static constexpr const char* kName = "partial_rowwise_adam";
-  std::vector<StateSpec> States() const { return {{"momentum1"}, {"momentum2", true}}; }
+  StateSpecs States() const { return {{"momentum1"}, {"momentum2", true}}; }
 
   struct Step : PartialRowwiseAdamStep {
     static constexpr int kStatistics = 1, kElementStates = 1, kRowStates = 1;

@@ -13,7 +13,7 @@ struct PartialRowwiseLamb {
   float weight_decay = 0;
 
   static constexpr const char* kName = "partial_rowwise_lamb";
-  std::vector<StateSpec> States() const { return {{"momentum1"}, {"momentum2", true}}; }
+  StateSpecs States() const { return {{"momentum1"}, {"momentum2", true}}; }
 
   struct Step : PartialRowwiseAdamStep {
     static constexpr int kStatistics = 1, kLateStatistics = 2, kElementStates = 1, kRowStates = 1;

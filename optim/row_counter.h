@@ -26,7 +26,7 @@ TESSERA_HD RowCount CountRow(int64_t t, int64_t halflife, float* state) {
   return {since, state[1]};
 }
 
-inline std::vector<StateSpec> CountedRowStates() {
+inline StateSpecs CountedRowStates() {
   return {{"momentum1", true}, {"prev_iter", true, true}, {"row_counter", true, true}};
 }
 

@@ -19,7 +19,7 @@ struct RowwiseAdagrad {
   float max_norm = 0;
 
   static constexpr const char* kName = "rowwise_adagrad";
-  std::vector<StateSpec> States() const { return {{"momentum1", true}}; }
+  StateSpecs States() const { return {{"momentum1", true}}; }
 
   struct Step {
     static constexpr int kStatistics = 1, kElementStates = 0, kRowStates = 1;

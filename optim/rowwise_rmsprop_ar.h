@@ -18,7 +18,7 @@ struct RowwiseRmspropAr {
   float min_shrinkage = 0.1f;
 
   static constexpr const char* kName = "rowwise_rmsprop_ar";
-  std::vector<StateSpec> States() const { return {{"momentum1", true}, {"prev_iter", true, true}}; }
+  StateSpecs States() const { return {{"momentum1", true}, {"prev_iter", true, true}}; }
 
   struct Step {
     static constexpr int kStatistics = 1, kElementStates = 0, kRowStates = 2;

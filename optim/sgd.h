@@ -9,7 +9,7 @@ struct Sgd {
   float lr = 0.01f;
 
   static constexpr const char* kName = "sgd";
-  std::vector<StateSpec> States() const { return {}; }
+  StateSpecs States() const { return {}; }
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 0, kRowStates = 0;

@@ -31,6 +31,14 @@ class SteadyStateTest : public ::testing::Test {
     for (int i = 0; i < 5; ++i) fn();
     return MeasureHeapUse(fn);
   }
+  // Of the first that takes at most `allocations`, or of the last of many. For calls whose loops
+  // make lists: a thread that had no part in the calls before takes its own when it has one, and
+  // blocks that one takes and another gives back are enough for both after some dozens of calls.
+  static HeapUse SteadyOnAllThreads(int64_t allocations, const std::function<void()>& fn) {
+    HeapUse use = Steady(fn);
+    for (int i = 0; i < 100 && use.allocations > allocations; ++i) use = MeasureHeapUse(fn);
+    return use;
+  }
   Context ctx_{{.threads = 2}};
 };
 
@@ -47,31 +55,34 @@ TEST_F(SteadyStateTest, ALookupTakesNothing) {
   }
 }
 
-// An update takes lists of its tables' states and pieces, whatever the number of ids.
-TEST_F(SteadyStateTest, AnUpdateTakesNoMemoryForIds) {
+TEST_F(SteadyStateTest, AnUpdateTakesNothing) {
   for (const int64_t bags : {16, 1024}) {
     RandomBatch batch(ctx_, ShapeOf(bags));
     const LookupArgs gradient = batch.Gradient();
     for (const AnyRule& rule : testing::AllRules()) {
       const std::vector<AnyRule> rules = {rule};
       UpdateTables tables(ctx_, batch, ShapeOf(bags), rules);
-      const HeapUse use = Steady([&] { Update(ctx_, {gradient, tables.tables(), 1}); });
-      EXPECT_LE(use.allocations, 10 + 8 * 4) << RuleName(rule) << ", " << bags << " bags";
-      EXPECT_LE(use.largest, kBookkeeping) << RuleName(rule) << ", " << bags << " bags";
+      const HeapUse use = SteadyOnAllThreads(0, [&] {
+        Update(ctx_, {gradient, tables.tables(), 1});
+      });
+      EXPECT_EQ(use.allocations, 0) << RuleName(rule) << ", " << bags << " bags";
     }
   }
 }
 
-TEST_F(SteadyStateTest, StepsOfACollectionTakeNoMemoryForIds) {
+// What is left is in vectors of public types: a KeyedTensor's names and offsets, outputs and
+// gradients as a Function has them, a tape's node, the ids that each feature is to read.
+TEST_F(SteadyStateTest, StepsOfACollectionTakeListsOfOutputsAlone) {
+  constexpr int64_t kForward = 9, kStep = 13;
   EmbeddingBagCollection tables(ctx_, Configs(5000, 16, RowwiseAdagrad{}));
   for (const int64_t batch : {16, 4096}) {
     const KeyedJaggedTensor bags = Bags(ctx_, batch, 8, 5000);
     const HeapUse forward = Steady([&] { tables.Forward(ctx_, bags); });
-    EXPECT_LE(forward.allocations, 44) << batch;
-    EXPECT_LE(forward.largest, kBookkeeping) << batch;
-    const HeapUse step = Steady([&] { Step(ctx_, tables, bags); });
-    EXPECT_LE(step.allocations, 110) << batch;
-    EXPECT_LE(step.largest, kBookkeeping) << batch;
+    EXPECT_LE(forward.allocations, kForward) << batch;
+    EXPECT_LE(forward.largest, 1024) << batch;
+    const HeapUse step = SteadyOnAllThreads(kStep, [&] { Step(ctx_, tables, bags); });
+    EXPECT_LE(step.allocations, kStep) << batch;
+    EXPECT_LE(step.largest, 1024) << batch;
   }
 }
 

@@ -84,7 +84,7 @@ struct ScalarTable {
   std::vector<std::pair<void*, DType>> by_row = {}, by_element = {};
 
   ScalarTable(const UpdateTable& of, int64_t at) : table(of), step(at) {
-    const std::vector<StateSpec> specs = RuleStates(*of.rule);
+    const StateSpecs specs = RuleStates(*of.rule);
     for (size_t s = 0; s < specs.size(); ++s)
       (specs[s].per_row ? by_row : by_element)
           .emplace_back(of.states[s], specs[s].counts ? DType::kF32 : of.state_type);

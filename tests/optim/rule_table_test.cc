@@ -29,7 +29,7 @@ std::string StatesOf(const Rule& rule) {
   std::string text;
   std::set<std::string> known;
   const auto add = [&](const StateSpec& spec, const std::string& when) {
-    if (known.insert(spec.name).second) text += (text.empty() ? "" : ", ") + Describe(spec) + when;
+    if (known.emplace(spec.name).second) text += (text.empty() ? "" : ", ") + Describe(spec) + when;
   };
   for (const StateSpec& spec : rule.States()) add(spec, "");
   Rule flagged = rule;

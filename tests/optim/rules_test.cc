@@ -321,5 +321,13 @@ TEST(AnyRule, NamesStatesAndLearningRates) {
   EXPECT_THROW(ParseWeightDecayMode("L3"), Error);
 }
 
+TEST(StateSpecs, HoldWhatARuleMayRemember) {
+  const std::vector<StateSpec> most(kMaxElementStates + kMaxRowStates, {"state", true});
+  const StateSpecs specs = most;
+  EXPECT_EQ(specs.size(), most.size());
+  EXPECT_EQ(specs[most.size() - 1].name, "state");
+  EXPECT_THROW(StateSpecs(specs).push_back({"one more"}), Error);
+}
+
 }  // namespace
 }  // namespace tessera
