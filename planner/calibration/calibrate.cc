@@ -70,8 +70,8 @@ MachineProfile Calibrate(Context& ctx, Communicator& comm, const CalibrateOption
     MeasureDist(rounds, options.sizes, progress.Until(0.4), profile);
     const auto dense = progress.Until(0.5);
     dense("dense layers and wire codecs");
-    MeasureDense(rounds, profile);
-    MeasureCodecs(rounds, profile);
+    MeasureDense(rounds, options.sizes, profile);
+    MeasureCodecs(rounds, options.sizes, profile);
     MeasureTables(rounds, options.sizes, progress.Until(0.8), profile);
   }
   profile = FromRank0(comm, profile);  // to ranks that did not measure

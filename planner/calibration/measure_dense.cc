@@ -6,27 +6,27 @@
 
 namespace tessera {
 
-void MeasureDense(Rounds& rounds, MachineProfile& profile) {
-  constexpr int64_t kBatch = 512;
+void MeasureDense(Rounds& rounds, const MeasureSizes& sizes, MachineProfile& profile) {
+  const int64_t batch = sizes.Bags(512);
   Context& ctx = rounds.ctx();
   for (const int64_t width : {16, 64, 256, 512}) {
-    const Variable x(Tensor::Full(ctx, {kBatch, width}, 0.5), /*requires_grad=*/true),
+    const Variable x(Tensor::Full(ctx, {batch, width}, 0.5), /*requires_grad=*/true),
         weight(Tensor::Full(ctx, {width, width}, 0.01), /*requires_grad=*/true),
         bias(Tensor::Zeros(ctx, {width}), /*requires_grad=*/true);
-    const Tensor grad = Tensor::Full(ctx, {kBatch, width}, 1e-3);
+    const Tensor grad = Tensor::Full(ctx, {batch, width}, 1e-3);
     const double seconds = rounds.Median([&] {
       Tape tape(ctx);
       tape.Backward(LinearRelu(ctx, x, weight, bias), grad);
     });
-    const auto flops = static_cast<double>(3 * 2 * kBatch * width * width);
+    const auto flops = static_cast<double>(3 * 2 * batch * width * width);
     profile.dense.push_back({flops, seconds / flops});
   }
 }
 
-void MeasureCodecs(Rounds& rounds, MachineProfile& profile) {
-  constexpr int64_t kRows = 4096, kColumns = 64;
+void MeasureCodecs(Rounds& rounds, const MeasureSizes& sizes, MachineProfile& profile) {
+  constexpr int64_t kColumns = 64;
   Context& ctx = rounds.ctx();
-  const Tensor rows = Tensor::Full(ctx, {kRows, kColumns}, 0.25);
+  const Tensor rows = Tensor::Full(ctx, {sizes.Bags(4096), kColumns}, 0.25);
   for (const WireType type : {WireType::kFp16, WireType::kBf16, WireType::kFp8, WireType::kFp8Rows,
                               WireType::kFp8RowsE5, WireType::kInt8, WireType::kMx4}) {
     const WireCodec codec{type};
