@@ -34,11 +34,11 @@ uint64_t LastWord(const DenseIds& d) {
 // Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. As long as there
 // are eight places before `end`, eight are written at a time, some of them too many.
 template <typename Index>
-Index* WriteWord(uint64_t word, int64_t first, Index* values, Index* end) {
+Index* WriteWord(uint64_t word, uint64_t first, Index* values, Index* end) {
 #if defined(__AVX512F__)
   for (; word != 0 && end - values >= 8; word >>= 8, first += 8) {
-    const __m512i ids =
-        _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(first));
+    const __m512i ids = _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
+                                         _mm512_set1_epi64(static_cast<long long>(first)));
     const auto bits = static_cast<__mmask8>(word);
     const __m512i some = _mm512_maskz_compress_epi64(bits, ids);
     if constexpr (sizeof(Index) == 8)
@@ -49,7 +49,8 @@ Index* WriteWord(uint64_t word, int64_t first, Index* values, Index* end) {
   }
 #endif
   (void)end;
-  for (; word != 0; word &= word - 1) *values++ = static_cast<Index>(first + __builtin_ctzll(word));
+  for (; word != 0; word &= word - 1)
+    *values++ = static_cast<Index>(first + static_cast<uint64_t>(__builtin_ctzll(word)));
   return values;
 }
 
@@ -57,7 +58,7 @@ template <typename Index>
 void WriteValues(const DenseIds& d, Index* values) {
   const uint64_t *words = d.words, last = LastWord(d);
   Index* const end = values + d.distinct;
-  int64_t first = d.low;
+  auto first = static_cast<uint64_t>(d.low);  // goes past the largest id
   for (uint64_t w = 0; w <= last; ++w, first += 64)
     values = WriteWord(words[w], first, values, end);
 }

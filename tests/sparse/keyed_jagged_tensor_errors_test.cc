@@ -142,6 +142,7 @@ TEST_P(KjtErrorsTest, Methods) {
   ExpectError([&] { kjt.Split(ctx(), {1}); }, {"sum of segments"});
   ExpectError([&] { kjt.Split(ctx(), {3, -1}); }, {"segment 1"});
   ExpectError([&] { kjt.Permute(ctx(), {0, 2}); }, {"index 2 at position 1"});
+  ExpectError([&] { kjt.WithValues(Ids({1, 2, 3})); }, {"values in place of others"});
   ExpectError([&] { kjt.DistSplits({1}); }, {"sum of key splits"});
   ExpectError([&] { kjt.DistSplits({-1, 3}); }, {"keys for rank 0"});
   std::vector<std::string> many = testing::KeyNames(30);

@@ -208,6 +208,15 @@ TEST_P(KeyedJaggedTensorTest, ToConvertsWeightsAlone) {
   EXPECT_EQ(Tutorial(ctx).To(ctx, DType::kF16).weights_or_none().defined(), false);
 }
 
+TEST_P(KeyedJaggedTensorTest, WithValuesChangesNothingElse) {
+  ForEachKind([](Context& ctx, std::mt19937&, const KeyedJaggedTensor& kjt) {
+    const Tensor ones = Tensor::Full(ctx, kjt.values().shape(), 1, DType::kI32);
+    const KeyedJaggedTensor other = kjt.WithValues(ones);
+    EXPECT_TRUE(SameBits(other.values(), ones));
+    EXPECT_TRUE(KjtIsEqual(ctx, other.WithValues(kjt.values()), kjt));
+  });
+}
+
 TEST_P(KeyedJaggedTensorTest, TwoDimensionalLengthsAreFlattened) {
   Context& ctx = this->ctx();
   const auto kjt = KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(ctx, Longs{1, 2, 3}),

@@ -311,6 +311,25 @@ TEST_P(UniqueTest, NarrowAndWideRanges) {
   }
 }
 
+TEST_P(UniqueTest, IdsAtEitherEndOfTheirType) {
+  Context& ctx = this->ctx();
+  const std::vector<IsaLevel> levels =
+      on_cpu() ? testing::IsaLevels() : std::vector{IsaLevel::kBaseline};
+  for (const IsaLevel level : levels) {
+    const testing::ScopedIsa isa(level);
+    for (const int64_t first : {INT64_MAX - 99, INT64_MIN}) {
+      Longs ids(100);
+      std::iota(ids.begin(), ids.end(), first);
+      const Longs backward(ids.rbegin(), ids.rend());
+      const UniqueIds got = Unique(ctx, Tensor::From(ctx, backward));
+      EXPECT_EQ(ToInt64(got.values), ids);
+      Longs inverse(100);
+      std::iota(inverse.rbegin(), inverse.rend(), 0);
+      EXPECT_EQ(ToInt64(got.inverse), inverse);
+    }
+  }
+}
+
 TEST_P(UniqueTest, EmptyAndErrors) {
   Context& ctx = this->ctx();
   EXPECT_EQ(Unique(ctx, Tensor::Empty(ctx, {0}, DType::kI64)).values.numel(), 0);
