@@ -6,15 +6,15 @@
 //
 // A time is the slowest rank's, from a barrier on.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "bench/comm/collectives.h"
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
+#include "bench/harness/samples.h"
 #include "comm/mpi_communicator.h"
 #include "runtime/check.h"
 
@@ -32,19 +32,13 @@ struct Options {
 
 // Seconds of the slowest rank, the median over rounds.
 double Time(Communicator& comm, Context& ctx, int rounds, const std::function<void()>& run) {
-  using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
   for (int i = 0; i < rounds; ++i) {
     comm.Barrier(ctx, "begin").Wait();
-    const auto begin = Clock::now();
-    run();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    seconds.push_back(SecondsOf(run));
   }
   const Tensor mine = Tensor::From(ctx, seconds);
-  std::vector<double> slowest =
-      comm.AllReduce(ctx, mine, ReduceOp::kMax, "times").Wait().ToVector<double>();
-  std::nth_element(slowest.begin(), slowest.begin() + rounds / 2, slowest.end());
-  return slowest[static_cast<size_t>(rounds / 2)];
+  return MedianOf(comm.AllReduce(ctx, mine, ReduceOp::kMax, "times").Wait().ToVector<double>());
 }
 
 Json Run(Communicator& comm, Context& ctx, const Collective& c, int64_t size, int rounds) {
@@ -107,7 +101,9 @@ int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Bus bandwidth of collectives, under mpirun");
   app.add_option("--sizes", options.sizes, "bytes a rank")->delimiter(',')->capture_default_str();
-  app.add_option("--rounds", options.rounds, "timed rounds")->capture_default_str();
+  app.add_option("--rounds", options.rounds, "timed rounds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--comm-thread", options.comm_thread, "a thread of its own for MPI")
       ->capture_default_str();
   app.add_option("--json", options.json_path, "also write the results to this file");

@@ -13,9 +13,8 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // Of each occurrence, the next later batch that names its id; of all but an id's last in a batch,
 // that batch itself.
-std::vector<int64_t> NextBatches(std::span<const int64_t> ids, int64_t batch) {
-  const int64_t distinct = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end()) + 1;
-  std::vector<int64_t> seen(static_cast<size_t>(distinct), kNever), next(ids.size());
+std::vector<int64_t> NextBatches(std::span<const int64_t> ids, size_t distinct, int64_t batch) {
+  std::vector<int64_t> seen(distinct, kNever), next(ids.size());
   for (size_t i = ids.size(); i-- > 0;) {
     int64_t& at = seen[static_cast<size_t>(ids[i])];
     next[i] = at;
@@ -27,8 +26,9 @@ std::vector<int64_t> NextBatches(std::span<const int64_t> ids, int64_t batch) {
 // The ids that have rows, by the batch that names them next.
 class KeptIds {
  public:
-  explicit KeptIds(size_t ids) : until_(ids, kNever) {}
+  explicit KeptIds(size_t distinct) : until_(distinct, kNever) {}
 
+  // Whether the id had a row; it has none then.
   bool Take(int64_t id) {
     int64_t& until = until_[static_cast<size_t>(id)];
     const bool kept = until != kNever;
@@ -41,6 +41,7 @@ class KeptIds {
     latest_.emplace(until, id);
     ++count_;
   }
+  // Until `capacity` are left: first those that are named last.
   void Shrink(int64_t capacity) {
     for (; count_ > capacity; latest_.pop()) {
       const auto [until, id] = latest_.top();
@@ -58,8 +59,9 @@ class KeptIds {
 }  // namespace
 
 int64_t BestHits(std::span<const int64_t> ids, int64_t batch, int64_t capacity) {
-  const std::vector<int64_t> next = NextBatches(ids, batch);
-  KeptIds kept(ids.size());
+  const int64_t distinct = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end()) + 1;
+  const std::vector<int64_t> next = NextBatches(ids, static_cast<size_t>(distinct), batch);
+  KeptIds kept(static_cast<size_t>(distinct));
   int64_t hits = 0;
   for (size_t i = 0; i < ids.size(); ++i) {
     const int64_t now = static_cast<int64_t>(i) / batch;

@@ -1,20 +1,20 @@
 #ifndef TESSERA_BENCH_EMBEDDING_BELADY_H_
 #define TESSERA_BENCH_EMBEDDING_BELADY_H_
-// What the best choice of rows would have reached on a trace that is known beforehand: Belady's MIN.
+// What the best choice of rows would have reached on a trace known beforehand: Belady's MIN.
 //
-// Ids come in batches. At most `capacity` of them have rows when a batch comes; after it, rows go to
-// any of those that had one or were named. An occurrence is a hit if its id had a row when the batch
-// came, or was named before it in the same batch. So each stretch between two batches that name an id,
-// and no batch between, is a hit if a row is kept for it: of all stretches that want a row, those
-// that end last give way, which is optimal. With batches of one id it is the offline optimum of a
-// cache that may refuse what it is given.
+// Ids come in batches. At most `capacity` of them have rows when a batch comes; after it, rows go
+// to any of those that had one or were named. An occurrence is a hit if its id had a row when the
+// batch came, or was named before it in the same batch. So each stretch between two batches that
+// name an id, and none between them does, is a hit if a row is kept for it: of all stretches that
+// want a row, those that end last give way, which is optimal. With batches of one id it is the
+// offline optimum of a cache that may refuse what it is given.
 #include <cstdint>
 #include <span>
 
 namespace tessera::bench {
 
-// Hits of the occurrences. ids: in [0, n) for an n below about their number. REQUIRES: batch > 0,
-// capacity ≥ 0.
+// How many occurrences are hits. Memory goes with the largest id: RenamedDensely
+// (bench/inputs/trace.h) makes ids small. REQUIRES: ids ≥ 0, batch > 0, capacity ≥ 0.
 int64_t BestHits(std::span<const int64_t> ids, int64_t batch, int64_t capacity);
 
 }  // namespace tessera::bench

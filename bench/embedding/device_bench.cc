@@ -10,7 +10,6 @@
 // and steps of one example.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -35,10 +34,10 @@ void BareGather(Context& ctx, const DeviceWorkload& work, int round) {
 
 double WallSeconds(Context& ctx, const std::function<void()>& run) {
   ctx.Sync();
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  ctx.Sync();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return SecondsOf([&] {
+    run();
+    ctx.Sync();
+  });
 }
 
 // Time of the device alone on a GPU, of the wall on a CPU.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <utility>
 
+#include "bench/inputs/draws.h"
 #include "bench/inputs/id_stream.h"
 #include "bench/train/criteo_dlrm.h"
 #include "embedding/storage/block_io.h"
@@ -15,7 +18,8 @@
 namespace tessera::bench {
 namespace {
 
-constexpr int64_t kFeatures = 26, kReadBytes = int64_t{1} << 28;
+constexpr int64_t kFeatures = ClickRow::kCategories;
+constexpr int64_t kReadBytes = int64_t{1} << 28;  // of the file that random reads are from
 
 // One table that all features read.
 TrainConfig ConfigOf(const Point& point, bool on_disk) {
@@ -54,6 +58,9 @@ class Batches {
                               config.tables[0].feature_names, Tensor::From(ctx, ids),
                               Tensor::Full(ctx, {batch * kFeatures}, 1, DType::kI64)),
                           .labels = labels});
+      const KeyedJaggedTensor& features = batches_.back().features;
+      features.Sync(ctx);  // batches come again, to other threads
+      features.Contains(config.tables[0].feature_names[0]);
     }
   }
   const Batch& at(int64_t step) const {
@@ -124,27 +131,26 @@ class RandomReads {
     std::vector<BlockOp> ops;
     for (int64_t at = 0; at < kReadBytes; at += kPiece)
       ops.push_back({file_.fd(), at, kPiece, zeros.get(), true});
-    const auto batch = std::make_shared<BlockBatch>(std::move(ops));
-    io_->Start(batch);
-    batch->Wait();
+    Do(std::move(ops));
   }
   void Run(int64_t count) {
+    Draws draws(11, sequence_++);
     std::vector<BlockOp> ops;
     for (int64_t i = 0; i < count; ++i) {
-      const PhiloxBits bits = Philox(11, sequence_, static_cast<uint64_t>(i));
-      const int64_t block = UniformBelow(kReadBytes / kBlockBytes, bits.v[0], bits.v[1]);
+      const int64_t block = draws.Below(kReadBytes / kBlockBytes);
       ops.push_back({file_.fd(), block * kBlockBytes, kBlockBytes});
     }
-    ++sequence_;
-    seconds_.push_back(SecondsOf([&] {
-      const auto batch = std::make_shared<BlockBatch>(std::move(ops));
-      io_->Start(batch);
-      batch->Wait();
-    }));
+    seconds_.push_back(SecondsOf([&] { Do(std::move(ops)); }));
   }
   double MedianSeconds() const { return Timing{"", seconds_}.Median(); }
 
  private:
+  void Do(std::vector<BlockOp> ops) {
+    const auto batch = std::make_shared<BlockBatch>(std::move(ops));
+    io_->Start(batch);
+    batch->Wait();
+  }
+
   std::shared_ptr<BlockIo> io_;
   ScratchFile file_;
   uint64_t sequence_ = 0;
@@ -187,28 +193,28 @@ class DiskWork {
     const CacheStats now = Stats();
     const DiskStats disk = disk_.tables().disk_stats(0);
     const auto misses = static_cast<double>(now.misses - begun_.misses);
-    const double unique = static_cast<double>(now.unique - begun_.unique),
-                 ids = static_cast<double>(now.requested - begun_.requested),
-                 steps = static_cast<double>(disk_.done() - begun_at_);
+    const auto unique = static_cast<double>(now.unique - begun_.unique),
+               ids = static_cast<double>(now.requested - begun_.requested),
+               steps = static_cast<double>(disk_.done() - begun_at_);
+    const auto per_step = [&](int64_t after, int64_t before) {
+      return static_cast<double>(after - before) / steps;
+    };
     const double on_disk = disk_.MedianSeconds(), in_memory = memory_.MedianSeconds(),
                  reading = reads_.MedianSeconds();
-    return {{"hit_rate_of_rows", 1 - misses / unique},
-            {"hit_rate_of_ids", 1 - misses / ids},
-            {"misses_per_step", misses / steps},
-            {"blocks_read_per_step",
-             static_cast<double>(disk.rows.blocks_read - disk_begun_.rows.blocks_read) / steps},
-            {"bytes_read_per_step",
-             static_cast<double>(disk.io.bytes_read - disk_begun_.io.bytes_read) / steps},
-            {"bytes_written_per_step",
-             static_cast<double>(disk.io.bytes_written - disk_begun_.io.bytes_written) / steps},
-            {"rows_moved_per_step",
-             static_cast<double>(disk.rows.rows_moved - disk_begun_.rows.rows_moved) / steps},
-            {"reads_in_flight", disk.io.mean_in_flight},
-            {"disk_reads_per_second", static_cast<double>(reads_of_call_) / reading},
-            {"page_cache_bypassed", disk.direct ? 1.0 : 0.0},
-            {"file_bytes", static_cast<double>(disk.file_bytes)},
-            {"share_of_bound", std::max(in_memory, reading) / on_disk},
-            {"share_of_memory", in_memory / on_disk}};
+    return {
+        {"hit_rate_of_rows", 1 - misses / unique},
+        {"hit_rate_of_ids", 1 - misses / ids},
+        {"misses_per_step", per_step(now.misses, begun_.misses)},
+        {"blocks_read_per_step", per_step(disk.rows.blocks_read, disk_begun_.rows.blocks_read)},
+        {"bytes_read_per_step", per_step(disk.io.bytes_read, disk_begun_.io.bytes_read)},
+        {"bytes_written_per_step", per_step(disk.io.bytes_written, disk_begun_.io.bytes_written)},
+        {"rows_moved_per_step", per_step(disk.rows.rows_moved, disk_begun_.rows.rows_moved)},
+        {"reads_in_flight", disk.io.mean_in_flight},
+        {"disk_reads_per_second", static_cast<double>(reads_of_call_) / reading},
+        {"page_cache_bypassed", disk.direct ? 1.0 : 0.0},
+        {"file_bytes", static_cast<double>(disk.file_bytes)},
+        {"share_of_bound", std::max(in_memory, reading) / on_disk},
+        {"share_of_memory", in_memory / on_disk}};
   }
 
  private:
@@ -262,7 +268,7 @@ std::vector<Axis> DiskAxes() {
 std::vector<Point> Laws() {
   std::vector<Point> points;
   for (const std::string skew : {"uniform", "zipf:0.8", "zipf:1.05", "zipf:1.2"})
-    points.emplace_back(skew, std::vector<std::pair<std::string, std::string>>{{"skew", skew}});
+    points.emplace_back(skew, PointValues{{"skew", skew}});
   return points;
 }
 

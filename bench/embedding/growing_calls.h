@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_EMBEDDING_GROWING_CALLS_H_
 #define TESSERA_BENCH_EMBEDDING_GROWING_CALLS_H_
-// One growing table that is read by raw ids, and one of the same rows that is read by their numbers.
+// A growing table that is read by raw ids, and one of the same rows that is read by their numbers.
 //
 //   id of number n     n times an odd constant: any 64 bits, each number's its own
 //   known ids          numbers 0 … rows − 1: row n + 1 of both tables
@@ -27,7 +27,7 @@ class GrowingCalls {
  public:
   GrowingCalls(Context& ctx, const GrowingShape& shape);
 
-  // With the batch of round `round`, of which so many ids are new to the index.
+  // With the batch of round `round`, and the new ids that Renew put into it.
   void Find(Context& ctx, int round);
   void Insert(Context& ctx, int round);
   // REQUIRES: with tables.
@@ -35,7 +35,7 @@ class GrowingCalls {
   void LookupRows(Context& ctx, int round);
   void Step(Context& ctx, int round);
   void StepRows(Context& ctx, int round);
-  // Draws the round's new ids. To be called before what names them.
+  // Puts new ids into the round's batch, as many as the shape says: before each Insert and Step.
   void Renew(int round);
 
   // Throws Error unless ids have the rows that they should, and both tables give the same.

@@ -1,11 +1,14 @@
 #include "bench/embedding/growing_topic.h"
 
+#include <iterator>
 #include <memory>
 
 #include "bench/embedding/growing_calls.h"
 
 namespace tessera::bench {
 namespace {
+
+constexpr const char* kOps[] = {"find", "insert", "evict", "lookup", "step"};
 
 using Call = void (GrowingCalls::*)(Context&, int);
 
@@ -55,16 +58,15 @@ Work MakeWork(Context& ctx, const Point& point) {
 
 std::vector<Point> TargetPoints() {
   std::vector<Point> points;
-  for (const std::string op : {"find", "insert", "evict", "lookup", "step"})
-    points.emplace_back(op + "_D64_L20", std::vector<std::pair<std::string, std::string>>{
-                                             {"op", op}, {"threads", "1"}});
+  for (const std::string op : kOps)
+    points.emplace_back(op + "_D64_L20", PointValues{{"op", op}, {"threads", "1"}});
   return points;
 }
 
 }  // namespace
 
 const Topic& GrowingTopic() {
-  static const std::vector<std::string> ops = {"find", "insert", "evict", "lookup", "step"};
+  static const std::vector<std::string> ops(std::begin(kOps), std::end(kOps));
   static const Topic topic = {
       .name = "growing",
       .help = "Raw ids in a table that grows: found, looked up, trained, entered.",

@@ -1,12 +1,14 @@
 #include "bench/embedding/id_source.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include "bench/harness/point.h"
 #include "bench/inputs/id_stream.h"
+#include "bench/inputs/trace.h"
 #include "runtime/check.h"
+#include "runtime/hash.h"
 #include "train/data/line_reader.h"
 
 namespace tessera::bench {
@@ -21,12 +23,7 @@ struct FileWords {
   int64_t column = 0;  // from 1; 0: all words
 };
 
-// FNV-1a.
-uint64_t HashOf(std::string_view word) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char c : word) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3ull;
-  return hash;
-}
+int64_t IdOf(std::string_view word) { return static_cast<int64_t>(internal::HashOf(word)); }
 
 // Nullopt for text that names no file.
 std::optional<FileWords> ParseFile(const std::string& text) {
@@ -50,7 +47,7 @@ void AppendWords(std::string_view line, int64_t skip, std::vector<int64_t>& ids)
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
     if (line.empty()) return;
     const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
-    if (skip-- <= 0) ids.push_back(static_cast<int64_t>(HashOf(word)));
+    if (skip-- <= 0) ids.push_back(IdOf(word));
     line.remove_prefix(word.size());
   }
 }
@@ -62,14 +59,13 @@ void AppendColumn(std::string_view line, int64_t column, std::vector<int64_t>& i
     line.remove_prefix(tab + 1);
   }
   const std::string_view word = line.substr(0, line.find('\t'));
-  if (!word.empty()) ids.push_back(static_cast<int64_t>(HashOf(word)));
+  if (!word.empty()) ids.push_back(IdOf(word));
 }
 
 std::vector<int64_t> ReadWords(const FileWords& words) {
   LineReader reader({words.path});
   std::vector<int64_t> ids;
-  std::string_view line;
-  while (reader.Next(line)) {
+  for (std::string_view line; reader.Next(line);) {
     if (words.column > 0)
       AppendColumn(line, words.column, ids);
     else
@@ -82,8 +78,7 @@ std::vector<int64_t> ReadWords(const FileWords& words) {
 std::vector<int64_t> DrawIds(const Skew& skew, int64_t count, int64_t rows) {
   std::vector<int64_t> ids(static_cast<size_t>(count));
   IdStream(skew, rows, 5, 0).Draw(ids);
-  for (int64_t& id : ids)
-    id = static_cast<int64_t>(HashOf({reinterpret_cast<const char*>(&id), sizeof(id)}));
+  for (int64_t& id : ids) id = IdOf({reinterpret_cast<const char*>(&id), sizeof(id)});
   return ids;
 }
 
@@ -93,10 +88,8 @@ RawIdTrace ReadIdSource(const std::string& text, int64_t count, int64_t rows) {
   const std::optional<FileWords> words = ParseFile(text);
   RawIdTrace trace;
   trace.raw = words ? ReadWords(*words) : DrawIds(ParseSkew(text), count, rows);
-  std::unordered_map<int64_t, int64_t> names;
-  for (const int64_t id : trace.raw)
-    trace.dense.push_back(names.emplace(id, static_cast<int64_t>(names.size())).first->second);
-  trace.distinct = static_cast<int64_t>(names.size());
+  trace.dense = RenamedDensely(trace.raw);
+  trace.distinct = *std::max_element(trace.dense.begin(), trace.dense.end()) + 1;
   return trace;
 }
 

@@ -2,17 +2,16 @@
 
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "bench/embedding/growth_suite.h"
 #include "bench/embedding/lookup_check.h"
 #include "bench/embedding/module_calls.h"
 #include "bench/embedding/shape_axes.h"
+#include "bench/harness/run_bare.h"
 
 namespace tessera::bench {
 namespace {
-
-// From caches as the calls before left them: what is timed is the call.
-constexpr int64_t kSmallCall = 4096;  // ids
 
 bool HasBareGather(const Shape& shape) {
   const bool ragged = shape.lengths.kind != BagLengths::Kind::kFixed;
@@ -67,25 +66,16 @@ Work MakeWork(Context& ctx, const Point& point) {
   return point.Text("api") == "op" ? OpWork(ctx, shape) : ModuleWork(ctx, shape);
 }
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-Point Criteo(const std::string& name, const std::string& cap, const std::string& dim,
-             const std::string& batch, Values more = {}) {
-  Values values = {{"dim", dim},     {"rows", "criteo:" + cap}, {"tables", "26"},
-                   {"batch", batch}, {"pooling", "1"},          {"skew", "zipf:1.05"}};
-  values.insert(values.end(), more.begin(), more.end());
-  return Point(name, values);
-}
-
 // What a call of few ids costs, on one thread.
 std::vector<Point> SmallCalls() {
-  const Values module = {{"api", "module"}, {"threads", "1"}};
   std::vector<Point> points;
+  const auto add = [&](const std::string& name, PointValues values) {
+    values.insert(values.end(), {{"api", "module"}, {"threads", "1"}});
+    points.emplace_back(name, std::move(values));
+  };
   for (const std::string batch : {"1", "64"}) {
-    Values one = {{"tables", "1"}, {"batch", batch}, {"pooling", "1"}};
-    one.insert(one.end(), module.begin(), module.end());
-    points.emplace_back("call_T1_B" + batch + "_L1", one);
-    points.push_back(Criteo("call_T26_B" + batch + "_L1", "10k", "64", batch, module));
+    add("call_T1_B" + batch + "_L1", {{"tables", "1"}, {"batch", batch}, {"pooling", "1"}});
+    add("call_T26_B" + batch + "_L1", CriteoValues("10k", "64", batch));
   }
   return points;
 }
@@ -104,7 +94,7 @@ std::vector<Point> PeerPoints() {
       Point("D16_sequence", {{"dim", "16"}, {"mode", "none"}}),
   };
   for (const std::string dim : {"16", "64", "128"})
-    points.push_back(Criteo("criteo_D" + dim, "1M", dim, "2048"));
+    points.emplace_back("criteo_D" + dim, CriteoValues("1M", dim, "2048"));
   for (Point& point : SmallCalls()) points.push_back(std::move(point));
   return points;
 }

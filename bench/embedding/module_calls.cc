@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "bench/embedding/lookup_check.h"
-#include "runtime/check.h"
 
 namespace tessera::bench {
 namespace {
@@ -40,23 +39,16 @@ std::unique_ptr<TableBatchedEmbedding> MakeTables(Context& ctx, const Shape& sha
       ctx, configs, std::vector<PoolingType>(configs.size(), shape.pooling), features);
 }
 
-// The batches that a Workload of the shape would work on.
 std::vector<KeyedJaggedTensor> MakeBatches(Context& ctx, const Shape& shape) {
-  Workload work(ctx, shape, 0, 0);
   std::vector<std::string> keys;
   for (size_t t = 0; t < shape.rows.size(); ++t) keys.push_back(Key(t));
+  IdBatches drawn = DrawIdBatches(ctx, shape);
+  Variable weights;
+  if (shape.weighted) weights = Variable(Tensor::Full(ctx, {drawn.offsets().back()}, 0.5));
   std::vector<KeyedJaggedTensor> batches;
-  for (int k = 0; k < Workload::kBatches; ++k) {
-    const LookupArgs args = work.Lookup(k, false);
-    std::vector<int64_t> ids, offsets;
-    for (int64_t i = 0; i < args.num_ids; ++i) ids.push_back(args.features[0].ids[i]);
-    const int64_t bags = static_cast<int64_t>(keys.size()) * shape.batch;
-    for (int64_t b = 0; b <= bags; ++b) offsets.push_back(args.offsets[b]);
-    Variable weights;
-    if (shape.weighted) weights = Variable(Tensor::Full(ctx, {args.num_ids}, 0.5));
-    batches.push_back(KeyedJaggedTensor::FromOffsetsSync(keys, Tensor::From(ctx, ids),
-                                                         Tensor::From(ctx, offsets), weights));
-  }
+  for (int k = 0; k < Workload::kBatches; ++k)
+    batches.push_back(KeyedJaggedTensor::FromOffsetsSync(
+        keys, Tensor::From(ctx, drawn.Next()), Tensor::From(ctx, drawn.offsets()), weights));
   return batches;
 }
 

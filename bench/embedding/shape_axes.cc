@@ -18,6 +18,11 @@ std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables) {
   return std::vector<int64_t>(static_cast<size_t>(tables), ParseWhole(number));
 }
 
+PointValues CriteoValues(const std::string& cap, const std::string& dim, const std::string& batch) {
+  return {{"dim", dim},     {"rows", "criteo:" + cap}, {"tables", "26"},
+          {"batch", batch}, {"pooling", "1"},          {"skew", "zipf:1.05"}};
+}
+
 PoolingType ParsePooling(const std::string& mode) {
   OneOf({"sum", "mean", "none"})(mode);
   return mode == "sum"    ? PoolingType::kSum

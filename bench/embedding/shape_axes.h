@@ -4,6 +4,7 @@
 //
 //   dim 128 | rows 1M or criteo:1M | tables 8 | batch 4096 | pooling 20 | skew uniform | mode sum |
 //   weighted no
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,12 @@ std::vector<Axis> ShapeAxes();
 // "1M": as many tables of a million rows; "criteo:1M": one for each of Criteo's 26 features, of its
 // rows, at most a million. Throws Error for other text.
 std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables);
+
+// Criteo's tables of at most `cap` rows, an id a bag.
+PointValues CriteoValues(const std::string& cap, const std::string& dim, const std::string& batch);
+
+// Calls of at most so many ids find caches as the calls before left them: what is timed is the call.
+inline constexpr int64_t kSmallCall = 4096;
 
 PoolingType ParsePooling(const std::string& mode);
 

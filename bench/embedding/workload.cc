@@ -1,9 +1,11 @@
 #include "bench/embedding/workload.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "bench/harness/cold_rounds.h"
+#include "bench/harness/run_bare.h"
 #include "runtime/random.h"
 
 namespace tessera::bench {
@@ -26,19 +28,26 @@ std::vector<float*> Pointers(const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-std::vector<int64_t> DrawOffsets(const Shape& shape, Draws draws) {
-  const int64_t bags = static_cast<int64_t>(shape.rows.size()) * shape.batch;
-  std::vector<int64_t> offsets = {0};
-  for (const int64_t length : DrawLengths(shape.lengths, bags, draws))
-    offsets.push_back(offsets.back() + length);
-  return offsets;
+IdBatches::IdBatches(const Shape& shape, uint64_t seed) : batch_(shape.batch), offsets_{0} {
+  for (const int64_t rows : shape.rows)
+    streams_.emplace_back(shape.skew, rows, seed, streams_.size());
+  const int64_t bags = std::ssize(shape.rows) * shape.batch;
+  for (const int64_t length : DrawLengths(shape.lengths, bags, Draws(seed, streams_.size())))
+    offsets_.push_back(offsets_.back() + length);
 }
 
-std::vector<IdStream> TableStreams(const Shape& shape, uint64_t seed) {
-  std::vector<IdStream> streams;
-  for (const int64_t rows : shape.rows)
-    streams.emplace_back(shape.skew, rows, seed, streams.size());
-  return streams;
+std::vector<int64_t> IdBatches::Next() {
+  std::vector<int64_t> ids(static_cast<size_t>(offsets_.back()));
+  for (size_t t = 0; t < streams_.size(); ++t) {
+    const int64_t* bags = offsets_.data() + static_cast<int64_t>(t) * batch_;
+    streams_[t].Draw(std::span(ids).subspan(static_cast<size_t>(bags[0]),
+                                            static_cast<size_t>(bags[batch_] - bags[0])));
+  }
+  return ids;
+}
+
+IdBatches DrawIdBatches(Context& ctx, const Shape& shape) {
+  return {shape, ctx.random().seed() + ctx.random().TakeSequence()};
 }
 
 Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row_states)
@@ -54,15 +63,14 @@ Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row
   pointers_ = Pointers(weights_);
   for (auto& states : element_states_) element_pointers_.push_back(Pointers(states));
   if (row_states > 0) row_pointers_ = Pointers(row_states_[0]);
-  const uint64_t seed = ctx.random().seed() + ctx.random().TakeSequence();
-  offsets_ = DrawOffsets(shape, Draws(seed, shape.rows.size()));
+  IdBatches batches = DrawIdBatches(ctx, shape);
+  offsets_ = batches.offsets();
   output_ = shape.pooling == PoolingType::kNone
                 ? Tensor::Zeros(ctx, {num_ids(), shape.dim})
                 : Tensor::Zeros(ctx, {shape.batch, num_tables() * shape.dim});
   grad_ = Tensor::Full(ctx, output_.shape(), 1e-3);
   if (shape.weighted) sample_weights_ = Tensor::Full(ctx, {num_ids()}, 0.5);
-  std::vector<IdStream> streams = TableStreams(shape, seed);
-  for (int k = 0; k < kBatches; ++k) AddBatch(streams);
+  for (int k = 0; k < kBatches; ++k) AddBatch(batches.Next());
 }
 
 LookupArgs Workload::Lookup(int round, bool gradient) {
@@ -158,16 +166,9 @@ void Workload::AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table
   g.table_start.push_back(static_cast<int64_t>(g.unique.size()));
 }
 
-void Workload::AddBatch(std::span<IdStream> streams) {
-  std::vector<int64_t> ids(static_cast<size_t>(num_ids()));
+void Workload::AddBatch(std::vector<int64_t> ids) {
   Grouping g;
-  for (int64_t t = 0; t < num_tables(); ++t) {
-    const int64_t first = offsets_[static_cast<size_t>(t * shape_.batch)];
-    const int64_t end = offsets_[static_cast<size_t>((t + 1) * shape_.batch)];
-    streams[static_cast<size_t>(t)].Draw(
-        std::span(ids).subspan(static_cast<size_t>(first), static_cast<size_t>(end - first)));
-    AddTable(g, ids, t);
-  }
+  for (int64_t t = 0; t < num_tables(); ++t) AddTable(g, ids, t);
   g.occurrence_start.push_back(static_cast<int64_t>(g.grad_rows.size()));
   ids_.push_back(std::move(ids));
   groupings_.push_back(std::move(g));

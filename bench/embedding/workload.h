@@ -2,10 +2,11 @@
 #define TESSERA_BENCH_EMBEDDING_WORKLOAD_H_
 // Tables, ids and gradients of one shape in host memory, with optimizer states, and the grouping by
 // row that the bare loops are given for free.
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bench/embedding/bare_loops.h"
-#include "bench/harness/run_bare.h"
 #include "bench/inputs/bag_lengths.h"
 #include "bench/inputs/id_stream.h"
 #include "bench/inputs/skew.h"
@@ -24,10 +25,22 @@ struct Shape {
   bool weighted = false;
 };
 
-// Offsets of the bags of all tables, [T·B + 1].
-std::vector<int64_t> DrawOffsets(const Shape& shape, Draws draws);
-// What each table's ids are drawn from.
-std::vector<IdStream> TableStreams(const Shape& shape, uint64_t seed);
+// Batches of ids, a stream of them for each table.
+class IdBatches {
+ public:
+  IdBatches(const Shape& shape, uint64_t seed);
+  // Of the bags of all tables, [T·B + 1]: those of every batch.
+  const std::vector<int64_t>& offsets() const { return offsets_; }
+  // The next batch: ids of all tables, table-major.
+  std::vector<int64_t> Next();
+
+ private:
+  int64_t batch_;
+  std::vector<int64_t> offsets_;
+  std::vector<IdStream> streams_;
+};
+// With a seed of the context's.
+IdBatches DrawIdBatches(Context& ctx, const Shape& shape);
 
 class Workload {
  public:
@@ -61,7 +74,7 @@ class Workload {
   const std::vector<int64_t>& ids(int round) const {
     return ids_[static_cast<size_t>(round % kBatches)];
   }
-  void AddBatch(std::span<IdStream> streams);
+  void AddBatch(std::vector<int64_t> ids);
   void AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table) const;
   int64_t num_tables() const { return static_cast<int64_t>(shape_.rows.size()); }
 

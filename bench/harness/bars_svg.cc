@@ -34,10 +34,7 @@ struct Panel {
 std::vector<double> Lengths(const Panel& panel, const Measurement& row) {
   if (panel.quantity == Quantity::kSeconds) return row.seconds;
   if (panel.quantity == Quantity::kScore) return {row.ScoreOfFacts()->value};
-  std::vector<double> shares;
-  for (size_t i = 0; i < row.seconds.size(); ++i)
-    shares.push_back(row.limit_seconds[i] / row.seconds[i]);
-  return shares;
+  return Ratios(row.limit_seconds, row.seconds);
 }
 
 bool ThreadsVary(const BenchRun& run) {
@@ -65,7 +62,7 @@ double LongestBar(const Panel& panel) {
     for (const Measurement* row : group.rows)
       longest = std::max({longest, QuantileOf(Lengths(panel, *row), 0.9),
                           panel.quantity == Quantity::kScore ? row->ScoreOfFacts()->best : 0});
-  return longest;
+  return longest > 0 ? longest : 1;
 }
 
 double HeightOf(const Group& group) {
@@ -152,7 +149,7 @@ class PanelDrawing {
     if (panel_.quantity == Quantity::kShare)
       return Format("{:.0f} % · {}", 100 * row.Share(), time);
     const Score score = *row.ScoreOfFacts();
-    return Format("{:.1f} % · {:.0f} % of best", 100 * score.value, 100 * score.value / score.best);
+    return Format("{:.1f} % · {:.0f} % of best", 100 * score.value, 100 * score.ShareOfBest());
   }
 
   void DrawValue(const Measurement& row, double y) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,7 +1,5 @@
 #include "bench/harness/compare.h"
 
-#include <algorithm>
-
 #include "bench/harness/mann_whitney.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
@@ -29,10 +27,8 @@ std::vector<std::string> RowsOnlyIn(const BenchRun& run, const BenchRun& other) 
 }
 
 std::vector<double> SpeedSamples(const Measurement& row, bool by_share) {
-  std::vector<double> speeds;
-  for (size_t i = 0; i < row.seconds.size(); ++i)
-    speeds.push_back((by_share ? row.limit_seconds[i] : 1) / row.seconds[i]);
-  return speeds;
+  return Ratios(by_share ? row.limit_seconds : std::vector<double>(row.seconds.size(), 1),
+                row.seconds);
 }
 
 Verdict VerdictOf(double speed, double p) {

@@ -10,11 +10,14 @@
 
 namespace tessera::bench {
 
-// What a row reached of something else than speed, from 0 to 1: facts "<name>" and "best_<name>", the
-// most there could be.
+// What a row reached of something else than speed, from 0 to 1: facts "<name>" and "best_<name>",
+// the most there could be.
 struct Score {
   std::string name;  // "hit rate"
   double value = 0, best = 0;
+
+  // 1 where nothing can be reached.
+  double ShareOfBest() const { return best > 0 ? value / best : 1; }
 };
 
 struct Measurement {

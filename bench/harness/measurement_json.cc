@@ -1,7 +1,5 @@
 #include "bench/harness/measurement_json.h"
 
-#include <algorithm>
-
 #include "runtime/json/json_fields.h"
 
 namespace tessera::bench {

@@ -14,15 +14,17 @@ namespace tessera::bench {
 int64_t ParseWhole(const std::string& text);
 double ParseNumber(const std::string& text);
 
+using PointValues = std::vector<std::pair<std::string, std::string>>;  // by axis
+
 class Point {
  public:
   Point() = default;
   // label: the case's name in a suite; "": made from the values that differ.
-  explicit Point(std::string label, std::vector<std::pair<std::string, std::string>> values)
+  explicit Point(std::string label, PointValues values)
       : label_(std::move(label)), values_(std::move(values)) {}
 
   const std::string& label() const { return label_; }
-  const std::vector<std::pair<std::string, std::string>>& values() const { return values_; }
+  const PointValues& values() const { return values_; }
   bool Has(const std::string& axis) const;
   // Throw Error where the topic has no such axis, or the value is no such number, naming both.
   const std::string& Text(const std::string& axis) const;
@@ -32,7 +34,7 @@ class Point {
 
  private:
   std::string label_;
-  std::vector<std::pair<std::string, std::string>> values_;
+  PointValues values_;
 };
 
 inline constexpr int64_t kAnyWhole = int64_t{1} << 53;  // above all that ParseWhole gives

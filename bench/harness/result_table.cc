@@ -51,7 +51,7 @@ std::string ResultTable::Lines(const std::vector<Measurement>& rows) {
         row.HasLimit() ? Format("{:.0f} %", 100 * row.Share()) : "-"};
     if (score)
       cells.insert(cells.end(), {Format("{:.1f} %", 100 * score->value),
-                                 Format("{:.0f} %", 100 * score->value / score->best)});
+                                 Format("{:.0f} %", 100 * score->ShareOfBest())});
     text += Line(cells);
   }
   return text;

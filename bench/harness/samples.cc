@@ -16,10 +16,14 @@ double QuantileOf(std::vector<double> samples, double q) {
 
 double MedianOf(const std::vector<double>& samples) { return QuantileOf(samples, 0.5); }
 
-double MedianRatio(const std::vector<double>& a, const std::vector<double>& b) {
+std::vector<double> Ratios(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> ratios;
   for (size_t i = 0; i < a.size(); ++i) ratios.push_back(a[i] / b[i]);
-  return MedianOf(ratios);
+  return ratios;
+}
+
+double MedianRatio(const std::vector<double>& a, const std::vector<double>& b) {
+  return MedianOf(Ratios(a, b));
 }
 
 }  // namespace tessera::bench

@@ -9,7 +9,9 @@ namespace tessera::bench {
 double QuantileOf(std::vector<double> samples, double q);
 double MedianOf(const std::vector<double>& samples);
 
-// Median of a[i] / b[i]; 0 where there are none. REQUIRES: as many of each.
+// a[i] / b[i]. REQUIRES: as many of each.
+std::vector<double> Ratios(const std::vector<double>& a, const std::vector<double>& b);
+// Their median; 0 where there are none.
 double MedianRatio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace tessera::bench

@@ -10,8 +10,6 @@
 namespace tessera::bench {
 namespace {
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
 void CheckValues(const Axis& axis, const std::vector<std::string>& values) {
   if (values.empty()) throw Error(Format("--{}: expected a value", axis.name));
   for (const std::string& value : values) {
@@ -35,7 +33,7 @@ std::vector<Axis> Chosen(const Topic& topic, const AxisValues& flags) {
 
 // What sets the point apart: "default" where nothing does.
 std::string LabelOf(const std::vector<Axis>& axes, const std::vector<Axis>& defaults,
-                    const Values& values) {
+                    const PointValues& values) {
   std::string label;
   for (size_t a = 0; a < axes.size(); ++a) {
     if (axes[a].name == "threads") continue;
@@ -48,10 +46,10 @@ std::string LabelOf(const std::vector<Axis>& axes, const std::vector<Axis>& defa
 // Counts through the product of the axes' values, the last axis fastest.
 std::vector<Point> Product(const Topic& topic, const std::vector<Axis>& axes) {
   const std::vector<Axis> defaults = AxesOf(topic);
-  std::vector<Values> all = {{}};
+  std::vector<PointValues> all = {{}};
   for (const Axis& axis : axes) {
-    std::vector<Values> longer;
-    for (const Values& values : all) {
+    std::vector<PointValues> longer;
+    for (const PointValues& values : all) {
       for (const std::string& value : axis.values) {
         longer.push_back(values);
         longer.back().emplace_back(axis.name, value);
@@ -60,7 +58,7 @@ std::vector<Point> Product(const Topic& topic, const std::vector<Axis>& axes) {
     all = std::move(longer);
   }
   std::vector<Point> points;
-  for (Values& values : all) {
+  for (PointValues& values : all) {
     std::string label = LabelOf(axes, defaults, values);
     points.emplace_back(std::move(label), std::move(values));
   }
@@ -98,7 +96,7 @@ void AddSuitePoint(const Point& point, const std::vector<Axis>& axes, const Axis
     }
   }
   for (const std::string& threads : fixed.back().values) {
-    Values values;
+    PointValues values;
     for (const Axis& axis : fixed)
       values.emplace_back(axis.name, axis.name == "threads" ? threads : axis.values[0]);
     points.emplace_back(point.label(), std::move(values));

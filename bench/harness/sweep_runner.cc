@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <memory>
 #include <optional>
 
 #include "bench/harness/cache_flusher.h"

@@ -148,7 +148,8 @@ std::string RunToSvg(const BenchRun& run) {
   const bool scores = std::any_of(run.rows.begin(), run.rows.end(), [](const Measurement& row) {
     return row.ScoreOfFacts().has_value();
   });
-  return IsSweep(run) && !scores ? SweepSvg(run) : BarsSvg(run);
+  const std::optional<SweepLines> sweep = scores ? std::nullopt : TakeApart(run);
+  return sweep ? SweepDrawing(run, *sweep).Draw() : BarsSvg(run);
 }
 
 }  // namespace tessera::bench

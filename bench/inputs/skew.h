@@ -1,7 +1,6 @@
 #ifndef TESSERA_BENCH_INPUTS_SKEW_H_
 #define TESSERA_BENCH_INPUTS_SKEW_H_
 // Which rows ids name: a law, or the reuse of real traffic.
-#include <cstdint>
 #include <memory>
 #include <string>
 

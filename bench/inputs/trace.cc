@@ -6,12 +6,11 @@
 #include <unordered_map>
 
 #include "runtime/check.h"
-#include "runtime/files.h"
+#include "train/data/line_reader.h"
 
 namespace tessera::bench {
-namespace {
 
-std::vector<int64_t> RenamedDensely(const std::vector<int64_t>& ids) {
+std::vector<int64_t> RenamedDensely(std::span<const int64_t> ids) {
   std::unordered_map<int64_t, int64_t> names;
   names.reserve(ids.size());
   std::vector<int64_t> renamed;
@@ -21,22 +20,16 @@ std::vector<int64_t> RenamedDensely(const std::vector<int64_t>& ids) {
   return renamed;
 }
 
-}  // namespace
-
 Trace ReadTrace(const std::string& path) {
-  const std::string text = ReadTextFile(path);
+  LineReader reader({path});
   Trace trace;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at < end;) {
-    const char* stop = std::find(at, end, '\n');
-    const char* last = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
+  for (std::string_view line; reader.Next(line);) {
     int64_t id = -1;
-    const auto [read, error] = std::from_chars(at, last, id);
-    TESSERA_CHECK(error == std::errc() && read == last && id >= 0,
-                  "{}:{}: expected one id, an integer from 0, got \"{}\"", path,
-                  trace.ids.size() + 1, std::string_view(at, static_cast<size_t>(last - at)));
+    const char* const end = line.data() + line.size();
+    const auto [read, error] = std::from_chars(line.data(), end, id);
+    TESSERA_CHECK(error == std::errc() && read == end && id >= 0,
+                  "{}: expected one id, an integer from 0, got \"{}\"", reader.where(), line);
     trace.ids.push_back(id);
-    at = stop + 1;
   }
   TESSERA_CHECK(!trace.ids.empty(), "{}: expected one id a line, got an empty file", path);
   trace.renamed = RenamedDensely(trace.ids);

@@ -1,7 +1,8 @@
 #ifndef TESSERA_BENCH_INPUTS_TRACE_H_
 #define TESSERA_BENCH_INPUTS_TRACE_H_
-// A recorded stream of ids: a text file with one id a line.
+// A recorded stream of ids: a text file, plain or gzip, with one id a line.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,12 @@ namespace tessera::bench {
 
 struct Trace {
   std::vector<int64_t> ids;      // never empty
-  std::vector<int64_t> renamed;  // 0, 1, 2, … in the order of their first use
+  std::vector<int64_t> renamed;  // RenamedDensely
   int64_t rows = 0;              // largest id + 1
 };
+
+// The same ids as 0, 1, 2, … in the order of their first use.
+std::vector<int64_t> RenamedDensely(std::span<const int64_t> ids);
 
 // Throws Error for a file that cannot be read or is empty, and for a line that is no id (an integer
 // from 0), with the line's number.

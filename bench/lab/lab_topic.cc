@@ -6,6 +6,7 @@
 
 #include "bench/embedding/lookup_check.h"
 #include "bench/embedding/shape_axes.h"
+#include "bench/harness/run_bare.h"
 #include "bench/lab/lookup_variants.h"
 #include "bench/lab/update_check.h"
 #include "bench/lab/update_variants.h"

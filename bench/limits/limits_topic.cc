@@ -6,10 +6,10 @@
 
 #include "bench/embedding/bare_loops.h"
 #include "bench/harness/run_bare.h"
+#include "bench/inputs/draws.h"
 #include "bench/limits/stream_loops.h"
 #include "runtime/check.h"
 #include "runtime/machine.h"
-#include "runtime/random.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {
@@ -86,11 +86,8 @@ class Rows {
         table_(Tensor::Full(ctx, {memory / row_bytes, dim_}, 1e-3)),
         table_pointer_(table_.data<float>()),
         ids_(static_cast<size_t>(kMoved / row_bytes)) {
-    const uint64_t sequence = ctx.random().TakeSequence();
-    for (size_t i = 0; i < ids_.size(); ++i) {
-      const PhiloxBits bits = Philox(ctx.random().seed(), sequence, i);
-      ids_[i] = UniformBelow(table_.shape()[0], bits.v[0], bits.v[1]);
-    }
+    Draws draws(ctx.random().seed(), ctx.random().TakeSequence());
+    for (int64_t& id : ids_) id = draws.Below(table_.dim(0));
   }
 
   int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }

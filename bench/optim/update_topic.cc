@@ -5,8 +5,8 @@
 
 #include "bench/embedding/growth_suite.h"
 #include "bench/embedding/shape_axes.h"
+#include "bench/harness/run_bare.h"
 #include "bench/optim/update_check.h"
-#include "runtime/check.h"
 
 namespace tessera::bench {
 namespace {
@@ -88,9 +88,7 @@ Work MakeWork(Context& ctx, const Point& point) {
   return work;
 }
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-Point PointOf(const std::string& rule, const std::string& name, Values values) {
+Point PointOf(const std::string& rule, const std::string& name, PointValues values) {
   values.emplace_back("rule", rule);
   return Point(rule + "_" + name, std::move(values));
 }
@@ -104,18 +102,12 @@ std::vector<Point> RulePoints() {
 }
 
 Point Criteo(const std::string& rule, const std::string& dim) {
-  return PointOf(rule, "criteo_D" + dim,
-                 {{"dim", dim},
-                  {"rows", "criteo:1M"},
-                  {"tables", "26"},
-                  {"batch", "2048"},
-                  {"pooling", "1"},
-                  {"skew", "zipf:1.05"}});
+  return PointOf(rule, "criteo_D" + dim, CriteoValues("1M", dim, "2048"));
 }
 
 std::vector<Point> PeerPoints() {
   std::vector<Point> points;
-  const auto add = [&](const char* rule, const std::string& name, const Values& values) {
+  const auto add = [&](const char* rule, const std::string& name, const PointValues& values) {
     points.push_back(PointOf(rule, name, values));
   };
   for (const char* rule : {"rowwise_adagrad", "sgd"}) {

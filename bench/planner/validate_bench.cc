@@ -6,8 +6,11 @@
 // Without a profile the machine is calibrated first. --slow: over a link of 100 us and 200 MB/s a
 // rank (comm/slow_communicator.h), which is calibrated as well.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <random>
 

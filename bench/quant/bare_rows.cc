@@ -50,10 +50,4 @@ void BareRows::Run(int64_t part, int64_t parts) const {
   if (rest == 0x123456789abcdef) out[0] = 1;  // so that the loads stay
 }
 
-void BareCopy::Run(int64_t part, int64_t parts) const {
-  const int64_t lines = bytes / 64, begin = lines * part / parts, end = lines * (part + 1) / parts;
-  for (int64_t i = begin; i < end; ++i)
-    Put(to + 64 * i, *reinterpret_cast<const Line*>(from + 64 * i));
-}
-
 }  // namespace tessera::bench

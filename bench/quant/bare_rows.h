@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_QUANT_BARE_ROWS_H_
 #define TESSERA_BENCH_QUANT_BARE_ROWS_H_
-// What the memory of this machine allows lookups from rows of bytes, and encoding them: loops that
-// read and write as much, and decode nothing. Compiled for the machine at hand (-march=native).
+// What the memory of this machine allows lookups from rows of bytes: a loop that reads and writes
+// as much, and decodes nothing. Compiled for the machine at hand (-march=native).
 #include <cstdint>
 
 namespace tessera::bench {
@@ -13,14 +13,6 @@ struct BareRows {
   int64_t num_tables, batch, row_bytes, output_bytes;  // output_bytes: a multiple of 64
   const int32_t *ids, *offsets;
   uint8_t* out;
-  void Run(int64_t part, int64_t parts) const;
-};
-
-// A copy of as many bytes as are read and written together.
-struct BareCopy {
-  const uint8_t* from;
-  uint8_t* to;
-  int64_t bytes;
   void Run(int64_t part, int64_t parts) const;
 };
 

@@ -7,14 +7,12 @@
 
 #include "bench/embedding/shape_axes.h"
 #include "bench/harness/run_bare.h"
+#include "bench/limits/stream_loops.h"
 #include "bench/quant/stored_tables.h"
 #include "runtime/check.h"
 
 namespace tessera::bench {
 namespace {
-
-// From caches as the calls before left them: what is timed is the call.
-constexpr int64_t kSmallCall = 4096;  // ids
 
 RowCodec Unpadded(const std::string& name) { return ParseRowCodec(name + "@1"); }
 
@@ -68,14 +66,13 @@ Work EncodeWork(Context& ctx, const Point& point) {
                Tensor::Zeros(ctx, {rows, RowBytes(codec, dim)}, DType::kU8)});
   FillUniform(ctx, encoding->floats, -1, 1);
   const auto read = static_cast<double>(encoding->floats.nbytes());
-  const int64_t half = (encoding->floats.nbytes() + encoding->bytes.nbytes()) / 2 / 64 * 64;
-  const Tensor from = Tensor::Zeros(ctx, {half}, DType::kU8),
-               to = Tensor::Zeros(ctx, {half}, DType::kU8);
+  const int64_t half = (encoding->floats.nbytes() + encoding->bytes.nbytes()) / 2 / 4;  // in floats
+  const Tensor from = Tensor::Zeros(ctx, {half}), to = Tensor::Zeros(ctx, {half});
   Work work;
   work.check = [&ctx, encoding] { encoding->Check(ctx); };
   work.contenders = {{"tessera", [&ctx, encoding](int) { encoding->Run(ctx); }}};
   work.limit = {"bare copy", [&ctx, from, to, half](int) {
-                  RunBare(ctx, BareCopy{from.data<uint8_t>(), to.data<uint8_t>(), half});
+                  RunBare(ctx, StreamCopy{from.data<float>(), to.data<float>(), half});
                 }};
   work.bytes = read;
   work.items = rows;
@@ -87,16 +84,9 @@ Work MakeWork(Context& ctx, const Point& point) {
   return point.Text("op") == "lookup" ? LookupWork(ctx, point) : EncodeWork(ctx, point);
 }
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-Point LookupPoint(const std::string& label, const std::string& codec, Values values = {}) {
+Point LookupPoint(const std::string& label, const std::string& codec, PointValues values = {}) {
   values.emplace_back("codec", codec);
   return Point(label, std::move(values));
-}
-
-Values Criteo(const std::string& cap, const std::string& batch) {
-  return {{"dim", "64"},    {"rows", "criteo:" + cap}, {"tables", "26"},
-          {"batch", batch}, {"pooling", "1"},          {"skew", "zipf:1.05"}};
 }
 
 std::vector<Point> PeerLookups() {
@@ -107,22 +97,26 @@ std::vector<Point> PeerLookups() {
   for (const auto& [name, codec] : kinds)
     points.push_back(LookupPoint(std::string(name) + "_D128", codec));
   for (const std::string codec : {"int8", "int4"}) {
-    const auto add = [&](const std::string& name, const Values& values) {
+    const auto add = [&](const std::string& name, const PointValues& values) {
       points.push_back(LookupPoint(codec + "_" + name, codec, values));
     };
     add("D128_out16", {{"output", "f16"}});
     add("D128_zipf1.05", {{"skew", "zipf:1.05"}});
     add("D128_weighted", {{"weighted", "yes"}});
     for (const std::string dim : {"256", "64", "16"}) add("D" + dim, {{"dim", dim}});
-    add("criteo_D64", Criteo("1M", "2048"));
+    add("criteo_D64", CriteoValues("1M", "64", "2048"));
     add("D128_sequence", {{"mode", "none"}, {"pooling", "5"}});
   }
-  Values one = Criteo("10k", "1");
-  one[1].second = "10k";
-  one[2].second = "1";
-  points.push_back(LookupPoint("int8_call_T1_B1_L1", "int8", one));
+  points.push_back(LookupPoint("int8_call_T1_B1_L1", "int8",
+                               {{"dim", "64"},
+                                {"rows", "10k"},
+                                {"tables", "1"},
+                                {"batch", "1"},
+                                {"pooling", "1"},
+                                {"skew", "zipf:1.05"}}));
   for (const std::string batch : {"1", "64"})
-    points.push_back(LookupPoint("int8_call_T26_B" + batch + "_L1", "int8", Criteo("10k", batch)));
+    points.push_back(
+        LookupPoint("int8_call_T26_B" + batch + "_L1", "int8", CriteoValues("10k", "64", batch)));
   return points;
 }
 

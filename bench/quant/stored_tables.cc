@@ -38,18 +38,13 @@ Tensor StoredTables::StoredTable(Context& ctx, int64_t rows, const Tensor& encod
 }
 
 void StoredTables::DrawBatches(uint64_t seed) {
-  const std::vector<int64_t> offsets = DrawOffsets(shape_, Draws(seed, shape_.rows.size()));
-  offsets_.assign(offsets.begin(), offsets.end());
+  IdBatches batches(shape_, seed);
+  offsets_.assign(batches.offsets().begin(), batches.offsets().end());
   each_.resize(static_cast<size_t>(num_ids()) + 1);
   std::iota(each_.begin(), each_.end(), 0);
-  std::vector<IdStream> streams = TableStreams(shape_, seed);
   for (int k = 0; k < kBatches; ++k) {
-    std::vector<int32_t>& batch = ids_.emplace_back();
-    for (int64_t t = 0; t < num_tables(); ++t) {
-      std::vector<int64_t> drawn(static_cast<size_t>(FirstId(t + 1, 0) - FirstId(t, 0)));
-      streams[static_cast<size_t>(t)].Draw(drawn);
-      batch.insert(batch.end(), drawn.begin(), drawn.end());
-    }
+    const std::vector<int64_t> drawn = batches.Next();
+    ids_.emplace_back(drawn.begin(), drawn.end());
   }
 }
 

@@ -14,8 +14,14 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <fstream>
+#include <future>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "bench/harness/bench_main.h"

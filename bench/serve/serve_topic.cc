@@ -86,8 +86,7 @@ std::vector<Point> PeerPoints() {
       for (const std::string batch : {"1", "64"})
         points.emplace_back(
             "D" + dim + "_" + type + "_B" + batch,
-            std::vector<std::pair<std::string, std::string>>{
-                {"dim", dim}, {"codec", type == "fp32" ? "f32" : type}, {"batch", batch}});
+            PointValues{{"dim", dim}, {"codec", type == "fp32" ? "f32" : type}, {"batch", batch}});
   return points;
 }
 

@@ -7,10 +7,10 @@
 // The shape is that of TorchRec's step in the peers' alltoall.py: 8 tables of 100,000 rows, D = 64,
 // 1,024 bags of 10 ids a rank and table, row-wise Adagrad. Warm caches. Names are the peers'.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>

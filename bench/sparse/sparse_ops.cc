@@ -1,10 +1,8 @@
 #include "bench/sparse/sparse_ops.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "bench/sparse/jagged_batch.h"

@@ -1,7 +1,6 @@
 #include "bench/sparse/sparse_topic.h"
 
 #include <cstring>
-#include <memory>
 
 #include "bench/sparse/sparse_ops.h"
 #include "runtime/check.h"

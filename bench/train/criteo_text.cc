@@ -12,9 +12,11 @@ namespace tessera::bench {
 namespace fs = std::filesystem;
 
 CriteoText::CriteoText(const std::string& data, int64_t rows, int64_t vocabulary)
-    : scratch_(""), path_(data == kMade ? PathFor("clicks.tsv") : data) {
-  if (data == kMade) WriteCriteoFile(path_, ClickModel({.vocabulary = vocabulary}), {0, rows});
-  rows_ = LineReader({path_}).Skip(std::numeric_limits<int64_t>::max());
+    : scratch_(""), path_(data == kMade ? PathFor("clicks.tsv") : data), rows_(rows) {
+  if (data == kMade)
+    WriteCriteoFile(path_, ClickModel({.vocabulary = vocabulary}), {0, rows});
+  else
+    rows_ = LineReader({path_}).Skip(std::numeric_limits<int64_t>::max());
 }
 
 int64_t CriteoText::bytes() const { return BytesAt(path_); }

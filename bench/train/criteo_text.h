@@ -3,7 +3,6 @@
 // A file of Criteo rows, and what else is made of it: a given one, or one of a click model's rows
 // that goes when this does.
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "bench/harness/scratch_folder.h"
@@ -20,7 +19,7 @@ class CriteoText {
 
   const std::string& path() const { return path_; }
   int64_t bytes() const;
-  int64_t rows() const { return rows_; }  // counted
+  int64_t rows() const { return rows_; }
   // For files made of it.
   std::string PathFor(const std::string& name) const;
 

@@ -7,7 +7,6 @@
 // by the fastest round.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <random>
@@ -32,14 +31,8 @@ constexpr int64_t kClasses = 10, kSession = 8;
 // Seconds of the fastest of `rounds` calls: others may use the machine too.
 template <typename Fn>
 double Time(int64_t rounds, Fn&& fn) {
-  using Clock = std::chrono::steady_clock;
   double fastest = std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < rounds; ++i) {
-    const auto begin = Clock::now();
-    fn();
-    const std::chrono::duration<double> seconds = Clock::now() - begin;
-    fastest = std::min(fastest, seconds.count());
-  }
+  for (int64_t i = 0; i < rounds; ++i) fastest = std::min(fastest, SecondsOf(fn));
   return fastest;
 }
 

@@ -8,8 +8,6 @@
 // pipeline; a ratio is the median over rounds of that round's plain loop by its pipeline. The share
 // of exchanges is what the slow link adds to the plain loop.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -29,7 +27,6 @@ namespace tessera::bench {
 namespace {
 
 using Json = nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 struct BenchFlags {
   int ranks = 2, rounds = 7, steps = 40;
@@ -101,10 +98,11 @@ double TimeSteps(Context& ctx, Communicator& comm, TrainerPipeline& pipeline,
   const auto running = pipeline.Over(source, false);
   for (int s = 0; s < kWarmSteps; ++s) running->Next();
   comm.Barrier(ctx, "steps").Wait();
-  const Clock::time_point begin = Clock::now();
-  for (int s = 0; s < steps; ++s) running->Next();
-  comm.Barrier(ctx, "steps").Wait();
-  return std::chrono::duration<double>(Clock::now() - begin).count() / steps;
+  const double seconds = SecondsOf([&] {
+    for (int s = 0; s < steps; ++s) running->Next();
+    comm.Barrier(ctx, "steps").Wait();
+  });
+  return seconds / steps;
 }
 
 using Timings = std::map<PipelineKind, Timing>;

@@ -120,8 +120,7 @@ std::vector<Point> PeerPoints() {
   std::vector<Point> points;
   for (const std::string dim : {"16", "64", "128"})
     points.emplace_back("step_criteo_D" + dim + "_B2048",
-                        std::vector<std::pair<std::string, std::string>>{
-                            {"part", "step"}, {"dim", dim}, {"batch", "2048"}});
+                        PointValues{{"part", "step"}, {"dim", dim}, {"batch", "2048"}});
   return points;
 }
 
@@ -130,16 +129,14 @@ std::vector<Point> EpochPoints() {
   for (const std::string dim : {"16", "64"})
     for (const std::string batch : {"256", "2048"})
       points.emplace_back("epoch_D" + dim + "_B" + batch,
-                          std::vector<std::pair<std::string, std::string>>{
-                              {"part", "epoch"}, {"dim", dim}, {"batch", batch}});
+                          PointValues{{"part", "epoch"}, {"dim", dim}, {"batch", batch}});
   return points;
 }
 
 std::vector<Point> ReaderPoints() {
   std::vector<Point> points;
   for (const std::string& part : ReadParts())
-    points.emplace_back(
-        part, std::vector<std::pair<std::string, std::string>>{{"part", part}, {"threads", "1"}});
+    points.emplace_back(part, PointValues{{"part", part}, {"threads", "1"}});
   return points;
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <fstream>
 #include <map>
@@ -19,9 +20,8 @@ namespace tessera::bench {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-// Sets of ids as bits.
+// By all choices of rows there are; sets of ids are bits.
 int64_t MostHits(std::span<const int64_t> ids, int64_t batch, int64_t capacity) {
   std::map<uint32_t, int64_t> best = {{0, 0}};  // hits so far, by the ids that have rows
   for (size_t begin = 0; begin < ids.size(); begin += static_cast<size_t>(batch)) {
@@ -70,6 +70,7 @@ TEST(Belady, SmallCases) {
   EXPECT_EQ(BestHits(turns, 1, 0), 0);
   EXPECT_EQ(BestHits(turns, 9, 0), 6);  // repeats inside a batch
   EXPECT_EQ(BestHits({}, 4, 2), 0);
+  EXPECT_EQ(BestHits(std::vector<int64_t>{9, 9}, 1, 1), 1);
 }
 
 TEST(EvictionPolicies, CountWhoseRowsAreThere) {
@@ -80,7 +81,8 @@ TEST(EvictionPolicies, CountWhoseRowsAreThere) {
   EXPECT_EQ(HitsOf(ctx, lru, ids, 2,
                    [&](auto, auto given, auto) { rows.emplace_back(given.begin(), given.end()); }),
             3);  // the second 7; the third; the second 8
-  EXPECT_THAT(rows[0], ElementsAre(rows[0][1], rows[0][0]));
+  EXPECT_GE(rows[0][0], 0);
+  EXPECT_EQ(rows[0][1], rows[0][0]);
   EXPECT_EQ(rows[1][1], rows[0][0]);
   EXPECT_EQ(rows[2][0], rows[1][0]);
 }

@@ -10,7 +10,6 @@ namespace tessera::bench {
 namespace {
 
 using tessera::testing::ErrorOf;
-
 using ::testing::HasSubstr;
 
 TEST(ParseWholeTest, TakesEndings) {

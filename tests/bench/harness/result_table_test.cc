@@ -48,6 +48,8 @@ TEST(ResultTableTest, ShowsScores) {
   const std::string lines = table.Lines({row});
   EXPECT_NE(lines.find("of limit    hit rate  of best\n"), std::string::npos) << lines;
   EXPECT_TRUE(lines.ends_with("      25.0 %     50 %\n")) << lines;
+  row.facts = {{"hit_rate", 0}, {"best_hit_rate", 0}};
+  EXPECT_TRUE(table.Lines({row}).ends_with("       0.0 %    100 %\n"));
 }
 
 TEST(NoiseWarningTest, CountsNoisyRows) {

@@ -95,6 +95,14 @@ TEST(BarsSvgTest, ScoresAreDrawnBesideTheBest) {
   EXPECT_EQ(CountOf(ReadSvg(svg), "line", "limit"), 2);
 }
 
+TEST(BarsSvgTest, ScoresMayBeZero) {
+  Measurement row = MadeUpRow("lru", "tessera", {1});
+  row.facts = {{"hit_rate", 0}, {"best_hit_rate", 0}};
+  const std::string svg = RunToSvg(MadeUpRun({row}));
+  ExpectReadable(svg);
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+}
+
 TEST(SweepSvgTest, DrawsALineACombination) {
   for (const std::vector<std::string>& dims :
        {std::vector<std::string>{"16", "32", "64"},

@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera::bench {
 namespace {
 
 using tessera::testing::ErrorOf;
-
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

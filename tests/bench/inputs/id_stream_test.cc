@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
