@@ -17,6 +17,21 @@ Tensor PinnedCopy(Context& ctx, const std::vector<int64_t>& values) {
   return tensor;
 }
 
+struct RowsOfSlots {
+  std::vector<int64_t> rows, slots;
+};
+// Of scratch (ListScratch's list), the rows whose truth is on disk.
+RowsOfSlots ScratchOnDisk(const CacheView& view, const Tensor& list, int64_t conflicts) {
+  const int64_t *const rows = list.data<int64_t>(), *const truth = rows + list.dim(1);
+  RowsOfSlots found;
+  for (int64_t c = 0; c < conflicts; ++c) {
+    if (truth[c] >= 0) continue;
+    found.rows.push_back(rows[c]);
+    found.slots.push_back(view.cache.lines() + c);
+  }
+  return found;
+}
+
 }  // namespace
 
 Tensor DiskSide::Staging(Context& ctx, int64_t rows) const {
@@ -87,6 +102,7 @@ void DiskSide::FinishReads(Context& ctx, const CacheView& view, int64_t up_to_ca
       first.read->Wait();
     } catch (...) {
       first.read = StartRead(first.rows, first.staged);
+      ctx.Sync();  // lines are filled already, and the next call may come on another stream
       throw;
     }
     Fill(ctx, view, first.slots, first.staged);
@@ -100,17 +116,11 @@ void DiskSide::LoadScratch(Context& ctx, const CacheView& view, const BatchTenso
   const Tensor list = DispatchDevice(
       ctx.device(), [&](auto on) { return CacheRun(on, ctx, view).LoadScratch(batch, room); });
   ctx.Sync();
-  const int64_t *const rows = list.data<int64_t>(), *const truth = rows + list.dim(1);
-  std::vector<int64_t> read, slots;
-  for (int64_t c = 0; c < conflicts; ++c) {
-    if (truth[c] >= 0) continue;
-    read.push_back(rows[c]);
-    slots.push_back(view.cache.lines() + c);
-  }
-  if (read.empty()) return;
-  const Tensor staged = Staging(ctx, std::ssize(read));
-  StartRead(read, staged)->Wait();
-  Fill(ctx, view, PinnedCopy(ctx, slots), staged);
+  const RowsOfSlots read = ScratchOnDisk(view, list, conflicts);
+  if (read.rows.empty()) return;
+  const Tensor staged = Staging(ctx, std::ssize(read.rows));
+  StartRead(read.rows, staged)->Wait();
+  Fill(ctx, view, PinnedCopy(ctx, read.slots), staged);
 }
 
 void DiskSide::StoreScratch(Context& ctx, const CacheView& view, const BatchTensors& batch,
@@ -119,14 +129,8 @@ void DiskSide::StoreScratch(Context& ctx, const CacheView& view, const BatchTens
   const Tensor list = DispatchDevice(
       ctx.device(), [&](auto on) { return CacheRun(on, ctx, view).StoreScratch(batch, room); });
   ctx.Sync();
-  const int64_t *const rows = list.data<int64_t>(), *const truth = rows + list.dim(1);
-  std::vector<int64_t> written, slots;
-  for (int64_t c = 0; c < conflicts; ++c) {
-    if (truth[c] >= 0) continue;
-    written.push_back(rows[c]);
-    slots.push_back(view.cache.lines() + c);
-  }
-  WriteSlots(ctx, view, written, slots);
+  const RowsOfSlots written = ScratchOnDisk(view, list, conflicts);
+  WriteSlots(ctx, view, written.rows, written.slots);
 }
 
 void DiskSide::Flush(Context& ctx, const CacheView& view) {

@@ -12,6 +12,7 @@
 // Rows without a line are read when they are loaded, since another batch may change them before.
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "embedding/cache/row_cache_impl.h"
@@ -34,8 +35,6 @@ class DiskSide {
   void StoreScratch(Context& ctx, const CacheView& view, const BatchTensors& batch,
                     int64_t conflicts, int64_t room);
   void Flush(Context& ctx, const CacheView& view);
-  // Reads that nobody has waited for go nowhere.
-  void Forget() { reads_.clear(); }
 
  private:
   struct Reading {

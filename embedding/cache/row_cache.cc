@@ -171,7 +171,12 @@ RowCache::RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& c
   State& s = *state_;
   s.config = config;
   s.tables = std::move(parts);
-  if (disk) s.disk = std::make_unique<internal::DiskSide>(std::move(disk));
+  if (disk) {
+    TESSERA_CHECK(disk->rows() == s.num_rows() && disk->num_parts() == std::ssize(s.tables),
+                  "row cache: {} parts of {} rows; on disk there are {} parts of {} rows",
+                  s.tables.size(), s.num_rows(), disk->num_parts(), disk->rows());
+    s.disk = std::make_unique<internal::DiskSide>(std::move(disk));
+  }
   s.sets = NumSets(s.tables, config);
   s.scratch = std::min(config.scratch_rows, s.num_rows());
   const int set_bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(s.sets)));
@@ -245,7 +250,10 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
       internal::CacheRun(on, ctx, view).Prefetch(s.calls, features, slots, tensors);
     });
     batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
-    if (s.disk) s.disk->Prefetch(ctx, view, s.calls, tensors);
+    if (s.disk) {
+      s.disk->Prefetch(ctx, view, s.calls, tensors);
+      tensors.moves = tensors.num_moves = {};
+    }
   }
   s.pending.push_back(batch.state_);
   Leave(ctx);
@@ -270,6 +278,7 @@ void RowCache::Load(Context& ctx, const Batch& batch) {
     b.RecordStream(ctx);
     s.FinishReads(ctx, b);
     ReserveScratch(ctx, b);
+    s.loaded = nullptr;  // scratch is written from here on
     const internal::CacheView view = s.View();
     if (s.disk)
       s.disk->LoadScratch(ctx, view, b.tensors, b.Conflicts(), s.scratch);
@@ -329,7 +338,6 @@ void RowCache::Reset(Context& ctx) {
   State& s = *state_;
   InOrder(ctx, [&] {
     ReleaseAbandoned(ctx);
-    if (s.disk) s.disk->Forget();
     TESSERA_CHECK(s.pending.empty(), "row cache: Reset while {} prefetched batches are pending",
                   s.pending.size());
     for (const Tensor& part : s.slots) part.Fill(ctx, 0);

@@ -23,7 +23,7 @@ struct BatchTensors {
   Tensor rows, slots;               // [n] i64, of which as many as there are distinct rows
   Tensor count;                     // [1] i32: distinct rows
   Tensor conflicts, num_conflicts;  // [n], [1] i32: which of them went to scratch
-  // Of a table on disk, until they are done: ListMoves's [3, n], and how many. Pinned.
+  // Of a table on disk, during its prefetch: ListMoves's [3, n], and how many. Pinned.
   Tensor moves, num_moves;
 };
 

@@ -172,7 +172,8 @@ class CacheSteps {
   void BringIn(const BatchRows& rows, BatchTensors& batch) const {
     const int64_t n = rows.num_ids;
     const Tensor inserted = Tensor::Empty(ctx_, {n}, DType::kI32),
-                 num_inserted = Tensor::EmptyPinned(ctx_, {1}, DType::kI32);
+                 num_inserted = view_.parts.on_disk ? Tensor::EmptyPinned(ctx_, {1}, DType::kI32)
+                                                    : Tensor::Empty(ctx_, {1}, DType::kI32);
     machine_.template Flagged<int32_t>(rows.inserted, n, inserted, num_inserted);
     if (view_.parts.on_disk) {
       batch.moves = Tensor::EmptyPinned(ctx_, {3, n}, DType::kI64);

@@ -22,7 +22,6 @@ bool IsCounted(int64_t n) {
 }
 
 constexpr float kDecay = 0.98f;
-constexpr int64_t kFirstIds = 23;  // n mod 23 is the first id that pruning asks
 
 // The ids of a key as the whole batch has them: with inverse indices, of each example.
 Tensor IdsOfExamples(Context& ctx, const KeyedJaggedTensor& features, const std::string& key) {
@@ -99,10 +98,13 @@ void GenericITEPModule::CheckReadOnce(const Pruned& pruned) const {
 KeyedJaggedTensor GenericITEPModule::Forward(Context& ctx, const KeyedJaggedTensor& features,
                                              int64_t iter, bool training) {
   if (!options_.enable_pruning || pruned_.empty()) return features;
+  for (const Pruned& p : pruned_)
+    for (const std::string& feature : ConfigOf(p).feature_names)
+      (void)features.IndexOf(feature);  // a missing one is an Error before anything changes
   if (training && IsPruned(iter, options_.pruning_interval)) {
     const float decay = iter > options_.pruning_interval ? kDecay : 1.0f;
     for (Pruned& p : pruned_) {
-      const std::vector<int64_t> rows = p.rows.Prune(ctx, decay, iter % kFirstIds);
+      const std::vector<int64_t> rows = p.rows.Prune(ctx, decay, iter);
       p.handed_on.insert(p.handed_on.end(), rows.begin(), rows.end());
     }
   }

@@ -36,8 +36,9 @@ class GenericITEPModule {
   // interval below 1, and a feature of a pruned table that another table reads too.
   GenericITEPModule(Context& ctx, std::vector<BaseEmbeddingConfig> configs, ItepOptions options);
 
-  // The same KJT with rows for ids of pruned tables; -1 for an id that there is not. Waits for a
-  // device where it prunes or counts.
+  // The same KJT with rows for ids of pruned tables; -1 for an id that there is not. iter: training
+  // forwards before this one. Waits for a device where it prunes or counts. Throws Error, and
+  // changes nothing, for a missing feature.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features, int64_t iter,
                             bool training);
   // Of each table, in order, the rows that went to other ids since the last call, [k] i64, ascending:

@@ -52,12 +52,13 @@ void ItepTable::Count(Context& ctx, const Tensor& ids) {
   WriteRows(ctx, util_, places, Add(ctx, Variable(util), Variable(counts)).value());
 }
 
-float ItepTable::Threshold(const std::vector<float>& util, int64_t first) const {
+float ItepTable::Threshold(const std::vector<float>& util, int64_t iter) const {
   std::vector<float> samples;
   const auto n = static_cast<int64_t>(util.size());
+  const int64_t first = iter % kIdsPerSample;
   if (n < kIdsPerSample) samples = util;
   for (int64_t i = 0; i < n / kIdsPerSample; ++i)
-    samples.push_back(util[static_cast<size_t>(std::min(n - 1, first + i * kIdsPerSample))]);
+    samples.push_back(util[static_cast<size_t>(first + i * kIdsPerSample)]);
   const auto pruned = static_cast<float>(1.0 - static_cast<float>(rows_) / static_cast<float>(n));
   const auto place = static_cast<size_t>(std::floor(pruned * static_cast<float>(samples.size())));
   const auto nth = samples.begin() + static_cast<int64_t>(std::min(place, samples.size() - 1));
@@ -65,10 +66,10 @@ float ItepTable::Threshold(const std::vector<float>& util, int64_t first) const 
   return *nth;
 }
 
-std::vector<int64_t> ItepTable::Prune(Context& ctx, float decay, int64_t first) {
+std::vector<int64_t> ItepTable::Prune(Context& ctx, float decay, int64_t iter) {
   std::vector<float> util = util_.ToVector<float>();
   for (float& u : util) u *= decay;
-  const float threshold = Threshold(util, first);
+  const float threshold = Threshold(util, iter);
   std::vector<size_t> losers, winners;
   for (size_t id = 0; id < util.size(); ++id) {
     const bool used = util[id] > threshold, owner = address_[id] != 0;

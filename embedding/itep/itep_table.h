@@ -6,9 +6,10 @@
 //   address [U]   row of each id. Rows 1 … E − 1 have one owner each; every other id has row 0
 //   util    [U]   occurrences counted so far, decayed
 //
-// Pruning asks for util of about every 23rd id, which is sorted into s [S]; of the ids with util at
-// most s[⌊(1 − E / U)·S⌋] those that own a row lose it, and the others that own none get these rows:
-// both in the order of the ids, as far as they go.
+// Pruning in forward n asks for util of the ids n mod 23 + 23·i, i < S = ⌊U / 23⌋ (of all if
+// U < 23), which is sorted into s [S]; of the ids with util at most s[⌊(1 − E / U)·S⌋] those that own
+// a row lose it, and the others that own none get these rows: both in the order of the ids, as far
+// as they go.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,15 +32,15 @@ class ItepTable {
   // util += occurrences in `ids` ([n], i32 or i64), those outside [0, U) not counted. Waits for a
   // device.
   void Count(Context& ctx, const Tensor& ids);
-  // util is multiplied by `decay` first; `first` is the first id that is asked. The rows that went
-  // to other ids, ascending. Waits for a device.
-  std::vector<int64_t> Prune(Context& ctx, float decay, int64_t first);
+  // What forward `iter` prunes; util is multiplied by `decay` first. The rows that went to other
+  // ids, ascending. Waits for a device.
+  std::vector<int64_t> Prune(Context& ctx, float decay, int64_t iter);
 
   // REQUIRES: `address` as it was once, util [U] f32.
   void Set(Context& ctx, std::vector<int64_t> address, const Tensor& util);
 
  private:
-  float Threshold(const std::vector<float>& util, int64_t first) const;
+  float Threshold(const std::vector<float>& util, int64_t iter) const;
 
   int64_t rows_;
   std::vector<int64_t> address_;

@@ -6,14 +6,14 @@
 
 #include "embedding/index_array.h"
 #include "embedding/managed_collision/growing_rows.h"
-#include "embedding/managed_collision/state_reader.h"
-#include "embedding/row_ops.h"
+#include "embedding/managed_collision/id_hash.h"
 #include "runtime/isa.h"
 #include "runtime/reserved.h"
 
 namespace tessera {
 namespace {
 
+using internal::HashId;
 using internal::IndexBlock;
 using internal::IndexSegment;
 using internal::IndexView;
@@ -41,8 +41,7 @@ constexpr int64_t kMostLookedAt = 1 << 20, kLookedAtAnId = 32;
 constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
 // A directory of 2^32 segments would mean ids whose hashes were made to agree.
 constexpr int kMaxDepth = 32;
-
-uint64_t HashOf(int64_t id) { return MixBits(static_cast<uint64_t>(id)); }
+constexpr int64_t kMostSketchBytes = int64_t{1} << 40;
 
 Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
   CheckDevice(ctx, "growing index", ids);
@@ -51,8 +50,6 @@ Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
                 ids.shape());
   return ids.Contiguous(ctx);
 }
-
-bool IsCount(int64_t n) { return n >= 0 && n <= int64_t{UINT32_MAX}; }
 
 // Of a sketch for so many rows; it is rounded up to a power of two.
 int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
@@ -73,29 +70,20 @@ int64_t WorstBytes(int64_t rows, int64_t row_bytes, const GrowingIndexOptions& o
 }
 
 GrowingIndexOptions Checked(GrowingIndexOptions o) {
+  TESSERA_CHECK(o.sketch_bytes >= 0 && o.sketch_bytes <= kMostSketchBytes,
+                "growing index {}: sketch_bytes {}; expected 0 to 2^40", o.name, o.sketch_bytes);
   if (o.max_bytes > 0) {
     TESSERA_CHECK(o.max_rows == 0, "growing index {}: max_rows {} and max_bytes {}; expected one",
                   o.name, o.max_rows, o.max_bytes);
     o.max_rows = GrowingIndex::RowsWithin(o.max_bytes, o.row_bytes, o);
+    o.max_bytes = 0;  // these options make an index of the same cap
   }
   TESSERA_CHECK(o.max_rows >= 1 && o.max_rows < int64_t{1} << 32,
                 "growing index {}: max_rows {}; expected at least 1 and below 2^32", o.name,
                 o.max_rows);
   TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::FrequencySketch::kMostCounted,
                 "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
-  TESSERA_CHECK_GE(o.sketch_bytes, 0, "growing index {}: sketch_bytes", o.name);
   return o;
-}
-
-// Rows whose count is 0, each once.
-void CheckFreeRows(const std::string& what, const std::vector<int64_t>& counts,
-                   std::vector<int64_t> free) {
-  std::sort(free.begin(), free.end());
-  std::vector<int64_t> expected;
-  for (size_t r = 0; r < counts.size(); ++r)
-    if (counts[r] == 0) expected.push_back(static_cast<int64_t>(r));
-  TESSERA_CHECK(free == expected, "state of {}: {} free rows, but other rows have the count 0",
-                what, free.size());
 }
 
 }  // namespace
@@ -114,12 +102,16 @@ GrowingIndex::GrowingIndex(GrowingIndexOptions options)
   directory_.push_back(NewSegment(0));
 }
 
+void GrowingIndex::CheckOnHost() const {
+  TESSERA_CHECK(device_ == nullptr,
+                "growing index {} lies on a GPU: load its state dict into one for the CPU",
+                options_.name);
+}
+
 Tensor GrowingIndex::Find(Context& ctx, const Tensor& given) const {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
   if (ctx.device() != Device::Cpu()) return FindOnDevice(ctx, ids);
-  TESSERA_CHECK(device_ == nullptr,
-                "growing index {} lies on a GPU: load its state dict into one for {}",
-                options_.name, ctx.device());
+  CheckOnHost();
   Tensor rows = Tensor::Empty(ctx, {ids.numel()}, DType::kI64);
   auto* row = rows.data<int64_t>();
   const Searcher searcher;
@@ -140,6 +132,7 @@ Tensor GrowingIndex::Find(Context& ctx, const Tensor& given) const {
 // their way.
 GrowingIndex::Inserted GrowingIndex::Insert(Context& ctx, const Tensor& given) {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
+  if (ctx.device() == Device::Cpu()) CheckOnHost();
   ++now_;
   may_look_until_ = looked_at_ + kMostLookedAt + kLookedAtAnId * ids.numel();
   if (ctx.device() != Device::Cpu()) return InsertOnDeviceSync(ctx, ids);
@@ -198,19 +191,16 @@ int64_t GrowingIndex::InsertOne(uint64_t hash, int64_t id, int64_t found, Insert
 int64_t GrowingIndex::RowForNew(uint64_t hash, int64_t id, Inserted* inserted) {
   if (options_.admit_after > 1 && sketch_.Add(hash) < options_.admit_after) return -1;
   if (free_.empty() && num_rows_ == options_.max_rows) EvictSome();
-  int64_t row = -1;
-  if (!free_.empty()) {
-    row = free_.back();
+  const bool reuses = !free_.empty();
+  if (!reuses && num_rows_ == options_.max_rows) return -1;
+  const int64_t row = reuses ? free_.back() : num_rows_;
+  Enter(hash, id, row);  // if it throws, nobody has the row
+  if (reuses)
     free_.pop_back();
-    inserted->reused.push_back(row);
-  } else if (num_rows_ < options_.max_rows) {
-    row = num_rows_++;
-    inserted->added.push_back(row);
-  } else {
-    return -1;
-  }
+  else
+    ++num_rows_;
+  (reuses ? inserted->reused : inserted->added).push_back(row);
   records_[row] = {id, 0, 0};
-  Enter(hash, id, row);
   return row;
 }
 
@@ -236,7 +226,7 @@ void GrowingIndex::Split(uint32_t number, uint64_t hash) {
   }
   const uint32_t low = NewSegment(depth + 1), high = NewSegment(depth + 1);
   segments_[number].ForEach([&](int64_t id, uint32_t row) {
-    const uint64_t h = HashOf(id);
+    const uint64_t h = HashId(id);
     segments_[h >> (63 - depth) & 1 ? high : low].Insert(h, id, row);
   });
   // The directory's entries whose leading `depth` bits are those of the hash.
@@ -281,7 +271,7 @@ void GrowingIndex::EvictSome() {
   const auto victims = (end - seen.begin() + kSeenAVictim - 1) / kSeenAVictim;
   std::partial_sort(seen.begin(), seen.begin() + victims, end);
   for (auto v = seen.begin(); v != seen.begin() + victims; ++v) {
-    const uint64_t hash = HashOf(records_[v->second].id);
+    const uint64_t hash = HashId(records_[v->second].id);
     __builtin_prefetch(&SegmentOf(hash).Home(hash), 1);
   }
   for (auto v = seen.begin() + victims; v-- != seen.begin();) Free(v->second);
@@ -289,7 +279,7 @@ void GrowingIndex::EvictSome() {
 
 void GrowingIndex::Free(int64_t row) {
   Record& record = records_[row];
-  const uint64_t hash = HashOf(record.id);
+  const uint64_t hash = HashId(record.id);
   SegmentOf(hash).Erase(hash, record.id);
   record.count = 0;
   free_.push_back(row);
@@ -318,79 +308,6 @@ int64_t GrowingIndex::RowsWithin(int64_t bytes, int64_t row_bytes,
                 "with its index",
                 options.name, bytes, row_bytes, WorstBytes(1, row_bytes, options));
   return fit;
-}
-
-GrowingIndex::Columns GrowingIndex::ReadColumns() const {
-  if (device_ != nullptr) return ReadDevice();
-  Columns columns;
-  for (int64_t row = 0; row < num_rows_; ++row) {
-    const Record& record = records_[row];
-    columns.ids.push_back(record.id);
-    columns.last.push_back(record.last);
-    columns.counts.push_back(record.count);
-  }
-  return columns;
-}
-
-std::vector<NamedTensor> GrowingIndex::StateDict(Context& ctx) const {
-  const auto [ids, last, counts] = ReadColumns();
-  std::vector<NamedTensor> state = {{"_growing_ids", Tensor::From(ctx, ids)},
-                                    {"_growing_last_access_iter", Tensor::From(ctx, last)},
-                                    {"_growing_counts", Tensor::From(ctx, counts)},
-                                    {"_growing_free_rows", Tensor::From(ctx, free_)},
-                                    {"_current_iter_tensor", Tensor::From<int64_t>(ctx, {now_})},
-                                    {"_growing_hand", Tensor::From<int64_t>(ctx, {hand_})}};
-  if (options_.admit_after > 1) {
-    state.push_back({"_growing_sketch", Tensor::From(ctx, sketch_.counters())});
-    state.push_back({"_growing_sketch_adds", Tensor::From<int64_t>(ctx, {sketch_.adds()})});
-  }
-  return state;
-}
-
-void GrowingIndex::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {
-  const std::string what = "growing index " + options_.name;
-  internal::StateReader reader(ctx, what, tensors);
-  const auto numbers = [&](const char* name, int64_t size) {
-    return reader.Take(name, DType::kI64, {size}).ToVector<int64_t>();
-  };
-  const std::vector<int64_t> ids = numbers("_growing_ids", -1);
-  const auto rows = static_cast<int64_t>(ids.size());
-  const std::vector<int64_t> last = numbers("_growing_last_access_iter", rows),
-                             counts = numbers("_growing_counts", rows),
-                             free = numbers("_growing_free_rows", -1),
-                             now = numbers("_current_iter_tensor", 1),
-                             hand = numbers("_growing_hand", 1);
-  GrowingIndex loaded(options_);
-  if (options_.admit_after > 1) {
-    const auto size = static_cast<int64_t>(sketch_.counters().size());
-    loaded.sketch_.Restore(reader.Take("_growing_sketch", DType::kU8, {size}).ToVector<uint8_t>(),
-                           numbers("_growing_sketch_adds", 1)[0]);
-  }
-  reader.Finish();
-  TESSERA_CHECK_LE(rows, options_.max_rows, "state of {}: rows", what);
-  CheckFreeRows(what, counts, free);
-  TESSERA_CHECK(hand[0] == 0 || IsRow(hand[0], rows), "state of {}: hand {}", what, hand[0]);
-  for (size_t r = 0; r < ids.size(); ++r) {
-    TESSERA_CHECK(IsCount(counts[r]) && IsCount(last[r]) && last[r] <= now[0],
-                  "state of {}: row {} was named {} times, last in call {} of {}", what, r,
-                  counts[r], last[r], now[0]);
-    loaded.AppendRow({ids[r], static_cast<uint32_t>(last[r]), static_cast<uint32_t>(counts[r])});
-  }
-  loaded.free_ = free;
-  loaded.now_ = now[0];
-  loaded.hand_ = hand[0];
-  *this = std::move(loaded);
-}
-
-void GrowingIndex::AppendRow(const Record& record) {
-  records_[num_rows_] = record;
-  const uint64_t hash = HashOf(record.id);
-  if (record.count > 0) {
-    TESSERA_CHECK_EQ(SegmentOf(hash).Find(hash, record.id), -1,
-                     "growing index {}: row of id {}, given twice", options_.name, record.id);
-    Enter(hash, record.id, num_rows_);
-  }
-  ++num_rows_;
 }
 
 }  // namespace tessera

@@ -24,7 +24,8 @@
 // now: calls of Insert so far. Rows that a call names, whichever of its ids does, are not freed in it.
 //
 // Find may run beside Find, but not beside Insert. The first use on a GPU moves the index there, where
-// rows, states and evictions are the same (growing_rows.h); Insert waits for it.
+// rows, states and evictions are the same (growing_rows.h): nothing may run beside that use, and none
+// on the CPU may follow but LoadStateDict. Insert waits for the GPU.
 #include <memory>
 #include <string>
 #include <vector>
@@ -101,6 +102,8 @@ class GrowingIndex {
     int64_t id = 0;
     uint32_t last = 0, count = 0;
   };
+  // Throws Error if the index lies on a GPU.
+  void CheckOnHost() const;
   internal::IndexView View() const { return {segments_, directory_.data(), depth_}; }
   internal::IndexSegment& SegmentOf(uint64_t hash) const { return View().SegmentOf(hash); }
   int64_t InsertOne(uint64_t hash, int64_t id, int64_t found, Inserted* inserted);

@@ -11,8 +11,6 @@
 namespace tessera::internal {
 namespace {
 
-using Count = unsigned long long;  // what CUDA's 64-bit atomics take
-
 struct Touch {
   RowColumns columns;
   IndexArray ids;
@@ -27,13 +25,6 @@ struct Touch {
     columns.last[row] = now;
     atomicAdd(reinterpret_cast<Count*>(columns.counts + row), Count{1});
   }
-};
-
-struct TakeIds {
-  IndexArray ids;
-  const int32_t* places;
-  int64_t* taken;
-  TESSERA_HD void operator()(int64_t k) const { taken[k] = ids[places[k]]; }
 };
 
 struct MarkFirst {
@@ -80,7 +71,7 @@ std::vector<size_t> Admit(const std::vector<int64_t>& ids, size_t most_ids,
   std::vector<size_t> kept;
   for (size_t k = 0; k < ids.size(); ++k) {
     if (!admitted.contains(ids[k])) {
-      if (call.sketch.Add(MixBits(static_cast<uint64_t>(ids[k]))) < call.admit_after) continue;
+      if (call.sketch.Add(HashId(ids[k])) < call.admit_after) continue;
       if (admitted.size() == most_ids) continue;
       admitted.insert(ids[k]);
     }

@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
 // What kernels see of growing_rows.h. For .cu files.
 #include "embedding/managed_collision/growing_rows.h"
+#include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/sorted_ids.cuh"
 
 namespace tessera::internal {
@@ -18,9 +19,8 @@ struct RowColumns {
         slots(Numbers(rows.slots)),
         mask(static_cast<uint64_t>(rows.slots.numel()) - 1) {}
 
-  TESSERA_HD uint64_t FirstSlot(int64_t id) const { return MixBits(static_cast<uint64_t>(id)); }
   TESSERA_HD int64_t Find(int64_t id) const {
-    for (uint64_t s = FirstSlot(id);; ++s) {
+    for (uint64_t s = HashId(id);; ++s) {
       const uint32_t row = slots[s & mask];
       if (row == kEmpty) return -1;
       if (row != kErased && ids[row] == id) return row;
@@ -28,7 +28,7 @@ struct RowColumns {
   }
   // REQUIRES: no slot has the row; ids has its id.
   __device__ void Enter(uint32_t row) const {
-    for (uint64_t s = FirstSlot(ids[row]);; ++s) {
+    for (uint64_t s = HashId(ids[row]);; ++s) {
       uint32_t* slot = slots + (s & mask);
       for (uint32_t seen = *slot; seen >= kErased;) {
         const uint32_t before = atomicCAS(slot, seen, row);
@@ -39,7 +39,7 @@ struct RowColumns {
   }
   // REQUIRES: a slot has the row.
   TESSERA_HD void Erase(uint32_t row) const {
-    uint64_t s = FirstSlot(ids[row]);
+    uint64_t s = HashId(ids[row]);
     while (slots[s & mask] != row) ++s;
     slots[s & mask] = kErased;
     counts[row] = 0;

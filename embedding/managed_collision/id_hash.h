@@ -1,13 +1,15 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_ID_HASH_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_ID_HASH_H_
-// Private to configurations of managed collision and to what serves their tables: numbers in
-// [0, size) from ids.
+// Private to managed_collision and to what serves its tables: the hash of an id, and numbers in
+// [0, size) from it.
 #include "embedding/row_ops.h"
 
 namespace tessera::internal {
 
+TESSERA_HD uint64_t HashId(int64_t id) { return MixBits(static_cast<uint64_t>(id)); }
+
 TESSERA_HD int64_t HashBelow(int64_t id, int64_t size) {
-  return static_cast<int64_t>(MixBits(static_cast<uint64_t>(id)) % static_cast<uint64_t>(size));
+  return static_cast<int64_t>(HashId(id) % static_cast<uint64_t>(size));
 }
 
 // Another one, so that ids that share a hash of the first do not share all.

@@ -1,4 +1,5 @@
 // The search of a GrowingIndex, compiled once for each instruction set.
+#include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/index_search.h"
 
 #if defined(__AVX512F__)
@@ -32,7 +33,7 @@ void ReadBlock(IndexArray ids, int64_t begin, int64_t end, IndexBlock& block) {
     const int32_t* narrow = static_cast<const int32_t*>(ids.data) + begin;
     for (int64_t i = 0; i < n; ++i) block.ids[i] = narrow[i];
   }
-  for (int64_t i = 0; i < n; ++i) block.hashes[i] = MixBits(static_cast<uint64_t>(block.ids[i]));
+  for (int64_t i = 0; i < n; ++i) block.hashes[i] = HashId(block.ids[i]);
   for (int64_t i = n; i < IndexBlock::kIds; ++i) block.hashes[i] = 0;
 }
 

@@ -64,7 +64,7 @@ KeyedJaggedTensor ManagedCollisionCollection::Forward(Context& ctx,
       places.emplace_back(offsets[key], offsets[key + 1]);
     }
     const std::vector<Tensor> rows = modules_[t]->Forward(ctx, ids, ctx.tape() != nullptr);
-    if (features.keys().size() == 1) return features.WithValues(rows[0]);
+    if (features.keys().size() == 1 && rows.size() == 1) return features.WithValues(rows[0]);
     for (size_t f = 0; f < rows.size(); ++f)
       shared_values().Rows(places[f].first, places[f].second).CopyFrom(ctx, rows[f]);
   }
@@ -100,7 +100,7 @@ void ManagedCollisionCollection::LoadStateDict(Context& ctx,
   for (const NamedTensor& tensor : tensors) {
     size_t t = 0;
     while (t < modules_.size() &&
-           !tensor.name.starts_with(internal::StatePrefix(prefix, configs_[t].name)))
+           !tensor.name.starts_with(internal::StatePrefix(prefix, configs_[t].name) + "_"))
       ++t;
     TESSERA_CHECK(t < modules_.size(), "managed collision: {} is the state of no table",
                   tensor.name);

@@ -58,12 +58,13 @@ void CheckParts(const std::unique_ptr<Collection>& embeddings,
 KeyedJaggedTensor Remapped(Context& ctx, ManagedCollisionCollection& collisions,
                            TableBatchedEmbedding& tables, const KeyedJaggedTensor& features) {
   KeyedJaggedTensor remapped = collisions.Forward(ctx, features);
-  for (const EvictedRows& evicted : collisions.Evict(ctx)) {
-    const int t = TableOf(tables, evicted.table);
-    if (tables.table(t).growing)
-      tables.SetRowsInUse(ctx, t, collisions.module(evicted.table).rows_in_use());
-    if (evicted.rows.numel() > 0)
-      tables.ResetRows(ctx, t, evicted.rows, TableBatchedEmbedding::ResetTo::kInitial);
+  for (const BaseEmbeddingConfig& table : collisions.configs()) {
+    const int t = TableOf(tables, table.name);
+    ManagedCollisionModule& module = collisions.module(table.name);
+    if (tables.table(t).growing) tables.SetRowsInUse(ctx, t, module.rows_in_use());
+    module.EvictTo(ctx, [&](const Tensor& rows) {
+      tables.ResetRows(ctx, t, rows, TableBatchedEmbedding::ResetTo::kInitial);
+    });
   }
   return remapped;
 }

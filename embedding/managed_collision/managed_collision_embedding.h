@@ -7,8 +7,8 @@
 // An evicted row gets what new rows of its table start with, and its optimizer state 0, before
 // anybody reads it. (TorchRec leaves this to the user.) Rows that an id without a row of its own
 // reads are shared as the modules say. In a table with `growing` rows come into use with the first
-// ids that are given them (growing_managed_collision_module.h). Of a table with the rule Dense the row is reset, but not what
-// the user's own optimizer remembers.
+// ids that are given them (growing_managed_collision_module.h). Of a table with the rule Dense the
+// row is reset, but not what the user's own optimizer remembers.
 #include <memory>
 #include <optional>
 #include <string>

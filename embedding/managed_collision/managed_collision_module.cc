@@ -23,6 +23,12 @@ Tensor ManagedCollisionModule::Evict(Context& ctx) {
   return rows;
 }
 
+void ManagedCollisionModule::EvictTo(Context& ctx,
+                                     const std::function<void(const Tensor& rows)>& fn) {
+  const Tensor rows = Evict(ctx);
+  if (rows.numel() > 0) fn(rows);
+}
+
 Tensor ManagedCollisionModule::TakeEvicted(Context& ctx) {
   Tensor rows = Tensor::From(ctx, Evicted());
   evicted_.clear();

@@ -9,6 +9,7 @@
 // A row that goes to another id is named by the next Evict: until whoever owns the table has reset
 // it, it holds what its former id learned. On any device, with the same rows on each; a training
 // forward waits for a GPU. Not for use by two threads at once.
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,9 @@ class ManagedCollisionModule {
   // Rows that went to another id since the last call, [k] i64, ascending, each once. A row that
   // nobody had is not among them.
   Tensor Evict(Context& ctx);
+  // The same rows, if there are any, handed to fn, which resets them with the ctx.random() it finds;
+  // perhaps some at a time.
+  virtual void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
 
   // Rows are below this: the table's num_embeddings.
   virtual int64_t output_size() const = 0;

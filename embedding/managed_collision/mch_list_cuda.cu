@@ -9,7 +9,6 @@
 namespace tessera::internal {
 namespace {
 
-using Count = unsigned long long;  // what CUDA's 64-bit atomics take
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
 // Ascends as x does. x is not NaN.

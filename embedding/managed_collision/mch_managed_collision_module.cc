@@ -19,7 +19,7 @@ void CheckPlaces(const std::string& what, const std::vector<int64_t>& ids,
   for (size_t p = 1; p < ids.size(); ++p)
     TESSERA_CHECK(ids[p - 1] < ids[p] || ids[p] == kNobody,
                   "state of {}: id {} after {} in _mch_sorted_raw_ids", what, ids[p], ids[p - 1]);
-  TESSERA_CHECK(ids.back() == kNobody && rows.back() + 1 == static_cast<int64_t>(rows.size()),
+  TESSERA_CHECK(ids.back() == kNobody && rows.back() == std::ssize(rows) - 1,
                 "state of {}: the last row is not the last place's, or somebody's", what);
   std::sort(rows.begin(), rows.end());
   for (size_t r = 0; r < rows.size(); ++r)
@@ -32,6 +32,14 @@ void CheckHistory(const std::string& what, const std::vector<int64_t>& size,
   TESSERA_CHECK_EQ(ids.size(), last.size(), "state of {}: ids and accesses of the history", what);
   TESSERA_CHECK(ids.empty() || (!size.empty() && static_cast<int64_t>(ids.size()) <= size.front()),
                 "state of {}: {} ids are more than the history holds", what, ids.size());
+}
+
+// A history of `size` ids that begins with these; undefined if there are none.
+Tensor Restored(Context& ctx, const std::vector<int64_t>& history, int64_t size) {
+  if (history.empty()) return {};
+  const Tensor all = Tensor::Empty(ctx, {size}, DType::kI64);
+  all.Rows(0, std::ssize(history)).CopyFrom(ctx, Tensor::From(ctx, history));
+  return all;
 }
 
 }  // namespace
@@ -226,22 +234,17 @@ void MCHManagedCollisionModule::LoadStateDict(Context& ctx,
   reader.Finish();
   CheckPlaces(what, list.ids.ToVector<int64_t>(), list.rows.ToVector<int64_t>());
   CheckHistory(what, size, history, has_last() ? history_last : history);
+  const int64_t history_size = size.empty() ? 0 : size.front();
+  const Tensor history_ids = Restored(ctx, history, history_size),
+               history_accesses = Restored(ctx, history_last, history_size);
   list_ = std::move(list);
   iter_ = iter;
   last_eviction_iter_ = last_eviction.empty() ? iter : last_eviction.front();
-  history_size_ = size.empty() ? 0 : size.front();
-  history_used_ = static_cast<int64_t>(history.size());
-  history_ids_ = Restored(ctx, history);
-  history_last_ = Restored(ctx, history_last);
+  history_size_ = history_size;
+  history_used_ = std::ssize(history);
+  history_ids_ = history_ids;
+  history_last_ = history_accesses;
   evicted_ = std::move(evicted);
-}
-
-Tensor MCHManagedCollisionModule::Restored(Context& ctx,
-                                           const std::vector<int64_t>& history) const {
-  if (history.empty()) return {};
-  const Tensor all = Tensor::Empty(ctx, {history_size_}, DType::kI64);
-  all.Rows(0, static_cast<int64_t>(history.size())).CopyFrom(ctx, Tensor::From(ctx, history));
-  return all;
 }
 
 }  // namespace tessera

@@ -96,8 +96,6 @@ class MCHManagedCollisionModule final : public ManagedCollisionModule {
   Tensor Admitted(Context& ctx, const Tensor& counts) const;
   Tensor Remap(Context& ctx, const Tensor& ids) const;
   Tensor WithHashedMisses(Context& ctx, const Tensor& ids, const Tensor& rows) const;
-  // A history that begins with these.
-  Tensor Restored(Context& ctx, const std::vector<int64_t>& history) const;
 
   bool has_counts() const { return options_.eviction_policy.eviction != MchEviction::kLru; }
   bool has_last() const { return options_.eviction_policy.eviction != MchEviction::kLfu; }

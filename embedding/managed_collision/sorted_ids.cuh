@@ -1,11 +1,14 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_SORTED_IDS_CUH_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_SORTED_IDS_CUH_
 // Numbers of things in the order of their keys, and ids in runs of the same one. For .cu files.
+#include "embedding/row_ops.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {
+
+using Count = unsigned long long;  // what CUDA's 64-bit atomics take
 
 inline uint32_t* Numbers(const Tensor& t) { return reinterpret_cast<uint32_t*>(t.data<int32_t>()); }
 
@@ -33,6 +36,14 @@ class KeyedNumbers {
   Tensor keys_, numbers_;  // twice: SortPairs needs a second buffer
   int64_t n_;
   SortedPairs<uint64_t> now_;
+};
+
+// taken[k]: the id at places[k].
+struct TakeIds {
+  IndexArray ids;
+  const int32_t* places;
+  int64_t* taken;
+  TESSERA_HD void operator()(int64_t k) const { taken[k] = ids[places[k]]; }
 };
 
 struct IdKey {

@@ -1,6 +1,7 @@
 // Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are found by a sort,
 // numbered by where they first may have one, and propose to slots by atomic minima of these numbers.
 #include "embedding/feature_items.cuh"
+#include "embedding/index_array.h"
 #include "embedding/managed_collision/sorted_ids.cuh"
 #include "embedding/managed_collision/zch_forward.h"
 
@@ -34,15 +35,8 @@ struct FindAndRenew {
   }
 };
 
-// Occurrences that may have slots: number k is of the batch's id places[k].
-struct TakeIds {
-  const int64_t* batch;
-  const int32_t* places;
-  int64_t* ids;
-  TESSERA_HD void operator()(int64_t k) const { ids[k] = batch[places[k]]; }
-};
-
-// They, and what slots they claim: each slot has the lowest number of an occurrence that chose it.
+// Occurrences that may have slots, and what slots they claim: each slot has the lowest number of an
+// occurrence that chose it.
 struct Claims {
   const int64_t* ids;
   IdRuns runs;
@@ -125,7 +119,7 @@ struct Unclaim {
 
 // Gives slots to the ids at these places of the batch, and rows to all that have none.
 std::vector<int64_t> GiveSlotsSync(Context& ctx, const ZchTable& table,
-                                   std::span<const ZchFeature> features, const int64_t* batch,
+                                   std::span<const ZchFeature> features, IndexArray batch,
                                    const Tensor& places, uint32_t* claims) {
   const int64_t n = places.numel();
   const Tensor ids = Tensor::Empty(ctx, {n}, DType::kI64),
@@ -166,7 +160,7 @@ std::vector<int64_t> TrainZchSync(OnCuda on, Context& ctx, const ZchTable& table
   SelectFlagged(ctx, flag, n, places.data<int32_t>(), count.data<int32_t>());
   const int64_t missing = ReadScalarSync(ctx, count.data<int32_t>());
   if (missing > 0)
-    return GiveSlotsSync(ctx, table, features, ids.data<int64_t>(), places.Rows(0, missing),
+    return GiveSlotsSync(ctx, table, features, ArrayOf(ids), places.Rows(0, missing),
                          reinterpret_cast<uint32_t*>(claims));
   ForEachItem(on, ctx, features, 1, ReadNewRows{table, nullptr, nullptr});
   return {};

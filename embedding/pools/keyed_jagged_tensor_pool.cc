@@ -8,15 +8,15 @@ namespace {
 
 // key_lengths [n, F] of a state dict, checked, as lengths of rows [n, F + 1] on the host.
 Tensor WithPadding(const BagRowLayout& layout, const Tensor& key_lengths) {
-  const Tensor host = key_lengths.ToHost();
-  const int64_t n = host.dim(0), keys = layout.num_keys();
+  const std::vector<int32_t> given = key_lengths.ToVector<int32_t>();
+  const int64_t n = key_lengths.dim(0), keys = layout.num_keys();
   const Tensor rows = Tensor::EmptyHost({n, keys + 1}, DType::kI32);
-  const auto* in = host.data<int32_t>();
+  const int32_t* in = given.data();
   auto* out = rows.data<int32_t>();
   for (int64_t i = 0; i < n; ++i) {
     int64_t padding = layout.row_length();
     for (int64_t key = 0; key < keys; ++key) {
-      const int32_t length = *out++ = in[i * keys + key];
+      const int32_t length = *out++ = *in++;
       const auto& [name, most] = layout.feature_max_lengths()[static_cast<size_t>(key)];
       TESSERA_CHECK(0 <= length && length <= most,
                     "KeyedJaggedTensorPool: key_lengths of example {} say {} values of feature {}; "
@@ -61,12 +61,18 @@ void KeyedJaggedTensorPool::UpdateRows(Context& ctx, const Tensor& ids, const Ba
   if (weights_) weights_->Update(ctx, ids, rows.weights);
 }
 
+std::vector<NamedTensor> KeyedJaggedTensorPool::Views(const std::string& prefix) const {
+  std::vector<NamedTensor> views = {
+      {prefix + "values", values_.pool()},
+      {prefix + "key_lengths", lengths_.pool().Narrow(1, 0, layout_.num_keys())}};
+  if (weights_) views.push_back({prefix + "weights", weights_->pool()});
+  return views;
+}
+
 std::vector<NamedTensor> KeyedJaggedTensorPool::StateDict(Context& ctx,
                                                           const std::string& prefix) const {
-  std::vector<NamedTensor> state = {
-      {prefix + "values", values_.pool().Clone(ctx)},
-      {prefix + "key_lengths", lengths_.pool().Narrow(1, 0, layout_.num_keys()).Clone(ctx)}};
-  if (weights_) state.push_back({prefix + "weights", weights_->pool().Clone(ctx)});
+  std::vector<NamedTensor> state = Views(prefix);
+  for (NamedTensor& t : state) t.tensor = t.tensor.Clone(ctx);
   return state;
 }
 
@@ -74,8 +80,8 @@ void KeyedJaggedTensorPool::LoadStateDict(Context& ctx, const std::vector<NamedT
                                           const std::string& prefix) {
   std::map<std::string, Tensor> given;
   for (const NamedTensor& t : tensors) given[t.name] = t.tensor;
-  const std::vector<NamedTensor> own = StateDict(ctx, prefix);
-  TESSERA_CHECK_EQ(given.size(), own.size(), "KeyedJaggedTensorPool: tensors of the state");
+  const std::vector<NamedTensor> own = Views(prefix);
+  TESSERA_CHECK_EQ(tensors.size(), own.size(), "KeyedJaggedTensorPool: tensors of the state");
   for (const NamedTensor& t : own) {
     TESSERA_CHECK(given.count(t.name) == 1, "KeyedJaggedTensorPool: {} is missing", t.name);
     const Tensor& tensor = given[t.name];

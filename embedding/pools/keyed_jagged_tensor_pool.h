@@ -51,6 +51,9 @@ class KeyedJaggedTensorPool {
                      const std::string& prefix = "");
 
  private:
+  // What StateDict copies.
+  std::vector<NamedTensor> Views(const std::string& prefix) const;
+
   BagRowLayout layout_;
   TensorPool values_, lengths_;
   std::optional<TensorPool> weights_;

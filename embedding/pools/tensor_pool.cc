@@ -10,8 +10,8 @@ namespace tessera {
 TensorPool::TensorPool(Context& ctx, int64_t pool_size, int64_t dim, DType dtype,
                        EmbeddingLocation location) {
   TESSERA_CHECK(pool_size >= 0 && dim >= 0, "TensorPool: {} rows of {} elements", pool_size, dim);
-  TESSERA_CHECK(location != EmbeddingLocation::kManagedCaching,
-                "TensorPool: location {}; a pool has no cache of rows", ToString(location));
+  TESSERA_CHECK(!IsCached(location), "TensorPool: location {}; a pool has no cache of rows",
+                ToString(location));
   pool_ = ZerosAt(ctx, location, {pool_size, dim}, dtype);
 }
 

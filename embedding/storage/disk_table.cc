@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "embedding/storage/copy_rows.h"
 #include "runtime/fill_uniform.h"
 
 namespace tessera {
@@ -24,11 +25,10 @@ void InPieces(std::span<const int64_t> rows, int64_t most, Fn&& fn) {
        rows.subspan(at, std::min(static_cast<size_t>(most), rows.size() - at)));
 }
 
-// Rows of `row_bytes`, each at a multiple of a stride.
-void CopyRows(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-              int64_t row_bytes) {
-  for (int64_t i = 0; i < rows; ++i)
-    std::memcpy(to + i * to_stride, from + i * from_stride, static_cast<size_t>(row_bytes));
+void CheckRows(std::span<const int64_t> rows, int64_t num_rows) {
+  for (const int64_t row : rows)
+    TESSERA_CHECK(0 <= row && row < num_rows, "rows on disk: row {} of a table of {}", row,
+                  num_rows);
 }
 
 }  // namespace
@@ -92,22 +92,24 @@ std::vector<char> DiskTable::Staged(std::span<const int64_t> rows) {
 }
 
 void DiskTable::ReadPart(int part, std::span<const int64_t> rows, void* bytes) {
+  CheckRows(rows, this->rows());
   const int64_t row_bytes = this->row_bytes(part);
   InPieces(rows, kPieceRows, [&](int64_t begin, std::span<const int64_t> piece) {
     const std::vector<char> staged = Staged(piece);
-    CopyRows(static_cast<char*>(bytes) + begin * row_bytes, row_bytes, staged.data() + offset(part),
-             staged_bytes_, std::ssize(piece), row_bytes);
+    internal::CopyRows(static_cast<char*>(bytes) + begin * row_bytes, row_bytes,
+                       staged.data() + offset(part), staged_bytes_, std::ssize(piece), row_bytes);
   });
 }
 
 void DiskTable::WritePart(int part, std::span<const int64_t> rows, const void* bytes) {
+  CheckRows(rows, this->rows());
   const int64_t row_bytes = this->row_bytes(part);
   InPieces(rows, kPieceRows, [&](int64_t begin, std::span<const int64_t> piece) {
     log_.CheckWritten();
     std::vector<char> staged = Staged(piece);
-    CopyRows(staged.data() + offset(part), staged_bytes_,
-             static_cast<const char*>(bytes) + begin * row_bytes, row_bytes, std::ssize(piece),
-             row_bytes);
+    internal::CopyRows(staged.data() + offset(part), staged_bytes_,
+                       static_cast<const char*>(bytes) + begin * row_bytes, row_bytes,
+                       std::ssize(piece), row_bytes);
     log_.Write(piece, staged.data(), staged_bytes_);
   });
 }
@@ -131,15 +133,15 @@ void DiskTable::ForEachPiece(bool written,
       Shape shape = part.row_shape;
       shape[0] = n;
       tensors.push_back(Tensor::EmptyHost(shape, part.dtype));
-      CopyRows(static_cast<char*>(tensors.back().raw_data()), part.row_bytes,
-               staged.data() + part.offset, staged_bytes_, n, part.row_bytes);
+      internal::CopyRows(static_cast<char*>(tensors.back().raw_data()), part.row_bytes,
+                         staged.data() + part.offset, staged_bytes_, n, part.row_bytes);
     }
     fn(first, tensors);
     if (!written) continue;
     for (size_t p = 0; p < parts_.size(); ++p)
-      CopyRows(staged.data() + parts_[p].offset, staged_bytes_,
-               static_cast<const char*>(tensors[p].raw_data()), parts_[p].row_bytes, n,
-               parts_[p].row_bytes);
+      internal::CopyRows(staged.data() + parts_[p].offset, staged_bytes_,
+                         static_cast<const char*>(tensors[p].raw_data()), parts_[p].row_bytes, n,
+                         parts_[p].row_bytes);
     log_.Write(piece, staged.data(), staged_bytes_);
   }
 }

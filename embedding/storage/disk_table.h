@@ -8,6 +8,7 @@
 //   staged   records in memory, each at a multiple of staged_bytes(): one of 16
 //
 // Memory never holds the table: whoever reads or writes all of it does so some rows at a time.
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,8 +50,9 @@ class DiskTable {
   DiskStats stats() const;
 
   // Rows `rows` of one part, [n, row_bytes] in host memory. Writing leaves the other parts as they
-  // are. A cache in front of the table (RowCache) is flushed first, and reset after writing. Throws
-  // Error for what cannot be read; then nothing was written.
+  // are; of a row that comes again, the last one counts. A cache in front of the table (RowCache) is
+  // flushed first, and reset after writing. Throws Error for a row that there is not, and changes
+  // nothing; and where the disk fails: then some of the rows may have been written.
   void ReadPart(int part, std::span<const int64_t> rows, void* bytes);
   void WritePart(int part, std::span<const int64_t> rows, const void* bytes);
   // Rows [first, first + count).

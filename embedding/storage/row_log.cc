@@ -1,7 +1,6 @@
 #include "embedding/storage/row_log.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -96,11 +95,10 @@ RowLog::RowLog(std::shared_ptr<BlockIo> io, int64_t rows, int64_t record_bytes, 
 
 // What is under way names this file and memory of ours.
 RowLog::~RowLog() {
-  for (const auto& read : reads_)
-    while (!read->done()) try {
-        read->Wait();
-      } catch (const Error&) {
-      }
+  for (const auto& read : reads_) try {
+      read->Wait();
+    } catch (const Error&) {
+    }
   for (const int64_t segment : writing_) try {
       segments_[static_cast<size_t>(segment)].write->Wait();
     } catch (const Error&) {
@@ -185,7 +183,8 @@ void RowLog::Append(int64_t row, const char* record) {
   uint32_t& entry = index_[static_cast<size_t>(row)];
   const bool in_tail = entry != kNone && SegmentOf(entry) == tail_;
   if (!in_tail) {
-    if (tail_records_ == layout_.per_segment) Seal();  // which may move this row
+    // Which may move this row. After errors it moves several segments, which may fill the next one.
+    while (tail_records_ == layout_.per_segment) Seal();
     if (entry != kNone) Unlink(entry);
     entry = static_cast<uint32_t>(tail_ * layout_.per_segment + tail_records_++);
     ++segments_[static_cast<size_t>(tail_)].live;

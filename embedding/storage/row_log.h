@@ -17,9 +17,11 @@
 // Memory: the index, and segments on their way to the disk. Reading is many blocks at once, those
 // of one block joined. Errors of the disk lose nothing: what could not be written stays in memory,
 // is tried again, and the next call says so. One host thread at a time.
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "embedding/storage/block_io.h"
@@ -53,7 +55,8 @@ class RowLog {
   RowLog(const RowLog&) = delete;
   RowLog& operator=(const RowLog&) = delete;
 
-  // Throws Error if something could not be written since the last call; it is tried again.
+  // Throws Error if something could not be written, or read to be moved, since the last call; it is
+  // tried again.
   void CheckWritten();
 
   // Row rows[i]'s record, as it is now, goes to records + i·stride. `owner` keeps that memory.
@@ -111,7 +114,7 @@ class RowLog {
   ScratchFile file_;
   int64_t tail_ = 0, tail_records_ = 0;
   bool collecting_ = false;
-  std::string failure_;                              // of writing, not told yet
+  std::string failure_;                              // of writing or moving, not told yet
   std::deque<int64_t> writing_;                      // segments, oldest first
   std::vector<AlignedBytes> spare_;                  // of segment_bytes
   std::deque<std::shared_ptr<const Blocks>> reads_;  // that may be under way

@@ -4,6 +4,16 @@
 #include "runtime/random.h"
 
 namespace tessera::internal {
+namespace {
+
+// ctx.random() is as it was when this goes.
+struct KeepRandom {
+  Context& ctx;
+  const Random saved = ctx.random();
+  ~KeepRandom() { ctx.random() = saved; }
+};
+
+}  // namespace
 
 Tensor GatherIds(Context& ctx, Communicator& comm, const Tensor& ids) {
   constexpr const char* kWhat = "ids that pruning counts";
@@ -18,7 +28,7 @@ void ResetShardedRows(Context& ctx, ShardedTables& tables, int table, const Tens
   const std::string& name = tables.tables()[static_cast<size_t>(table)].name;
   const std::vector<int64_t> all = rows.ToVector<int64_t>();
   const uint64_t sequence = ctx.random().TakeSequence();
-  const Random saved = ctx.random();
+  const KeepRandom keep{ctx};
   for (const HeldShard& held : tables.shards()) {
     if (held.table != name) continue;
     const Shard& shard = held.shard;
@@ -27,12 +37,11 @@ void ResetShardedRows(Context& ctx, ShardedTables& tables, int table, const Tens
       if (shard.row_offset <= row && row < shard.row_offset + shard.rows)
         own.push_back(row - shard.row_offset);
     if (own.empty()) continue;
-    ctx.random() = Random(HashOf(Format("{} {} {} {} {}", saved.seed(), sequence, name,
+    ctx.random() = Random(HashOf(Format("{} {} {} {} {}", keep.saved.seed(), sequence, name,
                                         shard.row_offset, shard.column_offset)));
     held.tables->ResetRows(ctx, held.index, Tensor::From(ctx, own),
                            TableBatchedEmbedding::ResetTo::kInitial);
   }
-  ctx.random() = saved;
 }
 
 }  // namespace tessera::internal

@@ -26,6 +26,7 @@ std::vector<Tensor> Parts(const Tensor& rows, const std::vector<int64_t>& counts
 }  // namespace
 
 int64_t PoolBlock(const Communicator& comm, int64_t pool_size) {
+  TESSERA_CHECK_GE(pool_size, 0, "pool over ranks: pool_size");
   return std::max<int64_t>(1, (pool_size + comm.size() - 1) / comm.size());
 }
 

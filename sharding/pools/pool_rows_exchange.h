@@ -15,7 +15,8 @@
 
 namespace tessera::internal {
 
-// k; the first row of a rank's own part, and how many there are (the last ranks may have none).
+// k, at least 1; the first row of a rank's own part, and how many there are (the last ranks may
+// have none). Throw Error for a negative size.
 int64_t PoolBlock(const Communicator& comm, int64_t pool_size);
 int64_t FirstPoolRow(const Communicator& comm, int64_t pool_size);
 int64_t LocalPoolRows(const Communicator& comm, int64_t pool_size);

@@ -10,7 +10,8 @@ namespace tessera {
 
 class ShardedKeyedJaggedTensorPool {
  public:
-  // Rank r keeps examples [r·k, (r + 1)·k), k = ⌈pool_size / R⌉. `comm` outlives it.
+  // Rank r keeps examples [r·k, (r + 1)·k), k = ⌈pool_size / R⌉. `comm` outlives it. Throws
+  // Error as KeyedJaggedTensorPool does.
   ShardedKeyedJaggedTensorPool(Context& ctx, Communicator& comm, int64_t pool_size,
                                FeatureMaxLengths feature_max_lengths,
                                KeyedJaggedTensorPoolOptions options = {});

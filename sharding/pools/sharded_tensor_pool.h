@@ -3,9 +3,6 @@
 // A TensorPool whose rows lie on several ranks, in blocks (TorchRec's class of this name, ROW_WISE).
 // Every rank makes the same calls with ids of its own. Of an id that several ranks update in one
 // call, the last rank's row counts.
-#include <string>
-#include <vector>
-
 #include "comm/communicator.h"
 #include "embedding/pools/tensor_pool.h"
 
@@ -13,12 +10,13 @@ namespace tessera {
 
 class ShardedTensorPool {
  public:
-  // Rank r keeps rows [r·k, (r + 1)·k), k = ⌈pool_size / R⌉, 0 at first. `comm` outlives it.
+  // Rank r keeps rows [r·k, (r + 1)·k), k = ⌈pool_size / R⌉, 0 at first. `comm` outlives it. Throws
+  // Error as TensorPool does.
   ShardedTensorPool(Context& ctx, Communicator& comm, int64_t pool_size, int64_t dim,
                     DType dtype = DType::kF32,
                     EmbeddingLocation location = EmbeddingLocation::kDevice);
 
-  // As TensorPool's. Errors about ids are thrown on all ranks.
+  // As TensorPool's. Errors are thrown on all ranks.
   Tensor Lookup(Context& ctx, const Tensor& ids) const;
   void Update(Context& ctx, const Tensor& ids, const Tensor& values);
 

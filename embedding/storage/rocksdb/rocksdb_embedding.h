@@ -7,6 +7,7 @@
 //   auto store = std::make_shared<RocksDbStore>("/data/rows");
 //   RocksDbEmbeddingBagCollection tables(
 //       std::make_unique<EmbeddingBagCollection>(ctx, configs, options), store);
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>

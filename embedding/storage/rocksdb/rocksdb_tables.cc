@@ -5,18 +5,18 @@
 #include <utility>
 
 #include "embedding/start_rows.h"
+#include "embedding/storage/copy_rows.h"
 #include "runtime/hash.h"
+#include "sparse/row_runs.h"
 #include "sparse/unique.h"
 
 namespace tessera {
 namespace {
 
+using internal::RowBytes;
+
 // Where the tables' counters lie: no table has an empty name.
 constexpr std::string_view kCounters = "";
-
-int64_t RowBytesOf(const Tensor& t) {
-  return t.rank() == 2 ? t.dim(1) * SizeOf(t.dtype()) : SizeOf(t.dtype());
-}
 
 // Weights, then states.
 std::vector<Tensor> PartsOf(const TableBatchedEmbedding& tables, int table) {
@@ -27,15 +27,8 @@ std::vector<Tensor> PartsOf(const TableBatchedEmbedding& tables, int table) {
 
 int64_t RecordBytes(const std::vector<Tensor>& parts) {
   int64_t bytes = 0;
-  for (const Tensor& part : parts) bytes += RowBytesOf(part);
+  for (const Tensor& part : parts) bytes += RowBytes(part);
   return bytes;
-}
-
-// Copies n rows of `width` bytes that lie `from_stride` and `to_stride` bytes apart.
-void CopyRows(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t width,
-              int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    std::memcpy(to + i * to_stride, from + i * from_stride, static_cast<size_t>(width));
 }
 
 bool LooksAtWholeTables(const AnyRule& rule) {
@@ -49,9 +42,8 @@ bool LooksAtWholeTables(const AnyRule& rule) {
 void CheckTable(const BaseEmbeddingConfig& config) {
   TESSERA_CHECK(!config.name.empty() && config.name.find('\0') == std::string::npos,
                 "table \"{}\" in RocksDB: a name without 0 bytes is needed", config.name);
-  TESSERA_CHECK(config.location != EmbeddingLocation::kManagedCaching && !config.growing,
-                "table {} in RocksDB: it has neither a cache of rows nor does it grow",
-                config.name);
+  TESSERA_CHECK(!IsCached(config.location) && !config.growing,
+                "table {} in RocksDB: it may neither have a cache of rows nor grow", config.name);
   TESSERA_CHECK(config.index_remap == nullptr, "table {} in RocksDB: it is pruned", config.name);
   TESSERA_CHECK(!config.stochastic_rounding,
                 "table {} in RocksDB: rounding by chance goes by a row's place, which changes",
@@ -129,22 +121,23 @@ void SetRows(Context& ctx, const std::vector<Tensor>& parts, const std::vector<c
   const char* from = records.data();
   for (const Tensor& part : parts) {
     const Tensor place = part.Rows(0, n), host = Tensor::EmptyHost(place.shape(), part.dtype());
-    CopyRows(from, RecordBytes(parts), static_cast<char*>(host.raw_data()), RowBytesOf(part),
-             RowBytesOf(part), n);
+    internal::CopyRows(static_cast<char*>(host.raw_data()), RowBytes(part), from,
+                       RecordBytes(parts), n, RowBytes(part));
     place.CopyFrom(ctx, host);
-    from += RowBytesOf(part);
+    from += RowBytes(part);
   }
 }
 
 // The inverse.
 std::vector<char> RecordsOf(Context& ctx, const std::vector<Tensor>& parts, int64_t n) {
+  if (n == 0) return {};
   std::vector<char> records(static_cast<size_t>(n * RecordBytes(parts)));
   char* to = records.data();
   for (const Tensor& part : parts) {
     const Tensor host = part.Rows(0, n).To(ctx, Device::Cpu());
-    CopyRows(static_cast<const char*>(host.raw_data()), RowBytesOf(part), to, RecordBytes(parts),
-             RowBytesOf(part), n);
-    to += RowBytesOf(part);
+    internal::CopyRows(to, RecordBytes(parts), static_cast<const char*>(host.raw_data()),
+                       RowBytes(part), n, RowBytes(part));
+    to += RowBytes(part);
   }
   return records;
 }
@@ -154,10 +147,9 @@ std::vector<Tensor> PartsOfRecord(const std::vector<Tensor>& parts, std::string_
   std::vector<Tensor> row;
   const char* from = record.data();
   for (const Tensor& part : parts) {
-    row.push_back(
-        Tensor::EmptyHost(part.rank() == 2 ? Shape{1, part.dim(1)} : Shape{1}, part.dtype()));
-    std::memcpy(row.back().raw_data(), from, static_cast<size_t>(RowBytesOf(part)));
-    from += RowBytesOf(part);
+    row.push_back(Tensor::EmptyHost(internal::WithRows(part, 1), part.dtype()));
+    std::memcpy(row.back().raw_data(), from, static_cast<size_t>(RowBytes(part)));
+    from += RowBytes(part);
   }
   return row;
 }
@@ -182,6 +174,7 @@ RocksDbTables::RocksDbTables(TableBatchedEmbedding& tables, std::shared_ptr<Rock
   TESSERA_CHECK(store_ != nullptr, "tables in RocksDB: a store is needed");
   CheckReadOnce(tables);
   dirty_.resize(static_cast<size_t>(tables.num_tables()));
+  std::vector<std::pair<int, int64_t>> counters;
   for (int t = 0; t < tables.num_tables(); ++t) {
     CheckTable(tables.table(t));
     const int64_t key = CounterKey(tables.table_name(t));
@@ -190,9 +183,10 @@ RocksDbTables::RocksDbTables(TableBatchedEmbedding& tables, std::shared_ptr<Rock
       TESSERA_CHECK_EQ(record.size(), sizeof iter, "table {} in RocksDB: bytes of its counter",
                        tables.table_name(t));
       std::memcpy(&iter, record.data(), sizeof iter);
-      tables.set_iter(t, iter);
+      counters.emplace_back(t, iter);
     });
   }
+  for (const auto& [t, iter] : counters) tables.set_iter(t, iter);
 }
 
 void RocksDbTables::Start(const TableBatchedEmbedding& tables, int table, int64_t id,
@@ -236,29 +230,28 @@ KeyedJaggedTensor RocksDbTables::Load(Context& ctx, TableBatchedEmbedding& table
     SetRows(ctx, PartsOf(tables, t), rows.records, static_cast<int64_t>(rows.ids.size()));
     if (training) dirty_[static_cast<size_t>(t)] = std::move(rows.ids);
   }
+  trained_ = trained_ || training;
   return features.WithValues(values);
 }
 
 void RocksDbTables::WriteBack(Context& ctx, TableBatchedEmbedding& tables) {
   tables.Flush(ctx);  // refuses to come before the backward
+  if (!trained_) return;
   RocksDbStore::Batch batch;
-  bool any = false;
   for (int t = 0; t < tables.num_tables(); ++t) {
     const std::vector<int64_t>& ids = dirty_[static_cast<size_t>(t)];
-    if (ids.empty()) continue;
-    any = true;
     const std::string& name = tables.table_name(t);
-    const std::vector<char> records =
-        RecordsOf(ctx, PartsOf(tables, t), static_cast<int64_t>(ids.size()));
-    const size_t bytes = records.size() / ids.size();
+    const std::vector<Tensor> parts = PartsOf(tables, t);
+    const std::vector<char> records = RecordsOf(ctx, parts, std::ssize(ids));
+    const auto bytes = static_cast<size_t>(RecordBytes(parts));
     for (size_t i = 0; i < ids.size(); ++i)
       batch.Put(name, ids[i], {records.data() + i * bytes, bytes});
     const int64_t iter = tables.iter(t);
     batch.Put(kCounters, CounterKey(name), {reinterpret_cast<const char*>(&iter), sizeof iter});
   }
-  if (!any) return;
   store_->Write(std::move(batch));
   for (std::vector<int64_t>& ids : dirty_) ids.clear();
+  trained_ = false;
 }
 
 void RocksDbTables::ForEachRow(

@@ -13,6 +13,7 @@
 // table and id alone, and states of 0; it comes into the store with the first training batch that
 // names it. The tables' counters of training forwards (Adam's t) are written with the rows, so a store
 // that is opened again goes on where the last write left it.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,6 +58,7 @@ class RocksDbTables {
   uint64_t seed_;
   Context host_;                             // rows that start are made here
   std::vector<std::vector<int64_t>> dirty_;  // ids of the last training batch, by table
+  bool trained_ = false;                     // a training batch was loaded since the last write
 };
 
 }  // namespace tessera

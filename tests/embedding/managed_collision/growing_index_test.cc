@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
-#include <set>
 
 #include "embedding/row_ops.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/error_of.h"
+#include "tests/testing/isa_levels.h"
 
 namespace tessera {
 namespace {
@@ -150,13 +152,29 @@ TEST_P(GrowingIndexSweep, RandomStepsEqualTheReference) {
       }
 }
 
+class GrowingIndexDeviceTest : public testing::DeviceTest {};
+
+TEST_P(GrowingIndexDeviceTest, OnceOnAGpuItTakesNoIdsOnTheHost) {
+  GrowingIndex index({.max_rows = 5, .name = "t"});
+  const auto insert = [&](Context& ctx, int64_t id) {
+    index.Insert(ctx, Tensor::From<int64_t>(ctx, {id}));
+  };
+  insert(ctx(), 7);
+  Context host;
+  const std::string error = ErrorOf([&] { insert(host, 8); });
+  EXPECT_EQ(error.find("growing index t lies on a GPU") == std::string::npos, on_cpu()) << error;
+  insert(ctx(), 8);
+  EXPECT_EQ(index.size(), 2);
+}
+
 TESSERA_INSTANTIATE_DEVICES(GrowingIndexSweep);
+TESSERA_INSTANTIATE_DEVICES(GrowingIndexDeviceTest);
 
 int64_t Spread(int64_t i) {
   return static_cast<int64_t>(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15ull);
 }
 
-TEST(GrowingIndexTest, GrowsWithoutLosingAnId) {
+TEST(GrowingIndexTest, GrowsWithoutLosingAnIdOnAnyInstructionSet) {
   Context ctx({.threads = 2});
   GrowingIndex index({.max_rows = 1 << 20});
   constexpr int64_t kCall = 5000, kIds = 300000;
@@ -169,9 +187,12 @@ TEST(GrowingIndexTest, GrowsWithoutLosingAnId) {
   }
   std::vector<int64_t> all;
   for (int64_t i = 0; i < 2 * kIds; ++i) all.push_back(Spread(i));
-  const auto rows = index.Find(ctx, Tensor::From(ctx, all)).ToVector<int64_t>();
-  for (int64_t i = 0; i < 2 * kIds; ++i)
-    ASSERT_EQ(rows[static_cast<size_t>(i)], i < kIds ? i : -1) << i;
+  for (const IsaLevel level : testing::IsaLevels()) {
+    const testing::ScopedIsa isa(level);
+    const auto rows = index.Find(ctx, Tensor::From(ctx, all)).ToVector<int64_t>();
+    for (int64_t i = 0; i < 2 * kIds; ++i)
+      ASSERT_EQ(rows[static_cast<size_t>(i)], i < kIds ? i : -1) << ToString(level) << " " << i;
+  }
 }
 
 // Rows of 64 floats with a row-wise state, and a cap in bytes.
@@ -194,21 +215,31 @@ TEST(GrowingIndexTest, TakesAThirdOfItsRowsAtMost) {
   EXPECT_GT(cap * (kRowBytes + 62), kCap * 94 / 100);  // and uses what it may
 }
 
+TEST(GrowingIndexTest, OneWithACapInBytesIsResumed) {
+  Context ctx;
+  const GrowingIndexOptions options = {.max_bytes = 10'000'000, .row_bytes = 260};
+  GrowingIndex index(options), resumed(options);
+  index.Insert(ctx, Tensor::From<int64_t>(ctx, {5, -1}));
+  resumed.LoadStateDict(ctx, index.StateDict(ctx));
+  EXPECT_EQ(resumed.max_rows(), index.max_rows());
+  EXPECT_THAT(resumed.Find(ctx, Tensor::From<int64_t>(ctx, {-1, 5, 6})).ToVector<int64_t>(),
+              ElementsAre(1, 0, -1));
+}
+
 // Sixteen for each row that is given away, and, if a call has named all, each once.
 TEST(GrowingIndexTest, ACallLooksAtFewRowsForWhatItEvicts) {
   Context ctx;
   constexpr int64_t kRows = 20000, kNew = 1000;
   GrowingIndex index({.max_rows = kRows});
-  const auto insert = [&](int64_t first, int64_t n, int64_t more) {
+  const auto insert = [&](int64_t first, int64_t n) {
     std::vector<int64_t> ids;
     for (int64_t i = first; i < first + n; ++i) ids.push_back(Spread(i));
-    for (int64_t i = 0; i < more; ++i) ids.push_back(Spread(100 * kRows + i));
     const int64_t before = index.rows_looked_at();
     const auto rows = index.Insert(ctx, Tensor::From(ctx, ids)).rows.ToVector<int64_t>();
     return std::pair(index.rows_looked_at() - before, std::count(rows.begin(), rows.end(), -1));
   };
-  EXPECT_EQ(insert(0, kRows, 0), std::pair(int64_t{0}, int64_t{0}));
-  const auto [looked, without] = insert(kRows, kNew, 0);
+  EXPECT_EQ(insert(0, kRows), std::pair(int64_t{0}, int64_t{0}));
+  const auto [looked, without] = insert(kRows, kNew);
   EXPECT_LE(looked, 16 * kNew + 256);
   EXPECT_EQ(without, 0);
   std::vector<int64_t> owners;
@@ -303,6 +334,8 @@ TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
               HasSubstr("1000 bytes have no room for one row of 260 bytes"));
   EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = 3, .max_bytes = 1000}); }),
               HasSubstr("expected one"));
+  EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = 3, .sketch_bytes = INT64_MAX}); }),
+              HasSubstr("expected 0 to 2^40"));
   GrowingIndex index({.max_rows = 3, .name = "t"});
   EXPECT_THAT(ErrorOf([&] { index.Insert(ctx, Tensor::Full(ctx, {2}, 1)); }),
               HasSubstr("i32 or i64"));
@@ -319,6 +352,7 @@ TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(with("_growing_counts", {0, 1}), HasSubstr("free rows"));
   EXPECT_THAT(with("_growing_counts", {-1, 1}), HasSubstr("named -1 times"));
   EXPECT_THAT(with("_growing_hand", {5}), HasSubstr("hand 5"));
+  EXPECT_THAT(with("_current_iter_tensor", {int64_t{1} << 32}), HasSubstr("4294967296 calls"));
   EXPECT_EQ(index.size(), 2);
 }
 

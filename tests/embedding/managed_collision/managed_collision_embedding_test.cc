@@ -122,6 +122,17 @@ TEST(ManagedCollisionCollectionTest, PartsThatDoNotFitAreRefused) {
       HasSubstr("tables of the embeddings"));
 }
 
+TEST(ManagedCollisionCollectionTest, ATableMayHaveNoFeatures) {
+  Context ctx;
+  auto collection =
+      Collection({{"t", Lru(4)}, {"u", Lru(3)}}, std::vector<EmbeddingBagConfig>{
+                                                     Table<EmbeddingBagConfig>("t", 4, {}),
+                                                     Table<EmbeddingBagConfig>("u", 3, {"a"}),
+                                                 });
+  const KeyedJaggedTensor rows = collection->Forward(ctx, Bags(ctx, {"a"}, {-70}, {1}));
+  EXPECT_THAT(rows.values().ToVector<int64_t>(), ElementsAre(2));  // the miss row
+}
+
 TEST(ManagedCollisionCollectionTest, TablesWithoutAModuleReadRowNumbers) {
   Context ctx;
   const auto make = [&](const std::string& feature_of_plain) {

@@ -51,6 +51,10 @@ TEST_P(PoolsTest, TensorPoolRefusesWhatDoesNotFit) {
             }),
             "");
   EXPECT_EQ(pool.Lookup(ctx(), Ids({})).shape(), (Shape{0, 2}));
+  for (const EmbeddingLocation cached :
+       {EmbeddingLocation::kManagedCaching, EmbeddingLocation::kDisk})
+    EXPECT_THAT(ErrorOf([&] { TensorPool(ctx(), 4, 2, DType::kF32, cached); }),
+                HasSubstr("a pool has no cache of rows"));
 }
 
 // bags[key][example], of the keys named.
@@ -121,6 +125,29 @@ TEST_P(PoolsTest, KeyedJaggedTensorPoolRefusesWhatDoesNotFit) {
   EXPECT_NE(ErrorOf([&] { pool.Update(ctx(), Ids({4}), KjtOf(ctx(), {"a"}, {{{1}}})); }), "");
   EXPECT_EQ(pool.Lookup(ctx(), Ids({0, 1, 2, 3})).values().numel(), 0);
   EXPECT_NE(ErrorOf([&] { KeyedJaggedTensorPool(ctx(), 4, {{"a", 2}, {"a", 1}}); }), "");
+}
+
+TEST_P(PoolsTest, KeyedJaggedTensorPoolLoadsLengthsThatFitAlone) {
+  KeyedJaggedTensorPool pool(ctx(), 2, {{"a", 2}, {"b", 1}});
+  std::vector<NamedTensor> state = pool.StateDict(ctx());
+  state[0].tensor = Tensor::From(ctx(), {2, 3}, Numbers{1, 2, 3, 4, 5, 6});
+  // Columns of a wider tensor.
+  const auto lengths = [&](const std::vector<int32_t>& with_more) {
+    return Tensor::From(ctx(), {2, 3}, with_more).Narrow(1, 0, 2);
+  };
+  state[1].tensor = lengths({2, 1, 9, 0, 1, 9});
+  pool.LoadStateDict(ctx(), state);
+  state[1].tensor = lengths({2, 1, 9, 3, 0, 9});
+  EXPECT_THAT(ErrorOf([&] { pool.LoadStateDict(ctx(), state); }),
+              HasSubstr("key_lengths of example 1 say 3 values of feature a; at most 2 fit"));
+  state[1].tensor = lengths({-1, 1, 9, 0, 0, 9});
+  EXPECT_NE(ErrorOf([&] { pool.LoadStateDict(ctx(), state); }), "");
+  state[1].name = "lengths";
+  EXPECT_THAT(ErrorOf([&] { pool.LoadStateDict(ctx(), state); }),
+              HasSubstr("key_lengths is missing"));
+  const KeyedJaggedTensor read = pool.Lookup(ctx(), Ids({0, 1}));
+  EXPECT_THAT(read.lengths(ctx()).ToVector<int32_t>(), ElementsAre(2, 0, 1, 1));
+  EXPECT_THAT(read.values().ToVector<int64_t>(), ElementsAre(1, 2, 3, 4));
 }
 
 TESSERA_INSTANTIATE_DEVICES(PoolsTest);

@@ -151,6 +151,10 @@ TEST_P(DiskTablesTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT([&] { (void)disk.weight(0); },
               ThrowsMessage<Error>(HasSubstr("table t0: its location is DISK")));
   EXPECT_THAT([&] { (void)disk.optimizer_states(1); }, ThrowsMessage<Error>(HasSubstr("t1")));
+  std::vector<float> row(4);
+  for (const int64_t none : {int64_t{-1}, kRows})
+    EXPECT_THAT([&] { disk.part(0, 0).stored->read(std::vector{none}, row.data()); },
+                ThrowsMessage<Error>(HasSubstr("of a table of 70")));
   BaseEmbeddingConfig config;
   config.name = "t";
   config.num_embeddings = config.embedding_dim = 4;

@@ -105,6 +105,8 @@ TEST_P(ShardedPoolsTest, EveryRankHearsOfABadBatch) {
                  good = Tensor::From<int64_t>(ctx, {0});
     EXPECT_THAT(testing::ErrorOf([&] { pool.Update(ctx, good, rows); }),
                 ::testing::HasSubstr("expected"));
+    EXPECT_THAT(testing::ErrorOf([&] { ShardedTensorPool(ctx, comm, -1, 2); }),
+                ::testing::HasSubstr("pool_size"));
   });
 }
 

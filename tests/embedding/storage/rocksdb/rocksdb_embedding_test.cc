@@ -145,6 +145,24 @@ TEST_P(RocksDbTest, ACheckpointKeepsWhatWasThere) {
                        tables.Forward(ctx(), Batch(3, Raw)).values().value().ToHost()));
 }
 
+TEST_P(RocksDbTest, CountersGoOnWhereABatchNamesNoRow) {
+  const Folder folder("counters");
+  const auto open = [&] {
+    return std::make_unique<RocksDbEmbeddingBagCollection>(
+        InMemory(Adam{0.1f}, 20), std::make_shared<RocksDbStore>(folder.path()));
+  };
+  auto tables = open();
+  // c, which table 1 reads, has no ids.
+  Step(*tables, KeyedJaggedTensor::FromLengthsSync({"b", "c", "a"}, Tensor::From(ctx(), Numbers{7}),
+                                                   Tensor::From(ctx(), Numbers{1, 0, 0}),
+                                                   Tensor::From<float>(ctx(), {1})));
+  tables->Flush(ctx());
+  tables.reset();
+  tables = open();
+  EXPECT_EQ(tables->collection().tables().iter(0), 1);
+  EXPECT_EQ(tables->collection().tables().iter(1), 1);
+}
+
 TEST_P(RocksDbTest, NewRowsDependOnSeedAndIdAlone) {
   EmbeddingConfig config;
   static_cast<BaseEmbeddingConfig&>(config) = testing::SmallTable("t", 4, 5);
@@ -188,6 +206,19 @@ TEST_P(RocksDbTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(
       ErrorOf([&] { RocksDbEmbeddingBagCollection(InMemory(CounterRowwiseAdagrad{}, 20), store); }),
       HasSubstr("needs all rows in memory"));
+  for (const EmbeddingLocation cached :
+       {EmbeddingLocation::kManagedCaching, EmbeddingLocation::kDisk}) {
+    EmbeddingBagConfig config;
+    static_cast<BaseEmbeddingConfig&>(config) = testing::SmallTable("t", 20, 3);
+    config.feature_names = {"a"};
+    config.location = cached;
+    config.cache.folder = ::testing::TempDir();
+    EXPECT_THAT(ErrorOf([&] {
+                  RocksDbEmbeddingBagCollection(
+                      std::make_unique<EmbeddingBagCollection>(ctx(), std::vector{config}), store);
+                }),
+                HasSubstr("neither have a cache"));
+  }
   EXPECT_THAT(ErrorOf([&] { RocksDbStore second(folder.path()); }), HasSubstr("cannot open"));
   EXPECT_THAT(
       ErrorOf([&] { RocksDbStore none(folder.path() + "_", {.create_if_missing = false}); }),
