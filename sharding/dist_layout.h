@@ -13,6 +13,7 @@
 //   rank's blocks     table by table, feature by feature
 //
 // Tables under data_parallel are not part of it.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -82,6 +83,10 @@ struct DistLayout {
   std::vector<bool> row_split;   // of each table: rows on several shards
   std::vector<HashParts> parts;  // of each table
   bool HasParts(int table) const { return parts[static_cast<size_t>(table)].num_parts > 0; }
+  bool AnyParts() const {
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const HashParts& p) { return p.num_parts > 0; });
+  }
   std::vector<DistSplit> splits;  // of features whose rows are split
   // "t0, t1 and 3 more": what an exchange is for, in messages.
   std::string tables_text;

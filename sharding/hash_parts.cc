@@ -12,15 +12,21 @@ bool CutsRowsOnly(ShardingType type) {
 
 }  // namespace
 
-HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, int64_t num_parts) {
-  TESSERA_CHECK(num_parts > 0 && table.rows % num_parts == 0,
+std::string PartPrefix(int64_t part) { return Format("_parts.{}.", part); }
+
+HashParts MakeHashParts(const std::string& table, int64_t rows, int64_t num_parts) {
+  TESSERA_CHECK(num_parts > 0 && rows >= num_parts && rows % num_parts == 0,
                 "table {}: its {} rows in {} parts by hash; expected a number that divides them",
-                table.name, table.rows, num_parts);
+                table, rows, num_parts);
+  return {num_parts, rows / num_parts};
+}
+
+HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, int64_t num_parts) {
+  const HashParts parts = MakeHashParts(table.name, table.rows, num_parts);
   TESSERA_CHECK(CutsRowsOnly(sharding.type),
                 "table {} is sharded {}, but its raw ids become rows on one rank each: expected "
                 "row_wise, table_row_wise or table_wise",
                 table.name, sharding.type);
-  const HashParts parts{num_parts, table.rows / num_parts};
   for (const Shard& s : sharding.shards)
     TESSERA_CHECK(s.row_offset % parts.rows_a_part == 0 && s.rows % parts.rows_a_part == 0,
                   "table {}, {}: expected whole parts of {} rows (RowWiseBuckets({}) has them)",

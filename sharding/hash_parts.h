@@ -9,6 +9,7 @@
 // one that has its rows: P belongs to the table, not to the number of ranks, and another plan moves
 // whole parts.
 #include <cstdint>
+#include <string>
 
 #include "runtime/host_device.h"
 #include "sharding/plan.h"
@@ -37,8 +38,13 @@ struct HashParts {
   TESSERA_HD int64_t FirstRowOf(int64_t id) const { return PartOf(id) * rows_a_part; }
 };
 
-// Throws Error unless num_parts divides the table's rows and every shard has all columns of whole
-// parts: row_wise (RowWiseBuckets makes such plans), table_row_wise and table_wise can.
+// "_parts.<part>.": what names of a part's tensors begin with, behind those of the table.
+std::string PartPrefix(int64_t part);
+
+// Throws Error unless num_parts divides the table's rows.
+HashParts MakeHashParts(const std::string& table, int64_t rows, int64_t num_parts);
+// The same, and throws Error unless every shard has all columns of whole parts: row_wise
+// (RowWiseBuckets makes such plans), table_row_wise and table_wise can.
 HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, int64_t num_parts);
 
 }  // namespace tessera

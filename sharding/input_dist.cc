@@ -255,6 +255,12 @@ KeyedJaggedTensor KjtOf(const DistAway& away, Received received, Variable weight
 
 }  // namespace
 
+DistFeature FeatureOfKey(const KeyedJaggedTensor& kjt, const std::string& key) {
+  const auto k = static_cast<size_t>(kjt.IndexOf(key));
+  return {kjt.values(), kjt.offset_per_key()[k], kjt.offset_per_key()[k + 1],
+          kjt.lengths_offset_per_key()[k], kjt.stride_per_key()[k]};
+}
+
 Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLayout> layout,
                                       Communicator& comm, const KeyedJaggedTensor& kjt,
                                       std::vector<DistFeature> features) {

@@ -9,6 +9,7 @@
 // twice: into the message, and out of it.
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct DistFeature {
   int64_t begin = 0, end = 0;
   int64_t first_bag = 0, num_bags = 0;
 };
+// The ids of a key of `kjt`, as they are.
+DistFeature FeatureOfKey(const KeyedJaggedTensor& kjt, const std::string& key);
 
 // Of one exchange, on the side of a rank's own bags.
 struct DistHome {
@@ -56,6 +59,7 @@ class InputDist {
   std::shared_ptr<const DistHome> shared_home() const { return home_; }
   std::shared_ptr<const DistAway> shared_away() const { return away_; }
   // In the place of what came: the same bags and weights, with rows for raw ids (hash_parts.h).
+  // Copies made before do not count as remapped.
   void SetRemapped(KeyedJaggedTensor kjt) {
     away_->kjt = std::move(kjt);
     remapped_ = true;

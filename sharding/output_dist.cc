@@ -6,6 +6,7 @@
 
 #include "embedding/clamp_gradient.h"
 #include "embedding/expand_bags.h"
+#include "embedding/index_array.h"
 #include "runtime/trace.h"
 #include "sharding/column_blocks.h"
 #include "sharding/copy_segments.h"
@@ -124,7 +125,7 @@ std::vector<ColumnBlock> BlocksOf(const Exchange& x, const WideRows& wide,
         const Tensor& positions = x.home->positions[r][static_cast<size_t>(b.stream)];
         if (positions) block.rows = positions.data<int32_t>();
       } else if (x.form->features[f].divided) {
-        block.offsets = {x.offsets.raw_data(), x.offsets.dtype() == DType::kI64};
+        block.offsets = ArrayOf(x.offsets);
         block.first_bag = x.home->features[f].first_bag;
       }
       at += block.num_rows * b.columns;

@@ -47,12 +47,7 @@ class ReplicaExchange {
   UpdateBatch operator()(Context& ctx, UpdateBatch own) const {
     const NoGrad no_grad(ctx);
     std::vector<DistFeature> read;
-    for (const std::string& key : keys_) {
-      const auto k = static_cast<size_t>(own.kjt.IndexOf(key));
-      read.push_back({own.kjt.values(), own.kjt.offset_per_key()[k],
-                      own.kjt.offset_per_key()[k + 1], own.kjt.lengths_offset_per_key()[k],
-                      own.kjt.stride_per_key()[k]});
-    }
+    for (const std::string& key : keys_) read.push_back(FeatureOfKey(own.kjt, key));
     const InputDist dist = InputDist::Start(ctx, layout_, comm_, own.kjt, std::move(read)).Wait();
     UpdateBatch all = {Renamed(ctx, dist.away().kjt, keys_), {}, {}};
     if (own.pooled) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "embedding/feature_items.h"
+#include "embedding/index_array.h"
 #include "runtime/dispatch.h"
 #include "sharding/row_split_impl.h"
 #include "sparse/cumsum.h"
@@ -39,10 +40,10 @@ std::vector<SplitFeature> FeaturesOf(const std::vector<SplitBags>& bags, const T
   for (const SplitBags& b : bags) {
     SplitFeature f;
     f.count = b.num_bags;
-    f.ids = {b.ids.raw_data(), b.ids.dtype() == DType::kI64};
+    f.ids = ArrayOf(b.ids);
     f.begin = b.begin;
     f.first_bag = b.first_bag;
-    f.offsets = {offsets.raw_data(), offsets.dtype() == DType::kI64};
+    f.offsets = ArrayOf(offsets);
     f.blocks = next;
     f.num_blocks = static_cast<int64_t>(b.rows.size());
     f.end = b.end;

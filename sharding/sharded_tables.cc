@@ -203,18 +203,16 @@ std::vector<DistFeature> ShardedTables::ReadFeatures(Context& ctx, const KeyedJa
   std::vector<internal::ReadFeature> read;
   std::vector<DistFeature> features;
   for (const EmbeddingFeature& f : features_) {
-    const auto k = static_cast<size_t>(kjt.IndexOf(f.key));
-    const bool rows = !layout_->HasParts(f.table);
-    if (rows) read.push_back({f.name, k, &tables_[static_cast<size_t>(f.table)]});
-    features.push_back({rows ? Tensor() : kjt.values(), kjt.offset_per_key()[k],
-                        kjt.offset_per_key()[k + 1], kjt.lengths_offset_per_key()[k],
-                        kjt.stride_per_key()[k]});
+    features.push_back(FeatureOfKey(kjt, f.key));
+    if (layout_->HasParts(f.table)) continue;
+    read.push_back(
+        {f.name, static_cast<size_t>(kjt.IndexOf(f.key)), &tables_[static_cast<size_t>(f.table)]});
   }
   const std::vector<Tensor> ids =
       internal::ReadIds(ctx, options_.bounds_check, kjt, read, findings_);
   auto next = ids.begin();
-  for (DistFeature& feature : features)
-    if (!feature.ids) feature.ids = *next++;
+  for (size_t f = 0; f < features.size(); ++f)
+    if (!layout_->HasParts(features_[f].table)) features[f].ids = *next++;
   return features;
 }
 
@@ -238,14 +236,18 @@ Awaitable<InputDist> ShardedTables::StartInputDist(Context& ctx, const KeyedJagg
       });
 }
 
+void ShardedTables::CheckRemapped(const InputDist& input) const {
+  TESSERA_CHECK(input.remapped() || !layout_->AnyParts(),
+                "{}: raw ids came, and nobody has made them rows", layout_->tables_text);
+}
+
 Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
                                                                 const KeyedJaggedTensor& kjt,
                                                                 const InputDist& input) {
   TESSERA_CHECK(form_->sequences || !kjt.variable_stride_per_key() ||
                     kjt.inverse_indices_or_none() != nullptr,
                 "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices");
-  TESSERA_CHECK(options_.sharding.num_parts.empty() || input.remapped(),
-                "{}: raw ids came, and nobody has made them rows", layout_->tables_text);
+  CheckRemapped(input);
   if (ctx.tape() != nullptr) ++iter_;
   const auto distinct = input.deduped();
   const KeyedJaggedTensor& sent = distinct ? distinct->kjt : kjt;
@@ -306,6 +308,7 @@ void ShardedTables::ResetCaches(Context& ctx) const {
 }
 
 void ShardedTables::Prefetch(Context& ctx, const InputDist& input) {
+  CheckRemapped(input);
   if (own_) own_->Prefetch(ctx, input.away().kjt);
 }
 

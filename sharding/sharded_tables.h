@@ -92,7 +92,8 @@ class ShardedTables {
                                                    const InputDist& input);
   std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
 
-  // As TableBatchedEmbedding's. Prefetch: of this rank's parts, with what came of the input_dist.
+  // As TableBatchedEmbedding's. Prefetch: of this rank's parts, with what came of the input_dist;
+  // throws Error for raw ids that nobody has made rows.
   void Prefetch(Context& ctx, const InputDist& input);
   void ForgetPrefetched();
   void AllowForwardsAhead(int forwards);
@@ -125,6 +126,7 @@ class ShardedTables {
   void MakeForm(const std::vector<PoolingType>& poolings);
   void MakeParts(Context& ctx, const std::vector<PoolingType>& poolings);
   std::vector<DistFeature> ReadFeatures(Context& ctx, const KeyedJaggedTensor& kjt);
+  void CheckRemapped(const InputDist& input) const;
 
   Communicator& comm_;
   std::vector<BaseEmbeddingConfig> tables_;

@@ -27,7 +27,8 @@ RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communica
                        const TopologyFile& machine, const AutoShardOptions& options) {
   ModelSharding sharding{.comm = &comm, .plan = {}, .options = options.sharding};
   sharding.plan = PlanOnLeader(comm, [&] {
-    return FindPlan(PlannerModelOf(config, options.batch_size), machine, options.cost_model);
+    return FindPlan(PlannerModelOf(config, options.batch_size, comm.size()), machine,
+                    options.cost_model);
   });
   return RankingModel(ctx, config, sharding);
 }

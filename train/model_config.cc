@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Whether a table's rows may come into use one after another.
+// Whether a table's rows may come into use one after another, as those of one growing module do.
 bool CanGrow(const EmbeddingBagConfig& table) {
   return !std::holds_alternative<Dense>(table.optimizer) && !IsCached(table.location);
 }
@@ -22,7 +22,8 @@ RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
   for (EmbeddingBagConfig& table : model.tables) {
     const auto managed = config.managed_collision.find(table.name);
     table.growing = managed != config.managed_collision.end() &&
-                    std::holds_alternative<GrowingIndexOptions>(managed->second) && CanGrow(table);
+                    std::holds_alternative<GrowingIndexOptions>(managed->second.module) &&
+                    managed->second.num_parts == 0 && CanGrow(table);
   }
   return model;
 }

@@ -22,6 +22,13 @@ RowDType RowTypeOf(const EmbeddingBagConfig& table) {
   }
 }
 
+std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) {
+  std::vector<ShardingType> types = {ShardingType::kTableWise};
+  if (raw_ids.num_parts > 0 && raw_ids.num_parts % ranks == 0)
+    types.push_back(ShardingType::kRowWise);
+  return types;
+}
+
 // What the net itself says, made once to be asked.
 int64_t DenseBytes(const RankingModelConfig& config) {
   if (config.tables.empty()) return 0;
@@ -35,7 +42,7 @@ int64_t DenseBytes(const RankingModelConfig& config) {
 
 }  // namespace
 
-PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size) {
+PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks) {
   PlannerModel model;
   model.batch_size = batch_size;
   model.modules = {{.path = "sparse_arch.embedding_bag_collection", .kind = ModuleKind::kEbc}};
@@ -46,7 +53,11 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
                             .dtype = RowTypeOf(table),
                             .features = table.feature_names,
                             .optimizer = RuleName(table.optimizer)});
-    model.constraints[table.name].pooling_factors.assign(table.feature_names.size(), 1.0);
+    TableConstraints& constraints = model.constraints[table.name];
+    constraints.pooling_factors.assign(table.feature_names.size(), 1.0);
+    if (const auto raw = config.managed_collision.find(table.name);
+        raw != config.managed_collision.end())
+      constraints.sharding_types = TypesOf(raw->second, ranks);
   }
   model.dense_parameter_bytes = DenseBytes(config);
   return model;
@@ -54,7 +65,7 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
 
 PlannerModel PlannerModelOf(const TrainConfig& config, int ranks) {
   return PlannerModelOf(RankingModelConfigOf(config),
-                        std::max<int64_t>(1, config.batch_size / ranks));
+                        std::max<int64_t>(1, config.batch_size / ranks), ranks);
 }
 
 }  // namespace tessera

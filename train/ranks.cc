@@ -52,6 +52,13 @@ double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of
   return static_cast<double>(ReadScalarSync(ctx, sum.data<float>())) / comm.size();
 }
 
+std::vector<int64_t> SumOverRanksSync(Context& ctx, Communicator& comm,
+                                      const std::vector<int64_t>& mine) {
+  return comm.AllReduce(ctx, Tensor::From(ctx, mine), ReduceOp::kSum, "counts")
+      .Wait()
+      .ToVector<int64_t>();
+}
+
 Tensor GatherParts(Context& ctx, Communicator& comm, const Tensor& predictions, int64_t rows) {
   std::vector<int64_t> counts;
   for (int r = 0; r < comm.size(); ++r) counts.push_back(RowsOfRank(rows, r, comm.size()));

@@ -6,6 +6,7 @@
 // its part's mean times R·n_r/n, so that the mean over the ranks, which is what dense gradients and
 // sharded tables take, is the mean over the batch, however unequal the parts.
 #include <functional>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "quant/wire_codec.h"
@@ -34,6 +35,10 @@ Variable LossOfPart(Context& ctx, const Communicator& comm, const RankingModel& 
                     const Variable& outputs, const Tensor& labels, int64_t rows);
 // The batch's loss, the same on all ranks. Waits. Every rank calls.
 double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part);
+
+// Element by element. Every rank calls.
+std::vector<int64_t> SumOverRanksSync(Context& ctx, Communicator& comm,
+                                      const std::vector<int64_t>& mine);
 
 // [n], the predictions of all ranks' parts. Every rank calls.
 Tensor GatherParts(Context& ctx, Communicator& comm, const Tensor& predictions, int64_t rows);

@@ -10,6 +10,12 @@ namespace {
 
 int64_t ElementsOf(const TableShape& table) { return table.rows * table.dim; }
 
+TableSharder ByRows(const TableShape& table, const ManagedTableConfigs& managed) {
+  const auto found = managed.find(table.name);
+  const bool in_parts = found != managed.end() && found->second.num_parts > 0;
+  return in_parts ? RowWiseBuckets(found->second.num_parts) : RowWise();
+}
+
 std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int world_size) {
   std::stable_sort(tables.begin(), tables.end(), [](const TableShape& a, const TableShape& b) {
     return ElementsOf(a) > ElementsOf(b);
@@ -25,18 +31,26 @@ std::map<std::string, TableSharder> DealtOut(std::vector<TableShape> tables, int
 }
 
 std::map<std::string, TableSharder> LargeOnesByRows(std::span<const TableShape> tables,
-                                                    int world_size) {
+                                                    int world_size,
+                                                    const ManagedTableConfigs& managed) {
   int64_t all = 0;
   for (const TableShape& table : tables) all += ElementsOf(table);
   std::vector<TableShape> others;
   std::map<std::string, TableSharder> sharders;
   for (const TableShape& table : tables) {
     if (ElementsOf(table) > all / world_size)
-      sharders[table.name] = RowWise();
+      sharders[table.name] = ByRows(table, managed);
     else
       others.push_back(table);
   }
   sharders.merge(DealtOut(std::move(others), world_size));
+  return sharders;
+}
+
+std::map<std::string, TableSharder> AllByRows(std::span<const TableShape> tables,
+                                              const ManagedTableConfigs& managed) {
+  std::map<std::string, TableSharder> sharders;
+  for (const TableShape& table : tables) sharders[table.name] = ByRows(table, managed);
   return sharders;
 }
 
@@ -49,12 +63,13 @@ TableSharder ByColumns(int world_size) {
 }  // namespace
 
 ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
-                           std::span<const TableShape> tables) {
+                           std::span<const TableShape> tables, const ManagedTableConfigs& managed) {
   const int ranks = layout.world_size;
-  if (choice.empty()) return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks));
+  if (choice.empty())
+    return MakeShardingPlan(layout, tables, LargeOnesByRows(tables, ranks, managed));
   if (choice == "table_wise")
     return MakeShardingPlan(layout, tables, DealtOut({tables.begin(), tables.end()}, ranks));
-  if (choice == "row_wise") return MakeShardingPlan(layout, tables, RowWise());
+  if (choice == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
   if (choice == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
   if (choice == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
   return ReadPlanFile(choice, layout, tables);

@@ -10,14 +10,16 @@
 #include <span>
 #include <string>
 
+#include "embedding/managed_collision/managed_collision_config.h"
 #include "sharding/plan_makers.h"
 
 namespace tessera {
 
-// Throws Error for a file that cannot be read or does not fit, and for columns that cannot be
-// divided by the ranks.
+// Rows of a table of raw ids are cut between its parts (ManagedTableConfig). Throws Error for a file
+// that cannot be read or does not fit, and for columns that cannot be divided by the ranks.
 ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
-                           std::span<const TableShape> tables);
+                           std::span<const TableShape> tables,
+                           const ManagedTableConfigs& managed = {});
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_RANKS_PLAN_H_

@@ -1,6 +1,5 @@
 #include "train/trainer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,8 +10,6 @@
 #include "optim/optimizer_wrapper.h"
 #include "runtime/staging.h"
 #include "runtime/trace.h"
-#include "sharding/table_checkpoint.h"
-#include "train/metrics/metric_state.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -24,23 +21,6 @@ std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& rank
       .comm = ranks->comm, .plan = ranks->plan, .options = {.codecs = ranks->codecs}};
 }
 
-constexpr char kWarmupState[] = "warmup";
-// The consumer of changed rows.
-constexpr char kSaved[] = "default";
-
-// "optimizer.<parameter>.<state>" taken apart; no state's name has a dot.
-OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
-  OptimizerStateDict states;
-  for (const NamedTensor& named : tensors) {
-    const std::string name = named.name.substr(std::string(kOptimizerPrefix).size());
-    const size_t dot = name.rfind('.');
-    if (dot == std::string::npos)
-      throw Error(Format("it has '{}', which this model does not have", named.name));
-    states[name.substr(0, dot)][name.substr(dot + 1)] = named.tensor;
-  }
-  return states;
-}
-
 // Of parts of tables, two of which may have one name: their learning rates. What is remembered of
 // them is saved with them.
 class RatesOfParts final : public OptimizerWrapper {
@@ -49,10 +29,6 @@ class RatesOfParts final : public OptimizerWrapper {
   std::vector<std::string> Keys() const override { return {}; }
   OptimizerStateDict StateDict() const override { return {}; }
 };
-
-bool RemembersAnything(const DenseOptimizerConfig& config) {
-  return config.name != "sgd" || config.momentum != 0;
-}
 
 }  // namespace
 
@@ -195,170 +171,6 @@ TrainingProgress Trainer::progress() const {
     ask(model_.embedding_bag_collection().tables());
   progress.random_next_sequence = ctx_.random().next_sequence();
   return progress;
-}
-
-std::vector<NamedTensor> Trainer::State() const {
-  std::vector<NamedTensor> state = model_.StateDict();
-  if (model_.sharded() != nullptr) return state;
-  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  for (int t = 0; t < tables.num_tables(); ++t) {
-    const std::string parameter = RankingModel::TableParameterName(tables.table_name(t));
-    for (int p = 1; p < tables.num_parts(t); ++p) {
-      NamedTensor part = tables.part(t, p);
-      part.name = OptimizerStateName(parameter, part.name);
-      state.push_back(std::move(part));
-    }
-  }
-  return state;
-}
-
-std::vector<NamedTensor> Trainer::RestOfState() const {
-  std::vector<NamedTensor> rest;
-  for (const auto& [parameter, states] : dense_->StateDict())
-    for (const auto& [name, tensor] : states)
-      rest.push_back({OptimizerStateName(parameter, name), tensor});
-  if (warmup_) rest.push_back({OptimizerStateName(kWarmupKey, kWarmupState), warmup_->Position()});
-  return rest;
-}
-
-std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& metrics) {
-  if (!ranks_) model_.embedding_bag_collection().tables().Flush(ctx_);
-  std::vector<NamedTensor> state = State();
-  for (NamedTensor& named : RestOfState()) state.push_back(std::move(named));
-  for (NamedTensor& named : model_.IdStateDict(ctx_)) state.push_back(std::move(named));
-  state.insert(state.end(), metrics.begin(), metrics.end());
-  return state;
-}
-
-void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
-  const std::vector<NamedTensor> state = SavedState(metrics);
-  TrainingProgress saved = progress();
-  if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
-  saved.max_counter = model_.sharded()->tables().LargestCounterSync(ctx_);
-  SaveTables(ctx_, path, model_.sharded()->tables(), RankingModel::kTablePrefix, state,
-             CheckpointMetadata(saved, ToJson(config_)));
-}
-
-void Trainer::TrackChanges() {
-  TESSERA_CHECK(!ranks_, "incremental checkpoints are of one rank: ranks save whole checkpoints");
-  changes_.emplace(ctx_, model_.embedding_bag_collection().tables());
-}
-
-std::vector<ChangedRows> Trainer::ChangesSync() const {
-  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  const std::vector<UniqueRows> unique = changes_->GetUniqueIds(ctx_, kSaved);
-  std::vector<ChangedRows> changed;
-  for (int t = 0; t < tables.num_tables(); ++t)
-    if (!std::holds_alternative<Dense>(tables.rule(t)))  // the dense optimizer's state has no rows
-      changed.push_back({RankingModel::TableParameterName(tables.table_name(t)),
-                         unique[static_cast<size_t>(t)].ids});
-  return changed;
-}
-
-void Trainer::Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics) {
-  const std::vector<NamedTensor> state = SavedState(metrics);
-  if (!changes_) {
-    TrackChanges();
-    for (size_t t = 0; t < config_.tables.size(); ++t) changes_->TouchAll(static_cast<int>(t));
-  }
-  to.Write(ctx_, state, ChangesSync(), progress(), ToJson(config_));
-  changes_->Clear(kSaved);
-}
-
-// Where something was trained, every dense parameter has state, and a schedule its place.
-void Trainer::CheckStateIsThere(const std::string& path,
-                                const std::vector<std::string>& names) const {
-  const auto check = [&](const std::string& parameter) {
-    const std::string prefix = OptimizerStateName(parameter, "");
-    if (std::none_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return name.starts_with(prefix); }))
-      throw Error(Format("{}: it lacks '{}*', which this model has", path, prefix));
-  };
-  if (warmup_) check(kWarmupKey);
-  if (!RemembersAnything(config_.dense_optimizer)) return;
-  for (const std::string& parameter : dense_->Keys()) check(parameter);
-}
-
-void Trainer::LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer) {
-  std::vector<NamedTensor> optimizer, metrics, ids;
-  for (const NamedTensor& named : rest) {
-    if (IsIdState(named.name))
-      ids.push_back(named);
-    else
-      (named.name.starts_with(kMetricsPrefix) ? metrics : optimizer).push_back(named);
-  }
-  OptimizerStateDict states = StatesOf(optimizer);
-  const auto schedule = warmup_ ? states.extract(kWarmupKey) : OptimizerStateDict::node_type();
-  if (with_optimizer) dense_->CheckStateDict(states);
-  model_.LoadIdStateDict(ctx_, ids);
-  if (with_optimizer && warmup_) {
-    const bool known = schedule && schedule.mapped().contains(kWarmupState);
-    warmup_->SetPosition(known ? schedule.mapped().at(kWarmupState) : Tensor());
-  }
-  if (with_optimizer) dense_->LoadStateDict(ctx_, states);
-  for (NamedTensor& named : metrics) named.tensor = named.tensor.ToHost();
-  loaded_metrics_ = std::move(metrics);
-}
-
-void Trainer::GoOnFrom(const TrainingProgress& progress) {
-  progress_ = progress;
-  const auto tell = [&](auto& tables) {
-    tables.set_iter(progress.iter);
-    tables.set_max_counter(progress.max_counter);
-  };
-  if (model_.sharded() != nullptr)
-    tell(model_.sharded()->tables());
-  else
-    tell(model_.embedding_bag_collection().tables());
-  ctx_.random() = Random(progress.seed, progress.random_next_sequence);
-}
-
-void Trainer::ShowRowsOf(const Checkpoint& checkpoint) {
-  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  for (int t = 0; t < tables.num_tables(); ++t) {
-    if (!tables.table(t).growing) continue;
-    const std::string name = RankingModel::TableParameterName(tables.table_name(t));
-    for (const CheckpointEntry& entry : checkpoint.tensors)
-      if (entry.name == name && entry.tensor.shape.rank() == 2)
-        tables.SetRowsInUse(ctx_, t, entry.tensor.shape[0]);
-  }
-}
-
-bool Trainer::Load(const Checkpoint& checkpoint) {
-  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  if (checkpoint.progress && checkpoint.progress->step > 0) {
-    std::vector<std::string> names;
-    for (const CheckpointEntry& entry : checkpoint.tensors) names.push_back(entry.name);
-    CheckStateIsThere(checkpoint.path, names);
-  }
-  changes_.reset();
-  tables.Flush(ctx_);
-  tables.ResetCaches(ctx_);
-  ShowRowsOf(checkpoint);
-  Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) {
-    LoadRest(rest, checkpoint.has_optimizer_state());
-  });
-  if (!checkpoint.progress) return false;
-  GoOnFrom(*checkpoint.progress);
-  return true;
-}
-
-void Trainer::Load(ShardedCheckpoint& checkpoint) {
-  TESSERA_CHECK(ranks_.has_value(), "{}: it is of ranks, of which this training has none",
-                checkpoint.folder());
-  const std::optional<TrainingProgress> progress = ProgressOf(checkpoint.info().metadata);
-  if (!progress) throw Error(Format("{}: it does not say where a run stands", checkpoint.folder()));
-  std::vector<NamedTensor> weights, rest;
-  std::vector<std::string> names;
-  for (const auto& [name, stored] : checkpoint.index().whole) {
-    names.push_back(name);
-    (IsRunState(name) ? rest : weights).push_back({name, checkpoint.ReadWhole(ctx_, name)});
-  }
-  if (progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
-  model_.LoadStateDict(ctx_, weights);
-  LoadRest(rest, true);
-  LoadTables(ctx_, checkpoint, model_.sharded()->tables());
-  GoOnFrom(*progress);
 }
 
 }  // namespace tessera

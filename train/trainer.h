@@ -71,7 +71,7 @@ class Trainer {
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
   // Error, and changes nothing, for one that does not fit (but raw ids that come before refused
-  // ones). False if it had weights alone.
+  // ones, and which rows of growing tables are in use). False if it had weights alone.
   bool Load(const Checkpoint& checkpoint);
   // Goes on from what ranks saved, under any plan. Throws Error for one that does not fit, or has
   // weights alone; what was there may then be lost. REQUIRES: ranks; each has its own `checkpoint`.
@@ -101,6 +101,8 @@ class Trainer {
   std::vector<ChangedRows> ChangesSync() const;
   void GoOnFrom(const TrainingProgress& progress);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
+  // What this rank's parts of tables know of raw ids.
+  std::vector<NamedTensor> IdsIn(ShardedCheckpoint& checkpoint);
   // Growing tables get as many rows in use as the checkpoint has.
   void ShowRowsOf(const Checkpoint& checkpoint);
   // Of raw ids and metrics; of the optimizer and the schedule, if it is there.

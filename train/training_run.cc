@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "sparse/row_runs.h"
 #include "train/pipeline/trainer_pipeline.h"
 
 namespace tessera {
@@ -31,49 +32,55 @@ class Timer {
 // Of one run: what was there when this was made is no work of it.
 class RawIds {
  public:
-  explicit RawIds(Trainer& trainer)
-      : ctx_(trainer.context()), collisions_(trainer.model().managed_collision()) {
-    if (collisions_ == nullptr) return;
-    for (const BaseEmbeddingConfig& table : collisions_->configs()) {
-      ManagedCollisionModule& module = collisions_->module(table.name);
-      tables_.push_back(
-          {.module = &module,
-           .start = {.table = table.name,
-                     .kind = KindOf(trainer.config().managed_collision.at(table.name)),
-                     .rows = table.num_embeddings,
-                     .ids = module.NumIdsSync(ctx_),
-                     .evicted = module.num_evicted()}});
-    }
-  }
+  explicit RawIds(Trainer& trainer) : trainer_(trainer), start_(CountSync()) {}
 
   std::vector<RawIdsReport> ReportSync() const {
-    std::vector<RawIdsReport> reports;
-    for (const Table& table : tables_) {
-      RawIdsReport report = table.start;
-      report.ids = table.module->NumIdsSync(ctx_);
-      report.evicted = table.module->num_evicted() - table.start.evicted;
-      report.admitted = report.ids - table.start.ids + report.evicted;
-      reports.push_back(report);
+    std::vector<RawIdsReport> reports = CountSync();
+    for (size_t t = 0; t < reports.size(); ++t) {
+      reports[t].evicted -= start_[t].evicted;
+      reports[t].admitted = reports[t].ids - start_[t].ids + reports[t].evicted;
     }
     return reports;
   }
 
  private:
-  struct Table {
-    const ManagedCollisionModule* module;
-    RawIdsReport start;
-  };
-  Context& ctx_;
-  ManagedCollisionCollection* collisions_;  // null: no table takes raw ids
-  std::vector<Table> tables_;
+  // Of all ranks; evictions since the modules were made. Every rank calls.
+  std::vector<RawIdsReport> CountSync() const {
+    const ManagedTableConfigs& managed = trainer_.config().managed_collision;
+    std::vector<RawIdsReport> counts;
+    for (const EmbeddingBagConfig& table : trainer_.config().tables)
+      if (const auto found = managed.find(table.name); found != managed.end())
+        counts.push_back({.table = table.name,
+                          .kind = KindOf(found->second.module),
+                          .rows = table.num_embeddings});
+    for (const auto& [table, module] : trainer_.model().managed_modules())
+      for (RawIdsReport& count : counts)
+        if (count.table == table) {
+          count.ids = module->NumIdsSync(trainer_.context());
+          count.evicted = module->num_evicted();
+        }
+    if (trainer_.comm() != nullptr && !counts.empty()) AddUpSync(counts);
+    return counts;
+  }
+  void AddUpSync(std::vector<RawIdsReport>& counts) const {
+    std::vector<int64_t> numbers;
+    for (const RawIdsReport& count : counts)
+      numbers.insert(numbers.end(), {count.ids, count.evicted});
+    numbers = SumOverRanksSync(trainer_.context(), *trainer_.comm(), numbers);
+    for (size_t t = 0; t < counts.size(); ++t) {
+      counts[t].ids = numbers[2 * t];
+      counts[t].evicted = numbers[2 * t + 1];
+    }
+  }
+
+  Trainer& trainer_;
+  std::vector<RawIdsReport> start_;
 };
 
 int64_t CacheBytes(const TableBatchedEmbedding& tables, int t) {
   int64_t bytes = 0;
-  for (int p = 0; p < tables.num_parts(t); ++p) {
-    const Tensor part = tables.part(t, p).tensor;
-    bytes += part.nbytes() / part.dim(0);
-  }
+  for (int p = 0; p < tables.num_parts(t); ++p)
+    bytes += internal::RowBytes(tables.part(t, p).tensor);
   return bytes * tables.cache_lines(t);
 }
 

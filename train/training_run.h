@@ -24,7 +24,8 @@ struct RawIdsReport {
   int64_t evicted = 0;   // rows taken from ids in this run for others
 };
 
-// What the tables that lie on disk, all of one cache each, have done in this run.
+// What the tables that lie on disk, each with a cache of its own, have done since they were made:
+// the loading of a checkpoint too.
 struct DiskReport {
   int64_t tables = 0;
   int64_t file_bytes = 0;   // room taken on disk

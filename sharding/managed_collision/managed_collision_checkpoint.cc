@@ -33,6 +33,17 @@ std::vector<NamedTensor> ReadParts(Context& ctx, ShardedCheckpoint& checkpoint,
 
 }  // namespace
 
+std::vector<NamedTensor> ReadManagedParts(
+    Context& ctx, ShardedCheckpoint& checkpoint, const ShardedManagedCollisionModules& modules,
+    const std::function<std::string(const std::string& table)>& prefix_of) {
+  std::vector<NamedTensor> states;
+  for (const std::string& table : modules.tables())
+    for (NamedTensor& tensor :
+         ReadParts(ctx, checkpoint, prefix_of(table), table, modules.module(table)))
+      states.push_back(std::move(tensor));
+  return states;
+}
+
 void SaveManagedTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                        const ShardedManagedCollisionModules& modules,
                        const std::string& parameter_prefix, std::span<const NamedTensor> whole,
@@ -44,12 +55,9 @@ void SaveManagedTables(Context& ctx, const std::string& folder, ShardedTables& t
 void LoadManagedTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
                        ShardedManagedCollisionModules& modules,
                        const std::string& parameter_prefix) {
-  std::vector<NamedTensor> states;
-  for (const std::string& table : modules.tables())
-    for (NamedTensor& tensor :
-         ReadParts(ctx, checkpoint, internal::StatePrefix(parameter_prefix, table), table,
-                   modules.module(table)))
-      states.push_back(std::move(tensor));
+  const std::vector<NamedTensor> states = ReadManagedParts(
+      ctx, checkpoint, modules,
+      [&](const std::string& table) { return internal::StatePrefix(parameter_prefix, table); });
   LoadTables(ctx, checkpoint, tables);
   modules.LoadStateDict(ctx, states, parameter_prefix);
 }

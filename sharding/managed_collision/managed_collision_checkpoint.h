@@ -8,9 +8,11 @@
 // written by the rank that has the part, read by the one that gets it. Rows and their states are
 // those of row-wise tables. So a checkpoint of R ranks is one of any other number of ranks, as long
 // as its plan keeps parts whole, and training goes on with the same bits.
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 #include "sharding/table_checkpoint.h"
@@ -29,6 +31,12 @@ void SaveManagedTables(Context& ctx, const std::string& folder, ShardedTables& t
 void LoadManagedTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
                        ShardedManagedCollisionModules& modules,
                        const std::string& parameter_prefix);
+
+// What was saved of this rank's parts of all tables: tensors "<prefix_of(table)>_parts.<part>.<name>".
+// Throws Error as LoadManagedTables does.
+std::vector<NamedTensor> ReadManagedParts(
+    Context& ctx, ShardedCheckpoint& checkpoint, const ShardedManagedCollisionModules& modules,
+    const std::function<std::string(const std::string& table)>& prefix_of);
 
 }  // namespace tessera
 #endif  // TESSERA_SHARDING_MANAGED_COLLISION_MANAGED_COLLISION_CHECKPOINT_H_

@@ -92,8 +92,6 @@ uint64_t TakeSeed(Context& ctx) {
   return SeedOf(ctx.random().seed(), ctx.random().TakeSequence(), 0);
 }
 
-std::string PartPrefix(int64_t part) { return Format("_parts.{}.", part); }
-
 PartitionedManagedCollisionModule::PartitionedManagedCollisionModule(Context& ctx,
                                                                      const HashParts& parts,
                                                                      int64_t begin, int64_t end,
@@ -155,8 +153,8 @@ Tensor PartitionedManagedCollisionModule::TakeEvicted(Context& ctx) {
   return Tensor::From(ctx, rows);
 }
 
-void PartitionedManagedCollisionModule::EvictByPart(
-    Context& ctx, const std::function<void(const Tensor& rows)>& fn) {
+void PartitionedManagedCollisionModule::EvictTo(Context& ctx,
+                                                const std::function<void(const Tensor& rows)>& fn) {
   const std::vector<int64_t> rows = Evict(ctx).ToVector<int64_t>();
   for (auto begin = rows.begin(); begin != rows.end();) {
     const int64_t p = *begin / parts_.rows_a_part;
@@ -203,12 +201,14 @@ void PartitionedManagedCollisionModule::LoadStateDict(Context& ctx,
                                                       const std::vector<NamedTensor>& tensors) {
   size_t taken = 0;
   std::vector<std::vector<NamedTensor>> of_part(modules_.size());
-  for (int64_t part = begin_; part < begin_ + num_parts(); ++part)
-    for (const NamedTensor& t : tensors)
-      if (const std::string prefix = PartPrefix(part); t.name.starts_with(prefix)) {
-        of_part[At(part)].push_back({t.name.substr(prefix.size()), t.tensor});
-        ++taken;
-      }
+  for (int64_t part = begin_; part < begin_ + num_parts(); ++part) {
+    const std::string prefix = PartPrefix(part);
+    for (const NamedTensor& t : tensors) {
+      if (!t.name.starts_with(prefix)) continue;
+      of_part[At(part)].push_back({t.name.substr(prefix.size()), t.tensor});
+      ++taken;
+    }
+  }
   TESSERA_CHECK_EQ(taken, tensors.size(),
                    "state of a table in parts by hash: tensors of parts {} to {}, of all", begin_,
                    begin_ + num_parts() - 1);

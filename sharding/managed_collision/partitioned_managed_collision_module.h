@@ -39,25 +39,22 @@ class PartitionedManagedCollisionModule final : public ManagedCollisionModule {
   const HashParts& parts() const { return parts_; }
   int64_t num_parts() const { return static_cast<int64_t>(modules_.size()); }
   int64_t first_part() const { return begin_; }
-  // REQUIRES: first_part() ≤ part < first_part() + num_parts().
-  ManagedCollisionModule& module(int64_t part) { return *modules_[At(part)]; }
 
-  // What goes with part `part`: its module's state, and its random numbers as _part_random i64 [2],
-  // seed and next sequence.
-  std::vector<NamedTensor> PartState(Context& ctx, int64_t part) const;
-  void LoadPartState(Context& ctx, int64_t part, const std::vector<NamedTensor>& tensors);
-  // PartState of each part, as "_parts.<part>.<name>".
+  // Of each part, as "_parts.<part>.<name>": its module's state, and its random numbers as
+  // _part_random i64 [2], seed and next sequence.
   std::vector<NamedTensor> StateDict(Context& ctx) const override;
   // The same tensors. A part that refuses its own leaves those of later parts unread.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) override;
 
-  // Calls fn(rows) for each part that Evict names rows of, with the part's random numbers as
-  // ctx.random(); instead of Evict.
-  void EvictByPart(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
+  // A part's rows at a time, with its random numbers as ctx.random().
+  void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn) override;
 
  private:
   std::vector<Tensor> Map(Context& ctx, std::span<const Tensor> ids, bool training) override;
   Tensor TakeEvicted(Context& ctx) override;
+
+  std::vector<NamedTensor> PartState(Context& ctx, int64_t part) const;
+  void LoadPartState(Context& ctx, int64_t part, const std::vector<NamedTensor>& tensors);
 
   size_t At(int64_t part) const { return static_cast<size_t>(part - begin_); }
   std::vector<Tensor> MapPart(Context& ctx, size_t p, std::span<const Tensor> ids, bool training);
@@ -70,9 +67,6 @@ class PartitionedManagedCollisionModule final : public ManagedCollisionModule {
 
 // From ctx.random(), for all parts of a table.
 uint64_t TakeSeed(Context& ctx);
-
-// "_parts.<part>.": what names in a state dict of parts begin with.
-std::string PartPrefix(int64_t part);
 
 }  // namespace tessera
 #endif  // TESSERA_SHARDING_MANAGED_COLLISION_PARTITIONED_MANAGED_COLLISION_MODULE_H_

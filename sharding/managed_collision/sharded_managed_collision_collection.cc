@@ -1,6 +1,5 @@
 #include "sharding/managed_collision/sharded_managed_collision_collection.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "comm/leader.h"
@@ -27,12 +26,7 @@ ShardedManagedCollisionCollection::ShardedManagedCollisionCollection(
 KeyedJaggedTensor ShardedManagedCollisionCollection::Forward(Context& ctx,
                                                              const KeyedJaggedTensor& features) {
   std::vector<DistFeature> read;
-  for (const EmbeddingFeature& f : features_) {
-    const auto k = static_cast<size_t>(features.IndexOf(f.key));
-    read.push_back({features.values(), features.offset_per_key()[k],
-                    features.offset_per_key()[k + 1], features.lengths_offset_per_key()[k],
-                    features.stride_per_key()[k]});
-  }
+  for (const EmbeddingFeature& f : features_) read.push_back(FeatureOfKey(features, f.key));
   const KeyedJaggedTensor ids = features.is_weighted() ? features.WithWeights({}) : features;
   InputDist input = InputDist::Start(ctx, layout_, comm_, ids, std::move(read)).Wait();
   modules_->Remap(ctx, input);

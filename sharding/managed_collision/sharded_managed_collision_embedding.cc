@@ -15,12 +15,6 @@ ShardingOptions WithParts(ShardingOptions sharding, const std::vector<ShardedMan
   return sharding;
 }
 
-std::unique_ptr<ShardedManagedCollisionModules> ModulesOf(
-    Context& ctx, const std::vector<ShardedManagedTable>& managed, const ShardedTables& tables) {
-  return std::make_unique<ShardedManagedCollisionModules>(ctx, managed, tables.tables(),
-                                                          tables.layout(), tables.comm().rank());
-}
-
 // Rows instead of ids; rows that changed hands are as new.
 void RemapAndReset(Context& ctx, ShardedManagedCollisionModules& modules, ShardedTables& tables,
                    InputDist& input) {
@@ -33,19 +27,44 @@ void RemapAndReset(Context& ctx, ShardedManagedCollisionModules& modules, Sharde
   });
 }
 
-// The second phase of a forward.
-template <typename Output, typename Collection, typename Input>
-Awaitable<Output> Finish(Context& ctx, Collection& embeddings,
-                         ShardedManagedCollisionModules& modules, Input input,
-                         bool return_remapped_features) {
-  ShardedTables& tables = embeddings.tables();
+}  // namespace
+
+namespace internal {
+
+template <typename Collection, typename Input, typename Output>
+ShardedManagedCollisionEmbeddings<Collection, Input, Output>::ShardedManagedCollisionEmbeddings(
+    Context& ctx, std::unique_ptr<Collection> embeddings,
+    const std::vector<ShardedManagedTable>& managed, bool return_remapped_features)
+    : embeddings_(std::move(embeddings)), return_remapped_features_(return_remapped_features) {
+  const ShardedTables& tables = embeddings_->tables();
+  modules_ = std::make_unique<ShardedManagedCollisionModules>(
+      ctx, managed, tables.tables(), tables.layout(), tables.comm().rank());
+}
+
+template <typename Collection, typename Input, typename Output>
+Output ShardedManagedCollisionEmbeddings<Collection, Input, Output>::Forward(
+    Context& ctx, const KeyedJaggedTensor& features) {
+  return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
+}
+
+template <typename Collection, typename Input, typename Output>
+Input ShardedManagedCollisionEmbeddings<Collection, Input, Output>::StartInputDist(
+    Context& ctx, const KeyedJaggedTensor& features) {
+  return embeddings_->StartInputDist(ctx, features);
+}
+
+template <typename Collection, typename Input, typename Output>
+Awaitable<Output>
+ShardedManagedCollisionEmbeddings<Collection, Input, Output>::ComputeAndOutputDist(Context& ctx,
+                                                                                   Input input) {
+  ShardedTables& tables = embeddings_->tables();
   InputDist dist = input.dist.Wait();
-  RemapAndReset(ctx, modules, tables, dist);
+  RemapAndReset(ctx, *modules_, tables, dist);
   Awaitable<KeyedJaggedTensor> remapped;
-  if (return_remapped_features)
+  if (return_remapped_features_)
     remapped = StartReturnRows(ctx, tables.comm(), tables.layout(), tables.features(), dist,
                                input.features);
-  auto rows = embeddings.ComputeAndOutputDist(ctx, input.features, dist);
+  auto rows = embeddings_->ComputeAndOutputDist(ctx, input.features, dist);
   return Awaitable<Output>([rows = std::move(rows), remapped = std::move(remapped)]() mutable {
     Output output{rows.Wait(), {}};
     if (remapped.valid()) output.remapped_features = remapped.Wait();
@@ -53,62 +72,31 @@ Awaitable<Output> Finish(Context& ctx, Collection& embeddings,
   });
 }
 
-}  // namespace
+template class ShardedManagedCollisionEmbeddings<ShardedEmbeddingBagCollection, PooledInput,
+                                                 ManagedCollisionEmbeddingBagCollection::Output>;
+template class ShardedManagedCollisionEmbeddings<ShardedEmbeddingCollection, SequenceInput,
+                                                 ManagedCollisionEmbeddingCollection::Output>;
+
+}  // namespace internal
 
 ShardedManagedCollisionEmbeddingBagCollection::ShardedManagedCollisionEmbeddingBagCollection(
-    Context& ctx, Communicator& comm, std::vector<EmbeddingBagConfig> configs,
+    Context& ctx, Communicator& comm, const std::vector<EmbeddingBagConfig>& configs,
     const std::vector<ShardedManagedTable>& managed, const ShardingPlan& plan,
     EmbeddingBagCollectionOptions options, ShardingOptions sharding, bool return_remapped_features)
-    : return_remapped_features_(return_remapped_features) {
-  sharding = WithParts(std::move(sharding), managed, configs);
-  embeddings_ = std::make_unique<ShardedEmbeddingBagCollection>(
-      ctx, comm, std::move(configs), plan, std::move(options), std::move(sharding));
-  modules_ = ModulesOf(ctx, managed, embeddings_->tables());
-}
-
-ShardedManagedCollisionEmbeddingBagCollection::Output
-ShardedManagedCollisionEmbeddingBagCollection::Forward(Context& ctx,
-                                                       const KeyedJaggedTensor& features) {
-  return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
-}
-
-PooledInput ShardedManagedCollisionEmbeddingBagCollection::StartInputDist(
-    Context& ctx, const KeyedJaggedTensor& features) {
-  return embeddings_->StartInputDist(ctx, features);
-}
-
-Awaitable<ShardedManagedCollisionEmbeddingBagCollection::Output>
-ShardedManagedCollisionEmbeddingBagCollection::ComputeAndOutputDist(Context& ctx,
-                                                                    PooledInput input) {
-  return Finish<Output>(ctx, *embeddings_, *modules_, std::move(input), return_remapped_features_);
-}
+    : ShardedManagedCollisionEmbeddings(ctx,
+                                        std::make_unique<ShardedEmbeddingBagCollection>(
+                                            ctx, comm, configs, plan, std::move(options),
+                                            WithParts(std::move(sharding), managed, configs)),
+                                        managed, return_remapped_features) {}
 
 ShardedManagedCollisionEmbeddingCollection::ShardedManagedCollisionEmbeddingCollection(
-    Context& ctx, Communicator& comm, std::vector<EmbeddingConfig> configs,
+    Context& ctx, Communicator& comm, const std::vector<EmbeddingConfig>& configs,
     const std::vector<ShardedManagedTable>& managed, const ShardingPlan& plan,
     EmbeddingCollectionOptions options, ShardingOptions sharding, bool return_remapped_features)
-    : return_remapped_features_(return_remapped_features) {
-  sharding = WithParts(std::move(sharding), managed, configs);
-  embeddings_ = std::make_unique<ShardedEmbeddingCollection>(ctx, comm, std::move(configs), plan,
-                                                             options, std::move(sharding));
-  modules_ = ModulesOf(ctx, managed, embeddings_->tables());
-}
-
-ShardedManagedCollisionEmbeddingCollection::Output
-ShardedManagedCollisionEmbeddingCollection::Forward(Context& ctx,
-                                                    const KeyedJaggedTensor& features) {
-  return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
-}
-
-SequenceInput ShardedManagedCollisionEmbeddingCollection::StartInputDist(
-    Context& ctx, const KeyedJaggedTensor& features) {
-  return embeddings_->StartInputDist(ctx, features);
-}
-
-Awaitable<ShardedManagedCollisionEmbeddingCollection::Output>
-ShardedManagedCollisionEmbeddingCollection::ComputeAndOutputDist(Context& ctx,
-                                                                 SequenceInput input) {
-  return Finish<Output>(ctx, *embeddings_, *modules_, std::move(input), return_remapped_features_);
-}
+    : ShardedManagedCollisionEmbeddings(
+          ctx,
+          std::make_unique<ShardedEmbeddingCollection>(
+              ctx, comm, configs, plan, options, WithParts(std::move(sharding), managed, configs)),
+          managed, return_remapped_features) {}
 
 }  // namespace tessera

@@ -16,7 +16,6 @@
 // An evicted row gets what new rows of its table start with, and its optimizer state 0, on its rank,
 // before anybody reads it.
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "embedding/managed_collision/managed_collision_embedding.h"
@@ -26,64 +25,72 @@
 
 namespace tessera {
 
-class ShardedManagedCollisionEmbeddingBagCollection {
- public:
-  using Output = ManagedCollisionEmbeddingBagCollection::Output;
+namespace internal {
 
+// What the two classes below have in common. Collection: the sharded tables in front of which it is.
+template <typename Collection, typename Input, typename OutputOf>
+class ShardedManagedCollisionEmbeddings {
+ public:
+  using Output = OutputOf;
+
+  // As Collection::Forward. Training forwards have their backward before the next one.
+  Output Forward(Context& ctx, const KeyedJaggedTensor& features);
+
+  // The same in phases. Raw ids of later batches may be on their way while one is trained; modules
+  // see batches in the order of the second phases.
+  Input StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
+  Awaitable<Output> ComputeAndOutputDist(Context& ctx, Input input);
+
+  ShardedManagedCollisionModules& modules() { return *modules_; }
+
+ protected:
+  ShardedManagedCollisionEmbeddings(Context& ctx, std::unique_ptr<Collection> embeddings,
+                                    const std::vector<ShardedManagedTable>& managed,
+                                    bool return_remapped_features);
+
+  std::unique_ptr<Collection> embeddings_;
+
+ private:
+  std::unique_ptr<ShardedManagedCollisionModules> modules_;
+  bool return_remapped_features_;
+};
+
+}  // namespace internal
+
+class ShardedManagedCollisionEmbeddingBagCollection
+    : public internal::ShardedManagedCollisionEmbeddings<
+          ShardedEmbeddingBagCollection, PooledInput,
+          ManagedCollisionEmbeddingBagCollection::Output> {
+ public:
   // As ShardedEmbeddingBagCollection's; tables that are not managed read row numbers. Throws Error for
   // a managed table that is not row_wise, table_row_wise or table_wise with whole parts a rank
   // (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf refuses. num_parts of
   // `sharding` follow from `managed`. remapped_features are rows of whole tables.
   ShardedManagedCollisionEmbeddingBagCollection(Context& ctx, Communicator& comm,
-                                                std::vector<EmbeddingBagConfig> configs,
+                                                const std::vector<EmbeddingBagConfig>& configs,
                                                 const std::vector<ShardedManagedTable>& managed,
                                                 const ShardingPlan& plan,
                                                 EmbeddingBagCollectionOptions options = {},
                                                 ShardingOptions sharding = {},
                                                 bool return_remapped_features = false);
 
-  // As ShardedEmbeddingBagCollection::Forward. Training forwards have their backward before the next
-  // one.
-  Output Forward(Context& ctx, const KeyedJaggedTensor& features);
-
-  // The same in phases. Raw ids of later batches may be on their way while one is trained; modules
-  // see batches in the order of the second phases.
-  PooledInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
-  Awaitable<Output> ComputeAndOutputDist(Context& ctx, PooledInput input);
-
   ShardedEmbeddingBagCollection& embedding_bag_collection() { return *embeddings_; }
-  ShardedManagedCollisionModules& modules() { return *modules_; }
-
- private:
-  std::unique_ptr<ShardedEmbeddingBagCollection> embeddings_;
-  std::unique_ptr<ShardedManagedCollisionModules> modules_;
-  bool return_remapped_features_;
 };
 
-class ShardedManagedCollisionEmbeddingCollection {
+class ShardedManagedCollisionEmbeddingCollection
+    : public internal::ShardedManagedCollisionEmbeddings<
+          ShardedEmbeddingCollection, SequenceInput, ManagedCollisionEmbeddingCollection::Output> {
  public:
-  using Output = ManagedCollisionEmbeddingCollection::Output;
-
+  // As above.
   ShardedManagedCollisionEmbeddingCollection(Context& ctx, Communicator& comm,
-                                             std::vector<EmbeddingConfig> configs,
+                                             const std::vector<EmbeddingConfig>& configs,
                                              const std::vector<ShardedManagedTable>& managed,
                                              const ShardingPlan& plan,
                                              EmbeddingCollectionOptions options = {},
                                              ShardingOptions sharding = {},
                                              bool return_remapped_features = false);
 
-  // As ShardedEmbeddingCollection::Forward; otherwise as above.
-  Output Forward(Context& ctx, const KeyedJaggedTensor& features);
-  SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
-  Awaitable<Output> ComputeAndOutputDist(Context& ctx, SequenceInput input);
-
   ShardedEmbeddingCollection& embedding_collection() { return *embeddings_; }
-  ShardedManagedCollisionModules& modules() { return *modules_; }
-
- private:
-  std::unique_ptr<ShardedEmbeddingCollection> embeddings_;
-  std::unique_ptr<ShardedManagedCollisionModules> modules_;
-  bool return_remapped_features_;
 };
 
 }  // namespace tessera

@@ -81,7 +81,7 @@ void ShardedManagedCollisionModules::Remap(Context& ctx, InputDist& input) {
 void ShardedManagedCollisionModules::Evict(
     Context& ctx, const std::function<void(const std::string& table, const Tensor& rows)>& fn) {
   for (size_t t = 0; t < tables_.size(); ++t)
-    modules_[t]->EvictByPart(ctx, [&](const Tensor& rows) { fn(tables_[t], rows); });
+    modules_[t]->EvictTo(ctx, [&](const Tensor& rows) { fn(tables_[t], rows); });
 }
 
 PartitionedManagedCollisionModule& ShardedManagedCollisionModules::module(

@@ -31,7 +31,7 @@ TrainConfig ConfigOf(int64_t epochs, EmbeddingLocation location) {
   config.tables[0].location = location;
   config.tables[0].cache.load_factor = 0.1;
   config.tables[1].num_embeddings = 60;  // of up to 100 ids: rows change hands
-  config.managed_collision[config.tables[1].name] = GrowingIndexOptions{};
+  config.managed_collision[config.tables[1].name] = {GrowingIndexOptions{}};
   config.epochs = epochs;
   return config;
 }

@@ -6,45 +6,20 @@
 #include "comm/local_communicator.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/export_checkpoint.h"
 
 namespace tessera {
 namespace {
 
 using testing::CurveOf;
+using testing::CurveOfRanks;
 using testing::ErrorOf;
+using testing::ExpectNear;
+using testing::Exported;
 using testing::MixedPlan;
 using testing::PlanFor;
 using testing::RunCurve;
 using testing::SmallConfig;
 using testing::TempPath;
-
-RunCurve CurveOfRanks(const TrainConfig& config, int ranks, const ShardingPlan& plan,
-                      const std::string& folder = "", const WireCodecs& codecs = {}) {
-  RunCurve curve;
-  RunLocalRanks(ranks, [&](Communicator& comm) {
-    RunCurve mine = CurveOf(config, TrainingRanks{&comm, plan, codecs}, folder);
-    if (comm.rank() == 0) curve = std::move(mine);
-  });
-  return curve;
-}
-
-std::string Exported(const std::string& folder) {
-  ShardedCheckpoint checkpoint(folder);
-  const std::string path = folder + ".safetensors";
-  ExportCheckpoint(checkpoint, path);
-  return path;
-}
-
-void ExpectNear(const RunCurve& curve, const RunCurve& expected, double tolerance) {
-  ASSERT_EQ(curve.losses.size(), expected.losses.size());
-  for (size_t i = 0; i < curve.losses.size(); ++i)
-    EXPECT_NEAR(curve.losses[i], expected.losses[i], tolerance * expected.losses[i]) << i;
-  EXPECT_NEAR(curve.evaluation.log_loss, expected.evaluation.log_loss, tolerance);
-  EXPECT_NEAR(curve.evaluation.auc, expected.evaluation.auc, 1e-3);
-  EXPECT_EQ(curve.evaluation.examples, expected.evaluation.examples);
-}
 
 // The last batch of an epoch has 40 rows.
 TEST(RanksTrainer, OneRankGivesTheBitsOfNone) {

@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "tests/train/testing/files.h"
-#include "tests/train/testing/small_run.h"
+#include "tests/train/testing/raw_ids_config.h"
+#include "train/checkpoint/checkpoint_chain.h"
 #include "train/training_run.h"
 
 namespace tessera {
@@ -13,40 +14,14 @@ namespace {
 
 using testing::ErrorOf;
 using ::testing::HasSubstr;
+using testing::RawIdKind;
+using testing::RawIdKinds;
+using testing::RawIdsConfig;
 using testing::ReadFile;
-using testing::SmallConfig;
 using testing::TempPath;
 
-// SmallConfig with few rows for 50 values a feature; table c reads row numbers.
-TrainConfig ConfigOf(const ManagedCollisionConfig& managed) {
-  TrainConfig config = SmallConfig();
-  for (const size_t t : {0, 1}) {
-    config.tables[t].num_embeddings = 12;
-    config.managed_collision.emplace(config.tables[t].name, managed);
-  }
-  return config;
-}
-
-struct Kind {
-  std::string name;
-  ManagedCollisionConfig config;
-};
-
-std::vector<Kind> Kinds() {
-  return {{"growing", GrowingIndexOptions{.score = MchEviction::kLfu, .admit_after = 2}},
-          {"mch", MchConfig{.eviction = MchEviction::kLru,
-                            .admission = {.kind = AdmissionKind::kProbabilistic,
-                                          .per_id_probability = 0.5},
-                            .eviction_interval = 3,
-                            .mch_size = 4}},
-          {"hash_zch", HashZchOptions{.max_probe = 8,
-                                      .eviction = HashZchEviction::kSingleTtl,
-                                      .single_ttl = 2,
-                                      .clock = HashZchClock::kForwards}}};
-}
-
-class RawIds : public ::testing::TestWithParam<Kind> {};
-INSTANTIATE_TEST_SUITE_P(Kinds, RawIds, ::testing::ValuesIn(Kinds()),
+class RawIds : public ::testing::TestWithParam<RawIdKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, RawIds, ::testing::ValuesIn(RawIdKinds()),
                          [](const auto& info) { return info.param.name; });
 
 std::string Saved(Trainer& trainer, const std::string& name) {
@@ -55,7 +30,7 @@ std::string Saved(Trainer& trainer, const std::string& name) {
 }
 
 TEST_P(RawIds, TrainingGoesOnWhereItStopped) {
-  const TrainConfig config = ConfigOf(GetParam().config);
+  const TrainConfig config = RawIdsConfig(GetParam().config);
   Context ctx({.threads = 1, .seed = config.seed});
   Trainer whole(ctx, config);
   const TrainingRunReport report = RunTraining(whole, DataSets(config, {}));
@@ -83,7 +58,7 @@ TEST_P(RawIds, TrainingGoesOnWhereItStopped) {
 
 // Deltas of tables that grow, and of states of any size.
 TEST_P(RawIds, TrainingGoesOnFromIncrementalCheckpoints) {
-  const TrainConfig config = ConfigOf(GetParam().config);
+  const TrainConfig config = RawIdsConfig(GetParam().config);
   const std::string folder = TempPath("chain_" + GetParam().name);
   std::filesystem::remove_all(folder);
   TrainingRunOptions options{.checkpoint = folder, .checkpoint_every = 2};
@@ -97,10 +72,18 @@ TEST_P(RawIds, TrainingGoesOnFromIncrementalCheckpoints) {
   EXPECT_TRUE(second.Load(ReadCheckpoint(folder)));
   EXPECT_EQ(second.progress().step, 9);
   EXPECT_TRUE(Saved(second, "of_chain") == Saved(first, "whole"));
+  options.resumed = ReadCheckpoint(folder).chain;
+  options.stop = [] { return false; };
+  RunTraining(second, DataSets(config, {}), options);
+  Context anew({.threads = 1, .seed = config.seed});
+  Trainer whole(anew, config);
+  RunTraining(whole, DataSets(config, {}));
+  WriteWhole(ReadCheckpoint(folder), TempPath("joined"));
+  EXPECT_TRUE(ReadFile(TempPath("joined")) == Saved(whole, "whole"));
 }
 
 TEST_P(RawIds, EvaluationGivesNoRows) {
-  const TrainConfig config = ConfigOf(GetParam().config);
+  const TrainConfig config = RawIdsConfig(GetParam().config);
   Context ctx({.threads = 1, .seed = config.seed});
   Trainer trainer(ctx, config);
   const DataSets data(config, {});
@@ -111,12 +94,12 @@ TEST_P(RawIds, EvaluationGivesNoRows) {
 }
 
 TEST_P(RawIds, ConfigurationIsInTheCheckpoint) {
-  const TrainConfig config = ConfigOf(GetParam().config);
+  const TrainConfig config = RawIdsConfig(GetParam().config);
   EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "saved")), ToJson(config));
 }
 
 TEST(RawIdsTrainer, WhatDoesNotGoTogetherIsAnError) {
-  const TrainConfig config = ConfigOf(MchConfig{});
+  const TrainConfig config = RawIdsConfig(MchConfig{});
   Context ctx({.threads = 1, .seed = config.seed});
   Trainer trainer(ctx, config);
   const DataSets data(config, {});

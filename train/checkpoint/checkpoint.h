@@ -116,8 +116,8 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
 // Reads the tensors into those of the same name in `state`, which must be all there are on either
 // side: Throws Error naming missing or surplus names, or a shape or dtype that differs, and then
 // has changed nothing. State of the run that `state` does not name is handed to `load_rest` first,
-// if there is one, which takes it or throws and changes nothing. From a checkpoint without
-// optimizer state none of `state` is taken.
+// if there is one, which takes it or throws and changes nothing. A checkpoint without optimizer
+// state leaves that of `state` as it is.
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
              const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest = nullptr);
 

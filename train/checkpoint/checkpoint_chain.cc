@@ -66,6 +66,8 @@ class ChainTensor {
 
   void CheckCovers(const std::string& path, const std::string& name, const SafetensorsEntry& entry,
                    const DeltaFile::Table& table) const {
+    if (shape_.shape.rank() == 0)
+      throw Error(Format("{}: rows of '{}', which has no rows before", path, name));
     const Shape expected = WithRows(std::ssize(table.rows));
     if (entry.dtype != shape_.dtype || entry.shape != expected)
       throw Error(Format("{}: '{}': expected {} of {}, got {} of {}", path, name, expected,
@@ -223,8 +225,9 @@ void WriteWhole(const Checkpoint& checkpoint, const std::string& path) {
 }
 
 std::string CompactChain(const std::string& folder, int64_t keep) {
-  RemoveUnfinished(folder);
+  TESSERA_CHECK_GE(keep, 0, "{}: chains to keep", folder);
   const ChainFiles files = NewestChain(folder);
+  RemoveUnfinished(folder);
   std::string base = BasePath(folder, files.base);
   if (!files.deltas.empty()) {
     base = BasePath(folder, files.last() + 1);

@@ -17,7 +17,8 @@ Checkpoint ReadChain(const std::string& folder);
 void WriteWhole(const Checkpoint& checkpoint, const std::string& path);
 
 // Makes a base of the newest chain of a folder; a chain without deltas stays. Then only `keep`
-// chains before it are left. Returns the path of the base.
+// chains before it are left. Returns the path of the base. Throws Error as ReadChain, and for a
+// negative `keep`.
 std::string CompactChain(const std::string& folder, int64_t keep = 0);
 
 }  // namespace tessera

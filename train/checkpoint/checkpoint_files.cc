@@ -113,7 +113,7 @@ void RemoveUnfinished(const std::string& folder) {
 void RemoveOldChains(const std::string& folder, int64_t keep) {
   const std::vector<ChainFiles> chains = ListChains(folder);
   if (chains.empty()) return;
-  const int64_t kept = std::min(keep + 1, std::ssize(chains));
+  const int64_t kept = std::min<int64_t>(keep, std::ssize(chains) - 1) + 1;
   const int64_t first_kept = chains[chains.size() - static_cast<size_t>(kept)].base;
   const std::map<int64_t, bool> numbers = NumbersIn(folder);
   for (auto file = numbers.rbegin(); file != numbers.rend(); ++file) {

@@ -110,10 +110,10 @@ int64_t DeltaBytes(const std::vector<NamedTensor>& state, const std::vector<Chan
   int64_t bytes = 0;
   for (const NamedTensor& named : state) {
     const ChangedRows* rows = ChangedOf(by_parameter, named.name);
-    bytes += rows == nullptr ? named.tensor.numel() * SizeOf(named.tensor.dtype())
+    bytes += rows == nullptr ? named.tensor.nbytes()
                              : rows->rows.numel() * internal::RowBytes(named.tensor);
   }
-  for (const ChangedRows& rows : changed) bytes += rows.rows.numel() * SizeOf(DType::kI64);
+  for (const ChangedRows& rows : changed) bytes += rows.rows.nbytes();
   return bytes;
 }
 

@@ -23,13 +23,10 @@ void MakeFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) throw Error(Format("{}: cannot be made: {}", folder, error.message()));
-  // What others keep here is not mixed with checkpoints.
-  if (!fs::is_empty(folder) && !IsCheckpointFolder(folder)) {
-    RemoveUnfinished(folder);
-    if (!fs::is_empty(folder))
-      throw Error(Format("{}: it is a folder of something else than checkpoints", folder));
-  }
   RemoveUnfinished(folder);
+  // What others keep here is not mixed with checkpoints.
+  if (!fs::is_empty(folder) && !IsCheckpointFolder(folder))
+    throw Error(Format("{}: it is a folder of something else than checkpoints", folder));
   const std::string parent = fs::path(folder).parent_path().string();
   SyncFolder(parent.empty() ? "." : parent);
 }
@@ -63,8 +60,7 @@ int64_t IncrementalCheckpoints::NextNumber() const {
   const int64_t next = tessera::NextNumber(folder_);
   if (position_ && next != position_->number + 1)
     throw Error(
-        Format("{}: number {} is there, which this run has not saved: another run writes "
-               "here",
+        Format("{}: number {} is there, which this run has not saved: another run writes here",
                folder_, next - 1));
   return next;
 }

@@ -34,7 +34,8 @@ class IncrementalCheckpoints {
   // Whether a save of so many bytes in a delta will be a base instead.
   bool NextIsBase(int64_t delta_bytes) const;
   // Writes the whole state, or what changed of it since the last save: `changed` names the tables'
-  // rows. Returns the path of the new file. Throws Error when it can't; the chain is then as it was.
+  // rows. Returns the path of the new file. Throws Error when it can't; the chain is then as it
+  // was, or has the new file, if only what comes after it failed.
   std::string Write(Context& ctx, const std::vector<NamedTensor>& state,
                     const std::vector<ChangedRows>& changed, const TrainingProgress& progress,
                     const std::string& config);

@@ -11,10 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBytesAtOnce = 4 << 20;
-
 int64_t RowsAtOnce(const Tensor& tensor) {
-  return std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(1, internal::RowBytes(tensor)));
+  return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, internal::RowBytes(tensor)));
 }
 
 // fn(begin, end) for all of [0, count).
@@ -55,7 +53,7 @@ StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor
     InPieces(rows.numel(), RowsAtOnce(state.tensor), [&](int64_t begin, int64_t end) {
       const Tensor taken =
           TakeRows(ctx, state.tensor, rows.Rows(begin, end)).To(ctx, Device::Cpu());
-      sink(taken.raw_data(), taken.numel() * SizeOf(taken.dtype()));
+      sink(taken.raw_data(), taken.nbytes());
     });
   };
   const auto stored = [state, rows](const StreamedTensor::Sink& sink) {

@@ -1,5 +1,6 @@
 #include "train/config/managed_collision_json.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace tessera::internal {
@@ -58,9 +59,9 @@ MchConfig ReadMch(JsonObject& object) {
                        config.decay_exponent));
   if (const Json* admission = object.Find("admission"))
     config.admission = ReadAdmission(*admission, object.at("admission"));
-  ReadWithin(object, "eviction_interval", 1, kAny, config.eviction_interval);
+  ReadWithin(object, "eviction_interval", 1, 1'000'000'000, config.eviction_interval);
   ReadWithin(object, "input_hash_size", 0, kAny, config.input_hash_size);
-  ReadWithin(object, "mch_size", 0, kAny, config.mch_size);
+  ReadWithin(object, "mch_size", 0, kAny - 2, config.mch_size);
   return config;
 }
 
@@ -132,29 +133,36 @@ Json OptionsToJson(const HashZchOptions& options) {
 
 }  // namespace
 
-std::optional<ManagedCollisionConfig> ManagedCollisionFromJson(const Json& value,
-                                                               const std::string& where) {
+std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
+                                                           const std::string& where) {
   if (value.is_null()) return std::nullopt;
   JsonObject object(value, where);
-  ManagedCollisionConfig config = ReadKind(object);
+  ManagedTableConfig config{.module = ReadKind(object)};
+  ReadWithin(object, "num_parts", 0, kAny, config.num_parts);
   object.Finish();
   return config;
 }
 
-Json ManagedCollisionToJson(const ManagedCollisionConfig& config) {
-  Json json = {{"kind", KindOf(config)}};
-  json.update(std::visit([](const auto& options) { return OptionsToJson(options); }, config));
+Json ManagedCollisionToJson(const ManagedTableConfig& config) {
+  Json json = {{"kind", KindOf(config.module)}};
+  json.update(
+      std::visit([](const auto& options) { return OptionsToJson(options); }, config.module));
+  if (config.num_parts > 0) json["num_parts"] = config.num_parts;
   return json;
 }
 
-void CheckManagedTable(const ManagedCollisionConfig& config, const BaseEmbeddingConfig& table,
+void CheckManagedTable(const ManagedTableConfig& config, const BaseEmbeddingConfig& table,
                        const std::string& where) {
-  const auto* mch = std::get_if<MchConfig>(&config);
-  const int64_t least = mch == nullptr ? 2 : mch->mch_size + 2;
-  if (table.num_embeddings < least)
-    throw Error(Format("{}: expected a table of {} rows or more, got {} rows", where, least,
-                       table.num_embeddings));
-  const auto* zch = std::get_if<HashZchOptions>(&config);
+  const int64_t parts = std::max<int64_t>(1, config.num_parts);
+  if (table.num_embeddings % parts != 0)
+    throw Error(Format("{}.num_parts: expected a divisor of the {} rows, got {}", where,
+                       table.num_embeddings, parts));
+  const auto* mch = std::get_if<MchConfig>(&config.module);
+  const int64_t rows = table.num_embeddings / parts, least = mch == nullptr ? 2 : mch->mch_size + 2;
+  if (rows < least)
+    throw Error(Format("{}: expected {} rows or more{}, got {}", where, least,
+                       config.num_parts > 0 ? " in each part" : "", rows));
+  const auto* zch = std::get_if<HashZchOptions>(&config.module);
   if (zch == nullptr || zch->eviction != HashZchEviction::kPerFeatureTtl) return;
   if (zch->per_feature_ttl.size() != table.feature_names.size())
     throw Error(Format("{}.per_feature_ttl: expected a number for each of {} features, got {}",

@@ -12,6 +12,8 @@
 //    "LRU_EVICTION", "single_ttl", "per_feature_ttl": [...], "clock": "FORWARDS" | "HOURS",
 //    "total_num_buckets", "max_probe", "input_hash_size", "opt_in_prob", "percent_reserved_slots",
 //    "disable_fallback"}
+//
+// and each "num_parts" (ManagedTableConfig), without which ids are in no parts and on one rank.
 #include <optional>
 
 #include "embedding/managed_collision/managed_collision_config.h"
@@ -21,14 +23,15 @@ namespace tessera::internal {
 
 // Nullopt for null: the table reads row numbers. Throws Error for an unknown kind, or key of a kind,
 // listing those there are, and for a number out of its range.
-std::optional<ManagedCollisionConfig> ManagedCollisionFromJson(const Json& value,
-                                                               const std::string& where);
+std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
+                                                           const std::string& where);
 
 // Every option of the kind.
-Json ManagedCollisionToJson(const ManagedCollisionConfig& config);
+Json ManagedCollisionToJson(const ManagedTableConfig& config);
 
-// Throws Error where a table is too small for what its ids ask of it.
-void CheckManagedTable(const ManagedCollisionConfig& config, const BaseEmbeddingConfig& table,
+// Throws Error where a table is too small for what its ids ask of it, or not of equal parts, and for
+// options that its features do not fit.
+void CheckManagedTable(const ManagedTableConfig& config, const BaseEmbeddingConfig& table,
                        const std::string& where);
 
 }  // namespace tessera::internal

@@ -61,8 +61,8 @@ void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
 
 // The table's own, else that of the document.
 void ReadManagedCollision(JsonObject& object, const EmbeddingBagConfig& table,
-                          const std::optional<ManagedCollisionConfig>& of_all,
-                          ManagedCollisionConfigs& configs) {
+                          const std::optional<ManagedTableConfig>& of_all,
+                          ManagedTableConfigs& configs) {
   const std::string where = object.at("managed_collision");
   const Json* own = object.Find("managed_collision");
   const auto config = own == nullptr ? of_all : internal::ManagedCollisionFromJson(*own, where);
@@ -72,7 +72,7 @@ void ReadManagedCollision(JsonObject& object, const EmbeddingBagConfig& table,
 }
 
 EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
-                             const std::optional<ManagedCollisionConfig>& managed_collision,
+                             const std::optional<ManagedTableConfig>& managed_collision,
                              TrainConfig& config) {
   JsonObject object(json, where);
   EmbeddingBagConfig table;
@@ -120,7 +120,7 @@ void ReadTables(JsonObject& document, TrainConfig& config) {
   const Json& list = document.Require("tables");
   if (!list.is_array() || list.empty())
     ThrowExpected("tables", "a list of at least one table", list);
-  std::optional<ManagedCollisionConfig> managed_collision;
+  std::optional<ManagedTableConfig> managed_collision;
   if (const Json* json = document.Find("managed_collision"))
     managed_collision = internal::ManagedCollisionFromJson(*json, "managed_collision");
   for (size_t i = 0; i < list.size(); ++i)
@@ -177,7 +177,7 @@ void ReadTrain(JsonObject& document, TrainConfig& config) {
   object.Finish();
 }
 
-Json TableToJson(const EmbeddingBagConfig& table, const ManagedCollisionConfigs& managed) {
+Json TableToJson(const EmbeddingBagConfig& table, const ManagedTableConfigs& managed) {
   Json json = {{"name", table.name},
                {"rows", table.num_embeddings},
                {"dim", table.embedding_dim},

@@ -44,7 +44,7 @@ namespace tessera {
 
 struct TrainConfig {
   std::vector<EmbeddingBagConfig> tables;
-  ManagedCollisionConfigs managed_collision;  // of tables that take raw ids
+  ManagedTableConfigs managed_collision;  // of tables that take raw ids
   RankingNetConfig model = {.dense_in = ClickRow::kIntegers};
   AnyRule sparse_optimizer = Sgd{};  // of tables without one of their own
   DenseOptimizerConfig dense_optimizer;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sharding/managed_collision/make_managed_tables.h"
+
 namespace tessera {
 namespace {
 
@@ -20,7 +22,7 @@ void CheckSharded(const std::vector<EmbeddingBagConfig>& tables) {
 
 // The tables that take raw ids, in their order.
 std::vector<BaseEmbeddingConfig> ManagedTables(const std::vector<EmbeddingBagConfig>& tables,
-                                               const ManagedCollisionConfigs& configs) {
+                                               const ManagedTableConfigs& configs) {
   std::vector<BaseEmbeddingConfig> managed;
   for (const EmbeddingBagConfig& table : tables)
     if (configs.contains(table.name)) managed.push_back(table);
@@ -32,7 +34,7 @@ std::vector<BaseEmbeddingConfig> ManagedTables(const std::vector<EmbeddingBagCon
 ManagedCollisionEmbeddingBagCollection MakeManaged(Context& ctx,
                                                    const std::vector<EmbeddingBagConfig>& tables,
                                                    const EmbeddingBagCollectionOptions& options,
-                                                   const ManagedCollisionConfigs& configs) {
+                                                   const ManagedTableConfigs& configs) {
   const std::vector<BaseEmbeddingConfig> managed = ManagedTables(tables, configs);
   auto embeddings = std::make_unique<EmbeddingBagCollection>(ctx, tables, options);
   std::vector<ManagedTable> modules;
@@ -40,6 +42,16 @@ ManagedCollisionEmbeddingBagCollection MakeManaged(Context& ctx,
     modules.push_back({table.name, MakeManagedCollisionModule(ctx, configs.at(table.name), table)});
   return {std::move(embeddings),
           std::make_shared<ManagedCollisionCollection>(std::move(modules), managed)};
+}
+
+ShardedManagedCollisionEmbeddingBagCollection MakeShardedManaged(
+    Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
+    const EmbeddingBagCollectionOptions& options, const ModelSharding& sharding,
+    const ManagedTableConfigs& configs) {
+  std::vector<ShardedManagedTable> managed;
+  for (const BaseEmbeddingConfig& table : ManagedTables(tables, configs))
+    managed.push_back(ShardedManagedTableOf(configs.at(table.name), table));
+  return {ctx, *sharding.comm, tables, managed, sharding.plan, options, sharding.options};
 }
 
 // Throws Error unless `given` are the tensors `own`, each with its shape and dtype.
@@ -62,16 +74,13 @@ void CheckTensors(const std::vector<NamedTensor>& own, const std::map<std::strin
 EmbeddingModel::Embeddings EmbeddingModel::MakeEmbeddings(
     Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
     const EmbeddingBagCollectionOptions& options, const std::optional<ModelSharding>& sharding,
-    const ManagedCollisionConfigs& managed_collision) {
+    const ManagedTableConfigs& managed_collision) {
   if (!sharding && managed_collision.empty()) return EmbeddingBagCollection(ctx, tables, options);
   if (!sharding) return MakeManaged(ctx, tables, options, managed_collision);
-  TESSERA_CHECK(
-      managed_collision.empty(),
-      "table {}: managed collision, but this model's tables are sharded over ranks, where "
-      "it does not work",
-      managed_collision.begin()->first);
   CheckSharded(tables);
   TESSERA_CHECK(sharding->comm != nullptr, "sharded tables without a communicator");
+  if (!managed_collision.empty())
+    return MakeShardedManaged(ctx, tables, options, *sharding, managed_collision);
   return ShardedEmbeddingBagCollection(ctx, *sharding->comm, tables, sharding->plan, options,
                                        sharding->options);
 }
@@ -86,7 +95,7 @@ EmbeddingModel::EmbeddingModel(Context& ctx, std::string table_prefix,
                                const std::vector<EmbeddingBagConfig>& tables,
                                const EmbeddingBagCollectionOptions& options,
                                const std::optional<ModelSharding>& sharding,
-                               const ManagedCollisionConfigs& managed_collision)
+                               const ManagedTableConfigs& managed_collision)
     : table_prefix_(std::move(table_prefix)),
       embeddings_(MakeEmbeddings(ctx, tables, options, sharding, managed_collision)) {}
 
@@ -100,13 +109,37 @@ EmbeddingBagCollection& EmbeddingModel::embedding_bag_collection() {
   return const_cast<EmbeddingBagCollection&>(std::as_const(*this).embedding_bag_collection());
 }
 
-ManagedCollisionCollection* EmbeddingModel::managed_collision() {
-  auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_);
-  return managed == nullptr ? nullptr : &managed->managed_collision_collection();
+const ShardedEmbeddingBagCollection* EmbeddingModel::sharded() const {
+  return const_cast<EmbeddingModel*>(this)->sharded();
+}
+ShardedEmbeddingBagCollection* EmbeddingModel::sharded() {
+  if (auto* managed = std::get_if<ShardedManagedCollisionEmbeddingBagCollection>(&embeddings_))
+    return &managed->embedding_bag_collection();
+  return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
+}
+
+ShardedManagedCollisionModules* EmbeddingModel::sharded_modules() {
+  auto* managed = std::get_if<ShardedManagedCollisionEmbeddingBagCollection>(&embeddings_);
+  return managed == nullptr ? nullptr : &managed->modules();
+}
+
+std::vector<ManagedModule> EmbeddingModel::managed_modules() {
+  std::vector<ManagedModule> modules;
+  if (auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_)) {
+    ManagedCollisionCollection& collection = managed->managed_collision_collection();
+    for (const BaseEmbeddingConfig& table : collection.configs())
+      modules.push_back({table.name, &collection.module(table.name)});
+  }
+  if (sharded_modules() != nullptr)
+    for (const std::string& table : sharded_modules()->tables())
+      modules.push_back({table, &sharded_modules()->module(table)});
+  return modules;
 }
 
 Variable EmbeddingModel::Pool(Context& ctx, const KeyedJaggedTensor& features) {
   if (auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_))
+    return managed->Forward(ctx, features).embeddings.values();
+  if (auto* managed = std::get_if<ShardedManagedCollisionEmbeddingBagCollection>(&embeddings_))
     return managed->Forward(ctx, features).embeddings.values();
   if (sharded() != nullptr) return sharded()->Forward(ctx, features).values();
   return embedding_bag_collection().Forward(ctx, features).values();
@@ -145,32 +178,29 @@ std::vector<NamedTensor> EmbeddingModel::StateDict() const {
 
 std::vector<NamedTensor> EmbeddingModel::IdStateDict(Context& ctx) {
   std::vector<NamedTensor> all;
-  if (managed_collision() == nullptr) return all;
-  for (const BaseEmbeddingConfig& table : managed_collision()->configs())
-    for (NamedTensor& state : managed_collision()->module(table.name).StateDict(ctx))
-      all.push_back({table_prefix_ + table.name + "." + state.name, std::move(state.tensor)});
+  for (const auto& [table, module] : managed_modules())
+    for (NamedTensor& state : module->StateDict(ctx))
+      all.push_back({IdPrefix(table) + state.name, std::move(state.tensor)});
   return all;
 }
 
 void EmbeddingModel::LoadIdStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {
-  std::map<std::string, std::vector<NamedTensor>> of_table;
-  for (const NamedTensor& named : tensors) {
-    const size_t dot = named.name.rfind('.'), prefix = table_prefix_.size();
-    TESSERA_CHECK(named.name.starts_with(table_prefix_) && dot >= prefix,
-                  "managed collision: {} is the state of no table", named.name);
-    of_table[named.name.substr(prefix, dot - prefix)].push_back(
-        {named.name.substr(dot + 1), named.tensor});
+  size_t known = 0;
+  std::vector<std::vector<NamedTensor>> states;
+  for (const auto& [table, module] : managed_modules()) {
+    const std::string prefix = IdPrefix(table);
+    std::vector<NamedTensor>& state = states.emplace_back();
+    for (const NamedTensor& named : tensors)
+      if (named.name.starts_with(prefix + "_"))
+        state.push_back({named.name.substr(prefix.size()), named.tensor});
+    TESSERA_CHECK(!state.empty(),
+                  "managed collision: it lacks '{}_*', which ids of this model have", prefix);
+    known += state.size();
   }
-  const auto configs = managed_collision() == nullptr ? std::vector<BaseEmbeddingConfig>()
-                                                      : managed_collision()->configs();
-  for (const BaseEmbeddingConfig& table : configs)
-    TESSERA_CHECK(of_table.contains(table.name),
-                  "managed collision: it lacks '{}{}._*', which ids of this model have",
-                  table_prefix_, table.name);
-  TESSERA_CHECK(of_table.size() == configs.size(),
+  TESSERA_CHECK(known == tensors.size(),
                 "managed collision: it has state of ids of tables that take no raw ids here");
-  for (const auto& [table, state] : of_table)
-    managed_collision()->module(table).LoadStateDict(ctx, state);
+  size_t t = 0;
+  for (const auto& [table, module] : managed_modules()) module->LoadStateDict(ctx, states[t++]);
 }
 
 void EmbeddingModel::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {

@@ -10,7 +10,7 @@
 
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
-#include "sharding/sharded_embedding_bag_collection.h"
+#include "sharding/managed_collision/sharded_managed_collision_embedding.h"
 #include "train/nn/module.h"
 
 namespace tessera {
@@ -20,6 +20,12 @@ struct ModelSharding {
   Communicator* comm = nullptr;  // which outlives the model
   ShardingPlan plan;             // of all tables
   ShardingOptions options = {};
+};
+
+// What finds the rows of a table's raw ids: all of them, or of this rank's parts.
+struct ManagedModule {
+  std::string table;
+  ManagedCollisionModule* module = nullptr;
 };
 
 // With managed collision its tables take raw ids; a forward that is recorded may give them rows.
@@ -39,48 +45,49 @@ class EmbeddingModel : public Module {
   // name that is missing, unknown or given twice, or a wrong shape or dtype.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
-  // What managed collision knows of ids, as "<table_prefix><table>.<name>", where a name has no dot;
-  // copies.
+  // What managed collision knows of ids, of sharded tables those of this rank's parts, as
+  // "<table_prefix><table>.<name>"; copies.
   std::vector<NamedTensor> IdStateDict(Context& ctx);
   // Exactly these again. Throws Error for names that are missing or of no table, and for tensors that
   // a module refuses; those of tables before it are then taken.
   void LoadIdStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
+  // "<table_prefix><table>.".
+  std::string IdPrefix(const std::string& table) const { return table_prefix_ + table + "."; }
 
   const std::string& table_prefix() const { return table_prefix_; }
   // REQUIRES: tables that are not sharded.
   EmbeddingBagCollection& embedding_bag_collection();
   const EmbeddingBagCollection& embedding_bag_collection() const;
-  // Null without managed collision.
-  ManagedCollisionCollection* managed_collision();
+  // Of tables with managed collision, in order; of sharded ones, those that this rank has parts of.
+  std::vector<ManagedModule> managed_modules();
   // Null unless they are.
-  ShardedEmbeddingBagCollection* sharded() {
-    return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
-  }
-  const ShardedEmbeddingBagCollection* sharded() const {
-    return std::get_if<ShardedEmbeddingBagCollection>(&embeddings_);
-  }
+  ShardedEmbeddingBagCollection* sharded();
+  const ShardedEmbeddingBagCollection* sharded() const;
+  // Null unless they are, with managed collision.
+  ShardedManagedCollisionModules* sharded_modules();
 
  protected:
   // With `sharding` every rank makes one; the same ctx.random() gives the same numbers as without.
-  // Throws Error for a sharded table with the rule Dense or managed collision, and for managed
-  // collision of no table.
+  // Throws Error for a sharded table with the rule Dense, and for managed collision of no table, or
+  // of a sharded one that is in no parts.
   EmbeddingModel(Context& ctx, std::string table_prefix,
                  const std::vector<EmbeddingBagConfig>& tables,
                  const EmbeddingBagCollectionOptions& options,
                  const std::optional<ModelSharding>& sharding,
-                 const ManagedCollisionConfigs& managed_collision = {});
+                 const ManagedTableConfigs& managed_collision = {});
 
   // All but tables.
   virtual void AppendDenseParameters(const std::string& prefix,
                                      std::vector<NamedParameter>& out) const = 0;
 
  private:
-  using Embeddings = std::variant<EmbeddingBagCollection, ManagedCollisionEmbeddingBagCollection,
-                                  ShardedEmbeddingBagCollection>;
+  using Embeddings =
+      std::variant<EmbeddingBagCollection, ManagedCollisionEmbeddingBagCollection,
+                   ShardedEmbeddingBagCollection, ShardedManagedCollisionEmbeddingBagCollection>;
   static Embeddings MakeEmbeddings(Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
                                    const EmbeddingBagCollectionOptions& options,
                                    const std::optional<ModelSharding>& sharding,
-                                   const ManagedCollisionConfigs& managed_collision);
+                                   const ManagedTableConfigs& managed_collision);
   std::vector<NamedTensor> TableTensors() const;
 
   std::string table_prefix_;

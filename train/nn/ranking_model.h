@@ -14,7 +14,7 @@ struct RankingModelConfig {
   std::vector<EmbeddingBagConfig> tables;  // of one dim
   RankingNetConfig net;
   EmbeddingBagCollectionOptions embeddings = {};
-  ManagedCollisionConfigs managed_collision = {};
+  ManagedTableConfigs managed_collision = {};
 };
 
 // Parameters: tables "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight", then the

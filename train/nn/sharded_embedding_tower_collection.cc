@@ -19,10 +19,13 @@ ShardedEmbeddingTowerCollection::ShardedEmbeddingTowerCollection(Context& ctx, C
     TESSERA_CHECK(0 <= place.rank && place.rank < comm.size(),
                   "ShardedEmbeddingTowerCollection: tower {} on rank {} of {}", t, place.rank,
                   comm.size());
-    towers_.push_back(place.rank == comm.rank() ? place.make(ctx) : nullptr);
-    if (towers_[t] != nullptr)
-      TESSERA_CHECK_EQ(towers_[t]->is_weighted(), place.is_weighted,
-                       "ShardedEmbeddingTowerCollection: whether tower {} takes weights", t);
+    towers_.emplace_back();
+    if (place.rank != comm.rank()) continue;
+    towers_[t] = place.make(ctx);
+    TESSERA_CHECK(towers_[t] != nullptr, "ShardedEmbeddingTowerCollection: no tower {} was made",
+                  t);
+    TESSERA_CHECK_EQ(towers_[t]->is_weighted(), place.is_weighted,
+                     "ShardedEmbeddingTowerCollection: whether tower {} takes weights", t);
   }
 }
 

@@ -264,12 +264,25 @@ TEST_F(CheckpointChainTest, RefusesWhatIsNoChain) {
   run.Step();
   EXPECT_THAT(ErrorOf([&] { run.Save(to); }), HasSubstr("another run writes here"));
 
+  EXPECT_THAT(ErrorOf([&] { CompactChain(folder_, -1); }), HasSubstr("chains to keep"));
+
   fs::remove(BasePath(folder_, 1));
   EXPECT_THAT(refusal(), HasSubstr("there is no base checkpoint in it"));
   testing::WriteFile("chain/notes.txt", "mine");
   fs::remove(DeltaPath(folder_, 2));
   EXPECT_THAT(ErrorOf([&] { IncrementalCheckpoints{folder_}; }),
               HasSubstr("it is a folder of something else than checkpoints"));
+  EXPECT_THAT(ErrorOf([&] { CompactChain(folder_ + "_of_nobody"); }),
+              HasSubstr("there is no such folder"));
+}
+
+TEST_F(CheckpointChainTest, RowsOfWhatHasNoneAreRefused) {
+  IncrementalCheckpoints to(folder_, {.max_delta_share = 1e9});
+  to.Write(ctx_, {{"x", Tensor::Zeros(ctx_, Shape())}}, {}, {}, "");
+  to.Write(ctx_, {{"x", Tensor::Zeros(ctx_, {1, 2})}},
+           {{"x", Tensor::From(ctx_, std::vector<int64_t>{0})}}, {}, "");
+  EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(folder_); }),
+              HasSubstr("rows of 'x', which has no rows before"));
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ const char* const kKinds[] = {
     R"({"kind": "hash_zch", "eviction": "PER_FEATURE_TTL_EVICTION", "per_feature_ttl": [3, 4],
         "clock": "HOURS", "total_num_buckets": 2, "max_probe": 9, "input_hash_size": 1000,
         "opt_in_prob": 60, "percent_reserved_slots": 20, "disable_fallback": true})",
-    R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "single_ttl": 2})"};
+    R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "single_ttl": 2})",
+    R"({"kind": "growing", "num_parts": 5})"};
 
 TEST(ManagedCollisionJson, EveryKindRoundTrips) {
   for (const char* kind : kKinds) {
@@ -47,12 +48,14 @@ TEST(ManagedCollisionJson, EveryKindRoundTrips) {
     const std::string json = ToJson(config);
     EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
   }
-  const auto mch = std::get<MchConfig>(Parse(Own(kKinds[1])).managed_collision.at("a"));
+  const auto mch = std::get<MchConfig>(Parse(Own(kKinds[1])).managed_collision.at("a").module);
   EXPECT_EQ(mch.eviction, MchEviction::kLru);
   EXPECT_EQ(mch.decay_exponent, 0.5);
   EXPECT_EQ(mch.admission.skew_multiplier, 4);
   EXPECT_EQ(mch.mch_size, 7);
-  const auto zch = std::get<HashZchOptions>(Parse(Own(kKinds[4])).managed_collision.at("a"));
+  EXPECT_EQ(Parse(Own(kKinds[1])).managed_collision.at("a").num_parts, 0);
+  EXPECT_EQ(Parse(Own(kKinds[6])).managed_collision.at("a").num_parts, 5);
+  const auto zch = std::get<HashZchOptions>(Parse(Own(kKinds[4])).managed_collision.at("a").module);
   EXPECT_EQ(zch.per_feature_ttl, (std::vector<int64_t>{3, 4}));
   EXPECT_EQ(zch.clock, HashZchClock::kHours);
   EXPECT_EQ(zch.opt_in_prob, 60);
@@ -62,7 +65,7 @@ TEST(ManagedCollisionJson, TheDocumentsIsThatOfTablesWithoutTheirOwn) {
   const std::string growing = OfAll(R"({"kind": "growing", "admit_after": 2})");
   const TrainConfig all = Parse("", growing);
   for (const char* table : {"a", "b"})
-    EXPECT_EQ(std::get<GrowingIndexOptions>(all.managed_collision.at(table)).admit_after, 2);
+    EXPECT_EQ(std::get<GrowingIndexOptions>(all.managed_collision.at(table).module).admit_after, 2);
   for (const CategoricalFeature& feature : Features(all)) EXPECT_TRUE(feature.raw);
   const TrainConfig but_one = Parse(Own("null"), growing);
   EXPECT_FALSE(but_one.managed_collision.contains("a"));
@@ -76,7 +79,7 @@ TEST(ManagedCollisionJson, ModulesAreMadeOfIt) {
   for (const char* kind : kKinds) {
     const TrainConfig config = Parse(Own(kind));
     const auto module =
-        MakeManagedCollisionModule(ctx, config.managed_collision.at("a"), config.tables[0]);
+        MakeManagedCollisionModule(ctx, config.managed_collision.at("a").module, config.tables[0]);
     EXPECT_EQ(module->output_size(), 20) << kind;
   }
 }
@@ -92,9 +95,17 @@ TEST(ManagedCollisionJson, MistakesAreErrorsThatSayWhere) {
   EXPECT_THAT(error(R"({"kind": "growing", "eviction": "lru"})"),
               HasSubstr(R"(.eviction: expected "LRU" or "LFU" or "DISTANCE_LFU")"));
   EXPECT_EQ(error(R"({"kind": "mch", "mch_size": 19})"),
-            where + ": expected a table of 21 rows or more, got 20 rows");
+            where + ": expected 21 rows or more, got 20");
+  EXPECT_THAT(error(R"({"kind": "mch", "mch_size": 9223372036854775807})"),
+              HasSubstr(where + ".mch_size: expected 0 to "));
+  EXPECT_THAT(error(R"({"kind": "mch", "mch_size": 9223372036854775805, "num_parts": 2})"),
+              HasSubstr("rows or more in each part, got 10"));
+  EXPECT_EQ(error(R"({"kind": "growing", "num_parts": 3})"),
+            where + ".num_parts: expected a divisor of the 20 rows, got 3");
+  EXPECT_EQ(error(R"({"kind": "growing", "num_parts": 20})"),
+            where + ": expected 2 rows or more in each part, got 1");
   EXPECT_EQ(error(R"({"kind": "mch", "eviction_interval": 0})"),
-            where + ".eviction_interval: expected 1 or more, got 0");
+            where + ".eviction_interval: expected 1 to 1000000000, got 0");
   EXPECT_THAT(error(R"({"kind": "mch", "admission": {"kind": "average", "skew_multiplier": 2}})"),
               HasSubstr(where + ".admission"));
   EXPECT_EQ(error(R"({"kind": "hash_zch", "eviction": "PER_FEATURE_TTL_EVICTION",

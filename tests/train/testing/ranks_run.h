@@ -1,11 +1,15 @@
 #ifndef TESSERA_TESTS_TRAIN_TESTING_RANKS_RUN_H_
 #define TESSERA_TESTS_TRAIN_TESTING_RANKS_RUN_H_
 // Small trainings, of ranks or none, and what they came to.
+#include <gtest/gtest.h>
+
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/local_communicator.h"
 #include "tests/train/testing/small_run.h"
+#include "train/checkpoint/export_checkpoint.h"
 #include "train/ranks_plan.h"
 #include "train/training_run.h"
 
@@ -42,7 +46,35 @@ inline std::vector<TableShape> ShapesOf(const TrainConfig& config) {
 }
 
 inline ShardingPlan PlanFor(const TrainConfig& config, int ranks, const std::string& choice) {
-  return MakeRanksPlan(choice, {ranks, ranks}, ShapesOf(config));
+  return MakeRanksPlan(choice, {ranks, ranks}, ShapesOf(config), config.managed_collision);
+}
+
+// Of ranks that are threads.
+inline RunCurve CurveOfRanks(const TrainConfig& config, int ranks, const ShardingPlan& plan,
+                             const std::string& folder = "", const WireCodecs& codecs = {}) {
+  RunCurve curve;
+  RunLocalRanks(ranks, [&](Communicator& comm) {
+    RunCurve mine = CurveOf(config, TrainingRanks{&comm, plan, codecs}, folder);
+    if (comm.rank() == 0) curve = std::move(mine);
+  });
+  return curve;
+}
+
+// The folder of ranks as a file, whose path is returned.
+inline std::string Exported(const std::string& folder) {
+  ShardedCheckpoint checkpoint(folder);
+  const std::string path = folder + ".safetensors";
+  ExportCheckpoint(checkpoint, path);
+  return path;
+}
+
+inline void ExpectNear(const RunCurve& curve, const RunCurve& expected, double tolerance) {
+  ASSERT_EQ(curve.losses.size(), expected.losses.size());
+  for (size_t i = 0; i < curve.losses.size(); ++i)
+    EXPECT_NEAR(curve.losses[i], expected.losses[i], tolerance * expected.losses[i]) << i;
+  EXPECT_NEAR(curve.evaluation.log_loss, expected.evaluation.log_loss, tolerance);
+  EXPECT_NEAR(curve.evaluation.auc, expected.evaluation.auc, 1e-3);
+  EXPECT_EQ(curve.evaluation.examples, expected.evaluation.examples);
 }
 
 // Of SmallConfig: by rows, on the last rank, on all.
