@@ -27,8 +27,7 @@ constexpr char kFooter[] =
     "safetensors bodies; GET /v2/models/NAME lists the inputs, GET /metrics is for Prometheus. "
     "SIGHUP, or POST /v2/repository/models/NAME/load, takes up what the directory holds by then. "
     "Deltas of tessera export --delta are taken as they come into it; every answer is of one "
-    "version, "
-    "which its header Tessera-Model-Version names. "
+    "version, which its header Tessera-Model-Version names. "
     "SIGTERM or Ctrl-C answers the requests that have begun, and ends.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
@@ -50,11 +49,12 @@ sigset_t HoldSignals() {
   return signals;
 }
 
+long long VersionOf(const serve::Predictor& predictor) { return predictor.model()->spec().version; }
+
 void Reload(serve::Predictor& predictor) {
   try {
     predictor.Reload();
-    std::printf("took up version %lld\n",
-                static_cast<long long>(predictor.model()->spec().version));
+    std::printf("took up version %lld\n", VersionOf(predictor));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tessera: %s; the model stays what it was\n", ErrorText(error).c_str());
   }
@@ -63,13 +63,11 @@ void Reload(serve::Predictor& predictor) {
 // Whether there was nothing wrong with those that were there.
 bool TakeDeltas(serve::Predictor& predictor) {
   try {
-    if (predictor.TakeDeltas() > 0)
-      std::printf("took up version %lld\n",
-                  static_cast<long long>(predictor.model()->spec().version));
+    if (predictor.TakeDeltas() > 0) std::printf("took up version %lld\n", VersionOf(predictor));
     return true;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tessera: %s; the model stays version %lld\n", ErrorText(error).c_str(),
-                 static_cast<long long>(predictor.model()->spec().version));
+                 VersionOf(predictor));
     return false;
   }
 }
@@ -90,12 +88,13 @@ void FollowSignals(const sigset_t& signals, serve::Predictor& predictor,
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
   for (auto pause = watch;;) {
     const int signal = NextSignal(signals, pause);
-    if (signal == SIGHUP)
+    if (signal != 0 && signal != SIGHUP) return;
+    if (signal == SIGHUP) {
       Reload(predictor);
-    else if (signal != 0)
-      return;
-    else if (watch.count() > 0)
+      pause = watch;
+    } else if (watch.count() > 0) {
       pause = TakeDeltas(predictor) ? watch : std::max(watch, std::min(2 * pause, kLongest));
+    }
   }
 }
 

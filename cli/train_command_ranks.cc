@@ -64,7 +64,8 @@ TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainCo
       .comm = &comm,
       .plan = flags.plan == "auto"
                   ? AutoPlan(config, comm, layout, ParseDevice(flags.device), flags.topology)
-                  : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables))};
+                  : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables),
+                                  config.managed_collision)};
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
 }

@@ -77,8 +77,7 @@ void AddRawIds(Json& json, const std::vector<RawIdsReport>& tables) {
 std::string DiskLine(const DiskReport& d) {
   return Format(
       "{} tables on disk ({} in files{}), caches of {}: {:.2f} % of {} rows found there; {} read, "
-      "{} "
-      "written by {}, {:.0f} in flight\n",
+      "{} written by {}, {:.0f} in flight\n",
       d.tables, Bytes(d.file_bytes), d.direct ? "" : ", through the page cache",
       Bytes(d.cache_bytes), 100 * d.hit_rate(), Count(d.rows), Bytes(d.bytes_read),
       Bytes(d.bytes_written), d.io, d.reads_in_flight);

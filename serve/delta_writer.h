@@ -3,8 +3,8 @@
 // From a model directory and a newer checkpoint of the same training to the next delta
 // (model_delta.h): every row is encoded as the directory's were, and those that differ from its
 // newest version are written. Base and deltas are then, byte for byte, what an export of the
-// checkpoint would be; tables that were pruned keep the rows that they have. In memory: the rows that
-// differ, and the raw ids.
+// checkpoint would be; tables that were pruned keep the rows that they have. In memory: the rows
+// that differ, and the raw ids.
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +30,8 @@ struct WrittenDelta {
 };
 
 // The delta that follows `chain`, into its directory; the chain then takes it. Throws Error as
-// WriteModel does, and where the checkpoint is of a model that a delta cannot lead to; the directory
-// is then as it was. One writer at a time.
+// WriteModel does, and where the checkpoint is of a model that a delta cannot lead to; the
+// directory is then as it was. One writer at a time.
 WrittenDelta WriteDelta(Context& ctx, const Checkpoint& checkpoint,
                         const std::optional<TrainConfig>& config, ModelChain& chain,
                         NanPolicy nan = NanPolicy::kError);

@@ -10,11 +10,12 @@
 
 namespace tessera::serve {
 
-// With what makes the next tensor begin on a boundary behind it.
+// With what makes the next tensor begin on a boundary behind it. Throws Error for a name that is
+// there.
 void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTensor tensor);
 
-// All of the dense part, under the names of the checkpoint. Throws Error for a parameter that is not
-// there or has another shape, and for numbers beyond f16 where spec.dense_type is that.
+// All of the dense part, under the names of the checkpoint. Throws Error for a parameter that is
+// not there or has another shape, and for numbers beyond f16 where spec.dense_type is that.
 void AddDensePart(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
                   StreamedSafetensors& content);
 

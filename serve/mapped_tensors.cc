@@ -13,7 +13,7 @@ constexpr int64_t kAddresses = int64_t{1} << 47;  // of a process
 
 }  // namespace
 
-MappedTensors::MappedTensors(const std::string& path) : path_(path) {
+MappedTensors::MappedTensors(const std::string& path, bool writable) : path_(path) {
   const SafetensorsFile file(path);
   metadata_ = file.metadata();
   int64_t bytes = 0;
@@ -23,8 +23,8 @@ MappedTensors::MappedTensors(const std::string& path) : path_(path) {
   // The header was read by its name before: a file renamed over it in between has another size, or
   // another header, and is refused by what is checked then.
   const MappedFile mapped(path);
-  file_ = std::make_shared<const PrivateFile>(path);
-  TESSERA_CHECK(mapped.bytes() == bytes && file_->bytes() == bytes,
+  if (writable) file_ = std::make_shared<const PrivateFile>(path);
+  TESSERA_CHECK(mapped.bytes() == bytes && (file_ == nullptr || file_->bytes() == bytes),
                 "{}: it changed while it was opened", path);
   begin_ = mapped.data();
   for (const auto& [name, entry] : file.entries()) {
@@ -46,7 +46,8 @@ Tensor MappedTensors::At(const std::string& name, DType dtype, const Shape& shap
 Tensor MappedTensors::Writable(const std::string& name, DType dtype, const Shape& shape,
                                int64_t rows) const {
   const Tensor tensor = At(name, dtype, shape);
-  if (shape[0] == 0 && rows == 0) return tensor;
+  TESSERA_DCHECK(file_ != nullptr && rows >= shape[0]);
+  if (rows == 0) return tensor;
   Shape reserved = shape;
   reserved[0] = 1;
   const int64_t row_bytes = reserved.numel() * SizeOf(dtype);

@@ -15,22 +15,22 @@ namespace tessera::serve {
 class MappedTensors {
  public:
   // Throws Error as SafetensorsFile does, and for tensors that don't begin where their dtype could
-  // be read.
-  explicit MappedTensors(const std::string& path);
+  // be read. `writable`: for Writable; the file then stays open.
+  explicit MappedTensors(const std::string& path, bool writable = false);
 
   // A view of the mapped bytes, which must not be written; it keeps the mapping. Throws Error,
   // naming the file, for a name that is not there, or another dtype or shape.
   Tensor At(const std::string& name, DType dtype, const Shape& shape) const;
   // The same as memory of the caller's own, which may be written and has room for `rows` rows, of
-  // which the file's are the first (private_file.h). Throws Error where there is no address space.
+  // which the file's are the first (private_file.h). Throws Error as At does, and where there is no
+  // address space. REQUIRES: made writable; rows ≥ shape[0].
   Tensor Writable(const std::string& name, DType dtype, const Shape& shape, int64_t rows) const;
   // Of any shape.
   bool Contains(const std::string& name) const { return tensors_.contains(name); }
   // REQUIRES: it is there.
   const Shape& ShapeOf(const std::string& name) const { return tensors_.at(name).shape(); }
 
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  // "" where it is missing.
+  // The metadata under a key, "" where it is missing.
   std::string Metadata(const std::string& key) const;
   // Whether the bytes have the CheckpointChecksum that the metadata name. Reads all of them.
   bool IsIntact() const;
@@ -38,8 +38,8 @@ class MappedTensors {
 
  private:
   std::string path_;
-  std::shared_ptr<const PrivateFile> file_;
-  const char* begin_ = nullptr;  // of the mapped file
+  std::shared_ptr<const PrivateFile> file_;  // null unless writable
+  const char* begin_ = nullptr;              // of the mapped file
   std::map<std::string, Tensor> tensors_;
   std::map<std::string, std::string> metadata_;
 };

@@ -19,7 +19,7 @@ ModelSpec ReadSpec(const std::string& directory) {
 ModelChain::ModelChain(std::string directory, const ServedModel* before)
     : directory_(std::move(directory)),
       base_(ReadSpec(directory_)),
-      weights_(PathIn(directory_, base_.weights)),
+      weights_(PathIn(directory_, base_.weights), /*writable=*/true),
       current_(ServedTables::Map(weights_, base_)) {
   model_ = std::make_shared<const ServedModel>(base_, current_->Lease(),
                                                ServedModel::ReadRemaps(base_, weights_),
@@ -50,9 +50,10 @@ bool ModelChain::TakeNext() {
   for (auto i = static_cast<size_t>(tables->version() - base_.version); i < deltas_.size(); ++i)
     tables->Apply(*deltas_[i]);
   tables->Apply(*delta);
-  model_ = std::make_shared<const ServedModel>(delta->spec(), tables->Lease(), model_->remaps(),
-                                               std::move(net), model_.get());
+  auto model = std::make_shared<const ServedModel>(delta->spec(), tables->Lease(), model_->remaps(),
+                                                   std::move(net), model_.get());
   deltas_.push_back(delta);
+  model_ = std::move(model);
   spare_ = std::exchange(current_, std::move(tables));
   return true;
 }

@@ -1,12 +1,12 @@
 #ifndef TESSERA_SERVE_MODEL_CHAIN_H_
 #define TESSERA_SERVE_MODEL_CHAIN_H_
-// A model directory as it goes on: the weights of model.json, then the deltas that lie beside it, one
-// a version (model_delta.h).
+// A model directory as it goes on: the weights of model.json, then the deltas that lie beside it,
+// one a version (model_delta.h).
 //
-// A delta changes a copy of the tables that nobody reads (served_tables.h), the other of two in turn;
-// so it is first brought up to date with what the copy in use had before. Who computes with a model
-// keeps its copy as it is; if one is kept for more than kWait, a new copy is mapped in its place. Not
-// for two threads at once; the models that it gives are for any.
+// A delta changes a copy of the tables that nobody reads (served_tables.h), the other of two in
+// turn; so it is first brought up to date with what the copy in use had before. Who computes with a
+// model keeps its copy as it is; if one is kept for more than kWait, a new copy is mapped in its
+// place. Not for two threads at once; the models that it gives are for any.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -19,8 +19,8 @@ namespace tessera::serve {
 class ModelChain {
  public:
   // The model of a directory, with all its deltas. Throws Error, naming the file, for a directory
-  // without a model, or one that is not what it says, and for a delta that does not follow. Counters
-  // of tables that `before` has, too, go on.
+  // without a model, or one that is not what it says, and for a delta that does not follow.
+  // Counters of tables that `before` has, too, go on.
   explicit ModelChain(std::string directory, const ServedModel* before = nullptr);
 
   const std::string& directory() const { return directory_; }
@@ -28,8 +28,8 @@ class ModelChain {
   std::shared_ptr<const ServedModel> model() const { return model_; }
   // The crc32 that the next delta has to name.
   std::string crc32() const;
-  // Takes the delta that follows, if it is there. Throws Error as the constructor does, and the model
-  // is then what it was.
+  // Takes the delta that follows, if it is there. Throws Error as the constructor does, and the
+  // model is then what it was.
   bool TakeNext();
 
  private:

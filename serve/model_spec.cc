@@ -1,5 +1,6 @@
 #include "serve/model_spec.h"
 
+#include <limits>
 #include <set>
 
 #include "runtime/json/json_object.h"
@@ -60,12 +61,8 @@ void CheckNotNegative(int64_t value, const std::string& where) {
     throw Error(Format("{}: expected a number that is not negative, got {}", where, value));
 }
 
-void CheckRule(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
-  if (rule.max_rows != 0 && (rule.max_rows < rows || rule.max_rows > kMostRows))
-    throw Error(Format("{}: expected at least the {} rows, at most {}, got {}",
-                       object.at("max_rows"), rows, kMostRows, rule.max_rows));
-  CheckNotNegative(rule.hash_below, object.at("hash_below"));
-  CheckNotNegative(rule.input_hash_size, object.at("input_hash_size"));
+// Of a part of so many rows.
+void CheckRuleOfPart(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
   if (rule.first_row < 0 || rule.num_rows < 1 || rule.num_rows > rows ||
       rule.first_row > rows - rule.num_rows)
     throw Error(Format("{}: rows {} to {}: the table has {}", object.at("first_row"),
@@ -76,6 +73,23 @@ void CheckRule(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
   if (rule.reserved < 0 || rule.reserved >= rows / rule.buckets)
     throw Error(Format("{}: expected less than the {} rows of a bucket, got {}",
                        object.at("reserved"), rows / rule.buckets, rule.reserved));
+}
+
+void CheckRule(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
+  if (rule.max_rows != 0 && (rule.max_rows < rows || rule.max_rows > kMostRows))
+    throw Error(Format("{}: expected at least the {} rows, at most {}, got {}",
+                       object.at("max_rows"), rows, kMostRows, rule.max_rows));
+  CheckNotNegative(rule.hash_below, object.at("hash_below"));
+  CheckNotNegative(rule.input_hash_size, object.at("input_hash_size"));
+  if (rule.num_parts < 1 || rows % rule.num_parts != 0)
+    throw Error(Format("{}: expected a divisor of the {} rows, got {}", object.at("num_parts"),
+                       rows, rule.num_parts));
+  if (rule.num_parts > 1 && rule.max_rows > rows)
+    throw Error(Format("{}: a table in parts does not grow", object.at("max_rows")));
+  if (rule.hash_below > std::numeric_limits<int64_t>::max() / rule.num_parts)
+    throw Error(Format("{}: {} for each of {} parts are more than numbers of 63 bits",
+                       object.at("hash_below"), rule.hash_below, rule.num_parts));
+  CheckRuleOfPart(object, rule, rows / rule.num_parts);
   if (rule.unknown == UnknownIds::kSlots && rule.max_rows > rows)
     throw Error(Format("{}: a table whose ids name slots does not grow", object.at("max_rows")));
 }
@@ -88,6 +102,7 @@ RawIdRule ReadRawIds(const Json& json, int64_t rows, const std::string& where) {
   rule.unknown =
       internal::ParseName<UnknownIds>(unknown, object.at("unknown").c_str(), kUnknownIds);
   object.Optional("max_rows", rule.max_rows);
+  object.Optional("num_parts", rule.num_parts);
   object.Optional("hash_below", rule.hash_below);
   object.Optional("first_row", rule.first_row);
   object.Optional("num_rows", rule.num_rows);
@@ -103,6 +118,7 @@ Json RawIdsToJson(const RawIdRule& rule) {
   Json json = {{"max_rows", rule.max_rows},
                {"hash_below", rule.hash_below},
                {"unknown", UnknownIdsName(rule.unknown)}};
+  if (rule.num_parts > 1) json["num_parts"] = rule.num_parts;
   if (rule.unknown == UnknownIds::kRows) {
     json["first_row"] = rule.first_row;
     json["num_rows"] = rule.num_rows;

@@ -35,6 +35,7 @@
 #include "embedding/index_remap.h"
 #include "embedding/pooling.h"
 #include "quant/row_codec.h"
+#include "sharding/hash_parts.h"
 #include "train/data/batch_builder.h"
 #include "train/nn/ranking_net_config.h"
 
@@ -49,13 +50,21 @@ enum class UnknownIds {
 // "default", "rows", "slots".
 std::string UnknownIdsName(UnknownIds unknown);
 
-// Of a table of raw 64-bit ids: how its ids mean rows (embedding/managed_collision), beside its map.
+// Of a table of raw 64-bit ids: how its ids mean rows (embedding/managed_collision), beside its
+// map.
 struct RawIdRule {
-  int64_t max_rows = 0;    // as many as deltas may bring; 0: `rows`
+  int64_t max_rows = 0;  // as many as deltas may bring; 0: `rows`
+  // Parts by hash (sharding/hash_parts.h); the numbers below are of each.
+  int64_t num_parts = 1;
   int64_t hash_below = 0;  // above 0: ids are first made HashBelow(id, hash_below)
   UnknownIds unknown = UnknownIds::kDefault;
   int64_t first_row = 0, num_rows = 1;                     // of kRows
   int64_t buckets = 1, reserved = 0, input_hash_size = 0;  // of kSlots
+
+  // Of a table of so many rows.
+  HashParts Parts(int64_t rows) const { return {num_parts, rows / num_parts}; }
+  // What the map knows an id of a part as, which was hashed below hash_below if that is above 0.
+  int64_t Key(int64_t part, int64_t id) const { return part * hash_below + id; }
 };
 
 struct TableSpec {

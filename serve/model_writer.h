@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_MODEL_WRITER_H_
 #define TESSERA_SERVE_MODEL_WRITER_H_
 // From a checkpoint to a model directory (model_spec.h), a few megabytes at a time: no table is in
-// memory, but of one that is pruned a few numbers a row.
+// memory, but of one that is pruned or has raw ids a few numbers a row.
 //
 // A directory that holds a model already gets the next version: weights under another name, then a
 // new model.json, whose rename is the commit, then the old weights and their deltas go. Who has the

@@ -33,8 +33,8 @@ class Predictor {
   std::vector<float> Predict(const ServedModel& model,
                              std::span<const PredictRequest* const> requests);
 
-  // The model that is in `directory` now, with its deltas, answers all calls that begin from here on; `directory` ""
-  // is the one this was made with. On Error the model is what it was.
+  // The model that is in `directory` now, with its deltas, answers all calls that begin from here
+  // on; `directory` "" is the one in use. On Error the model is what it was.
   void Reload(const std::string& directory = "");
   // Takes the deltas that have come into the directory; each of them answers all calls that begin
   // from then on. How many. Throws Error for one that does not fit (model_delta.h): the model stays

@@ -1,8 +1,8 @@
 #ifndef TESSERA_SERVE_PRIVATE_FILE_H_
 #define TESSERA_SERVE_PRIVATE_FILE_H_
 // A file of which any number of mappings may be written, each for itself: pages are the file's, and
-// shared with all who map it, until one is written; that one is then a copy. The file never changes,
-// and may be unlinked meanwhile. Any thread may map.
+// shared with all who map it, until one is written; that one is then a copy. The file never
+// changes, and may be unlinked meanwhile. Any thread may map.
 #include <cstdint>
 #include <memory>
 #include <string>

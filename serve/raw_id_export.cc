@@ -1,14 +1,16 @@
 #include "serve/raw_id_export.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "embedding/managed_collision/zch_probe.h"
 
 namespace tessera::serve {
 namespace {
 
+using tessera::internal::kEmptySlot;
+using tessera::internal::kNobody;
+
 constexpr char kGrowingIds[] = "_growing_ids";
-constexpr int64_t kNobody = std::numeric_limits<int64_t>::max();  // in MCH's list
-constexpr int64_t kEmptySlot = -1;                                // in hash ZCH's slots
 
 // State of a module: i64 [n], or [n, 1].
 class StateOf {
@@ -30,10 +32,6 @@ class StateOf {
   const Checkpoint& checkpoint_;
   const std::string& prefix_;
 };
-
-int64_t GrowingRows(const Checkpoint& checkpoint, const std::string& prefix) {
-  return EntryOf(checkpoint, prefix + kGrowingIds).tensor.shape.numel();
-}
 
 // Row 0 is that of ids without one; the index's rows are behind it.
 RawIdExport Read(const StateOf& state, const GrowingIndexOptions&, int64_t rows_in_use,
@@ -76,15 +74,59 @@ RawIdExport Read(const StateOf& state, HashZchOptions options, int64_t, int64_t 
   return read;
 }
 
-void CheckIds(const Checkpoint& checkpoint, const std::string& prefix,
-              const std::vector<RemapEntry>& ids, int64_t rows) {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (!IsRow(ids[i].row, rows))
-      throw Error(Format("{}: {}_*: id {} has row {} of {}", checkpoint.path, prefix, ids[i].id,
-                         ids[i].row, rows));
-    if (i > 0 && ids[i].id == ids[i - 1].id)
+void CheckRows(const Checkpoint& checkpoint, const std::string& prefix,
+               const std::vector<RemapEntry>& ids, int64_t rows) {
+  for (const RemapEntry& entry : ids)
+    if (!IsRow(entry.row, rows))
+      throw Error(Format("{}: {}_*: id {} has row {} of {}", checkpoint.path, prefix, entry.id,
+                         entry.row, rows));
+}
+
+// ids: ascending.
+void CheckOneRowEach(const Checkpoint& checkpoint, const std::string& prefix,
+                     const std::vector<RemapEntry>& ids) {
+  for (size_t i = 1; i < ids.size(); ++i)
+    if (ids[i].id == ids[i - 1].id)
       throw Error(Format("{}: {}_*: id {} has two rows", checkpoint.path, prefix, ids[i].id));
+}
+
+// Rows of a module of so many at most that its ids may name, the first ones.
+int64_t RowsOfModule(const Checkpoint& checkpoint, const std::string& prefix,
+                     const ManagedCollisionConfig& config, int64_t most) {
+  if (!std::holds_alternative<GrowingIndexOptions>(config)) return most;
+  const int64_t rows = EntryOf(checkpoint, prefix + kGrowingIds).tensor.shape.numel() + 1;
+  if (rows > most)
+    throw Error(Format("{}: {}{}: {} rows, but there are {}", checkpoint.path, prefix, kGrowingIds,
+                       rows, most));
+  return rows;
+}
+
+RawIdExport ReadModule(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,
+                       const ManagedCollisionConfig& config, int64_t most_rows) {
+  const int64_t rows = RowsOfModule(checkpoint, prefix, config, most_rows);
+  RawIdExport read = std::visit(
+      [&](const auto& options) {
+        return Read(StateOf(ctx, checkpoint, prefix), options, rows, most_rows);
+      },
+      config);
+  CheckRows(checkpoint, prefix, read.ids, rows);
+  return read;
+}
+
+RawIdExport ReadParts(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,
+                      const ManagedTableConfig& config, int64_t table_rows) {
+  const HashParts parts = MakeHashParts(prefix, table_rows, config.num_parts);
+  RawIdExport all;
+  for (int64_t part = 0; part < parts.num_parts; ++part) {
+    const RawIdExport read =
+        ReadModule(ctx, checkpoint, prefix + PartPrefix(part), config.module, parts.rows_a_part);
+    all.rule = read.rule;
+    for (const auto& [id, row] : read.ids)
+      all.ids.push_back({read.rule.Key(part, id), part * parts.rows_a_part + row});
   }
+  all.rule.num_parts = parts.num_parts;
+  all.rule.max_rows = 0;
+  return all;
 }
 
 }  // namespace
@@ -96,26 +138,19 @@ const CheckpointEntry& EntryOf(const Checkpoint& checkpoint, const std::string& 
 }
 
 int64_t RowsInUse(const Checkpoint& checkpoint, const std::string& prefix,
-                  const ManagedCollisionConfig& config, int64_t table_rows) {
-  if (!std::holds_alternative<GrowingIndexOptions>(config)) return table_rows;
-  const int64_t rows = GrowingRows(checkpoint, prefix) + 1;
-  if (rows > table_rows)
-    throw Error(Format("{}: {}{}: {} rows, but the table has {}", checkpoint.path, prefix,
-                       kGrowingIds, rows, table_rows));
-  return rows;
+                  const ManagedTableConfig& config, int64_t table_rows) {
+  if (config.num_parts > 0) return table_rows;
+  return RowsOfModule(checkpoint, prefix, config.module, table_rows);
 }
 
 RawIdExport ExportRawIds(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,
-                         const ManagedCollisionConfig& config, int64_t table_rows) {
-  const int64_t rows = RowsInUse(checkpoint, prefix, config, table_rows);
-  RawIdExport read = std::visit(
-      [&](const auto& options) {
-        return Read(StateOf(ctx, checkpoint, prefix), options, rows, table_rows);
-      },
-      config);
+                         const ManagedTableConfig& config, int64_t table_rows) {
+  RawIdExport read = config.num_parts > 0
+                         ? ReadParts(ctx, checkpoint, prefix, config, table_rows)
+                         : ReadModule(ctx, checkpoint, prefix, config.module, table_rows);
   std::sort(read.ids.begin(), read.ids.end(),
             [](const RemapEntry& a, const RemapEntry& b) { return a.id < b.id; });
-  CheckIds(checkpoint, prefix, read.ids, rows);
+  CheckOneRowEach(checkpoint, prefix, read.ids);
   return read;
 }
 

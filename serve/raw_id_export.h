@@ -19,11 +19,11 @@ struct RawIdExport {
 // Of a table that has so many rows in the configuration. `prefix`: of the names of its tensors.
 // Throws Error, naming the file, for state that is missing or makes no sense.
 RawIdExport ExportRawIds(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,
-                         const ManagedCollisionConfig& config, int64_t table_rows);
+                         const ManagedTableConfig& config, int64_t table_rows);
 
 // How many of its rows ids may read, the first ones: all, but of a growing table those in use.
 int64_t RowsInUse(const Checkpoint& checkpoint, const std::string& prefix,
-                  const ManagedCollisionConfig& config, int64_t table_rows);
+                  const ManagedTableConfig& config, int64_t table_rows);
 
 // The entry of that name. Throws Error, naming the file, if there is none.
 const CheckpointEntry& EntryOf(const Checkpoint& checkpoint, const std::string& name);

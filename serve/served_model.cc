@@ -36,19 +36,34 @@ RequestFeature FeatureOf(Context& ctx, const PredictRequest& request, const std:
   return {Indices(kjt.values()), Indices(kjt.offsets(ctx)), at * kjt.stride()};
 }
 
-// The row that an id which the map lacks reads, or −1.
-int64_t UnknownRow(const TableSpec& table, int64_t id) {
+int64_t Hashed(const RawIdRule& rule, int64_t id) {
+  return rule.hash_below > 0 ? tessera::internal::HashBelow(id, rule.hash_below) : id;
+}
+
+// What the map of a table of so many rows knows a raw id as.
+int64_t KeyOf(const RawIdRule& rule, int64_t rows, int64_t id) {
+  if (rule.hash_below == 0) return id;
+  return rule.Key(rule.Parts(rows).PartOf(id), Hashed(rule, id));
+}
+
+// The default row, or −1.
+int64_t DefaultRowOf(const TableSpec& table) { return table.default_row ? table.rows : -1; }
+
+// The row that a raw id which the map lacks reads, or −1.
+int64_t UnknownRow(const TableSpec& table, int64_t raw) {
   const RawIdRule& rule = *table.raw_ids;
-  if (rule.unknown == UnknownIds::kDefault) return table.default_row ? table.rows : -1;
+  if (rule.unknown == UnknownIds::kDefault) return DefaultRowOf(table);
+  const HashParts parts = rule.Parts(table.rows);
+  const int64_t part_row = parts.FirstRowOf(raw), id = Hashed(rule, raw);
   if (rule.unknown == UnknownIds::kRows)
-    return rule.first_row + tessera::internal::ResidualHashBelow(id, rule.num_rows);
+    return part_row + rule.first_row + tessera::internal::ResidualHashBelow(id, rule.num_rows);
   const tessera::internal::ZchSlots slots{.identities = nullptr,
                                           .buckets = rule.buckets,
-                                          .bucket_size = table.rows / rule.buckets,
+                                          .bucket_size = parts.rows_a_part / rule.buckets,
                                           .reserved = rule.reserved,
                                           .input_hash_size = rule.input_hash_size,
                                           .max_probe = 0};
-  return slots.Fallback(slots.PlaceOf(id), true);
+  return part_row + slots.Fallback(slots.PlaceOf(id), true);
 }
 
 // Where the ids of one table find their rows.
@@ -62,7 +77,7 @@ struct IdRows {
 class IdCopy {
  public:
   IdCopy(const IdRows& rows, int64_t* out)
-      : rows_(rows), unknown_(rows.table.default_row ? rows.table.rows : -1), out_(out) {}
+      : rows_(rows), unknown_(DefaultRowOf(rows.table)), out_(out) {}
 
   void Append(const IndexArray& ids, int64_t begin, int64_t end) {
     ids_ += end - begin;
@@ -92,18 +107,17 @@ class IdCopy {
   }
   void AppendRaw(const IndexArray& ids, int64_t begin, int64_t end) {
     const RawIdView view = rows_.raw->view();
-    const int64_t below = rows_.table.raw_ids->hash_below;
-    std::array<int64_t, static_cast<size_t>(kAhead)> some;
+    const TableSpec& table = rows_.table;
+    std::array<int64_t, static_cast<size_t>(kAhead)> keys;
     for (int64_t from = begin; from < end; from += kAhead) {
       const int64_t count = std::min(kAhead, end - from);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t id = ids[from + i];
-        some[static_cast<size_t>(i)] = below > 0 ? tessera::internal::HashBelow(id, below) : id;
-        view.Prefetch(some[static_cast<size_t>(i)]);
+        keys[static_cast<size_t>(i)] = KeyOf(*table.raw_ids, table.rows, ids[from + i]);
+        view.Prefetch(keys[static_cast<size_t>(i)]);
       }
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t row = view.RowOf(some[static_cast<size_t>(i)]);
-        *out_++ = row >= 0 ? row : UnknownRow(rows_.table, some[static_cast<size_t>(i)]);
+        const int64_t row = view.RowOf(keys[static_cast<size_t>(i)]);
+        *out_++ = row >= 0 ? row : UnknownRow(table, ids[from + i]);
         misses_ += row >= 0 ? 0 : 1;
       }
     }

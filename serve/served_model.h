@@ -1,12 +1,12 @@
 #ifndef TESSERA_SERVE_SERVED_MODEL_H_
 #define TESSERA_SERVE_SERVED_MODEL_H_
-// One version of a model directory (model_spec.h), loaded: tables where the file is mapped, the dense
-// part in memory, in f32. Nothing of it changes; any number of threads may call it, each with a context
-// of its own, on the CPU.
+// One version of a model directory (model_spec.h), loaded: tables where the file is mapped
+// (served_tables.h), the dense part in memory, in f32. Nothing of it changes; any number of threads
+// may call it, each with a context of its own, on the CPU.
 //
 // An id that names no row of its table, because it is unknown or because its row was pruned, reads
-// the table's default row, if it has one; else it adds nothing, though it counts in the length of its
-// bag (MEAN). Raw ids that are not in their table's map count as misses, whatever they read.
+// the table's default row, if it has one; else it adds nothing, though it counts in the length of
+// its bag (MEAN). Raw ids that are not in their table's map count as misses, whatever they read.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -38,8 +38,8 @@ class ServedModel {
   static std::vector<std::optional<TableRemap>> ReadRemaps(const ModelSpec& spec,
                                                            const MappedTensors& weights);
 
-  // `tables` is a lease. Counters of tables that `before` has, too, go on. REQUIRES: all are of this
-  // spec.
+  // `tables` is a lease. Counters of tables that `before` has, too, go on. REQUIRES: all are of
+  // this spec.
   ServedModel(ModelSpec spec, std::shared_ptr<const ServedTables> tables,
               std::vector<std::optional<TableRemap>> remaps, std::unique_ptr<const RankingNet> net,
               const ServedModel* before);

@@ -1,8 +1,9 @@
 #ifndef TESSERA_SERVE_SERVED_TABLES_H_
 #define TESSERA_SERVE_SERVED_TABLES_H_
-// One copy of a model's stored rows and maps of raw ids, where the weights file is mapped: it begins
-// as the file, whose pages it shares with other copies and processes, and deltas change it; what they
-// touch is then memory of its own. New rows take address space that is reserved behind the file's.
+// One copy of a model's stored rows and maps of raw ids, where the weights file is mapped: it
+// begins as the file, whose pages it shares with other copies and processes, and deltas change it;
+// what they touch is then memory of its own. New rows take address space that is reserved behind
+// the file's.
 //
 // While anybody has a lease, the copy is one version, and does not change.
 #include <chrono>

@@ -81,8 +81,7 @@ RowSource SourceOf(const Checkpoint& checkpoint, const CheckpointEntry& entry,
           }};
 }
 
-const ManagedCollisionConfig* ManagedCollisionOf(const TrainConfig& config,
-                                                 const std::string& table) {
+const ManagedTableConfig* ManagedCollisionOf(const TrainConfig& config, const std::string& table) {
   const auto found = config.managed_collision.find(table);
   return found == config.managed_collision.end() ? nullptr : &found->second;
 }
@@ -90,7 +89,7 @@ const ManagedCollisionConfig* ManagedCollisionOf(const TrainConfig& config,
 RowSource SourceOf(const Checkpoint& checkpoint, const TrainConfig& config,
                    const EmbeddingBagConfig& table) {
   const CheckpointEntry& entry = EntryOf(checkpoint, RankingModel::TableParameterName(table.name));
-  const ManagedCollisionConfig* managed = ManagedCollisionOf(config, table.name);
+  const ManagedTableConfig* managed = ManagedCollisionOf(config, table.name);
   const int64_t rows = managed == nullptr ? table.num_embeddings
                                           : RowsInUse(checkpoint, IdPrefix(table.name), *managed,
                                                       table.num_embeddings);
@@ -126,7 +125,7 @@ std::vector<TableExport> ExportTables(Context& ctx, const Checkpoint& checkpoint
     TableExport& table =
         exports.emplace_back(TableExport{tables[t], sources[t], entry.tensor.nbytes(), {}, {}});
     table.spec.rows = sources[t].rows;
-    const ManagedCollisionConfig* managed = ManagedCollisionOf(config, name);
+    const ManagedTableConfig* managed = ManagedCollisionOf(config, name);
     if (managed == nullptr) continue;
     RawIdExport raw =
         ExportRawIds(ctx, checkpoint, IdPrefix(name), *managed, config.tables[t].num_embeddings);

@@ -1,6 +1,7 @@
 #include "serve/table_remap.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace tessera::serve {
@@ -57,6 +58,8 @@ std::vector<int64_t> KeptIds(const TableRemap& remap, const TableSpec& table) {
     const auto [id, row] = EntryAt(remap, view, i);
     if (id != -1 && row != -1) ids[static_cast<size_t>(row)] = id;
   }
+  if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) != ids.end())
+    throw Error(Format("table {}: expected its rows in the order of their ids", table.name));
   return ids;
 }
 

@@ -26,7 +26,8 @@ struct TableRemap {
 // a hash that is so full that a search in it need not end.
 TableRemap ReadTableRemap(const MappedTensors& tensors, const TableSpec& table);
 
-// Of a pruned table, the ids that have a row, in the order of the rows.
+// Of a pruned table, the ids that have a row, in the order of the rows, ascending. Throws Error for
+// rows in another order.
 std::vector<int64_t> KeptIds(const TableRemap& remap, const TableSpec& table);
 
 }  // namespace tessera::serve

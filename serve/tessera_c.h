@@ -40,7 +40,8 @@ int64_t tessera_c_take_deltas(tessera_predictor* predictor);
 /* Since ABI 2. The loaded model's version: 1 more with each delta. -1 on failure. */
 int64_t tessera_c_model_version(const tessera_predictor* predictor);
 
-/* Of the loaded model; -1 or NULL on failure. A name is valid until the next tessera_c_load. */
+/* Of the loaded model; -1 or NULL on failure. A name is valid until the next tessera_c_load
+ * or tessera_c_take_deltas. */
 int64_t tessera_c_dense_size(const tessera_predictor* predictor);
 int64_t tessera_c_num_features(const tessera_predictor* predictor);
 const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t feature);

@@ -194,22 +194,30 @@ class HttpServer::Impl {
     metrics_.CountRequest(response.status, taken.count(), examples);
   }
 
-  // How many examples there were.
-  int64_t AnswerInfer(const Request& request, const std::string& body, Response& response) {
+  static std::string TypeOf(const Request& request) {
+    return request.get_header_value("Content-Type");
+  }
+
+  // Keeps no model: while a request waits for its batch, no delta is to wait for it.
+  InferRequest ReadInfer(const Request& request, const std::string& body) const {
     const auto served = predictor_.model();
     CheckModel(request, served->spec().version);
-    const std::string type = request.get_header_value("Content-Type");
-    const bool safetensors = type == kSafetensorsType;
+    const std::string type = TypeOf(request);
+    if (type == kSafetensorsType) return ParseInferSafetensors(body, served->spec());
     const auto length = BinaryLength(request);
     // Triton's clients call JSON with tensors behind it a stream of bytes.
-    if (!safetensors && !length && !type.empty() && !type.starts_with(kJsonType))
+    if (!length && !type.empty() && !type.starts_with(kJsonType))
       throw HttpError(415, Format("expected {} or {}, got {}", kJsonType, kSafetensorsType, type));
-    InferRequest infer = safetensors ? ParseInferSafetensors(body, served->spec())
-                                     : ParseInferJson(body, length, served->spec());
+    return ParseInferJson(body, length, served->spec());
+  }
+
+  // How many examples there were.
+  int64_t AnswerInfer(const Request& request, const std::string& body, Response& response) {
+    InferRequest infer = ReadInfer(request, body);
     const ScoredRequest scored = queue_.Submit(std::move(infer.predict)).get();
     CheckModel(request, scored.model_version);  // it may be a newer one by now
     response.set_header(kVersionHeader, std::to_string(scored.model_version));
-    if (safetensors)
+    if (TypeOf(request) == kSafetensorsType)
       response.set_content(InferResponseSafetensors(scored.scores), kSafetensorsType);
     else
       response.set_content(InferResponseJson(options_.model_name, scored, infer.id), kJsonType);

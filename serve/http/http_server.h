@@ -10,11 +10,12 @@
 //                                                      {"taken": how many, "model_version"}
 //   GET  /metrics                                      see server_metrics.h
 //
-// NAME may be followed by /versions/V where V is the version in use. The version that an answer comes
-// from is in it (JSON), and in its header Tessera-Model-Version. Errors are {"error": what}: 400
-// for a request that makes no sense, 404 for another model or path, 413 for a body beyond max_body,
-// 415 for another content type or an encoded body, 503 where too many requests wait, 504 where one
-// waited too long. There is no TLS and no authentication: beyond localhost, put a proxy in front.
+// NAME may be followed by /versions/V where V is the version in use. The version that an answer
+// comes from is in it (JSON), and in its header Tessera-Model-Version. Errors are {"error": what}:
+// 400 for a request that makes no sense, 404 for another model or path, 413 for a body beyond
+// max_body, 415 for another content type or an encoded body, 503 where too many requests wait, 504
+// where one waited too long. There is no TLS and no authentication: beyond localhost, put a proxy
+// in front.
 #include <memory>
 #include <string>
 

@@ -96,6 +96,22 @@ near threads.json other.json
 run 0 train --resume threads.safetensors --epochs 3
 has out "epoch 3:"
 
+# ---- raw ids: in parts, which other numbers of ranks go on with, and a server reads
+sed 's/"optimizer"/"managed_collision": {"kind": "growing", "num_parts": 3}, "optimizer"/' two.json >raw.json
+run 0 train --config raw.json --ranks 2 --epochs 1 --checkpoint raw
+has out "raw ids of 2 tables:"
+run 0 train --resume raw --epochs 2 --ranks 3 --checkpoint raw --json raw_ranks.json
+run 0 train --config raw.json --json raw_alone.json
+near raw_ranks.json raw_alone.json
+run 0 export raw --out raw.safetensors
+run 0 train --resume raw.safetensors --epochs 3
+run 0 quantize raw.safetensors -o raw_model --bits 32
+run 0 generate --rows 1000 --first 5000 --vocabulary 50 eval.tsv  # the evaluation's rows
+run 0 predict raw_model --data eval.tsv --json served.json
+near raw_ranks.json served.json
+sed 's/, "num_parts": 3//' raw.json >whole.json
+fails_saying "expected num_parts" train --config whole.json --ranks 2
+
 # ---- what does not fit
 fails_saying "--plan needs --ranks" train --config two.json --plan row_wise
 fails_saying "--wire-codecs needs --ranks" train --config two.json --wire-codecs fp16

@@ -1,4 +1,5 @@
-// A bad delta beside a good model; one that is taken is used by the next call.
+// A bad delta beside a good model: as it is, and with the crc32 that its tensors have, so that what
+// lies behind that check is met, too. A model that takes it is asked.
 #include "runtime/files.h"
 #include "serve/export_tensors.h"
 #include "serve/model_chain.h"
@@ -15,20 +16,32 @@ const std::string& Directory() {
   return directory;
 }
 
-// What makes version 2 of the model: row 3 of table b, and the dense part as it was.
+std::shared_ptr<const serve::ServedModel> WithDelta(std::string_view bytes) {
+  const std::string& directory = Directory();
+  WriteTempFile(PathIn(kFolder, serve::DeltaFileName(2)), bytes);
+  return serve::LoadServedModel(directory);
+}
+
+// What makes version 2 of the model: rows 3 and 6 of table b, which has a row more, and two of its
+// ids; the dense part as it was.
 std::string GoodDelta() {
   Context ctx({.threads = 1});
   serve::ModelSpec spec = SmallSpec();
-  Safetensors weights = ReadSafetensors(ctx, PathIn(Directory(), spec.weights));
+  const Safetensors weights = ReadSafetensors(ctx, PathIn(Directory(), spec.weights));
   StreamedSafetensors content;
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    serve::AddPadded(content, name, Streamed(ctx, tensor));
+  };
   for (const NamedParameter& parameter : serve::MakeDensePart(ctx, spec)->Parameters())
-    content.tensors[parameter.name] = Streamed(ctx, weights.tensors.at(parameter.name));
+    add(parameter.name, weights.tensors.at(parameter.name));
   spec.version = 2;
-  const serve::TableSpec& table = spec.tables[1];
-  content.tensors[serve::DeltaRowNumbersName(table)] =
-      Streamed(ctx, Tensor::From<int64_t>(ctx, {3}));
-  content.tensors[serve::DeltaRowBytesName(table)] =
-      Streamed(ctx, Tensor::Zeros(ctx, {1, RowBytes(table.codec, table.dim)}, DType::kU8));
+  serve::TableSpec& table = spec.tables[1];
+  ++table.rows;
+  add(serve::DeltaRowNumbersName(table), Tensor::From<int64_t>(ctx, {3, 6}));
+  add(serve::DeltaRowBytesName(table),
+      Tensor::Zeros(ctx, {2, RowBytes(table.codec, table.dim)}, DType::kU8));
+  add(serve::DeltaRemovedIdsName(table), Tensor::From<int64_t>(ctx, {6}));
+  add(serve::DeltaSetIdsName(table), Tensor::From(ctx, {1, 2}, std::vector<int64_t>{-7, 5}));
   content.metadata = {{serve::kDeltaKey, serve::kDeltaFormat},
                       {serve::kDeltaModelKey, ToJson(spec)},
                       {serve::kFollowsKey, ""}};
@@ -37,17 +50,36 @@ std::string GoodDelta() {
   return ReadTextFile(path);
 }
 
+std::string WithItsCrc32(std::string_view bytes) {
+  Context ctx({.threads = 1});
+  const SafetensorsFile file(bytes, "delta");
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  Safetensors delta{.tensors = {}, .metadata = file.metadata()};
+  uint32_t crc = 0;
+  for (const auto& [name, entry] : file.entries()) {
+    const Tensor tensor = file.Read(ctx, entry);
+    crc = checksum.update(crc, tensor.raw_data(), tensor.nbytes());
+    delta.tensors.emplace(name, tensor);
+  }
+  delta.metadata[checksum.key] = std::to_string(crc);
+  return SafetensorsBytes(ctx, delta);
+}
+
 }  // namespace
 
-std::vector<std::string> Seeds() { return {GoodDelta()}; }
+std::vector<std::string> Seeds() {
+  const std::string good = GoodDelta();
+  for (const std::string& delta : {good, WithItsCrc32(good)})
+    TESSERA_CHECK_EQ(WithDelta(delta)->spec().version, 2, "the version of a good delta");
+  return {good};
+}
 
 }  // namespace tessera::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;
-  const std::string& directory = fuzz::Directory();
-  fuzz::WriteTempFile(std::string(fuzz::kFolder) + "/" + serve::DeltaFileName(2),
-                      fuzz::AsText(data, size));
-  fuzz::MayRefuse([&] { serve::LoadServedModel(directory); });
+  const std::string_view bytes = fuzz::AsText(data, size);
+  fuzz::MayRefuse([&] { fuzz::Ask(*fuzz::WithDelta(bytes)); });
+  fuzz::MayRefuse([&] { fuzz::Ask(*fuzz::WithDelta(fuzz::WithItsCrc32(bytes))); });
   return 0;
 }

@@ -1,7 +1,7 @@
 // A model directory: a bad model.json beside good weights, or, where the first byte is odd, the
 // other way round. One that loads is asked.
 #include "runtime/files.h"
-#include "serve/predictor.h"
+#include "serve/model_chain.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/served_model.h"
 
@@ -21,22 +21,6 @@ const Parts& Good() {
   return parts;
 }
 
-// One example; ids that are there, and that are not.
-serve::PredictRequest RequestFor(const serve::ServedModel& model) {
-  Context ctx({.threads = 1});
-  std::vector<int64_t> ids, lengths;
-  for (size_t f = 0; f < model.features().size(); ++f) {
-    ids.insert(ids.end(), {0, 1, -7, int64_t{1} << 60});
-    lengths.push_back(4);
-  }
-  serve::PredictRequest request{.dense = Tensor::Zeros(ctx, {1, model.spec().net.dense_in}),
-                                .features = {}};
-  if (!lengths.empty())
-    request.features = KeyedJaggedTensor::FromLengthsSync(model.features(), Tensor::From(ctx, ids),
-                                                          Tensor::From(ctx, lengths));
-  return request;
-}
-
 }  // namespace
 
 std::vector<std::string> Seeds() { return {'\0' + Good().json, '\x01' + Good().weights}; }
@@ -51,9 +35,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool bad_weights = data[0] % 2 != 0;
   fuzz::WriteTempFile("model/model.json", bad_weights ? good.json : rest);
   fuzz::WriteTempFile("model/weights-1.safetensors", bad_weights ? rest : good.weights);
-  fuzz::MayRefuse([&] {
-    serve::Predictor predictor(good.directory);
-    predictor.Predict(fuzz::RequestFor(*predictor.model()));
-  });
+  fuzz::MayRefuse([&] { fuzz::Ask(*serve::LoadServedModel(good.directory)); });
   return 0;
 }

@@ -7,12 +7,14 @@
 #include "runtime/files.h"
 #include "runtime/safetensors.h"
 #include "serve/dense_part.h"
+#include "serve/raw_id_map.h"
+#include "serve/served_model.h"
 #include "tests/fuzz/temp_file.h"
 
 namespace tessera::fuzz {
 
-// Features u (table a, int8), v (table b, f32, MEAN) and w (table c, pruned, a hash), the first two
-// with a default row; one dense feature.
+// Features u (table a, int8), v (table b, f32, MEAN, raw ids) and w (table c, pruned, a hash), the
+// first two with a default row; one dense feature.
 inline serve::ModelSpec SmallSpec() {
   serve::ModelSpec spec;
   spec.weights = "weights-1.safetensors";
@@ -29,7 +31,8 @@ inline serve::ModelSpec SmallSpec() {
        .dim = 4,
        .features = {"v"},
        .pooling = PoolingType::kMean,
-       .default_row = true},
+       .default_row = true,
+       .raw_ids = serve::RawIdRule{.max_rows = 8}},
       {.name = "c", .rows = 2, .dim = 4, .features = {"w"}, .ids = 7, .remap = RemapKind::kHash}};
   return spec;
 }
@@ -48,12 +51,33 @@ inline std::string MakeServedModel(const std::string& name) {
     if (table.pruned())
       weights.tensors[RemapName(table)] =
           IndexRemap(ctx, table.remap, entries, table.ids, table.rows).data();
+    if (!table.raw_ids) continue;
+    serve::RawIdMap ids(table.rows);
+    for (const RemapEntry& entry : entries) ids.Set(entry.id, entry.row);
+    weights.tensors[IdsName(table)] = ids.slots();
   }
   for (const NamedParameter& parameter : serve::MakeDensePart(ctx, spec)->Parameters())
     weights.tensors[parameter.name] = parameter.variable.value();
   WriteSafetensors(ctx, PathIn(directory, spec.weights), weights);
   ReplaceTextFile(PathIn(directory, serve::kModelFile), ToJson(spec));
   return directory;
+}
+
+// Asks for one example: of each feature ids that are there, and that are not.
+inline void Ask(const serve::ServedModel& model) {
+  Context ctx({.threads = 1});
+  std::vector<int64_t> ids, lengths;
+  for (size_t f = 0; f < model.features().size(); ++f) {
+    ids.insert(ids.end(), {0, 1, -7, int64_t{1} << 60});
+    lengths.push_back(4);
+  }
+  serve::PredictRequest request{.dense = Tensor::Zeros(ctx, {1, model.spec().net.dense_in}),
+                                .features = {}};
+  if (!lengths.empty())
+    request.features = KeyedJaggedTensor::FromLengthsSync(model.features(), Tensor::From(ctx, ids),
+                                                          Tensor::From(ctx, lengths));
+  const serve::PredictRequest* const one = &request;
+  model.Predict(ctx, std::span(&one, 1));
 }
 
 }  // namespace tessera::fuzz

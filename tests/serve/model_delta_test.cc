@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -11,36 +10,34 @@
 #include "runtime/files.h"
 #include "serve/delta_writer.h"
 #include "serve/request_queue.h"
+#include "tests/serve/testing/same_tables.h"
 #include "tests/serve/testing/small_model.h"
 
 namespace tessera::serve {
 namespace {
 
 namespace fs = std::filesystem;
+using tessera::testing::ChangedCheckpoint;
 using tessera::testing::ErrorOf;
+using tessera::testing::ExpectSameTables;
+using tessera::testing::ExportedRun;
 using tessera::testing::MakeSmallModel;
 using tessera::testing::OneExample;
 using tessera::testing::SmallModel;
 using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
 
-// The small model's checkpoint with other numbers: all rows of all tables `rows`, all weights and
-// biases of the dense part `dense`.
-Checkpoint WithNumbers(const SmallModel& small, double rows, double dense,
-                       const std::string& file = "numbers.safetensors") {
-  Context ctx({.threads = 1});
-  Safetensors content = ReadSafetensors(ctx, small.checkpoint);
-  for (auto& [name, tensor] : content.tensors)
-    if (!IsRunState(name))
-      tensor.Fill(ctx, name.find("embedding_bags.") != std::string::npos ? rows : dense);
-  content.metadata.erase("crc32");
-  WriteSafetensors(ctx, TempPath(file), content);
-  return ReadCheckpoint(TempPath(file));
-}
-// Of version v everything says v.
+// The small model's checkpoint with numbers that say v: one in all rows of all tables, another one
+// in all weights and biases of the dense part.
 Checkpoint Numbered(const SmallModel& small, int64_t v) {
   const auto step = static_cast<double>(v);
-  return WithNumbers(small, 0.5 + step / 128, 0.02 + step / 4096);
+  Context ctx({.threads = 1});
+  return ChangedCheckpoint(small.checkpoint, "numbers.safetensors", [&](const auto& tensors) {
+    for (const auto& [name, tensor] : tensors)
+      if (!IsRunState(name))
+        tensor.Fill(
+            ctx, name.find("embedding_bags.") != name.npos ? 0.5 + step / 128 : 0.02 + step / 4096);
+  });
 }
 
 // In a directory that was not there before.
@@ -50,18 +47,20 @@ std::string FreshModel(const SmallModel& small, const std::string& name,
   return WriteSmallModel(small, name, options);
 }
 
-// Whether the stored rows of all tables are the same bytes, and the scores, too.
+// Whether tables and scores are the same.
 void ExpectSame(Predictor& deltas, Predictor& fresh, const PredictRequest& request) {
-  const auto a = deltas.model(), b = fresh.model();
-  ASSERT_EQ(a->spec().tables.size(), b->spec().tables.size());
-  for (size_t t = 0; t < a->spec().tables.size(); ++t) {
-    const Tensor x = a->tables().Rows(t), y = b->tables().Rows(t);
-    ASSERT_EQ(x.shape(), y.shape());
-    EXPECT_EQ(std::memcmp(x.raw_data(), y.raw_data(), static_cast<size_t>(x.nbytes())), 0)
-        << a->spec().tables[t].name;
-  }
+  ExpectSameTables(*deltas.model(), *fresh.model());
   EXPECT_EQ(deltas.Predict(request), fresh.Predict(request));
 }
+
+std::vector<float> ScoresOf(const ServedModel& model, const PredictRequest& request) {
+  Context ctx({.threads = 1});
+  const PredictRequest* const one = &request;
+  return model.Predict(ctx, std::span(&one, 1));
+}
+
+// An example of the small model.
+PredictRequest Example() { return OneExample({{1}, {2}, {3}, {0}}); }
 
 struct Answer {
   int64_t version;
@@ -73,7 +72,7 @@ std::vector<Answer> Ask(RequestQueue& queue, const std::atomic<bool>& done,
                         std::atomic<int64_t>& seen) {
   std::vector<Answer> answers;
   while (!done) {
-    const ScoredRequest scored = queue.Submit(OneExample({{1}, {2}, {3}, {0}})).get();
+    const ScoredRequest scored = queue.Submit(Example()).get();
     answers.push_back({scored.model_version, scored.scores[0]});
     int64_t newest = seen;
     while (newest < scored.model_version &&
@@ -101,7 +100,7 @@ TEST(ModelDelta, EveryAnswerUnderLoadIsOfOneVersion) {
   std::atomic<bool> done = false;
   std::atomic<int64_t> seen = 0;
   std::vector<std::vector<Answer>> answers(3);
-  std::vector<float> expected = {0, predictor.Predict(OneExample({{1}, {2}, {3}, {0}}))[0]};
+  std::vector<float> expected = {0, predictor.Predict(Example())[0]};  // of each version
   {
     RequestQueue queue(predictor,
                        {.max_batch = 1, .deadline = std::chrono::minutes(10), .workers = 2});
@@ -111,9 +110,7 @@ TEST(ModelDelta, EveryAnswerUnderLoadIsOfOneVersion) {
     for (int64_t v = 2; v <= kVersions; ++v) {
       const WrittenDelta delta = WriteDelta(ctx, Numbered(small, v), {}, chain);
       EXPECT_EQ(delta.version, v);
-      const PredictRequest example = OneExample({{1}, {2}, {3}, {0}});
-      const PredictRequest* const one = &example;
-      expected.push_back(chain.model()->Predict(ctx, std::span(&one, 1))[0]);
+      expected.push_back(ScoresOf(*chain.model(), Example())[0]);
       fs::rename(delta.path, PathIn(served, DeltaFileName(v)));
       EXPECT_EQ(predictor.TakeDeltas(), 1);
       for (int64_t newest = seen; newest < v; newest = seen) seen.wait(newest);
@@ -140,40 +137,47 @@ TEST(ModelDelta, EveryAnswerUnderLoadIsOfOneVersion) {
   EXPECT_EQ(Predictor(served).model()->spec().version, kVersions + 1);
 }
 
-// A training that goes on, and is exported at every stop.
 TEST(ModelDelta, DeltasOfATrainingAreAnExportOfItsEnd) {
-  const TrainConfig config = tessera::testing::SmallConfig();
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer trainer(ctx, config);
-  const DataSets data(config, {});
-  const auto rows = data.OpenTrain(0);
-  const Batch eval = *data.OpenEval()->Next();
-  const PredictRequest request{.dense = eval.dense, .features = eval.features};
-  const std::string checkpoint = TempPath("goes_on.safetensors"), directory = TempPath("goes_on");
+  ExportedRun run(tessera::testing::SmallConfig(), "goes_on.safetensors");
+  const std::string directory = TempPath("goes_on");
   const WriteModelOptions options{.codec = {RowType::kInt4},
                                   .table_codecs = {{"a", {RowType::kF32}}},
                                   .default_row = DefaultRow::kMean,
                                   .dense_type = DType::kF16,
                                   .quantize = {.encode = {.search = true}}};
-  trainer.Save(checkpoint);
   fs::remove_all(directory);
-  WriteModel(ctx, ReadCheckpoint(checkpoint), {}, directory, options);
+  WriteModel(run.ctx(), run.Save(), {}, directory, options);
   Predictor predictor(directory);
   for (int64_t version = 2; version <= 4; ++version) {
-    trainer.Step(*rows->Next());
-    trainer.Save(checkpoint);
+    run.Step();
+    const Checkpoint checkpoint = run.Save();
     ModelChain chain(directory);
-    const WrittenDelta delta = WriteDelta(ctx, ReadCheckpoint(checkpoint), {}, chain);
+    const WrittenDelta delta = WriteDelta(run.ctx(), checkpoint, {}, chain);
     EXPECT_GT(delta.tables[0].changed, 0);
     EXPECT_EQ(delta.tables[0].added, 0);
     EXPECT_EQ(predictor.TakeDeltas(), 1);
     EXPECT_EQ(predictor.model()->spec().version, version);
-    WriteModel(ctx, ReadCheckpoint(checkpoint), {}, TempPath("goes_on_fresh"), options);
+    WriteModel(run.ctx(), checkpoint, {}, TempPath("goes_on_fresh"), options);
     Predictor fresh(TempPath("goes_on_fresh"));
-    ExpectSame(predictor, fresh, request);
+    ExpectSame(predictor, fresh, run.request());
   }
-  EXPECT_EQ(predictor.model()->counter(0).hits, 3 * std::ssize(predictor.Predict(request)) +
-                                                    std::ssize(predictor.Predict(request)) * 2);
+  // Counters go on from version to version: an id an example, asked once in each.
+  EXPECT_EQ(predictor.model()->counter(0).hits, 3 * run.request().size());
+}
+
+TEST(ModelDelta, KeepsNoFileOpen) {
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const SmallModel small = MakeSmallModel("open.safetensors");
+  const std::string directory = FreshModel(small, "open");
+  Context ctx({.threads = 1});
+  ModelChain chain(directory);
+  Predictor predictor(directory);
+  const auto before = open_files();
+  for (int64_t v = 2; v <= 4; ++v) WriteDelta(ctx, Numbered(small, v), {}, chain);
+  EXPECT_EQ(predictor.TakeDeltas(), 3);
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(ModelDelta, PrunedTablesKeepTheRowsThatTheyHave) {
@@ -192,6 +196,21 @@ TEST(ModelDelta, PrunedTablesKeepTheRowsThatTheyHave) {
   EXPECT_EQ(predictor.model()->spec().tables[0].ids, before->spec().tables[0].ids);
 }
 
+TEST(ModelDelta, IsNotWrittenWhereKeptRowsAreInAnotherOrder) {
+  const SmallModel small = MakeSmallModel("turned.safetensors");
+  const std::string directory = FreshModel(small, "turned", {.prune = {.share = 0.5}});
+  const std::string path = PathIn(directory, "weights-1.safetensors");
+  Context ctx({.threads = 1});
+  const Safetensors content = ReadSafetensors(ctx, path);
+  for (int32_t& row : content.tensors.at("remap.a").span<int32_t>())
+    if (row >= 0) row = 29 - row;
+  WriteSafetensors(ctx, path, content);
+  ModelChain chain(directory);
+  EXPECT_EQ(ErrorOf([&] { WriteDelta(ctx, Numbered(small, 2), {}, chain); }),
+            "table a: expected its rows in the order of their ids");
+  EXPECT_FALSE(fs::exists(PathIn(directory, DeltaFileName(2))));
+}
+
 // Who holds an old model keeps it, however many versions come.
 TEST(ModelDelta, AModelThatIsHeldStaysWhatItIs) {
   const SmallModel small = MakeSmallModel("held.safetensors");
@@ -204,8 +223,7 @@ TEST(ModelDelta, AModelThatIsHeldStaysWhatItIs) {
     WriteDelta(ctx, Numbered(small, v), {}, chain);
     EXPECT_EQ(predictor.TakeDeltas(), 1);
   }
-  const PredictRequest* const one = &small.request;
-  EXPECT_EQ(predictor.Predict(*held, std::span(&one, 1)), small.scores);
+  EXPECT_EQ(ScoresOf(*held, small.request), small.scores);
   EXPECT_NE(predictor.Predict(small.request), small.scores);
 }
 
@@ -270,6 +288,28 @@ TEST_F(BadDelta, FollowsAnotherModel) {
   ExpectRefused("expected version 2, got 3");
   fs::copy_file(PathIn(directory_, "model.json"), path, fs::copy_options::overwrite_existing);
   ExpectRefused("delta-2.safetensors");
+}
+
+TEST_F(BadDelta, NamesRowsThatMakeNoSense) {
+  ModelChain chain(directory_);
+  const std::string path = WriteDelta(ctx_, Numbered(small_, 2), {}, chain).path;
+  const std::string good = TempPath("good_delta.safetensors");
+  fs::copy_file(path, good, fs::copy_options::overwrite_existing);
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  const auto change_number = [&](int64_t at, int64_t row) {
+    Safetensors delta = ReadSafetensors(ctx_, good);
+    delta.tensors.at("rows.a.numbers").data<int64_t>()[at] = row;
+    delta.metadata.erase(checksum.key);
+    WriteSafetensors(ctx_, path, delta, &checksum);
+  };
+  change_number(0, -1);
+  ExpectRefused("table a: numbers of rows are expected to ascend from 0");
+  change_number(5, 4);
+  ExpectRefused("table a: numbers of rows are expected to ascend from 0");
+  change_number(59, 60);
+  ExpectRefused("table a: it names a row that the table does not have");
+  change_number(59, 59);
+  EXPECT_EQ(predictor_.TakeDeltas(), 1);
 }
 
 TEST_F(BadDelta, IsNotWrittenOfAnotherTraining) {

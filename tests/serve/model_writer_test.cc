@@ -16,7 +16,9 @@
 namespace tessera::serve {
 namespace {
 
+using tessera::testing::ChangedCheckpoint;
 using tessera::testing::ErrorOf;
+using tessera::testing::ExportedRun;
 using tessera::testing::MakeSmallModel;
 using tessera::testing::OneExample;
 using tessera::testing::SmallModel;
@@ -120,14 +122,10 @@ TEST(Model, DefaultRowIsReadByUnknownIds) {
 
 // A checkpoint whose table "b" has NaN in row 7.
 Checkpoint WithNan(const SmallModel& small) {
-  Context ctx({.threads = 1});
-  Safetensors content = ReadSafetensors(ctx, small.checkpoint);
-  content.tensors.at(RankingModel::TableParameterName("b")).data<float>()[7 * 4 + 1] =
-      std::numeric_limits<float>::quiet_NaN();
-  content.metadata.erase("crc32");
-  const std::string path = TempPath("nan.safetensors");
-  WriteSafetensors(ctx, path, content);
-  return ReadCheckpoint(path);
+  return ChangedCheckpoint(small.checkpoint, "nan.safetensors", [](auto& tensors) {
+    tensors.at(RankingModel::TableParameterName("b")).template data<float>()[7 * 4 + 1] =
+        std::numeric_limits<float>::quiet_NaN();
+  });
 }
 
 // ---- pruned tables
@@ -218,13 +216,11 @@ TEST(Model, RowsThatTrainingNeverMetAreFoundByTheirState) {
             std::string::npos);
   const std::string b = RankingModel::TableParameterName("b");
   const RowSource source = RowsOf(checkpoint, tessera::testing::SmallConfig())[1];
-  Safetensors content = ReadSafetensors(ctx, small.checkpoint);
-  const Tensor state = content.tensors.at(OptimizerStateName(b, "momentum1"));
-  state.data<float>()[3] = state.data<float>()[7] = 0;
-  content.metadata.erase("crc32");
-  const std::string path = TempPath("untouched_rows.safetensors");
-  WriteSafetensors(ctx, path, content);
-  const Checkpoint changed = ReadCheckpoint(path);
+  const Checkpoint changed =
+      ChangedCheckpoint(small.checkpoint, "untouched_rows.safetensors", [&](auto& tensors) {
+        const Tensor state = tensors.at(OptimizerStateName(b, "momentum1"));
+        state.data<float>()[3] = state.data<float>()[7] = 0;
+      });
   const std::vector<int64_t> kept = KeptRows(ctx, changed, b, source, {.untouched = true});
   EXPECT_EQ(std::count(kept.begin(), kept.end(), 3) + std::count(kept.begin(), kept.end(), 7), 0);
   EXPECT_EQ(std::ssize(kept),
@@ -294,16 +290,11 @@ TEST(Model, OfEveryTypeSaysWhatItsTrainerSays) {
   for (const auto& [name, net] : cases) {
     TrainConfig config = tessera::testing::SmallConfig();
     config.model = net;
-    Context ctx({.threads = 1, .seed = 3});
-    Trainer trainer(ctx, config);
-    trainer.Save(TempPath(name));
-    const Batch batch = *DataSets(config, {}).OpenEval()->Next();
+    ExportedRun run(config, name);
     const std::string directory = TempPath(std::string(name) + "_model");
-    WriteModel(ctx, ReadCheckpoint(TempPath(name)), {}, directory);
+    WriteModel(run.ctx(), run.Save(), {}, directory);
     Predictor predictor(directory);
-    EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
-              trainer.Predict(batch).ToVector<float>())
-        << name;
+    EXPECT_EQ(predictor.Predict(run.request()), run.Scores()) << name;
     EXPECT_EQ(predictor.model()->spec().net.type, net.type);
   }
 }
@@ -327,11 +318,10 @@ TEST(Model, CodecsWithinABudget) {
   TrainConfig config = tessera::testing::SmallConfig();
   for (EmbeddingBagConfig& table : config.tables) table.embedding_dim = 16;
   config.model.dense_arch = {8, 16};
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer(ctx, config).Save(TempPath("budget.safetensors"));
-  const Checkpoint checkpoint = ReadCheckpoint(TempPath("budget.safetensors"));
+  ExportedRun run(config, "budget.safetensors");
+  const Checkpoint checkpoint = run.Save();
   const auto codecs = [&](const CodecBudget& budget) {
-    return ChooseTableCodecs(ctx, checkpoint, {}, budget);
+    return ChooseTableCodecs(run.ctx(), checkpoint, {}, budget);
   };
   for (const auto& [table, codec] : codecs({.share = 1})) EXPECT_EQ(codec.type, RowType::kF32);
   EXPECT_EQ(codecs({.error = 1e-9}), codecs({.share = 1}));

@@ -2,20 +2,27 @@
 // after an export and after deltas.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 
+#include "comm/local_communicator.h"
 #include "serve/delta_writer.h"
 #include "serve/model_writer.h"
 #include "serve/predictor.h"
-#include "tests/train/testing/files.h"
+#include "sharding/dist_layout.h"
+#include "tests/serve/testing/exported_run.h"
+#include "tests/serve/testing/same_tables.h"
+#include "train/checkpoint/export_checkpoint.h"
 #include "train/data_sets.h"
+#include "train/ranks_plan.h"
 #include "train/trainer.h"
 
 namespace tessera::serve {
 namespace {
 
+using tessera::testing::ChangedCheckpoint;
 using tessera::testing::ErrorOf;
+using tessera::testing::ExpectSameTables;
+using tessera::testing::ExportedRun;
 using tessera::testing::TempPath;
 
 // Tables of fewer rows than there are ids, so that ids are turned away and evicted.
@@ -34,56 +41,33 @@ TrainConfig ConfigOf(const std::string& managed_collision) {
                           "raw.json");
 }
 
-void ExpectSameTables(const ServedModel& a, const ServedModel& b) {
-  for (size_t t = 0; t < a.spec().tables.size(); ++t) {
-    const Tensor x = a.tables().Rows(t), y = b.tables().Rows(t);
-    ASSERT_EQ(x.shape(), y.shape());
-    EXPECT_EQ(std::memcmp(x.raw_data(), y.raw_data(), static_cast<size_t>(x.nbytes())), 0);
-    ASSERT_EQ(a.tables().ids(t) == nullptr, b.tables().ids(t) == nullptr);
-    if (a.tables().ids(t) == nullptr) continue;
-    const auto i = a.tables().ids(t)->Entries(), j = b.tables().ids(t)->Entries();
-    ASSERT_EQ(i.size(), j.size());
-    for (size_t e = 0; e < i.size(); ++e)
-      EXPECT_TRUE(i[e].id == j[e].id && i[e].row == j[e].row) << i[e].id;
-  }
-}
-
 class RawIds : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RawIds, AreServedAsTheTrainerReadsThem) {
-  const TrainConfig config = ConfigOf(GetParam());
-  const std::string file = TempPath("raw.safetensors"), directory = TempPath("raw");
+  ExportedRun run(ConfigOf(GetParam()), "raw.safetensors");
+  Context& ctx = run.ctx();
+  const std::string directory = TempPath("raw");
   std::filesystem::remove_all(directory);
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer trainer(ctx, config);
-  const DataSets data(config, {});
-  const auto rows = data.OpenTrain(0);
-  const Batch eval = *data.OpenEval()->Next();
-  const PredictRequest request{.dense = eval.dense, .features = eval.features};
-  const auto step = [&] {
-    trainer.Step(*rows->Next());
-    trainer.Save(file);
-  };
-  trainer.Predict(eval);  // a growing table's row of unknown ids comes into use
-  trainer.Save(file);
-  WriteModel(ctx, ReadCheckpoint(file), {}, directory);
+  run.Scores();  // a growing table's row of unknown ids comes into use
+  WriteModel(ctx, run.Save(), {}, directory);
   Predictor predictor(directory);
-  EXPECT_EQ(predictor.Predict(request), trainer.Predict(eval).ToVector<float>());
+  EXPECT_EQ(predictor.Predict(run.request()), run.Scores());
   EXPECT_GT(predictor.model()->counter(0).misses, 0);
   int64_t ids_set = 0, added = 0;
   for (int64_t version = 2; version <= 8; ++version) {
-    step();
+    run.Step();
     ModelChain chain(directory);
-    for (const TableChange& table : WriteDelta(ctx, ReadCheckpoint(file), {}, chain).tables) {
+    for (const TableChange& table : WriteDelta(ctx, run.Save(), {}, chain).tables) {
       ids_set += table.ids_set;
       added += table.added;
     }
     EXPECT_EQ(predictor.TakeDeltas(), 1);
-    EXPECT_EQ(predictor.Predict(request), trainer.Predict(eval).ToVector<float>()) << version;
+    EXPECT_EQ(predictor.Predict(run.request()), run.Scores()) << version;
   }
   EXPECT_GT(ids_set, 0);
-  EXPECT_EQ(added > 0, std::string(GetParam()).find("growing") != std::string::npos);
-  WriteModel(ctx, ReadCheckpoint(file), {}, TempPath("raw_fresh"));
+  const std::string kind = GetParam();
+  EXPECT_EQ(added > 0, kind.find("growing") != kind.npos && kind.find("num_parts") == kind.npos);
+  WriteModel(ctx, run.Save(), {}, TempPath("raw_fresh"));
   ExpectSameTables(*predictor.model(), *Predictor(TempPath("raw_fresh")).model());
 }
 
@@ -97,18 +81,53 @@ INSTANTIATE_TEST_SUITE_P(
                       R"({"kind": "hash_zch", "max_probe": 4})",
                       R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "single_ttl": 2,
                           "total_num_buckets": 2, "disable_fallback": true})",
-                      R"({"kind": "hash_zch", "opt_in_prob": 50, "percent_reserved_slots": 20})"));
+                      R"({"kind": "hash_zch", "opt_in_prob": 50, "percent_reserved_slots": 20})",
+                      R"({"kind": "growing", "num_parts": 4})",
+                      R"({"kind": "mch", "eviction_interval": 2, "mch_size": 2,
+                          "input_hash_size": 1000, "num_parts": 4})",
+                      R"({"kind": "hash_zch", "max_probe": 3, "percent_reserved_slots": 25,
+                          "num_parts": 2})"));
+
+// Ids of ranks: saved by each, exported, served.
+TEST(RawIds, OfRanksAreServed) {
+  const TrainConfig config = ConfigOf(R"({"kind": "growing", "num_parts": 8})");
+  const std::string folder = TempPath("ranks"), directory = TempPath("of_ranks");
+  std::filesystem::remove_all(directory);
+  const DataSets data(config, {});
+  const Batch eval = *data.OpenEval()->Next();
+  std::vector<float> expected;
+  RunLocalRanks(3, [&](Communicator& comm) {
+    Context ctx({.threads = 1, .seed = 3});
+    Trainer trainer(ctx, config,
+                    TrainingRanks{&comm, MakeRanksPlan("row_wise", {3, 3}, ShapesOf(config.tables),
+                                                       config.managed_collision)});
+    const auto rows = data.OpenTrain(0);
+    for (int step = 0; step < 8; ++step) trainer.Step(*rows->Next());
+    trainer.Save(folder);
+    const std::vector<float> mine = trainer.Predict(eval).ToVector<float>();
+    if (comm.rank() == 0) expected = mine;
+  });
+  ShardedCheckpoint saved(folder);
+  ExportCheckpoint(saved, folder + ".safetensors");
+  Context ctx({.threads = 1});
+  WriteModel(ctx, ReadCheckpoint(folder + ".safetensors"), {}, directory);
+  Predictor predictor(directory);
+  const std::vector<float> served =
+      predictor.Predict({.dense = eval.dense, .features = eval.features});
+  ASSERT_EQ(served.size(), expected.size());
+  for (size_t i = 0; i < served.size(); ++i) EXPECT_NEAR(served[i], expected[i], 1e-6) << i;
+  EXPECT_GT(predictor.model()->counter(0).hits, 0);
+  EXPECT_GT(predictor.model()->counter(0).misses, 0);
+}
 
 TEST(RawIds, WithoutTheirStateAreRefused) {
-  const TrainConfig config = ConfigOf(R"({"kind": "growing"})");
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer(ctx, config).Save(TempPath("stateless.safetensors"));
-  Safetensors content = ReadSafetensors(ctx, TempPath("stateless.safetensors"));
-  std::erase_if(content.tensors, [](const auto& t) { return t.first.ends_with("_growing_ids"); });
-  content.metadata.erase("crc32");
-  WriteSafetensors(ctx, TempPath("stateless.safetensors"), content);
+  ExportedRun run(ConfigOf(R"({"kind": "growing"})"), "whole.safetensors");
+  const Checkpoint without =
+      ChangedCheckpoint(run.Save().path, "stateless.safetensors", [](auto& tensors) {
+        std::erase_if(tensors, [](const auto& t) { return t.first.ends_with("_growing_ids"); });
+      });
   EXPECT_NE(ErrorOf([&] {
-              WriteModel(ctx, ReadCheckpoint(TempPath("stateless.safetensors")), {}, TempPath("s"));
+              WriteModel(run.ctx(), without, {}, TempPath("s"));
             }).find("a._growing_ids is missing"),
             std::string::npos);
 }

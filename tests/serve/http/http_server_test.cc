@@ -164,7 +164,6 @@ TEST(HttpServer, MayBeStoppedBeforeItRuns) {
   server.Run();
 }
 
-// Clients ask while models change: each gets an answer, wholly of the model that it names.
 TEST(HttpServer, TakesDeltasAndNamesVersions) {
   Serving serving("deltas");
   httplib::Client& client = serving.client();
@@ -189,6 +188,7 @@ TEST(HttpServer, TakesDeltasAndNamesVersions) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
 }
 
+// Clients ask while models change: each gets an answer, wholly of the model that it names.
 TEST(HttpServer, LosesNoRequestOverAReload) {
   Serving serving("hot");
   std::vector<std::vector<float>> scores_of = {{}, ExpectedScores(serving.predictor())};

@@ -5,11 +5,8 @@
 #include <vector>
 
 #include "serve/model_writer.h"
-#include "serve/predict_request.h"
-#include "tests/train/testing/files.h"
+#include "tests/serve/testing/exported_run.h"
 #include "tests/train/testing/small_run.h"
-#include "train/data_sets.h"
-#include "train/trainer.h"
 
 namespace tessera::testing {
 
@@ -21,18 +18,10 @@ struct SmallModel {
 
 // `seed` makes models that differ.
 inline SmallModel MakeSmallModel(const std::string& name, uint64_t seed = 3) {
-  TrainConfig config = SmallConfig();
-  Context ctx({.threads = 1, .seed = seed});
-  Trainer trainer(ctx, config);
-  const DataSets data(config, {});
-  const auto train = data.OpenTrain(0);
-  for (auto batch = train->Next(); batch; batch = train->Next()) trainer.Step(*batch);
-  SmallModel model{.checkpoint = TempPath(name), .request = {}, .scores = {}};
-  trainer.Save(model.checkpoint);
-  const Batch batch = *data.OpenEval()->Next();
-  model.request = {.dense = batch.dense, .features = batch.features};
-  model.scores = trainer.Predict(batch).ToVector<float>();
-  return model;
+  ExportedRun run(SmallConfig(), name, seed);
+  while (run.Step()) {
+  }
+  return {.checkpoint = run.Save().path, .request = run.request(), .scores = run.Scores()};
 }
 
 // Writes a checkpoint as a model directory; its path.
