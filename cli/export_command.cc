@@ -31,7 +31,7 @@ constexpr char kFooter[] =
     "is elsewhere, copy the file under another name and rename it.\n";
 
 struct Flags {
-  std::string checkpoint, out, delta, config;
+  std::string checkpoint, out, delta, config, nan = "error";
   int threads = 0;
   bool weights_only = false;
 };
@@ -60,7 +60,7 @@ int ExportDelta(const Flags& flags) {
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   serve::ModelChain chain(flags.delta);
-  Report(serve::WriteDelta(ctx, checkpoint, config, chain));
+  Report(serve::WriteDelta(ctx, checkpoint, config, chain, ParseNanPolicy(flags.nan)));
   return 0;
 }
 
@@ -110,6 +110,9 @@ void AddExportCommand(CLI::App& app, Action& action) {
                    "The training configuration, for a checkpoint that has none inside")
       ->needs(delta)
       ->type_name("FILE");
+  command->add_option("--nan", f->nan, "What a NaN in a table is: an error, or zero")
+      ->needs(delta)
+      ->type_name("error|zero");
   command->add_option("--threads", f->threads, "Of --delta; default: all cores")
       ->check(NumbersFrom(1, 1024))
       ->needs(delta)

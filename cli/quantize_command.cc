@@ -64,9 +64,7 @@ serve::WriteModelOptions OptionsOf(const Flags& flags) {
   if (flags.dense != "f32" && flags.dense != "f16")
     throw Error(Format("--dense {}: expected f32 or f16", flags.dense));
   if (flags.dense == "f16") options.dense_type = DType::kF16;
-  if (flags.nan != "error" && flags.nan != "zero")
-    throw Error(Format("--nan {}: expected error or zero", flags.nan));
-  if (flags.nan == "zero") options.quantize.nan = NanPolicy::kZero;
+  options.quantize.nan = ParseNanPolicy(flags.nan);
   for (const std::string& choice : flags.tables) {
     const size_t equals = choice.rfind('=');
     if (equals == std::string::npos)

@@ -121,9 +121,10 @@ std::string FinalTable(const TrainingRunReport& report,
   if (report.raw_ids.empty()) return text;
   const RawIdsReport raw = Sum(report.raw_ids);
   return text + Format(
-                    "raw ids of {} tables: {}; {} given in this run, {} of them taken from ids "
+                    "raw ids of {} {}: {}; {} given in this run, {} of them taken from ids "
                     "for others\n",
-                    report.raw_ids.size(), InUse(raw), Count(raw.admitted), Count(raw.evicted));
+                    report.raw_ids.size(), report.raw_ids.size() == 1 ? "table" : "tables",
+                    InUse(raw), Count(raw.admitted), Count(raw.evicted));
 }
 
 std::string ReportJson(const TrainingRunReport& report,

@@ -13,7 +13,7 @@ using namespace tessera;
 struct SignDescent {
   float lr = 0.1f;
   static constexpr const char* kName = "sign_descent";
-  std::vector<StateSpec> States() const {
+  StateSpecs States() const {
     return {{"last_sign"}, {"halvings"}};
   }  // one number an element each
 

@@ -94,6 +94,12 @@ DType CheckedFloat(const std::string& table, const Shape& shape, DType dtype) {
 
 }  // namespace
 
+NanPolicy ParseNanPolicy(const std::string& name) {
+  if (name == "error") return NanPolicy::kError;
+  if (name == "zero") return NanPolicy::kZero;
+  throw Error(Format("NaN '{}': expected error or zero", name));
+}
+
 RowSource SourceOf(const std::string& table, const Tensor& rows) {
   CheckedFloat(table, rows.shape(), rows.dtype());
   return {table, rows.dim(0), rows.dim(1), [rows](Context& ctx, int64_t begin, int64_t end) {

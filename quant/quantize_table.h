@@ -43,6 +43,8 @@ enum class NanPolicy {
   kChecked,  // the caller has done that
   kZero,     // a NaN is stored as 0
 };
+// Of "error" or "zero". Throws Error for other words.
+NanPolicy ParseNanPolicy(const std::string& name);
 
 struct QuantizeOptions {
   NanPolicy nan = NanPolicy::kError;

@@ -33,14 +33,17 @@ class StateOf {
   const std::string& prefix_;
 };
 
-// Row 0 is that of ids without one; the index's rows are behind it.
-RawIdExport Read(const StateOf& state, const GrowingIndexOptions&, int64_t rows_in_use,
+// The first rows are those of ids without one; the index's rows are behind them.
+RawIdExport Read(const StateOf& state, const GrowingIndexOptions& options, int64_t rows_in_use,
                  int64_t table_rows) {
-  RawIdExport read{.rule = {.max_rows = table_rows, .unknown = UnknownIds::kRows}, .ids = {}};
-  const std::vector<int64_t> ids = state.Numbers(kGrowingIds, rows_in_use - 1),
-                             counts = state.Numbers("_growing_counts", rows_in_use - 1);
+  const int64_t shared = options.shared_rows, index_rows = rows_in_use - shared;
+  RawIdExport read{
+      .rule = {.max_rows = table_rows, .unknown = UnknownIds::kRows, .num_rows = shared},
+      .ids = {}};
+  const std::vector<int64_t> ids = state.Numbers(kGrowingIds, index_rows),
+                             counts = state.Numbers("_growing_counts", index_rows);
   for (size_t r = 0; r < ids.size(); ++r)
-    if (counts[r] > 0) read.ids.push_back({ids[r], static_cast<int64_t>(r) + 1});
+    if (counts[r] > 0) read.ids.push_back({ids[r], static_cast<int64_t>(r) + shared});
   return read;
 }
 
@@ -93,8 +96,10 @@ void CheckOneRowEach(const Checkpoint& checkpoint, const std::string& prefix,
 // Rows of a module of so many at most that its ids may name, the first ones.
 int64_t RowsOfModule(const Checkpoint& checkpoint, const std::string& prefix,
                      const ManagedCollisionConfig& config, int64_t most) {
-  if (!std::holds_alternative<GrowingIndexOptions>(config)) return most;
-  const int64_t rows = EntryOf(checkpoint, prefix + kGrowingIds).tensor.shape.numel() + 1;
+  const auto* growing = std::get_if<GrowingIndexOptions>(&config);
+  if (growing == nullptr) return most;
+  const int64_t rows =
+      EntryOf(checkpoint, prefix + kGrowingIds).tensor.shape.numel() + growing->shared_rows;
   if (rows > most)
     throw Error(Format("{}: {}{}: {} rows, but there are {}", checkpoint.path, prefix, kGrowingIds,
                        rows, most));

@@ -51,6 +51,8 @@ struct GrowingIndexOptions {
   // Above 0, instead of max_rows: as many rows as these bytes have room for (RowsWithin), where a row
   // with its optimizer state takes row_bytes.
   int64_t max_bytes = 0, row_bytes = 0;
+  // Of a GrowingManagedCollisionModule: rows of its table that ids without one share.
+  int64_t shared_rows = 1;
   std::string name = {};  // for errors
 };
 

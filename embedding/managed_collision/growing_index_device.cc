@@ -9,8 +9,9 @@
 namespace tessera {
 namespace internal {
 
-void Increment(OnCpu on, Context& ctx, const Tensor& numbers) {
-  ForEach(on, ctx, numbers.numel(), 1 << 15, AddOne{numbers.data<int64_t>()});
+void PlaceBehindShared(OnCpu on, Context& ctx, const Tensor& ids, int64_t shared,
+                       const Tensor& rows) {
+  ForEach(on, ctx, rows.numel(), 1 << 15, PlaceBehindSharedRows{ArrayOf(ids), shared, rows.data<int64_t>()});
 }
 
 }  // namespace internal

@@ -24,16 +24,23 @@ Tensor Joined(Context& ctx, std::span<const Tensor> features) {
 
 }  // namespace
 
+GrowingManagedCollisionModule::GrowingManagedCollisionModule(GrowingIndexOptions options)
+    : shared_rows_(options.shared_rows), index_(std::move(options)) {
+  TESSERA_CHECK_GE(shared_rows_, 1, "growing index: rows of ids without one");
+}
+
 Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bool training) {
   Tensor rows;
   if (training) {
     GrowingIndex::Inserted inserted = index_.Insert(ctx, ids);
     rows = std::move(inserted.rows);
-    for (const int64_t row : inserted.reused) NoteEvicted(row + 1);
+    for (const int64_t row : inserted.reused) NoteEvicted(row + shared_rows_);
   } else {
     rows = index_.Find(ctx, ids);
   }
-  DispatchDevice(ctx.device(), [&](auto on) { internal::Increment(on, ctx, rows); });
+  DispatchDevice(ctx.device(), [&](auto on) {
+    internal::PlaceBehindShared(on, ctx, ids, shared_rows_, rows);
+  });
   return rows;
 }
 
@@ -66,7 +73,7 @@ void GrowingManagedCollisionModule::LoadStateDict(Context& ctx,
     else
       of_index.push_back(tensor);
   for (const int64_t row : evicted)
-    TESSERA_CHECK(row >= 1 && row < output_size(), "state of a growing index: evicted row {}", row);
+    TESSERA_CHECK(row >= shared_rows_ && row < output_size(), "state of a growing index: evicted row {}", row);
   index_.LoadStateDict(ctx, of_index);
   evicted_ = std::move(evicted);
 }

@@ -1,10 +1,10 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
-// A GrowingIndex as the module of a table of max_rows + 1 rows: ids have rows from the batch on that
+// A GrowingIndex as the module of a table of max_rows + S rows: ids have rows from the batch on that
 // admits them, not from the next eviction interval, and any id may have any row.
 //
-//   row 0       of ids without one
-//   row r + 1   the index's row r
+//   rows 0 to S − 1   of ids without one, which share them by hash
+//   row r + S         the index's row r
 //
 // So rows come into use one after another, as a table with `growing` wants them (its rows and states
 // take memory by and by); any other table of so many rows does too.
@@ -15,11 +15,11 @@ namespace tessera {
 
 class GrowingManagedCollisionModule final : public ManagedCollisionModule {
  public:
-  explicit GrowingManagedCollisionModule(GrowingIndexOptions options)
-      : index_(std::move(options)) {}
+  // S is options.shared_rows.
+  explicit GrowingManagedCollisionModule(GrowingIndexOptions options);
 
-  int64_t output_size() const override { return index_.max_rows() + 1; }
-  int64_t rows_in_use() const override { return index_.num_rows() + 1; }
+  int64_t output_size() const override { return index_.max_rows() + shared_rows_; }
+  int64_t rows_in_use() const override { return index_.num_rows() + shared_rows_; }
   int64_t input_size() const override { return 0; }
   int64_t NumIdsSync(Context&) const override { return index_.size(); }
   const GrowingIndex& index() const { return index_; }
@@ -33,6 +33,7 @@ class GrowingManagedCollisionModule final : public ManagedCollisionModule {
   // The table's rows, in new memory.
   Tensor RowsOf(Context& ctx, const Tensor& ids, bool training);
 
+  int64_t shared_rows_;
   GrowingIndex index_;
 };
 

@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "embedding/index_array.h"
 #include "embedding/managed_collision/frequency_sketch.h"
+#include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/mch_eviction.h"
 #include "embedding/row_ops.h"
 #include "runtime/tensor.h"
@@ -57,13 +59,19 @@ Tensor FindGrowing(OnCuda, Context& ctx, const GrowingRows& rows, const Tensor& 
 Tensor InsertGrowingSync(OnCuda, Context& ctx, GrowingRows* rows, const Tensor& ids,
                          const GrowingCall& call);
 
-struct AddOne {
-  int64_t* numbers;
-  TESSERA_HD void operator()(int64_t i) const { ++numbers[i]; }
+struct PlaceBehindSharedRows {
+  IndexArray ids;
+  int64_t shared;
+  int64_t* rows;
+  TESSERA_HD void operator()(int64_t i) const {
+    rows[i] = rows[i] < 0 ? ResidualHashBelow(ids[i], shared) : rows[i] + shared;
+  }
 };
-// Adds 1 to each: i64 [N].
-void Increment(OnCpu, Context& ctx, const Tensor& numbers);
-void Increment(OnCuda, Context& ctx, const Tensor& numbers);
+// From rows of the index, i64 [N], to those of a table whose first `shared` rows are those of ids
+// without one.
+void PlaceBehindShared(OnCpu, Context& ctx, const Tensor& ids, int64_t shared, const Tensor& rows);
+void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared,
+                       const Tensor& rows);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_

@@ -1,7 +1,6 @@
 // The rows of a growing index on a GPU: made, found, and given up by their scores.
 #include <bit>
 
-#include "embedding/index_array.h"
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
 
 namespace tessera::internal {
@@ -115,8 +114,9 @@ Tensor FindGrowing(OnCuda, Context& ctx, const GrowingRows& rows, const Tensor& 
   return found;
 }
 
-void Increment(OnCuda, Context& ctx, const Tensor& numbers) {
-  ForEach(ctx, numbers.numel(), AddOne{numbers.data<int64_t>()});
+void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared,
+                       const Tensor& rows) {
+  ForEach(ctx, rows.numel(), PlaceBehindSharedRows{ArrayOf(ids), shared, rows.data<int64_t>()});
 }
 
 // Windows are looked at many at a time, from where nothing was freed: those behind the last one that

@@ -23,7 +23,7 @@ AdmissionFilter FilterOf(const AdmissionConfig& config) {
 }
 
 ModulePtr Make(Context&, GrowingIndexOptions options, const BaseEmbeddingConfig& table) {
-  options.max_rows = table.num_embeddings - 1;
+  options.max_rows = table.num_embeddings - options.shared_rows;
   options.max_bytes = 0;
   options.name = table.name;
   return std::make_shared<GrowingManagedCollisionModule>(options);

@@ -2,8 +2,8 @@
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_CONFIG_H_
 // Which module a table of raw ids has, as plain values: what a configuration file says.
 //
-//   growing    GrowingManagedCollisionModule of table rows − 1 ids: the first row is that of ids
-//              without one
+//   growing    GrowingManagedCollisionModule of rows − shared_rows ids: the first rows are those of
+//              ids without one
 //   mch        MCHManagedCollisionModule: rows − mch_size − 1 ids, the row of those without one, and
 //              mch_size rows that they share by hash instead
 //   hash_zch   HashZchManagedCollisionModule of as many slots as rows

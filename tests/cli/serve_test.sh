@@ -103,7 +103,7 @@ fails_saying "--bits 3: expected 32, 16, 8, 4, 2 or fp8" quantize model.safetens
 fails_saying "no such table; there are a, b" quantize model.safetensors -o x --table c=int8
 fails_saying "--budget 0.3: expected a share" quantize model.safetensors -o x --budget 0.3
 fails_saying "excludes" quantize model.safetensors -o x --budget 0.3x --bits 8
-fails_saying "--nan maybe: expected error or zero" quantize model.safetensors -o x --nan maybe
+fails_saying "NaN 'maybe': expected error or zero" quantize model.safetensors -o x --nan maybe
 fails_saying "int9" quantize model.safetensors -o x --codec int9
 fails_saying "nowhere: cannot be read" quantize nowhere -o x
 fails_saying "nowhere/model.json: cannot be read" export newer.safetensors --delta nowhere

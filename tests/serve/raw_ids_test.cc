@@ -74,7 +74,7 @@ TEST_P(RawIds, AreServedAsTheTrainerReadsThem) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, RawIds,
     ::testing::Values(R"({"kind": "growing", "eviction": "LRU"})",
-                      R"({"kind": "growing", "admit_after": 3})",
+                      R"({"kind": "growing", "admit_after": 3, "shared_rows": 5})",
                       R"({"kind": "mch", "eviction": "LFU", "eviction_interval": 2})",
                       R"({"kind": "mch", "eviction": "LRU", "eviction_interval": 2, "mch_size": 5,
                           "input_hash_size": 1000})",
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                       R"({"kind": "hash_zch", "eviction": "LRU_EVICTION", "single_ttl": 2,
                           "total_num_buckets": 2, "disable_fallback": true})",
                       R"({"kind": "hash_zch", "opt_in_prob": 50, "percent_reserved_slots": 20})",
-                      R"({"kind": "growing", "num_parts": 4})",
+                      R"({"kind": "growing", "num_parts": 4, "shared_rows": 2})",
                       R"({"kind": "mch", "eviction_interval": 2, "mch_size": 2,
                           "input_hash_size": 1000, "num_parts": 4})",
                       R"({"kind": "hash_zch", "max_probe": 3, "percent_reserved_slots": 25,

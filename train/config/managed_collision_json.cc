@@ -32,6 +32,7 @@ GrowingIndexOptions ReadGrowing(JsonObject& object) {
   ReadEviction(object, options.score);
   ReadWithin(object, "admit_after", 1, 255, options.admit_after);
   ReadWithin(object, "sketch_bytes", 0, kAny, options.sketch_bytes);
+  ReadWithin(object, "shared_rows", 1, kAny - 1, options.shared_rows);
   return options;
 }
 
@@ -97,7 +98,8 @@ ManagedCollisionConfig ReadKind(JsonObject& object) {
 Json OptionsToJson(const GrowingIndexOptions& options) {
   return {{"eviction", ToString(options.score)},
           {"admit_after", options.admit_after},
-          {"sketch_bytes", options.sketch_bytes}};
+          {"sketch_bytes", options.sketch_bytes},
+          {"shared_rows", options.shared_rows}};
 }
 
 Json AdmissionToJson(const AdmissionConfig& admission) {
@@ -131,6 +133,14 @@ Json OptionsToJson(const HashZchOptions& options) {
           {"disable_fallback", options.disable_fallback}};
 }
 
+// Of a table, or of each part: those that ids share, and one for an id.
+int64_t LeastRows(const ManagedCollisionConfig& config) {
+  if (const auto* growing = std::get_if<GrowingIndexOptions>(&config))
+    return growing->shared_rows + 1;
+  const auto* mch = std::get_if<MchConfig>(&config);
+  return mch == nullptr ? 2 : mch->mch_size + 2;
+}
+
 }  // namespace
 
 std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
@@ -157,8 +167,7 @@ void CheckManagedTable(const ManagedTableConfig& config, const BaseEmbeddingConf
   if (table.num_embeddings % parts != 0)
     throw Error(Format("{}.num_parts: expected a divisor of the {} rows, got {}", where,
                        table.num_embeddings, parts));
-  const auto* mch = std::get_if<MchConfig>(&config.module);
-  const int64_t rows = table.num_embeddings / parts, least = mch == nullptr ? 2 : mch->mch_size + 2;
+  const int64_t rows = table.num_embeddings / parts, least = LeastRows(config.module);
   if (rows < least)
     throw Error(Format("{}: expected {} rows or more{}, got {}", where, least,
                        config.num_parts > 0 ? " in each part" : "", rows));

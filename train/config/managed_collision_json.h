@@ -3,7 +3,8 @@
 // Private to the .cc files beside it. How the raw ids of a table find their rows, as JSON; all but
 // "kind" may be left out:
 //
-//   {"kind": "growing", "eviction": "LRU" | "LFU" | "DISTANCE_LFU", "admit_after", "sketch_bytes"}
+//   {"kind": "growing", "eviction": "LRU" | "LFU" | "DISTANCE_LFU", "admit_after", "sketch_bytes",
+//    "shared_rows"}
 //   {"kind": "mch", "eviction": as growing, "decay_exponent", "eviction_interval",
 //    "admission": {"kind": "all" | "average"} | {"kind": "dynamic", "skew_multiplier"} |
 //                 {"kind": "probabilistic", "per_id_probability"},

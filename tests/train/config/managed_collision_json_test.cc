@@ -29,7 +29,8 @@ std::string Own(const std::string& value) { return R"(, "managed_collision": )" 
 std::string OfAll(const std::string& value) { return R"("managed_collision": )" + value + ","; }
 
 const char* const kKinds[] = {
-    R"({"kind": "growing", "eviction": "DISTANCE_LFU", "admit_after": 3, "sketch_bytes": 4096})",
+    R"({"kind": "growing", "eviction": "DISTANCE_LFU", "admit_after": 3, "sketch_bytes": 4096,
+        "shared_rows": 3})",
     R"({"kind": "mch", "eviction": "LRU", "decay_exponent": 0.5, "admission":
         {"kind": "dynamic", "skew_multiplier": 4}, "eviction_interval": 5, "input_hash_size": 100,
         "mch_size": 7})",
@@ -48,6 +49,9 @@ TEST(ManagedCollisionJson, EveryKindRoundTrips) {
     const std::string json = ToJson(config);
     EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
   }
+  EXPECT_EQ(std::get<GrowingIndexOptions>(Parse(Own(kKinds[0])).managed_collision.at("a").module)
+                .shared_rows,
+            3);
   const auto mch = std::get<MchConfig>(Parse(Own(kKinds[1])).managed_collision.at("a").module);
   EXPECT_EQ(mch.eviction, MchEviction::kLru);
   EXPECT_EQ(mch.decay_exponent, 0.5);
@@ -100,6 +104,8 @@ TEST(ManagedCollisionJson, MistakesAreErrorsThatSayWhere) {
               HasSubstr(where + ".mch_size: expected 0 to "));
   EXPECT_THAT(error(R"({"kind": "mch", "mch_size": 9223372036854775805, "num_parts": 2})"),
               HasSubstr("rows or more in each part, got 10"));
+  EXPECT_EQ(error(R"({"kind": "growing", "shared_rows": 20})"),
+            where + ": expected 21 rows or more, got 20");
   EXPECT_EQ(error(R"({"kind": "growing", "num_parts": 3})"),
             where + ".num_parts: expected a divisor of the 20 rows, got 3");
   EXPECT_EQ(error(R"({"kind": "growing", "num_parts": 20})"),

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/testing/error_of.h"
+
 namespace tessera::testing {
 
 // A path in the test's own folder.
@@ -46,17 +48,6 @@ inline std::string NumberedLines(int begin, int end, const std::string& line_end
   std::string text;
   for (int n = begin; n < end; ++n) text += NumberedLine(n) + line_end;
   return text;
-}
-
-// What `fn` throws, "" if nothing.
-template <typename Fn>
-std::string ErrorOf(Fn&& fn) {
-  try {
-    fn();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace tessera::testing

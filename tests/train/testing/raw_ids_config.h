@@ -24,7 +24,8 @@ struct RawIdKind {
 };
 
 inline std::vector<RawIdKind> RawIdKinds() {
-  return {{"growing", GrowingIndexOptions{.score = MchEviction::kLfu, .admit_after = 2}},
+  return {{"growing",
+           GrowingIndexOptions{.score = MchEviction::kLfu, .admit_after = 2, .shared_rows = 2}},
           {"mch", MchConfig{.eviction = MchEviction::kLru,
                             .admission = {.kind = AdmissionKind::kProbabilistic,
                                           .per_id_probability = 0.5},
