@@ -54,7 +54,7 @@ Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
 // Of a sketch for so many rows; it is rounded up to a power of two.
 int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
   if (options.admit_after == 1) return 0;
-  return options.sketch_bytes > 0 ? options.sketch_bytes : rows;
+  return options.sketch_bytes > 0 ? options.sketch_bytes : 4 * rows;
 }
 
 // Twice what there can be of segments after random hashes, all just split.
