@@ -2,7 +2,7 @@
 #include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/index_search.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -16,6 +16,17 @@ inline unsigned MatchIn(const IndexGroup& group, int64_t id) {
   const unsigned first = _mm512_cmpeq_epi64_mask(_mm512_load_si512(group.ids), wanted),
                  second = _mm512_cmpeq_epi64_mask(_mm512_load_si512(group.ids + 8), wanted);
   return (first | second << 8) & unsigned{group.used};
+}
+#elif defined(__AVX2__)
+// The third four are two ids and what lies behind them.
+inline unsigned MatchIn(const IndexGroup& group, int64_t id) {
+  const __m256i wanted = _mm256_set1_epi64x(id);
+  const auto four = [&](int first) {
+    const auto* ids = reinterpret_cast<const __m256i*>(group.ids + first);
+    const __m256i same = _mm256_cmpeq_epi64(_mm256_load_si256(ids), wanted);
+    return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(same)));
+  };
+  return (four(0) | four(4) << 4 | four(8) << 8) & unsigned{group.used};
 }
 #else
 inline unsigned MatchIn(const IndexGroup& group, int64_t id) { return group.Match(id); }
