@@ -63,9 +63,28 @@ class PlainRows {
 
 struct Reading {
   std::vector<int64_t> rows;
-  std::vector<char> records;
+  std::shared_ptr<std::vector<char>> records;  // the read keeps them too
   std::vector<std::vector<char>> expected;
   RowLog::Read read;
+};
+
+// Nothing of a log's file can be read while this lives; writing goes on.
+class Unreadable {
+ public:
+  explicit Unreadable(const RowLog& log) : fd_(log.fd()), kept_(dup(fd_)) {
+    const std::string name = "/proc/self/fd/" + std::to_string(fd_);
+    const int unreadable = open(name.c_str(), O_WRONLY | (log.direct() ? O_DIRECT : 0));
+    EXPECT_GE(unreadable, 0) << name;
+    dup2(unreadable, fd_);
+    close(unreadable);
+  }
+  ~Unreadable() {
+    dup2(kept_, fd_);
+    close(kept_);
+  }
+
+ private:
+  int fd_, kept_;
 };
 
 class RowLogTest : public testing::TestWithParam<const char*> {
@@ -86,16 +105,16 @@ class RowLogTest : public testing::TestWithParam<const char*> {
   }
   static Reading Start(RowLog& log, PlainRows& plain, std::vector<int64_t> rows) {
     Reading reading;
-    reading.records.resize(rows.size() * kStride);
+    reading.records = std::make_shared<std::vector<char>>(rows.size() * kStride);
     for (const int64_t row : rows) reading.expected.push_back(plain.at(row));
-    reading.read = log.StartRead(rows, reading.records.data(), kStride);
+    reading.read = log.StartRead(rows, reading.records->data(), kStride, reading.records);
     reading.rows = std::move(rows);
     return reading;
   }
   static void Expect(const Reading& reading) {
     reading.read->Wait();
     for (size_t i = 0; i < reading.rows.size(); ++i)
-      ASSERT_EQ(std::memcmp(reading.records.data() + i * kStride, reading.expected[i].data(),
+      ASSERT_EQ(std::memcmp(reading.records->data() + i * kStride, reading.expected[i].data(),
                             reading.expected[i].size()),
                 0)
           << "row " << reading.rows[i];
@@ -125,6 +144,7 @@ TEST_P(RowLogTest, IsAnArrayOfRows) {
       under_way.pop_front();
       ASSERT_FALSE(HasFailure()) << rows << " rows, step " << step;
     }
+    for (const Reading& reading : under_way) Expect(reading);
     Expect(Start(log, plain, All(log)));
     if (bytes == 260) {  // elsewhere segments may just die out
       EXPECT_GT(log.stats().rows_moved, 0);
@@ -162,14 +182,12 @@ TEST_P(RowLogTest, AReadThatFailsSaysSoAndMayBeRepeated) {
   log.Write(All(log), plain.Change(All(log)).data(), kStride);
   for (int64_t i = 0; i < 5; ++i)  // what was written before is on disk then
     log.Write(All(log), plain.Change(All(log)).data(), kStride);
-  const int kept = dup(log.fd()), broken = open("/dev/null", O_WRONLY);
-  dup2(broken, log.fd());
   const std::vector<int64_t> rows = {1, 2, 200, 300};
-  EXPECT_THAT([&] { Expect(Start(log, plain, rows)); },
-              ThrowsMessage<Error>(HasSubstr("rows on disk: reading of 4096 bytes at")));
-  dup2(kept, log.fd());
-  close(kept);
-  close(broken);
+  {
+    const Unreadable unreadable(log);
+    EXPECT_THAT([&] { Expect(Start(log, plain, rows)); },
+                ThrowsMessage<Error>(HasSubstr("rows on disk: reading of 4096 bytes at")));
+  }
   Expect(Start(log, plain, All(log)));
 }
 
@@ -217,17 +235,12 @@ TEST_P(RowLogTest, WhatCannotBeMovedIsMovedLater) {
   };
   write_each(1);
   write_each(2);
-  const std::string name = "/proc/self/fd/" + std::to_string(log.fd());
-  const int kept = dup(log.fd()),
-            unreadable = open(name.c_str(), O_WRONLY | (log.direct() ? O_DIRECT : 0));
-  ASSERT_GE(unreadable, 0) << name;
-  dup2(unreadable, log.fd());
-  write_each(4);
-  EXPECT_THAT([&] { log.CheckWritten(); },
-              ThrowsMessage<Error>(HasSubstr("rows on disk: reading of 4096 bytes at")));
-  dup2(kept, log.fd());
-  close(kept);
-  close(unreadable);
+  {
+    const Unreadable unreadable(log);
+    write_each(4);
+    EXPECT_THAT([&] { log.CheckWritten(); },
+                ThrowsMessage<Error>(HasSubstr("rows on disk: reading of 4096 bytes at")));
+  }
   write_each(8);
   EXPECT_GT(log.stats().rows_moved, 2);
   std::vector<char> read(kRows * kBytes);
