@@ -27,8 +27,8 @@ constexpr char kFooter[] =
     "\n"
     "A delta has the rows whose stored bytes differ from the directory's newest version, new rows "
     "and raw ids, and the dense part; it is written beside model.json as "
-    "delta-VERSION.safetensors. A running tessera serve takes it as it answers. Where the directory "
-    "is elsewhere, copy the file under another name and rename it.\n";
+    "delta-VERSION.safetensors. A running tessera serve takes it as it answers. Where the "
+    "directory is elsewhere, copy the file under another name and rename it.\n";
 
 struct Flags {
   std::string checkpoint, out, delta, config, nan = "error";

@@ -13,9 +13,7 @@ using namespace tessera;
 struct SignDescent {
   float lr = 0.1f;
   static constexpr const char* kName = "sign_descent";
-  StateSpecs States() const {
-    return {{"last_sign"}, {"halvings"}};
-  }  // one number an element each
+  StateSpecs States() const { return {{"last_sign"}, {"halvings"}}; }  // one number an element each
 
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 2, kRowStates = 0;

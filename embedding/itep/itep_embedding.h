@@ -8,9 +8,7 @@
 // before anybody reads it. (TorchRec does so only where more than pruning_interval forwards have
 // gone by, and with rows of 0.)
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
@@ -20,42 +18,24 @@ namespace tessera {
 
 // Collection is EmbeddingBagCollection or EmbeddingCollection.
 template <typename Collection>
-class ItepCollection {
+class ItepCollection : public internal::ItepFront<Collection> {
  public:
   ItepCollection(std::unique_ptr<Collection> collection, std::unique_ptr<GenericITEPModule> module)
-      : collection_(std::move(collection)),
-        steps_(std::move(module), internal::TablesOf(collection_->tables())) {}
+      : internal::ItepFront<Collection>(
+            std::move(collection), std::move(module),
+            [](Collection& c) { return internal::TablesOf(c.tables()); }) {}
 
   // As the collection's, for ids below the tables' unpruned sizes. An id beyond is an Error if the
   // collection's bounds check is FATAL; in other modes it adds nothing. Training forwards have their
   // backward before the next one.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
-    TableBatchedEmbedding& tables = collection_->tables();
-    return collection_->Forward(
-        ctx, steps_.Forward(
-                 ctx, features, tables.options().bounds_check, [&](int table, const Tensor& rows) {
-                   tables.ResetRows(ctx, table, rows, TableBatchedEmbedding::ResetTo::kInitial);
-                 }));
+    TableBatchedEmbedding& tables = this->collection().tables();
+    const auto reset = [&](int table, const Tensor& rows) {
+      tables.ResetRows(ctx, table, rows, TableBatchedEmbedding::ResetTo::kInitial);
+    };
+    return this->collection().Forward(
+        ctx, this->steps_.Forward(ctx, features, tables.options().bounds_check, reset));
   }
-
-  Collection& collection() { return *collection_; }
-  GenericITEPModule& itep_module() { return steps_.module(); }
-  // Training forwards so far.
-  int64_t iter() const { return steps_.iter(); }
-
-  // All that a resumed run needs beside the tables: see itep_steps.h.
-  std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const {
-    return steps_.StateDict(ctx, prefix);
-  }
-  // Throws Error, and changes nothing, for other names, shapes or types.
-  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
-                     const std::string& prefix = "") {
-    steps_.LoadStateDict(ctx, tensors, prefix);
-  }
-
- private:
-  std::unique_ptr<Collection> collection_;
-  internal::ItepSteps steps_;
 };
 
 using ITEPEmbeddingBagCollection = ItepCollection<EmbeddingBagCollection>;

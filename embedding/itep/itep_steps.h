@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "embedding/itep/itep_module.h"
@@ -36,6 +37,36 @@ class ItepSteps {
  private:
   std::unique_ptr<GenericITEPModule> module_;
   int64_t iter_ = 0;
+};
+
+// What is in front of a Collection, without its forward.
+template <typename Collection>
+class ItepFront {
+ public:
+  Collection& collection() { return *collection_; }
+  GenericITEPModule& itep_module() { return steps_.module(); }
+  // Training forwards so far.
+  int64_t iter() const { return steps_.iter(); }
+
+  // All that a resumed run needs beside the tables: see ItepSteps.
+  std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const {
+    return steps_.StateDict(ctx, prefix);
+  }
+  // Throws Error, and changes nothing, for other names, shapes or types.
+  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
+                     const std::string& prefix = "") {
+    steps_.LoadStateDict(ctx, tensors, prefix);
+  }
+
+ protected:
+  // tables_of(collection): its tables.
+  template <typename TablesOf>
+  ItepFront(std::unique_ptr<Collection> collection, std::unique_ptr<GenericITEPModule> module,
+            const TablesOf& tables_of)
+      : collection_(std::move(collection)), steps_(std::move(module), tables_of(*collection_)) {}
+
+  std::unique_ptr<Collection> collection_;
+  ItepSteps steps_;
 };
 
 }  // namespace tessera::internal

@@ -11,7 +11,8 @@ namespace internal {
 
 void PlaceBehindShared(OnCpu on, Context& ctx, const Tensor& ids, int64_t shared,
                        const Tensor& rows) {
-  ForEach(on, ctx, rows.numel(), 1 << 15, PlaceBehindSharedRows{ArrayOf(ids), shared, rows.data<int64_t>()});
+  ForEach(on, ctx, rows.numel(), 1 << 15,
+          PlaceBehindSharedRows{ArrayOf(ids), shared, rows.data<int64_t>()});
 }
 
 }  // namespace internal

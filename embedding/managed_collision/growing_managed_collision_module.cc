@@ -38,9 +38,8 @@ Tensor GrowingManagedCollisionModule::RowsOf(Context& ctx, const Tensor& ids, bo
   } else {
     rows = index_.Find(ctx, ids);
   }
-  DispatchDevice(ctx.device(), [&](auto on) {
-    internal::PlaceBehindShared(on, ctx, ids, shared_rows_, rows);
-  });
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { internal::PlaceBehindShared(on, ctx, ids, shared_rows_, rows); });
   return rows;
 }
 
@@ -73,7 +72,8 @@ void GrowingManagedCollisionModule::LoadStateDict(Context& ctx,
     else
       of_index.push_back(tensor);
   for (const int64_t row : evicted)
-    TESSERA_CHECK(row >= shared_rows_ && row < output_size(), "state of a growing index: evicted row {}", row);
+    TESSERA_CHECK(row >= shared_rows_ && row < output_size(),
+                  "state of a growing index: evicted row {}", row);
   index_.LoadStateDict(ctx, of_index);
   evicted_ = std::move(evicted);
 }

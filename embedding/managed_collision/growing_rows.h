@@ -70,8 +70,7 @@ struct PlaceBehindSharedRows {
 // From rows of the index, i64 [N], to those of a table whose first `shared` rows are those of ids
 // without one.
 void PlaceBehindShared(OnCpu, Context& ctx, const Tensor& ids, int64_t shared, const Tensor& rows);
-void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared,
-                       const Tensor& rows);
+void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared, const Tensor& rows);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_

@@ -12,9 +12,7 @@
 // A row that is handed on starts anew on the rank that has it, by random numbers that depend on the
 // shard.
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "embedding/itep/itep_steps.h"
 #include "sharding/sharded_embedding_bag_collection.h"
@@ -32,47 +30,33 @@ void ResetShardedRows(Context& ctx, ShardedTables& tables, int table, const Tens
 
 // Collection is ShardedEmbeddingBagCollection or ShardedEmbeddingCollection.
 template <typename Collection>
-class ShardedItepCollection {
+class ShardedItepCollection : public internal::ItepFront<Collection> {
  public:
   // Throws Error unless the module has the collection's tables. REQUIRES: the same module on all
   // ranks.
   ShardedItepCollection(std::unique_ptr<Collection> collection,
                         std::unique_ptr<GenericITEPModule> module)
-      : collection_(std::move(collection)), steps_(std::move(module), tables().tables()) {
-    steps_.module().CountAll([&comm = tables().comm()](Context& ctx, const Tensor& ids) {
+      : internal::ItepFront<Collection>(std::move(collection), std::move(module),
+                                        [](Collection& c) { return c.tables().tables(); }) {
+    this->itep_module().CountAll([&comm = tables().comm()](Context& ctx, const Tensor& ids) {
       return internal::GatherIds(ctx, comm, ids);
     });
   }
   ShardedItepCollection(const ShardedItepCollection&) = delete;
   ShardedItepCollection& operator=(const ShardedItepCollection&) = delete;
 
-  // As the collection's, and as ItepCollection's. Every rank calls.
+  // As the collection's, and as ItepCollection's. Every rank calls. The state is the same on all,
+  // whatever their number.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
-    return collection_->Forward(ctx, steps_.Forward(ctx, features, tables().options().bounds_check,
-                                                    [&](int table, const Tensor& rows) {
-                                                      internal::ResetShardedRows(ctx, tables(),
-                                                                                 table, rows);
-                                                    }));
-  }
-
-  Collection& collection() { return *collection_; }
-  GenericITEPModule& itep_module() { return steps_.module(); }
-  int64_t iter() const { return steps_.iter(); }
-
-  // As ItepCollection's; the same on every rank, whatever their number.
-  std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const {
-    return steps_.StateDict(ctx, prefix);
-  }
-  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
-                     const std::string& prefix = "") {
-    steps_.LoadStateDict(ctx, tensors, prefix);
+    const auto reset = [&](int table, const Tensor& rows) {
+      internal::ResetShardedRows(ctx, tables(), table, rows);
+    };
+    return this->collection().Forward(
+        ctx, this->steps_.Forward(ctx, features, tables().options().bounds_check, reset));
   }
 
  private:
-  ShardedTables& tables() { return collection_->tables(); }
-
-  std::unique_ptr<Collection> collection_;
-  internal::ItepSteps steps_;
+  ShardedTables& tables() { return this->collection().tables(); }
 };
 
 using ShardedITEPEmbeddingBagCollection = ShardedItepCollection<ShardedEmbeddingBagCollection>;

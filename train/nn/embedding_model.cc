@@ -11,13 +11,13 @@ namespace tessera {
 namespace {
 
 void CheckSharded(const std::vector<EmbeddingBagConfig>& tables) {
-  for (const EmbeddingBagConfig& table : tables)
+  for (const EmbeddingBagConfig& table : tables) {
     TESSERA_CHECK(table.location != EmbeddingLocation::kDisk,
                   "table {}: location DISK, but tables over ranks lie in memory", table.name);
-  for (const EmbeddingBagConfig& table : tables)
     TESSERA_CHECK(!std::holds_alternative<Dense>(table.optimizer),
                   "table {}: rule dense, but sharded tables are updated inside backward",
                   table.name);
+  }
 }
 
 // The tables that take raw ids, in their order.
