@@ -132,9 +132,10 @@ EvenBuckets EvenBucketsOf(const Feature& f, int64_t buckets) {
   return even;
 }
 
-// Whether this instruction set's loops take so many buckets faster than divisions do.
-bool TakesEvenBuckets(const BucketizeInput& in, IsaLevel isa) {
-  return !in.pos && in.buckets <= (isa == IsaLevel::kAvx512 ? kMostEvenBuckets : 4);
+// As many buckets as this instruction set's loops take faster than divisions do. end: of the ids.
+int64_t MostEvenBuckets(IsaLevel isa, uint64_t end) {
+  const bool compresses = isa == IsaLevel::kAvx512 || (isa == IsaLevel::kAvx2 && end <= kNarrowIds);
+  return compresses ? kMostEvenBuckets : 4;
 }
 
 // Fewer are done one by one before those loops have begun.
@@ -196,7 +197,8 @@ class FeaturePlacing {
   bool IsEven(const BucketizeInput& in, int64_t begin, int64_t end) const {
     const int64_t* at = in.bags.offsets.data<int64_t>();
     return at[end] - at[begin] >= kManyIds && feature_.boundaries.empty() &&
-           !feature_.beyond_even && TakesEvenBuckets(in, isa_);
+           !feature_.beyond_even && !in.pos &&
+           in.buckets <= MostEvenBuckets(isa_, SaturatedProduct(feature_.size, feature_.blocks));
   }
   // fn(placing), one id after another.
   template <typename Fn>

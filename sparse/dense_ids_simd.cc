@@ -1,8 +1,10 @@
+#include "sparse/dense_ids.h"
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
+#elif defined(__AVX2__)
+#include "sparse/set_bits.h"
 #endif
-
-#include "sparse/dense_ids.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {
@@ -31,20 +33,43 @@ uint64_t LastWord(const DenseIds& d) {
   return BitOf(static_cast<uint64_t>(d.high), static_cast<uint64_t>(d.low)).word;
 }
 
+#if defined(__AVX512F__)
+// first + the place of each bit set, at `to`; eight are written.
+template <typename Index>
+void WriteEight(uint8_t bits, uint64_t first, Index* to) {
+  const __m512i ids = _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
+                                       _mm512_set1_epi64(static_cast<long long>(first)));
+  const __m512i some = _mm512_maskz_compress_epi64(bits, ids);
+  if constexpr (sizeof(Index) == 8)
+    _mm512_storeu_epi64(to, some);
+  else
+    _mm256_storeu_epi32(to, _mm512_cvtepi64_epi32(some));
+}
+#elif defined(__AVX2__)
+template <typename Index>
+void WriteEight(uint8_t bits, uint64_t first, Index* to) {
+  const __m128i at = LoadEight(kSetBits.at[bits]);
+  auto* const out = reinterpret_cast<__m256i*>(to);
+  if constexpr (sizeof(Index) == 8) {
+    const __m256i base = _mm256_set1_epi64x(static_cast<long long>(first));
+    _mm256_storeu_si256(out, _mm256_add_epi64(_mm256_cvtepu8_epi64(at), base));
+    _mm256_storeu_si256(out + 1,
+                        _mm256_add_epi64(_mm256_cvtepu8_epi64(_mm_srli_si128(at, 4)), base));
+  } else {
+    const __m256i base = _mm256_set1_epi32(static_cast<int>(first));
+    _mm256_storeu_si256(out, _mm256_add_epi32(_mm256_cvtepu8_epi32(at), base));
+  }
+}
+#endif
+
 // Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. As long as there
 // are eight places before `end`, eight are written at a time, some of them too many.
 template <typename Index>
 Index* WriteWord(uint64_t word, uint64_t first, Index* values, Index* end) {
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
   for (; word != 0 && end - values >= 8; word >>= 8, first += 8) {
-    const __m512i ids = _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
-                                         _mm512_set1_epi64(static_cast<long long>(first)));
-    const auto bits = static_cast<__mmask8>(word);
-    const __m512i some = _mm512_maskz_compress_epi64(bits, ids);
-    if constexpr (sizeof(Index) == 8)
-      _mm512_storeu_epi64(values, some);
-    else
-      _mm256_storeu_epi32(values, _mm512_cvtepi64_epi32(some));
+    const auto bits = static_cast<uint8_t>(word);
+    WriteEight(bits, first, values);
     values += __builtin_popcount(bits);
   }
 #endif

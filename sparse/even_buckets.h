@@ -11,6 +11,7 @@
 namespace tessera::internal {
 
 constexpr int64_t kMostEvenBuckets = 16;
+constexpr uint64_t kNarrowIds = uint64_t{1} << 31;  // ids below it are held in 32 bits
 
 // Bounds of buckets 1 … buckets−1, rising, then the end of the last: ids at or above it belong to
 // none.

@@ -16,6 +16,15 @@ template <typename Ids, typename Index>
     __builtin_prefetch(later + byte);
 }
 
+// fn.operator()<k>(), k: how many buckets there are; 0: found at run time.
+template <typename Fn>
+auto VisitBuckets(const EvenBuckets& b, const Fn& fn) {
+  if (b.buckets == 2) return fn.template operator()<2>();
+  if (b.buckets == 4) return fn.template operator()<4>();
+  if (b.buckets == 8) return fn.template operator()<8>();
+  return fn.template operator()<0>();
+}
+
 // How many ids of a block, up to any, reach each bound.
 template <typename Ids>
 class Ranks {
@@ -23,28 +32,36 @@ class Ranks {
   // Of ids [0, n); false if one reaches the last bound.
   template <typename Index>
   bool Fill(const EvenBuckets& b, const Index* ids, int64_t n) {
-    uint32_t reached[kMostEvenBuckets] = {};
-    Mask outside = 0;
-    int64_t i = 0;
-    for (; i + Ids::kLanes <= n; i += Ids::kLanes) {
-      Ask<Ids>(ids + i);
-      outside |= FillGroup(b, Ids::Load(ids + i), i / Ids::kLanes, reached);
-    }
-    outside |=
-        FillGroup(b, Ids::LoadFirst(ids + i, n - i), i / Ids::kLanes, reached) & FirstLanes(n - i);
-    return outside == 0;
+    return VisitBuckets(b, [&]<int kBuckets>() { return FillAll<kBuckets>(b, ids, n); });
   }
   // Of ids [0, ends[i]) those that reach bound k, for i < n. REQUIRES: n is a multiple of 16.
   void At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const;
 
  private:
-  Mask FillGroup(const EvenBuckets& b, const Ids& ids, int64_t group, uint32_t* reached) {
-    for (int64_t k = 0; k + 1 < b.buckets; ++k) {
+  template <int kBuckets, typename Index>
+  bool FillAll(const EvenBuckets& b, const Index* ids, int64_t n) {
+    uint32_t reached[kMostEvenBuckets] = {};
+    Mask outside = 0;
+    int64_t i = 0;
+    for (; i + Ids::kLanes <= n; i += Ids::kLanes) {
+      Ask<Ids>(ids + i);
+      outside |= FillGroup<kBuckets>(b, Ids::Load(ids + i), i / Ids::kLanes, reached);
+    }
+    const Mask last =
+        FillGroup<kBuckets>(b, Ids::LoadFirst(ids + i, n - i), i / Ids::kLanes, reached);
+    return (outside | (last & FirstLanes(n - i))) == 0;
+  }
+  template <int kBuckets>
+  [[gnu::always_inline]] Mask FillGroup(const EvenBuckets& b, const Ids& ids, int64_t group,
+                                        uint32_t* reached) {
+    const int64_t last = (kBuckets > 0 ? kBuckets : b.buckets) - 1;
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < last; ++k) {
       const Mask mask = ids.AtLeast(b.bounds[k]);
       words_[k][group] = reached[k] << 16 | mask;
       reached[k] += static_cast<uint32_t>(__builtin_popcount(mask));
     }
-    return ids.AtLeast(b.bounds[b.buckets - 1]);
+    return ids.AtLeast(b.bounds[last]);
   }
 
   // Of a group of ids: how many of those before it reach the bound, 16 bits; a bit for each of its.
@@ -142,8 +159,7 @@ bool Count(const CountEvenArgs& args) {
   return true;
 }
 
-// Deals ids out, with the next free slots at hand. kBuckets: how many there are; 0: found at run
-// time.
+// Deals ids out, with the next free slots at hand. kBuckets: as VisitBuckets says.
 template <typename Ids, typename Index, int kBuckets>
 class Dealer {
  public:
@@ -155,7 +171,7 @@ class Dealer {
     for (int64_t k = 0; k < buckets(); ++k) {
       firsts_[k] = args.keep_ids ? 0 : static_cast<uint64_t>(k) * b_.width;
       next_[k] = args.next[k];
-      ends_[k] = args.ends[k];
+      wholes_[k] = args.ends[k] - Ids::kLanes;
     }
   }
   void Run(int64_t begin, int64_t end) {
@@ -173,29 +189,44 @@ class Dealer {
  private:
   int64_t buckets() const { return kBuckets > 0 ? kBuckets : b_.buckets; }
   void DealGroup(int64_t i, const Ids& ids, int n);
+  void DealCompressed(int64_t i, const Ids& ids, int n);
+  void DealEach(int64_t i, const Ids& ids, int n);
 
   const EvenBuckets b_;
   const Index* const ids_;
   Index *const out_, *const slots_;
   uint64_t firsts_[kMostEvenBuckets];
-  int64_t next_[kMostEvenBuckets], ends_[kMostEvenBuckets];
+  int64_t next_[kMostEvenBuckets];
+  int64_t wholes_[kMostEvenBuckets];  // the last place at which a whole register may be written
 };
 
-#if defined(__AVX512F__)
 template <typename Ids, typename Index, int kBuckets>
-inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i, const Ids& ids, int n) {
-  Ids slots = Ids::Numbers(0);
-  Mask left = FirstLanes(n);
-  for (int64_t k = 0; k < buckets(); ++k) {
-    const Mask further = k + 1 < buckets() ? ids.AtLeast(b_.bounds[k]) & left : 0;
-    const Mask here = left & ~further;
+[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i,
+                                                                           const Ids& ids, int n) {
+  if constexpr (Ids::kCompresses)
+    DealCompressed(i, ids, n);
+  else
+    DealEach(i, ids, n);
+}
+
+template <typename Ids, typename Index, int kBuckets>
+[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets>::DealCompressed(int64_t i,
+                                                                                const Ids& ids,
+                                                                                int n) {
+  const int64_t buckets = kBuckets > 0 ? kBuckets : b_.buckets;
+  Ids slots = ids;
+  Mask left = FirstLanes(n);  // that reach bucket k
+#pragma GCC unroll 8
+  for (int64_t k = 0; k < buckets; ++k) {
+    const Mask further = k + 1 < buckets ? ids.AtLeast(b_.bounds[k]) & FirstLanes(n) : 0;
+    const Mask here = left ^ further;  // bounds rise
     const int count = __builtin_popcount(here);
     const Ids dealt = ids.Compressed(here, firsts_[k]);
-    if (next_[k] + Ids::kLanes <= ends_[k]) [[likely]]
+    if (next_[k] <= wholes_[k]) [[likely]]
       dealt.Store(out_ + next_[k], count);  // the next ids are written over what is too much
     else
       dealt.StoreOnly(out_ + next_[k], count);
-    if (slots_ != nullptr) slots.Expand(here, Ids::Numbers(next_[k]));
+    if (slots_ != nullptr) slots.Number(here, next_[k]);
     next_[k] += count;
     left = further;
   }
@@ -205,9 +236,10 @@ inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i, const Ids& ids, i
   else
     slots.StoreOnly(slots_ + i, n);
 }
-#else
+
 template <typename Ids, typename Index, int kBuckets>
-inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i, const Ids& ids, int n) {
+[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets>::DealEach(int64_t i, const Ids& ids,
+                                                                          int n) {
   for (int lane = 0; lane < n; ++lane, ++i) {
     int64_t bucket = 0;
     for (int64_t k = 0; k + 1 < buckets(); ++k) bucket += ids.u[lane] >= b_.bounds[k];
@@ -216,29 +248,20 @@ inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i, const Ids& ids, i
     if (slots_ != nullptr) slots_[i] = static_cast<Index>(slot);
   }
 }
-#endif
-
-template <typename Ids, typename Index, int kBuckets>
-void Deal(const DealEvenArgs& args) {
-  Dealer<Ids, Index, kBuckets> dealer(args);
-  dealer.Run(args.begin, args.end);
-  dealer.Finish(args.next);
-}
 
 template <typename Ids, typename Index>
-void DealOfType(const DealEvenArgs& args) {
-  if (args.buckets->buckets == 2) return Deal<Ids, Index, 2>(args);
-  if (args.buckets->buckets == 4) return Deal<Ids, Index, 4>(args);
-  if (args.buckets->buckets == 8) return Deal<Ids, Index, 8>(args);
-  Deal<Ids, Index, 0>(args);
+void Deal(const DealEvenArgs& args) {
+  VisitBuckets(*args.buckets, [&]<int kBuckets>() {
+    Dealer<Ids, Index, kBuckets> dealer(args);
+    dealer.Run(args.begin, args.end);
+    dealer.Finish(args.next);
+  });
 }
-
-constexpr uint64_t kNarrow = uint64_t{1} << 31;
 
 // fn(ids, index): what ids are held as, and what they are.
 template <typename Fn>
 void VisitIds(const EvenBuckets& buckets, bool wide_ids, const Fn& fn) {
-  const bool narrow = buckets.bounds[buckets.buckets - 1] <= kNarrow;
+  const bool narrow = buckets.bounds[buckets.buckets - 1] <= kNarrowIds;
   if (wide_ids)
     narrow ? fn(NarrowIds{}, int64_t{}) : fn(WideIds{}, int64_t{});
   else
@@ -262,10 +285,10 @@ void DealEven(const DealEvenArgs& args) {
   for (int64_t k = 0; k < args.buckets->buckets; ++k)
     if (static_cast<uint64_t>(args.ends[k]) > slots) slots = static_cast<uint64_t>(args.ends[k]);
   VisitIds(*args.buckets, args.wide_ids, [&](auto ids, auto index) {
-    if (slots <= kNarrow)
-      DealOfType<decltype(ids), decltype(index)>(args);
+    if (slots <= kNarrowIds)
+      Deal<decltype(ids), decltype(index)>(args);
     else
-      DealOfType<WideIds, decltype(index)>(args);
+      Deal<WideIds, decltype(index)>(args);
   });
 }
 

@@ -19,6 +19,7 @@ KeyedTensor::KeyedTensor(std::vector<std::string> keys, std::vector<int64_t> len
   TESSERA_CHECK(key_dim >= 0 && key_dim < values_.rank(), "KeyedTensor: key_dim {} of values {}",
                 key_dim, values_.shape());
   TESSERA_CHECK_EQ(keys_.size(), length_per_key_.size(), "KeyedTensor: keys and lengths");
+  offset_per_key_.reserve(keys_.size() + 1);
   for (size_t i = 0; i < keys_.size(); ++i) {
     TESSERA_CHECK_GE(length_per_key_[i], 0, "KeyedTensor: length of key \"{}\"", keys_[i]);
     offset_per_key_.push_back(offset_per_key_.back() + length_per_key_[i]);
