@@ -112,14 +112,18 @@ int64_t BytesOf(const StreamedTensor& tensor) {
 std::string Header(const StreamedSafetensors& content, size_t width) {
   Json header = Json::object();
   if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
-  uint64_t at = 0;
-  for (const auto& [name, tensor] : content.tensors) {
-    const auto dims = tensor.shape.dims();
-    const uint64_t end = at + static_cast<uint64_t>(BytesOf(tensor));
-    header[name] = {{"dtype", NameOf(tensor.dtype)},
-                    {"shape", std::vector<int64_t>(dims.begin(), dims.end())},
+  int64_t at = 0;
+  const auto add = [&](const std::string& name, DType dtype, const Shape& shape) {
+    const int64_t end = at + shape.numel() * SizeOf(dtype);
+    TESSERA_CHECK(!header.contains(name), "tensor '{}' is there twice", name);
+    header[name] = {{"dtype", NameOf(dtype)},
+                    {"shape", std::vector<int64_t>(shape.dims().begin(), shape.dims().end())},
                     {"data_offsets", {at, end}}};
     at = end;
+  };
+  for (const auto& [name, tensor] : content.tensors) {
+    add(name, tensor.dtype, tensor.shape);
+    if (tensor.padding > 0) add(name + ".padding", DType::kU8, {tensor.padding});
   }
   std::string text = header.dump();
   // Elements begin at a multiple of 64, a cache line: a file may be used where it is mapped.
@@ -149,12 +153,16 @@ void WriteOpened(std::FILE* file, StreamedSafetensors content,
   uint32_t sum = 0;
   for (const auto& [name, tensor] : content.tensors) {
     int64_t made = 0;
-    tensor.make([&](const void* bytes, int64_t count) {
+    const auto write = [&](const void* bytes, int64_t count) {
       if (checksum != nullptr) sum = checksum->update(sum, bytes, count);
       Write(file, bytes, count);
       made += count;
-    });
+    };
+    tensor.make(write);
     TESSERA_CHECK_EQ(made, BytesOf(tensor), "tensor '{}': bytes made", name);
+    if (tensor.padding == 0) continue;
+    const std::string zeros(static_cast<size_t>(tensor.padding), '\0');
+    write(zeros.data(), tensor.padding);
   }
   if (checksum != nullptr) {
     content.metadata[checksum->key] = std::to_string(sum);

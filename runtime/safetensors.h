@@ -71,7 +71,7 @@ struct Safetensors {
 // half-read.
 Safetensors ReadSafetensors(Context& ctx, const std::string& path);
 
-// A number of 32 bits over the bytes of all tensors, in the order of their names: it is metadata
+// A number of 32 bits over the bytes of all tensors, as they lie in the file: it is metadata
 // under `key`, in decimal digits. `update` goes on from a number, at first 0, with more bytes.
 struct SafetensorsChecksum {
   std::string key;
@@ -85,6 +85,7 @@ struct StreamedTensor {
   DType dtype = DType::kF32;
   Shape shape;
   std::function<void(const Sink& sink)> make;
+  int64_t padding = 0;  // zeros right behind it, the tensor "<name>.padding": u8, if there are any
 };
 // Of a tensor of the host or of ctx's device; ctx must outlive it. REQUIRES: contiguous.
 StreamedTensor Streamed(Context& ctx, const Tensor& tensor);

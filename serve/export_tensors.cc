@@ -10,11 +10,6 @@ namespace {
 
 constexpr int64_t kBoundary = 64;
 
-void Add(StreamedSafetensors& content, const std::string& name, StreamedTensor tensor) {
-  if (!content.tensors.emplace(name, std::move(tensor)).second)
-    throw Error(Format("tensor '{}' is there twice: tables need other names", name));
-}
-
 void CheckFits(const Checkpoint& checkpoint, const std::string& name, const Tensor& tensor,
                const Tensor& stored) {
   const std::span<const float> numbers = tensor.span<float>();
@@ -28,13 +23,9 @@ void CheckFits(const Checkpoint& checkpoint, const std::string& name, const Tens
 
 void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTensor tensor) {
   const int64_t bytes = tensor.shape.numel() * SizeOf(tensor.dtype);
-  Add(content, name, std::move(tensor));
-  const int64_t rest = (kBoundary - bytes % kBoundary) % kBoundary;
-  if (rest == 0) return;
-  Add(content, name + ".padding", {DType::kU8, {rest}, [rest](const auto& sink) {
-                                     const char zeros[kBoundary] = {};
-                                     sink(zeros, rest);
-                                   }});
+  tensor.padding = (kBoundary - bytes % kBoundary) % kBoundary;
+  if (!content.tensors.emplace(name, std::move(tensor)).second)
+    throw Error(Format("tensor '{}' is there twice: tables need other names", name));
 }
 
 void AddDensePart(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,

@@ -67,9 +67,11 @@ std::string MappedTensors::Metadata(const std::string& key) const {
 
 bool MappedTensors::IsIntact() const {
   const SafetensorsChecksum checksum = CheckpointChecksum();
-  uint32_t crc = 0;
+  std::map<const void*, int64_t> in_order;  // bytes from an address on
   for (const auto& [name, tensor] : tensors_)
-    crc = checksum.update(crc, tensor.raw_data(), tensor.nbytes());
+    if (tensor.nbytes() > 0) in_order.emplace(tensor.raw_data(), tensor.nbytes());
+  uint32_t crc = 0;
+  for (const auto& [data, bytes] : in_order) crc = checksum.update(crc, data, bytes);
   return Metadata(checksum.key) == std::to_string(crc);
 }
 
