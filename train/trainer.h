@@ -71,7 +71,7 @@ class Trainer {
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
   // Error, and changes nothing, for one that does not fit (but raw ids that come before refused
-  // ones, and which rows of growing tables are in use). False if it had weights alone.
+  // ones). False if it had weights alone.
   bool Load(const Checkpoint& checkpoint);
   // Goes on from what ranks saved, under any plan. Throws Error for one that does not fit, or has
   // weights alone; what was there may then be lost. REQUIRES: ranks; each has its own `checkpoint`.
@@ -103,8 +103,12 @@ class Trainer {
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
   // What this rank's parts of tables know of raw ids.
   std::vector<NamedTensor> IdsIn(ShardedCheckpoint& checkpoint);
-  // Growing tables get as many rows in use as the checkpoint has.
-  void ShowRowsOf(const Checkpoint& checkpoint);
+  // Of tables, in order: those in use once the checkpoint is loaded. Throws Error for a growing table
+  // that cannot have them.
+  std::vector<int64_t> RowsAfter(const Checkpoint& checkpoint) const;
+  // Names, types and shapes of State with so many rows of growing tables, which may have no memory.
+  std::vector<NamedTensor> StateOfRows(const std::vector<int64_t>& rows) const;
+  void ShowRows(const std::vector<int64_t>& rows);
   // Of raw ids and metrics; of the optimizer and the schedule, if it is there.
   void LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer);
 
@@ -118,6 +122,7 @@ class Trainer {
   std::shared_ptr<WarmupOptimizer> warmup_;   // null without a schedule
   std::shared_ptr<Optimizer> optimizer_;      // of tables and dense parameters
   std::optional<ModelDeltaTracker> changes_;  // since the last save; where they are tracked
+  bool was_tracking_ = false;                 // tables go on marking rows: none of them can go
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };

@@ -1,5 +1,7 @@
 // What of a trainer is in a checkpoint: saving, and going on from it.
 #include <algorithm>
+#include <map>
+#include <span>
 #include <utility>
 
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
@@ -79,6 +81,7 @@ void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metr
 void Trainer::TrackChanges() {
   TESSERA_CHECK(!ranks_, "incremental checkpoints are of one rank: ranks save whole checkpoints");
   changes_.emplace(ctx_, model_.embedding_bag_collection().tables());
+  was_tracking_ = true;
 }
 
 std::vector<ChangedRows> Trainer::ChangesSync() const {
@@ -150,15 +153,49 @@ void Trainer::GoOnFrom(const TrainingProgress& progress) {
   ctx_.random() = Random(progress.seed, progress.random_next_sequence);
 }
 
-void Trainer::ShowRowsOf(const Checkpoint& checkpoint) {
-  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+std::vector<int64_t> Trainer::RowsAfter(const Checkpoint& checkpoint) const {
+  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  std::vector<int64_t> rows;
   for (int t = 0; t < tables.num_tables(); ++t) {
+    const int64_t before = tables.rows_in_use(t);
+    rows.push_back(before);
     if (!tables.table(t).growing) continue;
     const std::string name = RankingModel::TableParameterName(tables.table_name(t));
     for (const CheckpointEntry& entry : checkpoint.tensors)
-      if (entry.name == name && entry.tensor.shape.rank() == 2)
-        tables.SetRowsInUse(ctx_, t, entry.tensor.shape[0]);
+      if (entry.name == name && entry.tensor.shape.rank() == 2) rows.back() = entry.tensor.shape[0];
+    const int64_t most = tables.table(t).num_embeddings, least = was_tracking_ ? before : 0;
+    if (rows.back() < least || rows.back() > most)
+      throw Error(Format("{}: '{}': expected {} to {} rows, got {}", checkpoint.path, name, least,
+                         most, rows.back()));
   }
+  return rows;
+}
+
+std::vector<NamedTensor> Trainer::StateOfRows(const std::vector<int64_t>& rows) const {
+  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  std::map<std::string, int64_t> rows_of;
+  for (int t = 0; t < tables.num_tables(); ++t) {
+    if (!tables.table(t).growing) continue;
+    const std::string parameter = RankingModel::TableParameterName(tables.table_name(t));
+    rows_of[parameter] = rows[static_cast<size_t>(t)];
+    for (int p = 1; p < tables.num_parts(t); ++p)
+      rows_of[OptimizerStateName(parameter, tables.part(t, p).name)] = rows_of[parameter];
+  }
+  std::vector<NamedTensor> state = State();
+  for (auto& [name, tensor, stored] : state) {
+    const auto found = rows_of.find(name);
+    if (found == rows_of.end() || found->second == tensor.dim(0)) continue;
+    std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
+    dims[0] = found->second;
+    tensor = Tensor::Borrow(nullptr, Shape(std::span<const int64_t>(dims)), tensor.dtype());
+  }
+  return state;
+}
+
+void Trainer::ShowRows(const std::vector<int64_t>& rows) {
+  TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  for (int t = 0; t < tables.num_tables(); ++t)
+    if (tables.table(t).growing) tables.SetRowsInUse(ctx_, t, rows[static_cast<size_t>(t)]);
 }
 
 bool Trainer::Load(const Checkpoint& checkpoint) {
@@ -168,13 +205,19 @@ bool Trainer::Load(const Checkpoint& checkpoint) {
     for (const CheckpointEntry& entry : checkpoint.tensors) names.push_back(entry.name);
     CheckStateIsThere(checkpoint.path, names);
   }
-  changes_.reset();
+  const std::vector<int64_t> rows = RowsAfter(checkpoint);
   tables.Flush(ctx_);
   tables.ResetCaches(ctx_);
-  ShowRowsOf(checkpoint);
-  Restore(ctx_, checkpoint, State(), [&](const std::vector<NamedTensor>& rest) {
-    LoadRest(rest, checkpoint.has_optimizer_state());
-  });
+  Restore(
+      ctx_, checkpoint, StateOfRows(rows),
+      [&](const std::vector<NamedTensor>& rest) {
+        LoadRest(rest, checkpoint.has_optimizer_state());
+      },
+      [&] {
+        changes_.reset();
+        ShowRows(rows);
+        return State();
+      });
   if (!checkpoint.progress) return false;
   GoOnFrom(*checkpoint.progress);
   return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "embedding/index_array.h"
@@ -39,8 +40,6 @@ constexpr int64_t kWindow = internal::kEvictionWindow;
 constexpr int64_t kMostLookedAt = 1 << 20, kLookedAtAnId = 32;
 // Ids of the segment that has fewest, just after the split of one that splits early.
 constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
-// A directory of 2^32 segments would mean ids whose hashes were made to agree.
-constexpr int kMaxDepth = 32;
 constexpr int64_t kMostSketchBytes = int64_t{1} << 40;
 
 Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
@@ -59,6 +58,12 @@ int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
 
 // Twice what there can be of segments after random hashes, all just split.
 int64_t MostSegments(int64_t rows) { return 2 * (rows / kLeastUsed) + 4; }
+
+// Of a directory with 8 entries or more for each of those segments: 27 at the most rows. Only ids
+// whose hashes were made to agree would need more.
+int MostDepth(int64_t rows) {
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(MostSegments(rows)))) + 3;
+}
 
 // All that rows of row_bytes and their index take at most.
 int64_t WorstBytes(int64_t rows, int64_t row_bytes, const GrowingIndexOptions& options) {
@@ -216,8 +221,10 @@ void GrowingIndex::Enter(uint64_t hash, int64_t id, int64_t row) {
 void GrowingIndex::Split(uint32_t number, uint64_t hash) {
   const int depth = segments_[number].depth();
   if (depth == depth_) {
-    TESSERA_CHECK_LT(depth, kMaxDepth, "growing index {}: bits of ids' hashes that agree",
-                     options_.name);
+    TESSERA_CHECK(depth < MostDepth(options_.max_rows),
+                  "growing index {}: a segment is full of ids whose hashes have the same first {} "
+                  "bits; expected fewer bits of any ids that were not made so",
+                  options_.name, depth);
     std::vector<uint32_t> twice;
     twice.reserve(2 * directory_.size());
     for (const uint32_t s : directory_) twice.insert(twice.end(), 2, s);

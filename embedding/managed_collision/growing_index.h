@@ -70,7 +70,8 @@ class GrowingIndex {
     std::vector<int64_t> added;  // rows that nobody had before, ascending
     std::vector<int64_t> reused;  // rows that went from one id to another, in that order
   };
-  // The same; ids that are not there get rows as admit_after says. Every occurrence counts.
+  // The same; ids that are not there get rows as admit_after says. Every occurrence counts. On the
+  // CPU, throws Error for ids that were made so that their hashes agree; those before have rows then.
   Inserted Insert(Context& ctx, const Tensor& ids);
 
   int64_t max_rows() const { return options_.max_rows; }

@@ -27,9 +27,37 @@ void CheckPlaces(const std::string& what, const std::vector<int64_t>& ids,
                      "state of {}: rows in _mch_remapped_ids_mapping", what);
 }
 
-void CheckHistory(const std::string& what, const std::vector<int64_t>& size,
-                  const std::vector<int64_t>& ids, const std::vector<int64_t>& last) {
+void CheckSlot(const std::string& what, const char* name, size_t slot, int64_t value, int64_t least,
+               int64_t most) {
+  if (value >= least && value <= most) return;
+  const std::string expected =
+      most == INT64_MAX ? Format("at least {}", least) : Format("{} to {}", least, most);
+  TESSERA_FAIL("state of {}: slot {} of {}: expected {}, got {}", what, slot, name, expected,
+               value);
+}
+
+// What the policy remembers of places, each undefined where it does not; now: forwards so far.
+void CheckRemembered(const std::string& what, const Tensor& counts, const Tensor& last,
+                     int64_t now) {
+  const auto check = [&](const char* name, const Tensor& column, int64_t most) {
+    if (!column.defined()) return;
+    const std::vector<int64_t> values = column.ToVector<int64_t>();
+    for (size_t p = 0; p < values.size(); ++p) CheckSlot(what, name, p, values[p], 0, most);
+  };
+  check("_mch_counts", counts, INT64_MAX);
+  check("_mch_last_access_iter", last, now);
+}
+
+// last: ascends, as the history was written.
+void CheckHistoryAccesses(const std::string& what, const std::vector<int64_t>& ids,
+                          const std::vector<int64_t>& last, int64_t now) {
   TESSERA_CHECK_EQ(ids.size(), last.size(), "state of {}: ids and accesses of the history", what);
+  for (size_t i = 0; i < last.size(); ++i)
+    CheckSlot(what, "_history_last_access_iter", i, last[i], i == 0 ? 0 : last[i - 1], now);
+}
+
+void CheckHistory(const std::string& what, const std::vector<int64_t>& size,
+                  const std::vector<int64_t>& ids) {
   TESSERA_CHECK(ids.empty() || (!size.empty() && static_cast<int64_t>(ids.size()) <= size.front()),
                 "state of {}: {} ids are more than the history holds", what, ids.size());
 }
@@ -233,7 +261,11 @@ void MCHManagedCollisionModule::LoadStateDict(Context& ctx,
   if (has_last()) history_last = reader.TakeNumbers("_history_last_access_iter");
   reader.Finish();
   CheckPlaces(what, list.ids.ToVector<int64_t>(), list.rows.ToVector<int64_t>());
-  CheckHistory(what, size, history, has_last() ? history_last : history);
+  // TorchRec's iterations begin at -1, beside places that were last accessed in 0.
+  const int64_t now = std::max<int64_t>(iter, 0);
+  CheckRemembered(what, list.counts, list.last, now);
+  CheckHistory(what, size, history);
+  if (has_last()) CheckHistoryAccesses(what, history, history_last, now);
   const int64_t history_size = size.empty() ? 0 : size.front();
   const Tensor history_ids = Restored(ctx, history, history_size),
                history_accesses = Restored(ctx, history_last, history_size);

@@ -88,6 +88,32 @@ INSTANTIATE_TEST_SUITE_P(
                       R"({"kind": "hash_zch", "max_probe": 3, "percent_reserved_slots": 25,
                           "num_parts": 2})"));
 
+// Of growing tables that no forward has met there are no rows yet: what ids read adds nothing.
+TEST(RawIds, OfEmptyTablesAreServed) {
+  ExportedRun run(ConfigOf(R"({"kind": "growing", "shared_rows": 3})"), "empty.safetensors");
+  Context& ctx = run.ctx();
+  const std::string directory = TempPath("empty"), same = TempPath("same_as_empty");
+  std::filesystem::remove_all(directory);
+  std::filesystem::remove_all(same);
+  const Checkpoint empty = run.Save();
+  WriteModel(ctx, empty, {}, directory);
+  Predictor predictor(directory);
+  EXPECT_EQ(predictor.model()->spec().tables[0].rows, 3);
+  const std::string table = RankingModel::TableParameterName("a");
+  const Checkpoint zeros = ChangedCheckpoint(empty.path, "zeros.safetensors", [&](auto& tensors) {
+    ASSERT_EQ(tensors.at(table).dim(0), 0);
+    for (const char* name : {"a", "b"})
+      tensors.at(RankingModel::TableParameterName(name)) = Tensor::Zeros(ctx, {3, 4});
+  });
+  WriteModel(ctx, zeros, {}, same);
+  EXPECT_EQ(predictor.Predict(run.request()), Predictor(same).Predict(run.request()));
+  run.Step();
+  ModelChain chain(directory);
+  WriteDelta(ctx, run.Save(), {}, chain);
+  EXPECT_EQ(predictor.TakeDeltas(), 1);
+  EXPECT_EQ(predictor.Predict(run.request()), run.Scores());
+}
+
 // Ids of ranks: saved by each, exported, served.
 TEST(RawIds, OfRanksAreServed) {
   const TrainConfig config = ConfigOf(R"({"kind": "growing", "num_parts": 8})");

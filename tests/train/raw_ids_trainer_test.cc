@@ -98,6 +98,61 @@ TEST_P(RawIds, ConfigurationIsInTheCheckpoint) {
   EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "saved")), ToJson(config));
 }
 
+// Of a checkpoint with more or fewer rows of growing tables, whether its names or its ids are refused.
+TEST_P(RawIds, ARefusedCheckpointChangesNothing) {
+  TrainConfig config = RawIdsConfig(GetParam().config);
+  config.dense_optimizer.name = "sgd";  // so that what was not trained fits what was
+  const DataSets data(config, {});
+  Context ctx({.threads = 1, .seed = config.seed});
+  Trainer untrained(ctx, config), trained(ctx, config);
+  for (const auto& rows = data.OpenTrain(0); trained.progress().step < 5;)
+    trained.Step(*rows->Next());
+  const std::string of_untrained = Saved(untrained, "few"), of_trained = Saved(trained, "many");
+  EXPECT_LE(of_untrained.size(), of_trained.size());
+  const auto refused = [&](Trainer& trainer, const std::string& of, const std::string& lacks) {
+    Safetensors content = ReadSafetensors(ctx, TempPath(of));
+    content.metadata.erase("crc32");
+    EXPECT_GT(
+        std::erase_if(content.tensors,
+                      [&](const auto& t) { return t.first.find(lacks) != std::string::npos; }),
+        0u);
+    WriteSafetensors(ctx, TempPath("changed"), content);
+    return ErrorOf([&] { trainer.Load(ReadCheckpoint(TempPath("changed"))); });
+  };
+  for (const std::string lacks : {"over_arch", "._"}) {
+    EXPECT_THAT(refused(untrained, "many", lacks), HasSubstr("it lacks '"));
+    EXPECT_EQ(Saved(untrained, "few"), of_untrained);
+    EXPECT_THAT(refused(trained, "few", lacks), HasSubstr("it lacks '"));
+    EXPECT_EQ(Saved(trained, "many"), of_trained);
+  }
+  ASSERT_TRUE(trained.Load(ReadCheckpoint(TempPath("few"))));
+  EXPECT_EQ(Saved(trained, "back"), of_untrained);
+}
+
+TEST(RawIdsTrainer, RowsThatAGrowingTableCannotHaveAreRefused) {
+  const TrainConfig config = RawIdsConfig(GrowingIndexOptions{});
+  TrainConfig larger = config;
+  larger.tables[0].num_embeddings = 30;
+  const DataSets data(config, {});
+  Context ctx({.threads = 1, .seed = config.seed});
+  Trainer trainer(ctx, config), other(ctx, larger);
+  const auto rows = data.OpenTrain(0);
+  trainer.Save(TempPath("small"));
+  other.Step(*rows->Next());
+  other.Save(TempPath("large"));
+  const std::string before = ReadFile(TempPath("small"));
+  EXPECT_THAT(ErrorOf([&] { trainer.Load(ReadCheckpoint(TempPath("large"))); }),
+              HasSubstr("expected 0 to 12 rows, got "));
+  EXPECT_EQ(Saved(trainer, "small"), before);
+  trainer.Step(*rows->Next());
+  trainer.TrackChanges();
+  const std::string trained = Saved(trainer, "trained");
+  testing::WriteFile("empty", before);
+  EXPECT_THAT(ErrorOf([&] { trainer.Load(ReadCheckpoint(TempPath("empty"))); }),
+              HasSubstr("expected 12 to 12 rows, got 0"));
+  EXPECT_EQ(Saved(trainer, "trained"), trained);
+}
+
 TEST(RawIdsTrainer, WhatDoesNotGoTogetherIsAnError) {
   const TrainConfig config = RawIdsConfig(MchConfig{});
   Context ctx({.threads = 1, .seed = config.seed});

@@ -150,6 +150,13 @@ void CheckLike(const Pair& pair) {
     throw Error(Format("'{}': expected shape {}, got {}", name, to.shape(), from.shape));
 }
 
+// Pairs with the tensors of those names in place of theirs.
+void Retarget(std::vector<Pair>& pairs, const std::vector<NamedTensor>& to) {
+  std::map<std::string, NamedTensor> by_name;
+  for (const NamedTensor& named : to) by_name.emplace(named.name, named);
+  for (Pair& pair : pairs) pair.to = by_name.at(pair.to.name);
+}
+
 std::vector<NamedTensor> ReadAll(Context& ctx, const Checkpoint& checkpoint,
                                  const std::vector<CheckpointEntry>& entries) {
   std::vector<NamedTensor> tensors;
@@ -258,12 +265,14 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
 }
 
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
-             const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest) {
+             const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest,
+             const std::function<std::vector<NamedTensor>()>& make_room) {
   try {
-    const Matched matched = MatchNames(checkpoint, state);
+    Matched matched = MatchNames(checkpoint, state);
     CheckNoneSurplus(matched.rest, load_rest != nullptr);
     for (const Pair& pair : matched.pairs) CheckLike(pair);
     if (load_rest) load_rest(ReadAll(ctx, checkpoint, matched.rest));
+    if (make_room) Retarget(matched.pairs, make_room());
     for (const Pair& pair : matched.pairs) checkpoint.Read(ctx, {pair.to.name, pair.from}, pair.to);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", checkpoint.path, error.what()));

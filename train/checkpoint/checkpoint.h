@@ -118,8 +118,12 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
 // has changed nothing. State of the run that `state` does not name is handed to `load_rest` first,
 // if there is one, which takes it or throws and changes nothing. A checkpoint without optimizer
 // state leaves that of `state` as it is.
+//
+// With `make_room`, `state` says names, types and shapes alone. It is called when nothing but
+// reading can fail, and returns the same tensors with memory.
 void Restore(Context& ctx, const Checkpoint& checkpoint, const std::vector<NamedTensor>& state,
-             const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest = nullptr);
+             const std::function<void(const std::vector<NamedTensor>& rest)>& load_rest = nullptr,
+             const std::function<std::vector<NamedTensor>()>& make_room = nullptr);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_H_

@@ -232,8 +232,8 @@ std::string CompactChain(const std::string& folder, int64_t keep) {
   if (!files.deltas.empty()) {
     base = BasePath(folder, files.last() + 1);
     WriteWhole(ReadChain(folder), base);
-    SyncFolder(folder);
   }
+  SyncFolder(folder);  // also of a base that is there: who wrote it may have failed to
   RemoveOldChains(folder, keep);
   return base;
 }

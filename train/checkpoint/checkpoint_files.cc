@@ -17,19 +17,23 @@ namespace fs = std::filesystem;
 constexpr std::string_view kBase = ".base.safetensors", kDelta = ".delta.safetensors",
                            kUnfinished = ".tmp";
 
-std::string Numbered(const std::string& folder, int64_t number, std::string_view suffix) {
+// At least eight.
+std::string Digits(int64_t number) {
   std::string digits = std::to_string(number);
-  digits.insert(0, 8 - std::min<size_t>(8, digits.size()), '0');
-  return PathIn(folder, digits + std::string(suffix));
+  return digits.insert(0, 8 - std::min<size_t>(8, digits.size()), '0');
 }
 
-// The number before the suffix; 0 for other names.
+std::string Numbered(const std::string& folder, int64_t number, std::string_view suffix) {
+  return PathIn(folder, Digits(number) + std::string(suffix));
+}
+
+// The number before the suffix; 0 for names that Numbered does not make of a number above 0.
 int64_t NumberOf(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return 0;
   name.remove_suffix(suffix.size());
   int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc() && end == name.data() + name.size() ? number : 0;
+  return error == std::errc() && number > 0 && Digits(number) == name ? number : 0;
 }
 
 // Whether each is a base, by number.

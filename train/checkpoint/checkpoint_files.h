@@ -7,6 +7,8 @@
 //   00000009.delta.safetensors    since 8
 //   00000010.base.safetensors     a chain of its own
 //
+// Other names, and numbers of other than these digits, are no files of a chain.
+//
 // A chain is a base and the deltas up to the next base. The newest base's counts; older chains are
 // there only where they are kept. A file gets its name by a rename when it is whole and synced:
 // *.tmp is what a writer that died has left.

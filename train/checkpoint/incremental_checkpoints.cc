@@ -76,23 +76,35 @@ std::string IncrementalCheckpoints::Write(Context& ctx, const std::vector<NamedT
     WriteCheckpoint(ctx, path, state, progress, config);
   else
     WriteDelta(ctx, path, state, changed, progress, config, number, position_->identity);
-  Committed(path, number, base);
+  position_ = Committed(path, number, base);
+  if (base) RemoveOldChains(folder_, options_.keep);
   return path;
 }
 
-void IncrementalCheckpoints::Committed(const std::string& path, int64_t number, bool base) {
-  SyncFolder(folder_);
-  const int64_t bytes = static_cast<int64_t>(fs::file_size(path));
-  if (base) {
-    position_.emplace();
-    position_->folder = folder_;
-    position_->base_bytes = bytes;
+// A file that may not outlast a loss of power goes: the next save has its number.
+ChainPosition IncrementalCheckpoints::Committed(const std::string& path, int64_t number,
+                                                bool base) const {
+  try {
+    SyncFolder(folder_);
+    return PositionAfter(path, number, base);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+    throw;
   }
-  position_->number = number;
-  position_->identity = FileIdentity(SafetensorsFile(path).metadata());
-  if (base) return RemoveOldChains(folder_, options_.keep);
-  ++position_->deltas;
-  position_->delta_bytes += bytes;
+}
+
+ChainPosition IncrementalCheckpoints::PositionAfter(const std::string& path, int64_t number,
+                                                    bool base) const {
+  const int64_t bytes = static_cast<int64_t>(fs::file_size(path));
+  ChainPosition position;
+  if (!base) position = *position_;
+  position.folder = folder_;
+  position.number = number;
+  position.identity = FileIdentity(SafetensorsFile(path).metadata());
+  (base ? position.base_bytes : position.delta_bytes) += bytes;
+  position.deltas += !base;
+  return position;
 }
 
 }  // namespace tessera

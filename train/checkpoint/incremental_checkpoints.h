@@ -35,7 +35,7 @@ class IncrementalCheckpoints {
   bool NextIsBase(int64_t delta_bytes) const;
   // Writes the whole state, or what changed of it since the last save: `changed` names the tables'
   // rows. Returns the path of the new file. Throws Error when it can't; the chain is then as it
-  // was, or has the new file, if only what comes after it failed.
+  // was, or has the new file, if only the removal of older ones failed.
   std::string Write(Context& ctx, const std::vector<NamedTensor>& state,
                     const std::vector<ChangedRows>& changed, const TrainingProgress& progress,
                     const std::string& config);
@@ -46,7 +46,9 @@ class IncrementalCheckpoints {
 
  private:
   int64_t NextNumber() const;
-  void Committed(const std::string& path, int64_t number, bool base);
+  // Makes sure of a file that was written, and removes it if that fails; where the chain then stands.
+  ChainPosition Committed(const std::string& path, int64_t number, bool base) const;
+  ChainPosition PositionAfter(const std::string& path, int64_t number, bool base) const;
 
   std::string folder_;
   IncrementalOptions options_;

@@ -326,6 +326,39 @@ TEST(GrowingIndexTest, AFullIndexStaysAsLargeAsItIs) {
   EXPECT_LE(index.bytes(), bytes * 2);
 }
 
+// The id of a hash, and so ids whose hashes agree.
+int64_t IdOfHash(uint64_t hash) {
+  const auto inverse = [](uint64_t odd) {
+    uint64_t x = odd;
+    for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
+    return x;
+  };
+  uint64_t h = (hash ^ hash >> 33) * inverse(0xc4ceb9fe1a85ec53ull);
+  h = (h ^ h >> 33) * inverse(0xff51afd7ed558ccdull);
+  return static_cast<int64_t>(h ^ h >> 33);
+}
+
+TEST(GrowingIndexTest, IdsWhoseHashesWereMadeToAgreeAreRefused) {
+  Context ctx;
+  GrowingIndex index({.max_rows = 10000, .name = "t"});
+  std::vector<int64_t> alike;
+  for (uint64_t hash = 0; hash < 4000; ++hash) alike.push_back(IdOfHash(hash));
+  ASSERT_EQ(MixBits(static_cast<uint64_t>(alike[77])), 77u);
+  const int64_t bytes = index.bytes();
+  EXPECT_THAT(ErrorOf([&] { index.Insert(ctx, Tensor::From(ctx, alike)); }),
+              HasSubstr("growing index t: a segment is full of ids whose hashes have the same "
+                        "first 8 bits"));
+  EXPECT_LT(index.bytes(), bytes + (8 << 20));
+  // Those before have their rows, and ids of other segments get theirs.
+  const int64_t rows = index.num_rows();
+  alike.resize(static_cast<size_t>(rows));
+  const auto found = index.Find(ctx, Tensor::From(ctx, alike)).ToVector<int64_t>();
+  for (int64_t r = 0; r < rows; ++r) ASSERT_EQ(found[static_cast<size_t>(r)], r);
+  std::vector<int64_t> others;
+  for (uint64_t i = 1; i <= 1000; ++i) others.push_back(IdOfHash((1ull << 63) + i));
+  EXPECT_EQ(index.Insert(ctx, Tensor::From(ctx, others)).added.size(), 1000u);
+}
+
 TEST(GrowingIndexTest, WhatMakesNoSenseIsRefused) {
   Context ctx;
   EXPECT_THAT(ErrorOf([] { GrowingIndex({.max_rows = int64_t{1} << 32}); }),

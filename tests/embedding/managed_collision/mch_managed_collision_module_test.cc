@@ -246,6 +246,27 @@ TEST_P(MchTest, StateThatMakesNoSenseIsRefused) {
   EXPECT_THAT(ErrorOf([&] { mch.LoadStateDict(ctx, state); }), HasSubstr("there is no"));
 }
 
+TEST_P(MchTest, WhatCannotBeRememberedIsRefused) {
+  Context& ctx = this->ctx();
+  MCHManagedCollisionModule mch({.zch_size = 4, .eviction_interval = 2, .name = "t"});
+  for (int i = 0; i < 3; ++i) Train(ctx, mch, {1, 2});
+  const auto with = [&](const std::string& name, const std::vector<int64_t>& values) {
+    std::vector<NamedTensor> state = mch.StateDict(ctx);
+    for (NamedTensor& t : state)
+      if (t.name == name) t.tensor = Tensor::From(ctx, values);
+    return ErrorOf([&] { mch.LoadStateDict(ctx, state); });
+  };
+  EXPECT_EQ(with("", {}), "");
+  EXPECT_THAT(with("_mch_counts", {4, -1, 0, kNobody}),
+              HasSubstr("state of MCH t: slot 1 of _mch_counts: expected at least 0, got -1"));
+  EXPECT_THAT(with("_mch_last_access_iter", {3, 2, 4, 2}),
+              HasSubstr("state of MCH t: slot 2 of _mch_last_access_iter: expected 0 to 3, got 4"));
+  EXPECT_THAT(with("_mch_last_access_iter", {3, 2, 0, INT64_MIN}), HasSubstr("slot 3"));
+  EXPECT_THAT(with("_history_last_access_iter", {3, 4}),
+              HasSubstr("slot 1 of _history_last_access_iter: expected 3 to 3, got 4"));
+  EXPECT_THAT(with("_history_last_access_iter", {3, 2}), HasSubstr("expected 3 to 3, got 2"));
+}
+
 TEST_P(MchTest, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(ErrorOf([] { MCHManagedCollisionModule({.zch_size = 0}); }), HasSubstr("zch_size"));
   EXPECT_THAT(ErrorOf([] { MCHManagedCollisionModule({.zch_size = 2, .mch_size = 2}); }),

@@ -4,7 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <random>
 #include <set>
@@ -12,6 +16,22 @@
 #include "tests/train/testing/files.h"
 #include "train/checkpoint/checkpoint_files.h"
 #include "train/checkpoint/incremental_checkpoints.h"
+
+namespace {
+
+bool g_folders_fail = false;
+
+}  // namespace
+
+// In place of the C library's: a disk that fails when a folder is synced.
+extern "C" int fsync(int file) {
+  struct stat status = {};
+  if (g_folders_fail && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace tessera {
 namespace {
@@ -231,6 +251,65 @@ TEST_F(CheckpointChainTest, WhatACrashLeavesIsTheLastWholeChain) {
   CompactChain(folder_);
   EXPECT_THAT(Files(), ElementsAre("00000006.base.safetensors"));
   fs::remove_all(TempPath("before"));
+}
+
+TEST_F(CheckpointChainTest, AFileWhoseFolderCannotBeSyncedIsNoCheckpoint) {
+  MadeUpRun run(ctx_, 1);
+  IncrementalCheckpoints to(folder_, {.max_deltas = 1, .max_delta_share = 1e9});
+  const auto fails = [&] {
+    const std::vector<std::string> before = Files();
+    run.Step();
+    g_folders_fail = true;
+    EXPECT_THAT(ErrorOf([&] { to.Write(ctx_, run.State(), {}, {}, ""); }),
+                HasSubstr("cannot be synced"));
+    g_folders_fail = false;
+    EXPECT_EQ(Files(), before);
+  };
+  fails();  // a base
+  EXPECT_FALSE(to.position());
+  EXPECT_EQ(run.Save(to), BasePath(folder_, 1));
+  fails();  // a delta
+  EXPECT_EQ(to.position()->deltas, 0);
+  EXPECT_EQ(run.Save(to), DeltaPath(folder_, 2));
+  fails();  // a base, with a chain before it
+  EXPECT_EQ(to.position()->number, 2);
+  EXPECT_EQ(to.position()->deltas, 1);
+  EXPECT_EQ(ReadCheckpoint(folder_).chain->number, 2);
+  EXPECT_EQ(run.Save(to), BasePath(folder_, 3));
+  run.SaveWhole(TempPath("whole"));
+  WriteWhole(ReadCheckpoint(folder_), TempPath("joined"));
+  EXPECT_EQ(ReadFile(TempPath("joined")), ReadFile(TempPath("whole")));
+}
+
+TEST_F(CheckpointChainTest, OldFilesStayUntilTheFolderIsSynced) {
+  Chain(1);
+  g_folders_fail = true;
+  for (int i = 0; i < 2; ++i) {  // of a base that it wrote, and of one that it finds
+    EXPECT_THAT(ErrorOf([&] { CompactChain(folder_); }), HasSubstr("cannot be synced"));
+    EXPECT_EQ(Files().size(), 3u);
+  }
+  g_folders_fail = false;
+  CompactChain(folder_);
+  EXPECT_THAT(Files(), ElementsAre("00000003.base.safetensors"));
+}
+
+TEST_F(CheckpointChainTest, OtherNamesAreNoFilesOfAChain) {
+  Chain(1);
+  const std::vector<std::string> names = {
+      "3.base.safetensors",          "000000003.base.safetensors", "+0000003.base.safetensors",
+      "-0000003.base.safetensors",   "00000000.base.safetensors",  "0000003x.base.safetensors",
+      " 00000003.delta.safetensors", "0000003.delta.safetensors",  "-1234567.base.safetensors"};
+  for (const std::string& name : names) testing::WriteFile("chain/" + name, "mine");
+  EXPECT_EQ(NextNumber(folder_), 3);
+  EXPECT_EQ(NewestChain(folder_).last(), 2);
+  RemoveUnfinished(folder_);
+  CompactChain(folder_);
+  EXPECT_EQ(Files().size(), names.size() + 1);
+  EXPECT_TRUE(fs::remove(BasePath(folder_, 3)));
+  EXPECT_FALSE(IsCheckpointFolder(folder_));
+  // Numbers of more digits have them all.
+  testing::WriteFile("chain/123456789.base.safetensors", "");
+  EXPECT_EQ(NewestChain(folder_).last(), 123456789);
 }
 
 TEST_F(CheckpointChainTest, RefusesWhatIsNoChain) {
