@@ -17,12 +17,15 @@ namespace tessera::internal::TESSERA_ISA {
 
 // ---- loops over a row
 
-// Calls fn(offset, size) for each pack of a row; the last may be partial.
+// Calls fn(offset, size) for each pack of a row from column d on; the last may be partial.
 template <typename Fn>
-inline __attribute__((always_inline)) void ForEachPack(int64_t dim, Fn&& fn) {
-  int64_t d = 0;
+inline __attribute__((always_inline)) void ForEachPackFrom(int64_t d, int64_t dim, Fn&& fn) {
   for (; d + Pack::kSize <= dim; d += Pack::kSize) fn(d, Pack::kSize);
   if (d < dim) fn(d, static_cast<int>(dim - d));
+}
+template <typename Fn>
+inline __attribute__((always_inline)) void ForEachPack(int64_t dim, Fn&& fn) {
+  ForEachPackFrom(0, dim, fn);
 }
 template <typename T>
 inline Pack LoadPart(const T* p, int n) {
@@ -136,6 +139,29 @@ struct FloatRow {
   float* w;
   float* states[kMaxElementStates];
 };
+template <typename Step>
+inline __attribute__((always_inline)) FloatRow RowInPlace(const RowTable& table, int64_t row) {
+  FloatRow at = {static_cast<float*>(table.weights) + row * table.dim, {}};
+  for (int s = 0; s < Step::kElementStates; ++s)
+    at.states[s] = static_cast<float*>(table.element_states[s].data) + row * table.dim;
+  return at;
+}
+
+// What is asked for while another row is updated, a line for each line of that one, so that memory has
+// work all the time: rows of dim 128 take 10 to 15 % longer when it is asked for at once.
+template <typename Step>
+struct AheadRow {
+  FloatRow at;
+  const float* gradient;
+
+  // The lines at column d.
+  __attribute__((always_inline)) void Ask(int64_t d) const {
+    PrefetchLine<PrefetchFor::kWrite>(reinterpret_cast<const char*>(at.w + d));
+    PrefetchLine<PrefetchFor::kRead>(reinterpret_cast<const char*>(gradient + d));
+    for (int s = 0; s < Step::kElementStates; ++s)
+      PrefetchLine<PrefetchFor::kWrite>(reinterpret_cast<const char*>(at.states[s] + d));
+  }
+};
 
 // Columns of a summed gradient. From +0 on, as sums are: no −0, whichever way it was summed.
 inline Pack LoadGradient(const ScaledGradient& gradient, int64_t d, int n) {
@@ -180,9 +206,11 @@ inline __attribute__((always_inline)) void BeginRow(const Step& step, const RowT
     if (table.row_states[s].data) StoreState(table.row_states[s], row, state[s]);
 }
 
+// ahead: or null.
 template <typename Step>
 inline __attribute__((always_inline)) void UpdateElements(const Step& step, int64_t dim,
                                                           const FloatRow& at,
+                                                          const AheadRow<Step>* ahead,
                                                           const ScaledGradient& gradient,
                                                           BegunRow<Step>& begun) {
   if constexpr (requires { Step::kLateStatistics; }) {
@@ -197,15 +225,25 @@ inline __attribute__((always_inline)) void UpdateElements(const Step& step, int6
         begun.sums);
     step.FinishRow(begun.row, begun.sums);
   }
-  ForEachPack(
-      dim, [&](int64_t d, int n) __attribute__((always_inline)) {
-        Pack state[kMaxElementStates];
-        LoadElementStates<Step>(at, d, n, state);
-        Pack value = LoadPart(at.w + d, n);
-        step.Update(begun.row, value, LoadGradient(gradient, d, n), state);
-        StorePart(value, at.w + d, n);
-        for (int s = 0; s < Step::kElementStates; ++s) StorePart(state[s], at.states[s] + d, n);
-      });
+  const auto update = [&](int64_t d, int n) __attribute__((always_inline)) {
+    Pack state[kMaxElementStates];
+    LoadElementStates<Step>(at, d, n, state);
+    Pack value = LoadPart(at.w + d, n);
+    step.Update(begun.row, value, LoadGradient(gradient, d, n), state);
+    StorePart(value, at.w + d, n);
+    for (int s = 0; s < Step::kElementStates; ++s) StorePart(state[s], at.states[s] + d, n);
+  };
+  constexpr int kLine = 64 / sizeof(float);
+  int64_t d = 0;
+  for (; ahead != nullptr && d + kLine <= dim; d += kLine) {
+    ahead->Ask(d);
+    for (int pack = 0; pack < kLine; pack += Pack::kSize) update(d + pack, Pack::kSize);
+  }
+  if (ahead != nullptr && d < dim) {  // rows may then begin within a line
+    ahead->Ask(d);
+    ahead->Ask(dim - 1);
+  }
+  ForEachPackFrom(d, dim, update);
 }
 
 // Scales w back to max_norm; says whether it had to.
@@ -238,7 +276,7 @@ inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row
   BegunRow<Step> begun = {};
   TakeStatistics(step, dim, at.w, gradient, begun);
   BeginRow(step, table, row, begun);
-  UpdateElements(step, dim, at, gradient, begun);
+  UpdateElements<Step>(step, dim, at, /*ahead=*/nullptr, gradient, begun);
   StoreWeights(table, row, at.w);
   if constexpr (requires { step.max_norm; })
     if (step.max_norm > 0) {  // of the row as it is stored
@@ -255,13 +293,12 @@ inline void UpdateNarrowRow(const Step& step, const RowTable& table, int64_t row
 template <typename Step>
 inline __attribute__((always_inline)) void UpdateF32Elements(const Step& step,
                                                              const RowTable& table, int64_t row,
+                                                             const AheadRun& ahead,
                                                              const ScaledGradient& gradient,
                                                              BegunRow<Step>& begun) {
-  const int64_t first = row * table.dim;
-  FloatRow at = {static_cast<float*>(table.weights) + first, {}};
-  for (int s = 0; s < Step::kElementStates; ++s)
-    at.states[s] = static_cast<float*>(table.element_states[s].data) + first;
-  UpdateElements(step, table.dim, at, gradient, begun);
+  const FloatRow at = RowInPlace<Step>(table, row);
+  const AheadRow<Step> asked = {RowInPlace<Step>(table, ahead.row), ahead.gradient};
+  UpdateElements(step, table.dim, at, &asked, gradient, begun);
   if constexpr (requires { step.max_norm; }) LimitNorm(step.max_norm, table.dim, at.w);
 }
 
@@ -269,7 +306,7 @@ inline __attribute__((always_inline)) void UpdateF32Elements(const Step& step,
 // step is then hidden behind those of other rows.
 template <typename Step>
 void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
-  constexpr int64_t kMostRows = Step::kStatistics > 0 ? 16 : 1, kOnStack = 2048;
+  constexpr int64_t kMostRows = Step::kStatistics > 0 ? 4 : 1, kOnStack = 2048;
   const RowTable& table = a.table;
   const int64_t dim = table.dim, fit = kOnStack / dim,
                 at_once = fit < 1           ? 1
@@ -282,15 +319,18 @@ void UpdateF32Runs(const Step& step, const RowUpdateArgs& a) {
   RunReader<true, Step> runs(a);
   while (!runs.done()) {
     int64_t rows[kMostRows], n = 0;
+    AheadRun ahead[kMostRows];
     ScaledGradient gradients[kMostRows];
     BegunRow<Step> begun[kMostRows];
     do {
-      rows[n] = runs.Next(sums + n * dim, gradients[n]);
+      rows[n] = runs.Next(sums + n * dim, gradients[n], ahead[n]);
+      PrefetchRowStates<Step>(table, ahead[n].row);
       TakeStatistics(step, dim, static_cast<float*>(table.weights) + rows[n] * dim, gradients[n],
                      begun[n]);
     } while (++n < at_once && !runs.done());
     for (int64_t i = 0; i < n; ++i) BeginRow(step, table, rows[i], begun[i]);
-    for (int64_t i = 0; i < n; ++i) UpdateF32Elements(step, table, rows[i], gradients[i], begun[i]);
+    for (int64_t i = 0; i < n; ++i)
+      UpdateF32Elements(step, table, rows[i], ahead[i], gradients[i], begun[i]);
   }
 }
 
@@ -302,7 +342,10 @@ void UpdateNarrowRuns(const Step& step, const RowUpdateArgs& a) {
   RunReader<false, Step> runs(a);
   while (!runs.done()) {
     ScaledGradient gradient;
-    const int64_t row = runs.Next(buffer.get(), gradient);
+    AheadRun ahead;
+    const int64_t row = runs.Next(buffer.get(), gradient, ahead);
+    PrefetchRow<Step>(a.table, ahead.row);
+    Prefetch<PrefetchFor::kRead>(ahead.gradient, dim * static_cast<long>(sizeof(float)));
     UpdateNarrowRow(step, a.table, row, gradient, buffer.get() + dim);
   }
 }

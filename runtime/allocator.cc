@@ -11,6 +11,7 @@
 
 #include "runtime/check.h"
 #include "runtime/dispatch.h"
+#include "runtime/page_color.h"
 #include "runtime/recycled.h"
 
 namespace tessera {
@@ -52,8 +53,7 @@ class CachingHostAllocator final : public Allocator {
     stats_.live_bytes -= size;
     if (size < kSmallestCached) return GiveRecycled(pointer, static_cast<size_t>(size));
     if (size > kLargestCached || stats_.cached_bytes + size > kCacheBytes) {
-      std::free(pointer);
-      return;
+      return Free(pointer, size);
     }
     cache_[size].push_back(pointer);
     stats_.cached_bytes += size;
@@ -76,14 +76,22 @@ class CachingHostAllocator final : public Allocator {
   }
 
   void* Fresh(int64_t size) {
-    const int64_t alignment = size >= kHugePage ? kHugePage : kHostAlignment;
-    void* pointer = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
-    TESSERA_CHECK(pointer != nullptr,
+    const bool huge = size >= kHugePage;
+    const int64_t alignment = huge ? kHugePage : kHostAlignment;
+    void* block =
+        std::aligned_alloc(static_cast<size_t>(alignment),
+                           static_cast<size_t>(huge ? size + internal::kPageColors : size));
+    TESSERA_CHECK(block != nullptr,
                   "out of host memory: asked for {} bytes, {} bytes are live, {} cached", size,
                   stats_.live_bytes, stats_.cached_bytes);
+    if (!huge) return block;
     // Advice only: without huge pages everything works, slower.
-    if (size >= kHugePage) (void)madvise(pointer, static_cast<size_t>(size), MADV_HUGEPAGE);
-    return pointer;
+    (void)madvise(block, static_cast<size_t>(size), MADV_HUGEPAGE);
+    return static_cast<char*>(block) + internal::NextPageColor();
+  }
+  void Free(void* pointer, int64_t size) {
+    const auto at = reinterpret_cast<uintptr_t>(pointer);
+    std::free(size >= kHugePage ? static_cast<char*>(pointer) - at % kHugePage : pointer);
   }
 
   mutable std::mutex mutex_;

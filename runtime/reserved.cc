@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/page_color.h"
+
 namespace tessera {
 namespace {
 
@@ -46,20 +48,25 @@ class Mapping {
 Tensor EmptyReserved(const Shape& shape, DType dtype) {
   const int64_t bytes = std::max<int64_t>(shape.numel() * SizeOf(dtype), 1);
   const bool huge = bytes >= kHugePage;
-  const auto mapping = std::make_shared<Mapping>(huge ? bytes + kHugePage : bytes);
+  const auto mapping =
+      std::make_shared<Mapping>(huge ? bytes + kHugePage + internal::kPageColors : bytes);
   char* data = mapping->data();
   if (huge) {
     data +=
         RoundedUp(reinterpret_cast<intptr_t>(data), kHugePage) - reinterpret_cast<intptr_t>(data);
     // Advice only: without huge pages everything works, slower.
-    (void)madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+    (void)madvise(data, static_cast<size_t>(bytes + internal::kPageColors), MADV_HUGEPAGE);
+    data += internal::NextPageColor();
   }
   return Tensor::Borrow(data, shape, dtype, mapping);
 }
 
 int64_t TouchedBytes(int64_t used, int64_t reserved) {
-  const int64_t page = reserved >= kHugePage ? kHugePage : PageBytes();
-  return std::min(RoundedUp(used, page), RoundedUp(reserved, PageBytes()));
+  if (used == 0) return 0;
+  const bool huge = reserved >= kHugePage;
+  const int64_t before = huge ? internal::kPageColors : 0;
+  return std::min(RoundedUp(before + used, huge ? kHugePage : PageBytes()),
+                  RoundedUp(before + reserved, PageBytes()));
 }
 
 int64_t ResidentBytes(const Tensor& tensor) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
 namespace tessera {
 namespace {
 
@@ -10,7 +13,7 @@ constexpr int64_t kMiB = 1 << 20;
 TEST(ReservedTest, TakesMemoryWhereItIsTouched) {
   const int64_t tebibyte = int64_t{1} << 40;
   const Tensor tensor = EmptyReserved({tebibyte / 8}, DType::kI64);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.raw_data()) % (2 * kMiB), 0u);
+  EXPECT_LT(reinterpret_cast<uintptr_t>(tensor.raw_data()) % (2 * kMiB), 4096u);
   const Tensor front = tensor.Rows(0, 16 * kMiB / 8);
   EXPECT_EQ(ResidentBytes(front), 0);
   auto* numbers = tensor.data<int64_t>();
@@ -30,8 +33,26 @@ TEST(ReservedTest, SmallOnesTakeSmallPages) {
   EXPECT_EQ(TouchedBytes(1, 4000), 4096);
   EXPECT_EQ(TouchedBytes(0, 4000), 0);
   EXPECT_EQ(TouchedBytes(1, 100 * kMiB), 2 * kMiB);
-  EXPECT_EQ(TouchedBytes(3 * kMiB, 3 * kMiB), 3 * kMiB);
+  EXPECT_EQ(TouchedBytes(3 * kMiB, 3 * kMiB), 3 * kMiB + 4096);
   EXPECT_EQ(EmptyReserved({0, 5}).numel(), 0);
+}
+
+// A table and its state are some blocks apart (page_color.h).
+TEST(ReservedTest, LargeBlocksBeginAtDifferentPlacesOfTheirFirstPages) {
+  Context ctx({.threads = 1});
+  for (const bool reserved : {false, true}) {
+    std::vector<Tensor> blocks;
+    for (int i = 0; i < 31; ++i)
+      blocks.push_back(reserved ? EmptyReserved({kMiB}) : Tensor::Empty(ctx, {17 * kMiB}));
+    std::set<uintptr_t> places;
+    for (const Tensor& block : blocks) {
+      const uintptr_t place = reinterpret_cast<uintptr_t>(block.raw_data()) % (2 * kMiB);
+      EXPECT_LT(place, 4096u);
+      EXPECT_EQ(place % 128, 0u);
+      places.insert(place);
+    }
+    EXPECT_EQ(places.size(), blocks.size());
+  }
 }
 
 TEST(ReservedTest, MoreThanThereAreAddressesIsAnError) {
