@@ -148,7 +148,7 @@ inline __attribute__((always_inline)) FloatRow RowInPlace(const RowTable& table,
 }
 
 // What is asked for while another row is updated, a line for each line of that one, so that memory has
-// work all the time: rows of dim 128 take 10 to 15 % longer when it is asked for at once.
+// work all the time: asked for at once, rows of dim 128 take 4 % (SGD) to 9 % (row-wise Adagrad) longer.
 template <typename Step>
 struct AheadRow {
   FloatRow at;

@@ -78,13 +78,12 @@ class CachingHostAllocator final : public Allocator {
   void* Fresh(int64_t size) {
     const bool huge = size >= kHugePage;
     const int64_t alignment = huge ? kHugePage : kHostAlignment;
-    void* block =
-        std::aligned_alloc(static_cast<size_t>(alignment),
-                           static_cast<size_t>(huge ? size + internal::kPageColors : size));
+    void* block = std::aligned_alloc(static_cast<size_t>(alignment),
+                                     static_cast<size_t>(huge ? size + kHugePage : size));
     TESSERA_CHECK(block != nullptr,
                   "out of host memory: asked for {} bytes, {} bytes are live, {} cached", size,
                   stats_.live_bytes, stats_.cached_bytes);
-    if (!huge) return block;
+    if (!huge) return block;  // else one page more, of which colors take some bytes
     // Advice only: without huge pages everything works, slower.
     (void)madvise(block, static_cast<size_t>(size), MADV_HUGEPAGE);
     return static_cast<char*>(block) + internal::NextPageColor();

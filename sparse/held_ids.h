@@ -1,9 +1,9 @@
 #ifndef TESSERA_SPARSE_HELD_IDS_H_
 #define TESSERA_SPARSE_HELD_IDS_H_
 // For sparse/even_buckets_simd.cc: a few ids as unsigned numbers in a register, compared with a bound,
-// and those of some lanes put side by side. WideIds holds any ids, NarrowIds twice as many small
-// ones. Whole loads and stores wherever they can be: with masks they take twice as long (Zen 5).
-// What compresses puts ids of some lanes side by side; plain loops, without, look at each.
+// and those of some lanes put side by side (where kCompresses; else a plain loop looks at each).
+// WideIds holds any ids, NarrowIds small ones. Whole loads and stores wherever they can be: with
+// masks they take twice as long (Zen 5).
 #include <cstdint>
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -115,6 +115,14 @@ struct NarrowIds {
   }
 };
 #else
+// The first n ids, then zeros.
+template <typename Ids, typename Index>
+Ids LoadPadded(const Index* ids, int64_t n) {
+  Index some[Ids::kLanes] = {};
+  for (int64_t i = 0; i < n; ++i) some[i] = ids[i];
+  return Ids::Load(some);
+}
+
 struct WideIds {
   static constexpr int kLanes = 8;
   static constexpr bool kCompresses = false;
@@ -128,9 +136,7 @@ struct WideIds {
   }
   template <typename Index>
   static WideIds LoadFirst(const Index* ids, int64_t n) {
-    Index some[kLanes] = {};
-    for (int64_t i = 0; i < n; ++i) some[i] = ids[i];
-    return Load(some);
+    return LoadPadded<WideIds>(ids, n);
   }
   Mask AtLeast(uint64_t bound) const {
     Mask mask = 0;
@@ -163,9 +169,7 @@ struct NarrowIds {
   }
   template <typename Index>
   static NarrowIds LoadFirst(const Index* ids, int64_t n) {
-    Index some[kLanes] = {};
-    for (int64_t i = 0; i < n; ++i) some[i] = ids[i];
-    return Load(some);
+    return LoadPadded<NarrowIds>(ids, n);
   }
   Mask AtLeast(uint64_t bound) const {
     const __m256i larger = _mm256_max_epu32(u, _mm256_set1_epi32(static_cast<int>(bound)));
