@@ -10,6 +10,8 @@ namespace {
 
 IsaLevel Detect() {
 #if defined(__x86_64__)
+  if (!__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
+    return IsaLevel::kBaseline;  // no CPU with AVX2 lacks them
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
     return IsaLevel::kAvx512;

@@ -62,20 +62,46 @@ void WriteEight(uint8_t bits, uint64_t first, Index* to) {
 }
 #endif
 
-// Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. As long as there
-// are eight places before `end`, eight are written at a time, some of them too many.
 template <typename Index>
-Index* WriteWord(uint64_t word, uint64_t first, Index* values, Index* end) {
+Index IdOfLowestBit(uint64_t word, uint64_t first) {
+  return static_cast<Index>(first + static_cast<uint64_t>(__builtin_ctzll(word)));
+}
+
 #if defined(__AVX2__)
-  for (; word != 0 && end - values >= 8; word >>= 8, first += 8) {
+// Of a word with few bits set it is faster to look for each, four at a time: what comes behind the
+// last is written over, as `| 1 << 63` has a bit for ctz to find.
+constexpr int kFewBits = 8;
+template <typename Index>
+void WriteFew(uint64_t word, int count, uint64_t first, Index* values) {
+  for (int i = 0; i < count; i += 4)
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k, word &= word - 1)
+      values[i + k] = IdOfLowestBit<Index>(word | uint64_t{1} << 63, first);
+}
+
+template <typename Index>
+void WriteMany(uint64_t word, uint64_t first, Index* values) {
+  for (; word != 0; word >>= 8, first += 8) {
     const auto bits = static_cast<uint8_t>(word);
     WriteEight(bits, first, values);
     values += __builtin_popcount(bits);
   }
+}
+#endif
+
+// Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. Up to seven more
+// are written before `end`.
+template <typename Index>
+Index* WriteWord(uint64_t word, uint64_t first, Index* values, Index* end) {
+#if defined(__AVX2__)
+  const int count = __builtin_popcountll(word);
+  if (end - values >= count + 8) [[likely]] {
+    count <= kFewBits ? WriteFew(word, count, first, values) : WriteMany(word, first, values);
+    return values + count;
+  }
 #endif
   (void)end;
-  for (; word != 0; word &= word - 1)
-    *values++ = static_cast<Index>(first + static_cast<uint64_t>(__builtin_ctzll(word)));
+  for (; word != 0; word &= word - 1) *values++ = IdOfLowestBit<Index>(word, first);
   return values;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/isa.h"
+#include "runtime/recycled.h"
 #include "sparse/dense_ids.h"
 #include "sparse/unique_impl.h"
 
@@ -70,8 +71,7 @@ class Group {
       if (words <= 2 * static_cast<uint64_t>(n)) return FindDense(words);
     }
     const auto count = static_cast<size_t>(n);
-    scratch_ = std::make_unique_for_overwrite<char[]>(2 * count * sizeof(Entry));
-    auto* entries = reinterpret_cast<Entry*>(scratch_.get());
+    auto* entries = static_cast<Entry*>(TakeScratch(2 * count * sizeof(Entry)));
     for (int64_t i = 0; i < n; ++i)
       entries[i] = {static_cast<uint64_t>(static_cast<int64_t>(ids[i])) ^ kSign, i};
     sorted_ = Sorted({entries, count}, {entries + n, count});
@@ -101,14 +101,22 @@ class Group {
 
  private:
   void FindDense(uint64_t words) {
-    scratch_ = std::make_unique_for_overwrite<char[]>(12 * words);
-    dense_.words = reinterpret_cast<uint64_t*>(scratch_.get());
+    dense_.words = static_cast<uint64_t*>(TakeScratch(12 * words));
     dense_.ranks = reinterpret_cast<uint32_t*>(dense_.words + words);
     std::fill_n(dense_.words, words, 0);
     TESSERA_CALL_ISA(isa_, MarkDenseIds, dense_);
   }
 
-  std::unique_ptr<char[]> scratch_;  // the bits, or the entries twice
+  struct Give {
+    size_t bytes;
+    void operator()(void* block) const { GiveRecycled(block, bytes); }
+  };
+  void* TakeScratch(size_t bytes) {
+    scratch_ = {TakeRecycled(bytes), Give{bytes}};
+    return scratch_.get();
+  }
+
+  std::unique_ptr<void, Give> scratch_;  // the bits, or the entries twice
   DenseIds dense_{};
   std::span<const Entry> sorted_;
   IsaLevel isa_ = IsaLevel::kBaseline;

@@ -6,8 +6,8 @@ linker never keeps one level's copy of a function for all of them; //tests/layou
 
 ISA_LEVELS = {
     "baseline": [],
-    "avx2": ["-mavx2", "-mfma", "-mf16c"],
-    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mf16c", "-mprfchw", "-mprefer-vector-width=512"],
+    "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mprfchw", "-mprefer-vector-width=512"],
 }
 
 def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs):
