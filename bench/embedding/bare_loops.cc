@@ -2,82 +2,74 @@
 
 #include <cmath>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
+#include "runtime/simd.h"
 
 namespace tessera::bench {
 namespace {
 
-typedef float V16 __attribute__((vector_size(64), aligned(4), may_alias));
+using internal::native::Pack;
 
-void Put(float* p, V16 v) {
-#if defined(__AVX512F__)
-  _mm512_stream_ps(p, (__m512)v);
-#else
-  *reinterpret_cast<V16*>(p) = v;
-#endif
-}
-
+// Always inlined: GCC takes calls of a function that only prefetches for calls without effect.
 template <int write, int locality>
-void PrefetchRow(const float* row, int64_t dim) {
+[[gnu::always_inline]] inline void PrefetchRow(const float* row, int64_t dim) {
   for (int64_t d = 0; d < dim; d += 16) __builtin_prefetch(row + d, write, locality);
 }
+
+// Sums that stay in registers, of which AVX2 has 16: more columns are added up in several passes over
+// a bag, whose rows are in the second-level cache then.
+constexpr int kMostSums = Pack::kSize >= 16 ? 16 : 8;
 
 template <int kVectors>
 void Gather(const BareGather& a, int64_t part, int64_t parts) {
   constexpr int64_t kAhead = 64;
+  constexpr int kSums = kVectors < kMostSums ? kVectors : kMostSums;
   const int64_t items = a.num_tables * a.batch, begin = items * part / parts,
                 end = items * (part + 1) / parts;
-  const int64_t last = a.offsets[items] - 1, dim = kVectors * 16;
+  const int64_t last = a.offsets[items] - 1, dim = kVectors * Pack::kSize;
   for (int64_t item = begin; item < end; ++item) {
     const float* table = a.tables[item / a.batch];
-    V16 sum[kVectors] = {};
-    for (int64_t i = a.offsets[item]; i < a.offsets[item + 1]; ++i) {
-      PrefetchRow<0, 2>(table + a.ids[i + kAhead < last ? i + kAhead : last] * dim, dim);
-      const float* row = table + a.ids[i] * dim;
-      for (int v = 0; v < kVectors; ++v) sum[v] += *reinterpret_cast<const V16*>(row + 16 * v);
-    }
     float* out = a.out + (item % a.batch * a.num_tables + item / a.batch) * dim;
-    for (int v = 0; v < kVectors; ++v) Put(out + 16 * v, sum[v]);
+    for (int done = 0; done < kVectors; done += kSums) {
+      Pack sum[kSums];
+      for (Pack& s : sum) s = Pack(0.0f);
+      for (int64_t i = a.offsets[item]; i < a.offsets[item + 1]; ++i) {
+        if (done == 0)
+          PrefetchRow<0, 2>(table + a.ids[i + kAhead < last ? i + kAhead : last] * dim, dim);
+        const float* row = table + a.ids[i] * dim + Pack::kSize * done;
+        for (int v = 0; v < kSums; ++v) sum[v] = sum[v] + Pack::Load(row + Pack::kSize * v);
+      }
+      for (int v = 0; v < kSums; ++v) sum[v].Stream(out + Pack::kSize * (done + v));
+    }
   }
-}
-
-V16 Root(V16 v) {
-#if defined(__AVX512F__)
-  return (V16)_mm512_maskz_sqrt_ps(0xffff, (__m512)v);  // GCC 12 warns of the plain one
-#else
-  for (int l = 0; l < 16; ++l) v[l] = std::sqrt(v[l]);
-  return v;
-#endif
 }
 
 enum class Traffic { kNoState, kRowState, kOneElement, kTwoElements };
 
 template <int kVectors>
-void StepByRow(V16* row, const V16* g, float& state) {
-  V16 squares = {};
-  for (int v = 0; v < kVectors; ++v) squares += g[v] * g[v];
-  float sum = 0;
-  for (int l = 0; l < 16; ++l) sum += squares[l];
-  state += sum / (kVectors * 16);
-  const float step = 1e-3f / (std::sqrt(state) + 1e-8f);
-  for (int v = 0; v < kVectors; ++v) row[v] -= step * g[v];
+void StepByRow(float* row, const Pack* g, float& state) {
+  Pack squares(0.0f);
+  for (int v = 0; v < kVectors; ++v) squares = squares + g[v] * g[v];
+  state += squares.Fold() / (kVectors * Pack::kSize);
+  const Pack step(1e-3f / (std::sqrt(state) + 1e-8f));
+  for (int v = 0; v < kVectors; ++v, row += Pack::kSize) (Pack::Load(row) - step * g[v]).Store(row);
 }
 
-void StepByOne(V16& w, V16 g, V16& m) {
-  m += g * g;
-  w -= 1e-3f * g / (Root(m) + 1e-8f);
+Pack StepByOne(Pack w, Pack g, float* state) {
+  const Pack m = Pack::Load(state) + g * g;
+  m.Store(state);
+  return w - Pack(1e-3f) * g / (Sqrt(m) + Pack(1e-8f));
 }
-void StepByTwo(V16& w, V16 g, V16& m, V16& v) {
-  m = 0.9f * m + 0.1f * g;
-  v = 0.999f * v + 0.001f * g * g;
-  w -= 1e-3f * m / (Root(v) + 1e-8f);
+Pack StepByTwo(Pack w, Pack g, float* first, float* second) {
+  const Pack m = Pack(0.9f) * Pack::Load(first) + Pack(0.1f) * g;
+  const Pack v = Pack(0.999f) * Pack::Load(second) + Pack(0.001f) * g * g;
+  m.Store(first);
+  v.Store(second);
+  return w - Pack(1e-3f) * m / (Sqrt(v) + Pack(1e-8f));
 }
 
 template <int kVectors, Traffic traffic>
 void UpdateRowsOf(const BareUpdate& a, int64_t t, int64_t begin, int64_t end) {
-  constexpr int64_t kDim = kVectors * 16;
+  constexpr int64_t kDim = kVectors * Pack::kSize;
   constexpr int kElements = traffic == Traffic::kTwoElements  ? 2
                             : traffic == Traffic::kOneElement ? 1
                                                               : 0;
@@ -87,21 +79,24 @@ void UpdateRowsOf(const BareUpdate& a, int64_t t, int64_t begin, int64_t end) {
     for (int s = 0; s < kElements; ++s)
       PrefetchRow<1, 3>(a.element_states[s][t] + ahead * kDim, kDim);
     if (traffic == Traffic::kRowState) __builtin_prefetch(a.row_states[t] + ahead, 1, 3);
-    V16 g[kVectors] = {};
+    Pack g[kVectors];
+    for (Pack& sum : g) sum = Pack(0.0f);
     for (int64_t o = a.occurrence_start[u]; o < a.occurrence_start[u + 1]; ++o) {
       const float* row = a.grad + a.grad_rows[o] * kDim;
-      for (int v = 0; v < kVectors; ++v) g[v] += *reinterpret_cast<const V16*>(row + 16 * v);
+      for (int v = 0; v < kVectors; ++v) g[v] = g[v] + Pack::Load(row + Pack::kSize * v);
     }
     const int64_t at = a.unique[u] * kDim;
-    V16* row = reinterpret_cast<V16*>(a.tables[t] + at);
-    V16* states[2] = {};
-    for (int s = 0; s < kElements; ++s)
-      states[s] = reinterpret_cast<V16*>(a.element_states[s][t] + at);
+    float* row = a.tables[t] + at;
+    float* states[2] = {};
+    for (int s = 0; s < kElements; ++s) states[s] = a.element_states[s][t] + at;
     if (traffic == Traffic::kRowState) StepByRow<kVectors>(row, g, a.row_states[t][a.unique[u]]);
     for (int v = 0; v < kVectors && traffic != Traffic::kRowState; ++v) {
-      if (kElements == 0) row[v] -= 1e-3f * g[v];
-      if (kElements == 1) StepByOne(row[v], g[v], states[0][v]);
-      if (kElements == 2) StepByTwo(row[v], g[v], states[0][v], states[1][v]);
+      const int64_t d = Pack::kSize * v;
+      Pack w = Pack::Load(row + d);
+      if (kElements == 0) w = w - Pack(1e-3f) * g[v];
+      if (kElements == 1) w = StepByOne(w, g[v], states[0] + d);
+      if (kElements == 2) w = StepByTwo(w, g[v], states[0] + d, states[1] + d);
+      w.Store(row + d);
     }
   }
 }
@@ -131,15 +126,15 @@ void Update(const BareUpdate& a, int64_t part, int64_t parts) {
 void BareGather::Run(int64_t part, int64_t parts) const {
   switch (dim) {
     case 16:
-      return Gather<1>(*this, part, parts);
+      return Gather<16 / Pack::kSize>(*this, part, parts);
     case 32:
-      return Gather<2>(*this, part, parts);
+      return Gather<32 / Pack::kSize>(*this, part, parts);
     case 64:
-      return Gather<4>(*this, part, parts);
+      return Gather<64 / Pack::kSize>(*this, part, parts);
     case 128:
-      return Gather<8>(*this, part, parts);
+      return Gather<128 / Pack::kSize>(*this, part, parts);
     case 256:
-      return Gather<16>(*this, part, parts);
+      return Gather<256 / Pack::kSize>(*this, part, parts);
   }
   __builtin_trap();
 }
@@ -147,15 +142,15 @@ void BareGather::Run(int64_t part, int64_t parts) const {
 void BareUpdate::Run(int64_t part, int64_t parts) const {
   switch (dim) {
     case 16:
-      return Update<1>(*this, part, parts);
+      return Update<16 / Pack::kSize>(*this, part, parts);
     case 32:
-      return Update<2>(*this, part, parts);
+      return Update<32 / Pack::kSize>(*this, part, parts);
     case 64:
-      return Update<4>(*this, part, parts);
+      return Update<64 / Pack::kSize>(*this, part, parts);
     case 128:
-      return Update<8>(*this, part, parts);
+      return Update<128 / Pack::kSize>(*this, part, parts);
     case 256:
-      return Update<16>(*this, part, parts);
+      return Update<256 / Pack::kSize>(*this, part, parts);
   }
   __builtin_trap();
 }
