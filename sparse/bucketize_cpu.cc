@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "runtime/isa.h"
+#include "runtime/recycled.h"
 #include "sparse/bucketize_impl.h"
 #include "sparse/even_buckets.h"
 #include "sparse/sum_lengths.h"
@@ -16,9 +18,10 @@ namespace {
 constexpr int64_t kBags = 512;
 
 // The free slots of a piece of bags: one run of them in each bucket, as buckets are written bag
-// after bag.
+// after bag; and where the piece's own ids end.
 struct FreeSlots {
-  std::vector<int64_t> next, ends;
+  RecycledVector<int64_t> next, ends;
+  int64_t ids_end;
 };
 
 // Of all pieces: piece p's run in bucket k is firsts_[k·pieces + p] up to the next element.
@@ -36,13 +39,19 @@ class PieceSlots {
     for (int64_t k = 0; k < buckets_; ++k)
       firsts_[At(k, begin)] = SumLengths(lengths, k * bags + begin, k * bags + end, &signs);
   }
+  // The same, where the sums are known.
+  void Set(int64_t begin, const RecycledVector<int64_t>& totals) {
+    for (int64_t k = 0; k < buckets_; ++k) firsts_[At(k, begin)] = totals[static_cast<size_t>(k)];
+  }
   // After all counts.
   void Place() { std::exclusive_scan(firsts_.begin(), firsts_.end(), firsts_.begin(), int64_t{0}); }
-  FreeSlots Of(int64_t begin) const {
-    FreeSlots free;
-    for (int64_t k = 0; k < buckets_; ++k) {
-      free.next.push_back(firsts_[At(k, begin)]);
-      free.ends.push_back(firsts_[At(k, begin) + 1]);
+  FreeSlots Of(int64_t begin, int64_t ids_end) const {
+    const auto n = static_cast<size_t>(buckets_);
+    FreeSlots free{RecycledVector<int64_t>(n), RecycledVector<int64_t>(n), ids_end};
+    for (size_t k = 0; k < n; ++k) {
+      const size_t at = At(static_cast<int64_t>(k), begin);
+      free.next[k] = firsts_[at];
+      free.ends[k] = firsts_[at + 1];
     }
     return free;
   }
@@ -52,11 +61,12 @@ class PieceSlots {
     return static_cast<size_t>(bucket * pieces_ + begin / kBags);
   }
   int64_t pieces_, buckets_;
-  std::vector<int64_t> firsts_;
+  RecycledVector<int64_t> firsts_;
 };
 
 // Both passes. `visit(begin, end, fn)` calls fn(placing, begin', end') for each feature's share of
-// bags [begin, end); a placing counts and scatters the ids of its bags.
+// bags [begin, end); a placing counts and scatters the ids of its bags. Count says whether it added
+// what each bucket gets to its totals; if one did not, lengths are summed.
 template <typename Visit>
 Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Visit& visit) {
   const int64_t bags = in.bags.count();
@@ -66,15 +76,20 @@ Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Visit& visit)
   VisitIndexType(in.indices.dtype(), "bucketize: indices", [&]<typename Index>() {
     VisitIndexType(in.lengths.dtype(), "bucketize: lengths", [&]<typename Length>() {
       ParallelFor(ctx, bags, kBags, [&](int64_t begin, int64_t end) {
+        RecycledVector<int64_t> totals(static_cast<size_t>(in.buckets));
+        bool summed = true;
         visit(begin, end, [&](const auto& placing, int64_t b, int64_t e) {
-          placing.template Count<Index, Length>(in, result, b, e);
+          summed &= placing.template Count<Index, Length>(in, result, b, e, totals.data());
         });
-        slots.Count(result.lengths.data<Length>(), bags, begin, end);
+        if (summed)
+          slots.Set(begin, totals);
+        else
+          slots.Count(result.lengths.data<Length>(), bags, begin, end);
       });
     });
     slots.Place();
     ParallelFor(ctx, bags, kBags, [&](int64_t begin, int64_t end) {
-      FreeSlots free = slots.Of(begin);
+      FreeSlots free = slots.Of(begin, in.bags.offsets.data<int64_t>()[end]);
       visit(begin, end, [&](const auto& placing, int64_t b, int64_t e) {
         placing.template Scatter<Index>(in, result, &free, b, e);
       });
@@ -90,13 +105,15 @@ struct Placing {
   bool keep_ids;
 
   template <typename Index, typename Length>
-  void Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end) const {
+  bool Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end,
+             int64_t* /*totals*/) const {
     const int64_t *at = in.bags.offsets.data<int64_t>(), bags = in.bags.count();
     Length* lengths = result.lengths.data<Length>();
     for (int64_t k = 0; k < in.buckets; ++k)
       std::fill(lengths + k * bags + begin, lengths + k * bags + end, Length{0});
     const BagCounter<Index, Length> count{in.indices.data<Index>(), bags, in.buckets, lengths};
     for (int64_t b = begin; b < end; ++b) count(place, b, at[b], at[b + 1]);
+    return false;
   }
   template <typename Index>
   void Scatter(const BucketizeInput& in, const Bucketized& result, FreeSlots* free, int64_t begin,
@@ -117,19 +134,25 @@ std::vector<int64_t> PerFeature(const Tensor& t, const char* what) {
 
 // What is particular to one feature.
 struct Feature {
+  Feature() {}  // NOLINT: a vector of them need not be zeroed, `even` least of all
+
   uint64_t size = 0, blocks = 0;  // k and G of bucketize.h
   bool keep_ids = false;
+  std::optional<BlockPlacer> by_blocks;          // of even blocks
   std::vector<int64_t> boundaries;               // empty: even blocks
+  EvenBuckets even;                              // of even blocks, if they are few
   mutable std::atomic<bool> beyond_even{false};  // some id lies past the blocks
 };
 
-EvenBuckets EvenBucketsOf(const Feature& f, int64_t buckets) {
+void SetEvenBlocks(Feature* f, int64_t buckets) {
   const auto w = static_cast<uint64_t>(buckets);
-  EvenBuckets even{buckets, SaturatedProduct(f.size, f.blocks == w ? 1 : f.blocks / w), {}};
+  f->by_blocks.emplace(f->size, f->blocks, w);
+  if (buckets > kMostEvenBuckets) return;
+  f->even.buckets = buckets;
+  f->even.width = SaturatedProduct(f->size, f->blocks == w ? 1 : f->blocks / w);
   for (int64_t k = 0; k + 1 < buckets; ++k)
-    even.bounds[k] = SaturatedProduct(even.width, static_cast<uint64_t>(k) + 1);
-  even.bounds[buckets - 1] = SaturatedProduct(f.size, f.blocks);
-  return even;
+    f->even.bounds[k] = SaturatedProduct(f->even.width, static_cast<uint64_t>(k) + 1);
+  f->even.bounds[buckets - 1] = SaturatedProduct(f->size, f->blocks);
 }
 
 // As many buckets as this instruction set's loops take faster than divisions do. end: of the ids.
@@ -138,7 +161,7 @@ int64_t MostEvenBuckets(IsaLevel isa, uint64_t end) {
   return compresses ? kMostEvenBuckets : 4;
 }
 
-// Fewer are done one by one before those loops have begun.
+// Fewer ids of one feature are done one by one before those loops have begun.
 constexpr int64_t kManyIds = 48;
 
 // Of one feature, whose ids go to even blocks or by boundaries.
@@ -147,14 +170,16 @@ class FeaturePlacing {
   FeaturePlacing(const Feature& feature, IsaLevel isa) : feature_(feature), isa_(isa) {}
 
   template <typename Index, typename Length>
-  void Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end) const {
+  bool Count(const BucketizeInput& in, const Bucketized& result, int64_t begin, int64_t end,
+             int64_t* totals) const {
     if (IsEven(in, begin, end)) {
-      const EvenBuckets even = EvenBucketsOf(feature_, in.buckets);
       bool complete = false;
-      const CountEvenArgs args{&even,
+      const CountEvenArgs args{&feature_.even,
                                in.indices.raw_data(),
+                               in.indices.numel(),
                                in.bags.offsets.data<int64_t>(),
                                result.lengths.raw_data(),
+                               totals,
                                begin,
                                end,
                                in.bags.count(),
@@ -162,12 +187,13 @@ class FeaturePlacing {
                                sizeof(Length) == 8,
                                &complete};
       TESSERA_CALL_ISA(isa_, CountEven, args);
-      if (complete) return;
+      if (complete) return true;
       feature_.beyond_even = true;
     }
     VisitPlacing(in, [&](const auto& placing) {
-      placing.template Count<Index, Length>(in, result, begin, end);
+      placing.template Count<Index, Length>(in, result, begin, end, totals);
     });
+    return false;
   }
 
   template <typename Index>
@@ -177,16 +203,17 @@ class FeaturePlacing {
       return VisitPlacing(in, [&](const auto& placing) {
         placing.template Scatter<Index>(in, result, free, begin, end);
       });
-    const EvenBuckets even = EvenBucketsOf(feature_, in.buckets);
     const int64_t* at = in.bags.offsets.data<int64_t>();
-    const DealEvenArgs args{&even,
+    const DealEvenArgs args{&feature_.even,
                             in.indices.raw_data(),
+                            in.indices.numel(),
                             result.indices.raw_data(),
                             in.slots ? result.unbucketize_permute.raw_data() : nullptr,
                             free->next.data(),
                             free->ends.data(),
                             at[begin],
                             at[end],
+                            free->ids_end,
                             sizeof(Index) == 8,
                             feature_.keep_ids};
     TESSERA_CALL_ISA(isa_, DealEven, args);
@@ -206,8 +233,7 @@ class FeaturePlacing {
     const auto buckets = static_cast<uint64_t>(in.buckets);
     const std::vector<int64_t>& at = feature_.boundaries;
     if (at.empty())
-      fn(Placing<BlockPlacer>{BlockPlacer(feature_.size, feature_.blocks, buckets),
-                              feature_.keep_ids});
+      fn(Placing<BlockPlacer>{*feature_.by_blocks, feature_.keep_ids});
     else
       fn(Placing<BoundaryPlacer>{{at.data(), static_cast<int64_t>(at.size()), feature_.blocks,
                                   buckets, feature_.size == 0},
@@ -235,7 +261,9 @@ std::vector<Feature> MakeFeatures(const BlockBucketizeArgs& args) {
     features[f].size = static_cast<uint64_t>(sizes[f]);
     features[f].blocks = static_cast<uint64_t>(total);
     features[f].keep_ids = keep.empty() ? args.keep_orig_idx : keep[f];
-    if (!args.block_bucketize_pos.empty())
+    if (args.block_bucketize_pos.empty())
+      SetEvenBlocks(&features[f], args.my_size);
+    else
       features[f].boundaries =
           CheckedOffsets(args.block_bucketize_pos[f], "bucketize: block_bucketize_pos");
   }

@@ -21,13 +21,16 @@ struct EvenBuckets {
   uint64_t bounds[kMostEvenBuckets];
 };
 
-// lengths[k·stride + b] = ids of bag b in bucket k; bag b is ids at[b] … at[b+1] (i32 or i64).
-// *complete: whether all ids belong to buckets; else lengths are left unfinished.
+// lengths[k·stride + b] = ids of bag b in bucket k, which are added to totals[k]; bag b is ids
+// at[b] … at[b+1] (i32 or i64). *complete: whether all ids belong to buckets; else lengths and totals
+// are good for nothing.
 struct CountEvenArgs {
   const EvenBuckets* buckets;
   const void* ids;
+  int64_t all_ids;  // that may be read
   const int64_t* at;
   void* lengths;
+  int64_t* totals;
   int64_t begin, end;  // bags
   int64_t stride;
   bool wide_ids, wide_lengths;  // i64, not i32
@@ -35,14 +38,16 @@ struct CountEvenArgs {
 };
 
 // Id i, less its bucket's first unless keep_ids, goes to out[next[bucket]++]; slots[i] is where to.
-// REQUIRES: no id is without a bucket; slots [next[k], ends[k]) of bucket k are the caller's alone.
+// REQUIRES: no id is without a bucket; slots [next[k], ends[k]) of bucket k, and those of ids up to
+// slots_end, are the caller's alone and not yet final.
 struct DealEvenArgs {
   const EvenBuckets* buckets;
   const void* ids;
+  int64_t all_ids;    // that may be read
   void *out, *slots;  // slots may be null
   int64_t* next;
   const int64_t* ends;
-  int64_t begin, end;  // ids
+  int64_t begin, end, slots_end;  // ids
   bool wide_ids, keep_ids;
 };
 

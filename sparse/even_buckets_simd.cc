@@ -18,46 +18,61 @@ template <typename Ids, typename Index>
 
 // fn.operator()<k>(), k: how many buckets there are; 0: found at run time.
 template <typename Fn>
-auto VisitBuckets(const EvenBuckets& b, const Fn& fn) {
+void VisitBuckets(const EvenBuckets& b, const Fn& fn) {
   if (b.buckets == 2) return fn.template operator()<2>();
   if (b.buckets == 4) return fn.template operator()<4>();
   if (b.buckets == 8) return fn.template operator()<8>();
   return fn.template operator()<0>();
 }
 
+// Ids [i, i + n) for n < kLanes, of which `readable` may be read: lanes behind them hold anything.
+template <typename Ids, typename Index>
+[[gnu::always_inline]] inline Ids LoadLast(const Index* ids, int64_t i, int64_t n,
+                                           int64_t readable) {
+  return i + Ids::kLanes <= readable ? Ids::Load(ids + i) : Ids::LoadFirst(ids + i, n);
+}
+
 // How many ids of a block, up to any, reach each bound.
 template <typename Ids>
 class Ranks {
  public:
-  // Of ids [0, n); false if one reaches the last bound.
+  // Of ids [0, n), of which `readable` may be read; totals[k] += those in bucket k. False if one
+  // reaches the last bound.
   template <typename Index>
-  bool Fill(const EvenBuckets& b, const Index* ids, int64_t n) {
-    return VisitBuckets(b, [&]<int kBuckets>() { return FillAll<kBuckets>(b, ids, n); });
+  bool Fill(const EvenBuckets& b, const Index* ids, int64_t n, int64_t readable, int64_t* totals) {
+    bool inside = false;
+    VisitBuckets(b,
+                 [&]<int kBuckets>() { inside = FillAll<kBuckets>(b, ids, n, readable, totals); });
+    return inside;
   }
-  // Of ids [0, ends[i]) those that reach bound k, for i < n. REQUIRES: n is a multiple of 16.
+  // Of ids [0, ends[i]) those that reach bound k, for i < n. Reads and writes up to 15 more.
   void At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const;
 
  private:
   template <int kBuckets, typename Index>
-  bool FillAll(const EvenBuckets& b, const Index* ids, int64_t n) {
+  bool FillAll(const EvenBuckets& b, const Index* ids, int64_t n, int64_t readable,
+               int64_t* totals) {
     uint32_t reached[kMostEvenBuckets] = {};
     Mask outside = 0;
     int64_t i = 0;
     for (; i + Ids::kLanes <= n; i += Ids::kLanes) {
       Ask<Ids>(ids + i);
-      outside |= FillGroup<kBuckets>(b, Ids::Load(ids + i), i / Ids::kLanes, reached);
+      outside |= FillGroup<kBuckets>(b, Ids::Load(ids + i), ~Mask{0}, i / Ids::kLanes, reached);
     }
-    const Mask last =
-        FillGroup<kBuckets>(b, Ids::LoadFirst(ids + i, n - i), i / Ids::kLanes, reached);
-    return (outside | (last & FirstLanes(n - i))) == 0;
+    const Mask some = FirstLanes(n - i);
+    const Ids last = LoadLast<Ids>(ids, i, n - i, readable);
+    outside |= FillGroup<kBuckets>(b, last, some, i / Ids::kLanes, reached) & some;
+    reached[b.buckets - 1] = 0;
+    for (int64_t k = 0; k < b.buckets; ++k) totals[k] += (k > 0 ? reached[k - 1] : n) - reached[k];
+    return outside == 0;
   }
   template <int kBuckets>
-  [[gnu::always_inline]] Mask FillGroup(const EvenBuckets& b, const Ids& ids, int64_t group,
-                                        uint32_t* reached) {
+  [[gnu::always_inline]] Mask FillGroup(const EvenBuckets& b, const Ids& ids, Mask some,
+                                        int64_t group, uint32_t* reached) {
     const int64_t last = (kBuckets > 0 ? kBuckets : b.buckets) - 1;
 #pragma GCC unroll 8
     for (int64_t k = 0; k < last; ++k) {
-      const Mask mask = ids.AtLeast(b.bounds[k]);
+      const Mask mask = ids.AtLeast(b.bounds[k]) & some;
       words_[k][group] = reached[k] << 16 | mask;
       reached[k] += static_cast<uint32_t>(__builtin_popcount(mask));
     }
@@ -115,21 +130,20 @@ void CountBags(const CountEvenArgs& args, const Ranks<Ids>& ranks, int64_t begin
                int64_t first, int64_t n) {
   const bool continues = args.at[begin] < first;
   const int64_t last = args.buckets->buckets - 1, bags = end - begin;
-  uint32_t ends[kEnds];        // in the block
-  uint32_t reached[2][kEnds];  // of the ids up to there, those of bucket k or a later one
+  uint32_t ends[kEnds + 16];        // in the block
+  uint32_t reached[2][kEnds + 16];  // of the ids up to there, those of bucket k or a later one
   for (int64_t b = 0; b <= bags; ++b) {
     const int64_t at = args.at[begin + b] - first;
     ends[b] = reached[0][b] = static_cast<uint32_t>(at < 0 ? 0 : at < n ? at : n);
   }
-  const int64_t asked = (bags + 16) / 16 * 16;
-  for (int64_t b = bags + 1; b < asked; ++b) ends[b] = 0;
+  for (int64_t b = bags + 1; b < bags + 16; ++b) ends[b] = 0;
   Length* lengths = static_cast<Length*>(args.lengths) + begin;
   for (int64_t k = 0; k <= last; ++k, lengths += args.stride) {
     const Length before = continues ? lengths[0] : 0;
     const uint32_t* here = reached[k % 2];
     uint32_t* further = reached[(k + 1) % 2];
     if (k < last)
-      ranks.At(k, ends, asked, further);
+      ranks.At(k, ends, bags + 1, further);
     else
       for (int64_t b = 0; b <= bags; ++b) further[b] = 0;
     for (int64_t b = 0; b < bags; ++b)
@@ -145,7 +159,8 @@ bool Count(const CountEvenArgs& args) {
   int64_t bag = args.begin;
   for (int64_t first = args.at[bag]; bag < args.end; first += kBlock) {
     const int64_t n = end - first < kBlock ? end - first : kBlock;
-    if (!ranks.Fill(*args.buckets, static_cast<const Index*>(args.ids) + first, n)) return false;
+    const Index* ids = static_cast<const Index*>(args.ids) + first;
+    if (!ranks.Fill(*args.buckets, ids, n, args.all_ids - first, args.totals)) return false;
     int64_t whole = bag;  // bags up to it end here
     while (whole + 16 <= args.end && args.at[whole + 16] <= first + n) whole += 16;
     while (whole < args.end && args.at[whole + 1] <= first + n) ++whole;
@@ -159,102 +174,99 @@ bool Count(const CountEvenArgs& args) {
   return true;
 }
 
-// Deals ids out, with the next free slots at hand. kBuckets: as VisitBuckets says.
-template <typename Ids, typename Index, int kBuckets>
+// Deals ids out, with the next free slots at hand. kBuckets: as VisitBuckets says; kSlots: whether
+// slots are wanted. What a group of ids changes is kept in variables of Run, so that it stays in
+// registers.
+template <typename Ids, typename Index, int kBuckets, bool kSlots>
 class Dealer {
  public:
   explicit Dealer(const DealEvenArgs& args)
-      : b_(*args.buckets),
+      : last_(args.buckets->buckets - 1),
         ids_(static_cast<const Index*>(args.ids)),
         out_(static_cast<Index*>(args.out)),
         slots_(static_cast<Index*>(args.slots)) {
-    for (int64_t k = 0; k < buckets(); ++k) {
-      firsts_[k] = args.keep_ids ? 0 : static_cast<uint64_t>(k) * b_.width;
-      next_[k] = args.next[k];
+    for (int64_t k = 0; k <= last_; ++k) {
+      bounds_[k] = args.buckets->bounds[k];
+      firsts_[k] = args.keep_ids ? 0 : static_cast<uint64_t>(k) * args.buckets->width;
       wholes_[k] = args.ends[k] - Ids::kLanes;
     }
   }
-  void Run(int64_t begin, int64_t end) {
-    int64_t i = begin;
-    for (; i + Ids::kLanes <= end; i += Ids::kLanes) {
+  void Run(const DealEvenArgs& args) const {
+    int64_t next[kMostEvenBuckets];
+    for (int64_t k = 0; k <= last_; ++k) next[k] = args.next[k];
+    int64_t i = args.begin;
+    for (; i + Ids::kLanes <= args.end; i += Ids::kLanes) {
       Ask<Ids>(ids_ + i);
-      DealGroup(i, Ids::Load(ids_ + i), Ids::kLanes);
+      DealGroup(i, Ids::Load(ids_ + i), Ids::kLanes, true, next);
     }
-    if (i < end) DealGroup(i, Ids::LoadFirst(ids_ + i, end - i), static_cast<int>(end - i));
-  }
-  void Finish(int64_t* next) const {
-    for (int64_t k = 0; k < buckets(); ++k) next[k] = next_[k];
+    const auto n = static_cast<int>(args.end - i);
+    if (n > 0)
+      DealGroup(i, LoadLast<Ids>(ids_, i, n, args.all_ids), n, i + Ids::kLanes <= args.slots_end,
+                next);
+    for (int64_t k = 0; k <= last_; ++k) args.next[k] = next[k];
   }
 
  private:
-  int64_t buckets() const { return kBuckets > 0 ? kBuckets : b_.buckets; }
-  void DealGroup(int64_t i, const Ids& ids, int n);
-  void DealCompressed(int64_t i, const Ids& ids, int n);
-  void DealEach(int64_t i, const Ids& ids, int n);
+  // n ids from i on; `whole`: slots of a whole register may be written.
+  [[gnu::always_inline]] void DealGroup(int64_t i, const Ids& ids, int n, bool whole,
+                                        int64_t* next) const {
+    if constexpr (Ids::kCompresses)
+      DealCompressed(i, ids, n, whole, next);
+    else
+      DealEach(i, ids, n, next);
+  }
+  void DealCompressed(int64_t i, const Ids& ids, int n, bool whole, int64_t* next) const;
+  void DealEach(int64_t i, const Ids& ids, int n, int64_t* next) const;
 
-  const EvenBuckets b_;
+  const int64_t last_;
   const Index* const ids_;
   Index *const out_, *const slots_;
-  uint64_t firsts_[kMostEvenBuckets];
-  int64_t next_[kMostEvenBuckets];
+  uint64_t bounds_[kMostEvenBuckets], firsts_[kMostEvenBuckets];
   int64_t wholes_[kMostEvenBuckets];  // the last place at which a whole register may be written
 };
 
-template <typename Ids, typename Index, int kBuckets>
-[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets>::DealGroup(int64_t i,
-                                                                           const Ids& ids, int n) {
-  if constexpr (Ids::kCompresses)
-    DealCompressed(i, ids, n);
-  else
-    DealEach(i, ids, n);
-}
-
-template <typename Ids, typename Index, int kBuckets>
-[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets>::DealCompressed(int64_t i,
-                                                                                const Ids& ids,
-                                                                                int n) {
-  const int64_t buckets = kBuckets > 0 ? kBuckets : b_.buckets;
+template <typename Ids, typename Index, int kBuckets, bool kSlots>
+[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets, kSlots>::DealCompressed(
+    int64_t i, const Ids& ids, int n, bool whole, int64_t* next) const {
+  const int64_t last = kBuckets > 0 ? kBuckets - 1 : last_;
   Ids slots = ids;
   Mask left = FirstLanes(n);  // that reach bucket k
 #pragma GCC unroll 8
-  for (int64_t k = 0; k < buckets; ++k) {
-    const Mask further = k + 1 < buckets ? ids.AtLeast(b_.bounds[k]) & FirstLanes(n) : 0;
+  for (int64_t k = 0; k <= last; ++k) {
+    const Mask further = k < last ? ids.AtLeast(bounds_[k]) & FirstLanes(n) : 0;
     const Mask here = left ^ further;  // bounds rise
     const int count = __builtin_popcount(here);
     const Ids dealt = ids.Compressed(here, firsts_[k]);
-    if (next_[k] <= wholes_[k]) [[likely]]
-      dealt.Store(out_ + next_[k], count);  // the next ids are written over what is too much
+    if (next[k] <= wholes_[k]) [[likely]]
+      dealt.Store(out_ + next[k], count);  // the next ids are written over what is too much
     else
-      dealt.StoreOnly(out_ + next_[k], count);
-    if (slots_ != nullptr) slots.Number(here, next_[k]);
-    next_[k] += count;
+      dealt.StoreOnly(out_ + next[k], count);
+    if constexpr (kSlots) slots.Number(here, next[k]);
+    next[k] += count;
     left = further;
   }
-  if (slots_ == nullptr) return;
-  if (n == Ids::kLanes)
-    slots.Store(slots_ + i, n);
-  else
-    slots.StoreOnly(slots_ + i, n);
+  if constexpr (kSlots) whole ? slots.Store(slots_ + i, n) : slots.StoreOnly(slots_ + i, n);
 }
 
-template <typename Ids, typename Index, int kBuckets>
-[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets>::DealEach(int64_t i, const Ids& ids,
-                                                                          int n) {
+template <typename Ids, typename Index, int kBuckets, bool kSlots>
+[[gnu::always_inline]] inline void Dealer<Ids, Index, kBuckets, kSlots>::DealEach(
+    int64_t i, const Ids& ids, int n, int64_t* next) const {
   for (int lane = 0; lane < n; ++lane, ++i) {
     int64_t bucket = 0;
-    for (int64_t k = 0; k + 1 < buckets(); ++k) bucket += ids.u[lane] >= b_.bounds[k];
-    const int64_t slot = next_[bucket]++;
+    for (int64_t k = 0; k < last_; ++k) bucket += ids.u[lane] >= bounds_[k];
+    const int64_t slot = next[bucket]++;
     out_[slot] = static_cast<Index>(ids.u[lane] - firsts_[bucket]);
-    if (slots_ != nullptr) slots_[i] = static_cast<Index>(slot);
+    if constexpr (kSlots) slots_[i] = static_cast<Index>(slot);
   }
 }
 
 template <typename Ids, typename Index>
 void Deal(const DealEvenArgs& args) {
   VisitBuckets(*args.buckets, [&]<int kBuckets>() {
-    Dealer<Ids, Index, kBuckets> dealer(args);
-    dealer.Run(args.begin, args.end);
-    dealer.Finish(args.next);
+    if (args.slots == nullptr)
+      Dealer<Ids, Index, kBuckets, false>(args).Run(args);
+    else
+      Dealer<Ids, Index, kBuckets, true>(args).Run(args);
   });
 }
 
