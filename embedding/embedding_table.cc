@@ -55,14 +55,12 @@ void CheckConfig(const BaseEmbeddingConfig& config) {
 
 }  // namespace
 
-LookupFeature EmbeddingTable::Rows() const {
-  LookupFeature rows;
+void EmbeddingTable::SetRows(LookupFeature& feature) const {
   const Tensor& found = cache ? cache->slots_of_part(0) : weight;
-  rows.rows = found.raw_data();
-  rows.row_type = found.dtype();
-  rows.num_rows = found.dim(0);
-  rows.dim = weight.dim(1);
-  return rows;
+  feature.rows = found.raw_data();
+  feature.row_type = found.dtype();
+  feature.num_rows = found.dim(0);
+  feature.dim = weight.dim(1);
 }
 
 UpdateTable EmbeddingTable::ForUpdate() const {

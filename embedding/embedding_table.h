@@ -46,9 +46,9 @@ struct EmbeddingTable {
   void ShowRows(int64_t rows);  // of those reserved, started or not
   void ResetRows(Context& ctx, const Tensor& ids, bool initial);
 
-  // The rows where lookups and updates find them: in the cache, if there is one. No output, no
-  // features yet.
-  LookupFeature Rows() const;
+  // Where lookups and updates find the rows: in the cache, if there is one. A feature's output, ids
+  // and bags stay as they are; an update has no features yet.
+  void SetRows(LookupFeature& feature) const;
   UpdateTable ForUpdate() const;
   // All places in memory where the truth about a row may lie.
   void AppendWhole(RecycledVector<UpdateTable>& tables) const;

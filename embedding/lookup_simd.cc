@@ -186,6 +186,19 @@ class ColumnBlocks {
   Columns<Row> full_, last_;
 };
 
+// How many bags are summed in one block of columns before the next block: as many as have rows of
+// 16 KiB, so that they are near still. Bags of one wide row would be mostly calls otherwise.
+template <typename Row>
+int64_t BagsAtOnce(const LookupPiece& p) {
+  constexpr int64_t kNearBytes = 16 << 10;
+  const LookupFeature& f = *p.feature;
+  const int64_t bags = p.end - p.begin;
+  const int64_t ids = p.offsets[f.first_bag + p.end] - p.offsets[f.first_bag + p.begin];
+  const int64_t near = kNearBytes / (f.dim * static_cast<int64_t>(sizeof(Row)));
+  const int64_t some = near * bags / (ids > 0 ? ids : 1);
+  return some < 1 ? 1 : some < bags ? some : bags;
+}
+
 template <typename Row, typename Out, bool kWeighted>
 void PooledBags(const LookupPiece& p) {
   const LookupFeature& f = *p.feature;
@@ -194,13 +207,13 @@ void PooledBags(const LookupPiece& p) {
   constexpr int kBlock = ColumnBlocks<Row, kWeighted>::kBlock;
   constexpr bool kDirect = std::same_as<Out, float>;  // else a block of sums is converted
   const bool stream = p.stream && IsAligned<Out>(f), mean = f.pooling == PoolingType::kMean;
-  // Bags of wide rows one by one: the blocks of a row while it is near.
-  const int64_t at_once = kDirect && f.dim <= kBlock ? p.end - p.begin : 1;
+  const int64_t at_once = !kDirect ? 1 : f.dim <= kBlock ? p.end - p.begin : BagsAtOnce<Row>(p);
   reader.PrefetchFirst(p.offsets[f.first_bag + p.begin]);
   for (int64_t b = p.begin; b < p.end; b += at_once) {
     const int64_t first = f.first_bag + b;
-    BagRun bags{p.offsets, first,   first + at_once, p.weights,
-                mean,      nullptr, f.output_stride, kDirect && stream};
+    const int64_t end = b + at_once < p.end ? b + at_once : p.end;
+    BagRun bags{p.offsets, first,   f.first_bag + end, p.weights,
+                mean,      nullptr, f.output_stride,   kDirect && stream};
     blocks.ForEach([&](Columns<Row> sum, int64_t column, int columns, int tail) {
       Out* out = f.OutputAt<Out>(b) + column;
       if constexpr (kDirect) {

@@ -48,7 +48,7 @@ void OutputLayout::PlaceMatrix(const KeyedJaggedTensor& kjt,
   for (size_t i = 0; i < features.size(); ++i) {
     const FeatureShape& f = features[i];
     if (f.sequence) continue;
-    parts_.push_back({static_cast<int>(i), FirstBag(kjt, f), kjt.stride(), -1, column, columns});
+    parts_.emplace_back(static_cast<int>(i), FirstBag(kjt, f), kjt.stride(), -1, column, columns);
     column += f.dim;
   }
   distinct_shape_ = pooled_shape_ = {kjt.stride(), columns};
@@ -66,7 +66,7 @@ void OutputLayout::PlaceByRank(const KeyedJaggedTensor& kjt,
       const FeatureShape& f = features[i];
       if (f.sequence) continue;
       const int64_t count = bags[static_cast<size_t>(f.key)][rank];
-      parts_.push_back({static_cast<int>(i), next_bag[i], count, -1, size, f.dim});
+      parts_.emplace_back(static_cast<int>(i), next_bag[i], count, -1, size, f.dim);
       next_bag[i] += count;
       size += count * f.dim;
     }
@@ -82,7 +82,7 @@ void OutputLayout::PlaceDistinct(const KeyedJaggedTensor& kjt,
   for (size_t i = 0; i < features.size(); ++i) {
     const FeatureShape& f = features[i];
     if (f.sequence) continue;
-    parts_.push_back({static_cast<int>(i), FirstBag(kjt, f), Bags(kjt, f), -1, size, f.dim});
+    parts_.emplace_back(static_cast<int>(i), FirstBag(kjt, f), Bags(kjt, f), -1, size, f.dim);
     distinct_bags_.push_back(
         {Bags(kjt, f), f.dim, size, InverseRow(inverse, kjt.keys()[static_cast<size_t>(f.key)])});
     size += Bags(kjt, f) * f.dim;
@@ -97,8 +97,8 @@ void OutputLayout::PlaceSequences(const KeyedJaggedTensor& kjt,
   for (size_t i = 0; i < features.size(); ++i) {
     const FeatureShape& f = features[i];
     if (!f.sequence) continue;
-    parts_.push_back({static_cast<int>(i), FirstBag(kjt, f), Bags(kjt, f),
-                      static_cast<int>(sequence_shapes_.size()), 0, f.dim});
+    parts_.emplace_back(static_cast<int>(i), FirstBag(kjt, f), Bags(kjt, f),
+                        static_cast<int>(sequence_shapes_.size()), 0, f.dim);
     sequence_shapes_.push_back({kjt.length_per_key()[static_cast<size_t>(f.key)], f.dim});
   }
 }

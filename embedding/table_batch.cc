@@ -55,14 +55,16 @@ void TableBatch::RecordStream(const Context& ctx) const {
 
 RecycledVector<LookupFeature> TableBatch::Features(const TablesState& state,
                                                    const OutputTensors& tensors) const {
-  RecycledVector<LookupFeature> features;
-  features.reserve(layout_.parts().size());
-  for (const OutputPart& part : layout_.parts()) {
+  // Filled in place: a feature copied as soon as written would wait for its stores.
+  RecycledVector<LookupFeature> features(layout_.parts().size());
+  for (size_t i = 0; i < features.size(); ++i) {
+    const OutputPart& part = layout_.parts()[i];
+    LookupFeature& feature = features[i];
     const auto f = static_cast<size_t>(part.feature);
     const EmbeddingTable& table = state.table_of(f);
     const Tensor& output =
         part.sequence < 0 ? tensors.pooled : tensors.sequences[static_cast<size_t>(part.sequence)];
-    LookupFeature feature = table.Rows();
+    table.SetRows(feature);
     feature.ids = {ids_[f].raw_data(), ids_[f].dtype() == DType::kI64};
     feature.first_bag = part.first_bag;
     feature.num_bags = part.num_bags;
@@ -70,7 +72,6 @@ RecycledVector<LookupFeature> TableBatch::Features(const TablesState& state,
     feature.output = static_cast<char*>(output.raw_data()) + part.at * SizeOf(output.dtype());
     feature.output_type = output.dtype();
     feature.output_stride = part.stride;
-    features.push_back(feature);
   }
   return features;
 }
