@@ -10,8 +10,8 @@ RecycledVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJagge
   shapes.reserve(state.features.size());
   for (size_t f = 0; f < state.features.size(); ++f) {
     const EmbeddingTable& table = state.table_of(f);
-    shapes.push_back({kjt.IndexOf(state.features[f].key), table.config.embedding_dim,
-                      table.pooling == PoolingType::kNone});
+    shapes.push_back({kjt.IndexOf(state.features[f].key, static_cast<int64_t>(f)),
+                      table.config.embedding_dim, table.pooling == PoolingType::kNone});
   }
   return shapes;
 }

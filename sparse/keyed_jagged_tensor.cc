@@ -115,16 +115,19 @@ std::map<std::string, int64_t> KeyedJaggedTensor::index_per_key() const {
   return index;
 }
 
-int64_t KeyedJaggedTensor::Find(const std::string& key) const {
+int64_t KeyedJaggedTensor::Find(const std::string& key, int64_t likely) const {
   auto& index = state_->index;
   if (index.empty())
     for (size_t f = 0; f < keys().size(); ++f) index[keys()[f]] = static_cast<int64_t>(f);
+  const auto at = static_cast<size_t>(likely);
+  const bool each_once = index.size() == keys().size();  // else the last of them counts
+  if (each_once && at < keys().size() && keys()[at] == key) return likely;
   const auto found = index.find(key);
   return found == index.end() ? -1 : found->second;
 }
 
-int64_t KeyedJaggedTensor::IndexOf(const std::string& key) const {
-  const int64_t index = Find(key);
+int64_t KeyedJaggedTensor::IndexOf(const std::string& key, int64_t likely) const {
+  const int64_t index = Find(key, likely);
   TESSERA_CHECK(index >= 0, "KeyedJaggedTensor: no key \"{}\"; it has {}", key, ListKeys(keys()));
   return index;
 }

@@ -137,8 +137,9 @@ class KeyedJaggedTensor {
   }
   // The last one, where a key comes again.
   std::map<std::string, int64_t> index_per_key() const;
-  // Throws Error, listing the keys, if there is no such key.
-  int64_t IndexOf(const std::string& key) const;
+  // Throws Error, listing the keys, if there is no such key. `likely`: where it probably is, which
+  // may save a search.
+  int64_t IndexOf(const std::string& key, int64_t likely = 0) const;
   bool Contains(const std::string& key) const { return Find(key) >= 0; }
 
   // The bags of one key: values and weights are views, offsets start at 0. Throws Error if there is
@@ -187,7 +188,7 @@ class KeyedJaggedTensor {
   // Not checked.
   explicit KeyedJaggedTensor(std::shared_ptr<internal::KjtState> state)
       : state_(std::move(state)) {}
-  int64_t Find(const std::string& key) const;
+  int64_t Find(const std::string& key, int64_t likely = 0) const;
   // Totals of keys, found on ctx's device.
   void FindTotals(Context& ctx) const;
 

@@ -1,20 +1,40 @@
 #include "runtime/ops/shaping.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace tessera {
 namespace {
+
+// Of n parts, those that are copied together: as many as have a megabyte, so that threads share the
+// work of many small ones; all of them, one after another, where a copy of one is shared itself.
+int64_t PartsOfPiece(const Context& ctx, int64_t n, int64_t bytes) {
+  constexpr int64_t kPieceBytes = 1 << 20;
+  const bool small = ctx.device() == Device::Cpu() && bytes < n * kPieceBytes;
+  return small ? std::max<int64_t>(kPieceBytes * n / std::max<int64_t>(bytes, 1), 1) : n;
+}
 
 // `parts` side by side along `dim`; an undefined part stands for zeros.
 Tensor Joined(Context& ctx, const std::vector<Tensor>& parts, Shape shape, DType dtype, int dim,
               const std::vector<int64_t>& sizes) {
   Tensor out = Tensor::Empty(ctx, shape, dtype);
-  int64_t start = 0;
-  for (size_t i = 0; i < sizes.size(); start += sizes[i++]) {
-    const Tensor slot = out.Narrow(dim, start, sizes[i]);
+  std::vector<int64_t> starts(sizes.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), starts.begin(), int64_t{0});
+  const auto join = [&](size_t i) {
+    const Tensor slot = out.Narrow(dim, starts[i], sizes[i]);
     if (parts[i])
       slot.CopyFrom(ctx, parts[i]);
     else
       slot.Fill(ctx, 0);
+  };
+  const int64_t n = std::ssize(sizes), piece = PartsOfPiece(ctx, n, out.nbytes());
+  if (piece >= n) {
+    for (size_t i = 0; i < sizes.size(); ++i) join(i);
+    return out;
   }
+  ParallelFor(ctx, n, piece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) join(static_cast<size_t>(i));
+  });
   return out;
 }
 

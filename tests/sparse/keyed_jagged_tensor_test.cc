@@ -56,6 +56,7 @@ TEST_P(KeyedJaggedTensorTest, TutorialExample) {
             "1]]\n})\n");
   EXPECT_TRUE(kjt.Contains("user"));
   EXPECT_FALSE(kjt.Contains("x"));
+  for (const int64_t likely : {-1, 0, 1, 2}) EXPECT_EQ(kjt.IndexOf("user", likely), 1);
   EXPECT_EQ(kjt.inverse_indices_or_none(), nullptr);
   const JaggedTensor user = kjt.At(ctx, "user");
   EXPECT_EQ(user.values().value().ToVector<int64_t>(), (Longs{2, 3, 4, 1}));

@@ -19,6 +19,13 @@ json out.json '{row["limit_seconds"] for row in d["rows"] if "D16" in row["name"
 has out.svg "fbgemm_tbe_thp"
 has out "lookup/small calls"
 
+compare --topics lookup --only D16 --keep out.json --json more.json || fail "with rows of another run: $(cat out err)"
+json more.json 'len(d["rows"]) == 12 and not any(row["peer"].endswith("_thp") for row in d["rows"] if "D16" in row["name"])'
+json more.json 'abs(d["geomean"]["lookup"]["fbgemm_tbe"]["1"] - 5) < 1e-9'
+sed 's/a made-up machine/another/' out.json > another.json
+! compare --topics lookup --keep another.json || fail "rows of another machine"
+has err "lookup/D16: --keep: results of 'another' and 'a made-up machine' don't go together"
+
 FAKE_MORE=only_ours compare --topics lookup --json out.json || fail "a case that only we have: $(cat out err)"
 has err "lookup/only_ours: the peers' script has no such case"
 
