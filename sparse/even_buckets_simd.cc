@@ -18,7 +18,7 @@ template <typename Ids, typename Index>
 
 // fn.operator()<k>(), k: how many buckets there are; 0: found at run time.
 template <typename Fn>
-void VisitBuckets(const EvenBuckets& b, const Fn& fn) {
+auto VisitBuckets(const EvenBuckets& b, const Fn& fn) {
   if (b.buckets == 2) return fn.template operator()<2>();
   if (b.buckets == 4) return fn.template operator()<4>();
   if (b.buckets == 8) return fn.template operator()<8>();
@@ -40,10 +40,8 @@ class Ranks {
   // reaches the last bound.
   template <typename Index>
   bool Fill(const EvenBuckets& b, const Index* ids, int64_t n, int64_t readable, int64_t* totals) {
-    bool inside = false;
-    VisitBuckets(b,
-                 [&]<int kBuckets>() { inside = FillAll<kBuckets>(b, ids, n, readable, totals); });
-    return inside;
+    return VisitBuckets(
+        b, [&]<int kBuckets>() { return FillAll<kBuckets>(b, ids, n, readable, totals); });
   }
   // Of ids [0, ends[i]) those that reach bound k, for i < n. Reads and writes up to 15 more.
   void At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const;

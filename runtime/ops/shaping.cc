@@ -27,12 +27,8 @@ Tensor Joined(Context& ctx, const std::vector<Tensor>& parts, Shape shape, DType
     else
       slot.Fill(ctx, 0);
   };
-  const int64_t n = std::ssize(sizes), piece = PartsOfPiece(ctx, n, out.nbytes());
-  if (piece >= n) {
-    for (size_t i = 0; i < sizes.size(); ++i) join(i);
-    return out;
-  }
-  ParallelFor(ctx, n, piece, [&](int64_t begin, int64_t end) {
+  const int64_t n = std::ssize(sizes);
+  ParallelFor(ctx, n, PartsOfPiece(ctx, n, out.nbytes()), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) join(static_cast<size_t>(i));
   });
   return out;
