@@ -1,5 +1,7 @@
 // The `tessera` command.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -31,9 +33,20 @@ constexpr char kDescription[] =
     "--checkpoint model.safetensors\n"
     "  tessera preprocess day_0.gz day_1.gz -o rows    (parsed once; then --data rows)\n";
 
+// The exit code of a command that ends with `code`: what could not be written to standard output (a
+// full disk) is a failure of every command.
+int AfterOutput(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
+  std::cerr << "tessera: standard output could not be written"
+            << (errno == 0 ? "" : std::string(": ") + std::strerror(errno)) << "\n";
+  return code == 0 ? 1 : code;
+}
+
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
 int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
+  if (error.get_exit_code() == 0) return AfterOutput(app.exit(error));
   std::cerr << "tessera: " << error.what() << " (see tessera --help)\n";
   return 1;
 }
@@ -78,7 +91,7 @@ int Main(int argc, char** argv) {
     return 1;
   }
   try {
-    return action();
+    return AfterOutput(action());
   } catch (const std::exception& error) {
     std::cerr << "tessera: " << ErrorText(error) << "\n";
     return 1;

@@ -84,13 +84,13 @@ int Plan(const PlanFlags& flags) {
   const EmbeddingShardingPlanner planner(machine.topology, input.model,
                                          OptionsOf(flags, input.model, machine, known));
   const StepModel* step_model = StepModelFor(flags, planner);
+  const std::string cost_model = CostModelName(flags.cost_model, machine);
   const PlanResult plan = planner.Plan();
   const PlanExplanation explanation = Explain(planner, plan);
   const PlanStats stats =
       ComputeStats(planner.topology(), planner.model(), plan.tables, plan.reserved);
   std::printf("%s\n%s\n%s\n", StatsText(planner.topology(), planner.model(), plan, stats).c_str(),
-              ExplanationText(explanation, plan).c_str(),
-              PlanLine(plan, CostModelName(flags.cost_model, machine)).c_str());
+              ExplanationText(explanation, plan).c_str(), PlanLine(plan, cost_model).c_str());
   std::optional<ShardingPlan> sharding;
   if (!flags.out.empty() || step_model != nullptr)
     sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
@@ -99,7 +99,8 @@ int Plan(const PlanFlags& flags) {
     WriteTextFile(flags.html, PlanPicture(planner.topology(), planner.model(), plan.tables,
                                           {.title = "Sharding plan of " + flags.tables,
                                            .lower_bound = plan.lower_bound}));
-  if (!flags.json.empty()) WriteTextFile(flags.json, PlanReportJson(planner, plan, explanation));
+  if (!flags.json.empty())
+    WriteTextFile(flags.json, PlanReportJson(planner, plan, explanation, cost_model));
   if (step_model != nullptr)
     std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
   return 0;

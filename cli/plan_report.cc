@@ -48,8 +48,8 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
 }
 
 std::string PlanReportJson(const EmbeddingShardingPlanner& planner, const PlanResult& plan,
-                           const PlanExplanation& explanation) {
-  Json json = {{"cost_model", planner.options().perf->name()},
+                           const PlanExplanation& explanation, const std::string& cost_model) {
+  Json json = {{"cost_model", cost_model},
                {"max_rank_perf_ms", plan.max_rank_perf},
                {"rating", plan.rating},
                {"threshold_bound", plan.threshold_bound},

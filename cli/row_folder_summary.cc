@@ -18,7 +18,7 @@ struct Found {
 Found Read(const std::string& folder) {
   Found found{.index = ReadRowFolderIndex(folder)};
   const StoredParts parts = MapRowFolder(folder);
-  for (const StoredPart& part : parts.parts()) {
+  for (const StoredRowsPart& part : parts.parts()) {
     for (const StoredColumns* columns : {&part.dense, &part.ids, &part.labels}) {
       found.bytes += columns->tensor.nbytes();
       columns->check->Check(0, columns->tensor.nbytes());

@@ -35,7 +35,7 @@ __device__ uint32_t IdsOf(const AnyCollected& c, int f) {
 template <typename Key, typename AnyCollected>
 __device__ void WriteOccurrence(const AnyCollected& c, const CollectedFeature& feature,
                                 uint32_t bag, int64_t i, uint32_t at,
-                                const OccurrenceBuffers<Key>& out) {
+                                const OccurrencePointers<Key>& out) {
   const int64_t position = c.offsets[feature.first_bag] + i, id = feature.ids[position];
   const uint32_t slot = feature.first_slot + (feature.slot_an_id ? static_cast<uint32_t>(i) : bag);
   out.keys[at] = IsRow(id, feature.num_rows)
@@ -63,7 +63,7 @@ __device__ int FeatureOfItem(const AnyCollected& c, uint32_t item) {
 // before.
 template <typename Key, typename AnyCollected>
 __device__ void CollectBag(const AnyCollected& c, uint32_t item, int lane, int lanes,
-                           const uint32_t* bases, const OccurrenceBuffers<Key>& out) {
+                           const uint32_t* bases, const OccurrencePointers<Key>& out) {
   const int f = FeatureOfItem(c, item);
   const CollectedFeature& feature = c.features[f];
   const uint32_t bag = item - c.first_item[f];
@@ -95,7 +95,7 @@ __global__ void CountKernel(const __grid_constant__ Collected<kCapacity> c, uint
 template <typename Key, int kCapacity>
 __global__ void __launch_bounds__(kThreads)
     CollectKernel(const __grid_constant__ Collected<kCapacity> c, const uint32_t* bases,
-                  int log_lanes, OccurrenceBuffers<Key> out) {
+                  int log_lanes, OccurrencePointers<Key> out) {
   const uint64_t thread = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   const uint64_t item = thread >> log_lanes;
   if (item >= c.first_item[c.count]) return;
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename Key, int kCapacity>
 __global__ void __launch_bounds__(kSmall)
     SmallKernel(const __grid_constant__ Collected<kCapacity> c, int bound,
-                OccurrenceBuffers<Key> collected, OccurrenceBuffers<Key> sorted, uint32_t* starts,
+                OccurrencePointers<Key> collected, OccurrencePointers<Key> sorted, uint32_t* starts,
                 uint32_t* num_runs) {
   __shared__ Key keys[kSmall], ordered[kSmall];
   __shared__ uint32_t ids[kCapacity], bases[kCapacity];
@@ -288,7 +288,7 @@ void OccurrencesOnCuda::SortInOneBlock(Context& ctx, const OccurrencePlan& plan)
     part = reinterpret_cast<T*>(block);
     block += count * static_cast<int64_t>(sizeof(T));
   };
-  OccurrenceBuffers<Key> collected = {}, sorted = {};
+  OccurrencePointers<Key> collected = {}, sorted = {};
   uint32_t *starts, *num_runs;
   take(sorted.keys, n);
   take(collected.weighted, n);
@@ -310,7 +310,7 @@ void OccurrencesOnCuda::SortInOneBlock(Context& ctx, const OccurrencePlan& plan)
 template <typename Key>
 void OccurrencesOnCuda::SortAll(Context& ctx, const OccurrencePlan& plan) {
   const int64_t n = plan.most_ids;
-  OccurrenceBuffers<Key> collected = {Take<Key>(ctx, n), Take<uint32_t>(ctx, n), nullptr};
+  OccurrencePointers<Key> collected = {Take<Key>(ctx, n), Take<uint32_t>(ctx, n), nullptr};
   Key* keys_scratch = Take<Key>(ctx, n);
   uint32_t* payloads_scratch = Take<uint32_t>(ctx, n);
   if (plan.weights != nullptr) collected.weighted = Take<WeightedSlot>(ctx, n);

@@ -35,7 +35,7 @@ struct OccurrencePlan {
 };
 
 template <typename Key>
-struct OccurrenceBuffers {
+struct OccurrencePointers {
   Key* keys;
   uint32_t* payloads;
   WeightedSlot* weighted;  // null without weights

@@ -227,7 +227,7 @@ class BranchAndBound {
   bool IsPlacement() const {
     PlacementState state(problem_.items, problem_.topology, problem_.capacity);
     for (size_t i = 0; i < placed_.size(); ++i) {
-      const Placed& placed = placed_[i];
+      const PlacedItem& placed = placed_[i];
       const int item = static_cast<int>(i);
       if (!state.SpotOn(item, placed.candidate, placed.ranks).found()) return false;
       state.Place(item, placed.candidate, placed.ranks);
@@ -242,7 +242,7 @@ class BranchAndBound {
   int ranks_, group_, local_;
   std::vector<double> load_;
   std::vector<Storage> free_;
-  std::vector<Placed> placed_;
+  std::vector<PlacedItem> placed_;
   std::vector<int> order_;
   std::vector<double> rest_;    // the least that the items from a depth on cost
   std::vector<double> before_;  // loads to go back to

@@ -77,13 +77,13 @@ bool ExistingPlan::Is(const ShardingOption& option, const std::vector<int>& rank
          SameRectangles(Shards(option.table, option.type), table.shards);
 }
 
-std::optional<Placed> ExistingPlan::Find(const Item& item) {
+std::optional<PlacedItem> ExistingPlan::Find(const Item& item) {
   const std::vector<int>& ranks = TableAt(item.tables[0]).ranks;
   for (size_t c = 0; c < item.candidates.size(); ++c) {
     const std::vector<const ShardingOption*>& members = item.candidates[c].members;
     if (std::all_of(members.begin(), members.end(),
                     [&](const ShardingOption* o) { return Is(*o, ranks); }))
-      return Placed{static_cast<int>(c), ranks};
+      return PlacedItem{static_cast<int>(c), ranks};
   }
   return {};
 }

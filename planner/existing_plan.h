@@ -18,7 +18,7 @@ class ExistingPlan {
 
   // The item's candidate and ranks, if one of its candidates is what the plan says of its tables,
   // by whatever name: of one shard, say, column_wise is table_wise.
-  std::optional<Placed> Find(const Item& item);
+  std::optional<PlacedItem> Find(const Item& item);
 
   int64_t MovedBytes(const Candidate& candidate, const std::vector<int>& ranks);
   int64_t MovedBytes(const ShardingOption& option, const std::vector<int>& ranks);

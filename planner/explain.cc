@@ -69,7 +69,7 @@ std::vector<Item> ItemsOf(const PlanResult& plan, const std::vector<Bonds>& bond
 
 std::optional<RunnerUp> RunnerUpOf(PlacementState& state, const Item& item, int index,
                                    bool together) {
-  const internal::Placed was = state.placed()[At(index)];
+  const internal::PlacedItem was = state.placed()[At(index)];
   std::optional<RunnerUp> best;
   state.Remove(index);
   for (int c = 1; c < static_cast<int>(item.candidates.size()); ++c) {

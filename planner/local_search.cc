@@ -45,7 +45,7 @@ class Descent {
     items.insert(items.end(), on_all.begin(), on_all.end());
     Step best;
     for (const int item : items) {
-      const Placed was = state_.Take(item);
+      const PlacedItem was = state_.Take(item);
       const double relief = state_.Relief(item, was);
       Step own = BestSpotOf(item, relief, by_busiest);
       own.busiest = std::max(own.busiest, state_.placement().load()[static_cast<size_t>(rank)]);
@@ -119,16 +119,16 @@ class Descent {
   }
 
   bool MaySwap(int a, int b) const {
-    const Placed &pa = state_.placed(a), &pb = state_.placed(b);
+    const PlacedItem &pa = state_.placed(a), &pb = state_.placed(b);
     return state_.MayMove(
         state_.Moved(a, pa.candidate, pb.ranks) + state_.Moved(b, pb.candidate, pa.ranks) -
         state_.Moved(a, pa.candidate, pa.ranks) - state_.Moved(b, pb.candidate, pb.ranks));
   }
 
   void Apply(const Step& step) {
-    const Placed was = state_.Take(step.item);
+    const PlacedItem was = state_.Take(step.item);
     if (step.partner < 0) return state_.Put(step.item, step.candidate, step.ranks);
-    const Placed partner = state_.Take(step.partner);
+    const PlacedItem partner = state_.Take(step.partner);
     state_.Put(step.item, was.candidate, partner.ranks);
     state_.Put(step.partner, partner.candidate, was.ranks);
   }

@@ -22,7 +22,7 @@ struct Spot {
   bool found() const { return potential < kNever; }
 };
 
-struct Placed {
+struct PlacedItem {
   int candidate = -1;  // -1: not placed
   std::vector<int> ranks;
 };
@@ -49,7 +49,7 @@ class PlacementState {
   // The first rank of largest load, or of the node that rates.
   int Bottleneck() const;
 
-  const std::vector<Placed>& placed() const { return placed_; }
+  const std::vector<PlacedItem>& placed() const { return placed_; }
   const std::vector<double>& load() const { return load_; }
   const std::vector<Storage>& free() const { return free_; }
   // Items with a shard on a rank, those on all ranks left out.
@@ -83,7 +83,7 @@ class PlacementState {
   std::vector<double> load_;
   std::vector<double> node_load_;
   std::vector<Storage> free_;
-  std::vector<Placed> placed_;
+  std::vector<PlacedItem> placed_;
   std::vector<std::vector<int>> on_rank_;
   std::vector<int> on_all_;
   std::vector<std::vector<int>> apart_;  // by rule: shards under it on each rank

@@ -145,19 +145,19 @@ class Starter {
 
 }  // namespace
 
-double Rate(const SearchProblem& problem, const std::vector<Placed>& placed) {
+double Rate(const SearchProblem& problem, const std::vector<PlacedItem>& placed) {
   PlacementState state(problem.items, problem.topology, problem.capacity);
   for (size_t i = 0; i < placed.size(); ++i)
     state.Place(static_cast<int>(i), placed[i].candidate, placed[i].ranks);
   return state.Rating();
 }
 
-Solution Complete(const SearchProblem& problem, const std::vector<Placed>& known) {
+Solution Complete(const SearchProblem& problem, const std::vector<PlacedItem>& known) {
   PlacementState state(problem.items, problem.topology, problem.capacity);
   state.SetScale(std::max(problem.lower_bound, 1e-12));
   std::vector<int> homeless;
   for (int i = 0; i < static_cast<int>(known.size()); ++i) {
-    const Placed& was = known[At(i)];
+    const PlacedItem& was = known[At(i)];
     if (was.candidate >= 0 && state.SpotOn(i, was.candidate, was.ranks).found())
       state.Place(i, was.candidate, was.ranks);
     else
@@ -186,7 +186,7 @@ Solution Improve(const SearchProblem& problem, const Solution& start) {
   RuinAndRecreate(state);
   state.SetWork(work(kDescentWork));
   Descend(state);
-  const std::vector<Placed>& placed = state.placement().placed();
+  const std::vector<PlacedItem>& placed = state.placement().placed();
   const double rating = Rate(problem, placed);
   return rating < start.rating ? Solution{placed, rating} : start;
 }

@@ -17,7 +17,7 @@ namespace tessera::internal {
 
 // A whole placement: of each item, its candidate and ranks.
 struct Solution {
-  std::vector<Placed> placed;
+  std::vector<PlacedItem> placed;
   double rating = kNever;
 
   bool found() const { return rating < kNever; }
@@ -43,13 +43,13 @@ Solution SearchPlan(const SearchProblem& problem);
 
 // A start from places of some items; the others (candidate -1), and those that find no room where
 // they were, go where they cost least. Not found if that fits nowhere, or moves too much.
-Solution Complete(const SearchProblem& problem, const std::vector<Placed>& known);
+Solution Complete(const SearchProblem& problem, const std::vector<PlacedItem>& known);
 
 // Improves a start that fits.
 Solution Improve(const SearchProblem& problem, const Solution& start);
 
 // Rates a placement, recomputed from its shards.
-double Rate(const SearchProblem& problem, const std::vector<Placed>& placed);
+double Rate(const SearchProblem& problem, const std::vector<PlacedItem>& placed);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_PLANNER_PLAN_SEARCH_H_

@@ -167,8 +167,9 @@ class Run {
   }
 
   void Replan(const SearchProblem& problem, ExistingPlan& existing) {
-    std::vector<Placed> known;
-    for (const Item& item : problem.items) known.push_back(existing.Find(item).value_or(Placed{}));
+    std::vector<PlacedItem> known;
+    for (const Item& item : problem.items)
+      known.push_back(existing.Find(item).value_or(PlacedItem{}));
     const Solution start = Complete(problem, known);
     if (start.found()) {
       Keep(problem.items, Improve(problem, start));
@@ -199,7 +200,7 @@ class Run {
       return;
     result_.tables.clear();
     for (size_t i = 0; i < items.size(); ++i) {
-      const Placed& placed = solution.placed[i];
+      const PlacedItem& placed = solution.placed[i];
       for (const ShardingOption* option :
            items[i].candidates[static_cast<size_t>(placed.candidate)].members)
         result_.tables.push_back({*option, placed.ranks});
@@ -237,9 +238,10 @@ class Run {
   }
 
   void CheckResult() const {
-    std::set<int> modules;
+    std::set<int> modules, tables;
     for (const PlacedOption& placed : result_.tables) {
       modules.insert(placed.option.module);
+      tables.insert(placed.option.table);
       CheckKernel(placed.option);
     }
     for (size_t m = 0; m < model_.modules.size(); ++m)
@@ -249,6 +251,18 @@ class Run {
             Format("module {}: none of its tables is in the plan (their device_group is not {}, or "
                    "it has none)",
                    model_.modules[m].path, topology_.compute_device));
+    for (size_t t = 0; t < model_.tables.size(); ++t)
+      if (!tables.contains(static_cast<int>(t))) ThrowMissing(model_.tables[t]);
+  }
+
+  [[noreturn]] void ThrowMissing(const PlannerTable& table) const {
+    const auto& group = model_.constraints_of(table).device_group;
+    throw PlannerError(
+        PlannerErrorKind::kMissingTableInPlan,
+        Format("table {}: it is not in the plan: its constraints ask for device_group {}, and the "
+               "topology has {} devices alone",
+               model_.full_name(table), group ? ToString(*group) : "(none)",
+               topology_.compute_device));
   }
 
   void CheckKernel(const ShardingOption& option) const {

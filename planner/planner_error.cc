@@ -10,6 +10,7 @@ std::string ToString(PlannerErrorKind kind) {
                                            "feature_list_lengths",
                                            "no_kernel_bandwidth",
                                            "missing_module_in_plan",
+                                           "missing_table_in_plan",
                                            "invalid_compute_kernel",
                                            "placement_rules"};
   return kNames[static_cast<int>(kind)];

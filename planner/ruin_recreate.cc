@@ -63,7 +63,7 @@ class Ruiner {
     ChooseItems();
     OrderItems();
     double potential = 0;
-    std::vector<Placed> before;
+    std::vector<PlacedItem> before;
     for (const int item : chosen_) {
       before.push_back(state_.Take(item));
       potential += state_.Relief(item, before.back());

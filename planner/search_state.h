@@ -10,7 +10,7 @@ namespace tessera::internal {
 
 class SearchState {
  public:
-  SearchState(const SearchProblem& problem, const std::vector<Placed>& start)
+  SearchState(const SearchProblem& problem, const std::vector<PlacedItem>& start)
       : problem_(problem), placement_(problem.items, problem.topology, problem.capacity) {
     for (size_t i = 0; i < start.size(); ++i)
       Put(static_cast<int>(i), start[i].candidate, start[i].ranks);
@@ -20,7 +20,7 @@ class SearchState {
   const PlacementState& placement() const { return placement_; }
   const std::vector<Item>& items() const { return problem_.items; }
   const Item& item(int i) const { return problem_.items[static_cast<size_t>(i)]; }
-  const Placed& placed(int i) const { return placement_.placed()[static_cast<size_t>(i)]; }
+  const PlacedItem& placed(int i) const { return placement_.placed()[static_cast<size_t>(i)]; }
 
   // Work is ranks looked at.
   bool exhausted() const { return work_left_ <= 0; }
@@ -39,14 +39,14 @@ class SearchState {
     moved_ += Moved(item_index, candidate, ranks);
     placement_.Place(item_index, candidate, ranks);
   }
-  Placed Take(int item_index) {
-    Placed was = placed(item_index);
+  PlacedItem Take(int item_index) {
+    PlacedItem was = placed(item_index);
     moved_ -= Moved(item_index, was.candidate, was.ranks);
     placement_.Remove(item_index);
     return was;
   }
   // What taking an item out did to the potential, negative.
-  double Relief(int item_index, const Placed& was) {
+  double Relief(int item_index, const PlacedItem& was) {
     Spend(static_cast<int64_t>(was.ranks.size()));
     return -placement_.SpotOn(item_index, was.candidate, was.ranks).potential;
   }

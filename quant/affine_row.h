@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "quant/row_range.h"
+#include "quant/value_range.h"
 #include "runtime/float16.h"
 #include "runtime/host_device.h"
 #include "runtime/math.h"

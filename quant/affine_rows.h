@@ -109,7 +109,7 @@ using ToHalf = AffineRow::ToHalf;
 template <typename Block>
 AffineRow SearchedRow(const float* x, int64_t n) {
   return SearchRange(
-             RangeOf(x, n), [](const RowRange& range) { return Block::Of(range, ToHalf()); },
+             RangeOf(x, n), [](const ValueRange& range) { return Block::Of(range, ToHalf()); },
              [&](const Block& b) { return SquaredError(b, x, n); })
       .row;
 }

@@ -35,7 +35,7 @@ typedef uint32_t UnalignedWords
 constexpr auto kSmaller = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto kLarger = [](auto a, auto b) { return a > b ? a : b; };
 
-// What the range of numbers comes from, in RowRange's order: with their bits as integers, the
+// What the range of numbers comes from, in ValueRange's order: with their bits as integers, the
 // largest signed one is the maximum unless all are negative, the largest unsigned one the minimum
 // if any is negative, and the smallest unsigned one what is then left.
 struct LaneRanges {
@@ -101,10 +101,10 @@ int32_t FoldKeys(V v, const Pick& pick) {
     return pick(pick(v[0], v[1]), pick(v[2], v[3]));
 }
 
-inline RowRange RangeOf(const float* x, int64_t n, int64_t ahead = 0) {
+inline ValueRange RangeOf(const float* x, int64_t n, int64_t ahead = 0) {
   const LaneRanges lanes = LaneRangesOf(x, n, ahead);
-  return {FoldKeys<Pack::kSize>(RowRange::KeyOf(lanes.min()), kSmaller),
-          FoldKeys<Pack::kSize>(RowRange::KeyOf(lanes.max()), kLarger)};
+  return {FoldKeys<Pack::kSize>(ValueRange::KeyOf(lanes.min()), kSmaller),
+          FoldKeys<Pack::kSize>(ValueRange::KeyOf(lanes.max()), kLarger)};
 }
 
 typedef uint8_t Bytes __attribute__((vector_size(Pack::kSize)));

@@ -1,7 +1,7 @@
 #ifndef TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
 #define TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
 // Private to quant/quantize_table*: what both devices do for a row of a block.
-#include "quant/row_range.h"
+#include "quant/value_range.h"
 #include "runtime/context.h"
 #include "runtime/host_device.h"
 

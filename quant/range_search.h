@@ -9,18 +9,18 @@
 // is taken, [min, max] being the first.
 //
 //   error = Σ (x − value(code(x)))² over the row, f32, in lane order (runtime/lanes.h)
-#include "quant/row_range.h"
+#include "quant/value_range.h"
 
 namespace tessera::internal {
 
 // of(range) are the parameters of a range, error(params) those of the row whose range is `range`. On
 // a GPU a whole warp calls this, and error gives the same to all of it.
 template <typename Of, typename Error>
-TESSERA_HD auto SearchRange(const RowRange& range, const Of& of, const Error& error) {
+TESSERA_HD auto SearchRange(const ValueRange& range, const Of& of, const Error& error) {
   constexpr int kSteps = 64, kLeast = 16;
   const float min = range.min(), max = range.max(), step = (max - min) / kSteps;
   const auto params_of = [&](int from_min, int from_max) {
-    RowRange part;
+    ValueRange part;
     part.Add(min + static_cast<float>(from_min) * step);
     part.Add(max - static_cast<float>(from_max) * step);
     return of(part);

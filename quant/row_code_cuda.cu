@@ -105,7 +105,7 @@ struct DecodeQuad {
   }
 };
 
-__device__ __forceinline__ RowRange RangeOverWarp(RowRange range) {
+__device__ __forceinline__ ValueRange RangeOverWarp(ValueRange range) {
 #pragma unroll
   for (int flip = 16; flip > 0; flip /= 2)
     range.Join(__shfl_xor_sync(~0u, range.low, flip), __shfl_xor_sync(~0u, range.high, flip));
@@ -126,13 +126,13 @@ __device__ float SquaredError(const Block& block, const float* x, int64_t n, int
 
 template <typename Block>
 __device__ Block ParamsOf(const float* x, int64_t n, int64_t lane, bool search) {
-  RowRange range;
+  ValueRange range;
   for (int64_t d = lane; d < n; d += kLanes) range.Add(x[d]);
   range = RangeOverWarp(range);
   if constexpr (Block::kSearchable)
     if (search)
       return SearchRange(
-          range, [](const RowRange& part) { return Block::Of(part); },
+          range, [](const ValueRange& part) { return Block::Of(part); },
           [&](const Block& block) { return SquaredError(block, x, n, lane); });
   return Block::Of(range);
 }

@@ -13,7 +13,7 @@
 #include "quant/mx4.h"
 #include "quant/ocp_fp8.h"
 #include "quant/row_code.h"
-#include "quant/row_range.h"
+#include "quant/value_range.h"
 #include "runtime/float16.h"
 #include "runtime/math.h"
 
@@ -110,10 +110,12 @@ struct AffineBlock {
                   : AffineRowOf<Real>::Halves(min, max, kTop, to_half);
   }
   template <typename ToHalf>
-  TESSERA_HD static AffineBlock Of(const RowRange& range, const ToHalf& to_half) {
+  TESSERA_HD static AffineBlock Of(const ValueRange& range, const ToHalf& to_half) {
     return {RowOf(range.min(), range.max(), to_half)};
   }
-  TESSERA_HD static AffineBlock Of(const RowRange& range) { return Of(range, AffineRow::ToHalf()); }
+  TESSERA_HD static AffineBlock Of(const ValueRange& range) {
+    return Of(range, AffineRow::ToHalf());
+  }
   TESSERA_HD uint32_t Code(float x) const { return row.Code(x, kTop); }
   TESSERA_HD float Value(uint32_t code) const { return row.Value(code); }
   TESSERA_HD void Store(uint8_t* params) const {
@@ -134,7 +136,7 @@ struct Hfp8Block {
   TESSERA_HD static Hfp8 Format() {
     return kExponentBits == 4 ? Hfp8{4, 15, 0.9375f} : Hfp8{5, 31, 0.875f};
   }
-  TESSERA_HD static Hfp8Block Of(const RowRange& range) {
+  TESSERA_HD static Hfp8Block Of(const ValueRange& range) {
     return {Format().max_pos / (1e-20f + std::bit_cast<float>(range.magnitude_bits()))};
   }
   TESSERA_HD uint32_t Code(float x) const { return Format().Encode(x * scale); }
@@ -151,7 +153,7 @@ struct Mx4Block {
   static constexpr int kBits = 4, kCodeAlign = 1, kParamBytes = 1, kLargestBlock = kMx4Group;
   static constexpr bool kFront = false, kAffine = false, kSearchable = false;
   uint32_t exponent;
-  TESSERA_HD static Mx4Block Of(const RowRange& range) {
+  TESSERA_HD static Mx4Block Of(const ValueRange& range) {
     return {Mx4ExponentByte(range.magnitude_bits(), kRounding)};
   }
   TESSERA_HD uint32_t Code(float x) const { return Mx4Encode(x, exponent); }

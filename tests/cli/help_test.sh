@@ -36,3 +36,11 @@ fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, ep
 fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
 fails_saying "no/where.tsv: cannot be written" generate no/where.tsv
+
+# ---- what cannot be written to standard output is a failure of every command
+run 0 train --config small.json --checkpoint model.safetensors
+for arguments in "--help" "train --help" "inspect model.safetensors" "inspect model.safetensors --json" "train --config small.json"; do
+  # shellcheck disable=SC2086
+  "$tessera" $arguments >/dev/full 2>err && fail "tessera $arguments > /dev/full: expected a failure"
+  has err "tessera: standard output could not be written"
+done

@@ -5,6 +5,7 @@ source "$(dirname "$0")/cli_test_lib.sh"
 run 0 plan --tables small.json --ranks 4 -o plan.json --html plan.html --json report.json
 has out "busiest rank"
 has out "by the bandwidth cost model"
+json report.json 'd["cost_model"] == "bandwidth"'
 grep -q "<svg" plan.html || fail "no picture"
 json report.json 'len(d["tables"]) == 2 and len(d["ranks"]) == 4'
 json report.json 'd["lower_bound"] <= d["rating"] * (1 + 1e-9) and d["bottleneck"]["limited_by"]'
@@ -53,6 +54,8 @@ json apart.json 'not {s["rank"] for s in d["tables"]["a"]["shards"]} & {s["rank"
 json apart.json 'all(s["rank"] != 0 for t in d["tables"].values() for s in t["shards"])'
 
 # ---- what cannot be
+sed 's/"name": "t"/"name": "c", "rows": 100, "dim": 8}, {"name": "t"/; s/\]}\]}/]}], "constraints": {"c": {"device_group": "cpu"}}}/' tables.json >grouped.json
+fails_saying "it is not in the plan: its constraints ask for device_group cpu, and the topology has cuda devices alone" plan --tables grouped.json --topology h100
 fails_saying "Give --ranks N" plan --tables small.json
 fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.json --ranks 2 --cost-model fast
 fails_saying "calibrate" plan --tables small.json --ranks 2 --cost-model calibrated

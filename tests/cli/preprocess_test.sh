@@ -47,6 +47,23 @@ has out "left out 1 bad lines"
 printf '\x55' | dd of=rows/rows-00001.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
 fails_saying "rows-00001.safetensors: tensor" inspect rows
 fails_saying "are not what was written" train --config small.json --data rows
+
+# ---- one shard is missing, or cut short; one day of npy files is bad (the shards read before it are given back)
+cp -r rows cut && rm cut/rows-00001.safetensors
+fails_saying "cut/rows-00001.safetensors: cannot be read" train --config small.json --data cut
+for bytes in 0 7 300 3000; do
+  head -c $bytes rows/rows-00002.safetensors >cut/rows-00001.safetensors
+  fails_saying "cut/rows-00001.safetensors" train --config small.json --data cut
+done
+run 0 preprocess more.tsv.gz -o second --to npy
+mkdir days
+for file in npy/rows*; do cp "$file" "days/day_0${file#npy/rows}"; done
+for part in dense sparse labels; do
+  for file in second/more*; do cp "$file" "days/day_1${file#second/more}"; done
+  head -c 100 second/more_$part.npy >days/day_1_$part.npy
+  fails_saying "days/day_1_$part.npy" train --config small.json --data days/day_0 days/day_1
+done
+
 rm rows/index.json
 fails_saying "rows: it has no index.json" train --config small.json --data rows
 

@@ -73,6 +73,11 @@ json eval.json 'd["rows"] == 3000 and d["auc"] is not None'
 run 0 train --config small.json --data rows.tsv --json none.json
 json none.json 'd["auc"] is None and d["epochs"][0]["log_loss"] is None'
 fails_saying "no row may be both" train --config small.json --data rows.tsv --eval-rows 0:10
+cat more.tsv.gz more.tsv.gz >members.tsv.gz
+run 0 train --config small.json --data members.tsv.gz --json members.json
+json members.json 'd["rows"] == 2000'
+python3 -c 'd = bytearray(open("members.tsv.gz", "rb").read()); d[len(d) // 2] ^= 1; open("members.tsv.gz", "wb").write(d)'
+fails_saying "members.tsv.gz: cannot be read to its end: gzip member 2" train --config small.json --data members.tsv.gz
 fails_saying "the data has 3000 rows" train --config small.json --data rows.tsv --train-rows 0:3001
 
 # ---- bad lines

@@ -87,6 +87,18 @@ TEST(PlannerTest, IsAsGoodAsBruteForceOnSmallProblemsAndKnowsIt) {
   }
 }
 
+TEST(PlannerTest, APlanLacksNoTable) {
+  PlannerModel model = ModelOf({{1000, 16}, {2000, 16}});
+  model.constraints[model.tables[1].name] = {.device_group = ComputeDevice::kCpu};
+  try {
+    PlanOf(GpuTopology(2, 2), model);
+    ADD_FAILURE() << "expected an error";
+  } catch (const PlannerError& error) {
+    EXPECT_EQ(error.kind(), PlannerErrorKind::kMissingTableInPlan);
+    EXPECT_NE(std::string(error.what()).find("ask for device_group cpu"), std::string::npos);
+  }
+}
+
 TEST(PlannerTest, SameInputSamePlanInAnyOrderOfTables) {
   std::mt19937 random(2);
   PlannerModel model = RandomModel(random, 40);

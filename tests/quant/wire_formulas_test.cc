@@ -152,9 +152,9 @@ TEST(OcpFp8Test, EveryCode) {
   EXPECT_TRUE(std::isinf(E5M2::Decode(0x7c)));
 }
 
-TEST(RowRangeTest, OrderDoesNotMatter) {
+TEST(ValueRangeTest, OrderDoesNotMatter) {
   const float nan = std::nanf("");
-  RowRange a, b, c;
+  ValueRange a, b, c;
   for (const float x : {0.0f, -0.0f, 3.0f}) a.Add(x);
   for (const float x : {-0.0f, 3.0f, 0.0f}) b.Add(x);
   for (const float x : {1.0f, nan, 2.0f}) c.Add(x);
@@ -165,7 +165,7 @@ TEST(RowRangeTest, OrderDoesNotMatter) {
 }
 
 TEST(AffineRowTest, ConstantRowsAndRangesThatOverflow) {
-  RowRange constant, infinite;
+  ValueRange constant, infinite;
   constant.Add(2.5f);
   const AffineRow row = AffineRow::Fused8(constant.min(), constant.max());
   EXPECT_EQ(row.scale, 0.0f);

@@ -9,7 +9,7 @@ namespace {
 StoredParts MapFolders(const std::vector<std::string>& folders) {
   StoredParts rows = MapRowFolder(folders.front());
   if (folders.size() == 1) return rows;
-  std::vector<StoredPart> parts;
+  std::vector<StoredRowsPart> parts;
   for (const std::string& folder : folders) {
     const StoredParts more = MapRowFolder(folder);
     if (more.id_columns() != rows.id_columns())

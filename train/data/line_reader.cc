@@ -1,39 +1,15 @@
 #include "train/data/line_reader.h"
 
-#include <sys/stat.h>
-#include <zlib.h>
-
-#include <cerrno>
 #include <cstring>
 
 #include "runtime/check.h"
 
 namespace tessera {
 
-// zlib reads plain files too, without copying.
-struct LineReader::GzFile {
-  explicit GzFile(const std::string& path) {
-    struct stat info;
-    if (stat(path.c_str(), &info) != 0)
-      throw Error(Format("{}: cannot be read: {}", path, std::strerror(errno)));
-    if (S_ISDIR(info.st_mode)) throw Error(Format("{}: cannot be read: it is a directory", path));
-    bytes = static_cast<int64_t>(info.st_size);
-    file = gzopen(path.c_str(), "rb");
-    if (file == nullptr) throw Error(Format("{}: cannot be read: {}", path, std::strerror(errno)));
-    gzbuffer(file, 1 << 17);
-  }
-  ~GzFile() { gzclose(file); }
-  GzFile(const GzFile&) = delete;
-  GzFile& operator=(const GzFile&) = delete;
-
-  gzFile file;
-  int64_t bytes = 0;
-};
-
 LineReader::LineReader(std::vector<std::string> paths, int64_t block_bytes)
     : paths_(std::move(paths)), block_(static_cast<size_t>(block_bytes)) {
   TESSERA_CHECK_GE(block_bytes, 2, "block_bytes");
-  for (const std::string& path : paths_) total_bytes_ += GzFile(path).bytes;
+  for (const std::string& path : paths_) total_bytes_ += TextFile(path).bytes();
 }
 
 LineReader::~LineReader() = default;
@@ -49,7 +25,7 @@ std::string LineReader::where() const {
 }
 
 void LineReader::OpenNextFile() {
-  file_ = std::make_unique<GzFile>(paths_[next_path_++]);
+  file_ = std::make_unique<TextFile>(paths_[next_path_++]);
   bytes_before_ = bytes_read_;
   begin_ = end_ = 0;
   line_number_ = 0;
@@ -63,14 +39,9 @@ bool LineReader::FillBlock() {
   if (end_ == block_.size())
     throw Error(Format("{}:{}: the line is longer than {} bytes", paths_[next_path_ - 1],
                        line_number_ + 1, end_));
-  const int bytes =
-      gzread(file_->file, block_.data() + end_, static_cast<unsigned>(block_.size() - end_));
-  int code = Z_OK;
-  const char* const message = gzerror(file_->file, &code);
-  if (bytes < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
-    throw Error(Format("{}: cannot be read to its end: {}", paths_[next_path_ - 1], message));
-  end_ += static_cast<size_t>(bytes);
-  bytes_read_ = bytes == 0 ? bytes_before_ + file_->bytes : bytes_before_ + gzoffset(file_->file);
+  const size_t bytes = file_->Read(block_.data() + end_, block_.size() - end_);
+  end_ += bytes;
+  bytes_read_ = bytes_before_ + file_->offset();
   return bytes > 0;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "train/data/text_file.h"
+
 namespace tessera {
 
 class LineReader {
@@ -31,14 +33,13 @@ class LineReader {
   std::string where() const;
 
  private:
-  struct GzFile;
   bool FillBlock();
   void OpenNextFile();
   std::string_view TakeLine(size_t length);
 
   std::vector<std::string> paths_;
   size_t next_path_ = 0;
-  std::unique_ptr<GzFile> file_;  // null before the first file and after the last
+  std::unique_ptr<TextFile> file_;  // null before the first file and after the last
   std::vector<char> block_;
   size_t begin_ = 0, end_ = 0;  // bytes of block_ not yet given out
   int64_t line_number_ = 0;     // of the last line given out, in its file

@@ -13,7 +13,7 @@ std::string NameOf(const std::string& path) {
   return path;
 }
 
-StoredPart MapDay(const NpyDay& day) {
+StoredRowsPart MapDay(const NpyDay& day) {
   return {.name = day.dense,
           .dense = {MapNpy(day.dense), nullptr},
           .ids = {MapNpy(day.sparse), nullptr},
@@ -40,7 +40,7 @@ std::optional<NpyDay> FindNpyDay(const std::string& path) {
 }
 
 StoredParts MapNpyDays(const std::vector<NpyDay>& days) {
-  std::vector<StoredPart> parts;
+  std::vector<StoredRowsPart> parts;
   for (const NpyDay& day : days) parts.push_back(MapDay(day));
   std::vector<std::string> columns;
   if (!parts.empty() && parts[0].ids.tensor.rank() == 2)

@@ -130,14 +130,14 @@ StoredColumns MapColumns(const std::shared_ptr<const MappedFile>& file,
                                          Format("{}: tensor '{}'", file->path(), name))};
 }
 
-StoredPart MapShard(const std::string& folder, const RowShard& shard) {
+StoredRowsPart MapShard(const std::string& folder, const RowShard& shard) {
   const std::string path = PathIn(folder, shard.file);
   const SafetensorsFile content(path);
   const auto file = std::make_shared<const MappedFile>(path);
-  StoredPart part{.name = path,
-                  .dense = MapColumns(file, content, kDense, shard.dense_checksums),
-                  .ids = MapColumns(file, content, kIds, shard.id_checksums),
-                  .labels = MapColumns(file, content, kLabels, shard.label_checksums)};
+  StoredRowsPart part{.name = path,
+                      .dense = MapColumns(file, content, kDense, shard.dense_checksums),
+                      .ids = MapColumns(file, content, kIds, shard.id_checksums),
+                      .labels = MapColumns(file, content, kLabels, shard.label_checksums)};
   TESSERA_CHECK(part.dense.tensor.rank() == 2 && part.dense.tensor.dim(0) == shard.rows,
                 "{}: expected dense of {} rows, got {}", path, shard.rows,
                 part.dense.tensor.shape());
@@ -164,7 +164,7 @@ RowFolderIndex ReadRowFolderIndex(const std::string& folder) {
 
 StoredParts MapRowFolder(const std::string& folder) {
   const RowFolderIndex index = ReadRowFolderIndex(folder);
-  std::vector<StoredPart> parts;
+  std::vector<StoredRowsPart> parts;
   for (const RowShard& shard : index.shards) parts.push_back(MapShard(folder, shard));
   if (parts.empty()) throw Error(Format("{}: it holds no rows", folder));
   std::vector<std::string> columns;

@@ -18,7 +18,7 @@ T Element(const char* row, int64_t column) {
   return element;
 }
 
-void CheckColumns(const StoredPart& part, const char* what, const Tensor& tensor,
+void CheckColumns(const StoredRowsPart& part, const char* what, const Tensor& tensor,
                   std::initializer_list<DType> types, bool vector_allowed) {
   const bool shape_fits = tensor.rank() == 2 || (vector_allowed && tensor.rank() == 1);
   const bool one_column = !vector_allowed || tensor.rank() == 1 || tensor.dim(1) == 1;
@@ -90,10 +90,10 @@ const char* StoredColumns::Row(int64_t row) const {
 
 // ---- parts
 
-StoredParts::StoredParts(std::vector<StoredPart> parts, std::vector<std::string> id_columns)
+StoredParts::StoredParts(std::vector<StoredRowsPart> parts, std::vector<std::string> id_columns)
     : parts_(std::move(parts)), id_columns_(std::move(id_columns)), first_{0} {
   TESSERA_CHECK(!parts_.empty(), "no file of rows was given");
-  for (const StoredPart& part : parts_) {
+  for (const StoredRowsPart& part : parts_) {
     CheckColumns(part, "dense", part.dense.tensor, {DType::kF32}, false);
     CheckColumns(part, "ids", part.ids.tensor, {DType::kI32, DType::kI64}, false);
     CheckColumns(part, "labels", part.labels.tensor, {DType::kF32, DType::kI32}, true);
@@ -106,19 +106,19 @@ StoredParts::StoredParts(std::vector<StoredPart> parts, std::vector<std::string>
   }
 }
 
-std::pair<const StoredPart*, int64_t> StoredParts::Find(int64_t row) const {
+std::pair<const StoredRowsPart*, int64_t> StoredParts::Find(int64_t row) const {
   TESSERA_DCHECK(row >= 0 && row < rows(), "row {} of {}", row, rows());
   const auto after = std::upper_bound(first_.begin(), first_.end(), row);
   const auto part = static_cast<size_t>(after - first_.begin() - 1);
   return {&parts_[part], row - first_[part]};
 }
 
-int64_t StoredParts::Id(const StoredPart& part, const char* ids, int64_t column) {
+int64_t StoredParts::Id(const StoredRowsPart& part, const char* ids, int64_t column) {
   return part.ids.tensor.dtype() == DType::kI32 ? Element<int32_t>(ids, column)
                                                 : Element<int64_t>(ids, column);
 }
 
-float StoredParts::Label(const StoredPart& part, int64_t row) {
+float StoredParts::Label(const StoredRowsPart& part, int64_t row) {
   const char* const label = part.labels.Row(row);
   return part.labels.tensor.dtype() == DType::kF32 ? Element<float>(label, 0)
                                                    : static_cast<float>(Element<int32_t>(label, 0));
@@ -144,7 +144,7 @@ StoredRows::StoredRows(StoredParts parts, const std::vector<CategoricalFeature>&
 
 template <typename Id>
 Tensor StoredRows::Ids(Context& ctx,
-                       std::span<const std::pair<const StoredPart*, int64_t>> rows) const {
+                       std::span<const std::pair<const StoredRowsPart*, int64_t>> rows) const {
   const auto count = static_cast<int64_t>(rows.size());
   const Tensor values =
       Tensor::Empty(ctx, {static_cast<int64_t>(columns_.size()) * count}, DTypeOf<Id>::value);
@@ -160,7 +160,7 @@ Tensor StoredRows::Ids(Context& ctx,
 }
 
 Batch StoredRows::Gather(Context& ctx, std::span<const int64_t> rows) const {
-  std::vector<std::pair<const StoredPart*, int64_t>> found;
+  std::vector<std::pair<const StoredRowsPart*, int64_t>> found;
   for (const int64_t row : rows) found.push_back(parts_.Find(row));
   const auto count = static_cast<int64_t>(rows.size());
   Batch batch;

@@ -52,7 +52,7 @@ struct StoredColumns {
 };
 
 // A file, or three of them, of rows that follow each other.
-struct StoredPart {
+struct StoredRowsPart {
   std::string name;      // for errors
   StoredColumns dense;   // [n, D] f32
   StoredColumns ids;     // [n, F] i32 or i64
@@ -64,22 +64,22 @@ struct StoredPart {
 // Where the rows of the parts are.
 class StoredParts {
  public:
-  // Throws Error, naming the part, for shapes or types other than StoredPart's, parts of unequal
+  // Throws Error, naming the part, for shapes or types other than StoredRowsPart's, parts of unequal
   // widths, or no part.
-  StoredParts(std::vector<StoredPart> parts, std::vector<std::string> id_columns);
+  StoredParts(std::vector<StoredRowsPart> parts, std::vector<std::string> id_columns);
 
   int64_t rows() const { return first_.back(); }
   int64_t dense_columns() const { return parts_.front().dense.tensor.dim(1); }
   const std::vector<std::string>& id_columns() const { return id_columns_; }
-  const std::vector<StoredPart>& parts() const { return parts_; }
+  const std::vector<StoredRowsPart>& parts() const { return parts_; }
   // The part with a row, and the row's number in it.
-  std::pair<const StoredPart*, int64_t> Find(int64_t row) const;
+  std::pair<const StoredRowsPart*, int64_t> Find(int64_t row) const;
   // An id, and a label. REQUIRES: the row is in the part.
-  static int64_t Id(const StoredPart& part, const char* ids, int64_t column);
-  static float Label(const StoredPart& part, int64_t row);
+  static int64_t Id(const StoredRowsPart& part, const char* ids, int64_t column);
+  static float Label(const StoredRowsPart& part, int64_t row);
 
  private:
-  std::vector<StoredPart> parts_;
+  std::vector<StoredRowsPart> parts_;
   std::vector<std::string> id_columns_;
   std::vector<int64_t> first_;  // row of each part, then of all
 };
@@ -96,7 +96,7 @@ class StoredRows final : public RowTable {
 
  private:
   template <typename Id>
-  Tensor Ids(Context& ctx, std::span<const std::pair<const StoredPart*, int64_t>> rows) const;
+  Tensor Ids(Context& ctx, std::span<const std::pair<const StoredRowsPart*, int64_t>> rows) const;
 
   StoredParts parts_;
   std::vector<std::string> keys_;

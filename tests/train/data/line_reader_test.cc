@@ -104,5 +104,44 @@ TEST(LineReader, TruncatedOrCorruptGzipIsAnError) {
   }
 }
 
+// What `cat a.gz b.gz` makes is one file of two members.
+std::string Members(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes += testing::ReadFile(WriteGzFile("member.gz", text));
+  return bytes;
+}
+
+TEST(LineReader, ReadsAllGzipMembers) {
+  const std::string bytes = Members({"1\n2\n", "", "3\n"});
+  for (const std::string& padding : {std::string(), std::string(700, '\0')}) {
+    LineReader reader({WriteFile("members.gz", bytes + padding)});
+    EXPECT_EQ(AllLines(reader), (Lines{"1", "2", "3"}));
+  }
+}
+
+// Wherever the second member is damaged or cut, its lines are not left out without a word. (A member has
+// bytes that change nothing: when and by what it was made, bits behind its last code.)
+TEST(LineReader, ADamagedSecondMemberIsAnError) {
+  const std::string first = Members({"1\n2\n"}), both = Members({"1\n2\n", "3\n4\n"});
+  const auto is_refused = [](const std::string& bytes) {
+    const std::string path = WriteFile("damaged.gz", bytes);
+    LineReader reader({path});
+    Lines lines;
+    const std::string error = ErrorOf([&] { lines = AllLines(reader); });
+    if (error.empty()) EXPECT_EQ(lines, (Lines{"1", "2", "3", "4"}));
+    return error.find(path + ": cannot be read to its end: ") == 0;
+  };
+  int refused = 0;
+  for (size_t i = first.size(); i < both.size(); ++i) {
+    if (i > first.size()) EXPECT_TRUE(is_refused(both.substr(0, i))) << "cut at " << i;
+    std::string damaged = both;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x60);
+    refused += is_refused(damaged) ? 1 : 0;
+  }
+  EXPECT_GE(refused + 7, static_cast<int>(both.size() - first.size()));
+  EXPECT_TRUE(is_refused(first + "more"));
+  EXPECT_TRUE(is_refused(first + std::string(3, '\0') + "more"));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -10,8 +10,8 @@ namespace tessera {
 namespace {
 
 using testing::DrawSmallBatch;
+using testing::PipelinedModel;
 using testing::SmallBatch;
-using testing::SmallModel;
 using testing::SmallRun;
 using testing::SmallRunOptions;
 using testing::SmallTables;
@@ -21,7 +21,7 @@ using testing::SmallTraining;
 // lookup, whose own rows nobody sees, into the tables: an update depends on ids and gradients alone.
 class StaleRows final : public Function {
  public:
-  StaleRows(SmallModel& model, const SmallBatch& batch) : model_(model), batch_(batch) {}
+  StaleRows(PipelinedModel& model, const SmallBatch& batch) : model_(model), batch_(batch) {}
   std::string_view name() const override { return "stale rows"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     Tape tape(ctx);
@@ -30,7 +30,7 @@ class StaleRows final : public Function {
   }
 
  private:
-  SmallModel& model_;
+  PipelinedModel& model_;
   const SmallBatch& batch_;
 };
 
@@ -39,7 +39,7 @@ SmallRun Reference(const SmallRunOptions& options, Communicator* comm,
                    const std::function<bool(int)>& fresh) {
   SmallTraining training(options, comm);
   Context& ctx = training.ctx();
-  SmallModel& model = training.model();
+  PipelinedModel& model = training.model();
   const int rank = comm == nullptr ? 0 : comm->rank();
   std::vector<SmallBatch> batches;
   for (int n = 0; n < options.batches; ++n) batches.push_back(DrawSmallBatch(n, rank).To(ctx));

@@ -85,9 +85,9 @@ inline ShardingPlan SmallPlan(int ranks, bool cached) {
                            {"t2", cached ? on(TableWise(0)) : DataParallel()}});
 }
 
-class SmallModel {
+class PipelinedModel {
  public:
-  explicit SmallModel(Context& ctx, Communicator* comm = nullptr, bool cached = false)
+  explicit PipelinedModel(Context& ctx, Communicator* comm = nullptr, bool cached = false)
       : comm_(comm) {
     if (comm == nullptr)
       tables_ = std::make_unique<EmbeddingBagCollection>(ctx, SmallTables(cached));

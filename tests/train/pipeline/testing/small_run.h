@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_TRAIN_PIPELINE_TESTING_SMALL_RUN_H_
 #define TESSERA_TESTS_TRAIN_PIPELINE_TESTING_SMALL_RUN_H_
-// Trainings of a SmallModel, plain and by pipelines.
+// Trainings of a PipelinedModel, plain and by pipelines.
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,7 +50,7 @@ class SmallTraining {
         model_(ctx_, comm, options.cached) {}
 
   Context& ctx() { return ctx_; }
-  SmallModel& model() { return model_; }
+  PipelinedModel& model() { return model_; }
   int read() const { return read_; }  // batches
 
   // With a rate of its own each step: an update that takes a neighbour's is seen.
@@ -95,7 +95,7 @@ class SmallTraining {
   SmallRunOptions options_;
   int rank_;
   Context ctx_;
-  SmallModel model_;
+  PipelinedModel model_;
   int read_ = 0;
 };
 

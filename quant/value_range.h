@@ -1,5 +1,5 @@
-#ifndef TESSERA_QUANT_ROW_RANGE_H_
-#define TESSERA_QUANT_ROW_RANGE_H_
+#ifndef TESSERA_QUANT_VALUE_RANGE_H_
+#define TESSERA_QUANT_VALUE_RANGE_H_
 // The smallest and the largest number of a row, in an order of all bit patterns: −NaN < −∞ < … < −0
 // < +0 < … < ∞ < NaN. So the order in which a row is read does not matter, a loop over it
 // vectorizes, and a NaN anywhere shows in the range.
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-struct RowRange {
+struct ValueRange {
   int32_t low = INT32_MAX, high = INT32_MIN;  // keys: floats whose order is that of integers
 
   // Of a float's bits, or a vector of them, which no GPU has: hence constexpr, not TESSERA_HD.
@@ -36,4 +36,4 @@ struct RowRange {
 };
 
 }  // namespace tessera
-#endif  // TESSERA_QUANT_ROW_RANGE_H_
+#endif  // TESSERA_QUANT_VALUE_RANGE_H_
