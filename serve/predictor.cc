@@ -17,7 +17,11 @@ class Predictor::ContextLease {
       }
     }
     context_ = std::make_unique<Context>(ContextOptions{.threads = owner_.options_.threads});
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.idle_contexts_.reserve(owner_.contexts_ + 1);
+    ++owner_.contexts_;
   }
+  // There is room: giving it back needs no memory.
   ~ContextLease() {
     const std::lock_guard lock(owner_.mutex_);
     owner_.idle_contexts_.push_back(std::move(context_));

@@ -57,6 +57,7 @@ class Predictor {
   mutable std::mutex mutex_;  // of what follows
   std::shared_ptr<const ServedModel> model_;
   DeltaCounts delta_counts_;
+  size_t contexts_ = 0;  // made so far; idle_contexts_ has room for all
   std::vector<std::unique_ptr<Context>> idle_contexts_;
 };
 

@@ -1,9 +1,20 @@
 #include "serve/request_queue.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace tessera::serve {
+namespace {
+
+// What `done` was; nobody calls it a second time.
+RequestQueue::Done TakeDone(RequestQueue::Done& done) { return std::exchange(done, nullptr); }
+
+void Refuse(RequestQueue::Done& done, std::exception_ptr error) {
+  if (done) TakeDone(done)(std::move(error), {});
+}
+
+}  // namespace
 
 RequestQueue::RequestQueue(Predictor& predictor, RequestQueueOptions options)
     : predictor_(predictor), options_(options) {
@@ -23,16 +34,26 @@ RequestQueue::~RequestQueue() {
 }
 
 std::future<ScoredRequest> RequestQueue::Submit(PredictRequest request) {
-  Item item{std::move(request), {}, Clock::now()};
-  std::future<ScoredRequest> scores = item.promise.get_future();
+  const auto promise = std::make_shared<std::promise<ScoredRequest>>();
+  Submit(std::move(request), [promise](std::exception_ptr error, ScoredRequest scored) {
+    if (error)
+      promise->set_exception(std::move(error));
+    else
+      promise->set_value(std::move(scored));
+  });
+  return promise->get_future();
+}
+
+void RequestQueue::Submit(PredictRequest request, Done done) {
+  Items one;
+  one.push_back({std::move(request), std::move(done), Clock::now()});
   {
     const std::lock_guard lock(mutex_);
     if (items_.size() >= options_.max_queued)
       throw QueueFull(Format("{} requests wait already", items_.size()));
-    items_.push_back(std::move(item));
+    items_.splice(items_.end(), one);
   }
   changed_.notify_one();
-  return scores;
 }
 
 size_t RequestQueue::queued() const {
@@ -41,7 +62,7 @@ size_t RequestQueue::queued() const {
 }
 
 void RequestQueue::Work() {
-  for (std::vector<Item> batch; !(batch = Take()).empty();) Answer(std::move(batch));
+  for (Items batch; !(batch = Take()).empty();) Answer(batch);
 }
 
 bool RequestQueue::BatchIsFull() const {
@@ -56,9 +77,9 @@ size_t RequestQueue::Share() const {
   return (items_.size() + idle_) / (idle_ + 1);
 }
 
-std::vector<RequestQueue::Item> RequestQueue::Take() {
+RequestQueue::Items RequestQueue::Take() {
   std::unique_lock lock(mutex_);
-  std::vector<Item> batch;
+  Items batch;
   while (batch.empty()) {
     ++idle_;
     changed_.wait(lock, [&] { return closed_ || !items_.empty(); });
@@ -74,49 +95,58 @@ std::vector<RequestQueue::Item> RequestQueue::Take() {
     for (int64_t examples = 0; batch.size() < share;) {
       examples += items_.front().request.size();
       if (!batch.empty() && examples > options_.max_batch) break;
-      batch.push_back(std::move(items_.front()));
-      items_.pop_front();
+      batch.splice(batch.end(), items_, items_.begin());
     }
   }
   if (!items_.empty()) changed_.notify_one();
   return batch;
 }
 
-void RequestQueue::Answer(std::vector<Item> batch) {
-  const auto late = std::stable_partition(batch.begin(), batch.end(), [&](const Item& item) {
-    return Clock::now() - item.arrival <= options_.deadline;
-  });
-  const auto error = std::make_exception_ptr(
-      DeadlinePassed(Format("its turn did not come within {} ms", options_.deadline.count())));
-  for (auto item = late; item != batch.end(); ++item) item->promise.set_exception(error);
-  batch.erase(late, batch.end());
+void RequestQueue::Answer(Items& batch) {
   try {
+    RefuseLate(batch);
     Compute(batch);
   } catch (...) {
-    for (Item& item : batch) item.promise.set_exception(std::current_exception());
+    for (Item& item : batch) Refuse(item.done, std::current_exception());
   }
 }
 
-void RequestQueue::Compute(std::vector<Item>& batch) {
-  const std::shared_ptr<const ServedModel> model = predictor_.model();
+void RequestQueue::RefuseLate(Items& batch) {
+  const Clock::time_point now = Clock::now();
+  const auto refuse = [&](Item& item) {
+    if (now - item.arrival <= options_.deadline) return false;
+    Refuse(item.done, std::make_exception_ptr(DeadlinePassed(Format(
+                          "its turn did not come within {} ms", options_.deadline.count()))));
+    return true;
+  };
+  std::erase_if(batch, refuse);
+}
+
+void RequestQueue::RefuseBad(const ServedModel& model, Items& batch) {
   std::erase_if(batch, [&](Item& item) {
     try {
-      model->Check(item.request);
+      model.Check(item.request);
       return false;
-    } catch (const Error&) {
-      item.promise.set_exception(std::current_exception());
+    } catch (...) {
+      Refuse(item.done, std::current_exception());
       return true;
     }
   });
+}
+
+void RequestQueue::Compute(Items& batch) {
+  const std::shared_ptr<const ServedModel> model = predictor_.model();
+  RefuseBad(*model, batch);
   std::vector<const PredictRequest*> requests;
   for (const Item& item : batch) requests.push_back(&item.request);
   const std::vector<float> scores = predictor_.Predict(*model, requests);
   auto next = scores.begin();
   for (Item& item : batch) {
-    item.promise.set_value({.scores = {next, next + item.request.size()},
-                            .model_version = model->spec().version,
-                            .answered = Clock::now()});
+    ScoredRequest scored{.scores = {next, next + item.request.size()},
+                         .model_version = model->spec().version,
+                         .answered = Clock::now()};
     next += item.request.size();
+    TakeDone(item.done)(nullptr, std::move(scored));
   }
   batch.clear();
 }

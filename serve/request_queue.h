@@ -4,11 +4,14 @@
 // it, up to max_batch examples, and waits for more until the oldest is max_wait old. With a max_wait
 // of 0 it leaves idle workers their share, so that a small request need not wait for a large one
 // that came with it. A batch uses one model; a request that does not fit it is answered by an Error
-// of its own, the others as if it had not come.
+// of its own, the others as if it had not come. Every request is answered exactly once, also where
+// memory runs out on the way.
 #include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <exception>
+#include <functional>
 #include <future>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -45,6 +48,9 @@ struct ScoredRequest {
 
 class RequestQueue {
  public:
+  // Called once, by a worker, with an error or with scores. Throws nothing.
+  using Done = std::function<void(std::exception_ptr error, ScoredRequest scored)>;
+
   // `predictor` must outlive it.
   RequestQueue(Predictor& predictor, RequestQueueOptions options = {});
   // Answers the requests that are there first.
@@ -52,6 +58,8 @@ class RequestQueue {
 
   // The answer, or an Error in its place. Throws QueueFull.
   std::future<ScoredRequest> Submit(PredictRequest request);
+  // The same for a caller that does not wait. Throws QueueFull, and then never calls `done`.
+  void Submit(PredictRequest request, Done done);
   // Requests that wait.
   size_t queued() const;
 
@@ -59,24 +67,28 @@ class RequestQueue {
   using Clock = std::chrono::steady_clock;
   struct Item {
     PredictRequest request;
-    std::promise<ScoredRequest> promise;
+    Done done;  // empty once it was called
     Clock::time_point arrival;
   };
+  // Items move from list to list without memory, so that none is lost for want of it.
+  using Items = std::list<Item>;
 
   void Work();
   // The next batch; empty when there will be none.
-  std::vector<Item> Take();
+  Items Take();
   // Of the requests that wait, as many as this worker may take.
   size_t Share() const;
   bool BatchIsFull() const;
-  void Answer(std::vector<Item> batch);
-  void Compute(std::vector<Item>& batch);
+  void Answer(Items& batch);
+  void RefuseLate(Items& batch);
+  void RefuseBad(const ServedModel& model, Items& batch);
+  void Compute(Items& batch);
 
   Predictor& predictor_;
   const RequestQueueOptions options_;
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
-  std::deque<Item> items_;
+  Items items_;
   size_t idle_ = 0;  // workers that wait for a request
   bool closed_ = false;
   std::vector<std::thread> workers_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "tests/serve/testing/failing_memory.h"
 #include "tests/serve/testing/small_model.h"
 
 namespace tessera::serve {
@@ -77,6 +78,31 @@ TEST(RequestQueue, DeadlinesAndLimits) {
     EXPECT_THROW(queue.Submit(Example(1)), QueueFull);
   }  // a queue that goes answers what it has
   ExpectNear(last.get().scores, predictor.Predict(Example(0)));
+}
+
+// Whichever allocation of a worker is the first to fail: each request has one answer, and the queue
+// goes on.
+TEST(RequestQueue, AnswersOnceWhenMemoryRunsOut) {
+  tessera::testing::SpareThisThread();
+  Predictor predictor(WriteSmallModel(MakeSmallModel("memory.safetensors"), "memory"));
+  RequestQueue queue(predictor, {.max_batch = 3, .max_wait = kLong, .deadline = kLong});
+  int failed = 0, scored = 0;
+  for (int succeed = 0; succeed < 300; ++succeed) {
+    std::atomic<int> calls = 0;
+    std::promise<void> all;
+    std::vector<PredictRequest> requests = {Example(0), Example(1), Example(2)};
+    tessera::testing::LetAllocationsSucceed(succeed);
+    for (PredictRequest& request : requests)
+      queue.Submit(std::move(request), [&](std::exception_ptr error, ScoredRequest) {
+        ++(error ? failed : scored);
+        if (++calls == 3) all.set_value();
+      });
+    ASSERT_EQ(all.get_future().wait_for(kLong), std::future_status::ready);
+    tessera::testing::LetAllocationsSucceed(-1);
+    ASSERT_EQ(calls, 3);
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_GT(scored, 0);
 }
 
 }  // namespace
