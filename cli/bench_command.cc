@@ -112,7 +112,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
     std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
   flags.files.Write(run);
   if (failure) std::rethrow_exception(failure);
-  return Interrupted() ? kInterruptedExit : 0;
+  return InterruptedExit(InterruptSignal());
 }
 
 int ListTopics() {

@@ -1,4 +1,5 @@
 // tessera train: trains a DLRM on Criteo rows or planted data.
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -114,13 +115,13 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool sp
               static_cast<long long>(progress.step));
 }
 
-int SayInterrupted(const TrainFlags& flags) {
+void SayInterrupted(const TrainFlags& flags, int signal) {
+  const char* const by = signal == SIGTERM ? " by SIGTERM" : "";
   if (flags.checkpoint.empty())
-    std::fputs("interrupted: nothing was saved, as no --checkpoint was given\n", stderr);
+    std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
   else
-    std::fprintf(stderr, "interrupted: saved %s; go on with --resume %s\n",
+    std::fprintf(stderr, "interrupted%s: saved %s; go on with --resume %s\n", by,
                  flags.checkpoint.c_str(), flags.checkpoint.c_str());
-  return kInterruptedExit;
 }
 
 void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRunReport& report,
@@ -190,10 +191,10 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const TrainingRunOptions options = OptionsOf(flags, resumed);
   const TrainingRunReport report =
       speaks ? Run(options, trainer, data, curve) : RunTraining(trainer, data, options);
-  if (!speaks) return report.stopped ? kInterruptedExit : 0;
-  if (report.stopped) return SayInterrupted(flags);
-  SayResults(flags, data, report, curve);
-  return 0;
+  const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
+  if (speaks && report.stopped) SayInterrupted(flags, signal);
+  if (speaks && !report.stopped) SayResults(flags, data, report, curve);
+  return InterruptedExit(signal);
 }
 
 // Of all ranks. Those that are threads share one trace.
@@ -213,7 +214,7 @@ int Train(const TrainFlags& flags) {
   const TrainConfig config = ReadConfig(flags, resumed);
   ParseDevice(flags.device);
   const DataSets data(config, selection);
-  WatchForInterrupt();
+  WatchForInterrupt(flags.stop_within);
   const auto trace = flags.trace.empty() ? nullptr : std::make_unique<Trace>();
   return OnRanks(flags, [&](Communicator* comm) {
     const int rank = comm == nullptr ? 0 : comm->rank();

@@ -46,9 +46,12 @@ constexpr char kFooter[] =
     "--incremental: the folder that --checkpoint names gets a whole checkpoint, then files of "
     "changes; --resume takes it, tessera inspect shows it, and tessera compact makes one whole "
     "checkpoint of it. Whenever the training is killed, what was saved last is whole.\n"
-    "Ctrl-C finishes the step, saves the checkpoint if --checkpoint was given, and exits with "
-    "130. (Under mpirun it ends the job as it stands: --checkpoint-every keeps what was "
-    "learned.)\n";
+    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
+    "with 143 and 130; what was saved goes on to the same bits. A second signal ends it at once, "
+    "and "
+    "so does --stop-within. One rank that gets the signal stops all. (mpirun itself kills the "
+    "ranks "
+    "1 s after it has passed a signal on: give it --mca odls_base_sigkill_timeout 300.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
@@ -160,6 +163,11 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
       ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->type_name("N");
   AddCheckpointFlags(app, f);
+  app.add_option("--stop-within", f.stop_within,
+                 "After SIGTERM or Ctrl-C: end as it stands if the step and its checkpoint take so "
+                 "long; 0: wait for them; default 300")
+      ->check(NumbersFrom(0, 1 << 30))
+      ->type_name("SECONDS");
   app.add_option("--resume", f.resume, "Go on from this checkpoint; --config may then be left out")
       ->type_name("FILE");
   app.add_flag("--skip-bad-lines", f.skip_bad_lines,

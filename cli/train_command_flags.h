@@ -20,6 +20,7 @@ struct TrainFlags {
   std::optional<int64_t> epochs, batch_size, seed;
   std::optional<int> ranks;  // of this process
   int threads = 0;
+  int stop_within = 300;  // seconds
   int64_t checkpoint_every = 0;
   bool incremental = false;
   std::optional<int64_t> max_deltas, keep_chains;

@@ -51,6 +51,14 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
   return flags.ranks ? OnLocalRanks(*flags.ranks, fn) : fn(nullptr);
 }
 
+int SignalOfRanks(Communicator* comm, int mine) {
+  if (comm == nullptr) return mine;
+  for (const std::string& signal :
+       comm->GatherStringsSync(std::to_string(mine), "the signal that stops the ranks"))
+    if (signal != "0") return std::stoi(signal);
+  return 0;
+}
+
 int ThreadsOfRank(const TrainFlags& flags) {
   if (!WithRanks(flags)) return flags.threads;
   const int processes = UnderMpirun() ? std::max(1, MpiLocalSize()) : 1;

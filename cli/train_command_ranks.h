@@ -17,6 +17,10 @@ bool WithRanks(const TrainFlags& flags);
 // rank. It is called on every rank.
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn);
 
+// The signal that stopped the ranks, one of which alone may have got it: the first rank's that has
+// one. Every rank calls.
+int SignalOfRanks(Communicator* comm, int mine);
+
 // As many as the user gave (by --threads or TESSERA_THREADS), or the machine has, by the ranks that
 // share them.
 int ThreadsOfRank(const TrainFlags& flags);

@@ -1,35 +1,48 @@
 #!/bin/bash
-# Ctrl-C: the step is finished, the checkpoint saved if one was asked for, exit 130; and what was saved goes on.
+# SIGINT and SIGTERM: the step is finished, the checkpoint saved if one was asked for, exit 130 or 143; and what
+# was saved goes on. A second signal, or a time, ends the process as it stands.
 source "$(dirname "$0")/cli_test_lib.sh"
+source "$(dirname "$0")/mpi_test_lib.sh"
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 
-# interrupt ARGS…: starts a training, interrupts it once it is under way, expects exit 130.
+# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it is under way, expects the exit
+# code, or -N for a process that signal N has ended.
 interrupt() {
+  local signals=$1 want=$2
+  shift 2
   # A shell without job control starts its background jobs with SIGINT ignored; python undoes that.
-  python3 - "$tessera" "$@" >out 2>err <<'EOF'
+  python3 - "$signals" "$want" "$tessera" "$@" >out 2>err <<'EOF' || fail "$signals $*: $(cat out err)"
 import signal, subprocess, sys, time
+signals, want = sys.argv[1].split(), int(sys.argv[2])
 signal.signal(signal.SIGINT, signal.default_int_handler)
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+process = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE)
 process.stdout.readline()  # the model is made, the training begins
-time.sleep(1)
-process.send_signal(signal.SIGINT)
+for name in signals:
+  time.sleep(1)
+  process.send_signal(getattr(signal, name))
 try:
-  sys.exit(process.wait(timeout=60))
+  got = process.wait(timeout=60)
 except subprocess.TimeoutExpired:
   process.kill()
   raise
+if got != want: sys.exit(f"expected exit {want}, got {got}")
 EOF
-  local got=$?
-  [ $got -eq 130 ] || fail "expected exit 130, got $got: $(cat out err)"
 }
 
-interrupt train --config long.json
-has err "nothing was saved"
+# stands FILE: it was saved after a step.
+stands() {
+  run 0 inspect "$1" --json
+  json out 'd["progress"]["epoch"] == 0 and d["progress"]["row"] == 64 * d["progress"]["step"] > 0'
+}
 
-interrupt train --config long.json --checkpoint stopped.safetensors
+interrupt SIGINT 130 train --config long.json
+has err "nothing was saved"
+interrupt SIGTERM 143 train --config long.json
+has err "interrupted by SIGTERM: nothing was saved"
+
+interrupt SIGTERM 143 train --config long.json --checkpoint stopped.safetensors
 has err "saved stopped.safetensors"
-run 0 inspect stopped.safetensors --json
-json out 'd["progress"]["epoch"] == 0 and d["progress"]["row"] == 64 * d["progress"]["step"] > 0'
+stands stopped.safetensors
 step=$(python3 -c 'import json; print(json.load(open("out"))["progress"]["step"])')
 
 # Going on to a later step gives the bits of a training that never stopped.
@@ -39,8 +52,33 @@ run 0 train --config long.json --train-rows 0:$rows --eval-rows $rows:$((rows + 
 cmp a.safetensors b.safetensors || fail "resumed: other bits"
 
 # Ranks stop after the same step.
-interrupt train --config long.json --ranks 3 --checkpoint ranks
+interrupt SIGINT 130 train --config long.json --ranks 3 --checkpoint ranks
 has err "saved ranks"
 run 0 export ranks --out ranks.safetensors
-run 0 inspect ranks.safetensors --json
-json out 'd["progress"]["epoch"] == 0 and d["progress"]["row"] == 64 * d["progress"]["step"] > 0'
+stands ranks.safetensors
+
+# ---- a step that takes long
+interrupt "SIGTERM SIGTERM" -15 train --config long.json --batch-size 20000000 --checkpoint never.safetensors
+interrupt "SIGINT SIGTERM" -15 train --config long.json --batch-size 20000000
+interrupt SIGTERM 143 train --config long.json --batch-size 20000000 --stop-within 1 --checkpoint never.safetensors
+has err "took longer than --stop-within"
+[ ! -e never.safetensors ] || fail "a step that was not finished was saved"
+
+# ---- processes: one rank that gets the signal stops all; and all get it from mpirun
+start_ranks 2 train --config long.json --plan row_wise --checkpoint processes
+sleep 1
+kill -TERM "${processes[1]}"
+wait $job
+[ $? -eq 143 ] || fail "a rank that was stopped: $(cat out err)"
+has err "interrupted by SIGTERM: saved processes"
+run 0 export processes --out processes.safetensors
+stands processes.safetensors
+rm -r processes
+mpirun+=(--mca odls_base_sigkill_timeout 60)
+start_ranks 2 train --config long.json --plan row_wise --checkpoint processes
+sleep 1
+kill -TERM $job
+wait $job && fail "mpirun ended well"
+has err "interrupted by SIGTERM: saved processes"
+run 0 export processes --out processes.safetensors
+stands processes.safetensors
