@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "runtime/check.h"
@@ -33,6 +35,21 @@ int64_t Rounded(int64_t bytes) {
   return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
 }
 
+// Nobody's mistake, so no Error: what came to ask may ask again later.
+class OutOfHostMemory final : public std::bad_alloc {
+ public:
+  OutOfHostMemory(int64_t asked, int64_t live, int64_t cached) {
+    std::snprintf(text_, sizeof text_,
+                  "out of host memory: asked for %lld bytes, %lld bytes are live, %lld cached",
+                  static_cast<long long>(asked), static_cast<long long>(live),
+                  static_cast<long long>(cached));
+  }
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[160];
+};
+
 class CachingHostAllocator final : public Allocator {
  public:
   void* Allocate(int64_t bytes, const Stream&) override {
@@ -55,8 +72,12 @@ class CachingHostAllocator final : public Allocator {
     if (size > kLargestCached || stats_.cached_bytes + size > kCacheBytes) {
       return Free(pointer, size);
     }
-    cache_[size].push_back(pointer);
-    stats_.cached_bytes += size;
+    try {
+      cache_[size].push_back(pointer);
+      stats_.cached_bytes += size;
+    } catch (const std::bad_alloc&) {
+      Free(pointer, size);
+    }
   }
 
   AllocatorStats stats() const override {
@@ -80,9 +101,7 @@ class CachingHostAllocator final : public Allocator {
     const int64_t alignment = huge ? kHugePage : kHostAlignment;
     void* block = std::aligned_alloc(static_cast<size_t>(alignment),
                                      static_cast<size_t>(huge ? size + kHugePage : size));
-    TESSERA_CHECK(block != nullptr,
-                  "out of host memory: asked for {} bytes, {} bytes are live, {} cached", size,
-                  stats_.live_bytes, stats_.cached_bytes);
+    if (block == nullptr) throw OutOfHostMemory(size, stats_.live_bytes, stats_.cached_bytes);
     if (!huge) return block;  // else one page more, of which colors take some bytes
     // Advice only: without huge pages everything works, slower.
     (void)madvise(block, static_cast<size_t>(size), MADV_HUGEPAGE);

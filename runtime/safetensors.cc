@@ -11,9 +11,9 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
 
 namespace tessera {
@@ -21,7 +21,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little endian");
 
-using Json = nlohmann::json;
+using internal::Json;
 
 constexpr std::pair<DType, const char*> kNames[] = {
     {DType::kF32, "F32"}, {DType::kF64, "F64"},  {DType::kF16, "F16"}, {DType::kBF16, "BF16"},
@@ -38,6 +38,14 @@ const char* NameOf(DType dtype) {
   for (const auto& [candidate, text] : kNames)
     if (candidate == dtype) return text;
   TESSERA_FAIL("no safetensors name for {}", dtype);
+}
+
+Json HeaderOf(const std::string& text) {
+  try {
+    return internal::ReadJsonText(text);
+  } catch (const Error& error) {
+    throw Error(Format("the header is not a JSON object that can be read: {}", error.what()));
+  }
 }
 
 SafetensorsEntry ParseEntry(const std::string& name, const Json& fields, int64_t data_begin) {
@@ -57,6 +65,8 @@ SafetensorsEntry ParseEntry(const std::string& name, const Json& fields, int64_t
                   offsets[1], entry.shape, entry.dtype, bytes);
     entry.begin += static_cast<int64_t>(offsets[0]);
     return entry;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     TESSERA_FAIL("header, tensor '{}': {}", name, error.what());
   }
@@ -99,6 +109,8 @@ template <typename Fn>
 void NamingFile(const std::string& path, Fn&& fn) {
   try {
     fn();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     TESSERA_FAIL("{}: {}", path, error.what());
   }
@@ -212,7 +224,7 @@ void SafetensorsFile::ReadHeader() {
   std::string text(header_bytes, '\0');
   ReadExactly(file_.get(), text.data(), static_cast<int64_t>(text.size()));
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
-  const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json header = HeaderOf(text);
   TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
   for (const auto& [name, fields] : header.items()) {
     if (name != "__metadata__") {

@@ -3,18 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+
+#include "runtime/json/json_reader.h"
 
 namespace tessera::internal {
 namespace {
-
-constexpr int kMostDepth = 100;
-
-// "[json.exception.parse_error.101] parse error at line 1, column 2: …" without its first word.
-std::string WithoutTag(const std::string& message) {
-  const size_t end = message.starts_with('[') ? message.find("] ") : std::string::npos;
-  return end == std::string::npos ? message : message.substr(end + 2);
-}
 
 std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -67,23 +60,7 @@ void ThrowExpected(const std::string& where, std::string_view expected, const Js
   throw Error(Format("{}: expected {}, got {}", where, expected, Shown(got)));
 }
 
-Json ParseJson(const std::string& text) {
-  std::vector<std::set<std::string>> keys;  // seen so far, of each object that is open
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    // What prints a document, or takes it apart, calls itself for each level.
-    if (depth > kMostDepth) throw Error(Format("more than {} levels of nesting", kMostDepth));
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw Error(Format("the key {} is given twice", parsed.dump()));
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::exception& error) {
-    throw Error(WithoutTag(error.what()));
-  }
-}
+Json ParseJson(const std::string& text) { return ReadJsonText(text); }
 
 template <typename T>
 void ReadJson(const Json& value, const std::string& where, T& out) {

@@ -74,6 +74,8 @@ TEST_F(SafetensorsTest, EveryTruncationIsRefused) {
 TEST_F(SafetensorsTest, RefusesBadHeaders) {
   ExpectRefused(File("[]", 0), "not a JSON object");
   ExpectRefused(File("{", 0), "not a JSON object");
+  ExpectRefused(File(R"({"__metadata__": {"step": "1", "step": "2"}})", 0),
+                "the key \"step\" is given twice");
   ExpectRefused(File(R"({"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", 4),
                 "dtype 'F33'");
   ExpectRefused(File(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4),
