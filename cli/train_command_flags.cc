@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/numbers.h"
 #include "runtime/check.h"
+#include "runtime/size_limits.h"
 #include "train/checkpoint/checkpoint_files.h"
 #include "train/pipeline/pipeline_kind.h"
 
@@ -137,7 +138,7 @@ void CheckIncremental(const TrainFlags& flags, bool with_ranks) {
 }  // namespace
 
 void AddTrainFlags(CLI::App& app, TrainFlags& f) {
-  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
+  const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);
   app.add_option("--config", f.config,
                  "Tables, model, optimizers and data: a JSON file such as examples/criteo.json")
       ->type_name("FILE");
@@ -155,7 +156,9 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--epochs", f.epochs, "Passes over the data, in all")
       ->check(positive)
       ->type_name("N");
-  app.add_option("--batch-size", f.batch_size, "Rows a step")->check(positive)->type_name("N");
+  app.add_option("--batch-size", f.batch_size, "Rows a step")
+      ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
+      ->type_name("N");
   app.add_option("--threads", f.threads, "Of all ranks of a process together; default: all cores")
       ->check(NumbersFrom(1, 4096))
       ->type_name("N");

@@ -7,6 +7,8 @@
 
 #include "comm/local_group.h"
 #include "comm/message_communicator.h"
+#include "runtime/size_limits.h"
+#include "runtime/start_threads.h"
 
 namespace tessera {
 namespace internal {
@@ -115,7 +117,7 @@ class LocalCommunicator final : public MessageCommunicator {
 }  // namespace internal
 
 std::vector<std::unique_ptr<Communicator>> MakeLocalCommunicators(int ranks) {
-  TESSERA_CHECK_GE(ranks, 1, "ranks of a group");
+  CheckPositive(ranks, SizeLimits::kRanks, "ranks of a group");
   const auto group = std::make_shared<internal::LocalFamily>()->NewGroup(ranks);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int r = 0; r < ranks; ++r)
@@ -144,7 +146,10 @@ void RunLocalRanks(int ranks, const std::function<void(Communicator&)>& fn) {
     }
   };
   std::vector<std::thread> threads;
-  for (auto& comm : communicators) threads.emplace_back(run, std::move(comm));
+  StartThreads(
+      threads, ranks, "rank's thread",
+      [&](int r) { run(std::move(communicators[static_cast<size_t>(r)])); },
+      [&] { communicators.back()->Abort("another rank could not be started"); });
   for (std::thread& thread : threads) thread.join();
   if (!failure.empty()) throw Error(failure);
 }

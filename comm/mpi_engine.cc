@@ -10,6 +10,7 @@
 
 #include "comm/backoff.h"
 #include "comm/mpi_watchdog.h"
+#include "runtime/start_threads.h"
 
 namespace tessera::internal {
 namespace {
@@ -47,7 +48,7 @@ MpiEngine::MpiEngine(const MpiOptions& options) : options_(options) {
 
 void MpiEngine::StartThread() {
   std::promise<void> begun;
-  thread_ = std::thread([this, &begun] {
+  thread_ = tessera::StartThread("thread of MPI", [this, &begun] {
     try {
       Begin();
     } catch (...) {

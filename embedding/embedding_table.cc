@@ -9,6 +9,7 @@
 #include "embedding/table_on_disk.h"
 #include "runtime/hash.h"
 #include "runtime/reserved.h"
+#include "runtime/size_limits.h"
 
 namespace tessera::internal {
 namespace {
@@ -30,8 +31,7 @@ void CheckGrowing(const BaseEmbeddingConfig& config) {
 
 void CheckConfig(const BaseEmbeddingConfig& config) {
   TESSERA_CHECK(!config.name.empty(), "a table has no name");
-  TESSERA_CHECK_GE(config.num_embeddings, 1, "table {}: rows", config.name);
-  TESSERA_CHECK_GE(config.embedding_dim, 1, "table {}: dim", config.name);
+  CheckTableSize(config.num_embeddings, config.embedding_dim, "table " + config.name);
   CheckFloatType(config, "rows", config.data_type);
   CheckFloatType(config, "optimizer state", config.state_type);
   TESSERA_CHECK(config.lr_scale >= 0, "table {}: lr_scale {}; expected at least 0", config.name,

@@ -6,6 +6,7 @@
 
 #include "planner/planner_error.h"
 #include "runtime/names.h"
+#include "runtime/size_limits.h"
 
 namespace tessera {
 namespace {
@@ -14,8 +15,8 @@ constexpr const char* kRowDTypeNames[] = {"fp32", "fp16", "bf16", "int8"};
 constexpr const char* kModuleKindNames[] = {"ebc", "ec", "fp_ebc", "quant_ebc", "quant_ec"};
 constexpr const char* kPipelineNames[] = {"none", "train_base", "train_sparse_dist",
                                           "train_prefetch_sparse_dist"};
-constexpr double kMostTableBytes = 1125899906842624.0;  // 2^50
-constexpr double kMostIds = 1e12;                       // of a table, a rank
+constexpr auto kMostTableBytes = static_cast<double>(SizeLimits::kBytes);
+constexpr double kMostIds = 1e12;  // of a table, a rank
 
 // A number of a table's, between `least` and `most`.
 void CheckNumber(double value, double least, double most, const std::string& table,
@@ -60,6 +61,8 @@ void CheckTable(const PlannerTable& t) {
                     t.element_bytes() > 0,
                 "table {}: expected rows, columns and bytes above 0, got [{}, {}] of {} bytes",
                 t.name, t.planned_rows(), t.planned_dim(), t.element_bytes());
+  CheckTableSize(t.rows, t.dim, "table " + t.name);
+  CheckTableSize(t.planned_rows(), t.planned_dim(), "table " + t.name + ": stored_shape");
   const double bytes = static_cast<double>(t.planned_rows()) *
                        static_cast<double>(t.planned_dim()) *
                        static_cast<double>(t.element_bytes());
@@ -105,8 +108,7 @@ std::string PlannerModel::full_name(const PlannerTable& table) const {
 }
 
 void CheckModel(const PlannerModel& model) {
-  TESSERA_CHECK(model.batch_size > 0 && model.batch_size <= int64_t{1} << 32,
-                "expected a batch_size of 1 to 2^32, got {}", model.batch_size);
+  CheckPositive(model.batch_size, SizeLimits::kBatch, "batch_size");
   TESSERA_CHECK(model.dense_parameter_bytes >= 0 && model.dense_buffer_bytes >= 0 &&
                     static_cast<double>(model.dense_parameter_bytes) <= kMostTableBytes &&
                     static_cast<double>(model.dense_buffer_bytes) <= kMostTableBytes,

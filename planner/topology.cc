@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/names.h"
+#include "runtime/size_limits.h"
 
 namespace tessera {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr const char* kDeviceNames[] = {"cpu", "cuda", "mtia"};
 constexpr const char* kCollectiveNames[] = {"all_to_all", "all_reduce", "all_gather",
                                             "reduce_scatter"};
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMostRanks = static_cast<int>(SizeLimits::kRanks);
 
 void CheckBandwidth(double bytes_per_ms, const char* name) {
   TESSERA_CHECK(std::isfinite(bytes_per_ms) && bytes_per_ms > 0,

@@ -22,6 +22,7 @@ namespace {
 constexpr int64_t kHugePage = 2 << 20;
 // Smaller blocks are kept by their threads (recycled.h).
 constexpr int64_t kSmallestCached = kLargestRecycled, kLargestCached = 64 << 20;
+constexpr int64_t kMostBytes = int64_t{1} << 56;  // of a block: no address is larger
 constexpr int64_t kCacheBytes = kRecycles ? 256 << 20 : 0;
 static_assert(kHostAlignment <= kRecycledAlignment);
 
@@ -54,6 +55,7 @@ class CachingHostAllocator final : public Allocator {
  public:
   void* Allocate(int64_t bytes, const Stream&) override {
     TESSERA_CHECK_GE(bytes, 0, "host allocation");
+    TESSERA_CHECK_LE(bytes, kMostBytes, "host allocation");
     const int64_t size = Rounded(bytes);
     const std::lock_guard lock(mutex_);
     void* pointer = FromCache(size);

@@ -10,6 +10,8 @@
 
 #include "runtime/check.h"
 #include "runtime/machine.h"
+#include "runtime/size_limits.h"
+#include "runtime/start_threads.h"
 
 namespace tessera {
 namespace {
@@ -88,17 +90,23 @@ struct ThreadPool::State {
     }
     wake.notify_all();
   }
+
+  void Stop() {
+    stop.store(true, std::memory_order_release);
+    NextGeneration();
+  }
 };
 
 ThreadPool::ThreadPool(int threads)
     : threads_(threads == 0 ? DefaultThreads() : threads), state_(new State) {
-  TESSERA_CHECK_GE(threads_, 1, "threads of a ThreadPool");
-  for (int i = 1; i < threads_; ++i) state_->workers.emplace_back([this] { state_->Work(); });
+  CheckPositive(threads_, SizeLimits::kThreads, "threads of a pool");
+  StartThreads(
+      state_->workers, threads_ - 1, "worker thread", [s = state_.get()](int) { s->Work(); },
+      [s = state_.get()] { s->Stop(); });
 }
 
 ThreadPool::~ThreadPool() {
-  state_->stop.store(true, std::memory_order_release);
-  state_->NextGeneration();
+  state_->Stop();
   for (std::thread& worker : state_->workers) worker.join();
 }
 

@@ -22,9 +22,19 @@ Shape RowMajorStrides(const Shape& shape) {
   int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= shape[i];
+    // Beside an extent of 0 the others may be of any size; nothing asks for these strides.
+    (void)__builtin_mul_overflow(step, shape[i], &step);
   }
   return strides;
+}
+
+// Every tensor is made with this, so that its nbytes() is a number of 63 bits.
+int64_t BytesOf(const Shape& shape, DType dtype) {
+  for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.numel(), SizeOf(dtype), &bytes))
+    throw Error(Format("shape {} of {}: more bytes than a number of 63 bits", shape, dtype));
+  return bytes;
 }
 
 }  // namespace
@@ -36,7 +46,13 @@ Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size()
 
 int64_t Shape::numel() const {
   int64_t n = 1;
-  for (int64_t d : dims()) n *= d;
+  bool fits = true;
+  for (int64_t d : dims()) {
+    if (d == 0) return 0;
+    fits = !__builtin_mul_overflow(n, d, &n) && fits;
+  }
+  if (!fits) [[unlikely]]
+    throw Error(Format("shape {}: more elements than a number of 63 bits", *this));
   return n;
 }
 
@@ -89,13 +105,12 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, void* data, const Shape& shape,
       strides_(RowMajorStrides(shape)),
       dtype_(dtype),
       device_(storage_->device) {
-  for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
+  BytesOf(shape, dtype);
 }
 
 Tensor Tensor::Allocate(Allocator& allocator, Device device, const Stream& stream,
                         const Shape& shape, DType dtype) {
-  for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
-  const int64_t bytes = shape.numel() * SizeOf(dtype);
+  const int64_t bytes = BytesOf(shape, dtype);
   internal::Capture* capture = stream.capture();
   std::shared_ptr<Storage> storage =
       capture ? AllocateRecorded(*capture, allocator, device, stream, bytes)
@@ -180,7 +195,7 @@ int64_t Tensor::row_stride() const {
 
 Tensor Tensor::Narrow(int dim, int64_t start, int64_t length) const {
   TESSERA_CHECK(dim >= 0 && dim < rank(), "Narrow along dimension {} of a tensor {}", dim, shape_);
-  TESSERA_CHECK(start >= 0 && length >= 0 && start + length <= shape_[dim],
+  TESSERA_CHECK(start >= 0 && length >= 0 && length <= shape_[dim] && start <= shape_[dim] - length,
                 "Narrow of a tensor {} along dimension {}: start {}, length {} do not fit", shape_,
                 dim, start, length);
   Tensor view = *this;
@@ -194,12 +209,14 @@ Tensor Tensor::Reshape(const Shape& shape) const {
   Shape full = shape;
   int64_t known = 1;
   int unknown = -1;
+  bool fits = true;
   for (int i = 0; i < full.rank(); ++i) {
     if (full[i] == -1 && unknown < 0)
       unknown = i;
     else
-      known *= full[i];
+      fits = !__builtin_mul_overflow(known, full[i], &known) && fits;
   }
+  TESSERA_CHECK(fits, "Reshape of a tensor {} to {}", shape_, shape);
   if (unknown >= 0) full[unknown] = known == 0 ? 0 : numel() / known;
   TESSERA_CHECK_EQ(full.numel(), numel(), "Reshape of a tensor {} to {}", shape_, shape);
   return Tensor(storage_, data_, full, dtype_);
@@ -207,7 +224,7 @@ Tensor Tensor::Reshape(const Shape& shape) const {
 
 Tensor Tensor::Reinterpret(int64_t offset, const Shape& shape, DType dtype) const {
   TESSERA_CHECK(is_contiguous(), "Reinterpret of a tensor {} that is not contiguous", shape_);
-  TESSERA_CHECK(offset >= 0 && offset + shape.numel() * SizeOf(dtype) <= nbytes() &&
+  TESSERA_CHECK(offset >= 0 && offset <= nbytes() && BytesOf(shape, dtype) <= nbytes() - offset &&
                     offset % SizeOf(dtype) == 0,
                 "Reinterpret of {} bytes from {} on as {} {}", nbytes(), offset, dtype, shape);
   return Tensor(storage_, static_cast<char*>(data_) + offset, shape, dtype);

@@ -5,42 +5,20 @@
 
 #include "runtime/json/json_object.h"
 #include "runtime/names.h"
+#include "runtime/size_limits.h"
 #include "train/config/model_json.h"
 
 namespace tessera::serve {
 namespace {
 
-using internal::CheckPositive;
 using internal::Json;
 using internal::JsonObject;
 using internal::ThrowExpected;
 
 constexpr int64_t kFormat = 2;
-// A table beyond this has more bytes than a file.
-constexpr int64_t kMostRows = int64_t{1} << 48, kMostDim = 1 << 20;
-constexpr int64_t kMostLayers = 1024;
 
 constexpr const char* kRemapKinds[] = {"array", "hash"};
 constexpr const char* kUnknownIds[] = {"default", "rows", "slots"};
-
-void CheckAtMost(int64_t value, int64_t most, const std::string& where) {
-  CheckPositive(value, where);
-  if (value > most) throw Error(Format("{}: expected at most {}, got {}", where, most, value));
-}
-
-// What a training would take, within what a computer could hold.
-RankingNetConfig ReadNet(const Json& json) {
-  const RankingNetConfig net = internal::RankingNetFromJson(json, "model");
-  for (const auto* sizes : {&net.dense_arch, &net.over_arch, &net.branch1, &net.branch2}) {
-    if (std::ssize(*sizes) > kMostLayers)
-      throw Error(Format("model: expected at most {} layers, got {}", kMostLayers, sizes->size()));
-    for (const int64_t size : *sizes) CheckAtMost(size, kMostDim, "model: a size");
-  }
-  for (const int64_t size : {net.dense_in, net.dcn_low_rank, net.hidden, net.deep_fm_dim})
-    if (size != 0) CheckAtMost(size, kMostDim, "model: a size");
-  if (net.dcn_layers != 0) CheckAtMost(net.dcn_layers, kMostLayers, "model.dcn_layers");
-  return net;
-}
 
 void ReadRemap(JsonObject& object, TableSpec& table) {
   object.Optional("ids", table.ids);
@@ -49,7 +27,7 @@ void ReadRemap(JsonObject& object, TableSpec& table) {
   if (remap.empty() != (table.ids == 0))
     throw Error(Format("{}: expected ids and remap, or neither", object.at("remap")));
   if (remap.empty()) return;
-  CheckAtMost(table.ids, kMostRows, object.at("ids"));
+  CheckPositive(table.ids, SizeLimits::kRows, object.at("ids"));
   if (table.rows > table.ids)
     throw Error(Format("{}: expected at most the {} ids, got {}", object.at("rows"), table.ids,
                        table.rows));
@@ -76,9 +54,9 @@ void CheckRuleOfPart(const JsonObject& object, const RawIdRule& rule, int64_t ro
 }
 
 void CheckRule(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
-  if (rule.max_rows != 0 && (rule.max_rows < rows || rule.max_rows > kMostRows))
+  if (rule.max_rows != 0 && (rule.max_rows < rows || rule.max_rows > SizeLimits::kRows))
     throw Error(Format("{}: expected at least the {} rows, at most {}, got {}",
-                       object.at("max_rows"), rows, kMostRows, rule.max_rows));
+                       object.at("max_rows"), rows, SizeLimits::kRows, rule.max_rows));
   CheckNotNegative(rule.hash_below, object.at("hash_below"));
   CheckNotNegative(rule.input_hash_size, object.at("input_hash_size"));
   if (rule.num_parts < 1 || rows % rule.num_parts != 0)
@@ -136,9 +114,8 @@ TableSpec ReadTable(const Json& json, const std::string& where) {
   TableSpec table;
   object.Required("name", table.name);
   object.Required("rows", table.rows);
-  CheckAtMost(table.rows, kMostRows, object.at("rows"));
   object.Required("dim", table.dim);
-  CheckAtMost(table.dim, kMostDim, object.at("dim"));
+  CheckTableSize(table.rows, table.dim, Format("{} ('{}')", where, table.name));
   object.Required("features", table.features);
   if (table.features.empty())
     throw Error(Format("{}: expected at least one feature", object.at("features")));
@@ -197,7 +174,7 @@ ModelSpec ReadSpec(const Json& json) {
   object.Required("version", spec.version);
   object.Required("weights", spec.weights);
   CheckFileName(spec.weights, "weights");
-  spec.net = ReadNet(object.Require("model"));
+  spec.net = internal::RankingNetFromJson(object.Require("model"), "model");
   object.OptionalWord("dense_type", spec.dense_type, {DType::kF32, DType::kF16});
   object.OptionalWord("missing", spec.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
   object.Optional("search", spec.search);

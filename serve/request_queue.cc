@@ -4,6 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/size_limits.h"
+#include "runtime/start_threads.h"
+
 namespace tessera::serve {
 namespace {
 
@@ -21,15 +24,21 @@ RequestQueue::RequestQueue(Predictor& predictor, RequestQueueOptions options)
   TESSERA_CHECK(options.max_batch >= 1 && options.max_queued >= 1 && options.workers >= 1,
                 "request queue: batches of {} examples, {} requests, {} workers", options.max_batch,
                 options.max_queued, options.workers);
-  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { Work(); });
+  CheckPositive(options.workers, SizeLimits::kThreads, "request queue: workers");
+  StartThreads(
+      workers_, options_.workers, "worker", [this](int) { Work(); }, [this] { Close(); });
 }
 
-RequestQueue::~RequestQueue() {
+void RequestQueue::Close() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
   changed_.notify_all();
+}
+
+RequestQueue::~RequestQueue() {
+  Close();
   for (std::thread& worker : workers_) worker.join();
 }
 

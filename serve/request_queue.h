@@ -74,6 +74,7 @@ class RequestQueue {
   using Items = std::list<Item>;
 
   void Work();
+  void Close();  // workers end once nothing waits
   // The next batch; empty when there will be none.
   Items Take();
   // Of the requests that wait, as many as this worker may take.

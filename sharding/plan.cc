@@ -6,6 +6,7 @@
 
 #include "runtime/check.h"
 #include "runtime/names.h"
+#include "runtime/size_limits.h"
 
 namespace tessera {
 namespace {
@@ -217,6 +218,7 @@ void CheckTableSharding(const TableSharding& sharding, const TableShape& table, 
 void CheckRanks(const ShardingPlan& plan) {
   if (plan.world_size < 1)
     throw Error(Format("plan: expected a world_size above 0, got {}", plan.world_size));
+  CheckPositive(plan.world_size, SizeLimits::kRanks, "plan: world_size");
   if (plan.local_size < 1 || plan.world_size % plan.local_size != 0)
     throw Error(Format("plan: expected a local_size that divides world_size {}, got {}",
                        plan.world_size, plan.local_size));
@@ -228,6 +230,7 @@ void CheckPlan(const ShardingPlan& plan, std::span<const TableShape> tables) {
   for (const TableShape& table : tables) {
     if (!names.insert(table.name).second)
       throw Error(Format("plan: two tables are called {}", table.name));
+    CheckTableSize(table.rows, table.dim, "plan: table " + table.name);
     const auto found = plan.tables.find(table.name);
     if (found == plan.tables.end()) throw Error(Format("plan: table {} is missing", table.name));
     CheckTableSharding(found->second, table, plan.world_size, plan.local_size);

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "runtime/size_limits.h"
+
 namespace tessera {
 namespace {
 
@@ -35,12 +37,14 @@ CachePolicy ParseCachePolicy(const std::string& text) {
 }
 
 void CheckCacheConfig(const CacheConfig& config) {
-  TESSERA_CHECK(config.ways >= 1 && config.ways <= 256,
-                "row cache: sets of {} ways; expected 1 to 256", config.ways);
+  TESSERA_CHECK(config.ways >= 1 && config.ways <= SizeLimits::kWays,
+                "row cache: sets of {} ways; expected 1 to {}", config.ways, SizeLimits::kWays);
   TESSERA_CHECK(config.bytes > 0 || (config.load_factor > 0 && config.load_factor <= 1),
                 "row cache: load factor {}; expected more than 0, at most 1", config.load_factor);
   TESSERA_CHECK(config.bytes >= 0 && config.scratch_rows >= 0,
                 "row cache: {} bytes and {} rows of scratch", config.bytes, config.scratch_rows);
+  CheckCount(config.bytes, SizeLimits::kBytes, "row cache: bytes");
+  CheckCount(config.scratch_rows, SizeLimits::kRows, "row cache: scratch_rows");
 }
 
 Tensor EmptyAt(Context& ctx, EmbeddingLocation location, const Shape& shape, DType dtype) {

@@ -5,6 +5,7 @@
 
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
+#include "runtime/start_threads.h"
 
 namespace tessera::internal {
 namespace {
@@ -22,7 +23,8 @@ int64_t Transfer(const BlockOp& op, char* memory) {
 class ThreadBlockIo final : public BlockIo {
  public:
   ThreadBlockIo() {
-    for (int i = 0; i < kIoThreads; ++i) threads_.emplace_back([this] { Run(); });
+    StartThreads(
+        threads_, kIoThreads, "thread of disk I/O", [this](int) { Run(); }, [this] { End(); });
   }
   ~ThreadBlockIo() override {
     End();

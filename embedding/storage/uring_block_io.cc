@@ -6,6 +6,7 @@
 
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
+#include "runtime/start_threads.h"
 
 namespace tessera::internal {
 namespace {
@@ -15,7 +16,12 @@ class UringBlockIo final : public BlockIo {
   // Takes the ring.
   explicit UringBlockIo(const io_uring& ring) : ring_(ring), entries_(kUringDepth) {
     for (size_t i = 0; i < entries_.size(); ++i) free_.push_back(i);
-    thread_ = std::thread([this] { Run(); });
+    try {
+      thread_ = StartThread("thread of disk I/O", [this] { Run(); });
+    } catch (...) {
+      io_uring_queue_exit(&ring_);
+      throw;
+    }
   }
   ~UringBlockIo() override {
     End();

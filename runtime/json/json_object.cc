@@ -107,8 +107,4 @@ void JsonObject::Finish() const {
   }
 }
 
-void CheckPositive(int64_t value, const std::string& where) {
-  if (value <= 0) throw Error(Format("{}: expected an integer above 0, got {}", where, value));
-}
-
 }  // namespace tessera::internal

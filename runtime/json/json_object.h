@@ -73,8 +73,5 @@ class JsonObject {
   std::vector<std::string> known_;
 };
 
-// Throws Error unless value > 0.
-void CheckPositive(int64_t value, const std::string& where);
-
 }  // namespace tessera::internal
 #endif  // TESSERA_RUNTIME_JSON_JSON_OBJECT_H_

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/start_threads.h"
 
 namespace tessera {
 
@@ -33,10 +34,12 @@ ShardWorkers::ShardWorkers(std::span<const Device> devices, int threads) {
   for (const Device& device : devices)
     workers_.push_back(
         std::make_unique<Worker>(ContextOptions{.device = device, .threads = threads}));
-  for (const auto& worker : workers_) worker->thread = std::thread([&w = *worker] { Work(w); });
+  StartThreads(
+      threads_, static_cast<int>(workers_.size()), "rank's thread",
+      [this](int r) { Work(*workers_[static_cast<size_t>(r)]); }, [this] { Close(); });
 }
 
-ShardWorkers::~ShardWorkers() {
+void ShardWorkers::Close() {
   for (const auto& worker : workers_) {
     {
       const std::lock_guard lock(worker->mutex);
@@ -44,8 +47,11 @@ ShardWorkers::~ShardWorkers() {
     }
     worker->changed.notify_one();
   }
-  for (const auto& worker : workers_)
-    if (worker->thread.joinable()) worker->thread.join();
+}
+
+ShardWorkers::~ShardWorkers() {
+  Close();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void ShardWorkers::Work(Worker& worker) {

@@ -44,11 +44,12 @@ class ShardWorkers {
     std::condition_variable changed;
     std::deque<Order> orders;
     bool closed = false;
-    std::thread thread;
   };
   static void Work(Worker& worker);
+  void Close();
 
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::thread> threads_;  // one a worker
 };
 
 }  // namespace tessera

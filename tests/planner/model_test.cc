@@ -76,7 +76,7 @@ TEST(ModelTest, ErrorsNameFileAndField) {
   EXPECT_THAT(ErrorOf(kModel, "\"pooling_factors\": [2, ", "\"pooling_factors\": [-2, "),
               HasSubstr("table t0: pooling_factors: expected 0 to"));
   EXPECT_THAT(ErrorOf(kModel, "\"rows\": 100", "\"rows\": 9000000000000000"),
-              HasSubstr("bytes, more than"));
+              HasSubstr("table t0: rows: expected at most 281474976710656"));
 }
 
 TEST(ModelTest, FeatureListsMustAgree) {

@@ -1,5 +1,6 @@
 #include "train/config/data_json.h"
 
+#include "runtime/size_limits.h"
 #include "train/config/number_json.h"
 #include "train/data/ratings.h"
 
@@ -15,15 +16,15 @@ std::string ToString(DataFormat format) { return kFormats[static_cast<size_t>(fo
 namespace internal {
 namespace {
 
-void ReadCount(JsonObject& object, const char* key, int64_t& count) {
-  object.Optional(key, count);
-  if (count < 0) throw Error(Format("{}: expected 0 or more, got {}", object.at(key), count));
+void ReadRows(JsonObject& object, const char* key, int64_t& rows) {
+  object.Optional(key, rows);
+  CheckCount(rows, SizeLimits::kRows, object.at(key));
 }
 
 void ReadMadeUpRows(JsonObject& object, DataConfig& data) {
   object.Required("rows", data.rows);
-  CheckPositive(data.rows, object.at("rows"));
-  ReadCount(object, "eval_rows", data.eval_rows);
+  CheckPositive(data.rows, SizeLimits::kRows, object.at("rows"));
+  ReadRows(object, "eval_rows", data.eval_rows);
 }
 
 void ReadPlanted(JsonObject& object, ClickModelOptions& planted) {
@@ -39,8 +40,9 @@ void ReadRandom(JsonObject& object, RandomDataConfig& random) {
   ReadSeed(object, random.seed);
   object.Optional("ids_per_feature", random.ids_per_feature);
   for (size_t i = 0; i < random.ids_per_feature.size(); ++i)
-    CheckPositive(random.ids_per_feature[i], Format("{}[{}]", object.at("ids_per_feature"), i));
-  ReadCount(object, "distinct_rows", random.distinct_rows);
+    CheckPositive(random.ids_per_feature[i], SizeLimits::kIdsABag,
+                  Format("{}[{}]", object.at("ids_per_feature"), i));
+  ReadRows(object, "distinct_rows", random.distinct_rows);
 }
 
 ShuffleOptions ShuffleFromJson(const Json& value, const std::string& where) {
@@ -48,9 +50,9 @@ ShuffleOptions ShuffleFromJson(const Json& value, const std::string& where) {
   ShuffleOptions shuffle;
   ReadSeed(object, shuffle.seed);
   object.Optional("window_rows", shuffle.window_rows);
-  CheckPositive(shuffle.window_rows, object.at("window_rows"));
+  CheckPositive(shuffle.window_rows, SizeLimits::kRows, object.at("window_rows"));
   object.Optional("block_rows", shuffle.block_rows);
-  CheckPositive(shuffle.block_rows, object.at("block_rows"));
+  CheckPositive(shuffle.block_rows, SizeLimits::kRows, object.at("block_rows"));
   object.Finish();
   return shuffle;
 }

@@ -1,5 +1,6 @@
 #include "train/config/model_json.h"
 
+#include "runtime/size_limits.h"
 #include "train/data/click_row.h"
 
 namespace tessera::internal {
@@ -19,20 +20,19 @@ Type ReadType(JsonObject& object) {
 
 void ReadSize(JsonObject& object, const char* key, int64_t& size) {
   object.Required(key, size);
-  CheckPositive(size, object.at(key));
+  CheckPositive(size, SizeLimits::kDim, object.at(key));
 }
 
 void ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
   object.Required(key, sizes);
   if (sizes.empty()) throw Error(Format("{}: expected at least one layer", object.at(key)));
-  for (size_t i = 0; i < sizes.size(); ++i)
-    CheckPositive(sizes[i], Format("{}[{}]", object.at(key), i));
+  CheckLayers(sizes, object.at(key));
 }
 
 void ReadDenseIn(JsonObject& object, RankingNetConfig& config) {
   config.dense_in = ClickRow::kIntegers;
   object.Optional("dense_in", config.dense_in);
-  CheckPositive(config.dense_in, object.at("dense_in"));
+  CheckPositive(config.dense_in, SizeLimits::kDim, object.at("dense_in"));
 }
 
 // The last size of a branch is so many times the dim of the tables.
@@ -52,6 +52,7 @@ void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
   ReadSizes(object, "over_arch", config.over_arch);
   if (config.type == Type::kDlrmDcn) {
     ReadSize(object, "dcn_layers", config.dcn_layers);
+    CheckPositive(config.dcn_layers, SizeLimits::kLayers, object.at("dcn_layers"));
     ReadSize(object, "dcn_low_rank", config.dcn_low_rank);
   }
   if (config.type == Type::kDlrmProjection) {

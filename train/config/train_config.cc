@@ -5,6 +5,7 @@
 
 #include "runtime/files.h"
 #include "runtime/json/json_object.h"
+#include "runtime/size_limits.h"
 #include "train/config/data_json.h"
 #include "train/config/dense_json.h"
 #include "train/config/managed_collision_json.h"
@@ -17,7 +18,6 @@
 namespace tessera {
 namespace {
 
-using internal::CheckPositive;
 using internal::Json;
 using internal::JsonObject;
 using internal::ThrowExpected;
@@ -46,6 +46,7 @@ void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
   cache.OptionalWord("policy", table.cache.policy, {CachePolicy::kLru, CachePolicy::kLfu});
   int64_t ways = table.cache.ways;
   cache.Optional("ways", ways);
+  CheckPositive(ways, SizeLimits::kWays, cache.at("ways"));
   table.cache.ways = static_cast<int>(ways);
   cache.Optional("load_factor", table.cache.load_factor);
   cache.Optional("bytes", table.cache.bytes);
@@ -80,9 +81,8 @@ EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
   if (table.name.empty())
     throw Error(Format("{}: expected a name that is not empty", object.at("name")));
   object.Required("rows", table.num_embeddings);
-  CheckPositive(table.num_embeddings, object.at("rows"));
   object.Required("dim", table.embedding_dim);
-  CheckPositive(table.embedding_dim, object.at("dim"));
+  CheckTableSize(table.num_embeddings, table.embedding_dim, Format("{} ('{}')", where, table.name));
   object.OptionalWord("pooling", table.pooling, {PoolingType::kSum, PoolingType::kMean});
   object.Required("features", table.feature_names);
   if (table.feature_names.empty())
@@ -170,9 +170,9 @@ void ReadTrain(JsonObject& document, TrainConfig& config) {
   if (json == nullptr) return;
   JsonObject object(*json, "train");
   object.Optional("batch_size", config.batch_size);
-  CheckPositive(config.batch_size, object.at("batch_size"));
+  CheckPositive(config.batch_size, SizeLimits::kBatch, object.at("batch_size"));
   object.Optional("epochs", config.epochs);
-  CheckPositive(config.epochs, object.at("epochs"));
+  CheckPositive(config.epochs, SizeLimits::kSteps, object.at("epochs"));
   internal::ReadSeed(object, config.seed);
   object.Finish();
 }

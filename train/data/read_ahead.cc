@@ -1,11 +1,13 @@
 #include "train/data/read_ahead.h"
 
+#include "runtime/start_threads.h"
+
 namespace tessera {
 
 ReadAhead::ReadAhead(std::unique_ptr<DataSource> source, int64_t depth)
     : source_(std::move(source)), depth_(static_cast<size_t>(depth)) {
   TESSERA_CHECK_GT(depth, 0, "batches read ahead");
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread("thread that reads ahead", [this] { Run(); });
 }
 
 ReadAhead::~ReadAhead() {

@@ -6,6 +6,7 @@
 #include "runtime/json/json_object.h"
 #include "runtime/mapped_file.h"
 #include "runtime/safetensors.h"
+#include "runtime/size_limits.h"
 #include "sharding/checkpoint_checksums.h"
 
 namespace tessera {
@@ -58,9 +59,7 @@ void ForEachElement(JsonObject& object, const char* key, Fn&& fn) {
 int64_t CountAt(JsonObject& object, const char* key) {
   int64_t count = 0;
   object.Required(key, count);
-  constexpr int64_t kMost = int64_t{1} << 48;
-  if (count < 0 || count > kMost)
-    throw Error(Format("{}: expected 0 to 2^48, got {}", object.at(key), count));
+  CheckCount(count, SizeLimits::kRows, object.at(key));
   return count;
 }
 
@@ -109,7 +108,8 @@ RowFolderIndex IndexOf(const Json& json) {
     made.Required(key, index.made.emplace_back(key, "").second);
   document.Finish();
   int64_t rows = 0;
-  for (const RowShard& shard : index.shards) rows += shard.rows;
+  for (const RowShard& shard : index.shards)
+    rows = CheckedSum("rows of all shards", {rows, shard.rows});
   TESSERA_CHECK_EQ(rows, index.rows, "rows of all shards");
   return index;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/size_limits.h"
 #include "train/metrics/metric_registry.h"
 
 namespace tessera {
@@ -43,8 +44,9 @@ void VisitOptions(const MetricKind& kind, auto& o, auto&& visit) {
 }
 
 void CheckOptions(const MetricOptions& o, const JsonObject& object) {
-  CheckPositive(o.num_groups, object.at("num_groups"));
-  CheckPositive(o.warmup_steps, object.at("warmup_steps"));
+  CheckPositive(o.num_groups, SizeLimits::kGroups, object.at("num_groups"));
+  CheckCount(o.number_of_classes, SizeLimits::kGroups, object.at("number_of_classes"));
+  CheckPositive(o.warmup_steps, SizeLimits::kSteps, object.at("warmup_steps"));
   if (!(o.recalibration_coefficient > 0))
     ThrowExpected(object.at("recalibration_coefficient"), "a number above 0",
                   o.recalibration_coefficient);
@@ -71,7 +73,7 @@ RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::s
   RecMetricDef metric{.name = name};
   object.Optional("tasks", metric.tasks);
   object.Optional("window_size", metric.window_size);
-  CheckPositive(metric.window_size, object.at("window_size"));
+  CheckPositive(metric.window_size, SizeLimits::kRows, object.at("window_size"));
   VisitOptions(*kind, metric.options,
                [&](const char* key, auto& field) { object.Optional(key, field); });
   object.Finish();
@@ -120,7 +122,7 @@ void ReadThroughput(JsonObject& object, RecMetricsConfig& config) {
   throughput.Finish();
   if (!(options.window_seconds > 0))
     ThrowExpected(throughput.at("window_seconds"), "a number above 0", options.window_seconds);
-  CheckPositive(options.warmup_steps, throughput.at("warmup_steps"));
+  CheckPositive(options.warmup_steps, SizeLimits::kSteps, throughput.at("warmup_steps"));
 }
 
 }  // namespace
@@ -132,7 +134,8 @@ RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where)
   ReadMetrics(object, config);
   ReadThroughput(object, config);
   object.Optional("compute_interval_steps", config.compute_interval_steps);
-  CheckPositive(config.compute_interval_steps, object.at("compute_interval_steps"));
+  CheckPositive(config.compute_interval_steps, SizeLimits::kSteps,
+                object.at("compute_interval_steps"));
   object.Optional("should_validate_update", config.should_validate_update);
   object.Finish();
   return config;

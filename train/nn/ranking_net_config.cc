@@ -1,6 +1,7 @@
 #include "train/nn/ranking_net_config.h"
 
 #include "runtime/check.h"
+#include "runtime/size_limits.h"
 
 namespace tessera {
 
@@ -24,13 +25,13 @@ void CheckSizes(const RankingNetConfig& config, const char* name, const std::vec
                 bool wanted) {
   TESSERA_CHECK(sizes.empty() != wanted, "{}: {} of {}: expected {}", ToString(config.type), name,
                 sizes.size(), wanted ? "at least one size" : "no such sizes");
-  for (const int64_t size : sizes)
-    TESSERA_CHECK(size > 0, "{}: {}: size {}", ToString(config.type), name, size);
+  CheckLayers(sizes, Format("{}: {}", ToString(config.type), name));
 }
 
 void CheckSize(const RankingNetConfig& config, const char* name, int64_t size, bool wanted) {
   TESSERA_CHECK(wanted ? size > 0 : size == 0, "{}: {}: expected {}, got {}", ToString(config.type),
                 name, wanted ? "a number above 0" : "none", size);
+  CheckCount(size, SizeLimits::kDim, Format("{}: {}", ToString(config.type), name));
 }
 
 }  // namespace
@@ -43,6 +44,7 @@ void CheckRankingNetConfig(const RankingNetConfig& config) {
   CheckSizes(config, "dense_arch", config.dense_arch, !deepfm);
   CheckSizes(config, "over_arch", config.over_arch, !deepfm);
   CheckSize(config, "dcn_layers", config.dcn_layers, dcn);
+  CheckCount(config.dcn_layers, SizeLimits::kLayers, "dcn_layers");
   CheckSize(config, "dcn_low_rank", config.dcn_low_rank, dcn);
   CheckSizes(config, "branch1", config.branch1, projection);
   CheckSizes(config, "branch2", config.branch2, projection);

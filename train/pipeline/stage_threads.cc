@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/start_threads.h"
 
 namespace tessera::internal {
 namespace {
@@ -30,23 +31,29 @@ StageThreads::StageThreads(Context& ctx, std::function<StageItem()> source,
                                                  .seed = ctx.random().seed(),
                                                  .matmul_precision = ctx.matmul_precision()});
     own->WaitFor(ctx);
-    workers_.push_back({std::move(stage), std::move(own), {}, {}});
+    workers_.push_back({std::move(stage), std::move(own), {}});
   }
   TraceThread* trace = TraceHere::thread();
-  for (size_t s = 0; s < workers_.size(); ++s)
-    workers_[s].thread =
-        std::thread([this, s, line = trace ? &trace->Sibling(workers_[s].stage.name) : nullptr] {
-          Run(s, line);
-        });
+  std::vector<TraceThread*> lines;
+  for (const Worker& worker : workers_)
+    lines.push_back(trace ? &trace->Sibling(worker.stage.name) : nullptr);
+  StartThreads(
+      threads_, static_cast<int>(workers_.size()), "stage of a pipeline",
+      [this, lines](int s) { Run(static_cast<size_t>(s), lines[static_cast<size_t>(s)]); },
+      [this] { Close(); });
 }
 
-StageThreads::~StageThreads() {
+void StageThreads::Close() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   changed_.notify_all();
-  for (Worker& worker : workers_) worker.thread.join();
+}
+
+StageThreads::~StageThreads() {
+  Close();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 int64_t StageThreads::Owed(size_t stage) const {

@@ -65,9 +65,9 @@ class StageThreads {
     Stage stage;
     std::unique_ptr<Context> ctx;
     std::deque<Slot> done;  // for the next stage, or the caller; guarded by mutex_
-    std::thread thread;
   };
 
+  void Close();
   int64_t Owed(size_t stage) const;  // items; REQUIRES: mutex_ is held
   void Run(size_t stage, TraceThread* trace);
   bool Take(size_t stage, int64_t number, Slot& slot);
@@ -78,6 +78,7 @@ class StageThreads {
   std::function<StageItem()> source_;
   Options options_;
   std::vector<Worker> workers_;
+  std::vector<std::thread> threads_;  // one a worker
   std::mutex mutex_;
   std::condition_variable changed_;
   int64_t asked_ = 0;          // calls of Next; guarded by mutex_

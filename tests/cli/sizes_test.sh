@@ -1,0 +1,70 @@
+#!/bin/bash
+# Sizes that no computer holds, wherever a file or a flag names them: refused by field, at once, with no memory touched.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+# with FROM TO: small.json with one thing changed, in other.json.
+with() {
+  sed "s/$1/$2/" small.json >other.json
+  ! cmp -s small.json other.json || fail "small.json has no $1"
+}
+
+# ---- configurations
+with '"rows": 51, "dim": 4' '"rows": 1152921504606846977, "dim": 4'
+fails_saying "other.json: tables[0] ('a'): rows: expected at most 281474976710656, got 1152921504606846977" train --config other.json
+fails_saying "tables[0] ('a'): rows: expected at most" plan --tables other.json --ranks 2
+with '"rows": 51, "dim": 4' '"rows": 51, "dim": 4611686018427387904'
+fails_saying "tables[0] ('a'): dim: expected at most 1048576" train --config other.json
+with '\[8, 4\]' '[9223372036854775807, 4]'
+fails_saying "model.dense_arch[0]: expected at most 1048576" train --config other.json
+with '"batch_size": 64' '"batch_size": 9223372036854775807'
+fails_saying "train.batch_size: expected at most" train --config other.json
+with '"rows": 5000' '"rows": 9223372036854775807'
+fails_saying "data.rows: expected at most" train --config other.json
+
+# ---- a checkpoint's own configuration
+run 0 train --config small.json --epochs 1 --checkpoint good.safetensors
+run 0 quantize good.safetensors -o model
+cat >change.py <<'EOP'
+# change.py FROM TO: good.safetensors with FROM replaced in its header, as bad.safetensors; checksums of the header go.
+import json, struct, sys
+data = open("good.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+config = header["__metadata__"]["config"]
+assert sys.argv[1] in config, config
+header["__metadata__"]["config"] = config.replace(sys.argv[1], sys.argv[2], 1)
+text = json.dumps(header, separators=(",", ":")).encode()
+open("bad.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+EOP
+for change in '"rows":51 "rows":1152921504606846977' '"dim":4 "dim":4611686018427387904' '"dense_arch":[8 "dense_arch":[9223372036854775807'; do
+  python3 change.py $change || fail "good.safetensors cannot be changed"
+  fails_saying "bad.safetensors" quantize bad.safetensors -o model2
+  fails_saying "bad.safetensors" train --resume bad.safetensors
+  fails_saying "bad.safetensors" plan --tables bad.safetensors --ranks 2
+done
+
+# ---- models to plan, plans, topologies, model directories
+cat >tables.json <<'EOF2'
+{"tessera_planner_model": 1, "modules": [{"path": "ebc", "kind": "ebc", "tables": [{"name": "t", "rows": 100, "dim": 8}]}]}
+EOF2
+sed 's/"dim": 8/"dim": 1099511627776/' tables.json >wide.json
+fails_saying "table t: dim: expected at most 1048576, got 1099511627776" plan --tables wide.json --ranks 2
+sed 's/"rows": 100/"rows": 1152921504606846977/' tables.json >long.json
+fails_saying "table t: rows: expected at most" plan --tables long.json --ranks 2
+run 0 plan --tables small.json --ranks 2 -o plan.json
+sed 's/"world_size": 2/"world_size": 2147483647/' plan.json >many.json
+fails_saying "it is for 2147483647 ranks" train --config small.json --ranks 2 --plan many.json
+sed -E 's/"size": ?\[[0-9]+/"size":[1152921504606846977/' plan.json >large.json
+fails_saying "table a" train --config small.json --ranks 2 --plan large.json
+sed -E '0,/"rows": 51/s//"rows": 1152921504606846977/' model/model.json >changed.json && mv changed.json model/model.json
+fails_saying "rows: expected at most" serve model --port 0
+
+# ---- threads that cannot be had: a sentence, not an end. Where addresses are not to be counted (sanitizers), no test.
+if (ulimit -v 4000000; "$tessera" --version >/dev/null 2>&1); then
+  (ulimit -v 4000000; "$tessera" train --config small.json --threads 4096 >out 2>err)
+  [ $? -eq 1 ] || fail "4096 threads: $(cat out err)"
+  grep -qE 'worker thread [0-9]+ of 4095 cannot be started: .*ask for fewer threads' err || fail "4096 threads: $(cat err)"
+  (ulimit -v 4000000; "$tessera" train --config small.json --ranks 1024 >out 2>err)
+  [ $? -eq 1 ] || fail "1024 ranks: $(cat out err)"
+fi
+exit 0
