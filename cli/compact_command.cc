@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/numbers.h"
+#include "cli/outputs.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/checkpoint_files.h"
 
@@ -19,17 +19,22 @@ constexpr char kDescription[] =
 struct Flags {
   std::string folder, out;
   int64_t keep = 0;
+  bool overwrite = false;
 };
 
 int Compact(const Flags& flags) {
   if (!IsCheckpointFolder(flags.folder))
     throw Error(Format("{}: it is no folder of tessera train --incremental", flags.folder));
+  Outputs outputs(flags.overwrite);
+  if (flags.out.empty())
+    outputs.AddFolder(flags.folder, flags.folder);
+  else
+    outputs.AddFile(flags.out);
   const Checkpoint checkpoint = ReadChain(flags.folder);
   std::string path = flags.out;
   if (path.empty()) {
     path = CompactChain(flags.folder, flags.keep);
   } else {
-    CheckWritable(path);
     WriteWhole(checkpoint, path);
   }
   const int64_t deltas = checkpoint.chain->deltas;
@@ -55,6 +60,7 @@ void AddCompactCommand(CLI::App& app, Action& action) {
       ->check(NumbersFrom(int64_t{0}, int64_t{1} << 40))
       ->excludes(out)
       ->type_name("N");
+  AddOverwriteFlag(*command, f->overwrite);
   command->callback([f, &action] { action = [f] { return Compact(*f); }; });
 }
 

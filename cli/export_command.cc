@@ -7,8 +7,8 @@
 
 #include "cli/byte_progress.h"
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/numbers.h"
+#include "cli/outputs.h"
 #include "serve/delta_writer.h"
 #include "sharding/plan_makers.h"
 #include "train/checkpoint/export_checkpoint.h"
@@ -33,7 +33,7 @@ constexpr char kFooter[] =
 struct Flags {
   std::string checkpoint, out, delta, config, nan = "error";
   int threads = 0;
-  bool weights_only = false;
+  bool weights_only = false, overwrite = false;
 };
 
 void SayWhatChanges(const CheckpointIndex& index) {
@@ -57,6 +57,8 @@ void Report(const serve::WrittenDelta& delta) {
 int ExportDelta(const Flags& flags) {
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  Outputs outputs(flags.overwrite);
+  outputs.AddFolder(flags.delta, flags.delta);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   serve::ModelChain chain(flags.delta);
@@ -66,7 +68,8 @@ int ExportDelta(const Flags& flags) {
 
 int Export(const Flags& flags) {
   if (!flags.delta.empty()) return ExportDelta(flags);
-  CheckWritable(flags.out);
+  Outputs outputs(flags.overwrite);
+  outputs.AddFile(flags.out);
   ShardedCheckpoint from(flags.checkpoint);
   if (!flags.weights_only) SayWhatChanges(from.index());
   double seconds = 0;
@@ -117,6 +120,7 @@ void AddExportCommand(CLI::App& app, Action& action) {
       ->check(NumbersFrom(1, 1024))
       ->needs(delta)
       ->type_name("N");
+  AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Export(*f); }; });
 }

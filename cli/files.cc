@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "runtime/check.h"
 
@@ -19,13 +18,6 @@ void CheckWritable(const std::string& path) {
   const std::string folder = parent.empty() ? std::string(".") : parent.string();
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     throw Error(Format("{}: cannot be written: {}: {}", path, folder, std::strerror(errno)));
-}
-
-void WriteTextFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw Error(Format("{}: cannot be written", path));
 }
 
 }  // namespace tessera::cli

@@ -8,8 +8,5 @@ namespace tessera::cli {
 // Throws Error unless a file can be made there: said before the work, not after it. "" is fine.
 void CheckWritable(const std::string& path);
 
-// Throws Error when it can't.
-void WriteTextFile(const std::string& path, const std::string& text);
-
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_FILES_H_

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/numbers.h"
+#include "cli/outputs.h"
 #include "runtime/check.h"
 #include "train/data/criteo_file_writer.h"
 #include "train/optimum.h"
@@ -26,10 +26,12 @@ struct Flags {
   std::string path;
   int64_t rows = 100000, first = 0;
   ClickModelOptions model;
+  bool overwrite = false;
 };
 
 int Generate(const Flags& flags) {
-  CheckWritable(flags.path);
+  Outputs outputs(flags.overwrite);
+  outputs.AddFile(flags.path);
   const ClickModel model(flags.model);
   const RowRange rows{flags.first, flags.first + flags.rows};
   WriteCriteoFile(flags.path, model, rows);
@@ -68,6 +70,7 @@ void AddGenerateCommand(CLI::App& app, Action& action) {
       ->type_name("X");
   command->add_option("--strength", f->model.strength, "Standard deviation of the logit")
       ->type_name("X");
+  AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Generate(*f); }; });
 }

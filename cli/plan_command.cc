@@ -94,13 +94,13 @@ int Plan(const PlanFlags& flags) {
   std::optional<ShardingPlan> sharding;
   if (!flags.out.empty() || step_model != nullptr)
     sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
-  if (!flags.out.empty()) WriteTextFile(flags.out, PlanToJson(*sharding));
+  if (!flags.out.empty()) ReplaceTextFile(flags.out, PlanToJson(*sharding));
   if (!flags.html.empty())
-    WriteTextFile(flags.html, PlanPicture(planner.topology(), planner.model(), plan.tables,
-                                          {.title = "Sharding plan of " + flags.tables,
-                                           .lower_bound = plan.lower_bound}));
+    ReplaceTextFile(flags.html, PlanPicture(planner.topology(), planner.model(), plan.tables,
+                                            {.title = "Sharding plan of " + flags.tables,
+                                             .lower_bound = plan.lower_bound}));
   if (!flags.json.empty())
-    WriteTextFile(flags.json, PlanReportJson(planner, plan, explanation, cost_model));
+    ReplaceTextFile(flags.json, PlanReportJson(planner, plan, explanation, cost_model));
   if (step_model != nullptr)
     std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
   return 0;

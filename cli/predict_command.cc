@@ -9,6 +9,7 @@
 #include "cli/latencies.h"
 #include "cli/numbers.h"
 #include "cli/scored_rows.h"
+#include "runtime/files.h"
 #include "serve/predictor.h"
 #include "train/metrics/click_metrics.h"
 
@@ -88,8 +89,8 @@ int Predict(const Flags& flags) {
     outcome.of_checkpoint = OfCheckpoint(flags, predictor.model()->spec());
     std::printf("%s\n", AucLossText(*outcome.of_checkpoint, values).c_str());
   }
-  if (!flags.json.empty()) WriteTextFile(flags.json, AsJson(outcome));
-  if (!flags.out.empty()) WriteTextFile(flags.out, outcome.scores);
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(outcome));
+  if (!flags.out.empty()) ReplaceTextFile(flags.out, outcome.scores);
   return 0;
 }
 

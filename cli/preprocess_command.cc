@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/outputs.h"
 #include "cli/row_progress.h"
 #include "runtime/check.h"
 #include "train/data/preprocess/preprocess.h"
@@ -52,6 +53,7 @@ struct Flags {
   std::string to = "folder", missing = "own", dense = "log1p";
   std::optional<int64_t> frequency_threshold;
   int64_t memory_mib = 1024, seed = 0;
+  bool overwrite = false;
 };
 
 PreprocessOptions OptionsOf(const Flags& flags) {
@@ -89,6 +91,8 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
 
 int Run(const Flags& flags) {
   const PreprocessOptions options = OptionsOf(flags);
+  Outputs outputs(flags.overwrite);
+  outputs.AddFolder(options.output);
   const auto begin = std::chrono::steady_clock::now();
   PreprocessReport report;
   {
@@ -171,6 +175,7 @@ void AddPreprocessCommand(CLI::App& app, Action& action) {
   AddIdFlags(*command, *f);
   command->add_flag("--skip-bad-lines", f->options.skip_bad_lines,
                     "Leave bad lines out and count them; else they are errors");
+  AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Run(*f); }; });
 }

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/outputs.h"
 #include "cli/scored_rows.h"
+#include "runtime/files.h"
 #include "serve/choose_table_codecs.h"
 #include "serve/model_writer.h"
 
@@ -42,7 +45,7 @@ struct Flags {
   double max_error = 0;
   std::string budget;
   int threads = 0;
-  bool search = false;
+  bool search = false, overwrite = false;
 };
 
 RowCodec CodecOfBits(const std::string& bits) {
@@ -121,12 +124,19 @@ double ShareOf(const std::string& budget) {
   return share;
 }
 
+// Its next version is what is written then.
+bool HoldsModel(const std::string& folder) {
+  return std::filesystem::exists(PathIn(folder, serve::kModelFile));
+}
+
 int Quantize(const Flags& flags) {
   serve::WriteModelOptions options = OptionsOf(flags);
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
   const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ShareOf(flags.budget),
                                   .error = flags.max_error};
+  Outputs outputs(flags.overwrite);
+  outputs.AddFolder(flags.out, HoldsModel(flags.out) ? flags.out : "");
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   if (budget.share > 0 || budget.error > 0)
@@ -219,6 +229,7 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
       ->type_name("f32|f16");
   AddPruneFlags(*command, *f);
   AddScoreFlags(*command, *f);
+  AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Quantize(*f); }; });
 }

@@ -5,6 +5,7 @@
 #include "cli/byte_progress.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/outputs.h"
 #include "runtime/check.h"
 #include "sharding/reshard_checkpoint.h"
 #include "train/ranks_plan.h"
@@ -26,6 +27,7 @@ constexpr char kFooter[] =
 struct Flags {
   std::string checkpoint, plan, out;
   int world_size = 1, local_size = 0;  // 0: world_size
+  bool overwrite = false;
 };
 
 ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) {
@@ -45,6 +47,8 @@ int Reshard(const Flags& flags) {
   const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()));
   for (const std::string& sentence : StatisticsChanged(from.index(), plan))
     std::fprintf(stderr, "%s\n", sentence.c_str());
+  Outputs outputs(flags.overwrite);
+  outputs.AddFolder(flags.out, flags.checkpoint);
   double seconds = 0;
   {
     ByteProgress progress;
@@ -82,6 +86,7 @@ void AddReshardCommand(CLI::App& app, Action& action) {
   command->add_option("--out", f->out, "Folder to write; may be the same")
       ->required()
       ->type_name("DIR");
+  AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Reshard(*f); }; });
 }

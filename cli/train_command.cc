@@ -16,6 +16,7 @@
 #include "cli/train_report.h"
 #include "runtime/check.h"
 #include "runtime/device_properties.h"
+#include "runtime/files.h"
 #include "runtime/trace.h"
 #include "train/training_run.h"
 
@@ -131,7 +132,7 @@ void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRun
   if (!picture.empty()) std::printf("\nloss while training\n%s\n", picture.c_str());
   std::fputs(FinalTable(report, optimum).c_str(), stdout);
   if (!flags.checkpoint.empty()) std::printf("saved %s\n", flags.checkpoint.c_str());
-  if (!flags.json.empty()) WriteTextFile(flags.json, ReportJson(report, optimum));
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum));
 }
 
 TrainingRunOptions OptionsOf(const TrainFlags& flags, const Resumed& resumed) {
@@ -141,7 +142,8 @@ TrainingRunOptions OptionsOf(const TrainFlags& flags, const Resumed& resumed) {
   options.incremental = IncrementalOf(flags);
   options.resumed = resumed.chain;
   options.pipeline = ParsePipelineKind(flags.pipeline);
-  options.metrics = {.json_lines = flags.metrics, .tensorboard = flags.tensorboard};
+  options.metrics = {
+      .json_lines = flags.metrics, .tensorboard = flags.tensorboard, .add_lines = !flags.overwrite};
   options.stop = Interrupted;
   return options;
 }
@@ -209,6 +211,7 @@ void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm)
 int Train(const TrainFlags& flags) {
   const bool with_ranks = WithRanks(flags);
   CheckTrainFlags(flags, with_ranks);
+  const Outputs outputs = ClaimOutputs(flags, with_ranks);
   const DataSelection selection = SelectionOf(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
   const TrainConfig config = ReadConfig(flags, resumed);

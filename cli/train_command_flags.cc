@@ -5,6 +5,7 @@
 
 #include "cli/files.h"
 #include "cli/numbers.h"
+#include "comm/mpi_communicator.h"
 #include "runtime/check.h"
 #include "runtime/size_limits.h"
 #include "train/checkpoint/checkpoint_files.h"
@@ -47,6 +48,8 @@ constexpr char kFooter[] =
     "--incremental: the folder that --checkpoint names gets a whole checkpoint, then files of "
     "changes; --resume takes it, tessera inspect shows it, and tessera compact makes one whole "
     "checkpoint of it. Whenever the training is killed, what was saved last is whole.\n"
+    "What another run saved is not written over: --checkpoint and --metrics name new files or "
+    "folders, or what --resume goes on from, unless --overwrite is given.\n"
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
     "with 143 and 130; what was saved goes on to the same bits. A second signal ends it at once, "
     "and "
@@ -60,6 +63,7 @@ void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--checkpoint", f.checkpoint,
                  "Save the model and all that is needed to go on, after each epoch")
       ->type_name("FILE");
+  AddOverwriteFlag(app, f.overwrite);
   app.add_option("--checkpoint-every", f.checkpoint_every, "And after each so many steps")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       ->type_name("STEPS");
@@ -210,6 +214,22 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   CheckWritable(flags.metrics);
   CheckWritable(flags.trace);
   ParsePipelineKind(flags.pipeline);
+}
+
+Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
+  Outputs outputs(flags.overwrite);
+  if (UnderMpirun() && MpiRank() != 0) return outputs;
+  if (with_ranks && IsCheckpointFolder(flags.checkpoint))
+    throw Error(
+        Format("{}: it is a folder of tessera train --incremental; ranks save in a folder "
+               "of their own",
+               flags.checkpoint));
+  if (with_ranks || flags.incremental)
+    outputs.AddFolder(flags.checkpoint, flags.resume);
+  else
+    outputs.AddFile(flags.checkpoint, flags.resume);
+  outputs.AddFile(flags.metrics, flags.resume.empty() ? "" : flags.metrics);  // it is added to
+  return outputs;
 }
 
 std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {

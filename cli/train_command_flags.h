@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "train/checkpoint/incremental_checkpoints.h"
 #include "train/data_sets.h"
 
@@ -25,7 +26,7 @@ struct TrainFlags {
   bool incremental = false;
   std::optional<int64_t> max_deltas, keep_chains;
   std::optional<double> max_delta_share;
-  bool skip_bad_lines = false;
+  bool skip_bad_lines = false, overwrite = false;
 };
 
 void AddTrainFlags(CLI::App& app, TrainFlags& flags);
@@ -33,6 +34,10 @@ void AddTrainFlags(CLI::App& app, TrainFlags& flags);
 // Throws Error for flags that do not fit together, and files that could not be written.
 // `with_ranks`: --ranks was given, or mpirun has started this.
 void CheckTrainFlags(const TrainFlags& flags, bool with_ranks);
+
+// What the run writes; of ranks that are processes the first one claims it. Throws Error where that
+// would lose what is there, or another process writes it.
+Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks);
 
 // Absent without --incremental.
 std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags);

@@ -1,5 +1,6 @@
 #include "comm/mpi_communicator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -173,6 +174,10 @@ std::unique_ptr<Communicator> MpiCommunicator::Split(int color, int key) {
 
 bool UnderMpirun() {
   return internal::NumberOf("OMPI_COMM_WORLD_SIZE") > 0 || internal::NumberOf("PMI_SIZE") > 0;
+}
+
+int MpiRank() {
+  return std::max(internal::NumberOf("OMPI_COMM_WORLD_RANK"), internal::NumberOf("PMI_RANK"));
 }
 
 int MpiLocalSize() {

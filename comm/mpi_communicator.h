@@ -31,6 +31,9 @@ struct MpiOptions {
 // Whether mpirun (or another launcher of MPI) started this process.
 bool UnderMpirun();
 
+// This process's rank in the job, as mpirun says; 0 if it does not.
+int MpiRank();
+
 // How many ranks of the job run on this node, as mpirun says; 0 if it does not.
 int MpiLocalSize();
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/atomic_file.h"
 #include "runtime/check.h"
 
 namespace tessera {
@@ -26,6 +27,11 @@ std::string PathIn(const std::string& folder, const std::string& name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
+std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 std::string ReadTextFile(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (file == nullptr) ThrowErrno(path, "cannot be read");
@@ -38,19 +44,9 @@ std::string ReadTextFile(const std::string& path) {
 }
 
 void ReplaceTextFile(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".tmp";
-  File file(std::fopen(beside.c_str(), "wb"), std::fclose);
-  if (file == nullptr) ThrowErrno(path, "cannot be written");
-  const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                       std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
-  const int reason = errno;
-  file.reset();
-  if (!written) {
-    std::remove(beside.c_str());
-    errno = reason;
-    ThrowErrno(path, "cannot be written");
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) ThrowErrno(path, "cannot be written");
+  AtomicFile file(path);
+  file.Write(text.data(), std::ssize(text));
+  file.Commit();
 }
 
 void SyncFolder(const std::string& path) {

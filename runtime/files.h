@@ -8,11 +8,13 @@ namespace tessera {
 // "folder/name".
 std::string PathIn(const std::string& folder, const std::string& name);
 
+// The folder that a path lies in: "." for a bare name.
+std::string FolderOf(const std::string& path);
+
 // Throws Error for one that cannot be read.
 std::string ReadTextFile(const std::string& path);
 
-// Writes beside `path`, syncs, and renames, so that a crash leaves what was there. Throws Error when
-// it can't.
+// By an AtomicFile: a crash leaves what was there. Throws Error when it can't.
 void ReplaceTextFile(const std::string& path, const std::string& text);
 
 // Makes what was renamed or made in a folder outlast a loss of power. Throws Error when it can't.

@@ -1,8 +1,5 @@
 #include "runtime/safetensors.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -13,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/atomic_file.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
 
@@ -300,19 +298,13 @@ StreamedTensor Streamed(Context& ctx, const Tensor& tensor) {
 
 void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
                       const SafetensorsChecksum* checksum) {
-  const std::string beside = path + ".tmp";
+  AtomicFile file(path);
   try {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(beside.c_str(), "wb"),
-                                                               std::fclose);
-    TESSERA_CHECK(file != nullptr, "{}", std::strerror(errno));
-    WriteOpened(file.get(), content, checksum);
-    TESSERA_CHECK(fsync(fileno(file.get())) == 0, "{}", std::strerror(errno));
+    WriteOpened(file.stream(), content, checksum);
   } catch (const std::exception& error) {
-    std::remove(beside.c_str());
     TESSERA_FAIL("{}: cannot be written: {}", path, error.what());
   }
-  TESSERA_CHECK(std::rename(beside.c_str(), path.c_str()) == 0, "{}: cannot be renamed to {}: {}",
-                beside, path, std::strerror(errno));
+  file.Commit();
 }
 
 void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,

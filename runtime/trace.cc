@@ -1,8 +1,8 @@
 #include "runtime/trace.h"
 
 #include <cstdio>
-#include <fstream>
 
+#include "runtime/atomic_file.h"
 #include "runtime/check.h"
 
 namespace tessera {
@@ -90,17 +90,18 @@ std::string Trace::Events() const {
 }
 
 void Trace::Write(const std::string& path, const std::vector<std::string>& events) {
-  std::ofstream out(path, std::ios::binary);
-  out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  AtomicFile file(path);
+  const auto write = [&](std::string_view text) { file.Write(text.data(), std::ssize(text)); };
+  write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
   const char* separator = "";
   for (const std::string& part : events) {
     if (part.empty()) continue;
-    out << separator << part;
+    write(separator);
+    write(part);
     separator = ",\n";
   }
-  out << "\n]}\n";
-  out.close();
-  if (!out) throw Error(Format("{}: cannot write the trace", path));
+  write("\n]}\n");
+  file.Commit();
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "runtime/atomic_file.h"
 #include "runtime/files.h"
 
 namespace tessera {
@@ -165,12 +166,16 @@ void DiscardPart(const std::string& folder, int64_t save, int rank) noexcept {
 void CommitSave(const std::string& folder, int64_t save, const CheckpointInfo& info,
                 const std::vector<std::string>& parts) {
   const CheckpointIndex index = MergeParts(save, info, parts);
+  const std::string json = IndexToJson(index);
+  AtomicFile file(PathIn(folder, kIndexName));
+  file.Write(json.data(), std::ssize(json));
   SyncFolder(folder);
-  ReplaceTextFile(PathIn(folder, kIndexName), IndexToJson(index));
+  file.Rename();
   // It counts. What goes wrong now leaves files that the next save removes.
   try {
     SyncFolder(folder);
     RemoveOtherSaves(folder, save);
+    RemoveLeftovers(folder);
   } catch (const std::exception&) {
   }
 }

@@ -56,7 +56,7 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
   const bool goes_on = trainer.progress().step > 0;
   if (!trainer.loaded_metrics().empty())
     training_.Load(trainer.loaded_metrics(), comm_ == nullptr ? 0 : comm_->rank());
-  if (comm_ == nullptr || IsLeader(*comm_)) OpenFiles(output, goes_on);
+  if (comm_ == nullptr || IsLeader(*comm_)) OpenFiles(output, goes_on || output.add_lines);
 }
 
 void TrainingMetrics::OpenFiles(const TrainingMetricsOutput& output, bool append) {

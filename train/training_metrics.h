@@ -27,6 +27,7 @@ RecMetricsConfig DefaultTrainingMetrics(int64_t batch_size);
 struct TrainingMetricsOutput {
   std::string json_lines = {};   // a file; "": none
   std::string tensorboard = {};  // a folder; "": none
+  bool add_lines = false;        // to the file that is there, also where training begins
   bool any() const { return !json_lines.empty() || !tensorboard.empty(); }
 };
 

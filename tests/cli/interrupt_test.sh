@@ -73,7 +73,7 @@ wait $job
 has err "interrupted by SIGTERM: saved processes"
 run 0 export processes --out processes.safetensors
 stands processes.safetensors
-rm -r processes
+rm -r processes processes.safetensors
 mpirun+=(--mca odls_base_sigkill_timeout 60)
 start_ranks 2 train --config long.json --plan row_wise --checkpoint processes
 sleep 1

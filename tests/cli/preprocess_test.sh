@@ -24,8 +24,8 @@ json out 'd["rows"] == 5000 and d["shards"] == 4 and len(d["features"]) == 26 an
 # ---- npy
 run 0 preprocess rows.tsv -o npy --to npy
 run 0 train --config small.json --data npy/rows --checkpoint npy.safetensors
-run 0 train --config small.json --data rows.tsv --checkpoint text.safetensors
-cmp text.safetensors npy.safetensors || fail "text and npy: other bits"
+run 0 train --config small.json --data rows.tsv --checkpoint alone.safetensors
+cmp alone.safetensors npy.safetensors || fail "text and npy: other bits"
 
 # ---- numbered ids, as TorchRec numbers them; shuffled but for the last input
 run 0 preprocess rows.tsv more.tsv.gz -o contiguous --contiguous --frequency-threshold 5 --missing zero --dense log_from_min --shuffle --keep-last --seed 3

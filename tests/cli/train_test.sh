@@ -24,7 +24,7 @@ json out 'd["progress"]["step"] == 158 and d["dense"]["optimizer"] == "adam" and
 # ---- the same bits again, with other threads and instruction sets
 for variant in "1 avx512" "1 avx2" "2 baseline"; do
   set -- $variant
-  TESSERA_ISA=$2 "$tessera" train --config small.json --threads "$1" --epochs 2 --checkpoint other.safetensors >out 2>err ||
+  TESSERA_ISA=$2 "$tessera" train --config small.json --threads "$1" --epochs 2 --checkpoint other.safetensors --overwrite >out 2>err ||
     { grep -q "$2" err && continue; fail "$variant: $(cat err)"; }  # this CPU does not have it
   cmp two.safetensors other.safetensors || fail "$variant: other bits"
 done

@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "runtime/atomic_file.h"
 #include "runtime/check.h"
 #include "runtime/files.h"
 
@@ -103,6 +104,7 @@ int64_t NextNumber(const std::string& folder) {
 }
 
 void RemoveUnfinished(const std::string& folder) {
+  RemoveLeftovers(folder);
   std::vector<std::string> unfinished;
   for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
     std::string name = file.path().filename().string();

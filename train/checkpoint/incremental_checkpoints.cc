@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/files.h"
+#include "runtime/output_lock.h"
 #include "train/checkpoint/checkpoint_files.h"
 
 namespace tessera {
@@ -19,13 +20,20 @@ void CheckOptions(const IncrementalOptions& options) {
   TESSERA_CHECK_GE(options.keep, 0, "incremental checkpoints: chains to keep");
 }
 
+// Other than locks.
+bool HoldsFiles(const std::string& folder) {
+  for (const fs::directory_entry& file : fs::directory_iterator(folder))
+    if (!IsLockName(file.path().filename().string())) return true;
+  return false;
+}
+
 void MakeFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) throw Error(Format("{}: cannot be made: {}", folder, error.message()));
   RemoveUnfinished(folder);
   // What others keep here is not mixed with checkpoints.
-  if (!fs::is_empty(folder) && !IsCheckpointFolder(folder))
+  if (HoldsFiles(folder) && !IsCheckpointFolder(folder))
     throw Error(Format("{}: it is a folder of something else than checkpoints", folder));
   const std::string parent = fs::path(folder).parent_path().string();
   SyncFolder(parent.empty() ? "." : parent);
@@ -72,20 +80,21 @@ std::string IncrementalCheckpoints::Write(Context& ctx, const std::vector<NamedT
   const int64_t number = NextNumber();
   const bool base = NextIsBase(DeltaBytes(state, changed));
   std::string path = base ? BasePath(folder_, number) : DeltaPath(folder_, number);
-  if (base)
-    WriteCheckpoint(ctx, path, state, progress, config);
-  else
-    WriteDelta(ctx, path, state, changed, progress, config, number, position_->identity);
-  position_ = Committed(path, number, base);
+  position_ = Committed(path, number, base, [&] {
+    if (base)
+      WriteCheckpoint(ctx, path, state, progress, config);
+    else
+      WriteDelta(ctx, path, state, changed, progress, config, number, position_->identity);
+  });
   if (base) RemoveOldChains(folder_, options_.keep);
   return path;
 }
 
 // A file that may not outlast a loss of power goes: the next save has its number.
-ChainPosition IncrementalCheckpoints::Committed(const std::string& path, int64_t number,
-                                                bool base) const {
+ChainPosition IncrementalCheckpoints::Committed(const std::string& path, int64_t number, bool base,
+                                                const std::function<void()>& write) const {
   try {
-    SyncFolder(folder_);
+    write();
     return PositionAfter(path, number, base);
   } catch (...) {
     std::error_code ignored;

@@ -4,6 +4,7 @@
 // they are many or large; then a new base. Each file is written beside its name, synced, renamed,
 // and the folder synced, before anything older goes: a crash at any time leaves the last whole
 // chain. One writer a folder.
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,8 +47,9 @@ class IncrementalCheckpoints {
 
  private:
   int64_t NextNumber() const;
-  // Makes sure of a file that was written, and removes it if that fails; where the chain then stands.
-  ChainPosition Committed(const std::string& path, int64_t number, bool base) const;
+  // Writes a file, and removes it if that fails; where the chain then stands.
+  ChainPosition Committed(const std::string& path, int64_t number, bool base,
+                          const std::function<void()>& write) const;
   ChainPosition PositionAfter(const std::string& path, int64_t number, bool base) const;
 
   std::string folder_;

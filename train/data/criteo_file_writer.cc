@@ -1,10 +1,12 @@
 #include "train/data/criteo_file_writer.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/atomic_file.h"
 #include "runtime/check.h"
 #include "train/data/criteo_line.h"
 
@@ -21,7 +23,9 @@ constexpr size_t kBlock = 1 << 18;
 
 void WriteCriteoFile(const std::string& path, const ClickModel& model, const RowRange& rows) {
   TESSERA_CHECK_NE(rows.last, RowRange::kEnd, "end of the rows");
-  const gzFile file = gzopen(path.c_str(), path.ends_with(".gz") ? "wb" : "wbT");  // T: plain
+  AtomicFile whole(path);
+  const gzFile file = gzdopen(dup(fileno(whole.stream())),
+                              path.ends_with(".gz") ? "wb" : "wbT");  // T: plain
   if (file == nullptr) ThrowUnwritable(path);
   std::string text;
   bool good = true;
@@ -36,6 +40,7 @@ void WriteCriteoFile(const std::string& path, const ClickModel& model, const Row
   }
   flush();
   if (gzclose(file) != Z_OK || !good) ThrowUnwritable(path);
+  whole.Commit();
 }
 
 }  // namespace tessera

@@ -140,21 +140,8 @@ Tensor MapNpy(const std::string& path) {
 }
 
 NpyWriter::NpyWriter(const std::string& path, DType dtype, int64_t columns)
-    : path_(path),
-      beside_(path + ".tmp"),
-      dtype_(dtype),
-      columns_(columns),
-      file_(std::fopen(beside_.c_str(), "wb"), std::fclose) {
-  if (file_ == nullptr) Fail();
+    : file_(path), dtype_(dtype), columns_(columns) {
   WriteHeader();
-}
-
-NpyWriter::~NpyWriter() {
-  if (file_ != nullptr) std::remove(beside_.c_str());
-}
-
-void NpyWriter::Fail() {
-  throw Error(Format("{}: cannot be written: {}", path_, std::strerror(errno)));
 }
 
 void NpyWriter::WriteHeader() {
@@ -168,22 +155,18 @@ void NpyWriter::WriteHeader() {
                    columns_);
   header.resize(kWrittenHeader - 1, ' ');
   header += '\n';
-  if (std::fwrite(header.data(), 1, header.size(), file_.get()) != header.size()) Fail();
+  file_.Write(header.data(), std::ssize(header));
 }
 
 void NpyWriter::Append(const void* row) {
-  const auto count = static_cast<size_t>(columns_);
-  const auto size = static_cast<size_t>(SizeOf(dtype_));
-  if (std::fwrite(row, size, count, file_.get()) != count) Fail();
+  file_.Write(row, columns_ * SizeOf(dtype_));
   ++rows_;
 }
 
 void NpyWriter::Finish() {
-  std::rewind(file_.get());
+  std::rewind(file_.stream());
   WriteHeader();
-  if (std::fflush(file_.get()) != 0 || fsync(fileno(file_.get())) != 0) Fail();
-  if (std::rename(beside_.c_str(), path_.c_str()) != 0) Fail();
-  file_.reset();
+  file_.Commit();
 }
 
 }  // namespace tessera

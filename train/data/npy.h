@@ -4,11 +4,10 @@
 // Python dictionary: 'descr', 'fortran_order', 'shape'), then the elements, row-major.
 //
 // Read: versions 1 to 3, little-endian f32, f64, i32, i64, row-major. Written: version 1.
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "runtime/atomic_file.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
@@ -27,14 +26,12 @@ NpyHeader ParseNpyHeader(std::string_view bytes);
 // short or long.
 Tensor MapNpy(const std::string& path);
 
-// Writes a file of rows that come one after the other, beside `path`; Finish renames.
+// Writes a file of rows that come one after the other; it is there when Finish returns, else
+// nothing is left behind.
 class NpyWriter {
  public:
   // Rows of `columns` elements; REQUIRES: a dtype that is read.
   NpyWriter(const std::string& path, DType dtype, int64_t columns);
-  ~NpyWriter();  // without Finish nothing is left behind
-  NpyWriter(const NpyWriter&) = delete;
-  NpyWriter& operator=(const NpyWriter&) = delete;
 
   // `row`: `columns` elements. Throws Error when it can't be written.
   void Append(const void* row);
@@ -42,12 +39,10 @@ class NpyWriter {
 
  private:
   void WriteHeader();
-  [[noreturn]] void Fail();
 
-  std::string path_, beside_;
+  AtomicFile file_;
   DType dtype_;
   int64_t columns_, rows_ = 0;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
 }  // namespace tessera

@@ -1,0 +1,51 @@
+#ifndef TESSERA_RUNTIME_ATOMIC_FILE_H_
+#define TESSERA_RUNTIME_ATOMIC_FILE_H_
+// A file that takes its name when it is whole: it is written as `<path>.<pid>-<random>.tmp` beside
+// `path`, a name that no other writer has, synced, renamed, and its folder is synced. Of two writers
+// of one path the later rename counts; neither's bytes get into the other's file.
+//
+// What is not a regular file (/dev/stdout, a pipe) is written as it stands. A link's target is
+// replaced, not the link. One thread at a time.
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace tessera {
+
+class AtomicFile {
+ public:
+  // Throws Error, naming the path, when it cannot be written.
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();  // without Commit nothing is left behind
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // For reading, too, unless it is written as it stands.
+  std::FILE* stream() const { return file_.get(); }
+
+  // Throws Error when it can't.
+  void Write(const void* bytes, int64_t count);
+  // From now on the file is there. Throws Error when it cannot be.
+  void Rename();
+  // Rename, and what makes it outlast a loss of power. Throws Error as Rename, and where the folder
+  // cannot be synced: then the file is there nevertheless.
+  void Commit();
+
+ private:
+  void Open();
+  [[noreturn]] void Fail() const;
+
+  std::string path_;    // as it was given
+  std::string target_;  // what is replaced
+  std::string beside_;  // empty for what is written as it stands
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+// Removes what writers that died have left in a folder: of the file `name`, or of every file. What
+// a process still writes stays. Does not throw.
+void RemoveLeftovers(const std::string& folder, const std::string& name = "") noexcept;
+
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_ATOMIC_FILE_H_
