@@ -86,6 +86,7 @@
 #include "sharding/quantized/sharded_quant_embedding_collection.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "sharding/sharded_embedding_collection.h"
+#include "sharding/sharded_fused_optimizer.h"
 #include "sharding/table_checkpoint.h"
 #include "sharding/torchrec_plan.h"
 #include "sparse/jagged_tensor.h"

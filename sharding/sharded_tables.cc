@@ -321,7 +321,15 @@ void ShardedTables::AllowForwardsAhead(int forwards) {
 }
 
 void ShardedTables::SetLearningRate(float lr) {
-  for (TableBatchedEmbedding* part : parts()) part->SetLearningRate(lr);
+  for (size_t t = 0; t < tables_.size(); ++t)
+    SetLearningRate(static_cast<int>(t), lr * tables_[t].lr_scale);
+}
+
+void ShardedTables::SetLearningRate(int table, float lr) {
+  BaseEmbeddingConfig& config = tables_.at(static_cast<size_t>(table));
+  tessera::SetLearningRate(config.optimizer, lr);  // of a rank that holds no part of it, too
+  for (const HeldShard& held : shards())
+    if (held.table == config.name) held.tables->SetLearningRate(held.index, lr);
 }
 
 int64_t ShardedTables::iter() const { return iter_; }

@@ -98,6 +98,7 @@ class ShardedTables {
   void ForgetPrefetched();
   void AllowForwardsAhead(int forwards);
 
+  // With the learning rates of now.
   const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
   const std::vector<EmbeddingFeature>& features() const { return features_; }
   const ShardingPlan& plan() const { return plan_; }
@@ -113,6 +114,8 @@ class ShardedTables {
   void Flush(Context& ctx) const;
   void ResetCaches(Context& ctx) const;
   void SetLearningRate(float lr);
+  // Of one table, in the order of tables(); the same on every rank.
+  void SetLearningRate(int table, float lr);
   int64_t iter() const;
   void set_iter(int64_t iter);
   // Of this rank's parts, which have seen other rows than other ranks'.

@@ -7,9 +7,9 @@
 #include "embedding/fused_optimizer.h"
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
-#include "optim/optimizer_wrapper.h"
 #include "runtime/staging.h"
 #include "runtime/trace.h"
+#include "sharding/sharded_fused_optimizer.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -20,15 +20,6 @@ std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& rank
   return ModelSharding{
       .comm = ranks->comm, .plan = ranks->plan, .options = {.codecs = ranks->codecs}};
 }
-
-// Of parts of tables, two of which may have one name: their learning rates. What is remembered of
-// them is saved with them.
-class RatesOfParts final : public OptimizerWrapper {
- public:
-  using OptimizerWrapper::OptimizerWrapper;
-  std::vector<std::string> Keys() const override { return {}; }
-  OptimizerStateDict StateDict() const override { return {}; }
-};
 
 }  // namespace
 
@@ -44,13 +35,10 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
   progress_.seed = config.seed;
 }
 
-std::vector<std::shared_ptr<Optimizer>> Trainer::TableOptimizers() const {
+std::shared_ptr<Optimizer> Trainer::TableOptimizer() {
   if (model_.sharded() == nullptr)
-    return {std::make_shared<FusedOptimizer>(model_.embedding_bag_collection().tables())};
-  std::vector<std::shared_ptr<Optimizer>> optimizers;
-  for (TableBatchedEmbedding* part : model_.sharded()->tables().parts())
-    optimizers.push_back(std::make_shared<RatesOfParts>(std::make_shared<FusedOptimizer>(*part)));
-  return optimizers;
+    return std::make_shared<FusedOptimizer>(model_.embedding_bag_collection().tables());
+  return std::make_shared<ShardedFusedOptimizer>(ctx_, model_.sharded()->tables());
 }
 
 void Trainer::MakeOptimizer() {
@@ -58,12 +46,10 @@ void Trainer::MakeOptimizer() {
   if (config_.gradient_clipping.mode != GradientClipping::kNone)
     optimizer_ = std::make_shared<GradientClippingOptimizer>(dense_, config_.gradient_clipping);
   if (config_.warmup.empty()) return;
-  std::vector<CombinedOptimizer::Part> parts;
-  for (const auto& tables : TableOptimizers())
-    parts.push_back({"tables" + std::to_string(parts.size()), tables});
-  parts.push_back({"dense", optimizer_});
-  warmup_ = std::make_shared<WarmupOptimizer>(std::make_shared<CombinedOptimizer>(std::move(parts)),
-                                              config_.warmup);
+  warmup_ = std::make_shared<WarmupOptimizer>(
+      std::make_shared<CombinedOptimizer>(std::vector<CombinedOptimizer::Part>{
+          {"tables", TableOptimizer()}, {"dense", optimizer_}}),
+      config_.warmup);
   optimizer_ = warmup_;
 }
 

@@ -89,7 +89,7 @@ class Trainer {
 
  private:
   void MakeOptimizer();
-  std::vector<std::shared_ptr<Optimizer>> TableOptimizers() const;
+  std::shared_ptr<Optimizer> TableOptimizer();
   Batch MyPart(const Batch& batch);
   Variable Loss(const Batch& batch, int64_t rows, Variable& outputs);
   double ReadLossSync(const Tensor& mean);
