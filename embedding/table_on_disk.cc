@@ -20,8 +20,8 @@ std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig
   const auto [low, high] = InitRange(config);
   const DiskStart start = {low, high, ctx.random().seed(), ctx.random().TakeSequence()};
   try {
-    return std::make_shared<DiskTable>(io, parts, start,
-                                       RowLogOptions{.folder = config.cache.folder});
+    return std::make_shared<DiskTable>(
+        io, parts, start, RowLogOptions{.folder = config.cache.folder, .table = config.name});
   } catch (const Error& error) {
     throw Error(Format("table {}: {}", config.name, error.what()));
   }

@@ -32,6 +32,8 @@ using tessera::Tensor;
 using tessera::serve::PredictRequest;
 using tessera::serve::ServedModel;
 
+constexpr int64_t kMostExamples = std::numeric_limits<int32_t>::max();
+
 thread_local std::string last_error;
 
 // What fn returns, or `failed`.
@@ -78,8 +80,7 @@ Tensor Borrow(const T* data, const tessera::Shape& shape) {
 PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* dense,
                          const int64_t* lengths, const int64_t* ids) {
   const int64_t features = std::ssize(model.features());
-  const int64_t most = std::numeric_limits<int32_t>::max();
-  if (batch < 0 || batch > most) throw Error(Format("batch is {}", batch));
+  if (batch < 0 || batch > kMostExamples) throw Error(Format("batch is {}", batch));
   if (batch > 0) CheckGiven(dense, "dense");
   const int64_t bags = features * batch;
   if (bags > 0) CheckGiven(lengths, "lengths");
@@ -93,6 +94,30 @@ PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* d
                                           .lengths = Borrow(lengths, {bags}),
                                           .stride = batch});
   return request;
+}
+
+void CheckCount(int64_t got, int64_t expected, const char* what) {
+  if (got != expected) throw Error(Format("{} is {}; expected {}", what, got, expected));
+}
+
+// Before anything is read: the lengths are as many as the batch has bags.
+void CheckSizes(const ServedModel& model, int64_t batch, const tessera_arrays& arrays) {
+  if (batch < 0 || batch > kMostExamples) throw Error(Format("batch is {}", batch));
+  const int64_t bags = std::ssize(model.features()) * batch;
+  CheckCount(arrays.num_dense, batch * model.spec().net.dense_in, "num_dense");
+  CheckCount(arrays.num_lengths, bags, "num_lengths");
+  CheckCount(arrays.num_scores, batch, "num_scores");
+  if (bags > 0) CheckGiven(arrays.lengths, "lengths");
+  CheckCount(arrays.num_ids, CountIds(arrays.lengths, bags), "num_ids");
+}
+
+void Predict(tessera_predictor& predictor, const ServedModel& model, int64_t batch,
+             const tessera_arrays& arrays) {
+  if (batch > 0) CheckGiven(arrays.scores, "scores");
+  const PredictRequest request = RequestOf(model, batch, arrays.dense, arrays.lengths, arrays.ids);
+  const PredictRequest* const one = &request;
+  const std::vector<float> all = predictor.Loaded().Predict(model, std::span(&one, 1));
+  std::copy(all.begin(), all.end(), arrays.scores);
 }
 
 }  // namespace
@@ -158,11 +183,18 @@ int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const flo
                           const int64_t* lengths, const int64_t* ids, float* scores) {
   return Guarded(-1, [&] {
     const auto model = ModelOf(predictor);
-    if (batch > 0) CheckGiven(scores, "scores");
-    const PredictRequest request = RequestOf(*model, batch, dense, lengths, ids);
-    const PredictRequest* const one = &request;
-    const std::vector<float> all = predictor->Loaded().Predict(*model, std::span(&one, 1));
-    std::copy(all.begin(), all.end(), scores);
+    Predict(*predictor, *model, batch,
+            {.dense = dense, .lengths = lengths, .ids = ids, .scores = scores});
+    return 0;
+  });
+}
+
+int32_t tessera_c_predict_checked(tessera_predictor* predictor, int64_t batch,
+                                  const tessera_arrays* arrays) {
+  return Guarded(-1, [&] {
+    const auto model = ModelOf(predictor);
+    CheckSizes(*model, batch, *CheckGiven(arrays, "arrays"));
+    Predict(*predictor, *model, batch, *arrays);
     return 0;
   });
 }

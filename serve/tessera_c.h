@@ -3,7 +3,7 @@
 /* Prediction from C: a model directory of `tessera quantize`, loaded and called. libtessera_c.so has
  * these functions and exports nothing else.
  *
- * The ABI only grows: functions and the meaning of their arguments stay, structs are opaque, and
+ * The ABI only grows: functions, structs and the meaning of their parts stay, and
  * tessera_c_abi_version tells which functions there are. No function throws or ends the process; one
  * that fails says so by its result, and tessera_c_last_error says why.
  */
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_C_ABI_VERSION 2
+#define TESSERA_C_ABI_VERSION 3
 
 /* That of the library, which may be newer than this header. */
 int32_t tessera_c_abi_version(void);
@@ -50,9 +50,27 @@ const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t f
  *   dense    [batch][dense_size]
  *   lengths  [num_features][batch]: how many ids each example has, feature after feature
  *   ids      in the same order, as many as the lengths say
- * 0, or -1 on failure, and the scores are then undefined. */
+ * 0, or -1 on failure, and the scores are then undefined. The sizes of the arrays are not known here:
+ * a model that was loaded meanwhile may have other features. tessera_c_predict_checked knows them. */
 int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const float* dense,
                           const int64_t* lengths, const int64_t* ids, float* scores);
+
+/* Arrays of tessera_c_predict, each with how many elements there are. */
+typedef struct tessera_arrays {
+  const float* dense;
+  int64_t num_dense; /* batch * dense_size */
+  const int64_t* lengths;
+  int64_t num_lengths; /* num_features * batch */
+  const int64_t* ids;
+  int64_t num_ids; /* the sum of the lengths */
+  float* scores;
+  int64_t num_scores; /* batch */
+} tessera_arrays;
+
+/* Since ABI 3. As tessera_c_predict; fails, before anything is read or written, where a size is not the
+ * one that the loaded model and the batch ask for. */
+int32_t tessera_c_predict_checked(tessera_predictor* predictor, int64_t batch,
+                                  const tessera_arrays* arrays);
 
 #ifdef __cplusplus
 }

@@ -4,12 +4,16 @@
 #include <cstring>
 #include <utility>
 
+#include "embedding/storage/log_record.h"
 #include "runtime/check.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kHeaderBytes = sizeof(int64_t);
+using internal::HeaderOf;
+using internal::LogRecordHeader;
+
+constexpr int64_t kHeaderBytes = sizeof(LogRecordHeader);
 constexpr int64_t kMaxSegmentBytes = 1 << 20;
 // Segments that are kept free, and those whose writes may be under way before somebody waits.
 constexpr int64_t kSpareSegments = 2, kMaxWriting = 4;
@@ -19,6 +23,17 @@ int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; 
 
 int64_t SegmentsFor(int64_t rows, int64_t per_segment) {
   return (rows + rows / 2) / per_segment + 1 + kMoreSegments;
+}
+
+// "" for a whole record of `row`, else what is wrong with it; place: where it lies in its file.
+std::string WrongRecord(const char* at, int64_t row, int64_t record_bytes, const std::string& table,
+                        int64_t place) {
+  LogRecordHeader found;
+  std::memcpy(&found, at, sizeof found);
+  const LogRecordHeader expected = HeaderOf(row, at + kHeaderBytes, record_bytes);
+  if (found.row == expected.row && found.sum == expected.sum) return "";
+  return Format("rows on disk: row {}{} is not what was written, at byte {} of the scratch file",
+                row, table.empty() ? "" : " of table " + table, place);
 }
 
 }  // namespace
@@ -31,11 +46,13 @@ class RowLog::Blocks final : public BlockBatch {
     char* to;
   };
   Blocks(std::vector<BlockOp> ops, std::vector<size_t> first, std::vector<Copy> copies,
-         int64_t record_bytes, std::vector<int64_t> segments, std::shared_ptr<void> owner)
+         int64_t record_bytes, const std::string& table, std::vector<int64_t> segments,
+         std::shared_ptr<void> owner)
       : BlockBatch(std::move(ops)),
         first_(std::move(first)),
         copies_(std::move(copies)),
         record_bytes_(record_bytes),
+        table_(table),
         segments_(std::move(segments)),
         owner_(std::move(owner)) {}
   const std::vector<int64_t>& segments() const { return segments_; }  // of each op
@@ -44,11 +61,9 @@ class RowLog::Blocks final : public BlockBatch {
   std::string Take(size_t op, const char* bytes) override {
     for (size_t i = first_[op]; i < first_[op + 1]; ++i) {
       const auto [row, at, to] = copies_[i];
-      int64_t found = 0;
-      std::memcpy(&found, bytes + at, sizeof found);
-      if (found != row)
-        return Format("rows on disk: row {} was expected at {} of the block at {}, there is {}",
-                      row, at, ops()[op].offset, found);
+      std::string wrong =
+          WrongRecord(bytes + at, row, record_bytes_, table_, ops()[op].offset + at);
+      if (!wrong.empty()) return wrong;
       std::memcpy(to, bytes + at + kHeaderBytes, static_cast<size_t>(record_bytes_));
     }
     return "";
@@ -58,6 +73,7 @@ class RowLog::Blocks final : public BlockBatch {
   std::vector<size_t> first_;  // of each op, among the copies
   std::vector<Copy> copies_;
   int64_t record_bytes_;
+  std::string table_;
   std::vector<int64_t> segments_;
   std::shared_ptr<void> owner_;
 };
@@ -84,6 +100,7 @@ RowLog::Layout RowLog::LayoutOf(int64_t rows, int64_t record_bytes, int64_t segm
 RowLog::RowLog(std::shared_ptr<BlockIo> io, int64_t rows, int64_t record_bytes, Make make,
                const RowLogOptions& options)
     : io_(std::move(io)),
+      table_(options.table),
       record_bytes_(record_bytes),
       layout_(LayoutOf(rows, record_bytes, options.segment_bytes)),
       make_(std::move(make)),
@@ -164,8 +181,9 @@ RowLog::Read RowLog::StartRead(std::span<const int64_t> rows, char* records, int
   }
   first.push_back(copies.size());
   stats_.blocks_read += std::ssize(ops);
-  const auto read = std::make_shared<Blocks>(std::move(ops), std::move(first), std::move(copies),
-                                             record_bytes_, std::move(segments), std::move(owner));
+  const auto read =
+      std::make_shared<Blocks>(std::move(ops), std::move(first), std::move(copies), record_bytes_,
+                               table_, std::move(segments), std::move(owner));
   if (read->ops().empty()) return read;
   reads_.push_back(read);
   io_->Start(read);
@@ -190,7 +208,8 @@ void RowLog::Append(int64_t row, const char* record) {
     ++segments_[static_cast<size_t>(tail_)].live;
   }
   char* const to = segments_[static_cast<size_t>(tail_)].bytes.get() + OffsetOf(entry);
-  std::memcpy(to, &row, sizeof row);
+  const LogRecordHeader header = HeaderOf(row, record, record_bytes_);
+  std::memcpy(to, &header, sizeof header);
   std::memcpy(to + kHeaderBytes, record, static_cast<size_t>(record_bytes_));
 }
 
@@ -307,6 +326,29 @@ void RowLog::MakeFree() {
   collecting_ = false;
 }
 
+// "" where all that lives in a segment, read into `bytes`, is what was written.
+std::string RowLog::WrongIn(const char* bytes, int64_t segment) const {
+  const auto first = static_cast<uint32_t>(segment * layout_.per_segment);
+  int64_t live = 0;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(layout_.per_segment); ++i) {
+    const int64_t offset = OffsetOf(first + i);
+    LogRecordHeader header;
+    std::memcpy(&header, bytes + offset, sizeof header);
+    if (header.row >= rows() || index_[header.row] != first + i) continue;
+    ++live;
+    std::string wrong = WrongRecord(bytes + offset, header.row, record_bytes_, table_,
+                                    segment * layout_.segment_bytes + offset);
+    if (!wrong.empty()) return wrong;
+  }
+  const int64_t expected = segments_[static_cast<size_t>(segment)].live;
+  if (live == expected) return "";
+  return Format(
+      "rows on disk{}: {} of {} rows of the {} bytes at {} of the scratch file are not what "
+      "was written",
+      table_.empty() ? "" : " of table " + table_, expected - live, expected, layout_.segment_bytes,
+      segment * layout_.segment_bytes);
+}
+
 // Moves what lives in a segment to the end of the log. False where it cannot be read.
 bool RowLog::Collect(int64_t segment) {
   AlignedBytes bytes = AllocateAligned(layout_.segment_bytes);
@@ -323,12 +365,16 @@ bool RowLog::Collect(int64_t segment) {
     return false;
   }
   const auto first = static_cast<uint32_t>(segment * layout_.per_segment);
+  if (std::string wrong = WrongIn(bytes.get(), segment); !wrong.empty()) {
+    failure_ = std::move(wrong);
+    return false;
+  }
   for (uint32_t i = 0; i < static_cast<uint32_t>(layout_.per_segment); ++i) {
     const char* const record = bytes.get() + OffsetOf(first + i);
-    int64_t row = 0;
-    std::memcpy(&row, record, sizeof row);
-    if (row < 0 || row >= rows() || index_[static_cast<size_t>(row)] != first + i) continue;
-    Append(row, record + kHeaderBytes);
+    LogRecordHeader header;
+    std::memcpy(&header, record, sizeof header);
+    if (header.row >= rows() || index_[header.row] != first + i) continue;
+    Append(header.row, record + kHeaderBytes);
     ++stats_.rows_moved;
   }
   return true;

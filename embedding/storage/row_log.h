@@ -6,8 +6,8 @@
 //
 //   file      segments of `segment_bytes`, each free, being filled (in memory), or full
 //   segment   blocks of 4 KiB, or what one record takes where that is more
-//   block     ⌊block / stride⌋ records, none across a border: 8 bytes row number, then the record;
-//             stride: that, rounded up to 8
+//   block     ⌊block / stride⌋ records, none across a border: row number and checksum (log_record.h),
+//             8 bytes, then the record; stride: that, rounded up to 8
 //   index     4 bytes a row: segment · records of one + place; kNone: the row was never written
 //
 // A row that was never written is made when it is read. The file has room for 1.5 × the rows (and a
@@ -31,6 +31,7 @@ namespace tessera {
 
 struct RowLogOptions {
   std::string folder;         // of the scratch file; "": $TMPDIR, or /tmp
+  std::string table;          // whose rows these are, for errors
   int64_t segment_bytes = 0;  // 0: as the rows need
 };
 
@@ -104,8 +105,10 @@ class RowLog {
   int64_t FindFree();
   void MakeFree();
   bool Collect(int64_t segment);
+  std::string WrongIn(const char* bytes, int64_t segment) const;
 
   std::shared_ptr<BlockIo> io_;
+  std::string table_;
   int64_t record_bytes_;
   Layout layout_;
   Make make_;

@@ -57,6 +57,25 @@ int main(int argc, char** argv) {
     EXPECT(tessera_c_predict(predictor, 2, dense, lengths, ids, scores) == 0);
     EXPECT(fabsf(scores[0] - expected) < 1e-5f && fabsf(scores[1] - expected) < 1e-5f);
   }
+  tessera_arrays arrays = {dense, 2 * kDense,    lengths, 2 * kFeatures,
+                           ids,   2 * kFeatures, scores,  2};
+  scores[0] = scores[1] = -1;
+  EXPECT(tessera_c_predict_checked(predictor, 2, &arrays) == 0);
+  EXPECT(fabsf(scores[0] - expected) < 1e-5f && fabsf(scores[1] - expected) < 1e-5f);
+  EXPECT(FailsSaying(tessera_c_predict_checked(predictor, 1, &arrays),
+                     "num_dense is 26; expected 13"));
+  EXPECT(FailsSaying(tessera_c_predict_checked(predictor, -1, &arrays), "batch is -1"));
+  EXPECT(FailsSaying(tessera_c_predict_checked(predictor, 2, NULL), "arrays is NULL"));
+  arrays.num_ids = 7;
+  EXPECT(FailsSaying(tessera_c_predict_checked(predictor, 2, &arrays), "num_ids is 7; expected 8"));
+  arrays.num_lengths = 7;
+  EXPECT(FailsSaying(tessera_c_predict_checked(predictor, 2, &arrays),
+                     "num_lengths is 7; expected 8"));
+  arrays.num_lengths = 8, arrays.num_ids = 8, arrays.num_scores = 1;
+  EXPECT(
+      FailsSaying(tessera_c_predict_checked(predictor, 2, &arrays), "num_scores is 1; expected 2"));
+  arrays.num_scores = 2, arrays.lengths = NULL;
+  EXPECT(FailsSaying(tessera_c_predict_checked(predictor, 2, &arrays), "lengths is NULL"));
   EXPECT(tessera_c_predict(predictor, 0, NULL, NULL, NULL, NULL) == 0);
   EXPECT(FailsSaying(tessera_c_predict(predictor, 1, NULL, lengths, ids, scores), "dense is NULL"));
   EXPECT(FailsSaying(tessera_c_predict(predictor, -1, dense, lengths, ids, scores), "batch is -1"));

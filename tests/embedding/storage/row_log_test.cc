@@ -101,7 +101,7 @@ class RowLogTest : public testing::TestWithParam<const char*> {
   RowLog Log(int64_t rows, int64_t bytes, int64_t segment_bytes) {
     return RowLog(io_, rows, bytes,
                   [bytes](int64_t row, char* record) { Make(row, record, bytes); },
-                  {.folder = testing::TempDir(), .segment_bytes = segment_bytes});
+                  {.folder = testing::TempDir(), .table = "t", .segment_bytes = segment_bytes});
   }
   static Reading Start(RowLog& log, PlainRows& plain, std::vector<int64_t> rows) {
     Reading reading;
@@ -188,6 +188,34 @@ TEST_P(RowLogTest, AReadThatFailsSaysSoAndMayBeRepeated) {
     EXPECT_THAT([&] { Expect(Start(log, plain, rows)); },
                 ThrowsMessage<Error>(HasSubstr("rows on disk: reading of 4096 bytes at")));
   }
+  Expect(Start(log, plain, All(log)));
+}
+
+// Wherever a byte of the file is another one, no row is given out that is not what was written.
+TEST_P(RowLogTest, FlippedBytesAreRefused) {
+  RowLog log = Log(500, 100, 4096);
+  PlainRows plain(500, 100);
+  for (int64_t i = 0; i < 5; ++i) log.Write(All(log), plain.Change(All(log)).data(), kStride);
+  Expect(Start(log, plain, All(log)));
+  const std::string name = "/proc/self/fd/" + std::to_string(log.fd());
+  const int file = open(name.c_str(), O_RDWR);
+  ASSERT_GE(file, 0);
+  int refused = 0;
+  for (int64_t at = 0; at < log.file_bytes(); at += 37) {
+    char byte = 0;
+    if (pread(file, &byte, 1, at) != 1) break;
+    const char other = static_cast<char>(byte ^ (1 << at % 8));
+    ASSERT_EQ(pwrite(file, &other, 1, at), 1);
+    try {
+      Expect(Start(log, plain, All(log)));  // of a free segment, or between records
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("of table t is not what was written, at byte"));
+      ++refused;
+    }
+    ASSERT_EQ(pwrite(file, &byte, 1, at), 1);
+  }
+  close(file);
+  EXPECT_GT(refused, 500);
   Expect(Start(log, plain, All(log)));
 }
 
