@@ -1,5 +1,7 @@
 // tessera predict: what a model says of rows whose clicks are known, and how long it takes.
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,6 +30,7 @@ struct Outcome {
   std::string scores;  // a line an example, if they are asked for
   int64_t skipped_rows = 0;
   std::optional<MetricValues> of_checkpoint;
+  int64_t not_finite = 0;  // scores
 };
 
 Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
@@ -39,6 +42,8 @@ Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
         predictor.Predict({.dense = batch->dense, .features = batch->features});
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     outcome.latencies.Add(taken.count());
+    outcome.not_finite += std::count_if(scores.begin(), scores.end(),
+                                        [](float score) { return !std::isfinite(score); });
     outcome.metrics.Update({scores, batch->labels.span<float>(), {}});
     if (flags.out.empty()) continue;
     for (const float score : scores) outcome.scores += Format("{:.9g}\n", score);
@@ -63,6 +68,7 @@ std::string AsJson(const Outcome& outcome) {
                                  {"calibration", values.calibration},
                                  {"examples", values.examples},
                                  {"skipped_rows", outcome.skipped_rows},
+                                 {"not_finite", outcome.not_finite},
                                  {"calls", outcome.latencies.count()},
                                  {"p50_seconds", outcome.latencies.Quantile(0.5)},
                                  {"p99_seconds", outcome.latencies.Quantile(0.99)},
@@ -81,6 +87,11 @@ int Predict(const Flags& flags) {
               WithCommas(static_cast<double>(values.examples)).c_str(),
               Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
               Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
+  if (outcome.not_finite > 0)
+    std::fprintf(
+        stderr, "%s of %s scores are not finite (NaN or infinite): AUC and log-loss mean nothing\n",
+        WithCommas(static_cast<double>(outcome.not_finite)).c_str(),
+        WithCommas(static_cast<double>(values.examples)).c_str());
   if (outcome.skipped_rows > 0)
     std::printf("left out %lld bad lines\n", static_cast<long long>(outcome.skipped_rows));
   std::printf("%zu calls of %lld: %s", outcome.latencies.count(),

@@ -45,7 +45,7 @@ struct Flags {
   double max_error = 0;
   std::string budget;
   int threads = 0;
-  bool search = false, overwrite = false;
+  bool search = false, overwrite = false, new_inputs = false;
 };
 
 RowCodec CodecOfBits(const std::string& bits) {
@@ -62,6 +62,7 @@ serve::WriteModelOptions OptionsOf(const Flags& flags) {
   options.codec = flags.codec.empty() ? CodecOfBits(flags.bits) : ParseRowCodec(flags.codec);
   options.default_row = serve::ParseDefaultRow(flags.default_row);
   options.quantize.encode.search = flags.search;
+  options.new_inputs = flags.new_inputs;
   options.prune = flags.prune;
   options.prune.remap = serve::ParseRemapKind(flags.remap);
   if (flags.dense != "f32" && flags.dense != "f16")
@@ -230,6 +231,10 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
   AddPruneFlags(*command, *f);
   AddScoreFlags(*command, *f);
   AddOverwriteFlag(*command, f->overwrite);
+  command->add_flag(
+      "--new-inputs", f->new_inputs,
+      "The directory's next version may read other inputs than the one that is there: "
+      "another number of dense values, or other features");
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Quantize(*f); }; });
 }

@@ -91,6 +91,23 @@ void RemoveOthers(const std::string& directory, const std::string& keep) {
   }
 }
 
+// Who sends requests to the directory's model can send them to the next one. A model that can't be read
+// is replaced.
+void CheckInputs(const std::string& directory, const ModelSpec& next) {
+  std::string before;
+  try {
+    const std::string path = PathIn(directory, kModelFile);
+    before = ParseModelSpec(ReadTextFile(path), path).InputsText();
+  } catch (const Error&) {
+    return;
+  }
+  if (before != next.InputsText())
+    throw Error(
+        Format("{}: its model reads {}; the one to be written reads {}, so that requests of "
+               "its clients would be refused (tessera quantize --new-inputs allows it)",
+               directory, before, next.InputsText()));
+}
+
 void MakeDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -140,6 +157,7 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
   const TrainConfig config = ConfigOf(checkpoint, given);
   WrittenModel model{.spec = SpecOf(config, options), .tables = {}};
   CheckTableCodecs(model.spec, options);
+  if (!options.new_inputs) CheckInputs(directory, model.spec);
   std::vector<TableExport> tables = ExportTables(ctx, checkpoint, config, model.spec.tables);
   if (options.quantize.nan == NanPolicy::kError) CheckNoNanIn(ctx, tables);
   Prune(ctx, checkpoint, options.prune, tables);

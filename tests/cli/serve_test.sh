@@ -15,6 +15,34 @@ run 0 quantize model.safetensors -o model --bits 4 --search
 has out "model: version 2"
 [ "$(ls model)" = $'model.json\nweights-2.safetensors' ] || fail "$(ls model)"
 
+# ---- a model that reads other inputs does not take the place of another unasked
+sed 's/"cat_1", "cat_2"/"cat_1"/' small.json >fewer.json
+run 0 train --config fewer.json --checkpoint fewer.safetensors
+fails_saying "model: its model reads 13 numbers, and ids of cat_0, cat_1, cat_2; the one to be written reads 13 numbers, and ids of cat_0, cat_1" \
+  quantize fewer.safetensors -o model
+has err "(tessera quantize --new-inputs allows it)"
+cp -r model other
+run 0 quantize fewer.safetensors -o other --new-inputs
+has out "other: version 3"
+
+# ---- scores that are no numbers are counted
+python3 - <<'PYTHON' || fail "cannot damage a checkpoint"
+import json, struct
+data = open("model.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+name = next(n for n in header if n.startswith("over_arch") and n.endswith("bias"))
+begin, end = header[name]["data_offsets"]
+infinite = struct.pack("<f", float("inf")) * ((end - begin) // 4)
+header.pop("__metadata__")
+text = json.dumps(header).encode()
+open("infinite.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:8 + size + begin] + infinite + data[8 + size + end:])
+PYTHON
+run 0 quantize infinite.safetensors --config small.json -o infinite
+run 0 predict infinite --data eval.tsv --json infinite.json
+has err "1,000 of 1,000 scores are not finite"
+json infinite.json 'd["not_finite"] == 1000'
+
 run 0 quantize model.safetensors -o chosen --budget 1x
 has out "f32"
 run 0 quantize model.safetensors -o chosen --max-error 0.9
