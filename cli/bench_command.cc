@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/measure_progress.h"
+#include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
 #include "runtime/check.h"
 #include "runtime/machine.h"
@@ -42,6 +43,7 @@ struct Flags {
   BenchFiles files;
   int rounds = 15;
   int64_t flush_mib = 0;
+  std::string memory_limit;
   bool list = false, cold = false, warm = false;
 };
 
@@ -81,6 +83,18 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
                     .rows = show});
 }
 
+// All points are asked before one is made.
+void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
+                       const Flags& flags) {
+  if (!topic.memory) return;
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  for (const bench::Point& point : points)
+    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", topic.memory(point)}},
+                there,
+                "Fewer --rows, --tables or a smaller --dim take less; --memory-limit SIZE sets "
+                "another limit");
+}
+
 int RunTopic(const bench::Topic& topic, const Flags& flags) {
   const std::vector<bench::Point> points =
       bench::OnlyMatching(bench::PointsOf(topic, flags.suite, flags.axes), flags.only);
@@ -90,6 +104,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
                   point.Text("threads").c_str());
     return 0;
   }
+  CheckPointsMemory(topic, points, flags);
   const std::optional<bench::BenchRun> old = flags.files.OldRun();
   flags.files.CheckWritable();
   WatchForInterrupt();
@@ -172,6 +187,7 @@ void AddTopic(CLI::App* bench, const bench::Topic& topic, Action& action) {
                    "Memory read to flush caches, in MiB (twice the largest cache)")
       ->check(NumbersFrom(1, 1 << 20))
       ->type_name("N");
+  AddMemoryLimitFlag(*command, f->memory_limit);
   f->files.AddTo(command);
   command->callback([f, &topic, &action] { action = [f, &topic] { return RunTopic(topic, *f); }; });
 }

@@ -9,6 +9,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/loss_curve.h"
+#include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
 #include "cli/train_command_flags.h"
@@ -18,6 +19,7 @@
 #include "runtime/device_properties.h"
 #include "runtime/files.h"
 #include "runtime/trace.h"
+#include "train/training_memory.h"
 #include "train/training_run.h"
 
 namespace tessera::cli {
@@ -171,22 +173,30 @@ TrainingRunReport Run(TrainingRunOptions options, Trainer& trainer, const DataSe
   }
 }
 
+// `there` was measured before any rank began to fill its tables.
 Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& config,
-                    Communicator* comm) {
-  if (comm == nullptr) return Trainer(ctx, config);
+                    const MemoryThere& there, Communicator* comm) {
+  const bool on_gpu = ctx.device() != Device::Cpu();
+  if (comm == nullptr) {
+    CheckTrainingMemory(config, {.on_gpu = on_gpu}, there);
+    return Trainer(ctx, config);
+  }
   const TrainingRanks ranks = RanksOf(flags, *comm, config);
+  TrainingPlace place = PlaceOf(ranks);
+  place.on_gpu = on_gpu;
+  CheckTrainingMemory(config, place, there);
   if (IsLeader(*comm)) std::printf("%s\n", RanksLine(ranks).c_str());
   return Trainer(ctx, config, ranks);
 }
 
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
-                Resumed& resumed, Communicator* comm) {
+                const MemoryThere& there, Resumed& resumed, Communicator* comm) {
   const bool speaks = comm == nullptr || IsLeader(*comm);
   Context ctx({.device = ParseDevice(flags.device),
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
                .pool = nullptr});
-  Trainer trainer = MakeTrainer(ctx, flags, config, comm);
+  Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
   if (speaks) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, speaks);
   LossCurve curve;
@@ -217,12 +227,13 @@ int Train(const TrainFlags& flags) {
   const TrainConfig config = ReadConfig(flags, resumed);
   ParseDevice(flags.device);
   const DataSets data(config, selection);
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);
   const auto trace = flags.trace.empty() ? nullptr : std::make_unique<Trace>();
   return OnRanks(flags, [&](Communicator* comm) {
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
-    const int code = TrainOnRank(flags, config, data, resumed, comm);
+    const int code = TrainOnRank(flags, config, data, there, resumed, comm);
     if (trace) WriteTrace(flags.trace, *trace, comm);
     return code;
   });

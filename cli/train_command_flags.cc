@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cli/files.h"
+#include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
 #include "comm/mpi_communicator.h"
 #include "runtime/check.h"
@@ -198,6 +199,7 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
                  "Write what the threads did, and when, to this file, which ui.perfetto.dev draws")
       ->type_name("FILE");
   AddRankFlags(app, f);
+  AddMemoryLimitFlag(app, f.memory_limit);
   app.footer(kFooter);
 }
 

@@ -16,6 +16,7 @@ struct TrainFlags {
   std::string config, train_rows, eval_rows, checkpoint, resume, json, device = "cpu";
   std::string metrics, tensorboard;
   std::string plan, topology, wire_codecs;
+  std::string memory_limit;  // "": what there is
   std::string pipeline = "none", trace;
   std::vector<std::string> data, eval;
   std::optional<int64_t> epochs, batch_size, seed;

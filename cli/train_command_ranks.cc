@@ -78,6 +78,12 @@ TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainCo
   return ranks;
 }
 
+TrainingPlace PlaceOf(const TrainingRanks& ranks) {
+  const RankLayout layout = LayoutOf(*ranks.comm);
+  const int here = ranks.comm->backend() == "local" ? ranks.comm->size() : layout.local_size;
+  return {.plan = &ranks.plan, .first_rank = ranks.comm->rank() / here * here, .num_ranks = here};
+}
+
 std::string RanksLine(const TrainingRanks& ranks) {
   std::map<ShardingType, int> tables;
   for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];

@@ -7,6 +7,7 @@
 #include "cli/train_command_flags.h"
 #include "comm/communicator.h"
 #include "train/ranks.h"
+#include "train/training_memory.h"
 
 namespace tessera::cli {
 
@@ -27,6 +28,9 @@ int ThreadsOfRank(const TrainFlags& flags);
 
 // The plan that was asked for. Throws Error for one that does not fit.
 TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config);
+
+// The ranks whose tables lie in the memory of this machine. `ranks` outlives it.
+TrainingPlace PlaceOf(const TrainingRanks& ranks);
 
 // "4 ranks (local): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
 std::string RanksLine(const TrainingRanks& ranks);

@@ -7,6 +7,7 @@
 #include "embedding/row_access.h"
 #include "embedding/start_rows.h"
 #include "embedding/table_on_disk.h"
+#include "runtime/fill_uniform.h"
 #include "runtime/hash.h"
 #include "runtime/reserved.h"
 #include "runtime/size_limits.h"
@@ -104,20 +105,34 @@ void FillInitial(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& 
   FillUniform(ctx, rows, low, high);
 }
 
-// All rows where they belong. Those of 16 bits are rounded some at a time: the device may have no
-// room for all.
-Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
-  const Shape shape = {c.num_embeddings, c.embedding_dim};
-  Tensor wide = EmptyAt(ctx, c.location, shape);
-  FillInitial(ctx, c, wide);
-  if (c.data_type == DType::kF32) return wide;
-  Tensor rows = EmptyAt(ctx, c.location, shape, c.data_type);
-  constexpr int64_t kRowsAtOnce = 1 << 18;
+// Rows of 16 bits, of what `wide_rows` gives for [begin, end).
+template <typename Fn>
+Tensor RoundedRows(Context& ctx, const BaseEmbeddingConfig& c, Fn&& wide_rows) {
+  Tensor rows = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim}, c.data_type);
+  constexpr int64_t kRowsAtOnce = 1 << 16;
   for (int64_t begin = 0; begin < c.num_embeddings; begin += kRowsAtOnce) {
     const int64_t end = std::min(begin + kRowsAtOnce, c.num_embeddings);
-    rows.Rows(begin, end).CopyFrom(ctx, wide.Rows(begin, end).To(ctx, c.data_type));
+    rows.Rows(begin, end).CopyFrom(ctx, wide_rows(begin, end).To(ctx, c.data_type));
   }
   return rows;
+}
+
+// All rows where they belong. Those of 16 bits are filled and rounded some at a time, since there
+// may be no room for all as f32; an init_fn is given all of them all the same.
+Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
+  if (c.data_type == DType::kF32 || c.init_fn) {
+    Tensor wide = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim});
+    FillInitial(ctx, c, wide);
+    if (c.data_type == DType::kF32) return wide;
+    return RoundedRows(ctx, c, [&](int64_t begin, int64_t end) { return wide.Rows(begin, end); });
+  }
+  const auto [low, high] = InitRange(c);
+  const uint64_t sequence = ctx.random().TakeSequence();
+  return RoundedRows(ctx, c, [&, low = low, high = high](int64_t begin, int64_t end) {
+    const Tensor wide = Tensor::Empty(ctx, {end - begin, c.embedding_dim});
+    FillUniformFrom(ctx, wide, low, high, sequence, begin * c.embedding_dim);
+    return wide;
+  });
 }
 
 std::shared_ptr<RowCache> MakeCache(Context& ctx, const EmbeddingTable& table) {

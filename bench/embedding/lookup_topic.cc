@@ -121,7 +121,8 @@ const Topic& LookupTopic() {
                   PeerPoints()},
                  {"calls", "what a call of few ids costs", SmallCalls()},
                  GrowthSuite()},
-      .make = MakeWork};
+      .make = MakeWork,
+      .memory = [](const Point& point) { return TableBytes(point); }};
   return topic;
 }
 

@@ -2,6 +2,7 @@
 
 #include "bench/harness/criteo_rows.h"
 #include "runtime/check.h"
+#include "runtime/size_limits.h"
 
 namespace tessera::bench {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::string_view kCriteo = "criteo:";
 std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables) {
   const bool criteo = text.starts_with(kCriteo);
   const std::string number = criteo ? text.substr(kCriteo.size()) : text;
-  WholeFrom(1)(number);
+  WholeFrom(1, SizeLimits::kRows)(number);
   if (criteo) return CriteoRows(ParseWhole(number));
   return std::vector<int64_t>(static_cast<size_t>(tables), ParseWhole(number));
 }
@@ -38,12 +39,19 @@ std::vector<Axis> ShapeAxes() {
        "rows of each table; criteo:CAP: 26 tables of Criteo's rows, at most CAP",
        [](const std::string& text) { ParseTableRows(text, 1); }},
       {"tables", {"8"}, "tables, each read by one feature", WholeFrom(1, 1 << 16)},
-      {"batch", {"4096"}, "bags of each feature", WholeFrom(1)},
+      {"batch", {"4096"}, "bags of each feature", WholeFrom(1, SizeLimits::kBatch)},
       {"pooling", {"20"}, kBagLengthsHelp, [](const std::string& text) { ParseBagLengths(text); }},
       {"skew", {"uniform"}, kSkewHelp, [](const std::string& text) { ParseSkew(text); }},
       {"mode", {"sum"}, "sum, mean, or none: a row for every id", OneOf({"sum", "mean", "none"})},
       {"weighted", {"no"}, "a weight for every id", YesOrNo()},
   };
+}
+
+double TableBytes(const Point& point, int64_t beside_a_row) {
+  double rows = 0;
+  for (const int64_t r : ParseTableRows(point.Text("rows"), point.Int("tables")))
+    rows += static_cast<double>(r);
+  return rows * static_cast<double>(point.Int("dim") * SizeOf(DType::kF32) + beside_a_row);
 }
 
 Shape ShapeOf(const Point& point) {

@@ -29,6 +29,8 @@ PoolingType ParsePooling(const std::string& mode);
 
 // REQUIRES: a point of a topic that has ShapeAxes() among its axes.
 Shape ShapeOf(const Point& point);
+// Bytes of its tables' rows in f32, each with so many bytes beside it.
+double TableBytes(const Point& point, int64_t beside_a_row = 0);
 
 }  // namespace tessera::bench
 #endif  // TESSERA_BENCH_EMBEDDING_SHAPE_AXES_H_

@@ -56,6 +56,8 @@ struct Topic {
   std::vector<Axis> axes;
   std::vector<Suite> suites;
   std::function<Work(Context&, const Point&)> make;  // on the CPU, with the point's threads
+  // Bytes of memory that `make` takes for a point, about; null: little.
+  std::function<double(const Point&)> memory = nullptr;
   bool cold = true;  // caches are flushed before each timed call unless --warm is given
 };
 

@@ -134,7 +134,8 @@ const Topic& LabTopic() {
       .limit = "a bare gather, or gather-modify-scatter, of the same rows",
       .axes = LabAxes(),
       .suites = {},
-      .make = MakeWork};
+      .make = MakeWork,
+      .memory = [](const Point& point) { return TableBytes(point, sizeof(float)); }};
   return topic;
 }
 

@@ -7,6 +7,7 @@
 #include "bench/embedding/shape_axes.h"
 #include "bench/harness/run_bare.h"
 #include "bench/optim/update_check.h"
+#include "optim/state_bytes.h"
 
 namespace tessera::bench {
 namespace {
@@ -149,7 +150,11 @@ const Topic& UpdateTopic() {
       .suites = {{"rules", "every rule, on 4 tables of dim 16 and 128", RulePoints()},
                  {"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
                  GrowthSuite()},
-      .make = MakeWork};
+      .make = MakeWork,
+      .memory = [](const Point& point) {
+        const AnyRule& rule = RuleOf(point.Text("rule"));
+        return TableBytes(point, StateBytesARow(rule, DType::kF32, point.Int("dim")));
+      }};
   return topic;
 }
 

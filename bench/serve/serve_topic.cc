@@ -3,8 +3,10 @@
 #include <cmath>
 #include <memory>
 
+#include "bench/harness/criteo_rows.h"
 #include "bench/harness/scratch_folder.h"
 #include "bench/serve/served_dlrm.h"
+#include "quant/row_codec.h"
 #include "runtime/check.h"
 #include "serve/dense_part.h"
 #include "serve/predictor.h"
@@ -106,6 +108,13 @@ const Topic& ServeTopic() {
                {"rows", {"100k"}, "most rows of a table", WholeFrom(3)}},
       .suites = {{"peers", "the requests of the comparison with TorchRec", PeerPoints()}},
       .make = MakeWork,
+      .memory =
+          [](const Point& point) {
+            double rows = 0;
+            for (const int64_t r : CriteoRows(point.Int("rows"))) rows += static_cast<double>(r);
+            return rows * static_cast<double>(
+                              RowBytes(ParseRowCodec(point.Text("codec")), point.Int("dim")));
+          },
       .cold = false};
   return topic;
 }

@@ -9,6 +9,7 @@
 #include "runtime/check.h"
 #include "train/data_sets.h"
 #include "train/trainer.h"
+#include "train/training_memory.h"
 
 namespace tessera::bench {
 namespace {
@@ -95,6 +96,12 @@ Work MakeWork(Context& ctx, const Point& point) {
                   point.Int("rows"));
 }
 
+double MemoryOfWork(const Point& point) {
+  const std::string& part = point.Text("part");
+  if (part != "step" && part != "epoch") return 0;
+  return MemoryOfTraining(ConfigOf(point)).total();
+}
+
 std::vector<std::string> Parts() {
   std::vector<std::string> parts = {"step", "epoch"};
   for (const std::string& part : ReadParts()) parts.push_back(part);
@@ -151,7 +158,8 @@ const Topic& TrainTopic() {
       .suites = {{"peers", "the steps of the comparison with TorchRec", PeerPoints()},
                  {"epochs", "from text to a trained model", EpochPoints()},
                  {"reader", "reading alone, on one thread", ReaderPoints()}},
-      .make = MakeWork};
+      .make = MakeWork,
+      .memory = MemoryOfWork};
   return topic;
 }
 

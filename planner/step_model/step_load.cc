@@ -1,5 +1,6 @@
 #include "planner/step_model/step_load.h"
 
+#include "optim/state_bytes.h"
 #include "planner/step_model/rule_by_name.h"
 
 namespace tessera {
@@ -11,11 +12,8 @@ std::vector<TableShape> ShapesOf(const StepLoad& load) {
 }
 
 double BytesOfStates(const StepTable& table, double columns) {
-  double bytes = 0;
-  for (const StateSpec& state : RuleStates(RuleByName(table.rule)))
-    bytes += static_cast<double>(SizeOf(state.counts ? DType::kF32 : table.state_type)) *
-             (state.per_row ? 1 : columns);
-  return bytes;
+  return static_cast<double>(
+      StateBytesARow(RuleByName(table.rule), table.state_type, static_cast<int64_t>(columns)));
 }
 
 double BytesOfRow(const StepTable& table) {

@@ -67,4 +67,32 @@ if (ulimit -v 4000000; "$tessera" --version >/dev/null 2>&1); then
   (ulimit -v 4000000; "$tessera" train --config small.json --ranks 1024 >out 2>err)
   [ $? -eq 1 ] || fail "1024 ranks: $(cat out err)"
 fi
+
+# ---- memory that is not there: the sum of all tables, before one of them is filled
+python3 - <<'EOP'
+import json
+d = json.load(open("small.json"))
+for name in "ab":
+    d["tables"]["ab".index(name)].update(rows=600000, dim=4)
+json.dump(d, open("sum.json", "w"))
+for t in d["tables"]:
+    t.update(rows=600000000000)
+json.dump(d, open("huge.json", "w"))
+EOP
+fails_saying "the training takes about" train --config huge.json
+has err "tables' rows 17.5 TiB (a 10.9 TiB, b 10.9 TiB)"
+has err "What would fit: "
+has err "--memory-limit SIZE sets another limit"
+fails_saying "the training takes about" train --config huge.json --ranks 2
+# Each table fits, both do not.
+fails_saying "there are 19.0 MiB (--memory-limit)" train --config sum.json --memory-limit 19M
+has err "rows of 16 bits"
+fails_saying "the training takes about" train --config sum.json --memory-limit 19M --ranks 2
+run 0 train --config sum.json --memory-limit 60M
+run 0 train --config sum.json --memory-limit 60M --ranks 2 --plan row_wise
+fails_saying "the training takes about" train --config sum.json --memory-limit 40M --ranks 2 --plan data_parallel
+fails_saying "--memory-limit: expected a size such as 512M" train --config small.json --memory-limit much
+fails_saying "lookup/rows=2G,tables=4 takes about 3.7 TiB of memory" bench lookup --tables 4 --rows 2G --dim 128
+fails_saying "takes about 512.0 MiB of memory" bench update --tables 1 --rows 1Mi --rule sgd --memory-limit 511M
+fails_saying "train/rows=1G takes about" bench train --rows 1G
 exit 0

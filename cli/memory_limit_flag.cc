@@ -1,0 +1,24 @@
+#include "cli/memory_limit_flag.h"
+
+#include "runtime/check.h"
+
+namespace tessera::cli {
+
+void AddMemoryLimitFlag(CLI::App& command, std::string& size) {
+  command
+      .add_option("--memory-limit", size,
+                  "Refuse what would take more memory, such as 12G; default: what is available to "
+                  "this process")
+      ->type_name("SIZE");
+}
+
+MemoryThere MemoryThereIs(const std::string& size) {
+  if (size.empty()) return AvailableMemory();
+  try {
+    return {ParseMemorySize(size), "--memory-limit"};
+  } catch (const Error& error) {
+    throw Error(Format("--memory-limit: {}", error.what()));
+  }
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,17 @@
+#ifndef TESSERA_CLI_MEMORY_LIMIT_FLAG_H_
+#define TESSERA_CLI_MEMORY_LIMIT_FLAG_H_
+// --memory-limit: what a command may take, where the machine's own answer is not the right one.
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "runtime/memory_limit.h"
+
+namespace tessera::cli {
+
+void AddMemoryLimitFlag(CLI::App& command, std::string& size);
+
+// What the flag says, else what there is.
+MemoryThere MemoryThereIs(const std::string& size);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_MEMORY_LIMIT_FLAG_H_

@@ -1,0 +1,68 @@
+#include "embedding/table_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "embedding/embedding_bag_collection.h"
+
+namespace tessera {
+namespace {
+
+EmbeddingBagConfig Table() {
+  EmbeddingBagConfig table;
+  table.name = "t";
+  table.num_embeddings = 1000;
+  table.embedding_dim = 16;
+  table.feature_names = {"f"};
+  table.optimizer = Adam{};
+  return table;
+}
+
+TEST(TableMemory, RowsAndStates) {
+  EmbeddingBagConfig table = Table();
+  EXPECT_EQ(MemoryOfTable(table).rows, 64000);
+  EXPECT_EQ(MemoryOfTable(table).states, 128000);
+  EXPECT_EQ(MemoryOfTable(table).total(), 192000);
+  EXPECT_EQ(MemoryOfTable(table, 500, 8).total(), 48000);
+  table.data_type = table.state_type = DType::kBF16;
+  table.optimizer = RowwiseAdagrad{};
+  EXPECT_EQ(MemoryOfTable(table).rows, 32000);
+  EXPECT_EQ(MemoryOfTable(table).states, 2000);
+  EXPECT_EQ(MemoryOfTable(table).making, 0);
+  table.init_fn = [](Context&, const Tensor&) {};
+  EXPECT_EQ(MemoryOfTable(table).making, 64000);
+}
+
+TEST(TableMemory, CachedTablesHaveLinesToo) {
+  EmbeddingBagConfig table = Table();
+  table.location = EmbeddingLocation::kManagedCaching;
+  table.cache.load_factor = 0.25;
+  EXPECT_EQ(MemoryOfTable(table).total(), 192000 * 1.25);
+  table.location = EmbeddingLocation::kDisk;
+  EXPECT_EQ(MemoryOfTable(table).total(), 4000 + 192000 * 0.25);
+  table.cache.bytes = 30000;
+  EXPECT_EQ(MemoryOfTable(table).total(), 34000);
+}
+
+TEST(TableMemory, AGrowingTableTakesNoneBeforeItGrows) {
+  EmbeddingBagConfig table = Table();
+  table.growing = true;
+  EXPECT_EQ(MemoryOfTable(table).total(), 0);
+}
+
+// What is counted is what the allocator is asked for, of rows and states of every type.
+TEST(TableMemory, IsWhatATableTakes) {
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    EmbeddingBagConfig table = Table();
+    table.num_embeddings = 1 << 18;
+    table.data_type = table.state_type = dtype;
+    Context ctx({.threads = 1});
+    const int64_t before = HostAllocator().stats().live_bytes;
+    const EmbeddingBagCollection tables(ctx, {table});
+    const auto taken = static_cast<double>(HostAllocator().stats().live_bytes - before);
+    EXPECT_GE(taken, MemoryOfTable(table).total());
+    EXPECT_LE(taken, MemoryOfTable(table).total() * 1.01 + (3 << 20));
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,119 @@
+#include "train/training_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/error_of.h"
+#include "train/nn/ranking_net.h"
+#include "train/nn/ranking_net_size.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+
+constexpr double kGiB = 1073741824.0;
+
+// Four tables of 10 GiB.
+TrainConfig Large() {
+  TrainConfig config;
+  config.model.dense_arch = {64, 64};
+  config.model.over_arch = {64, 1};
+  for (int t = 0; t < 4; ++t) {
+    EmbeddingBagConfig table;
+    table.name = Format("t{}", t);
+    table.num_embeddings = 10 << 22;
+    table.embedding_dim = 64;
+    table.feature_names = {Format("cat_{}", t)};
+    table.optimizer = RowwiseAdagrad{};
+    config.tables.push_back(table);
+  }
+  return config;
+}
+
+TEST(TrainingMemory, IsTheSumOfAllTablesAndStates) {
+  const TrainingMemory memory = MemoryOfTraining(Large());
+  EXPECT_EQ(memory.tables.size(), 4u);
+  EXPECT_EQ(memory.tables[0].rows, 10 * kGiB);
+  EXPECT_EQ(memory.tables[0].states, 10 * kGiB / 64);
+  EXPECT_GT(memory.total(), 40 * kGiB * 65 / 64);
+  EXPECT_LT(memory.total(), 41 * kGiB);
+}
+
+TEST(TrainingMemory, WhatDoesNotFitIsSaidWithWhatWould) {
+  CheckTrainingMemory(Large(), {}, {41 * kGiB, "here"});
+  const std::string error = ErrorOf([] { CheckTrainingMemory(Large(), {}, {23 * kGiB, "here"}); });
+  EXPECT_THAT(error, HasSubstr("the training takes about 40.6 GiB of memory: tables' rows 40.0 GiB "
+                               "(t0 10.2 GiB, t1 10.2 GiB, t2 10.2 GiB, t3 10.2 GiB), optimizer "
+                               "states 640.0 MiB"));
+  EXPECT_THAT(error, HasSubstr("there are 23.0 GiB (here). What would fit: 56 % of the tables' "
+                               "rows, rows of 16 bits (\"dtype\": \"bf16\", 20.6 GiB), tables on "
+                               "disk (\"location\": \"DISK\", 8.8 GiB) or ranks on 2 such machines "
+                               "(mpirun). --memory-limit SIZE sets another limit"));
+}
+
+TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
+  const TrainConfig config = Large();
+  std::vector<TableShape> shapes;
+  for (const EmbeddingBagConfig& t : config.tables)
+    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
+  ShardingPlan plan{.world_size = 4, .local_size = 2};
+  for (const TableShape& shape : shapes) plan.tables[shape.name] = {.type = ShardingType::kRowWise};
+  for (auto& [name, sharding] : plan.tables)
+    for (int r = 0; r < 4; ++r)
+      sharding.shards.push_back({.rank = r,
+                                 .row_offset = r * shapes[0].rows / 4,
+                                 .column_offset = 0,
+                                 .rows = shapes[0].rows / 4,
+                                 .columns = 64});
+  const auto tables = [&](const TrainingPlace& place) {
+    double bytes = 0;
+    for (const TableMemory& t : MemoryOfTraining(config, place).tables) bytes += t.total();
+    return bytes / kGiB;
+  };
+  EXPECT_EQ(tables({.plan = &plan, .first_rank = 0, .num_ranks = 4}), 40.625);
+  EXPECT_EQ(tables({.plan = &plan, .first_rank = 2, .num_ranks = 2}), 20.3125);
+  EXPECT_EQ(tables({.on_gpu = true}), 0);
+}
+
+TEST(TrainingMemory, NetsAreAsLargeAsTheyAreBuilt) {
+  using Type = RankingModelType;
+  const std::vector<RankingNetConfig> nets = {
+      {.type = Type::kDlrm, .dense_in = 5, .dense_arch = {7, 4}, .over_arch = {6, 1}},
+      {.type = Type::kDlrmDcn,
+       .dense_in = 5,
+       .dense_arch = {7, 4},
+       .over_arch = {6, 1},
+       .dcn_layers = 3,
+       .dcn_low_rank = 2},
+      {.type = Type::kDlrmProjection,
+       .dense_in = 5,
+       .dense_arch = {7, 4},
+       .over_arch = {6, 1},
+       .branch1 = {9, 8},
+       .branch2 = {12}},
+      {.type = Type::kDeepFm, .dense_in = 5, .hidden = 7, .deep_fm_dim = 3}};
+  Context ctx({.threads = 1});
+  for (const RankingNetConfig& config : nets) {
+    double parameters = 0;
+    for (const NamedParameter& p : MakeRankingNet(ctx, config, 3, 4)->Parameters())
+      parameters += static_cast<double>(p.variable.value().numel());
+    EXPECT_EQ(SizeOfRankingNet(config, 3, 4).parameters, parameters) << ToString(config.type);
+    EXPECT_GT(SizeOfRankingNet(config, 3, 4).activations, 0);
+  }
+}
+
+TEST(TrainingMemory, SizesBeyondAllNumbersAreStillSaid) {
+  TrainConfig config = Large();
+  for (EmbeddingBagConfig& table : config.tables) table.num_embeddings = int64_t{1} << 42;
+  config.model.dense_arch = {1 << 20, 1 << 20, 64};
+  config.batch_size = int64_t{1} << 32;
+  EXPECT_THAT(ErrorOf([&] {
+                CheckTrainingMemory(config, {}, {23 * kGiB, "here"});
+              }),
+              HasSubstr("a smaller model or batch"));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,148 @@
+#include "train/training_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "train/model_config.h"
+#include "train/nn/ranking_net_size.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kFloat = 4;
+constexpr double kDenseCopies = 4;        // parameters, gradients, up to two states
+constexpr double kActivationCopies = 3;   // outputs, their gradients, what a product works in
+constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and on its bag
+constexpr double kManagedRowBytes = 32;   // id, row, count and time
+constexpr size_t kNamed = 4;              // tables that an error names
+
+bool IsHere(const Shard& shard, const TrainingPlace& place) {
+  return shard.rank >= place.first_rank && shard.rank < place.first_rank + place.num_ranks;
+}
+
+TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& place) {
+  if (place.on_gpu && table.location == EmbeddingLocation::kDevice) return {.name = table.name};
+  if (place.plan == nullptr) return MemoryOfTable(table);
+  TableMemory memory = {.name = table.name};
+  const auto found = place.plan->tables.find(table.name);
+  if (found == place.plan->tables.end()) return memory;
+  for (const Shard& shard : found->second.shards)
+    if (IsHere(shard, place)) memory += MemoryOfTable(table, shard.rows, shard.columns);
+  return memory;
+}
+
+// Of a batch, which all ranks share; no more than all made-up rows.
+double ExamplesHere(const TrainConfig& config, const TrainingPlace& place) {
+  auto examples = static_cast<double>(config.batch_size);
+  if (config.data.rows > 0) examples = std::min(examples, static_cast<double>(config.data.rows));
+  const int ranks = place.plan == nullptr ? 1 : place.plan->world_size;
+  return examples * place.num_ranks / ranks;
+}
+
+// "t0 9.6 GiB, t1 9.6 GiB and 24 more", the largest first.
+std::string Largest(std::vector<TableMemory> tables) {
+  std::stable_sort(tables.begin(), tables.end(), [](const TableMemory& a, const TableMemory& b) {
+    return a.total() > b.total();
+  });
+  std::string text;
+  for (size_t i = 0; i < std::min(tables.size(), kNamed); ++i)
+    text += Format("{}{} {}", i == 0 ? "" : ", ", tables[i].name, BytesText(tables[i].total()));
+  if (tables.size() > kNamed) text += Format(" and {} more", tables.size() - kNamed);
+  return text;
+}
+
+// What the same training would take with every table changed.
+template <typename Change>
+double TotalWith(TrainConfig config, const TrainingPlace& place, Change&& change) {
+  for (EmbeddingBagConfig& table : config.tables) change(table);
+  return MemoryOfTraining(config, place).total();
+}
+
+double TotalWith16Bits(const TrainConfig& config, const TrainingPlace& place) {
+  return TotalWith(config, place, [](EmbeddingBagConfig& t) { t.data_type = DType::kBF16; });
+}
+
+double TotalOnDisk(const TrainConfig& config, const TrainingPlace& place) {
+  return TotalWith(config, place, [](EmbeddingBagConfig& table) {
+    if (!std::holds_alternative<Dense>(table.optimizer) && !table.growing)
+      table.location = EmbeddingLocation::kDisk;
+  });
+}
+
+std::string Advice(const TrainConfig& config, const TrainingPlace& place,
+                   const TrainingMemory& memory, const MemoryThere& there) {
+  double tables = 0;
+  for (const TableMemory& table : memory.tables) tables += table.total();
+  const double rest = memory.total() - tables, share = (there.bytes - rest) / tables;
+  std::vector<std::string> ways;
+  if (share >= 0.01)
+    ways.push_back(Format("{:.0f} % of the tables' rows", std::floor(100 * share)));
+  if (const double bytes = TotalWith16Bits(config, place); bytes <= there.bytes)
+    ways.push_back(Format("rows of 16 bits (\"dtype\": \"bf16\", {})", BytesText(bytes)));
+  if (const double bytes = TotalOnDisk(config, place); bytes <= there.bytes)
+    ways.push_back(Format("tables on disk (\"location\": \"DISK\", {})", BytesText(bytes)));
+  if (rest < there.bytes)
+    ways.push_back(
+        Format("ranks on {:.0f} such machines (mpirun)", std::ceil(tables / (there.bytes - rest))));
+  std::string text;
+  for (size_t i = 0; i < ways.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < ways.size() ? ", " : " or ") + ways[i];
+  if (text.empty()) text = "a smaller model or batch";
+  return "What would fit: " + text + ". --memory-limit SIZE sets another limit";
+}
+
+}  // namespace
+
+double TrainingMemory::making() const {
+  double most = 0;
+  for (const TableMemory& table : tables) most = std::max(most, table.making);
+  return most;
+}
+
+double TrainingMemory::total() const {
+  double sum = ids + dense + batch + making();
+  for (const TableMemory& table : tables) sum += table.total();
+  return sum;
+}
+
+TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place) {
+  TrainingMemory memory;
+  double features = 0;
+  for (const EmbeddingBagConfig& table : RankingModelConfigOf(config).tables) {
+    memory.tables.push_back(MemoryHere(table, place));
+    features += static_cast<double>(table.feature_names.size());
+    if (config.managed_collision.contains(table.name) && !table.growing)
+      memory.ids += kManagedRowBytes * static_cast<double>(table.num_embeddings);
+  }
+  const int64_t dim = config.tables.empty() ? 1 : config.tables.front().embedding_dim;
+  const RankingNetSize net = SizeOfRankingNet(config.model, static_cast<int64_t>(features), dim);
+  memory.dense = net.parameters * kFloat * kDenseCopies * place.num_ranks;
+  const double rows = features * (kIdBytes + static_cast<double>(dim) * kFloat * kActivationCopies),
+               dense = static_cast<double>(config.model.dense_in) + 1;
+  memory.batch =
+      ExamplesHere(config, place) * (rows + (net.activations * kActivationCopies + dense) * kFloat);
+  return memory;
+}
+
+void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
+                         const MemoryThere& there) {
+  const TrainingMemory memory = MemoryOfTraining(config, place);
+  if (memory.total() <= there.bytes) return;
+  double rows = 0, states = 0, cache = 0;
+  for (const TableMemory& table : memory.tables) {
+    rows += table.rows;
+    states += table.states;
+    cache += table.cache;
+  }
+  CheckMemory("the training",
+              {{"tables' rows", rows, Largest(memory.tables)},
+               {"optimizer states", states},
+               {"caches of rows", cache},
+               {"copies while tables are filled", memory.making()},
+               {"what is known of raw ids", memory.ids},
+               {"the dense part", memory.dense},
+               {"a batch", memory.batch}},
+              there, Advice(config, place, memory, there));
+}
+
+}  // namespace tessera

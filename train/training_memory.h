@@ -1,0 +1,39 @@
+#ifndef TESSERA_TRAIN_TRAINING_MEMORY_H_
+#define TESSERA_TRAIN_TRAINING_MEMORY_H_
+// The memory of the host that a training takes, from its configuration, before anything is filled.
+// Tables and states are counted exactly (embedding/table_memory.h); what managed collision knows of
+// ids, the dense part with its gradients and states, and a batch's activations, ids and gradients
+// are estimates.
+#include "embedding/table_memory.h"
+#include "runtime/memory_limit.h"
+#include "sharding/plan.h"
+#include "train/config/train_config.h"
+
+namespace tessera {
+
+// Whose memory is counted.
+struct TrainingPlace {
+  const ShardingPlan* plan = nullptr;  // null: one rank has all of it
+  int first_rank = 0, num_ranks = 1;   // those that share this machine's memory
+  bool on_gpu = false;                 // tables whose location is DEVICE take none of the host's
+};
+
+struct TrainingMemory {
+  std::vector<TableMemory> tables;
+  double ids = 0;    // of managed collision
+  double dense = 0;  // parameters, gradients, states, on each rank
+  double batch = 0;
+
+  double making() const;  // of the largest table that is filled from a copy
+  double total() const;
+};
+
+TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place = {});
+
+// Throws Error where that is more than there is; it says which tables are the largest, and what would
+// fit: fewer rows, rows of 16 bits, tables on DISK, more machines.
+void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
+                         const MemoryThere& there);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_TRAINING_MEMORY_H_
