@@ -1,5 +1,6 @@
 // tessera serve: a model directory behind HTTP.
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,10 +26,12 @@ constexpr char kFooter[] =
     "\n"
     "Speaks the Open Inference Protocol (KServe v2) with JSON, Triton's binary tensors, and "
     "safetensors bodies; GET /v2/models/NAME lists the inputs, GET /metrics is for Prometheus. "
-    "SIGHUP, or POST /v2/repository/models/NAME/load, takes up what the directory holds by then. "
+    "SIGHUP takes up what the directory holds by then, and so does POST "
+    "/v2/repository/models/NAME/load with --admin. "
     "Deltas of tessera export --delta are taken as they come into it; every answer is of one "
     "version, which its header Tessera-Model-Version names. "
-    "SIGTERM or Ctrl-C answers the requests that have begun, and ends.\n"
+    "SIGTERM or Ctrl-C answers the requests that have begun, for --drain-seconds at most, and "
+    "ends.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
@@ -38,6 +41,7 @@ struct Flags {
   serve::HttpServerOptions http;
   int threads = 1;
   int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500, watch_ms = 1000;
+  int64_t drain_s = 5, header_s = 10, body_s = 60, idle_s = 60;
 };
 
 // Signals that wait for their thread, in all threads made from here on.
@@ -98,8 +102,39 @@ void FollowSignals(const sigset_t& signals, serve::Predictor& predictor,
   }
 }
 
+constexpr int kMostThreads = 1024;  // of all batches that are computed at once
+
+void CheckThreads(const Flags& flags) {
+  const int64_t all = int64_t{flags.http.queue.workers} * flags.threads;
+  if (all > kMostThreads)
+    throw Error(Format("--workers {} with --threads {} takes {} threads; at most {} are started",
+                       flags.http.queue.workers, flags.threads, all, kMostThreads));
+}
+
+// A connection is an open file: lets the process have as many as it was told to.
+void AllowFiles(int connections) {
+  constexpr rlim_t kOthers = 256;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  const rlim_t wanted = static_cast<rlim_t>(connections) + kOthers;
+  if (files.rlim_cur >= wanted) return;
+  files.rlim_cur = std::min(wanted, files.rlim_max);
+  (void)setrlimit(RLIMIT_NOFILE, &files);  // with fewer, the next connections wait
+}
+
+void SetLimits(const Flags& flags, serve::HttpServerOptions& http) {
+  using std::chrono::seconds;
+  http.limits.max_body = static_cast<size_t>(flags.max_body_mib) << 20;
+  http.limits.header_time = seconds(flags.header_s);
+  http.limits.body_time = seconds(flags.body_s);
+  http.limits.idle_time = seconds(flags.idle_s);
+  http.drain_time = seconds(flags.drain_s);
+}
+
 int Serve(Flags flags) {
-  flags.http.max_body = static_cast<size_t>(flags.max_body_mib) << 20;
+  CheckThreads(flags);
+  AllowFiles(flags.http.limits.connections);
+  SetLimits(flags, flags.http);
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
@@ -153,6 +188,37 @@ void AddQueueFlags(CLI::App& command, Flags& f) {
       ->type_name("N");
 }
 
+void AddSeconds(CLI::App& command, const char* flag, int64_t& seconds, const char* help) {
+  command.add_option(flag, seconds, help)
+      ->check(NumbersFrom(int64_t{1}, int64_t{3'600}))
+      ->type_name("S");
+}
+
+void AddConnectionFlags(CLI::App& command, Flags& f) {
+  serve::ConnectionLimits& limits = f.http.limits;
+  command
+      .add_option("--connections", limits.connections,
+                  "Connections open at the same time, the next is refused; default 1024")
+      ->check(NumbersFrom(1, 65536))
+      ->type_name("N");
+  command
+      .add_option("--connections-per-client", limits.connections_per_client,
+                  "The same from one address; default 256. Behind a proxy: as --connections")
+      ->check(NumbersFrom(1, 65536))
+      ->type_name("N");
+  command.add_option("--io-threads", f.http.io_threads, "That read and write; default 2")
+      ->check(NumbersFrom(1, 64))
+      ->type_name("N");
+  AddSeconds(command, "--header-seconds", f.header_s,
+             "In which a request's head comes; default 10");
+  AddSeconds(command, "--body-seconds", f.body_s, "In which its body comes; default 60");
+  AddSeconds(command, "--idle-seconds", f.idle_s, "Between two requests; default 60");
+  AddSeconds(command, "--drain-seconds", f.drain_s,
+             "That requests get which have begun when it is to end; default 5");
+  command.add_flag("--admin", f.http.admin,
+                   "Let requests load the model (…/load) and take deltas (…/deltas)");
+}
+
 }  // namespace
 
 void AddServeCommand(CLI::App& app, Action& action) {
@@ -178,11 +244,7 @@ void AddServeCommand(CLI::App& app, Action& action) {
   command->add_option("--max-body", f->max_body_mib, "MiB of a request; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
       ->type_name("MIB");
-  command
-      ->add_option("--connections", f->http.connections,
-                   "Connections served at the same time; default 32")
-      ->check(NumbersFrom(1, 4096))
-      ->type_name("N");
+  AddConnectionFlags(*command, *f);
   AddQueueFlags(*command, *f);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Serve(*f); }; });

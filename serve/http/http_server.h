@@ -12,13 +12,21 @@
 //
 // NAME may be followed by /versions/V where V is the version in use. The version that an answer
 // comes from is in it (JSON), and in its header Tessera-Model-Version. Errors are {"error": what}:
-// 400 for a request that makes no sense, 404 for another model or path, 413 for a body beyond
-// max_body, 415 for another content type or an encoded body, 503 where too many requests wait, 504
-// where one waited too long. There is no TLS and no authentication: beyond localhost, put a proxy
-// in front.
+// 400 for a request that makes no sense, 403 for load and deltas without `admin`, 404 for another
+// model or path, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415 for
+// another content type or an encoded body, 431 for too long a head, 500 for scores that are not
+// finite, 503 where too many requests or connections are there or memory ran out, 504 where a
+// request waited too long. There is no TLS and no authentication: beyond localhost, put a proxy in
+// front.
+//
+// Connections hold no thread (Boost.Beast on Asio): a few threads move the bytes of all, the
+// queue's workers compute, and others read large bodies and take models, so that a client that says
+// nothing, or little at a time, costs a few kilobytes until its time has passed.
+#include <chrono>
 #include <memory>
 #include <string>
 
+#include "serve/http/connection_limits.h"
 #include "serve/request_queue.h"
 
 namespace tessera::serve {
@@ -27,20 +35,23 @@ struct HttpServerOptions {
   std::string host = "127.0.0.1";
   int port = 8000;  // 0: any free one
   std::string model_name = "model";
-  size_t max_body = 16 << 20;  // bytes, decoded
-  int connections = 32;        // served at the same time; the next ones wait
+  bool admin = false;  // whether requests may load the model and take deltas
+  int io_threads = 2;  // that move bytes
+  ConnectionLimits limits = {};
+  std::chrono::milliseconds drain_time{5'000};  // that requests which have begun get after Stop
   RequestQueueOptions queue = {};
 };
 
 class HttpServer {
  public:
   // Listens from here on; requests are answered by Run. `predictor` must outlive it. Throws Error
-  // for an address that can't be listened on.
+  // for an address that can't be listened on, and for one that another server listens on.
   HttpServer(Predictor& predictor, HttpServerOptions options);
   ~HttpServer();
 
   int port() const;
-  // Answers requests until Stop, which any thread may call; then those that have begun.
+  // Answers requests until Stop, which any thread may call; then those that have begun, for
+  // drain_time at most.
   void Run();
   void Stop();
 

@@ -225,6 +225,8 @@ std::string TakenDeltasJson(int64_t taken, int64_t version) {
   return Dump({{"taken", taken}, {"model_version", std::to_string(version)}});
 }
 
-std::string ErrorJson(const std::string& what) { return Dump({{"error", what}}); }
+std::string ErrorJson(const std::string& what) {
+  return Json({{"error", what}}).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 }  // namespace tessera::serve

@@ -42,7 +42,7 @@ std::string ServerMetadataJson();
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec);
 // {"taken": how many, "model_version": "7"}.
 std::string TakenDeltasJson(int64_t taken, int64_t version);
-// {"error": what}.
+// {"error": what}, in ASCII: nothing of a request comes back as it was.
 std::string ErrorJson(const std::string& what);
 
 }  // namespace tessera::serve

@@ -69,7 +69,7 @@ for bits in 16 8 4; do
 done
 
 # ---- serve, on a free port
-"$tessera" serve bits8 --port 0 --name clicks >served 2>errors &
+"$tessera" serve bits8 --port 0 --name clicks --admin >served 2>errors &
 server=$!
 trap 'kill -9 $server 2>/dev/null' EXIT
 for _ in $(seq 600); do

@@ -1,7 +1,6 @@
 #include "serve/http/http_server.h"
 
 #include <gtest/gtest.h>
-#include <httplib.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -10,48 +9,22 @@
 #include "runtime/safetensors.h"
 #include "serve/delta_writer.h"
 #include "serve/http/inference_protocol.h"
-#include "tests/serve/testing/small_model.h"
+#include "tests/serve/http/testing/serving.h"
 
 namespace tessera::serve {
 namespace {
 
 using nlohmann::json;
+using tessera::testing::HttpAnswer;
+using tessera::testing::HttpClient;
 using tessera::testing::MakeSmallModel;
+using tessera::testing::Serving;
 using tessera::testing::SmallModel;
 using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
 
 constexpr char kInfer[] = "/v2/models/clicks/infer";
 constexpr char kJson[] = "application/json";
-
-// A server of a small model, on a free port, while this lives.
-class Serving {
- public:
-  explicit Serving(const std::string& name, size_t max_body = 1 << 20)
-      : small_(MakeSmallModel(name + ".safetensors")),
-        predictor_(WriteSmallModel(small_, name)),
-        server_(predictor_,
-                {.port = 0, .model_name = "clicks", .max_body = max_body, .connections = 4}),
-        thread_([this] { server_.Run(); }),
-        client_("127.0.0.1", server_.port()) {
-    while (!client_.Get("/v2/health/live")) std::this_thread::yield();
-  }
-  ~Serving() {
-    server_.Stop();
-    thread_.join();
-  }
-
-  httplib::Client& client() { return client_; }
-  Predictor& predictor() { return predictor_; }
-  int port() const { return server_.port(); }
-
- private:
-  const SmallModel small_;
-  Predictor predictor_;
-  HttpServer server_;
-  std::thread thread_;
-  httplib::Client client_;
-};
 
 // Two examples; the second has an id that table b lacks.
 std::string RequestBody() {
@@ -72,18 +45,18 @@ std::vector<float> ExpectedScores(Predictor& predictor) {
 
 TEST(HttpServer, SpeaksTheProtocol) {
   Serving serving("protocol");
-  httplib::Client& client = serving.client();
+  HttpClient& client = serving.client();
   for (const char* path : {"/v2/health/live", "/v2/health/ready", "/v2/models/clicks/ready",
                            "/v2/models/clicks/versions/1/ready"})
-    EXPECT_EQ(client.Get(path)->status, 200) << path;
-  EXPECT_EQ(json::parse(client.Get("/v2")->body)["name"], "tessera");
-  const json metadata = json::parse(client.Get("/v2/models/clicks")->body);
+    EXPECT_EQ(client.Get(path).status, 200) << path;
+  EXPECT_EQ(json::parse(client.Get("/v2").body)["name"], "tessera");
+  const json metadata = json::parse(client.Get("/v2/models/clicks").body);
   EXPECT_EQ(metadata["inputs"].size(), 5u);
   EXPECT_EQ(metadata["outputs"][0]["name"], "score");
 
   const auto result = client.Post(kInfer, RequestBody(), kJson);
-  ASSERT_EQ(result->status, 200) << result->body;
-  const json answer = json::parse(result->body);
+  ASSERT_EQ(result.status, 200) << result.body;
+  const json answer = json::parse(result.body);
   EXPECT_EQ(answer["id"], "7");
   EXPECT_EQ(answer["model_version"], "1");
   EXPECT_EQ(answer["outputs"][0]["data"].get<std::vector<float>>(),
@@ -99,18 +72,18 @@ TEST(HttpServer, TakesSafetensors) {
   content.tensors["cat_1"].data<int64_t>()[1] = 50;
   const auto result =
       serving.client().Post(kInfer, SafetensorsBytes(ctx, content), kSafetensorsType);
-  ASSERT_EQ(result->status, 200) << result->body;
-  const SafetensorsFile file(result->body, "answer");
+  ASSERT_EQ(result.status, 200) << result.body;
+  const SafetensorsFile file(result.body, "answer");
   EXPECT_EQ(file.Read(ctx, file.entries().at("score")).ToVector<float>(),
             ExpectedScores(serving.predictor()));
 }
 
 TEST(HttpServer, SaysWhatIsWrong) {
-  Serving serving("wrong", 4000);
-  httplib::Client& client = serving.client();
-  const auto error_of = [](const httplib::Result& result, int status) {
-    EXPECT_EQ(result->status, status) << result->body;
-    return json::parse(result->body)["error"].get<std::string>();
+  Serving serving("wrong", {.limits = {.max_body = 4000}});
+  HttpClient& client = serving.client();
+  const auto error_of = [](const HttpAnswer& result, int status) {
+    EXPECT_EQ(result.status, status) << result.body;
+    return json::parse(result.body)["error"].get<std::string>();
   };
   EXPECT_NE(error_of(client.Post(kInfer, "{", kJson), 400).find("parse error"), std::string::npos);
   EXPECT_EQ(error_of(client.Post(kInfer, R"({"inputs": []})", kJson), 400),
@@ -122,30 +95,24 @@ TEST(HttpServer, SaysWhatIsWrong) {
   EXPECT_EQ(error_of(client.Get("/v3"), 404), "there is no such path");
   EXPECT_NE(error_of(client.Post(kInfer, RequestBody(), "text/html"), 415).find("text/html"),
             std::string::npos);
-  EXPECT_NE(error_of(client.Post(kInfer, {{"Content-Encoding", "gzip"}}, RequestBody(), kJson), 415)
+  EXPECT_NE(error_of(HttpClient(serving.port())
+                         .Post(kInfer, RequestBody(), kJson, "Content-Encoding: gzip\r\n"),
+                     415)
                 .find("encoded"),
             std::string::npos);
-  error_of(client.Post(kInfer, std::string(5000, ' '), kJson), 413);
-  const auto chunked = [](size_t, httplib::DataSink& sink) {  // its length is not known before
-    const std::string piece(1000, ' ');
-    for (int i = 0; i < 5; ++i) sink.write(piece.data(), piece.size());
-    sink.done();
-    return true;
-  };
-  EXPECT_NE(error_of(client.Post(kInfer, chunked, kJson), 413).find("more than 4000 bytes"),
-            std::string::npos);
-  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson)->status, 200);  // it goes on
+  error_of(HttpClient(serving.port()).Post(kInfer, std::string(5000, ' '), kJson), 413);
+  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson).status, 200);  // it goes on
 }
 
 TEST(HttpServer, CountsAndReloads) {
   Serving serving("metrics");
-  httplib::Client& client = serving.client();
+  HttpClient& client = serving.client();
   client.Post(kInfer, RequestBody(), kJson);
   client.Post(kInfer, "{", kJson);
   WriteSmallModel(MakeSmallModel("next.safetensors", 5), "metrics");
-  EXPECT_EQ(client.Post("/v2/repository/models/clicks/load", "", kJson)->status, 200);
-  EXPECT_EQ(client.Post("/v2/repository/models/other/load", "", kJson)->status, 404);
-  const std::string text = client.Get("/metrics")->body;
+  EXPECT_EQ(client.Post("/v2/repository/models/clicks/load", "", kJson).status, 200);
+  EXPECT_EQ(client.Post("/v2/repository/models/other/load", "", kJson).status, 404);
+  const std::string text = client.Get("/metrics").body;
   for (const char* line :
        {"tessera_requests_total{code=\"200\"} 1\n", "tessera_requests_total{code=\"400\"} 1\n",
         "tessera_request_seconds_bucket{le=\"+Inf\"} 2\n", "tessera_request_seconds_count 2\n",
@@ -166,23 +133,21 @@ TEST(HttpServer, MayBeStoppedBeforeItRuns) {
 
 TEST(HttpServer, TakesDeltasAndNamesVersions) {
   Serving serving("deltas");
-  httplib::Client& client = serving.client();
+  HttpClient& client = serving.client();
   constexpr char kDeltas[] = "/v2/repository/models/clicks/deltas";
-  EXPECT_EQ(client.Post(kDeltas, "", kJson)->body, R"({"taken":0,"model_version":"1"})");
+  EXPECT_EQ(client.Post(kDeltas, "", kJson).body, R"({"taken":0,"model_version":"1"})");
   Context ctx({.threads = 1});
   ModelChain chain(TempPath("deltas"));
   const SmallModel other = MakeSmallModel("deltas_other.safetensors", 4);
   WriteDelta(ctx, ReadCheckpoint(other.checkpoint), {}, chain);
-  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson)->get_header_value("Tessera-Model-Version"),
-            "1");
-  EXPECT_EQ(client.Post(kDeltas, "", kJson)->body, R"({"taken":1,"model_version":"2"})");
-  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson)->get_header_value("Tessera-Model-Version"),
-            "2");
-  EXPECT_EQ(client.Post("/v2/models/clicks/versions/1/infer", RequestBody(), kJson)->status, 404);
+  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson).Header("Tessera-Model-Version"), "1");
+  EXPECT_EQ(client.Post(kDeltas, "", kJson).body, R"({"taken":1,"model_version":"2"})");
+  EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson).Header("Tessera-Model-Version"), "2");
+  EXPECT_EQ(client.Post("/v2/models/clicks/versions/1/infer", RequestBody(), kJson).status, 404);
   ReplaceTextFile(PathIn(TempPath("deltas"), DeltaFileName(3)), "no delta");
-  EXPECT_EQ(client.Post(kDeltas, "", kJson)->status, 400);
-  EXPECT_EQ(client.Post("/v2/repository/models/other/deltas", "", kJson)->status, 404);
-  const std::string metrics = client.Get("/metrics")->body;
+  EXPECT_EQ(client.Post(kDeltas, "", kJson).status, 400);
+  EXPECT_EQ(client.Post("/v2/repository/models/other/deltas", "", kJson).status, 404);
+  const std::string metrics = client.Get("/metrics").body;
   for (const char* line : {"tessera_model_deltas_total{result=\"ok\"} 1\n",
                            "tessera_model_deltas_total{result=\"error\"} 1\n"})
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
@@ -201,13 +166,12 @@ TEST(HttpServer, LosesNoRequestOverAReload) {
   std::atomic<int> answered = 0, wrong = 0;
   for (int t = 0; t < 2; ++t)
     threads.emplace_back([&] {
-      httplib::Client client("127.0.0.1", serving.port());
-      client.set_keep_alive(true);
+      HttpClient client(serving.port());
       for (int i = 0; i < 60; ++i) {
         const auto result = client.Post(kInfer, RequestBody(), kJson);
-        if (!result || result->status != 200) break;
+        if (result.status != 200) break;
         ++answered;
-        const json answer = json::parse(result->body);
+        const json answer = json::parse(result.body);
         const auto version =
             static_cast<size_t>(std::stoi(answer["model_version"].get<std::string>()));
         const auto got = answer["outputs"][0]["data"].get<std::vector<float>>();
@@ -217,7 +181,7 @@ TEST(HttpServer, LosesNoRequestOverAReload) {
     });
   for (int version = 2; version <= 4; ++version) {
     WriteSmallModel(MakeSmallModel("v.safetensors", 10 + static_cast<uint64_t>(version)), "hot");
-    EXPECT_EQ(serving.client().Post("/v2/repository/models/clicks/load", "", kJson)->status, 200);
+    EXPECT_EQ(serving.client().Post("/v2/repository/models/clicks/load", "", kJson).status, 200);
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(answered, 120);

@@ -1,0 +1,92 @@
+#ifndef TESSERA_SERVE_HTTP_CONNECTION_H_
+#define TESSERA_SERVE_HTTP_CONNECTION_H_
+// Private to serve/http: one client's connection, HTTP/1.1 over TCP. It reads a request, has it
+// answered, and reads the next one then, so that answers come in the order of requests however many
+// were sent at once. It holds no thread: all of it runs in steps on its strand, but for Reply, which
+// any thread may call.
+//
+//   idle -> head -> body -> answering -> writing -> idle, or, at its end, lingering -> closed
+//
+// Whatever is wrong with a request is answered once, and the connection closed: what lies behind it
+// is no request. Lingering reads what still comes, for a moment, so that the answer is not lost.
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "serve/http/connection_limits.h"
+#include "serve/http/connection_table.h"
+#include "serve/http/inference_service.h"
+#include "serve/http/request_head.h"
+
+namespace tessera::serve::internal {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // The socket's executor is a strand. The others must outlive it.
+  Connection(boost::asio::ip::tcp::socket socket, InferenceService& service, ConnectionTable& table,
+             const ConnectionLimits& limits);
+  ~Connection();
+
+  // Any thread may call these.
+  void Start();
+  // Ends what took too long.
+  void Expire();
+  // Closes it unless a request has begun.
+  void Drain();
+  // Closes it. Only where no thread runs its strand.
+  void Close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Phase { kIdle, kHead, kBody, kAnswering, kWriting, kLingering, kClosed };
+
+  // fn() on the strand; what it throws ends the connection with an answer.
+  template <typename Fn>
+  void Post(Fn fn);
+  template <typename Fn>
+  void Guarded(Fn fn);
+
+  void Enter(Phase phase, std::chrono::milliseconds time);
+  bool IsLate() const { return Clock::now().time_since_epoch().count() > deadline_; }
+  void Read();
+  void OnRead(boost::system::error_code error, size_t count);
+  // Goes on with the bytes that are there.
+  void Advance();
+  bool ReadHead();
+  bool ReadBody();
+  void BeginBody();
+  void Continue();
+  void ChargeBody();
+  void Dispatch();
+  void Reply(HttpResponse response) noexcept;
+  void Refuse(const std::exception& error);
+  void Write(HttpResponse response);
+  void OnWritten();
+  void Linger();
+  void OnLate();
+
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Message = boost::beast::http::response<boost::beast::http::string_body>;
+
+  boost::asio::ip::tcp::socket socket_;
+  InferenceService& service_;
+  ConnectionTable& table_;
+  const ConnectionLimits& limits_;
+  std::atomic<Phase> phase_ = Phase::kIdle;
+  std::atomic<Clock::rep> deadline_ = 0;  // of the phase
+  boost::beast::flat_buffer buffer_;      // came, and is not read yet
+  HeadScanner scanner_;
+  std::optional<Parser> parser_;
+  int64_t charged_ = 0;  // of ConnectionLimits::max_bodies
+  bool is_head_ = false, keep_alive_ = false;
+  unsigned version_ = 11;
+  std::optional<Message> message_;  // being written
+};
+
+}  // namespace tessera::serve::internal
+#endif  // TESSERA_SERVE_HTTP_CONNECTION_H_

@@ -1,0 +1,47 @@
+#include "serve/http/http_error.h"
+
+#include <new>
+
+#include "serve/http/inference_protocol.h"
+#include "serve/request_queue.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr size_t kMostShown = 500;
+
+// "…what (runtime/check.cc:12)": places in our source are none of a client's business.
+std::string WithoutSource(std::string what) {
+  for (size_t at; what.ends_with(')') && (at = what.rfind(" (")) != std::string::npos;) {
+    const std::string place = what.substr(at);
+    if (place.find(".cc:") == std::string::npos && place.find(".h:") == std::string::npos) break;
+    what.resize(at);
+  }
+  return what;
+}
+
+std::string Shortened(std::string what) {
+  if (what.size() > kMostShown) what = what.substr(0, kMostShown) + "...";
+  return what;
+}
+
+}  // namespace
+
+HttpResponse ErrorResponse(const std::exception& error) {
+  const auto answer = [](int status, const std::string& what) {
+    return HttpResponse{.status = status,
+                        .content_type = kJsonType,
+                        .body = ErrorJson(Shortened(WithoutSource(what))),
+                        .model_version = {}};
+  };
+  if (const auto* http = dynamic_cast<const HttpError*>(&error))
+    return answer(http->status(), error.what());
+  if (dynamic_cast<const QueueFull*>(&error) != nullptr) return answer(503, error.what());
+  if (dynamic_cast<const DeadlinePassed*>(&error) != nullptr) return answer(504, error.what());
+  if (dynamic_cast<const Error*>(&error) != nullptr) return answer(400, error.what());
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+    return answer(503, "the server's memory ran out; try again, or send fewer examples at a time");
+  return answer(500, "internal error");
+}
+
+}  // namespace tessera::serve

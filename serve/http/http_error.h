@@ -1,0 +1,27 @@
+#ifndef TESSERA_SERVE_HTTP_HTTP_ERROR_H_
+#define TESSERA_SERVE_HTTP_HTTP_ERROR_H_
+// What went wrong with a request, as its client may read it.
+#include <exception>
+
+#include "runtime/check.h"
+#include "serve/http/http_message.h"
+
+namespace tessera::serve {
+
+// An answer other than 200.
+class HttpError : public Error {
+ public:
+  HttpError(int status, const std::string& what) : Error(what), status_(status) {}
+  int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
+// {"error": what} for an exception: 400 for an Error, 503 for a full queue and for memory that ran
+// out, 504 for a deadline, 500 for what nobody expected. No place in our source, nothing of a
+// request but printable ASCII, not more than 500 bytes.
+HttpResponse ErrorResponse(const std::exception& error);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_HTTP_HTTP_ERROR_H_

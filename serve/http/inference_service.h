@@ -1,0 +1,37 @@
+#ifndef TESSERA_SERVE_HTTP_INFERENCE_SERVICE_H_
+#define TESSERA_SERVE_HTTP_INFERENCE_SERVICE_H_
+// What the paths of http_server.h answer, without a word about sockets: another way to carry
+// requests (TLS, gRPC) calls the same.
+#include <memory>
+#include <string>
+
+#include "serve/http/http_message.h"
+#include "serve/request_queue.h"
+
+namespace tessera::serve {
+
+struct InferenceServiceOptions {
+  std::string model_name = "model";
+  bool admin = false;     // whether models may be loaded, and deltas taken, by a request
+  int large_workers = 2;  // threads that read and write large bodies
+  RequestQueueOptions queue = {};
+};
+
+class InferenceService {
+ public:
+  // `predictor` must outlive it.
+  InferenceService(Predictor& predictor, InferenceServiceOptions options);
+  // Answers the requests that are there first.
+  ~InferenceService();
+
+  // Calls `reply` once, in this call or later, by this thread or another. Returns soon: what takes
+  // long is left to others. Throws nothing.
+  void Answer(HttpRequest request, HttpReply reply) noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_HTTP_INFERENCE_SERVICE_H_

@@ -1,0 +1,200 @@
+// What a client may take of a server, and what others get meanwhile.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "runtime/safetensors.h"
+#include "tests/serve/http/testing/serving.h"
+
+namespace tessera::serve {
+namespace {
+
+using std::chrono::milliseconds;
+using tessera::testing::HttpAnswer;
+using tessera::testing::HttpClient;
+using tessera::testing::MakeSmallModel;
+using tessera::testing::Serving;
+using tessera::testing::SmallModel;
+using tessera::testing::TempPath;
+using tessera::testing::WriteSmallModel;
+
+constexpr char kInfer[] = "/v2/models/clicks/infer";
+constexpr char kHead[] = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n";
+
+using Clients = std::vector<std::unique_ptr<HttpClient>>;
+
+// Clients that have sent so much, and say no more.
+Clients Hanging(int port, int count, const std::string& sent) {
+  Clients clients;
+  for (int i = 0; i < count; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(port));
+    clients.back()->Send(sent);
+  }
+  return clients;
+}
+
+TEST(ServerLimits, ClientsThatHangKeepNobodyOut) {
+  Serving serving("hang");
+  const Clients idle = Hanging(serving.port(), 40, "");
+  const Clients heads = Hanging(serving.port(), 40, "GET /v2 HT");
+  const Clients bodies =
+      Hanging(serving.port(), 40,
+              std::string("POST ") + kInfer + " HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
+  EXPECT_EQ(serving.client().Get("/v2/health/ready").status, 200);
+  EXPECT_EQ(HttpClient(serving.port()).Get("/v2/health/ready").status, 200);
+}
+
+TEST(ServerLimits, TimesOfEachPart) {
+  Serving serving("times", {.limits = {.header_time = milliseconds(50),
+                                       .body_time = milliseconds(60),
+                                       .idle_time = milliseconds(200)}});
+  HttpClient idle(serving.port()), head(serving.port()), body(serving.port());
+  head.Send("GET /v2");
+  body.Send("POST /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
+  const HttpAnswer late_head = head.Receive(), late_body = body.Receive();
+  EXPECT_EQ(late_head.status, 408);
+  EXPECT_EQ(late_head.body, R"({"error":"the request's head did not come within 50 ms"})");
+  EXPECT_EQ(late_body.status, 408);
+  EXPECT_EQ(late_body.body, R"({"error":"the request's body did not come within 60 ms"})");
+  EXPECT_TRUE(head.IsClosed());
+  EXPECT_TRUE(idle.IsClosed());
+}
+
+TEST(ServerLimits, AnswersThatNobodyTakesEnd) {
+  Serving serving("take", {.limits = {.write_time = milliseconds(100)}});
+  HttpClient greedy(serving.port());
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+  while (greedy.Send(many)) {
+  }  // until the server closes
+  EXPECT_EQ(HttpClient(serving.port()).Get("/v2").status, 200);
+}
+
+TEST(ServerLimits, ConnectionsInAllAndOfAClient) {
+  for (const ConnectionLimits& limits :
+       {ConnectionLimits{.connections = 3}, ConnectionLimits{.connections_per_client = 3}}) {
+    Serving serving("connections", {.limits = limits});
+    EXPECT_EQ(serving.client().Get("/v2").status, 200);
+    {
+      HttpClient second(serving.port()), third(serving.port());
+      EXPECT_EQ(second.Get("/v2").status + third.Get("/v2").status, 400);
+      HttpClient fourth(serving.port());
+      const HttpAnswer refused = fourth.Receive();
+      EXPECT_EQ(refused.status, 503);
+      EXPECT_EQ(refused.body, "{\"error\":\"too many connections; try again\"}\n");
+    }
+    int status = 0;  // the others are forgotten soon
+    while (status != 200) status = HttpClient(serving.port()).Get("/v2").status;
+  }
+}
+
+// Two bodies that do not fit beside each other: at least one of them is refused, and what it took is
+// given back. A small one always fits.
+TEST(ServerLimits, BodiesTogether) {
+  Serving serving("together", {.limits = {.max_body = 300'000, .max_bodies = 300'000}});
+  const std::string body(300'000, ' '), json = "application/json";
+  const std::string head = "POST /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n";
+  {
+    HttpClient first(serving.port()), second(serving.port());
+    first.Send(head + body.substr(1000));
+    second.Send(head + body.substr(1000));
+    EXPECT_EQ(HttpClient(serving.port()).Post("/v2", body.substr(240'000), json).status, 404);
+    first.Send(body.substr(299'000));
+    second.Send(body.substr(299'000));
+    const int a = first.Receive().status, b = second.Receive().status;
+    EXPECT_TRUE((a == 503 || a == 404) && (b == 503 || b == 404) && (a == 503 || b == 503))
+        << a << " " << b;
+  }
+  EXPECT_EQ(HttpClient(serving.port()).Post("/v2", body, json).status, 404);
+}
+
+TEST(ServerLimits, RequestsSentAtOnceAreAnsweredInOrder) {
+  Serving serving("pipeline");
+  HttpClient& client = serving.client();
+  std::string bytes;
+  for (int i = 0; i < 50; ++i) {
+    const std::string path = "/v2/models/m" + std::to_string(i);
+    bytes += i % 2 == 0 ? "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"
+                        : "POST " + path +
+                              "/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                              "chunked\r\n\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\n\r\n";
+  }
+  client.Send(bytes + "HEAD /v2 HTTP/1.1\r\nHost: x\r\n\r\n" + kHead + "Connection: close\r\n\r\n");
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(client.Receive().body,
+              "{\"error\":\"there is no model 'm" + std::to_string(i) + "'\"}");
+  EXPECT_EQ(client.Receive(false).status, 200);
+  EXPECT_EQ(client.Receive().body, "{}");
+  EXPECT_TRUE(client.IsClosed());
+}
+
+TEST(ServerLimits, ContinuesWhenAsked) {
+  Serving serving("continue");
+  HttpClient& client = serving.client();
+  client.Send(
+      "POST /nowhere HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  EXPECT_EQ(client.Receive().status, 100);
+  client.Send("{}");
+  EXPECT_EQ(client.Receive().status, 404);
+}
+
+TEST(ServerLimits, StoppedItAnswersWhatHasBegunForAWhile) {
+  Serving serving("drain", {.drain_time = milliseconds(300)});
+  HttpClient begun(serving.port()), dripping(serving.port());
+  begun.Send(kHead);
+  dripping.Send("GET /v2 HT");
+  EXPECT_EQ(serving.client().Get("/v2").status, 200);
+  std::thread stopping([&] { serving.Stop(); });
+  EXPECT_TRUE(serving.client().IsClosed());  // no request of it had begun
+  begun.Send("\r\n");
+  const HttpAnswer last = begun.Receive();
+  stopping.join();
+  EXPECT_EQ(last.status, 200);
+  EXPECT_EQ(last.Header("Connection"), "close");
+  EXPECT_TRUE(dripping.IsClosed());
+}
+
+TEST(ServerLimits, TwoServersOnOnePort) {
+  Serving serving("port");
+  try {
+    HttpServer second(serving.predictor(), {.port = serving.port()});
+    FAIL() << "it was made";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("Address already in use"), std::string::npos);
+  }
+}
+
+TEST(ServerLimits, OnlyAdministratorsTakeModels) {
+  Serving serving("admin", {.admin = false});
+  for (const char* what : {"load", "deltas"}) {
+    const HttpAnswer answer = serving.client().Post(
+        std::string("/v2/repository/models/clicks/") + what, "", "application/json");
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_NE(answer.body.find("--admin"), std::string::npos);
+  }
+}
+
+TEST(ServerLimits, ALoadWithoutABodyIsAnsweredAtOnce) {
+  Serving serving("load");
+  serving.client().Send("POST /v2/repository/models/clicks/load HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(serving.client().Receive().status, 200);
+}
+
+TEST(ServerLimits, ScoresThatAreNotFiniteAreAnError) {
+  Serving serving("finite");
+  Context ctx({.threads = 1});
+  Safetensors content{.tensors = {{"dense", Tensor::Full(ctx, {2, 13}, 0.5)}}, .metadata = {}};
+  content.tensors["dense"].data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  for (const char* name : {"cat_0", "cat_1", "cat_2", "cat_9"})
+    content.tensors[name] = Tensor::From<int64_t>(ctx, {1, 2});
+  const HttpAnswer answer =
+      serving.client().Post(kInfer, SafetensorsBytes(ctx, content), "application/x-safetensors");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_NE(answer.body.find("model 'clicks', version 1: 1 of 2 scores are not finite"),
+            std::string::npos)
+      << answer.body;
+}
+
+}  // namespace
+}  // namespace tessera::serve

@@ -1,0 +1,45 @@
+#ifndef TESSERA_TESTS_SERVE_HTTP_TESTING_HTTP_CLIENT_H_
+#define TESSERA_TESTS_SERVE_HTTP_TESTING_HTTP_CLIENT_H_
+// A client of HTTP/1.1 that sends whatever bytes it is told to.
+#include <string>
+#include <string_view>
+
+namespace tessera::testing {
+
+struct HttpAnswer {
+  int status = 0;  // 0: the connection was closed before an answer
+  std::string head, body;
+
+  // The value of a field, "" without it.
+  std::string Header(const std::string& name) const;
+};
+
+class HttpClient {
+ public:
+  // Connects to this machine.
+  explicit HttpClient(int port);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // `fields` are lines of a head, each with its CR LF.
+  HttpAnswer Get(const std::string& path, const std::string& fields = "");
+  HttpAnswer Post(const std::string& path, const std::string& body, const std::string& type,
+                  const std::string& fields = "");
+
+  // Bytes as they are. False when the server takes no more.
+  bool Send(std::string_view bytes);
+  // The next answer; of one to a HEAD request, only the head.
+  HttpAnswer Receive(bool with_body = true);
+  // Whether the server closes the connection, having sent nothing more.
+  bool IsClosed();
+
+ private:
+  bool ReadMore();
+
+  int socket_ = -1;
+  std::string came_;
+};
+
+}  // namespace tessera::testing
+#endif  // TESSERA_TESTS_SERVE_HTTP_TESTING_HTTP_CLIENT_H_
