@@ -211,27 +211,32 @@ void ServedModel::Check(const PredictRequest& request) const {
     if (!request.features.Contains(name)) throw Error(Format("feature {} is missing", name));
 }
 
-Tensor ServedModel::PackDense(Context& ctx, std::span<const PredictRequest* const> requests,
-                              int64_t batch) const {
-  if (requests.size() == 1) return requests.front()->dense;
+Tensor ServedModel::PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const {
+  if (parts.size() == 1) {
+    const Part& one = parts.front();
+    return one.request->dense.Rows(one.first, one.first + one.count);
+  }
   const Tensor dense = Tensor::Empty(ctx, {batch, spec_.net.dense_in});
   int64_t row = 0;
-  for (const PredictRequest* request : requests) {
-    dense.Rows(row, row + request->size()).CopyFrom(ctx, request->dense);
-    row += request->size();
+  for (const auto& [request, first, count] : parts) {
+    dense.Rows(row, row + count).CopyFrom(ctx, request->dense.Rows(first, first + count));
+    row += count;
   }
   return dense;
 }
 
-ServedModel::PackedBatch ServedModel::Pack(Context& ctx,
-                                           std::span<const PredictRequest* const> requests) const {
+ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> parts) const {
   PackedBatch packed;
   int64_t most_ids = 0;
-  for (const PredictRequest* request : requests) {
-    packed.batch += request->size();
-    most_ids += request->features.values().numel();
+  for (const Part& part : parts) {
+    packed.batch += part.count;
+    for (size_t f = 0; f < features_.size(); ++f) {
+      const RequestFeature from = FeatureOf(ctx, *part.request, features_[f], f);
+      const int64_t bag = from.first_bag + part.first;
+      most_ids += from.offsets[bag + part.count] - from.offsets[bag];
+    }
   }
-  packed.dense = PackDense(ctx, requests, packed.batch);
+  packed.dense = PackDense(ctx, parts, packed.batch);
   packed.ids = Tensor::Empty(ctx, {most_ids}, DType::kI64);
   packed.offsets = Tensor::Empty(ctx, {std::ssize(features_) * packed.batch + 1}, DType::kI64);
   int64_t *const ids = packed.ids.data<int64_t>(), *next = ids;
@@ -241,9 +246,9 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx,
     const auto t = static_cast<size_t>(table_of_[f]);
     const IdRows rows{spec_.tables[t], remaps_[t] ? &*remaps_[t] : nullptr, tables_->ids(t)};
     IdCopy copy(rows, next);
-    for (const PredictRequest* request : requests) {
+    for (const auto& [request, first, count] : parts) {
       const RequestFeature from = FeatureOf(ctx, *request, features_[f], f);
-      for (int64_t b = from.first_bag; b < from.first_bag + request->size(); ++b) {
+      for (int64_t b = from.first_bag + first; b < from.first_bag + first + count; ++b) {
         copy.Append(from.ids, from.offsets[b], from.offsets[b + 1]);
         *offset++ = copy.end() - ids;
       }
@@ -277,12 +282,39 @@ Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
   return pooled;
 }
 
+void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
+                               std::vector<float>& scores) const {
+  const PackedBatch batch = Pack(ctx, parts);
+  if (batch.batch == 0) return;
+  const Tensor some = ClickProbabilities(ctx, *net_, batch.dense, Lookup(ctx, batch));
+  scores.insert(scores.end(), some.data<float>(), some.data<float>() + some.numel());
+}
+
 std::vector<float> ServedModel::Predict(Context& ctx,
                                         std::span<const PredictRequest* const> requests) const {
-  for (const PredictRequest* request : requests) Check(*request);
-  const PackedBatch batch = Pack(ctx, requests);
-  if (batch.batch == 0) return {};
-  return ClickProbabilities(ctx, *net_, batch.dense, Lookup(ctx, batch)).ToVector<float>();
+  // More examples at once are no faster, and what they take between is many times their size.
+  constexpr int64_t kMostTogether = 4096;
+  int64_t examples = 0;
+  for (const PredictRequest* request : requests) {
+    Check(*request);
+    examples += request->size();
+  }
+  std::vector<float> scores;
+  scores.reserve(static_cast<size_t>(examples));
+  std::vector<Part> parts;
+  int64_t batch = 0;
+  for (const PredictRequest* request : requests)
+    for (int64_t first = 0; first < request->size();) {
+      const int64_t count = std::min(request->size() - first, kMostTogether - batch);
+      parts.push_back({request, first, count});
+      first += count;
+      if ((batch += count) < kMostTogether) continue;
+      PredictParts(ctx, parts, scores);
+      parts.clear();
+      batch = 0;
+    }
+  PredictParts(ctx, parts, scores);
+  return scores;
 }
 
 }  // namespace tessera::serve

@@ -61,11 +61,17 @@ class ServedModel {
   std::vector<float> Predict(Context& ctx, std::span<const PredictRequest* const> requests) const;
 
  private:
-  // The requests' examples as one batch, features in the order of the model.
+  // Some examples of a request.
+  struct Part {
+    const PredictRequest* request;
+    int64_t first, count;
+  };
+  // Examples as one batch, features in the order of the model.
   struct PackedBatch;
-  PackedBatch Pack(Context& ctx, std::span<const PredictRequest* const> requests) const;
-  Tensor PackDense(Context& ctx, std::span<const PredictRequest* const> requests,
-                   int64_t batch) const;
+  PackedBatch Pack(Context& ctx, std::span<const Part> parts) const;
+  Tensor PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const;
+  // Appends the scores of one batch.
+  void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
   Tensor Lookup(Context& ctx, const PackedBatch& batch) const;
 
   ModelSpec spec_;

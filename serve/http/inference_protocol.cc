@@ -1,15 +1,20 @@
 #include "serve/http/inference_protocol.h"
 
+#include <array>
+#include <charconv>
 #include <cstring>
+#include <map>
 
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_reader.h"
 #include "runtime/safetensors.h"
 #include "serve/http/request_inputs.h"
 
 namespace tessera::serve {
 namespace {
 
+using internal::RequestInput;
 using tessera::internal::Json;
+using tessera::internal::JsonLimits;
 using tessera::internal::JsonObject;
 using tessera::internal::ThrowExpected;
 
@@ -40,66 +45,23 @@ Shape ReadShape(JsonObject& input, int64_t element_bytes, size_t most) {
   return Shape(std::span(dims));
 }
 
-// The elements of `data`, flat or nested as the shape is, row-major.
-template <typename T>
-class DataReader {
- public:
-  DataReader(const Tensor& out, std::string where) : out_(out), where_(std::move(where)) {}
-
-  void Read(const Json& data) {
-    Visit(data, 0);
-    if (next_ != out_.numel())
-      throw Error(Format("{}: expected {} elements, got {}", where_, out_.numel(), next_));
-  }
-
- private:
-  void Visit(const Json& data, int depth) {
-    if (!data.is_array()) {
-      if (depth == 0) ThrowExpected(where_, "a list", data);
-      if (next_ < out_.numel()) tessera::internal::ReadJson(data, where_, out_.data<T>()[next_]);
-      ++next_;
-      return;
-    }
-    if (depth > Shape::kMaxRank) throw Error(Format("{}: lists in lists, too deep", where_));
-    for (const Json& element : data) Visit(element, depth + 1);
-  }
-
-  const Tensor& out_;
-  const std::string where_;
-  int64_t next_ = 0;
-};
-
-template <>
-void DataReader<int32_t>::Read(const Json& data) {
-  Context ctx({.threads = 1});
-  const Tensor wide = Tensor::Empty(ctx, out_.shape(), DType::kI64);
-  DataReader<int64_t>(wide, where_).Read(data);
-  for (int64_t i = 0; i < wide.numel(); ++i) {
-    const int64_t value = wide.data<int64_t>()[i];
-    out_.data<int32_t>()[i] = static_cast<int32_t>(value);
-    if (out_.data<int32_t>()[i] != value) throw Error(Format("{}: {} is no INT32", where_, value));
-  }
-}
-
-void ReadData(const Json& data, const std::string& where, const Tensor& out) {
-  switch (out.dtype()) {
-    case DType::kF32:
-      return DataReader<float>(out, where).Read(data);
-    case DType::kI64:
-      return DataReader<int64_t>(out, where).Read(data);
-    default:
-      return DataReader<int32_t>(out, where).Read(data);
-  }
-}
-
 // Binary parts, taken one after the other.
-void TakeBytes(std::string_view& binary, int64_t bytes, const std::string& where,
-               const Tensor& out) {
-  if (bytes != out.nbytes() || static_cast<uint64_t>(bytes) > binary.size())
+std::string_view TakeBytes(std::string_view& binary, int64_t bytes, const std::string& where,
+                           DType dtype, const Shape& shape) {
+  const int64_t expected = shape.numel() * SizeOf(dtype);
+  if (bytes != expected || static_cast<uint64_t>(bytes) > binary.size())
     throw Error(Format("{}: expected {} bytes for the shape {}, got {}; {} are left", where,
-                       out.nbytes(), out.shape(), bytes, binary.size()));
-  if (bytes > 0) std::memcpy(out.raw_data(), binary.data(), static_cast<size_t>(bytes));
-  binary.remove_prefix(static_cast<size_t>(bytes));
+                       expected, shape, bytes, binary.size()));
+  const std::string_view taken = binary.substr(0, static_cast<size_t>(bytes));
+  binary.remove_prefix(taken.size());
+  return taken;
+}
+
+// The text of a list that was left unread.
+std::string_view UnreadText(const Json& place, const std::string& where, std::string_view text) {
+  if (!place.is_array()) ThrowExpected(where, "a list", place);
+  const size_t begin = place[0], end = place[1];
+  return text.substr(begin, end - begin);
 }
 
 // An input's "parameters", of which we know one.
@@ -113,8 +75,13 @@ std::optional<int64_t> BinarySize(JsonObject& input) {
   return bytes;
 }
 
-void ReadInput(Context& ctx, const Json& json, const std::string& where, size_t body_bytes,
-               std::string_view& binary, std::map<std::string, Tensor>& inputs) {
+// The texts of a request: its JSON, and what of the bytes behind it is not taken yet.
+struct BodyParts {
+  std::string_view json, binary;
+};
+
+void ReadInput(const Json& json, const std::string& where, size_t body_bytes, BodyParts& parts,
+               std::map<std::string, RequestInput>& inputs) {
   JsonObject input(json, where);
   std::string name, datatype;
   input.Required("name", name);
@@ -123,14 +90,36 @@ void ReadInput(Context& ctx, const Json& json, const std::string& where, size_t 
   const std::optional<int64_t> binary_size = BinarySize(input);
   const Shape shape =
       ReadShape(input, binary_size ? SizeOf(dtype) : 1, body_bytes);  // a digit at least
-  const Tensor tensor = Tensor::Empty(ctx, shape, dtype);
-  if (binary_size)
-    TakeBytes(binary, *binary_size, input.at("parameters.binary_data_size"), tensor);
-  else
-    ReadData(input.Require("data"), input.at("data"), tensor);
+  RequestInput read{.dtype = dtype, .shape = shape, .bytes = {}, .json = !binary_size, .where = {}};
+  if (binary_size) {
+    read.bytes = TakeBytes(parts.binary, *binary_size, input.at("parameters.binary_data_size"),
+                           dtype, shape);
+  } else {
+    read.where = input.at("data");
+    read.bytes = UnreadText(input.Require("data"), read.where, parts.json);
+  }
   input.Finish();
-  if (!inputs.emplace(name, tensor).second)
+  if (!inputs.emplace(name, std::move(read)).second)
     throw Error(Format("{}: '{}' is there twice", where, name));
+}
+
+// What the JSON of a request to this model may hold; the data of its inputs is not counted.
+JsonLimits LimitsOf(const ModelSpec& spec) {
+  constexpr size_t kOfAnInput = 32, kOthers = 1000;
+  return {.values = kOthers + kOfAnInput * (2 * spec.Features().size() + 1)};
+}
+
+// A header of many tensors costs several times its bytes to read; the inputs of this model need few.
+void CheckHeader(std::string_view body, const ModelSpec& spec) {
+  constexpr size_t kOfAnInput = 512, kOthers = 64 << 10;
+  size_t most = kOthers;
+  for (const std::string& feature : spec.Features()) most += 2 * (kOfAnInput + feature.size());
+  uint64_t header = 0;
+  if (body.size() < sizeof header) return;
+  std::memcpy(&header, body.data(), sizeof header);
+  if (header > most && header <= body.size())
+    throw Error(Format("body: a header of {} bytes; that of this model's inputs has at most {}",
+                       header, most));
 }
 
 void CheckOutputs(JsonObject& request) {
@@ -157,9 +146,10 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
                             const ModelSpec& spec) {
   if (json_bytes.value_or(0) > body.size())
     throw Error(Format("JSON of {} bytes in a body of {}", *json_bytes, body.size()));
-  std::string_view binary = body.substr(json_bytes.value_or(body.size()));
+  const size_t json_end = json_bytes.value_or(body.size());
+  BodyParts parts{.json = body.substr(0, json_end), .binary = body.substr(json_end)};
   const Json json =
-      tessera::internal::ParseJson(std::string(body.substr(0, body.size() - binary.size())));
+      tessera::internal::ReadJsonText(parts.json, LimitsOf(spec), {.path = {"inputs", "", "data"}});
   JsonObject request(json, "");
   InferRequest infer;
   request.Optional("id", infer.id);
@@ -168,34 +158,49 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   const Json& list = request.Require("inputs");
   if (!list.is_array()) ThrowExpected("inputs", "a list", list);
   request.Finish();
-  Context ctx({.threads = 1});
-  std::map<std::string, Tensor> inputs;
+  std::map<std::string, RequestInput> inputs;
   for (size_t i = 0; i < list.size(); ++i)
-    ReadInput(ctx, list[i], Format("inputs[{}]", i), body.size(), binary, inputs);
-  if (!binary.empty()) throw Error(Format("{} bytes behind the last input", binary.size()));
+    ReadInput(list[i], Format("inputs[{}]", i), body.size(), parts, inputs);
+  if (!parts.binary.empty())
+    throw Error(Format("{} bytes behind the last input", parts.binary.size()));
   infer.predict = internal::RequestOf(inputs, spec);
   return infer;
 }
 
 InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec) {
+  CheckHeader(body, spec);
   const SafetensorsFile file(body, "body");
-  Context ctx({.threads = 1});
-  std::map<std::string, Tensor> inputs;
-  for (const auto& [name, entry] : file.entries()) inputs.emplace(name, file.Read(ctx, entry));
+  std::map<std::string, RequestInput> inputs;
+  for (const auto& [name, entry] : file.entries()) {
+    const std::string_view bytes =
+        body.substr(static_cast<size_t>(entry.begin), static_cast<size_t>(entry.nbytes()));
+    inputs.emplace(name, RequestInput{.dtype = entry.dtype,
+                                      .shape = entry.shape,
+                                      .bytes = bytes,
+                                      .json = false,
+                                      .where = {}});
+  }
   const auto id = file.metadata().find("id");
   return {.id = id == file.metadata().end() ? "" : id->second,
           .predict = internal::RequestOf(inputs, spec)};
 }
 
+// Numbers are written as they are made: a tree of them would take several times their text.
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id) {
-  Json output = TensorMetadata(kScoreOutput, "FP32", {std::ssize(scored.scores)});
-  output["data"] = scored.scores;
-  Json response = {{"model_name", model},
-                   {"model_version", std::to_string(scored.model_version)},
-                   {"outputs", Json::array({std::move(output)})}};
-  if (!id.empty()) response["id"] = id;
-  return Dump(response);
+  std::string text =
+      Format(R"({{"model_name":{},"model_version":"{}","outputs":[{{"name":"{}","datatype":"FP32",)"
+             R"("shape":[{}],"data":[)",
+             Dump(model), scored.model_version, kScoreOutput, scored.scores.size());
+  for (size_t i = 0; i < scored.scores.size(); ++i) {
+    std::array<char, 32> number;
+    if (i > 0) text += ',';
+    text.append(number.data(),
+                std::to_chars(number.data(), number.data() + number.size(), scored.scores[i]).ptr);
+  }
+  text += "]}]";
+  if (!id.empty()) text += ",\"id\":" + Dump(id);
+  return text + "}";
 }
 
 std::string InferResponseSafetensors(const std::vector<float>& scores) {

@@ -21,6 +21,11 @@ ModelSpec Small() {
 }
 
 std::string Json(const std::string& inputs) { return R"({"id": "x", "inputs": [)" + inputs + "]}"; }
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
 constexpr char kDense[] =
     R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [0.5, -1]}, )";
 constexpr char kU[] = R"({"name": "u", "shape": [2], "datatype": "INT64", "data": [3, 4]}, )";
@@ -108,12 +113,47 @@ TEST(InferJson, WhatMakesNoSenseIsRefused) {
       {Json(dense + u + R"({"name": "v", "shape": [3], "datatype": "INT64", "data": [1, 2, 3]},
             {"name": "v.lengths", "shape": [2], "datatype": "INT64", "data": [-1, 4]})"),
        "input v: the lengths don't add up to its 3 ids"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [1, "x"]})"),
+       "inputs[2].data: expected an integer, got something else"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "INT64", "data": {"a": 1}})"),
+       "inputs[2].data: expected a list"},
+      {Json(dense + u + R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [1e3, 1]})"),
+       "inputs[2].data: expected an integer, got 1e3"},
+      {Json(
+           dense + u +
+           R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [1, 9223372036854775808]})"),
+       "inputs[2].data: expected an integer, got 9223372036854775808"},
+      {Json(R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [1, 1e39]})"
+            "," +
+            u + v),
+       "inputs[0].data: expected a number that a float can hold, got 1e39"},
+      {Json(R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [1, true]})"
+            "," +
+            u + v),
+       "inputs[0].data: expected a number, got something else"},
+      {Json(dense + u +
+            R"({"name": "v", "shape": [2], "datatype": "INT64", "data": [[[[[[[[1]]]]]]]]})"),
+       "inputs[2].data: lists in lists, too deep"},
+      {Json(Repeated("{},", 5000) + "{}"), "more than 1160 values in one document"},
       {R"({"inputs": [], "outputs": [{"name": "y"}]})", "outputs: expected the name \"score\""},
   };
   for (const auto& [body, what] : cases)
     EXPECT_NE(ErrorOf([&] { Parse(body); }).find(what), std::string::npos)
         << body << ": " << ErrorOf([&] { Parse(body); });
   EXPECT_EQ(ErrorOf([&] { Parse(Json(dense + u.substr(0, u.size() - 2))); }), "input v is missing");
+}
+
+TEST(InferJson, NumbersAreReadAsTheyAreWritten) {
+  const std::string dense =
+      R"({"name": "dense", "shape": [2, 1], "datatype": "FP32", "data": [ [-1.5E+2] , [1e-400]]},)";
+  const std::string u =
+      R"({"data": [-9223372036854775808, 9223372036854775807], "datatype": "INT64", "shape": [2],
+          "name": "u"},)";
+  const std::string v = R"({"name": "v", "shape": [2, 0], "datatype": "INT32", "data": [[], []]})";
+  const PredictRequest request = ParseInferJson(Json(dense + u + v), std::nullopt, Small()).predict;
+  EXPECT_EQ(request.dense.ToVector<float>(), (std::vector<float>{-150, 0}));
+  EXPECT_EQ(request.features.values().ToVector<int64_t>(),
+            (std::vector<int64_t>{INT64_MIN, INT64_MAX}));
 }
 
 TEST(InferSafetensors, SaysTheSame) {
@@ -128,6 +168,13 @@ TEST(InferSafetensors, SaysTheSame) {
   EXPECT_NE(ErrorOf([&] { ParseInferSafetensors(body.substr(0, 100), Small()); }).find("body: "),
             std::string::npos);
   EXPECT_NE(ErrorOf([&] { ParseInferSafetensors("", Small()); }).find("body: it is empty"),
+            std::string::npos);
+  uint64_t header = 100'000;  // an input costs 512 bytes at most
+  std::string many(200'000, ' ');
+  std::memcpy(many.data(), &header, sizeof header);
+  EXPECT_NE(ErrorOf([&] {
+              ParseInferSafetensors(many, Small());
+            }).find("body: a header of 100000 bytes; that of this model's inputs has at most"),
             std::string::npos);
 }
 

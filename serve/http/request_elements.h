@@ -1,0 +1,29 @@
+#ifndef TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
+#define TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
+// Private to serve/http: an input of a request as it lies in the body, and its elements, which are
+// written straight to where a model reads them.
+#include <string>
+#include <string_view>
+
+#include "runtime/tensor.h"
+
+namespace tessera::serve::internal {
+
+struct RequestInput {
+  DType dtype = DType::kF32;  // kF32, kI64 or kI32, as far as elements are read
+  Shape shape;
+  std::string_view bytes;  // the elements, row-major; or a list, flat or nested, as JSON writes it
+  bool json = false;
+  std::string where;  // names the list in errors
+};
+
+// Throws Error unless the list has as many elements as the shape says; looks at it only where it is
+// too short to be sure.
+void CheckCount(const RequestInput& input);
+// All elements, in their order. Throws Error for a list with something else in it. REQUIRES: room,
+// and the dtype kF32, or one of integers.
+void ReadElements(const RequestInput& input, float* out);
+void ReadElements(const RequestInput& input, int64_t* out);
+
+}  // namespace tessera::serve::internal
+#endif  // TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
