@@ -120,7 +120,7 @@ int64_t BytesOf(const StreamedTensor& tensor) {
 
 // `width` bytes at least: the rest is blank.
 std::string Header(const StreamedSafetensors& content, size_t width) {
-  Json header = Json::object();
+  nlohmann::json header = nlohmann::json::object();  // sorted: finds a name fast
   if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
   int64_t at = 0;
   const auto add = [&](const std::string& name, DType dtype, const Shape& shape) {

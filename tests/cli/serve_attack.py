@@ -1,5 +1,6 @@
 """serve_attack.py TESSERA MODEL: what clients may do to `tessera serve`, and what others get meanwhile."""
 import json
+import math
 import signal
 import socket
 import struct
@@ -51,7 +52,7 @@ def answer(client):
     length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
     while len(body) < length:
         body += client.recv(1 << 16)
-    return int(head.split()[1]), body.decode()
+    return int(head.split()[1]), body.decode(errors="replace")
 
 
 HEALTH = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -129,11 +130,17 @@ def large_bodies():
     empty = {f"t{i}": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]} for i in range(230_000)}
     text = json.dumps(empty).encode()
     bodies["tensors"] = struct.pack("<Q", len(text)) + text
+    examples = (16 << 20) // (13 * 4 + 3 * 2) - 1000
+    data = {"dense": ("FP32", [examples, 13], "0.5,"), "cat_0": ("INT64", [examples], "1,"), "cat_1": ("INT64", [examples], "2,"),
+            "cat_2": ("INT64", [examples], "3,")}
+    inputs = (f'{{"name": "{name}", "datatype": "{kind}", "shape": {shape}, "data": [{(text * math.prod(shape))[:-1]}]}}'
+              for name, (kind, shape, text) in data.items())
+    bodies["json"] = ('{"inputs": [' + ", ".join(inputs) + "]}").encode()
     for name, body in bodies.items():
         server = Server()
         server.ask(HEALTH)
         before = server.resident()
-        status, text = server.post(INFER, body, "application/x-safetensors")
+        status, text = server.post(INFER, body, "application/json" if name == "json" else "application/x-safetensors")
         assert status == (400 if name == "tensors" else 200), (name, status, text[:300])
         grown = (server.resident() - before) / len(body)
         print(f"{name}: {len(body)} bytes, resident memory grew by {grown:.1f} times as much")
@@ -141,5 +148,5 @@ def large_bodies():
         server.stop()
 
 
-for case in [two_servers_on_a_port, hanging_clients, endless_header, many_keys]:
+for case in [two_servers_on_a_port, hanging_clients, endless_header, many_keys, large_bodies]:
     case()

@@ -70,6 +70,17 @@ TEST_F(SafetensorsTest, EveryTruncationIsRefused) {
   ExpectRefused(whole + "x", "truncated or too long");
 }
 
+// Two writers of the same tensors write the same bytes.
+TEST_F(SafetensorsTest, HeadersAreSorted) {
+  const std::string bytes = SafetensorsBytes(
+      ctx_, {.tensors = {{"b", Tensor::Zeros(ctx_, {1})}, {"a", Tensor::Zeros(ctx_, {1})}},
+             .metadata = {{"step", "5"}}});
+  const std::string header =
+      R"({"__metadata__":{"step":"5"},"a":{"data_offsets":[0,4],"dtype":"F32","shape":[1]},)"
+      R"("b":{"data_offsets":[4,8],"dtype":"F32","shape":[1]}})";
+  EXPECT_EQ(bytes.substr(8, header.size()), header);
+}
+
 TEST_F(SafetensorsTest, RefusesBadHeaders) {
   ExpectRefused(File("[]", 0), "not a JSON object");
   ExpectRefused(File("{", 0), "not a JSON object");
