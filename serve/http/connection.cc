@@ -121,7 +121,7 @@ bool Connection::ReadHead() {
   error_code error;
   parser_->put(asio::buffer(bytes, head), error);
   buffer_.consume(head);
-  if (error && error != http::error::need_more) ThrowUnreadable(error, limits_.max_body);
+  if (!parser_->is_header_done()) ThrowUnreadable(error, limits_.max_body);
   is_head_ = parser_->get().method() == http::verb::head;
   version_ = parser_->get().version();
   CheckHead(parser_->get());

@@ -51,6 +51,7 @@ size_t HeadScanner::Scan(std::string_view bytes) {
       if (next_ + 1 == bytes.size()) return 0;
       if (bytes[next_ + 1] != '\n') throw HttpError(400, "a CR without LF in the request's head");
       next_ += 2;
+      if (next_ == 2) throw HttpError(400, "an empty line where a request was expected");
       if (at_line_begin_) return next_;
       at_line_begin_ = true;
       continue;

@@ -32,7 +32,7 @@ void Read(std::string_view bytes, size_t piece) {
   parser.body_limit(kMostBody);
   boost::system::error_code error;
   parser.put(boost::asio::buffer(bytes.data(), head), error);
-  if (error && error != http::error::need_more) return;
+  if (!parser.is_header_done()) return;
   serve::internal::CheckHead(parser.get());
   serve::PathParts({parser.get().target().data(), parser.get().target().size()});
   parser.eager(true);

@@ -20,7 +20,8 @@ TEST(HeadScanner, RefusesWhatParsersReadDifferently) {
   for (const std::string head :
        {"GET / HTTP/1.1\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\n\n", "GET /\rx HTTP/1.1\r\n",
         "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "GET / HTTP/1.1\r\nA: b\x01\r\n\r\n",
-        "GET / HTTP/1.1\r\nA: b\x7f\r\n\r\n", " GET / HTTP/1.1\r\n\r\n"})
+        "GET / HTTP/1.1\r\nA: b\x7f\r\n\r\n", " GET / HTTP/1.1\r\n\r\n",
+        "\r\nGET / HTTP/1.1\r\n\r\n"})
     EXPECT_THROW(HeadScanner().Scan(head), HttpError) << head;
   EXPECT_THROW(HeadScanner().Scan(std::string("GET / HTTP/1.1\r\nA: \0\r\n\r\n", 23)), HttpError);
 }
