@@ -29,7 +29,11 @@ constexpr char kFooter[] =
     "SIGHUP takes up what the directory holds by then, and so does POST "
     "/v2/repository/models/NAME/load with --admin. "
     "Deltas of tessera export --delta are taken as they come into it; every answer is of one "
-    "version, which its header Tessera-Model-Version names. "
+    "version, which its header Tessera-Model-Version names (and Tessera-Model-Digest, where a "
+    "number was used "
+    "twice). A delta that is damaged or missing is named on standard error and tried again; the "
+    "version "
+    "before it is served. "
     "SIGTERM or Ctrl-C answers the requests that have begun, for --drain-seconds at most, and "
     "ends.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
@@ -138,7 +142,8 @@ int Serve(Flags flags) {
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
-  serve::Predictor predictor(flags.directory, {.threads = flags.threads});
+  serve::Predictor predictor(
+      flags.directory, {.threads = flags.threads, .bad_deltas = serve::BadDeltas::kServeLastGood});
   serve::HttpServer server(predictor, flags.http);
   int64_t bytes = 0;
   const auto model = predictor.model();
@@ -147,6 +152,9 @@ int Serve(Flags flags) {
               flags.http.model_name.c_str(), static_cast<long long>(model->spec().version),
               model->spec().tables.size(), Bytes(bytes).c_str(), flags.http.host.c_str(),
               server.port());
+  if (const std::string failure = predictor.delta_failure(); !failure.empty())
+    std::fprintf(stderr, "tessera: %s; the model is version %lld\n",
+                 ErrorText(Error(failure)).c_str(), VersionOf(predictor));
   const pthread_t main_thread = pthread_self();
   std::thread running([&] {
     server.Run();

@@ -1,9 +1,13 @@
 #include "serve/model_chain.h"
 
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include "runtime/files.h"
+#include "runtime/hash.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {
@@ -14,17 +18,59 @@ ModelSpec ReadSpec(const std::string& directory) {
   return ParseModelSpec(ReadTextFile(path), path);
 }
 
+void CheckIntact(const MappedTensors& weights) {
+  if (weights.Metadata(CheckpointChecksum().key).empty())
+    throw Error(
+        Format("{}: it has no checksum: an older tessera wrote it; tessera quantize writes it "
+               "anew",
+               weights.path()));
+  if (!weights.IsIntact())
+    throw Error(
+        Format("{}: its bytes do not have their crc32: the file is damaged", weights.path()));
+}
+
+// Of a model that a file makes of the model before it ("" for the first).
+std::string DigestAfter(const std::string& before, const ModelSpec& spec,
+                        const std::string& crc32) {
+  return Format("{:016x}", internal::HashOf(Format("{} {} {}", before, ToJson(spec), crc32)));
+}
+
+// The newest version of which a delta lies in the directory, 0 without any.
+int64_t NewestDelta(const std::string& directory) {
+  int64_t newest = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename();
+    int64_t version = 0;
+    if (std::sscanf(name.c_str(), "delta-%" SCNd64, &version) == 1 &&
+        name == DeltaFileName(version))
+      newest = std::max(newest, version);
+  }
+  return newest;
+}
+
 }  // namespace
 
-ModelChain::ModelChain(std::string directory, const ServedModel* before)
+ModelChain::ModelChain(std::string directory, BadDeltas bad_deltas, const ServedModel* before)
     : directory_(std::move(directory)),
       base_(ReadSpec(directory_)),
       weights_(PathIn(directory_, base_.weights), /*writable=*/true),
-      current_(ServedTables::Map(weights_, base_)) {
-  model_ = std::make_shared<const ServedModel>(base_, current_->Lease(),
-                                               ServedModel::ReadRemaps(base_, weights_),
-                                               ServedModel::ReadDensePart(base_, weights_), before);
-  while (TakeNext()) {
+      newest_version_seen_(base_.version) {
+  CheckIntact(weights_);
+  current_ = ServedTables::Map(weights_, base_);
+  model_ =
+      std::make_shared<const ServedModel>(base_, DigestAfter("", base_, crc32()), current_->Lease(),
+                                          ServedModel::ReadRemaps(base_, weights_),
+                                          ServedModel::ReadDensePart(base_, weights_), before);
+  TakeAll(bad_deltas);
+}
+
+void ModelChain::TakeAll(BadDeltas bad_deltas) {
+  try {
+    while (TakeNext()) {
+    }
+  } catch (const Error&) {
+    if (bad_deltas == BadDeltas::kError) throw;
   }
 }
 
@@ -38,11 +84,32 @@ std::shared_ptr<ServedTables> ModelChain::TakeSpare() {
   return spare;
 }
 
-bool ModelChain::TakeNext() {
-  const int64_t version = model_->spec().version;
-  const std::string path = PathIn(directory_, DeltaFileName(version + 1));
+// Throws Error where it is not, but a newer one is.
+bool ModelChain::IsNextThere() {
+  const int64_t next = model_->spec().version + 1;
+  newest_version_seen_ = std::max(newest_version_seen_, NewestDelta(directory_));
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return false;
+  if (std::filesystem::exists(PathIn(directory_, DeltaFileName(next)), error)) return true;
+  if (newest_version_seen_ > next)
+    throw Error(Format("{}: {} is missing, so that {} cannot be taken: the newest version is {}",
+                       directory_, DeltaFileName(next), DeltaFileName(newest_version_seen_),
+                       next - 1));
+  return false;
+}
+
+bool ModelChain::TakeNext() {
+  try {
+    const bool there = IsNextThere();
+    if (there) Take(PathIn(directory_, DeltaFileName(model_->spec().version + 1)));
+    failure_.clear();
+    return there;
+  } catch (const Error& error) {
+    failure_ = error.what();
+    throw;
+  }
+}
+
+void ModelChain::Take(const std::string& path) {
   const auto delta = std::make_shared<const ModelDelta>(path, model_->spec(), crc32());
   std::unique_ptr<const RankingNet> net =
       ServedModel::ReadDensePart(delta->spec(), delta->tensors());
@@ -50,12 +117,12 @@ bool ModelChain::TakeNext() {
   for (auto i = static_cast<size_t>(tables->version() - base_.version); i < deltas_.size(); ++i)
     tables->Apply(*deltas_[i]);
   tables->Apply(*delta);
-  auto model = std::make_shared<const ServedModel>(delta->spec(), tables->Lease(), model_->remaps(),
-                                                   std::move(net), model_.get());
+  auto model = std::make_shared<const ServedModel>(
+      delta->spec(), DigestAfter(model_->digest(), delta->spec(), delta->crc32()), tables->Lease(),
+      model_->remaps(), std::move(net), model_.get());
   deltas_.push_back(delta);
   model_ = std::move(model);
   spare_ = std::exchange(current_, std::move(tables));
-  return true;
 }
 
 std::shared_ptr<const ServedModel> LoadServedModel(const std::string& directory) {

@@ -7,6 +7,8 @@
 // turn; so it is first brought up to date with what the copy in use had before. Who computes with a
 // model keeps its copy as it is; if one is kept for more than kWait, a new copy is mapped in its
 // place. Not for two threads at once; the models that it gives are for any.
+//
+// All bytes of weights and deltas are read and held against their checksums before they are used.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -16,27 +18,42 @@
 
 namespace tessera::serve {
 
+// What a directory is whose deltas cannot all be taken: one is damaged, does not follow, or is missing
+// while a newer one is there.
+enum class BadDeltas {
+  kError,          // an Error, as for weights that are not what they were
+  kServeLastGood,  // the newest version before it; failure() says why
+};
+
 class ModelChain {
  public:
   // The model of a directory, with all its deltas. Throws Error, naming the file, for a directory
-  // without a model, or one that is not what it says, and for a delta that does not follow.
-  // Counters of tables that `before` has, too, go on.
-  explicit ModelChain(std::string directory, const ServedModel* before = nullptr);
+  // without a model, or one that is not what it says. Counters of tables that `before` has, too, go on.
+  explicit ModelChain(std::string directory, BadDeltas bad_deltas = BadDeltas::kError,
+                      const ServedModel* before = nullptr);
 
   const std::string& directory() const { return directory_; }
   // Of the newest version that was taken.
   std::shared_ptr<const ServedModel> model() const { return model_; }
   // The crc32 that the next delta has to name.
   std::string crc32() const;
-  // Takes the delta that follows, if it is there. Throws Error as the constructor does, and the
-  // model is then what it was.
+  // Takes the delta that follows, if it is there. Throws Error, naming the file, for one that is damaged,
+  // does not follow, or is missing while a newer one is there; the model is then what it was.
   bool TakeNext();
+  // Why the last TakeNext threw, or what the constructor met under kServeLastGood; "" after one that
+  // did not.
+  const std::string& failure() const { return failure_; }
+  // The newest version of which there is a file, taken or not.
+  int64_t newest_version_seen() const { return newest_version_seen_; }
 
  private:
   static constexpr std::chrono::milliseconds kWait{100};
 
   // Tables of the newest version but one, or of any before, that nobody reads.
   std::shared_ptr<ServedTables> TakeSpare();
+  void TakeAll(BadDeltas bad_deltas);
+  bool IsNextThere();
+  void Take(const std::string& path);
 
   const std::string directory_;
   const ModelSpec base_;
@@ -44,6 +61,8 @@ class ModelChain {
   std::vector<std::shared_ptr<const ModelDelta>> deltas_;  // all, for a new copy
   std::shared_ptr<ServedTables> current_, spare_;
   std::shared_ptr<const ServedModel> model_;
+  std::string failure_;
+  int64_t newest_version_seen_ = 0;
 };
 
 // The model of a directory, with all its deltas. Throws Error as ModelChain does.

@@ -39,9 +39,10 @@ class Predictor::ContextLease {
 Predictor::Predictor(std::string directory, PredictorOptions options)
     : options_(options),
       directory_(std::move(directory)),
-      chain_(std::make_unique<ModelChain>(directory_)),
+      chain_(std::make_unique<ModelChain>(directory_, options.bad_deltas)),
       model_(chain_->model()) {
   TESSERA_CHECK_GE(options_.threads, 1, "predictor: threads");
+  NoteChain();
 }
 
 std::shared_ptr<const ServedModel> Predictor::model() const {
@@ -62,10 +63,23 @@ std::vector<float> Predictor::Predict(const PredictRequest& request) {
 void Predictor::Reload(const std::string& directory) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::string& from = directory.empty() ? directory_ : directory;
-  auto loaded = std::make_unique<ModelChain>(from, model().get());
+  auto loaded = std::make_unique<ModelChain>(from, BadDeltas::kError, model().get());
   if (!directory.empty()) directory_ = directory;
   chain_ = std::move(loaded);
   Use(chain_->model());
+  NoteChain();
+}
+
+// After what changed the chain; reload_mutex_ is held.
+void Predictor::NoteChain() {
+  const std::lock_guard lock(mutex_);
+  delta_failure_ = chain_->failure();
+  delta_counts_.newest_version_seen = chain_->newest_version_seen();
+}
+
+std::string Predictor::delta_failure() const {
+  const std::lock_guard lock(mutex_);
+  return delta_failure_;
 }
 
 int64_t Predictor::TakeDeltas() {
@@ -75,9 +89,11 @@ int64_t Predictor::TakeDeltas() {
     for (; chain_->TakeNext(); ++taken) Use(chain_->model());
   } catch (...) {
     CountDeltas(taken, 1);
+    NoteChain();
     throw;
   }
   CountDeltas(taken, 0);
+  NoteChain();
   return taken;
 }
 

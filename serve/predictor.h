@@ -15,10 +15,13 @@ namespace tessera::serve {
 struct DeltaCounts {
   int64_t taken = 0;   // deltas
   int64_t failed = 0;  // calls of TakeDeltas
+  // The newest version of which there was a file at the last load or TakeDeltas, taken or not.
+  int64_t newest_version_seen = 0;
 };
 
 struct PredictorOptions {
   int threads = 1;  // of one call; calls of several threads run beside each other
+  BadDeltas bad_deltas = BadDeltas::kError;  // when it is made; a Reload throws
 };
 
 class Predictor {
@@ -42,12 +45,15 @@ class Predictor {
   int64_t TakeDeltas();
   // Since this was made.
   DeltaCounts delta_counts() const;
+  // Why the newest version seen is not the one in use (ModelChain::failure); "" where it is.
+  std::string delta_failure() const;
   std::shared_ptr<const ServedModel> model() const;
 
  private:
   class ContextLease;
   // What answers from here on.
   void Use(std::shared_ptr<const ServedModel> model);
+  void NoteChain();
   void CountDeltas(int64_t taken, int64_t failed);
 
   PredictorOptions options_;
@@ -57,6 +63,7 @@ class Predictor {
   mutable std::mutex mutex_;  // of what follows
   std::shared_ptr<const ServedModel> model_;
   DeltaCounts delta_counts_;
+  std::string delta_failure_;
   size_t contexts_ = 0;  // made so far; idle_contexts_ has room for all
   std::vector<std::unique_ptr<Context>> idle_contexts_;
 };

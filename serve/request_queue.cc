@@ -153,6 +153,7 @@ void RequestQueue::Compute(Items& batch) {
   for (Item& item : batch) {
     ScoredRequest scored{.scores = {next, next + item.request.size()},
                          .model_version = model->spec().version,
+                         .model_digest = model->digest(),
                          .answered = Clock::now()};
     next += item.request.size();
     TakeDone(item.done)(nullptr, std::move(scored));

@@ -43,6 +43,7 @@ class DeadlinePassed : public Error {
 struct ScoredRequest {
   std::vector<float> scores;                            // the click probability of each example
   int64_t model_version = 0;                            // of the model that all of them come from
+  std::string model_digest;                             // of the same
   std::chrono::steady_clock::time_point answered = {};  // when they were there
 };
 

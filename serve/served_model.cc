@@ -179,10 +179,12 @@ std::vector<std::optional<TableRemap>> ServedModel::ReadRemaps(const ModelSpec& 
   return remaps;
 }
 
-ServedModel::ServedModel(ModelSpec spec, std::shared_ptr<const ServedTables> tables,
+ServedModel::ServedModel(ModelSpec spec, std::string digest,
+                         std::shared_ptr<const ServedTables> tables,
                          std::vector<std::optional<TableRemap>> remaps,
                          std::unique_ptr<const RankingNet> net, const ServedModel* before)
     : spec_(std::move(spec)),
+      digest_(std::move(digest)),
       features_(spec_.Features()),
       table_of_(TableOfFeatures(spec_)),
       tables_(std::move(tables)),

@@ -40,11 +40,14 @@ class ServedModel {
 
   // `tables` is a lease. Counters of tables that `before` has, too, go on. REQUIRES: all are of
   // this spec.
-  ServedModel(ModelSpec spec, std::shared_ptr<const ServedTables> tables,
+  ServedModel(ModelSpec spec, std::string digest, std::shared_ptr<const ServedTables> tables,
               std::vector<std::optional<TableRemap>> remaps, std::unique_ptr<const RankingNet> net,
               const ServedModel* before);
 
   const ModelSpec& spec() const { return spec_; }
+  // 16 hexadecimal digits of all that the model was made of: versions of two contents differ in it,
+  // though a directory that was rolled back has given both one number.
+  const std::string& digest() const { return digest_; }
   const ServedTables& tables() const { return *tables_; }
   // One a table; of pruned ones.
   const std::vector<std::optional<TableRemap>>& remaps() const { return remaps_; }
@@ -75,6 +78,7 @@ class ServedModel {
   Tensor Lookup(Context& ctx, const PackedBatch& batch) const;
 
   ModelSpec spec_;
+  std::string digest_;
   std::vector<std::string> features_;
   std::vector<int> table_of_;  // of each feature
   std::shared_ptr<const ServedTables> tables_;

@@ -21,7 +21,7 @@ constexpr size_t kPiece = 16 << 10, kBodyPiece = 64 << 10;  // bytes of one read
 constexpr size_t kMostChunkHead = 16 << 10;                 // or trailers
 constexpr int64_t kFreeBodyBytes = 64 << 10;                // of a body, not charged
 constexpr milliseconds kLinger{1000};
-constexpr char kVersionHeader[] = "Tessera-Model-Version";
+constexpr char kVersionHeader[] = "Tessera-Model-Version", kDigestHeader[] = "Tessera-Model-Digest";
 constexpr char kJsonBytesHeader[] = "Inference-Header-Content-Length";
 constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -218,6 +218,7 @@ void Connection::Write(HttpResponse response) {
     message_->set(http::field::content_type, response.content_type);
   if (response.model_version)
     message_->set(kVersionHeader, std::to_string(*response.model_version));
+  if (!response.model_digest.empty()) message_->set(kDigestHeader, response.model_digest);
   message_->keep_alive(keep_alive_);
   message_->content_length(response.body.size());
   if (!is_head_) message_->body() = std::move(response.body);

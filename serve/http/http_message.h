@@ -22,7 +22,8 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = kJsonType;
   std::string body;
-  std::optional<int64_t> model_version;  // that the answer comes from
+  std::optional<int64_t> model_version = {};  // that the answer comes from
+  std::string model_digest = {};              // of that version
 };
 
 // Takes the answer; called once, by any thread. Throws nothing.

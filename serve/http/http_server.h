@@ -11,7 +11,8 @@
 //   GET  /metrics                                      see server_metrics.h
 //
 // NAME may be followed by /versions/V where V is the version in use. The version that an answer
-// comes from is in it (JSON), and in its header Tessera-Model-Version. Errors are {"error": what}:
+// comes from is in it (JSON), and in its header Tessera-Model-Version; Tessera-Model-Digest tells
+// contents apart that had one version number. Errors are {"error": what}:
 // 400 for a request that makes no sense, 403 for load and deltas without `admin`, 404 for another
 // model or path, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415 for
 // another content type or an encoded body, 431 for too long a head, 500 for scores that are not

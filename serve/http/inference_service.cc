@@ -200,7 +200,8 @@ class InferenceService::Impl {
                           .body = call.safetensors
                                       ? InferResponseSafetensors(scored.scores)
                                       : InferResponseJson(options_.model_name, scored, call.id),
-                          .model_version = scored.model_version};
+                          .model_version = scored.model_version,
+                          .model_digest = scored.model_digest};
     Reply(call, std::move(response), std::ssize(scored.scores));
   }
 

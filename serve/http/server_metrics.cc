@@ -76,7 +76,10 @@ std::string ServerMetrics::Text(const ServedModel& model, size_t queued,
           Format("tessera_model_deltas_total{{result=\"ok\"}} {}\n", deltas.taken) +
           Format("tessera_model_deltas_total{{result=\"error\"}} {}\n", deltas.failed) +
           Head("tessera_model_version", "gauge", "Version of the model in use.") +
-          Format("tessera_model_version {}\n", model.spec().version);
+          Format("tessera_model_version {}\n", model.spec().version) +
+          Head("tessera_model_newest_version_seen", "gauge",
+               "The newest version of which there is a file, taken or not.") +
+          Format("tessera_model_newest_version_seen {}\n", deltas.newest_version_seen);
   return text;
 }
 

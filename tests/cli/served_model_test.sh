@@ -1,0 +1,95 @@
+#!/bin/bash
+# A model directory that is not what was written: weights, deltas and model.json that changed, a delta that is missing, a version
+# number used twice.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+run 0 train --config small.json --threads 1 --checkpoint model.safetensors
+run 0 generate --rows 200 --first 5000 --vocabulary 50 eval.tsv
+run 0 quantize model.safetensors -o model
+for seed in 8 9; do
+  sed "s/\"batch_size\": 64/\"batch_size\": 64, \"seed\": $seed/" small.json >seeded.json
+  run 0 train --config seeded.json --threads 1 --checkpoint seed$seed.safetensors
+  run 0 export seed$seed.safetensors --delta model
+done
+run 0 predict model --data eval.tsv --out scores
+
+# flipped FILE OFFSET: one bit of a byte, counted from the end.
+flipped() { python3 -c 'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[-int(sys.argv[2])] ^= 4; open(sys.argv[1], "wb").write(d)' "$@"; }
+
+# ---- bytes that changed
+for offset in 1 100 700 1500; do
+  rm -rf changed && cp -r model changed && flipped changed/weights-1.safetensors $offset
+  fails_saying "changed/weights-1.safetensors: its bytes do not have their crc32" predict changed --data eval.tsv
+  rm -rf changed && cp -r model changed && flipped changed/delta-3.safetensors $offset
+  fails_saying "changed/delta-3.safetensors: its bytes do not have their crc32" predict changed --data eval.tsv
+done
+rm -rf changed && cp -r model changed && sed -i 's/"missing": "row0"/"missing": "zero"/' changed/model.json
+fails_saying "changed/model.json: " predict changed --data eval.tsv
+
+# serve DIRECTORY: on a free port; what it says is then in files served and errors.
+serve() {
+  "$tessera" serve "$1" --port 0 --watch 50 >served 2>errors &
+  server=$!
+  trap 'kill -9 $server 2>/dev/null' EXIT
+  for _ in $(seq 600); do
+    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
+    sleep 0.1
+  done
+  fail "it does not serve: $(cat errors)"
+}
+stop() {
+  kill -TERM $server
+  wait $server || fail "the server ended with $?"
+}
+# asked PATH [BODY]: a GET, or a POST of the body; the answer's head and body are then in file answer.
+asked() {
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || fail "no connection"
+  if [ $# -gt 1 ]; then
+    printf 'POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" "${#2}" "$2" >&3
+  else
+    printf 'GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' "$1" >&3
+  fi
+  cat <&3 >answer
+  exec 3<&-
+}
+eventually() { for _ in $(seq 600); do grep -qF -- "$2" "$1" && return; sleep 0.1; done; fail "expected '$2' in $1: $(cat "$1")"; }
+
+# ---- a delta that is missing while a newer one is there
+rm -rf gap && cp -r model gap && mv gap/delta-2.safetensors kept
+fails_saying "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1" predict gap --data eval.tsv
+serve gap
+has served "version 1"
+eventually errors "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1"
+asked /metrics
+has answer "tessera_model_version 1"
+has answer "tessera_model_newest_version_seen 3"
+mv kept gap/delta-2.safetensors
+eventually served "took up version 3"
+stop
+
+# ---- started again after a delta was damaged: the version before it is served
+rm -rf changed && cp -r model changed && flipped changed/delta-3.safetensors 50
+serve changed
+has served "version 2"
+eventually errors "changed/delta-3.safetensors: its bytes do not have their crc32; the model is version 2"
+
+# ---- a version number that was used twice: the digest tells them apart
+input() { printf '{"name": "%s", "shape": [1%s], "datatype": "%s", "data": [%s]}' "$@"; }
+body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 3)]}"
+digest() {
+  asked /v2/models/model/infer "$body"
+  has answer "200 OK"
+  has answer "Tessera-Model-Version: 2"
+  sed -nE 's/^Tessera-Model-Digest: ([0-9a-f]{16}).*/\1/p' answer
+}
+first=$(digest)
+stop
+rm -rf back && cp -r model back && rm back/delta-*
+run 0 export seed9.safetensors --delta back
+serve back
+second=$(digest)
+stop
+[ -n "$first" ] && [ -n "$second" ] && [ "$first" != "$second" ] || fail "digests '$first' and '$second'"
+serve changed
+[ "$(digest)" = "$first" ] || fail "another digest for the same content"
+stop
