@@ -34,7 +34,7 @@ class FusedOptimizer final : public Optimizer {
   // As TableBatchedEmbedding's: times each table's lr_scale.
   void SetLearningRate(double lr) override;
 
-  // Of tables with a cache: after TableBatchedEmbedding::Flush.
+  // Throws Error where a cache holds updates: after TableBatchedEmbedding::Flush.
   OptimizerStateDict StateDict() const override;
   void CheckStateDict(const OptimizerStateDict& state) const override;
   // Writes into the tables' states.
@@ -43,6 +43,7 @@ class FusedOptimizer final : public Optimizer {
  private:
   int TableOf(int group) const;
   std::string KeyOf(int table) const;
+  std::map<std::string, Tensor> NumbersOf(int table) const;  // those that are no tensors of it
   std::map<std::string, Tensor> StatesOf(int table) const;
 
   TableBatchedEmbedding tables_;  // shares the tables

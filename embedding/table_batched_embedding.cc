@@ -33,6 +33,20 @@ void CheckInMemory(const EmbeddingTable& table) {
                 table.config.name);
 }
 
+bool IsStale(const EmbeddingTable& table) {
+  return table.cache != nullptr && table.cache->holds_updates();
+}
+
+// Whoever reads all rows must not miss what is still in the cache.
+void CheckWholeIsTruth(const EmbeddingTable& table) {
+  CheckInMemory(table);
+  if (IsStale(table))
+    throw Error(
+        Format("table {}: its cache ({}) holds updates that the whole table lacks; call "
+               "Flush(ctx) before rows and states are read",
+               table.config.name, ToString(table.config.location)));
+}
+
 std::shared_ptr<const RowsElsewhere> DiskPartOf(const EmbeddingTable& table, int part) {
   if (!table.disk) return nullptr;
   return std::make_shared<const RowsElsewhere>(RowsElsewhere{
@@ -190,7 +204,7 @@ const BaseEmbeddingConfig& TableBatchedEmbedding::table(int index) const {
 }
 PoolingType TableBatchedEmbedding::pooling(int index) const { return state_->at(index).pooling; }
 Tensor TableBatchedEmbedding::weight(int index) const {
-  CheckInMemory(state_->at(index));
+  CheckWholeIsTruth(state_->at(index));
   return state_->at(index).weight;
 }
 
@@ -210,7 +224,7 @@ const RowGradients& TableBatchedEmbedding::row_gradients(int index) const {
 }
 
 std::vector<OptimizerState> TableBatchedEmbedding::optimizer_states(int index) const {
-  CheckInMemory(state_->at(index));
+  CheckWholeIsTruth(state_->at(index));
   return state_->at(index).states;
 }
 
@@ -225,6 +239,7 @@ int TableBatchedEmbedding::num_parts(int index) const {
 }
 
 Tensor TableBatchedEmbedding::TakeRows(Context& ctx, int index, int part, const Tensor& ids) const {
+  if (IsStale(state_->at(index))) TableBatchedEmbedding(*this).Flush(ctx);
   const NamedTensor whole = this->part(index, part);
   if (!whole.stored) return tessera::TakeRows(ctx, whole.tensor, ids);
   const auto rows = ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();

@@ -14,7 +14,7 @@ std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig
                                          std::shared_ptr<BlockIo>& io) {
   TESSERA_CHECK(config.init_fn == nullptr,
                 "table {}: location DISK: an init_fn fills a whole table in memory; rows on disk "
-                "start uniform in init_range",
+                "start uniform in init_range, so leave init_fn out",
                 config.name);
   if (io == nullptr) io = MakeBlockIo();
   const auto [low, high] = InitRange(config);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "optim/column_cut.h"
 #include "planner/module_order.h"
 #include "planner/planner_error.h"
+#include "sharding/column_cuts.h"
 #include "sharding/shard_sizes.h"
 
 namespace tessera {
@@ -109,7 +111,9 @@ std::vector<ShardingType> EmbeddingEnumerator::TypesOf(const PlannerTable& table
   std::vector<ShardingType> types = {kDataParallel, kTableWise,    kColumnWise, kTableColumnWise,
                                      kRowWise,      kTableRowWise, kGridShard};
   if (rules_ == OptionRules::kTorchRec) types = TorchRecTypes(kind, topology_.compute_device);
+  const bool whole = ColumnCutOf(table.optimizer) == ColumnCut::kMustBeWhole;
   Filter(types, [&](ShardingType type) {
+    if (whole && CutsColumns(type)) return false;
     if (!c.sharding_types.empty()) return Contains(c.sharding_types, type);
     return rules_ == OptionRules::kBuild || !OnRequest(type, kind);
   });

@@ -1,5 +1,7 @@
 #include "sharding/reshard_checkpoint.h"
 
+#include "sharding/column_cuts.h"
+
 namespace tessera {
 namespace {
 
@@ -28,6 +30,8 @@ std::vector<std::vector<ShardStreams>> ShardsByRank(ShardedCheckpoint& from,
 
 void CheckTables(const ShardedCheckpoint& from, const ShardingPlan& plan) {
   CheckPlan(plan, ShapesOf(from.info()));
+  for (const CheckpointTable& table : from.info().tables)
+    CheckColumnCut(table.shape.name, plan.tables.at(table.shape.name), table.shape.dim, table.rule);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "embedding/feature_ids.h"
 #include "runtime/build_id.h"
 #include "runtime/fill_uniform.h"
+#include "sharding/column_cuts.h"
 #include "sharding/dedup.h"
 #include "sharding/plan_json.h"
 #include "sharding/replica_exchange.h"
@@ -23,6 +24,15 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
                   "table {} is growing: of a sharded table all num_embeddings rows are there from "
                   "the start; expected growing = false",
                   t.name);
+  for (const BaseEmbeddingConfig& t : tables) {
+    if (t.location == EmbeddingLocation::kDisk)
+      throw Error(
+          Format("table {}: its location is DISK, but a sharded table lies in memory, where "
+                 "checkpoints and resharding find its parts; expected DEVICE, HOST, MANAGED "
+                 "or MANAGED_CACHING, or a collection that is not sharded",
+                 t.name));
+    CheckColumnCut(t.name, plan.tables.at(t.name), t.embedding_dim, RuleName(t.optimizer));
+  }
   CheckSameOnAllRanks(comm, "the program's build", BuildId());
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
@@ -49,20 +59,31 @@ PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
   };
 }
 
+// Whole tables, from which parts are filled; none of them is left afterwards.
+struct WholeTables {
+  std::vector<std::shared_ptr<Tensor>> tables;
+  ~WholeTables() {
+    for (const auto& table : tables) *table = {};
+  }
+};
+
 // Of a user's function, which fills whole tables.
-PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed) {
-  Tensor whole = Tensor::Empty(ctx, {table.num_embeddings, table.embedding_dim});
-  table.init_fn(ctx, whole);  // on every rank: it takes random numbers
-  if (!needed) whole = {};
+PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
+                   WholeTables& wholes) {
+  const auto whole =
+      std::make_shared<Tensor>(Tensor::Empty(ctx, {table.num_embeddings, table.embedding_dim}));
+  table.init_fn(ctx, *whole);  // on every rank: it takes random numbers
+  if (!needed) *whole = {};
+  wholes.tables.push_back(whole);
   return [whole, init = table.init_fn](Context& ctx, const Tensor& rows, const Shard& shard) {
-    if (rows.dim(0) != shard.rows) return init(ctx, rows);
-    rows.CopyFrom(ctx, whole.Rows(shard.row_offset, shard.row_offset + shard.rows)
+    if (!whole->defined()) return init(ctx, rows);  // rows made anew
+    rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
                            .Narrow(1, shard.column_offset, shard.columns));
   };
 }
 
-PartInit InitOf(Context& ctx, const BaseEmbeddingConfig& table, bool needed) {
-  if (table.init_fn) return GivenInit(ctx, table, needed);
+PartInit InitOf(Context& ctx, const BaseEmbeddingConfig& table, bool needed, WholeTables& wholes) {
+  if (table.init_fn) return GivenInit(ctx, table, needed, wholes);
   return UniformInit(table, ctx.random().TakeSequence());
 }
 
@@ -141,6 +162,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
   std::vector<BaseEmbeddingConfig> own, replicas;
   std::vector<PoolingType> own_poolings, replica_poolings;
   std::vector<int> replica_of(tables_.size(), -1);
+  WholeTables wholes;
   std::vector<PartInit> inits;
   for (size_t t = 0; t < tables_.size(); ++t) {
     const TableSharding& sharding = plan_.tables.at(tables_[t].name);
@@ -148,7 +170,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
                       std::any_of(mine.tables.begin(), mine.tables.end(), [&](const DistTable& d) {
                         return d.table == static_cast<int>(t);
                       });
-    inits.push_back(InitOf(ctx, tables_[t], here));
+    inits.push_back(InitOf(ctx, tables_[t], here, wholes));
     if (!layout_->replicated[t]) continue;
     replica_of[t] = static_cast<int>(replicas.size());
     replicas.push_back(PartOf(

@@ -26,8 +26,14 @@ TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& pla
   TableMemory memory = {.name = table.name};
   const auto found = place.plan->tables.find(table.name);
   if (found == place.plan->tables.end()) return memory;
-  for (const Shard& shard : found->second.shards)
-    if (IsHere(shard, place)) memory += MemoryOfTable(table, shard.rows, shard.columns);
+  double making = 0;  // ranks fill their parts at the same time, those of 16 bits as f32 first
+  for (const Shard& shard : found->second.shards) {
+    if (!IsHere(shard, place)) continue;
+    memory += MemoryOfTable(table, shard.rows, shard.columns);
+    if (table.data_type != DType::kF32)
+      making += kFloat * static_cast<double>(shard.rows) * static_cast<double>(shard.columns);
+  }
+  memory.making = making;
   return memory;
 }
 

@@ -83,6 +83,7 @@ struct RowCache::State {
   int64_t sets = 1, scratch = 0, calls = 0;
   std::vector<std::shared_ptr<Batch::State>> pending;
   const Batch::State* loaded = nullptr;  // whose rows are in scratch
+  bool holds_updates = false;
   Event last_call;
   void* last_stream = nullptr;
 
@@ -305,6 +306,7 @@ void RowCache::ReleaseNow(Context& ctx, Batch::State& batch, bool updated) {
   if (batch.tensors.num_ids > 0) {
     batch.RecordStream(ctx);
     if (updated) s.FinishReads(ctx, batch);
+    s.holds_updates = s.holds_updates || updated;
     const internal::CacheView view = s.View();
     if (updated && s.disk)
       s.disk->StoreScratch(ctx, view, batch.tensors, batch.Conflicts(), s.scratch);
@@ -332,7 +334,10 @@ void RowCache::Flush(Context& ctx) {
     if (state_->disk) return state_->disk->Flush(ctx, view);
     DispatchDevice(ctx.device(), [&](auto on) { internal::CacheRun(on, ctx, view).Flush(); });
   });
+  state_->holds_updates = false;
 }
+
+bool RowCache::holds_updates() const { return state_->holds_updates; }
 
 void RowCache::Reset(Context& ctx) {
   State& s = *state_;
@@ -345,6 +350,7 @@ void RowCache::Reset(Context& ctx) {
     s.ranks.Fill(ctx, -1);
     s.dirty.Fill(ctx, 0);
   });
+  s.holds_updates = false;
 }
 
 CacheStats RowCache::StatsSync(Context& ctx) {

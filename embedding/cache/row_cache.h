@@ -104,6 +104,8 @@ class RowCache {
 
   // The whole table is the truth afterwards (for the host: after ctx.Sync()); lines stay.
   void Flush(Context& ctx);
+  // Whether slots may hold updates that the whole table lacks: since the last Flush or Reset.
+  bool holds_updates() const;
   // Forgets all lines without writing them back: before (after Flush) or after the table is written.
   // Throws Error while a batch is pending.
   void Reset(Context& ctx);

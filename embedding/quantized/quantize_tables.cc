@@ -112,15 +112,25 @@ QuantizedTables QuantizeTables(Context& ctx, const std::vector<FloatTable>& tabl
   return result;
 }
 
+namespace {
+
+// With the updates that caches hold.
+std::vector<FloatTable> FlushedTablesOf(Context& ctx, TableBatchedEmbedding tables) {
+  tables.Flush(ctx);
+  return FloatTablesOf(tables);
+}
+
+}  // namespace
+
 EmbeddingBagCollection Quantize(Context& ctx, const tessera::EmbeddingBagCollection& collection,
                                 const TablesQuantization& how, QuantizedOptions options) {
-  const std::vector<FloatTable> tables = FloatTablesOf(collection.tables());
+  const std::vector<FloatTable> tables = FlushedTablesOf(ctx, collection.tables());
   return EmbeddingBagCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
 }
 
 EmbeddingCollection Quantize(Context& ctx, const tessera::EmbeddingCollection& collection,
                              const TablesQuantization& how, EmbeddingCollectionOptions options) {
-  const std::vector<FloatTable> tables = FloatTablesOf(collection.tables());
+  const std::vector<FloatTable> tables = FlushedTablesOf(ctx, collection.tables());
   return EmbeddingCollection(ctx, QuantizeTables(ctx, tables, how).tables, options);
 }
 

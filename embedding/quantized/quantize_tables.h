@@ -24,7 +24,8 @@ struct FloatTable {
   std::shared_ptr<const IndexRemap> index_remap;
   RowSource rows;
 };
-// The tables of a collection, whose caches, if it has any, were flushed; they share its storage.
+// The tables of a collection; they share its storage. Throws Error where a cache holds updates:
+// after Flush.
 std::vector<FloatTable> FloatTablesOf(const TableBatchedEmbedding& tables);
 // Those of a checkpoint, read when they are quantized; `file` must outlive them. A table's rows are
 // the entry <prefix><table>.weight, [E, D] as its config says. Throws Error for one that is missing

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "planner/planner_error.h"
+#include "sharding/column_cuts.h"
 #include "tests/planner/small_model.h"
 
 namespace tessera {
@@ -72,6 +73,19 @@ PlannerModel RandomModel(std::mt19937& random, int tables) {
         .compute_kernels = {PlanKernel::kFused},
         .pooling_factors = {1.0 + static_cast<double>(random() % 30)}};
   return model;
+}
+
+TEST(PlannerTest, ColumnsAreNotCutWhereTheRuleNeedsWholeRows) {
+  PlannerModel model = ModelOf({{1000, 512}, {1000, 512}});
+  model.tables[0].optimizer = "emainplace_rowwise_adagrad";
+  const EmbeddingShardingPlanner planner(GpuTopology(4, 4), model);
+  bool other_is_cut = false;
+  for (const ShardingOption& option : planner.enumerator().Enumerate()) {
+    const bool cut = CutsColumns(option.type);
+    EXPECT_FALSE(cut && option.table == 0) << ToString(option.type);
+    other_is_cut = other_is_cut || (cut && option.table == 1);
+  }
+  EXPECT_TRUE(other_is_cut);
 }
 
 TEST(PlannerTest, IsAsGoodAsBruteForceOnSmallProblemsAndKnowsIt) {

@@ -1,0 +1,83 @@
+// Rows and states of a table with a cache are read with the updates that the cache still holds, or
+// not at all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "embedding/fused_optimizer.h"
+#include "embedding/quantized/quantize_tables.h"
+#include "runtime/ops/arithmetic.h"
+#include "tests/testing/error_of.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+
+class CachedCollection : public ::testing::Test {
+ protected:
+  CachedCollection() : collection_(Make()) {}
+
+  EmbeddingBagCollection Make() {
+    EmbeddingBagConfig table;
+    table.name = "t";
+    table.num_embeddings = 64;
+    table.embedding_dim = 4;
+    table.feature_names = {"f"};
+    table.optimizer = RowwiseAdagrad{.lr = 0.5f};
+    table.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 1); };
+    table.location = EmbeddingLocation::kManagedCaching;
+    table.cache.ways = 4;
+    table.cache.load_factor = 0.5;
+    return EmbeddingBagCollection(ctx_, {table});
+  }
+  // Row 3 is updated.
+  void Train() {
+    Tape tape(ctx_);
+    tape.Backward(Sum(ctx_, collection_.Forward(ctx_, Kjt()).values()));
+  }
+  KeyedJaggedTensor Kjt() {
+    return KeyedJaggedTensor::FromLengthsSync({"f"}, Tensor::From<int64_t>(ctx_, {3}),
+                                              Tensor::From<int64_t>(ctx_, {1}));
+  }
+  float Row3() { return collection_.tables().weight(0).data<float>()[3 * 4]; }
+
+  Context ctx_{ContextOptions{.threads = 1}};
+  EmbeddingBagCollection collection_;
+};
+
+TEST_F(CachedCollection, IsQuantizedWithWhatItsCacheHolds) {
+  Train();
+  quant::TablesQuantization how;
+  how.all.codec = ParseRowCodec("f32");
+  quant::EmbeddingBagCollection stored = quant::Quantize(ctx_, collection_, how);
+  const float served = stored.Forward(ctx_, Kjt()).values().value().data<float>()[0];
+  EXPECT_LT(served, 1);
+  EXPECT_EQ(served, Row3());
+}
+
+TEST_F(CachedCollection, IsNotReadWhileItsCacheHoldsUpdates) {
+  EXPECT_EQ(Row3(), 1);
+  Train();
+  const std::string stale = "table t: its cache (MANAGED_CACHING) holds updates";
+  EXPECT_THAT(ErrorOf([&] { collection_.tables().weight(0); }), HasSubstr(stale));
+  EXPECT_THAT(ErrorOf([&] { collection_.tables().optimizer_states(0); }), HasSubstr(stale));
+  EXPECT_THAT(ErrorOf([&] { quant::FloatTablesOf(collection_.tables()); }), HasSubstr(stale));
+  FusedOptimizer optimizer(collection_.tables());
+  EXPECT_THAT(ErrorOf([&] { optimizer.StateDict(); }), HasSubstr(stale));
+  TableBatchedEmbedding(collection_.tables()).Flush(ctx_);
+  EXPECT_LT(Row3(), 1);
+  const OptimizerStateDict state = optimizer.StateDict();
+  Train();
+  optimizer.LoadStateDict(ctx_, state);
+  EXPECT_LT(Row3(), 1);
+}
+
+TEST_F(CachedCollection, SingleRowsAreTakenWithWhatItsCacheHolds) {
+  Train();
+  const Tensor row = collection_.tables().TakeRows(ctx_, 0, 0, Tensor::From<int64_t>(ctx_, {3}));
+  EXPECT_LT(row.data<float>()[0], 1);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,86 @@
+// Which tables may be sharded how, and what is left of the making of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/local_communicator.h"
+#include "sharding/column_cuts.h"
+#include "sharding/plan_makers.h"
+#include "sharding/sharded_embedding_bag_collection.h"
+#include "tests/testing/error_of.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+
+EmbeddingBagConfig Table(int64_t rows, AnyRule rule = Sgd{}) {
+  EmbeddingBagConfig table;
+  table.name = "t";
+  table.num_embeddings = rows;
+  table.embedding_dim = 8;
+  table.feature_names = {"f"};
+  table.optimizer = std::move(rule);
+  return table;
+}
+
+ShardingPlan PlanFor(const EmbeddingBagConfig& table, const TableSharder& sharder) {
+  const std::vector<TableShape> shapes = {{table.name, table.num_embeddings, table.embedding_dim}};
+  return MakeShardingPlan({.world_size = 2, .local_size = 2}, shapes, sharder);
+}
+
+// `look` at the table sharded over two ranks.
+void OnRanks(const EmbeddingBagConfig& table, const TableSharder& sharder,
+             const std::function<void(Context&, ShardedEmbeddingBagCollection&)>& look) {
+  RunLocalRanks(2, [&](Communicator& comm) {
+    Context ctx({.threads = 1});
+    ShardedEmbeddingBagCollection sharded(ctx, comm, {table}, PlanFor(table, sharder));
+    look(ctx, sharded);
+  });
+}
+
+std::string ErrorOnRanks(const EmbeddingBagConfig& table, const TableSharder& sharder) {
+  return ErrorOf([&] { OnRanks(table, sharder, [](auto&, auto&) {}); });
+}
+
+// 32 MiB; before it is measured every rank has made its part, and no rank has ended.
+TEST(TableStart, OfAnInitFnNothingIsKept) {
+  EmbeddingBagConfig table = Table(1 << 20);
+  table.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 0.5); };
+  const int64_t before = HostAllocator().stats().live_bytes, bytes = table.num_embeddings * 8 * 4;
+  std::vector<int64_t> live(2);
+  RunLocalRanks(2, [&](Communicator& comm) {
+    Context ctx({.threads = 1});
+    ShardedEmbeddingBagCollection sharded(ctx, comm, {table}, PlanFor(table, RowWise()));
+    (void)comm.GatherStringsSync("", "made");
+    live[static_cast<size_t>(comm.rank())] = HostAllocator().stats().live_bytes - before;
+    (void)comm.GatherStringsSync("", "measured");
+    const HeldShard held = sharded.tables().shards()[0];
+    EXPECT_EQ(held.tables->weight(held.index).data<float>()[7], 0.5f);
+  });
+  for (const int64_t found : live) {
+    EXPECT_GE(found, bytes);
+    EXPECT_LT(found, bytes + bytes / 2);
+  }
+}
+
+TEST(TableStart, ATableOnDiskIsNotSharded) {
+  EmbeddingBagConfig table = Table(100);
+  table.location = EmbeddingLocation::kDisk;
+  EXPECT_THAT(ErrorOnRanks(table, RowWise()),
+              HasSubstr("table t: its location is DISK, but a sharded table lies in memory"));
+}
+
+TEST(TableStart, HalvesOfARowAreNotCut) {
+  const EmbeddingBagConfig table = Table(100, EmaInPlaceRowwiseAdagrad{});
+  EXPECT_THAT(ErrorOnRanks(table, ColumnWise({0, 1})),
+              HasSubstr("plan: table t (column_wise): its rule emainplace_rowwise_adagrad needs "
+                        "whole rows"));
+  EXPECT_THAT(ErrorOnRanks(table, TableColumnWise({0, 1})), HasSubstr("needs whole rows"));
+  EXPECT_EQ(ErrorOnRanks(table, RowWise()), "");
+  EXPECT_EQ(ErrorOnRanks(table, TableWise(1)), "");
+  EXPECT_EQ(ErrorOnRanks(Table(100, RowwiseAdagrad{}), ColumnWise({0, 1})), "");
+}
+
+}  // namespace
+}  // namespace tessera
