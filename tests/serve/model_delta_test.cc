@@ -204,7 +204,7 @@ TEST(ModelDelta, IsNotWrittenWhereKeptRowsAreInAnotherOrder) {
   const Safetensors content = ReadSafetensors(ctx, path);
   for (int32_t& row : content.tensors.at("remap.a").span<int32_t>())
     if (row >= 0) row = 29 - row;
-  WriteSafetensors(ctx, path, content);
+  testing::RewriteModelFile(ctx, path, content);
   ModelChain chain(directory);
   EXPECT_EQ(ErrorOf([&] { WriteDelta(ctx, Numbered(small, 2), {}, chain); }),
             "table a: expected its rows in the order of their ids");

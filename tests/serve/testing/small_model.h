@@ -24,6 +24,12 @@ inline SmallModel MakeSmallModel(const std::string& name, uint64_t seed = 3) {
   return {.checkpoint = run.Save().path, .request = run.request(), .scores = run.Scores()};
 }
 
+// A model's file with other bytes, and the checksum of these.
+inline void RewriteModelFile(Context& ctx, const std::string& path, const Safetensors& content) {
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  WriteSafetensors(ctx, path, content, &checksum);
+}
+
 // Writes a checkpoint as a model directory; its path.
 inline std::string WriteSmallModel(const SmallModel& model, const std::string& directory,
                                    const serve::WriteModelOptions& options = {}) {
