@@ -33,8 +33,8 @@ constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, InferenceService& service,
-                       ConnectionTable& table, const ConnectionLimits& limits)
+Connection::Connection(Socket socket, InferenceService& service, ConnectionTable& table,
+                       const ConnectionLimits& limits)
     : socket_(std::move(socket)), service_(service), table_(table), limits_(limits) {
   Enter(Phase::kIdle, limits_.idle_time);
 }

@@ -10,7 +10,9 @@
 // Whatever is wrong with a request is answered once, and the connection closed: what lies behind it
 // is no request. Lingering reads what still comes, for a moment, so that the answer is not lost.
 #include <atomic>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -25,10 +27,14 @@
 
 namespace tessera::serve::internal {
 
+// By their own types: Asio's executor of any type takes memory where it can't be refused.
+using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
+using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // The socket's executor is a strand. The others must outlive it.
-  Connection(boost::asio::ip::tcp::socket socket, InferenceService& service, ConnectionTable& table,
+  // The others must outlive it.
+  Connection(Socket socket, InferenceService& service, ConnectionTable& table,
              const ConnectionLimits& limits);
   ~Connection();
 
@@ -73,7 +79,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   using Message = boost::beast::http::response<boost::beast::http::string_body>;
 
-  boost::asio::ip::tcp::socket socket_;
+  Socket socket_;
   InferenceService& service_;
   ConnectionTable& table_;
   const ConnectionLimits& limits_;

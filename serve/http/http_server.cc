@@ -23,6 +23,9 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using internal::Connection;
 using internal::ConnectionTable;
+using internal::Socket;
+using internal::Strand;
+using Acceptor = asio::basic_socket_acceptor<tcp, Strand>;
 
 constexpr std::chrono::milliseconds kSweep{20};  // between two looks for what took too long
 constexpr int kBacklog = 4096;                   // connections that wait to be accepted
@@ -46,16 +49,16 @@ HttpServerOptions Checked(HttpServerOptions options) {
 
 // Asio's reuse_address lets a server start while connections of the one before it still end; it lets
 // no two listen at the same time.
-tcp::acceptor Listen(asio::io_context& io, const HttpServerOptions& options) {
+Acceptor Listen(asio::io_context& io, const HttpServerOptions& options) {
   error_code error;
   tcp::resolver resolver(io);
   const auto found =
       resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
   if (error) ThrowCannotListen(options, error);
   for (const auto& entry : found) {
-    tcp::acceptor acceptor(asio::make_strand(io));
+    Acceptor acceptor(asio::make_strand(io));
     acceptor.open(entry.endpoint().protocol(), error);
-    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
     if (!error) acceptor.bind(entry.endpoint(), error);
     if (!error) acceptor.listen(kBacklog, error);
     if (!error) return acceptor;
@@ -129,7 +132,7 @@ class HttpServer::Impl {
 
   // Sweep begins it, anew after an error: where files run out, the next one may find one.
   void Accept() {
-    acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, tcp::socket socket) {
+    acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, Socket socket) {
       if (error) {
         accepting_ = false;
         return;
@@ -143,7 +146,7 @@ class HttpServer::Impl {
     });
   }
 
-  void Open(tcp::socket socket) {
+  void Open(Socket socket) {
     error_code error;
     const auto remote = socket.remote_endpoint(error);
     if (error) return;  // it has gone already
@@ -179,7 +182,7 @@ class HttpServer::Impl {
   const HttpServerOptions options_;
   ConnectionTable table_;
   asio::io_context io_;
-  tcp::acceptor acceptor_;
+  Acceptor acceptor_;
   const int port_;
   std::unique_ptr<InferenceService> service_;  // before io_: it holds replies of connections
   std::atomic<bool> accepting_ = false;
