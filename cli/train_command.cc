@@ -19,6 +19,7 @@
 #include "runtime/device_properties.h"
 #include "runtime/files.h"
 #include "runtime/trace.h"
+#include "train/resume_changes.h"
 #include "train/training_memory.h"
 #include "train/training_run.h"
 
@@ -32,6 +33,7 @@ constexpr char kDescription[] =
 // The configuration that was saved, and a file's content; ranks read their folder themselves.
 struct Resumed {
   std::string config;
+  std::optional<TrainingProgress> progress;
   std::optional<Checkpoint> file;
   std::optional<ChainPosition> chain;  // where training goes on from
 };
@@ -46,10 +48,13 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   Resumed resumed;
   if (flags.resume.empty()) return resumed;
   if (with_ranks) {
-    resumed.config = ConfigIn(ShardedCheckpoint(flags.resume));
+    const ShardedCheckpoint folder(flags.resume);
+    resumed.config = ConfigIn(folder);
+    resumed.progress = ProgressOf(folder.info().metadata);
   } else {
     resumed.file = ReadCheckpoint(flags.resume);
     resumed.config = resumed.file->config;
+    resumed.progress = resumed.file->progress;
     resumed.chain = resumed.file->chain;
   }
   return resumed;
@@ -116,6 +121,15 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool sp
   std::printf("resumed %s: %lld epochs done, next row %lld, step %lld\n", flags.resume.c_str(),
               static_cast<long long>(progress.epoch), static_cast<long long>(progress.row),
               static_cast<long long>(progress.step));
+}
+
+// Refuses what cannot be meant: one sentence for each change that is taken.
+std::vector<std::string> ChangesSince(const TrainFlags& flags, const TrainConfig& config,
+                                      const DataSets& data, const Resumed& resumed) {
+  if (!resumed.progress) return {};
+  return ResumeChanges(
+      {.path = flags.resume, .config = resumed.config, .progress = *resumed.progress}, config,
+      data.train_identity(), flags.other_data);
 }
 
 void SayInterrupted(const TrainFlags& flags, int signal) {
@@ -192,6 +206,8 @@ Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& co
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
                 const MemoryThere& there, Resumed& resumed, Communicator* comm) {
   const bool speaks = comm == nullptr || IsLeader(*comm);
+  if (comm != nullptr) CheckRanksAgree(flags, *comm, config, data, resumed.progress);
+  const std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
   Context ctx({.device = ParseDevice(flags.device),
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
@@ -199,6 +215,8 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
   if (speaks) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, speaks);
+  if (speaks)
+    for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
   LossCurve curve;
   const TrainingRunOptions options = OptionsOf(flags, resumed);
   const TrainingRunReport report =

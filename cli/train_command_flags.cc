@@ -35,6 +35,10 @@ constexpr char kFooter[] =
     "every batch, so that the batch size is that of all of them together, and losses and metrics "
     "are of all. --checkpoint and --resume then name folders, which may be resumed under another "
     "plan and number of ranks; tessera export makes a file of one.\n"
+    "What ranks must be started alike with (configuration, data, flags) is compared before the "
+    "first "
+    "step; each reads all of --data. --resume refuses another model, and other data inside an "
+    "epoch; of what else has changed since the checkpoint it says so.\n"
     "--metrics and --tensorboard write the metrics that the configuration names under \"metrics\" "
     "(without: ne, calibration, auc, throughput), every compute_interval_steps steps and after "
     "each evaluation. A checkpoint keeps what they remember.\n"
@@ -53,10 +57,8 @@ constexpr char kFooter[] =
     "folders, or what --resume goes on from, unless --overwrite is given.\n"
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
     "with 143 and 130; what was saved goes on to the same bits. A second signal ends it at once, "
-    "and "
-    "so does --stop-within. One rank that gets the signal stops all. (mpirun itself kills the "
-    "ranks "
-    "1 s after it has passed a signal on: give it --mca odls_base_sigkill_timeout 300.)\n";
+    "and so does --stop-within. One rank that gets the signal stops all. (mpirun kills the ranks "
+    "1 s after it has passed a signal on; with --mca odls_base_sigkill_timeout 20, after 20 s.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
@@ -90,6 +92,11 @@ void AddRankFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--ranks", f.ranks, "Split the tables over so many ranks, threads of this process")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
+  app.add_option("--rank-timeout", f.rank_timeout,
+                 "Under mpirun: end all ranks when one of them has been stopped so long, or a host "
+                 "was not heard of; 0: never; default 10. One that is killed is noticed at once")
+      ->check(NumbersFrom(0.0, 1e6))
+      ->type_name("SECONDS");
   app.add_option("--plan", f.plan,
                  "Of the ranks: a file, or table_wise, row_wise, column_wise or data_parallel for "
                  "every table, or auto: what tessera plan finds")
@@ -116,10 +123,13 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   const bool resumes_folder = std::filesystem::is_directory(flags.resume);
   if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
   if (with_ranks) {
+    if (flags.ranks && flags.rank_timeout)
+      throw Error("--rank-timeout needs mpirun: --ranks are threads of one process");
     if (!flags.resume.empty() && !resumes_folder)
       throw Error(Format("--resume {}: ranks resume from a folder that ranks saved", flags.resume));
     return;
   }
+  if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
   if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
   if (resumes_folder && !IsCheckpointFolder(flags.resume))
@@ -178,6 +188,8 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
       ->type_name("SECONDS");
   app.add_option("--resume", f.resume, "Go on from this checkpoint; --config may then be left out")
       ->type_name("FILE");
+  app.add_flag("--other-data", f.other_data,
+               "Of --resume inside an epoch: go on at that row though the data are others");
   app.add_flag("--skip-bad-lines", f.skip_bad_lines,
                "Leave bad lines out and count them; else they are errors");
   app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")

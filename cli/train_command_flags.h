@@ -21,13 +21,14 @@ struct TrainFlags {
   std::vector<std::string> data, eval;
   std::optional<int64_t> epochs, batch_size, seed;
   std::optional<int> ranks;  // of this process
+  std::optional<double> rank_timeout;
   int threads = 0;
   int stop_within = 300;  // seconds
   int64_t checkpoint_every = 0;
   bool incremental = false;
   std::optional<int64_t> max_deltas, keep_chains;
   std::optional<double> max_delta_share;
-  bool skip_bad_lines = false, overwrite = false;
+  bool skip_bad_lines = false, other_data = false, overwrite = false;
 };
 
 void AddTrainFlags(CLI::App& app, TrainFlags& flags);

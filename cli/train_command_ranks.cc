@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "cli/auto_plan.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi_communicator.h"
 #include "runtime/machine.h"
 #include "sharding/dist_layout.h"
+#include "train/agreement.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/ranks_plan.h"
 
@@ -26,6 +28,9 @@ bool PipelineNeedsThread(const TrainFlags& flags) {
   return ParsePipelineKind(flags.pipeline) != PipelineKind::kNone;
 }
 
+// Which hear of each other by messages alone.
+bool OnSeveralHosts() { return MpiLocalSize() > 0 && MpiLocalSize() < MpiSize(); }
+
 int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
   int result = 0;
   RunLocalRanks(ranks, [&](Communicator& comm) {
@@ -34,6 +39,13 @@ int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
   });
   return result;
 }
+
+std::string WhereItStands(const std::optional<TrainingProgress>& resumed) {
+  if (!resumed) return "";
+  return Format("epoch {}, row {}, step {}", resumed->epoch, resumed->row, resumed->step);
+}
+
+std::string Given(bool given) { return given ? "given" : ""; }
 
 }  // namespace
 
@@ -44,10 +56,13 @@ bool WithRanks(const TrainFlags& flags) {
 }
 
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn) {
-  if (UnderMpirun())
-    return RunMpiRank(
-        {.comm_thread = PipelineNeedsThread(flags) || MpiLocalSize() <= MachineCores()},
-        [&](Communicator& comm) { return fn(&comm); });
+  if (UnderMpirun()) {
+    MpiOptions options;
+    options.comm_thread =
+        PipelineNeedsThread(flags) || OnSeveralHosts() || MpiLocalSize() <= MachineCores();
+    options.rank_timeout_s = flags.rank_timeout.value_or(options.rank_timeout_s);
+    return RunMpiRank(options, [&](Communicator& comm) { return fn(&comm); });
+  }
   return flags.ranks ? OnLocalRanks(*flags.ranks, fn) : fn(nullptr);
 }
 
@@ -66,6 +81,25 @@ int ThreadsOfRank(const TrainFlags& flags) {
   return std::max(1, threads / flags.ranks.value_or(1));
 }
 
+void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainConfig& config,
+                     const DataSets& data, const std::optional<TrainingProgress>& resumed) {
+  std::vector<ConfigKey> facts = FactsOf(config, data);
+  const bool on_gpu = !(ParseDevice(flags.device) == Device::Cpu());
+  const std::pair<const char*, std::string> of_flags[] = {
+      {"--skip-bad-lines", Given(flags.skip_bad_lines)},
+      {"--pipeline", flags.pipeline},
+      {"--wire-codecs", flags.wire_codecs},
+      {"--checkpoint", Given(!flags.checkpoint.empty())},
+      {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
+      {"--resume", WhereItStands(resumed)},
+      {"--metrics", Given(!flags.metrics.empty())},
+      {"--tensorboard", Given(!flags.tensorboard.empty())},
+      {"--trace", Given(!flags.trace.empty())},
+      {"--device", on_gpu ? "cuda" : "cpu"}};
+  for (const auto& [flag, value] : of_flags) facts.push_back({"", flag, value});
+  CheckAgreement(comm, facts);
+}
+
 TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
   const RankLayout layout = LayoutOf(comm);
   TrainingRanks ranks{
@@ -74,6 +108,7 @@ TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainCo
                   ? AutoPlan(config, comm, layout, ParseDevice(flags.device), flags.topology)
                   : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables),
                                   config.managed_collision)};
+  CheckAgreement(comm, FactsOf(ranks.plan));
   if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
   return ranks;
 }

@@ -3,9 +3,12 @@
 // Where `tessera train` runs: in this process alone, on ranks that are threads of it, or on ranks
 // that mpirun has started as processes.
 #include <functional>
+#include <optional>
 
 #include "cli/train_command_flags.h"
 #include "comm/communicator.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/data_sets.h"
 #include "train/ranks.h"
 #include "train/training_memory.h"
 
@@ -26,7 +29,12 @@ int SignalOfRanks(Communicator* comm, int mine);
 // share them.
 int ThreadsOfRank(const TrainFlags& flags);
 
-// The plan that was asked for. Throws Error for one that does not fit.
+// Throws Error, on every rank, unless all were started alike. `resumed`: where --resume stands.
+// Every rank calls.
+void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainConfig& config,
+                     const DataSets& data, const std::optional<TrainingProgress>& resumed);
+
+// The plan that was asked for, the same on all ranks. Throws Error for one that does not fit.
 TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config);
 
 // The ranks whose tables lie in the memory of this machine. `ranks` outlives it.

@@ -172,8 +172,11 @@ std::unique_ptr<Communicator> MpiCommunicator::Split(int color, int key) {
 }  // namespace
 }  // namespace internal
 
-bool UnderMpirun() {
-  return internal::NumberOf("OMPI_COMM_WORLD_SIZE") > 0 || internal::NumberOf("PMI_SIZE") > 0;
+bool UnderMpirun() { return MpiSize() > 0; }
+
+int MpiSize() {
+  const int open_mpi = internal::NumberOf("OMPI_COMM_WORLD_SIZE");
+  return open_mpi > 0 ? open_mpi : internal::NumberOf("PMI_SIZE");
 }
 
 int MpiRank() {

@@ -26,6 +26,13 @@ struct MpiOptions {
   // Waiting longer for one call throws Error that names the call and the ranks that are missing. 0:
   // never.
   double timeout_s = 0;
+  // A rank that is killed or stopped (SIGSTOP) is lost at once, or after this many seconds: every
+  // call that waits then throws CommunicatorAborted naming it, and a rank that makes none ends some
+  // seconds later. Computing long, a debugger or a busy machine loses nobody. 0: nobody is watched.
+  // Between hosts, a host whose first rank is not heard of so long is lost; that needs comm_thread.
+  double rank_timeout_s = 10;
+  // For tests: every rank counts as a host of its own.
+  bool hosts_apart = false;
 };
 
 // Whether mpirun (or another launcher of MPI) started this process.
@@ -34,6 +41,8 @@ bool UnderMpirun();
 // This process's rank in the job, as mpirun says; 0 if it does not.
 int MpiRank();
 
+// How many ranks the job has, as mpirun says; 0 if it does not.
+int MpiSize();
 // How many ranks of the job run on this node, as mpirun says; 0 if it does not.
 int MpiLocalSize();
 

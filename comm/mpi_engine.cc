@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <future>
+#include <map>
 #include <utility>
 
 #include "comm/backoff.h"
+#include "comm/mpi_control.h"
 #include "comm/mpi_watchdog.h"
 #include "runtime/start_threads.h"
 
@@ -21,20 +24,10 @@ using std::chrono::seconds;
 
 // How long a rank that has left may still have bytes on their way.
 constexpr seconds kAfterLeaving(2);
-// How long sends may take at the end; later, MPI_Finalize still moves them.
-constexpr seconds kFlush(10);
-// For the other ranks to say what they were in, before the job is ended.
-constexpr std::chrono::milliseconds kBeforeEnd(500);
 // A process without work looks for other ranks' failures this often.
 constexpr std::chrono::milliseconds kIdle(10);
 
 }  // namespace
-
-struct MpiEngine::Control {
-  static constexpr char kAbort = 'a', kLeft = 'l';
-  char kind;
-  char text[1000];
-};
 
 MpiEngine::MpiEngine(const MpiOptions& options) : options_(options) {
   TESSERA_CHECK(options.chunk_bytes >= 1 && options.chunk_bytes <= int64_t{1} << 30,
@@ -96,52 +89,36 @@ void MpiEngine::Begin() {
   left_.resize(static_cast<size_t>(size_));
   heard_ = std::make_unique<Control>();
   StartWatchdog(rank_);
+  WatchOthers();
 }
 
-void MpiEngine::End() {
-  try {
-    FlushSends();
-    TellOthers(Control::kLeft, "");
-    WaitForOthersToLeave();
-    if (hearing_ != MPI_REQUEST_NULL) {
-      TESSERA_MPI_CHECK(MPI_Cancel(&hearing_));
-      TESSERA_MPI_CHECK(MPI_Wait(&hearing_, MPI_STATUS_IGNORE));
-    }
-    TESSERA_MPI_CHECK(MPI_Comm_free(&control_));
-    TESSERA_MPI_CHECK(MPI_Finalize());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "rank %d: ending MPI: %s\n", rank_, error.what());
+void MpiEngine::WatchOthers() {
+  if (options_.rank_timeout_s <= 0 || size_ == 1) return;
+  const RankProcess mine = ThisProcess();
+  std::vector<RankProcess> all(static_cast<size_t>(size_));
+  constexpr int kBytes = sizeof(RankProcess);
+  TESSERA_MPI_CHECK(MPI_Allgather(&mine, kBytes, MPI_BYTE, all.data(), kBytes, MPI_BYTE, control_));
+  std::map<int, RankProcess> here;
+  for (int r = 0; r < size_; ++r) {
+    RankProcess& process = all[static_cast<size_t>(r)];
+    if (options_.hosts_apart) std::snprintf(process.host, sizeof process.host, "of rank %d", r);
+    if (r != rank_ && std::strcmp(process.host, mine.host) == 0) here.emplace(r, process);
   }
+  if (!here.empty())
+    watch_ = std::make_unique<RankWatch>(here, options_.rank_timeout_s,
+                                         [this](const std::string& what) { Lose(what); });
+  if (options_.comm_thread)  // others send only while their caller waits
+    beats_ =
+        std::make_unique<MpiBeats>(control_, Control::kBeat, rank_, all, options_.rank_timeout_s);
 }
 
-// Those without a result are of Awaitables that nobody waited for.
-void MpiEngine::FlushSends() {
-  for (const auto& task : under_way_)
-    if (!task->has_result_) task->Cancel();
-  const auto last = Clock::now() + kFlush;
-  Backoff backoff;
-  while (!under_way_.empty() && Clock::now() < last) {
-    std::erase_if(under_way_, [this](const auto& task) {
-      try {
-        return task->Advance() == MpiTask::State::kFinished;
-      } catch (const std::exception&) {
-        given_up_.push_back(task);
-        return true;
-      }
-    });
-    std::this_thread::sleep_for(backoff.Next(false));
+void MpiEngine::Lose(const std::string& what) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (aborted_.empty()) aborted_ = what;
+    lost_ = what;
   }
-}
-
-// A rank that waits for others inside MPI_Finalize keeps the mpirun of Open MPI 4.1 from ending when
-// one of them fails.
-void MpiEngine::WaitForOthersToLeave() {
-  left_[static_cast<size_t>(rank_)] = Clock::now();
-  Backoff backoff;
-  while (!std::all_of(left_.begin(), left_.end(), [](const auto& time) { return !!time; }))
-    std::this_thread::sleep_for(backoff.Next(HearOthers()));
-  TESSERA_MPI_CHECK(
-      MPI_Waitall(static_cast<int>(telling_.size()), telling_.data(), MPI_STATUSES_IGNORE));
+  submitted_.notify_one();
 }
 
 void MpiEngine::Loop() {
@@ -170,7 +147,13 @@ void MpiEngine::Loop() {
 
 bool MpiEngine::Step() {
   const bool ran = RunSubmitted(), advanced = AdvanceAll(), heard = HearOthers();
+  Beat();
   return ran || advanced || heard;
+}
+
+void MpiEngine::Beat() {
+  if (!beats_) return;
+  if (const std::string lost = beats_->Step(); !lost.empty()) Lose(lost);
 }
 
 bool MpiEngine::RunSubmitted() {
@@ -193,10 +176,12 @@ bool MpiEngine::HearOthers() {
   MPI_Status status;
   TESSERA_MPI_CHECK(MPI_Test(&hearing_, &done, &status));
   if (!done) return false;
+  if (beats_) beats_->Heard(status.MPI_SOURCE);
   if (heard_->kind == Control::kLeft) {
     left_[static_cast<size_t>(status.MPI_SOURCE)] = Clock::now();
     anybody_left_ = true;
-  } else {
+    if (beats_) beats_->Left(status.MPI_SOURCE);
+  } else if (heard_->kind == Control::kAbort) {
     const std::lock_guard lock(mutex_);
     if (aborted_.empty()) aborted_ = heard_->text;
   }
@@ -357,41 +342,6 @@ void MpiEngine::FailForTime(const MpiTask& task) {
   });
   TESSERA_FAIL("waited {} s in {}: nothing, or not all, came from ranks {}", options_.timeout_s,
                task.call(), missing);
-}
-
-void MpiEngine::Abort(const std::string& reason) noexcept {
-  std::string text;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!aborted_.empty()) return;
-    text = aborted_ = Format("rank {} aborted: {}", rank_, reason);
-    queue_.push_back([this, text] { TellOthers(Control::kAbort, text); });
-  }
-  submitted_.notify_one();
-  if (options_.comm_thread || std::this_thread::get_id() != owner_) return;
-  try {
-    RunSubmitted();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "rank %d: telling the other ranks: %s\n", rank_, error.what());
-  }
-}
-
-void MpiEngine::EndJob() {
-  StopWatchdog();
-  const auto last = Clock::now() + kBeforeEnd;
-  while (Clock::now() < last) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    if (!options_.comm_thread) Step();
-  }
-  if (!options_.comm_thread) MPI_Abort(MPI_COMM_WORLD, 1);
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back([] { MPI_Abort(MPI_COMM_WORLD, 1); });
-  }
-  submitted_.notify_one();
-  // Should MPI hang: mpirun ends the others when a process ends like this.
-  std::this_thread::sleep_for(seconds(5));
-  _exit(1);
 }
 
 }  // namespace tessera::internal

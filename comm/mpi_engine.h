@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "comm/call.h"
+#include "comm/mpi_beats.h"
 #include "comm/mpi_check.h"
 #include "comm/mpi_communicator.h"
+#include "comm/rank_watch.h"
 
 namespace tessera::internal {
 
@@ -96,6 +98,11 @@ class MpiEngine {
   void FlushSends();
   void WaitForOthersToLeave();
   void CheckOwner() const;
+  // The processes of the other ranks; `what` was lost of them.
+  void WatchOthers();
+  void Lose(const std::string& what);
+  void Beat();
+  void EndIfLost();
 
   MpiOptions options_;
   int rank_ = 0, size_ = 1;
@@ -105,7 +112,7 @@ class MpiEngine {
   mutable std::mutex mutex_;
   std::condition_variable submitted_, settled_;
   std::deque<std::function<void()>> queue_;
-  std::string aborted_;
+  std::string aborted_, lost_;
   bool stop_ = false;
 
   // Of the thread of MPI.
@@ -118,6 +125,8 @@ class MpiEngine {
   MPI_Request hearing_ = MPI_REQUEST_NULL;
   std::vector<std::unique_ptr<Control>> told_;
   std::vector<MPI_Request> telling_;
+  std::unique_ptr<MpiBeats> beats_;
+  std::unique_ptr<RankWatch> watch_;  // the last: its thread uses the others
 };
 
 }  // namespace tessera::internal

@@ -146,6 +146,17 @@ std::unique_ptr<DataSource> DataSets::OpenEval() const {
       eval_.table, RowTableSourceOptions{.batch_size = kEvalBatch, .range = *rows}));
 }
 
+const DataIdentity& DataSets::train_identity() const {
+  std::call_once(identified_, [this] { train_identity_ = IdentityOf(train_.files, TrainRows()); });
+  return train_identity_;
+}
+
+DataIdentity DataSets::eval_identity() const {
+  const auto rows = EvalRows();
+  if (!rows) return {};
+  return IdentityOf(eval_.files, *rows);
+}
+
 std::optional<MetricValues> DataSets::Optimum() const {
   const auto rows = EvalRows();
   if (planted_ == nullptr || !selection_.eval_files.empty() || !rows) return std::nullopt;

@@ -3,12 +3,14 @@
 // The rows of a run: what to train on and what to evaluate on, from the configuration and what the
 // user chose beside it.
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "train/config/train_config.h"
 #include "train/data/click_row_stream.h"
+#include "train/data/data_identity.h"
 #include "train/data/data_source.h"
 #include "train/data/row_table.h"
 #include "train/metrics/click_metrics.h"
@@ -39,6 +41,10 @@ class DataSets {
   // Whole batches, on every rank. Null if there are no rows for evaluation.
   std::unique_ptr<DataSource> OpenEval() const;
 
+  // What is trained on, and what is evaluated on; read when they are first asked for.
+  const DataIdentity& train_identity() const;
+  DataIdentity eval_identity() const;
+
   // What the true probabilities of planted data reach on the rows for evaluation: no model does
   // better, but by luck. Nullopt for other data.
   std::optional<MetricValues> Optimum() const;
@@ -65,6 +71,8 @@ class DataSets {
   int64_t dense_in_, batch_size_;
   std::shared_ptr<const ClickModel> planted_;  // null for other data
   Rows train_, eval_;
+  mutable std::once_flag identified_;
+  mutable DataIdentity train_identity_;
 };
 
 }  // namespace tessera

@@ -57,6 +57,8 @@ class Trainer {
                         const std::function<void(const ScoredExamples&)>& on_scored = nullptr);
 
   TrainingProgress progress() const;
+  // What the rows of `progress` are rows of (data_identity.h): checkpoints say so from now on.
+  void SetData(std::string data) { progress_.data = std::move(data); }
   // Everything that Step changes but sharded tables, the dense optimizer's state, where the schedule
   // stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;

@@ -114,6 +114,7 @@ class TrainingRun {
         options_(options),
         pipeline_(trainer, options.pipeline),
         raw_ids_(trainer) {
+    trainer.SetData(ToText(data.train_identity()));
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
     if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();

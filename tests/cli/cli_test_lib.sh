@@ -42,3 +42,17 @@ cat >small.json <<'EOF'
  "data": {"format": "planted", "rows": 5000, "eval_rows": 1000, "vocabulary": 50},
  "train": {"batch_size": 64}}
 EOF
+
+# same_tensors FILE FILE: two safetensors files have the same bytes but for the metadata, which say what data were read.
+same_tensors() {
+  python3 - "$1" "$2" <<'EOF'
+import json, sys
+def tensors(path):
+  file = open(path, "rb").read()
+  end = 8 + int.from_bytes(file[:8], "little")
+  header = json.loads(file[8:end])
+  header.pop("__metadata__")
+  return header, file[end:]
+sys.exit(tensors(sys.argv[1]) != tensors(sys.argv[2]))
+EOF
+}

@@ -14,6 +14,7 @@ start_ranks() {
   "${mpirun[@]}" -n "$ranks" "$tessera" "$@" >out 2>err &
   job=$!
   for _ in $(seq 600); do
+    kill -0 $job 2>/dev/null || break
     processes=($(cat /proc/"$job"/task/*/children | tr ' ' '\n' | sort -n))
     [ ${#processes[@]} -ge "$ranks" ] && grep -q " ranks (mpi)" out && return
     sleep 0.1

@@ -13,7 +13,7 @@ lacks err $'\r'
 [ "$(ls rows | tr '\n' ' ')" = "index.json rows-00000.safetensors rows-00001.safetensors rows-00002.safetensors rows-00003.safetensors " ] || fail "$(ls rows)"
 run 0 train --config small.json --data rows.tsv more.tsv.gz --train-rows 0:4500 --eval-rows 4500: --checkpoint text.safetensors --json text.json
 run 0 train --config small.json --data rows --train-rows 0:4500 --eval-rows 4500: --checkpoint folder.safetensors --json folder.json
-cmp text.safetensors folder.safetensors || fail "text and a folder of rows: other bits"
+same_tensors text.safetensors folder.safetensors || fail "text and a folder of rows: other bits"
 json folder.json "d['auc'] == $(python3 -c 'import json; print(json.load(open("text.json"))["auc"])')"
 run 0 inspect rows
 has out "5,000 rows in 4 shards, "
@@ -25,7 +25,7 @@ json out 'd["rows"] == 5000 and d["shards"] == 4 and len(d["features"]) == 26 an
 run 0 preprocess rows.tsv -o npy --to npy
 run 0 train --config small.json --data npy/rows --checkpoint npy.safetensors
 run 0 train --config small.json --data rows.tsv --checkpoint alone.safetensors
-cmp alone.safetensors npy.safetensors || fail "text and npy: other bits"
+same_tensors alone.safetensors npy.safetensors || fail "text and npy: other bits"
 
 # ---- numbered ids, as TorchRec numbers them; shuffled but for the last input
 run 0 preprocess rows.tsv more.tsv.gz -o contiguous --contiguous --frequency-threshold 5 --missing zero --dense log_from_min --shuffle --keep-last --seed 3
@@ -89,13 +89,13 @@ killed_and_resumed() {
 }
 killed_and_resumed text --config shuffled.json --data rows.tsv
 killed_and_resumed ready --config shuffled.json --data ready
-cmp text.whole ready.whole >/dev/null && fail "windows of text and of blocks are shuffled alike"
+same_tensors text.whole ready.whole && fail "windows of text and of blocks are shuffled alike"
 sed 's/"data": {/"data": {"shuffle": {"seed": 5}, /' small.json >planted.json
 killed_and_resumed planted --config planted.json
 run 0 train --config planted.json --epochs 12 --checkpoint again.whole
 cmp planted.whole again.whole || fail "shuffled: other bits the second time"
 run 0 train --config small.json --epochs 12 --checkpoint plain.whole
-cmp planted.whole plain.whole >/dev/null && fail "shuffling changed nothing"
+same_tensors planted.whole plain.whole && fail "shuffling changed nothing"
 
 # ---- ranks read their own part of a folder of rows
 run 0 train --config shuffled.json --data ready --ranks 3 --plan row_wise --checkpoint ranks --json ranks.json

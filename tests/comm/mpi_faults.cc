@@ -1,8 +1,10 @@
 // A program of three ranks in which something goes wrong; mpi_faults_test.sh reads what it says.
-//   mpi_faults throw|kill|op|count|leave|abort|split|timeout [--comm-thread=off]
+//   mpi_faults throw|kill|op|count|leave|abort|split|timeout|stop|apart|busy [--comm-thread=off]
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "comm/mpi_communicator.h"
@@ -21,6 +23,8 @@ void Fail(Communicator& comm, Context& ctx, const std::string& fault) {
   const bool mine = comm.rank() == 1;
   if (mine && fault == "throw") throw Error("row 12 of t7 is out of range");
   if (mine && fault == "kill") std::raise(SIGKILL);
+  if (mine && (fault == "stop" || fault == "apart")) std::raise(SIGSTOP);
+  if (mine && fault == "busy") std::this_thread::sleep_for(std::chrono::seconds(3));
   if (mine && fault == "leave") return;
   if (mine && fault == "abort") comm.Abort("the disk is full");
   if (mine && fault == "op") comm.AllGather(ctx, Ones(ctx, 10000), "rows of t7").Wait();
@@ -46,6 +50,8 @@ int Main(int argc, char** argv) {
   MpiOptions options;
   options.comm_thread = argc == 2;
   if (fault == "timeout") options.timeout_s = 1;
+  options.rank_timeout_s = 2;
+  options.hosts_apart = fault == "apart";
   return RunMpiRank(options, [&](Communicator& comm) {
     Context ctx({.threads = 1});
     Sum(comm, ctx, "before");

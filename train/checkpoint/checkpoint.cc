@@ -19,6 +19,7 @@ constexpr std::string_view kModelPrefix = "model.";
 constexpr char kCrc32[] = "crc32";
 // Files from before there was one lack it.
 constexpr std::string_view kOptionalField = "max_counter";
+constexpr char kData[] = "data";
 
 bool IsOptimizerState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
 
@@ -182,6 +183,7 @@ std::optional<TrainingProgress> ProgressOf(const Metadata& metadata) {
   });
   if (found == 0) return std::nullopt;
   if (!missing.empty()) throw Error(Format("metadata '{}' is missing", missing));
+  if (const auto data = metadata.find(kData); data != metadata.end()) progress.data = data->second;
   return progress;
 }
 
@@ -189,6 +191,7 @@ Metadata CheckpointMetadata(const TrainingProgress& progress, const std::string&
   Metadata metadata = {{"format", "pt"}, {"config", config}};
   VisitFields(progress,
               [&](const char* key, const auto& field) { metadata[key] = NumberText(field); });
+  if (!progress.data.empty()) metadata[kData] = progress.data;
   return metadata;
 }
 

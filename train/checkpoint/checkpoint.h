@@ -7,7 +7,8 @@
 //   metrics.<rank>.…                 what the metrics of the training remember
 //   <table parameter minus "weight">_…   what managed collision knows of a table's ids
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent), seed,
-//                                    random_next_sequence, config (JSON), crc32 of all tensors'
+//                                    random_next_sequence, config (JSON), data (absent from old ones:
+//                                    train/data/data_identity.h), crc32 of all tensors'
 //                                    bytes in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
@@ -34,6 +35,7 @@ struct TrainingProgress {
   float max_counter = 1;  // TableBatchedEmbedding::max_counter
   uint64_t seed = 0;
   uint64_t random_next_sequence = 0;
+  std::string data = {};  // what `row` is a row of, as data_identity.h says it; "": unknown
 
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };

@@ -1,0 +1,32 @@
+#include "comm/rank_process.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "runtime/check.h"
+
+namespace tessera::internal {
+
+// A host is a boot of a kernel and a namespace of process numbers in it: containers have their own.
+RankProcess ThisProcess() {
+  RankProcess process = {};
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  char numbers[32] = {};
+  (void)!readlink("/proc/self/ns/pid", numbers, sizeof numbers - 1);
+  gethostname(process.name, sizeof process.name - 1);
+  std::snprintf(process.host, sizeof process.host, "%.40s %.36s",
+                boot.empty() ? process.name : boot.c_str(), numbers);
+  process.pid = getpid();
+  return process;
+}
+
+std::string NameOf(int rank, const RankProcess& process) {
+  return Format("rank {} (process {} on {})", rank, int64_t{process.pid},
+                std::string(process.name));
+}
+
+}  // namespace tessera::internal

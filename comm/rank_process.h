@@ -1,0 +1,22 @@
+#ifndef TESSERA_COMM_RANK_PROCESS_H_
+#define TESSERA_COMM_RANK_PROCESS_H_
+// Private to comm: the process of a rank, as the other ranks know it.
+#include <sys/types.h>
+
+#include <string>
+
+namespace tessera::internal {
+
+// Plain bytes, which ranks exchange.
+struct RankProcess {
+  char host[80];  // equal where processes see each other by their numbers
+  char name[72];  // of the machine, for messages
+  pid_t pid;
+};
+RankProcess ThisProcess();
+
+// "rank 2 (process 4711 on node7)".
+std::string NameOf(int rank, const RankProcess& process);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_COMM_RANK_PROCESS_H_

@@ -1,0 +1,121 @@
+#include "comm/rank_watch.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "runtime/check.h"
+
+namespace tessera::internal {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A rank that failed has told the others why before it ends: that message wins.
+constexpr milliseconds kForMessages(300);
+// For this rank to come to the call that fails, and to say so.
+constexpr milliseconds kToEnd(3000);
+
+// Readable once the process has ended; -1 where it has, or the kernel is older than 5.3.
+int OpenProcess(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+// 'T' for one that is stopped, 't' for one that a debugger holds, 'Z' for one that has ended, …;
+// 0 where it cannot be seen.
+char StateOf(pid_t pid) {
+  std::ifstream file(Format("/proc/{}/stat", int64_t{pid}));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');  // a name may have brackets
+  return name_end == std::string::npos || name_end + 2 >= line.size() ? '\0' : line[name_end + 2];
+}
+
+bool HasEnded(pid_t pid, int fd) {
+  if (fd < 0) return (kill(pid, 0) != 0 && errno == ESRCH) || StateOf(pid) == 'Z';
+  pollfd ended = {fd, POLLIN, 0};
+  return poll(&ended, 1, 0) > 0;
+}
+
+}  // namespace
+
+RankWatch::RankWatch(const std::map<int, RankProcess>& others, double timeout_s,
+                     std::function<void(const std::string&)> on_loss)
+    : timeout_(timeout_s),
+      interval_(std::clamp(static_cast<int64_t>(timeout_s * 1000 / 10), int64_t{10}, int64_t{500})),
+      on_loss_(std::move(on_loss)),
+      wake_(eventfd(0, EFD_CLOEXEC)) {
+  for (const auto& [rank, process] : others)
+    watched_.push_back({rank, process, OpenProcess(process.pid), {}});
+  thread_ = std::thread([this] { Watch(); });
+}
+
+RankWatch::~RankWatch() {
+  const uint64_t one = 1;
+  (void)!write(wake_, &one, sizeof one);
+  thread_.join();
+  for (const Watched& watched : watched_)
+    if (watched.fd >= 0) close(watched.fd);
+  close(wake_);
+}
+
+bool RankWatch::Sleep(milliseconds time) {
+  std::vector<pollfd> fds = {{wake_, POLLIN, 0}};
+  for (const Watched& watched : watched_) fds.push_back({watched.fd, POLLIN, 0});
+  poll(fds.data(), fds.size(), static_cast<int>(time.count()));
+  return fds[0].revents == 0;
+}
+
+void RankWatch::Watch() {
+  while (Sleep(interval_)) {
+    if (Look().empty()) continue;
+    std::this_thread::sleep_for(kForMessages);
+    const std::string what = Look();
+    if (!what.empty()) return Lose(what);
+  }
+}
+
+std::string RankWatch::Look() {
+  const Clock::time_point now = Clock::now();
+  // This process was stopped itself: the others had no time to go on.
+  const bool was_stopped = now - last_look_ > timeout_ / 2 + 4 * interval_;
+  last_look_ = now;
+  for (Watched& watched : watched_) {
+    if (was_stopped) watched.stopped_at.reset();
+    if (HasEnded(watched.process.pid, watched.fd))
+      return NameOf(watched.rank, watched.process) +
+             " ended without taking leave: it was killed, or crashed";
+    std::string stopped = LookAtStopped(watched, now);
+    if (!stopped.empty()) return stopped;
+  }
+  return {};
+}
+
+std::string RankWatch::LookAtStopped(Watched& watched, Clock::time_point now) {
+  if (StateOf(watched.process.pid) != 'T') {
+    watched.stopped_at.reset();
+    return {};
+  }
+  if (!watched.stopped_at) watched.stopped_at = now;
+  if (now - *watched.stopped_at < timeout_) return {};
+  return Format("{} has been stopped for {} s (SIGSTOP)", NameOf(watched.rank, watched.process),
+                timeout_.count());
+}
+
+void RankWatch::Lose(const std::string& what) {
+  on_loss_(what);
+  for (Watched& watched : watched_)
+    if (watched.fd >= 0) close(std::exchange(watched.fd, -1));  // they wake nobody any more
+  if (!Sleep(kToEnd)) return;
+  const std::string line = what + ": this rank ends, too\n";
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+  _exit(1);
+}
+
+}  // namespace tessera::internal

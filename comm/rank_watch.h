@@ -1,0 +1,56 @@
+#ifndef TESSERA_COMM_RANK_WATCH_H_
+#define TESSERA_COMM_RANK_WATCH_H_
+// Private to comm: a thread that watches the processes of this host's other ranks, through the
+// kernel: one that has ended is noticed at once, one that is stopped (SIGSTOP) after a time-out. A
+// process that computes, loads or waits long is neither, and one that a debugger holds is not
+// stopped.
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "comm/rank_process.h"
+
+namespace tessera::internal {
+
+class RankWatch {
+ public:
+  // on_loss("rank 2 (process 4711 on node7) …") is called once, by the watching thread, for the
+  // first that is lost. Some seconds later that thread ends this process, should it still be there.
+  RankWatch(const std::map<int, RankProcess>& others, double timeout_s,
+            std::function<void(const std::string&)> on_loss);
+  // The others may end from here on.
+  ~RankWatch();
+  RankWatch(const RankWatch&) = delete;
+  RankWatch& operator=(const RankWatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Watched {
+    int rank;
+    RankProcess process;
+    int fd;                                       // readable once it has ended; -1: has ended
+    std::optional<Clock::time_point> stopped_at;  // when it was first seen so
+  };
+
+  void Watch();
+  // Sleeps until something happens, or the next look is due; false: this is being destroyed.
+  bool Sleep(std::chrono::milliseconds time);
+  // What is wrong, if anything is.
+  std::string Look();
+  std::string LookAtStopped(Watched& watched, Clock::time_point now);
+  void Lose(const std::string& what);
+
+  const std::chrono::duration<double> timeout_;
+  const std::chrono::milliseconds interval_;
+  const std::function<void(const std::string&)> on_loss_;
+  std::vector<Watched> watched_;
+  int wake_;  // an eventfd
+  Clock::time_point last_look_ = Clock::now();
+  std::thread thread_;
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_COMM_RANK_WATCH_H_

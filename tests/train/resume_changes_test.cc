@@ -1,0 +1,85 @@
+#include "train/resume_changes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/small_run.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using testing::SmallConfig;
+
+class ResumeChangesTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Changes(const TrainConfig& given, bool other_data = false) {
+    return ResumeChanges({.path = "old", .config = ToJson(config_), .progress = progress_}, given,
+                         data_, other_data);
+  }
+  std::string Refusal(const TrainConfig& given) {
+    return ErrorOf([&] { Changes(given); });
+  }
+
+  TrainConfig config_ = SmallConfig();
+  TrainingProgress progress_;
+  DataIdentity data_;
+};
+
+TEST_F(ResumeChangesTest, SaysNothingOfWhatStayed) { EXPECT_TRUE(Changes(config_).empty()); }
+
+TEST_F(ResumeChangesTest, SaysWhatMayChange) {
+  TrainConfig given = SmallConfig(R"({"name": "adam", "lr": 0.5})");
+  given.epochs = 9;  // of no interest
+  given.batch_size = 32;
+  const auto changes = Changes(given);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0], "optimizer.dense.lr was 0.01, is 0.5");
+  EXPECT_EQ(changes[1], "train.batch_size was 64, is 32");
+}
+
+TEST_F(ResumeChangesTest, RefusesAnotherModel) {
+  TrainConfig given = config_;
+  given.tables[1].feature_names = {"cat_2", "cat_1"};
+  EXPECT_NE(Refusal(given).find(R"(old: table 'b': features was ["cat_1","cat_2"])"),
+            std::string::npos);
+  given = config_;
+  given.tables[2].pooling = PoolingType::kSum;
+  EXPECT_NE(Refusal(given).find("table 'c': pooling was"), std::string::npos);
+  given = config_;
+  given.tables.pop_back();
+  EXPECT_NE(Refusal(given).find(R"(tables was ["a","b","c"] when)"), std::string::npos);
+}
+
+TEST_F(ResumeChangesTest, RefusesOtherDataInsideAnEpoch) {
+  const auto identity = [](const std::string& text) {
+    return IdentityOf({testing::WriteFile("data.tsv", text)}, {});
+  };
+  const DataIdentity before = identity(std::string(9000, 'a'));
+  progress_.data = ToText(before);
+  data_ = identity(std::string(9000, 'b'));
+  EXPECT_EQ(Changes(config_).size(), 1u);  // between epochs it is said
+  progress_.row = 64;
+  EXPECT_NE(Refusal(config_).find("--data[0] was data.tsv (9000 bytes"), std::string::npos);
+  EXPECT_EQ(Changes(config_, true).size(), 1u);
+  data_ = identity(std::string(9000, 'a') + "more");  // it has grown
+  EXPECT_EQ(Changes(config_).size(), 1u);
+  data_ = before;
+  EXPECT_TRUE(Changes(config_).empty());
+}
+
+TEST(DataIdentityTest, IsReadBackFromItsText) {
+  DataIdentity identity{
+      .rows = {5, 12},
+      .paths = {{"a name.tsv", 12, 3, ~uint64_t{0}, true}, {"rows", 7, 1, 0, false}}};
+  const DataIdentity back = DataIdentityFromText(ToText(identity));
+  EXPECT_EQ(back.rows, identity.rows);
+  ASSERT_EQ(back.paths.size(), 2u);
+  EXPECT_EQ(back.paths[0].name, "a name.tsv");
+  EXPECT_TRUE(back.paths[0].SameContent(identity.paths[0]) && back.paths[0].is_file);
+  EXPECT_TRUE(back.paths[1].SameContent(identity.paths[1]) && !back.paths[1].is_file);
+  EXPECT_NE(ErrorOf([] { DataIdentityFromText("rows 1 2\n5 x\n"); }), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,32 @@
+#ifndef TESSERA_TRAIN_RESUME_CHANGES_H_
+#define TESSERA_TRAIN_RESUME_CHANGES_H_
+// A run that goes on from a checkpoint under another configuration, or on other data: what cannot be
+// meant is refused, the rest is said.
+//
+// Refused: other tables, or a table of other features, pooling, rows (but of a growing one), dim,
+// types, optimizer or kind of managed collision; another model or dense optimizer; and within an
+// epoch, of which the checkpoint counts rows, other data or another order of them. Said: any other
+// key but those that say where tables lie, how they began, how long to train and which metrics to
+// write; and other data between epochs.
+#include <string>
+#include <vector>
+
+#include "train/checkpoint/checkpoint.h"
+#include "train/config/config_keys.h"
+#include "train/data/data_identity.h"
+
+namespace tessera {
+
+struct ResumedRun {
+  std::string path;    // of the checkpoint
+  std::string config;  // its own, as it keeps it; "": unknown
+  TrainingProgress progress;
+};
+
+// "optimizer.dense.lr was 0.1, is 0.2": a sentence a change that is taken. Throws Error naming the
+// checkpoint, the key and both values for one that is not. `other_data`: those within an epoch are.
+std::vector<std::string> ResumeChanges(const ResumedRun& saved, const TrainConfig& given,
+                                       const DataIdentity& data, bool other_data);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RESUME_CHANGES_H_
