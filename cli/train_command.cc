@@ -121,6 +121,9 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool sp
   std::printf("resumed %s: %lld epochs done, next row %lld, step %lld\n", flags.resume.c_str(),
               static_cast<long long>(progress.epoch), static_cast<long long>(progress.row),
               static_cast<long long>(progress.step));
+  if (progress.epoch >= trainer.config().epochs)
+    std::printf("all %lld epochs are done: nothing is left to train\n",
+                static_cast<long long>(trainer.config().epochs));
 }
 
 // Refuses what cannot be meant: one sentence for each change that is taken.

@@ -163,7 +163,9 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
       ->type_name("FILE");
   app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
       ->type_name("FIRST:LAST");
-  app.add_option("--eval", f.eval, "Evaluate on the rows of these files after each epoch")
+  app.add_option(
+         "--eval", f.eval,
+         "Evaluate on the rows of these files, none of which is trained on, after each epoch")
       ->type_name("FILE");
   app.add_option("--eval-rows", f.eval_rows,
                  "Evaluate on these rows: of --eval if given, else of --data")

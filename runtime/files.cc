@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "runtime/atomic_file.h"
 #include "runtime/check.h"
@@ -30,6 +31,22 @@ std::string PathIn(const std::string& folder, const std::string& name) {
 std::string FolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+std::string PathOfNamed(const std::string& folder, const std::string& name) {
+  namespace fs = std::filesystem;
+  const std::string path = PathIn(folder, name);
+  if (name.empty() || name == "." || name == ".." ||
+      name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+    throw Error(
+        Format("{}: expected the name of a file in it, without a folder, got '{}'", folder, name));
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  const fs::path target = fs::canonical(path, error), here = fs::canonical(folder, error);
+  if (!target.empty() && target.parent_path() != here)
+    throw Error(
+        Format("{}: it is a link that leads out of its folder, to {}", path, target.string()));
+  return path;
 }
 
 std::string ReadTextFile(const std::string& path) {

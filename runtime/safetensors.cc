@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/atomic_file.h"
+#include "runtime/checksums.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/staging.h"
 
@@ -44,6 +45,25 @@ Json HeaderOf(const std::string& text) {
   } catch (const Error& error) {
     throw Error(Format("the header is not a JSON object that can be read: {}", error.what()));
   }
+}
+
+constexpr char kMetadata[] = "__metadata__";
+// Of the header without it, as Json::dump() writes it: covers the metadata, the tensors' shapes and
+// their checksum. Files of other programs, and from before there was one, lack it.
+constexpr char kHeaderChecksum[] = "header_crc32";
+
+void CheckHeader(Json header) {
+  const auto metadata = header.find(kMetadata);
+  if (metadata == header.end() || !metadata->is_object()) return;
+  const auto found = metadata->find(kHeaderChecksum);
+  if (found == metadata->end()) return;
+  const Json said = *found;
+  metadata->erase(found);
+  const std::string computed = Crc32TextOf(header.dump());
+  TESSERA_CHECK(said == computed,
+                "the header was changed, or is corrupt: it has the checksum {}, and its metadata "
+                "'{}' says {}",
+                computed, kHeaderChecksum, said.dump());
 }
 
 SafetensorsEntry ParseEntry(const std::string& name, const Json& fields, int64_t data_begin) {
@@ -118,10 +138,10 @@ int64_t BytesOf(const StreamedTensor& tensor) {
   return tensor.shape.numel() * SizeOf(tensor.dtype);
 }
 
-// `width` bytes at least: the rest is blank.
-std::string Header(const StreamedSafetensors& content, size_t width) {
+// `width` bytes at least: the rest is blank. `sealed`: with a checksum of its own.
+std::string Header(const StreamedSafetensors& content, size_t width, bool sealed) {
   nlohmann::json header = nlohmann::json::object();  // sorted: finds a name fast
-  if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
+  if (!content.metadata.empty()) header[kMetadata] = content.metadata;
   int64_t at = 0;
   const auto add = [&](const std::string& name, DType dtype, const Shape& shape) {
     const int64_t end = at + shape.numel() * SizeOf(dtype);
@@ -135,6 +155,7 @@ std::string Header(const StreamedSafetensors& content, size_t width) {
     add(name, tensor.dtype, tensor.shape);
     if (tensor.padding > 0) add(name + ".padding", DType::kU8, {tensor.padding});
   }
+  if (sealed) header[kMetadata][kHeaderChecksum] = Crc32TextOf(header.dump());
   std::string text = header.dump();
   // Elements begin at a multiple of 64, a cache line: a file may be used where it is mapped.
   text.resize(std::max(width, (8 + text.size() + 63) / 64 * 64 - 8), ' ');
@@ -158,7 +179,8 @@ void WriteHeader(std::FILE* file, const std::string& header) {
 void WriteOpened(std::FILE* file, StreamedSafetensors content,
                  const SafetensorsChecksum* checksum) {
   if (checksum != nullptr) content.metadata[checksum->key] = "4294967295";
-  const std::string header = Header(content, 0);
+  const bool sealed = checksum != nullptr;
+  const std::string header = Header(content, 0, sealed);
   WriteHeader(file, header);
   uint32_t sum = 0;
   for (const auto& [name, tensor] : content.tensors) {
@@ -177,7 +199,7 @@ void WriteOpened(std::FILE* file, StreamedSafetensors content,
   if (checksum != nullptr) {
     content.metadata[checksum->key] = std::to_string(sum);
     TESSERA_CHECK(fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
-    WriteHeader(file, Header(content, header.size()));
+    WriteHeader(file, Header(content, header.size(), sealed));
   }
   TESSERA_CHECK(std::fflush(file) == 0, "{}", std::strerror(errno));
 }
@@ -224,14 +246,15 @@ void SafetensorsFile::ReadHeader() {
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
   const Json header = HeaderOf(text);
   TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
+  CheckHeader(header);
   for (const auto& [name, fields] : header.items()) {
-    if (name != "__metadata__") {
+    if (name != kMetadata) {
       entries_.emplace(name, ParseEntry(name, fields, data_begin));
       continue;
     }
     for (const auto& [key, value] : fields.items()) {
       TESSERA_CHECK(value.is_string(), "header, __metadata__: '{}' is not a string", key);
-      metadata_[key] = value.get<std::string>();
+      if (key != kHeaderChecksum) metadata_[key] = value.get<std::string>();
     }
   }
   CheckFilled(entries_, data_begin, file_bytes);

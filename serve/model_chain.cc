@@ -54,7 +54,7 @@ int64_t NewestDelta(const std::string& directory) {
 ModelChain::ModelChain(std::string directory, BadDeltas bad_deltas, const ServedModel* before)
     : directory_(std::move(directory)),
       base_(ReadSpec(directory_)),
-      weights_(PathIn(directory_, base_.weights), /*writable=*/true),
+      weights_(PathOfNamed(directory_, base_.weights), /*writable=*/true),
       newest_version_seen_(base_.version) {
   CheckIntact(weights_);
   current_ = ServedTables::Map(weights_, base_);

@@ -101,7 +101,7 @@ void ShardedCheckpoint::CheckFiles() const {
   for (size_t i = 0; i < index_.files.size(); ++i) {
     const auto& [name, bytes] = index_.files[i];
     std::error_code error;
-    const uintmax_t found = fs::file_size(PathIn(folder_, name), error);
+    const uintmax_t found = fs::file_size(PathOfNamed(folder_, name), error);
     const auto content = [&] { return ContentOf(index_, static_cast<int>(i)); };
     if (error)
       throw Error(
@@ -127,7 +127,7 @@ std::shared_ptr<const SafetensorsFile> ShardedCheckpoint::File(int index) {
     opened_ = 1;
   }
   const std::string& name = index_.files[static_cast<size_t>(index)].name;
-  if (file == nullptr) file = std::make_shared<const SafetensorsFile>(PathIn(folder_, name));
+  if (file == nullptr) file = std::make_shared<const SafetensorsFile>(PathOfNamed(folder_, name));
   return file;
 }
 

@@ -1,21 +1,14 @@
 #include "sharding/checkpoint_checksums.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "runtime/checksums.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kDigits = 8;
-
-uint32_t Crc(uint32_t so_far, const void* bytes, int64_t count) {
-  return static_cast<uint32_t>(
-      crc32_z(so_far, static_cast<const Bytef*>(bytes), static_cast<size_t>(count)));
-}
-
-std::string Digits(uint32_t crc) { return Format("{:08x}", crc); }
+constexpr int64_t kDigits = kCrc32Digits;
 
 }  // namespace
 
@@ -27,7 +20,7 @@ void Checksums::Add(const void* bytes, int64_t count) {
   const char* at = static_cast<const char*>(bytes);
   while (count > 0) {
     const int64_t taken = std::min(count, kChecksumBytes - in_piece_);
-    crc_ = Crc(crc_, at, taken);
+    crc_ = Crc32(crc_, at, taken);
     in_piece_ += taken;
     at += taken;
     count -= taken;
@@ -36,7 +29,7 @@ void Checksums::Add(const void* bytes, int64_t count) {
 }
 
 void Checksums::EndPiece() {
-  digits_ += Digits(crc_);
+  digits_ += Crc32Text(crc_);
   crc_ = 0;
   in_piece_ = 0;
 }
@@ -63,7 +56,7 @@ void CheckedTensor::Load(int64_t piece) {
   const int64_t count = static_cast<int64_t>(bytes_.size());
   file_->ReadBytes(entry_, begin, count, bytes_.data());
   const std::string expected = checksums_.substr(static_cast<size_t>(piece * kDigits), kDigits);
-  const std::string got = Digits(Crc(0, bytes_.data(), count));
+  const std::string got = Crc32Text(Crc32(0, bytes_.data(), count));
   if (got != expected)
     throw Error(
         Format("{}: it is corrupt: bytes {} to {} have the checksum {}, and had {} when "

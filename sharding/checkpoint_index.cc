@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/json/json_fields.h"
+#include "runtime/json/json_seal.h"
 #include "sharding/checkpoint_checksums.h"
 #include "sharding/plan_json_impl.h"
 
@@ -285,7 +286,7 @@ std::string IndexToJson(const CheckpointIndex& index) {
   for (const CheckpointTable& table : index.info.tables)
     json["tables"][table.shape.name] = TableJson(table);
   AddContent(index, json);
-  return json.dump(1);
+  return internal::Sealed(std::move(json)).dump(1);
 }
 
 CheckpointIndex IndexFromJson(const std::string& text, const std::string& where) {
@@ -294,6 +295,7 @@ CheckpointIndex IndexFromJson(const std::string& text, const std::string& where)
     CheckpointIndex index;
     int64_t checksum_bytes = 0;
     internal::CheckVersion(object, kVersionKey, kVersion);
+    internal::CheckSeal(json, object);
     object.Required("save", index.save);
     object.Required("checksum_bytes", checksum_bytes);
     if (checksum_bytes != kChecksumBytes)

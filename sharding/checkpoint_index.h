@@ -10,8 +10,10 @@
 //    "files": [{"name": "save-7-rank-0.safetensors", "bytes"}, …],
 //    "stored": {"t0": {"dtype", "states": [{"name", "dtype", "per_row"}],
 //                      "shards": [{"file", "offset", "size", "crc32": {tensor: digits}}]}, …},
-//    "whole": {name: {"file", "crc32"}, …}}
+//    "whole": {name: {"file", "crc32"}, …},
+//    "crc32": of all of it before this (json_seal.h)}
 //
+// Names of files have no folder in them: what is read lies beside the index.
 // crc32: of each piece of checksum_bytes of a tensor, 8 hexadecimal digits, one after the other.
 #include <map>
 #include <string>

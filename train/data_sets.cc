@@ -10,6 +10,7 @@
 #include "train/data/ratings.h"
 #include "train/data/read_ahead.h"
 #include "train/data/row_table_source.h"
+#include "train/data/same_rows.h"
 #include "train/data/shuffled_stream.h"
 #include "train/optimum.h"
 
@@ -82,12 +83,40 @@ DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
 
 void DataSets::CheckSelection() const {
   const auto eval_rows = EvalRows();
-  if (!eval_rows || !selection_.eval_files.empty() || !Overlap(TrainRows(), *eval_rows)) return;
+  if (!eval_rows) return;
+  if (!selection_.eval_files.empty()) return CheckEvalFiles(*eval_rows);
+  if (!Overlap(TrainRows(), *eval_rows)) return;
   throw Error(
       Format("rows {} are for training and rows {} for evaluation, but no row may be both; choose "
              "with --train-rows "
              "and --eval-rows",
              TrainRows(), *eval_rows));
+}
+
+// Where a row lies is known only where both have the same files in the same order.
+void DataSets::CheckEvalFiles(const RowRange& eval_rows) const {
+  const auto& train = selection_.files;
+  const auto& eval = selection_.eval_files;
+  if (std::equal(train.begin(), train.end(), eval.begin(), eval.end(), AreSameRows) &&
+      !Overlap(TrainRows(), eval_rows))
+    return;
+  for (const std::string& e : eval)
+    for (const std::string& t : train)
+      if (AreSameRows(t, e))
+        throw Error(
+            Format("{}: its rows are those of {}, which are trained on, and no row may be for "
+                   "evaluation, too; choose among the rows of --data with --train-rows and "
+                   "--eval-rows, without --eval",
+                   e, t));
+}
+
+void DataSets::CheckPlace(int64_t first_row) const {
+  const RowRange rows = TrainRows();
+  if (first_row <= rows.last) return;
+  throw Error(
+      Format("training goes on at row {}, but the rows to train on are {}: nothing would "
+             "be trained; give the rows that it began with",
+             first_row, rows));
 }
 
 RowRange DataSets::TrainRows() const {
@@ -126,6 +155,7 @@ std::unique_ptr<DataSource> DataSets::OpenText(const std::vector<std::string>& f
 
 std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch, int rank,
                                                 int ranks) const {
+  CheckPlace(first_row);
   if (train_.table == nullptr)
     return OpenText(train_.files, TrainRows(), batch_size_, first_row, epoch, true);
   RowTableSourceOptions options{.batch_size = batch_size_,

@@ -30,12 +30,13 @@ struct DataSelection {
 class DataSets {
  public:
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
-  // told apart from these. Files are opened once, so that wrong names are errors now.
+  // told apart from these, also where they come by the same files, or by copies. Files are opened once, so that wrong names are errors now.
   DataSets(const TrainConfig& config, DataSelection selection);
 
   // Batches of the rows to train on, in the order of an epoch, from the place `first_row` of it on
   // (an end_row of its batches; 0: from the first), read ahead. Rank `rank` of several reads its
-  // own part of each batch alone, but for text, of which every rank gets all.
+  // own part of each batch alone, but for text, of which every rank gets all. Throws Error for a
+  // place after the last.
   std::unique_ptr<DataSource> OpenTrain(int64_t first_row, int64_t epoch = 0, int rank = 0,
                                         int ranks = 1) const;
   // Whole batches, on every rank. Null if there are no rows for evaluation.
@@ -59,6 +60,8 @@ class DataSets {
   Rows RowsOf(const std::vector<std::string>& files) const;
   std::shared_ptr<const RowTable> MadeUp();
   void CheckSelection() const;
+  void CheckEvalFiles(const RowRange& eval_rows) const;
+  void CheckPlace(int64_t first_row) const;
   RowRange TrainRows() const;
   std::optional<RowRange> EvalRows() const;
   std::unique_ptr<DataSource> OpenText(const std::vector<std::string>& files, RowRange rows,

@@ -33,6 +33,7 @@ header = json.loads(data[8:8 + size])
 config = header["__metadata__"]["config"]
 assert sys.argv[1] in config, config
 header["__metadata__"]["config"] = config.replace(sys.argv[1], sys.argv[2], 1)
+header["__metadata__"].pop("header_crc32", None)
 text = json.dumps(header, separators=(",", ":")).encode()
 open("bad.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
 EOP

@@ -37,6 +37,9 @@ has out "4 ranks (mpi)"
 [ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
 for folder in threads processes; do run 0 export "$folder" --out "$folder.safetensors"; done
 cmp threads.safetensors processes.safetensors || fail "processes: other bits than threads"
+if timeout 60 "${mpirun[@]}" -n 4 "$tessera" train --config two.json --checkpoint processes >out 2>err; then fail "it was written over"; fi
+has err "processes: processes/index.json is there, which this command did not begin from"
+lacks out "epoch 1"
 if under_mpirun train --config two.json --ranks 4 >out 2>err; then fail "--ranks under mpirun was taken"; fi
 has err "--ranks under mpirun"
 

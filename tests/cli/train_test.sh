@@ -80,6 +80,30 @@ python3 -c 'd = bytearray(open("members.tsv.gz", "rb").read()); d[len(d) // 2] ^
 fails_saying "members.tsv.gz: cannot be read to its end: gzip member 2" train --config small.json --data members.tsv.gz
 fails_saying "the data has 3000 rows" train --config small.json --data rows.tsv --train-rows 0:3001
 
+# ---- rows that are trained on are not called rows not trained on, by whatever name they come
+cp rows.tsv copy.tsv
+ln -s rows.tsv link.tsv
+for name in rows.tsv copy.tsv link.tsv; do
+  fails_saying "$name: its rows are those of rows.tsv, which are trained on" train --config small.json --data rows.tsv --eval $name
+done
+fails_saying "copy.tsv: its rows are those of rows.tsv" train --config small.json --data more.tsv.gz rows.tsv --train-rows 0:900 --eval copy.tsv
+run 0 train --config small.json --data rows.tsv --train-rows 0:2000 --eval copy.tsv --eval-rows 2000:3000 --json split.json
+json split.json 'd["rows"] == 2000'
+
+# ---- a run that stands behind the last row to train on says so; one that is done is evaluated
+sed 's/"data": {[^}]*}/"data": {"shuffle": {"seed": 5, "window_rows": 512}}/' small.json >windows.json
+for config in small windows; do
+  run 0 train --config $config.json --data rows.tsv --checkpoint $config.chain --incremental --checkpoint-every 20 --max-delta-share 99
+  rm "$config.chain/00000002.delta.safetensors" "$config.chain/00000003.delta.safetensors"  # what is left stands at row 1280
+  fails_saying "training goes on at row 1280, but the rows to train on are 0:640" train --resume $config.chain --data rows.tsv --train-rows 0:640
+  head -700 rows.tsv >few.tsv
+  fails_saying "the data has 700 rows" train --resume $config.chain --data few.tsv
+  run 0 train --resume $config.chain --data rows.tsv --json rest.json
+  json rest.json 'd["rows"] == 1720'
+done
+run 0 train --resume two.safetensors
+has out "all 2 epochs are done: nothing is left to train"
+
 # ---- bad lines
 (head -10 rows.tsv; echo "not a row"; tail -n +11 rows.tsv) >bad.tsv
 fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a row'" train --config small.json --data bad.tsv

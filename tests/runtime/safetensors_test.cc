@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/checksums.h"
 #include "runtime/staging.h"
 #include "tests/testing/devices.h"
 
@@ -57,6 +58,34 @@ TEST_F(SafetensorsTest, ReadsWhatItWrote) {
   ASSERT_EQ(read.tensors.size(), content.tensors.size());
   for (const auto& [name, tensor] : content.tensors)
     EXPECT_TRUE(SameBits(tensor, read.tensors.at(name))) << name;
+}
+
+TEST_F(SafetensorsTest, EveryChangeOfASummedHeaderIsRefusedOrChangesNothing) {
+  Safetensors content;
+  content.metadata = {{"step", "158"}, {"seed", "1"}};
+  content.tensors["a"] = Tensor::From<float>(ctx_, {1, 2, 3});
+  const std::string path = Path("summed.safetensors"), changed = Path("changed.safetensors");
+  const SafetensorsChecksum checksum{"crc32", Crc32};
+  WriteSafetensors(ctx_, path, content, &checksum);
+  const SafetensorsFile sound(path);
+  EXPECT_FALSE(sound.metadata().contains("header_crc32")) << "it is the file's own";
+  const std::string whole = Get(path);
+  int refused = 0;
+  for (size_t bit = 0; bit < 8 * (whole.size() - 12); bit += 7) {
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+    std::ofstream(changed, std::ios::binary) << bytes;
+    try {
+      const SafetensorsFile file(changed);
+      for (const auto& [key, value] : sound.metadata())  // its checksum's own name may be another
+        EXPECT_EQ(file.metadata().at(key), value) << "bit " << bit;
+      EXPECT_EQ(file.entries().at("a").begin, sound.entries().at("a").begin) << "bit " << bit;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(changed));
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 200);
 }
 
 TEST_F(SafetensorsTest, EveryTruncationIsRefused) {

@@ -115,7 +115,8 @@ TEST_F(CheckpointFaultsTest, AChangedByteIsFoundWhereItIsAndNothingIsLoaded) {
 TEST_F(CheckpointFaultsTest, ABadIndexIsNamed) {
   EXPECT_TRUE(Contains(OpenError(), folder_ + "/index.json: cannot be read"));
   Save(1);
-  const std::string path = folder_ + "/index.json", sound = ReadTextFile(path);
+  const std::string path = folder_ + "/index.json", sealed = ReadTextFile(path);
+  const std::string sound = sealed.substr(0, sealed.rfind(",\n \"crc32\"")) + "\n}";
   const auto error = [&](const std::string& from, const std::string& to) {
     std::string text = sound;
     const size_t at = text.find(from);
@@ -132,6 +133,37 @@ TEST_F(CheckpointFaultsTest, ABadIndexIsNamed) {
   EXPECT_TRUE(Contains(error("\"momentum1\": \"", "\"momentum1\": \"0"),
                        "a[0:4,0:16].momentum1: expected 8 digits of checksums, got 9"));
   EXPECT_TRUE(Contains(error("{", "["), "index.json: parse error"));
+  for (const char* name : {"../save-1-rank-0.safetensors", "/etc/hostname", "..", ""})
+    EXPECT_TRUE(
+        Contains(error("save-1-rank-0.safetensors", name),
+                 Format("expected the name of a file in it, without a folder, got '{}'", name)));
+  std::ofstream(path) << sound;
+  EXPECT_EQ(OpenError(), "") << "an index from before there was a checksum";
+}
+
+TEST_F(CheckpointFaultsTest, AChangedNumberOfTheIndexIsFound) {
+  Save(1);
+  const std::string path = folder_ + "/index.json", sound = ReadTextFile(path);
+  for (size_t at = sound.find("\"save\""); at < sound.size(); at += 7) {
+    if (sound[at] < '0' || sound[at] > '9') continue;
+    std::string text = sound;
+    text[at] = text[at] == '9' ? '8' : static_cast<char>(text[at] + 1);
+    std::ofstream(path) << text;
+    EXPECT_TRUE(Contains(OpenError(), "index.json: ")) << text.substr(at - 20, 40);
+  }
+}
+
+TEST_F(CheckpointFaultsTest, ALinkOutOfTheFolderIsRefused) {
+  Save(1);
+  const std::string file = folder_ + "/save-1-rank-0.safetensors";
+  const std::string inside = folder_ + "/moved", outside = folder_ + ".moved";
+  fs::rename(file, inside);
+  fs::create_symlink("moved", file);
+  EXPECT_EQ(OpenError(), "");
+  fs::rename(inside, outside);
+  fs::remove(file);
+  fs::create_symlink(outside, file);
+  EXPECT_TRUE(Contains(OpenError(), "it is a link that leads out of its folder"));
 }
 
 TEST_F(CheckpointFaultsTest, WhatDoesNotFitTheModelIsRefused) {

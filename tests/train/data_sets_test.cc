@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
 #include "train/data/criteo_file_writer.h"
@@ -107,11 +109,47 @@ TEST(DataSetsOrder, RanksReadTheirOwnParts) {
 }
 
 TEST(DataSetsOrder, EvaluationIsNotShuffled) {
-  DataSelection selection{.files = {Folder()}, .eval_files = {Folder()}};
+  DataSelection selection{.eval_files = {Folder()}};
   const Read eval = ReadAll(*DataSets(Config(true), selection).OpenEval());
   ASSERT_EQ(eval.batches.size(), 1u);
-  selection = {.files = {Text()}, .eval_files = {Text()}};
+  selection = {.eval_files = {Text()}};
   EXPECT_EQ(eval.batches, ReadAll(*DataSets(Config(true), selection).OpenEval()).batches);
+}
+
+TEST(DataSetsOrder, RowsTrainedOnAreNotForEvaluationByAnotherName) {
+  const std::string copy = TempPath("copy");
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(Folder(), copy);
+  const auto error_of = [](DataSelection selection) {
+    return ErrorOf([&] { DataSets(Config(false), std::move(selection)); });
+  };
+  EXPECT_TRUE(error_of({.files = {Folder()}, .eval_files = {copy}})
+                  .starts_with(copy + ": its rows are those of " + Folder()));
+  EXPECT_EQ(error_of({.files = {Folder()},
+                      .eval_files = {copy},
+                      .train_rows = RowRange{0, 600},
+                      .eval_rows = RowRange{600, 1000}}),
+            "");
+}
+
+TEST(DataSetsOrder, AnEpochDoesNotBeginAfterItsLastRow) {
+  for (const DataSelection& selection : Selections())
+    for (const bool shuffled : {false, true}) {
+      DataSelection some = selection;
+      some.train_rows = RowRange{0, 300};
+      some.eval_rows = RowRange{300, 400};
+      const DataSets data(Config(shuffled), some);
+      EXPECT_TRUE(ReadAll(*data.OpenTrain(300)).batches.empty());
+      EXPECT_EQ(ErrorOf([&] { ReadAll(*data.OpenTrain(301)); }),
+                "training goes on at row 301, but the rows to train on are 0:300: nothing would be "
+                "trained; give the rows that it began with");
+    }
+  for (const bool shuffled : {false, true}) {
+    const DataSets data(Config(shuffled), {.files = {Text()}});
+    EXPECT_TRUE(ReadAll(*data.OpenTrain(1000)).batches.empty());
+    EXPECT_NE(ErrorOf([&] { ReadAll(*data.OpenTrain(1001)); }).find("the data has 1000 rows"),
+              std::string::npos);
+  }
 }
 
 TEST(DataSetsOrder, FilesThatDoNotFitAreErrors) {

@@ -1,13 +1,12 @@
 #include "train/checkpoint/checkpoint.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <string_view>
 
+#include "runtime/checksums.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/state_rows.h"
 #include "train/metrics/metric_state.h"
@@ -51,19 +50,13 @@ void ParseCount(const std::string& key, const std::string& text, T& out) {
 
 using Metadata = std::map<std::string, std::string>;
 
-uint32_t UpdateCrc32(uint32_t crc, const void* bytes, int64_t count) {
-  return static_cast<uint32_t>(
-      crc32_z(crc, static_cast<const Bytef*>(bytes), static_cast<size_t>(count)));
-}
-
 // Whether the tensors have the checksum that the metadata name, if they do.
 bool IsIntact(const SafetensorsFile& file) {
   const auto expected = file.metadata().find(kCrc32);
   if (expected == file.metadata().end()) return true;
   uint32_t crc = 0;
   for (const auto& [name, entry] : file.entries())
-    file.Visit(entry,
-               [&](const void* bytes, int64_t count) { crc = UpdateCrc32(crc, bytes, count); });
+    file.Visit(entry, [&](const void* bytes, int64_t count) { crc = Crc32(crc, bytes, count); });
   return expected->second == std::to_string(crc);
 }
 
@@ -195,7 +188,7 @@ Metadata CheckpointMetadata(const TrainingProgress& progress, const std::string&
   return metadata;
 }
 
-SafetensorsChecksum CheckpointChecksum() { return {kCrc32, UpdateCrc32}; }
+SafetensorsChecksum CheckpointChecksum() { return {kCrc32, Crc32}; }
 
 bool Checkpoint::has_optimizer_state() const {
   return std::any_of(tensors.begin(), tensors.end(),

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "runtime/files.h"
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_seal.h"
 #include "runtime/mapped_file.h"
 #include "runtime/safetensors.h"
 #include "runtime/size_limits.h"
@@ -67,9 +67,6 @@ RowShard ShardOf(const Json& json, const std::string& where) {
   JsonObject object(json, where);
   RowShard shard{.rows = CountAt(object, "rows")};
   object.Required("file", shard.file);
-  if (shard.file.find('/') != std::string::npos)
-    throw Error(
-        Format("{}: expected a name without a folder, got '{}'", object.at("file"), shard.file));
   JsonObject checksums(object.Require("crc32"), object.at("crc32"));
   checksums.Required(kDense, shard.dense_checksums);
   checksums.Required(kIds, shard.id_checksums);
@@ -91,6 +88,7 @@ void ReadHead(JsonObject& document) {
 RowFolderIndex IndexOf(const Json& json) {
   JsonObject document(json, "");
   ReadHead(document);
+  internal::CheckSeal(json, document);
   RowFolderIndex index{.rows = CountAt(document, "rows"),
                        .dense_columns = CountAt(document, "dense_columns")};
   ForEachElement(document, "features", [&](const Json& element, const std::string& place) {
@@ -131,7 +129,7 @@ StoredColumns MapColumns(const std::shared_ptr<const MappedFile>& file,
 }
 
 StoredRowsPart MapShard(const std::string& folder, const RowShard& shard) {
-  const std::string path = PathIn(folder, shard.file);
+  const std::string path = PathOfNamed(folder, shard.file);
   const SafetensorsFile content(path);
   const auto file = std::make_shared<const MappedFile>(path);
   StoredRowsPart part{.name = path,
@@ -226,7 +224,7 @@ void RowFolderWriter::WriteShard() {
 
 void RowFolderWriter::Finish() {
   if (!labels_.empty()) WriteShard();
-  ReplaceTextFile(PathIn(folder_, kIndex), ToJson(index_).dump(1) + "\n");
+  ReplaceTextFile(PathIn(folder_, kIndex), internal::Sealed(ToJson(index_)).dump(1) + "\n");
   SyncFolder(folder_);
 }
 

@@ -23,7 +23,10 @@ ShuffledStream::ShuffledStream(const Open& open, RowRange range, const ShuffleOp
   window_begin_ = WindowBegin(range, shuffle, window_);
   stream_ = open({window_begin_, range.last});
   LoadWindow(window_);
-  next_ = std::min(order_.size(), static_cast<size_t>(place - window_begin_));
+  next_ = static_cast<size_t>(place - window_begin_);
+  if (next_ > order_.size())
+    throw Error(Format("row {} was asked for, but the data has {} rows", place,
+                       window_begin_ + std::ssize(order_)));
 }
 
 bool ShuffledStream::LoadWindow(int64_t window) {
