@@ -95,9 +95,9 @@ sed 's/"data": {[^}]*}/"data": {"shuffle": {"seed": 5, "window_rows": 512}}/' sm
 for config in small windows; do
   run 0 train --config $config.json --data rows.tsv --checkpoint $config.chain --incremental --checkpoint-every 20 --max-delta-share 99
   rm "$config.chain/00000002.delta.safetensors" "$config.chain/00000003.delta.safetensors"  # what is left stands at row 1280
-  fails_saying "training goes on at row 1280, but the rows to train on are 0:640" train --resume $config.chain --data rows.tsv --train-rows 0:640
+  fails_saying "training goes on at row 1280, but the rows to train on are 0:640" train --resume $config.chain --data rows.tsv --train-rows 0:640 --other-data
   head -700 rows.tsv >few.tsv
-  fails_saying "the data has 700 rows" train --resume $config.chain --data few.tsv
+  fails_saying "the data has 700 rows" train --resume $config.chain --data few.tsv --other-data
   run 0 train --resume $config.chain --data rows.tsv --json rest.json
   json rest.json 'd["rows"] == 1720'
 done
