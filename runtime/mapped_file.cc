@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/check.h"
+#include "runtime/mapping_faults.h"
 
 namespace tessera {
 namespace {
@@ -46,7 +47,11 @@ MappedFile::MappedFile(const std::string& path, int file, int64_t bytes, bool wr
   const int reason = errno;
   close(file);
   if (data == MAP_FAILED) ThrowErrno(path, "cannot be mapped", reason);
-  if (data != nullptr) data_ = {data, [size](void* p) { munmap(p, size); }};
+  if (data != nullptr)
+    data_ = {data, [size, guard = GuardMapping(data, bytes, path)](void* p) mutable {
+               guard.reset();
+               munmap(p, size);
+             }};
 }
 
 MappedFile MappedFile::Create(const std::string& path, int64_t bytes) {

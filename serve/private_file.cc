@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/check.h"
+#include "runtime/mapping_faults.h"
 
 namespace tessera::serve {
 namespace {
@@ -41,7 +42,12 @@ std::shared_ptr<void> PrivateFile::Map(int64_t offset, int64_t count, int64_t re
   void* const base = mmap(nullptr, size, kAccess, kFlags | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
     throw Error(Format("{}: no address space for {} bytes: {}", path_, size, std::strerror(errno)));
-  std::shared_ptr<char> whole(static_cast<char*>(base), [size](char* p) { munmap(p, size); });
+  std::shared_ptr<char> whole(
+      static_cast<char*>(base),
+      [size, guard = GuardMapping(base, before + count, path_)](char* p) mutable {
+        guard.reset();
+        munmap(p, size);
+      });
   if (count > 0 && mmap(base, static_cast<size_t>(before + count), kAccess, kFlags | MAP_FIXED,
                         file_, static_cast<off_t>(offset - before)) == MAP_FAILED)
     throw Error(Format("{}: cannot be mapped: {}", path_, std::strerror(errno)));

@@ -6,6 +6,7 @@
 #include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/zch_probe.h"
 #include "embedding/quantized/quantized_lookup.h"
+#include "runtime/mapping_faults.h"
 
 namespace tessera::serve {
 
@@ -292,6 +293,16 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
   scores.insert(scores.end(), some.data<float>(), some.data<float>() + some.numel());
 }
 
+// What was read of a file that was cut meanwhile is not what was written.
+void ServedModel::CheckRows() const {
+  if (!AnyMappingFaulted()) return;
+  try {
+    for (const Tensor& rows : rows_) CheckMapping(rows.raw_data());
+  } catch (const Error& error) {
+    throw BrokenModel(error.what());
+  }
+}
+
 std::vector<float> ServedModel::Predict(Context& ctx,
                                         std::span<const PredictRequest* const> requests) const {
   // More examples at once are no faster, and what they take between is many times their size.
@@ -316,6 +327,7 @@ std::vector<float> ServedModel::Predict(Context& ctx,
       batch = 0;
     }
   PredictParts(ctx, parts, scores);
+  CheckRows();
   return scores;
 }
 

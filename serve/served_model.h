@@ -29,6 +29,12 @@ struct alignas(64) TableCounter {
   std::atomic<int64_t> misses{0};  // that don't
 };
 
+// The model's own files are not what they were: no request can be answered.
+class BrokenModel : public Error {
+ public:
+  using Error::Error;
+};
+
 class ServedModel {
  public:
   // Throws Error, naming the file, for a dense part that is not what `spec` says.
@@ -60,7 +66,7 @@ class ServedModel {
   void Check(const PredictRequest& request) const;
   // Click probabilities of all examples of all requests, one after the other. They don't depend on
   // which requests come together beyond the rounding of products of other sizes. Throws Error as
-  // Check does.
+  // Check does, and BrokenModel where the file was cut while it is in use.
   std::vector<float> Predict(Context& ctx, std::span<const PredictRequest* const> requests) const;
 
  private:
@@ -71,6 +77,7 @@ class ServedModel {
   };
   // Examples as one batch, features in the order of the model.
   struct PackedBatch;
+  void CheckRows() const;
   PackedBatch Pack(Context& ctx, std::span<const Part> parts) const;
   Tensor PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const;
   // Appends the scores of one batch.

@@ -4,6 +4,7 @@
 
 #include "serve/http/inference_protocol.h"
 #include "serve/request_queue.h"
+#include "serve/served_model.h"
 
 namespace tessera::serve {
 namespace {
@@ -38,6 +39,7 @@ HttpResponse ErrorResponse(const std::exception& error) {
     return answer(http->status(), error.what());
   if (dynamic_cast<const QueueFull*>(&error) != nullptr) return answer(503, error.what());
   if (dynamic_cast<const DeadlinePassed*>(&error) != nullptr) return answer(504, error.what());
+  if (dynamic_cast<const BrokenModel*>(&error) != nullptr) return answer(500, error.what());
   if (dynamic_cast<const Error*>(&error) != nullptr) return answer(400, error.what());
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
     return answer(503, "the server's memory ran out; try again, or send fewer examples at a time");

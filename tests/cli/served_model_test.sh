@@ -54,6 +54,9 @@ asked() {
 }
 eventually() { for _ in $(seq 600); do grep -qF -- "$2" "$1" && return; sleep 0.1; done; fail "expected '$2' in $1: $(cat "$1")"; }
 
+input() { printf '{"name": "%s", "shape": [1%s], "datatype": "%s", "data": [%s]}' "$@"; }
+body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 3)]}"
+
 # ---- a delta that is missing while a newer one is there
 rm -rf gap && cp -r model gap && mv gap/delta-2.safetensors kept
 fails_saying "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1" predict gap --data eval.tsv
@@ -73,9 +76,26 @@ serve changed
 has served "version 2"
 eventually errors "changed/delta-3.safetensors: its bytes do not have their crc32; the model is version 2"
 
+stop
+
+# ---- weights that are cut while they are mapped: this model's requests fail, the server lives and takes up the next version
+rm -rf cut && cp -r model cut && rm cut/delta-*
+serve cut
+: >cut/weights-1.safetensors
+asked /v2/models/model/infer "$body"
+has answer "500 Internal Server Error"
+has answer "cut/weights-1.safetensors: it was cut, or could not be read, while it was in use"
+asked /v2/health/live
+has answer "200 OK"
+cp -r model/. cut
+kill -HUP $server
+eventually served "took up version 3"
+asked /v2/models/model/infer "$body"
+has answer "200 OK"
+stop
+
 # ---- a version number that was used twice: the digest tells them apart
-input() { printf '{"name": "%s", "shape": [1%s], "datatype": "%s", "data": [%s]}' "$@"; }
-body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 3)]}"
+serve changed
 digest() {
   asked /v2/models/model/infer "$body"
   has answer "200 OK"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/mapping_faults.h"
 #include "sharding/checkpoint_checksums.h"
 
 namespace tessera {
@@ -179,6 +180,10 @@ Batch StoredRows::Gather(Context& ctx, std::span<const int64_t> rows) const {
   const Tensor values =
       id_type_ == DType::kI32 ? Ids<int32_t>(ctx, found) : Ids<int64_t>(ctx, found);
   batch.features = KeyedJaggedTensor::FromLengthsSync(keys_, values, lengths);
+  if (AnyMappingFaulted())
+    for (const auto& [part, row] : found)
+      for (const StoredColumns* columns : {&part->dense, &part->ids, &part->labels})
+        CheckMapping(columns->tensor.raw_data());
   return batch;
 }
 
