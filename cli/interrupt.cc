@@ -1,9 +1,15 @@
 #include "cli/interrupt.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <initializer_list>
+#include <string>
+#include <thread>
+
+#include "runtime/check.h"
+#include "runtime/unfinished_paths.h"
 
 namespace tessera::cli {
 namespace {
@@ -31,7 +37,36 @@ void Handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+int pipe_ends[2] = {-1, -1};  // from the handler to the thread that ends the process
+
+void PassOn(int signal) {
+  for (const int next : {SIGINT, SIGTERM}) std::signal(next, SIG_DFL);
+  const char byte = static_cast<char>(signal);
+  (void)!write(pipe_ends[1], &byte, 1);
+}
+
+void EndOnSignal() {
+  char signal = 0;
+  if (read(pipe_ends[0], &signal, 1) != 1) return;
+  internal::RemoveUnfinished();
+  const std::string line =
+      Format("tessera: ended by {}: what was not finished is removed\n",
+             signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+  _exit(InterruptedExit(signal));
+}
+
 }  // namespace
+
+void EndCleanlyOnInterrupt() {
+  if (pipe_ends[0] >= 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread takes no signals
+  std::thread(EndOnSignal).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) Handle(signal, PassOn);
+}
 
 void WatchForInterrupt(int within_s) {
   within = within_s;

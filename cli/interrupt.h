@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_INTERRUPT_H_
 #define TESSERA_CLI_INTERRUPT_H_
-// SIGINT (Ctrl-C) and SIGTERM as a wish: the first one is noted, a second one of either kind ends
-// the process at once.
+// SIGINT (Ctrl-C) and SIGTERM: a wish that a command looks for (training ends after its step), or the
+// end of the process, which leaves nothing half written. A second one ends it at once.
 
 namespace tessera::cli {
 
@@ -11,6 +11,11 @@ void WatchForInterrupt(int within_s = 0);
 // The signal that came first; 0: none.
 int InterruptSignal();
 inline bool Interrupted() { return InterruptSignal() != 0; }
+
+// From now on both signals end the process with their exit code, once what it has not finished
+// writing is removed (runtime/unfinished_paths.h); a second one ends it at once. For commands that
+// do not call WatchForInterrupt; where both are called, that counts.
+void EndCleanlyOnInterrupt();
 
 // As shells say it: 130 for SIGINT, 143 for SIGTERM; 0 for none.
 inline int InterruptedExit(int signal) { return signal == 0 ? 0 : 128 + signal; }

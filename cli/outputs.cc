@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/files.h"
+#include "cli/interrupt.h"
 #include "runtime/check.h"
 
 namespace tessera::cli {
@@ -52,6 +53,7 @@ void Outputs::CheckNothingIsLost(const std::string& path, const std::string& sav
 
 void Outputs::AddFile(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
+  EndCleanlyOnInterrupt();
   CheckWritable(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -63,6 +65,7 @@ void Outputs::AddFile(const std::string& path, const std::string& begun_from) {
 
 void Outputs::AddFolder(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
+  EndCleanlyOnInterrupt();
   OutputLock lock(path, OutputLock::Of::kFolder);
   CheckNothingIsLost(path, SavedIn(path), begun_from);
   locks_.push_back(std::move(lock));

@@ -14,6 +14,7 @@
 
 #include "runtime/check.h"
 #include "runtime/files.h"
+#include "runtime/unfinished_paths.h"
 
 namespace tessera {
 namespace {
@@ -82,14 +83,18 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), file_(nullptr, st
 }
 
 AtomicFile::~AtomicFile() {
-  if (file_ != nullptr && !beside_.empty()) unlink(beside_.c_str());
+  if (file_ == nullptr || beside_.empty()) return;
+  unlink(beside_.c_str());
+  internal::DropUnfinished(beside_);
 }
 
 void AtomicFile::Open() {
   int file = -1;
   do {
     beside_ = NameBeside(target_);
+    internal::AddUnfinished(beside_);
     file = open(beside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) internal::DropUnfinished(beside_);
   } while (file < 0 && errno == EEXIST);
   if (file < 0) Fail();
   flock(file, LOCK_EX | LOCK_NB);  // where there are no locks, leftovers of others are removed late
@@ -116,6 +121,7 @@ void AtomicFile::Rename() {
   if (!beside_.empty()) {
     if (fsync(fileno(file_.get())) != 0) Fail();
     if (std::rename(beside_.c_str(), target_.c_str()) != 0) Fail();
+    internal::DropUnfinished(beside_);
   }
   file_.reset();
 }

@@ -13,6 +13,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/check.h"
 #include "runtime/files.h"
+#include "runtime/unfinished_paths.h"
 
 namespace tessera {
 namespace {
@@ -66,6 +67,8 @@ OutputLock::OutputLock(const std::string& path, Of of) {
   lock_path_ =
       of == Of::kFolder ? PathIn(path, kFolderLock) : PathIn(FolderOf(path), "." + name + ".lock");
   Take(path);
+  internal::AddUnfinished(lock_path_);
+  if (!made_folder_.empty()) internal::AddUnfinished(made_folder_);
   if (of == Of::kFolder)
     RemoveLeftovers(path);
   else
@@ -82,6 +85,7 @@ OutputLock::~OutputLock() {
   unlink(lock_path_.c_str());
   close(file_);
   if (!made_folder_.empty()) rmdir(made_folder_.c_str());
+  for (const std::string& path : {lock_path_, made_folder_}) internal::DropUnfinished(path);
 }
 
 void OutputLock::Take(const std::string& path) {

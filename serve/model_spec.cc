@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/json/json_object.h"
+#include "runtime/json/json_seal.h"
 #include "runtime/names.h"
 #include "runtime/size_limits.h"
 #include "train/config/model_json.h"
@@ -171,6 +172,7 @@ ModelSpec ReadSpec(const Json& json) {
   object.Required("tessera_model", format);
   if (format != kFormat)
     throw Error(Format("tessera_model: expected version {}, got {}", kFormat, format));
+  internal::CheckSeal(json, object);
   object.Required("version", spec.version);
   object.Required("weights", spec.weights);
   CheckFileName(spec.weights, "weights");
@@ -213,7 +215,9 @@ RemapKind ParseRemapKind(const std::string& name) {
 
 std::string UnknownIdsName(UnknownIds unknown) { return kUnknownIds[static_cast<size_t>(unknown)]; }
 
-std::string ToJson(const ModelSpec& spec) {
+namespace {
+
+Json JsonOf(const ModelSpec& spec) {
   Json tables = Json::array();
   for (const TableSpec& table : spec.tables) {
     tables.push_back({{"name", table.name},
@@ -236,7 +240,14 @@ std::string ToJson(const ModelSpec& spec) {
                {"missing", ToString(spec.missing)},
                {"tables", std::move(tables)}};
   if (spec.search) json["search"] = true;
-  return json.dump(1) + "\n";
+  return json;
+}
+
+}  // namespace
+
+std::string ToJson(const ModelSpec& spec) { return JsonOf(spec).dump(1) + "\n"; }
+std::string ToSealedJson(const ModelSpec& spec) {
+  return internal::Sealed(JsonOf(spec)).dump(1) + "\n";
 }
 
 ModelSpec ParseModelSpec(const std::string& text, const std::string& where) {

@@ -6,7 +6,7 @@
 //   {"tessera_model": 2, "version": 3, "weights": "weights-3.safetensors",
 //    "model": {"type": "dlrm", "dense_in": 13, …}, "dense_type": "f32", "missing": "row0",
 //    "tables": [{"name", "rows", "dim", "features": [...], "pooling": "SUM", "codec": "int8",
-//                "default_row": false}, …]}
+//                "default_row": false}, …], "crc32": "0a1b2c3d"}
 //
 // "model" is what a training configuration has under that name. A pruned table has "ids", how many
 // the data may name, of which `rows` were kept, and "remap", "array" or "hash". A table of raw ids
@@ -116,9 +116,11 @@ std::string RemapKindName(RemapKind kind);  // "array", "hash"
 RemapKind ParseRemapKind(const std::string& name);
 
 std::string ToJson(const ModelSpec& spec);
+// With a checksum of itself under "crc32", as model.json is written.
+std::string ToSealedJson(const ModelSpec& spec);
 // Throws Error, which begins with `where`, for a document that is not such a model: a key that is
 // missing or unknown, sizes that don't fit, a table or feature named twice, a weights file that is
-// not in the directory.
+// not in the directory, values that are not what their checksum says.
 ModelSpec ParseModelSpec(const std::string& text, const std::string& where);
 
 }  // namespace tessera::serve

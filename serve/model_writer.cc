@@ -173,7 +173,7 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
 
   model.spec.version = VersionIn(directory) + 1;
   model.spec.weights = Format("weights-{}.safetensors", model.spec.version);
-  const std::string json = ToJson(model.spec);
+  const std::string json = ToSealedJson(model.spec);
   ParseModelSpec(json, directory);  // what could not be read is not written
   MakeDirectory(directory);
   WriteModelFile(PathIn(directory, model.spec.weights), content);

@@ -64,6 +64,25 @@ interrupt SIGTERM 143 train --config long.json --batch-size 20000000 --stop-with
 has err "took longer than --stop-within"
 [ ! -e never.safetensors ] || fail "a step that was not finished was saved"
 
+# ---- commands that write: nothing half written is left
+# ends_clean SCRATCH WRITTEN ARGS…: SIGTERM once the command has made files named SCRATCH leaves none of these.
+ends_clean() {
+  python3 - "$tessera" "$@" <<'EOF' || fail "ends_clean $*"
+import glob, signal, subprocess, sys, time
+tessera, scratch, written, *args = sys.argv[1:]
+process = subprocess.Popen([tessera, *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+while not glob.glob(scratch) and process.poll() is None: time.sleep(0.01)
+process.send_signal(signal.SIGTERM)
+said = process.communicate(timeout=60)[1].decode()
+if process.returncode != 143 or "ended by SIGTERM" not in said: sys.exit(f"exit {process.returncode}: {said}")
+left = [f for pattern in (written, "." + written) for f in glob.glob(pattern, include_hidden=True)]
+if left: sys.exit(f"left: {left}")
+EOF
+}
+ends_clean "made.tsv.*.tmp" "made.tsv*" generate --rows 50000000 made.tsv
+run 0 generate --rows 300000 --vocabulary 50 rows.tsv
+ends_clean "ready/*/*" "ready*" preprocess rows.tsv -o ready
+
 # ---- processes: one rank that gets the signal stops all; and all get it from mpirun
 start_ranks 2 train --config long.json --plan row_wise --checkpoint processes
 sleep 1

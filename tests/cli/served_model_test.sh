@@ -23,8 +23,8 @@ for offset in 1 100 700 1500; do
   rm -rf changed && cp -r model changed && flipped changed/delta-3.safetensors $offset
   fails_saying "changed/delta-3.safetensors: its bytes do not have their crc32" predict changed --data eval.tsv
 done
-rm -rf changed && cp -r model changed && sed -i 's/"missing": "row0"/"missing": "zero"/' changed/model.json
-fails_saying "changed/model.json: " predict changed --data eval.tsv
+rm -rf changed && cp -r model changed && sed -i 's/"cat_2"/"cat_3"/' changed/model.json
+fails_saying "changed/model.json: it was changed, or is corrupt" predict changed --data eval.tsv
 
 # serve DIRECTORY: on a free port; what it says is then in files served and errors.
 serve() {

@@ -6,6 +6,7 @@
 
 #include "runtime/check.h"
 #include "runtime/files.h"
+#include "runtime/unfinished_paths.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +26,7 @@ ColumnSpool::ColumnSpool(const std::string& folder, int64_t dense_columns, int64
     : folder_(folder), dense_columns_(dense_columns) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
+  internal::AddUnfinished(folder, internal::Unfinished::kFolderWithContent);
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(Format("{}: cannot be made: {}", folder, error.message()));
   labels_ = NewColumn("labels");
@@ -35,6 +37,7 @@ ColumnSpool::ColumnSpool(const std::string& folder, int64_t dense_columns, int64
 ColumnSpool::~ColumnSpool() {
   std::error_code error;
   std::filesystem::remove_all(folder_, error);
+  internal::DropUnfinished(folder_);
 }
 
 ColumnSpool::Column ColumnSpool::NewColumn(const std::string& name) const {
