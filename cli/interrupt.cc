@@ -49,9 +49,8 @@ void EndOnSignal() {
   char signal = 0;
   if (read(pipe_ends[0], &signal, 1) != 1) return;
   internal::RemoveUnfinished();
-  const std::string line =
-      Format("tessera: ended by {}: what was not finished is removed\n",
-             signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  const std::string line = Format("tessera: ended by {}: what was not finished is removed\n",
+                                  signal == SIGTERM ? "SIGTERM" : "SIGINT");
   (void)!write(STDERR_FILENO, line.data(), line.size());
   _exit(InterruptedExit(signal));
 }

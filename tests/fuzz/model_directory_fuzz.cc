@@ -1,5 +1,5 @@
 // A model directory: a bad model.json beside good weights, or, where the first byte is odd, the
-// other way round. One that loads is asked.
+// other way round, as they are and with the checksum that their tensors have. One that loads is asked.
 #include "runtime/files.h"
 #include "serve/model_chain.h"
 #include "tests/fuzz/fuzz.h"
@@ -35,6 +35,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool bad_weights = data[0] % 2 != 0;
   fuzz::WriteTempFile("model/model.json", bad_weights ? good.json : rest);
   fuzz::WriteTempFile("model/weights-1.safetensors", bad_weights ? rest : good.weights);
-  fuzz::MayRefuse([&] { fuzz::Ask(*serve::LoadServedModel(good.directory)); });
+  const auto ask = [&] { fuzz::Ask(*serve::LoadServedModel(good.directory)); };
+  fuzz::MayRefuse(ask);
+  if (!bad_weights) return 0;
+  fuzz::MayRefuse([&] {
+    fuzz::WriteTempFile("model/weights-1.safetensors", fuzz::WithItsChecksums(rest));
+    ask();
+  });
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "serve/raw_id_map.h"
 #include "serve/served_model.h"
 #include "tests/fuzz/temp_file.h"
+#include "train/checkpoint/checkpoint.h"
 
 namespace tessera::fuzz {
 
@@ -37,6 +38,24 @@ inline serve::ModelSpec SmallSpec() {
   return spec;
 }
 
+// A safetensors file with the checksum that its tensors have, and none of its header, so that what lies
+// behind these checks is met, too.
+inline std::string WithItsChecksums(std::string_view bytes) {
+  Context ctx({.threads = 1});
+  const SafetensorsFile file(bytes, "bytes");
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  Safetensors content{.tensors = {}, .metadata = file.metadata()};
+  uint32_t crc = 0;
+  for (const auto& [name, entry] : file.entries()) {
+    const Tensor tensor = file.Read(ctx, entry);
+    crc = checksum.update(crc, tensor.raw_data(), tensor.nbytes());
+    content.tensors.emplace(name, tensor);
+  }
+  content.metadata[checksum.key] = std::to_string(crc);
+  content.metadata.erase("header_crc32");
+  return SafetensorsBytes(ctx, content);
+}
+
 inline std::string MakeServedModel(const std::string& name) {
   const serve::ModelSpec spec = SmallSpec();
   const std::string directory = TempPath(name);
@@ -58,7 +77,8 @@ inline std::string MakeServedModel(const std::string& name) {
   }
   for (const NamedParameter& parameter : serve::MakeDensePart(ctx, spec)->Parameters())
     weights.tensors[parameter.name] = parameter.variable.value();
-  WriteSafetensors(ctx, PathIn(directory, spec.weights), weights);
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  WriteSafetensors(ctx, PathIn(directory, spec.weights), weights, &checksum);
   ReplaceTextFile(PathIn(directory, serve::kModelFile), ToJson(spec));
   return directory;
 }
