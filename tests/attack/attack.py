@@ -220,3 +220,44 @@ def on_all_cores(attempt, inputs):
     """Calls attempt(input) for each, some at a time; results in order."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return list(pool.map(attempt, inputs))
+
+
+def results_of_whole(world, victims):
+    """What each victim's command writes of files that nobody damaged, by the victim's name."""
+    wanted = {}
+    for victim in victims:
+        whole = world.parent / "whole"
+        victim.prepare(world, whole)
+        result, wanted[victim.name] = victim.run(whole)
+        if result.code != 0 or victim.verified and not wanted[victim.name]:
+            sys.exit(f"{victim.name}: {result.out}{result.err}")
+        shutil.rmtree(whole)
+    return wanted
+
+
+def damage_files(name, victims, count, damage):
+    """Runs each victim's command on `count` files in turn that damage(path, dice) has changed, which says how. The exit
+    code of the test."""
+    world = scratch() / "world"
+    world.mkdir()
+    make_world(world)
+    wanted = results_of_whole(world, victims)
+
+    def attempt(number):
+        victim = victims[number % len(victims)]
+        numbers = dice(name, number)
+        cwd = world.parent / f"file-{number}"
+        victim.prepare(world, cwd)
+        where = damage(numbers.choice(victim.targets(cwd)), numbers)
+        result, written = victim.run(cwd)
+        verdict = result.verdict()
+        if verdict == "ok" and victim.verified:
+            verdict = "same result" if written == wanted[victim.name] else "wrong result"
+        shutil.rmtree(cwd)
+        return victim.name, verdict, f"file {number}, {where}: {result.out[-300:]}{result.err[-300:]}"
+
+    tally = Tally(name)
+    for outcome in on_all_cores(attempt, range(share(count))):
+        tally.add(*outcome)
+    shutil.rmtree(world.parent)
+    return tally.finish()

@@ -3,7 +3,6 @@
 sentence, or read; what has checksums is refused or read as it was. 5,000 files with TESSERA_TEST_ALL, else a tenth."""
 import gzip
 import re
-import shutil
 import sys
 
 import attack
@@ -83,39 +82,5 @@ def mutate(path, dice):
     return f"{path.name}: {change.__name__}"
 
 
-def main():
-    world = attack.scratch() / "world"
-    world.mkdir()
-    attack.make_world(world)
-    victims = attack.VICTIMS + OTHERS
-    wanted = {}
-    for victim in victims:
-        whole = world.parent / "whole"
-        victim.prepare(world, whole)
-        result, wanted[victim.name] = victim.run(whole)
-        if result.code != 0:
-            sys.exit(f"{victim.name}: {result.out}{result.err}")
-        shutil.rmtree(whole)
-
-    def attempt(number):
-        victim = victims[number % len(victims)]
-        dice = attack.dice("mutations", number)
-        cwd = world.parent / f"file-{number}"
-        victim.prepare(world, cwd)
-        where = mutate(dice.choice(victim.targets(cwd)), dice)
-        result, written = victim.run(cwd)
-        verdict = result.verdict()
-        if verdict == "ok" and victim.verified:
-            verdict = "same result" if written == wanted[victim.name] else "wrong result"
-        shutil.rmtree(cwd)
-        return victim.name, verdict, f"file {number}, {where}: {result.out[-300:]}{result.err[-300:]}"
-
-    tally = attack.Tally("mutated files")
-    for outcome in attack.on_all_cores(attempt, range(attack.share(FILES))):
-        tally.add(*outcome)
-    shutil.rmtree(world.parent)
-    return tally.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(attack.damage_files("mutated files", attack.VICTIMS + OTHERS, FILES, mutate))
