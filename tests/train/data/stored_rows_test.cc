@@ -78,6 +78,23 @@ TEST(NpyRows, DaysFollowEachOther) {
   ExpectRows(MapStoredFiles({TempPath("day_0"), TempPath("day_1_sparse.npy")}), 20);
 }
 
+// A file that is cut while it is mapped: what is read of it never becomes a batch.
+TEST(StoredRows, ACutFileIsAnError) {
+  WriteDay("cut", 0, 20);
+  const std::string folder = WriteFolder("cut_rows", 20);
+  const std::vector<std::pair<StoredParts, std::string>> stored = {
+      {MapStoredFiles({TempPath("cut")}), TempPath("cut_sparse.npy")},
+      {MapRowFolder(folder), folder + "/rows-00001.safetensors"}};
+  Context ctx({.threads = 1});
+  for (const auto& [parts, path] : stored) {
+    const StoredRows rows(parts, {{"cat_0", 10}});
+    EXPECT_EQ(rows.Gather(ctx, std::vector<int64_t>{8}).size(), 1);
+    std::filesystem::resize_file(path, 0);
+    const std::string error = ErrorOf([&] { rows.Gather(ctx, std::vector<int64_t>{8}); });
+    EXPECT_EQ(error.find(path + ": it was cut"), 0u) << error;
+  }
+}
+
 TEST(NpyRows, ADayIsNamedByAnyOfItsFiles) {
   WriteDay("named", 0, 3);
   for (const char* end : {"", "_dense.npy", "_sparse.npy", "_labels.npy"})
