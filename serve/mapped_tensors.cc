@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/mapped_file.h"
+#include "runtime/mapping_faults.h"
 #include "runtime/safetensors.h"
 #include "train/checkpoint/checkpoint.h"
 
@@ -64,6 +65,8 @@ std::string MappedTensors::Metadata(const std::string& key) const {
   const auto found = metadata_.find(key);
   return found == metadata_.end() ? "" : found->second;
 }
+
+void MappedTensors::CheckNotCut() const { CheckMapping(begin_); }
 
 bool MappedTensors::IsIntact() const {
   const SafetensorsChecksum checksum = CheckpointChecksum();

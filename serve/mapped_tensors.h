@@ -34,6 +34,9 @@ class MappedTensors {
   std::string Metadata(const std::string& key) const;
   // Whether the bytes have the CheckpointChecksum that the metadata name. Reads all of them.
   bool IsIntact() const;
+  // Throws Error, naming the file, where it was cut while it is mapped: who has read calls it before
+  // what was read is used.
+  void CheckNotCut() const;
   const std::string& path() const { return path_; }
 
  private:

@@ -62,6 +62,7 @@ ModelChain::ModelChain(std::string directory, BadDeltas bad_deltas, const Served
       std::make_shared<const ServedModel>(base_, DigestAfter("", base_, crc32()), current_->Lease(),
                                           ServedModel::ReadRemaps(base_, weights_),
                                           ServedModel::ReadDensePart(base_, weights_), before);
+  weights_.CheckNotCut();
   TakeAll(bad_deltas);
 }
 
@@ -117,6 +118,8 @@ void ModelChain::Take(const std::string& path) {
   for (auto i = static_cast<size_t>(tables->version() - base_.version); i < deltas_.size(); ++i)
     tables->Apply(*deltas_[i]);
   tables->Apply(*delta);
+  for (const auto& applied : deltas_) applied->tensors().CheckNotCut();
+  delta->tensors().CheckNotCut();
   auto model = std::make_shared<const ServedModel>(
       delta->spec(), DigestAfter(model_->digest(), delta->spec(), delta->crc32()), tables->Lease(),
       model_->remaps(), std::move(net), model_.get());

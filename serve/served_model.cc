@@ -297,7 +297,11 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
 void ServedModel::CheckRows() const {
   if (!AnyMappingFaulted()) return;
   try {
-    for (const Tensor& rows : rows_) CheckMapping(rows.raw_data());
+    for (size_t t = 0; t < rows_.size(); ++t) {
+      CheckMapping(rows_[t].raw_data());
+      if (remaps_[t]) CheckMapping(remaps_[t]->data.raw_data());
+      if (const RawIdMap* ids = tables_->ids(t)) CheckMapping(ids->slots().raw_data());
+    }
   } catch (const Error& error) {
     throw BrokenModel(error.what());
   }
