@@ -44,6 +44,7 @@ struct Flags {
   std::string directory;
   serve::HttpServerOptions http;
   int threads = 1;
+  bool new_inputs = false;
   int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500, watch_ms = 1000;
   int64_t drain_s = 5, header_s = 10, body_s = 60, idle_s = 60;
 };
@@ -142,8 +143,9 @@ int Serve(Flags flags) {
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
-  serve::Predictor predictor(
-      flags.directory, {.threads = flags.threads, .bad_deltas = serve::BadDeltas::kServeLastGood});
+  serve::Predictor predictor(flags.directory, {.threads = flags.threads,
+                                               .bad_deltas = serve::BadDeltas::kServeLastGood,
+                                               .new_inputs = flags.new_inputs});
   serve::HttpServer server(predictor, flags.http);
   int64_t bytes = 0;
   const auto model = predictor.model();
@@ -249,6 +251,9 @@ void AddServeCommand(CLI::App& app, Action& action) {
                    "1000")
       ->check(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
       ->type_name("MS");
+  command->add_flag("--new-inputs", f->new_inputs,
+                    "Let SIGHUP and …/load take up a model that reads other inputs than the one "
+                    "that is served: the requests of its clients are refused from then on");
   command->add_option("--max-body", f->max_body_mib, "MiB of a request; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
       ->type_name("MIB");

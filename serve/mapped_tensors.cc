@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/checksums.h"
 #include "runtime/mapped_file.h"
 #include "runtime/mapping_faults.h"
 #include "runtime/safetensors.h"
@@ -17,15 +18,17 @@ constexpr int64_t kAddresses = int64_t{1} << 47;  // of a process
 MappedTensors::MappedTensors(const std::string& path, bool writable) : path_(path) {
   const SafetensorsFile file(path);
   metadata_ = file.metadata();
-  int64_t bytes = 0;
-  for (const auto& [name, entry] : file.entries())
-    bytes = std::max(bytes, entry.begin + entry.nbytes());
-  if (bytes == 0) return;  // no tensors
+  if (file.entries().empty()) return;
+  tensors_begin_ = file.entries().begin()->second.begin;
+  for (const auto& [name, entry] : file.entries()) {
+    tensors_begin_ = std::min(tensors_begin_, entry.begin);
+    bytes_ = std::max(bytes_, entry.begin + entry.nbytes());
+  }
   // The header was read by its name before: a file renamed over it in between has another size, or
   // another header, and is refused by what is checked then.
   const MappedFile mapped(path);
   if (writable) file_ = std::make_shared<const PrivateFile>(path);
-  TESSERA_CHECK(mapped.bytes() == bytes && (file_ == nullptr || file_->bytes() == bytes),
+  TESSERA_CHECK(mapped.bytes() == bytes_ && (file_ == nullptr || file_->bytes() == bytes_),
                 "{}: it changed while it was opened", path);
   begin_ = mapped.data();
   for (const auto& [name, entry] : file.entries()) {
@@ -68,14 +71,10 @@ std::string MappedTensors::Metadata(const std::string& key) const {
 
 void MappedTensors::CheckNotCut() const { CheckMapping(begin_); }
 
-bool MappedTensors::IsIntact() const {
-  const SafetensorsChecksum checksum = CheckpointChecksum();
-  std::map<const void*, int64_t> in_order;  // bytes from an address on
-  for (const auto& [name, tensor] : tensors_)
-    if (tensor.nbytes() > 0) in_order.emplace(tensor.raw_data(), tensor.nbytes());
-  uint32_t crc = 0;
-  for (const auto& [data, bytes] : in_order) crc = checksum.update(crc, data, bytes);
-  return Metadata(checksum.key) == std::to_string(crc);
+// The tensors fill the file from the first one on.
+bool MappedTensors::IsIntact(int threads) const {
+  const uint32_t crc = ParallelCrc32(begin_ + tensors_begin_, bytes_ - tensors_begin_, threads);
+  return Metadata(CheckpointChecksum().key) == std::to_string(crc);
 }
 
 }  // namespace tessera::serve

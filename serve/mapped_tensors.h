@@ -32,8 +32,9 @@ class MappedTensors {
 
   // The metadata under a key, "" where it is missing.
   std::string Metadata(const std::string& key) const;
-  // Whether the bytes have the CheckpointChecksum that the metadata name. Reads all of them.
-  bool IsIntact() const;
+  // Whether the bytes have the CheckpointChecksum that the metadata name. Reads all of them, by so
+  // many threads; 0: all cores.
+  bool IsIntact(int threads = 1) const;
   // Throws Error, naming the file, where it was cut while it is mapped: who has read calls it before
   // what was read is used.
   void CheckNotCut() const;
@@ -43,6 +44,7 @@ class MappedTensors {
   std::string path_;
   std::shared_ptr<const PrivateFile> file_;  // null unless writable
   const char* begin_ = nullptr;              // of the mapped file
+  int64_t tensors_begin_ = 0, bytes_ = 0;    // of the file
   std::map<std::string, Tensor> tensors_;
   std::map<std::string, std::string> metadata_;
 };

@@ -18,13 +18,19 @@ ModelSpec ReadSpec(const std::string& directory) {
   return ParseModelSpec(ReadTextFile(path), path);
 }
 
-void CheckIntact(const MappedTensors& weights) {
+ModelSpec ReadAccepted(const std::string& directory, const ModelChainOptions& options) {
+  ModelSpec spec = ReadSpec(directory);
+  if (options.accept) options.accept(spec);
+  return spec;
+}
+
+void CheckIntact(const MappedTensors& weights, int threads) {
   if (weights.Metadata(CheckpointChecksum().key).empty())
     throw Error(
         Format("{}: it has no checksum: an older tessera wrote it; tessera quantize writes it "
                "anew",
                weights.path()));
-  if (!weights.IsIntact())
+  if (!weights.IsIntact(threads))
     throw Error(
         Format("{}: its bytes do not have their crc32: the file is damaged", weights.path()));
 }
@@ -51,19 +57,19 @@ int64_t NewestDelta(const std::string& directory) {
 
 }  // namespace
 
-ModelChain::ModelChain(std::string directory, BadDeltas bad_deltas, const ServedModel* before)
+ModelChain::ModelChain(std::string directory, const ModelChainOptions& options)
     : directory_(std::move(directory)),
-      base_(ReadSpec(directory_)),
+      base_(ReadAccepted(directory_, options)),
       weights_(PathOfNamed(directory_, base_.weights), /*writable=*/true),
       newest_version_seen_(base_.version) {
-  CheckIntact(weights_);
+  CheckIntact(weights_, options.threads);
   current_ = ServedTables::Map(weights_, base_);
-  model_ =
-      std::make_shared<const ServedModel>(base_, DigestAfter("", base_, crc32()), current_->Lease(),
-                                          ServedModel::ReadRemaps(base_, weights_),
-                                          ServedModel::ReadDensePart(base_, weights_), before);
+  model_ = std::make_shared<const ServedModel>(
+      base_, DigestAfter("", base_, crc32()), current_->Lease(),
+      ServedModel::ReadRemaps(base_, weights_), ServedModel::ReadDensePart(base_, weights_),
+      options.before);
   weights_.CheckNotCut();
-  TakeAll(bad_deltas);
+  TakeAll(options.bad_deltas);
 }
 
 void ModelChain::TakeAll(BadDeltas bad_deltas) {

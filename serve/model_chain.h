@@ -10,6 +10,7 @@
 //
 // All bytes of weights and deltas are read and held against their checksums before they are used.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,12 +26,21 @@ enum class BadDeltas {
   kServeLastGood,  // the newest version before it; failure() says why
 };
 
+struct ModelChainOptions {
+  BadDeltas bad_deltas = BadDeltas::kError;
+  // Counters of tables that it has, too, go on.
+  const ServedModel* before = nullptr;
+  // That read all bytes of the weights; 0: all cores.
+  int threads = 0;
+  // Throws Error to refuse the model of the directory before its weights are read.
+  std::function<void(const ModelSpec&)> accept = {};
+};
+
 class ModelChain {
  public:
   // The model of a directory, with all its deltas. Throws Error, naming the file, for a directory
-  // without a model, or one that is not what it says. Counters of tables that `before` has, too, go on.
-  explicit ModelChain(std::string directory, BadDeltas bad_deltas = BadDeltas::kError,
-                      const ServedModel* before = nullptr);
+  // without a model, or one that is not what it says.
+  explicit ModelChain(std::string directory, const ModelChainOptions& options = {});
 
   const std::string& directory() const { return directory_; }
   // Of the newest version that was taken.

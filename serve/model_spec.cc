@@ -198,12 +198,6 @@ std::vector<std::string> ModelSpec::Features() const {
   return all;
 }
 
-std::string ModelSpec::InputsText() const {
-  std::string names;
-  for (const std::string& feature : Features()) names += (names.empty() ? "" : ", ") + feature;
-  return Format("{} numbers, and ids of {}", net.dense_in, names.empty() ? "nothing" : names);
-}
-
 std::string RowsName(const TableSpec& table) { return "tables." + table.name; }
 std::string RemapName(const TableSpec& table) { return "remap." + table.name; }
 std::string IdsName(const TableSpec& table) { return "ids." + table.name; }

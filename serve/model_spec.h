@@ -100,8 +100,6 @@ struct ModelSpec {
 
   // Of all tables, in order: the order of the features of a model.
   std::vector<std::string> Features() const;
-  // What a request has to bring: "13 numbers, and ids of cat_0, cat_1".
-  std::string InputsText() const;
   // Of every table.
   int64_t dim() const { return tables.empty() ? net.dense_arch.back() : tables.front().dim; }
 };

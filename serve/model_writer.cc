@@ -7,6 +7,7 @@
 #include "runtime/files.h"
 #include "serve/export_tensors.h"
 #include "serve/model_delta.h"
+#include "serve/model_inputs.h"
 #include "serve/raw_id_map.h"
 #include "train/nn/ranking_model.h"
 
@@ -26,16 +27,20 @@ void CheckTableCodecs(const ModelSpec& spec, const WriteModelOptions& options) {
           Format("codec {} of table {}: there is no such table; there are {}", codec, name, names));
 }
 
-// The newest version that is there, of a model or of a delta for it; 0 if there is none. One that
-// can't be read is replaced.
-int64_t VersionIn(const std::string& directory) {
-  int64_t version = 0;
+// The directory's model; none where there is none or it can't be read: it is replaced then.
+std::optional<ModelSpec> SpecIn(const std::string& directory) {
   try {
     const std::string path = PathIn(directory, kModelFile);
-    version = ParseModelSpec(ReadTextFile(path), path).version;
+    return ParseModelSpec(ReadTextFile(path), path);
   } catch (const Error&) {
-    return 0;
+    return {};
   }
+}
+
+// The newest version that is there, of the model or of a delta for it; 0 without a model.
+int64_t VersionIn(const std::string& directory, const std::optional<ModelSpec>& there) {
+  if (!there) return 0;
+  int64_t version = there->version;
   std::error_code error;
   while (std::filesystem::exists(PathIn(directory, DeltaFileName(version + 1)), error)) ++version;
   return version;
@@ -91,23 +96,6 @@ void RemoveOthers(const std::string& directory, const std::string& keep) {
   }
 }
 
-// Who sends requests to the directory's model can send them to the next one. A model that can't be read
-// is replaced.
-void CheckInputs(const std::string& directory, const ModelSpec& next) {
-  std::string before;
-  try {
-    const std::string path = PathIn(directory, kModelFile);
-    before = ParseModelSpec(ReadTextFile(path), path).InputsText();
-  } catch (const Error&) {
-    return;
-  }
-  if (before != next.InputsText())
-    throw Error(
-        Format("{}: its model reads {}; the one to be written reads {}, so that requests of "
-               "its clients would be refused (tessera quantize --new-inputs allows it)",
-               directory, before, next.InputsText()));
-}
-
 void MakeDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -157,7 +145,10 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
   const TrainConfig config = ConfigOf(checkpoint, given);
   WrittenModel model{.spec = SpecOf(config, options), .tables = {}};
   CheckTableCodecs(model.spec, options);
-  if (!options.new_inputs) CheckInputs(directory, model.spec);
+  const std::optional<ModelSpec> there = SpecIn(directory);
+  model.spec.version = VersionIn(directory, there) + 1;
+  if (there && !options.new_inputs)
+    CheckSameInputs(*there, model.spec, directory, "tessera quantize --new-inputs");
   std::vector<TableExport> tables = ExportTables(ctx, checkpoint, config, model.spec.tables);
   if (options.quantize.nan == NanPolicy::kError) CheckNoNanIn(ctx, tables);
   Prune(ctx, checkpoint, options.prune, tables);
@@ -171,7 +162,6 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
   AddDensePart(ctx, checkpoint, model.spec, content);
   AddTables(ctx, tables, options, model.tables, content);
 
-  model.spec.version = VersionIn(directory) + 1;
   model.spec.weights = Format("weights-{}.safetensors", model.spec.version);
   const std::string json = ToSealedJson(model.spec);
   ParseModelSpec(json, directory);  // what could not be read is not written

@@ -1,8 +1,20 @@
 #include "serve/predictor.h"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
+#include "serve/model_inputs.h"
+
 namespace tessera::serve {
+namespace {
+
+// That read a model while another one is served: most cores go on serving.
+int ThreadsBeside() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
+}
+
+}  // namespace
 
 // A context that nobody else uses meanwhile.
 class Predictor::ContextLease {
@@ -39,7 +51,9 @@ class Predictor::ContextLease {
 Predictor::Predictor(std::string directory, PredictorOptions options)
     : options_(options),
       directory_(std::move(directory)),
-      chain_(std::make_unique<ModelChain>(directory_, options.bad_deltas)),
+      chain_(std::make_unique<ModelChain>(
+          directory_,
+          ModelChainOptions{.bad_deltas = options.bad_deltas, .accept = options.accept})),
       model_(chain_->model()) {
   TESSERA_CHECK_GE(options_.threads, 1, "predictor: threads");
   NoteChain();
@@ -60,10 +74,21 @@ std::vector<float> Predictor::Predict(const PredictRequest& request) {
   return Predict(*model(), std::span(&one, 1));
 }
 
-void Predictor::Reload(const std::string& directory) {
+void Predictor::CheckTakesPlace(const ModelSpec& next, const ServedModel& before,
+                                const std::string& directory, bool new_inputs) const {
+  if (!new_inputs && !options_.new_inputs)
+    CheckSameInputs(before.spec(), next, directory,
+                    "tessera serve --new-inputs, or \"new_inputs\" in the request to load,");
+  if (options_.accept) options_.accept(next);
+}
+
+void Predictor::Reload(const std::string& directory, bool new_inputs) {
   const std::lock_guard one_at_a_time(reload_mutex_);
   const std::string& from = directory.empty() ? directory_ : directory;
-  auto loaded = std::make_unique<ModelChain>(from, BadDeltas::kError, model().get());
+  const auto before = model();
+  ModelChainOptions options{.before = before.get(), .threads = ThreadsBeside()};
+  options.accept = [&](const ModelSpec& next) { CheckTakesPlace(next, *before, from, new_inputs); };
+  auto loaded = std::make_unique<ModelChain>(from, options);
   if (!directory.empty()) directory_ = directory;
   chain_ = std::move(loaded);
   Use(chain_->model());

@@ -3,6 +3,7 @@
 // A model directory behind one call that any thread may make, and that may change under it: a call
 // uses one version from beginning to end, the one that was there when it began. Nobody waits for a
 // version that is being loaded.
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,9 @@ struct DeltaCounts {
 struct PredictorOptions {
   int threads = 1;  // of one call; calls of several threads run beside each other
   BadDeltas bad_deltas = BadDeltas::kError;  // when it is made; a Reload throws
+  bool new_inputs = false;                   // as of Reload, of every Reload
+  // Throws Error to refuse a model, when this is made and in a Reload, before its weights are read.
+  std::function<void(const ModelSpec&)> accept = {};
 };
 
 class Predictor {
@@ -37,8 +41,9 @@ class Predictor {
                              std::span<const PredictRequest* const> requests);
 
   // The model that is in `directory` now, with its deltas, answers all calls that begin from here
-  // on; `directory` "" is the one in use. On Error the model is what it was.
-  void Reload(const std::string& directory = "");
+  // on; `directory` "" is the one in use. Throws Error as ModelChain does, and for a model that reads
+  // other inputs (model_inputs.h) unless `new_inputs`; the model is then what it was.
+  void Reload(const std::string& directory = "", bool new_inputs = false);
   // Takes the deltas that have come into the directory; each of them answers all calls that begin
   // from then on. How many. Throws Error for one that does not fit (model_delta.h): the model stays
   // that of the last that did.
@@ -51,6 +56,9 @@ class Predictor {
 
  private:
   class ContextLease;
+  // Throws Error for a model that is not to take the place of `before`.
+  void CheckTakesPlace(const ModelSpec& next, const ServedModel& before,
+                       const std::string& directory, bool new_inputs) const;
   // What answers from here on.
   void Use(std::shared_ptr<const ServedModel> model);
   void NoteChain();

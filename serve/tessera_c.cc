@@ -10,7 +10,7 @@
 
 // The predictor is made by the first load.
 struct tessera_predictor {
-  explicit tessera_predictor(int threads) : options{.threads = threads} {}
+  explicit tessera_predictor(int threads) : options{.threads = threads, .new_inputs = true} {}
 
   tessera::serve::Predictor& Loaded() {
     const std::lock_guard lock(mutex);

@@ -185,6 +185,20 @@ InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec)
           .predict = internal::RequestOf(inputs, spec)};
 }
 
+LoadRequest ParseLoad(std::string_view body) {
+  LoadRequest load;
+  if (body.empty()) return load;
+  const Json json = tessera::internal::ReadJsonText(body, {.values = 100});
+  JsonObject request(json, "");
+  if (const Json* found = request.Find("parameters")) {
+    JsonObject parameters(*found, "parameters");
+    parameters.Optional("new_inputs", load.new_inputs);
+    parameters.Finish();
+  }
+  request.Finish();
+  return load;
+}
+
 // Numbers are written as they are made: a tree of them would take several times their text.
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id) {

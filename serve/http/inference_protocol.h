@@ -34,6 +34,12 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
                             const ModelSpec& spec);
 InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec);
 
+// What a request to load the model asks for: {"parameters": {"new_inputs": true}}, or no body.
+struct LoadRequest {
+  bool new_inputs = false;  // the model may read other inputs than the one that is served
+};
+LoadRequest ParseLoad(std::string_view body);
+
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id);
 std::string InferResponseSafetensors(const std::vector<float>& scores);

@@ -77,7 +77,7 @@ class InferenceService::Impl {
         return Infer(*model, std::move(request), std::move(reply));
       if (parts.size() == 5 && parts[0] == "v2" && parts[1] == "repository" &&
           parts[2] == "models" && (parts[4] == "load" || parts[4] == "deltas"))
-        return Administer(parts[3], parts[4] == "load", std::move(reply));
+        return Administer(parts[3], parts[4] == "load", request.body, std::move(reply));
     }
     throw HttpError(404, "there is no such path");
   }
@@ -218,19 +218,21 @@ class InferenceService::Impl {
     }
   }
 
-  void Administer(const std::string& name, bool load, HttpReply reply) {
+  void Administer(const std::string& name, bool load, const std::string& body, HttpReply reply) {
     if (load && name != options_.model_name) metrics_.CountReload(false);
     CheckName(name);
     if (!options_.admin)
       throw HttpError(403,
                       "models are loaded, and deltas taken, by requests only where the server was "
                       "started with --admin");
-    Leave(loads_, reply, [this, load, reply] { load ? Load(reply) : Take(reply); });
+    const bool new_inputs = load && ParseLoad(body).new_inputs;
+    Leave(loads_, reply,
+          [this, load, new_inputs, reply] { load ? Load(new_inputs, reply) : Take(reply); });
   }
 
-  void Load(const HttpReply& reply) {
+  void Load(bool new_inputs, const HttpReply& reply) {
     try {
-      predictor_.Reload();
+      predictor_.Reload("", new_inputs);
     } catch (...) {
       metrics_.CountReload(false);
       throw;

@@ -18,7 +18,7 @@ has out "model: version 2"
 # ---- a model that reads other inputs does not take the place of another unasked
 sed 's/"cat_1", "cat_2"/"cat_1"/' small.json >fewer.json
 run 0 train --config fewer.json --checkpoint fewer.safetensors
-fails_saying "model: its model reads 13 numbers, and ids of cat_0, cat_1, cat_2; the one to be written reads 13 numbers, and ids of cat_0, cat_1" \
+fails_saying "model: version 3 would read other inputs than version 2: not the feature cat_2; requests of its clients would be refused" \
   quantize fewer.safetensors -o model
 has err "(tessera quantize --new-inputs allows it)"
 cp -r model other
@@ -122,6 +122,26 @@ http GET /metrics ""
 has answer 'tessera_requests_total{code="200"} 3'
 has answer 'tessera_table_ids_total{table="b",result="miss"} 3'
 has answer 'tessera_model_deltas_total{result="ok"} 1'
+
+# ---- a model that reads other inputs is not taken up unasked
+run 0 quantize fewer.safetensors -o bits8 --new-inputs
+refused="bits8: version 4 would read other inputs than version 3: not the feature cat_2; requests of its clients would be refused"
+load=/v2/repository/models/clicks/load
+http POST $load ""
+has answer "400 Bad Request"
+has answer "$refused"
+kill -HUP $server
+for _ in $(seq 600); do grep -qF "$refused" errors && break; sleep 0.1; done
+has errors "$refused"
+http POST /v2/models/clicks/infer "$body"
+has answer '"model_version":"3"'
+http POST $load '{"parameters": {"new_input": true}}'
+has answer "400 Bad Request"
+http POST $load '{"parameters": {"new_inputs": true}}'
+has answer "200 OK"
+http GET /v2/models/clicks ""
+has answer '"versions":["4"]'
+lacks answer cat_2
 kill -TERM $server
 wait $server || fail "it ended with $?: $(cat errors)"
 has served "stopped"

@@ -106,5 +106,30 @@ TEST(Predictor, KeepsItsModelWhereTheNextOneIsBad) {
   EXPECT_EQ(predictor.Predict(small.request), small.scores);
 }
 
+// A model of other features is refused before its weights are read, and taken where that is asked for.
+TEST(Predictor, OtherInputsAreTakenWhenAsked) {
+  const SmallModel small = MakeSmallModel("inputs.safetensors");
+  const std::string directory = WriteSmallModel(small, "inputs"), other = TempPath("other_inputs");
+  std::filesystem::copy(directory, other, std::filesystem::copy_options::recursive);
+  ModelSpec spec = Predictor(directory).model()->spec();
+  spec.tables[1].features[1] = "cat_7";
+  std::ofstream(other + "/model.json") << ToSealedJson(spec);
+  Predictor predictor(directory);
+  EXPECT_NE(ErrorOf([&] { predictor.Reload(other); })
+                .find("other_inputs: version 1 would read other inputs than version 1: not the "
+                      "feature cat_2, also the feature cat_7"),
+            std::string::npos);
+  predictor.Reload();  // where it was
+  predictor.Reload(other, true);
+  EXPECT_EQ(predictor.model()->features()[2], "cat_7");
+  PredictorOptions options{.accept = [](const ModelSpec& model) {
+    if (model.Features()[2] == "cat_2") throw Error("not that");
+  }};
+  EXPECT_EQ(ErrorOf([&] { Predictor refused(directory, options); }), "not that");
+  options.new_inputs = true;
+  Predictor willing(other, options);
+  EXPECT_EQ(ErrorOf([&] { willing.Reload(directory); }), "not that");
+}
+
 }  // namespace
 }  // namespace tessera::serve
