@@ -7,7 +7,8 @@ namespace tessera::cli {
 void AddMemoryLimitFlag(CLI::App& command, std::string& size) {
   command
       .add_option("--memory-limit", size,
-                  "Refuse what would take more memory, such as 12G; default: what is available to "
+                  "Refuse what would take more memory: a number of bytes, or one with K, M, G or T "
+                  "behind it (2^10, 2^20, 2^30, 2^40), such as 12G; default: what is available to "
                   "this process")
       ->type_name("SIZE");
 }

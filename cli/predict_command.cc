@@ -9,9 +9,11 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/latencies.h"
+#include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
 #include "cli/scored_rows.h"
 #include "runtime/files.h"
+#include "serve/model_memory.h"
 #include "serve/predictor.h"
 #include "train/metrics/click_metrics.h"
 
@@ -19,7 +21,7 @@ namespace tessera::cli {
 namespace {
 
 struct Flags {
-  std::string directory, checkpoint, config, json, out;
+  std::string directory, checkpoint, config, json, out, memory_limit;
   ScoredRows rows;
   int threads = 1;
 };
@@ -52,12 +54,16 @@ Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
   return outcome;
 }
 
+std::optional<TrainConfig> ConfigOf(const Flags& flags) {
+  if (flags.config.empty()) return {};
+  return ReadTrainConfig(flags.config);
+}
+
 // What the checkpoint says of the same rows.
 MetricValues OfCheckpoint(const Flags& flags, const serve::ModelSpec& spec) {
-  std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
   const auto source = OpenScoredRows(flags.rows, spec, flags.directory);
-  return ScoreByCheckpoint(ReadCheckpoint(flags.checkpoint), config, *source, flags.threads);
+  return ScoreByCheckpoint(ReadCheckpoint(flags.checkpoint), ConfigOf(flags), *source,
+                           flags.threads);
 }
 
 std::string AsJson(const Outcome& outcome) {
@@ -80,7 +86,14 @@ std::string AsJson(const Outcome& outcome) {
 int Predict(const Flags& flags) {
   CheckWritable(flags.json);
   CheckWritable(flags.out);
-  serve::Predictor predictor(flags.directory, {.threads = flags.threads});
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  serve::PredictorOptions options{.threads = flags.threads};
+  options.accept = [&](const serve::ModelSpec& spec) {
+    CheckServingMemory(spec, {.examples = flags.rows.batch_size}, there);
+  };
+  serve::Predictor predictor(flags.directory, options);
+  if (!flags.checkpoint.empty())
+    CheckScoringMemory(ReadCheckpoint(flags.checkpoint), ConfigOf(flags), there);
   Outcome outcome = PredictAll(flags, predictor);
   const MetricValues values = outcome.metrics.Lifetime();
   std::printf("%s examples: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
@@ -140,6 +153,7 @@ void AddPredictCommand(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--json", f->json, "Write metrics and latencies to this file as JSON")
       ->type_name("FILE");
+  AddMemoryLimitFlag(*command, f->memory_limit);
   command->callback([f, &action] { action = [f] { return Predict(*f); }; });
 }
 

@@ -6,11 +6,13 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
 #include "runtime/files.h"
 #include "serve/choose_table_codecs.h"
+#include "serve/model_memory.h"
 #include "serve/model_writer.h"
 
 namespace tessera::cli {
@@ -43,7 +45,7 @@ struct Flags {
   ScoredRows scored;
   std::vector<std::string> tables;
   double max_error = 0;
-  std::string budget;
+  std::string budget, memory_limit;
   int threads = 0;
   bool search = false, overwrite = false, new_inputs = false;
 };
@@ -138,8 +140,11 @@ int Quantize(const Flags& flags) {
                                   .error = flags.max_error};
   Outputs outputs(flags.overwrite);
   outputs.AddFolder(flags.out, HoldsModel(flags.out) ? flags.out : "");
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
+  CheckWritingMemory(serve::ConfigOf(checkpoint, config), options, there);
+  if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
   Report(WriteModel(ctx, checkpoint, config, flags.out, options), flags.out);
@@ -230,6 +235,7 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
       ->type_name("f32|f16");
   AddPruneFlags(*command, *f);
   AddScoreFlags(*command, *f);
+  AddMemoryLimitFlag(*command, f->memory_limit);
   AddOverwriteFlag(*command, f->overwrite);
   command->add_flag(
       "--new-inputs", f->new_inputs,

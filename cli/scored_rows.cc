@@ -6,6 +6,7 @@
 #include "train/data/criteo_stream.h"
 #include "train/data/read_ahead.h"
 #include "train/trainer.h"
+#include "train/training_memory.h"
 
 namespace tessera::cli {
 
@@ -31,6 +32,14 @@ MetricValues ScoreRows(serve::Predictor& predictor, DataSource& source) {
                     batch->labels.span<float>(),
                     {}});
   return metrics.Lifetime();
+}
+
+void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
+                        const MemoryThere& there) {
+  CheckMemory("scoring rows with the checkpoint",
+              PartsOf(MemoryOfTraining(serve::ConfigOf(checkpoint, config))), there,
+              "The model alone takes less (without --data of quantize, --checkpoint of predict). "
+              "--memory-limit SIZE sets another limit");
 }
 
 MetricValues ScoreByCheckpoint(const Checkpoint& checkpoint,

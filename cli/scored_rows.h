@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/memory_limit.h"
 #include "serve/predictor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
@@ -29,8 +30,11 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const serve::
 // Of all rows of the source, by the model that is there.
 MetricValues ScoreRows(serve::Predictor& predictor, DataSource& source);
 
-// The same by a checkpoint's own model, all of which is then in memory. Throws Error as ReadTrainConfig
-// and Trainer::Load do.
+// Throws Error where ScoreByCheckpoint takes more memory than there is.
+void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
+                        const MemoryThere& there);
+// The same as ScoreRows by a checkpoint's own model, all of which is then in memory. Throws Error as
+// ReadTrainConfig and Trainer::Load do.
 MetricValues ScoreByCheckpoint(const Checkpoint& checkpoint,
                                const std::optional<TrainConfig>& config, DataSource& source,
                                int threads);

@@ -11,8 +11,10 @@
 
 #include "cli/command.h"
 #include "cli/error_text.h"
+#include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
 #include "serve/http/http_server.h"
+#include "serve/model_memory.h"
 
 namespace tessera::cli {
 namespace {
@@ -41,7 +43,7 @@ constexpr char kFooter[] =
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
 
 struct Flags {
-  std::string directory;
+  std::string directory, memory_limit;
   serve::HttpServerOptions http;
   int threads = 1;
   bool new_inputs = false;
@@ -136,6 +138,18 @@ void SetLimits(const Flags& flags, serve::HttpServerOptions& http) {
   http.drain_time = seconds(flags.drain_s);
 }
 
+serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
+  // A worker computes no more examples together (ServedModel::Predict).
+  const serve::ServingLoad load{.calls = flags.http.queue.workers,
+                                .examples = serve::ServedModel::kMostTogether};
+  return {.threads = flags.threads,
+          .bad_deltas = serve::BadDeltas::kServeLastGood,
+          .new_inputs = flags.new_inputs,
+          .accept = [load, limit = flags.memory_limit](const serve::ModelSpec& spec) {
+            CheckServingMemory(spec, load, MemoryThereIs(limit));
+          }};
+}
+
 int Serve(Flags flags) {
   CheckThreads(flags);
   AllowFiles(flags.http.limits.connections);
@@ -143,9 +157,7 @@ int Serve(Flags flags) {
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
-  serve::Predictor predictor(flags.directory, {.threads = flags.threads,
-                                               .bad_deltas = serve::BadDeltas::kServeLastGood,
-                                               .new_inputs = flags.new_inputs});
+  serve::Predictor predictor(flags.directory, PredictorOptionsOf(flags));
   serve::HttpServer server(predictor, flags.http);
   int64_t bytes = 0;
   const auto model = predictor.model();
@@ -259,6 +271,7 @@ void AddServeCommand(CLI::App& app, Action& action) {
       ->type_name("MIB");
   AddConnectionFlags(*command, *f);
   AddQueueFlags(*command, *f);
+  AddMemoryLimitFlag(*command, f->memory_limit);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Serve(*f); }; });
 }

@@ -21,7 +21,6 @@ TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64
   const auto state_bytes =
       static_cast<double>(StateBytesARow(config.optimizer, config.state_type, columns));
   TableMemory memory = {.name = config.name};
-  if (config.growing) return memory;
   const bool on_disk = config.location == EmbeddingLocation::kDisk;
   memory.rows = count * (on_disk ? kIndexBytes : row_bytes);
   memory.states = on_disk ? 0 : count * state_bytes;

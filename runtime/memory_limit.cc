@@ -112,6 +112,17 @@ double SumOf(const std::vector<MemoryPart>& parts) {
   return sum;
 }
 
+std::string LargestText(std::vector<MemoryPart> parts) {
+  constexpr size_t kNamed = 4;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (size_t i = 0; i < std::min(parts.size(), kNamed); ++i)
+    text += Format("{}{} {}", i == 0 ? "" : ", ", parts[i].what, BytesText(parts[i].bytes));
+  if (parts.size() > kNamed) text += Format(" and {} more", parts.size() - kNamed);
+  return text;
+}
+
 std::string BytesText(double bytes) {
   constexpr double kMost = 4611686018427387904.0;  // 2^62
   return internal::Bytes(static_cast<int64_t>(std::min(bytes, kMost)));

@@ -309,8 +309,6 @@ void ServedModel::CheckRows() const {
 
 std::vector<float> ServedModel::Predict(Context& ctx,
                                         std::span<const PredictRequest* const> requests) const {
-  // More examples at once are no faster, and what they take between is many times their size.
-  constexpr int64_t kMostTogether = 4096;
   int64_t examples = 0;
   for (const PredictRequest* request : requests) {
     Check(*request);

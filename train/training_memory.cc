@@ -14,7 +14,6 @@ constexpr double kDenseCopies = 4;        // parameters, gradients, up to two st
 constexpr double kActivationCopies = 3;   // outputs, their gradients, what a product works in
 constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and on its bag
 constexpr double kManagedRowBytes = 32;   // id, row, count and time
-constexpr size_t kNamed = 4;              // tables that an error names
 
 bool IsHere(const Shard& shard, const TrainingPlace& place) {
   return shard.rank >= place.first_rank && shard.rank < place.first_rank + place.num_ranks;
@@ -43,18 +42,6 @@ double ExamplesHere(const TrainConfig& config, const TrainingPlace& place) {
   if (config.data.rows > 0) examples = std::min(examples, static_cast<double>(config.data.rows));
   const int ranks = place.plan == nullptr ? 1 : place.plan->world_size;
   return examples * place.num_ranks / ranks;
-}
-
-// "t0 9.6 GiB, t1 9.6 GiB and 24 more", the largest first.
-std::string Largest(std::vector<TableMemory> tables) {
-  std::stable_sort(tables.begin(), tables.end(), [](const TableMemory& a, const TableMemory& b) {
-    return a.total() > b.total();
-  });
-  std::string text;
-  for (size_t i = 0; i < std::min(tables.size(), kNamed); ++i)
-    text += Format("{}{} {}", i == 0 ? "" : ", ", tables[i].name, BytesText(tables[i].total()));
-  if (tables.size() > kNamed) text += Format(" and {} more", tables.size() - kNamed);
-  return text;
 }
 
 // What the same training would take with every table changed.
@@ -117,7 +104,7 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   for (const EmbeddingBagConfig& table : RankingModelConfigOf(config).tables) {
     memory.tables.push_back(MemoryHere(table, place));
     features += static_cast<double>(table.feature_names.size());
-    if (config.managed_collision.contains(table.name) && !table.growing)
+    if (config.managed_collision.contains(table.name))
       memory.ids += kManagedRowBytes * static_cast<double>(table.num_embeddings);
   }
   const int64_t dim = config.tables.empty() ? 1 : config.tables.front().embedding_dim;
@@ -130,25 +117,29 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   return memory;
 }
 
-void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
-                         const MemoryThere& there) {
-  const TrainingMemory memory = MemoryOfTraining(config, place);
-  if (memory.total() <= there.bytes) return;
+std::vector<MemoryPart> PartsOf(const TrainingMemory& memory) {
   double rows = 0, states = 0, cache = 0;
+  std::vector<MemoryPart> tables;
   for (const TableMemory& table : memory.tables) {
     rows += table.rows;
     states += table.states;
     cache += table.cache;
+    tables.push_back({table.name, table.total()});
   }
-  CheckMemory("the training",
-              {{"tables' rows", rows, Largest(memory.tables)},
-               {"optimizer states", states},
-               {"caches of rows", cache},
-               {"copies while tables are filled", memory.making()},
-               {"what is known of raw ids", memory.ids},
-               {"the dense part", memory.dense},
-               {"a batch", memory.batch}},
-              there, Advice(config, place, memory, there));
+  return {{"tables' rows", rows, LargestText(tables)},
+          {"optimizer states", states},
+          {"caches of rows", cache},
+          {"copies while tables are filled", memory.making()},
+          {"what is known of raw ids", memory.ids},
+          {"the dense part", memory.dense},
+          {"a batch", memory.batch}};
+}
+
+void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
+                         const MemoryThere& there) {
+  const TrainingMemory memory = MemoryOfTraining(config, place);
+  if (memory.total() <= there.bytes) return;
+  CheckMemory("the training", PartsOf(memory), there, Advice(config, place, memory, there));
 }
 
 }  // namespace tessera

@@ -30,6 +30,8 @@ struct TrainingMemory {
 
 TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place = {});
 
+std::vector<MemoryPart> PartsOf(const TrainingMemory& memory);
+
 // Throws Error where that is more than there is; it says which tables are the largest, and what would
 // fit: fewer rows, rows of 16 bits, tables on DISK, more machines.
 void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,

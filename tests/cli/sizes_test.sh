@@ -92,6 +92,33 @@ fails_saying "the training takes about" train --config sum.json --memory-limit 1
 run 0 train --config sum.json --memory-limit 60M
 run 0 train --config sum.json --memory-limit 60M --ranks 2 --plan row_wise
 fails_saying "the training takes about" train --config sum.json --memory-limit 40M --ranks 2 --plan data_parallel
+
+# ---- tables of raw ids count all that they may grow to; writing, scoring and serving a model hold what they take, too
+python3 - <<'EOP'
+import json
+d = json.load(open("small.json"))
+for t in d["tables"]:
+    t["rows"] = 1000000
+d["managed_collision"] = {"kind": "growing"}
+json.dump(d, open("grow.json", "w"))
+EOP
+fails_saying "tables' rows 30.5 MiB (a " train --config grow.json --memory-limit 30M
+run 0 train --config grow.json --checkpoint grow.safetensors
+fails_saying "writing the model takes about" quantize grow.safetensors -o grow --memory-limit 30M
+has err "what is known of raw ids 91.6 MiB (a 45.8 MiB, b 45.8 MiB)"
+[ ! -e grow ] || fail "grow was made"
+run 0 quantize grow.safetensors -o grow
+run 0 generate --rows 100 --vocabulary 50 eval.tsv
+fails_saying "the model takes about" predict grow --data eval.tsv --memory-limit 30M
+has err "rows that deltas may add to growing tables"
+fails_saying "the model takes about" serve grow --port 0 --memory-limit 30M
+fails_saying "writing the model takes about" quantize good.safetensors -o pruned --prune 0.5 --memory-limit 4K
+fails_saying "scoring rows with the checkpoint takes about" quantize good.safetensors -o scored --data eval.tsv --memory-limit 10K
+run 0 quantize good.safetensors -o scored
+fails_saying "scoring rows with the checkpoint takes about" predict scored --data eval.tsv --checkpoint grow.safetensors --memory-limit 30M
+fails_saying "the model takes about" serve scored --port 0 --workers 1024 --memory-limit 1M
+run 0 predict scored --data eval.tsv --checkpoint good.safetensors --memory-limit 1G
+fails_saying "--memory-limit: expected a size such as 512M" predict scored --data eval.tsv --memory-limit much
 fails_saying "--memory-limit: expected a size such as 512M" train --config small.json --memory-limit much
 fails_saying "lookup/rows=2G,tables=4 takes about 3.7 TiB of memory" bench lookup --tables 4 --rows 2G --dim 128
 fails_saying "takes about 512.0 MiB of memory" bench update --tables 1 --rows 1Mi --rule sgd --memory-limit 511M
