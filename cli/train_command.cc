@@ -19,6 +19,8 @@
 #include "runtime/device_properties.h"
 #include "runtime/files.h"
 #include "runtime/trace.h"
+#include "train/pipeline/pipeline_kind.h"
+#include "train/pipeline/trainer_pipeline.h"
 #include "train/resume_changes.h"
 #include "train/training_memory.h"
 #include "train/training_run.h"
@@ -246,6 +248,7 @@ int Train(const TrainFlags& flags) {
   const DataSelection selection = SelectionOf(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
   const TrainConfig config = ReadConfig(flags, resumed);
+  CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
   ParseDevice(flags.device);
   const DataSets data(config, selection);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);

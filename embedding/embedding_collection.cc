@@ -16,8 +16,8 @@ EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConf
                                    .rounding_seed = options.rounding_seed});
 }
 
-std::vector<std::pair<std::string, JaggedTensor>> EmbeddingCollection::Forward(
-    Context& ctx, const KeyedJaggedTensor& features) {
+NamedSequences EmbeddingCollection::Forward(Context& ctx, const KeyedJaggedTensor& features) {
+  if (const auto answer = ahead_.Take(features)) return answer(ctx);
   return internal::NamedRows(ctx, features, tables_->features(),
                              tables_->ForwardSequence(ctx, features), options_.need_indices);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "embedding/embedding_configs.h"
+#include "embedding/forward_ahead.h"
 #include "embedding/table_batched_embedding.h"
 #include "sparse/jagged_tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
@@ -23,6 +24,9 @@ struct EmbeddingCollectionOptions {
   std::optional<uint64_t> rounding_seed = {};  // as in TableBatchedEmbeddingOptions
 };
 
+// Name and rows of each feature.
+using NamedSequences = std::vector<std::pair<std::string, JaggedTensor>>;
+
 // As EmbeddingBagCollection, without pooling. Unlike TorchRec's, tables may have different dims.
 class EmbeddingCollection {
  public:
@@ -33,8 +37,8 @@ class EmbeddingCollection {
   // In table order, then feature order in the table: feature name (feature@table if several tables
   // read it) and its rows [N_f, D] under the lengths of the KJT, each key's own where they differ;
   // inverse indices are not looked at. Training as in EmbeddingBagCollection::Forward.
-  std::vector<std::pair<std::string, JaggedTensor>> Forward(Context& ctx,
-                                                            const KeyedJaggedTensor& features);
+  NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
+  ForwardAhead<NamedSequences>& ahead() { return ahead_; }
 
   const std::vector<EmbeddingConfig>& configs() const { return configs_; }
   TableBatchedEmbedding& tables() { return *tables_; }
@@ -44,6 +48,7 @@ class EmbeddingCollection {
   std::vector<EmbeddingConfig> configs_;
   EmbeddingCollectionOptions options_;
   std::unique_ptr<TableBatchedEmbedding> tables_;
+  ForwardAhead<NamedSequences> ahead_;
 };
 
 }  // namespace tessera

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "sparse/keyed_jagged_tensor.h"
-#include "sparse/keyed_tensor.h"
 
 namespace tessera {
 
+// Output: what the collection's forward gives.
+template <typename Output>
 class ForwardAhead {
  public:
-  using Answer = std::function<KeyedTensor(Context&)>;
+  using Answer = std::function<Output(Context&)>;
 
   // The next forward of `features` (the same tensor of ids) is `answer`, instead of what the
   // collection does by itself; it may itself call Forward.

@@ -3,16 +3,12 @@
 // An EmbeddingCollection whose tables lie on several ranks: every rank gives its own ids and gets
 // their rows. sharding/sharded_tables.h says what a step of all ranks is.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "embedding/embedding_collection.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {
-
-// Name and rows of each feature.
-using NamedSequences = std::vector<std::pair<std::string, JaggedTensor>>;
 
 // A forward under way: its ids have left.
 struct SequenceInput {
@@ -30,6 +26,7 @@ class ShardedEmbeddingCollection {
 
   // As EmbeddingCollection::Forward: rows in the order of this rank's own ids.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
+  ForwardAhead<NamedSequences>& ahead() { return ahead_; }
 
   // The same in phases, as ShardedEmbeddingBagCollection's.
   SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
@@ -45,6 +42,7 @@ class ShardedEmbeddingCollection {
   std::vector<EmbeddingConfig> configs_;
   EmbeddingCollectionOptions options_;
   std::unique_ptr<ShardedTables> tables_;
+  ForwardAhead<NamedSequences> ahead_;
 };
 
 }  // namespace tessera

@@ -44,6 +44,7 @@ ShardedManagedCollisionEmbeddings<Collection, Input, Output>::ShardedManagedColl
 template <typename Collection, typename Input, typename Output>
 Output ShardedManagedCollisionEmbeddings<Collection, Input, Output>::Forward(
     Context& ctx, const KeyedJaggedTensor& features) {
+  if (const auto answer = ahead_.Take(features)) return answer(ctx);
   return ComputeAndOutputDist(ctx, StartInputDist(ctx, features)).Wait();
 }
 
@@ -57,14 +58,19 @@ template <typename Collection, typename Input, typename Output>
 Awaitable<Output>
 ShardedManagedCollisionEmbeddings<Collection, Input, Output>::ComputeAndOutputDist(Context& ctx,
                                                                                    Input input) {
-  ShardedTables& tables = embeddings_->tables();
-  InputDist dist = input.dist.Wait();
-  RemapAndReset(ctx, *modules_, tables, dist);
+  return ComputeAndOutputDist(ctx, input.features, input.dist.Wait());
+}
+
+template <typename Collection, typename Input, typename Output>
+Awaitable<Output>
+ShardedManagedCollisionEmbeddings<Collection, Input, Output>::ComputeAndOutputDist(
+    Context& ctx, const KeyedJaggedTensor& features, InputDist dist) {
+  RemapAndReset(ctx, *modules_, tables(), dist);
   Awaitable<KeyedJaggedTensor> remapped;
   if (return_remapped_features_)
-    remapped = StartReturnRows(ctx, tables.comm(), tables.layout(), tables.features(), dist,
-                               input.features);
-  auto rows = embeddings_->ComputeAndOutputDist(ctx, input.features, dist);
+    remapped = StartReturnRows(ctx, tables().comm(), tables().layout(), tables().features(), dist,
+                               features);
+  auto rows = embeddings_->ComputeAndOutputDist(ctx, features, dist);
   return Awaitable<Output>([rows = std::move(rows), remapped = std::move(remapped)]() mutable {
     Output output{rows.Wait(), {}};
     if (remapped.valid()) output.remapped_features = remapped.Wait();

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "embedding/forward_ahead.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 #include "sharding/sharded_embedding_bag_collection.h"
@@ -35,12 +36,17 @@ class ShardedManagedCollisionEmbeddings {
 
   // As Collection::Forward. Training forwards have their backward before the next one.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
+  ForwardAhead<Output>& ahead() { return ahead_; }
 
   // The same in phases. Raw ids of later batches may be on their way while one is trained; modules
   // see batches in the order of the second phases.
   Input StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
   Awaitable<Output> ComputeAndOutputDist(Context& ctx, Input input);
+  // Of an input_dist that was waited for, maybe by another thread (ShardedTables::StartInputDist).
+  Awaitable<Output> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,
+                                         InputDist input);
 
+  ShardedTables& tables() { return embeddings_->tables(); }
   ShardedManagedCollisionModules& modules() { return *modules_; }
 
  protected:
@@ -53,6 +59,7 @@ class ShardedManagedCollisionEmbeddings {
  private:
   std::unique_ptr<ShardedManagedCollisionModules> modules_;
   bool return_remapped_features_;
+  ForwardAhead<Output> ahead_;
 };
 
 }  // namespace internal

@@ -34,6 +34,10 @@ struct ManagedModule {
 // rule Dense, but always in StateDict.
 class EmbeddingModel : public Module {
  public:
+  using Embeddings =
+      std::variant<EmbeddingBagCollection, ManagedCollisionEmbeddingBagCollection,
+                   ShardedEmbeddingBagCollection, ShardedManagedCollisionEmbeddingBagCollection>;
+
   // The rows of all features, pooled, in table order, then feature order in the table: [B, ΣD].
   Variable Pool(Context& ctx, const KeyedJaggedTensor& features);
 
@@ -55,6 +59,8 @@ class EmbeddingModel : public Module {
   std::string IdPrefix(const std::string& table) const { return table_prefix_ + table + "."; }
 
   const std::string& table_prefix() const { return table_prefix_; }
+  // The collection that Pool asks.
+  Embeddings& embeddings() { return embeddings_; }
   // REQUIRES: tables that are not sharded.
   EmbeddingBagCollection& embedding_bag_collection();
   const EmbeddingBagCollection& embedding_bag_collection() const;
@@ -81,9 +87,6 @@ class EmbeddingModel : public Module {
                                      std::vector<NamedParameter>& out) const = 0;
 
  private:
-  using Embeddings =
-      std::variant<EmbeddingBagCollection, ManagedCollisionEmbeddingBagCollection,
-                   ShardedEmbeddingBagCollection, ShardedManagedCollisionEmbeddingBagCollection>;
   static Embeddings MakeEmbeddings(Context& ctx, const std::vector<EmbeddingBagConfig>& tables,
                                    const EmbeddingBagCollectionOptions& options,
                                    const std::optional<ModelSharding>& sharding,

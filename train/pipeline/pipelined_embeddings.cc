@@ -1,31 +1,78 @@
 #include "train/pipeline/pipelined_embeddings.h"
 
+#include <utility>
+
+#include "sharding/dedup.h"
+#include "train/pipeline/collection_outputs.h"
+
 namespace tessera {
 namespace {
 
-class PipelinedTables final : public PipelinedEmbeddings {
+template <typename Output>
+class LookupOf final : public LookupAhead {
  public:
-  explicit PipelinedTables(EmbeddingBagCollection& collection) : collection_(collection) {}
+  explicit LookupOf(Awaitable<Output> rows) : rows_(std::move(rows)) {}
+
+  std::vector<Variable> Variables() override { return internal::VariablesOf(output()); }
+  void Replace(const Context& ctx, std::vector<Variable> variables) override {
+    internal::RecordStream(output(), ctx);
+    output_ = internal::WithVariables(std::move(output()), std::move(variables));
+  }
+  Output& output() {
+    if (!output_) output_ = rows_.Wait();
+    return *output_;
+  }
+
+ private:
+  Awaitable<Output> rows_;
+  std::optional<Output> output_;
+};
+
+// A collection whose forwards are answered.
+template <typename Collection>
+class AnsweredCollection : public PipelinedEmbeddings {
+ public:
+  using Output = decltype(std::declval<Collection&>().Forward(
+      std::declval<Context&>(), std::declval<const KeyedJaggedTensor&>()));
+
+  explicit AnsweredCollection(Collection& collection) : collection_(collection) {}
+
+  bool AnswerNext(const KeyedJaggedTensor& features, Answer answer) override {
+    collection_.ahead().Set(features, [answer = std::move(answer)](Context& ctx) {
+      return std::move(static_cast<LookupOf<Output>&>(*answer(ctx)).output());
+    });
+    return true;
+  }
+  void ForgetAnswer() override { collection_.ahead().Clear(); }
+
+ protected:
+  static std::shared_ptr<LookupAhead> Of(Awaitable<Output> rows) {
+    return std::make_shared<LookupOf<Output>>(std::move(rows));
+  }
+
+  Collection& collection_;
+};
+
+template <typename Collection>
+class PipelinedTables final : public AnsweredCollection<Collection> {
+ public:
+  using AnsweredCollection<Collection>::AnsweredCollection;
 
   bool alone() const override { return true; }
 
+  std::shared_ptr<LookupAhead> Lookup(Context& ctx, const InputAhead& input) override {
+    return this->Of(Awaitable<typename AnsweredCollection<Collection>::Output>(
+        [looked_up = this->collection_.Forward(ctx, input.features)] { return looked_up; }));
+  }
   void Prefetch(Context& ctx, const InputAhead& input) override {
-    collection_.tables().Prefetch(ctx, input.features);
+    tables().Prefetch(ctx, input.features);
   }
-  Awaitable<KeyedTensor> Lookup(Context& ctx, const InputAhead& input) override {
-    return Awaitable<KeyedTensor>(
-        [looked_up = collection_.Forward(ctx, input.features)] { return looked_up; });
-  }
-  ForwardAhead& ahead() override { return collection_.ahead(); }
-  void ForgetPrefetched() override { collection_.tables().ForgetPrefetched(); }
-  void AllowForwardsAhead(int forwards) override {
-    collection_.tables().AllowForwardsAhead(forwards);
-  }
+  void ForgetPrefetched() override { tables().ForgetPrefetched(); }
+  void AllowForwardsAhead(int forwards) override { tables().AllowForwardsAhead(forwards); }
   std::function<void()> KeepCounters() override {
-    TableBatchedEmbedding& tables = collection_.tables();
     std::vector<int64_t> of_table;
-    for (int t = 0; t < tables.num_tables(); ++t) of_table.push_back(tables.iter(t));
-    return [&tables, iter = tables.iter(), of_table] {
+    for (int t = 0; t < tables().num_tables(); ++t) of_table.push_back(tables().iter(t));
+    return [&tables = tables(), iter = tables().iter(), of_table] {
       tables.set_iter(iter);
       for (int t = 0; t < tables.num_tables(); ++t)
         tables.set_iter(t, of_table[static_cast<size_t>(t)]);
@@ -33,46 +80,117 @@ class PipelinedTables final : public PipelinedEmbeddings {
   }
 
  private:
+  TableBatchedEmbedding& tables() { return this->collection_.tables(); }
   std::optional<tessera::InputDist> Distribute(Context&, const KeyedJaggedTensor&) override {
     return std::nullopt;
   }
-
-  EmbeddingBagCollection& collection_;
 };
 
-class PipelinedShards final : public PipelinedEmbeddings {
+// Ids travel ahead.
+template <typename Collection>
+class AnsweredShards : public AnsweredCollection<Collection> {
  public:
-  explicit PipelinedShards(ShardedEmbeddingBagCollection& collection)
-      : collection_(collection), comm_(collection.tables().comm().Companion("input_dist")) {}
+  explicit AnsweredShards(Collection& collection)
+      : AnsweredCollection<Collection>(collection),
+        comm_(collection.tables().comm().Companion("input_dist")) {}
 
   bool alone() const override { return comm_.size() == 1; }
 
-  void Prefetch(Context& ctx, const InputAhead& input) override {
-    collection_.tables().Prefetch(ctx, *input.dist);
+  std::shared_ptr<LookupAhead> Lookup(Context& ctx, const InputAhead& input) override {
+    return this->Of(this->collection_.ComputeAndOutputDist(ctx, input.features, *input.dist));
   }
-  Awaitable<KeyedTensor> Lookup(Context& ctx, const InputAhead& input) override {
-    return collection_.ComputeAndOutputDist(ctx, input.features, *input.dist);
-  }
-  ForwardAhead& ahead() override { return collection_.ahead(); }
-  void ForgetPrefetched() override { collection_.tables().ForgetPrefetched(); }
-  void AllowForwardsAhead(int forwards) override {
-    collection_.tables().AllowForwardsAhead(forwards);
-  }
-  std::function<void()> KeepCounters() override {
-    return [&tables = collection_.tables(), iter = collection_.tables().iter()] {
-      tables.set_iter(iter);
-    };
-  }
+
+ protected:
+  ShardedTables& tables() { return this->collection_.tables(); }
 
  private:
   std::optional<tessera::InputDist> Distribute(Context& ctx,
                                                const KeyedJaggedTensor& features) override {
-    return collection_.tables().StartInputDist(ctx, features, comm_).Wait();
+    return tables().StartInputDist(ctx, features, comm_).Wait();
   }
 
-  ShardedEmbeddingBagCollection& collection_;
   Communicator& comm_;
 };
+
+template <typename Collection>
+class PipelinedShards final : public AnsweredShards<Collection> {
+ public:
+  using AnsweredShards<Collection>::AnsweredShards;
+
+  void Prefetch(Context& ctx, const InputAhead& input) override {
+    this->tables().Prefetch(ctx, *input.dist);
+  }
+  void ForgetPrefetched() override { this->tables().ForgetPrefetched(); }
+  void AllowForwardsAhead(int forwards) override { this->tables().AllowForwardsAhead(forwards); }
+  std::function<void()> KeepCounters() override {
+    return [&tables = this->tables(), iter = this->tables().iter()] { tables.set_iter(iter); };
+  }
+};
+
+// Why rows of a batch can't be looked up before the step of the batch before it.
+void RefuseForwardsAhead(int forwards, const char* why) {
+  if (forwards == 0) return;
+  throw Error(Format(
+      "a semi_sync pipeline looks a batch up before the step of the batch before it, but {}: "
+      "expected the pipeline none, base, sparse_dist or prefetch",
+      why));
+}
+
+constexpr const char* kRawIds =
+    "rows of raw ids (managed collision) are found inside the step, in the order of the steps";
+constexpr const char* kPruned =
+    "rows of pruned tables (ITEP) are found inside the step, in the order of the steps";
+constexpr const char* kProcessed =
+    "a feature processor's weights are parameters, those that the last step left";
+
+// Raw ids travel ahead and become rows in the step.
+template <typename Collection>
+class PipelinedRawIds final : public AnsweredShards<Collection> {
+ public:
+  using AnsweredShards<Collection>::AnsweredShards;
+
+  void Prefetch(Context&, const InputAhead&) override {}
+  void ForgetPrefetched() override {}
+  void AllowForwardsAhead(int forwards) override { RefuseForwardsAhead(forwards, kRawIds); }
+  std::function<void()> KeepCounters() override {
+    return [] {};
+  }
+};
+
+// A collection whose forward belongs into the step as a whole.
+class WholeInStep final : public PipelinedEmbeddings {
+ public:
+  // why: it does.
+  WholeInStep(bool alone, const char* why) : alone_(alone), why_(why) {}
+
+  bool alone() const override { return alone_; }
+  bool AnswerNext(const KeyedJaggedTensor&, Answer) override { return false; }
+  void ForgetAnswer() override {}
+  std::shared_ptr<LookupAhead> Lookup(Context&, const InputAhead&) override {
+    throw Error(Format("no lookup ahead: {}", why_));
+  }
+  void Prefetch(Context&, const InputAhead&) override {}
+  void ForgetPrefetched() override {}
+  void AllowForwardsAhead(int forwards) override { RefuseForwardsAhead(forwards, why_); }
+  std::function<void()> KeepCounters() override {
+    return [] {};
+  }
+
+ private:
+  std::optional<tessera::InputDist> Distribute(Context&, const KeyedJaggedTensor&) override {
+    return std::nullopt;
+  }
+
+  bool alone_;
+  const char* why_;
+};
+
+std::unique_ptr<PipelinedEmbeddings> InStep(const char* why) {
+  return std::make_unique<WholeInStep>(true, why);
+}
+std::unique_ptr<PipelinedEmbeddings> InStep(const ShardedTables& tables, const char* why) {
+  return std::make_unique<WholeInStep>(tables.comm().size() == 1, why);
+}
 
 }  // namespace
 
@@ -92,6 +210,10 @@ void InputAhead::RecordStream(const Context& ctx) const {
     for (const Tensor& positions : of_rank) positions.RecordStream(ctx);
   for (const DistFeature& feature : dist->home().features) feature.ids.RecordStream(ctx);
   tessera::RecordStream(dist->away().kjt, ctx);
+  const auto distinct = dist->deduped();
+  if (!distinct) return;
+  tessera::RecordStream(distinct->kjt, ctx);
+  for (const Tensor& places : distinct->places) places.RecordStream(ctx);
 }
 
 InputAhead PipelinedEmbeddings::InputDist(Context& ctx, const KeyedJaggedTensor& features) {
@@ -102,11 +224,49 @@ InputAhead PipelinedEmbeddings::InputDist(Context& ctx, const KeyedJaggedTensor&
 }
 
 std::unique_ptr<PipelinedEmbeddings> Pipelined(EmbeddingBagCollection& collection) {
-  return std::make_unique<PipelinedTables>(collection);
+  return std::make_unique<PipelinedTables<EmbeddingBagCollection>>(collection);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(EmbeddingCollection& collection) {
+  return std::make_unique<PipelinedTables<EmbeddingCollection>>(collection);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ManagedCollisionEmbeddingBagCollection&) {
+  return InStep(kRawIds);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ManagedCollisionEmbeddingCollection&) {
+  return InStep(kRawIds);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ITEPEmbeddingBagCollection&) {
+  return InStep(kPruned);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ITEPEmbeddingCollection&) { return InStep(kPruned); }
+std::unique_ptr<PipelinedEmbeddings> Pipelined(FeatureProcessedEmbeddingBagCollection&) {
+  return InStep(kProcessed);
 }
 
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedEmbeddingBagCollection& collection) {
-  return std::make_unique<PipelinedShards>(collection);
+  return std::make_unique<PipelinedShards<ShardedEmbeddingBagCollection>>(collection);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedEmbeddingCollection& collection) {
+  return std::make_unique<PipelinedShards<ShardedEmbeddingCollection>>(collection);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(
+    ShardedManagedCollisionEmbeddingBagCollection& collection) {
+  return std::make_unique<PipelinedRawIds<ShardedManagedCollisionEmbeddingBagCollection>>(
+      collection);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(
+    ShardedManagedCollisionEmbeddingCollection& collection) {
+  return std::make_unique<PipelinedRawIds<ShardedManagedCollisionEmbeddingCollection>>(collection);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedITEPEmbeddingBagCollection& collection) {
+  return InStep(collection.collection().tables(), kPruned);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedITEPEmbeddingCollection& collection) {
+  return InStep(collection.collection().tables(), kPruned);
+}
+std::unique_ptr<PipelinedEmbeddings> Pipelined(
+    ShardedFeatureProcessedEmbeddingBagCollection& collection) {
+  return InStep(collection.embedding_bag_collection().tables(), kProcessed);
 }
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ void StepForwards::Run(const PipelineInputs& inputs, const NextInputs& next,
   struct ClearAtEnd {
     const std::vector<PipelinedEmbeddings*>& embeddings;
     ~ClearAtEnd() {
-      for (PipelinedEmbeddings* e : embeddings) e->ahead().Clear();
+      for (PipelinedEmbeddings* e : embeddings) e->ForgetAnswer();
     }
   };
   const ClearAtEnd clear{embeddings_};
@@ -29,10 +29,11 @@ void StepForwards::Run(const PipelineInputs& inputs, const NextInputs& next,
     std::rethrow_exception(std::exchange(failed_ahead_, nullptr));
   }
   Begin(inputs);
-  size_t missing = inputs.size();
+  size_t missing = 0;
   for (size_t c = 0; c < inputs.size(); ++c)
-    embeddings_[c]->ahead().Set(inputs[c].features, [&, c](Context& ctx) {
-      KeyedTensor rows = Answer(ctx, c, inputs[c]);
+    missing += embeddings_[c]->AnswerNext(inputs[c].features, [&, c](Context& ctx) {
+      std::shared_ptr<LookupAhead> rows = Answer(ctx, c, inputs[c]);
+      rows->Variables();
       if (--missing == 0) WorkAhead(next);
       return rows;
     });
@@ -54,8 +55,9 @@ void StepForwards::WorkAhead(const NextInputs& next) {
   }
 }
 
-KeyedTensor StepForwards::Answer(Context& ctx, size_t collection, const InputAhead& input) {
-  return embeddings_[collection]->Lookup(ctx, input).Wait();
+std::shared_ptr<LookupAhead> StepForwards::Answer(Context& ctx, size_t collection,
+                                                  const InputAhead& input) {
+  return embeddings_[collection]->Lookup(ctx, input);
 }
 
 PrefetchForwards::PrefetchForwards(Context& ctx, std::vector<PipelinedEmbeddings*> embeddings)
@@ -76,6 +78,20 @@ void PrefetchForwards::AfterLookups(const NextInputs& next) {
   }
 }
 
+// Gives its inputs gradients that are known: so a tape, which goes back from one variable, does from
+// several.
+class KnownGradients final : public Function {
+ public:
+  explicit KnownGradients(std::vector<Tensor> grads) : grads_(std::move(grads)) {}
+  std::string_view name() const override { return "known gradients"; }
+  std::vector<Tensor> Backward(Context&, const std::vector<Tensor>&) override {
+    return std::move(grads_);
+  }
+
+ private:
+  std::vector<Tensor> grads_;
+};
+
 // A training forward of one collection, ahead of its step. Begins where `after` is now.
 class SemiSyncForwards::Lookup {
  public:
@@ -92,11 +108,11 @@ class SemiSyncForwards::Lookup {
   }
 
   // As ops of ctx see it; undone by Backward.
-  static KeyedTensor Answer(Context& ctx, const std::shared_ptr<Lookup>& lookup);
+  static std::shared_ptr<LookupAhead> Answer(Context& ctx, const std::shared_ptr<Lookup>& lookup);
 
   // As if it had not been.
   void TakeBack() {
-    rows_.Wait();
+    rows_->Variables();
     restore_counters_();
   }
 
@@ -106,7 +122,7 @@ class SemiSyncForwards::Lookup {
     explicit Back(std::shared_ptr<Lookup> lookup) : lookup_(std::move(lookup)) {}
     std::string_view name() const override { return "embedding lookup ahead"; }
     std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-      lookup_->Backward(ctx, grads[0]);
+      lookup_->Backward(ctx, grads);
       return {};
     }
 
@@ -115,11 +131,13 @@ class SemiSyncForwards::Lookup {
   };
 
   // The update comes after the lookup of the next batch, which reads the same tables.
-  void Backward(Context& ctx, const Tensor& grad) {
+  void Backward(Context& ctx, const std::vector<Tensor>& grads) {
     ctx_.WaitFor(ctx);
     last_lookup_->HoldBack(ctx_.stream());
-    grad.RecordStream(ctx_);
-    tape_.Backward(values_, grad);
+    for (const Tensor& grad : grads) grad.RecordStream(ctx_);
+    const Tensor root = Tensor::Empty(ctx_, {1});  // and its gradient: nobody looks at either
+    tape_.Backward(
+        Record(ctx_, std::make_unique<KnownGradients>(grads), std::move(variables_), root), root);
     ctx.WaitFor(ctx_);
   }
 
@@ -127,18 +145,18 @@ class SemiSyncForwards::Lookup {
   Tape tape_;
   std::shared_ptr<Event> last_lookup_;
   std::function<void()> restore_counters_;
-  Awaitable<KeyedTensor> rows_;
-  Variable values_;
+  std::shared_ptr<LookupAhead> rows_;
+  std::vector<Variable> variables_;
 };
 
-KeyedTensor SemiSyncForwards::Lookup::Answer(Context& ctx, const std::shared_ptr<Lookup>& lookup) {
-  const KeyedTensor rows = lookup->rows_.Wait();
-  lookup->values_ = rows.values();
+std::shared_ptr<LookupAhead> SemiSyncForwards::Lookup::Answer(
+    Context& ctx, const std::shared_ptr<Lookup>& lookup) {
+  lookup->variables_ = lookup->rows_->Variables();
   ctx.WaitFor(lookup->ctx_);
-  rows.values().value().RecordStream(ctx);
-  Variable values = Record(ctx, std::make_unique<Back>(lookup), {}, rows.values().value(),
-                           /*always=*/true);
-  return KeyedTensor(rows.keys(), rows.length_per_key(), std::move(values), rows.key_dim());
+  std::vector<Tensor> values(lookup->variables_.begin(), lookup->variables_.end());
+  lookup->rows_->Replace(ctx, Record(ctx, std::make_unique<Back>(lookup), {}, std::move(values),
+                                     /*always=*/true));
+  return std::exchange(lookup->rows_, nullptr);
 }
 
 SemiSyncForwards::SemiSyncForwards(Context& ctx, std::vector<PipelinedEmbeddings*> embeddings,
@@ -172,7 +190,8 @@ void SemiSyncForwards::Begin(const PipelineInputs& inputs) {
   current_ = std::exchange(lookups_, {});
 }
 
-KeyedTensor SemiSyncForwards::Answer(Context& ctx, size_t collection, const InputAhead&) {
+std::shared_ptr<LookupAhead> SemiSyncForwards::Answer(Context& ctx, size_t collection,
+                                                      const InputAhead&) {
   return Lookup::Answer(ctx, std::exchange(current_[collection], nullptr));
 }
 

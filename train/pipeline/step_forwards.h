@@ -24,7 +24,7 @@ class StepForwards {
   virtual ~StepForwards() = default;
 
   // step(), in which the collections' forwards of `inputs` are answered by what was done ahead.
-  // Throws Error if it does not make them.
+  // Throws Error if it does not make one that is to be answered.
   void Run(const PipelineInputs& inputs, const NextInputs& next, const std::function<void()>& step);
   // Takes back what was begun of steps that have not been run.
   virtual void Settle() {}
@@ -34,7 +34,8 @@ class StepForwards {
 
  private:
   virtual void Begin(const PipelineInputs&) {}
-  virtual KeyedTensor Answer(Context& ctx, size_t collection, const InputAhead& input);
+  virtual std::shared_ptr<LookupAhead> Answer(Context& ctx, size_t collection,
+                                              const InputAhead& input);
   virtual void AfterLookups(const NextInputs&) {}
   void WorkAhead(const NextInputs& next);
 
@@ -69,7 +70,8 @@ class SemiSyncForwards final : public StepForwards {
   class Lookup;
   void Start(const PipelineInputs& inputs);
   void Begin(const PipelineInputs& inputs) override;
-  KeyedTensor Answer(Context& ctx, size_t collection, const InputAhead& input) override;
+  std::shared_ptr<LookupAhead> Answer(Context& ctx, size_t collection,
+                                      const InputAhead& input) override;
   void AfterLookups(const NextInputs& next) override;
 
   Context& ctx_;

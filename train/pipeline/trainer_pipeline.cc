@@ -1,6 +1,7 @@
 #include "train/pipeline/trainer_pipeline.h"
 
 #include <utility>
+#include <variant>
 
 #include "runtime/trace.h"
 #include "train/pipeline/train_pipeline.h"
@@ -81,13 +82,10 @@ class PipelinedSteps final : public TrainerSteps {
 };
 
 std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
-  if (!trainer.config().managed_collision.empty())
-    throw Error(
-        Format("pipeline {}: raw ids of tables with managed collision find their rows inside the "
-               "step; expected none or base",
-               ToString(kind)));
-  if (trainer.model().sharded() != nullptr) return Pipelined(*trainer.model().sharded());
-  return Pipelined(trainer.model().embedding_bag_collection());
+  CheckPipelineKind(kind, trainer.config());
+  if (kind == PipelineKind::kNone || kind == PipelineKind::kBase) return nullptr;
+  return std::visit([](auto& collection) { return Pipelined(collection); },
+                    trainer.model().embeddings());
 }
 
 Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
@@ -112,12 +110,17 @@ Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
 
 }  // namespace
 
+void CheckPipelineKind(PipelineKind kind, const TrainConfig& config) {
+  if (kind != PipelineKind::kSemiSync || config.managed_collision.empty()) return;
+  throw Error(
+      Format("table {}: its raw ids (managed_collision) find their rows inside the step, but the "
+             "pipeline semi_sync looks rows up before the step of the batch before; expected "
+             "--pipeline none, base, sparse_dist or prefetch",
+             config.managed_collision.begin()->first));
+}
+
 TrainerPipeline::TrainerPipeline(Trainer& trainer, PipelineKind kind)
-    : trainer_(trainer),
-      kind_(kind),
-      embeddings_(kind == PipelineKind::kNone || kind == PipelineKind::kBase
-                      ? nullptr
-                      : EmbeddingsOf(trainer, kind)) {}
+    : trainer_(trainer), kind_(kind), embeddings_(EmbeddingsOf(trainer, kind)) {}
 
 std::unique_ptr<TrainerSteps> TrainerPipeline::Over(DataSource& source, bool scored) {
   if (kind_ == PipelineKind::kNone) return std::make_unique<PlainSteps>(trainer_, source, scored);

@@ -31,11 +31,14 @@ class TrainerSteps {
   virtual void Settle() = 0;
 };
 
+// Throws Error, naming the table, for raw ids and a kind that looks rows up ahead of the step, in
+// which these ids find theirs.
+void CheckPipelineKind(PipelineKind kind, const TrainConfig& config);
+
 // Of one trainer, which outlives it; every rank makes one.
 class TrainerPipeline {
  public:
-  // Throws Error for tables with managed collision and a kind that works on their ids ahead of the
-  // step, in which they find their rows.
+  // Throws Error as CheckPipelineKind.
   TrainerPipeline(Trainer& trainer, PipelineKind kind);
 
   // source: outlives the result, and is used by it alone. scored: whether steps give what was

@@ -9,6 +9,7 @@ namespace {
 
 using testing::MakeSmallPipeline;
 using testing::SmallBatch;
+using testing::SmallKind;
 using testing::SmallLoop;
 using testing::SmallRunOptions;
 using testing::SmallTraining;
@@ -28,8 +29,8 @@ std::string ErrorOf(Fn&& fn) {
 
 // Trains as many batches as it can; `change` has had its way with the loop. Returns how many.
 int Train(const std::string& pipeline, Communicator* comm,
-          const std::function<void(SmallLoop&)>& change) {
-  SmallTraining training({.batches = kBatches}, comm);
+          const std::function<void(SmallLoop&)>& change, const SmallKind& kind = {}) {
+  SmallTraining training({.batches = kBatches, .kind = kind}, comm);
   const auto embeddings = training.model().Embeddings();
   SmallLoop loop =
       training.Loop({{embeddings.get(), [](const SmallBatch& batch) { return batch.features; }}});
@@ -39,8 +40,9 @@ int Train(const std::string& pipeline, Communicator* comm,
   try {
     while (running->Progress()) ++trained;
   } catch (const Error& error) {
-    // On ranks, the step that waits for what failed is the one before.
-    const bool waits = comm != nullptr && (pipeline == "prefetch" || pipeline == "semi_sync") &&
+    // On ranks, the step that waits for what failed is the one before, if it works ahead.
+    const bool waits = comm != nullptr && !kind.itep() && kind.name != "processed" &&
+                       (pipeline == "prefetch" || pipeline == "semi_sync") &&
                        error.what() != std::string("step failed");
     EXPECT_EQ(trained, kFailing - waits) << pipeline << ": " << error.what();
     throw;
@@ -49,15 +51,15 @@ int Train(const std::string& pipeline, Communicator* comm,
 }
 
 // What the ranks' training fails with if `change` is made on rank 1 alone; every rank ends.
-std::string ErrorOfRanks(const std::string& pipeline,
+std::string ErrorOfRanks(const std::string& pipeline, const SmallKind& kind,
                          const std::function<void(SmallLoop&)>& change) {
   return ErrorOf([&] {
     RunLocalRanks(3, [&](Communicator& comm) {
       if (comm.rank() == 1) {
-        Train(pipeline, &comm, change);
+        Train(pipeline, &comm, change, kind);
         return;
       }
-      SmallTraining training({.batches = kBatches, .pipeline = pipeline}, &comm);
+      SmallTraining training({.batches = kBatches, .kind = kind, .pipeline = pipeline}, &comm);
       training.Run();
     });
   });
@@ -77,10 +79,10 @@ void FailingCopy(SmallLoop& loop) {
   };
 }
 
-// Found by the bounds check, which the input_dist makes.
+// Of table t2, found by the bounds check, which the input_dist makes.
 void BadId(SmallLoop& loop) {
   loop.copy = [](Context&, SmallBatch batch) {
-    if (batch.number == kFailing) batch.features.values().span<int64_t>()[0] = 1000;
+    if (batch.number == kFailing) batch.features.values().span<int64_t>().back() = 1000;
     return batch;
   };
 }
@@ -101,21 +103,36 @@ constexpr Failure kFailures[] = {{FailingSource, "source failed"},
                                  {BadId, "1000"},
                                  {FailingStep, "step failed"}};
 
-TEST(PipelineFailure, BatchesBeforeItAreTrained) {
+// fn(pipeline, kind) for all that go together.
+void ForAll(const std::function<void(const std::string&, const SmallKind&)>& fn) {
   for (const char* pipeline : kAll)
-    for (const Failure& failure : kFailures) {
-      const std::string error = ErrorOf([&] { Train(pipeline, nullptr, failure.change); });
-      EXPECT_NE(error.find(failure.text), std::string::npos) << pipeline << ": " << error;
+    for (const char* kind : {"bags", "sequences", "raw_bags", "itep_sequences", "processed"}) {
+      const bool semi_sync = pipeline == std::string("semi_sync");
+      if (semi_sync && kind != std::string("bags") && kind != std::string("sequences")) continue;
+      fn(pipeline, {.name = kind});
     }
 }
 
-TEST(PipelineFailure, EndsAllRanks) {
-  for (const char* pipeline : kAll)
+TEST(PipelineFailure, BatchesBeforeItAreTrained) {
+  ForAll([](const std::string& pipeline, const SmallKind& kind) {
     for (const Failure& failure : kFailures) {
-      const std::string error = ErrorOfRanks(pipeline, failure.change);
-      EXPECT_NE(error.find("rank 1: "), std::string::npos) << pipeline << ": " << error;
-      EXPECT_NE(error.find(failure.text), std::string::npos) << pipeline << ": " << error;
+      const std::string error = ErrorOf([&] { Train(pipeline, nullptr, failure.change, kind); });
+      EXPECT_NE(error.find(failure.text), std::string::npos)
+          << pipeline << " of " << kind.name << ": " << error;
     }
+  });
+}
+
+TEST(PipelineFailure, EndsAllRanks) {
+  ForAll([](const std::string& pipeline, const SmallKind& kind) {
+    for (const Failure& failure : kFailures) {
+      const std::string error = ErrorOfRanks(pipeline, kind, failure.change);
+      EXPECT_NE(error.find("rank 1: "), std::string::npos)
+          << pipeline << " of " << kind.name << ": " << error;
+      EXPECT_NE(error.find(failure.text), std::string::npos)
+          << pipeline << " of " << kind.name << ": " << error;
+    }
+  });
 }
 
 TEST(PipelineFailure, StopReadingEndsAllRanksAlike) {

@@ -12,6 +12,7 @@ namespace {
 using testing::DrawSmallBatch;
 using testing::PipelinedModel;
 using testing::SmallBatch;
+using testing::SmallKind;
 using testing::SmallRun;
 using testing::SmallRunOptions;
 using testing::SmallTables;
@@ -25,7 +26,7 @@ class StaleRows final : public Function {
   std::string_view name() const override { return "stale rows"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     Tape tape(ctx);
-    tape.Backward(model_.Pool(ctx, batch_.features).values(), grads[0]);
+    tape.Backward(model_.Pool(ctx, batch_.features), grads[0]);
     return {};
   }
 
@@ -42,10 +43,11 @@ SmallRun Reference(const SmallRunOptions& options, Communicator* comm,
   PipelinedModel& model = training.model();
   const int rank = comm == nullptr ? 0 : comm->rank();
   std::vector<SmallBatch> batches;
-  for (int n = 0; n < options.batches; ++n) batches.push_back(DrawSmallBatch(n, rank).To(ctx));
+  for (int n = 0; n < options.batches; ++n)
+    batches.push_back(DrawSmallBatch(n, rank, options.kind).To(ctx));
   const auto look_up = [&](int n) {
     const NoGrad no_grad(ctx);
-    return model.Pool(ctx, batches[static_cast<size_t>(n)].features).values().value();
+    return model.Pool(ctx, batches[static_cast<size_t>(n)].features).value();
   };
   SmallRun run;
   Tensor rows;
@@ -82,6 +84,16 @@ TEST_P(SemiSyncTest, RowsAreOneUpdateBehind) {
   ExpectReference(Options(), [](int) { return false; });
 }
 
+TEST_P(SemiSyncTest, RowsOfSequencesToo) {
+  for (const bool dedup : {false, true}) {
+    SmallRunOptions options = Options();
+    options.kind = {.name = "sequences", .dedup = dedup};
+    ExpectReference(options, [](int) { return false; });
+    options.settle_after = 4;
+    ExpectReference(options, [](int n) { return n == 4; });
+  }
+}
+
 TEST_P(SemiSyncTest, IsNotThePlainLoop) {
   SmallRunOptions plain = Options();
   plain.pipeline = "none";
@@ -109,22 +121,47 @@ TEST_P(SemiSyncTest, LeavingEarly) {
   ExpectReference(options, [](int n) { return n >= 4; });
 }
 
+std::string ErrorOfSemiSync(Context& ctx, PipelinedEmbeddings& embeddings) {
+  try {
+    TrainPipelineSemiSync<SmallBatch, float> pipeline(
+        ctx,
+        {.source = []() -> std::optional<SmallBatch> { return std::nullopt; },
+         .step = [](Context&, const SmallBatch&) { return 0.0f; },
+         .embeddings = {{&embeddings, [](const SmallBatch& batch) { return batch.features; }}}});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_P(SemiSyncTest, RefusesRowsThatAreFoundInsideTheStep) {
+  for (const auto& [name, text] : std::vector<std::pair<const char*, const char*>>{
+           {"raw_bags", "rows of raw ids (managed collision) are found inside the step"},
+           {"raw_sequences", "rows of raw ids (managed collision) are found inside the step"},
+           {"itep_bags", "rows of pruned tables (ITEP) are found inside the step"},
+           {"itep_sequences", "rows of pruned tables (ITEP) are found inside the step"},
+           {"processed", "a feature processor's weights are parameters"}})
+    for (const int ranks : {0, 1}) {
+      const auto refuse = [&, name = name, text = text](Communicator* comm) {
+        Context on({.device = device(), .threads = 1});
+        PipelinedModel model(on, comm, {.name = name});
+        const std::string error = ErrorOfSemiSync(on, *model.Embeddings());
+        EXPECT_NE(error.find("a semi_sync pipeline"), std::string::npos) << name << ": " << error;
+        EXPECT_NE(error.find(text), std::string::npos) << name << ": " << error;
+      };
+      if (ranks == 0)
+        refuse(nullptr);
+      else
+        RunLocalRanks(ranks, [&](Communicator& comm) { refuse(&comm); });
+    }
+}
+
 TEST_P(SemiSyncTest, RefusesTablesThatCannot) {
   const auto error = [&](const std::function<void(std::vector<EmbeddingBagConfig>&)>& change) {
     std::vector<EmbeddingBagConfig> tables = SmallTables(false);
     change(tables);
     EmbeddingBagCollection collection(ctx(), tables);
-    const auto embeddings = Pipelined(collection);
-    try {
-      TrainPipelineSemiSync<SmallBatch, float> pipeline(
-          ctx(), {.source = []() -> std::optional<SmallBatch> { return std::nullopt; },
-                  .step = [](Context&, const SmallBatch&) { return 0.0f; },
-                  .embeddings = {{embeddings.get(),
-                                  [](const SmallBatch& batch) { return batch.features; }}}});
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string();
+    return ErrorOfSemiSync(ctx(), *Pipelined(collection));
   };
   EXPECT_EQ(error([](auto&) {}), "");
   EXPECT_NE(error([](auto& tables) {

@@ -10,11 +10,22 @@
 namespace tessera {
 namespace {
 
+using testing::SmallKind;
 using testing::SmallRun;
 using testing::SmallRunOptions;
 using testing::SmallTraining;
 
 constexpr const char* kExact[] = {"base", "sparse_dist", "prefetch"};
+
+std::vector<SmallKind> Kinds(bool cached = false) {
+  std::vector<SmallKind> kinds;
+  for (const char* name : {"bags", "sequences", "raw_bags", "raw_sequences", "itep_bags",
+                           "itep_sequences", "processed"})
+    kinds.push_back({.name = name, .cached = cached});
+  kinds.push_back({.name = "sequences", .cached = cached, .dedup = true});
+  kinds.push_back({.name = "raw_sequences", .cached = cached, .dedup = true});
+  return kinds;
+}
 
 // One a rank; one without ranks (0).
 std::vector<SmallRun> RunsOf(const SmallRunOptions& options, int ranks) {
@@ -28,29 +39,26 @@ std::vector<SmallRun> RunsOf(const SmallRunOptions& options, int ranks) {
 
 class TrainPipelineTest : public testing::DeviceTest {
  protected:
-  SmallRunOptions On(const std::string& pipeline) const {
-    return {.device = device(), .pipeline = pipeline};
+  SmallRunOptions On(const std::string& pipeline, const SmallKind& kind = {}) const {
+    return {.device = device(), .kind = kind, .pipeline = pipeline};
+  }
+  void ExpectPlainBits(const SmallKind& kind, int ranks) const {
+    const std::vector<SmallRun> plain = RunsOf(On("none", kind), ranks);
+    for (const char* pipeline : kExact)
+      EXPECT_TRUE(RunsOf(On(pipeline, kind), ranks) == plain)
+          << pipeline << " of " << kind.name << (kind.dedup ? " made unique" : "") << ", ranks "
+          << ranks;
   }
 };
 
 TEST_P(TrainPipelineTest, GivesTheBitsOfThePlainLoop) {
-  for (const int ranks : {0, 1, 2, 3}) {
-    const std::vector<SmallRun> plain = RunsOf(On("none"), ranks);
-    for (const char* pipeline : kExact)
-      EXPECT_TRUE(RunsOf(On(pipeline), ranks) == plain) << pipeline << ", ranks " << ranks;
-  }
+  for (const SmallKind& kind : Kinds())
+    for (const int ranks : {0, 1, 2, 3}) ExpectPlainBits(kind, ranks);
 }
 
 TEST_P(TrainPipelineTest, WithCachedTablesToo) {
-  for (const int ranks : {0, 2}) {
-    SmallRunOptions options = On("none");
-    options.cached = true;
-    const std::vector<SmallRun> plain = RunsOf(options, ranks);
-    for (const char* pipeline : kExact) {
-      options.pipeline = pipeline;
-      EXPECT_TRUE(RunsOf(options, ranks) == plain) << pipeline << ", ranks " << ranks;
-    }
-  }
+  for (const SmallKind& kind : Kinds(/*cached=*/true))
+    for (const int ranks : {0, 2}) ExpectPlainBits(kind, ranks);
 }
 
 TEST_P(TrainPipelineTest, FewBatches) {
@@ -69,38 +77,44 @@ TEST_P(TrainPipelineTest, FewBatches) {
 }
 
 TEST_P(TrainPipelineTest, LeavingEarlyChangesNothing) {
-  for (const int ranks : {0, 2}) {
-    const std::vector<SmallRun> plain = RunsOf(On("none"), ranks);
-    for (const char* pipeline : kExact)
-      for (const int leave_after : {0, 1, 5}) {
-        SmallRunOptions options = On(pipeline);
-        options.leave_after = leave_after;
-        EXPECT_TRUE(RunsOf(options, ranks) == plain)
-            << pipeline << ", ranks " << ranks << ", after " << leave_after;
-      }
-  }
+  for (const SmallKind& kind : Kinds())
+    for (const int ranks : {0, 2}) {
+      const std::vector<SmallRun> plain = RunsOf(On("none", kind), ranks);
+      for (const char* pipeline : kExact)
+        for (const int leave_after : {0, 1, 5}) {
+          SmallRunOptions options = On(pipeline, kind);
+          options.leave_after = leave_after;
+          EXPECT_TRUE(RunsOf(options, ranks) == plain)
+              << pipeline << " of " << kind.name << ", ranks " << ranks << ", after "
+              << leave_after;
+        }
+    }
 }
 
-TEST_P(TrainPipelineTest, EvalPredictsAndLearnsNothing) {
+void ExpectToLearnNothing(const SmallRunOptions& options) {
   RunLocalRanks(2, [&](Communicator& comm) {
-    SmallTraining training(On("none"), &comm);
+    SmallTraining training(options, &comm);
+    for (int n = 6; n < 9; ++n)
+      training.Step(training.ctx(),
+                    testing::DrawSmallBatch(n, comm.rank(), options.kind).To(training.ctx()));
     const std::vector<float> before = training.model().State(training.ctx());
     const auto predict = [&](Context& ctx, const testing::SmallBatch& batch) {
       return training.model()
-          .Logits(ctx, training.model().Pool(ctx, batch.features).values())
+          .Logits(ctx, training.model().Pool(ctx, batch.features))
           .value()
           .ToVector<float>();
     };
     std::vector<std::vector<float>> expected, got;
     for (int n = 0; n < 6; ++n)
       expected.push_back(
-          predict(training.ctx(), testing::DrawSmallBatch(n, comm.rank()).To(training.ctx())));
+          predict(training.ctx(),
+                  testing::DrawSmallBatch(n, comm.rank(), options.kind).To(training.ctx())));
     const auto embeddings = training.model().Embeddings();
     EvalPipelineSparseDist<testing::SmallBatch, std::vector<float>> pipeline(
         training.ctx(),
         {.source = [&, n = 0]() mutable -> std::optional<testing::SmallBatch> {
            if (n == 6) return std::nullopt;
-           return testing::DrawSmallBatch(n++, comm.rank());
+           return testing::DrawSmallBatch(n++, comm.rank(), options.kind);
          },
          .copy = [](Context& on, testing::SmallBatch batch) { return batch.To(on); },
          .step = predict,
@@ -108,10 +122,14 @@ TEST_P(TrainPipelineTest, EvalPredictsAndLearnsNothing) {
                          [](const testing::SmallBatch& batch) { return batch.features; }}}});
     Tape tape(training.ctx());
     while (auto logits = pipeline.Progress()) got.push_back(std::move(*logits));
-    EXPECT_EQ(got, expected);
+    EXPECT_EQ(got, expected) << options.kind.name;
     EXPECT_EQ(tape.size(), 0);
-    EXPECT_EQ(training.model().State(training.ctx()), before);
+    EXPECT_EQ(training.model().State(training.ctx()), before) << options.kind.name;
   });
+}
+
+TEST_P(TrainPipelineTest, EvalPredictsAndLearnsNothing) {
+  for (const SmallKind& kind : Kinds()) ExpectToLearnNothing(On("none", kind));
 }
 
 TESSERA_INSTANTIATE_DEVICES(TrainPipelineTest);

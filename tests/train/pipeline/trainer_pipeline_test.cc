@@ -7,6 +7,7 @@
 #include "comm/local_communicator.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
+#include "tests/train/testing/raw_ids_config.h"
 #include "train/checkpoint/export_checkpoint.h"
 
 namespace tessera {
@@ -14,6 +15,7 @@ namespace {
 
 using testing::ErrorOf;
 using testing::MixedPlan;
+using testing::PlanFor;
 using testing::SmallConfig;
 using testing::TempPath;
 
@@ -52,6 +54,11 @@ TrainingRunReport RunOne(const TrainConfig& config, const RunOptions& options,
   return RunTraining(trainer, DataSets(config, {}), run);
 }
 
+ShardingPlan PlanOf(const TrainConfig& config, int ranks) {
+  if (config.managed_collision.empty()) return MixedPlan(config, ranks);
+  return PlanFor(config, ranks, "row_wise");
+}
+
 Trained Train(const TrainConfig& config, const RunOptions& options, int ranks) {
   const std::string path = TempPath("run" + std::to_string(ranks));
   Trained trained;
@@ -66,7 +73,7 @@ Trained Train(const TrainConfig& config, const RunOptions& options, int ranks) {
   RunLocalRanks(ranks, [&](Communicator& comm) {
     std::vector<double> losses;
     const TrainingRunReport report =
-        RunOne(config, options, TrainingRanks{&comm, MixedPlan(config, ranks)}, path, losses);
+        RunOne(config, options, TrainingRanks{&comm, PlanOf(config, ranks)}, path, losses);
     if (!IsLeader(comm)) return;
     trained.losses = losses;
     take(report);
@@ -99,6 +106,44 @@ TEST(TrainerPipeline, StoppedAndResumedByAnyOtherItLosesNothing) {
       EXPECT_TRUE(rest == plain) << ToString(kind) << ", ranks " << ranks;
     }
   }
+}
+
+// Of each kind of managed collision; rows for ids are found in the order of the steps.
+std::vector<TrainConfig> RawIdConfigs() {
+  std::vector<TrainConfig> configs;
+  for (testing::RawIdKind& kind : testing::RawIdKinds()) {
+    if (auto* mch = std::get_if<MchConfig>(&kind.config)) mch->mch_size = 0;
+    configs.push_back(testing::RawIdsConfig(kind.config, 3));
+  }
+  return configs;
+}
+
+TEST(TrainerPipeline, RawIdsGetTheRowsOfThePlainLoop) {
+  for (const TrainConfig& config : RawIdConfigs())
+    for (const int ranks : {0, 3}) {
+      const RunOptions every{.checkpoint_every = 6};
+      const Trained plain = Train(config, every, ranks);
+      for (const PipelineKind kind : {PipelineKind::kSparseDist, PipelineKind::kPrefetch}) {
+        RunOptions options = every;
+        options.kind = kind;
+        EXPECT_TRUE(Train(config, options, ranks) == plain)
+            << ToString(kind) << ", ranks " << ranks;
+        options.stop_after = 7;
+        const Trained first = Train(config, options, ranks);
+        Trained rest = Train(config, {.kind = kind, .resume = true}, ranks);
+        rest.losses.insert(rest.losses.begin(), first.losses.begin(), first.losses.end());
+        EXPECT_TRUE(rest == plain) << ToString(kind) << " resumed, ranks " << ranks;
+      }
+    }
+}
+
+TEST(TrainerPipeline, RawIdsAreNotLookedUpBehind) {
+  const std::string error =
+      ErrorOf([] { Train(RawIdConfigs()[0], {.kind = PipelineKind::kSemiSync}, 0); });
+  EXPECT_NE(error.find("table a: its raw ids (managed_collision) find their rows inside the step, "
+                       "but the pipeline semi_sync looks rows up before"),
+            std::string::npos)
+      << error;
 }
 
 // Where a checkpoint is saved, the batch after it is looked up again.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_TRAIN_PIPELINE_TESTING_SMALL_MODEL_H_
 #define TESSERA_TESTS_TRAIN_PIPELINE_TESTING_SMALL_MODEL_H_
-// A model for pipelines: three tables, pooled, and a linear layer; alone or on ranks. What every step
-// came to, and all that steps changed, can be compared bit by bit.
+// A model for pipelines: three tables and a linear layer; alone or on ranks. What every step came
+// to, and all that steps changed, can be compared bit by bit.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,10 +12,8 @@
 #include "optim/dense_optimizer.h"
 #include "runtime/ops/linear.h"
 #include "runtime/ops/loss.h"
-#include "runtime/ops/shaping.h"
 #include "sharding/distributed_model_parallel.h"
-#include "sharding/plan_makers.h"
-#include "train/pipeline/pipelined_embeddings.h"
+#include "tests/train/pipeline/testing/small_embeddings.h"
 
 namespace tessera::testing {
 
@@ -33,36 +31,20 @@ struct SmallBatch {
   }
 };
 
-inline std::vector<EmbeddingBagConfig> SmallTables(bool cached) {
-  std::vector<EmbeddingBagConfig> tables(3);
-  const int64_t rows[] = {40, 30, 5};
-  const std::vector<std::string> features[] = {{"f0"}, {"f1", "f2"}, {"f3"}};
-  for (size_t t = 0; t < 3; ++t) {
-    tables[t].name = "t" + std::to_string(t);
-    tables[t].num_embeddings = rows[t];
-    tables[t].embedding_dim = 4;
-    tables[t].feature_names = features[t];
-    if (cached) tables[t].location = EmbeddingLocation::kManagedCaching;
-    tables[t].cache = {.ways = 2, .load_factor = 0.3};
-  }
-  tables[0].optimizer = Adam{.lr = 0.05f};
-  tables[1].optimizer = RowwiseAdagrad{.lr = 0.1f};
-  tables[2].optimizer = Sgd{.lr = 0.1f};
-  tables[2].pooling = PoolingType::kMean;
-  return tables;
-}
-
-// Batch `number` of a rank, in host memory; bags of 0 to 3 ids, of rows that batches share.
-inline SmallBatch DrawSmallBatch(int number, int rank) {
+// Batch `number` of a rank, in host memory; bags of 0 to 3 ids that batches share.
+inline SmallBatch DrawSmallBatch(int number, int rank, const SmallKind& kind = {}) {
   Context host({.threads = 1});
   std::mt19937 random(static_cast<unsigned>(1000 * rank + number));
   const int64_t examples = 3 + rank;
-  const unsigned rows[] = {40, 30, 30, 5};
+  const unsigned rows[] = {kind.raw() || kind.itep() ? unsigned{kSmallIds} : 40, 30, 30, 5};
   std::vector<int64_t> ids, lengths;
-  for (const unsigned r : rows)
+  for (int f = 0; f < 4; ++f)
     for (int64_t b = 0; b < examples; ++b) {
       lengths.push_back(random() % 4);
-      for (int64_t i = 0; i < lengths.back(); ++i) ids.push_back(random() % r);
+      for (int64_t i = 0; i < lengths.back(); ++i) {
+        ids.push_back(random() % rows[f]);
+        if (f == 0 && kind.raw()) ids.back() = (ids.back() - 7) * 1'000'000'007;
+      }
     }
   std::vector<float> labels;
   for (int64_t b = 0; b < examples; ++b) labels.push_back(static_cast<float>(random() % 2));
@@ -71,42 +53,22 @@ inline SmallBatch DrawSmallBatch(int number, int rank) {
           Tensor::From(host, labels), number};
 }
 
-// A row of each table to every rank; with `cached`, whole tables that have caches.
-inline ShardingPlan SmallPlan(int ranks, bool cached) {
-  std::vector<TableShape> shapes;
-  for (const EmbeddingBagConfig& t : SmallTables(false))
-    shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
-  const auto on = [&](TableSharder sharder) {
-    return cached ? WithKernel(std::move(sharder), ComputeKernel::kFusedUvmCaching) : sharder;
-  };
-  return MakeShardingPlan({ranks, ranks}, shapes,
-                          {{"t0", on(RowWise())},
-                           {"t1", on(TableWise(ranks - 1))},
-                           {"t2", cached ? on(TableWise(0)) : DataParallel()}});
-}
-
 class PipelinedModel {
  public:
-  explicit PipelinedModel(Context& ctx, Communicator* comm = nullptr, bool cached = false)
-      : comm_(comm) {
-    if (comm == nullptr)
-      tables_ = std::make_unique<EmbeddingBagCollection>(ctx, SmallTables(cached));
-    else
-      shards_ = std::make_unique<ShardedEmbeddingBagCollection>(ctx, *comm, SmallTables(false),
-                                                                SmallPlan(comm->size(), cached));
-    weight_ = Variable(Tensor::Empty(ctx, {1, 16}), true);
+  explicit PipelinedModel(Context& ctx, Communicator* comm = nullptr, const SmallKind& kind = {})
+      : embeddings_(MakeSmallEmbeddings(ctx, comm, kind)) {
+    weight_ = Variable(Tensor::Empty(ctx, {1, SmallWidth(kind)}), true);
     bias_ = Variable(Tensor::Zeros(ctx, {1}), true);
     FillUniform(ctx, weight_.value(), -0.5f, 0.5f);
-    const std::vector<NamedParameter> dense = {{"weight", weight_}, {"bias", bias_}};
-    optimizer_.emplace(ctx, dense, DenseOptimizerConfig("adam"));
-    if (comm != nullptr) parallel_.emplace(ctx, *comm, dense);
+    dense_ = {{"weight", weight_}, {"bias", bias_}};
+    embeddings_->AppendParameters(dense_);
+    optimizer_.emplace(ctx, dense_, DenseOptimizerConfig("adam"));
+    if (comm != nullptr) parallel_.emplace(ctx, *comm, dense_);
   }
 
-  std::unique_ptr<PipelinedEmbeddings> Embeddings() {
-    return shards_ ? Pipelined(*shards_) : Pipelined(*tables_);
-  }
-  KeyedTensor Pool(Context& ctx, const KeyedJaggedTensor& features) {
-    return shards_ ? shards_->Forward(ctx, features) : tables_->Forward(ctx, features);
+  std::unique_ptr<PipelinedEmbeddings> Embeddings() { return embeddings_->Pipelined(); }
+  Variable Pool(Context& ctx, const KeyedJaggedTensor& features) {
+    return embeddings_->Pool(ctx, features);
   }
   Variable Logits(Context& ctx, const Variable& pooled) {
     return Reshape(ctx, Linear(ctx, pooled, weight_, bias_), {-1});
@@ -118,7 +80,7 @@ class PipelinedModel {
     float loss = 0;
     {
       Tape tape(ctx);
-      const Variable pooled = pool ? pool(ctx) : Pool(ctx, batch.features).values();
+      const Variable pooled = pool ? pool(ctx) : Pool(ctx, batch.features);
       const Variable mean = BceWithLogits(ctx, Logits(ctx, pooled), batch.labels);
       loss = ReadScalarSync(ctx, mean.value().data<float>());
       if (parallel_) parallel_->Overlap(ctx, tape);
@@ -130,39 +92,43 @@ class PipelinedModel {
     return loss;
   }
   void SetLearningRate(float lr) {
-    if (shards_)
-      shards_->tables().SetLearningRate(lr);
+    if (shards() != nullptr)
+      shards()->SetLearningRate(lr);
     else
-      tables_->tables().SetLearningRate(lr);
+      embeddings_->tables()->SetLearningRate(lr);
   }
-  int64_t iter() const { return shards_ ? shards_->tables().iter() : tables_->tables().iter(); }
+  int64_t iter() const {
+    return shards() != nullptr ? shards()->iter() : embeddings_->tables()->iter();
+  }
 
   // Everything that steps change on this rank.
   std::vector<float> State(Context& ctx) {
     std::vector<float> state = {static_cast<float>(iter())};
     const auto add = [&](const Tensor& tensor) {
-      const auto values = tensor.To(ctx, DType::kF32).To(ctx, Device::Cpu()).ToVector<float>();
-      state.insert(state.end(), values.begin(), values.end());
+      const Tensor host = tensor.To(ctx, Device::Cpu());
+      const auto* bytes = static_cast<const unsigned char*>(host.raw_data());
+      state.insert(state.end(), bytes, bytes + host.numel() * SizeOf(host.dtype()));
     };
     const auto add_table = [&](TableBatchedEmbedding& tables, int index) {
       tables.Flush(ctx);
       add(tables.weight(index));
       for (const OptimizerState& s : tables.optimizer_states(index)) add(s.tensor);
     };
-    if (shards_)
-      for (const HeldShard& held : shards_->tables().shards()) add_table(*held.tables, held.index);
+    if (shards() != nullptr)
+      for (const HeldShard& held : shards()->shards()) add_table(*held.tables, held.index);
     else
-      for (int t = 0; t < 3; ++t) add_table(tables_->tables(), t);
-    add(weight_.value());
-    add(bias_.value());
+      for (int t = 0; t < 3; ++t) add_table(*embeddings_->tables(), t);
+    for (const NamedTensor& known : embeddings_->IdState(ctx)) add(known.tensor);
+    for (const NamedParameter& p : dense_) add(p.variable.value());
     return state;
   }
 
  private:
-  Communicator* comm_;
-  std::unique_ptr<EmbeddingBagCollection> tables_;
-  std::unique_ptr<ShardedEmbeddingBagCollection> shards_;
+  ShardedTables* shards() const { return embeddings_->shards(); }
+
+  std::unique_ptr<SmallEmbeddings> embeddings_;
   Variable weight_, bias_;
+  std::vector<NamedParameter> dense_;
   std::optional<DenseOptimizer> optimizer_;
   std::optional<DistributedModelParallel> parallel_;
 };

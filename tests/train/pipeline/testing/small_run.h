@@ -19,7 +19,7 @@ struct SmallRun {
 struct SmallRunOptions {
   Device device = Device::Cpu();
   int batches = 8;
-  bool cached = false;
+  SmallKind kind = {};
   std::string pipeline = "none";
   int leave_after = -1;   // trains the rest without a pipeline
   int settle_after = -1;  // and Settle after so many steps
@@ -47,7 +47,7 @@ class SmallTraining {
       : options_(options),
         rank_(comm == nullptr ? 0 : comm->rank()),
         ctx_({.device = options.device, .threads = 1, .seed = 5}),
-        model_(ctx_, comm, options.cached) {}
+        model_(ctx_, comm, options.kind) {}
 
   Context& ctx() { return ctx_; }
   PipelinedModel& model() { return model_; }
@@ -62,7 +62,7 @@ class SmallTraining {
   SmallLoop Loop(const std::vector<PipelinedFeatures<SmallBatch>>& embeddings) {
     return {.source = [this]() -> std::optional<SmallBatch> {
               if (read_ == options_.batches) return std::nullopt;
-              return DrawSmallBatch(read_++, rank_);
+              return DrawSmallBatch(read_++, rank_, options_.kind);
             },
             .copy = [](Context& on, SmallBatch batch) { return batch.To(on); },
             .step = [this](Context& ctx, const SmallBatch& batch) { return Step(ctx, batch); },
@@ -73,7 +73,7 @@ class SmallTraining {
     SmallRun run;
     if (options_.pipeline != "none") RunPipeline(run);
     for (auto n = static_cast<int>(run.losses.size()); n < options_.batches; ++n)
-      run.losses.push_back(Step(ctx_, DrawSmallBatch(n, rank_).To(ctx_)));
+      run.losses.push_back(Step(ctx_, DrawSmallBatch(n, rank_, options_.kind).To(ctx_)));
     run.state = model_.State(ctx_);
     return run;
   }
