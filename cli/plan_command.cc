@@ -100,7 +100,7 @@ int Plan(const PlanFlags& flags) {
                                             {.title = "Sharding plan of " + flags.tables,
                                              .lower_bound = plan.lower_bound}));
   if (!flags.json.empty())
-    ReplaceTextFile(flags.json, PlanReportJson(planner, plan, explanation, cost_model));
+    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model));
   if (step_model != nullptr)
     std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
   return 0;

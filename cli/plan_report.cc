@@ -47,8 +47,8 @@ std::string PlanLine(const PlanResult& plan, const std::string& cost_model) {
   return line + Format("; {} options, found by {}", plan.num_options, plan.found_by);
 }
 
-std::string PlanReportJson(const EmbeddingShardingPlanner& planner, const PlanResult& plan,
-                           const PlanExplanation& explanation, const std::string& cost_model) {
+std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
+                           const std::string& cost_model) {
   Json json = {{"cost_model", cost_model},
                {"max_rank_perf_ms", plan.max_rank_perf},
                {"rating", plan.rating},

@@ -12,8 +12,8 @@ namespace tessera::cli {
 std::string PlanLine(const PlanResult& plan, const std::string& cost_model);
 
 // {"cost_model", "max_rank_perf_ms", "lower_bound", "gap", …, "ranks": […], "tables": […]}
-std::string PlanReportJson(const EmbeddingShardingPlanner& planner, const PlanResult& plan,
-                           const PlanExplanation& explanation, const std::string& cost_model);
+std::string PlanReportJson(const PlanResult& plan, const PlanExplanation& explanation,
+                           const std::string& cost_model);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_PLAN_REPORT_H_

@@ -100,7 +100,8 @@ struct TableBatchedEmbeddingOptions {
   std::vector<bool> feature_requires_grad = {};
   // Of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
   DType output_type = DType::kF32;
-  // Of tables with stochastic rounding; absent: drawn from the context's random numbers.
+  // Of tables with stochastic rounding; absent: drawn from the context's random numbers. If given, also
+  // of the rows of growing tables, which else start by the seed of the context.
   std::optional<uint64_t> rounding_seed = {};
   // What the summed gradient of a row is multiplied by before its rule sees it. Gradients of
   // per-sample weights are not.

@@ -57,7 +57,11 @@ std::shared_ptr<const RowsElsewhere> DiskPartOf(const EmbeddingTable& table, int
                    const void* bytes) { disk->WritePart(part, rows, bytes); }});
 }
 
-void SeedRounding(Context& ctx, internal::TablesState& state) {
+void SeedTables(Context& ctx, internal::TablesState& state) {
+  if (state.options.rounding_seed)
+    for (EmbeddingTable& table : state.tables)
+      if (table.config.growing)
+        table.start_seed = *state.options.rounding_seed + internal::HashOf(table.config.name);
   const auto by_chance = [](const EmbeddingTable& t) { return t.config.stochastic_rounding; };
   if (std::none_of(state.tables.begin(), state.tables.end(), by_chance)) return;
   if (!state.options.rounding_seed) {
@@ -122,7 +126,7 @@ TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbed
   state_->findings = BoundsCheckLog(ctx, std::move(feature_names));
   CheckOptions(*state_);
   CheckFeatures(*state_);
-  SeedRounding(ctx, *state_);
+  SeedTables(ctx, *state_);
 }
 
 Variable TableBatchedEmbedding::Forward(Context& ctx, const KeyedJaggedTensor& kjt) {

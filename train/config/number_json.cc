@@ -8,7 +8,7 @@
 namespace tessera::internal {
 
 void CheckNumberField(const std::string& key, double value, const std::string& where) {
-  const bool below_one = key.starts_with("beta"), may_be_negative = key == "dampening";
+  const bool below_one = key == "beta1" || key == "beta2", may_be_negative = key == "dampening";
   if (value < 0 && !may_be_negative)
     throw Error(Format("{}: expected a number that is not negative, got {}", where, value));
   if (below_one && value >= 1)

@@ -132,34 +132,8 @@ RankBatch DrawBatch(std::mt19937& random, const Combination& c) {
 
 KeyedJaggedTensor KjtOf(Context& ctx, const Combination& c, const std::vector<RankBatch>& batches,
                         size_t first, size_t end) {
-  Numbers ids, lengths, inverse;
-  std::vector<float> weights;
-  int64_t examples = 0;
-  for (size_t r = first; r < end; ++r) examples += batches[r].examples;
-  KeyedJaggedTensorArgs args{.keys = Keys(), .values = {}};
-  for (const std::string& key : Keys()) {
-    int64_t bags = 0;
-    for (size_t r = first; r < end; ++r) {
-      const KeyBags& k = batches[r].keys.at(key);
-      for (const int64_t i : k.inverse) inverse.push_back(bags + i);
-      for (size_t b = 0; b < k.bags.size(); ++b) {
-        lengths.push_back(static_cast<int64_t>(k.bags[b].size()));
-        ids.insert(ids.end(), k.bags[b].begin(), k.bags[b].end());
-        weights.insert(weights.end(), k.weights[b].begin(), k.weights[b].end());
-      }
-      bags += static_cast<int64_t>(k.bags.size());
-    }
-    if (c.variable) args.stride_per_key_per_rank.push_back({bags});
-  }
-  args.values = Tensor::From(ctx, ids);
-  args.lengths = Tensor::From(ctx, lengths);
-  if (c.weighted) args.weights = Variable(Tensor::From(ctx, weights), /*requires_grad=*/true);
-  const auto keys = static_cast<int64_t>(Keys().size());
-  if (c.variable)
-    args.inverse_indices = {Keys(), Tensor::From(ctx, {keys, examples}, inverse)};
-  else
-    args.stride = examples;
-  return KeyedJaggedTensor(std::move(args));
+  return JoinedBatches(ctx, Keys(), std::span(batches).subspan(first, end - first),
+                       {.weighted = c.weighted, .variable = c.variable});
 }
 
 std::vector<Tensor> DrawGradients(std::mt19937& random, const Combination& c,

@@ -2,7 +2,6 @@
 #define TESSERA_TESTS_SHARDING_TESTING_SHARDED_CASE_H_
 // Three small tables, plans of every type for them, and batches and gradients drawn for each rank:
 // what tests of sharded tables feed both to shards and to one table.
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "embedding/embedding_configs.h"
 #include "runtime/autograd.h"
 #include "sharding/plan.h"
-#include "sparse/keyed_jagged_tensor.h"
+#include "tests/testing/rank_batches.h"
 
 namespace tessera::testing {
 
@@ -45,16 +44,6 @@ std::vector<EmbeddingFeature> Features();
 
 // Blocks of columns are uneven; under kMixed each table has another type.
 ShardingPlan PlanOf(const Combination& c);
-
-struct KeyBags {
-  std::vector<Numbers> bags;
-  std::vector<std::vector<float>> weights;
-  Numbers inverse;
-};
-struct RankBatch {
-  int64_t examples = 0;
-  std::map<std::string, KeyBags> keys;
-};
 
 RankBatch DrawBatch(std::mt19937& random, const Combination& c);
 // The bags of ranks [first, end) as one KJT.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/testing/rules.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {
@@ -151,6 +152,15 @@ TEST(TrainConfig, WritesWhatItReads) {
     const std::string json = ToJson(ParseTrainConfig(text, "x.json"));
     EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
     EXPECT_NE(json.find(R"("lr":0.02,)"), std::string::npos) << json;
+  }
+}
+
+TEST(TrainConfig, EveryRuleReadsWhatItWrites) {
+  TrainConfig config = ParseTrainConfig(kGood, "x.json");
+  for (const AnyRule& rule : testing::AllRules()) {
+    config.tables[0].optimizer = rule;
+    const std::string json = ToJson(config);
+    EXPECT_EQ(ToJson(ParseTrainConfig(json, "again")), json);
   }
 }
 

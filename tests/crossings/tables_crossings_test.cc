@@ -1,0 +1,70 @@
+// Collections of tables at every crossing of their features: each point has the result of one process
+// with tables in memory, or is refused by a sentence that names both features.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/crossings/check_points.h"
+#include "tests/crossings/tables_refusals.h"
+#include "tests/crossings/tables_run.h"
+
+namespace tessera::testing {
+namespace {
+
+std::string Folder() {
+  return (std::filesystem::path(::testing::TempDir()) / Format("crossings_{}", getpid())).string();
+}
+
+std::string Difference(const Tensor& got, const Tensor& expected, Closeness closeness) {
+  if (got.shape() != expected.shape() || got.dtype() != expected.dtype())
+    return Format("is {}, expected {}", ToString(got.shape()), ToString(expected.shape()));
+  if (SameBits(got, expected)) return "";
+  Context host({.threads = 1});
+  const Tensor a = got.To(host, DType::kF32), b = expected.To(host, DType::kF32);
+  double largest = 0;
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    const double x = a.data<float>()[i], y = b.data<float>()[i];
+    largest = std::max(largest, std::abs(x - y) / (1 + std::abs(y)));
+  }
+  const double tolerance = expected.dtype() == DType::kF32 ? 2e-5 : 0.02;
+  if (closeness == Closeness::kNear && largest < tolerance) return "";
+  return Format("differs by {} at most", largest);
+}
+
+// What is different; empty if nothing is.
+std::string Compared(const TablesCase& c, const TablesOutcome& got, const TablesOutcome& expected) {
+  for (const auto& [name, tensor] : expected.tensors) {
+    const auto found = got.tensors.find(name);
+    if (found == got.tensors.end()) return name + " is missing";
+    const std::string difference = Difference(found->second, tensor, ClosenessOf(c, name));
+    if (!difference.empty()) return name + " " + difference;
+  }
+  for (const auto& [name, tensor] : got.tensors)
+    if (!expected.tensors.contains(name) && name != "_iter") return name + " was not expected";
+  return "";
+}
+
+std::string DifferenceOf(const Point& point) {
+  const TablesCase c(point);
+  const TablesOutcome got = RunPoint(c, Folder());
+  const std::optional<Point> baseline = BaselineOf(point);
+  return Compared(c, got, baseline ? RunPoint(TablesCase(*baseline), Folder()) : RunPlainly(c));
+}
+
+const Space& Tables() {
+  static const Space space{"tables", TablesAxes(), TablesRefusals(), DifferenceOf};
+  return space;
+}
+
+TEST(TablesCrossingsTest, NamedPoint) { CheckNamedPoint(Tables()); }
+TEST(TablesCrossingsTest, WhatIsRefusedSaysWhy) { CheckRefusals(Tables()); }
+TEST(TablesCrossingsTest, AllPairs) { CheckAllPairs(Tables()); }
+TEST(TablesCrossingsTest, RandomPoints) {
+  CheckRandomPoints(Tables(), std::getenv("TESSERA_TEST_ALL") ? 20000 : 500);
+}
+
+}  // namespace
+}  // namespace tessera::testing

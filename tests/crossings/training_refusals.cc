@@ -1,0 +1,38 @@
+#include "tests/crossings/training_refusals.h"
+
+#include "tests/crossings/reasons.h"
+
+namespace tessera::testing {
+
+const std::vector<Refusal>& TrainingRefusals() {
+  static const std::vector<Refusal> refusals = {
+      {"rule", "global_decay_rowwise_adagrad", "sharding", kColumnBlocks,
+       "global_decay_rowwise_adagrad", kOneKeyReason},
+      {"rule", "emainplace_rowwise_adagrad", "sharding", kColumnBlocks,
+       "its rule emainplace_rowwise_adagrad needs whole rows", kHalvesReason},
+      {"rule", kActFirst, "pipeline", "semi_sync", "changes rows before they are looked up",
+       kActFirstReason},
+      {"rule", "custom", "after", "f32|int8|delta|c_api",
+       "no optimizer of tables is called 'remembered_gradient'",
+       "A checkpoint's configuration names the rule; a program that does not have it cannot read "
+       "this. Export with a configuration of a rule of the library."},
+      {"location", "MANAGED_CACHING|DISK", "pipeline", "semi_sync",
+       "its rows pass through a cache, which holds those of one training batch at a time",
+       kCacheReason},
+      {"location", "DISK", "sharding", kSharded,
+       "location DISK, but tables over ranks lie in memory", kDiskReason},
+      {"ids", kRawIds, "sharding", "data_parallel|column_wise|table_column_wise|grid_shard",
+       "its raw ids become rows on one rank each", kOneRankReason},
+      {"ids", kRawIds, "pipeline", "sparse_dist|prefetch|semi_sync",
+       "find their rows inside the step",
+       "Rows change hands between the update of one batch and the lookup of the next."},
+      {"sharding", kSharded, "checkpoint", "incremental", "incremental checkpoints are of one rank",
+       "Deltas are of whole tables; ranks save whole checkpoints."},
+      {"dense", "rowwise_adagrad", "model", "dlrm|dlrm_dcn|dlrm_projection|deepfm", "is no matrix",
+       "The optimizer keeps a number a row of a matrix (as TorchRec's does); every model has "
+       "biases, "
+       "which have no rows. It is for a program's own matrices."}};
+  return refusals;
+}
+
+}  // namespace tessera::testing

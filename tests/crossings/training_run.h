@@ -1,0 +1,33 @@
+#ifndef TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
+#define TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
+// What a point means for a whole training: a small model and made-up clicks, tables here or on ranks, a
+// checkpoint half way through, and what becomes of it: a served model.
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runtime/tensor.h"
+#include "tests/crossings/point.h"
+
+namespace tessera::testing {
+
+const std::vector<Axis>& TrainingAxes();
+
+// All that can be compared, on the host: every tensor of the checkpoint at the end, by its name,
+// "losses", "evaluation", and "scores", what the served model says of some examples.
+struct TrainingOutcome {
+  std::map<std::string, Tensor> tensors;
+};
+
+// Throws Error where the library refuses the point. `folder`: for files; made, and removed.
+TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder);
+// The same configuration without ranks.
+TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder);
+
+// The plainest point that has the same bits: one run from beginning to end without a pipeline, tables in
+// memory. Where rows travel by a codec, a pipeline sees rows of the step before, or there are ranks, that
+// stays: sums over ranks have another order (README.md).
+Point PlainTraining(const Point& point);
+
+}  // namespace tessera::testing
+#endif  // TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
