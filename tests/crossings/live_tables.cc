@@ -51,10 +51,7 @@ class AnyTables final : public LiveTables {
     else
       whole->SetLearningRate(lr);
   }
-  std::unique_ptr<PipelinedEmbeddings> Pipelined() override {
-    TESSERA_CHECK(pipelined, "pipelines know no such collection");
-    return pipelined();
-  }
+  std::unique_ptr<PipelinedEmbeddings> Pipelined() override { return pipelined(); }
   std::vector<NamedTensor> IdsState(Context& ctx) override {
     return ids_state ? ids_state(ctx) : std::vector<NamedTensor>{};
   }
@@ -173,8 +170,9 @@ struct Sequences {
 };
 
 template <typename Collection>
-void SetForward(AnyTables& live, const std::shared_ptr<Collection>& collection) {
+void SetCollection(AnyTables& live, const std::shared_ptr<Collection>& collection) {
   live.owner = collection;
+  live.pipelined = [&c = *collection] { return tessera::Pipelined(c); };
   live.forward = [&c = *collection](Context& ctx, const KeyedJaggedTensor& features) {
     return ValuesOf(c.Forward(ctx, features));
   };
@@ -208,7 +206,7 @@ std::unique_ptr<AnyTables> MakeWhole(Context& ctx, const TablesCase& c) {
   if (const auto itep = c.Itep()) {
     const auto front = std::make_shared<ItepCollection<typename Kind::Whole>>(
         std::move(tables), std::make_unique<GenericITEPModule>(ctx, c.Tables(ctx), *itep));
-    SetForward(*live, front);
+    SetCollection(*live, front);
     live->ids_state = [front](Context& on) { return front->StateDict(on); };
     live->load_ids_state = [front](Context& on, const std::vector<NamedTensor>& state) {
       front->LoadStateDict(on, state);
@@ -220,10 +218,8 @@ std::unique_ptr<AnyTables> MakeWhole(Context& ctx, const TablesCase& c) {
   }
   if (!c.raw_ids()) {
     const std::shared_ptr<typename Kind::Whole> collection = std::move(tables);
-    SetForward(*live, collection);
+    SetCollection(*live, collection);
     SetQuantized(*live, c, *collection, AsTheyAre);
-    if constexpr (std::is_same_v<Kind, Pooled>)
-      live->pipelined = [collection] { return tessera::Pipelined(*collection); };
     return live;
   }
   std::vector<ManagedTable> modules;
@@ -235,7 +231,7 @@ std::unique_ptr<AnyTables> MakeWhole(Context& ctx, const TablesCase& c) {
     }
   const auto collisions = std::make_shared<ManagedCollisionCollection>(modules, managed);
   const auto front = std::make_shared<typename Kind::Managed>(std::move(tables), collisions);
-  SetForward(*live, front);
+  SetCollection(*live, front);
   live->ids_state = [collisions](Context& on) { return collisions->StateDict(on); };
   live->load_ids_state = [collisions](Context& on, const std::vector<NamedTensor>& state) {
     collisions->LoadStateDict(on, state);
@@ -261,7 +257,7 @@ std::unique_ptr<AnyTables> MakeSharded(Context& ctx, Communicator& comm, const T
         managed.push_back(ShardedManagedTableOf(of.at(t.name), t));
     const auto front = std::make_shared<typename Kind::ShardedManaged>(
         ctx, comm, configs, managed, plan, Kind::OptionsOf(c), sharding);
-    SetForward(*live, front);
+    SetCollection(*live, front);
     live->sharded = &Kind::CollectionOf(*front).tables();
     live->modules = &front->modules();
     live->ids_state = [front](Context& on) { return front->modules().StateDict(on); };
@@ -273,7 +269,7 @@ std::unique_ptr<AnyTables> MakeSharded(Context& ctx, Communicator& comm, const T
   if (const auto itep = c.Itep()) {
     const auto front = std::make_shared<ShardedItepCollection<typename Kind::Sharded>>(
         std::move(tables), std::make_unique<GenericITEPModule>(ctx, c.Tables(ctx), *itep));
-    SetForward(*live, front);
+    SetCollection(*live, front);
     live->ids_state = [front](Context& on) { return front->StateDict(on); };
     live->load_ids_state = [front](Context& on, const std::vector<NamedTensor>& state) {
       front->LoadStateDict(on, state);
@@ -281,9 +277,7 @@ std::unique_ptr<AnyTables> MakeSharded(Context& ctx, Communicator& comm, const T
     return live;
   }
   const std::shared_ptr<typename Kind::Sharded> collection = std::move(tables);
-  SetForward(*live, collection);
-  if constexpr (std::is_same_v<Kind, Pooled>)
-    live->pipelined = [collection] { return tessera::Pipelined(*collection); };
+  SetCollection(*live, collection);
   return live;
 }
 

@@ -19,7 +19,6 @@ class LiveTables {
 
   virtual std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& features) = 0;
   virtual void SetLearningRate(float lr) = 0;
-  // Throws Error for a collection that pipelines do not know.
   virtual std::unique_ptr<PipelinedEmbeddings> Pipelined() = 0;
   // What is known of ids, beside the tables.
   virtual std::vector<NamedTensor> IdsState(Context& ctx) = 0;

@@ -47,10 +47,8 @@ const std::vector<Refusal>& TablesRefusals() {
       {"ids", kRawIds, "sharding", "data_parallel|column_wise|table_column_wise|grid_shard",
        "its raw ids become rows on one rank each: expected row_wise, table_row_wise or table_wise",
        kOneRankReason},
-      {"pooling", "NONE", "pipeline", "sparse_dist|prefetch|semi_sync",
-       "pipelines know no such collection", "Pipelines know pooled tables alone."},
-      {"ids", "growing|mch|hash_zch|itep", "pipeline", "sparse_dist|prefetch|semi_sync",
-       "pipelines know no such collection", "Pipelines know tables of row numbers alone."},
+      {"ids", "growing|mch|hash_zch|itep", "pipeline", "semi_sync", "inside the step",
+       kInsideReason},
       {"dedup", "yes", "pooling", "SUM|MEAN", "dedup_ids is for sequences; the tables are pooled",
        "A rank sends sums of bags, not rows; TorchRec's use_index_dedup is for sequences, too.",
        "sharding=row_wise"}};
