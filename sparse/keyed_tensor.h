@@ -47,7 +47,7 @@ class KeyedTensor {
 
   // For each group, the blocks of its keys joined: [B, Σ]. A key may be in several groups, or twice
   // in one: its gradient is the sum of all. A key of several KeyedTensors is taken from the last.
-  // REQUIRES: f32, key_dim 1, the same B.
+  // REQUIRES: key_dim 1, the same B and dtype; to train f32, f16 or bf16 (sparse/regroup.h).
   static std::vector<Variable> Regroup(Context& ctx, const std::vector<KeyedTensor>& kts,
                                        const std::vector<std::vector<std::string>>& groups);
   // The same with a name for each group.

@@ -70,21 +70,26 @@ namespace {
 
 class RegroupFunction : public Function {
  public:
-  RegroupFunction(RegroupPlan plan, int64_t rows) : plan_(std::move(plan)), rows_(rows) {}
+  RegroupFunction(RegroupPlan plan, int64_t rows, DType dtype)
+      : plan_(std::move(plan)), rows_(rows), dtype_(dtype) {}
   std::string_view name() const override { return "Regroup"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     std::vector<Tensor> from, sums;
-    for (const Tensor& g : grads) from.push_back(g.defined() ? g.Contiguous(ctx) : g);
+    for (const Tensor& g : grads)
+      from.push_back(g.defined() ? g.To(ctx, DType::kF32).Contiguous(ctx) : g);
     for (size_t i = 0; i < plan_.in_widths.size(); ++i)
       sums.push_back(needs_grad(i) ? Tensor::Empty(ctx, {rows_, plan_.in_widths[i]}) : Tensor());
     DispatchDevice(ctx.device(),
                    [&](auto on) { internal::AddColumns(on, ctx, plan_, from, sums); });
+    for (Tensor& sum : sums)
+      if (sum.defined()) sum = sum.To(ctx, dtype_);
     return sums;
   }
 
  private:
   RegroupPlan plan_;
   int64_t rows_;
+  DType dtype_;
 };
 
 // Rows of the last column of permutes: how the uses of one block are chained.
@@ -167,14 +172,16 @@ std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
     from.push_back(inputs[i].value());
     TESSERA_CHECK_EQ(inputs[i].shape(), (Shape{rows, plan.in_widths[i]}), "regroup: input {}", i);
     TESSERA_CHECK_EQ(inputs[i].value().dtype(), dtype, "regroup: input {}", i);
-    TESSERA_CHECK(!inputs[i].requires_grad() || dtype == DType::kF32,
-                  "regroup: gradients of {}, expected f32", dtype);
+    TESSERA_CHECK(!inputs[i].requires_grad() || dtype == DType::kF32 || dtype == DType::kF16 ||
+                      dtype == DType::kBF16,
+                  "regroup: gradients of {}, expected f32, f16 or bf16", dtype);
   }
   std::vector<Tensor> outputs;
   for (int64_t width : plan.out_widths) outputs.push_back(Tensor::Empty(ctx, {rows, width}, dtype));
   DispatchDevice(ctx.device(),
                  [&](auto on) { internal::MoveColumns(on, ctx, plan, from, outputs); });
-  return Record(ctx, std::make_unique<RegroupFunction>(plan, rows), inputs, std::move(outputs));
+  return Record(ctx, std::make_unique<RegroupFunction>(plan, rows, dtype), inputs,
+                std::move(outputs));
 }
 
 Variable PermutePooledEmbs(Context& ctx, const Variable& pooled_embs,

@@ -137,6 +137,36 @@ TEST_P(RegroupTest, OnlySomeGradientsArrive) {
   EXPECT_EQ(x.grad().ToVector<float>(), (Floats{0, 3, 3, 0, 3, 3}));
 }
 
+// Gradients of a block that is used twice are summed in f32 and rounded once.
+TEST_P(RegroupTest, TrainsRowsOf16Bits) {
+  Context& ctx = this->ctx();
+  const auto regrouped = [&](const Variable& x) {
+    return KeyedTensor::Regroup(ctx, {KeyedTensor({"a", "b"}, {2, 3}, x)}, {{"b", "a", "b"}})[0];
+  };
+  const auto permuted = [&](const Variable& x) {
+    return PermutePooledEmbs(ctx, x, {0, 2, 5}, {1, 0, 1});
+  };
+  const auto gradient = [&](const auto& op, const Tensor& values, const Tensor& grad) {
+    Variable x(values, true);
+    Tape tape(ctx);
+    const Variable out = op(x);
+    EXPECT_EQ(out.value().dtype(), values.dtype());
+    tape.Backward(out, grad);
+    return x.grad();
+  };
+  const auto expect_f32_rounded = [&](const auto& op, DType dtype) {
+    const Tensor values = testing::RandomTensor(ctx, {4, 5}).To(ctx, dtype),
+                 grad = testing::RandomTensor(ctx, {4, 8}).To(ctx, dtype);
+    const Tensor expected =
+        gradient(op, values.To(ctx, DType::kF32), grad.To(ctx, DType::kF32)).To(ctx, dtype);
+    EXPECT_TRUE(SameBits(gradient(op, values, grad).ToHost(), expected.ToHost()));
+  };
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    expect_f32_rounded(regrouped, dtype);
+    expect_f32_rounded(permuted, dtype);
+  }
+}
+
 TEST_P(RegroupTest, PlansAndErrors) {
   Context& ctx = this->ctx();
   EXPECT_THROW(PlanRegroup({{"a"}}, {}, {}), Error);
