@@ -48,7 +48,7 @@ struct Flags {
   int threads = 1;
   bool new_inputs = false;
   int64_t max_body_mib = 16, batch_wait_us = 0, deadline_ms = 500, watch_ms = 1000;
-  int64_t drain_s = 5, header_s = 10, body_s = 60, idle_s = 60;
+  int64_t drain_s = 5, header_s = 10, body_s = 60, write_s = 30, idle_s = 60, max_header_kib = 16;
 };
 
 // Signals that wait for their thread, in all threads made from here on.
@@ -132,8 +132,10 @@ void AllowFiles(int connections) {
 void SetLimits(const Flags& flags, serve::HttpServerOptions& http) {
   using std::chrono::seconds;
   http.limits.max_body = static_cast<size_t>(flags.max_body_mib) << 20;
+  http.limits.max_header = static_cast<size_t>(flags.max_header_kib) << 10;
   http.limits.header_time = seconds(flags.header_s);
   http.limits.body_time = seconds(flags.body_s);
+  http.limits.write_time = seconds(flags.write_s);
   http.limits.idle_time = seconds(flags.idle_s);
   http.drain_time = seconds(flags.drain_s);
 }
@@ -234,6 +236,8 @@ void AddConnectionFlags(CLI::App& command, Flags& f) {
   AddSeconds(command, "--header-seconds", f.header_s,
              "In which a request's head comes; default 10");
   AddSeconds(command, "--body-seconds", f.body_s, "In which its body comes; default 60");
+  AddSeconds(command, "--write-seconds", f.write_s,
+             "How long a client may take to receive an answer; default 30");
   AddSeconds(command, "--idle-seconds", f.idle_s, "Between two requests; default 60");
   AddSeconds(command, "--drain-seconds", f.drain_s,
              "That requests get which have begun when it is to end; default 5");
@@ -269,6 +273,9 @@ void AddServeCommand(CLI::App& app, Action& action) {
   command->add_option("--max-body", f->max_body_mib, "MiB of a request; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
       ->type_name("MIB");
+  command->add_option("--max-header", f->max_header_kib, "KiB of a request's head; default 16")
+      ->check(NumbersFrom(int64_t{1}, int64_t{1024}))
+      ->type_name("KIB");
   AddConnectionFlags(*command, *f);
   AddQueueFlags(*command, *f);
   AddMemoryLimitFlag(*command, f->memory_limit);

@@ -93,12 +93,14 @@ TESSERA_HD int64_t FirstSlot(int64_t id, int64_t capacity, bool wide) {
 TESSERA_HD int64_t RemapView::RowOf(int64_t id) const {
   if (kind == RemapKind::kArray) return IsRow(id, size) ? data[id] : -1;
   if (id < 0) return -1;
-  // Half of the slots are empty, so one is met.
-  for (int64_t slot = FirstSlot(id, size, data.wide);; slot = slot + 1 < size ? slot + 1 : 0) {
+  // Half of the slots are empty, so one is met, unless they lie in a mapped file that was cut.
+  int64_t slot = FirstSlot(id, size, data.wide);
+  for (int64_t left = size; left > 0; --left, slot = slot + 1 < size ? slot + 1 : 0) {
     const int64_t key = data[2 * slot];
     if (key == id) return data[2 * slot + 1];
     if (key == -1) return -1;
   }
+  return -1;
 }
 
 }  // namespace tessera

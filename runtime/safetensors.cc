@@ -52,15 +52,17 @@ constexpr char kMetadata[] = "__metadata__";
 // their checksum. Files of other programs, and from before there was one, lack it.
 constexpr char kHeaderChecksum[] = "header_crc32";
 
-void CheckHeader(Json header) {
+// The header goes on without it.
+void CheckHeader(Json& header) {
   const auto metadata = header.find(kMetadata);
   if (metadata == header.end() || !metadata->is_object()) return;
   const auto found = metadata->find(kHeaderChecksum);
   if (found == metadata->end()) return;
-  const Json said = *found;
+  Json said = std::move(*found);
+  const internal::Dismantled guard(said);
   metadata->erase(found);
   const std::string computed = Crc32TextOf(header.dump());
-  TESSERA_CHECK(said == computed,
+  TESSERA_CHECK(internal::IsText(said, computed),
                 "the header was changed, or is corrupt: it has the checksum {}, and its metadata "
                 "'{}' says {}",
                 computed, kHeaderChecksum, said.dump());
@@ -244,7 +246,8 @@ void SafetensorsFile::ReadHeader() {
   std::string text(header_bytes, '\0');
   ReadExactly(file_.get(), text.data(), static_cast<int64_t>(text.size()));
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
-  const Json header = HeaderOf(text);
+  Json header = HeaderOf(text);
+  const internal::Dismantled guard(header);
   TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
   CheckHeader(header);
   for (const auto& [name, fields] : header.items()) {
@@ -254,7 +257,7 @@ void SafetensorsFile::ReadHeader() {
     }
     for (const auto& [key, value] : fields.items()) {
       TESSERA_CHECK(value.is_string(), "header, __metadata__: '{}' is not a string", key);
-      if (key != kHeaderChecksum) metadata_[key] = value.get<std::string>();
+      metadata_[key] = value.get<std::string>();
     }
   }
   CheckFilled(entries_, data_begin, file_bytes);

@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "runtime/json/json_object.h"
+#include "runtime/json/json_reader.h"
 #include "runtime/json/json_seal.h"
 #include "runtime/names.h"
 #include "runtime/size_limits.h"
@@ -246,7 +246,9 @@ std::string ToSealedJson(const ModelSpec& spec) {
 
 ModelSpec ParseModelSpec(const std::string& text, const std::string& where) {
   try {
-    return ReadSpec(internal::ParseJson(text));
+    Json json = internal::ParseJson(text);
+    const internal::Dismantled guard(json);
+    return ReadSpec(json);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }

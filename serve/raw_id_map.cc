@@ -41,11 +41,16 @@ std::vector<RemapEntry> RawIdMap::Entries() const {
   return entries;
 }
 
+uint64_t RawIdView::SlotOf(int64_t id) const {
+  uint64_t slot = FirstSlot(id);
+  for (uint64_t left = size; left > 0; --left, slot = (slot + 1) % size)
+    if (slots[2 * slot] == id || slots[2 * slot + 1] < 0) break;
+  return slot;
+}
+
 void RawIdMap::Set(int64_t id, int64_t row) {
-  const RawIdView at = view();
   auto* data = slots_.data<int64_t>();
-  uint64_t slot = at.FirstSlot(id);
-  while (data[2 * slot + 1] >= 0 && data[2 * slot] != id) slot = (slot + 1) % at.size;
+  const uint64_t slot = view().SlotOf(id);
   const bool is_new = data[2 * slot + 1] < 0;
   data[2 * slot] = id;
   data[2 * slot + 1] = row;
@@ -57,11 +62,12 @@ void RawIdMap::Set(int64_t id, int64_t row) {
 void RawIdMap::Remove(int64_t id) {
   const RawIdView at = view();
   auto* data = slots_.data<int64_t>();
-  uint64_t hole = at.FirstSlot(id);
-  while (data[2 * hole + 1] >= 0 && data[2 * hole] != id) hole = (hole + 1) % at.size;
+  uint64_t hole = at.SlotOf(id);
   if (data[2 * hole + 1] < 0) return;
   --used_;
-  for (uint64_t slot = (hole + 1) % at.size; data[2 * slot + 1] >= 0; slot = (slot + 1) % at.size) {
+  uint64_t slot = (hole + 1) % at.size;
+  for (uint64_t left = at.size; left > 0 && data[2 * slot + 1] >= 0;
+       --left, slot = (slot + 1) % at.size) {
     // Who lies at `slot` may move to the hole unless that is before the first of its slots.
     const uint64_t way = (slot + at.size - at.FirstSlot(data[2 * slot])) % at.size;
     if (way < (slot + at.size - hole) % at.size) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/zch_probe.h"
@@ -13,8 +14,10 @@ namespace tessera::serve {
 struct ServedModel::PackedBatch {
   int64_t batch = 0;
   Tensor dense;    // [B, dense_in]
-  Tensor ids;      // [N] i64; rows that are there, or -1
-  Tensor offsets;  // [F·B + 1] i64
+  Tensor ids;      // [N] i64, or i32 in large batches; rows that are there, or -1
+  Tensor offsets;  // [F·B + 1] i64; or those of all of a request
+  // Where the bags of each feature begin; empty: one feature after the other.
+  std::vector<int64_t> first_bags = {};
 };
 
 namespace {
@@ -67,6 +70,11 @@ int64_t UnknownRow(const TableSpec& table, int64_t raw) {
   return part_row + slots.Fallback(slots.PlaceOf(id), true);
 }
 
+void Count(TableCounter& counter, int64_t hits, int64_t misses) {
+  counter.hits.fetch_add(hits, std::memory_order_relaxed);
+  counter.misses.fetch_add(misses, std::memory_order_relaxed);
+}
+
 // Where the ids of one table find their rows.
 struct IdRows {
   const TableSpec& table;
@@ -75,10 +83,11 @@ struct IdRows {
 };
 
 // Copies ids as the rows they name, or as what unknown ones read.
+template <typename Row>
 class IdCopy {
  public:
-  IdCopy(const IdRows& rows, int64_t* out)
-      : rows_(rows), unknown_(DefaultRowOf(rows.table)), out_(out) {}
+  IdCopy(const IdRows& rows, Row* out)
+      : rows_(rows), unknown_(static_cast<Row>(DefaultRowOf(rows.table))), out_(out) {}
 
   void Append(const IndexArray& ids, int64_t begin, int64_t end) {
     ids_ += end - begin;
@@ -87,11 +96,8 @@ class IdCopy {
     AppendRows(ids, begin, end,
                [view = rows_.remap->view()](int64_t id) { return view.RowOf(id); });
   }
-  void Count(TableCounter& counter) const {
-    counter.hits.fetch_add(ids_ - misses_, std::memory_order_relaxed);
-    counter.misses.fetch_add(misses_, std::memory_order_relaxed);
-  }
-  int64_t* end() const { return out_; }
+  void CountIn(TableCounter& counter) const { Count(counter, ids_ - misses_, misses_); }
+  Row* end() const { return out_; }
 
  private:
   // Slots are asked for before they are read: most are not in a cache.
@@ -102,7 +108,7 @@ class IdCopy {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = row_of(ids[i]);
       const bool known = IsRow(row, rows_.table.rows);
-      *out_++ = known ? row : unknown_;
+      *out_++ = known ? static_cast<Row>(row) : unknown_;
       misses_ += known ? 0 : 1;
     }
   }
@@ -118,15 +124,15 @@ class IdCopy {
       }
       for (int64_t i = 0; i < count; ++i) {
         const int64_t row = view.RowOf(keys[static_cast<size_t>(i)]);
-        *out_++ = row >= 0 ? row : UnknownRow(table, ids[from + i]);
+        *out_++ = static_cast<Row>(row >= 0 ? row : UnknownRow(table, ids[from + i]));
         misses_ += row >= 0 ? 0 : 1;
       }
     }
   }
 
   const IdRows& rows_;
-  const int64_t unknown_;
-  int64_t* out_;
+  const Row unknown_;
+  Row* out_;
   int64_t ids_ = 0, misses_ = 0;
 };
 
@@ -193,6 +199,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
       net_(std::move(net)) {
   for (size_t t = 0; t < spec_.tables.size(); ++t) {
     const TableSpec& table = spec_.tables[t];
+    narrow_rows_ = narrow_rows_ && table.stored_rows() <= std::numeric_limits<int32_t>::max();
     layouts_.push_back(LayoutOf(table.codec, table.dim));
     rows_.push_back(tables_->Rows(t));
     counters_.push_back(before == nullptr
@@ -239,16 +246,51 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
       most_ids += from.offsets[bag + part.count] - from.offsets[bag];
     }
   }
+  // Where there is much of it, memory counts.
+  constexpr int64_t kMany = 1 << 16;
+  if (parts.size() == 1 && most_ids > kMany && IdsAreRows()) return AsItCame(ctx, parts.front());
   packed.dense = PackDense(ctx, parts, packed.batch);
-  packed.ids = Tensor::Empty(ctx, {most_ids}, DType::kI64);
+  const bool narrow = most_ids > kMany && narrow_rows_;
+  packed.ids = Tensor::Empty(ctx, {most_ids}, narrow ? DType::kI32 : DType::kI64);
   packed.offsets = Tensor::Empty(ctx, {std::ssize(features_) * packed.batch + 1}, DType::kI64);
-  int64_t *const ids = packed.ids.data<int64_t>(), *next = ids;
+  narrow ? PackIds<int32_t>(ctx, parts, packed) : PackIds<int64_t>(ctx, parts, packed);
+  return packed;
+}
+
+bool ServedModel::IdsAreRows() const {
+  return std::none_of(spec_.tables.begin(), spec_.tables.end(), [](const TableSpec& table) {
+    return table.pruned() || table.raw_ids || table.default_row;
+  });
+}
+
+ServedModel::PackedBatch ServedModel::AsItCame(Context& ctx, const Part& part) const {
+  const KeyedJaggedTensor& kjt = part.request->features;
+  PackedBatch batch{.batch = part.count,
+                    .dense = PackDense(ctx, std::span(&part, 1), part.count),
+                    .ids = kjt.values(),
+                    .offsets = kjt.offsets(ctx)};
+  for (size_t f = 0; f < features_.size(); ++f) {
+    const RequestFeature from = FeatureOf(ctx, *part.request, features_[f], f);
+    const int64_t bag = from.first_bag + part.first, rows = tables_->Rows(TableOf(f)).dim(0),
+                  begin = from.offsets[bag], end = from.offsets[bag + part.count];
+    int64_t hits = 0;
+    for (int64_t i = begin; i < end; ++i) hits += IsRow(from.ids[i], rows) ? 1 : 0;
+    Count(*counters_[TableOf(f)], hits, end - begin - hits);
+    batch.first_bags.push_back(bag);
+  }
+  return batch;
+}
+
+template <typename Row>
+void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
+                          const PackedBatch& packed) const {
+  Row *const ids = packed.ids.data<Row>(), *next = ids;
   int64_t* offset = packed.offsets.data<int64_t>();
   *offset++ = 0;
   for (size_t f = 0; f < features_.size(); ++f) {
-    const auto t = static_cast<size_t>(table_of_[f]);
+    const auto t = TableOf(f);
     const IdRows rows{spec_.tables[t], remaps_[t] ? &*remaps_[t] : nullptr, tables_->ids(t)};
-    IdCopy copy(rows, next);
+    IdCopy<Row> copy(rows, next);
     for (const auto& [request, first, count] : parts) {
       const RequestFeature from = FeatureOf(ctx, *request, features_[f], f);
       for (int64_t b = from.first_bag + first; b < from.first_bag + first + count; ++b) {
@@ -256,10 +298,9 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
         *offset++ = copy.end() - ids;
       }
     }
-    copy.Count(*counters_[t]);
+    copy.CountIn(*counters_[t]);
     next = copy.end();
   }
-  return packed;
 }
 
 Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
@@ -267,14 +308,15 @@ Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
   const Tensor pooled = Tensor::Empty(ctx, {batch.batch, width});
   std::vector<QuantizedLookupFeature> lookups(features_.size());
   for (size_t f = 0; f < features_.size(); ++f) {
-    const auto t = static_cast<size_t>(table_of_[f]);
+    const auto t = TableOf(f);
     QuantizedLookupFeature& lookup = lookups[f];
     lookup.rows = rows_[t].raw_data();
     lookup.num_rows = rows_[t].dim(0);
     lookup.dim = dim;
     lookup.layout = layouts_[t];
     lookup.ids = Indices(batch.ids);
-    lookup.first_bag = static_cast<int64_t>(f) * batch.batch;
+    lookup.first_bag =
+        batch.first_bags.empty() ? static_cast<int64_t>(f) * batch.batch : batch.first_bags[f];
     lookup.num_bags = batch.batch;
     lookup.pooling = spec_.tables[t].pooling;
     lookup.output = pooled.data<float>() + static_cast<int64_t>(f) * dim;

@@ -82,16 +82,25 @@ class ServedModel {
   // Examples as one batch, features in the order of the model.
   struct PackedBatch;
   void CheckRows() const;
+  size_t TableOf(size_t feature) const { return static_cast<size_t>(table_of_[feature]); }
   PackedBatch Pack(Context& ctx, std::span<const Part> parts) const;
   Tensor PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const;
+  // Fills the batch's ids, as Row, and its offsets.
+  template <typename Row>
+  void PackIds(Context& ctx, std::span<const Part> parts, const PackedBatch& packed) const;
   // Appends the scores of one batch.
   void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
+  // Whether ids name rows as they come: no table has a remap, raw ids or a default row.
+  bool IdsAreRows() const;
+  // A large batch of one request alone, without a copy of its ids.
+  PackedBatch AsItCame(Context& ctx, const Part& part) const;
   Tensor Lookup(Context& ctx, const PackedBatch& batch) const;
 
   ModelSpec spec_;
   std::string digest_;
   std::vector<std::string> features_;
   std::vector<int> table_of_;  // of each feature
+  bool narrow_rows_ = true;    // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;
   std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;

@@ -51,7 +51,13 @@ std::string WithoutTag(const std::string& message) {
 // An object or list that is open, with its children so far. They become a Json only when it closes:
 // nlohmann's ordered object looks through all its keys for each that is added.
 struct OpenValue {
-  bool is_object = false;
+  explicit OpenValue(bool is_an_object) : is_object(is_an_object) {}
+  OpenValue(OpenValue&&) = default;
+  ~OpenValue() {
+    for (Json& child : children) Dismantle(child);
+  }
+
+  bool is_object;
   std::string key;  // of the child that comes
   std::vector<std::string> keys;
   std::vector<Json> children;
@@ -83,6 +89,9 @@ class TreeBuilder {
  public:
   TreeBuilder(std::string_view text, const JsonLimits& limits, const UnreadList& unread)
       : text_(text), limits_(limits), unread_(unread) {}
+  ~TreeBuilder() { Dismantle(root); }
+  TreeBuilder(const TreeBuilder&) = delete;
+  TreeBuilder& operator=(const TreeBuilder&) = delete;
 
   const char* reached = nullptr;  // by the parser
   Json root;
@@ -140,7 +149,7 @@ class TreeBuilder {
       unread_depth_ = depth_;
       unread_begin_ = Reached() - 1;
     } else {
-      open_.push_back({.is_object = is_object, .key = {}, .keys = {}, .children = {}});
+      open_.emplace_back(is_object);
     }
     return true;
   }
@@ -150,11 +159,15 @@ class TreeBuilder {
     if (unread_depth_) {
       if (depth_ + 1 > *unread_depth_) return true;
       unread_depth_.reset();
-      return Add(Json::array({unread_begin_, Reached()}));
+      Json place = Json::array({unread_begin_, Reached()});
+      const Dismantled guard(place);
+      return Add(std::move(place));
     }
     OpenValue closed = std::move(open_.back());
     open_.pop_back();
-    return Add(Closed(std::move(closed)));
+    Json value = Closed(std::move(closed));
+    const Dismantled guard(value);
+    return Add(std::move(value));
   }
 
   // Whether the value that comes is one to leave unread.
@@ -177,6 +190,21 @@ class TreeBuilder {
 };
 
 }  // namespace
+
+void Dismantle(Json& tree) noexcept {
+  if (auto* list = tree.get_ptr<Json::array_t*>()) {
+    for (Json& element : *list) Dismantle(element);
+    list->clear();
+  } else if (auto* object = tree.get_ptr<Json::object_t*>()) {
+    for (auto& [key, value] : *object) Dismantle(value);
+    object->clear();
+  }
+}
+
+bool IsText(const Json& value, std::string_view text) noexcept {
+  const auto* const string = value.get_ptr<const std::string*>();
+  return string != nullptr && *string == text;
+}
 
 Json ReadJsonText(std::string_view text, const JsonLimits& limits, const UnreadList& unread) {
   TreeBuilder builder(text, limits, unread);

@@ -19,6 +19,26 @@ struct JsonLimits {
   size_t number_bytes = 1024;  // of one number, as it is written
 };
 
+// Empties a tree from its leaves on. The destructor of a tree asks for memory, and ends the process
+// where there is none; that of an emptied one does not. Asks for none itself.
+void Dismantle(Json& tree) noexcept;
+
+// Dismantles a tree when a scope ends, however it ends: what was made of a request goes so.
+class Dismantled {
+ public:
+  explicit Dismantled(Json& tree) : tree_(tree) {}
+  ~Dismantled() { Dismantle(tree_); }
+  Dismantled(const Dismantled&) = delete;
+  Dismantled& operator=(const Dismantled&) = delete;
+
+ private:
+  Json& tree_;
+};
+
+// Whether it is this string. (To compare a tree with a string asks for memory, and ends the process
+// where there is none.)
+bool IsText(const Json& value, std::string_view text) noexcept;
+
 // A list that ReadJsonText leaves unread: it is checked to be JSON, and its place in the text stands
 // in the document instead, as [begin, end). It counts as one value.
 struct UnreadList {
@@ -27,6 +47,7 @@ struct UnreadList {
 };
 
 // Throws Error, with the place, for what is no JSON, a key given twice, and what is beyond a limit.
+// Memory may run out at any point of it.
 Json ReadJsonText(std::string_view text, const JsonLimits& limits = {},
                   const UnreadList& unread = {});
 

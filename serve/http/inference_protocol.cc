@@ -13,6 +13,8 @@ namespace tessera::serve {
 namespace {
 
 using internal::RequestInput;
+using tessera::internal::Dismantled;
+using tessera::internal::IsText;
 using tessera::internal::Json;
 using tessera::internal::JsonLimits;
 using tessera::internal::JsonObject;
@@ -126,18 +128,21 @@ void CheckOutputs(JsonObject& request) {
   const Json* outputs = request.Find("outputs");
   if (outputs == nullptr) return;
   if (!outputs->is_array()) ThrowExpected("outputs", "a list", *outputs);
-  for (const Json& output : *outputs)
-    if (!output.is_object() || output.value("name", Json()) != kScoreOutput)
+  for (const Json& output : *outputs) {
+    const Json* name = output.is_object() && output.contains("name") ? &output["name"] : nullptr;
+    if (name == nullptr || !IsText(*name, kScoreOutput))
       ThrowExpected("outputs", Format("the name \"{}\"", kScoreOutput), output);
+  }
 }
 
-Json TensorMetadata(const std::string& name, const char* datatype, std::vector<int64_t> shape) {
-  return {{"name", name}, {"datatype", datatype}, {"shape", std::move(shape)}};
+// A string as JSON, which is UTF-8; what is not comes from a request, and is shown so. Documents are
+// written as text: a tree of them could not be taken down where memory has run out.
+std::string Quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// JSON is UTF-8; what is not comes from a request, and is shown so.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string TensorJson(const std::string& name, const char* datatype, const std::string& shape) {
+  return Format(R"({{"name":{},"datatype":"{}","shape":[{}]}})", Quoted(name), datatype, shape);
 }
 
 }  // namespace
@@ -148,8 +153,9 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
     throw Error(Format("JSON of {} bytes in a body of {}", *json_bytes, body.size()));
   const size_t json_end = json_bytes.value_or(body.size());
   BodyParts parts{.json = body.substr(0, json_end), .binary = body.substr(json_end)};
-  const Json json =
+  Json json =
       tessera::internal::ReadJsonText(parts.json, LimitsOf(spec), {.path = {"inputs", "", "data"}});
+  const Dismantled guard(json);
   JsonObject request(json, "");
   InferRequest infer;
   request.Optional("id", infer.id);
@@ -188,7 +194,8 @@ InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec)
 LoadRequest ParseLoad(std::string_view body) {
   LoadRequest load;
   if (body.empty()) return load;
-  const Json json = tessera::internal::ReadJsonText(body, {.values = 100});
+  Json json = tessera::internal::ReadJsonText(body, {.values = 100});
+  const Dismantled guard(json);
   JsonObject request(json, "");
   if (const Json* found = request.Find("parameters")) {
     JsonObject parameters(*found, "parameters");
@@ -205,7 +212,7 @@ std::string InferResponseJson(const std::string& model, const ScoredRequest& sco
   std::string text =
       Format(R"({{"model_name":{},"model_version":"{}","outputs":[{{"name":"{}","datatype":"FP32",)"
              R"("shape":[{}],"data":[)",
-             Dump(model), scored.model_version, kScoreOutput, scored.scores.size());
+             Quoted(model), scored.model_version, kScoreOutput, scored.scores.size());
   for (size_t i = 0; i < scored.scores.size(); ++i) {
     std::array<char, 32> number;
     if (i > 0) text += ',';
@@ -213,7 +220,7 @@ std::string InferResponseJson(const std::string& model, const ScoredRequest& sco
                 std::to_chars(number.data(), number.data() + number.size(), scored.scores[i]).ptr);
   }
   text += "]}]";
-  if (!id.empty()) text += ",\"id\":" + Dump(id);
+  if (!id.empty()) text += ",\"id\":" + Quoted(id);
   return text + "}";
 }
 
@@ -224,28 +231,26 @@ std::string InferResponseSafetensors(const std::vector<float>& scores) {
 }
 
 std::string ServerMetadataJson() {
-  return Dump({{"name", kServerName},
-               {"version", kServerVersion},
-               {"extensions", {"binary_tensor_data", "model_repository", "safetensors"}}});
+  return Format(R"({{"name":"{}","version":"{}",)"
+                R"("extensions":["binary_tensor_data","model_repository","safetensors"]}})",
+                kServerName, kServerVersion);
 }
 
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
-  Json inputs = Json::array({TensorMetadata(kDenseInput, "FP32", {-1, spec.net.dense_in})});
+  std::string inputs = TensorJson(kDenseInput, "FP32", Format("-1,{}", spec.net.dense_in));
   for (const std::string& feature : spec.Features())
-    inputs.push_back(TensorMetadata(feature, "INT64", {-1, -1}));
-  return Dump({{"name", model},
-               {"versions", {std::to_string(spec.version)}},
-               {"platform", kPlatform},
-               {"inputs", std::move(inputs)},
-               {"outputs", Json::array({TensorMetadata(kScoreOutput, "FP32", {-1})})}});
+    inputs += "," + TensorJson(feature, "INT64", "-1,-1");
+  return Format(R"({{"name":{},"versions":["{}"],"platform":"{}","inputs":[{}],"outputs":[{}]}})",
+                Quoted(model), spec.version, kPlatform, inputs,
+                TensorJson(kScoreOutput, "FP32", "-1"));
 }
 
 std::string TakenDeltasJson(int64_t taken, int64_t version) {
-  return Dump({{"taken", taken}, {"model_version", std::to_string(version)}});
+  return Format(R"({{"taken":{},"model_version":"{}"}})", taken, version);
 }
 
 std::string ErrorJson(const std::string& what) {
-  return Json({{"error", what}}).dump(-1, ' ', true, Json::error_handler_t::replace);
+  return "{\"error\":" + Json(what).dump(-1, ' ', true, Json::error_handler_t::replace) + "}";
 }
 
 }  // namespace tessera::serve

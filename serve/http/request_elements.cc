@@ -36,6 +36,18 @@ const char* ReadNumber(const RequestInput& input, const char* at, const char* en
   return behind;
 }
 
+int32_t Narrow(int64_t wide) {
+  if (wide != static_cast<int32_t>(wide)) throw NotNarrow();
+  return static_cast<int32_t>(wide);
+}
+
+const char* ReadNumber(const RequestInput& input, const char* at, const char* end, int32_t& out) {
+  int64_t wide = 0;
+  const char* const behind = ReadNumber(input, at, end, wide);
+  out = Narrow(wide);
+  return behind;
+}
+
 const char* ReadNumber(const RequestInput& input, const char* at, const char* end, float& out) {
   double wide = 0;
   auto [behind, error] = std::from_chars(at, end, wide);
@@ -71,6 +83,23 @@ void ReadList(const RequestInput& input, T* out, int64_t room) {
         Format("{}: expected {} elements, got {}", input.where, input.shape.numel(), count));
 }
 
+// Binary elements, each of which `convert` makes a To.
+template <typename From, typename To, typename Convert>
+void CopyElements(const RequestInput& input, To* out, const Convert& convert) {
+  const char* at = input.bytes.data();
+  for (int64_t i = 0; i < input.shape.numel(); ++i, at += sizeof(From)) {
+    From element{};
+    std::memcpy(&element, at, sizeof element);
+    out[i] = convert(element);
+  }
+}
+
+template <typename T>
+void CopyElements(const RequestInput& input, T* out) {
+  const size_t bytes = static_cast<size_t>(input.shape.numel()) * sizeof(T);
+  if (bytes > 0) std::memcpy(out, input.bytes.data(), bytes);
+}
+
 }  // namespace
 
 void CheckCount(const RequestInput& input) {
@@ -81,23 +110,19 @@ void CheckCount(const RequestInput& input) {
 }
 
 void ReadElements(const RequestInput& input, float* out) {
-  const auto count = static_cast<size_t>(input.shape.numel());
+  input.json ? ReadList(input, out, input.shape.numel()) : CopyElements(input, out);
+}
+
+void ReadElements(const RequestInput& input, int32_t* out) {
   if (input.json) return ReadList(input, out, input.shape.numel());
-  if (count > 0) std::memcpy(out, input.bytes.data(), count * sizeof(float));
+  if (input.dtype == DType::kI32) return CopyElements(input, out);
+  CopyElements<int64_t>(input, out, Narrow);
 }
 
 void ReadElements(const RequestInput& input, int64_t* out) {
-  const auto count = static_cast<size_t>(input.shape.numel());
   if (input.json) return ReadList(input, out, input.shape.numel());
-  if (input.dtype == DType::kI64) {
-    if (count > 0) std::memcpy(out, input.bytes.data(), count * sizeof(int64_t));
-    return;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    int32_t element = 0;
-    std::memcpy(&element, input.bytes.data() + i * sizeof element, sizeof element);
-    out[i] = element;
-  }
+  if (input.dtype == DType::kI64) return CopyElements(input, out);
+  CopyElements<int32_t>(input, out, [](int32_t element) { return int64_t{element}; });
 }
 
 }  // namespace tessera::serve::internal

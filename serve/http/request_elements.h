@@ -20,9 +20,12 @@ struct RequestInput {
 // Throws Error unless the list has as many elements as the shape says; looks at it only where it is
 // too short to be sure.
 void CheckCount(const RequestInput& input);
-// All elements, in their order. Throws Error for a list with something else in it. REQUIRES: room,
-// and the dtype kF32, or one of integers.
+// An integer that an int32_t can't hold, where that was asked for.
+struct NotNarrow {};
+// All elements, in their order. Throws Error for a list with something else in it, and NotNarrow.
+// REQUIRES: room, and the dtype kF32, or one of integers.
 void ReadElements(const RequestInput& input, float* out);
+void ReadElements(const RequestInput& input, int32_t* out);
 void ReadElements(const RequestInput& input, int64_t* out);
 
 }  // namespace tessera::serve::internal

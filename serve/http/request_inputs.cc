@@ -1,6 +1,6 @@
 #include "serve/http/request_inputs.h"
 
-#include <algorithm>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -25,68 +25,111 @@ void CheckIntegers(const std::string& name, const RequestInput& input) {
   CheckCount(input);
 }
 
-// The KJT of a model's features, read one after the other into tensors of their final size.
+// The features of a request, as they are read.
+struct FeatureInputs {
+  std::vector<std::string> names;
+  std::vector<const RequestInput*> ids, lengths;  // lengths: null where all bags are alike
+  int64_t num_ids = 0, batch = 0;
+  size_t bytes = 0;  // in the request
+
+  int64_t num_bags() const { return std::ssize(names) * batch; }
+};
+
+FeatureInputs FindFeatures(const Inputs& inputs, const std::vector<std::string>& names,
+                           int64_t batch) {
+  FeatureInputs features{.names = names, .ids = {}, .lengths = {}, .batch = batch};
+  for (const std::string& name : names) {
+    const RequestInput& ids = Find(inputs, name);
+    const auto lengths = inputs.find(name + kLengths);
+    CheckIntegers(name, ids);
+    features.ids.push_back(&ids);
+    features.lengths.push_back(lengths == inputs.end() ? nullptr : &lengths->second);
+    features.num_ids += ids.shape.numel();
+    features.bytes += ids.bytes.size();
+    if (lengths != inputs.end()) features.bytes += lengths->second.bytes.size();
+  }
+  return features;
+}
+
+// Whether ids and offsets are kept as i32 if they fit: as i64 those of a large request of short
+// numbers ("1,") would take several times its bytes.
+bool AreNarrow(const FeatureInputs& features) {
+  constexpr int64_t kMany = 1 << 16;
+  const int64_t numbers = features.num_ids + features.num_bags();
+  return numbers > kMany && features.num_ids <= std::numeric_limits<int32_t>::max() &&
+         static_cast<uint64_t>(numbers) * sizeof(int64_t) > 2 * features.bytes;
+}
+
+// The KJT of a request's features, read one after the other into tensors of their final size, ids
+// and offsets as T.
+template <typename T>
 class FeatureColumns {
  public:
-  FeatureColumns(Context& ctx, const Inputs& inputs, const std::vector<std::string>& features,
-                 int64_t batch)
-      : batch_(batch) {
-    int64_t ids = 0;
-    for (const std::string& name : features) {
-      const RequestInput& input = Find(inputs, name);
-      CheckIntegers(name, input);
-      ids += input.shape.numel();
+  FeatureColumns(Context& ctx, const FeatureInputs& features)
+      : features_(features),
+        ids_(Tensor::Empty(ctx, {features.num_ids}, DTypeOf<T>::value)),
+        offsets_(Tensor::Empty(ctx, {features.num_bags() + 1}, DTypeOf<T>::value)),
+        next_id_(ids_.data<T>()),
+        next_offset_(offsets_.data<T>()) {}
+
+  // Throws NotNarrow where T is too narrow.
+  KeyedJaggedTensor Read() {
+    *next_offset_++ = 0;
+    for (size_t f = 0; f < features_.names.size(); ++f) {
+      const RequestInput& ids = *features_.ids[f];
+      if (features_.lengths[f] != nullptr)
+        AppendLengths(features_.names[f], ids, *features_.lengths[f]);
+      else
+        AppendEqualLengths(features_.names[f], ids);
+      ReadElements(ids, next_id_);
+      next_id_ += ids.shape.numel();
     }
-    ids_ = Tensor::Empty(ctx, {ids}, DType::kI64);
-    lengths_ = Tensor::Empty(ctx, {std::ssize(features) * batch}, DType::kI64);
-  }
-
-  void Append(const std::string& name, const RequestInput& ids, const RequestInput* lengths) {
-    if (lengths != nullptr)
-      AppendLengths(name, ids, *lengths);
-    else
-      AppendEqualLengths(name, ids);
-    ReadElements(ids, ids_.data<int64_t>() + next_id_);
-    next_id_ += ids.shape.numel();
-    next_length_ += batch_;
-  }
-
-  KeyedJaggedTensor Kjt(std::vector<std::string> names) const {
     return KeyedJaggedTensor(
-        {.keys = std::move(names), .values = ids_, .lengths = lengths_, .stride = batch_});
+        {.keys = features_.names, .values = ids_, .offsets = offsets_, .stride = features_.batch});
   }
 
  private:
-  int64_t* NextLengths() const { return lengths_.data<int64_t>() + next_length_; }
-
+  // The lengths are read to where the offsets they make take their place.
   void AppendLengths(const std::string& name, const RequestInput& ids,
-                     const RequestInput& lengths) const {
+                     const RequestInput& lengths) {
+    const int64_t batch = features_.batch;
     CheckIntegers(name + kLengths, lengths);
-    if (lengths.shape != Shape{batch_} || ids.shape.rank() != 1)
-      throw Error(Format("input {}: expected ids [N] and lengths [{}], got {} and {}", name, batch_,
+    if (lengths.shape != Shape{batch} || ids.shape.rank() != 1)
+      throw Error(Format("input {}: expected ids [N] and lengths [{}], got {} and {}", name, batch,
                          ids.shape, lengths.shape));
-    ReadElements(lengths, NextLengths());
+    ReadElements(lengths, next_offset_);
+    const T* const end = next_offset_ + batch;
     int64_t left = ids.shape.numel();
-    for (int64_t b = 0; b < batch_ && left >= 0; ++b) {
-      const int64_t length = NextLengths()[b];
-      left = length < 0 || length > left ? -1 : left - length;
+    for (; next_offset_ < end && *next_offset_ >= 0 && *next_offset_ <= left; ++next_offset_) {
+      left -= *next_offset_;
+      *next_offset_ += next_offset_[-1];
     }
-    if (left != 0)
+    if (next_offset_ < end || left != 0)
       throw Error(
           Format("input {}: the lengths don't add up to its {} ids", name, ids.shape.numel()));
   }
-  void AppendEqualLengths(const std::string& name, const RequestInput& ids) const {
+  void AppendEqualLengths(const std::string& name, const RequestInput& ids) {
+    const int64_t batch = features_.batch;
     const int rank = ids.shape.rank();
-    if (rank < 1 || rank > 2 || ids.shape[0] != batch_)
-      throw Error(Format("input {}: expected shape [{}] or [{}, L], got {}", name, batch_, batch_,
+    if (rank < 1 || rank > 2 || ids.shape[0] != batch)
+      throw Error(Format("input {}: expected shape [{}] or [{}, L], got {}", name, batch, batch,
                          ids.shape));
-    std::fill_n(NextLengths(), batch_, rank == 1 ? 1 : ids.shape[1]);
+    const auto length = static_cast<T>(rank == 1 ? 1 : ids.shape[1]);
+    for (int64_t b = 0; b < batch; ++b, ++next_offset_) *next_offset_ = next_offset_[-1] + length;
   }
 
-  const int64_t batch_;
-  Tensor ids_, lengths_;
-  int64_t next_id_ = 0, next_length_ = 0;
+  const FeatureInputs& features_;
+  const Tensor ids_, offsets_;
+  T *next_id_, *next_offset_;
 };
+
+KeyedJaggedTensor ReadFeatures(Context& ctx, const FeatureInputs& features) {
+  try {
+    if (AreNarrow(features)) return FeatureColumns<int32_t>(ctx, features).Read();
+  } catch (const NotNarrow&) {  // some id is wide
+  }
+  return FeatureColumns<int64_t>(ctx, features).Read();
+}
 
 void CheckNoneUnknown(const Inputs& inputs, const std::vector<std::string>& features) {
   std::set<std::string> known = {kDenseInput};
@@ -115,13 +158,7 @@ PredictRequest RequestOf(const Inputs& inputs, const ModelSpec& spec) {
   PredictRequest request{.dense = ReadDense(ctx, Find(inputs, kDenseInput), spec.net.dense_in),
                          .features = {}};
   if (features.empty()) return request;
-  FeatureColumns columns(ctx, inputs, features, request.size());
-  for (const std::string& feature : features) {
-    const auto lengths = inputs.find(feature + kLengths);
-    columns.Append(feature, Find(inputs, feature),
-                   lengths == inputs.end() ? nullptr : &lengths->second);
-  }
-  request.features = columns.Kjt(features);
+  request.features = ReadFeatures(ctx, FindFeatures(inputs, features, request.size()));
   return request;
 }
 

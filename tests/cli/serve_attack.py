@@ -136,11 +136,17 @@ def large_bodies():
     inputs = (f'{{"name": "{name}", "datatype": "{kind}", "shape": {shape}, "data": [{(text * math.prod(shape))[:-1]}]}}'
               for name, (kind, shape, text) in data.items())
     bodies["json"] = ('{"inputs": [' + ", ".join(inputs) + "]}").encode()
+    ids = (16 << 20) // 2 - 1000
+    bodies["json of short ids"] = (
+        '{"inputs": [{"name": "dense", "datatype": "FP32", "shape": [1, 13], "data": [0,0,0,0,0,0,0,0,0,0,0,0,0]}, '
+        f'{{"name": "cat_0", "datatype": "INT64", "shape": [1, {ids}], "data": [{("1," * ids)[:-1]}]}}, '
+        '{"name": "cat_1", "datatype": "INT64", "shape": [1], "data": [1]}, '
+        '{"name": "cat_2", "datatype": "INT64", "shape": [1], "data": [1]}]}').encode()
     for name, body in bodies.items():
         server = Server()
         server.ask(HEALTH)
         before = server.resident()
-        status, text = server.post(INFER, body, "application/json" if name == "json" else "application/x-safetensors")
+        status, text = server.post(INFER, body, "application/json" if name.startswith("json") else "application/x-safetensors")
         assert status == (400 if name == "tensors" else 200), (name, status, text[:300])
         grown = (server.resident() - before) / len(body)
         print(f"{name}: {len(body)} bytes, resident memory grew by {grown:.1f} times as much")

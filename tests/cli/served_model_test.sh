@@ -94,6 +94,27 @@ asked /v2/models/model/infer "$body"
 has answer "200 OK"
 stop
 
+# ---- the same where ids find their rows by a hash, or are raw: nobody looks for an end that is gone
+sed 's/"optimizer"/"managed_collision": {"kind": "growing"}, "optimizer"/' small.json >raw.json
+run 0 train --config raw.json --train-rows 0:64 --threads 1 --checkpoint raw.safetensors
+run 0 train --config raw.json --threads 1 --checkpoint more.safetensors
+for options in "model.safetensors --prune 0.3 --remap hash" "raw.safetensors"; do
+  rm -rf cut
+  # shellcheck disable=SC2086
+  run 0 quantize $options -o cut
+  cp -r cut more
+  [ "$options" != raw.safetensors ] || run 0 export more.safetensors --delta more
+  serve cut
+  : >cut/weights-1.safetensors
+  for _ in 1 2; do
+    asked /v2/models/model/infer "$body"
+    has answer "500 Internal Server Error"
+  done
+  cp more/delta-2.safetensors cut 2>/dev/null && eventually errors "the model stays version 1"
+  rm -rf more
+  stop
+done
+
 # ---- a version number that was used twice: the digest tells them apart
 serve changed
 digest() {

@@ -1,5 +1,8 @@
 // A checkpoint's file, with what it says of itself: bytes of a safetensors file, or, where the first
-// byte is odd, pairs of lines that become its metadata.
+// byte is odd, pairs of lines that become its metadata; as it is, and with the checksums that it
+// should have.
+#include "runtime/files.h"
+#include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/temp_file.h"
 #include "train/checkpoint/checkpoint.h"
@@ -12,6 +15,17 @@ std::string WithMetadata(std::map<std::string, std::string> metadata) {
   return SafetensorsBytes(ctx, {.tensors = {{"model.w", Tensor::Zeros(ctx, {4, 6})},
                                             {"optimizer.w.momentum1", Tensor::Zeros(ctx, {4})}},
                                 .metadata = std::move(metadata)});
+}
+
+// As a checkpoint is written, with checksums of tensors and header.
+std::string Sealed(const std::map<std::string, std::string>& metadata) {
+  Context ctx({.threads = 1});
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  const std::string path = TempPath("sealed");
+  WriteSafetensors(ctx, path,
+                   {.tensors = {{"model.w", Tensor::Zeros(ctx, {4, 6})}}, .metadata = metadata},
+                   &checksum);
+  return ReadTextFile(path);
 }
 
 std::map<std::string, std::string> PairsOfLines(std::string_view text) {
@@ -34,7 +48,8 @@ std::vector<std::string> Seeds() {
   std::string lines = "\x01";
   const auto metadata = CheckpointMetadata(progress, "{}");
   for (const auto& [key, value] : metadata) lines += key + "\n" + value + "\n";
-  return {'\0' + WithMetadata(metadata), lines};
+  const std::string bare = WithMetadata(metadata);
+  return {'\0' + bare, '\0' + WithItsChecksums(bare), '\0' + Sealed(metadata), lines};
 }
 
 }  // namespace tessera::fuzz
@@ -43,9 +58,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;
   if (size == 0) return 0;
   const std::string_view rest = fuzz::AsText(data + 1, size - 1);
-  const std::string path = fuzz::WriteTempFile(
-      "checkpoint",
-      data[0] % 2 == 0 ? std::string(rest) : fuzz::WithMetadata(fuzz::PairsOfLines(rest)));
-  fuzz::MayRefuse([&] { ReadCheckpoint(path); });
+  const std::string bytes =
+      data[0] % 2 == 0 ? std::string(rest) : fuzz::WithMetadata(fuzz::PairsOfLines(rest));
+  const auto read = [](const std::string& file) {
+    ReadCheckpoint(fuzz::WriteTempFile("checkpoint", file));
+  };
+  fuzz::MayRefuse([&] { read(bytes); });
+  fuzz::MayRefuse([&] { read(fuzz::WithItsChecksums(bytes)); });
   return 0;
 }

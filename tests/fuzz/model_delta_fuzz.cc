@@ -54,9 +54,10 @@ std::string GoodDelta() {
 
 std::vector<std::string> Seeds() {
   const std::string good = GoodDelta();
-  for (const std::string& delta : {good, WithItsChecksums(good)})
+  const std::vector<std::string> seeds = {good, WithItsChecksums(good)};
+  for (const std::string& delta : seeds)
     TESSERA_CHECK_EQ(WithDelta(delta)->spec().version, 2, "the version of a good delta");
-  return {good};
+  return seeds;
 }
 
 }  // namespace tessera::fuzz

@@ -23,7 +23,9 @@ const Parts& Good() {
 
 }  // namespace
 
-std::vector<std::string> Seeds() { return {'\0' + Good().json, '\x01' + Good().weights}; }
+std::vector<std::string> Seeds() {
+  return {'\0' + Good().json, '\x01' + Good().weights, '\x01' + WithItsChecksums(Good().weights)};
+}
 
 }  // namespace tessera::fuzz
 

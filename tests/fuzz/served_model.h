@@ -9,6 +9,7 @@
 #include "serve/dense_part.h"
 #include "serve/raw_id_map.h"
 #include "serve/served_model.h"
+#include "tests/fuzz/checksums.h"
 #include "tests/fuzz/temp_file.h"
 #include "train/checkpoint/checkpoint.h"
 
@@ -36,24 +37,6 @@ inline serve::ModelSpec SmallSpec() {
        .raw_ids = serve::RawIdRule{.max_rows = 8}},
       {.name = "c", .rows = 2, .dim = 4, .features = {"w"}, .ids = 7, .remap = RemapKind::kHash}};
   return spec;
-}
-
-// A safetensors file with the checksum that its tensors have, and none of its header, so that what lies
-// behind these checks is met, too.
-inline std::string WithItsChecksums(std::string_view bytes) {
-  Context ctx({.threads = 1});
-  const SafetensorsFile file(bytes, "bytes");
-  const SafetensorsChecksum checksum = CheckpointChecksum();
-  Safetensors content{.tensors = {}, .metadata = file.metadata()};
-  uint32_t crc = 0;
-  for (const auto& [name, entry] : file.entries()) {
-    const Tensor tensor = file.Read(ctx, entry);
-    crc = checksum.update(crc, tensor.raw_data(), tensor.nbytes());
-    content.tensors.emplace(name, tensor);
-  }
-  content.metadata[checksum.key] = std::to_string(crc);
-  content.metadata.erase("header_crc32");
-  return SafetensorsBytes(ctx, content);
 }
 
 inline std::string MakeServedModel(const std::string& name) {

@@ -227,6 +227,34 @@ TEST(ModelDelta, AModelThatIsHeldStaysWhatItIs) {
   EXPECT_NE(predictor.Predict(small.request), small.scores);
 }
 
+// The copy that nobody reads is brought up to date from deltas that were checked long before.
+TEST(ModelDelta, ADeltaThatWasCutSinceIsNeverApplied) {
+  const SmallModel small = MakeSmallModel("cut.safetensors");
+  const std::string directory = FreshModel(small, "cut");
+  Predictor predictor(directory);
+  Context ctx({.threads = 1});
+  ModelChain writer(directory);
+  WriteDelta(ctx, Numbered(small, 2), {}, writer);
+  EXPECT_EQ(predictor.TakeDeltas(), 1);
+  const std::vector<float> scores = predictor.Predict(small.request);
+  WriteDelta(ctx, Numbered(small, 3), {}, writer);
+  fs::resize_file(PathIn(directory, DeltaFileName(2)), 0);
+  EXPECT_NE(ErrorOf([&] { predictor.TakeDeltas(); }).find("delta-2.safetensors: it was cut"),
+            std::string::npos);
+  EXPECT_EQ(predictor.model()->spec().version, 2);
+  EXPECT_EQ(predictor.Predict(small.request), scores);
+}
+
+// No row is read for ids that a map does not know: what the map said of them must not be believed.
+TEST(ModelDelta, AMapOfIdsThatWasCutIsNeverBelieved) {
+  const SmallModel small = MakeSmallModel("cut_map.safetensors");
+  const std::string directory =
+      FreshModel(small, "cut_map", {.prune = {.share = 0.4, .remap = RemapKind::kHash}});
+  Predictor predictor(directory);
+  fs::resize_file(PathIn(directory, "weights-1.safetensors"), 0);
+  EXPECT_THROW(predictor.Predict(OneExample({{1}, {2}, {}, {0}})), BrokenModel);
+}
+
 class BadDelta : public ::testing::Test {
  protected:
   BadDelta()

@@ -106,6 +106,39 @@ TEST(Predictor, KeepsItsModelWhereTheNextOneIsBad) {
   EXPECT_EQ(predictor.Predict(small.request), small.scores);
 }
 
+// Ids of a large request, known and unknown ones, as i64 and as i32: looked up where they lie (alone,
+// in a model whose ids are rows), or packed (with another request, or where unknown ids have a row).
+TEST(Predictor, LargeRequestsAreLookedUpWithoutACopy) {
+  const SmallModel small = MakeSmallModel("large.safetensors");
+  std::vector<int64_t> many;
+  for (int64_t i = 0; i < 100'000; ++i) many.push_back(i % 53 - 1);
+  const PredictRequest wide = OneExample({{1}, many, {2, -5}, {0, 7}}),
+                       other = OneExample({{1}, {2}, {3}, {0}});
+  Context ctx({.threads = 1});
+  const KeyedJaggedTensor& kjt = wide.features;
+  const PredictRequest narrow{
+      .dense = wide.dense,
+      .features = KeyedJaggedTensor({.keys = kjt.keys(),
+                                     .values = kjt.values().To(ctx, DType::kI32),
+                                     .offsets = kjt.offsets(ctx).To(ctx, DType::kI32)})};
+  for (const DefaultRow default_row : {DefaultRow::kNone, DefaultRow::kMean}) {
+    Predictor predictor(
+        WriteSmallModel(small, "large" + ToString(default_row), {.default_row = default_row}));
+    const auto model = predictor.model();
+    const float score = predictor.Predict(wide)[0];
+    EXPECT_EQ(model->counter(1).hits, 94'342);
+    EXPECT_EQ(model->counter(1).misses, 5'660);
+    EXPECT_EQ(predictor.Predict(narrow)[0], score);
+    for (const PredictRequest* request : {&wide, &narrow}) {
+      const std::vector<const PredictRequest*> both = {&other, request};
+      const std::vector<float> scores = predictor.Predict(*model, both);
+      EXPECT_NEAR(scores[0], predictor.Predict(other)[0], 1e-6f);
+      EXPECT_NEAR(scores[1], score, 1e-6f);
+    }
+    EXPECT_EQ(model->counter(1).misses, 4 * 5'660);
+  }
+}
+
 // A model of other features is refused before its weights are read, and taken where that is asked for.
 TEST(Predictor, OtherInputsAreTakenWhenAsked) {
   const SmallModel small = MakeSmallModel("inputs.safetensors");

@@ -52,6 +52,19 @@ TEST(RawIdMap, DoesWhatAMapDoes) {
   }
 }
 
+// Slots of a mapped file become zeros where it is cut: nothing they say is true, but every call ends.
+TEST(RawIdMap, SlotsThatBecomeZerosAreSearchedOnce) {
+  RawIdMap ids(40);
+  for (int64_t id = 1; id < 40; ++id) ids.Set(id, id);
+  for (int64_t& slot : ids.slots().span<int64_t>()) slot = 0;
+  EXPECT_EQ(ids.view().RowOf(7), -1);
+  EXPECT_EQ(ids.view().RowOf(0), 0);
+  ids.Remove(7);
+  ids.Set(8, 8);
+  for (int64_t& slot : ids.slots().span<int64_t>()) slot = 0;
+  ids.Remove(0);
+}
+
 TEST(RawIdMap, SlotsThatMakeNoSenseAreRefused) {
   Context ctx({.threads = 1});
   RawIdMap ids(4);

@@ -55,6 +55,27 @@ TEST(InferJson, BagsOfAnyLength) {
   ExpectExamples(Parse(Json(std::string(kDense) + kU + bags)), {3, 4, 5, 6, 7}, {1, 1, 0, 3});
 }
 
+// Ids of a few digits in a large request, as i32; where one of them is wide, as i64.
+TEST(InferJson, LargeRequestsOfShortIdsTakeNoMoreThanTheyMust) {
+  constexpr int kIds = 80'000;
+  for (const std::string last : {"7", "4000000000"}) {
+    const std::string v =
+        R"({"name": "v", "shape": [)" + std::to_string(kIds + 1) +
+        R"(], "datatype": "INT64", "data": [)" + Repeated("5,", kIds) + last +
+        R"(]}, {"name": "v.lengths", "shape": [2], "datatype": "INT64", "data": [)" +
+        std::to_string(kIds) + ", 1]}";
+    const KeyedJaggedTensor features = Parse(Json(std::string(kDense) + kU + v)).predict.features;
+    EXPECT_EQ(features.values().dtype(), last == "7" ? DType::kI32 : DType::kI64);
+    Context ctx({.threads = 1});
+    const std::vector<int64_t> ids = features.values().To(ctx, DType::kI64).ToVector<int64_t>();
+    EXPECT_EQ(ids[0], 3);
+    EXPECT_EQ(ids[2], 5);
+    EXPECT_EQ(ids.back(), std::stoll(last));
+    EXPECT_EQ(features.offsets(ctx).To(ctx, DType::kI64).ToVector<int64_t>(),
+              (std::vector<int64_t>{0, 1, 2, kIds + 2, kIds + 3}));
+  }
+}
+
 TEST(InferJson, TensorsMayFollowAsBytes) {
   const int64_t v[] = {5, 6};
   const float dense[] = {0.5, -1};
