@@ -184,22 +184,30 @@ void AddCalibrateCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("calibrate", kDescription);
   const auto f = std::make_shared<Flags>();
   const auto count = NumbersFrom(1, 1 << 16);
-  command->add_option("--device", f->device, "Where tables lie: cpu or cuda")
+  command->add_option("--device", f->device, "Measure tables that lie on cpu or cuda")
       ->capture_default_str()
       ->type_name("DEVICE");
   command
       ->add_option("--ranks", f->ranks,
-                   "Ranks that are threads of this process (as many as cores or GPUs, at least 2)")
+                   "Measure so many ranks, which are threads of this process; default: as many as "
+                   "cores or GPUs, at least 2")
       ->check(count)
       ->type_name("N");
-  command->add_option("--threads", f->threads, "Of each rank (cores by ranks)")
+  command
+      ->add_option(
+          "--threads", f->threads,
+          "Each rank computes with so many threads; default: the cores divided by the ranks")
       ->check(count)
       ->type_name("N");
-  command->add_option("--cores", f->cores, "That the ranks of a node share (as the machine says)")
+  command
+      ->add_option("--cores", f->cores,
+                   "The ranks of a node share so many cores; default: as many as the machine has")
       ->check(count)
       ->type_name("N");
-  command->add_flag("--quick", f->quick, "A rough measurement in seconds");
-  command->add_flag("--json", f->json, "Print the topology instead of tables");
+  command->add_flag("--quick", f->quick, "Measure roughly, in seconds");
+  command->add_flag("--json", f->json,
+                    "Print the topology as JSON instead of tables; this is a switch, and takes no "
+                    "FILE as --json of train, plan and predict does (--out FILE writes the same)");
   command->add_option("-o,--out", f->out, "Write the topology to this file")->type_name("FILE");
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Run(*f); }; });

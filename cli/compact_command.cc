@@ -49,14 +49,15 @@ int Compact(const Flags& flags) {
 void AddCompactCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("compact", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->add_option("folder", f->folder, "Folder of incremental checkpoints")
+  command->add_option("folder", f->folder, "The folder of a tessera train --incremental")
       ->required()
       ->type_name("DIR");
-  CLI::Option* out = command->add_option("--out", f->out, "Write here; the folder stays as it is");
+  CLI::Option* out = command->add_option(
+      "-o,--out", f->out, "Write the whole checkpoint to this file, and leave the folder as it is");
   out->type_name("FILE");
   command
       ->add_option("--keep-chains", f->keep,
-                   "So many earlier whole checkpoints stay, with their changes; default 0")
+                   "Keep so many earlier whole checkpoints with their files of changes; default 0")
       ->check(NumbersFrom(int64_t{0}, int64_t{1} << 40))
       ->excludes(out)
       ->type_name("N");

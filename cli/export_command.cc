@@ -68,6 +68,7 @@ int ExportDelta(const Flags& flags) {
 
 int Export(const Flags& flags) {
   if (!flags.delta.empty()) return ExportDelta(flags);
+  if (flags.out.empty()) throw Error("give --out FILE or --delta DIR to say what is written");
   Outputs outputs(flags.overwrite);
   outputs.AddFile(flags.out);
   ShardedCheckpoint from(flags.checkpoint);
@@ -93,30 +94,38 @@ void AddExportCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", kDescription);
   const auto f = std::make_shared<Flags>();
   command
-      ->add_option("checkpoint", f->checkpoint,
-                   "Folder of a sharded checkpoint; with --delta a checkpoint of tessera train")
+      ->add_option(
+          "checkpoint", f->checkpoint,
+          "The folder of a sharded checkpoint; with --delta, a checkpoint of tessera train")
       ->required()
       ->type_name("PATH");
-  auto* target = command->add_option_group("target");
-  auto* out = target->add_option("--out", f->out, "Where to write")->type_name("FILE");
-  auto* delta = target
+  auto* out = command
+                  ->add_option("-o,--out", f->out,
+                               "Write one safetensors file; either this or --delta is needed")
+                  ->type_name("FILE");
+  auto* delta = command
                     ->add_option("--delta", f->delta,
-                                 "Write the next delta of this model directory (tessera quantize)")
+                                 "Write the next delta of this model directory of tessera quantize")
                     ->type_name("DIR");
-  target->require_option(1);
+  out->excludes(delta);
   command
       ->add_flag("--weights-only", f->weights_only,
-                 "Leave out optimizer state and where the training stands")
+                 "With --out: leave out optimizer state and where the training stands")
       ->needs(out);
   command
       ->add_option("--config", f->config,
-                   "The training configuration, for a checkpoint that has none inside")
+                   "With --delta: take the training configuration from this file where the "
+                   "checkpoint has none inside")
       ->needs(delta)
       ->type_name("FILE");
-  command->add_option("--nan", f->nan, "What a NaN in a table is: an error, or zero")
+  command
+      ->add_option("--nan", f->nan,
+                   "With --delta: a NaN in a table is an error (the default), or becomes zero")
       ->needs(delta)
       ->type_name("error|zero");
-  command->add_option("--threads", f->threads, "Of --delta; default: all cores")
+  command
+      ->add_option("--threads", f->threads,
+                   "With --delta: encode rows with so many threads; default: all cores")
       ->check(NumbersFrom(1, 1024))
       ->needs(delta)
       ->type_name("N");

@@ -53,22 +53,29 @@ void AddGenerateCommand(CLI::App& app, Action& action) {
   const auto f = std::make_shared<Flags>();
   const auto count = [](int64_t low) { return NumbersFrom(low, int64_t{1} << 50); };
   command->option_defaults()->always_capture_default();
-  command->add_option("file", f->path, "Where to write: plain, or gzip if it ends in .gz")
+  command->add_option("file", f->path, "Write to this file: plain, or gzip if its name ends in .gz")
       ->required()
       ->type_name("FILE");
-  command->add_option("--rows", f->rows, "How many")->check(count(1))->type_name("N");
-  command->add_option("--first", f->first, "Number of the first row")
+  command->add_option("--rows", f->rows, "Write so many rows")->check(count(1))->type_name("N");
+  command->add_option("--first", f->first, "Begin with the row of this number")
       ->check(count(0))
       ->type_name("N");
-  command->add_option("--seed", f->model.seed, "Of the click model and its rows")->type_name("N");
-  command->add_option("--vocabulary", f->model.vocabulary, "Values of the largest features")
+  command->add_option("--seed", f->model.seed, "Draw the click model and its rows from this seed")
       ->type_name("N");
-  command->add_option("--zipf", f->model.zipf, "Exponent of the power law of ids")->type_name("X");
-  command->add_option("--click-rate", f->model.click_rate, "Share of rows that are clicks")
+  command
+      ->add_option("--vocabulary", f->model.vocabulary, "The largest features have so many values")
+      ->type_name("N");
+  command->add_option("--zipf", f->model.zipf, "Ids follow a power law with this exponent")
       ->type_name("X");
-  command->add_option("--missing-rate", f->model.missing_rate, "Share of values that are missing")
+  command->add_option("--click-rate", f->model.click_rate, "This share of the rows are clicks")
       ->type_name("X");
-  command->add_option("--strength", f->model.strength, "Standard deviation of the logit")
+  command
+      ->add_option("--missing-rate", f->model.missing_rate, "This share of the values is missing")
+      ->type_name("X");
+  command
+      ->add_option(
+          "--strength", f->model.strength,
+          "The logit has this standard deviation: the larger, the better clicks can be foretold")
       ->type_name("X");
   AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);

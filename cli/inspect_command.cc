@@ -104,12 +104,15 @@ void AddInspectCommand(CLI::App& app, Action& action) {
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command
-      ->add_option("checkpoint", *path,
-                   "A safetensors file of tessera train, or of a TorchRec DLRM, or a folder of "
-                   "--incremental, or one that ranks saved, or one of rows")
+      ->add_option(
+          "checkpoint", *path,
+          "A safetensors file of tessera train or of a TorchRec DLRM, a folder of --incremental, a "
+          "folder that ranks saved, or a folder of rows of tessera preprocess")
       ->required()
       ->type_name("PATH");
-  command->add_flag("--json", *as_json, "Print JSON");
+  command->add_flag("--json", *as_json,
+                    "Print JSON to standard output; this is a switch, and takes no FILE as --json "
+                    "of train, plan and predict does");
   command->callback([=, &action] { action = [=] { return Inspect(*path, *as_json); }; });
 }
 

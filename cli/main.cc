@@ -8,7 +8,9 @@
 
 #include "cli/command.h"
 #include "cli/error_text.h"
+#include "runtime/build_id.h"
 #include "runtime/check.h"
+#include "runtime/version.h"
 
 namespace tessera::cli {
 namespace {
@@ -32,6 +34,15 @@ constexpr char kDescription[] =
     "  tessera train --config examples/criteo.json --data day_0.gz day_1.gz --eval day_2.gz "
     "--checkpoint model.safetensors\n"
     "  tessera preprocess day_0.gz day_1.gz -o rows    (parsed once; then --data rows)\n";
+
+constexpr char kFooter[] =
+    "\nExit codes:\n"
+    "  0    The command did what it was asked to.\n"
+    "  1    Something was wrong: one sentence on standard error says what, and where.\n"
+    "  130  Ctrl-C (SIGINT) ended it; tessera train has saved its checkpoint before.\n"
+    "  143  SIGTERM ended it, likewise. (tessera serve ends with 0 on either.)\n"
+    "--json, --metrics and -o write files, except that --json of inspect and calibrate is a switch "
+    "and prints to standard output.\n";
 
 // The exit code of a command that ends with `code`: what could not be written to standard output (a
 // full disk) is a failure of every command.
@@ -64,6 +75,10 @@ int Main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who reads a pipe sees each line when it is said
   CLI::App app(kDescription, "tessera");
   app.failure_message(CLI::FailureMessage::simple);
+  app.set_version_flag(
+      "--version", [] { return Format("tessera {} (build {})", kVersion, BuildId()); },
+      "Print the version and the identity of the build, and exit");
+  app.footer(kFooter);
   Action action;
   AddTrainCommand(app, action);
   AddGenerateCommand(app, action);

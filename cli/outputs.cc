@@ -72,9 +72,10 @@ void Outputs::AddFolder(const std::string& path, const std::string& begun_from) 
 }
 
 void AddOverwriteFlag(CLI::App& command, bool& overwrite) {
-  command.add_flag("--overwrite", overwrite,
-                   "Replace saved models, data and metrics that are there and that this command "
-                   "does not begin from; else they are errors");
+  command.add_flag(
+      "--overwrite", overwrite,
+      "Replace a model, data or metrics that another run saved where this command writes; without "
+      "this flag such a file or folder is an error, and nothing is changed");
 }
 
 }  // namespace tessera::cli

@@ -80,55 +80,59 @@ void AddPlanFlags(CLI::App& command, PlanFlags& f) {
   const auto size = NumbersFrom(0.0, 1e9);
   command
       .add_option("--tables", f.tables,
-                  "What to plan: a configuration of tessera train, a checkpoint, or a model (JSON)")
+                  "Plan the tables of this configuration of tessera train, checkpoint (a file or a "
+                  "folder), or model (JSON)")
       ->required()
       ->type_name("PATH");
   command
       .add_option("--topology", f.topology,
-                  "The machine: what tessera calibrate wrote, or cpu, a100, h100 or h200")
+                  "Plan for this machine: the file that tessera calibrate wrote, or cpu, a100, "
+                  "h100 or h200")
       ->type_name("FILE|NAME");
-  command.add_option("--ranks", f.ranks, "Of all nodes together")->check(ranks)->type_name("N");
-  command.add_option("--ranks-per-node", f.ranks_per_node, "Of each node")
+  command.add_option("--ranks", f.ranks, "Plan for so many ranks, those of all nodes together")
       ->check(ranks)
       ->type_name("N");
-  command.add_option("--hbm", f.hbm_gib, "GiB of device memory a rank")
+  command.add_option("--ranks-per-node", f.ranks_per_node, "Each node has so many of the ranks")
+      ->check(ranks)
+      ->type_name("N");
+  command.add_option("--hbm", f.hbm_gib, "Each rank has so many GiB of device memory")
       ->check(size)
       ->type_name("GIB");
-  command.add_option("--ddr", f.ddr_gib, "GiB of host memory a rank")
+  command.add_option("--ddr", f.ddr_gib, "Each rank has so many GiB of host memory")
       ->check(size)
       ->type_name("GIB");
   command
       .add_option("--reserve", f.reserve,
-                  "Share of a rank's memory that is left to everything else (0.15)")
+                  "Leave this share of a rank's memory to everything else; default 0.15")
       ->check(NumbersFrom(0.0, 1.0))
       ->type_name("SHARE");
-  command.add_option("--batch", f.batch_size, "Examples of a rank")
+  command.add_option("--batch", f.batch_size, "Each rank trains on so many examples in a step")
       ->check(positive)
       ->type_name("N");
   command
-      .add_option("--data", f.data,
-                  "Criteo rows, to measure how often ids come: one or more files, plain or .gz")
+      .add_option(
+          "--data", f.data,
+          "Measure how often ids come in these Criteo rows: one or more files, plain or .gz")
       ->type_name("FILE");
   command
       .add_option("--cost-model", f.cost_model,
-                  "calibrated (where the topology was measured), bandwidth (elsewhere) or torchrec")
+                  "Compare plans by this model: calibrated (the default where the topology was "
+                  "measured), bandwidth (elsewhere) or torchrec")
       ->type_name("MODEL");
   command
       .add_option("--constraints", f.constraints,
-                  "Tables to keep together or apart, and caps of ranks: a JSON file")
+                  "Keep tables together or apart, and cap ranks, as this JSON file says")
       ->type_name("FILE");
-  command
-      .add_option("--existing", f.existing,
-                  "The plan that the model has now: the new one starts there")
+  command.add_option("--existing", f.existing, "Start at this plan, which the model has now")
       ->type_name("PLAN");
   command
       .add_option("--most-moved-bytes", f.most_moved_bytes,
-                  "Of the existing plan: move no more bytes of tables than this")
+                  "With --existing: move no more bytes of tables than this")
       ->type_name("BYTES");
   command
       .add_option("--validate", f.validate,
-                  "Run so many plans, this one and others, and compare step times with what was "
-                  "predicted (calibrated)")
+                  "Run so many plans, this one and others, and compare their step times with the "
+                  "prediction (needs a measured topology)")
       ->check(NumbersFrom(2, 6))
       ->type_name("PLANS");
   command.add_option("-o,--out", f.out, "Write the plan to this file")->type_name("FILE");

@@ -127,29 +127,35 @@ void AddPredictCommand(CLI::App& app, Action& action) {
   command->add_option("model", f->directory, "A model directory of tessera quantize")
       ->required()
       ->type_name("DIR");
-  command->add_option("--data", f->rows.data, "Criteo rows: one or more files, plain or .gz")
+  command
+      ->add_option("--data", f->rows.data,
+                   "Score these Criteo rows: one or more files, plain or .gz")
       ->required()
       ->type_name("FILE");
-  command->add_option("--rows", f->rows.range, "Which of them; default all")
+  command->add_option("--rows", f->rows.range, "Score these of the rows alone; default: all")
       ->type_name("FIRST:LAST");
-  command->add_option("--batch-size", f->rows.batch_size, "Examples of one call; default 64")
+  command
+      ->add_option("--batch-size", f->rows.batch_size,
+                   "Score so many examples in each call; default 64")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 24))
       ->type_name("N");
-  command->add_option("--threads", f->threads, "Of one call; default 1")
+  command->add_option("--threads", f->threads, "Each call computes with so many threads; default 1")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
-  command->add_flag("--skip-bad-lines", f->rows.skip_bad_lines, "Leave out lines that are no rows");
+  command->add_flag("--skip-bad-lines", f->rows.skip_bad_lines,
+                    "Leave bad lines out and count them; without this flag a bad line is an error");
   auto* checkpoint =
       command
           ->add_option("--checkpoint", f->checkpoint,
                        "Score the same rows with the checkpoint, too, and say what AUC was lost")
           ->type_name("FILE");
   command
-      ->add_option("--config", f->config,
-                   "The training configuration, for a checkpoint that has none inside")
+      ->add_option(
+          "--config", f->config,
+          "Take the training configuration from this file where the checkpoint has none inside")
       ->needs(checkpoint)
       ->type_name("FILE");
-  command->add_option("--out", f->out, "Write the scores to this file, one a line")
+  command->add_option("-o,--out", f->out, "Write the scores to this file, one a line")
       ->type_name("FILE");
   command->add_option("--json", f->json, "Write metrics and latencies to this file as JSON")
       ->type_name("FILE");

@@ -114,49 +114,54 @@ int Run(const Flags& flags) {
 
 void AddIdFlags(CLI::App& command, Flags& f) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 60);
-  command.add_flag("--contiguous", f.options.contiguous, "Number the ids of each column");
+  command.add_flag("--contiguous", f.options.contiguous,
+                   "Number the ids of each column 2, 3, … in the order in which they come first");
   command
       .add_option("--frequency-threshold", f.frequency_threshold,
-                  "With --contiguous: rarer ids become 1; default 3")
+                  "With --contiguous: ids that come less often than this become 1; default 3")
       ->check(NumbersFrom(int64_t{0}, int64_t{1} << 60))
       ->type_name("N");
   command
       .add_option("--hash", f.options.hash_sizes,
-                  "Ids mod this, after they are numbered: one for all columns, or one each, with "
-                  "commas between")
+                  "Take ids modulo this, after they are numbered: one number for all columns, or "
+                  "one for each, with commas between")
       ->delimiter(',')
       ->default_str("")
       ->check(positive)
       ->type_name("ROWS");
   command
       .add_option("--missing", f.missing,
-                  "Of text: own (a missing value is an id of its own) or zero (it is the value 0)")
+                  "A missing value of text is an id of its own (own), or the value 0 (zero)")
       ->check(CLI::IsMember({"own", "zero"}).description(""))
       ->type_name("HOW");
   command
       .add_option("--dense", f.dense,
-                  "Of text: log1p, that is log(1 + max(x, 0)); log+C, as log+3; log_from_min, "
-                  "log(x - smallest of the file + 2); or as_is")
+                  "Dense values of text become log1p, that is log(1 + max(x, 0)); log+C, such as "
+                  "log+3; log_from_min, that is log(x - smallest of the file + 2); or stay as_is")
       ->type_name("HOW");
 }
 
 void AddOutputFlags(CLI::App& command, Flags& f) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
-  command.add_option("-o,--output", f.options.output, "The folder to write")
+  command.add_option("-o,--out,--output", f.options.output, "Write to this folder")
       ->required()
       ->type_name("DIR");
-  command.add_option("--to", f.to, "folder or npy")
+  command.add_option("--to", f.to, "Write a folder of shards (folder) or npy files (npy)")
       ->check(CLI::IsMember({"folder", "npy"}).description(""))
       ->type_name("LAYOUT");
   command.add_flag("--shuffle", f.options.shuffle, "Put all rows in random order");
-  command.add_flag("--keep-last", f.options.keep_last, "With --shuffle: but the last input's");
-  command.add_option("--seed", f.seed, "Of the shuffle")
+  command.add_flag("--keep-last", f.options.keep_last,
+                   "With --shuffle: the rows of the last input stay as they are, behind the "
+                   "others, for evaluation");
+  command.add_option("--seed", f.seed, "Shuffle by this seed")
       ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->type_name("N");
-  command.add_option("--shard-rows", f.options.shard_rows, "Rows of a shard")
+  command.add_option("--shard-rows", f.options.shard_rows, "Put so many rows into each shard")
       ->check(positive)
       ->type_name("N");
-  command.add_option("--memory-mib", f.memory_mib, "MiB to count ids and to shuffle rows in")
+  command
+      .add_option("--memory-mib", f.memory_mib,
+                  "Count ids and shuffle rows in so many MiB of memory")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 30))
       ->type_name("N");
 }
@@ -167,14 +172,16 @@ void AddPreprocessCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("preprocess", kDescription);
   const auto f = std::make_shared<Flags>();
   command->option_defaults()->always_capture_default();
-  command->add_option("input", f->options.inputs, "Rows: text, npy days, or folders of rows")
+  command
+      ->add_option("input", f->options.inputs,
+                   "Read these rows: text, npy days, or folders of rows")
       ->default_str("")
       ->required()
       ->type_name("PATH");
   AddOutputFlags(*command, *f);
   AddIdFlags(*command, *f);
   command->add_flag("--skip-bad-lines", f->options.skip_bad_lines,
-                    "Leave bad lines out and count them; else they are errors");
+                    "Leave bad lines out and count them; without this flag a bad line is an error");
   AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Run(*f); }; });

@@ -29,9 +29,11 @@ constexpr char kFooter[] =
     "\n"
     "--bits 32 and 16 are f32 and f16, 8, 4 and 2 are TorchRec's int8, int4 and int2 rows (scale "
     "and bias as halves before the codes), fp8 is FBGEMM's (hfp8). A directory that holds a model "
-    "already gets the next version, which a running server takes up when it is told to. Of a "
-    "folder that ranks saved, make a file by tessera export. Rows are padded to 16 bytes, as "
-    "TorchRec's; --codec int4@4 pads to 4.\n"
+    "already gets the next version, which a running tessera serve takes up on SIGHUP (kill -HUP) "
+    "or "
+    "…/load. tessera export makes a file of a folder that ranks saved. Rows are padded to 16 "
+    "bytes, "
+    "as TorchRec's; --codec int4@4 pads to 4.\n"
     "The errors shown are those of single numbers of the rows.\n"
     "--prune and its siblings drop rows; what any of them names goes. Ids of such rows read the "
     "default row, or add nothing, as unknown ids do. A dense part stored as f16 is computed in "
@@ -165,8 +167,8 @@ void AddPruneFlags(CLI::App& command, Flags& f) {
                    "Drop rows that the training never met, as the optimizer's state tells");
   command
       .add_option("--remap", f.remap,
-                  "How ids find the rows that are left: array (4 bytes an id) or hash (16 bytes a "
-                  "row); default array")
+                  "Ids find the rows that are left by an array (4 bytes an id; the default) or a "
+                  "hash (16 bytes a row)")
       ->type_name("array|hash");
 }
 
@@ -176,7 +178,7 @@ void AddScoreFlags(CLI::App& command, Flags& f) {
                   "Score these Criteo rows with the checkpoint and the model, and say what AUC was "
                   "lost")
       ->type_name("FILE");
-  command.add_option("--rows", f.scored.range, "Which of them; default all")
+  command.add_option("--rows", f.scored.range, "Score these rows of --data alone; default: all")
       ->type_name("FIRST:LAST");
 }
 
@@ -188,15 +190,24 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
   command->add_option("checkpoint", f->checkpoint, "A safetensors file of tessera train")
       ->required()
       ->type_name("FILE");
-  command->add_option("-o,--out", f->out, "The model directory")->required()->type_name("DIR");
+  command->add_option("-o,--out", f->out, "Write the model to this directory")
+      ->required()
+      ->type_name("DIR");
   auto* bits =
-      command->add_option("--bits", f->bits, "Of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
+      command
+          ->add_option(
+              "--bits", f->bits,
+              "Store the rows of all tables with so many bits: 32, 16, 8, 4, 2 or fp8; default 8")
           ->type_name("BITS");
-  command->add_option("--codec", f->codec, "Of all tables, by its name, instead: e4m3, mx4, …")
+  command
+      ->add_option("--codec", f->codec,
+                   "Store the rows of all tables by the codec of this name instead: e4m3, mx4, …")
       ->excludes(bits)
       ->type_name("CODEC");
   auto* tables =
-      command->add_option("--table", f->tables, "But of this table; may be given more than once")
+      command
+          ->add_option("--table", f->tables,
+                       "Store the rows of this table by this codec; may be given more than once")
           ->type_name("TABLE=CODEC");
   auto* budget =
       command
@@ -220,27 +231,29 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
       "Look for ranges with a smaller squared error (int8, int4, int2; takes longer)");
   command
       ->add_option("--default-row", f->default_row,
-                   "What unknown ids read: none (they add nothing), or the mean of the rows")
+                   "Unknown ids add nothing (none, the default), or read the mean of the table's "
+                   "rows (mean)")
       ->type_name("none|mean");
-  command->add_option("--nan", f->nan, "What a NaN in a table is: an error, or zero")
+  command
+      ->add_option("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
       ->type_name("error|zero");
   command
-      ->add_option("--config", f->config,
-                   "The training configuration, for a checkpoint that has none inside")
+      ->add_option(
+          "--config", f->config,
+          "Take the training configuration from this file where the checkpoint has none inside")
       ->type_name("FILE");
-  command->add_option("--threads", f->threads, "Default: all cores")
+  command->add_option("--threads", f->threads, "Compute with so many threads; default: all cores")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
-  command->add_option("--dense", f->dense, "As which the dense part is stored; default f32")
+  command->add_option("--dense", f->dense, "Store the dense part as f32 (the default) or f16")
       ->type_name("f32|f16");
   AddPruneFlags(*command, *f);
   AddScoreFlags(*command, *f);
   AddMemoryLimitFlag(*command, f->memory_limit);
   AddOverwriteFlag(*command, f->overwrite);
-  command->add_flag(
-      "--new-inputs", f->new_inputs,
-      "The directory's next version may read other inputs than the one that is there: "
-      "another number of dense values, or other features");
+  command->add_flag("--new-inputs", f->new_inputs,
+                    "Let the directory's next version read other inputs than the one that is "
+                    "there: another number of dense values, or other features");
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Quantize(*f); }; });
 }

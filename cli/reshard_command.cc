@@ -68,22 +68,25 @@ void AddReshardCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("reshard", kDescription);
   const auto f = std::make_shared<Flags>();
   const auto ranks = NumbersFrom(1, 1 << 20);
-  command->add_option("checkpoint", f->checkpoint, "Folder of a sharded checkpoint")
+  command->add_option("checkpoint", f->checkpoint, "The folder of a sharded checkpoint")
       ->required()
       ->type_name("DIR");
-  command->add_option("--world-size", f->world_size, "Ranks that will load it")
+  command->add_option("--world-size", f->world_size, "Write it for so many ranks")
       ->required()
       ->check(ranks)
       ->type_name("N");
-  command->add_option("--local-size", f->local_size, "Ranks of a node (all, unless given)")
+  command
+      ->add_option("--local-size", f->local_size,
+                   "So many ranks share a node; default: all of them")
       ->check(ranks)
       ->type_name("N");
   command
       ->add_option("--plan", f->plan,
-                   "A file, or table_wise, row_wise, column_wise or data_parallel for every table")
+                   "Say which rank gets what of each table: a plan file, or table_wise, row_wise, "
+                   "column_wise or data_parallel for every table")
       ->required()
       ->type_name("PLAN");
-  command->add_option("--out", f->out, "Folder to write; may be the same")
+  command->add_option("-o,--out", f->out, "Write to this folder, which may be the same")
       ->required()
       ->type_name("DIR");
   AddOverwriteFlag(*command, f->overwrite);

@@ -20,24 +20,43 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kFooter[] =
-    "\nExample:\n"
+    "\nExample, with a model of examples/planted.json (its inputs: GET /v2/models/model):\n"
     "  tessera serve model --port 8000\n"
-    "  curl localhost:8000/v2/models/model/infer -d '{\"inputs\": [{\"name\": \"dense\", "
-    "\"shape\": "
-    "[1, 13], …}, …]}'\n"
+    "  curl localhost:8000/v2/models/model/infer -d '{\"inputs\": [\n"
+    "    {\"name\": \"dense\", \"datatype\": \"FP32\", \"shape\": [1, 13], \"data\": "
+    "[0,0,0,0,0,0,0,0,0,0,0,0,0]}'\"$(\n"
+    "    for i in $(seq 0 25); do echo ', {\"name\": \"cat_'$i'\", \"datatype\": \"INT64\", "
+    "\"shape\": [1], \"data\": [7]}'; done)\"']}'\n"
+    "An example has one id a feature here; shape [1, L] brings L ids, and NAME.lengths, INT64 [B], "
+    "says how many ids of NAME, [N], each example has.\n"
     "\n"
-    "Speaks the Open Inference Protocol (KServe v2) with JSON, Triton's binary tensors, and "
-    "safetensors bodies; GET /v2/models/NAME lists the inputs, GET /metrics is for Prometheus. "
-    "SIGHUP takes up what the directory holds by then, and so does POST "
-    "/v2/repository/models/NAME/load with --admin. "
-    "Deltas of tessera export --delta are taken as they come into it; every answer is of one "
-    "version, which its header Tessera-Model-Version names (and Tessera-Model-Digest, where a "
-    "number was used "
-    "twice). A delta that is damaged or missing is named on standard error and tried again; the "
-    "version "
-    "before it is served. "
-    "SIGTERM or Ctrl-C answers the requests that have begun, for --drain-seconds at most, and "
-    "ends.\n"
+    "Routes (the Open Inference Protocol, KServe v2; bodies are JSON, JSON with Triton's binary "
+    "tensors, or safetensors):\n"
+    "  GET  /v2  /v2/models/NAME                       what the server and the model are\n"
+    "  GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready\n"
+    "  POST /v2/models/NAME/infer                      scores; /v2/models/NAME/versions/V/infer of "
+    "version V alone\n"
+    "  POST /v2/repository/models/NAME/load            with --admin: takes up what the directory "
+    "holds; {\"parameters\": {\"new_inputs\": true}} allows other inputs\n"
+    "  POST /v2/repository/models/NAME/deltas          with --admin: takes the deltas that are "
+    "there, and says how many and which version\n"
+    "  GET  /metrics                                   for Prometheus\n"
+    "Statuses; an error's body is {\"error\": \"…\"}:\n"
+    "  200 answered; 400 the request makes no sense; 403 load or deltas without --admin; 404 no "
+    "such "
+    "path, model or version; 408 it came too slowly; 413 its body is too large; 415 a content type "
+    "that is not taken; 431 its head is too large; 500 scores are not finite, or the model's files "
+    "were cut; 503 too many requests or connections, or no memory: try again; 504 it waited longer "
+    "than --deadline\n"
+    "\n"
+    "SIGHUP takes up what the directory holds by then. Deltas of tessera export --delta are taken "
+    "as "
+    "they come into it. Every answer is of one version, which its header Tessera-Model-Version "
+    "names "
+    "(and Tessera-Model-Digest, where a number was used twice). A delta that is damaged or missing "
+    "is named on standard error and tried again; the version before it is served. SIGTERM or "
+    "Ctrl-C "
+    "answers the requests that have begun, for --drain-seconds at most, and ends.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
@@ -185,29 +204,33 @@ int Serve(Flags flags) {
 
 void AddQueueFlags(CLI::App& command, Flags& f) {
   const auto count = NumbersFrom(int64_t{1}, int64_t{1} << 24);
-  command.add_option("--workers", f.http.queue.workers, "Batches computed at once; default 1")
+  command
+      .add_option("--workers", f.http.queue.workers, "Compute so many batches at once; default 1")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
-  command.add_option("--threads", f.threads, "Of one batch; default 1")
+  command
+      .add_option("--threads", f.threads, "Each batch is computed by so many threads; default 1")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
-  command.add_option("--max-batch", f.http.queue.max_batch, "Examples in one batch; default 2048")
+  command
+      .add_option("--max-batch", f.http.queue.max_batch,
+                  "Compute at most so many examples in one batch; default 2048")
       ->check(count)
       ->type_name("N");
   command
       .add_option("--batch-wait", f.batch_wait_us,
-                  "Microseconds that a batch waits for more requests; default 0")
+                  "A batch waits so many microseconds for more requests; default 0")
       ->check(NumbersFrom(int64_t{0}, int64_t{10'000'000}))
       ->type_name("US");
   command
-      .add_option("--deadline", f.deadline_ms,
-                  "Milliseconds that a request waits for its batch, then it is refused; "
-                  "default 500")
+      .add_option(
+          "--deadline", f.deadline_ms,
+          "Refuse a request that has waited so many milliseconds for its batch; default 500")
       ->check(NumbersFrom(int64_t{1}, int64_t{3'600'000}))
       ->type_name("MS");
   command
       .add_option("--max-queued", f.http.queue.max_queued,
-                  "Requests that may wait, the next is refused; default 4096")
+                  "Refuse a request where so many wait already; default 4096")
       ->check(count)
       ->type_name("N");
 }
@@ -221,28 +244,34 @@ void AddSeconds(CLI::App& command, const char* flag, int64_t& seconds, const cha
 void AddConnectionFlags(CLI::App& command, Flags& f) {
   serve::ConnectionLimits& limits = f.http.limits;
   command
-      .add_option("--connections", limits.connections,
-                  "Connections open at the same time, the next is refused; default 1024")
+      .add_option(
+          "--connections", limits.connections,
+          "Keep so many connections open at the same time, and refuse the next; default 1024")
       ->check(NumbersFrom(1, 65536))
       ->type_name("N");
   command
       .add_option("--connections-per-client", limits.connections_per_client,
-                  "The same from one address; default 256. Behind a proxy: as --connections")
+                  "Keep so many connections open with one address; default 256. Behind a proxy, "
+                  "give as many as --connections")
       ->check(NumbersFrom(1, 65536))
       ->type_name("N");
-  command.add_option("--io-threads", f.http.io_threads, "That read and write; default 2")
+  command
+      .add_option("--io-threads", f.http.io_threads,
+                  "Read and write with so many threads; default 2")
       ->check(NumbersFrom(1, 64))
       ->type_name("N");
   AddSeconds(command, "--header-seconds", f.header_s,
-             "In which a request's head comes; default 10");
-  AddSeconds(command, "--body-seconds", f.body_s, "In which its body comes; default 60");
+             "Refuse a request whose head takes longer to come; default 10");
+  AddSeconds(command, "--body-seconds", f.body_s,
+             "Refuse a request whose body takes longer to come; default 60");
   AddSeconds(command, "--write-seconds", f.write_s,
-             "How long a client may take to receive an answer; default 30");
-  AddSeconds(command, "--idle-seconds", f.idle_s, "Between two requests; default 60");
+             "Close a connection whose client takes longer to receive an answer; default 30");
+  AddSeconds(command, "--idle-seconds", f.idle_s,
+             "Close a connection on which no request begins for so long; default 60");
   AddSeconds(command, "--drain-seconds", f.drain_s,
-             "That requests get which have begun when it is to end; default 5");
+             "When the server is told to end, give requests that have begun so long; default 5");
   command.add_flag("--admin", f.http.admin,
-                   "Let requests load the model (…/load) and take deltas (…/deltas)");
+                   "Answer requests that load the model (…/load) and that take deltas (…/deltas)");
 }
 
 }  // namespace
@@ -254,26 +283,34 @@ void AddServeCommand(CLI::App& app, Action& action) {
   command->add_option("model", f->directory, "A model directory of tessera quantize")
       ->required()
       ->type_name("DIR");
-  command->add_option("--host", f->http.host, "Address to listen on; default 127.0.0.1")
+  command->add_option("--host", f->http.host, "Listen on this address; default 127.0.0.1")
       ->type_name("ADDRESS");
-  command->add_option("--port", f->http.port, "Default 8000; 0 takes a free one, and says which")
+  command
+      ->add_option("--port", f->http.port,
+                   "Listen on this port; 0 takes a free one and says which; default 8000")
       ->check(NumbersFrom(0, 65535))
       ->type_name("N");
-  command->add_option("--name", f->http.model_name, "The model's name in requests; default model")
+  command
+      ->add_option("--name", f->http.model_name,
+                   "Requests call the model by this name; default model")
       ->type_name("NAME");
   command
-      ->add_option("--watch", f->watch_ms,
-                   "Milliseconds between two looks for deltas in the directory, 0: none; default "
-                   "1000")
+      ->add_option(
+          "--watch", f->watch_ms,
+          "Look for deltas in the directory every so many milliseconds; 0 never does; default 1000")
       ->check(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
       ->type_name("MS");
   command->add_flag("--new-inputs", f->new_inputs,
                     "Let SIGHUP and …/load take up a model that reads other inputs than the one "
-                    "that is served: the requests of its clients are refused from then on");
-  command->add_option("--max-body", f->max_body_mib, "MiB of a request; default 16")
+                    "that is served, although requests of its clients are refused from then on");
+  command
+      ->add_option("--max-body", f->max_body_mib,
+                   "Refuse a request whose body has more MiB than this; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
       ->type_name("MIB");
-  command->add_option("--max-header", f->max_header_kib, "KiB of a request's head; default 16")
+  command
+      ->add_option("--max-header", f->max_header_kib,
+                   "Refuse a request whose head has more KiB than this; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{1024}))
       ->type_name("KIB");
   AddConnectionFlags(*command, *f);

@@ -65,50 +65,57 @@ constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this 
 void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
   const auto from_zero = NumbersFrom(int64_t{0}, int64_t{1} << 40);
   app.add_option("--checkpoint", f.checkpoint,
-                 "Save the model and all that is needed to go on, after each epoch")
-      ->type_name("FILE");
+                 "Save the model and all that is needed to go on in this file, after each epoch; "
+                 "with --ranks, mpirun or --incremental it is a folder")
+      ->type_name("PATH");
   AddOverwriteFlag(app, f.overwrite);
-  app.add_option("--checkpoint-every", f.checkpoint_every, "And after each so many steps")
+  app.add_option("--checkpoint-every", f.checkpoint_every,
+                 "Save the checkpoint after each so many steps, too")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       ->type_name("STEPS");
   app.add_flag("--incremental", f.incremental,
-               "--checkpoint is a folder: of a save there, only rows that changed are written");
+               "Save into the folder that --checkpoint names: first a whole checkpoint, then files "
+               "that hold only the rows that changed since the last save");
   app.add_option("--max-deltas", f.max_deltas,
-                 "Of --incremental: save all anew after so many files of changes; default 16")
+                 "With --incremental: after so many files of changes the next save is a whole "
+                 "checkpoint again; default 16")
       ->check(from_zero)
       ->type_name("N");
   app.add_option("--max-delta-share", f.max_delta_share,
-                 "Of --incremental: or before they have more than this share of a whole "
-                 "checkpoint's bytes; default 1")
+                 "With --incremental: a save is a whole checkpoint again, too, when the files of "
+                 "changes would together be larger than this share of one; default 1")
       ->check(NumbersFrom(1e-6, 1e6))
       ->type_name("SHARE");
   app.add_option("--keep-chains", f.keep_chains,
-                 "Of --incremental: so many earlier whole checkpoints stay, with their changes; "
-                 "default 0")
+                 "With --incremental: keep so many earlier whole checkpoints with their files of "
+                 "changes; default 0")
       ->check(from_zero)
       ->type_name("N");
 }
 
 void AddRankFlags(CLI::App& app, TrainFlags& f) {
-  app.add_option("--ranks", f.ranks, "Split the tables over so many ranks, threads of this process")
+  app.add_option("--ranks", f.ranks,
+                 "Split the tables over so many ranks, which are threads of this process")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
-  app.add_option("--rank-timeout", f.rank_timeout,
-                 "Under mpirun: end all ranks when one of them has been stopped so long, or a host "
-                 "was not heard of; 0: never; default 10. One that is killed is noticed at once")
+  app.add_option(
+         "--rank-timeout", f.rank_timeout,
+         "Under mpirun: end all ranks when one has been stopped for so long, or a host was not "
+         "heard of for so long; 0 never does; default 10. A rank that is killed is noticed at once")
       ->check(NumbersFrom(0.0, 1e6))
       ->type_name("SECONDS");
-  app.add_option("--plan", f.plan,
-                 "Of the ranks: a file, or table_wise, row_wise, column_wise or data_parallel for "
-                 "every table, or auto: what tessera plan finds")
+  app.add_option(
+         "--plan", f.plan,
+         "Say which rank gets what of each table: a plan file, or table_wise, row_wise, "
+         "column_wise or data_parallel for every table, or auto, which is what tessera plan finds")
       ->type_name("PLAN");
   app.add_option("--topology", f.topology,
-                 "The machine for --plan auto: what tessera calibrate wrote, or cpu, a100, h100 or "
-                 "h200")
+                 "Plan for this machine (--plan auto): the file that tessera calibrate wrote, or "
+                 "cpu, a100, h100 or h200")
       ->type_name("FILE|NAME");
   app.add_option("--wire-codecs", f.wire_codecs,
-                 "How rows and gradients travel between ranks, such as fp16, bf16 or int8/fp16 "
-                 "(forward/backward); default fp32")
+                 "Send rows and gradients between ranks as fp16, bf16 or int8/fp16 "
+                 "(forward/backward), say; default fp32")
       ->type_name("CODECS");
 }
 
@@ -155,46 +162,55 @@ void CheckIncremental(const TrainFlags& flags, bool with_ranks) {
 
 void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);
-  app.add_option("--config", f.config,
-                 "Tables, model, optimizers and data: a JSON file such as examples/criteo.json")
+  app.add_option(
+         "--config", f.config,
+         "A JSON file says the tables, model, optimizers and data; examples/criteo.json is one")
       ->type_name("FILE");
   app.add_option("--data", f.data,
-                 "Criteo rows: files of text, plain or .gz, npy days or folders of tessera "
-                 "preprocess; or ratings")
-      ->type_name("FILE");
+                 "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
+                 "preprocess; or, if the configuration says \"format\": \"movielens\", files of "
+                 "MovieLens ratings")
+      ->type_name("PATH");
   app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
       ->type_name("FIRST:LAST");
   app.add_option(
          "--eval", f.eval,
          "Evaluate on the rows of these files, none of which is trained on, after each epoch")
-      ->type_name("FILE");
+      ->type_name("PATH");
   app.add_option("--eval-rows", f.eval_rows,
-                 "Evaluate on these rows: of --eval if given, else of --data")
+                 "Evaluate on these rows alone: of --eval if it is given, else of --data")
       ->type_name("FIRST:LAST");
-  app.add_option("--epochs", f.epochs, "Passes over the data, in all")
+  app.add_option("--epochs", f.epochs,
+                 "Pass over the data so many times, what a resumed checkpoint has done included")
       ->check(positive)
       ->type_name("N");
-  app.add_option("--batch-size", f.batch_size, "Rows a step")
+  app.add_option("--batch-size", f.batch_size,
+                 "Train on so many rows in each step, those of all ranks together")
       ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
       ->type_name("N");
-  app.add_option("--threads", f.threads, "Of all ranks of a process together; default: all cores")
+  app.add_option("--threads", f.threads,
+                 "Compute with so many threads, those of all ranks of this process together; "
+                 "default: all cores")
       ->check(NumbersFrom(1, 4096))
       ->type_name("N");
-  app.add_option("--seed", f.seed, "Of the random numbers that fill the model")
+  app.add_option("--seed", f.seed, "Fill the model with the random numbers of this seed")
       ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->type_name("N");
   AddCheckpointFlags(app, f);
   app.add_option("--stop-within", f.stop_within,
-                 "After SIGTERM or Ctrl-C: end as it stands if the step and its checkpoint take so "
-                 "long; 0: wait for them; default 300")
+                 "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take "
+                 "longer than this; 0 waits for them; default 300")
       ->check(NumbersFrom(0, 1 << 30))
       ->type_name("SECONDS");
-  app.add_option("--resume", f.resume, "Go on from this checkpoint; --config may then be left out")
-      ->type_name("FILE");
+  app.add_option("--resume", f.resume,
+                 "Go on from this checkpoint, a file, or a folder of ranks or of --incremental; "
+                 "--config may then be left out")
+      ->type_name("PATH");
   app.add_flag("--other-data", f.other_data,
-               "Of --resume inside an epoch: go on at that row though the data are others");
+               "With --resume inside an epoch: go on at the row where the checkpoint stopped, "
+               "although the data are not those it was trained on");
   app.add_flag("--skip-bad-lines", f.skip_bad_lines,
-               "Leave bad lines out and count them; else they are errors");
+               "Leave bad lines out and count them; without this flag a bad line is an error");
   app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
       ->type_name("DEVICE");
   app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
@@ -203,12 +219,11 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
                  "each time")
       ->type_name("FILE");
   app.add_option("--tensorboard", f.tensorboard,
-                 "The same as event files, which TensorBoard draws, in this folder")
+                 "Write the same metrics as event files, which TensorBoard draws, into this folder")
       ->type_name("DIR");
-  app.add_option(
-         "--pipeline", f.pipeline,
-         "How the next batches' work overlaps with a step: none, base, sparse_dist, prefetch "
-         "or semi_sync; default none")
+  app.add_option("--pipeline", f.pipeline,
+                 "Say how the next batches' work overlaps with a step: none, base, sparse_dist, "
+                 "prefetch or semi_sync; default none")
       ->type_name("KIND");
   app.add_option("--trace", f.trace,
                  "Write what the threads did, and when, to this file, which ui.perfetto.dev draws")

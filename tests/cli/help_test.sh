@@ -17,6 +17,23 @@ has out "--zipf"
 
 fails_saying "expected a command: train, generate, preprocess, inspect, reshard, export"
 fails_saying "fly" fly
+# ---- exit codes, version, a request that can be pasted, and nothing of the parser's own
+run 0 --help
+for code in 0 1 130 143; do grep -qE "^  $code +[A-Z]" out || fail "--help does not say what exit code $code is: $(cat out)"; done
+run 0 --version
+grep -qE '^tessera [0-9]+\.[0-9]+\.[0-9]+ \(build [0-9a-f]+' out || fail "--version: $(cat out)"
+run 0 serve --help
+for word in '"datatype": "FP32"' /deltas "503 too many" --write-seconds --max-header --memory-limit; do has out "$word"; done
+run 0 quantize --help
+has out "on SIGHUP"
+run 0 export --help
+lacks out "Option Group"
+fails_saying "give --out FILE or --delta DIR" export folder
+fails_saying "excludes" export folder --out a --delta b
+for command in reshard export compact calibrate plan quantize predict preprocess; do
+  run 0 $command --help
+  grep -qE -- "-o,--out" out || fail "$command has no -o"
+done
 fails_saying "--speed" train --speed 5
 fails_saying "--threads" train --threads 0 --config small.json
 fails_saying "--epochs" train --epochs -1 --config small.json
