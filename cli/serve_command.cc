@@ -22,7 +22,7 @@ namespace {
 constexpr char kFooter[] =
     "\nExample, with a model of examples/planted.json (its inputs: GET /v2/models/model):\n"
     "  tessera serve model --port 8000\n"
-    "  curl localhost:8000/v2/models/model/infer -d '{\"inputs\": [\n"
+    "  curl localhost:8000/v2/models/model/infer --json '{\"inputs\": [\n"
     "    {\"name\": \"dense\", \"datatype\": \"FP32\", \"shape\": [1, 13], \"data\": "
     "[0,0,0,0,0,0,0,0,0,0,0,0,0]}'\"$(\n"
     "    for i in $(seq 0 25); do echo ', {\"name\": \"cat_'$i'\", \"datatype\": \"INT64\", "
