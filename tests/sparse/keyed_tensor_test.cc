@@ -167,6 +167,23 @@ TEST_P(RegroupTest, TrainsRowsOf16Bits) {
   }
 }
 
+// Each reader of rows of 16 bits brings a gradient of 16 bits.
+TEST_P(KeyedTensorTest, TrainsBlocksOf16Bits) {
+  Context& ctx = this->ctx();
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    Variable x(Tensor::Zeros(ctx, {2, 3}).To(ctx, dtype), true);
+    Tape tape(ctx);
+    const KeyedTensor kt({"a", "b"}, {1, 2}, x);
+    const Variable joined =
+        KeyedTensor::FromTensorList(ctx, {"a", "b", "c"},
+                                    {kt.At(ctx, "a"), kt.At(ctx, "b"), kt.At(ctx, "a")})
+            .values();
+    tape.Backward(joined,
+                  Tensor::From<float>(ctx, {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}).To(ctx, dtype));
+    EXPECT_EQ(x.grad().To(ctx, DType::kF32).ToVector<float>(), (Floats{5, 2, 3, 13, 6, 7}));
+  }
+}
+
 TEST_P(RegroupTest, PlansAndErrors) {
   Context& ctx = this->ctx();
   EXPECT_THROW(PlanRegroup({{"a"}}, {}, {}), Error);
