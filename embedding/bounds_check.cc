@@ -59,13 +59,19 @@ void KeepExamples(Context& ctx, const Tensor& ids, const Tensor& offsets,
                  [&](auto on) { internal::KeepExamples(on, ctx, ids, ArrayOf(offsets), spans); });
 }
 
-RecycledVector<CheckedSpan> SpansOf(std::span<const CheckedIds> features,
+// Features that are checked in one mode. Those in another have no ids here.
+struct InMode {
+  BoundsCheckMode mode, of_call;
+  bool Has(const CheckedIds& feature) const { return feature.mode.value_or(of_call) == mode; }
+};
+
+RecycledVector<CheckedSpan> SpansOf(std::span<const CheckedIds> features, const InMode& in,
                                     const BoundsCheckLog& log) {
   RecycledVector<CheckedSpan> spans;
   spans.reserve(features.size());
   for (const CheckedIds& f : features) {
     const size_t number = spans.size();
-    spans.push_back({f.end - f.begin, f.begin, f.rows, f.first_bag, f.num_bags,
+    spans.push_back({in.Has(f) ? f.end - f.begin : 0, f.begin, f.rows, f.first_bag, f.num_bags,
                      static_cast<int64_t>(number), EntryOf(log, number)});
   }
   return spans;
@@ -97,7 +103,7 @@ RecycledVector<CheckedSpan> SpansOf(const Tensor& offsets, std::span<const int64
       internal::BagOf(span, ArrayOf(host), bad.place), bad.count);
 }
 
-// The ids of each span, mended.
+// The ids of each span that has some, mended.
 void Mend(Context& ctx, const Tensor& ids, std::span<const CheckedSpan> spans,
           std::vector<Tensor>& result) {
   const auto mend = [&](std::span<const CheckedSpan> some) {
@@ -105,11 +111,30 @@ void Mend(Context& ctx, const Tensor& ids, std::span<const CheckedSpan> spans,
     DispatchDevice(ctx.device(), [&](auto on) { internal::MendIds(on, ctx, some, mended); });
     return mended;
   };
-  if (!Overlap(spans)) {
-    std::fill(result.begin(), result.end(), mend(spans));
-  } else {  // what is illegal for one table may name a row of another
-    for (size_t f = 0; f < spans.size(); ++f) result[f] = mend(spans.subspan(f, 1));
+  // What is illegal for one table may name a row of another.
+  const bool apart = Overlap(spans);
+  const Tensor all = apart ? Tensor() : mend(spans);
+  for (size_t f = 0; f < spans.size(); ++f)
+    if (spans[f].count > 0) result[f] = apart ? mend(spans.subspan(f, 1)) : all;
+}
+
+// Of the features in one mode.
+void CheckIdsIn(Context& ctx, const InMode& in, const Tensor& ids, const Tensor& offsets,
+                std::span<const CheckedIds> features, const BoundsCheckLog& log,
+                std::vector<Tensor>& result) {
+  const bool fatal = in.mode == BoundsCheckMode::kFatal;
+  const BoundsCheckLog counted = in.mode == BoundsCheckMode::kWarning ? log : BoundsCheckLog();
+  const RecycledVector<CheckedSpan> spans = SpansOf(features, in, counted);
+  // The host looks first: there is seldom anything to mend. A GPU mends without being waited for.
+  if (fatal || ctx.device() == Device::Cpu()) {
+    const internal::FirstIllegal bad = DispatchDevice(
+        ctx.device(), [&](auto on) { return internal::FindIllegalId(on, ctx, ids, spans); });
+    if (bad.feature < 0) return;
+    const auto f = static_cast<size_t>(bad.feature);
+    if (fatal) FailOn(bad, features[f], spans[f], offsets);
   }
+  Mend(ctx, ids, spans, result);
+  if (counted.defined()) KeepExamples(ctx, ids, offsets, spans);
 }
 
 }  // namespace
@@ -138,21 +163,20 @@ std::vector<Tensor> CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& i
                              const Tensor& offsets, std::span<const CheckedIds> features,
                              const BoundsCheckLog& log) {
   std::vector<Tensor> result(features.size(), ids);
-  if (mode == BoundsCheckMode::kNone) return result;
-  CheckDevice(ctx, "bounds check", ids, offsets);
-  CheckLog(ctx, log, features.size());
-  const BoundsCheckLog counted = mode == BoundsCheckMode::kWarning ? log : BoundsCheckLog();
-  const RecycledVector<CheckedSpan> spans = SpansOf(features, counted);
-  // The host looks first: there is seldom anything to mend. A GPU mends without being waited for.
-  if (mode == BoundsCheckMode::kFatal || ctx.device() == Device::Cpu()) {
-    const internal::FirstIllegal bad = DispatchDevice(
-        ctx.device(), [&](auto on) { return internal::FindIllegalId(on, ctx, ids, spans); });
-    if (bad.feature < 0) return result;
-    const auto f = static_cast<size_t>(bad.feature);
-    if (mode == BoundsCheckMode::kFatal) FailOn(bad, features[f], spans[f], offsets);
+  bool checked = false;
+  for (const BoundsCheckMode each :
+       {BoundsCheckMode::kFatal, BoundsCheckMode::kWarning, BoundsCheckMode::kIgnore}) {
+    const InMode in{each, mode};
+    if (std::none_of(features.begin(), features.end(),
+                     [&](const CheckedIds& f) { return in.Has(f); }))
+      continue;
+    if (!checked) {
+      CheckDevice(ctx, "bounds check", ids, offsets);
+      CheckLog(ctx, log, features.size());
+      checked = true;
+    }
+    CheckIdsIn(ctx, in, ids, offsets, features, log, result);
   }
-  Mend(ctx, ids, spans, result);
-  if (counted.defined()) KeepExamples(ctx, ids, offsets, spans);
   return result;
 }
 

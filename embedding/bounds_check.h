@@ -11,6 +11,7 @@
 // Each finding is an error in FATAL, counted in WARNING, mended silently in IGNORE. NONE looks at
 // nothing; a lookup then skips ids that name no row. On a GPU, FATAL waits for the device, since it
 // may have to throw; CheckIds does not in the other modes.
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,12 +43,13 @@ struct CheckedIds {
   int64_t begin, end, rows;
   std::string_view feature;
   int64_t first_bag, num_bags;
+  std::optional<BoundsCheckMode> mode = {};  // absent: that of the call
 };
 
 // Ids of features whose offsets are known to be right: for each feature the ids that it is to read,
 // `ids` itself or a mended copy. Findings in WARNING are added to `log`, if it is defined: an entry
 // a feature, on ctx's device. In FATAL the first bad id is an error, naming feature, bag, id, and
-// how many the feature has.
+// how many the feature has. Features in FATAL are looked at before the others.
 std::vector<Tensor> CheckIds(Context& ctx, BoundsCheckMode mode, const Tensor& ids,
                              const Tensor& offsets, std::span<const CheckedIds> features,
                              const BoundsCheckLog& log);

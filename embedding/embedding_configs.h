@@ -47,6 +47,8 @@ struct BaseEmbeddingConfig {
   // Of a pruned table, num_embeddings rows of which are left: from the ids that the data name, after
   // the bounds check of these, to rows. Updates change the rows that they become.
   std::shared_ptr<const IndexRemap> index_remap;
+  // Of the ids that its features read; absent: the mode that the collection's options name.
+  std::optional<BoundsCheckMode> bounds_check = {};
   // Of rows and states; the bits do not depend on it. A table of the rule Dense or None is not
   // cached.
   EmbeddingLocation location = EmbeddingLocation::kDevice;

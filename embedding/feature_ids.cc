@@ -15,7 +15,8 @@ std::vector<Tensor> ReadIds(Context& ctx, BoundsCheckMode mode, const KeyedJagge
     checked.push_back(
         {kjt.offset_per_key()[f.key], kjt.offset_per_key()[f.key + 1],
          f.table->index_remap ? f.table->index_remap->original_rows() : f.table->num_embeddings,
-         f.name, kjt.lengths_offset_per_key()[f.key], kjt.stride_per_key()[f.key]});
+         f.name, kjt.lengths_offset_per_key()[f.key], kjt.stride_per_key()[f.key],
+         f.table->bounds_check});
   std::vector<Tensor> ids = CheckIds(ctx, mode, kjt.values(), kjt.offsets(ctx), checked, findings);
   const auto is_remapped = [](const ReadFeature& f) { return f.table->index_remap != nullptr; };
   if (std::none_of(features.begin(), features.end(), is_remapped)) return ids;

@@ -93,7 +93,8 @@ BaseEmbeddingConfig PartOf(BaseEmbeddingConfig table, const Shard& shard, Comput
   table.embedding_dim = shard.columns;
   table.first_row = shard.row_offset;
   table.first_column = shard.column_offset;
-  table.index_remap = nullptr;  // ids are remapped before they travel
+  table.index_remap = nullptr;  // ids are checked and remapped before they travel
+  table.bounds_check = BoundsCheckMode::kNone;
   table.init_fn = [init, shard](Context& ctx, const Tensor& rows) { init(ctx, rows, shard); };
   if (kernel == ComputeKernel::kFusedUvm) table.location = EmbeddingLocation::kManaged;
   if (kernel == ComputeKernel::kFusedUvmCaching)
@@ -177,7 +178,10 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
         tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
         sharding.kernel, inits.back()));
     // Ids of replicas do not travel first, nor are they remapped then, unless they are made unique.
-    if (!options_.sharding.dedup_ids) replicas.back().index_remap = tables_[t].index_remap;
+    if (!options_.sharding.dedup_ids) {
+      replicas.back().index_remap = tables_[t].index_remap;
+      replicas.back().bounds_check = tables_[t].bounds_check;
+    }
     replica_poolings.push_back(poolings[t]);
   }
   for (const DistTable& d : mine.tables) {

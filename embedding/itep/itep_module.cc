@@ -149,11 +149,14 @@ std::vector<Tensor> GenericITEPModule::TakeHandedOn(Context& ctx) {
   return rows;
 }
 
-void GenericITEPModule::CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features) const {
-  for (const Pruned& p : pruned_)
+void GenericITEPModule::CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features,
+                                     BoundsCheckMode mode) const {
+  for (const Pruned& p : pruned_) {
+    if (ConfigOf(p).bounds_check.value_or(mode) != BoundsCheckMode::kFatal) continue;
     for (const std::string& feature : ConfigOf(p).feature_names)
       CheckRowIdsSync(ctx, Format("feature {} of table {}", feature, ConfigOf(p).name),
                       features.At(ctx, feature).values().value(), p.rows.ids());
+  }
 }
 
 std::vector<NamedTensor> GenericITEPModule::StateDict(Context& ctx,

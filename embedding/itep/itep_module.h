@@ -49,8 +49,9 @@ class GenericITEPModule {
   void CountAll(std::function<Tensor(Context&, const Tensor&)> all_ids) {
     all_ids_ = std::move(all_ids);
   }
-  // Throws Error, naming feature and table, for an id that there is not. Waits for a device.
-  void CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features) const;
+  // Throws Error, naming feature and table, for an id that there is not, of tables in FATAL: `mode` is
+  // that of those that say none. Waits for a device.
+  void CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features, BoundsCheckMode mode) const;
 
   const std::vector<BaseEmbeddingConfig>& configs() const { return configs_; }
 

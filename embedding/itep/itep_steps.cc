@@ -32,7 +32,7 @@ KeyedJaggedTensor ItepSteps::Forward(Context& ctx, const KeyedJaggedTensor& feat
                                      BoundsCheckMode mode,
                                      const std::function<void(int, const Tensor&)>& reset) {
   const bool training = ctx.tape() != nullptr;
-  if (mode == BoundsCheckMode::kFatal) module_->CheckIdsSync(ctx, features);
+  module_->CheckIdsSync(ctx, features, mode);
   KeyedJaggedTensor remapped = module_->Forward(ctx, features, iter_, training);
   const std::vector<Tensor> rows = module_->TakeHandedOn(ctx);
   for (size_t t = 0; t < rows.size(); ++t)

@@ -185,10 +185,12 @@ void SetQuantized(AnyTables& live, const TablesCase& c, Collection& tables,
     const KeyedJaggedTensor rows = rows_of(ctx, c.Batch(ctx, kTablesSteps - 1, 0, 1));
     std::vector<Variable> outputs;
     if constexpr (std::is_same_v<Collection, EmbeddingBagCollection>)
-      outputs =
-          ValuesOf(quant::Quantize(ctx, tables, {}, {.weighted = c.weighted()}).Forward(ctx, rows));
+      outputs = ValuesOf(
+          quant::Quantize(ctx, tables, {}, {.weighted = c.weighted(), .bounds_check = c.bounds()})
+              .Forward(ctx, rows));
     else
-      outputs = ValuesOf(quant::Quantize(ctx, tables).Forward(ctx, rows));
+      outputs = ValuesOf(
+          quant::Quantize(ctx, tables, {}, {.bounds_check = c.bounds()}).Forward(ctx, rows));
     for (size_t o = 0; o < outputs.size(); ++o)
       to[Format("quantized output {}", o)] = outputs[o].value().ToHost();
   };

@@ -74,7 +74,8 @@ class GivenGradients final : public Function {
 
 TableSharding RowBlocks(ShardingType type, const SmallTable& t, int first_rank, int ranks,
                         int64_t column, int64_t columns) {
-  TableSharding s{.type = type};
+  TableSharding s;
+  s.type = type;
   const int64_t block = (t.rows + ranks - 1) / ranks;
   for (int r = 0; r < ranks; ++r) {
     const int64_t begin = std::min(r * block, t.rows), end = std::min(begin + block, t.rows);
@@ -93,7 +94,8 @@ struct Ranks {
 TableSharding ShardingOf(ShardingType type, const SmallTable& t, const Ranks& on) {
   const int64_t left = t.dim / 2 - 1, right = t.dim - left;
   const int first = on.node() * on.local, next = (on.home() + 1) % on.world;
-  TableSharding s{.type = type};
+  TableSharding s;
+  s.type = type;
   switch (type) {
     case ShardingType::kDataParallel:
       for (int r = 0; r < on.world; ++r) s.shards.push_back({r, 0, 0, t.rows, t.dim});
@@ -152,6 +154,7 @@ const std::vector<Axis>& TablesAxes() {
       {"pooling", {"SUM", "MEAN", "NONE"}},
       {"batch", {"plain", "weighted", "learned_weights", "variable", "empty", "one"}},
       {"keys", {"own", "shared"}},
+      {"bounds", {"FATAL", "WARNING", "IGNORE", "NONE"}},
       {"output", {"f32", "f16", "bf16"}},
       {"start", {"range", "init_fn"}},
       {"location", {"DEVICE", "HOST", "MANAGED", "MANAGED_CACHING", "DISK"}},
@@ -193,6 +196,7 @@ std::vector<BaseEmbeddingConfig> TablesCase::Tables(Context& ctx) const {
     if (point_.Is("start", "init_fn")) config.init_fn = ConstantRows(0.25f);
     config.location = ParseEmbeddingLocation(point_["location"]);
     config.cache = {.ways = 2, .load_factor = 0.3};
+    if (t.name == std::string("t1")) config.bounds_check = bounds();
     const bool managed = Managed().contains(t.name);
     config.growing = managed && point_.Is("ids", "growing") && !sharded();
     if (!point_.Is("remap", "none") && t.name != std::string("t1")) {
@@ -244,6 +248,7 @@ int64_t TablesCase::IdBelow(const std::string& key) const {
       const bool t1 = t.name == std::string("t1");
       rows = std::min(rows, !t1 && !point_.Is("remap", "none") ? 2 * t.rows : t.rows);
       if (!t1 && !point_.Is("ids", "rows")) rows = kItepIds;
+      if (t1 && !point_.Is("bounds", "FATAL")) rows += 2;  // that name no row
     }
   return rows;
 }

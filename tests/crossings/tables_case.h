@@ -32,6 +32,7 @@ class TablesCase {
   bool weighted() const { return point_.Is("batch", "weighted|learned_weights"); }
   bool raw_ids() const { return point_.Is("ids", "growing|mch|hash_zch"); }
   PoolingType pooling() const;
+  BoundsCheckMode bounds() const { return ParseBoundsCheckMode(point_["bounds"]); }  // of t1
   float max_gradient() const { return point_.Is("control", "clamped") ? 0.25f : 0.0f; }
 
   // With index remaps on ctx's device.

@@ -61,11 +61,12 @@ void PutQuantized(Context& ctx, const TablesCase& c, const TableBatchedEmbedding
   const std::vector<QuantizedTable> stored =
       quant::QuantizeTables(ctx, quant::FloatTablesOf(tables)).tables;
   if (c.pooled()) {
-    const quant::EmbeddingBagCollection collection(ctx, stored, {.weighted = c.weighted()});
+    const quant::EmbeddingBagCollection collection(
+        ctx, stored, {.weighted = c.weighted(), .bounds_check = c.bounds()});
     to["quantized output 0"] = collection.Forward(ctx, rows).values().value().ToHost();
     return;
   }
-  const quant::EmbeddingCollection collection(ctx, stored);
+  const quant::EmbeddingCollection collection(ctx, stored, {.bounds_check = c.bounds()});
   int output = 0;
   for (const auto& [name, sequence] : collection.Forward(ctx, rows))
     to[Format("quantized output {}", output++)] = sequence.values().value().ToHost();

@@ -136,6 +136,23 @@ TEST_P(CheckIdsTest, OneKeyReadFromTwoTables) {
   EXPECT_THAT(log(2).ReportSync().features[1].examples, ElementsAre(BadId{0, 9}, BadId{1, 12}));
 }
 
+TEST_P(CheckIdsTest, EachFeatureHasItsMode) {
+  using enum BoundsCheckMode;
+  const auto features = [](BoundsCheckMode of_b) {
+    return std::vector<CheckedIds>{{0, 3, 10, "a", 0, 2}, {0, 6, 5, "b", 0, 4, of_b}};
+  };
+  const std::vector<Tensor> ignored = Check(kWarning, features(kIgnore));
+  EXPECT_THAT(ignored[0].ToVector<int32_t>(), ElementsAre(9, -1, 0, 2, 3, -5));
+  EXPECT_THAT(ignored[1].ToVector<int32_t>(), ElementsAre(0, -1, 0, 2, 3, 0));
+  EXPECT_EQ(log(2).ReportSync().features[0].bad_ids, 1);
+  EXPECT_EQ(log(2).ReportSync().features[1].bad_ids, 0);
+  EXPECT_TRUE(SameBits(Check(kNone, features(kNone))[1], ids_));
+  EXPECT_TRUE(SameBits(Check(kIgnore, features(kNone))[1], ids_));
+  EXPECT_THAT([&] { Check(kWarning, features(kFatal)); },
+              ThrowsMessage<Error>(HasSubstr("feature b: id 9 at position 0")));
+  EXPECT_EQ(log(2).ReportSync().features[0].bad_ids, 1);  // nothing was counted before that
+}
+
 TEST_P(CheckIdsTest, KeepsTheFirstExamplesOfAllBatches) {
   // Bags of 40 ids, empty ones between; every 30th id is bad.
   std::vector<int64_t> ids(400), offsets;
