@@ -252,7 +252,7 @@ TEST(ModelDelta, AMapOfIdsThatWasCutIsNeverBelieved) {
       FreshModel(small, "cut_map", {.prune = {.share = 0.4, .remap = RemapKind::kHash}});
   Predictor predictor(directory);
   fs::resize_file(PathIn(directory, "weights-1.safetensors"), 0);
-  EXPECT_THROW(predictor.Predict(OneExample({{1}, {2}, {}, {0}})), BrokenModel);
+  EXPECT_THROW(predictor.Predict(OneExample({{1}, {2}, {}, {1}})), BrokenModel);
 }
 
 class BadDelta : public ::testing::Test {
