@@ -1,25 +1,15 @@
 #include "cli/checkpoint_summary.h"
 
-#include <filesystem>
 #include <map>
 
 #include "runtime/check.h"
 #include "sharding/checkpoint.h"
-#include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/config/train_config.h"
+#include "train/nn/ranking_model.h"
 
 namespace tessera::cli {
 namespace {
-
-constexpr char kTablePrefix[] = "sparse_arch.embedding_bag_collection.embedding_bags.";
-constexpr char kTableSuffix[] = ".weight";
-
-// The part of a parameter's name that is the table's, "" for other parameters.
-std::string TableOf(const std::string& parameter) {
-  const std::string prefix = kTablePrefix, suffix = kTableSuffix;
-  if (!parameter.starts_with(prefix) || !parameter.ends_with(suffix)) return "";
-  return parameter.substr(prefix.size(), parameter.size() - prefix.size() - suffix.size());
-}
 
 // Bytes of the optimizer state of each parameter.
 std::map<std::string, int64_t> StateBytes(const Checkpoint& checkpoint) {
@@ -107,9 +97,14 @@ CheckpointSummary OfFolder(const std::string& path) {
 
 }  // namespace
 
+std::string TableOf(const std::string& parameter) {
+  const std::string prefix = RankingModel::kTablePrefix, suffix = ".weight";
+  if (!parameter.starts_with(prefix) || !parameter.ends_with(suffix)) return "";
+  return parameter.substr(prefix.size(), parameter.size() - prefix.size() - suffix.size());
+}
+
 CheckpointSummary SummarizeCheckpoint(const std::string& path) {
-  const bool of_ranks = std::filesystem::is_directory(path) && !IsCheckpointFolder(path);
-  return of_ranks ? OfFolder(path) : OfFile(path);
+  return FormOf(path) == SavedForm::kRanks ? OfFolder(path) : OfFile(path);
 }
 
 }  // namespace tessera::cli

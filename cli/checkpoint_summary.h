@@ -25,6 +25,9 @@ struct CheckpointSummary {
   std::optional<ChainPosition> chain = {};  // of a folder of incremental checkpoints
 };
 
+// The part of a parameter's name that is the table's, "" for other parameters.
+std::string TableOf(const std::string& parameter);
+
 // Throws Error for what is neither, naming the file.
 CheckpointSummary SummarizeCheckpoint(const std::string& path);
 

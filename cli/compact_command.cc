@@ -7,7 +7,7 @@
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "train/checkpoint/checkpoint_chain.h"
-#include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
 namespace {
@@ -22,9 +22,16 @@ struct Flags {
   bool overwrite = false;
 };
 
+void CheckForm(const std::string& path) {
+  const SavedForm form = FormOf(path);
+  if (form == SavedForm::kIncremental) return;
+  if (!IsCheckpoint(form)) throw NoCheckpoint(path, form);
+  throw Error(Format("{}: it is {}, which is whole: tessera compact puts together what lies in {}",
+                     path, Described(form), Described(SavedForm::kIncremental)));
+}
+
 int Compact(const Flags& flags) {
-  if (!IsCheckpointFolder(flags.folder))
-    throw Error(Format("{}: it is no folder of tessera train --incremental", flags.folder));
+  CheckForm(flags.folder);
   Outputs outputs(flags.overwrite);
   if (flags.out.empty())
     outputs.AddFolder(flags.folder, flags.folder);

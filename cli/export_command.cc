@@ -1,28 +1,33 @@
-// tessera export: a sharded checkpoint as one plain safetensors file, or a checkpoint as the next
-// delta of a model directory.
+// tessera export: a checkpoint of any form as one plain safetensors file, or as the next delta of a
+// model directory.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "cli/byte_progress.h"
+#include "cli/checkpoint_summary.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "serve/delta_writer.h"
+#include "sharding/checkpoint.h"
 #include "sharding/plan_makers.h"
-#include "train/checkpoint/export_checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
 
 namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Write a sharded checkpoint as one safetensors file with whole tables, as a training without "
-    "ranks saves it; or what a checkpoint changes in a model directory, as its next delta.";
+    "Write a checkpoint of any form as one safetensors file with whole tables, as a training "
+    "without ranks saves it; or what it changes in a model directory, as its next delta.";
 constexpr char kFooter[] =
     "\nExamples:\n"
-    "  tessera export sharded --out model.safetensors\n"
-    "  tessera quantize model.safetensors -o model\n"
+    "  tessera export folder_of_ranks --out model.safetensors\n"
+    "  tessera export incremental --out weights.safetensors --weights-only\n"
     "  tessera export newer.safetensors --delta model\n"
     "\n"
     "A delta has the rows whose stored bytes differ from the directory's newest version, new rows "
@@ -40,6 +45,11 @@ void SayWhatChanges(const CheckpointIndex& index) {
   const ShardingPlan whole = MakeShardingPlan({}, ShapesOf(index.info), TableWise(0));
   for (const std::string& sentence : StatisticsChanged(index, whole))
     std::fprintf(stderr, "%s\n", sentence.c_str());
+}
+
+long long NumTables(const Checkpoint& checkpoint) {
+  return std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                       [](const CheckpointEntry& t) { return !TableOf(t.name).empty(); });
 }
 
 void Report(const serve::WrittenDelta& delta) {
@@ -66,26 +76,33 @@ int ExportDelta(const Flags& flags) {
   return 0;
 }
 
+int ExportFile(const Flags& flags, const Checkpoint& from, long long num_tables) {
+  double seconds = 0;
+  {
+    ByteProgress progress;
+    WriteWhole(from, flags.out,
+               {.run_state = !flags.weights_only,
+                .progress = [&](int64_t done, int64_t total) { progress.Show(done, total); }});
+    seconds = progress.seconds();
+  }
+  std::printf("%s: %lld tables, %s, in %s\n", flags.out.c_str(), num_tables,
+              Bytes(static_cast<int64_t>(std::filesystem::file_size(flags.out))).c_str(),
+              Duration(seconds).c_str());
+  return 0;
+}
+
 int Export(const Flags& flags) {
   if (!flags.delta.empty()) return ExportDelta(flags);
   if (flags.out.empty()) throw Error("give --out FILE or --delta DIR to say what is written");
   Outputs outputs(flags.overwrite);
   outputs.AddFile(flags.out);
-  ShardedCheckpoint from(flags.checkpoint);
-  if (!flags.weights_only) SayWhatChanges(from.index());
-  double seconds = 0;
-  {
-    ByteProgress progress;
-    ExportCheckpoint(
-        from, flags.out,
-        {.optimizer_state = !flags.weights_only,
-         .progress = [&](int64_t done, int64_t total) { progress.Show(done, total); }});
-    seconds = progress.seconds();
+  if (FormOf(flags.checkpoint) != SavedForm::kRanks) {
+    const Checkpoint from = ReadCheckpoint(flags.checkpoint);
+    return ExportFile(flags, from, NumTables(from));
   }
-  std::printf("%s: %zu tables, %s, in %s\n", flags.out.c_str(), from.info().tables.size(),
-              Bytes(static_cast<int64_t>(std::filesystem::file_size(flags.out))).c_str(),
-              Duration(seconds).c_str());
-  return 0;
+  ShardedCheckpoint folder(flags.checkpoint);
+  if (!flags.weights_only) SayWhatChanges(folder.index());
+  return ExportFile(flags, WholeTables(folder), std::ssize(folder.info().tables));
 }
 
 }  // namespace
@@ -93,10 +110,7 @@ int Export(const Flags& flags) {
 void AddExportCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", kDescription);
   const auto f = std::make_shared<Flags>();
-  command
-      ->add_option(
-          "checkpoint", f->checkpoint,
-          "The folder of a sharded checkpoint; with --delta, a checkpoint of tessera train")
+  command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       ->required()
       ->type_name("PATH");
   auto* out = command

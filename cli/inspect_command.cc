@@ -1,13 +1,15 @@
-// tessera inspect: what is in a checkpoint, or in a folder of rows.
+// tessera inspect: what is in a saved model of any form, or in a folder of rows.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/checkpoint_summary.h"
 #include "cli/command.h"
+#include "cli/model_directory_summary.h"
 #include "cli/numbers.h"
 #include "cli/row_folder_summary.h"
 #include "runtime/check.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/data/row_folder.h"
 
 namespace tessera::cli {
@@ -87,8 +89,14 @@ int InspectRows(const std::string& path, bool as_json) {
   return 0;
 }
 
+int InspectDirectory(const std::string& path, bool as_json) {
+  std::fputs((as_json ? ModelDirectoryJson(path) : ModelDirectoryText(path)).c_str(), stdout);
+  return 0;
+}
+
 int Inspect(const std::string& path, bool as_json) {
   if (IsRowFolder(path)) return InspectRows(path, as_json);
+  if (FormOf(path) == SavedForm::kModelDirectory) return InspectDirectory(path, as_json);
   const CheckpointSummary summary = SummarizeCheckpoint(path);
   std::fputs((as_json ? AsJson(summary) : AsText(summary)).c_str(), stdout);
   return 0;
@@ -99,15 +107,15 @@ int Inspect(const std::string& path, bool as_json) {
 void AddInspectCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "inspect",
-      "Show what is in a checkpoint (tables, sizes, optimizers, step), or in rows of tessera "
-      "preprocess, which are checked.");
+      "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory, or in "
+      "rows of tessera preprocess. What is shown was checked.");
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command
-      ->add_option(
-          "checkpoint", *path,
-          "A safetensors file of tessera train or of a TorchRec DLRM, a folder of --incremental, a "
-          "folder that ranks saved, or a folder of rows of tessera preprocess")
+      ->add_option("checkpoint", *path,
+                   "A checkpoint of tessera train in any form, a safetensors file of a TorchRec "
+                   "DLRM, a model "
+                   "directory of tessera quantize, or a folder of rows of tessera preprocess")
       ->required()
       ->type_name("PATH");
   command->add_flag("--json", *as_json,

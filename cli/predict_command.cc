@@ -1,4 +1,4 @@
-// tessera predict: what a model says of rows whose clicks are known, and how long it takes.
+// tessera predict: what a saved model says of rows whose clicks are known, and how long it takes.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,15 +13,14 @@
 #include "cli/numbers.h"
 #include "cli/scored_rows.h"
 #include "runtime/files.h"
-#include "serve/model_memory.h"
-#include "serve/predictor.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/metrics/click_metrics.h"
 
 namespace tessera::cli {
 namespace {
 
 struct Flags {
-  std::string directory, checkpoint, config, json, out, memory_limit;
+  std::string model, checkpoint, config, json, out, memory_limit;
   ScoredRows rows;
   int threads = 1;
 };
@@ -35,13 +34,12 @@ struct Outcome {
   int64_t not_finite = 0;  // scores
 };
 
-Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
+Outcome PredictAll(const Flags& flags, RowScorer& model) {
   Outcome outcome;
-  const auto source = OpenScoredRows(flags.rows, predictor.model()->spec(), flags.directory);
+  const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
   while (const auto batch = source->Next()) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<float> scores =
-        predictor.Predict({.dense = batch->dense, .features = batch->features});
+    const std::vector<float> scores = model.Score(*batch);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     outcome.latencies.Add(taken.count());
     outcome.not_finite += std::count_if(scores.begin(), scores.end(),
@@ -56,14 +54,10 @@ Outcome PredictAll(const Flags& flags, serve::Predictor& predictor) {
 
 std::optional<TrainConfig> ConfigOf(const Flags& flags) {
   if (flags.config.empty()) return {};
+  if (flags.checkpoint.empty() && FormOf(flags.model) == SavedForm::kModelDirectory)
+    throw Error(Format("--config is for a checkpoint; {} is {}, which says itself what it is",
+                       flags.model, Described(SavedForm::kModelDirectory)));
   return ReadTrainConfig(flags.config);
-}
-
-// What the checkpoint says of the same rows.
-MetricValues OfCheckpoint(const Flags& flags, const serve::ModelSpec& spec) {
-  const auto source = OpenScoredRows(flags.rows, spec, flags.directory);
-  return ScoreByCheckpoint(ReadCheckpoint(flags.checkpoint), ConfigOf(flags), *source,
-                           flags.threads);
 }
 
 std::string AsJson(const Outcome& outcome) {
@@ -83,18 +77,7 @@ std::string AsJson(const Outcome& outcome) {
   return json.dump(2) + "\n";
 }
 
-int Predict(const Flags& flags) {
-  CheckWritable(flags.json);
-  CheckWritable(flags.out);
-  const MemoryThere there = MemoryThereIs(flags.memory_limit);
-  serve::PredictorOptions options{.threads = flags.threads};
-  options.accept = [&](const serve::ModelSpec& spec) {
-    CheckServingMemory(spec, {.examples = flags.rows.batch_size}, there);
-  };
-  serve::Predictor predictor(flags.directory, options);
-  if (!flags.checkpoint.empty())
-    CheckScoringMemory(ReadCheckpoint(flags.checkpoint), ConfigOf(flags), there);
-  Outcome outcome = PredictAll(flags, predictor);
+void Say(const Flags& flags, const Outcome& outcome) {
   const MetricValues values = outcome.metrics.Lifetime();
   std::printf("%s examples: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
               WithCommas(static_cast<double>(values.examples)).c_str(),
@@ -109,9 +92,25 @@ int Predict(const Flags& flags) {
     std::printf("left out %lld bad lines\n", static_cast<long long>(outcome.skipped_rows));
   std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
               static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
+}
+
+int Predict(const Flags& flags) {
+  CheckWritable(flags.json);
+  CheckWritable(flags.out);
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  const std::optional<TrainConfig> config = ConfigOf(flags);
+  RowScorer model(flags.model, config,
+                  {.threads = flags.threads, .batch_size = flags.rows.batch_size, .there = &there});
+  if (!flags.checkpoint.empty())
+    CheckScoringMemory(ReadCheckpoint(flags.checkpoint), config, there);
+  Outcome outcome = PredictAll(flags, model);
+  Say(flags, outcome);
   if (!flags.checkpoint.empty()) {
-    outcome.of_checkpoint = OfCheckpoint(flags, predictor.model()->spec());
-    std::printf("%s\n", AucLossText(*outcome.of_checkpoint, values).c_str());
+    // On the rows as the model reads them.
+    const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
+    outcome.of_checkpoint =
+        RowScorer(ReadCheckpoint(flags.checkpoint), config, flags.threads).ScoreAll(*source);
+    std::printf("%s\n", AucLossText(*outcome.of_checkpoint, outcome.metrics.Lifetime()).c_str());
   }
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(outcome));
   if (!flags.out.empty()) ReplaceTextFile(flags.out, outcome.scores);
@@ -122,11 +121,16 @@ int Predict(const Flags& flags) {
 
 void AddPredictCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "predict", "Score rows with a model directory: AUC where clicks are known, and latencies.");
+      "predict",
+      "Score rows with a model directory or a checkpoint: AUC where clicks are known, and "
+      "latencies.");
   const auto f = std::make_shared<Flags>();
-  command->add_option("model", f->directory, "A model directory of tessera quantize")
+  command
+      ->add_option("model", f->model,
+                   "A model directory of tessera quantize, or a checkpoint of tessera train in any "
+                   "form")
       ->required()
-      ->type_name("DIR");
+      ->type_name("PATH");
   command
       ->add_option("--data", f->rows.data,
                    "Score these Criteo rows: one or more files, plain or .gz")
@@ -144,16 +148,14 @@ void AddPredictCommand(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_flag("--skip-bad-lines", f->rows.skip_bad_lines,
                     "Leave bad lines out and count them; without this flag a bad line is an error");
-  auto* checkpoint =
-      command
-          ->add_option("--checkpoint", f->checkpoint,
-                       "Score the same rows with the checkpoint, too, and say what AUC was lost")
-          ->type_name("FILE");
+  command
+      ->add_option("--checkpoint", f->checkpoint,
+                   "Score the same rows with the checkpoint, too, and say what AUC was lost")
+      ->type_name("PATH");
   command
       ->add_option(
           "--config", f->config,
           "Take the training configuration from this file where the checkpoint has none inside")
-      ->needs(checkpoint)
       ->type_name("FILE");
   command->add_option("-o,--out", f->out, "Write the scores to this file, one a line")
       ->type_name("FILE");

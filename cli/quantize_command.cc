@@ -30,10 +30,7 @@ constexpr char kFooter[] =
     "--bits 32 and 16 are f32 and f16, 8, 4 and 2 are TorchRec's int8, int4 and int2 rows (scale "
     "and bias as halves before the codes), fp8 is FBGEMM's (hfp8). A directory that holds a model "
     "already gets the next version, which a running tessera serve takes up on SIGHUP (kill -HUP) "
-    "or "
-    "…/load. tessera export makes a file of a folder that ranks saved. Rows are padded to 16 "
-    "bytes, "
-    "as TorchRec's; --codec int4@4 pads to 4.\n"
+    "or …/load. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
     "The errors shown are those of single numbers of the rows.\n"
     "--prune and its siblings drop rows; what any of them names goes. Ids of such rows read the "
     "default row, or add nothing, as unknown ids do. A dense part stored as f16 is computed in "
@@ -110,12 +107,10 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
 // What the model lost of the checkpoint's AUC.
 void ReportLoss(const Flags& flags, const Checkpoint& checkpoint,
                 const std::optional<TrainConfig>& config) {
-  serve::Predictor predictor(flags.out, {.threads = std::max(flags.threads, 1)});
-  const auto open = [&] {
-    return OpenScoredRows(flags.scored, predictor.model()->spec(), flags.out);
-  };
-  const MetricValues before = ScoreByCheckpoint(checkpoint, config, *open(), flags.threads);
-  std::printf("%s\n", AucLossText(before, ScoreRows(predictor, *open())).c_str());
+  RowScorer model(flags.out, {}, {.threads = std::max(flags.threads, 1)});
+  const auto open = [&] { return OpenScoredRows(flags.scored, model.inputs(), flags.out); };
+  const MetricValues before = RowScorer(checkpoint, config, flags.threads).ScoreAll(*open());
+  std::printf("%s\n", AucLossText(before, model.ScoreAll(*open())).c_str());
 }
 
 // "0.3x".
@@ -187,9 +182,9 @@ void AddScoreFlags(CLI::App& command, Flags& f) {
 void AddQuantizeCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("quantize", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->add_option("checkpoint", f->checkpoint, "A safetensors file of tessera train")
+  command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       ->required()
-      ->type_name("FILE");
+      ->type_name("PATH");
   command->add_option("-o,--out", f->out, "Write the model to this directory")
       ->required()
       ->type_name("DIR");

@@ -1,31 +1,37 @@
-// tessera reshard: a sharded checkpoint for another number of ranks, or another plan.
+// tessera reshard: a checkpoint of any form for another number of ranks, or another plan.
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/byte_progress.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "runtime/check.h"
+#include "serve/model_writer.h"
 #include "sharding/reshard_checkpoint.h"
+#include "train/checkpoint/as_of_ranks.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Write a sharded checkpoint anew for another number of ranks or another plan: weights, "
+    "Write a checkpoint of any form anew for a number of ranks and a plan: weights, "
     "optimizer state, and where the training stands.";
 constexpr char kFooter[] =
     "\nExamples:\n"
     "  tessera reshard ckpt --world-size 16 --plan plan.json --out ckpt16\n"
     "  tessera reshard ckpt --world-size 8 --local-size 4 --plan row_wise --out ckpt8\n"
+    "  tessera reshard model.safetensors --world-size 4 --plan table_wise --out ckpt4\n"
     "\n"
     "A plan is a file of this library's (JSON), or of TorchRec's (JSON, or as it prints one). "
     "table_wise deals tables out, the largest first, each to the rank that has the least.\n";
 
 struct Flags {
-  std::string checkpoint, plan, out;
+  std::string checkpoint, plan, out, config;
   int world_size = 1, local_size = 0;  // 0: world_size
   bool overwrite = false;
 };
@@ -42,8 +48,17 @@ int64_t BytesIn(const CheckpointIndex& index) {
   return bytes;
 }
 
+ShardedCheckpoint Open(const Flags& flags) {
+  if (FormOf(flags.checkpoint) == SavedForm::kRanks) return ShardedCheckpoint(flags.checkpoint);
+  std::optional<TrainConfig> config;
+  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
+  const TrainConfig model = serve::ConfigOf(checkpoint, config);
+  return AsOfRanks(std::move(checkpoint), model);
+}
+
 int Reshard(const Flags& flags) {
-  ShardedCheckpoint from(flags.checkpoint);
+  ShardedCheckpoint from = Open(flags);
   const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()));
   for (const std::string& sentence : StatisticsChanged(from.index(), plan))
     std::fprintf(stderr, "%s\n", sentence.c_str());
@@ -68,9 +83,9 @@ void AddReshardCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("reshard", kDescription);
   const auto f = std::make_shared<Flags>();
   const auto ranks = NumbersFrom(1, 1 << 20);
-  command->add_option("checkpoint", f->checkpoint, "The folder of a sharded checkpoint")
+  command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       ->required()
-      ->type_name("DIR");
+      ->type_name("PATH");
   command->add_option("--world-size", f->world_size, "Write it for so many ranks")
       ->required()
       ->check(ranks)
@@ -89,6 +104,11 @@ void AddReshardCommand(CLI::App& app, Action& action) {
   command->add_option("-o,--out", f->out, "Write to this folder, which may be the same")
       ->required()
       ->type_name("DIR");
+  command
+      ->add_option(
+          "--config", f->config,
+          "Take the training configuration from this file where the checkpoint has none inside")
+      ->type_name("FILE");
   AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Reshard(*f); }; });

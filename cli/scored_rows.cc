@@ -1,36 +1,81 @@
 #include "cli/scored_rows.h"
 
 #include "cli/numbers.h"
+#include "serve/model_memory.h"
 #include "serve/model_writer.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/data/batch_source.h"
 #include "train/data/criteo_stream.h"
 #include "train/data/read_ahead.h"
-#include "train/trainer.h"
 #include "train/training_memory.h"
 
 namespace tessera::cli {
+namespace {
 
-std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const serve::ModelSpec& spec,
-                                           const std::string& directory) {
-  std::vector<CategoricalFeature> features;
+RowInputs InputsOf(const serve::ModelSpec& spec) {
+  RowInputs inputs{.features = {}, .dense_in = spec.net.dense_in, .missing = spec.missing};
   for (const serve::TableSpec& table : spec.tables)
     for (const std::string& feature : table.features)
-      features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
-  if (spec.net.dense_in != ClickRow::kIntegers)
-    throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", directory,
-                       spec.net.dense_in, ClickRow::kIntegers));
+      inputs.features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
+  return inputs;
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
+                                           const std::string& path) {
+  if (inputs.dense_in != ClickRow::kIntegers)
+    throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", path,
+                       inputs.dense_in, ClickRow::kIntegers));
   auto stream = std::make_unique<CriteoStream>(CriteoFiles{rows.data, rows.skip_bad_lines},
                                                ParseRowRange(rows.range));
   return std::make_unique<ReadAhead>(std::make_unique<BatchSource>(
-      std::move(stream), BatchBuilder(features, spec.missing), rows.batch_size));
+      std::move(stream), BatchBuilder(inputs.features, inputs.missing), rows.batch_size));
 }
 
-MetricValues ScoreRows(serve::Predictor& predictor, DataSource& source) {
+RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
+                     const RowScorerOptions& options) {
+  if (FormOf(path) != SavedForm::kModelDirectory) {
+    const Checkpoint checkpoint = ReadCheckpoint(path);
+    if (options.there != nullptr) CheckScoringMemory(checkpoint, config, *options.there);
+    Load(checkpoint, config, options.threads);
+    return;
+  }
+  serve::PredictorOptions served{.threads = options.threads};
+  if (options.there != nullptr)
+    served.accept = [examples = options.batch_size, there = *options.there](const auto& spec) {
+      CheckServingMemory(spec, {.examples = examples}, there);
+    };
+  predictor_ = std::make_unique<serve::Predictor>(path, served);
+  inputs_ = InputsOf(predictor_->model()->spec());
+}
+
+RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
+                     int threads) {
+  Load(checkpoint, config, threads);
+}
+
+void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& given,
+                     int threads) {
+  const TrainConfig config = serve::ConfigOf(checkpoint, given);
+  inputs_ = {.features = Features(config),
+             .dense_in = config.model.dense_in,
+             .missing = config.data.missing};
+  ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
+  trainer_ = std::make_unique<Trainer>(*ctx_, config);
+  trainer_->Load(checkpoint);
+}
+
+std::vector<float> RowScorer::Score(const Batch& batch) {
+  if (predictor_ != nullptr)
+    return predictor_->Predict({.dense = batch.dense, .features = batch.features});
+  return trainer_->Predict(batch).ToVector<float>();
+}
+
+MetricValues RowScorer::ScoreAll(DataSource& source) {
   ClickMetrics metrics;
   while (const auto batch = source.Next())
-    metrics.Update({predictor.Predict({.dense = batch->dense, .features = batch->features}),
-                    batch->labels.span<float>(),
-                    {}});
+    metrics.Update({Score(*batch), batch->labels.span<float>(), {}});
   return metrics.Lifetime();
 }
 
@@ -38,18 +83,8 @@ void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainC
                         const MemoryThere& there) {
   CheckMemory("scoring rows with the checkpoint",
               PartsOf(MemoryOfTraining(serve::ConfigOf(checkpoint, config))), there,
-              "The model alone takes less (without --data of quantize, --checkpoint of predict). "
-              "--memory-limit SIZE sets another limit");
-}
-
-MetricValues ScoreByCheckpoint(const Checkpoint& checkpoint,
-                               const std::optional<TrainConfig>& config, DataSource& source,
-                               int threads) {
-  const TrainConfig model = serve::ConfigOf(checkpoint, config);
-  Context ctx({.threads = threads});
-  Trainer trainer(ctx, model);
-  trainer.Load(checkpoint);
-  return trainer.Evaluate(source);
+              "The model alone that tessera quantize makes of it takes less (without --data of "
+              "quantize, --checkpoint of predict). --memory-limit SIZE sets another limit");
 }
 
 std::string AucLossText(const MetricValues& checkpoint, const MetricValues& model) {

@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_SCORED_ROWS_H_
 #define TESSERA_CLI_SCORED_ROWS_H_
-// Rows whose clicks are known, for a served model, and what the checkpoint that it came from says of
-// the same rows: what quantizing has cost.
+// Rows whose clicks are known, and what a saved model of any form says of them: a model directory,
+// a checkpoint, or both, of which the difference is what quantizing has cost.
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +11,10 @@
 #include "serve/predictor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
+#include "train/data/batch_builder.h"
 #include "train/data/data_source.h"
 #include "train/metrics/click_metrics.h"
+#include "train/trainer.h"
 
 namespace tessera::cli {
 
@@ -23,21 +25,52 @@ struct ScoredRows {
   bool skip_bad_lines = false;
 };
 
-// Throws Error, naming the model's directory, for a model that does not read Criteo rows.
-std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const serve::ModelSpec& spec,
-                                           const std::string& directory);
+// What a model reads of a row.
+struct RowInputs {
+  std::vector<CategoricalFeature> features;
+  int64_t dense_in = 0;
+  MissingIds missing = MissingIds::kRow0;
+};
 
-// Of all rows of the source, by the model that is there.
-MetricValues ScoreRows(serve::Predictor& predictor, DataSource& source);
+// Throws Error, naming the model's `path`, for a model that does not read Criteo rows.
+std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
+                                           const std::string& path);
 
-// Throws Error where ScoreByCheckpoint takes more memory than there is.
+// Throws Error where scoring rows with a checkpoint takes more memory than there is.
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
                         const MemoryThere& there);
-// The same as ScoreRows by a checkpoint's own model, all of which is then in memory. Throws Error as
-// ReadTrainConfig and Trainer::Load do.
-MetricValues ScoreByCheckpoint(const Checkpoint& checkpoint,
-                               const std::optional<TrainConfig>& config, DataSource& source,
-                               int threads);
+
+struct RowScorerOptions {
+  int threads = 1;
+  int64_t batch_size = 64;             // the most rows of a call
+  const MemoryThere* there = nullptr;  // where memory is held against it
+};
+
+// A model that scores rows: of a directory, as it is served, or of a checkpoint, all of which is then
+// in memory. On `threads` threads.
+class RowScorer {
+ public:
+  // Of any form. `config`: of a checkpoint that has none inside. Throws Error as serve::Predictor,
+  // ReadCheckpoint and Trainer::Load do, and for one that takes more memory than there is.
+  RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
+            const RowScorerOptions& options);
+  // Throws Error as serve::ConfigOf and Trainer::Load do.
+  RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
+
+  const RowInputs& inputs() const { return inputs_; }
+  // Click probabilities of a batch of `inputs`.
+  std::vector<float> Score(const Batch& batch);
+  // Of all rows of the source.
+  MetricValues ScoreAll(DataSource& source);
+
+ private:
+  void Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
+
+  RowInputs inputs_;
+  std::unique_ptr<serve::Predictor> predictor_;  // of a directory; else
+  std::unique_ptr<Context> ctx_;
+  std::unique_ptr<Trainer> trainer_;
+};
 
 // "1,000 rows: AUC 0.801234 of the checkpoint, 0.801200 of the model: a loss of 0.000034".
 std::string AucLossText(const MetricValues& checkpoint, const MetricValues& model);

@@ -19,6 +19,7 @@
 #include "runtime/device_properties.h"
 #include "runtime/files.h"
 #include "runtime/trace.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/resume_changes.h"
@@ -32,12 +33,13 @@ constexpr char kDescription[] =
     "Train a DLRM, DLRM-DCN, DLRM-Projection or DeepFM whose embedding tables are updated inside "
     "backward.";
 
-// The configuration that was saved, and a file's content; ranks read their folder themselves.
+// What --resume names. Ranks open it themselves, each for its parts.
 struct Resumed {
+  SavedForm form = SavedForm::kFile;
   std::string config;
   std::optional<TrainingProgress> progress;
-  std::optional<Checkpoint> file;
-  std::optional<ChainPosition> chain;  // where training goes on from
+  std::optional<Checkpoint> checkpoint;  // without ranks
+  std::optional<ChainPosition> chain;    // where training goes on from
 };
 
 std::string ConfigIn(const ShardedCheckpoint& folder) {
@@ -49,16 +51,18 @@ std::string ConfigIn(const ShardedCheckpoint& folder) {
 Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   Resumed resumed;
   if (flags.resume.empty()) return resumed;
-  if (with_ranks) {
+  resumed.form = FormOf(flags.resume);
+  if (with_ranks && resumed.form == SavedForm::kRanks) {
     const ShardedCheckpoint folder(flags.resume);
     resumed.config = ConfigIn(folder);
     resumed.progress = ProgressOf(folder.info().metadata);
-  } else {
-    resumed.file = ReadCheckpoint(flags.resume);
-    resumed.config = resumed.file->config;
-    resumed.progress = resumed.file->progress;
-    resumed.chain = resumed.file->chain;
+    return resumed;
   }
+  Checkpoint checkpoint = ReadCheckpoint(flags.resume);
+  resumed.config = checkpoint.config;
+  resumed.progress = checkpoint.progress;
+  resumed.chain = checkpoint.chain;
+  if (!with_ranks) resumed.checkpoint = std::move(checkpoint);
   return resumed;
 }
 
@@ -101,21 +105,21 @@ std::string ModelLine(const Trainer& trainer, Context& ctx) {
                 WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
 }
 
-// Ranks read each for itself. False for weights alone.
+// False for weights alone.
 bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
-  if (trainer.comm() == nullptr) {
-    const std::optional<Checkpoint> file = std::exchange(resumed.file, {});
-    return trainer.Load(*file);
-  }
+  if (trainer.comm() == nullptr)
+    return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
+  if (resumed.form != SavedForm::kRanks) return trainer.Load(ReadCheckpoint(flags.resume));
   ShardedCheckpoint folder(flags.resume);
-  trainer.Load(folder);
-  return true;
+  return trainer.Load(folder);
 }
 
 void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool speaks) {
   if (!Load(flags, trainer, resumed)) {
-    std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n", flags.resume.c_str());
-    resumed.chain.reset();
+    if (speaks)
+      std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n",
+                   flags.resume.c_str());
+    if (trainer.comm() == nullptr) resumed.chain.reset();
     return;
   }
   if (!speaks) return;

@@ -9,7 +9,7 @@
 #include "comm/mpi_communicator.h"
 #include "runtime/check.h"
 #include "runtime/size_limits.h"
-#include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/pipeline/pipeline_kind.h"
 
 namespace tessera::cli {
@@ -33,8 +33,10 @@ constexpr char kFooter[] =
     "not defined is null.\n"
     "With --ranks, or under mpirun, the tables are split over the ranks. Each takes its share of "
     "every batch, so that the batch size is that of all of them together, and losses and metrics "
-    "are of all. --checkpoint and --resume then name folders, which may be resumed under another "
-    "plan and number of ranks; tessera export makes a file of one.\n"
+    "are of all. --checkpoint then names a folder.\n"
+    "--resume takes a checkpoint in any form, with or without ranks, under any plan and number of "
+    "ranks: a file, a folder of --incremental, or one that ranks saved. --checkpoint saves in the "
+    "form that this run is asked for, whatever it was.\n"
     "What ranks must be started alike with (configuration, data, flags) is compared before the "
     "first "
     "step; each reads all of --data. --resume refuses another model, and other data inside an "
@@ -119,32 +121,36 @@ void AddRankFlags(CLI::App& app, TrainFlags& f) {
       ->type_name("CODECS");
 }
 
-// A folder that is there, or can be made.
-void CheckWritableFolder(const std::string& path) {
-  if (path.empty() || std::filesystem::is_directory(path)) return;
-  if (std::filesystem::exists(path))
-    throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
-  CheckWritable(path);
+SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
+  if (with_ranks) return SavedForm::kRanks;
+  return flags.incremental ? SavedForm::kIncremental : SavedForm::kFile;
+}
+
+// That what is there, if anything, has the form that this run saves in.
+void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
+  const std::string& path = flags.checkpoint;
+  const SavedForm saves = FormSaved(flags, with_ranks);
+  if (path.empty() || !std::filesystem::is_directory(path)) {
+    if (saves != SavedForm::kFile && std::filesystem::exists(path))
+      throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
+    return CheckWritable(path);
+  }
+  const std::optional<SavedForm> there = FormIn(path);
+  if (there == saves || (!there && saves != SavedForm::kFile)) return;
+  throw Error(Format("--checkpoint {}: it is {}, but this run saves {}: name another path", path,
+                     there ? Described(*there) : "a directory", Described(saves)));
 }
 
 void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
-  const bool resumes_folder = std::filesystem::is_directory(flags.resume);
   if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
   if (with_ranks) {
     if (flags.ranks && flags.rank_timeout)
       throw Error("--rank-timeout needs mpirun: --ranks are threads of one process");
-    if (!flags.resume.empty() && !resumes_folder)
-      throw Error(Format("--resume {}: ranks resume from a folder that ranks saved", flags.resume));
     return;
   }
   if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
   if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
-  if (resumes_folder && !IsCheckpointFolder(flags.resume))
-    throw Error(
-        Format("--resume {}: it is a folder of ranks, which --ranks N resumes; without ranks, make "
-               "a file of it by tessera export",
-               flags.resume));
 }
 
 void CheckIncremental(const TrainFlags& flags, bool with_ranks) {
@@ -203,8 +209,7 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
       ->check(NumbersFrom(0, 1 << 30))
       ->type_name("SECONDS");
   app.add_option("--resume", f.resume,
-                 "Go on from this checkpoint, a file, or a folder of ranks or of --incremental; "
-                 "--config may then be left out")
+                 "Go on from this checkpoint, in any form; --config may then be left out")
       ->type_name("PATH");
   app.add_flag("--other-data", f.other_data,
                "With --resume inside an epoch: go on at the row where the checkpoint stopped, "
@@ -238,10 +243,7 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
     throw Error("--checkpoint-every needs --checkpoint to say where");
   CheckFlagsOfRanks(flags, with_ranks);
   CheckIncremental(flags, with_ranks);
-  if (with_ranks || flags.incremental)
-    CheckWritableFolder(flags.checkpoint);
-  else
-    CheckWritable(flags.checkpoint);
+  CheckSavedTo(flags, with_ranks);
   CheckWritable(flags.json);
   CheckWritable(flags.metrics);
   CheckWritable(flags.trace);
@@ -251,11 +253,6 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
 Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
   Outputs outputs(flags.overwrite);
   if (UnderMpirun() && MpiRank() != 0) return outputs;
-  if (with_ranks && IsCheckpointFolder(flags.checkpoint))
-    throw Error(
-        Format("{}: it is a folder of tessera train --incremental; ranks save in a folder "
-               "of their own",
-               flags.checkpoint));
   if (with_ranks || flags.incremental)
     outputs.AddFolder(flags.checkpoint, flags.resume);
   else

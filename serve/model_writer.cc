@@ -116,7 +116,9 @@ TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConf
   if (config) return *config;
   if (checkpoint.config.empty())
     throw Error(
-        Format("{}: it does not say what the model is: a config is needed, too", checkpoint.path));
+        Format("{}: it does not say what the model is: give --config FILE, its training "
+               "configuration, too",
+               checkpoint.path));
   return ParseTrainConfig(checkpoint.config, checkpoint.path + ": config");
 }
 

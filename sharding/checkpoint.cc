@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "runtime/files.h"
 #include "runtime/staging.h"
@@ -74,6 +75,13 @@ void ForEachTensor(const ShardTensors& part, Fn&& fn) {
   for (const OptimizerState& state : part.states) fn(state.name, state.tensor);
 }
 
+// None of what lies elsewhere.
+std::string ChecksumsOf(const std::map<std::string, std::string>& checksums,
+                        const std::string& tensor) {
+  const auto found = checksums.find(tensor);
+  return found == checksums.end() ? "" : found->second;
+}
+
 // Where a part's numbers a row come from, "" if from a column block of its own.
 std::string OriginOfStatistics(const StoredTable& table, const Shard& part) {
   std::set<int64_t> blocks;  // by their offsets
@@ -96,6 +104,10 @@ ShardedCheckpoint::ShardedCheckpoint(const std::string& folder) : folder_(folder
   files_.resize(index_.files.size());
   CheckFiles();
 }
+
+ShardedCheckpoint::ShardedCheckpoint(const std::string& path, CheckpointIndex index,
+                                     std::map<std::string, StoredTensor> tensors)
+    : folder_(path), index_(std::move(index)), elsewhere_(std::move(tensors)) {}
 
 void ShardedCheckpoint::CheckFiles() const {
   for (size_t i = 0; i < index_.files.size(); ++i) {
@@ -131,13 +143,21 @@ std::shared_ptr<const SafetensorsFile> ShardedCheckpoint::File(int index) {
   return file;
 }
 
-CheckedTensor ShardedCheckpoint::Stored(int file, const std::string& name,
-                                        const std::string& checksums) {
+StoredTensor ShardedCheckpoint::Stored(int file, const std::string& name,
+                                       const std::string& checksums) {
+  if (!elsewhere_.empty()) {
+    const auto found = elsewhere_.find(name);
+    TESSERA_CHECK(found != elsewhere_.end(), "{}: there is no tensor {}", folder_, name);
+    return found->second;
+  }
   const auto opened = File(file);
   const std::string path = PathIn(folder_, index_.files[static_cast<size_t>(file)].name);
   const auto entry = opened->entries().find(name);
   if (entry == opened->entries().end()) throw Error(Format("{}: it lacks {}", path, name));
-  return {opened, entry->second, checksums, Format("{}: {}", path, name)};
+  const auto tensor = std::make_shared<CheckedTensor>(opened, entry->second, checksums,
+                                                      Format("{}: {}", path, name));
+  return {entry->second.dtype, entry->second.shape,
+          [tensor](int64_t begin, int64_t count, void* out) { tensor->Read(begin, count, out); }};
 }
 
 RowReader ShardedCheckpoint::Rows(const std::string& table, const Shard& part,
@@ -147,11 +167,9 @@ RowReader ShardedCheckpoint::Rows(const std::string& table, const Shard& part,
   std::vector<StoredPart> parts;
   for (const auto& [file, shard, checksums] : stored.shards)
     if (SharedRows(shard, part) > 0 && SharedColumns(shard, part) > 0)
-      parts.push_back({shard, [file_part = std::make_shared<CheckedTensor>(Stored(
-                                   file, StoredName(table, shard, tensor), checksums.at(tensor)))](
-                                  int64_t begin, int64_t count, void* out) {
-                         file_part->Read(begin, count, out);
-                       }});
+      parts.push_back(
+          {shard,
+           Stored(file, StoredName(table, shard, tensor), ChecksumsOf(checksums, tensor)).read});
   return {part, state == nullptr ? stored.dtype : state->dtype, state != nullptr && state->per_row,
           std::move(parts)};
 }
@@ -208,21 +226,23 @@ StreamedTensor ShardedCheckpoint::Stream(const std::string& table, const Shard& 
           }};
 }
 
-StreamedTensor ShardedCheckpoint::StreamWhole(const std::string& name) {
+StoredTensor ShardedCheckpoint::Whole(const std::string& name) {
   const auto found = index_.whole.find(name);
   TESSERA_CHECK(found != index_.whole.end(), "{}: there is no tensor {}", folder_, name);
-  const auto [file, checksums] = found->second;
-  const auto tensor = std::make_shared<CheckedTensor>(Stored(file, name, checksums));
-  const SafetensorsEntry entry = File(file)->entries().at(name);
-  return {
-      entry.dtype, entry.shape, [tensor](const StreamedTensor::Sink& sink) {
-        std::vector<char> bytes(static_cast<size_t>(std::min(tensor->nbytes(), kChecksumBytes)));
-        for (int64_t at = 0; at < tensor->nbytes(); at += kChecksumBytes) {
-          const int64_t count = std::min(kChecksumBytes, tensor->nbytes() - at);
-          tensor->Read(at, count, bytes.data());
-          sink(bytes.data(), count);
-        }
-      }};
+  return Stored(found->second.file, name, found->second.checksums);
+}
+
+StreamedTensor ShardedCheckpoint::StreamWhole(const std::string& name) {
+  const StoredTensor tensor = Whole(name);
+  return {tensor.dtype, tensor.shape, [tensor](const StreamedTensor::Sink& sink) {
+            const int64_t all = tensor.shape.numel() * SizeOf(tensor.dtype);
+            std::vector<char> bytes(static_cast<size_t>(std::min(all, kChecksumBytes)));
+            for (int64_t at = 0; at < all; at += kChecksumBytes) {
+              const int64_t count = std::min(kChecksumBytes, all - at);
+              tensor.read(at, count, bytes.data());
+              sink(bytes.data(), count);
+            }
+          }};
 }
 
 Tensor ShardedCheckpoint::ReadWhole(Context& ctx, const std::string& name) {

@@ -12,6 +12,8 @@
 // Loading takes any rectangle of a table, whatever the plan it was saved under, and reads the rows
 // it needs; every byte that is read is checked. Where column blocks differ, states of one number a
 // row follow checkpoint_rows.h, and StatisticsChanged says so.
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,12 +36,24 @@ struct ShardTensors {
   std::vector<OptimizerState> states;
 };
 
+// A tensor that lies somewhere. read: bytes [begin, begin + count), which it checks, or throws Error.
+struct StoredTensor {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::function<void(int64_t begin, int64_t count, void* out)> read;
+};
+
 // One that was found complete: every file is there and has its length. One thread at a time.
 class ShardedCheckpoint {
  public:
   // Throws Error, which names folder or file, for one that is missing, and for a bad index.
   explicit ShardedCheckpoint(const std::string& folder);
+  // What lies elsewhere as one: `tensors` are those that the index names, shards by StoredName. Files
+  // and checksums of the index are not looked at. `path` is what errors call it.
+  ShardedCheckpoint(const std::string& path, CheckpointIndex index,
+                    std::map<std::string, StoredTensor> tensors);
 
+  // Or what stands for it in errors.
   const std::string& folder() const { return folder_; }
   const CheckpointIndex& index() const { return index_; }
   const CheckpointInfo& info() const { return index_.info; }
@@ -62,14 +76,18 @@ class ShardedCheckpoint {
   StreamedTensor Stream(const std::string& table, const Shard& part, const std::string& tensor);
   StreamedTensor StreamWhole(const std::string& name);
 
+  // The same by rows, and by bytes, in any order.
+  RowReader Rows(const std::string& table, const Shard& part, const std::string& tensor);
+  StoredTensor Whole(const std::string& name);
+
  private:
   std::shared_ptr<const SafetensorsFile> File(int index);
-  CheckedTensor Stored(int file, const std::string& name, const std::string& checksums);
-  RowReader Rows(const std::string& table, const Shard& part, const std::string& tensor);
+  StoredTensor Stored(int file, const std::string& name, const std::string& checksums);
   void CheckFiles() const;
 
   std::string folder_;
   CheckpointIndex index_;
+  std::map<std::string, StoredTensor> elsewhere_;              // in place of files
   std::vector<std::shared_ptr<const SafetensorsFile>> files_;  // opened when they are asked for
   int opened_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstring>
 
 #include "runtime/staging.h"
 
@@ -55,6 +56,15 @@ void RowReader::Read(int64_t first, int64_t count, void* out) {
                   until = std::min(end, part.shard.row_offset + part.shard.rows);
     if (from < until) ReadElements(part, from, until, to + (from - begin) * row_bytes());
   }
+}
+
+void RowReader::ReadBytes(int64_t begin, int64_t count, void* out) {
+  const int64_t width = row_bytes(), first = begin / width,
+                rows = (begin + count + width - 1) / width - first;
+  if (begin == first * width && count == rows * width) return Read(first, rows, out);
+  std::vector<char> bytes(static_cast<size_t>(rows * width));
+  Read(first, rows, bytes.data());
+  std::memcpy(out, bytes.data() + (begin - first * width), static_cast<size_t>(count));
 }
 
 // Rows [begin, end) of the table, all of which the part has; `out` is where the first one goes.

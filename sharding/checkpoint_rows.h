@@ -28,6 +28,8 @@ class RowReader {
   int64_t row_bytes() const;
   // Rows [first, first + count) of `wanted`. Throws what `read` throws.
   void Read(int64_t first, int64_t count, void* out);
+  // Bytes [begin, begin + count) of all rows.
+  void ReadBytes(int64_t begin, int64_t count, void* out);
 
   // fn(first, count) for all rows, as many at a time as fit into kPieceBytes, at least one.
   void ForEachBlock(const std::function<void(int64_t first, int64_t count)>& fn) const;

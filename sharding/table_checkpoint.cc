@@ -38,19 +38,25 @@ void SaveTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                         ShardTensorsOf(tables), whole, own);
 }
 
-void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables) {
+void LoadTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
+                bool with_states) {
   int64_t iter = 0;
   float max_counter = 1;
   for (const BaseEmbeddingConfig& t : tables.tables()) {
     const CheckpointTable& saved = checkpoint.table(t.name);
-    TESSERA_CHECK_EQ(saved.rule, std::string(RuleName(t.optimizer)), "{}: rule of table {}",
-                     checkpoint.folder(), t.name);
+    TESSERA_CHECK(!with_states || saved.rule == RuleName(t.optimizer),
+                  "{}: rule of table {}: expected {}, got {}", checkpoint.folder(), t.name,
+                  RuleName(t.optimizer), saved.rule);
     iter = std::max(iter, saved.iter);
     max_counter = std::max(max_counter, saved.max_counter);
   }
   tables.Flush(ctx);
-  LoadShards(ctx, checkpoint, ShardTensorsOf(tables));
+  std::vector<ShardTensors> shards = ShardTensorsOf(tables);
+  if (!with_states)
+    for (ShardTensors& shard : shards) shard.states.clear();
+  LoadShards(ctx, checkpoint, shards);
   tables.ResetCaches(ctx);
+  if (!with_states) return;
   tables.set_iter(iter);
   tables.set_max_counter(max_counter);
 }

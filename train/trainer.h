@@ -71,13 +71,14 @@ class Trainer {
   // As the next file there: whole, or what changed since the last save. REQUIRES: no ranks; where a
   // chain goes on, its last file was loaded, and TrackChanges called, before anything was trained.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
-  // Takes over the weights, and where the checkpoint has them, optimizer state and progress. Throws
-  // Error, and changes nothing, for one that does not fit (but raw ids that come before refused
-  // ones). False if it had weights alone.
+  // Takes over the weights, and where the checkpoint has them, optimizer state and progress, whatever
+  // form it was saved in. Throws Error, and changes nothing, for one that does not fit (but raw ids
+  // that come before refused ones; with ranks, what was there may be lost). False if it had weights
+  // alone. With ranks, each has its own `checkpoint`, of which it reads its parts.
   bool Load(const Checkpoint& checkpoint);
-  // Goes on from what ranks saved, under any plan. Throws Error for one that does not fit, or has
-  // weights alone; what was there may then be lost. REQUIRES: ranks; each has its own `checkpoint`.
-  void Load(ShardedCheckpoint& checkpoint);
+  // The same of what ranks saved, under any plan: column blocks that stay keep their numbers a row.
+  // REQUIRES: ranks.
+  bool Load(ShardedCheckpoint& checkpoint);
 
   // State of metrics that was in what was loaded last.
   const std::vector<NamedTensor>& loaded_metrics() const { return loaded_metrics_; }
@@ -102,6 +103,7 @@ class Trainer {
   std::vector<NamedTensor> SavedState(const std::vector<NamedTensor>& metrics);
   std::vector<ChangedRows> ChangesSync() const;
   void GoOnFrom(const TrainingProgress& progress);
+  bool LoadAlone(const Checkpoint& checkpoint);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
   // What this rank's parts of tables know of raw ids.
   std::vector<NamedTensor> IdsIn(ShardedCheckpoint& checkpoint);

@@ -6,6 +6,7 @@
 
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
 #include "sharding/table_checkpoint.h"
+#include "train/checkpoint/as_of_ranks.h"
 #include "train/metrics/metric_state.h"
 #include "train/trainer.h"
 
@@ -27,6 +28,14 @@ OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
     states[name.substr(0, dot)][name.substr(dot + 1)] = named.tensor;
   }
   return states;
+}
+
+bool HasOptimizerState(const CheckpointIndex& index) {
+  const std::string prefix = kOptimizerPrefix;
+  const auto first = index.whole.lower_bound(prefix);
+  return (first != index.whole.end() && first->first.starts_with(prefix)) ||
+         std::any_of(index.tables.begin(), index.tables.end(),
+                     [](const auto& table) { return !table.second.states.empty(); });
 }
 
 bool RemembersAnything(const DenseOptimizerConfig& config) {
@@ -199,6 +208,14 @@ void Trainer::ShowRows(const std::vector<int64_t>& rows) {
 }
 
 bool Trainer::Load(const Checkpoint& checkpoint) {
+  if (!ranks_) return LoadAlone(checkpoint);
+  ShardedCheckpoint parts = AsOfRanks(
+      checkpoint,
+      checkpoint.config.empty() ? config_ : ParseTrainConfig(checkpoint.config, checkpoint.path));
+  return Load(parts);
+}
+
+bool Trainer::LoadAlone(const Checkpoint& checkpoint) {
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   if (checkpoint.progress && checkpoint.progress->step > 0) {
     std::vector<std::string> names;
@@ -240,11 +257,10 @@ std::vector<NamedTensor> Trainer::IdsIn(ShardedCheckpoint& checkpoint) {
                           [&](const std::string& table) { return model_.IdPrefix(table); });
 }
 
-void Trainer::Load(ShardedCheckpoint& checkpoint) {
+bool Trainer::Load(ShardedCheckpoint& checkpoint) {
   TESSERA_CHECK(ranks_.has_value(), "{}: it is of ranks, of which this training has none",
                 checkpoint.folder());
   const std::optional<TrainingProgress> progress = ProgressOf(checkpoint.info().metadata);
-  if (!progress) throw Error(Format("{}: it does not say where a run stands", checkpoint.folder()));
   std::vector<NamedTensor> weights, rest;
   std::vector<std::string> names;
   for (const auto& [name, stored] : checkpoint.index().whole) {
@@ -253,11 +269,13 @@ void Trainer::Load(ShardedCheckpoint& checkpoint) {
     (IsRunState(name) ? rest : weights).push_back({name, checkpoint.ReadWhole(ctx_, name)});
   }
   for (NamedTensor& of_ids : IdsIn(checkpoint)) rest.push_back(std::move(of_ids));
-  if (progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
+  if (progress && progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
   model_.LoadStateDict(ctx_, weights);
-  LoadRest(rest, true);
-  LoadTables(ctx_, checkpoint, model_.sharded()->tables());
-  GoOnFrom(*progress);
+  const bool with_state = HasOptimizerState(checkpoint.index());
+  LoadRest(rest, with_state);
+  LoadTables(ctx_, checkpoint, model_.sharded()->tables(), with_state);
+  if (progress) GoOnFrom(*progress);
+  return progress.has_value();
 }
 
 }  // namespace tessera

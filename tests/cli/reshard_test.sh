@@ -33,8 +33,8 @@ run 0 export nodes --out weights.safetensors --weights-only
 run 0 inspect weights.safetensors
 has out "weights alone"
 
-fails_saying "nowhere/index.json: cannot be read" reshard nowhere --world-size 2 --plan row_wise --out x
-fails_saying "nowhere/index.json: cannot be read" export nowhere --out x
+fails_saying "nowhere: cannot be read" reshard nowhere --world-size 2 --plan row_wise --out x
+fails_saying "nowhere: cannot be read" export nowhere --out x
 fails_saying "no/where: cannot be written" export ckpt --out no/where
 fails_saying "plan.json: it is for 4 ranks, 2 a node; here are 4, 4 a node" \
   reshard ckpt --world-size 4 --plan plan.json --out x

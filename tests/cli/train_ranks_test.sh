@@ -95,7 +95,14 @@ run 0 train --resume raw --epochs 2 --ranks 3 --checkpoint raw --json raw_ranks.
 run 0 train --config raw.json --json raw_alone.json
 near raw_ranks.json raw_alone.json
 run 0 export raw --out raw.safetensors
-run 0 train --resume raw.safetensors --epochs 3
+run 0 train --resume raw.safetensors --epochs 3 --checkpoint raw_alone.safetensors
+run 0 train --resume raw --epochs 3 --checkpoint raw_direct.safetensors
+cmp raw_alone.safetensors raw_direct.safetensors || fail "raw ids of a folder of ranks: other bits than of its file"
+run 0 train --resume raw.safetensors --epochs 3 --ranks 2 --checkpoint raw_of_file
+run 0 export raw_of_file --out raw_of_file.safetensors
+run 0 train --resume raw --epochs 3 --ranks 2 --checkpoint raw_of_folder
+run 0 export raw_of_folder --out raw_of_folder.safetensors
+cmp raw_of_file.safetensors raw_of_folder.safetensors || fail "raw ids of a file, over ranks: other bits than of the folder"
 run 0 quantize raw.safetensors -o raw_model --bits 32
 run 0 generate --rows 1000 --first 5000 --vocabulary 50 eval.tsv  # the evaluation's rows
 run 0 predict raw_model --data eval.tsv --json served.json
@@ -109,6 +116,4 @@ fails_saying "--wire-codecs needs --ranks" train --config two.json --wire-codecs
 fails_saying "it is for 4 ranks" train --config two.json --ranks 2 --plan mixed.json
 fails_saying "nowhere.json: cannot be read" train --config two.json --ranks 2 --plan nowhere.json
 fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp17
-fails_saying "without ranks, make a file of it by tessera export" train --resume threads
-fails_saying "ranks resume from a folder" train --resume threads.safetensors --ranks 2
 fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 --checkpoint threads.safetensors

@@ -12,7 +12,7 @@
 #include "serve/tessera_c.h"
 #include "sharding/plan_makers.h"
 #include "tests/crossings/rules.h"
-#include "train/checkpoint/export_checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 #include "train/training_run.h"
 
@@ -235,14 +235,8 @@ class Training {
     }
   }
 
-  // Of what ranks saved, exported.
-  Checkpoint Whole(const std::string& name) const {
-    const std::string path = folder_ + "/" + name;
-    if (!sharded_) return ReadCheckpoint(path);
-    ShardedCheckpoint saved(path);
-    ExportCheckpoint(saved, path + ".safetensors");
-    return ReadCheckpoint(path + ".safetensors");
-  }
+  // Of ranks, too.
+  Checkpoint Whole(const std::string& name) const { return ReadCheckpoint(folder_ + "/" + name); }
 
   // The checkpoint at the end, and the model that is served from it.
   void Finish() {

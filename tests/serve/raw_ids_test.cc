@@ -11,7 +11,7 @@
 #include "sharding/dist_layout.h"
 #include "tests/serve/testing/exported_run.h"
 #include "tests/serve/testing/same_tables.h"
-#include "train/checkpoint/export_checkpoint.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/data_sets.h"
 #include "train/ranks_plan.h"
 #include "train/trainer.h"
@@ -134,7 +134,7 @@ TEST(RawIds, OfRanksAreServed) {
     if (comm.rank() == 0) expected = mine;
   });
   ShardedCheckpoint saved(folder);
-  ExportCheckpoint(saved, folder + ".safetensors");
+  WriteWhole(WholeTables(saved), folder + ".safetensors");
   Context ctx({.threads = 1});
   WriteModel(ctx, ReadCheckpoint(folder + ".safetensors"), {}, directory);
   Predictor predictor(directory);

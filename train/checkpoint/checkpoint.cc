@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <string_view>
 
 #include "runtime/checksums.h"
+#include "runtime/staging.h"
 #include "train/checkpoint/checkpoint_chain.h"
+#include "train/checkpoint/delta_file.h"
+#include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/state_rows.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/metrics/metric_state.h"
 
 namespace tessera {
@@ -235,7 +238,17 @@ Tensor Checkpoint::Read(Context& ctx, const CheckpointEntry& entry) const {
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {
-  return std::filesystem::is_directory(path) ? ReadChain(path) : ReadCheckpointFile(path);
+  const SavedForm form = FormOf(path);
+  switch (form) {
+    case SavedForm::kFile:
+      return ReadCheckpointFile(path);
+    case SavedForm::kIncremental:
+      return ReadChain(path);
+    case SavedForm::kRanks:
+      return ReadFolderOfRanks(path);
+    default:
+      throw NoCheckpoint(path, form);
+  }
 }
 
 Checkpoint ReadCheckpointFile(const std::string& path) {
@@ -256,6 +269,33 @@ void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<Na
                   "checkpoint: two tensors are called '{}'", named.name);
   }
   content.metadata = CheckpointMetadata(progress, config);
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  WriteSafetensors(path, content, &checksum);
+}
+
+void WriteWhole(const Checkpoint& checkpoint, const std::string& path,
+                const WriteWholeOptions& options) {
+  StreamedSafetensors content;
+  int64_t done = 0, total = 0;
+  for (const CheckpointEntry& entry : checkpoint.tensors) {
+    if (!options.run_state && IsRunState(entry.name)) continue;
+    total += entry.tensor.nbytes();
+    const auto make = [&, entry](const StreamedTensor::Sink& sink) {
+      std::vector<char> piece(static_cast<size_t>(std::min(entry.tensor.nbytes(), kPieceBytes)));
+      for (int64_t at = 0; at < entry.tensor.nbytes();) {
+        const int64_t count = std::min(entry.tensor.nbytes() - at, kPieceBytes);
+        checkpoint.read_bytes(entry, at, count, piece.data());
+        sink(piece.data(), count);
+        at += count;
+        done += count;
+        if (options.progress) options.progress(done, total);
+      }
+    };
+    content.tensors.emplace(entry.name,
+                            StreamedTensor{entry.tensor.dtype, entry.tensor.shape, make});
+  }
+  if (options.run_state) content.metadata = WithoutDelta(checkpoint.metadata);
+  content.metadata["format"] = "pt";
   const SafetensorsChecksum checksum = CheckpointChecksum();
   WriteSafetensors(path, content, &checksum);
 }

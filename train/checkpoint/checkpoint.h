@@ -55,12 +55,12 @@ struct ChainPosition {
   int64_t base_bytes = 0, delta_bytes = 0;
 };
 
-// A file, or the newest chain of a folder, that was found whole, before it meets a model. Tensors
-// stay in it until they are asked for: a table is never in memory twice.
+// What a training saved in any form (saved_form.h), found whole, before it meets a model. Tensors
+// stay in it until they are asked for: a table is never in memory twice. One thread at a time.
 struct Checkpoint {
   std::string path;
   std::shared_ptr<const SafetensorsFile> file;  // null for a folder
-  std::optional<ChainPosition> chain;           // of a folder
+  std::optional<ChainPosition> chain;           // of a folder of incremental ones
   std::vector<CheckpointEntry> tensors;         // in the order of their names
   std::optional<TrainingProgress> progress;     // absent from files that hold weights alone
   std::string config;                           // "" where absent
@@ -104,8 +104,9 @@ SafetensorsChecksum CheckpointChecksum();
 // Throws Error if the tensors do not have the checksum that the metadata name, if they do.
 void CheckIntact(const SafetensorsFile& file);
 
-// Of a file, or of a folder of incremental checkpoints. Throws Error naming the file and the reason
-// for one that is missing, truncated, corrupt, or has metadata that do not fit.
+// Of a file, of a folder of incremental checkpoints, or of one that ranks saved, whose tables it
+// gives whole. Throws Error naming the file and the reason for one that is missing, truncated,
+// corrupt, or has metadata that do not fit, and for what is no checkpoint.
 Checkpoint ReadCheckpoint(const std::string& path);
 // The same of a file alone.
 Checkpoint ReadCheckpointFile(const std::string& path);
@@ -114,6 +115,16 @@ Checkpoint ReadCheckpointFile(const std::string& path);
 // can't; what was at `path` is then still there.
 void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& state,
                      const TrainingProgress& progress, const std::string& config);
+
+struct WriteWholeOptions {
+  bool run_state = true;  // else weights alone, without a place in a training
+  std::function<void(int64_t done, int64_t total)> progress = nullptr;  // in bytes
+};
+
+// Writes a checkpoint of any form as one file, byte for byte what WriteCheckpoint writes of the same
+// state; a few megabytes at a time.
+void WriteWhole(const Checkpoint& checkpoint, const std::string& path,
+                const WriteWholeOptions& options = {});
 
 // Reads the tensors into those of the same name in `state`, which must be all there are on either
 // side: Throws Error naming missing or surplus names, or a shape or dtype that differs, and then

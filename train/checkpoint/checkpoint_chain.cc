@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "runtime/files.h"
-#include "runtime/staging.h"
 #include "train/checkpoint/checkpoint_files.h"
 #include "train/checkpoint/delta_file.h"
 
@@ -203,25 +202,6 @@ Checkpoint ReadChain(const std::string& folder) {
     checkpoint.tensors.push_back({name, tensor.shape()});
   TakeMetadata(checkpoint);
   return checkpoint;
-}
-
-void WriteWhole(const Checkpoint& checkpoint, const std::string& path) {
-  StreamedSafetensors content{.tensors = {}, .metadata = WithoutDelta(checkpoint.metadata)};
-  for (const CheckpointEntry& entry : checkpoint.tensors) {
-    const auto make = [&checkpoint, entry](const StreamedTensor::Sink& sink) {
-      std::vector<char> piece(static_cast<size_t>(std::min(entry.tensor.nbytes(), kPieceBytes)));
-      for (int64_t at = 0; at < entry.tensor.nbytes();) {
-        const int64_t count = std::min(entry.tensor.nbytes() - at, kPieceBytes);
-        checkpoint.read_bytes(entry, at, count, piece.data());
-        sink(piece.data(), count);
-        at += count;
-      }
-    };
-    content.tensors.emplace(entry.name,
-                            StreamedTensor{entry.tensor.dtype, entry.tensor.shape, make});
-  }
-  const SafetensorsChecksum checksum = CheckpointChecksum();
-  WriteSafetensors(path, content, &checksum);
 }
 
 std::string CompactChain(const std::string& folder, int64_t keep) {

@@ -12,10 +12,6 @@ namespace tessera {
 // does not follow the one before it.
 Checkpoint ReadChain(const std::string& folder);
 
-// Writes a checkpoint as one file, byte for byte what WriteCheckpoint writes of the same state; a
-// few megabytes at a time.
-void WriteWhole(const Checkpoint& checkpoint, const std::string& path);
-
 // Makes a base of the newest chain of a folder; a chain without deltas stays. Then only `keep`
 // chains before it are left. Returns the path of the base. Throws Error as ReadChain, and for a
 // negative `keep`.

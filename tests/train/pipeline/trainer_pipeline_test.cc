@@ -8,7 +8,7 @@
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
 #include "tests/train/testing/raw_ids_config.h"
-#include "train/checkpoint/export_checkpoint.h"
+#include "train/checkpoint/whole_tables.h"
 
 namespace tessera {
 namespace {
@@ -79,7 +79,7 @@ Trained Train(const TrainConfig& config, const RunOptions& options, int ranks) {
     take(report);
   });
   ShardedCheckpoint folder(path);
-  ExportCheckpoint(folder, path + ".safetensors");
+  WriteWhole(WholeTables(folder), path + ".safetensors");
   trained.checkpoint = testing::ReadFile(path + ".safetensors");
   return trained;
 }

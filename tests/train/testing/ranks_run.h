@@ -9,7 +9,7 @@
 
 #include "comm/local_communicator.h"
 #include "tests/train/testing/small_run.h"
-#include "train/checkpoint/export_checkpoint.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/ranks_plan.h"
 #include "train/training_run.h"
 
@@ -64,7 +64,7 @@ inline RunCurve CurveOfRanks(const TrainConfig& config, int ranks, const Shardin
 inline std::string Exported(const std::string& folder) {
   ShardedCheckpoint checkpoint(folder);
   const std::string path = folder + ".safetensors";
-  ExportCheckpoint(checkpoint, path);
+  WriteWhole(WholeTables(checkpoint), path);
   return path;
 }
 

@@ -1,10 +1,9 @@
-#include "train/checkpoint/export_checkpoint.h"
+#include "train/checkpoint/whole_tables.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/sharding/checkpoint_for_tests.h"
 #include "tests/train/testing/files.h"
-#include "train/checkpoint/checkpoint.h"
 
 namespace tessera {
 namespace {
@@ -16,7 +15,7 @@ using testing::RoomFor;
 using testing::SameShard;
 using testing::TempPath;
 
-class ExportCheckpointTest : public ::testing::Test {
+class WholeTablesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = {testing::WholeTable(ctx_, {"a", 9, 16}, 1),
@@ -54,9 +53,9 @@ class ExportCheckpointTest : public ::testing::Test {
   std::vector<NamedTensor> dense_;
 };
 
-TEST_F(ExportCheckpointTest, AnUnshardedModelLoadsIt) {
+TEST_F(WholeTablesTest, AnUnshardedModelLoadsIt) {
   ShardedCheckpoint from(folder_);
-  ExportCheckpoint(from, path_);
+  WriteWhole(WholeTables(from), path_);
   const Checkpoint file = ReadCheckpoint(path_);
   EXPECT_EQ(file.progress, progress_);
   EXPECT_EQ(file.config, "{}");
@@ -70,14 +69,14 @@ TEST_F(ExportCheckpointTest, AnUnshardedModelLoadsIt) {
     EXPECT_TRUE(SameBits(dense[i].tensor, dense_[i].tensor));
 }
 
-TEST_F(ExportCheckpointTest, WeightsMayGoAlone) {
+TEST_F(WholeTablesTest, WeightsMayGoAlone) {
   ShardedCheckpoint from(folder_);
   int64_t last = 0, all = 0;
-  ExportCheckpoint(from, path_,
-                   {.optimizer_state = false, .progress = [&](int64_t done, int64_t total) {
-                      last = done;
-                      all = total;
-                    }});
+  WriteWhole(WholeTables(from), path_,
+             {.run_state = false, .progress = [&](int64_t done, int64_t total) {
+                last = done;
+                all = total;
+              }});
   const Checkpoint file = ReadCheckpoint(path_);
   EXPECT_FALSE(file.has_optimizer_state());
   EXPECT_FALSE(file.progress.has_value());
@@ -86,14 +85,14 @@ TEST_F(ExportCheckpointTest, WeightsMayGoAlone) {
   EXPECT_EQ(last, 9 * 16 * 4 + 4 * 8 * 2 + 3 * 4);
 }
 
-TEST_F(ExportCheckpointTest, CorruptionIsNamedAndNothingIsWritten) {
+TEST_F(WholeTablesTest, CorruptionIsNamedAndNothingIsWritten) {
   ShardedCheckpoint from(folder_);
   const std::string part = folder_ + "/save-1-rank-2.safetensors";
   std::string bytes = testing::ReadFile(part);
   bytes.back() ^= 1;
   std::ofstream(part, std::ios::binary) << bytes;
   std::filesystem::remove(path_);
-  EXPECT_NE(ErrorOf([&] { ExportCheckpoint(from, path_); }).find("it is corrupt"),
+  EXPECT_NE(ErrorOf([&] { WriteWhole(WholeTables(from), path_); }).find("it is corrupt"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }

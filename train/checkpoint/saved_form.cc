@@ -1,0 +1,70 @@
+#include "train/checkpoint/saved_form.h"
+
+#include <filesystem>
+
+#include "runtime/files.h"
+#include "sharding/checkpoint_index.h"
+#include "train/checkpoint/checkpoint_files.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kModelName[] = "model.json";   // serve/model_spec.h
+constexpr char kPyTorchName[] = ".metadata";  // torch.distributed.checkpoint
+
+}  // namespace
+
+std::optional<SavedForm> FormIn(const std::string& folder) {
+  std::error_code error;
+  const auto has = [&](const char* name) {
+    return std::filesystem::exists(PathIn(folder, name), error);
+  };
+  if (IsCheckpointFolder(folder)) return SavedForm::kIncremental;
+  if (has(kIndexName)) return SavedForm::kRanks;
+  if (has(kModelName)) return SavedForm::kModelDirectory;
+  if (has(kPyTorchName)) return SavedForm::kPyTorchFolder;
+  return std::nullopt;
+}
+
+SavedForm FormOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return SavedForm::kFile;
+  if (const std::optional<SavedForm> form = FormIn(path)) return *form;
+  throw Error(
+      Format("{}: there is no saved model in this folder: expected {} (of ranks), "
+             "00000001.base.safetensors (of tessera train --incremental) or {} (of tessera "
+             "quantize)",
+             path, kIndexName, kModelName));
+}
+
+bool IsCheckpoint(SavedForm form) {
+  return form != SavedForm::kModelDirectory && form != SavedForm::kPyTorchFolder;
+}
+
+std::string Described(SavedForm form) {
+  switch (form) {
+    case SavedForm::kFile:
+      return "a checkpoint in one file";
+    case SavedForm::kIncremental:
+      return "a folder of tessera train --incremental";
+    case SavedForm::kRanks:
+      return "a folder that ranks saved";
+    case SavedForm::kModelDirectory:
+      return "a model directory of tessera quantize";
+    case SavedForm::kPyTorchFolder:
+      return "a folder of torch.distributed.checkpoint";
+  }
+  return "";
+}
+
+Error NoCheckpoint(const std::string& path, SavedForm form) {
+  const bool of_pytorch = form == SavedForm::kPyTorchFolder;
+  return Error(Format(
+      "{}: it is {}, {}", path, Described(form),
+      of_pytorch
+          ? Format("of which tools/dcp_to_safetensors.py {} FILE makes a checkpoint first", path)
+          : "whose rows are encoded and which keeps nothing of the training: give the checkpoint "
+            "that it was made of"));
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_SAVED_FORM_H_
+#define TESSERA_TRAIN_CHECKPOINT_SAVED_FORM_H_
+// The forms in which a model lies on disk, told apart by what is there, not by what it is called.
+// ReadCheckpoint (checkpoint.h) opens those that are checkpoints; docs/saved_models.md says what
+// each command does with each.
+#include <optional>
+#include <string>
+
+#include "runtime/check.h"
+
+namespace tessera {
+
+enum class SavedForm {
+  kFile,            // a safetensors file: of a training, or a state dict of TorchRec's
+  kIncremental,     // a folder of a base and changes (checkpoint_files.h)
+  kRanks,           // a folder of ranks (sharding/checkpoint.h)
+  kModelDirectory,  // what is served (serve/model_spec.h)
+  kPyTorchFolder,   // of torch.distributed.checkpoint
+};
+
+// Throws Error for a folder that is none; what is no folder, or not there, is a file.
+SavedForm FormOf(const std::string& path);
+// Of a folder; absent where there is no saved model in it.
+std::optional<SavedForm> FormIn(const std::string& folder);
+
+// Whether ReadCheckpoint opens it.
+bool IsCheckpoint(SavedForm form);
+
+// "a folder that ranks saved".
+std::string Described(SavedForm form);
+
+// Of a path whose form is no checkpoint: what it is, and what to do first.
+Error NoCheckpoint(const std::string& path, SavedForm form);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_SAVED_FORM_H_

@@ -1,0 +1,20 @@
+#ifndef TESSERA_TRAIN_CHECKPOINT_WHOLE_TABLES_H_
+#define TESSERA_TRAIN_CHECKPOINT_WHOLE_TABLES_H_
+// A folder that ranks saved as a checkpoint of whole tables, as a training without ranks saves it:
+// the same names, the same bytes. A number a row of which column blocks have one each is their mean
+// (sharding/checkpoint_rows.h).
+#include <string>
+
+#include "sharding/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera {
+
+// Bytes are checked when they are read. `from` outlives it.
+Checkpoint WholeTables(ShardedCheckpoint& from);
+
+// The same, found whole: all bytes were read and checked once. Throws Error as ShardedCheckpoint.
+Checkpoint ReadFolderOfRanks(const std::string& folder);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CHECKPOINT_WHOLE_TABLES_H_
