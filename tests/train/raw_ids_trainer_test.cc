@@ -158,8 +158,8 @@ TEST(RawIdsTrainer, WhatDoesNotGoTogetherIsAnError) {
   Context ctx({.threads = 1, .seed = config.seed});
   Trainer trainer(ctx, config);
   const DataSets data(config, {});
-  EXPECT_THAT(ErrorOf([&] { RunTraining(trainer, data, {.pipeline = PipelineKind::kSparseDist}); }),
-              HasSubstr("pipeline sparse_dist: raw ids"));
+  EXPECT_THAT(ErrorOf([&] { RunTraining(trainer, data, {.pipeline = PipelineKind::kSemiSync}); }),
+              HasSubstr("the pipeline semi_sync looks rows up before"));
   trainer.Save(TempPath("raw"));
   TrainConfig other = config;
   other.managed_collision.clear();
