@@ -35,6 +35,12 @@ FormulaPtr MakeTensorWeightedAvg(const MetricOptions& options);
 FormulaPtr MakeScalar(const MetricOptions& options);
 FormulaPtr MakeOutput(const MetricOptions& options);
 
+FormulaPtr MakeAverage(const MetricOptions& options);
+FormulaPtr MakeNumPositiveSamples(const MetricOptions& options);
+FormulaPtr MakeNumMissingLabels(const MetricOptions& options);
+FormulaPtr MakeSumWeights(const MetricOptions& options);
+FormulaPtr MakeWeightedSumPredictions(const MetricOptions& options);
+
 FormulaPtr MakeMse(const MetricOptions& options);
 FormulaPtr MakeNmse(const MetricOptions& options);
 FormulaPtr MakeMae(const MetricOptions& options);
@@ -44,6 +50,7 @@ FormulaPtr MakePrecision(const MetricOptions& options);
 FormulaPtr MakeRecall(const MetricOptions& options);
 FormulaPtr MakeHindsightTargetPr(const MetricOptions& options);
 FormulaPtr MakeMulticlassRecall(const MetricOptions& options);
+FormulaPtr MakeMultiLabelPrecision(const MetricOptions& options);
 
 FormulaPtr MakePrecisionSession(const MetricOptions& options);
 FormulaPtr MakeRecallSession(const MetricOptions& options);

@@ -20,11 +20,13 @@ struct MetricOptions {
   bool remove_single_length_sessions = false;   // ndcg
   bool scale_by_weights_tensor = false;         // ndcg: weights scale labels and predictions
   int64_t number_of_classes = 0;                // multiclass_recall; > 0
-  int64_t num_groups = 1;                       // segmented_ne; > 0
-  double target_precision = 0.5;                // hindsight_target_pr
-  int64_t top_threshold = 0;                    // *_session_level: ranks above it count; > 0
-  bool run_ranking_of_labels = false;           // *_session_level: labels are ranked likewise
-  int64_t warmup_steps = 100;                   // tower_qps; > 0
+  int64_t num_labels = 1;                       // multi_label_precision; 1 to 24
+  std::vector<std::string> label_names = {};  // multi_label_precision; none: label_0, label_1, …
+  int64_t num_groups = 1;                     // segmented_ne; > 0
+  double target_precision = 0.5;              // hindsight_target_pr
+  int64_t top_threshold = 0;                  // *_session_level: ranks above it count; > 0
+  bool run_ranking_of_labels = false;         // *_session_level: labels are ranked likewise
+  int64_t warmup_steps = 100;                 // tower_qps; > 0
   std::vector<std::string> tensors = {"latest_imp", "total_latest_imp"};  // output
 
   friend bool operator==(const MetricOptions&, const MetricOptions&) = default;

@@ -34,6 +34,8 @@ void VisitOptions(const MetricKind& kind, auto& o, auto&& visit) {
   visit_if("remove_single_length_sessions", o.remove_single_length_sessions);
   visit_if("scale_by_weights_tensor", o.scale_by_weights_tensor);
   visit_if("number_of_classes", o.number_of_classes);
+  visit_if("num_labels", o.num_labels);
+  visit_if("label_names", o.label_names);
   visit_if("num_groups", o.num_groups);
   visit_if("target_precision", o.target_precision);
   visit_if("top_threshold", o.top_threshold);

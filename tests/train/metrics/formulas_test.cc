@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -36,6 +37,7 @@ MetricBatch BatchOf(const MetricColumns& c, const MetricKind& kind,
                     .num_candidates = c.candidates};
   if (kind.needs == MetricNeeds::kTaskTensor) batch.tensors = tensors;
   if (kind.name == "multiclass_recall") batch.examples = {c.scores, c.classes, c.w};
+  if (kind.name == "multi_label_precision") batch.examples = {c.predicted_set, c.classes, c.w};
   return batch;
 }
 
@@ -164,6 +166,38 @@ TEST(Formulas, AtMostAThousandBatchesAreKept) {
   EXPECT_EQ(ValueOf(*metric, "window_ctr"), 1e-3);
   metric->Update({.examples = {p, zero, {}}});
   EXPECT_EQ(ValueOf(*metric, "window_ctr"), 0);
+}
+
+TEST(Formulas, MissingLabelsAreCountedByWeight) {
+  const float nan = std::nanf(""), infinity = INFINITY;
+  const std::vector<float> p = {0.5f, nan, 0.25f}, y = {nan, 1, nan}, w = {0.5f, 2, 4};
+  const MetricBatch batch{.examples = {p, y, w}};
+  const auto value = [&](const char* name) {
+    const auto metric = Make(name);
+    metric->Update(batch);
+    return ValueOf(*metric, std::string("window_") + name);
+  };
+  EXPECT_EQ(value("num_missing_labels"), 4.5);
+  EXPECT_EQ(value("num_positive_samples"), 2);
+  EXPECT_EQ(value("weighted_sum_predictions"), 1.25);
+  EXPECT_EQ(value("sum_weights"), 6.5);
+  const std::vector<float> large = {infinity, 0, 0};
+  const auto metric = Make("weighted_sum_predictions");
+  metric->Update({.examples = {large, y, w}});
+  EXPECT_EQ(ValueOf(*metric, "window_weighted_sum_predictions"), 0.5 * FLT_MAX);
+}
+
+TEST(Formulas, LabelsHaveNames) {
+  MetricOptions options{.num_labels = 3, .label_names = {"_cat", "_dog", "_horse"}};
+  const std::vector<float> p = {5, 3, 0}, y = {3, 3, 7}, w = {1, 2, 3};
+  const auto metric = Make("multi_label_precision", options);
+  metric->Update({.examples = {p, y, w}});
+  EXPECT_EQ(ValueOf(*metric, "window_multi_label_precision_cat"), 1);
+  EXPECT_EQ(ValueOf(*metric, "window_multi_label_precision_dog"), 1);
+  EXPECT_EQ(ValueOf(*metric, "window_multi_label_precision_horse"), 0);
+  options.label_names.pop_back();
+  EXPECT_THROW(Make("multi_label_precision", options), Error);
+  EXPECT_THROW(Make("multi_label_precision", {.num_labels = 25}), Error);
 }
 
 TEST(Formulas, MissingInputsAreErrors) {

@@ -65,6 +65,9 @@ TEST(RecMetricModule, KeysAreTorchRecs) {
                           "output-t|output_latest_imp",
                           "tower_qps-t|total_examples",
                           "multiclass_recall-classes|window_multiclass_recall_3",
+                          "multi_label_precision-sets|window_multi_label_precisionlabel_1",
+                          "average-t|lifetime_label_average",
+                          "average-t|window_prediction_average",
                           "throughput-throughput|total_examples",
                           "throughput-throughput|window_throughput",
                           "hindsight_target_pr-t|lifetime_hindsight_target_recall"})

@@ -15,7 +15,8 @@ inline constexpr int64_t kClasses = 4, kGroups = 3;
 struct MetricColumns {
   std::vector<float> p, y, w, x;  // x: a tensor to be averaged
   std::vector<float> scores;      // [n, kClasses]
-  std::vector<float> classes;     // labels of them
+  std::vector<float> classes;     // labels of them; also a set of two labels as a number
+  std::vector<float> predicted_set;
   std::vector<int64_t> sessions, groups, candidates;
 
   size_t size() const { return y.size(); }
@@ -28,6 +29,7 @@ struct MetricColumns {
             {"total_latest_imp", HostTensor(w)},
             {"scores", HostTensor(scores)},
             {"class", HostTensor(classes)},
+            {"predicted_set", HostTensor(predicted_set)},
             {"session", HostTensor(sessions)},
             {"grouping_keys", HostTensor(groups)},
             {"num_candidates", HostTensor(candidates)}};
@@ -44,6 +46,7 @@ inline MetricColumns RandomColumns(std::mt19937& random, size_t n) {
     c.x.push_back(static_cast<float>(random() % 100) / 16);
     for (int64_t k = 0; k < kClasses; ++k) c.scores.push_back(static_cast<float>(random() % 5) / 4);
     c.classes.push_back(static_cast<float>(random() % kClasses));
+    c.predicted_set.push_back(static_cast<float>((i * 5 + n) % 4));
     c.sessions.push_back(static_cast<int64_t>(random() % 5) - 2);
     c.groups.push_back(static_cast<int64_t>(random() % kGroups));
   }
@@ -61,6 +64,7 @@ inline MetricOptions OptionsFor(const MetricKind& kind) {
   options.include_logloss = options.include_r_squared = true;
   options.recalibration_coefficient = 0.25;
   options.number_of_classes = kClasses;
+  options.num_labels = 2;
   options.num_groups = kGroups;
   options.top_threshold = 2;
   options.warmup_steps = 1;
@@ -73,19 +77,23 @@ inline MetricOptions OptionsFor(const MetricKind& kind) {
 inline RecMetricsConfig AllMetrics(int64_t window_size) {
   RecMetricsConfig config;
   const RecTask task{.name = "t", .weight_name = "weight", .session_name = "session"};
-  RecTask classes = task, tensor = task;
+  RecTask classes = task, tensor = task, sets = task;
   classes.name = "classes";
   classes.label_name = "class";
   classes.prediction_name = "scores";
+  sets.name = "sets";
+  sets.label_name = "class";
+  sets.prediction_name = "predicted_set";
   tensor.name = "tensor";
   tensor.tensor_name = "latest_imp";
-  config.tasks = {task, classes, tensor};
+  config.tasks = {task, classes, tensor, sets};
   config.throughput = {.window_seconds = 5, .warmup_steps = 1};
   for (const MetricKind& kind : AllMetricKinds())
     config.metrics.push_back({.name = kind.name,
-                              .tasks = {kind.name == "multiclass_recall"     ? "classes"
-                                        : kind.name == "tensor_weighted_avg" ? "tensor"
-                                                                             : "t"},
+                              .tasks = {kind.name == "multiclass_recall"       ? "classes"
+                                        : kind.name == "multi_label_precision" ? "sets"
+                                        : kind.name == "tensor_weighted_avg"   ? "tensor"
+                                                                               : "t"},
                               .window_size = window_size,
                               .options = OptionsFor(kind)});
   return config;

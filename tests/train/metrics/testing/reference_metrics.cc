@@ -125,6 +125,22 @@ Named Multiclass(const Batches& batches) {
   return values;
 }
 
+// Predictions and labels are sets of two labels each.
+Named MultiLabel(const Batches& batches) {
+  Named values;
+  for (const int bit : {0, 1}) {
+    double right = 0, foreseen = 0;
+    for (const MetricColumns& b : batches)
+      for (size_t i = 0; i < b.size(); ++i) {
+        if ((static_cast<int>(b.predicted_set[i]) >> bit & 1) == 0) continue;
+        foreseen += double{b.w[i]};
+        if (static_cast<int>(b.classes[i]) >> bit & 1) right += double{b.w[i]};
+      }
+    values["multi_label_precisionlabel_" + std::to_string(bit)] = right / foreseen;
+  }
+  return values;
+}
+
 // How many examples of its session have a higher value.
 int Rank(const MetricColumns& b, const std::vector<float>& values, size_t i) {
   int rank = 0;
@@ -263,6 +279,16 @@ Named Reference(const std::string& name, const Batches& b) {
     return {{name, ShareAbove(b, 0.5, name == "precision")}};
   if (name == "hindsight_target_pr") return Hindsight(b);
   if (name == "multiclass_recall") return Multiclass(b);
+  if (name == "multi_label_precision") return MultiLabel(b);
+  if (name == "average")
+    return {
+        {"label_average", positives / weight},
+        {"prediction_average", Sum(b, [](double p, double, double w) { return w * p; }) / weight}};
+  if (name == "num_positive_samples") return {{name, positives}};
+  if (name == "num_missing_labels") return {{name, 0}};
+  if (name == "sum_weights") return {{name, weight}};
+  if (name == "weighted_sum_predictions")
+    return {{name, Sum(b, [](double p, double, double w) { return w * p; })}};
   if (name == "precision_session_level" || name == "recall_session_level")
     return {{name, SessionLevel(b, name == "precision_session_level")}};
   if (name == "ndcg") return {{name, Ndcg(b)}};
