@@ -1,0 +1,49 @@
+#include "train/checkpoint/saved_form.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/train/testing/files.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::TempPath;
+
+// A folder that holds an empty file of that name.
+std::string FolderWith(const std::string& name) {
+  const std::string folder = TempPath("form");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/" + name);
+  return folder;
+}
+
+TEST(SavedFormTest, IsToldByWhatIsThere) {
+  EXPECT_EQ(FormOf(FolderWith("00000001.base.safetensors")), SavedForm::kIncremental);
+  EXPECT_EQ(FormOf(FolderWith("index.json")), SavedForm::kRanks);
+  EXPECT_EQ(FormOf(FolderWith("model.json")), SavedForm::kModelDirectory);
+  EXPECT_EQ(FormOf(FolderWith(".metadata")), SavedForm::kPyTorchFolder);
+  EXPECT_EQ(FormOf(TempPath("nowhere")), SavedForm::kFile);
+  EXPECT_EQ(FormIn(FolderWith("other")), std::nullopt);
+  EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("other")); }),
+              HasSubstr("there is no saved model in this folder"));
+}
+
+TEST(SavedFormTest, WhatIsNoCheckpointSaysWhatToDoFirst) {
+  const std::string model = FolderWith("model.json");
+  EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(model); }),
+              HasSubstr(model + ": it is a model directory of tessera quantize"));
+  const std::string pytorch = FolderWith(".metadata");
+  EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(pytorch); }),
+              HasSubstr("tools/dcp_to_safetensors.py " + pytorch + " FILE"));
+}
+
+}  // namespace
+}  // namespace tessera
