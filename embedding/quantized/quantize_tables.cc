@@ -1,6 +1,7 @@
 #include "embedding/quantized/quantize_tables.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera::quant {
 namespace {
@@ -14,6 +15,19 @@ FloatTable FromEntry(const SafetensorsFile& file, const std::string& prefix, con
                 "table {}: {} rows of {} in the file; its config says {} of {}", config.name,
                 table.rows.rows, table.rows.dim, config.num_embeddings, config.embedding_dim);
   return table;
+}
+
+// Of a table wherever it lies; of one on disk, blocks of rows as they are asked for.
+RowSource SourceOf(const TableBatchedEmbedding& tables, int t) {
+  const std::string& name = tables.table(t).name;
+  const NamedTensor rows = tables.part(t, 0);
+  if (!rows.stored) return SourceOf(name, tables.weight(t));
+  return {name, rows.tensor.dim(0), rows.tensor.dim(1),
+          [tables, t](Context& ctx, int64_t begin, int64_t end) {
+            const Tensor ids = Tensor::EmptyHost({end - begin}, DType::kI64);
+            std::iota(ids.span<int64_t>().begin(), ids.span<int64_t>().end(), begin);
+            return tables.TakeRows(ctx, t, 0, ids).To(ctx, DType::kF32);
+          }};
 }
 
 const TableQuantization& HowOf(const TablesQuantization& how, const std::string& table) {
@@ -61,7 +75,7 @@ std::vector<FloatTable> FloatTablesOf(const TableBatchedEmbedding& tables) {
   for (int t = 0; t < tables.num_tables(); ++t) {
     const BaseEmbeddingConfig& config = tables.table(t);
     result.push_back({config.name, config.feature_names, tables.pooling(t), config.index_remap,
-                      SourceOf(config.name, tables.weight(t))});
+                      SourceOf(tables, t)});
   }
   return result;
 }

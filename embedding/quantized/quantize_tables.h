@@ -25,7 +25,7 @@ struct FloatTable {
   RowSource rows;
 };
 // The tables of a collection; they share its storage. Throws Error where a cache holds updates:
-// after Flush.
+// after Flush. Rows on disk are read, with what their cache holds, when they are quantized.
 std::vector<FloatTable> FloatTablesOf(const TableBatchedEmbedding& tables);
 // Those of a checkpoint, read when they are quantized; `file` must outlive them. A table's rows are
 // the entry <prefix><table>.weight, [E, D] as its config says. Throws Error for one that is missing

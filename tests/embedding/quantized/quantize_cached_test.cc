@@ -16,17 +16,20 @@ using ::testing::HasSubstr;
 
 class CachedCollection : public ::testing::Test {
  protected:
-  CachedCollection() : collection_(Make()) {}
+  CachedCollection() : collection_(Make(EmbeddingLocation::kManagedCaching)) {}
 
-  EmbeddingBagCollection Make() {
+  EmbeddingBagCollection Make(EmbeddingLocation location) {
     EmbeddingBagConfig table;
     table.name = "t";
     table.num_embeddings = 64;
     table.embedding_dim = 4;
     table.feature_names = {"f"};
     table.optimizer = RowwiseAdagrad{.lr = 0.5f};
-    table.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 1); };
-    table.location = EmbeddingLocation::kManagedCaching;
+    if (location == EmbeddingLocation::kDisk)
+      table.init_range = {1, 1}, table.cache.folder = ::testing::TempDir();
+    else
+      table.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 1); };
+    table.location = location;
     table.cache.ways = 4;
     table.cache.load_factor = 0.5;
     return EmbeddingBagCollection(ctx_, {table});
@@ -54,6 +57,24 @@ TEST_F(CachedCollection, IsQuantizedWithWhatItsCacheHolds) {
   const float served = stored.Forward(ctx_, Kjt()).values().value().data<float>()[0];
   EXPECT_LT(served, 1);
   EXPECT_EQ(served, Row3());
+}
+
+// Blocks of rows are read from the disk, after what the cache holds is there.
+TEST_F(CachedCollection, IsQuantizedFromDisk) {
+  EmbeddingBagCollection on_disk = Make(EmbeddingLocation::kDisk);
+  for (EmbeddingBagCollection* collection : {&collection_, &on_disk}) {
+    Tape tape(ctx_);
+    tape.Backward(Sum(ctx_, collection->Forward(ctx_, Kjt()).values()));
+  }
+  for (const char* codec : {"f32", "int4"}) {
+    quant::TablesQuantization how;
+    how.all.codec = ParseRowCodec(codec);
+    const quant::EmbeddingBagCollection expected = quant::Quantize(ctx_, collection_, how);
+    const quant::EmbeddingBagCollection stored = quant::Quantize(ctx_, on_disk, how);
+    EXPECT_EQ(stored.tables().tables()[0].rows.ToVector<uint8_t>(),
+              expected.tables().tables()[0].rows.ToVector<uint8_t>())
+        << codec;
+  }
 }
 
 TEST_F(CachedCollection, IsNotReadWhileItsCacheHoldsUpdates) {
