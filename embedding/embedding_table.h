@@ -40,6 +40,10 @@ struct EmbeddingTable {
   bool dense() const { return std::holds_alternative<Dense>(config.optimizer); }
   // Whether backward changes rows.
   bool updated() const { return !frozen && !dense() && !without_rule(); }
+  // Whether both are blocks of columns of the same rows (or the same), which the same ids read.
+  bool SharesRowsWith(const EmbeddingTable& other) const {
+    return config.name == other.config.name && config.first_row == other.config.first_row;
+  }
 
   // As TableBatchedEmbedding::SetRowsInUse and ResetRows.
   void SetRowsInUse(Context& ctx, int64_t rows);

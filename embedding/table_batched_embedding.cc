@@ -81,14 +81,20 @@ void CheckFeatures(const internal::TablesState& state) {
   for (const EmbeddingFeature& f : state.features)
     TESSERA_CHECK(f.table >= 0 && static_cast<size_t>(f.table) < state.tables.size(),
                   "feature {}: table {} of {}", f.name, f.table, state.tables.size());
-  // Owed decay is told to a lookup as weights of ids, which a key has once.
+  // Owed decay is told to a lookup as weights of ids, which a key has once. Blocks of columns of the
+  // same rows owe the same.
   for (const EmbeddingFeature& f : state.features) {
-    const AnyRule& rule = state.tables[static_cast<size_t>(f.table)].config.optimizer;
-    if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule)) continue;
-    const auto readers = std::count_if(state.features.begin(), state.features.end(),
-                                       [&](const EmbeddingFeature& g) { return g.key == f.key; });
-    TESSERA_CHECK_EQ(readers, 1, "feature {}: {} reads its key {} alone; readers of it", f.name,
-                     RuleName(rule), f.key);
+    const EmbeddingTable& table = state.tables[static_cast<size_t>(f.table)];
+    if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer)) continue;
+    for (const EmbeddingFeature& g : state.features) {
+      if (&g == &f || g.key != f.key) continue;
+      const EmbeddingTable& other = state.tables[static_cast<size_t>(g.table)];
+      TESSERA_CHECK(g.table != f.table && other.SharesRowsWith(table),
+                    "feature {} of table {}: {} reads its key {} alone, but feature {} of table {} "
+                    "reads it, too; expected a key for each",
+                    f.name, table.config.name, RuleName(table.config.optimizer), f.key, g.name,
+                    other.config.name);
+    }
   }
 }
 

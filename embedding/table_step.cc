@@ -52,8 +52,13 @@ bool IsSwept(const EmbeddingTable& table) {
   return table.updated() && SweepAt(table.config.optimizer, table.iter).any();
 }
 
-bool OwesDecay(const EmbeddingTable& table) {
-  return std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer);
+// Of blocks of columns of the same rows the first says it for all.
+bool SaysOwedDecay(const TablesState& state, size_t t) {
+  const EmbeddingTable& table = state.tables[t];
+  if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer)) return false;
+  const auto end = state.tables.begin() + static_cast<std::ptrdiff_t>(t);
+  return std::none_of(state.tables.begin(), end,
+                      [&](const EmbeddingTable& other) { return other.SharesRowsWith(table); });
 }
 
 }  // namespace
@@ -84,7 +89,7 @@ Tensor OwedBy(Context& ctx, const TablesState& state, const TableBatch& batch,
               std::span<const LookupFeature> features, bool weighted) {
   TablesByStep owing;
   for (size_t t = 0; t < state.tables.size(); ++t)
-    if (OwesDecay(state.tables[t]))
+    if (SaysOwedDecay(state, t))
       owing[state.tables[t].iter].push_back(batch.UpdateOf(state, static_cast<int>(t)));
   Tensor owed;
   LookupArgs lookup = batch.Args(features);
