@@ -6,8 +6,6 @@ namespace tessera::testing {
 
 const std::vector<Refusal>& TrainingRefusals() {
   static const std::vector<Refusal> refusals = {
-      {"rule", "global_decay_rowwise_adagrad", "sharding", kColumnBlocks,
-       "global_decay_rowwise_adagrad", kOneKeyReason},
       {"rule", "emainplace_rowwise_adagrad", "sharding", kColumnBlocks,
        "its rule emainplace_rowwise_adagrad needs whole rows", kHalvesReason},
       {"rule", kActFirst, "pipeline", "semi_sync", "changes rows before they are looked up",
