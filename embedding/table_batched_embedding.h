@@ -36,7 +36,7 @@ class TableBatchedEmbedding {
   // Tables are filled as their configs say, in order. poolings: one a table. Throws Error for
   // repeated table names, tables without rows or dim, types or options that make no sense, features
   // of unknown tables, weights for sequences, and a key of a GlobalDecayRowwiseAdagrad table that
-  // another feature reads too.
+  // another table reads too.
   TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbeddingConfig> tables,
                         std::vector<PoolingType> poolings, std::vector<EmbeddingFeature> features,
                         TableBatchedEmbeddingOptions options = {});
