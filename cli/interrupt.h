@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_INTERRUPT_H_
 #define TESSERA_CLI_INTERRUPT_H_
-// SIGINT (Ctrl-C) and SIGTERM: a wish that a command looks for (training ends after its step), or the
-// end of the process, which leaves nothing half written. A second one ends it at once.
+// SIGINT (Ctrl-C) and SIGTERM: a wish that a command looks for (training ends after its step), or
+// the end of the process, which leaves nothing half written. A second one ends it at once.
 
 namespace tessera::cli {
 

@@ -34,8 +34,8 @@ struct PlanInput {
 // for what is none of these.
 PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology);
 
-// What --data says of the features, with which `input`'s pooling factors are set; of so many rows at
-// most. Throws Error for tables that are not of a training.
+// What --data says of the features, with which `input`'s pooling factors are set; of so many rows
+// at most. Throws Error for tables that are not of a training.
 inline constexpr int64_t kMostMeasuredRows = 200'000;
 CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input);
 

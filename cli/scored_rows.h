@@ -46,8 +46,8 @@ struct RowScorerOptions {
   const MemoryThere* there = nullptr;  // where memory is held against it
 };
 
-// A model that scores rows: of a directory, as it is served, or of a checkpoint, all of which is then
-// in memory. On `threads` threads.
+// A model that scores rows: of a directory, as it is served, or of a checkpoint, all of which is
+// then in memory. On `threads` threads.
 class RowScorer {
  public:
   // Of any form. `config`: of a checkpoint that has none inside. Throws Error as serve::Predictor,

@@ -73,7 +73,8 @@ void AddRawIds(Json& json, const std::vector<RawIdsReport>& tables) {
                                {"evicted", r.evicted}});
 }
 
-// "3 tables on disk (1.2 GiB in files), caches of 200.0 MiB: 93.10 % of 81,230 rows found there; …".
+// "3 tables on disk (1.2 GiB in files), caches of 200.0 MiB: 93.10 % of 81,230 rows found there;
+// …".
 std::string DiskLine(const DiskReport& d) {
   return Format(
       "{} tables on disk ({} in files{}), caches of {}: {:.2f} % of {} rows found there; {} read, "

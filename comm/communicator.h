@@ -1,16 +1,16 @@
 #ifndef TESSERA_COMM_COMMUNICATOR_H_
 #define TESSERA_COMM_COMMUNICATOR_H_
-// A group of ranks that exchange tensors. Three kinds: threads of one process (local_communicator.h),
-// processes under mpirun (mpi_communicator.h), GPUs (nccl_communicator.h). What is said here holds
-// for all of them.
+// A group of ranks that exchange tensors. Three kinds: threads of one process
+// (local_communicator.h), processes under mpirun (mpi_communicator.h), GPUs (nccl_communicator.h).
+// What is said here holds for all of them.
 //
 // Collectives: every rank of the group makes the same calls in the same order, each from one thread
 // at a time. A call starts the exchange and returns; Awaitable::Wait gives the result. Results may
 // be waited for in any order, and each has to be before its communicator and context go. Tensors
-// that were given must not be changed until every rank has waited for its result, and for good those
-// given to AllToAllV, Send, AllGatherV and Broadcast: with `local`, the receiver sees the sender's
-// memory. What is received must not be changed either. What was given to AllReduce is free once this
-// rank has its result.
+// that were given must not be changed until every rank has waited for its result, and for good
+// those given to AllToAllV, Send, AllGatherV and Broadcast: with `local`, the receiver sees the
+// sender's memory. What is received must not be changed either. What was given to AllReduce is free
+// once this rank has its result.
 //
 // Sums are in the order of the ranks, so every run gives the same bits, and `local` the same as
 // `mpi`. (NCCL has an order of its own, the same for the same machine.)
@@ -71,7 +71,8 @@ class Communicator {
                                                    std::string_view what) = 0;
   // send [R, …]: block r goes to rank r. Result: same shape, block r came from rank r.
   Awaitable<Tensor> AllToAll(Context& ctx, const Tensor& send, std::string_view what);
-  // Every rank's tensor, in rank order: send [n, …] -> [Σ counts, …] with counts[r] the n of rank r.
+  // Every rank's tensor, in rank order: send [n, …] -> [Σ counts, …] with counts[r] the n of rank
+  // r.
   Awaitable<Tensor> AllGatherV(Context& ctx, const Tensor& send, std::vector<int64_t> counts,
                                std::string_view what);
   // send of any shape S -> [R, S].

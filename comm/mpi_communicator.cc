@@ -153,7 +153,8 @@ std::vector<std::string> MpiCommunicator::ExchangeBytes(const Call& call,
   return send;
 }
 
-// All ranks of the group have come to the exchange in GroupOf, so none waits long in MPI_Comm_split.
+// All ranks of the group have come to the exchange in GroupOf, so none waits long in
+// MPI_Comm_split.
 std::unique_ptr<Communicator> MpiCommunicator::Split(int color, int key) {
   const std::vector<int> members = GroupOf(color, key);
   MpiGroup group;

@@ -65,8 +65,8 @@ void MpiEngine::EndIfLost() {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-// A rank that waits for others inside MPI_Finalize keeps the mpirun of Open MPI 4.1 from ending when
-// one of them fails.
+// A rank that waits for others inside MPI_Finalize keeps the mpirun of Open MPI 4.1 from ending
+// when one of them fails.
 void MpiEngine::WaitForOthersToLeave() {
   left_[static_cast<size_t>(rank_)] = Clock::now();
   Backoff backoff;

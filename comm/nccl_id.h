@@ -6,8 +6,8 @@
 
 namespace tessera::internal {
 
-// The id that rank 0 makes, on every rank. Throws Error on every rank, naming one, if it has no NCCL
-// or another version than rank 0. Every rank calls.
+// The id that rank 0 makes, on every rank. Throws Error on every rank, naming one, if it has no
+// NCCL or another version than rank 0. Every rank calls.
 NcclUniqueId AgreeOnNcclId(Communicator& host);
 
 }  // namespace tessera::internal

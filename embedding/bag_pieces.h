@@ -25,8 +25,8 @@ struct BagPieces {
   bool stream = false;  // the output is so large that it is written past the caches
 };
 
-// Feature: has first_bag, num_bags and pooling. row_bytes(f) and output_bytes(f): of one row that is
-// read, and written.
+// Feature: has first_bag, num_bags and pooling. row_bytes(f) and output_bytes(f): of one row that
+// is read, and written.
 template <typename Feature, typename RowBytes, typename OutputBytes>
 BagPieces CutBags(std::span<const Feature> features, IndexArray offsets, const RowBytes& row_bytes,
                   const OutputBytes& output_bytes) {

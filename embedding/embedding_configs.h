@@ -44,8 +44,8 @@ struct BaseEmbeddingConfig {
   // What TableBatchedEmbedding::SetLearningRate(lr) multiplies lr by for this table. The rate that
   // `optimizer` starts with is taken as it is.
   float lr_scale = 1;
-  // Of a pruned table, num_embeddings rows of which are left: from the ids that the data name, after
-  // the bounds check of these, to rows. Updates change the rows that they become.
+  // Of a pruned table, num_embeddings rows of which are left: from the ids that the data name,
+  // after the bounds check of these, to rows. Updates change the rows that they become.
   std::shared_ptr<const IndexRemap> index_remap;
   // Of the ids that its features read; absent: the mode that the collection's options name.
   std::optional<BoundsCheckMode> bounds_check = {};
@@ -54,10 +54,10 @@ struct BaseEmbeddingConfig {
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};  // under kManagedCaching
   // Rows come into use one after another (TableBatchedEmbedding::SetRowsInUse), num_embeddings at
-  // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and take
-  // memory as they come into use; on a GPU they take it all at once. Start values depend on seed,
-  // table, row and step alone (embedding/start_rows.h): an init_fn is given a row at a time. Not for
-  // the rule Dense, an index_remap or kManagedCaching.
+  // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and
+  // take memory as they come into use; on a GPU they take it all at once. Start values depend on
+  // seed, table, row and step alone (embedding/start_rows.h): an init_fn is given a row at a time.
+  // Not for the rule Dense, an index_remap or kManagedCaching.
   bool growing = false;
   // Of a part of a larger table: the numbers of row 0 and column 0 there, on which rounding by
   // chance depends. Names of tables may repeat where these differ.
@@ -85,8 +85,8 @@ struct EmbeddingFeature {
   std::string key;
 };
 
-// A batch, and the gradients of what a forward of it would have given, f32: pooled in the flat order
-// of a batch for each key and rank; one [N_f, D] a feature with pooling NONE.
+// A batch, and the gradients of what a forward of it would have given, f32: pooled in the flat
+// order of a batch for each key and rank; one [N_f, D] a feature with pooling NONE.
 struct UpdateBatch {
   KeyedJaggedTensor kjt;
   Tensor pooled;
@@ -102,8 +102,8 @@ struct TableBatchedEmbeddingOptions {
   std::vector<bool> feature_requires_grad = {};
   // Of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
   DType output_type = DType::kF32;
-  // Of tables with stochastic rounding; absent: drawn from the context's random numbers. If given, also
-  // of the rows of growing tables, which else start by the seed of the context.
+  // Of tables with stochastic rounding; absent: drawn from the context's random numbers. If given,
+  // also of the rows of growing tables, which else start by the seed of the context.
   std::optional<uint64_t> rounding_seed = {};
   // What the summed gradient of a row is multiplied by before its rule sees it. Gradients of
   // per-sample weights are not.

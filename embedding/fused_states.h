@@ -1,7 +1,8 @@
 #ifndef TESSERA_EMBEDDING_FUSED_STATES_H_
 #define TESSERA_EMBEDDING_FUSED_STATES_H_
 // What optimizers over fused tables say of a table, cut over ranks or not: which rules are updated
-// inside backward, their options, and the numbers that they remember a table. Private to optimizers.
+// inside backward, their options, and the numbers that they remember a table. Private to
+// optimizers.
 #include <map>
 #include <span>
 #include <string>
@@ -19,7 +20,8 @@ bool IsUpdatedInBackward(const AnyRule& rule);
 // "lr" first; modes by their numbers.
 std::vector<std::pair<std::string, double>> FusedOptionsOf(const AnyRule& rule);
 
-// `iter`, and with CounterRowwiseAdagrad `max_counter`: states of a table that are no tensors of it.
+// `iter`, and with CounterRowwiseAdagrad `max_counter`: states of a table that are no tensors of
+// it.
 std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter, float max_counter);
 
 int64_t IterOf(const std::map<std::string, Tensor>& states);

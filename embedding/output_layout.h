@@ -3,8 +3,8 @@
 // Private to embedding: where the rows of a forward lie, and in backward their gradients.
 //
 //   pooled, one batch for all   a matrix [B, ΣD], a block of columns a feature
-//   pooled, a batch a feature   flat, as FBGEMM has it: for each rank, for each feature, the rows of
-//                               the feature's bags from that rank, D elements each
+//   pooled, a batch a feature   flat, as FBGEMM has it: for each rank, for each feature, the rows
+//                               of the feature's bags from that rank, D elements each
 //   with inverse indices        flat, feature after feature; made to [B_full, ΣD] afterwards
 //   sequences                   a matrix [N_f, D] each
 #include <span>

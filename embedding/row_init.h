@@ -19,8 +19,8 @@ RowInit NormalRows(float mean, float stddev);
 // 2010; as torch.nn.init on a weight [E, D]).
 RowInit XavierUniformRows(float gain = 1);
 RowInit XavierNormalRows(float gain = 1);
-// Uniform in ± √(6/((1 + a²)·D)), and normal with deviation √(2/((1 + a²)·D)) (He et al., 2015; a is
-// the slope of a leaky ReLU below 0).
+// Uniform in ± √(6/((1 + a²)·D)), and normal with deviation √(2/((1 + a²)·D)) (He et al., 2015; a
+// is the slope of a leaky ReLU below 0).
 RowInit KaimingUniformRows(float a = 0);
 RowInit KaimingNormalRows(float a = 0);
 // fn(row, column), called on the host in the order of the elements.

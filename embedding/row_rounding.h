@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_ROW_ROUNDING_H_
 #define TESSERA_EMBEDDING_ROW_ROUNDING_H_
-// How an updated row, which is f32, becomes one of 16 bits: to nearest (ties to even), or up or down
-// by chance, so that steps too small for 16 bits move the row on average and no master copy is
+// How an updated row, which is f32, becomes one of 16 bits: to nearest (ties to even), or up or
+// down by chance, so that steps too small for 16 bits move the row on average and no master copy is
 // needed. The chance is a function of seed, step, row and column alone: the same on every machine
 // and in every sharding.
 #include <cstdint>

@@ -64,8 +64,8 @@ struct RowUpdateArgs {
   int64_t begin = 0, end = 0;
 
   // A slot is one row of the incoming gradient (a bag, or an id under NONE): at grad +
-  // slot_offsets[slot] (null: slot · slot_stride), times slot_scales[slot] (null: 1). The payload is
-  // the slot, or, if slots is given, the occurrence's number in the table: then the slot is
+  // slot_offsets[slot] (null: slot · slot_stride), times slot_scales[slot] (null: 1). The payload
+  // is the slot, or, if slots is given, the occurrence's number in the table: then the slot is
   // slots[payload] and the gradient is also multiplied by sample_weights[payload].
   const float* grad = nullptr;
   int64_t slot_stride = 0;

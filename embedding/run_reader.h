@@ -35,9 +35,9 @@ struct AheadRun {
   const float* gradient;  // of its first occurrence
 };
 
-// Gives the runs of a range one after another. Where runs begin is found a block of occurrences at a
-// time, without a branch for each; rows are counted by runs, so that as many are on their way behind
-// a long run as behind short ones. kPlain: rows fit 32 bits.
+// Gives the runs of a range one after another. Where runs begin is found a block of occurrences at
+// a time, without a branch for each; rows are counted by runs, so that as many are on their way
+// behind a long run as behind short ones. kPlain: rows fit 32 bits.
 template <bool kPlain, typename Step>
 class RunReader {
  public:
@@ -49,8 +49,8 @@ class RunReader {
   }
 
   bool done() const { return taken_ == found_; }
-  // The next run's row, and its gradient, in `sum` if it had to be summed. ahead: the run to ask for,
-  // the last one at the end; what else it sums is asked for here.
+  // The next run's row, and its gradient, in `sum` if it had to be summed. ahead: the run to ask
+  // for, the last one at the end; what else it sums is asked for here.
   int64_t Next(float* sum, ScaledGradient& gradient, AheadRun& ahead) {
     if (found_ <= taken_ + kRunsAhead) FindStarts();
     const int64_t far = taken_ + kRunsAhead < found_ ? taken_ + kRunsAhead : found_ - 1;

@@ -59,9 +59,10 @@ class TableBatchedEmbedding {
   EmbeddingOutputs ForwardAll(Context& ctx, const KeyedJaggedTensor& kjt);
 
   // So many training forwards may be made before the backward of one that came earlier: their rows
-  // are those from before its update. Backward passes keep the order of the forwards. 0 again: none.
-  // Throws Error for tables with a cache, and rules that act when a forward begins (they sweep whole
-  // tables, or owe decay). Weights of ids that need a gradient get it of the rows as they are then.
+  // are those from before its update. Backward passes keep the order of the forwards. 0 again:
+  // none. Throws Error for tables with a cache, and rules that act when a forward begins (they
+  // sweep whole tables, or owe decay). Weights of ids that need a gradient get it of the rows as
+  // they are then.
   void AllowForwardsAhead(int forwards);
 
   // What concerns tables with a cache (locations kManagedCaching and kDisk); nothing for others.
@@ -100,32 +101,33 @@ class TableBatchedEmbedding {
   const RowGradients& row_gradients(int index) const;
   // Share the table's storage; of its state_type (counts: f32).
   std::vector<OptimizerState> optimizer_states(int index) const;
-  // A table on disk has neither of these, and throws Error. Wherever a table lies, its weights (part
-  // 0, called "weight") and states (parts 1, …): as tensors, or, on disk, as a shape with `stored`.
-  // What is said there of Flush and ResetCaches holds here.
+  // A table on disk has neither of these, and throws Error. Wherever a table lies, its weights
+  // (part 0, called "weight") and states (parts 1, …): as tensors, or, on disk, as a shape with
+  // `stored`. What is said there of Flush and ResetCaches holds here.
   int num_parts(int index) const;
   NamedTensor part(int index, int part) const;
-  // Rows `ids` ([n], i32 or i64) of a part, [n, …] of its type, on ctx's device. REQUIRES: they name
-  // rows.
+  // Rows `ids` ([n], i32 or i64) of a part, [n, …] of its type, on ctx's device. REQUIRES: they
+  // name rows.
   Tensor TakeRows(Context& ctx, int index, int part, const Tensor& ids) const;
   // All 0 for a table that does not lie on disk.
   DiskStats disk_stats(int index) const;
   // The rows `ids` ([n], i32 or i64) become 0, or what new rows of the table start with (an init_fn
-  // is given n rows; in a growing table one at a time), and their states 0. Throws Error for an id that names no row (waits for the
-  // device).
+  // is given n rows; in a growing table one at a time), and their states 0. Throws Error for an id
+  // that names no row (waits for the device).
   enum class ResetTo { kZero, kInitial };
   void ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to = ResetTo::kZero);
 
-  // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints keep;
-  // of another, all. New ones hold what new rows of the table start with, as function of iter(index)
-  // too (embedding/start_rows.h), their states 0. To be called before the forward that names them,
-  // and before a state dict with as many rows is loaded. Throws Error for a table that does not grow,
-  // more rows than num_embeddings, and fewer than there are if they are tracked (TrackRows).
+  // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints
+  // keep; of another, all. New ones hold what new rows of the table start with, as function of
+  // iter(index) too (embedding/start_rows.h), their states 0. To be called before the forward that
+  // names them, and before a state dict with as many rows is loaded. Throws Error for a table that
+  // does not grow, more rows than num_embeddings, and fewer than there are if they are tracked
+  // (TrackRows).
   int64_t rows_in_use(int index) const;
   void SetRowsInUse(Context& ctx, int index, int64_t rows);
 
-  // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads; the
-  // same object for all who ask.
+  // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;
+  // the same object for all who ask.
   std::shared_ptr<TouchedRows> TrackRows(Context& ctx, int index);
 
   const AnyRule& rule(int index) const;

@@ -2,8 +2,8 @@
 #define TESSERA_EMBEDDING_TABLE_MEMORY_H_
 // The memory that a table takes, from its configuration alone, before there is one.
 //
-//   rows     all of them, of a growing table up to its cap, though they take memory only as they come
-//            into use; on DISK the index, 4 bytes a row
+//   rows     all of them, of a growing table up to its cap, though they take memory only as they
+//            come into use; on DISK the index, 4 bytes a row
 //   states   what the rule remembers of them
 //   cache    lines of a cached table: rows and states again
 //   making   beside these, while it is filled: an init_fn fills rows of 16 bits as f32 first

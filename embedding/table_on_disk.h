@@ -12,12 +12,14 @@
 
 namespace tessera::internal {
 
-// Throws Error for a config that no table on disk can have. `io` is made when the first asks for it.
+// Throws Error for a config that no table on disk can have. `io` is made when the first asks for
+// it.
 std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig& config,
                                          const std::vector<Tensor>& parts,
                                          std::shared_ptr<BlockIo>& io);
 
-// As EmbeddingTable::ResetRows, of checked ids. REQUIRES: the cache is flushed, and reset afterwards.
+// As EmbeddingTable::ResetRows, of checked ids. REQUIRES: the cache is flushed, and reset
+// afterwards.
 void ResetRowsOnDisk(Context& ctx, EmbeddingTable& table, const Tensor& ids, bool initial);
 
 // fn(a table of some of the rows, on ctx's device) for all rows on disk; `written`: what fn made of

@@ -147,8 +147,9 @@ inline __attribute__((always_inline)) FloatRow RowInPlace(const RowTable& table,
   return at;
 }
 
-// What is asked for while another row is updated, a line for each line of that one, so that memory has
-// work all the time: asked for at once, rows of dim 128 take 4 % (SGD) to 9 % (row-wise Adagrad) longer.
+// What is asked for while another row is updated, a line for each line of that one, so that memory
+// has work all the time: asked for at once, rows of dim 128 take 4 % (SGD) to 9 % (row-wise
+// Adagrad) longer.
 template <typename Step>
 struct AheadRow {
   FloatRow at;

@@ -218,8 +218,8 @@ struct RowsArgs : GroupArgs<kTables, kFeatures> {
   Step steps[kTables];
 };
 
-// Blocks that a multiprocessor is to hold: with 4, hence 64 registers, nothing spills but a rule that
-// looks twice; left alone, ptxas takes 48 and spills.
+// Blocks that a multiprocessor is to hold: with 4, hence 64 registers, nothing spills but a rule
+// that looks twice; left alone, ptxas takes 48 and spills.
 template <typename Step>
 constexpr int BlocksHeld() {
   if constexpr (requires { Step::kLateStatistics; }) return 3;

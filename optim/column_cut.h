@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_COLUMN_CUT_H_
 #define TESSERA_OPTIM_COLUMN_CUT_H_
-// What it changes where a table's columns are cut into blocks that are updated apart, as column_wise,
-// table_column_wise and grid sharding do.
+// What it changes where a table's columns are cut into blocks that are updated apart, as
+// column_wise, table_column_wise and grid sharding do.
 #include <string_view>
 
 #include "optim/any_rule.h"

@@ -14,8 +14,8 @@
 //     ADAGRADW α = μ·√k (halflife −1), min(lr·k, adjustment_ub)/(√m + eps) (−2), else as above;
 //              c = 1 − weight_decay·lr;  z = c^(min(Δ, t − adjustment_iter) − 1);  α ·= z, c ·= z
 //
-// max_counter is the largest row_counter of all tables of a module, plus 1, taken anew in every step
-// that max_counter_update_freq divides (if above 0); TableBatchedEmbedding keeps it.
+// max_counter is the largest row_counter of all tables of a module, plus 1, taken anew in every
+// step that max_counter_update_freq divides (if above 0); TableBatchedEmbedding keeps it.
 #include "optim/row_counter.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_COWCLIP_ROWWISE_ADAGRAD_H_
 #define TESSERA_OPTIM_COWCLIP_ROWWISE_ADAGRAD_H_
-// Row-wise Adagrad with cow-clip (Zheng et al. 2022, "CowClip"; FBGEMM's weight decay mode COWCLIP):
-// a row's step is clipped by its norm and how often it came.
+// Row-wise Adagrad with cow-clip (Zheng et al. 2022, "CowClip"; FBGEMM's weight decay mode
+// COWCLIP): a row's step is clipped by its norm and how often it came.
 //
 //   ĝ = g + weight_decay·w (L2), else g;   m += mean_d(ĝ²);   μ = lr/(√m + eps);   k: row_counter.h
 //   α = μ·min(1, k·max(weight_norm_coefficient·‖w‖₂, lower_bound)/‖ĝ‖₂)

@@ -22,10 +22,11 @@ namespace internal {
 struct DenseStepArgs;
 }
 
-// One group of parameters. Keys are their names; what is remembered of a parameter has torch's names,
-// f32: `step` [], and, shaped like the parameter, `momentum_buffer`, `sum` (row-wise: [rows, 1]),
-// `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`. `step` lies on the host, the others with the parameter.
-// States of SGD and Adam exist after a parameter's first update, those of Adagrad from the start.
+// One group of parameters. Keys are their names; what is remembered of a parameter has torch's
+// names, f32: `step` [], and, shaped like the parameter, `momentum_buffer`, `sum` (row-wise: [rows,
+// 1]), `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`. `step` lies on the host, the others with the
+// parameter. States of SGD and Adam exist after a parameter's first update, those of Adagrad from
+// the start.
 class DenseOptimizer final : public Optimizer {
  public:
   // Throws Error for a config that Check refuses, repeated names, a parameter that is no contiguous

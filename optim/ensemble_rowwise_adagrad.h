@@ -3,7 +3,8 @@
 // Row-wise Adagrad with a slow copy of the table, the state momentum2 (FBGEMM's
 // ENSEMBLE_ROWWISE_ADAGRAD). Before the forward of step t, over the whole table (table_sweep.h):
 //
-//   step_ema divides t:   S += (1 − coef)·(w − S),  coef = 0 while t ≤ step_start, else step_ema_coef
+//   step_ema divides t:   S += (1 − coef)·(w − S),  coef = 0 while t ≤ step_start,
+//                         else step_ema_coef
 //   step_swap divides t:  w = S
 //   after an ema step, with step_mode NONE:  S = 0
 #include "optim/rowwise_adagrad.h"

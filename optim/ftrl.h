@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_FTRL_H_
 #define TESSERA_OPTIM_FTRL_H_
-// FTRL-proximal, whose L1 makes weights exactly 0 (McMahan et al. 2013, "Ad click prediction: a view
-// from the trenches", algorithm 1):
+// FTRL-proximal, whose L1 makes weights exactly 0 (McMahan et al. 2013, "Ad click prediction: a
+// view from the trenches", algorithm 1):
 //
 //   σ = (√(n + g²) − √n) / lr;   z += g − σ·w;   n += g²
 //   w = 0 where |z| ≤ l1, else −(z − sign(z)·l1) / ((beta + √n)/lr + l2)

@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_ROWWISE_RMSPROP_AR_H_
 #define TESSERA_OPTIM_ROWWISE_RMSPROP_AR_H_
-// Row-wise RMSprop with adaptive regularization (FBGEMM's ROWWISE_RMSPROP_AR): rows that come seldom
-// shrink by the time since they last came.
+// Row-wise RMSprop with adaptive regularization (FBGEMM's ROWWISE_RMSPROP_AR): rows that come
+// seldom shrink by the time since they last came.
 //
 //   v = ema_beta·v + (1 − ema_beta)·mean_d(g²)
 //   Δ = 1 if the row is new, else t − prev_iter;   λ = clip(lr·ar_alpha·Δ, 0, 1)

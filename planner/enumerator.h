@@ -3,10 +3,10 @@
 // Every way to shard every table of a model that device, kind of module and constraints allow, with
 // its price.
 //
-// A table's options stand together, sharding types outside, kernels inside. TorchRec's rules: tables
-// of the module that hangs last in the model come first, and options are those of TorchRec 1.9.2.
-// The build's: tables by full name, options are what this library trains: every sharding type,
-// dense where data_parallel, else fused and, on a GPU, fused_uvm and fused_uvm_caching.
+// A table's options stand together, sharding types outside, kernels inside. TorchRec's rules:
+// tables of the module that hangs last in the model come first, and options are those of TorchRec
+// 1.9.2. The build's: tables by full name, options are what this library trains: every sharding
+// type, dense where data_parallel, else fused and, on a GPU, fused_uvm and fused_uvm_caching.
 // Constraints filter both and reorder nothing.
 #include <vector>
 

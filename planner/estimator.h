@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_ESTIMATOR_H_
 #define TESSERA_PLANNER_ESTIMATOR_H_
-// What fills an option's prices. A cost model is a PerfEstimator and a StorageEstimator; the planner
-// holds one of each and knows nothing of their formulas.
+// What fills an option's prices. A cost model is a PerfEstimator and a StorageEstimator; the
+// planner holds one of each and knows nothing of their formulas.
 #include <string>
 
 #include "planner/model.h"
@@ -16,8 +16,8 @@ class PerfEstimator {
  public:
   virtual ~PerfEstimator() = default;
   virtual std::string name() const = 0;  // "torchrec", "calibrated"
-  // Sets perf of every shard; may split a run whose shards do not cost the same. Throws PlannerError
-  // for a kernel that the device lacks.
+  // Sets perf of every shard; may split a run whose shards do not cost the same. Throws
+  // PlannerError for a kernel that the device lacks.
   virtual void Estimate(const Topology& topology, const PlannerModel& model,
                         ShardingOption& option) const = 0;
 };

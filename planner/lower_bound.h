@@ -1,13 +1,13 @@
 #ifndef TESSERA_PLANNER_LOWER_BOUND_H_
 #define TESSERA_PLANNER_LOWER_BOUND_H_
-// How good a plan can be at all. If the busiest rank has t, every shard has at most t, and all shards
-// together at most t a rank. So with
+// How good a plan can be at all. If the busiest rank has t, every shard has at most t, and all
+// shards together at most t a rank. So with
 //
 //   least(t) = Σ over items of the cheapest candidate whose every shard is ≤ t
 //
 // no plan is below the smallest t for which least(t) ≤ t · ranks: the threshold bound. Where memory
-// is short, a price λ a byte of HBM gives a bound that is at least as good: the smallest t for which
-// Σ min(total + λ·hbm) − λ·(all HBM) ≤ t · ranks holds for every λ ≥ 0.
+// is short, a price λ a byte of HBM gives a bound that is at least as good: the smallest t for
+// which Σ min(total + λ·hbm) − λ·(all HBM) ≤ t · ranks holds for every λ ≥ 0.
 #include "planner/search_items.h"
 
 namespace tessera::internal {

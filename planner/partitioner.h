@@ -5,8 +5,8 @@
 //   greedy_perf      uniform options first, shard i on rank i; then the others from the largest to
 //                    the smallest (by storage or by perf), each shard to the least loaded rank that
 //                    has room; host options inside the least loaded group that has room
-//   memory_balanced  greedy_perf by perf, then again under the smallest cap on each rank's HBM, found
-//                    by bisection, that makes the busiest rank at most `tolerance` busier
+//   memory_balanced  greedy_perf by perf, then again under the smallest cap on each rank's HBM,
+//                    found by bisection, that makes the busiest rank at most `tolerance` busier
 //
 // Ties go to the rank that is first in its node, then to the first rank.
 #include <optional>

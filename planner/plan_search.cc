@@ -65,8 +65,8 @@ std::vector<int> PlacingOrder(const std::vector<Item>& items, const std::vector<
   return by_key;
 }
 
-// Places the chosen candidate, or (without one, or without room) the one of least potential that has
-// a place.
+// Places the chosen candidate, or (without one, or without room) the one of least potential that
+// has a place.
 bool PlaceItem(PlacementState& state, const Item& item, int index, int chosen) {
   Spot best = chosen < 0 ? Spot{} : state.BestSpot(index, chosen);
   int candidate = chosen;

@@ -1,11 +1,12 @@
 #ifndef TESSERA_PLANNER_PLAN_SEARCH_H_
 #define TESSERA_PLANNER_PLAN_SEARCH_H_
-// Private to the .cc files beside it. The search for a placement whose busiest rank has least to do:
+// Private to the .cc files beside it. The search for a placement whose busiest rank has least to
+// do:
 //
 //   choose   a candidate for each item, from thresholds round the lower bound (option_choice.h)
 //   place    from the largest item to the smallest, each shard on the least loaded rank with room
-//   improve  the busiest rank gives an item away, takes a smaller one for it, or shards it otherwise,
-//            until no such step helps
+//   improve  the busiest rank gives an item away, takes a smaller one for it, or shards it
+//            otherwise, until no such step helps
 //
 // Work is counted in steps, not in seconds: the same input gives the same plan on every machine.
 #include <functional>

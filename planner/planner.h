@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_PLANNER_H_
 #define TESSERA_PLANNER_PLANNER_H_
-// From a topology and a model to a plan: which option each table gets, and on which ranks its shards
-// lie, so that the busiest rank has least to do and no rank holds more than it can.
+// From a topology and a model to a plan: which option each table gets, and on which ranks its
+// shards lie, so that the busiest rank has least to do and no rank holds more than it can.
 //
 //   EmbeddingShardingPlanner planner(topology, model);
 //   const PlanResult plan = planner.Plan();
@@ -36,8 +36,8 @@ struct PlannerOptions {
   OptionRules option_rules = OptionRules::kTorchRec;
   Reservation reservation = {};
   PerfModel perf_model = PerfModel::kMaxRankPerf;
-  // Tried in order before the search, each proposal placed by the partitioner. Not with rules, which
-  // they do not know.
+  // Tried in order before the search, each proposal placed by the partitioner. Not with rules,
+  // which they do not know.
   std::vector<ProposerSettings> proposers = {};
   PartitionerSettings partitioner = {};
   bool search = true;

@@ -3,8 +3,8 @@
 // TorchRec's proposers: which choices of one option a table are tried, in which order.
 //
 //   grid_search              all combinations, unless there are more than max_proposals
-//   greedy                   from the cheapest of each table, the table that takes most memory steps
-//                            on to its next option
+//   greedy                   from the cheapest of each table, the table that takes most memory
+//                            steps on to its next option
 //   uniform                  one sharding type for all tables
 //   dynamic_programming      the least sum of perf for each amount of HBM, in bins
 //   embedding_offload_scaleup  grows the caches of offloaded tables into the memory that is left

@@ -1,8 +1,8 @@
 #ifndef TESSERA_PLANNER_SEARCH_ITEMS_H_
 #define TESSERA_PLANNER_SEARCH_ITEMS_H_
-// Private to the .cc files beside it. What the search places: an item is a table, or tables that stay
-// together; a candidate is one option of each of its tables, of one shape, whose i-th shards share a
-// rank. Candidates that another one of the item beats in everything are left out.
+// Private to the .cc files beside it. What the search places: an item is a table, or tables that
+// stay together; a candidate is one option of each of its tables, of one shape, whose i-th shards
+// share a rank. Candidates that another one of the item beats in everything are left out.
 #include <limits>
 #include <string>
 #include <vector>
@@ -49,8 +49,8 @@ struct Item {
 std::vector<Item> MakeItems(const PlannerModel& model, const std::vector<ShardingOption>& options,
                             const PlacementRules& rules, SearchCost cost);
 
-// The candidate that is this option, or one that beats it; -1 if there is none. REQUIRES: an item of
-// one table.
+// The candidate that is this option, or one that beats it; -1 if there is none. REQUIRES: an item
+// of one table.
 int CandidateFor(const Item& item, const ShardingOption& option, SearchCost cost);
 
 // One option as a candidate of its table alone.

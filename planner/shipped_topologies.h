@@ -1,7 +1,8 @@
 #ifndef TESSERA_PLANNER_SHIPPED_TOPOLOGIES_H_
 #define TESSERA_PLANNER_SHIPPED_TOPOLOGIES_H_
-// Machines by name, for those who have not measured theirs: bandwidths and memories from the makers'
-// data sheets, of which a running program gets a part. `tessera calibrate` measures instead.
+// Machines by name, for those who have not measured theirs: bandwidths and memories from the
+// makers' data sheets, of which a running program gets a part. `tessera calibrate` measures
+// instead.
 //
 //   cpu    servers of 2023, DDR5, 12 channels a rank; all ranks are one node's
 //   a100   A100 SXM 80 GB, NVLink 3, 8 a node, InfiniBand HDR 200 Gb/s a GPU

@@ -60,8 +60,8 @@ struct Topology {
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 
-// Throws Error for a topology that no machine is: ranks that do not fill nodes and groups, bandwidths
-// that are not above 0, negative memories, lists of another length than world_size.
+// Throws Error for a topology that no machine is: ranks that do not fill nodes and groups,
+// bandwidths that are not above 0, negative memories, lists of another length than world_size.
 void CheckTopology(const Topology& topology);
 
 // Bytes per ms of a collective: its row of comms_table; without a table inter · local for an

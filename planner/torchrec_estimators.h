@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_TORCHREC_ESTIMATORS_H_
 #define TESSERA_PLANNER_TORCHREC_ESTIMATORS_H_
-// TorchRec 1.9.2's cost model, digit for digit. Per shard of a table with I ids and O outputs a rank
-// (LoadOf), E columns of t bytes, over W ranks, n ranks a cut of rows:
+// TorchRec 1.9.2's cost model, digit for digit. Per shard of a table with I ids and O outputs a
+// rank (LoadOf), E columns of t bytes, over W ranks, n ranks a cut of rows:
 //
 //   read   8 bytes an id, twice where weighted       look   I·E·t of the ids that the shard serves
 //   out    O·E·bytes of its collective

@@ -1,8 +1,8 @@
 #ifndef TESSERA_QUANT_QUANTIZE_TABLE_H_
 #define TESSERA_QUANT_QUANTIZE_TABLE_H_
-// From the rows of a float table to stored rows, some rows at a time: what is in memory at once is a
-// block of floats, and the stored rows if they are kept. Rows with a NaN are looked for first. What
-// was lost is measured by decoding each block again.
+// From the rows of a float table to stored rows, some rows at a time: what is in memory at once is
+// a block of floats, and the stored rows if they are kept. Rows with a NaN are looked for first.
+// What was lost is measured by decoding each block again.
 #include <functional>
 #include <span>
 #include <string>

@@ -13,8 +13,8 @@
 
 namespace tessera::internal {
 
-// of(range) are the parameters of a range, error(params) those of the row whose range is `range`. On
-// a GPU a whole warp calls this, and error gives the same to all of it.
+// of(range) are the parameters of a range, error(params) those of the row whose range is `range`.
+// On a GPU a whole warp calls this, and error gives the same to all of it.
 template <typename Of, typename Error>
 TESSERA_HD auto SearchRange(const ValueRange& range, const Of& of, const Error& error) {
   constexpr int kSteps = 64, kLeast = 16;

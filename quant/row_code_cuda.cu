@@ -1,6 +1,6 @@
-// The codes of rows on a GPU. A launch serves many segments, which travel with it by value. A thread
-// writes or reads four neighbouring numbers of a row; blocks that have parameters are encoded by a
-// warp each, since their range has to be known first.
+// The codes of rows on a GPU. A launch serves many segments, which travel with it by value. A
+// thread writes or reads four neighbouring numbers of a row; blocks that have parameters are
+// encoded by a warp each, since their range has to be known first.
 #include "quant/range_search.h"
 #include "quant/row_code.h"
 #include "quant/row_formulas.h"

@@ -7,8 +7,8 @@
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-// ---- n neighbouring numbers of an element code: 16-bit floats by packs, the others as plain loops that
-// the compiler vectorizes
+// ---- n neighbouring numbers of an element code: 16-bit floats by packs, the others as plain loops
+// that the compiler vectorizes
 
 template <typename Code>
 void EncodeElements(const Code& code, const float* __restrict x, int64_t n,

@@ -1,7 +1,7 @@
 #ifndef TESSERA_QUANT_ROW_LAYOUT_H_
 #define TESSERA_QUANT_ROW_LAYOUT_H_
-// Where in a stored row its codes and parameters lie. Many codecs differ in that alone, and a lookup
-// reads them by the same loop.
+// Where in a stored row its codes and parameters lie. Many codecs differ in that alone, and a
+// lookup reads them by the same loop.
 #include "quant/row_codec.h"
 
 namespace tessera {

@@ -40,8 +40,9 @@ Allocator& HostAllocator();
 // to 256 bytes, which keeps what was returned.
 Allocator& AllocatorOf(Device device);
 
-// Host memory that a GPU copies from and to while the host goes on, and that kernels can use. A block is used again when the
-// stream it was returned on has passed that place. In a build without CUDA, HostAllocator().
+// Host memory that a GPU copies from and to while the host goes on, and that kernels can use. A
+// block is used again when the stream it was returned on has passed that place. In a build without
+// CUDA, HostAllocator().
 Allocator& PinnedAllocator();
 
 // CUDA's unified memory: the host and kernels of any GPU use it at the same address. Its pages stay

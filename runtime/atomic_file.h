@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_ATOMIC_FILE_H_
 #define TESSERA_RUNTIME_ATOMIC_FILE_H_
 // A file that takes its name when it is whole: it is written as `<path>.<pid>-<random>.tmp` beside
-// `path`, a name that no other writer has, synced, renamed, and its folder is synced. Of two writers
-// of one path the later rename counts; neither's bytes get into the other's file.
+// `path`, a name that no other writer has, synced, renamed, and its folder is synced. Of two
+// writers of one path the later rename counts; neither's bytes get into the other's file.
 //
 // What is not a regular file (/dev/stdout, a pipe) is written as it stands. A link's target is
 // replaced, not the link. One thread at a time.

@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_CHECKSUMS_H_
 #define TESSERA_RUNTIME_CHECKSUMS_H_
-// CRC-32, as zlib and gzip have it: it finds what a disk or a hand has changed, not what an enemy has.
+// CRC-32, as zlib and gzip have it: it finds what a disk or a hand has changed, not what an enemy
+// has.
 #include <cstdint>
 #include <string>
 #include <string_view>

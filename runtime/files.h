@@ -11,8 +11,8 @@ std::string PathIn(const std::string& folder, const std::string& name);
 // The folder that a path lies in: "." for a bare name.
 std::string FolderOf(const std::string& path);
 
-// The path of a file whose name a document in `folder` gives. Throws Error for a name that leads out
-// of the folder: with a folder in it, or of a link to elsewhere.
+// The path of a file whose name a document in `folder` gives. Throws Error for a name that leads
+// out of the folder: with a folder in it, or of a link to elsewhere.
 std::string PathOfNamed(const std::string& folder, const std::string& name);
 
 // Throws Error for one that cannot be read.

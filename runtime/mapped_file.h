@@ -1,8 +1,9 @@
 #ifndef TESSERA_RUNTIME_MAPPED_FILE_H_
 #define TESSERA_RUNTIME_MAPPED_FILE_H_
 // A file mapped into memory: nothing is read before it is used, and processes that map one file
-// share it. It may be unlinked or renamed meanwhile, not, where it was opened to be read, written; what
-// is read of one that was cut is zeros, and CheckMapping (mapping_faults.h) says so. Any thread may read.
+// share it. It may be unlinked or renamed meanwhile, not, where it was opened to be read, written;
+// what is read of one that was cut is zeros, and CheckMapping (mapping_faults.h) says so. Any
+// thread may read.
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -19,8 +19,8 @@ TESSERA_HD float Sqrt(float x) {
 #endif
 }
 
-// The larger and the smaller; a where b is NaN, and NaN where a is. A Pack has its own overloads, as
-// of Sign.
+// The larger and the smaller; a where b is NaN, and NaN where a is. A Pack has its own overloads,
+// as of Sign.
 TESSERA_HD float Max(float a, float b) { return b > a ? b : a; }
 TESSERA_HD float Min(float a, float b) { return b < a ? b : a; }
 // −1, 1, or x itself where it is ±0 or NaN.

@@ -30,11 +30,12 @@ struct MemoryPart {
 };
 
 double SumOf(const std::vector<MemoryPart>& parts);
-// The detail of a part that is made of parts: "t0 9.6 GiB, t1 9.6 GiB and 24 more", the largest first.
+// The detail of a part that is made of parts: "t0 9.6 GiB, t1 9.6 GiB and 24 more", the largest
+// first.
 std::string LargestText(std::vector<MemoryPart> parts);
 
-// Throws Error where the parts together are more than there is: what `who` takes, part by part, what
-// there is, and `advice`, sentences of what would fit.
+// Throws Error where the parts together are more than there is: what `who` takes, part by part,
+// what there is, and `advice`, sentences of what would fit.
 void CheckMemory(const std::string& who, const std::vector<MemoryPart>& parts,
                  const MemoryThere& there, const std::string& advice);
 

@@ -15,8 +15,8 @@ struct NamedParameter {
   Variable variable;
 };
 
-// A tensor that does not lie in memory: its rows, row-major, to and from the host. Throw Error where
-// that fails.
+// A tensor that does not lie in memory: its rows, row-major, to and from the host. Throw Error
+// where that fails.
 struct RowsElsewhere {
   std::function<void(std::span<const int64_t> rows, void* bytes)> read;
   std::function<void(std::span<const int64_t> rows, const void* bytes)> write;

@@ -3,8 +3,8 @@
 // Small blocks of host memory that serve again, so that a step that is like the one before takes
 // nothing from the heap: for what a call makes anew each time, lists of pieces or storages of
 // tensors. Sizes are powers of two from 64 bytes to 64 KiB. A thread keeps up to 32 blocks of each
-// without a lock; what is more goes by sixteens to a common store (4 MiB a size), from which threads
-// that have none left take: one thread may give back what another took.
+// without a lock; what is more goes by sixteens to a common store (4 MiB a size), from which
+// threads that have none left take: one thread may give back what another took.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

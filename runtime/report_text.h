@@ -10,8 +10,8 @@ namespace tessera::internal {
 // "512 B", "1.5 KiB", "166.4 MiB".
 std::string Bytes(int64_t bytes);
 
-// Columns padded to the widest cell, in characters of UTF-8: the first to the left, the others to the
-// right. The first row is a heading. Each line begins with `indent`.
+// Columns padded to the widest cell, in characters of UTF-8: the first to the left, the others to
+// the right. The first row is a heading. Each line begins with `indent`.
 std::string TextTable(const std::vector<std::vector<std::string>>& rows,
                       const std::string& indent = "");
 

@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-// Zeros, in host memory, in the first page of 2 MiB from that size on. Throws Error, naming the bytes, where
-// the system gives no such addresses (vm.overcommit_memory is 2).
+// Zeros, in host memory, in the first page of 2 MiB from that size on. Throws Error, naming the
+// bytes, where the system gives no such addresses (vm.overcommit_memory is 2).
 Tensor EmptyReserved(const Shape& shape, DType dtype = DType::kF32);
 
 // How much memory the first `used` of `reserved` bytes take at most, once touched.

@@ -95,8 +95,8 @@ struct StreamedSafetensors {
   std::map<std::string, std::string> metadata;
 };
 
-// Writes the tensors, made in the order of their names, beside `path`, syncs, and renames, so that a
-// crash leaves the file that was there. Throws Error when it can't.
+// Writes the tensors, made in the order of their names, beside `path`, syncs, and renames, so that
+// a crash leaves the file that was there. Throws Error when it can't.
 void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
                       const SafetensorsChecksum* checksum = nullptr);
 

@@ -1,9 +1,9 @@
 #ifndef TESSERA_RUNTIME_SIZE_LIMITS_H_
 #define TESSERA_RUNTIME_SIZE_LIMITS_H_
 // How large the numbers may be that files, configurations, requests and callers name, and products
-// of such numbers. A bound here is beyond what a computer holds, so nobody meets it by intent; below
-// all of them no product of a table's sizes leaves 63 bits. Whether the memory is there is another
-// question (memory_limit.h).
+// of such numbers. A bound here is beyond what a computer holds, so nobody meets it by intent;
+// below all of them no product of a table's sizes leaves 63 bits. Whether the memory is there is
+// another question (memory_limit.h).
 #include <cstdint>
 #include <initializer_list>
 #include <span>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_CHOOSE_TABLE_CODECS_H_
 #define TESSERA_SERVE_CHOOSE_TABLE_CODECS_H_
-// Codecs for the tables of a checkpoint, each table its own, under a budget (quant/choose_codecs.h):
-// of f32, f16, int8, int4 and int2, those that take the table's dim.
+// Codecs for the tables of a checkpoint, each table its own, under a budget
+// (quant/choose_codecs.h): of f32, f16, int8, int4 and int2, those that take the table's dim.
 #include <map>
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 #ifndef TESSERA_SERVE_DENSE_PART_H_
 #define TESSERA_SERVE_DENSE_PART_H_
-// Of a ranking model, all but the tables (train/nn/ranking_net.h), with the names of its state dict.
+// Of a ranking model, all but the tables (train/nn/ranking_net.h), with the names of its state
+// dict.
 #include <memory>
 
 #include "serve/model_spec.h"

@@ -35,8 +35,8 @@ class MappedTensors {
   // Whether the bytes have the CheckpointChecksum that the metadata name. Reads all of them, by so
   // many threads; 0: all cores.
   bool IsIntact(int threads = 1) const;
-  // Throws Error, naming the file, where it was cut while it is mapped: who has read calls it before
-  // what was read is used.
+  // Throws Error, naming the file, where it was cut while it is mapped: who has read calls it
+  // before what was read is used.
   void CheckNotCut() const;
   const std::string& path() const { return path_; }
 

@@ -19,8 +19,8 @@
 
 namespace tessera::serve {
 
-// What a directory is whose deltas cannot all be taken: one is damaged, does not follow, or is missing
-// while a newer one is there.
+// What a directory is whose deltas cannot all be taken: one is damaged, does not follow, or is
+// missing while a newer one is there.
 enum class BadDeltas {
   kError,          // an Error, as for weights that are not what they were
   kServeLastGood,  // the newest version before it; failure() says why
@@ -47,11 +47,12 @@ class ModelChain {
   std::shared_ptr<const ServedModel> model() const { return model_; }
   // The crc32 that the next delta has to name.
   std::string crc32() const;
-  // Takes the delta that follows, if it is there. Throws Error, naming the file, for one that is damaged,
-  // does not follow, or is missing while a newer one is there; the model is then what it was.
+  // Takes the delta that follows, if it is there. Throws Error, naming the file, for one that is
+  // damaged, does not follow, or is missing while a newer one is there; the model is then what it
+  // was.
   bool TakeNext();
-  // Why the last TakeNext threw, or what the constructor met under kServeLastGood; "" after one that
-  // did not.
+  // Why the last TakeNext threw, or what the constructor met under kServeLastGood; "" after one
+  // that did not.
   const std::string& failure() const { return failure_; }
   // The newest version of which there is a file, taken or not.
   int64_t newest_version_seen() const { return newest_version_seen_; }

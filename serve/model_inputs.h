@@ -12,8 +12,8 @@ namespace tessera::serve {
 // the features cat_0, cat_1, also the features cat_7"; "" where they are the same.
 std::string OtherInputs(const ModelSpec& before, const ModelSpec& next);
 
-// Throws Error, which begins with `where` and ends with what allows it, for a model that reads other
-// inputs.
+// Throws Error, which begins with `where` and ends with what allows it, for a model that reads
+// other inputs.
 void CheckSameInputs(const ModelSpec& before, const ModelSpec& next, const std::string& where,
                      const std::string& allows_it);
 

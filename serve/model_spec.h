@@ -22,9 +22,10 @@
 //                      which unknown ids read
 //   remap.<name>       of a pruned table, from its ids to its rows: the data of an IndexRemap
 //                      (embedding/index_remap.h)
-//   ids.<name>         of a table of raw ids, i64 [slots, 2]: the slots of a RawIdMap (raw_id_map.h)
-//   <parameter>        of dense_type, the dense part under the names of the model's state dict; it is
-//                      computed in f32 whatever it is stored as
+//   ids.<name>         of a table of raw ids, i64 [slots, 2]: the slots of a RawIdMap
+//                      (raw_id_map.h)
+//   <parameter>        of dense_type, the dense part under the names of the model's state dict; it
+//                      is computed in f32 whatever it is stored as
 //   <tensor>.padding   u8, up to the next boundary
 #include <algorithm>
 #include <cstdint>

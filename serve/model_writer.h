@@ -32,8 +32,8 @@ struct WriteModelOptions {
   PruneOptions prune = {};         // all tables without raw ids; those stay whole
   DType dense_type = DType::kF32;  // or f16: as which the dense part is stored
   QuantizeOptions quantize = {};   // its search: of tables whose codec takes it
-  // Whether the model may read other inputs than the one in the directory, whose clients' requests it
-  // then refuses.
+  // Whether the model may read other inputs than the one in the directory, whose clients' requests
+  // it then refuses.
   bool new_inputs = false;
 };
 
@@ -50,8 +50,8 @@ struct WrittenModel {
 };
 
 // Throws Error for a codec of a table that is not there, a table or parameter that the checkpoint
-// lacks or has in another shape, other inputs than the directory's model has unless options.new_inputs,
-// NaN in a table (naming tables and rows), dense numbers beyond f16
+// lacks or has in another shape, other inputs than the directory's model has unless
+// options.new_inputs, NaN in a table (naming tables and rows), dense numbers beyond f16
 // where that is asked for, what KeptRows does not take, and when it can't write;
 // what was in the directory is then still there. The config, that of the checkpoint unless given,
 // says what the model is.

@@ -41,8 +41,8 @@ class Predictor {
                              std::span<const PredictRequest* const> requests);
 
   // The model that is in `directory` now, with its deltas, answers all calls that begin from here
-  // on; `directory` "" is the one in use. Throws Error as ModelChain does, and for a model that reads
-  // other inputs (model_inputs.h) unless `new_inputs`; the model is then what it was.
+  // on; `directory` "" is the one in use. Throws Error as ModelChain does, and for a model that
+  // reads other inputs (model_inputs.h) unless `new_inputs`; the model is then what it was.
   void Reload(const std::string& directory = "", bool new_inputs = false);
   // Takes the deltas that have come into the directory; each of them answers all calls that begin
   // from then on. How many. Throws Error for one that does not fit (model_delta.h): the model stays

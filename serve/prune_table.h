@@ -24,8 +24,8 @@ struct PruneOptions {
 };
 
 // The ids whose rows are kept, ascending. `parameter` is the table's name in the checkpoint. A row
-// with NaN counts as the largest. Throws Error for a share outside [0, 1], and for `untouched` where
-// the checkpoint has no optimizer state of the table.
+// with NaN counts as the largest. Throws Error for a share outside [0, 1], and for `untouched`
+// where the checkpoint has no optimizer state of the table.
 std::vector<int64_t> KeptRows(Context& ctx, const Checkpoint& checkpoint,
                               const std::string& parameter, const RowSource& source,
                               const PruneOptions& options);

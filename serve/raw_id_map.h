@@ -25,8 +25,8 @@ struct RawIdView {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(hash) * size >> 64);
   }
   void Prefetch(int64_t id) const { __builtin_prefetch(slots + 2 * FirstSlot(id)); }
-  // −1 for an id that is not there. Ends, with any row, whatever the slots hold: those of a file that
-  // was cut while it is mapped have become zeros.
+  // −1 for an id that is not there. Ends, with any row, whatever the slots hold: those of a file
+  // that was cut while it is mapped have become zeros.
   int64_t RowOf(int64_t id) const {
     uint64_t slot = FirstSlot(id);
     for (uint64_t left = size; left > 0; --left, slot = slot + 1 < size ? slot + 1 : 0)

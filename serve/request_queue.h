@@ -1,11 +1,11 @@
 #ifndef TESSERA_SERVE_REQUEST_QUEUE_H_
 #define TESSERA_SERVE_REQUEST_QUEUE_H_
 // Requests of many threads, computed together: a worker takes the oldest request and those behind
-// it, up to max_batch examples, and waits for more until the oldest is max_wait old. With a max_wait
-// of 0 it leaves idle workers their share, so that a small request need not wait for a large one
-// that came with it. A batch uses one model; a request that does not fit it is answered by an Error
-// of its own, the others as if it had not come. Every request is answered exactly once, also where
-// memory runs out on the way.
+// it, up to max_batch examples, and waits for more until the oldest is max_wait old. With a
+// max_wait of 0 it leaves idle workers their share, so that a small request need not wait for a
+// large one that came with it. A batch uses one model; a request that does not fit it is answered
+// by an Error of its own, the others as if it had not come. Every request is answered exactly once,
+// also where memory runs out on the way.
 #include <chrono>
 #include <condition_variable>
 #include <exception>

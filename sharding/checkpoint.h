@@ -6,8 +6,8 @@
 //                                    what makes a save the one that counts
 //   save-<n>-rank-<r>.safetensors    the shards that rank r had at save n
 //
-// A save that is interrupted anywhere leaves the one before as it was. Parts of tables are given and
-// taken as plain tensors: this knows no collection.
+// A save that is interrupted anywhere leaves the one before as it was. Parts of tables are given
+// and taken as plain tensors: this knows no collection.
 //
 // Loading takes any rectangle of a table, whatever the plan it was saved under, and reads the rows
 // it needs; every byte that is read is checked. Where column blocks differ, states of one number a
@@ -36,7 +36,8 @@ struct ShardTensors {
   std::vector<OptimizerState> states;
 };
 
-// A tensor that lies somewhere. read: bytes [begin, begin + count), which it checks, or throws Error.
+// A tensor that lies somewhere. read: bytes [begin, begin + count), which it checks, or throws
+// Error.
 struct StoredTensor {
   DType dtype = DType::kF32;
   Shape shape;
@@ -48,8 +49,8 @@ class ShardedCheckpoint {
  public:
   // Throws Error, which names folder or file, for one that is missing, and for a bad index.
   explicit ShardedCheckpoint(const std::string& folder);
-  // What lies elsewhere as one: `tensors` are those that the index names, shards by StoredName. Files
-  // and checksums of the index are not looked at. `path` is what errors call it.
+  // What lies elsewhere as one: `tensors` are those that the index names, shards by StoredName.
+  // Files and checksums of the index are not looked at. `path` is what errors call it.
   ShardedCheckpoint(const std::string& path, CheckpointIndex index,
                     std::map<std::string, StoredTensor> tensors);
 

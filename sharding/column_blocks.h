@@ -4,7 +4,7 @@
 // of columns, each in parts, one a range of the table's rows.
 //
 //   wide[row(i), columns of the block] = scale(i) · Σ_k part_k[i]      (GatherBlocks)
-//   part_k[i] = scale(i) · wide[row(i), columns of the block]          (SpreadBlocks, its transpose)
+//   part_k[i] = scale(i) · wide[row(i), columns of the block]          (SpreadBlocks: transposed)
 //
 // row(i) is rows[i], or i; scale(i) is 1, or 1/L of bag i (embedding/row_ops.h) for the MEAN of a
 // table whose rows are split. Parts are added in their order.

@@ -15,9 +15,9 @@
 // and, where keys have batches of their own, VariableBatchPooledEmbeddingsAllToAll of flat rows.
 //
 // Sums are in the order of the ranks. Embeddings are f32 and must not be changed afterwards; parts
-// travel as the codecs say, a rank's own too. Every rank makes the same calls. For gradients, a tape
-// records on all ranks, the embeddings of all require one, and each rank has its result in what
-// Backward starts from.
+// travel as the codecs say, a rank's own too. Every rank makes the same calls. For gradients, a
+// tape records on all ranks, the embeddings of all require one, and each rank has its result in
+// what Backward starts from.
 #include <vector>
 
 #include "comm/communicator.h"
@@ -114,8 +114,8 @@ class EmbeddingsAllToOne {
   // rows; 0: the same columns.
   EmbeddingsAllToOne(Communicator& comm, std::vector<int64_t> rows, std::vector<int64_t> columns,
                      int join_dim, int root = 0, EmbeddingsExchangeOptions options = {});
-  // [rows, columns] of this rank -> on the root all, joined in the order of the ranks; on the others
-  // a matrix without rows.
+  // [rows, columns] of this rank -> on the root all, joined in the order of the ranks; on the
+  // others a matrix without rows.
   Awaitable<Variable> Start(Context& ctx, const Variable& embeddings) const;
 
  private:

@@ -21,8 +21,8 @@ struct HashParts {
   int64_t num_parts = 0;  // 0: ids are row numbers
   int64_t rows_a_part = 0;
 
-  // A bijection (Steele and Vigna's mix 13 of a multiple of id + 1), unlike the hashes by which modules
-  // of managed collision find ids: all ids of a part agree in its leading bits.
+  // A bijection (Steele and Vigna's mix 13 of a multiple of id + 1), unlike the hashes by which
+  // modules of managed collision find ids: all ids of a part agree in its leading bits.
   TESSERA_HD static uint64_t Hash(int64_t id) {
     uint64_t h = (static_cast<uint64_t>(id) + 1) * 0x9e3779b97f4a7c15ull;
     h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9ull;

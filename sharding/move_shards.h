@@ -1,8 +1,8 @@
 #ifndef TESSERA_SHARDING_MOVE_SHARDS_H_
 #define TESSERA_SHARDING_MOVE_SHARDS_H_
 // One table's weights or states from the ranks that hold them under one sharding to those that hold
-// them under another: the rectangles that an old and a new shard share, in one exchange. States of one
-// number a row follow checkpoint_rows.h.
+// them under another: the rectangles that an old and a new shard share, in one exchange. States of
+// one number a row follow checkpoint_rows.h.
 #include <string>
 #include <vector>
 

@@ -13,8 +13,8 @@ namespace tessera {
 
 class KJTOneToAll {
  public:
-  // keys: all of them, of which the first key_splits[0] go to rank 0, the next key_splits[1] to rank
-  // 1, and so on; the same on all ranks.
+  // keys: all of them, of which the first key_splits[0] go to rank 0, the next key_splits[1] to
+  // rank 1, and so on; the same on all ranks.
   KJTOneToAll(Communicator& comm, std::vector<std::string> keys, std::vector<int64_t> key_splits,
               int root = 0);
 

@@ -3,8 +3,8 @@
 // What ranks looked up, on its way to where the bags came from, and gradients on the way back: one
 // exchange each. The backward of the forward's exchange is the same exchange, turned around.
 //
-//   message from a rank   its blocks (DistLayout), one after another: pooled [bags, columns], or of a
-//                         sequence [ids, columns], f32
+//   message from a rank   its blocks (DistLayout), one after another: pooled [bags, columns], or of
+//                         a sequence [ids, columns], f32
 //
 // At home partial sums are added in the order of the rows, divided where a MEAN was split over
 // rows, and blocks of columns joined. Features of tables that every rank holds join here, too.
@@ -37,8 +37,8 @@ struct OutputForm {
 // away: of this rank's tables, for all ranks' bags, in the flat order of a batch a rank (undefined
 // without tables). replicas: of the replicated tables, for this rank's own bags, in the same order.
 // Returns, for this rank's own bags: pooled, one matrix [B, ΣD] (with inverse indices, of all
-// examples; without, where keys have batches of their own, flat); sequences, one [N_f, D] a feature.
-// A rank without tables takes the way back of the input_dist's weights, too.
+// examples; without, where keys have batches of their own, flat); sequences, one [N_f, D] a
+// feature. A rank without tables takes the way back of the input_dist's weights, too.
 Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
                                                  std::shared_ptr<const OutputForm> form,
                                                  Communicator& comm, const InputDist& input,

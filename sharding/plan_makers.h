@@ -33,8 +33,8 @@ TableSharder TableWise(int rank);
 TableSharder RowWise();
 // rows[r] rows for rank r; together all of the table's.
 TableSharder RowWise(std::vector<int64_t> rows);
-// Whole buckets of rows / num_buckets rows; the first num_buckets mod world_size ranks have one more
-// than the others. What tables in parts by hash need (hash_parts.h).
+// Whole buckets of rows / num_buckets rows; the first num_buckets mod world_size ranks have one
+// more than the others. What tables in parts by hash need (hash_parts.h).
 TableSharder RowWiseBuckets(int64_t num_buckets);
 // Column block j on ranks[j], which may name a rank more than once. REQUIRES: as many ranks as
 // divide dim. A block is the next larger one that ColumnBlock knows: of dim 12 two ranks get one

@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-// Writes a save to a folder that all ranks see: `shards` are this rank's, `whole` is the same on all
-// (dense parameters; rank 0's are written), `own` this rank's alone, under names that no other rank
-// uses. Every rank calls; returns on all when the save counts.
+// Writes a save to a folder that all ranks see: `shards` are this rank's, `whole` is the same on
+// all (dense parameters; rank 0's are written), `own` this rank's alone, under names that no other
+// rank uses. Every rank calls; returns on all when the save counts.
 // If any rank can't write, every rank throws Error, which names the rank and the reason; the save
 // before still counts, and nothing of this one is left.
 void SaveShardedCheckpoint(Context& ctx, Communicator& comm, const std::string& folder,

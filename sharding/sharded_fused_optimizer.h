@@ -1,12 +1,12 @@
 #ifndef TESSERA_SHARDING_SHARDED_FUSED_OPTIMIZER_H_
 #define TESSERA_SHARDING_SHARDED_FUSED_OPTIMIZER_H_
-// Sharded tables that are updated inside backward, seen as an optimizer (TorchRec's fused_optimizer of
-// a sharded module): as FusedOptimizer, whatever the plan. Keys, groups and states are those of the
-// tables without shards, alike on every rank.
+// Sharded tables that are updated inside backward, seen as an optimizer (TorchRec's fused_optimizer
+// of a sharded module): as FusedOptimizer, whatever the plan. Keys, groups and states are those of
+// the tables without shards, alike on every rank.
 //
 //   states   those of whole tables: [E, D], or [E], put together of what all ranks hold. A number a
-//            row that column blocks have each for themselves is their mean, weighted by their columns;
-//            loaded, each block has a copy (sharding/checkpoint_rows.h)
+//            row that column blocks have each for themselves is their mean, weighted by their
+//            columns; loaded, each block has a copy (sharding/checkpoint_rows.h)
 //
 // What is saved under one plan loads under any other, and into tables without shards.
 #include <string>
@@ -19,8 +19,8 @@ namespace tessera {
 
 class ShardedFusedOptimizer final : public Optimizer {
  public:
-  // Keys are "<prefix>.<table>.weight", or "<table>.weight" without a prefix. REQUIRES: ctx and tables
-  // outlive this.
+  // Keys are "<prefix>.<table>.weight", or "<table>.weight" without a prefix. REQUIRES: ctx and
+  // tables outlive this.
   ShardedFusedOptimizer(Context& ctx, ShardedTables& tables, std::string prefix = "");
 
   // Nothing: the backward has updated the tables, with the rates of that time.
@@ -42,8 +42,8 @@ class ShardedFusedOptimizer final : public Optimizer {
   // states without shards. Every rank calls.
   OptimizerStateDict StateDict() const override;
   void CheckStateDict(const OptimizerStateDict& state) const override;
-  // Each rank takes its parts. Every rank calls with the same state; if one's is refused, every rank
-  // throws Error, and nothing has changed.
+  // Each rank takes its parts. Every rank calls with the same state; if one's is refused, every
+  // rank throws Error, and nothing has changed.
   void LoadStateDict(Context& ctx, const OptimizerStateDict& state) override;
 
  private:

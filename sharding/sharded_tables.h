@@ -40,8 +40,8 @@ struct ShardingOptions {
   // for the order of these sums.
   bool dedup_ids = false;
   // Of each table, or of none: into how many parts its ids, any 64-bit numbers, are cut by a hash
-  // (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's shard in the
-  // place of their ids between input_dist and lookup (InputDist::SetRemapped), as
+  // (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's shard in
+  // the place of their ids between input_dist and lookup (InputDist::SetRemapped), as
   // sharding/managed_collision does; a forward that nobody did this for is an error.
   std::vector<int64_t> num_parts = {};
 };

@@ -9,8 +9,8 @@
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-// Loops copy what a DenseIds says: what they write might else, for all the compiler knows, be part of
-// it.
+// Loops copy what a DenseIds says: what they write might else, for all the compiler knows, be part
+// of it.
 
 // fn(const Index* ids).
 template <typename Fn>
@@ -89,8 +89,8 @@ void WriteMany(uint64_t word, uint64_t first, Index* values) {
 }
 #endif
 
-// Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. Up to seven more
-// are written before `end`.
+// Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. Up to seven
+// more are written before `end`.
 template <typename Index>
 Index* WriteWord(uint64_t word, uint64_t first, Index* values, Index* end) {
 #if defined(__AVX2__)

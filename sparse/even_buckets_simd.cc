@@ -121,8 +121,8 @@ void Ranks<Ids>::At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reache
 
 constexpr int64_t kEnds = 128;  // of bags, at a time
 
-// Of a run of fewer than kEnds bags that begin or end in the block of ids [first, first + n): counts
-// are set, but those of a first bag that began before are added to.
+// Of a run of fewer than kEnds bags that begin or end in the block of ids [first, first + n):
+// counts are set, but those of a first bag that began before are added to.
 template <typename Ids, typename Length>
 void CountBags(const CountEvenArgs& args, const Ranks<Ids>& ranks, int64_t begin, int64_t end,
                int64_t first, int64_t n) {

@@ -1,9 +1,9 @@
 #ifndef TESSERA_SPARSE_HELD_IDS_H_
 #define TESSERA_SPARSE_HELD_IDS_H_
-// For sparse/even_buckets_simd.cc: a few ids as unsigned numbers in a register, compared with a bound,
-// and those of some lanes put side by side (where kCompresses; else a plain loop looks at each).
-// WideIds holds any ids, NarrowIds small ones. Whole loads and stores wherever they can be: with
-// masks they take twice as long (Zen 5).
+// For sparse/even_buckets_simd.cc: a few ids as unsigned numbers in a register, compared with a
+// bound, and those of some lanes put side by side (where kCompresses; else a plain loop looks at
+// each). WideIds holds any ids, NarrowIds small ones. Whole loads and stores wherever they can be:
+// with masks they take twice as long (Zen 5).
 #include <cstdint>
 #if defined(__AVX2__)
 #include <immintrin.h>

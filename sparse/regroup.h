@@ -40,9 +40,9 @@ RegroupArguments KtRegroupArguments(Context& ctx, const std::vector<std::vector<
                                     const std::vector<std::vector<std::string>>& groups);
 
 // Outputs [B, out_widths[j]] from inputs [B, in_widths[i]]. In backward, an input column gets the
-// sum over its moves, in their order, 0 if there is none: in f32, rounded once to the inputs' dtype.
-// Throws Error for inputs of other shapes or different dtypes, and gradients of other dtypes than
-// f32, f16 and bf16.
+// sum over its moves, in their order, 0 if there is none: in f32, rounded once to the inputs'
+// dtype. Throws Error for inputs of other shapes or different dtypes, and gradients of other dtypes
+// than f32, f16 and bf16.
 std::vector<Variable> Regroup(Context& ctx, const std::vector<Variable>& inputs,
                               const RegroupPlan& plan);
 

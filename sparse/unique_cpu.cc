@@ -1,5 +1,5 @@
-// Groups are found one by one, in whichever way is cheapest for their size and range, with a scratch
-// area of at most 32 bytes an id; then, the groups' places known, they are written.
+// Groups are found one by one, in whichever way is cheapest for their size and range, with a
+// scratch area of at most 32 bytes an id; then, the groups' places known, they are written.
 #include <algorithm>
 #include <array>
 #include <memory>

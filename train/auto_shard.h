@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_AUTO_SHARD_H_
 #define TESSERA_TRAIN_AUTO_SHARD_H_
-// A model over ranks without a plan by hand, as TorchRec's DistributedModelParallel makes one when it
-// is given none.
+// A model over ranks without a plan by hand, as TorchRec's DistributedModelParallel makes one when
+// it is given none.
 //
 //   const RankingModel model = AutoShard(ctx, config, comm,
 //                                       {.topology = ShippedTopology("h100", comm.size())});
@@ -23,8 +23,8 @@ namespace tessera {
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "");
 
-// What `find` returns on rank 0, the only one that calls it. Throws Error on every rank if it throws
-// there, and for a plan of another number of ranks. Every rank calls.
+// What `find` returns on rank 0, the only one that calls it. Throws Error on every rank if it
+// throws there, and for a plan of another number of ranks. Every rank calls.
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find);
 
 struct AutoShardOptions {

@@ -30,7 +30,8 @@ struct DataSelection {
 class DataSets {
  public:
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
-  // told apart from these, also where they come by the same files, or by copies. Files are opened once, so that wrong names are errors now.
+  // told apart from these, also where they come by the same files, or by copies. Files are opened
+  // once, so that wrong names are errors now.
   DataSets(const TrainConfig& config, DataSelection selection);
 
   // Batches of the rows to train on, in the order of an epoch, from the place `first_row` of it on

@@ -1,6 +1,7 @@
 #ifndef TESSERA_TRAIN_PLANNER_MODEL_H_
 #define TESSERA_TRAIN_PLANNER_MODEL_H_
-// A ranking model as the planner sees it: one module of pooled tables, and a dense part of so many bytes.
+// A ranking model as the planner sees it: one module of pooled tables, and a dense part of so many
+// bytes.
 #include "planner/model.h"
 #include "train/config/train_config.h"
 #include "train/nn/ranking_model.h"
@@ -8,8 +9,8 @@
 namespace tessera {
 
 // Of a model on `ranks` ranks, each of which takes batches of batch_size examples. Every feature is
-// taken to have one id an example. Tables of raw ids may be table_wise, and row_wise where each rank
-// has as many of their parts as every other.
+// taken to have one id an example. Tables of raw ids may be table_wise, and row_wise where each
+// rank has as many of their parts as every other.
 PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks);
 
 // For `ranks` ranks, each of which takes its share of every batch. Every feature has one id an

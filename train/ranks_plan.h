@@ -15,8 +15,8 @@
 
 namespace tessera {
 
-// Rows of a table of raw ids are cut between its parts (ManagedTableConfig). Throws Error for a file
-// that cannot be read or does not fit, and for columns that cannot be divided by the ranks.
+// Rows of a table of raw ids are cut between its parts (ManagedTableConfig). Throws Error for a
+// file that cannot be read or does not fit, and for columns that cannot be divided by the ranks.
 ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
                            std::span<const TableShape> tables,
                            const ManagedTableConfigs& managed = {});

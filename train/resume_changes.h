@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_RESUME_CHANGES_H_
 #define TESSERA_TRAIN_RESUME_CHANGES_H_
-// A run that goes on from a checkpoint under another configuration, or on other data: what cannot be
-// meant is refused, the rest is said.
+// A run that goes on from a checkpoint under another configuration, or on other data: what cannot
+// be meant is refused, the rest is said.
 //
 // Refused: other tables, or a table of other features, pooling, rows (but of a growing one), dim,
 // types, optimizer or kind of managed collision; another model or dense optimizer; and within an

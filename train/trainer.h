@@ -59,8 +59,8 @@ class Trainer {
   TrainingProgress progress() const;
   // What the rows of `progress` are rows of (data_identity.h): checkpoints say so from now on.
   void SetData(std::string data) { progress_.data = std::move(data); }
-  // Everything that Step changes but sharded tables, the dense optimizer's state, where the schedule
-  // stands and what is known of raw ids, by its name in a checkpoint; shares memory.
+  // Everything that Step changes but sharded tables, the dense optimizer's state, where the
+  // schedule stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
   // A file; with ranks a folder (sharding/checkpoint.h). `metrics`: state of metrics, the same on
   // all ranks, saved with it.
@@ -71,10 +71,10 @@ class Trainer {
   // As the next file there: whole, or what changed since the last save. REQUIRES: no ranks; where a
   // chain goes on, its last file was loaded, and TrackChanges called, before anything was trained.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
-  // Takes over the weights, and where the checkpoint has them, optimizer state and progress, whatever
-  // form it was saved in. Throws Error, and changes nothing, for one that does not fit (but raw ids
-  // that come before refused ones; with ranks, what was there may be lost). False if it had weights
-  // alone. With ranks, each has its own `checkpoint`, of which it reads its parts.
+  // Takes over the weights, and where the checkpoint has them, optimizer state and progress,
+  // whatever form it was saved in. Throws Error, and changes nothing, for one that does not fit
+  // (but raw ids that come before refused ones; with ranks, what was there may be lost). False if
+  // it had weights alone. With ranks, each has its own `checkpoint`, of which it reads its parts.
   bool Load(const Checkpoint& checkpoint);
   // The same of what ranks saved, under any plan: column blocks that stay keep their numbers a row.
   // REQUIRES: ranks.
@@ -107,8 +107,8 @@ class Trainer {
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
   // What this rank's parts of tables know of raw ids.
   std::vector<NamedTensor> IdsIn(ShardedCheckpoint& checkpoint);
-  // Of tables, in order: those in use once the checkpoint is loaded. Throws Error for a growing table
-  // that cannot have them.
+  // Of tables, in order: those in use once the checkpoint is loaded. Throws Error for a growing
+  // table that cannot have them.
   std::vector<int64_t> RowsAfter(const Checkpoint& checkpoint) const;
   // Names, types and shapes of State with so many rows of growing tables, which may have no memory.
   std::vector<NamedTensor> StateOfRows(const std::vector<int64_t>& rows) const;

@@ -32,8 +32,8 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
 
 std::vector<MemoryPart> PartsOf(const TrainingMemory& memory);
 
-// Throws Error where that is more than there is; it says which tables are the largest, and what would
-// fit: fewer rows, rows of 16 bits, tables on DISK, more machines.
+// Throws Error where that is more than there is; it says which tables are the largest, and what
+// would fit: fewer rows, rows of 16 bits, tables on DISK, more machines.
 void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
                          const MemoryThere& there);
 

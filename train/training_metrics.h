@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_TRAINING_METRICS_H_
 #define TESSERA_TRAIN_TRAINING_METRICS_H_
-// The metrics of a training as it goes: of the batches trained on, each as it was foreseen before it
-// was learned, and of evaluations. As lines of JSON (metrics_log.h), and as TensorBoard's scalars
-// in the folders train and eval, with the loss as "loss".
+// The metrics of a training as it goes: of the batches trained on, each as it was foreseen before
+// it was learned, and of evaluations. As lines of JSON (metrics_log.h), and as TensorBoard's
+// scalars in the folders train and eval, with the loss as "loss".
 //
 // There is one task, clicks, with what rows hold: "prediction" and "label". On ranks every rank
 // makes the same calls; rank 0 writes.

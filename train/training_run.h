@@ -67,8 +67,8 @@ struct TrainingRunOptions {
   std::optional<IncrementalOptions> incremental = {};
   // Where the trainer was loaded from: a chain in that folder goes on.
   std::optional<ChainPosition> resumed = {};
-  // How steps of the next batches overlap with this one's; the same on all ranks. A run by kSemiSync
-  // that goes on from a checkpoint equals one that saved it there and never stopped.
+  // How steps of the next batches overlap with this one's; the same on all ranks. A run by
+  // kSemiSync that goes on from a checkpoint equals one that saved it there and never stopped.
   PipelineKind pipeline = PipelineKind::kNone;
   TrainingMetricsOutput metrics = {};  // the same on all ranks, of which the first writes
   std::function<bool()> stop = [] { return false; };  // asked between steps

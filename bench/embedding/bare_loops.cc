@@ -15,8 +15,8 @@ template <int write, int locality>
   for (int64_t d = 0; d < dim; d += 16) __builtin_prefetch(row + d, write, locality);
 }
 
-// Sums that stay in registers, of which AVX2 has 16: more columns are added up in several passes over
-// a bag, whose rows are in the second-level cache then.
+// Sums that stay in registers, of which AVX2 has 16: more columns are added up in several passes
+// over a bag, whose rows are in the second-level cache then.
 constexpr int kMostSums = Pack::kSize >= 16 ? 16 : 8;
 
 template <int kVectors>

@@ -22,7 +22,8 @@ std::vector<int64_t> ParseTableRows(const std::string& text, int64_t tables);
 // Criteo's tables of at most `cap` rows, an id a bag.
 PointValues CriteoValues(const std::string& cap, const std::string& dim, const std::string& batch);
 
-// Calls of at most so many ids find caches as the calls before left them: what is timed is the call.
+// Calls of at most so many ids find caches as the calls before left them: what is timed is the
+// call.
 inline constexpr int64_t kSmallCall = 4096;
 
 PoolingType ParsePooling(const std::string& mode);

@@ -18,8 +18,8 @@ struct ChartAxis {
   bool logarithmic = false;
 
   double At(double number) const;
-  // About `count` round numbers within [low, high]; powers of ten with 2 and 5 between where there is
-  // room on a logarithmic axis.
+  // About `count` round numbers within [low, high]; powers of ten with 2 and 5 between where there
+  // is room on a logarithmic axis.
   std::vector<double> Ticks(int count) const;
 };
 

@@ -4,7 +4,8 @@
 // do if both were drawn from one distribution, whatever that is.
 //
 //   U = R_a − n_a (n_a + 1) / 2,  R_a: the sum of the ranks of a's samples among all, ties at their
-//   mean rank;  z = (|U − n_a n_b / 2| − 1/2) / σ,  σ² = n_a n_b / 12 · (n + 1 − Σ(t³ − t) / (n (n − 1)))
+//   mean rank;  z = (|U − n_a n_b / 2| − 1/2) / σ,
+//   σ² = n_a n_b / 12 · (n + 1 − Σ(t³ − t) / (n (n − 1)))
 //   over groups of t ties;  p = erfc(z / √2)
 //
 // The normal approximation is good from about 6 samples a side, which p < 0.01 takes anyway.

@@ -40,7 +40,8 @@ struct Measurement {
   double Spread() const;  // (p90 − p10) / median
   bool HasLimit() const { return !limit_seconds.empty(); }
   double LimitMedian() const;  // 0 without a limit
-  // Median over rounds of limit / seconds: how much of the limit's speed was reached; 0 without one.
+  // Median over rounds of limit / seconds: how much of the limit's speed was reached; 0 without
+  // one.
   double Share() const;
   double BytesPerSecond() const { return bytes / Median(); }
   double ItemsPerSecond() const { return static_cast<double>(items) / Median(); }

@@ -18,7 +18,8 @@ bool IsSweep(const BenchRun& run);
 // REQUIRES: IsSweep(run).
 std::string SweepSvg(const BenchRun& run);
 
-// SweepSvg for a sweep without scores, BarsSvg for anything else. Throws Error for a run without rows.
+// SweepSvg for a sweep without scores, BarsSvg for anything else. Throws Error for a run without
+// rows.
 std::string RunToSvg(const BenchRun& run);
 
 }  // namespace tessera::bench

@@ -3,17 +3,18 @@
 // The ids that batch after batch asks of one table, as a skew says. The same skew, rows, seed and
 // sequence give the same ids.
 //
-// A skew by reuse counts makes each call's ids one batch: as many rows of each count as the law says,
-// in random order. Rows used more than 16 times are the same in every batch; the others go round the
-// table. Where the table has fewer rows than the batch should name, counts of several add up on one.
+// A skew by reuse counts makes each call's ids one batch: as many rows of each count as the law
+// says, in random order. Rows used more than 16 times are the same in every batch; the others go
+// round the table. Where the table has fewer rows than the batch should name, counts of several add
+// up on one.
 //
 // A skew by reuse distances goes on from call to call, and begins with no row seen: a distance that
 // reaches beyond the rows seen makes a new row, and once all of the table's have been seen, the one
 // that was not used for longest.
 //
-// A trace is read in turn, from its beginning in sequence 0 and from elsewhere in others, and begins
-// anew at its end. If it names ids that the table has no row for, its ids are numbered 0, 1, 2, … in
-// the order of their first use, modulo the table's rows.
+// A trace is read in turn, from its beginning in sequence 0 and from elsewhere in others, and
+// begins anew at its end. If it names ids that the table has no row for, its ids are numbered 0, 1,
+// 2, … in the order of their first use, modulo the table's rows.
 #include <cstdint>
 #include <span>
 

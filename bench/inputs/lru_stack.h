@@ -1,8 +1,8 @@
 #ifndef TESSERA_BENCH_INPUTS_LRU_STACK_H_
 #define TESSERA_BENCH_INPUTS_LRU_STACK_H_
-// Rows in the order of their last use. A use takes a slot at the end; a tree of counts over the slots
-// (Fenwick) finds the depth of a row, and the row at a depth, in O(log rows). Slots left empty are
-// closed when half of them or more are.
+// Rows in the order of their last use. A use takes a slot at the end; a tree of counts over the
+// slots (Fenwick) finds the depth of a row, and the row at a depth, in O(log rows). Slots left
+// empty are closed when half of them or more are.
 #include <cstdint>
 #include <vector>
 

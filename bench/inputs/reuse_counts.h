@@ -2,8 +2,8 @@
 #define TESSERA_BENCH_INPUTS_REUSE_COUNTS_H_
 // How often a batch names each of its rows: shares of rows and of ids by reuse count, in the bins
 // {1}, {2}, (2, 4], (4, 8], … (16384, 32768] and above. Inside a bin ids are spread as 1 / count:
-// flat over the logarithm, as the published shares are from bin to bin (the mean counts of bins that
-// follow from them are met within 2 %).
+// flat over the logarithm, as the published shares are from bin to bin (the mean counts of bins
+// that follow from them are met within 2 %).
 #include <array>
 #include <cstdint>
 #include <vector>

@@ -1,10 +1,11 @@
 #ifndef TESSERA_BENCH_INPUTS_REUSE_DISTANCES_H_
 #define TESSERA_BENCH_INPUTS_REUSE_DISTANCES_H_
 // How long ago an id's row was last used, in distinct rows used since (its stack distance): the
-// share of ids with at least each distance. A row's first use in a trace says only that its distance
-// is not below the number of rows seen till then, and is counted so (Kaplan and Meier, "Nonparametric
-// estimation from incomplete observations", 1958): the law does not depend on the trace's length.
-// What is left at the last distance is the share of ids whose row is new however long one looks.
+// share of ids with at least each distance. A row's first use in a trace says only that its
+// distance is not below the number of rows seen till then, and is counted so (Kaplan and Meier,
+// "Nonparametric estimation from incomplete observations", 1958): the law does not depend on the
+// trace's length. What is left at the last distance is the share of ids whose row is new however
+// long one looks.
 #include <cstdint>
 #include <vector>
 

@@ -21,8 +21,8 @@ class StoredTables {
 
   // Batch `round` modulo kBatches.
   void Lookup(Context& ctx, int round);
-  // Looks batch 0 up and compares some outputs with the sums of decoded rows. Throws Error where one
-  // is wrong.
+  // Looks batch 0 up and compares some outputs with the sums of decoded rows. Throws Error where
+  // one is wrong.
   void Check(Context& ctx);
 
   // REQUIRES: HasBare().

@@ -1,5 +1,5 @@
-// Bytes that a training step of sequences sends with and without dedup_ids, on bags from a file: one
-// line a bag, ids apart by blanks; the first may be the user's and is then left out.
+// Bytes that a training step of sequences sends with and without dedup_ids, on bags from a file:
+// one line a bag, ids apart by blanks; the first may be the user's and is then left out.
 //
 //   zcat amazon_book_bags.txt.gz | bazel run -c opt //bench/sharding:dedup_bench -- --skip-first
 //

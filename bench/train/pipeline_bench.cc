@@ -3,8 +3,8 @@
 //
 //   bazel run -c opt //bench/train:pipeline_bench -- [--trace OUT] [--json OUT]
 //
-// A DLRM of 8 tables of 100,000 rows, D = 32, table-wise on 2 ranks; 512 examples a rank with bags of
-// 20 ids; row-wise Adagrad. Loops take turns, round after round, in one process, from a warm
+// A DLRM of 8 tables of 100,000 rows, D = 32, table-wise on 2 ranks; 512 examples a rank with bags
+// of 20 ids; row-wise Adagrad. Loops take turns, round after round, in one process, from a warm
 // pipeline; a ratio is the median over rounds of that round's plain loop by its pipeline. The share
 // of exchanges is what the slow link adds to the plain loop.
 #include <CLI/CLI.hpp>

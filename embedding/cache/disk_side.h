@@ -5,11 +5,13 @@
 // staged in pinned memory, and the disk.
 //
 //   Prefetch   changed rows that leave are written; reads of those that come are started
-//   Load       the reads of this call, and of calls before it, are waited for, and go to their lines
+//   Load       the reads of this call, and of calls before it, are waited for, and go to their
+//              lines
 //
-// A line is so in its row's hands from the prefetch on, and holds it from the load on. Nobody writes
-// to a line between: a batch is updated after its load, and scratch goes to lines after all reads.
-// Rows without a line are read when they are loaded, since another batch may change them before.
+// A line is so in its row's hands from the prefetch on, and holds it from the load on. Nobody
+// writes to a line between: a batch is updated after its load, and scratch goes to lines after all
+// reads. Rows without a line are read when they are loaded, since another batch may change them
+// before.
 #include <deque>
 #include <memory>
 #include <utility>

@@ -149,8 +149,8 @@ struct RowCache::State {
     for (const Tensor& t : {row_ids, ranks, locks, dirty, counters}) t.RecordStream(ctx);
   }
 
-  // The reads of a batch's prefetch and of those before; where it has rows without a line, which may
-  // go to and fro between lines and scratch, all.
+  // The reads of a batch's prefetch and of those before; where it has rows without a line, which
+  // may go to and fro between lines and scratch, all.
   void FinishReads(Context& ctx, const Batch::State& batch) {
     if (!disk) return;
     const bool all = batch.Conflicts() > 0;

@@ -1,9 +1,9 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_CACHE_H_
 // A cache of one table's rows, and of what its rule remembers of them, in the memory of the device;
-// whole they lie in memory of the host that the device can use (placement.h). Set-associative: a row
-// can lie in the lines of one set (row_hash.h). The slots of the cache stand for the table: a batch's
-// ids are replaced by slots, and lookup and update run on those as if they were the table.
+// whole they lie in memory of the host that the device can use (placement.h). Set-associative: a
+// row can lie in the lines of one set (row_hash.h). The slots of the cache stand for the table: a
+// batch's ids are replaced by slots, and lookup and update run on those as if they were the table.
 //
 //   slots = lines (sets·ways), then scratch
 //
@@ -23,8 +23,8 @@
 // (Prefetch on a second context so runs beside lookup and update of another batch.) One host thread
 // at a time.
 //
-// A table that lies on disk instead (storage/disk_table.h) is treated alike, row by row; disk_side.h
-// says what differs.
+// A table that lies on disk instead (storage/disk_table.h) is treated alike, row by row;
+// disk_side.h says what differs.
 //
 // One cache a table, not one for many: rows of one width and one set of states then need no common
 // format, and size, policy and statistics are the table's own.
@@ -74,9 +74,9 @@ class RowCache {
 
   // Of `parts`: the table's weights [E, D], then its states, [E, D] or [E]; all whole, contiguous,
   // on ctx's device (EmptyAt). Throws Error for a config in which not even one set fits.
-  // Of a table on disk, `parts` have the shapes and types, and no memory (ShapeOnly): Prefetch writes
-  // the changed rows that leave and starts to read those that come, which Load waits for. Both wait
-  // for the device, and throw Error where the disk fails; they may be called again.
+  // Of a table on disk, `parts` have the shapes and types, and no memory (ShapeOnly): Prefetch
+  // writes the changed rows that leave and starts to read those that come, which Load waits for.
+  // Both wait for the device, and throw Error where the disk fails; they may be called again.
   RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config,
            std::shared_ptr<DiskTable> disk = nullptr);
   ~RowCache();
@@ -92,7 +92,8 @@ class RowCache {
   const Tensor& row_ids() const;
 
   // slots [N] i64 with N as many elements as each feature's ids: where the features' ids lie, it
-  // gets their slots, −1 for ids that name no row. REQUIRES: N below 2^31; no CUDA graph is recorded.
+  // gets their slots, −1 for ids that name no row. REQUIRES: N below 2^31; no CUDA graph is
+  // recorded.
   Batch Prefetch(Context& ctx, std::span<const CachedIds> features, const Tensor& slots);
   // If scratch has less room than the batch has ids, waits for its Prefetch (not for others), and
   // makes more room if need be: slots_of_part and row_ids are then other tensors.
@@ -106,8 +107,8 @@ class RowCache {
   void Flush(Context& ctx);
   // Whether slots may hold updates that the whole table lacks: since the last Flush or Reset.
   bool holds_updates() const;
-  // Forgets all lines without writing them back: before (after Flush) or after the table is written.
-  // Throws Error while a batch is pending.
+  // Forgets all lines without writing them back: before (after Flush) or after the table is
+  // written. Throws Error while a batch is pending.
   void Reset(Context& ctx);
   // Runs fn() in the order of the cache's calls: for what looks at slots of no batch.
   template <typename Fn>

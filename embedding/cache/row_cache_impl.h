@@ -37,8 +37,8 @@ class CacheRun {
   // Fills `batch` but for num_ids, and `slots`.
   void Prefetch(int64_t call, std::span<const CachedIds> features, const Tensor& slots,
                 BatchTensors& batch) const;
-  // Between the truth and the scratch slots, of which there are `room`. Of a table on disk: where the
-  // truth is a line; and ListScratch's list, pinned, n = min(ids, room).
+  // Between the truth and the scratch slots, of which there are `room`. Of a table on disk: where
+  // the truth is a line; and ListScratch's list, pinned, n = min(ids, room).
   Tensor LoadScratch(const BatchTensors& batch, int64_t room) const;
   Tensor StoreScratch(const BatchTensors& batch, int64_t room) const;
   void Unlock(const BatchTensors& batch, bool updated) const;

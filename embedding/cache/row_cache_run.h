@@ -5,7 +5,8 @@
 //
 //   Context& ctx
 //   ForEach(n, fn)                     fn(i) for i in [0, n)
-//   ForEachOf(count, each, most, fn)   for i in [0, *count·each); *count ≤ most, known on the device
+//   ForEachOf(count, each, most, fn)   for i in [0, *count·each); *count ≤ most, known on the
+//                                      device
 //   Sort<Key>(keys, places, bits)      two tensors [n], by keys, stably: the sorted ones
 //   RunStarts<Key>(keys, starts, count)
 //   Flagged<Place>(flags, list, count) as in runtime/algorithms.h

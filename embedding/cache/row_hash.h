@@ -5,8 +5,8 @@
 //   set(row) = ⌊h(row) · sets / 2^k⌋,   k bits number the rows
 //   h: x ^= x >> s;  x = A·x mod 2^k;  x ^= x >> s;  x = B·x mod 2^k,   s = ⌈k/2⌉
 //
-// h is a bijection of [0, 2^k) and the set grows with it: one sort of the rows of a batch by h finds
-// equal rows and brings those of a set together, and the row is had back from its key.
+// h is a bijection of [0, 2^k) and the set grows with it: one sort of the rows of a batch by h
+// finds equal rows and brings those of a set together, and the row is had back from its key.
 #include <bit>
 #include <cstdint>
 

@@ -26,8 +26,8 @@ class ItepCollection : public internal::ItepFront<Collection> {
             [](Collection& c) { return internal::TablesOf(c.tables()); }) {}
 
   // As the collection's, for ids below the tables' unpruned sizes. An id beyond is an Error if the
-  // collection's bounds check is FATAL; in other modes it adds nothing. Training forwards have their
-  // backward before the next one.
+  // collection's bounds check is FATAL; in other modes it adds nothing. Training forwards have
+  // their backward before the next one.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     TableBatchedEmbedding& tables = this->collection().tables();
     const auto reset = [&](int table, const Tensor& rows) {

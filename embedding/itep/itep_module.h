@@ -1,12 +1,13 @@
 #ifndef TESSERA_EMBEDDING_ITEP_ITEP_MODULE_H_
 #define TESSERA_EMBEDDING_ITEP_ITEP_MODULE_H_
-// In-training embedding pruning (torchrec/modules/itep_modules.py): a table has fewer rows than ids,
-// and now and then rows go from ids that are hardly used to ids that are. Ids without a row share
-// row 0. itep_table.h says who gets one.
+// In-training embedding pruning (torchrec/modules/itep_modules.py): a table has fewer rows than
+// ids, and now and then rows go from ids that are hardly used to ids that are. Ids without a row
+// share row 0. itep_table.h says who gets one.
 //
 // Of training forward n (0 is the first), with interval I:
 //
-//   prunes   n < 10 and 3 | n + 1;  n < 100 and 30 | n + 1;  n < 1000 and 300 | n + 1;  or I | n + 1;
+//   prunes   n < 10 and 3 | n + 1;  n < 100 and 30 | n + 1;  n < 1000 and 300 | n + 1;
+//            or I | n + 1;
 //            before that, where n > I, what is known of ids is multiplied by 0.98
 //   counts   n < 10;  n < 100 and 19 | n + 1;  or 39 | n + 1
 //
@@ -41,22 +42,22 @@ class GenericITEPModule {
   // changes nothing, for a missing feature.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features, int64_t iter,
                             bool training);
-  // Of each table, in order, the rows that went to other ids since the last call, [k] i64, ascending:
-  // until they are reset they hold what the former ids learned.
+  // Of each table, in order, the rows that went to other ids since the last call, [k] i64,
+  // ascending: until they are reset they hold what the former ids learned.
   std::vector<Tensor> TakeHandedOn(Context& ctx);
-  // From now on all_ids(own ids of a feature) are counted instead of these: a batch is the batches of
-  // all ranks.
+  // From now on all_ids(own ids of a feature) are counted instead of these: a batch is the batches
+  // of all ranks.
   void CountAll(std::function<Tensor(Context&, const Tensor&)> all_ids) {
     all_ids_ = std::move(all_ids);
   }
-  // Throws Error, naming feature and table, for an id that there is not, of tables in FATAL: `mode` is
-  // that of those that say none. Waits for a device.
+  // Throws Error, naming feature and table, for an id that there is not, of tables in FATAL: `mode`
+  // is that of those that say none. Waits for a device.
   void CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features, BoundsCheckMode mode) const;
 
   const std::vector<BaseEmbeddingConfig>& configs() const { return configs_; }
 
-  // prefix + "<table>_itp_address_lookup" (i64 [U]) and prefix + "<table>_itp_row_util" (f32 [U]) of
-  // pruned tables. Rows that were handed on are to be taken first.
+  // prefix + "<table>_itp_address_lookup" (i64 [U]) and prefix + "<table>_itp_row_util" (f32 [U])
+  // of pruned tables. Rows that were handed on are to be taken first.
   std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const;
   // Throws Error, and changes nothing, for other names, shapes or types, and rows with two owners.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,

@@ -7,9 +7,9 @@
 //   util    [U]   occurrences counted so far, decayed
 //
 // Pruning in forward n asks for util of the ids n mod 23 + 23·i, i < S = ⌊U / 23⌋ (of all if
-// U < 23), which is sorted into s [S]; of the ids with util at most s[⌊(1 − E / U)·S⌋] those that own
-// a row lose it, and the others that own none get these rows: both in the order of the ids, as far
-// as they go.
+// U < 23), which is sorted into s [S]; of the ids with util at most s[⌊(1 − E / U)·S⌋] those that
+// own a row lose it, and the others that own none get these rows: both in the order of the ids, as
+// far as they go.
 #include <cstdint>
 #include <memory>
 #include <vector>

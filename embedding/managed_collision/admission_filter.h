@@ -1,11 +1,12 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_ADMISSION_FILTER_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_ADMISSION_FILTER_H_
-// Which of the distinct ids of a history may have rows, by how often each came: TorchRec's threshold
-// filters. n ids, c_i occurrences of id i.
+// Which of the distinct ids of a history may have rows, by how often each came: TorchRec's
+// threshold filters. n ids, c_i occurrences of id i.
 //
 //   dynamic         c_i > skew · Σc / n
 //   average         c_i > Σc / n
-//   probabilistic   1 − (1 − p)^c_i > u_i,   u_i uniform in [0, 1): each occurrence has the chance p
+//   probabilistic   1 − (1 − p)^c_i > u_i,   u_i uniform in [0, 1): each occurrence has
+//                   the chance p
 #include <functional>
 #include <span>
 #include <vector>

@@ -133,8 +133,8 @@ Tensor GrowingIndex::Find(Context& ctx, const Tensor& given) const {
   return rows;
 }
 
-// While a block's ids are entered, the records of the next one and the groups of that after it are on
-// their way.
+// While a block's ids are entered, the records of the next one and the groups of that after it are
+// on their way.
 GrowingIndex::Inserted GrowingIndex::Insert(Context& ctx, const Tensor& given) {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
   if (ctx.device() == Device::Cpu()) CheckOnHost();
@@ -179,8 +179,8 @@ void GrowingIndex::MarkNamed(Context& ctx, const Tensor& ids) {
   }
 }
 
-// found: where the id was when its block was searched. Ids before it may since have taken its row, or
-// brought the id itself.
+// found: where the id was when its block was searched. Ids before it may since have taken its row,
+// or brought the id itself.
 int64_t GrowingIndex::InsertOne(uint64_t hash, int64_t id, int64_t found, Inserted* inserted) {
   int64_t row = found;
   if (row < 0 || records_[row].id != id || records_[row].count == 0)

@@ -7,9 +7,9 @@
 //   records     of a row: id, when it was named last, how often; 16 bytes
 //
 // Nothing is ever rehashed as a whole: a segment that is full splits in two by the next bit of the
-// hash, and the directory, 4 bytes a segment, doubles where no bit is left. Segments and records lie
-// in addresses reserved for the cap (runtime/reserved.h) and never move. An id costs 64/5 bytes over
-// the segments' load (0.28 to 0.75) and its record: 33 to 61 bytes.
+// hash, and the directory, 4 bytes a segment, doubles where no bit is left. Segments and records
+// lie in addresses reserved for the cap (runtime/reserved.h) and never move. An id costs 64/5 bytes
+// over the segments' load (0.28 to 0.75) and its record: 33 to 61 bytes.
 //
 // At the cap, rows are looked at 256 at a time, going round, and of those that the current call has
 // not named one in 16, those with the lowest scores (of equals, the lowest rows), are freed:
@@ -21,11 +21,12 @@
 // A call looks at no more than 2^20 rows and 32 for each of its ids: ids that find no row by then
 // have none in this call.
 //
-// now: calls of Insert so far. Rows that a call names, whichever of its ids does, are not freed in it.
+// now: calls of Insert so far. Rows that a call names, whichever of its ids does, are not freed in
+// it.
 //
-// Find may run beside Find, but not beside Insert. The first use on a GPU moves the index there, where
-// rows, states and evictions are the same (growing_rows.h): nothing may run beside that use, and none
-// on the CPU may follow but LoadStateDict. Insert waits for the GPU.
+// Find may run beside Find, but not beside Insert. The first use on a GPU moves the index there,
+// where rows, states and evictions are the same (growing_rows.h): nothing may run beside that use,
+// and none on the CPU may follow but LoadStateDict. Insert waits for the GPU.
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,8 +49,8 @@ struct GrowingIndexOptions {
   // kept in a sketch of about sketch_bytes (0: 4 · max_rows), and fade. 1 to 255.
   int64_t admit_after = 1;
   int64_t sketch_bytes = 0;
-  // Above 0, instead of max_rows: as many rows as these bytes have room for (RowsWithin), where a row
-  // with its optimizer state takes row_bytes.
+  // Above 0, instead of max_rows: as many rows as these bytes have room for (RowsWithin), where a
+  // row with its optimizer state takes row_bytes.
   int64_t max_bytes = 0, row_bytes = 0;
   // Of a GrowingManagedCollisionModule: rows of its table that ids without one share.
   int64_t shared_rows = 1;
@@ -71,7 +72,8 @@ class GrowingIndex {
     std::vector<int64_t> reused;  // rows that went from one id to another, in that order
   };
   // The same; ids that are not there get rows as admit_after says. Every occurrence counts. On the
-  // CPU, throws Error for ids that were made so that their hashes agree; those before have rows then.
+  // CPU, throws Error for ids that were made so that their hashes agree; those before have rows
+  // then.
   Inserted Insert(Context& ctx, const Tensor& ids);
 
   int64_t max_rows() const { return options_.max_rows; }

@@ -1,13 +1,13 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_MANAGED_COLLISION_MODULE_H_
-// A GrowingIndex as the module of a table of max_rows + S rows: ids have rows from the batch on that
-// admits them, not from the next eviction interval, and any id may have any row.
+// A GrowingIndex as the module of a table of max_rows + S rows: ids have rows from the batch on
+// that admits them, not from the next eviction interval, and any id may have any row.
 //
 //   rows 0 to S − 1   of ids without one, which share them by hash
 //   row r + S         the index's row r
 //
-// So rows come into use one after another, as a table with `growing` wants them (its rows and states
-// take memory by and by); any other table of so many rows does too.
+// So rows come into use one after another, as a table with `growing` wants them (its rows and
+// states take memory by and by); any other table of so many rows does too.
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/managed_collision_module.h"
 

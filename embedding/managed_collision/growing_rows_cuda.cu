@@ -119,8 +119,8 @@ void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared,
   ForEach(ctx, rows.numel(), PlaceBehindSharedRows{ArrayOf(ids), shared, rows.data<int64_t>()});
 }
 
-// Windows are looked at many at a time, from where nothing was freed: those behind the last one that
-// was needed are forgotten.
+// Windows are looked at many at a time, from where nothing was freed: those behind the last one
+// that was needed are forgotten.
 std::vector<int64_t> EvictSync(Context& ctx, GrowingRows* rows, const GrowingCall& call,
                                int64_t need) {
   constexpr int64_t kMost = kEvictionWindow / kSeenAVictim, kAhead = 64;

@@ -6,9 +6,9 @@
 //   identities  [zch_size]   the raw id that owns the slot, or −1
 //   metadata    [zch_size]   the time until which the owner keeps it
 //
-// An id is looked for in max_probe slots, the hash's and the next ones in turn, round the end of the
-// bucket (zch_probe.h). A training forward first renews all ids that have a slot (metadata = the
-// later of it and now + ttl). The others then come in order: an id
+// An id is looked for in max_probe slots, the hash's and the next ones in turn, round the end of
+// the bucket (zch_probe.h). A training forward first renews all ids that have a slot (metadata =
+// the later of it and now + ttl). The others then come in order: an id
 //
 //   with opt_in_prob p < 100   goes on with the chance p / 100, else it reads a reserved slot
 //   TTL policies               takes the first slot that is empty or whose time has come

@@ -1,11 +1,13 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_SEGMENT_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_SEGMENT_H_
 // Private to managed_collision: 2,560 slots of a GrowingIndex, in groups of two neighbouring cache
-// lines, which come from memory nearly as fast as one: an id is found, or found missing, by one read.
+// lines, which come from memory nearly as fast as one: an id is found, or found missing, by one
+// read.
 //
 //   group   ids [10]  rows [10]  used  overflow  spare [2]        128 bytes
 //   used    bit i: slot i has an id
-//   home    bits 8 to 15 of the id's hash; a full group sends an id on to the next one, round the end
+//   home    bits 8 to 15 of the id's hash; a full group sends an id on to the next one, round the
+//           end
 //
 // overflow counts the ids that went past the group; a search ends at a group with none. At its end
 // the count stays (a split, which fills new segments, counts anew). So there are no tombstones.

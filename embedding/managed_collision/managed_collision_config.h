@@ -4,8 +4,8 @@
 //
 //   growing    GrowingManagedCollisionModule of rows − shared_rows ids: the first rows are those of
 //              ids without one
-//   mch        MCHManagedCollisionModule: rows − mch_size − 1 ids, the row of those without one, and
-//              mch_size rows that they share by hash instead
+//   mch        MCHManagedCollisionModule: rows − mch_size − 1 ids, the row of those without one,
+//              and mch_size rows that they share by hash instead
 //   hash_zch   HashZchManagedCollisionModule of as many slots as rows
 //
 // Sizes and names are the table's: options that say them are not read.
@@ -48,9 +48,9 @@ std::string KindOf(const ManagedCollisionConfig& config);
 // Of one table.
 struct ManagedTableConfig {
   ManagedCollisionConfig module;
-  // Parts that a hash of the ids makes of the table (sharding/hash_parts.h), each with a module of its
-  // own for its rows; 0: one module for all, which cannot be on several ranks. Equal parts do the
-  // same on any number of ranks.
+  // Parts that a hash of the ids makes of the table (sharding/hash_parts.h), each with a module of
+  // its own for its rows; 0: one module for all, which cannot be on several ranks. Equal parts do
+  // the same on any number of ranks.
   int64_t num_parts = 0;
 };
 // By the table's name; tables that are not named read row numbers.

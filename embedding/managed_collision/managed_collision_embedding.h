@@ -28,8 +28,8 @@ class ManagedCollisionEmbeddingBagCollection {
     std::optional<KeyedJaggedTensor> remapped_features;  // if asked for
   };
 
-  // Throws Error unless the modules' tables are among those of the embeddings, of the same sizes and
-  // features. Tables without a module read row numbers.
+  // Throws Error unless the modules' tables are among those of the embeddings, of the same sizes
+  // and features. Tables without a module read row numbers.
   ManagedCollisionEmbeddingBagCollection(
       std::unique_ptr<EmbeddingBagCollection> embedding_bag_collection,
       std::shared_ptr<ManagedCollisionCollection> managed_collision_collection,

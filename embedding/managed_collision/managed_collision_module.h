@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_MANAGED_COLLISION_MODULE_H_
-// Which row of one table a raw id has, where ids are any 64-bit numbers and rows are few: TorchRec's
-// class of this name (torchrec/modules/mc_modules.py).
+// Which row of one table a raw id has, where ids are any 64-bit numbers and rows are few:
+// TorchRec's class of this name (torchrec/modules/mc_modules.py).
 //
 //   training   ids are taken note of, and may be given rows that belonged to others
 //   else       ids are looked up, and nothing changes
@@ -21,15 +21,15 @@ class ManagedCollisionModule {
  public:
   virtual ~ManagedCollisionModule() = default;
 
-  // The row of each id, i64 [N_f] a feature. ids[f]: [N_f], i32 or i64, of the features that read the
-  // table, always in the same order.
+  // The row of each id, i64 [N_f] a feature. ids[f]: [N_f], i32 or i64, of the features that read
+  // the table, always in the same order.
   std::vector<Tensor> Forward(Context& ctx, std::span<const Tensor> ids, bool training);
 
   // Rows that went to another id since the last call, [k] i64, ascending, each once. A row that
   // nobody had is not among them.
   Tensor Evict(Context& ctx);
-  // The same rows, if there are any, handed to fn, which resets them with the ctx.random() it finds;
-  // perhaps some at a time.
+  // The same rows, if there are any, handed to fn, which resets them with the ctx.random() it
+  // finds; perhaps some at a time.
   virtual void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
 
   // Rows are below this: the table's num_embeddings.

@@ -9,8 +9,8 @@
 // An id's row is found by binary search; an id that is not there has the last row, zch_size − 1,
 // which is never given away (or, with mch_size, row zch_size + mch_hash_func(id, mch_size)).
 //
-// Training forwards write their ids into a history. Every eviction_interval of them, distinct ids of
-// the history that the filter admits renew what is remembered of those in the list; the others
+// Training forwards write their ids into a history. Every eviction_interval of them, distinct ids
+// of the history that the filter admits renew what is remembered of those in the list; the others
 // compete with the list by score, and the best zch_size − 1 of all stay:
 //
 //   LFU            count
@@ -18,11 +18,11 @@
 //   DISTANCE_LFU   count / (now − last + 1)^decay
 //
 // now: training forwards so far; last: the forward that named the id last. Of equal scores those in
-// the list come first, by id; then new ones, by count (descending), by id. The best new id takes the
-// row of the best evicted one, and so on. Scores are doubles (TorchRec's f32 merges some), and LRU is
-// ranked by `last` alone, as the power is monotone. The history holds 1.25 · eviction_interval times
-// the ids of the first training forward that has any; what does not fit is dropped. The id 2^63 − 1
-// never has a row of its own.
+// the list come first, by id; then new ones, by count (descending), by id. The best new id takes
+// the row of the best evicted one, and so on. Scores are doubles (TorchRec's f32 merges some), and
+// LRU is ranked by `last` alone, as the power is monotone. The history holds 1.25 ·
+// eviction_interval times the ids of the first training forward that has any; what does not fit is
+// dropped. The id 2^63 − 1 never has a row of its own.
 //
 // State follows the contexts that it is used with: the first forward on a GPU moves it there.
 // Filters are asked on the host, and hashes applied there, which waits for the GPU.
@@ -66,9 +66,9 @@ class MCHManagedCollisionModule final : public ManagedCollisionModule {
   int64_t input_size() const override { return options_.input_hash_size; }
   int64_t NumIdsSync(Context& ctx) const override;
 
-  // The list, and what is remembered of each place, i64 [zch_size], until the next forward: counts are
-  // undefined under LRU, last_access_iter under LFU. On the host before the first forward, then on
-  // the device of its context.
+  // The list, and what is remembered of each place, i64 [zch_size], until the next forward: counts
+  // are undefined under LRU, last_access_iter under LFU. On the host before the first forward, then
+  // on the device of its context.
   const Tensor& sorted_raw_ids() const { return list_.ids; }
   const Tensor& remapped_ids_mapping() const { return list_.rows; }
   const Tensor& counts() const { return list_.counts; }
@@ -76,7 +76,7 @@ class MCHManagedCollisionModule final : public ManagedCollisionModule {
   int64_t current_iter() const { return iter_; }
 
   //   _mch_sorted_raw_ids, _mch_remapped_ids_mapping         i64 [zch_size]
-  //   _mch_counts, _mch_last_access_iter                     i64 [zch_size], of policies that have it
+  //   _mch_counts, _mch_last_access_iter                     i64 [zch_size], where policies do
   //   _current_iter_tensor                                   i32 [1]
   // Not in TorchRec, whose history is lost:
   //   _input_history_buffer_size, _last_eviction_iter        i64 [1]

@@ -64,7 +64,8 @@ inline KeyedNumbers SortIds(Context& ctx, const Tensor& ids) {
   return sorted;
 }
 
-// Distinct ids, as kernels see them: number u has the occurrences numbers[starts[u] … starts[u + 1]).
+// Distinct ids, as kernels see them: number u has the occurrences numbers[starts[u] … starts[u +
+// 1]).
 struct IdRuns {
   const uint32_t *numbers, *starts, *count;
   int64_t num_ids;

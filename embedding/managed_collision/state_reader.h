@@ -15,8 +15,8 @@ class StateReader {
   // Throws Error for a name that comes twice.
   StateReader(Context& ctx, std::string module, const std::vector<NamedTensor>& tensors);
 
-  // On the host, contiguous. Throws Error if it is missing, or of another type or shape; an extent of
-  // −1 may be any.
+  // On the host, contiguous. Throws Error if it is missing, or of another type or shape; an extent
+  // of −1 may be any.
   Tensor Take(const std::string& name, DType dtype, const Shape& shape);
   // The same, undefined if it is missing.
   Tensor TakeIfThere(const std::string& name, DType dtype, const Shape& shape);

@@ -3,11 +3,11 @@
 // Private to managed_collision: a forward of hash_zch_managed_collision_module.h, on each device.
 //
 // What an id that has no slot chooses is a list: all available slots that it looks at, best first.
-// A slot is available if it is empty or its time has come, and in one forward slots only cease to be
-// so: nobody's list changes but that places on it are taken. Ids that choose in turn, as the CPU's
-// do, therefore get what they get when all propose at once to the best slots on their lists, slots
-// keep the id that comes first in the batch, and the others go on to their next (Gale and Shapley):
-// that outcome is one, whoever proposes when.
+// A slot is available if it is empty or its time has come, and in one forward slots only cease to
+// be so: nobody's list changes but that places on it are taken. Ids that choose in turn, as the
+// CPU's do, therefore get what they get when all propose at once to the best slots on their lists,
+// slots keep the id that comes first in the batch, and the others go on to their next (Gale and
+// Shapley): that outcome is one, whoever proposes when.
 #include <span>
 #include <vector>
 
@@ -24,9 +24,9 @@ struct ZchTable {
   int64_t now;
   bool lru, fallback_to_others;
 
-  // Number `probe` of an id's choices. −1 before the first of them, and where there is none. Without
-  // LRU, available slots by number; with it, empty ones by number, then those whose time has come, by
-  // time, by number.
+  // Number `probe` of an id's choices. −1 before the first of them, and where there is none.
+  // Without LRU, available slots by number; with it, empty ones by number, then those whose time
+  // has come, by time, by number.
   TESSERA_HD int64_t NextChoice(const ZchPlace& place, int64_t probe) const {
     if (!lru || probe < 0 || IsEmpty(place, probe)) {
       for (int64_t p = probe + 1; p < slots.probes(); ++p)

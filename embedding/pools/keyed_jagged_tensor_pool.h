@@ -26,10 +26,10 @@ class KeyedJaggedTensorPool {
 
   // Example ids[j] as example j; keys in the order of feature_max_lengths.
   KeyedJaggedTensor Lookup(Context& ctx, const Tensor& ids) const;
-  // Example j of values becomes example ids[j]; of an id that comes again, the last one counts. Keys
-  // that the pool does not have are left out. Throws Error, and changes nothing, for a missing key,
-  // a bag that is too long, values of another type, missing weights, and other numbers of examples
-  // than of ids.
+  // Example j of values becomes example ids[j]; of an id that comes again, the last one counts.
+  // Keys that the pool does not have are left out. Throws Error, and changes nothing, for a missing
+  // key, a bag that is too long, values of another type, missing weights, and other numbers of
+  // examples than of ids.
   void Update(Context& ctx, const Tensor& ids, const KeyedJaggedTensor& values);
 
   // The same for rows of layout() (bag_rows.h), which are not checked.

@@ -1,9 +1,9 @@
 #ifndef TESSERA_EMBEDDING_POOLS_TENSOR_POOL_H_
 #define TESSERA_EMBEDDING_POOLS_TENSOR_POOL_H_
 // Rows of one size that are read and written by their numbers (TorchRec's class of this name,
-// torchrec/modules/tensor_pool.py): pool [pool_size, dim] of any type, 0 at first. No gradients flow.
-// Ids are [n], i32 or i64; one that names no row is an error, so calls wait for a device. Not for use
-// by two threads at once while one updates.
+// torchrec/modules/tensor_pool.py): pool [pool_size, dim] of any type, 0 at first. No gradients
+// flow. Ids are [n], i32 or i64; one that names no row is an error, so calls wait for a device. Not
+// for use by two threads at once while one updates.
 #include <string>
 #include <vector>
 
@@ -24,8 +24,8 @@ class TensorPool {
 
   // Row ids[j] as row j: [n, dim].
   Tensor Lookup(Context& ctx, const Tensor& ids) const;
-  // Row j of values ([n, dim] of the pool's type) becomes row ids[j]; of an id that comes again, the
-  // last one counts. Throws Error, and changes nothing, for other values or ids.
+  // Row j of values ([n, dim] of the pool's type) becomes row ids[j]; of an id that comes again,
+  // the last one counts. Throws Error, and changes nothing, for other values or ids.
   void Update(Context& ctx, const Tensor& ids, const Tensor& values);
 
   int64_t pool_size() const { return pool_.dim(0); }

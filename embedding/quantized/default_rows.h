@@ -17,9 +17,9 @@ struct DefaultedIds {
   const IndexRemap* remap;
 };
 
-// For each feature a tensor like its `ids`, in which its own range names rows, or is −1 where the id
-// is; the rest is not to be read. Throws Error for ids of 32 bits and tables of more rows than they
-// can name. Never waits.
+// For each feature a tensor like its `ids`, in which its own range names rows, or is −1 where the
+// id is; the rest is not to be read. Throws Error for ids of 32 bits and tables of more rows than
+// they can name. Never waits.
 std::vector<Tensor> RowsOrDefault(Context& ctx, std::span<const DefaultedIds> features);
 
 }  // namespace tessera::internal

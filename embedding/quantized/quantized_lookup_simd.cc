@@ -1,6 +1,6 @@
 // The loops of a lookup from stored rows, compiled once for each instruction set: a bag is summed a
-// block of columns at a time, the block's sums in registers, as floats whatever rows and output are;
-// rows are asked for ahead of time, into the first-level cache.
+// block of columns at a time, the block's sums in registers, as floats whatever rows and output
+// are; rows are asked for ahead of time, into the first-level cache.
 #include <algorithm>
 
 #include "embedding/quantized/code_packs.h"
@@ -70,8 +70,8 @@ struct Bag {
   float divisor;  // L under MEAN
 };
 
-// Columns [column, column + kPacks·Pack::kSize) of one bag, to `out`; with kPacks = 0 the last `tail`
-// columns.
+// Columns [column, column + kPacks·Pack::kSize) of one bag, to `out`; with kPacks = 0 the last
+// `tail` columns.
 template <typename Reader, int kPacks>
 void SumColumns(const Source& shared_source, const Bag& bag, int64_t column, int tail, float* out,
                 bool stream) {

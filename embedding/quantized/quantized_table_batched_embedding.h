@@ -41,9 +41,9 @@ class QuantizedTableBatchedEmbedding {
   QuantizedTableBatchedEmbedding(QuantizedTableBatchedEmbedding&&) noexcept;
   QuantizedTableBatchedEmbedding& operator=(QuantizedTableBatchedEmbedding&&) noexcept;
 
-  // Pooled: as TableBatchedEmbedding::Forward, from the decoded rows and with their bits. Sequences:
-  // [N_f, D] each; u8: [N_f, bytes of a row]. Throws Error for missing keys or weights and, in mode
-  // FATAL, for a bad id.
+  // Pooled: as TableBatchedEmbedding::Forward, from the decoded rows and with their bits.
+  // Sequences: [N_f, D] each; u8: [N_f, bytes of a row]. Throws Error for missing keys or weights
+  // and, in mode FATAL, for a bad id.
   QuantizedOutputs Forward(Context& ctx, const KeyedJaggedTensor& kjt) const;
 
   const std::vector<QuantizedTable>& tables() const;

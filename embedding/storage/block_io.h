@@ -40,8 +40,8 @@ class BlockBatch {
   void Wait() const;
 
  protected:
-  // What op number `op` read, on a thread of the queue, maybe beside other ops. What it does is done
-  // when Wait returns. "", or what is wrong with it.
+  // What op number `op` read, on a thread of the queue, maybe beside other ops. What it does is
+  // done when Wait returns. "", or what is wrong with it.
   virtual std::string Take(size_t /*op*/, const char* /*bytes*/) { return ""; }
 
  private:

@@ -50,16 +50,16 @@ class DiskTable {
   DiskStats stats() const;
 
   // Rows `rows` of one part, [n, row_bytes] in host memory. Writing leaves the other parts as they
-  // are; of a row that comes again, the last one counts. A cache in front of the table (RowCache) is
-  // flushed first, and reset after writing. Throws Error for a row that there is not, and changes
-  // nothing; and where the disk fails: then some of the rows may have been written.
+  // are; of a row that comes again, the last one counts. A cache in front of the table (RowCache)
+  // is flushed first, and reset after writing. Throws Error for a row that there is not, and
+  // changes nothing; and where the disk fails: then some of the rows may have been written.
   void ReadPart(int part, std::span<const int64_t> rows, void* bytes);
   void WritePart(int part, std::span<const int64_t> rows, const void* bytes);
   // Rows [first, first + count).
   void ReadPart(int part, int64_t first, int64_t count, void* bytes);
   void WritePart(int part, int64_t first, int64_t count, const void* bytes);
-  // fn(first, host tensors of the parts' rows [n, …]) for all rows, some at a time; `written`: what fn
-  // made of them is written back.
+  // fn(first, host tensors of the parts' rows [n, …]) for all rows, some at a time; `written`: what
+  // fn made of them is written back.
   void ForEachPiece(bool written,
                     const std::function<void(int64_t, const std::vector<Tensor>&)>& fn);
 

@@ -1,10 +1,11 @@
 #ifndef TESSERA_EMBEDDING_STORAGE_LOG_RECORD_H_
 #define TESSERA_EMBEDDING_STORAGE_LOG_RECORD_H_
-// What stands before each record of a row log: whose it is, and a checksum of both. Private to row_log.
+// What stands before each record of a row log: whose it is, and a checksum of both. Private to
+// row_log.
 //
 //   sum   per word w of 8 bytes, the last one filled with zeros, in turn for one of four lanes:
-//         lane = (lane xor w) * odd, which any change of one word changes; the lanes are folded, then
-//         the upper half with the lower. About 60 ns for a record of 512 bytes.
+//         lane = (lane xor w) * odd, which any change of one word changes; the lanes are folded,
+//         then the upper half with the lower. About 60 ns for a record of 512 bytes.
 #include <cstdint>
 #include <cstring>
 

@@ -6,8 +6,8 @@
 //
 //   file      segments of `segment_bytes`, each free, being filled (in memory), or full
 //   segment   blocks of 4 KiB, or what one record takes where that is more
-//   block     ⌊block / stride⌋ records, none across a border: row number and checksum (log_record.h),
-//             8 bytes, then the record; stride: that, rounded up to 8
+//   block     ⌊block / stride⌋ records, none across a border: row number and checksum
+//             (log_record.h), 8 bytes, then the record; stride: that, rounded up to 8
 //   index     4 bytes a row: segment · records of one + place; kNone: the row was never written
 //
 // A row that was never written is made when it is read. The file has room for 1.5 × the rows (and a

@@ -1,6 +1,6 @@
-// Two towers on MovieLens: users and movies become vectors, and whoever is near to a movie will like
-// it. Trained on who liked what; then, for every user, the movies are ranked, and we count how many
-// of the likes that were held out are among the first ten, beside a list of what is popular.
+// Two towers on MovieLens: users and movies become vectors, and whoever is near to a movie will
+// like it. Trained on who liked what; then, for every user, the movies are ranked, and we count how
+// many of the likes that were held out are among the first ten, beside a list of what is popular.
 //
 //   bazel run -c opt //examples/two_tower -- --data ratings.dat
 //

@@ -1,8 +1,8 @@
 #ifndef TESSERA_PLANNER_CALIBRATION_CALIBRATE_H_
 #define TESSERA_PLANNER_CALIBRATION_CALIBRATE_H_
-// Measures a machine: what its ranks need for the pieces of a training step, by the library's public
-// classes and the communicator that training will use. Under two minutes with the defaults on two
-// cores.
+// Measures a machine: what its ranks need for the pieces of a training step, by the library's
+// public classes and the communicator that training will use. Under two minutes with the defaults
+// on two cores.
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -24,8 +24,8 @@ double TimeAt(const CostCurve& curve, double at);
 // Seconds a unit of `at` where a call is large: the slope of the last two points, at least 0.
 double SlopeOf(const CostCurve& curve);
 
-// Prices of a row of so many bytes, by the bytes that are in use at the same time (which caches hold
-// or do not).
+// Prices of a row of so many bytes, by the bytes that are in use at the same time (which caches
+// hold or do not).
 struct RowPrices {
   int64_t row_bytes = 0;
   CostCurve by_working_set;

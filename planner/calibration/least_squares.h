@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_CALIBRATION_LEAST_SQUARES_H_
 #define TESSERA_PLANNER_CALIBRATION_LEAST_SQUARES_H_
-// Prices from bills: given what was counted in each of several measurements and what it took in all,
-// the prices, none below 0, for which the relative errors' squares add up to the least.
+// Prices from bills: given what was counted in each of several measurements and what it took in
+// all, the prices, none below 0, for which the relative errors' squares add up to the least.
 #include <vector>
 
 namespace tessera {

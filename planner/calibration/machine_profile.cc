@@ -10,7 +10,8 @@ namespace {
 constexpr CollectiveOp kOps[] = {CollectiveOp::kNumbers, CollectiveOp::kAllToAll,
                                  CollectiveOp::kAllGather, CollectiveOp::kAllReduce};
 
-// The measured group that comes nearest, by ratio, among those that `fits` takes; null if none does.
+// The measured group that comes nearest, by ratio, among those that `fits` takes; null if none
+// does.
 template <typename T, typename Fits>
 const T* Nearest(const std::vector<T>& groups, int ranks, const Fits& fits) {
   const T* best = nullptr;

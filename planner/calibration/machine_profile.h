@@ -4,8 +4,8 @@
 // calibrate.h measures it, planner/step_model prices steps with it. Times are seconds.
 //
 // Row prices have two axes: the bytes of a row, and its *working set*: the bytes of rows (with
-// states) that a rank and its neighbours name between two uses of the row, over 1 − 1/e, so that the
-// uniform use of one table of S bytes has the working set S.
+// states) that a rank and its neighbours name between two uses of the row, over 1 − 1/e, so that
+// the uniform use of one table of S bytes has the working set S.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -133,7 +133,8 @@ double Price(const std::array<double, n>& prices, const std::array<double, n>& c
 }
 
 // A call over `ranks`; from the nearest number of ranks that was measured, latency in proportion to
-// the other ranks where there are more than ever were. 0 for one rank or where nothing was measured.
+// the other ranks where there are more than ever were. 0 for one rank or where nothing was
+// measured.
 double CollectiveSeconds(const MachineProfile& profile, CollectiveOp op, int ranks, double bytes);
 // What one byte more adds to a large one.
 double CollectiveSlope(const MachineProfile& profile, CollectiveOp op, int ranks);

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-// How much is measured with. Smaller than the defaults is for tests: prices of small work are mostly
-// those of calls.
+// How much is measured with. Smaller than the defaults is for tests: prices of small work are
+// mostly those of calls.
 struct MeasureSizes {
   double seconds_a_point = 0.08;
   // Of a rank: ids of the largest call, the largest table, the largest message.

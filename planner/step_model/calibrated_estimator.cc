@@ -53,9 +53,9 @@ bool HasRowShares(const StepTable& table) {
                      [](const StepFeature& f) { return !f.popularity.row_shares.empty(); });
 }
 
-// How many shards of a run cost what the next one does, which begins at `row`: blocks of rows differ
-// by the rows' popularity, and those of one column block from those of the next, whose ids are
-// copies. Whole columns do not differ.
+// How many shards of a run cost what the next one does, which begins at `row`: blocks of rows
+// differ by the rows' popularity, and those of one column block from those of the next, whose ids
+// are copies. Whole columns do not differ.
 int64_t AlikeShards(const ShardRun& run, const StepTable& table, int64_t row, bool by_rows) {
   if (run.rows == 0 || run.rows == table.rows) return INT64_MAX;
   return by_rows ? 1 : (table.rows - row + run.rows - 1) / run.rows;

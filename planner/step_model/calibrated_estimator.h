@@ -2,10 +2,10 @@
 #define TESSERA_PLANNER_STEP_MODEL_CALIBRATED_ESTIMATOR_H_
 // The cost model of a measured machine, as the planner asks for prices.
 //
-// A shard costs what it adds to the work and the waiting of all ranks: its own rank's part, and what
-// it gives every rank to do, times their number. So prices of a plan add up to the sum over ranks,
-// which is what balance and shared cores make of them; StepModel::Predict says how long the plan's
-// step is. Milliseconds:
+// A shard costs what it adds to the work and the waiting of all ranks: its own rank's part, and
+// what it gives every rank to do, times their number. So prices of a plan add up to the sum over
+// ranks, which is what balance and shared cores make of them; StepModel::Predict says how long the
+// plan's step is. Milliseconds:
 //
 //   fwd_compute  lookup                      fwd_comms  ids and rows there, with their waiting
 //   bwd_compute  update                      bwd_comms  gradients back, with their waiting

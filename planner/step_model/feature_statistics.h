@@ -34,8 +34,8 @@ class FeatureCounter {
  public:
   // All keys of a batch, of i32 or i64. Waits for a device.
   void Add(Context& ctx, const KeyedJaggedTensor& batch);
-  // Of a feature that reads a table of `rows`; ids that name none of them are left out. Throws Error
-  // for a key that no batch had, listing those there were.
+  // Of a feature that reads a table of `rows`; ids that name none of them are left out. Throws
+  // Error for a key that no batch had, listing those there were.
   FeatureStatistics Of(const std::string& key, int64_t rows) const;
 
  private:

@@ -27,8 +27,8 @@ struct RowPopularity {
 };
 
 RowPopularity UniformRows(int64_t rows);
-// The k-th most popular row has a share ∝ k^−exponent. `sorted`: row 0 is the most popular, row 1 the
-// next, …; else they are strewn evenly.
+// The k-th most popular row has a share ∝ k^−exponent. `sorted`: row 0 is the most popular, row 1
+// the next, …; else they are strewn evenly.
 RowPopularity ZipfRows(int64_t rows, double exponent, bool sorted);
 
 double DistinctRows(const RowPopularity& popularity, double ids);

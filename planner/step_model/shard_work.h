@@ -1,8 +1,8 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_
 #define TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_
 // What a shard of a table gives to do, in a step: to the rank that has it, and to every rank, since
-// all of them send it ids and put its columns into their outputs. Work adds up over shards: a plan's
-// step and a single shard's price come from these same numbers. The conventions are those of
+// all of them send it ids and put its columns into their outputs. Work adds up over shards: a
+// plan's step and a single shard's price come from these same numbers. The conventions are those of
 // sharding/dist_layout.h and sharding/replica_exchange.h.
 #include "planner/calibration/machine_profile.h"
 #include "planner/step_model/step_load.h"
@@ -40,8 +40,8 @@ struct WorkSettings {
   double ranks = 1;
 };
 
-// A rectangle of a table that is not data_parallel. first_column_block: of those of its rows, in the
-// order of the plan; the ids of the others are copies. REQUIRES: the shard has rows.
+// A rectangle of a table that is not data_parallel. first_column_block: of those of its rows, in
+// the order of the plan; the ids of the others are copies. REQUIRES: the shard has rows.
 ShardWork WorkOfShard(const WorkSettings& settings, const StepTable& table, const Shard& shard,
                       bool first_column_block, ComputeKernel kernel);
 

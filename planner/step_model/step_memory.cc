@@ -61,8 +61,8 @@ ShardMemory MemoryOfShard(const MemorySettings& s, const StepTable& table, const
     // Away: the messages that came, and their ids sorted; at home: the message that left.
     memory.own.input += 2 * s.ranks * input * s.batches_in_flight;
     memory.everyone.input += input * s.batches_in_flight;
-    // Away: looked-up rows, then gradients in messages and put together; at home: rows that came and
-    // the output that they join, then the same of gradients.
+    // Away: looked-up rows, then gradients in messages and put together; at home: rows that came
+    // and the output that they join, then the same of gradients.
     memory.own.rows_moved += s.ranks * (3 * moved + EncodedElements(*s.load, p));
     memory.everyone.rows_moved += 4 * moved + EncodedElements(*s.load, p);
     memory.own.workspace += Workspace(table, rows, p, s.ranks);

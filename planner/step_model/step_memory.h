@@ -3,12 +3,12 @@
 // The bytes that a training step of a sharded model needs on each rank.
 //
 //   rows, states   of the rank's parts of tables
-//   input          ids, lengths and weights of a batch: own ones, messages, and what came in sorted;
-//                  once for each batch in flight
+//   input          ids, lengths and weights of a batch: own ones, messages, and what came in
+//                  sorted; once for each batch in flight
 //   rows_moved     looked-up rows, messages, outputs, and the same again for gradients; under a
 //                  codec its bytes as well
-//   workspace      of the update: 16 bytes an id (24 in parts above 2^32 rows, 12 more with weights)
-//                  and 12 a bag
+//   workspace      of the update: 16 bytes an id (24 in parts above 2^32 rows, 12 more with
+//                  weights) and 12 a bag
 //
 // Sizes are of batches as the load says them: means, not the largest batch.
 #include <vector>

@@ -5,8 +5,8 @@
 //
 //   W(T) = Σ over groups of rows   rows · bytes · (1 − exp(−uses a step of such a row · T))
 //
-// are named in T steps; a row that is used every T steps has the working set W(T) / (1 − 1/e), which
-// for one table that is used evenly is its size.
+// are named in T steps; a row that is used every T steps has the working set W(T) / (1 − 1/e),
+// which for one table that is used evenly is its size.
 #include <vector>
 
 #include "planner/step_model/step_load.h"

@@ -39,8 +39,8 @@ class Dismantled {
 // where there is none.)
 bool IsText(const Json& value, std::string_view text) noexcept;
 
-// A list that ReadJsonText leaves unread: it is checked to be JSON, and its place in the text stands
-// in the document instead, as [begin, end). It counts as one value.
+// A list that ReadJsonText leaves unread: it is checked to be JSON, and its place in the text
+// stands in the document instead, as [begin, end). It counts as one value.
 struct UnreadList {
   // The keys that lead there; "" is any element of a list: {"inputs", "", "data"}.
   std::vector<std::string> path;

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_JSON_JSON_SEAL_H_
 #define TESSERA_RUNTIME_JSON_JSON_SEAL_H_
-// A document with a checksum of itself: "crc32", its last key, is the CRC-32 of the document without
-// that key, as Json::dump() writes it. Blanks between its values do not count. Documents from before
-// there was one lack it.
+// A document with a checksum of itself: "crc32", its last key, is the CRC-32 of the document
+// without that key, as Json::dump() writes it. Blanks between its values do not count. Documents
+// from before there was one lack it.
 //
 // For .cc files and private headers: public ones include no JSON.
 #include "runtime/json/json_object.h"

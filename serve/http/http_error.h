@@ -19,8 +19,8 @@ class HttpError : public Error {
 };
 
 // {"error": what} for an exception: 400 for an Error, 503 for a full queue and for memory that ran
-// out, 504 for a deadline, 500 for a model whose files are broken and for what nobody expected. No place in our source, nothing of a
-// request but printable ASCII, not more than 500 bytes.
+// out, 504 for a deadline, 500 for a model whose files are broken and for what nobody expected. No
+// place in our source, nothing of a request but printable ASCII, not more than 500 bytes.
 HttpResponse ErrorResponse(const std::exception& error);
 
 }  // namespace tessera::serve

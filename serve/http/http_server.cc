@@ -47,8 +47,8 @@ HttpServerOptions Checked(HttpServerOptions options) {
   return options;
 }
 
-// Asio's reuse_address lets a server start while connections of the one before it still end; it lets
-// no two listen at the same time.
+// Asio's reuse_address lets a server start while connections of the one before it still end; it
+// lets no two listen at the same time.
 Acceptor Listen(asio::io_context& io, const HttpServerOptions& options) {
   error_code error;
   tcp::resolver resolver(io);

@@ -6,8 +6,9 @@
 //   GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready
 //   POST /v2/models/NAME/infer                         see inference_protocol.h
 //   POST /v2/repository/models/NAME/load               the model directory as it is now; one that
-//                                                      reads other inputs is refused, unless the body
-//                                                      says {"parameters": {"new_inputs": true}}
+//                                                      reads other inputs is refused, unless the
+//                                                      body says {"parameters": {"new_inputs":
+//                                                      true}}
 //   POST /v2/repository/models/NAME/deltas             the deltas that lie beside it by now, as
 //                                                      {"taken": how many, "model_version"}
 //   GET  /metrics                                      see server_metrics.h

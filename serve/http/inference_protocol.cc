@@ -111,7 +111,8 @@ JsonLimits LimitsOf(const ModelSpec& spec) {
   return {.values = kOthers + kOfAnInput * (2 * spec.Features().size() + 1)};
 }
 
-// A header of many tensors costs several times its bytes to read; the inputs of this model need few.
+// A header of many tensors costs several times its bytes to read; the inputs of this model need
+// few.
 void CheckHeader(std::string_view body, const ModelSpec& spec) {
   constexpr size_t kOfAnInput = 512, kOthers = 64 << 10;
   size_t most = kOthers;
@@ -135,8 +136,8 @@ void CheckOutputs(JsonObject& request) {
   }
 }
 
-// A string as JSON, which is UTF-8; what is not comes from a request, and is shown so. Documents are
-// written as text: a tree of them could not be taken down where memory has run out.
+// A string as JSON, which is UTF-8; what is not comes from a request, and is shown so. Documents
+// are written as text: a tree of them could not be taken down where memory has run out.
 std::string Quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -8,7 +8,8 @@
 //   tessera_table_ids_total{table="t",result="hit"|"miss"}   ids that name a row, or none
 //   tessera_unknown_ids_total                     the misses of all tables
 //   tessera_queued_requests                       that wait for their batch
-//   tessera_model_reloads_total{result="ok"|"error"}, tessera_model_version, tessera_model_newest_version_seen
+//   tessera_model_reloads_total{result="ok"|"error"}, tessera_model_version,
+//   tessera_model_newest_version_seen
 //   tessera_model_deltas_total{result="ok"|"error"}   that were taken; times that one was refused
 #include <array>
 #include <atomic>

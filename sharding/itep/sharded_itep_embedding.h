@@ -4,10 +4,10 @@
 //
 //   own ids -> rows of whole tables (a module on every rank) -> sharded lookup
 //
-// Every rank has the whole module: 16 bytes an id. Where it counts, ids of all ranks are gathered (one
-// training forward of 39); so the modules stay alike without ever being exchanged, and give rows as
-// one process would on all ranks' batches. (TorchRec cuts ids and rows into one block a rank, in which
-// ids can get rows of their own block alone.)
+// Every rank has the whole module: 16 bytes an id. Where it counts, ids of all ranks are gathered
+// (one training forward of 39); so the modules stay alike without ever being exchanged, and give
+// rows as one process would on all ranks' batches. (TorchRec cuts ids and rows into one block a
+// rank, in which ids can get rows of their own block alone.)
 //
 // A row that is handed on starts anew on the rank that has it, by random numbers that depend on the
 // shard.
@@ -23,8 +23,8 @@ namespace tessera {
 namespace internal {
 // The ids of all ranks, rank by rank: i64. Every rank calls.
 Tensor GatherIds(Context& ctx, Communicator& comm, const Tensor& ids);
-// Resets rows (i64, of the whole table) where this rank has them. The same ctx.random() on all ranks
-// stays the same.
+// Resets rows (i64, of the whole table) where this rank has them. The same ctx.random() on all
+// ranks stays the same.
 void ResetShardedRows(Context& ctx, ShardedTables& tables, int table, const Tensor& rows);
 }  // namespace internal
 

@@ -26,14 +26,14 @@ void SaveManagedTables(Context& ctx, const std::string& folder, ShardedTables& t
                        std::map<std::string, std::string> metadata = {});
 
 // As LoadTables. Throws Error, and changes nothing, for tables that do not fit, for parts that are
-// missing and for a table that was saved in another number of parts. A module that refuses its state
-// is found when the tables have changed.
+// missing and for a table that was saved in another number of parts. A module that refuses its
+// state is found when the tables have changed.
 void LoadManagedTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
                        ShardedManagedCollisionModules& modules,
                        const std::string& parameter_prefix);
 
-// What was saved of this rank's parts of all tables: tensors "<prefix_of(table)>_parts.<part>.<name>".
-// Throws Error as LoadManagedTables does.
+// What was saved of this rank's parts of all tables: tensors
+// "<prefix_of(table)>_parts.<part>.<name>". Throws Error as LoadManagedTables does.
 std::vector<NamedTensor> ReadManagedParts(
     Context& ctx, ShardedCheckpoint& checkpoint, const ShardedManagedCollisionModules& modules,
     const std::function<std::string(const std::string& table)>& prefix_of);

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_PLACE_ROWS_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_PLACE_ROWS_H_
-// Row numbers of a part of a table, put among those of the whole of it: to[positions[i]] = first_row +
-// rows[i]; −1, no row, stays −1.
+// Row numbers of a part of a table, put among those of the whole of it: to[positions[i]] =
+// first_row + rows[i]; −1, no row, stays −1.
 #include <cstdint>
 #include <span>
 

@@ -3,18 +3,18 @@
 // Managed collision in front of sharded pooled and sequence tables (TorchRec's classes of these
 // names): every rank gives its own raw ids and gets their embeddings.
 //
-//   sharded_managed_collision_modules.h   ids travel once, by part of their table, and become rows on
-//                                         the rank that has these rows
+//   sharded_managed_collision_modules.h   ids travel once, by part of their table, and become rows
+//                                         on the rank that has these rows
 //   sharding/sharded_tables.h             all else
 //
 // A step of R ranks is a step of one process with the same parts on all their batches: modules and
-// rows have the same bits for any R where the gradients have; outputs do, but for bags whose ids lie
-// on several ranks, which add partial sums. Three things depend on R: gradient_division; dedup_ids,
-// under which a module counts an id once a batch and rank; and times in hours
+// rows have the same bits for any R where the gradients have; outputs do, but for bags whose ids
+// lie on several ranks, which add partial sums. Three things depend on R: gradient_division;
+// dedup_ids, under which a module counts an id once a batch and rank; and times in hours
 // (HashZchClock::kHours), as on one rank.
 //
-// An evicted row gets what new rows of its table start with, and its optimizer state 0, on its rank,
-// before anybody reads it.
+// An evicted row gets what new rows of its table start with, and its optimizer state 0, on its
+// rank, before anybody reads it.
 #include <memory>
 #include <vector>
 
@@ -28,7 +28,8 @@ namespace tessera {
 
 namespace internal {
 
-// What the two classes below have in common. Collection: the sharded tables in front of which it is.
+// What the two classes below have in common. Collection: the sharded tables in front of which it
+// is.
 template <typename Collection, typename Input, typename OutputOf>
 class ShardedManagedCollisionEmbeddings {
  public:
@@ -69,10 +70,10 @@ class ShardedManagedCollisionEmbeddingBagCollection
           ShardedEmbeddingBagCollection, PooledInput,
           ManagedCollisionEmbeddingBagCollection::Output> {
  public:
-  // As ShardedEmbeddingBagCollection's; tables that are not managed read row numbers. Throws Error for
-  // a managed table that is not row_wise, table_row_wise or table_wise with whole parts a rank
-  // (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf refuses. num_parts of
-  // `sharding` follow from `managed`. remapped_features are rows of whole tables.
+  // As ShardedEmbeddingBagCollection's; tables that are not managed read row numbers. Throws Error
+  // for a managed table that is not row_wise, table_row_wise or table_wise with whole parts a rank
+  // (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf refuses. num_parts
+  // of `sharding` follow from `managed`. remapped_features are rows of whole tables.
   ShardedManagedCollisionEmbeddingBagCollection(Context& ctx, Communicator& comm,
                                                 const std::vector<EmbeddingBagConfig>& configs,
                                                 const std::vector<ShardedManagedTable>& managed,

@@ -6,8 +6,8 @@
 //   raw ids -> input_dist, by part -> Remap -> evicted rows start anew -> lookup -> output_dist
 //                                        \-> ReturnRows, if asked for
 //
-// Ids travel once. A part sees the ids of all ranks as those of one batch, rank by rank, so what its
-// module does, does not depend on the number of ranks.
+// Ids travel once. A part sees the ids of all ranks as those of one batch, rank by rank, so what
+// its module does, does not depend on the number of ranks.
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,8 +26,9 @@ struct ShardedManagedTable {
   MakePartModule make;
 };
 
-// ShardingOptions::num_parts of `tables`, of which `managed` are remapped. Throws Error for a managed
-// table that is none of them, one that is pruned, and a feature that two managed tables read.
+// ShardingOptions::num_parts of `tables`, of which `managed` are remapped. Throws Error for a
+// managed table that is none of them, one that is pruned, and a feature that two managed tables
+// read.
 std::vector<int64_t> NumPartsOf(const std::vector<ShardedManagedTable>& managed,
                                 const std::vector<BaseEmbeddingConfig>& tables);
 
@@ -38,12 +39,12 @@ class ShardedManagedCollisionModules {
                                  const std::vector<BaseEmbeddingConfig>& tables,
                                  const DistLayout& layout, int rank);
 
-  // Rows of this rank's shards in the place of the raw ids that came to it. While a tape records, the
-  // modules train.
+  // Rows of this rank's shards in the place of the raw ids that came to it. While a tape records,
+  // the modules train.
   void Remap(Context& ctx, InputDist& input);
-  // Calls fn(table, rows) for rows of this rank's shards that went to other ids since the last call,
-  // part by part, with the part's random numbers as ctx.random(): what has to be reset before the
-  // next lookup.
+  // Calls fn(table, rows) for rows of this rank's shards that went to other ids since the last
+  // call, part by part, with the part's random numbers as ctx.random(): what has to be reset before
+  // the next lookup.
   void Evict(Context& ctx,
              const std::function<void(const std::string& table, const Tensor& rows)>& fn);
 

@@ -1,8 +1,8 @@
 #ifndef TESSERA_SHARDING_POOLS_SHARDED_TENSOR_POOL_H_
 #define TESSERA_SHARDING_POOLS_SHARDED_TENSOR_POOL_H_
-// A TensorPool whose rows lie on several ranks, in blocks (TorchRec's class of this name, ROW_WISE).
-// Every rank makes the same calls with ids of its own. Of an id that several ranks update in one
-// call, the last rank's row counts.
+// A TensorPool whose rows lie on several ranks, in blocks (TorchRec's class of this name,
+// ROW_WISE). Every rank makes the same calls with ids of its own. Of an id that several ranks
+// update in one call, the last rank's row counts.
 #include "comm/communicator.h"
 #include "embedding/pools/tensor_pool.h"
 

@@ -7,8 +7,8 @@
 //                    the device where the batch came in
 //   rank's answer    for each lookup a matrix [bags or ids, columns] of f32, one behind the other
 //
-// A stream is the bags of a part of the outputs (embedding/output_layout.h) in a block of rows, less
-// the block's first row. Lookups of one rank in the same block of rows share it.
+// A stream is the bags of a part of the outputs (embedding/output_layout.h) in a block of rows,
+// less the block's first row. Lookups of one rank in the same block of rows share it.
 #include <optional>
 #include <vector>
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_PLAN_CASE_H_
 #define TESSERA_TESTS_CONFORMANCE_PLAN_CASE_H_
-// What the families of kind `plan` share: a case's input as the planner's types, and comparison with
-// what it expects.
+// What the families of kind `plan` share: a case's input as the planner's types, and comparison
+// with what it expects.
 #include "planner/planner.h"
 #include "runtime/json/json_object.h"
 #include "tests/conformance/case.h"
@@ -27,8 +27,8 @@ PartitionerSettings PartitionerOf(const Json& settings);
 // The table "module.name" of a model.
 int TableNamed(const PlannerModel& model, const std::string& module, const std::string& name);
 
-// Options given with prices, as the families `partition` and `propose` have them. Tables are numbered
-// in the order of first appearance.
+// Options given with prices, as the families `partition` and `propose` have them. Tables are
+// numbered in the order of first appearance.
 std::vector<ShardingOption> GivenOptions(const Json& options, std::vector<std::string>* tables);
 
 // An option in the words of a case, a list entry a shard.

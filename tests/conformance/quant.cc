@@ -1,5 +1,5 @@
-// Kind `quant`: what a stored or a sent row is. Row codecs, wire codecs, the choice TorchRec makes of
-// them, and the number formats that they are made of.
+// Kind `quant`: what a stored or a sent row is. Row codecs, wire codecs, the choice TorchRec makes
+// of them, and the number formats that they are made of.
 #include <algorithm>
 
 #include "quant/hfp8.h"

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CROSSINGS_CHECK_POINTS_H_
 #define TESSERA_TESTS_CROSSINGS_CHECK_POINTS_H_
-// A space of features, checked: refusals are met as they are written down, all other pairs and random
-// points have the result of their reference.
+// A space of features, checked: refusals are met as they are written down, all other pairs and
+// random points have the result of their reference.
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,8 +25,8 @@ void CheckRefusals(const Space& space);
 void CheckAllPairs(const Space& space, int share = 1);
 // `count` points at random without refusals. TESSERA_CROSSINGS_SEED begins elsewhere.
 void CheckRandomPoints(const Space& space, int count);
-// The point that the environment variable TESSERA_POINT names, as a failure does: "rule=adam ids=mch".
-// False where it names none.
+// The point that the environment variable TESSERA_POINT names, as a failure does: "rule=adam
+// ids=mch". False where it names none.
 bool CheckNamedPoint(const Space& space);
 
 }  // namespace tessera::testing

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CROSSINGS_POINT_H_
 #define TESSERA_TESTS_CROSSINGS_POINT_H_
-// A point of a space of features: one value of each axis. Points are numbers and names alone; what they
-// mean is said where they are run (tables_run.h, training_run.h).
+// A point of a space of features: one value of each axis. Points are numbers and names alone; what
+// they mean is said where they are run (tables_run.h, training_run.h).
 #include <cstdint>
 #include <random>
 #include <string>
@@ -52,8 +52,8 @@ struct Refusal {
 // The first of `refusals` that is in `point`; null if there is none.
 const Refusal* RefusalOf(const Point& point, const std::vector<Refusal>& refusals);
 
-// Points without refusals such that each pair of values of two axes, but those that are refused, is in
-// one of them. The same for the same seed.
+// Points without refusals such that each pair of values of two axes, but those that are refused, is
+// in one of them. The same for the same seed.
 std::vector<Point> PointsOfAllPairs(const std::vector<Axis>& axes,
                                     const std::vector<Refusal>& refusals, unsigned seed);
 // Any point without refusals.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CROSSINGS_TABLES_CASE_H_
 #define TESSERA_TESTS_CROSSINGS_TABLES_CASE_H_
-// What a point means for collections of tables: three tables and what they read, a plan, and for each
-// step and rank a batch and the gradients of what comes out.
+// What a point means for collections of tables: three tables and what they read, a plan, and for
+// each step and rank a batch and the gradients of what comes out.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// Collections of tables at every crossing of their features: each point has the result of one process
-// with tables in memory, or is refused by a sentence that names both features.
+// Collections of tables at every crossing of their features: each point has the result of one
+// process with tables in memory, or is refused by a sentence that names both features.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

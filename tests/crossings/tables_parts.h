@@ -19,8 +19,8 @@ struct PartPlace {
   std::string table;
   Shard shard;
 };
-// Adds rows and states of table `index`, which is `place`, its counter, and that of its rule. Parts of
-// one block of columns are put together. What two ranks hold alike has to be equal.
+// Adds rows and states of table `index`, which is `place`, its counter, and that of its rule. Parts
+// of one block of columns are put together. What two ranks hold alike has to be equal.
 void PutPart(Context& ctx, TableBatchedEmbedding& tables, int index, const PartPlace& place,
              std::map<std::string, Tensor>& to);
 

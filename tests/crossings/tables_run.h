@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CROSSINGS_TABLES_RUN_H_
 #define TESSERA_TESTS_CROSSINGS_TABLES_RUN_H_
-// The steps of a case, as its point says, and in the plainest way: one process, tables in memory that
-// are called directly, a loop.
+// The steps of a case, as its point says, and in the plainest way: one process, tables in memory
+// that are called directly, a loop.
 #include <map>
 #include <optional>
 #include <string>
@@ -19,12 +19,13 @@ struct TablesOutcome {
 // Throws Error where the library refuses the point. `folder`: for checkpoints; made, and removed.
 TablesOutcome RunPoint(const TablesCase& c, const std::string& folder);
 TablesOutcome RunPlainly(const TablesCase& c);
-// What a point is compared with where its numbers depend on how rows and ids travel, or on which rows a
-// pipeline sees: the same point with tables in memory that are not saved and loaded; for others none.
+// What a point is compared with where its numbers depend on how rows and ids travel, or on which
+// rows a pipeline sees: the same point with tables in memory that are not saved and loaded; for
+// others none.
 std::optional<Point> BaselineOf(const Point& point);
 
-// What of a result has the reference's bits, and what is near it. Sums over parts of a bag are added
-// in another order than without parts; what travels is rounded by its codec.
+// What of a result has the reference's bits, and what is near it. Sums over parts of a bag are
+// added in another order than without parts; what travels is rounded by its codec.
 enum class Closeness { kEqual, kNear };
 Closeness ClosenessOf(const TablesCase& c, const std::string& name);
 

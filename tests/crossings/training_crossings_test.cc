@@ -1,5 +1,5 @@
-// Whole trainings at every crossing of their features: each point has the result of the plainest run, or
-// is refused by a sentence that names both features.
+// Whole trainings at every crossing of their features: each point has the result of the plainest
+// run, or is refused by a sentence that names both features.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
 #define TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
-// What a point means for a whole training: a small model and made-up clicks, tables here or on ranks, a
-// checkpoint half way through, and what becomes of it: a served model.
+// What a point means for a whole training: a small model and made-up clicks, tables here or on
+// ranks, a checkpoint half way through, and what becomes of it: a served model.
 #include <map>
 #include <optional>
 #include <string>
@@ -24,9 +24,9 @@ TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder);
 // The same configuration without ranks.
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder);
 
-// The plainest point that has the same bits: one run from beginning to end without a pipeline, tables in
-// memory. Where rows travel by a codec, a pipeline sees rows of the step before, or there are ranks, that
-// stays: sums over ranks have another order (README.md).
+// The plainest point that has the same bits: one run from beginning to end without a pipeline,
+// tables in memory. Where rows travel by a codec, a pipeline sees rows of the step before, or there
+// are ranks, that stays: sums over ranks have another order (README.md).
 Point PlainTraining(const Point& point);
 
 }  // namespace tessera::testing

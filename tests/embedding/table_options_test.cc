@@ -1,5 +1,5 @@
-// Options of a TableBatchedEmbedding: types of rows, states and outputs, poolings mixed in one call,
-// frozen tables, rates and counters of single tables.
+// Options of a TableBatchedEmbedding: types of rows, states and outputs, poolings mixed in one
+// call, frozen tables, rates and counters of single tables.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 namespace tessera::fuzz {
 
-// A safetensors file with the checksum that its tensors have, and none of its header, so that what lies
-// behind these checks is met, too.
+// A safetensors file with the checksum that its tensors have, and none of its header, so that what
+// lies behind these checks is met, too.
 inline std::string WithItsChecksums(std::string_view bytes) {
   Context ctx({.threads = 1});
   const SafetensorsFile file(bytes, "bytes");

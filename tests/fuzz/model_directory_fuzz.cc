@@ -1,5 +1,6 @@
 // A model directory: a bad model.json beside good weights, or, where the first byte is odd, the
-// other way round, as they are and with the checksum that their tensors have. One that loads is asked.
+// other way round, as they are and with the checksum that their tensors have. One that loads is
+// asked.
 #include "runtime/files.h"
 #include "serve/model_chain.h"
 #include "tests/fuzz/fuzz.h"

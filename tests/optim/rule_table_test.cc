@@ -1,4 +1,5 @@
-// README.md's table of rules, options and states is what the code says: this writes it and compares.
+// README.md's table of rules, options and states is what the code says: this writes it and
+// compares.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // Random topologies, constraints, options of the planner and rules: a sound plan or a clear error,
-// never a crash or a hang. Runs a seeded tenth of 10,000 cases, or all of them where TESSERA_TEST_ALL
-// is set.
+// never a crash or a hang. Runs a seeded tenth of 10,000 cases, or all of them where
+// TESSERA_TEST_ALL is set.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Files that are cut while they are mapped: what is read of them is known to be wrong, and others go on.
+// Files that are cut while they are mapped: what is read of them is known to be wrong, and others
+// go on.
 #include "runtime/mapping_faults.h"
 
 #include <gmock/gmock.h>

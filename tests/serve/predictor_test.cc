@@ -106,8 +106,9 @@ TEST(Predictor, KeepsItsModelWhereTheNextOneIsBad) {
   EXPECT_EQ(predictor.Predict(small.request), small.scores);
 }
 
-// Ids of a large request, known and unknown ones, as i64 and as i32: looked up where they lie (alone,
-// in a model whose ids are rows), or packed (with another request, or where unknown ids have a row).
+// Ids of a large request, known and unknown ones, as i64 and as i32: looked up where they lie
+// (alone, in a model whose ids are rows), or packed (with another request, or where unknown ids
+// have a row).
 TEST(Predictor, LargeRequestsAreLookedUpWithoutACopy) {
   const SmallModel small = MakeSmallModel("large.safetensors");
   std::vector<int64_t> many;
@@ -139,7 +140,8 @@ TEST(Predictor, LargeRequestsAreLookedUpWithoutACopy) {
   }
 }
 
-// A model of other features is refused before its weights are read, and taken where that is asked for.
+// A model of other features is refused before its weights are read, and taken where that is asked
+// for.
 TEST(Predictor, OtherInputsAreTakenWhenAsked) {
   const SmallModel small = MakeSmallModel("inputs.safetensors");
   const std::string directory = WriteSmallModel(small, "inputs"), other = TempPath("other_inputs");

@@ -52,7 +52,8 @@ TEST(RawIdMap, DoesWhatAMapDoes) {
   }
 }
 
-// Slots of a mapped file become zeros where it is cut: nothing they say is true, but every call ends.
+// Slots of a mapped file become zeros where it is cut: nothing they say is true, but every call
+// ends.
 TEST(RawIdMap, SlotsThatBecomeZerosAreSearchedOnce) {
   RawIdMap ids(40);
   for (int64_t id = 1; id < 40; ++id) ids.Set(id, id);

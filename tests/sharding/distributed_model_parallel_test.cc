@@ -64,8 +64,8 @@ TEST_P(DistributedModelParallelTest, GradientsAreAveragedOrSummed) {
       });
 }
 
-// y = ((x·p0)·p1)·p2, elementwise: backward meets p2 first. Gradients are those of the plain way, and
-// all but the last bucket have left before AverageGradients.
+// y = ((x·p0)·p1)·p2, elementwise: backward meets p2 first. Gradients are those of the plain way,
+// and all but the last bucket have left before AverageGradients.
 TEST_P(DistributedModelParallelTest, BucketsLeaveInsideBackward) {
   for (const int64_t bucket_bytes : {int64_t{1}, int64_t{8}, int64_t{1} << 20})
     OnRanks(2, [&](Context& ctx, Communicator& comm) {

@@ -1,4 +1,5 @@
-// The optimizer of sharded tables has the keys and states of the tables without shards, under any plan.
+// The optimizer of sharded tables has the keys and states of the tables without shards, under any
+// plan.
 #include "sharding/sharded_fused_optimizer.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Sharded = unsharded: every type of sharding against one TableBatchedEmbedding that is fed with the
-// bags of all ranks in the order of the ranks.
+// Sharded = unsharded: every type of sharding against one TableBatchedEmbedding that is fed with
+// the bags of all ranks in the order of the ranks.
 #include "sharding/sharded_tables.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #ifndef TESSERA_TESTS_TESTING_ALLOCATION_COUNTER_H_
 #define TESSERA_TESTS_TESTING_ALLOCATION_COUNTER_H_
-// Measures what a program takes from the heap, on all threads: malloc and its kin are replaced in the
-// program that links this, by ones that count and ask glibc's. operator new comes by there too. With
-// TESSERA_TRACE_ALLOCATIONS=1 in the environment, where each counted one came from is printed.
+// Measures what a program takes from the heap, on all threads: malloc and its kin are replaced in
+// the program that links this, by ones that count and ask glibc's. operator new comes by there too.
+// With TESSERA_TRACE_ALLOCATIONS=1 in the environment, where each counted one came from is printed.
 #include <cstdint>
 #include <functional>
 

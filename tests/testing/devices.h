@@ -14,8 +14,8 @@
 
 namespace tessera::testing {
 
-// Those of this build. Not inline: a test that does not ask for the kind of build itself is compiled
-// once for all kinds.
+// Those of this build. Not inline: a test that does not ask for the kind of build itself is
+// compiled once for all kinds.
 std::vector<Device> AllDevices();
 
 std::string DeviceName(const ::testing::TestParamInfo<Device>& info);

@@ -1,6 +1,6 @@
-// Kill −9 while tables are trained, some of them on disk and some from raw ids, while checkpoints are
-// written and while chains are compacted: what is there goes on, and the end has the bits of the run
-// that was never killed. 5 kills, or 50 where TESSERA_TEST_ALL is set.
+// Kill −9 while tables are trained, some of them on disk and some from raw ids, while checkpoints
+// are written and while chains are compacted: what is there goes on, and the end has the bits of
+// the run that was never killed. 5 kills, or 50 where TESSERA_TEST_ALL is set.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

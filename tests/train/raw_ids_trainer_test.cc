@@ -98,7 +98,8 @@ TEST_P(RawIds, ConfigurationIsInTheCheckpoint) {
   EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "saved")), ToJson(config));
 }
 
-// Of a checkpoint with more or fewer rows of growing tables, whether its names or its ids are refused.
+// Of a checkpoint with more or fewer rows of growing tables, whether its names or its ids are
+// refused.
 TEST_P(RawIds, ARefusedCheckpointChangesNothing) {
   TrainConfig config = RawIdsConfig(GetParam().config);
   config.dense_optimizer.name = "sgd";  // so that what was not trained fits what was

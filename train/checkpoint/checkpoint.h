@@ -6,9 +6,9 @@
 //   optimizer.<parameter>.<state>    what the optimizer remembers of it
 //   metrics.<rank>.…                 what the metrics of the training remember
 //   <table parameter minus "weight">_…   what managed collision knows of a table's ids
-//   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent), seed,
-//                                    random_next_sequence, config (JSON), data (absent from old ones:
-//                                    train/data/data_identity.h), crc32 of all tensors'
+//   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent),
+//                                    seed, random_next_sequence, config (JSON), data (absent from
+//                                    old ones: train/data/data_identity.h), crc32 of all tensors'
 //                                    bytes in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
@@ -121,8 +121,8 @@ struct WriteWholeOptions {
   std::function<void(int64_t done, int64_t total)> progress = nullptr;  // in bytes
 };
 
-// Writes a checkpoint of any form as one file, byte for byte what WriteCheckpoint writes of the same
-// state; a few megabytes at a time.
+// Writes a checkpoint of any form as one file, byte for byte what WriteCheckpoint writes of the
+// same state; a few megabytes at a time.
 void WriteWhole(const Checkpoint& checkpoint, const std::string& path,
                 const WriteWholeOptions& options = {});
 

@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_CHAIN_H_
 #define TESSERA_TRAIN_CHECKPOINT_CHECKPOINT_CHAIN_H_
-// A base and the deltas after it (checkpoint_files.h) as one checkpoint: a row of a table is that of
-// the last file that has it, everything else that of the last file. Memory: 8 bytes a changed row.
+// A base and the deltas after it (checkpoint_files.h) as one checkpoint: a row of a table is that
+// of the last file that has it, everything else that of the last file. Memory: 8 bytes a changed
+// row.
 #include <string>
 
 #include "train/checkpoint/checkpoint.h"

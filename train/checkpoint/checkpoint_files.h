@@ -41,8 +41,8 @@ ChainFiles NewestChain(const std::string& folder);
 int64_t NextNumber(const std::string& folder);
 // What writers have left unfinished.
 void RemoveUnfinished(const std::string& folder);
-// All but the newest chain and `keep` before it, last files first: what is left by a crash is whole.
-// REQUIRES: keep ≥ 0.
+// All but the newest chain and `keep` before it, last files first: what is left by a crash is
+// whole. REQUIRES: keep ≥ 0.
 void RemoveOldChains(const std::string& folder, int64_t keep);
 
 }  // namespace tessera

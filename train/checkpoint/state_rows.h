@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
 #define TESSERA_TRAIN_CHECKPOINT_STATE_ROWS_H_
 // Tensors of a run's state as bytes, whether they lie in memory or are stored elsewhere
-// (runtime/named_parameter.h); a few megabytes at a time. REQUIRES of all: tensors of the host or of
-// ctx's device, contiguous; ctx and what is stored outlive what is returned.
+// (runtime/named_parameter.h); a few megabytes at a time. REQUIRES of all: tensors of the host or
+// of ctx's device, contiguous; ctx and what is stored outlive what is returned.
 #include <functional>
 
 #include "runtime/named_parameter.h"

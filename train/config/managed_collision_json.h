@@ -22,16 +22,16 @@
 
 namespace tessera::internal {
 
-// Nullopt for null: the table reads row numbers. Throws Error for an unknown kind, or key of a kind,
-// listing those there are, and for a number out of its range.
+// Nullopt for null: the table reads row numbers. Throws Error for an unknown kind, or key of a
+// kind, listing those there are, and for a number out of its range.
 std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
                                                            const std::string& where);
 
 // Every option of the kind.
 Json ManagedCollisionToJson(const ManagedTableConfig& config);
 
-// Throws Error where a table is too small for what its ids ask of it, or not of equal parts, and for
-// options that its features do not fit.
+// Throws Error where a table is too small for what its ids ask of it, or not of equal parts, and
+// for options that its features do not fit.
 void CheckManagedTable(const ManagedTableConfig& config, const BaseEmbeddingConfig& table,
                        const std::string& where);
 

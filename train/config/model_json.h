@@ -1,15 +1,16 @@
 #ifndef TESSERA_TRAIN_CONFIG_MODEL_JSON_H_
 #define TESSERA_TRAIN_CONFIG_MODEL_JSON_H_
-// Private to the .cc files beside it and of serve/. The kind of model and its sizes as JSON: {"type": "dlrm_dcn",
-// "dense_in": 13, "dense_arch": […], …}, with the names of train/nn/ranking_net_config.h.
+// Private to the .cc files beside it and of serve/. The kind of model and its sizes as JSON:
+// {"type": "dlrm_dcn", "dense_in": 13, "dense_arch": […], …}, with the names of
+// train/nn/ranking_net_config.h.
 #include "runtime/json/json_object.h"
 #include "train/nn/ranking_net_config.h"
 
 namespace tessera::internal {
 
-// Throws Error for an unknown type, listing those there are, a size that the type needs and lacks or
-// does not know, and sizes that make no sense. dense_in may be left out, but is the integers of a
-// row.
+// Throws Error for an unknown type, listing those there are, a size that the type needs and lacks
+// or does not know, and sizes that make no sense. dense_in may be left out, but is the integers of
+// a row.
 RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where);
 
 // Every size of the type.

@@ -4,8 +4,9 @@
 //
 //   {"tables": [{"name", "rows", "dim", "features": [...],
 //                "pooling", "dtype", "state_dtype", "stochastic_rounding",
-//                "location", "cache": {"policy", "ways", "load_factor", "bytes", "scratch_rows", "folder"},
-//                "init_range": [low, high], "managed_collision": {...}, "optimizer": {...}}, …],
+//                "location", "cache": {"policy", "ways", "load_factor", "bytes", "scratch_rows",
+//                "folder"}, "init_range": [low, high], "managed_collision": {...}, "optimizer":
+//                {...}}, …],
 //    "managed_collision": {"kind", …},   as in train/config/managed_collision_json.h
 //    "model": {"type": "dlrm", "dense_in", "dense_arch": [...], "over_arch": [...]},
 //         or {"type": "dlrm_dcn", as dlrm, "dcn_layers", "dcn_low_rank"},
@@ -23,9 +24,11 @@
 //    "train": {"batch_size", "epochs", "seed"},
 //    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
 //
-// "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys from "pooling" on may be left out. A table without
-// an optimizer of its own has optimizer.sparse, one without a "managed_collision" of its own that of the document; with null it has none. Ids of a
-// table with managed collision stay raw 64-bit numbers until it finds their rows; others are taken modulo the table's rows where they are read.
+// "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys
+// from "pooling" on may be left out. A table without an optimizer of its own has optimizer.sparse,
+// one without a "managed_collision" of its own that of the document; with null it has none. Ids of
+// a table with managed collision stay raw 64-bit numbers until it finds their rows; others are
+// taken modulo the table's rows where they are read.
 #include <cstdint>
 #include <optional>
 #include <string>

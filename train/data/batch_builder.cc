@@ -14,8 +14,8 @@ constexpr int64_t kSmallIntegers = 4096;
 
 float LogOnePlus(int64_t x) { return static_cast<float>(std::log1p(static_cast<double>(x))); }
 
-// (value + shift) mod rows, or mod 2^64 for 0; a 32-bit division, where it is enough, takes half the
-// time of a 64-bit one.
+// (value + shift) mod rows, or mod 2^64 for 0; a 32-bit division, where it is enough, takes half
+// the time of a 64-bit one.
 uint64_t IdOf(uint64_t value, uint64_t shift, uint64_t rows) {
   if (rows == 0) return value + shift;
   if (rows >> 32 == 0) {

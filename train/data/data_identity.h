@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_DATA_DATA_IDENTITY_H_
 #define TESSERA_TRAIN_DATA_DATA_IDENTITY_H_
-// Which rows a run reads, so that ranks, and a run that goes on, can tell whether they read the same:
-// of each path that was given its name without folders, its size, and hashes of its first 4 KiB and
-// its last 64. As text, which a checkpoint keeps:
+// Which rows a run reads, so that ranks, and a run that goes on, can tell whether they read the
+// same: of each path that was given its name without folders, its size, and hashes of its first 4
+// KiB and its last 64. As text, which a checkpoint keeps:
 //
 //   rows FIRST LAST
 //   BYTES HEAD TAIL file|files NAME       a path; hashes in hexadecimal
@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-// A row folder or an npy day is one, of all its files: its head hashes what they are, its tail is 0.
+// A row folder or an npy day is one, of all its files: its head hashes what they are, its tail is
+// 0.
 struct PathIdentity {
   std::string name;
   int64_t bytes = 0;

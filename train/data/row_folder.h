@@ -6,13 +6,13 @@
 //   rows-00000.safetensors, …   tensors "dense" [n, D] f32, "ids" [n, F] i32 or i64, "labels" [n]
 //                               f32; shards follow each other
 //   index.json                  {"format": "tessera rows", "version": 1, "rows": N,
-//                                "dense_columns": D, "features": [{"name", "rows"}, …], "made": {…},
-//                                "shards": [{"file", "rows", "crc32": {tensor: digits}}, …]}
+//                                "dense_columns": D, "features": [{"name", "rows"}, …], "made":
+//                                {…}, "shards": [{"file", "rows", "crc32": {tensor: digits}}, …]}
 //
-// A feature's rows: of the smallest table that all its ids fit in, 0 where ids may be any. made: how,
-// for people to read. crc32: of each MiB of a tensor, 8 hexadecimal digits, one after the other;
-// checked before the MiB is first used. index.json is written last, and its rename is the commit: a
-// folder without it was never finished.
+// A feature's rows: of the smallest table that all its ids fit in, 0 where ids may be any. made:
+// how, for people to read. crc32: of each MiB of a tensor, 8 hexadecimal digits, one after the
+// other; checked before the MiB is first used. index.json is written last, and its rename is the
+// commit: a folder without it was never finished.
 #include <string>
 #include <vector>
 

@@ -43,7 +43,8 @@ RowTableSource::RowTableSource(std::shared_ptr<const RowTable> table,
     throw Error(Format("row {} was asked for, but the rows are {}", place_, options_.range));
 }
 
-// Rows that are not enough for a batch, or are left after the last, belong to nobody: begin == next.
+// Rows that are not enough for a batch, or are left after the last, belong to nobody: begin ==
+// next.
 RowTableSource::Places RowTableSource::NextPart() const {
   const int64_t rows = std::min(options_.batch_size, left());
   if (options_.drop_last && rows < options_.batch_size) return {place_, place_, place_};

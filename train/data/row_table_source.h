@@ -1,15 +1,15 @@
 #ifndef TESSERA_TRAIN_DATA_ROW_TABLE_SOURCE_H_
 #define TESSERA_TRAIN_DATA_ROW_TABLE_SOURCE_H_
 // An epoch over rows of a RowTable in batches, in an order of its own, from any place on. Places of
-// the order are numbered from the range's first row on, so that without shuffling a place is the row
-// there; first_row and end_row of a batch are places.
+// the order are numbered from the range's first row on, so that without shuffling a place is the
+// row there; first_row and end_row of a batch are places.
 //
 // Of R ranks, each reads what is its own alone:
 //   kPartOfBatch   batch_size is of all ranks; rank r takes places [n·r/R, n·(r+1)/R) of each batch
 //                  of n, as TrainingRanks has it.
 //   kWholeBatches  batch_size is of one rank; batches go round the ranks. What is left for the last
-//                  round is shared evenly, the first ranks one more; fewer rows than ranks go to the
-//                  round before. (TorchRec's InMemoryBinaryCriteoIterDataPipe.)
+//                  round is shared evenly, the first ranks one more; fewer rows than ranks go to
+//                  the round before. (TorchRec's InMemoryBinaryCriteoIterDataPipe.)
 #include <memory>
 #include <optional>
 

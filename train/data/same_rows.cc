@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files that say which rows these are: text itself, the index of a folder, or a day's npy files.
+// The files that say which rows these are: text itself, the index of a folder, or a day's npy
+// files.
 std::vector<std::string> FilesOf(const std::string& name) {
   if (fs::is_directory(name)) return {PathIn(name, "index.json")};
   if (fs::exists(name)) return {name};

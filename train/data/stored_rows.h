@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_DATA_STORED_ROWS_H_
 #define TESSERA_TRAIN_DATA_STORED_ROWS_H_
-// Rows that preprocessing has made ready, in mapped files: numbers as a model takes them, and one id
-// a feature. What npy files (npy_rows.h) and row folders (row_folder.h) are read as.
+// Rows that preprocessing has made ready, in mapped files: numbers as a model takes them, and one
+// id a feature. What npy files (npy_rows.h) and row folders (row_folder.h) are read as.
 //
 // A model's features name columns. An id becomes id mod rows of its table, not negative, as
 // TorchRec's `hashes` do; raw ids stay as they are.
@@ -64,8 +64,8 @@ struct StoredRowsPart {
 // Where the rows of the parts are.
 class StoredParts {
  public:
-  // Throws Error, naming the part, for shapes or types other than StoredRowsPart's, parts of unequal
-  // widths, or no part.
+  // Throws Error, naming the part, for shapes or types other than StoredRowsPart's, parts of
+  // unequal widths, or no part.
   StoredParts(std::vector<StoredRowsPart> parts, std::vector<std::string> id_columns);
 
   int64_t rows() const { return first_.back(); }

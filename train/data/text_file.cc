@@ -54,8 +54,8 @@ bool TextFile::Fill() {
   return end_ > 0;
 }
 
-// Starts the next member; false at the end, which may be padded with zeros. Whether what begins here
-// is a member zlib finds out.
+// Starts the next member; false at the end, which may be padded with zeros. Whether what begins
+// here is a member zlib finds out.
 bool TextFile::BeginMember() {
   if (!Fill()) return false;
   if (members_ > 0 && input_[begin_] == 0) {

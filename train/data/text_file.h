@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_DATA_TEXT_FILE_H_
 #define TESSERA_TRAIN_DATA_TEXT_FILE_H_
-// The bytes of one file that is plain or gzip (by its first two bytes), read in order. A gzip file has
-// one or more members (RFC 1952), which may be padded with zeros at the end; all of them are read.
+// The bytes of one file that is plain or gzip (by its first two bytes), read in order. A gzip file
+// has one or more members (RFC 1952), which may be padded with zeros at the end; all of them are
+// read.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -18,8 +19,9 @@ class TextFile {
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  // Writes up to `bytes` bytes of text to `out`; returns how many, 0 at the end. Throws Error with the
-  // file and the byte where it broke, for a member that is damaged, cut short, or no member at all.
+  // Writes up to `bytes` bytes of text to `out`; returns how many, 0 at the end. Throws Error with
+  // the file and the byte where it broke, for a member that is damaged, cut short, or no member at
+  // all.
   size_t Read(char* out, size_t bytes);
 
   int64_t bytes() const { return bytes_; }  // of the file as it lies on disk

@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_METRICS_BINNED_SCORES_H_
 #define TESSERA_TRAIN_METRICS_BINNED_SCORES_H_
-// Weights of either class by prediction, in 65,536 bins of equal width from 0 to 1: what a curve over
-// thresholds needs of any number of examples, in 1 MB. Predictions of one bin are taken for equal.
+// Weights of either class by prediction, in 65,536 bins of equal width from 0 to 1: what a curve
+// over thresholds needs of any number of examples, in 1 MB. Predictions of one bin are taken for
+// equal.
 #include <cstdint>
 #include <vector>
 

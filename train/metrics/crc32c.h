@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_METRICS_CRC32C_H_
 #define TESSERA_TRAIN_METRICS_CRC32C_H_
-// CRC-32C (Castagnoli), as TFRecord files have it: polynomial 0x1edc6f41, reflected, begun and ended
-// with all ones.
+// CRC-32C (Castagnoli), as TFRecord files have it: polynomial 0x1edc6f41, reflected, begun and
+// ended with all ones.
 #include <cstdint>
 #include <string_view>
 

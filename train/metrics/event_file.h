@@ -2,7 +2,8 @@
 #define TESSERA_TRAIN_METRICS_EVENT_FILE_H_
 // Scalars for TensorBoard: a file of TFRecords, each an Event protobuf.
 //
-//   record   u64 length | u32 masked CRC-32C of the length | bytes | u32 masked CRC-32C of the bytes
+//   record   u64 length | u32 masked CRC-32C of the length | bytes | u32 masked CRC-32C of the
+//            bytes
 //   Event    1: double wall_time, 2: int64 step, 3: string file_version (in the first record alone,
 //            "brain.Event:2"), 5: Summary {1: Value {1: string tag, 2: float simple_value}, …}
 // Numbers are little endian.

@@ -1,7 +1,7 @@
-// Sums over examples, and means of them: num_positive_samples = Σwy, num_missing_labels = Σw[y is NaN],
-// sum_weights = Σw, weighted_sum_predictions = Σwp; average: label_average = Σwy/Σw and
-// prediction_average = Σwp/Σw, 0 where Σw = 0. In the sums of y and p a NaN counts 0, and an infinity as
-// the largest float.
+// Sums over examples, and means of them: num_positive_samples = Σwy, num_missing_labels = Σw[y is
+// NaN], sum_weights = Σw, weighted_sum_predictions = Σwp; average: label_average = Σwy/Σw and
+// prediction_average = Σwp/Σw, 0 where Σw = 0. In the sums of y and p a NaN counts 0, and an
+// infinity as the largest float.
 #include <algorithm>
 #include <cmath>
 #include <limits>

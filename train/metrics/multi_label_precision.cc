@@ -1,5 +1,6 @@
-// `multi_label_precision<label>` of each label: TP/(TP + FP), 0 where nothing was foreseen. Predictions and
-// labels are whole numbers whose bit i is label i: of 3 labels, 5 says that labels 0 and 2 are set.
+// `multi_label_precision<label>` of each label: TP/(TP + FP), 0 where nothing was foreseen.
+// Predictions and labels are whole numbers whose bit i is label i: of 3 labels, 5 says that labels
+// 0 and 2 are set.
 #include <cmath>
 
 #include "runtime/check.h"

@@ -1,7 +1,7 @@
-// `ndcg`: the mean over sessions of max w · (1 − DCG/ideal DCG), or of max w · DCG/ideal DCG where it
-// is not reported as a decreasing curve.
-//   DCG = Σ gain/log₂(rank + 1) over ranks up to k, by falling prediction (ideal: by falling label);
-//   gain = y, or 2^y − 1 (exponential_gain); an ideal DCG of 0 becomes 1e-6
+// `ndcg`: the mean over sessions of max w · (1 − DCG/ideal DCG), or of max w · DCG/ideal DCG where
+// it is not reported as a decreasing curve.
+//   DCG = Σ gain/log₂(rank + 1) over ranks up to k, by falling prediction (ideal: by falling
+//   label); gain = y, or 2^y − 1 (exponential_gain); an ideal DCG of 0 becomes 1e-6
 // Equal values keep their order. A session is one of one batch. scale_by_weights_tensor: weights
 // scale labels and predictions instead of sessions. A batch without sessions (of more than one
 // example, if those are removed) counts for nothing.

@@ -51,8 +51,8 @@ class RecMetricModule {
   // Of all ranks, the same on each. Every rank calls. Waits.
   MetricReport Compute(Communicator& comm) const;
 
-  // All that is remembered, by "metrics.<rank>.<metric>.<task>.<part>": of this rank (as rank 0), or
-  // of all, the same on each. Every rank calls. Tensors of the host.
+  // All that is remembered, by "metrics.<rank>.<metric>.<task>.<part>": of this rank (as rank 0),
+  // or of all, the same on each. Every rank calls. Tensors of the host.
   std::vector<NamedTensor> State() const;
   std::vector<NamedTensor> State(Communicator& comm) const;
   // Takes over what was remembered by any number of ranks. Metrics that it does not have start

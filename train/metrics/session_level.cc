@@ -1,5 +1,6 @@
 // Precision and recall where the first top_threshold of a session's examples, by prediction, are
-// taken for positive; with run_ranking_of_labels, labels likewise. Equal values share the best rank.
+// taken for positive; with run_ranking_of_labels, labels likewise. Equal values share the best
+// rank.
 //   precision_session_level = TP/(TP + FP)      recall_session_level = TP/(TP + FN)
 // NaN where there is nothing to divide by.
 #include "runtime/check.h"

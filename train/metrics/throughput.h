@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_METRICS_THROUGHPUT_H_
 #define TESSERA_TRAIN_METRICS_THROUGHPUT_H_
 // Examples a second, of the whole model: `lifetime_throughput`, of all steps after the first
-// warmup_steps; `window_throughput`, of the last steps that fit in window_seconds; `total_examples`.
+// warmup_steps; `window_throughput`, of the last steps that fit in window_seconds;
+// `total_examples`.
 //
 // Ranks: examples are added, the time is that of the slowest. Before the warm-up is over there is
 // total_examples alone. A run that goes on from a checkpoint warms up again.

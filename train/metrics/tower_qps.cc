@@ -1,5 +1,5 @@
-// `tower_qps`: examples a second after warmup_steps batches: Σ over ranks of examples / the seconds of
-// the slowest rank, 0 where no time has passed. `total_examples`: those of the warm-up too.
+// `tower_qps`: examples a second after warmup_steps batches: Σ over ranks of examples / the seconds
+// of the slowest rank, 0 where no time has passed. `total_examples`: those of the warm-up too.
 #include <algorithm>
 
 #include "runtime/check.h"

@@ -1,5 +1,5 @@
-// `xauc`: the share of the pairs of a batch that predictions and labels order alike, or both hold for
-// equal, weighted (pair_weights.h).
+// `xauc`: the share of the pairs of a batch that predictions and labels order alike, or both hold
+// for equal, weighted (pair_weights.h).
 #include "train/metrics/formulas.h"
 #include "train/metrics/pair_weights.h"
 #include "train/metrics/ratio.h"

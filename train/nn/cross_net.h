@@ -53,9 +53,9 @@ struct MixtureOptions {
   Activation activation = Activation::kRelu;  // σ; not kSwishLayerNorm
 };
 
-// Parameters "U_kernels.<l>" [experts, in, r], "V_kernels.<l>" [experts, r, in], "bias.<l>" [in, 1],
-// "gates.<i>.weight" [1, in], "C_kernels.<l>" [experts, r, r]. With one expert p is 1 and there are
-// no gates.
+// Parameters "U_kernels.<l>" [experts, in, r], "V_kernels.<l>" [experts, r, in], "bias.<l>" [in,
+// 1], "gates.<i>.weight" [1, in], "C_kernels.<l>" [experts, r, r]. With one expert p is 1 and there
+// are no gates.
 class LowRankMixtureCrossNet final : public Module {
  public:
   // REQUIRES: at least one expert.

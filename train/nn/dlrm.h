@@ -1,9 +1,9 @@
 #ifndef TESSERA_TRAIN_NN_DLRM_H_
 #define TESSERA_TRAIN_NN_DLRM_H_
-// TorchRec's DLRM (torchrec/models/dlrm.py), the ranking model that most people mean: dense features
-// through an MLP to D numbers, each sparse feature pooled from its table to D numbers, the dot
-// products of all pairs beside the dense part, an MLP to one logit. Its siblings are other types of
-// RankingModel.
+// TorchRec's DLRM (torchrec/models/dlrm.py), the ranking model that most people mean: dense
+// features through an MLP to D numbers, each sparse feature pooled from its table to D numbers, the
+// dot products of all pairs beside the dense part, an MLP to one logit. Its siblings are other
+// types of RankingModel.
 #include "train/nn/ranking_model.h"
 
 namespace tessera {

@@ -45,15 +45,15 @@ class EmbeddingModel : public Module {
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const final;
   // Everything a state_dict of this model has, but sharded tables; shares memory.
   std::vector<NamedTensor> StateDict() const;
-  // Copies these, all that StateDict names, into the model. Throws Error, and changes nothing, for a
-  // name that is missing, unknown or given twice, or a wrong shape or dtype.
+  // Copies these, all that StateDict names, into the model. Throws Error, and changes nothing, for
+  // a name that is missing, unknown or given twice, or a wrong shape or dtype.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
 
   // What managed collision knows of ids, of sharded tables those of this rank's parts, as
   // "<table_prefix><table>.<name>"; copies.
   std::vector<NamedTensor> IdStateDict(Context& ctx);
-  // Exactly these again. Throws Error for names that are missing or of no table, and for tensors that
-  // a module refuses; those of tables before it are then taken.
+  // Exactly these again. Throws Error for names that are missing or of no table, and for tensors
+  // that a module refuses; those of tables before it are then taken.
   void LoadIdStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
   // "<table_prefix><table>.".
   std::string IdPrefix(const std::string& table) const { return table_prefix_ + table + "."; }

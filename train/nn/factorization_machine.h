@@ -9,9 +9,9 @@ namespace tessera {
 // The row v of each example as above. REQUIRES: at least one input; the same B.
 Variable JoinedRows(Context& ctx, const std::vector<Variable>& inputs);
 
-// y = ½((Σ_i v_i)² − Σ_i v_i²), the sum of all products of two numbers of v: [B, n] -> [B, 1]. As in
-// TorchRec it is over all numbers, not over the columns of embeddings. Sums in double, the same bits
-// on every device.
+// y = ½((Σ_i v_i)² − Σ_i v_i²), the sum of all products of two numbers of v: [B, n] -> [B, 1]. As
+// in TorchRec it is over all numbers, not over the columns of embeddings. Sums in double, the same
+// bits on every device.
 Variable FactorizationMachine(Context& ctx, const Variable& v);
 
 // An MLP of v. Parameters "dense_module._mlp.<i>…".

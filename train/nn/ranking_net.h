@@ -16,9 +16,9 @@ class RankingNet : public Module {
   virtual bool gives_probabilities() const { return false; }
 };
 
-// For F features of tables of dim D. Parameters have the names of TorchRec's models, "dense_arch.…",
-// "inter_arch.…", "over_arch.…". Throws Error for sizes that don't fit, and for a dim that is not
-// the last of dense_arch.
+// For F features of tables of dim D. Parameters have the names of TorchRec's models,
+// "dense_arch.…", "inter_arch.…", "over_arch.…". Throws Error for sizes that don't fit, and for a
+// dim that is not the last of dense_arch.
 std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
                                            int64_t num_features, int64_t dim);
 

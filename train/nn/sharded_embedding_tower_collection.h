@@ -7,9 +7,9 @@
 //              -> outputs home, [B, ΣN] in the order of the towers
 //   backward   gradients of the outputs, divided by R, to the towers
 //
-// A step of all ranks, each with the mean over its own examples as its loss, is a step of one process
-// with the mean of these losses: tables and the interaction's parameters alike. Those parameters are
-// on the tower's rank alone, and no other rank has a part in their gradient.
+// A step of all ranks, each with the mean over its own examples as its loss, is a step of one
+// process with the mean of these losses: tables and the interaction's parameters alike. Those
+// parameters are on the tower's rank alone, and no other rank has a part in their gradient.
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,8 +36,8 @@ class ShardedEmbeddingTowerCollection final : public Module {
   // is not, or a tower that takes weights where its place says otherwise.
   ShardedEmbeddingTowerCollection(Context& ctx, Communicator& comm, std::vector<TowerPlace> towers);
 
-  // As EmbeddingTowerCollection's: every rank gives its own examples and gets their outputs. While a
-  // tape records, it does on all ranks, and each has the result in what Backward starts from.
+  // As EmbeddingTowerCollection's: every rank gives its own examples and gets their outputs. While
+  // a tape records, it does on all ranks, and each has the result in what Backward starts from.
   // Throws Error for a tower whose output has another size than its place says. Waits for a device.
   Variable Forward(Context& ctx, const KeyedJaggedTensor* features,
                    const KeyedJaggedTensor* weighted_features = nullptr);

@@ -6,7 +6,7 @@
 //   Prefetch      rows are brought into the tables' caches
 //   Lookup        rows are looked up, and on ranks travel home
 //
-//   collection                                 InputDist   Prefetch   Lookup (TrainPipelineSemiSync)
+//   collection                                 InputDist   Prefetch   Lookup (semi-sync)
 //   EmbeddingBag-, EmbeddingCollection         ids stay    yes        yes
 //   the same, sharded                          yes         yes        yes
 //   ManagedCollision…                          ids stay    —          refused
@@ -69,8 +69,9 @@ class PipelinedEmbeddings {
   // for weights that need a gradient: it would not find its way back.
   InputAhead InputDist(Context& ctx, const KeyedJaggedTensor& features);
 
-  // The rest is for the thread that trains. The collection's next Forward of `features` returns what
-  // `answer` has looked up. False: a forward is the collection's own affair, and no answer is taken.
+  // The rest is for the thread that trains. The collection's next Forward of `features` returns
+  // what `answer` has looked up. False: a forward is the collection's own affair, and no answer is
+  // taken.
   virtual bool AnswerNext(const KeyedJaggedTensor& features, Answer answer) = 0;
   virtual void ForgetAnswer() = 0;
   // Looks up, and starts the way home. If ctx has a tape it is a training forward. REQUIRES:

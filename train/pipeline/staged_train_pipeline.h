@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_PIPELINE_STAGED_TRAIN_PIPELINE_H_
 #define TESSERA_TRAIN_PIPELINE_STAGED_TRAIN_PIPELINE_H_
-// Batches that pass through a user's stages before they are trained on, each stage on a thread (and,
-// on a GPU, a stream) of its own: while one batch is trained, the last stage works on the next, the
-// stage before it on the one after that, and so on. TorchRec's StagedTrainPipeline.
+// Batches that pass through a user's stages before they are trained on, each stage on a thread
+// (and, on a GPU, a stream) of its own: while one batch is trained, the last stage works on the
+// next, the stage before it on the one after that, and so on. TorchRec's StagedTrainPipeline.
 //
 //   StagedTrainPipeline<Batch> pipeline(ctx, [&] { return source.Next(); },
 //                                       {{"copy", [](Context& on, Batch& b) { b = b.To(on); }},
@@ -34,8 +34,8 @@ struct PipelineStage {
 template <typename T>
 class StagedTrainPipeline {
  public:
-  // source: nullopt at the end; asked by the first stage's thread. threads: of each stage's context.
-  // REQUIRES: ctx outlives this. Throws Error on a GPU for a T without RecordStream.
+  // source: nullopt at the end; asked by the first stage's thread. threads: of each stage's
+  // context. REQUIRES: ctx outlives this. Throws Error on a GPU for a T without RecordStream.
   StagedTrainPipeline(Context& ctx, std::function<std::optional<T>()> source,
                       std::vector<PipelineStage<T>> stages, int threads = 1)
       : threads_(ctx, Source(std::move(source)), Stages(std::move(stages)),

@@ -43,8 +43,8 @@ void StepForwards::Run(const PipelineInputs& inputs, const NextInputs& next,
                    "that the pipeline was told of; forwards not made");
 }
 
-// What fails here is the next batch's: this one is trained first, if it can be. Other ranks may wait
-// for the next batch's input_dist before they go on with this step.
+// What fails here is the next batch's: this one is trained first, if it can be. Other ranks may
+// wait for the next batch's input_dist before they go on with this step.
 void StepForwards::WorkAhead(const NextInputs& next) {
   try {
     AfterLookups(next);
@@ -78,8 +78,8 @@ void PrefetchForwards::AfterLookups(const NextInputs& next) {
   }
 }
 
-// Gives its inputs gradients that are known: so a tape, which goes back from one variable, does from
-// several.
+// Gives its inputs gradients that are known: so a tape, which goes back from one variable, does
+// from several.
 class KnownGradients final : public Function {
  public:
   explicit KnownGradients(std::vector<Tensor> grads) : grads_(std::move(grads)) {}

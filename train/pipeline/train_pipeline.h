@@ -24,9 +24,9 @@
 // What is thrown ahead of batch i, by source, copy or an exchange, is thrown by the Progress of
 // batch i: batches before it are trained first. (On ranks the last two training pipelines throw it
 // by the Progress of batch i−1, in which the other ranks wait for batch i.) A pipeline may be left
-// at any time; what it did ahead is then as if it had not been. With ranks, all make the same number
-// of calls, and a rank that fails has to end the group (Communicator::Abort), as RunLocalRanks and
-// RunMpiRank do.
+// at any time; what it did ahead is then as if it had not been. With ranks, all make the same
+// number of calls, and a rank that fails has to end the group (Communicator::Abort), as
+// RunLocalRanks and RunMpiRank do.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,8 +46,8 @@ struct PipelinedFeatures {
   std::function<KeyedJaggedTensor(const BatchT&)> features;
 };
 
-// Result: of a step; copyable or movable. On a GPU a BatchT says RecordStream(const Context&) to its
-// tensors.
+// Result: of a step; copyable or movable. On a GPU a BatchT says RecordStream(const Context&) to
+// its tensors.
 template <typename BatchT, typename Result>
 struct TrainLoop {
   std::function<std::optional<BatchT>()> source;           // thread 1; nullopt at the end
@@ -170,8 +170,8 @@ class TrainPipelineSparseDist final : public TrainPipeline<BatchT, Result> {
 };
 
 // For tables with caches (EmbeddingLocation::kManagedCaching); without any as
-// TrainPipelineSparseDist. On a CPU, where there is no stream beside the step's, rows are brought by
-// the step's own thread.
+// TrainPipelineSparseDist. On a CPU, where there is no stream beside the step's, rows are brought
+// by the step's own thread.
 template <typename BatchT, typename Result>
 class PrefetchTrainPipelineSparseDist final : public TrainPipeline<BatchT, Result> {
  public:
@@ -182,8 +182,8 @@ class PrefetchTrainPipelineSparseDist final : public TrainPipeline<BatchT, Resul
 };
 
 // Batch i+1 is looked up before the update of batch i, so that rows travel home while i is trained:
-// its gradients are of rows that lack one update. Throws Error for tables with caches and rules that
-// act when a forward begins (TableBatchedEmbedding::AllowForwardsAhead).
+// its gradients are of rows that lack one update. Throws Error for tables with caches and rules
+// that act when a forward begins (TableBatchedEmbedding::AllowForwardsAhead).
 template <typename BatchT, typename Result>
 class TrainPipelineSemiSync final : public TrainPipeline<BatchT, Result> {
  public:

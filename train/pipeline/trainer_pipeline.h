@@ -24,8 +24,8 @@ struct TrainedBatch {
 class TrainerSteps {
  public:
   virtual ~TrainerSteps() = default;
-  // The next step; nullopt at the end. Throws what the source or the step throws, after the steps of
-  // the batches before it.
+  // The next step; nullopt at the end. Throws what the source or the step throws, after the steps
+  // of the batches before it.
   virtual std::optional<TrainedBatch> Next() = 0;
   // Before a checkpoint: see TrainPipeline::Settle.
   virtual void Settle() = 0;

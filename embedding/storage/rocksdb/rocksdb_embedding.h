@@ -1,8 +1,9 @@
 #ifndef TESSERA_EMBEDDING_STORAGE_ROCKSDB_ROCKSDB_EMBEDDING_H_
 #define TESSERA_EMBEDDING_STORAGE_ROCKSDB_ROCKSDB_EMBEDDING_H_
 // Pooled and sequence tables whose rows lie in RocksDB, by raw 64-bit id (rocksdb_tables.h): a
-// collection with room for a batch, of which num_embeddings is how many distinct ids a batch may have
-// in a table. Poolings, weights and rules are those of any table, but for what RocksDbTables refuses.
+// collection with room for a batch, of which num_embeddings is how many distinct ids a batch may
+// have in a table. Poolings, weights and rules are those of any table, but for what RocksDbTables
+// refuses.
 //
 //   auto store = std::make_shared<RocksDbStore>("/data/rows");
 //   RocksDbEmbeddingBagCollection tables(
@@ -30,8 +31,8 @@ class RocksDbCollection {
       : collection_(std::move(collection)), rows_(collection_->tables(), std::move(store), seed) {}
 
   // As the collection's, for any ids. Training forwards have their backward before the next call.
-  // What a training batch learned is written by the next call, or by Flush: the store lags behind by
-  // one batch.
+  // What a training batch learned is written by the next call, or by Flush: the store lags behind
+  // by one batch.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     return collection_->Forward(
         ctx, rows_.Load(ctx, collection_->tables(), features, ctx.tape() != nullptr));

@@ -40,8 +40,8 @@ class RocksDbStore {
     std::unique_ptr<State> state_;
   };
 
-  // Throws Error, with RocksDB's words, for a folder that cannot be opened: another process has it, or
-  // it is not there and may not be made. All below throw Error where a file fails.
+  // Throws Error, with RocksDB's words, for a folder that cannot be opened: another process has it,
+  // or it is not there and may not be made. All below throw Error where a file fails.
   explicit RocksDbStore(const std::string& folder, const RocksDbOptions& options = {});
   ~RocksDbStore();
   RocksDbStore(const RocksDbStore&) = delete;

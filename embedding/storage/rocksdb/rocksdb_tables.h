@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_STORAGE_ROCKSDB_ROCKSDB_TABLES_H_
 #define TESSERA_EMBEDDING_STORAGE_ROCKSDB_ROCKSDB_TABLES_H_
-// The rows of one batch of tables that lie in a RocksDbStore. A TableBatchedEmbedding with room for a
-// batch stands for them: distinct id u of a table's batch lies in its row u.
+// The rows of one batch of tables that lie in a RocksDbStore. A TableBatchedEmbedding with room for
+// a batch stands for them: distinct id u of a table's batch lies in its row u.
 //
 //   Load        distinct ids -> one read a table -> rows and states -> the batch with u for ids
 //   …           lookup and update, as of any table
@@ -9,10 +9,10 @@
 //
 //   record      the row, then each state of its rule, as they lie in memory
 //
-// Ids are any 64-bit numbers. An id that is not in the store starts with a row that depends on seed,
-// table and id alone, and states of 0; it comes into the store with the first training batch that
-// names it. The tables' counters of training forwards (Adam's t) are written with the rows, so a store
-// that is opened again goes on where the last write left it.
+// Ids are any 64-bit numbers. An id that is not in the store starts with a row that depends on
+// seed, table and id alone, and states of 0; it comes into the store with the first training batch
+// that names it. The tables' counters of training forwards (Adam's t) are written with the rows, so
+// a store that is opened again goes on where the last write left it.
 #include <functional>
 #include <memory>
 #include <string>

@@ -37,8 +37,8 @@ class ModelDeltaTrackerTest : public testing::DeviceTest {
                                  {.bounds_check = BoundsCheckMode::kIgnore});
   }
 
-  // Bags of `a`, `b` of up to 3 ids, some of which name no row; into `named`, those of each key that
-  // do.
+  // Bags of `a`, `b` of up to 3 ids, some of which name no row; into `named`, those of each key
+  // that do.
   KeyedJaggedTensor Batch(std::vector<std::set<int64_t>>& named) {
     std::vector<int64_t> ids, lengths;
     named.assign(2, {});

@@ -1,5 +1,5 @@
-// Pruning against a slow reference over random steps; rows start anew; a resumed run has the bits of
-// one that never stopped.
+// Pruning against a slow reference over random steps; rows start anew; a resumed run has the bits
+// of one that never stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

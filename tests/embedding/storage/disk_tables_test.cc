@@ -1,5 +1,5 @@
-// Tables on disk have the bits of tables in memory: every rule, row types, caps of the cache, batches
-// prefetched ahead, readers in between, rows reset, parts written; and what they refuse.
+// Tables on disk have the bits of tables in memory: every rule, row types, caps of the cache,
+// batches prefetched ahead, readers in between, rows reset, parts written; and what they refuse.
 #include <gmock/gmock.h>
 
 #include <deque>

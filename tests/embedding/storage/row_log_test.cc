@@ -1,5 +1,5 @@
-// A log of rows against a plain array: random writes and reads under way at once, by io_uring and by
-// threads, in files so small that segments are freed all the time; errors of the disk.
+// A log of rows against a plain array: random writes and reads under way at once, by io_uring and
+// by threads, in files so small that segments are freed all the time; errors of the disk.
 #include "embedding/storage/row_log.h"
 
 #include <fcntl.h>

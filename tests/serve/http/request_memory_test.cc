@@ -1,5 +1,5 @@
-// Memory that runs out while a request is read or an answer written ends that request, nothing else: no
-// destructor of what was half-made asks for more.
+// Memory that runs out while a request is read or an answer written ends that request, nothing
+// else: no destructor of what was half-made asks for more.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,7 +21,8 @@ ModelSpec Small() {
   return spec;
 }
 
-// How often fn met the end of memory, whichever allocation was the first to fail, until it met none.
+// How often fn met the end of memory, whichever allocation was the first to fail, until it met
+// none.
 int TimesWithoutMemory(const std::function<void()>& fn) {
   testing::SpareThisThread();
   int times = 0;

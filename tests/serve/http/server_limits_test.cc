@@ -89,8 +89,8 @@ TEST(ServerLimits, ConnectionsInAllAndOfAClient) {
   }
 }
 
-// Two bodies that do not fit beside each other: at least one of them is refused, and what it took is
-// given back. A small one always fits.
+// Two bodies that do not fit beside each other: at least one of them is refused, and what it took
+// is given back. A small one always fits.
 TEST(ServerLimits, BodiesTogether) {
   Serving serving("together", {.limits = {.max_body = 300'000, .max_bodies = 300'000}});
   const std::string body(300'000, ' '), json = "application/json";

@@ -1,5 +1,5 @@
-// Raw ids over ranks: any number of ranks, with the same parts, does what one does, bit by bit; also
-// from a checkpoint of another number.
+// Raw ids over ranks: any number of ranks, with the same parts, does what one does, bit by bit;
+// also from a checkpoint of another number.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_SHARDING_TESTING_PLANNED_TABLES_H_
 #define TESSERA_TESTS_SHARDING_TESTING_PLANNED_TABLES_H_
-// Three small tables with rules that remember different things, over four ranks by every kind of plan, and steps of them
-// whose gradients do not depend on the plan.
+// Three small tables with rules that remember different things, over four ranks by every kind of
+// plan, and steps of them whose gradients do not depend on the plan.
 #include <string>
 #include <vector>
 

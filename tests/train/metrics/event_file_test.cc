@@ -1,5 +1,5 @@
-// Event files read back by a reader that shares nothing with the writer: checksums by long division,
-// fields as the formats' descriptions say.
+// Event files read back by a reader that shares nothing with the writer: checksums by long
+// division, fields as the formats' descriptions say.
 #include "train/metrics/event_file.h"
 
 #include <gtest/gtest.h>

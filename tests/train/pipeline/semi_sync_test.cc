@@ -1,5 +1,5 @@
-// TrainPipelineSemiSync beside a slow reference that does, one after another, what it promises: rows
-// of batch i + 1 are those from before the update of batch i.
+// TrainPipelineSemiSync beside a slow reference that does, one after another, what it promises:
+// rows of batch i + 1 are those from before the update of batch i.
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
@@ -19,7 +19,8 @@ using testing::SmallTables;
 using testing::SmallTraining;
 
 // A step on rows that were looked up before. The gradient of these rows then goes through a second
-// lookup, whose own rows nobody sees, into the tables: an update depends on ids and gradients alone.
+// lookup, whose own rows nobody sees, into the tables: an update depends on ids and gradients
+// alone.
 class StaleRows final : public Function {
  public:
   StaleRows(PipelinedModel& model, const SmallBatch& batch) : model_(model), batch_(batch) {}

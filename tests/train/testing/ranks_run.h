@@ -20,8 +20,8 @@ struct RunCurve {
   MetricValues evaluation;     // the last one
 };
 
-// Trains as configured; this rank's part. Begins from the folder `from`, ends in `checkpoint`, where
-// they are given.
+// Trains as configured; this rank's part. Begins from the folder `from`, ends in `checkpoint`,
+// where they are given.
 inline RunCurve CurveOf(const TrainConfig& config, std::optional<TrainingRanks> ranks = {},
                         const std::string& checkpoint = "", const std::string& from = "",
                         Device device = Device::Cpu()) {

@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_DATA_PREPROCESS_COLUMN_SPOOL_H_
 #define TESSERA_TRAIN_DATA_PREPROCESS_COLUMN_SPOOL_H_
-// The rows of all inputs on disk, a file for each column of ids, one for numbers and one for labels,
-// mapped to be read: what the first pass leaves for the second. They lie in a folder that goes with
-// the spool.
+// The rows of all inputs on disk, a file for each column of ids, one for numbers and one for
+// labels, mapped to be read: what the first pass leaves for the second. They lie in a folder that
+// goes with the spool.
 #include <cstdio>
 #include <memory>
 #include <optional>

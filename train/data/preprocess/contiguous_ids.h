@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_DATA_PREPROCESS_CONTIGUOUS_IDS_H_
 #define TESSERA_TRAIN_DATA_PREPROCESS_CONTIGUOUS_IDS_H_
-// Ids of one feature, numbered as TorchRec's BinaryCriteoUtils.sparse_to_contiguous does: an id that
-// comes less than frequency_threshold times becomes 1; the others become 2, 3, … in the order in
-// which they come first. 0 is never used.
+// Ids of one feature, numbered as TorchRec's BinaryCriteoUtils.sparse_to_contiguous does: an id
+// that comes less than frequency_threshold times becomes 1; the others become 2, 3, … in the order
+// in which they come first. 0 is never used.
 //
 // Memory is bounded: where the distinct ids are too many for it, they are counted in several rounds
 // over the rows, each for the ids of one part of their hashes.

@@ -7,8 +7,8 @@
 //   2. ids are numbered, a column at a time, where that is asked for; then rows are put together,
 //      ids taken mod hash sizes, numbers transformed, shuffled where that is asked for, and written
 //
-// Memory is bounded by memory_bytes and a shard; the columns, in a folder inside the output that goes
-// in the end, take up to twice what text takes. Equal options and inputs give equal bytes.
+// Memory is bounded by memory_bytes and a shard; the columns, in a folder inside the output that
+// goes in the end, take up to twice what text takes. Equal options and inputs give equal bytes.
 #include <functional>
 #include <string>
 #include <vector>
