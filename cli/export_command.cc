@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "cli/byte_progress.h"
+#include "cli/changed_statistics.h"
 #include "cli/checkpoint_summary.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "serve/delta_writer.h"
 #include "sharding/checkpoint.h"
-#include "sharding/plan_makers.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/whole_tables.h"
@@ -40,12 +40,6 @@ struct Flags {
   int threads = 0;
   bool weights_only = false, overwrite = false;
 };
-
-void SayWhatChanges(const CheckpointIndex& index) {
-  const ShardingPlan whole = MakeShardingPlan({}, ShapesOf(index.info), TableWise(0));
-  for (const std::string& sentence : StatisticsChanged(index, whole))
-    std::fprintf(stderr, "%s\n", sentence.c_str());
-}
 
 long long NumTables(const Checkpoint& checkpoint) {
   return std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
@@ -101,7 +95,7 @@ int Export(const Flags& flags) {
     return ExportFile(flags, from, NumTables(from));
   }
   ShardedCheckpoint folder(flags.checkpoint);
-  if (!flags.weights_only) SayWhatChanges(folder.index());
+  if (!flags.weights_only) SayChangedStatistics(folder.index());
   return ExportFile(flags, WholeTables(folder), std::ssize(folder.info().tables));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/byte_progress.h"
+#include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
@@ -60,8 +61,7 @@ ShardedCheckpoint Open(const Flags& flags) {
 int Reshard(const Flags& flags) {
   ShardedCheckpoint from = Open(flags);
   const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()));
-  for (const std::string& sentence : StatisticsChanged(from.index(), plan))
-    std::fprintf(stderr, "%s\n", sentence.c_str());
+  SayChangedStatistics(from.index(), plan);
   Outputs outputs(flags.overwrite);
   outputs.AddFolder(flags.out, flags.checkpoint);
   double seconds = 0;

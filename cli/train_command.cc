@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
@@ -19,6 +20,7 @@
 #include "runtime/device_properties.h"
 #include "runtime/files.h"
 #include "runtime/trace.h"
+#include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
@@ -105,17 +107,33 @@ std::string ModelLine(const Trainer& trainer, Context& ctx) {
                 WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
 }
 
-// False for weights alone.
-bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
-  if (trainer.comm() == nullptr)
-    return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
-  if (resumed.form != SavedForm::kRanks) return trainer.Load(ReadCheckpoint(flags.resume));
-  ShardedCheckpoint folder(flags.resume);
-  return trainer.Load(folder);
+// Without ranks. False for weights alone.
+bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
+  if (resumed.form == SavedForm::kRanks)
+    SayChangedStatistics(ShardedCheckpoint(flags.resume).index());
+  return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
+}
+
+// Of this rank. False for weights alone.
+bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool speaks) {
+  const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
+  if (form == SavedForm::kRanks) {
+    ShardedCheckpoint folder(flags.resume);
+    if (speaks) SayChangedStatistics(folder.index(), plan);
+    return trainer.Load(folder);
+  }
+  const Checkpoint checkpoint = ReadCheckpoint(flags.resume);
+  if (speaks) SayChangedStatistics(AsOfRanks(checkpoint, trainer.config()).index(), plan);
+  return trainer.Load(checkpoint);
+}
+
+bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool speaks) {
+  return trainer.comm() == nullptr ? LoadAlone(flags, trainer, resumed)
+                                   : LoadOnRank(flags, trainer, resumed.form, speaks);
 }
 
 void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool speaks) {
-  if (!Load(flags, trainer, resumed)) {
+  if (!Load(flags, trainer, resumed, speaks)) {
     if (speaks)
       std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n",
                    flags.resume.c_str());

@@ -147,3 +147,12 @@ fails_saying "it is corrupt" train --resume bad "${two[@]}"
 [ ! -e x ] || fail "x was made"
 run 0 inspect saved_model --json
 json out 'd["version"] == 1 and d["tables"][0]["rows"] == 51 and d["tables"][0]["codec"] == "f32"'
+
+# ---- states of one number a row are said to change where blocks of columns are joined or cut, and not else
+run 0 train "${one[@]}" --checkpoint columns --ranks 2 --plan column_wise
+run 0 train --resume columns "${two[@]}" --checkpoint joined
+grep -q "momentum1 of columns 0 to 8: the mean" err || fail "going on alone does not say what it joins: $(cat err)"
+run 0 train --resume plain.safetensors "${two[@]}" --checkpoint cut --ranks 2 --plan column_wise
+grep -q "momentum1 of columns 0 to 4: a copy of" err || fail "going on with ranks does not say what it cuts: $(cat err)"
+run 0 train --resume columns "${two[@]}" --checkpoint kept --ranks 2 --plan column_wise
+! grep -q "momentum1" err || fail "nothing changes: $(cat err)"

@@ -62,6 +62,11 @@ std::vector<float> Eighths(std::mt19937& random, int64_t n) {
   return values;
 }
 
+// Any 64-bit number.
+int64_t RawIdOf(int64_t id) {
+  return static_cast<int64_t>(static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 - 77);
+}
+
 class GivenGradients final : public Function {
  public:
   explicit GivenGradients(std::vector<Tensor> gradients) : gradients_(std::move(gradients)) {}
@@ -267,8 +272,7 @@ RankBatch TablesCase::OfRank(int step, int rank) const {
       k.weights.emplace_back();
       for (int64_t n = point_.Is("batch", "empty") ? 0 : below(5); n > 0; --n) {
         int64_t id = below(IdBelow(key));
-        if (raw_ids() && (key == "a" || key == "d"))
-          id = (id / (1 + below(3))) * int64_t{0x9E3779B97F4A7C15 >> 2} - 77;
+        if (raw_ids() && (key == "a" || key == "d")) id = RawIdOf(id / (1 + below(3)));
         k.bags.back().push_back(id);
         k.weights.back().push_back(Floats(random, 1)[0]);
       }

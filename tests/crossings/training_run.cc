@@ -197,7 +197,8 @@ class Training {
     trainer->Save(folder_ + "/end");
     if (comm != nullptr && comm->rank() != 0) return;
     outcome_.tensors["losses"] = Numbers(losses);
-    outcome_.tensors["evaluation"] = Numbers({report.evaluation->auc, report.evaluation->log_loss});
+    outcome_.tensors["evaluation"] =
+        Numbers({report.evaluation.value().auc, report.evaluation->log_loss});
     outcome_.tensors["predictions"] = scores;
   }
 
@@ -221,7 +222,8 @@ class Training {
       options.incremental = {.max_deltas = 16, .max_delta_share = 100};
       if (end > kBreakAfter) options.resumed = ReadCheckpoint(ChainFolder()).chain;
     }
-    options.stop = [&trainer, end] { return trainer.progress().step >= end; };
+    // The epoch's end brings the evaluation.
+    if (end < kSteps) options.stop = [&trainer, end] { return trainer.progress().step >= end; };
     options.on_step = [&](const StepReport& step) { losses.push_back(step.loss); };
     return RunTraining(trainer, DataSets(config_, {}), options);
   }
