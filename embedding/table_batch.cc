@@ -3,7 +3,6 @@
 #include "embedding/feature_ids.h"
 
 namespace tessera::internal {
-namespace {
 
 RecycledVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt) {
   RecycledVector<FeatureShape> shapes;
@@ -16,34 +15,37 @@ RecycledVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJagge
   return shapes;
 }
 
+namespace {
+
 // The ids that each feature is to read.
 std::vector<Tensor> IdsOf(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
-                          std::span<const FeatureShape> shapes) {
+                          std::span<const FeatureShape> shapes, const BoundsCheckLog& findings) {
   RecycledVector<ReadFeature> read;
   read.reserve(shapes.size());
   for (size_t f = 0; f < shapes.size(); ++f)
     read.push_back(
         {state.features[f].name, static_cast<size_t>(shapes[f].key), &state.table_of(f).config});
-  return ReadIds(ctx, state.options.bounds_check, kjt, read, state.findings);
+  return ReadIds(ctx, state.options.bounds_check, kjt, read, findings);
 }
 
 }  // namespace
 
-TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt)
-    : TableBatch(ctx, state, kjt, ShapesOf(state, kjt)) {}
+TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
+                       const BoundsCheckLog& findings)
+    : TableBatch(ctx, state, kjt, ShapesOf(state, kjt), findings) {}
 
 TableBatch::TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
-                       std::span<const FeatureShape> shapes)
+                       std::span<const FeatureShape> shapes, const BoundsCheckLog& findings)
     : offsets_(kjt.offsets(ctx)), layout_(kjt, shapes), num_ids_(kjt.values().numel()) {
   TESSERA_CHECK(!state.options.weighted || kjt.is_weighted(),
                 "the collection is weighted, but the KeyedJaggedTensor has no weights");
   if (state.options.weighted) weights_ = kjt.weights().value().Contiguous(ctx);
   if (weights_) TESSERA_CHECK_EQ(weights_.dtype(), DType::kF32, "per-sample weights");
-  CheckDevice(ctx, "embedding lookup", kjt.values(), offsets_, weights_, state.findings.entries());
+  CheckDevice(ctx, "embedding lookup", kjt.values(), offsets_, weights_, findings.entries());
   if (const InverseIndices* inverse = kjt.inverse_indices_or_none())
     CheckDevice(ctx, "embedding lookup, inverse indices", inverse->indices);
   VisitIndexType(kjt.values().dtype(), "ids of a KeyedJaggedTensor", []<typename>() {});
-  ids_ = IdsOf(ctx, state, kjt, shapes);
+  ids_ = IdsOf(ctx, state, kjt, shapes, findings);
   cached_ = CachedBatch(ctx, state, kjt, ids_);
 }
 

@@ -10,6 +10,7 @@
 #include "embedding/bounds_check_report.h"
 #include "embedding/cached_batch.h"
 #include "embedding/embedding_table.h"
+#include "embedding/kept_updates.h"
 #include "embedding/output_layout.h"
 #include "runtime/recycled.h"
 
@@ -30,6 +31,7 @@ struct TablesState {
   BoundsCheckLog findings;  // of the bounds check, on the tables' device
   int updates_pending = 0;  // training forwards that wait for their backward
   int max_updates_pending = 1;
+  KeptUpdates kept;                   // of the micro-batches of the step
   std::deque<Prefetched> prefetched;  // in the order of their forwards to come
 
   const EmbeddingTable& table_of(size_t feature) const {
@@ -44,11 +46,18 @@ struct OutputTensors {
   std::vector<Tensor> sequences;
 };
 
+// What each feature reads of the KJT, and gives.
+RecycledVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt);
+
 // Ids (mended where the bounds check says so), offsets, weights. Holds the tensors.
 class TableBatch {
  public:
   // Throws Error for keys or weights that are missing and, in mode FATAL, for a bad id.
-  TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt);
+  TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt)
+      : TableBatch(ctx, state, kjt, state.findings) {}
+  // `findings`: where the bounds check counts; none for ids that were counted before.
+  TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
+             const BoundsCheckLog& findings);
 
   const OutputLayout& layout() const { return layout_; }
   int64_t num_ids() const { return num_ids_; }
@@ -66,7 +75,7 @@ class TableBatch {
 
  private:
   TableBatch(Context& ctx, const TablesState& state, const KeyedJaggedTensor& kjt,
-             std::span<const FeatureShape> shapes);
+             std::span<const FeatureShape> shapes, const BoundsCheckLog& findings);
 
   Tensor offsets_, weights_;
   std::vector<Tensor> ids_;  // of each feature; slots of the cache, if its table has one

@@ -166,6 +166,9 @@ void TableBatchedEmbedding::ForgetPrefetched() { state_->prefetched.clear(); }
 
 void TableBatchedEmbedding::AllowForwardsAhead(int forwards) {
   TESSERA_CHECK_GE(forwards, 0, "forwards ahead of a backward");
+  TESSERA_CHECK(forwards == 0 || !state_->kept.accumulates(),
+                "forwards ahead of a backward beside several forwards of one step "
+                "(AccumulateForwards)");
   for (const EmbeddingTable& table : state_->tables) {
     if (forwards == 0) break;
     TESSERA_CHECK(
@@ -179,6 +182,23 @@ void TableBatchedEmbedding::AllowForwardsAhead(int forwards) {
                   table.config.name, RuleName(table.config.optimizer));
   }
   state_->max_updates_pending = 1 + forwards;
+}
+
+void TableBatchedEmbedding::AccumulateForwards(int forwards) {
+  TESSERA_CHECK(forwards == 1 || state_->max_updates_pending == 1,
+                "{} forwards of one step beside forwards that go ahead of a backward "
+                "(AllowForwardsAhead): they would read rows from before the step",
+                forwards);
+  TESSERA_CHECK(state_->updates_pending == 0,
+                "AccumulateForwards between a training forward and its backward");
+  state_->kept.Begin(forwards);
+}
+
+void TableBatchedEmbedding::CheckForwardIsStep(std::string_view what) const {
+  TESSERA_CHECK(!state_->kept.accumulates(),
+                "{} beside several forwards of one step (AccumulateForwards): rows change hands in "
+                "each forward, so the step would not have the bits of one batch",
+                what);
 }
 
 void TableBatchedEmbedding::Flush(Context& ctx) {
@@ -266,6 +286,7 @@ DiskStats TableBatchedEmbedding::disk_stats(int index) const {
 }
 
 void TableBatchedEmbedding::ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to) {
+  CheckForwardIsStep(Format("table {}: ResetRows", table_name(index)));
   state_->at(index).ResetRows(ctx, ids, to == ResetTo::kInitial);
 }
 

@@ -7,6 +7,7 @@
 // built on it.
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "embedding/bounds_check_report.h"
@@ -64,6 +65,18 @@ class TableBatchedEmbedding {
   // sweep whole tables, or owe decay). Weights of ids that need a gradient get it of the rows as
   // they are then.
   void AllowForwardsAhead(int forwards);
+
+  // Gradient accumulation: the next `forwards` training forwards, each with its backward, are one
+  // step on the batch that they are together. Backward keeps ids and gradients of bags (or of ids,
+  // where pooling is NONE), f32; that of the last updates the tables, with the bits of one forward
+  // and backward of the joined batch (for each key, and rank, the bags of the first micro-batch,
+  // then of the second, …), and waits for a device. iter() counts once. 1 again: every forward is
+  // a step. Either forgets what was kept of a step that did not end. To be called before each step
+  // of several. Throws Error below 1, and where forwards may go ahead of a backward.
+  void AccumulateForwards(int forwards);
+  // Throws Error, beginning with `what`, unless each forward is a step: for what changes rows or
+  // their meaning with every training forward.
+  void CheckForwardIsStep(std::string_view what) const;
 
   // What concerns tables with a cache (locations kManagedCaching and kDisk); nothing for others.
   //

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "embedding/clamp_gradient.h"
+#include "embedding/own_batches.h"
 #include "embedding/table_on_disk.h"
 #include "runtime/ops/arithmetic.h"
 #include "runtime/trace.h"
@@ -128,20 +129,30 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
     const RecycledVector<LookupFeature> features = batch_.Features(*state_, gradients);
     grads.push_back(needs_grad(0) ? WeightGradient(ctx, batch_.Args(features)) : Tensor());
   }
-  if (state_->options.exchange_updates)
-    UpdateExchanged(ctx, std::move(gradients), grads);
+  if (state_->kept.accumulates() || state_->options.exchange_updates)
+    UpdateTogether(ctx, std::move(gradients), grads);
   else
     UpdateTables(ctx, batch_, gradients, grads);
   SetPending(false);
   return grads;
 }
 
-void TableBackward::UpdateExchanged(Context& ctx, OutputTensors gradients,
-                                    std::vector<Tensor>& grads) {
+void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,
+                                   std::vector<Tensor>& grads) {
   batch_.cached().Release(ctx, *state_, /*updated=*/false);
-  const UpdateBatch own = {kjt_, std::move(gradients.pooled), std::move(gradients.sequences)};
-  UpdateBatch all = state_->options.exchange_updates(ctx, own);
-  const TableBatch batch(ctx, *state_, all.kjt);
+  UpdateBatch all = {kjt_.inverse_indices_or_none() ? WithOwnBatches(ctx, kjt_) : kjt_,
+                     std::move(gradients.pooled), std::move(gradients.sequences)};
+  if (state_->kept.accumulates()) {
+    const std::vector<UpdateBatch> parts = state_->kept.Keep(std::move(all));
+    if (parts.empty()) {
+      for (const EmbeddingTable& table : state_->tables)
+        if (table.dense()) grads.emplace_back();
+      return;
+    }
+    all = JoinUpdates(ctx, ShapesOf(*state_, parts[0].kjt), parts);
+  }
+  if (state_->options.exchange_updates) all = state_->options.exchange_updates(ctx, std::move(all));
+  const TableBatch batch(ctx, *state_, all.kjt, /*findings=*/{});
   batch.cached().Load(ctx, *state_);
   UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);
 }

@@ -38,7 +38,9 @@ class TableBackward final : public Function {
   // Updates tables; the gradients of dense ones are added to `grads`.
   void UpdateTables(Context& ctx, const TableBatch& batch, const OutputTensors& gradients,
                     std::vector<Tensor>& grads);
-  void UpdateExchanged(Context& ctx, OutputTensors gradients, std::vector<Tensor>& grads);
+  // Keeps the update until the last micro-batch of the step, then updates with those of all
+  // micro-batches, and of all ranks that hold the same tables.
+  void UpdateTogether(Context& ctx, OutputTensors gradients, std::vector<Tensor>& grads);
 
   std::shared_ptr<TablesState> state_;
   TableBatch batch_;

@@ -91,12 +91,4 @@ std::function<UpdateBatch(Context&, UpdateBatch)> ExchangeWithReplicas(
   return ReplicaExchange(comm, features, tables);
 }
 
-KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt) {
-  KeyedJaggedTensorArgs args{
-      .keys = kjt.keys(), .values = kjt.values(), .weights = kjt.weights_or_none()};
-  args.lengths = kjt.lengths(ctx);
-  for (const int64_t bags : kjt.stride_per_key()) args.stride_per_key_per_rank.push_back({bags});
-  return KeyedJaggedTensor(std::move(args));
-}
-
 }  // namespace tessera

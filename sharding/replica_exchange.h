@@ -16,8 +16,5 @@ std::function<UpdateBatch(Context&, UpdateBatch)> ExchangeWithReplicas(
     Communicator& comm, const std::vector<EmbeddingFeature>& features,
     const std::vector<BaseEmbeddingConfig>& tables);
 
-// The same bags in the form that exchange_updates asks for: a batch a key, no inverse indices.
-KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt);
-
 }  // namespace tessera
 #endif  // TESSERA_SHARDING_REPLICA_EXCHANGE_H_

@@ -5,6 +5,7 @@
 
 #include "comm/leader.h"
 #include "embedding/feature_ids.h"
+#include "embedding/own_batches.h"
 #include "runtime/build_id.h"
 #include "runtime/fill_uniform.h"
 #include "sharding/column_cuts.h"
@@ -274,12 +275,12 @@ Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
                     kjt.inverse_indices_or_none() != nullptr,
                 "a KeyedJaggedTensor with a batch of its own for each key needs inverse indices");
   CheckRemapped(input);
-  if (ctx.tape() != nullptr) ++iter_;
+  if (ctx.tape() != nullptr && forwards_done_++ % forwards_of_step_ == 0) ++iter_;
   const auto distinct = input.deduped();
   const KeyedJaggedTensor& sent = distinct ? distinct->kjt : kjt;
   EmbeddingOutputs own, replicas;
   if (own_) own = own_->ForwardAll(ctx, input.away().kjt);
-  if (replicas_) replicas = replicas_->ForwardAll(ctx, WithOwnBatches(ctx, sent));
+  if (replicas_) replicas = replicas_->ForwardAll(ctx, internal::WithOwnBatches(ctx, sent));
   auto rows =
       tessera::StartOutputDist(ctx, form_, comm_, input, sent, std::move(own), std::move(replicas));
   if (!distinct) return rows;
@@ -344,6 +345,20 @@ void ShardedTables::ForgetPrefetched() {
 
 void ShardedTables::AllowForwardsAhead(int forwards) {
   for (TableBatchedEmbedding* part : parts()) part->AllowForwardsAhead(forwards);
+}
+
+void ShardedTables::AccumulateForwards(int forwards) {
+  TESSERA_CHECK(forwards == 1 || !options_.sharding.dedup_ids,
+                "dedup_ids beside several forwards of one step: gradients of a row are summed "
+                "before they travel, in each forward alone, so the step would not have the bits of "
+                "one batch");
+  for (TableBatchedEmbedding* part : parts()) part->AccumulateForwards(forwards);
+  forwards_of_step_ = forwards;
+  forwards_done_ = 0;
+}
+
+void ShardedTables::CheckForwardIsStep(std::string_view what) const {
+  for (const TableBatchedEmbedding* part : parts()) part->CheckForwardIsStep(what);
 }
 
 void ShardedTables::SetLearningRate(float lr) {

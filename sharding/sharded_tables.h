@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -97,6 +98,10 @@ class ShardedTables {
   void Prefetch(Context& ctx, const InputDist& input);
   void ForgetPrefetched();
   void AllowForwardsAhead(int forwards);
+  // As TableBatchedEmbedding's; every rank calls. Throws Error for dedup_ids, whose sums of a row's
+  // gradients are those of a forward.
+  void AccumulateForwards(int forwards);
+  void CheckForwardIsStep(std::string_view what) const;
 
   // With the learning rates of now.
   const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
@@ -142,6 +147,7 @@ class ShardedTables {
   BoundsCheckLog findings_;
   std::unique_ptr<TableBatchedEmbedding> own_, replicas_;  // null without tables
   int64_t iter_ = 0;
+  int forwards_of_step_ = 1, forwards_done_ = 0;
 };
 
 }  // namespace tessera

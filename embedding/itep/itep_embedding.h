@@ -30,6 +30,7 @@ class ItepCollection : public internal::ItepFront<Collection> {
   // their backward before the next one.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     TableBatchedEmbedding& tables = this->collection().tables();
+    if (ctx.tape() != nullptr) tables.CheckForwardIsStep("ITEP");
     const auto reset = [&](int table, const Tensor& rows) {
       tables.ResetRows(ctx, table, rows, TableBatchedEmbedding::ResetTo::kInitial);
     };

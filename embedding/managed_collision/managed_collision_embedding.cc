@@ -57,6 +57,7 @@ void CheckParts(const std::unique_ptr<Collection>& embeddings,
 // Rows instead of ids; rows that came into use or changed hands are as new.
 KeyedJaggedTensor Remapped(Context& ctx, ManagedCollisionCollection& collisions,
                            TableBatchedEmbedding& tables, const KeyedJaggedTensor& features) {
+  if (ctx.tape() != nullptr) tables.CheckForwardIsStep("managed collision");
   KeyedJaggedTensor remapped = collisions.Forward(ctx, features);
   for (const BaseEmbeddingConfig& table : collisions.configs()) {
     const int t = TableOf(tables, table.name);

@@ -48,6 +48,7 @@ class ShardedItepCollection : public internal::ItepFront<Collection> {
   // As the collection's, and as ItepCollection's. Every rank calls. The state is the same on all,
   // whatever their number.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
+    if (ctx.tape() != nullptr) tables().CheckForwardIsStep("ITEP");
     const auto reset = [&](int table, const Tensor& rows) {
       internal::ResetShardedRows(ctx, tables(), table, rows);
     };

@@ -18,6 +18,7 @@ ShardingOptions WithParts(ShardingOptions sharding, const std::vector<ShardedMan
 // Rows instead of ids; rows that changed hands are as new.
 void RemapAndReset(Context& ctx, ShardedManagedCollisionModules& modules, ShardedTables& tables,
                    InputDist& input) {
+  if (ctx.tape() != nullptr) tables.CheckForwardIsStep("managed collision");
   modules.Remap(ctx, input);
   const std::vector<HeldShard> shards = tables.shards();
   modules.Evict(ctx, [&](const std::string& table, const Tensor& rows) {

@@ -17,12 +17,12 @@ std::string DifferenceOrError(const Space& space, const Point& point) {
   }
 }
 
-void ExpectEqual(const Space& space, const Point& point) {
+}  // namespace
+
+void CheckPoint(const Space& space, const Point& point) {
   EXPECT_EQ(DifferenceOrError(space, point), "")
       << "TESSERA_POINT='" << point.Name() << "' runs it alone";
 }
-
-}  // namespace
 
 void CheckRefusals(const Space& space) {
   int points = 0;
@@ -46,7 +46,7 @@ void CheckAllPairs(const Space& space, int share) {
   int run = 0;
   for (size_t i = 0; i < points.size(); ++i)
     if (all || i % static_cast<size_t>(share) == 0) {
-      ExpectEqual(space, points[i]);
+      CheckPoint(space, points[i]);
       ++run;
     }
   std::printf("%s: %d of %zu points that have all pairs\n", space.name.c_str(), run, points.size());
@@ -56,14 +56,14 @@ void CheckRandomPoints(const Space& space, int count) {
   const char* seed = std::getenv("TESSERA_CROSSINGS_SEED");
   std::mt19937 random(seed == nullptr ? 1u : static_cast<unsigned>(std::atoi(seed)));
   for (int i = 0; i < count; ++i)
-    ExpectEqual(space, RandomPoint(space.axes, space.refusals, random));
+    CheckPoint(space, RandomPoint(space.axes, space.refusals, random));
   std::printf("%s: %d random points\n", space.name.c_str(), count);
 }
 
 bool CheckNamedPoint(const Space& space) {
   const char* name = std::getenv("TESSERA_POINT");
   if (name == nullptr) return false;
-  ExpectEqual(space, Point::Named(space.axes, name));
+  CheckPoint(space, Point::Named(space.axes, name));
   return true;
 }
 

@@ -19,6 +19,8 @@ struct Space {
   std::function<std::string(const Point&)> difference;
 };
 
+// The point has the result of its reference.
+void CheckPoint(const Space& space, const Point& point);
 // Each pair that a refusal names is refused by its sentence.
 void CheckRefusals(const Space& space);
 // All pairs that no refusal names; with TESSERA_TEST_ALL unset, every `share`-th point.

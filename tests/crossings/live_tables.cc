@@ -51,6 +51,12 @@ class AnyTables final : public LiveTables {
     else
       whole->SetLearningRate(lr);
   }
+  void AccumulateForwards(int forwards) override {
+    if (sharded != nullptr)
+      sharded->AccumulateForwards(forwards);
+    else
+      whole->AccumulateForwards(forwards);
+  }
   std::unique_ptr<PipelinedEmbeddings> Pipelined() override { return pipelined(); }
   std::vector<NamedTensor> IdsState(Context& ctx) override {
     return ids_state ? ids_state(ctx) : std::vector<NamedTensor>{};
@@ -182,7 +188,7 @@ template <typename Collection>
 void SetQuantized(AnyTables& live, const TablesCase& c, Collection& tables,
                   std::function<KeyedJaggedTensor(Context&, const KeyedJaggedTensor&)> rows_of) {
   live.put_quantized = [&c, &tables, rows_of](Context& ctx, std::map<std::string, Tensor>& to) {
-    const KeyedJaggedTensor rows = rows_of(ctx, c.Batch(ctx, kTablesSteps - 1, 0, 1));
+    const KeyedJaggedTensor rows = rows_of(ctx, c.Batch(ctx, kTablesSteps - 1, 0, c.parts()));
     std::vector<Variable> outputs;
     if constexpr (std::is_same_v<Collection, EmbeddingBagCollection>)
       outputs = ValuesOf(

@@ -19,6 +19,7 @@ class LiveTables {
 
   virtual std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& features) = 0;
   virtual void SetLearningRate(float lr) = 0;
+  virtual void AccumulateForwards(int forwards) = 0;
   virtual std::unique_ptr<PipelinedEmbeddings> Pipelined() = 0;
   // What is known of ids, beside the tables.
   virtual std::vector<NamedTensor> IdsState(Context& ctx) = 0;

@@ -28,10 +28,10 @@ class PlainTables {
 
   void Step(int step, TablesOutcome& outcome) {
     Tape tape(ctx_);
-    const KeyedJaggedTensor raw = c_.Batch(ctx_, step, 0, c_.ranks());
+    const KeyedJaggedTensor raw = c_.Batch(ctx_, step, 0, c_.parts());
     const EmbeddingOutputs out = blocks_->ForwardAll(ctx_, RowsOf(raw, /*training=*/true));
     const float scale = 1.0f / static_cast<float>(c_.ranks());
-    const std::vector<Tensor> gradients = c_.Gradients(ctx_, step, 0, c_.ranks(), scale);
+    const std::vector<Tensor> gradients = c_.Gradients(ctx_, step, 0, c_.parts(), scale);
     std::vector<Variable> outputs = {out.pooled};
     std::vector<Tensor> block_gradients = gradients;
     if (!c_.pooled()) {
@@ -64,7 +64,7 @@ class PlainTables {
   // Of the last batch, from int8 rows.
   void Quantized(TablesOutcome& outcome) {
     const KeyedJaggedTensor rows =
-        RowsOf(c_.Batch(ctx_, kTablesSteps - 1, 0, c_.ranks()), /*training=*/false);
+        RowsOf(c_.Batch(ctx_, kTablesSteps - 1, 0, c_.parts()), /*training=*/false);
     PutQuantized(ctx_, c_, *blocks_, rows, outcome.tensors);
   }
 

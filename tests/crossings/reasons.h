@@ -29,6 +29,8 @@ inline constexpr char kDiskReason[] =
     "Checkpoints and resharding of shards read parts of tables as tensors in memory.";
 inline constexpr char kOneRankReason[] =
     "An id becomes a row where its row lies; blocks of columns and replicas lie on several ranks.";
+inline constexpr char kOneBatchReason[] =
+    "Ids are counted and rows change hands in each forward; of one batch they would only once.";
 inline constexpr char kInsideReason[] =
     "Rows change hands between the update of one batch and the lookup of the next, which the "
     "pipeline "

@@ -173,6 +173,7 @@ const std::vector<Axis>& TablesAxes() {
       {"dedup", {"no", "yes"}},
       {"pipeline", {"none", "base", "sparse_dist", "prefetch", "semi_sync"}},
       {"control", {"none", "clamped", "frozen", "rates"}},
+      {"accumulation", {"none", "3"}},
       {"checkpoint", {"none", "same", "resharded"}},
       {"after", {"nothing", "quantized"}}};
   return axes;
@@ -258,12 +259,12 @@ int64_t TablesCase::IdBelow(const std::string& key) const {
   return rows;
 }
 
-RankBatch TablesCase::OfRank(int step, int rank) const {
-  std::mt19937 random(Mixed(step, rank));
+RankBatch TablesCase::OfPart(int step, int part) const {
+  std::mt19937 random(Mixed(step, part));
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
   const bool variable = point_.Is("batch", "variable");
   RankBatch batch;
-  batch.examples = point_.Is("batch", "one") ? 1 : 1 + (step * 3 + rank * 2) % 5;
+  batch.examples = point_.Is("batch", "one") ? 1 : 1 + (step * 3 + part * 2) % 5;
   for (const std::string& key : Keys()) {
     KeyBags& k = batch.keys[key];
     const int64_t bags = variable ? 1 + below(3) : batch.examples;
@@ -284,7 +285,7 @@ RankBatch TablesCase::OfRank(int step, int rank) const {
 
 KeyedJaggedTensor TablesCase::Batch(Context& ctx, int step, int first, int end) const {
   std::vector<RankBatch> batches;
-  for (int r = first; r < end; ++r) batches.push_back(OfRank(step, r));
+  for (int p = first; p < end; ++p) batches.push_back(OfPart(step, p));
   return JoinedBatches(ctx, Keys(), batches,
                        {.weighted = weighted(),
                         .weights_need_grad = point_.Is("batch", "learned_weights"),
@@ -300,8 +301,8 @@ std::vector<Tensor> TablesCase::Gradients(Context& ctx, int step, int first, int
     for (size_t k = 0; k < t.keys.size(); ++k) widths.push_back(t.dim);
   if (pooled()) widths = {std::accumulate(widths.begin(), widths.end(), int64_t{0})};
   values.resize(widths.size());
-  for (int r = first; r < end; ++r) {
-    const RankBatch batch = OfRank(step, r);
+  for (int p = first; p < end; ++p) {
+    const RankBatch batch = OfPart(step, p);
     size_t output = 0;
     for (const SmallTable& t : SmallTables(point_.Is("keys", "shared")))
       for (const std::string& key : t.keys) {
@@ -311,7 +312,7 @@ std::vector<Tensor> TablesCase::Gradients(Context& ctx, int step, int first, int
           for (const auto& bag : batch.keys.at(key).bags) n += static_cast<int64_t>(bag.size());
         }
         if (pooled() && output > 0) continue;
-        std::mt19937 random(Mixed(step, r) + 1000 * static_cast<unsigned>(output));
+        std::mt19937 random(Mixed(step, p) + 1000 * static_cast<unsigned>(output));
         const int64_t count = n * widths[output];
         for (const float x : exact ? Eighths(random, count) : Floats(random, count))
           values[output].push_back(scale * x);

@@ -42,15 +42,18 @@ class TablesCase {
   // The plan before the checkpoint, or the one that is loaded.
   ShardingPlan Plan(bool after_checkpoint) const;
 
-  // Batches of ranks [first, end), joined rank by rank.
+  // A step's batch is cut into parts: micro-batch m of rank r is part r·micro_batches() + m.
+  int micro_batches() const { return point_.Is("accumulation", "none") ? 1 : 3; }
+  int parts() const { return ranks() * micro_batches(); }
+  // Parts [first, end), joined one after another.
   KeyedJaggedTensor Batch(Context& ctx, int step, int first, int end) const;
-  // The gradients of what these ranks get, times `scale`: of the output's type, pooled [B, ΣD], or
+  // The gradients of what these parts get, times `scale`: of the output's type, pooled [B, ΣD], or
   // [N_f, D] a feature.
   std::vector<Tensor> Gradients(Context& ctx, int step, int first, int end, float scale) const;
   float LearningRate(int step) const;  // after the step
 
  private:
-  RankBatch OfRank(int step, int rank) const;
+  RankBatch OfPart(int step, int part) const;
   int64_t IdBelow(const std::string& key) const;
 
   Point point_;

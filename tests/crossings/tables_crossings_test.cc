@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "tests/crossings/check_points.h"
+#include "tests/crossings/rules.h"
 #include "tests/crossings/tables_refusals.h"
 #include "tests/crossings/tables_run.h"
 
@@ -61,6 +62,23 @@ const Space& Tables() {
 
 TEST(TablesCrossingsTest, NamedPoint) { CheckNamedPoint(Tables()); }
 TEST(TablesCrossingsTest, WhatIsRefusedSaysWhy) { CheckRefusals(Tables()); }
+// Micro-batches of a step have the bits of one batch, whatever the rule and wherever rows lie.
+TEST(TablesCrossingsTest, AccumulationOfEveryRule) {
+  int points = 0;
+  for (const std::string& rule : RuleNames())
+    for (const char* sharding : {"none", "data_parallel", "table_wise", "row_wise", "column_wise"})
+      for (const char* pooling : {"SUM", "MEAN", "NONE"}) {
+        Point point = Point::Named(TablesAxes(), "accumulation=3 ranks=2 batch=variable");
+        point.Set("rule", rule);
+        point.Set("sharding", sharding);
+        point.Set("pooling", pooling);
+        if (RefusalOf(point, TablesRefusals()) != nullptr) continue;
+        CheckPoint(Tables(), point);
+        ++points;
+      }
+  std::printf("tables: %d rules, 5 shardings, 3 poolings: %d points\n",
+              static_cast<int>(RuleNames().size()), points);
+}
 TEST(TablesCrossingsTest, AllPairs) { CheckAllPairs(Tables()); }
 TEST(TablesCrossingsTest, RandomPoints) {
   CheckRandomPoints(Tables(), std::getenv("TESSERA_TEST_ALL") ? 20000 : 500);

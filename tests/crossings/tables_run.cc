@@ -21,17 +21,17 @@
 namespace tessera::testing {
 namespace {
 
-// The outputs of all ranks, joined rank by rank, and the rest.
+// The outputs of all parts, joined part by part, and the rest.
 class Collected {
  public:
   explicit Collected(const TablesCase& c) : c_(c) {}
 
-  void Output(const std::string& name, int rank, const Tensor& value) {
+  void Output(const std::string& name, int part, const Tensor& value) {
     const std::lock_guard lock(mutex_);
-    outputs_[name][rank] = value.ToHost();
+    outputs_[name][part] = value.ToHost();
   }
-  void WeightGradient(int step, int rank, const Tensor& value) {
-    Output(Format("gradient of weights, step {}", step), rank, value);
+  void WeightGradient(int step, int part, const Tensor& value) {
+    Output(Format("gradient of weights, step {}", step), part, value);
   }
   void Finish(Context& ctx, LiveTables& live, int rank) {
     const std::lock_guard lock(mutex_);
@@ -41,35 +41,35 @@ class Collected {
       live.PutQuantized(ctx, outcome_.tensors);
   }
   TablesOutcome Take() {
-    for (const auto& [name, of_ranks] : outputs_)
+    for (const auto& [name, of_parts] : outputs_)
       outcome_.tensors[name] =
-          name.starts_with("gradient") ? WeightGradients(name, of_ranks) : Joined(of_ranks);
+          name.starts_with("gradient") ? WeightGradients(name, of_parts) : Joined(of_parts);
     return outcome_;
   }
 
  private:
-  static Tensor Joined(const std::map<int, Tensor>& of_ranks) {
+  static Tensor Joined(const std::map<int, Tensor>& of_parts) {
     Context host({.threads = 1});
     int64_t rows = 0;
-    for (const auto& [rank, t] : of_ranks) rows += t.dim(0);
-    Shape shape = of_ranks.begin()->second.shape();
+    for (const auto& [part, t] : of_parts) rows += t.dim(0);
+    Shape shape = of_parts.begin()->second.shape();
     shape[0] = rows;
-    const Tensor all = Tensor::EmptyHost(shape, of_ranks.begin()->second.dtype());
+    const Tensor all = Tensor::EmptyHost(shape, of_parts.begin()->second.dtype());
     int64_t at = 0;
-    for (const auto& [rank, t] : of_ranks) {
+    for (const auto& [part, t] : of_parts) {
       all.Rows(at, at + t.dim(0)).CopyFrom(host, t);
       at += t.dim(0);
     }
     return all;
   }
-  // Key by key, then rank by rank.
-  Tensor WeightGradients(const std::string& name, const std::map<int, Tensor>& of_ranks) const {
+  // Key by key, then part by part.
+  Tensor WeightGradients(const std::string& name, const std::map<int, Tensor>& of_parts) const {
     Context host({.threads = 1});
     const int step = std::stoi(name.substr(name.rfind(' ')));
     std::vector<float> all;
     for (int64_t key = 0; key < c_.Batch(host, step, 0, 1).num_keys(); ++key)
-      for (const auto& [rank, t] : of_ranks) {
-        const std::vector<int64_t> offsets = c_.Batch(host, step, rank, rank + 1).offset_per_key();
+      for (const auto& [part, t] : of_parts) {
+        const std::vector<int64_t> offsets = c_.Batch(host, step, part, part + 1).offset_per_key();
         const auto k = static_cast<size_t>(key);
         for (int64_t i = offsets[k]; i < offsets[k + 1]; ++i) all.push_back(t.data<float>()[i]);
       }
@@ -78,12 +78,12 @@ class Collected {
 
   const TablesCase& c_;
   std::mutex mutex_;
-  std::map<std::string, std::map<int, Tensor>> outputs_;  // of ranks
+  std::map<std::string, std::map<int, Tensor>> outputs_;  // of parts
   TablesOutcome outcome_;
 };
 
 struct NumberedBatch {
-  int step;
+  int step, part;  // of all parts of the step
   KeyedJaggedTensor features;
 };
 
@@ -115,18 +115,18 @@ class RankRun {
   int rank() const { return comm_ == nullptr ? 0 : comm_->rank(); }
 
   void Steps(int begin, int end) {
+    const int micro = c_.micro_batches();
     if (c_.point().Is("pipeline", "none")) {
-      for (int s = begin; s < end; ++s) Step({s, Batch(s)});
+      for (int n = begin * micro; n < end * micro; ++n) Step(Batch(n));
       return;
     }
     const bool ids_ahead = !c_.point().Is("pipeline", "base");
     const auto embeddings = ids_ahead ? live_->Pipelined() : nullptr;
-    int next = begin;
+    int next = begin * micro;
     TrainLoop<NumberedBatch, int> loop{
         .source = [&]() -> std::optional<NumberedBatch> {
-          if (next == end) return std::nullopt;
-          const int s = next++;
-          return NumberedBatch{s, Batch(s)};
+          if (next == end * micro) return std::nullopt;
+          return Batch(next++);
         },
         .step = [this](Context&, const NumberedBatch& batch) { return Step(batch); }};
     if (ids_ahead)
@@ -146,20 +146,25 @@ class RankRun {
     return std::make_unique<TrainPipelineSemiSync<NumberedBatch, int>>(ctx_, loop);
   }
 
-  KeyedJaggedTensor Batch(int step) const {
+  // Micro-batch n of this rank, over all steps.
+  NumberedBatch Batch(int n) const {
     Context host({.threads = 1});
-    return c_.Batch(host, step, rank(), rank() + 1);
+    const int step = n / c_.micro_batches(),
+              part = rank() * c_.micro_batches() + n % c_.micro_batches();
+    return {step, part, c_.Batch(host, step, part, part + 1)};
   }
   int Step(const NumberedBatch& batch) {
+    const int micro = c_.micro_batches();
+    if (micro > 1 && batch.part % micro == 0) live_->AccumulateForwards(micro);
     Tape tape(ctx_);
     const std::vector<Variable> outputs = live_->Forward(ctx_, batch.features);
     for (size_t o = 0; o < outputs.size(); ++o)
-      collected_.Output(Format("step {} output {}", batch.step, o), rank(), outputs[o].value());
-    tape.Backward(
-        WithGradients(ctx_, outputs, c_.Gradients(ctx_, batch.step, rank(), rank() + 1, 1)));
+      collected_.Output(Format("step {} output {}", batch.step, o), batch.part, outputs[o].value());
+    tape.Backward(WithGradients(ctx_, outputs,
+                                c_.Gradients(ctx_, batch.step, batch.part, batch.part + 1, 1)));
     if (batch.features.is_weighted() && batch.features.weights().grad().defined())
-      collected_.WeightGradient(batch.step, rank(), batch.features.weights().grad());
-    live_->SetLearningRate(c_.LearningRate(batch.step));
+      collected_.WeightGradient(batch.step, batch.part, batch.features.weights().grad());
+    if (batch.part % micro == micro - 1) live_->SetLearningRate(c_.LearningRate(batch.step));
     return batch.step;
   }
 
