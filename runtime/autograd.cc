@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/accumulation.h"
 #include "runtime/ops/elementwise.h"
 #include "runtime/recycled.h"
 
@@ -33,6 +34,7 @@ Variable::Variable(Tensor value, bool requires_grad) {
   impl_ = MakeRecycled<Impl>();
   impl_->value = std::move(value);
   impl_->requires_grad = requires_grad;
+  impl_->of_batch = !requires_grad;
 }
 
 const Tensor& Variable::value() const { return impl_ ? impl_->value : NoTensor(); }
@@ -58,18 +60,48 @@ void Variable::set_value(Tensor value) {
   impl_->value = std::move(value);
 }
 
-Tape::Tape(Context& ctx) : ctx_(ctx), outer_(std::exchange(ctx.tape_, this)) {}
-Tape::~Tape() { ctx_.tape_ = outer_; }
+Tensor Function::SumOverExamples(size_t input, const std::function<Tensor(const Tensor&)>& extend,
+                                 const std::function<Tensor(const Tensor&)>& finish) const {
+  if (!needs_grad(input)) return {};
+  const auto finished = [&](Tensor sum) { return finish ? finish(sum) : sum; };
+  if (accumulation_ == nullptr || !for_all_examples_[input]) return finished(extend({}));
+  Tensor& sum = accumulation_->ChainAt({number_, input}, name());
+  sum = extend(sum);
+  return accumulation_->last() ? finished(std::exchange(sum, {})) : Tensor();
+}
+
+Tape::Tape(Context& ctx, Accumulation* accumulation)
+    : ctx_(ctx),
+      outer_(std::exchange(ctx.tape_, this)),
+      accumulation_(accumulation),
+      outer_accumulation_(std::exchange(ctx.accumulation_, accumulation)) {}
+Tape::~Tape() {
+  ctx_.tape_ = outer_;
+  ctx_.accumulation_ = outer_accumulation_;
+}
 
 NoGrad::NoGrad(Context& ctx) : ctx_(ctx), outer_(std::exchange(ctx.tape_, nullptr)) {}
 NoGrad::~NoGrad() { ctx_.tape_ = outer_; }
 
 std::vector<Variable> Tape::Add(std::unique_ptr<Function> function, std::vector<Variable> inputs,
-                                std::vector<Tensor> outputs) {
-  for (const Variable& input : inputs) function->needs_grad_.push_back(input.requires_grad());
+                                std::vector<Tensor> outputs, bool of_batch) {
+  for (const Variable& input : inputs) {
+    function->needs_grad_.push_back(input.requires_grad());
+    of_batch = of_batch || (input && input.impl_->of_batch);
+  }
+  if (accumulation_ != nullptr) {
+    function->accumulation_ = accumulation_;
+    function->number_ = size();
+    for (const Variable& input : inputs)
+      function->for_all_examples_.push_back(of_batch && input && !input.impl_->of_batch);
+  }
   Node node{std::move(function), std::move(inputs), {}};
-  for (Tensor& output : outputs)
-    node.outputs.emplace_back(std::move(output), /*requires_grad=*/true);
+  for (Tensor& output : outputs) {
+    Variable& variable = node.outputs.emplace_back(std::move(output), /*requires_grad=*/true);
+    if (!variable) continue;
+    variable.impl_->of_op = true;
+    variable.impl_->of_batch = of_batch;
+  }
   nodes_.push_back(std::move(node));
   return nodes_.back().outputs;
 }
@@ -95,6 +127,7 @@ void Tape::Backward(const Variable& root, const Tensor& grad) {
     RunNode(node);
     if (on_ready_) SayReady(node);
   }
+  if (accumulation_ != nullptr) accumulation_->EndPass();
 }
 
 void Tape::CountUses() {
@@ -118,9 +151,13 @@ void Tape::RunNode(Node& node) {
   const std::vector<Tensor> input_grads = node.function->Backward(ctx_, grads);
   TESSERA_CHECK_EQ(input_grads.size(), node.inputs.size(), "gradients of {}",
                    node.function->name());
-  for (size_t i = 0; i < input_grads.size(); ++i)
-    if (node.inputs[i].requires_grad() && input_grads[i].defined())
-      node.inputs[i].AccumulateGrad(ctx_, input_grads[i]);
+  for (size_t i = 0; i < input_grads.size(); ++i) {
+    Variable& input = node.inputs[i];
+    if (!input.requires_grad() || !input_grads[i].defined()) continue;
+    if (accumulation_ != nullptr && !input.impl_->of_op)
+      accumulation_->Receive(input, node.function->name());
+    input.AccumulateGrad(ctx_, input_grads[i]);
+  }
 }
 
 std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function,
@@ -129,7 +166,7 @@ std::vector<Variable> Record(Context& ctx, std::unique_ptr<Function> function,
   const bool wanted = always || std::any_of(inputs.begin(), inputs.end(),
                                             [](const Variable& v) { return v.requires_grad(); });
   if (ctx.tape() != nullptr && wanted)
-    return ctx.tape()->Add(std::move(function), std::move(inputs), std::move(outputs));
+    return ctx.tape()->Add(std::move(function), std::move(inputs), std::move(outputs), always);
   std::vector<Variable> plain;
   for (Tensor& output : outputs) plain.emplace_back(std::move(output));
   return plain;

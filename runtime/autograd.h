@@ -19,6 +19,8 @@
 
 namespace tessera {
 
+class Accumulation;
+
 // A tensor that may have a gradient. A handle: copies are the same variable. Made from a Tensor
 // without being asked, so that ops take plain tensors too.
 class Variable {
@@ -53,6 +55,9 @@ class Variable {
   struct Impl {
     Tensor value, grad;
     bool requires_grad = false, retain_grad = false;
+    bool of_op = false;  // the result of one
+    // Whether it may depend on the examples of the batch: data, and what was computed from them.
+    bool of_batch = false;
   };
   std::shared_ptr<Impl> impl_;
 };
@@ -70,17 +75,30 @@ class Function {
 
  protected:
   bool needs_grad(size_t input) const { return needs_grad_[input]; }
+  // The gradient of an input that is the same for all examples, where it is a sum over them:
+  // extend({}), or, of a pass of several that are one step (Accumulation), extend(what it gave in
+  // the pass before), and undefined but in the last pass. `finish`: what makes the gradient of the
+  // last sum, if that is not it. Undefined if the input needs none.
+  Tensor SumOverExamples(size_t input, const std::function<Tensor(const Tensor& so_far)>& extend,
+                         const std::function<Tensor(const Tensor& sum)>& finish = nullptr) const;
 
  private:
   friend class Tape;
   std::vector<bool> needs_grad_;
+  // Of a pass of several: their step, which number this op has, and which inputs are the same for
+  // all examples.
+  Accumulation* accumulation_ = nullptr;
+  int64_t number_ = 0;
+  std::vector<bool> for_all_examples_;
 };
 
 // What was computed, in order. The innermost live Tape of a context records; destroy tapes in
 // reverse order of making.
 class Tape {
  public:
-  explicit Tape(Context& ctx);
+  // `accumulation`: the step of which this is the pass that was begun last; null: a step of its
+  // own.
+  explicit Tape(Context& ctx, Accumulation* accumulation = nullptr);
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -96,7 +114,7 @@ class Tape {
 
   // Used by ops, through Record below.
   std::vector<Variable> Add(std::unique_ptr<Function> function, std::vector<Variable> inputs,
-                            std::vector<Tensor> outputs);
+                            std::vector<Tensor> outputs, bool of_batch);
 
  private:
   struct Node {
@@ -109,6 +127,7 @@ class Tape {
 
   Context& ctx_;
   Tape* outer_;
+  Accumulation *accumulation_, *outer_accumulation_;
   std::vector<Node> nodes_;
   bool used_ = false;
   std::function<void(const Variable&)> on_ready_;

@@ -13,6 +13,7 @@
 
 namespace tessera {
 
+class Accumulation;
 class Tape;
 
 // How a GPU multiplies matrices of f32: in f32, or, where cuBLAS runs the product, with the factors
@@ -52,6 +53,8 @@ class Context {
   // The tape that ops record themselves on; null when nothing is recorded (no Tape is alive, or a
   // NoGrad is).
   Tape* tape() const { return tape_; }
+  // The step that the innermost tape accumulates, in backward too; null where a pass is a step.
+  const Accumulation* accumulation() const { return accumulation_; }
 
  private:
   friend class Tape;
@@ -63,6 +66,7 @@ class Context {
   Random random_;
   MatmulPrecision matmul_precision_;
   Tape* tape_ = nullptr;
+  Accumulation* accumulation_ = nullptr;
 };
 
 // See ThreadPool::For.

@@ -1,5 +1,6 @@
 #include "runtime/ops/arithmetic.h"
 
+#include "runtime/accumulation.h"
 #include "runtime/ops/chunked_sum.h"
 #include "runtime/ops/elementwise.h"
 
@@ -142,7 +143,8 @@ Variable Sum(Context& ctx, const Variable& x) {
 
 Variable Mean(Context& ctx, const Variable& x) {
   TESSERA_CHECK(x && x.value().numel() > 0, "Mean of {} elements", x.value().numel());
-  return ScaledSum(ctx, x, 1.0 / static_cast<double>(x.value().numel()));
+  return ScaledSum(ctx, x,
+                   1.0 / static_cast<double>(internal::ItemsOfStep(ctx, x.value().numel())));
 }
 
 }  // namespace tessera

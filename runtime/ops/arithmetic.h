@@ -12,7 +12,8 @@ Variable Scale(Context& ctx, const Variable& x, float factor);
 // a·b + c in one pass.
 Variable MulAdd(Context& ctx, const Variable& a, const Variable& b, const Variable& c);
 
-// Over all elements -> shape []. Mean REQUIRES: at least one element.
+// Over all elements -> shape []. Mean REQUIRES: at least one element; in a pass of several that are
+// one step (Accumulation): the share of the mean over the step's elements.
 Variable Sum(Context& ctx, const Variable& x);
 Variable Mean(Context& ctx, const Variable& x);
 

@@ -33,7 +33,6 @@ void AddBias(float* y, int64_t ld, int64_t rows, int64_t n, const float* bias, b
 }
 
 void ColumnSums(const float* x, int64_t ld, int64_t rows, int64_t n, float* __restrict sums) {
-  for (int64_t i = 0; i < n; ++i) sums[i] = 0;
   for (int64_t begin = 0; begin < rows; begin += kSumChunk) {
     const int64_t end = begin + kSumChunk < rows ? begin + kSumChunk : rows;
     float chunk[kSumColumns] = {};

@@ -1,6 +1,8 @@
 #include "runtime/ops/gemm.h"
 
+#include "runtime/accumulation.h"
 #include "runtime/dispatch.h"
+#include "runtime/ops/arithmetic.h"
 #include "runtime/ops/gemm_impl.h"
 
 namespace tessera {
@@ -54,6 +56,21 @@ Tensor Gemm(Context& ctx, GemmForm form, const Tensor& a_in, const Tensor& b_in)
   Tensor c = Tensor::Empty(ctx, {e.m, e.n});
   Dispatch(ctx, internal::MakeProblem(form, a, b, c));
   return c;
+}
+
+Tensor GemmOverBatch(Context& ctx, const Tensor& a_in, const Tensor& b_in, const Tensor& so_far) {
+  internal::ItemsOfStep(ctx, a_in.dim(0));  // whether each example has as many rows
+  if (!so_far) return Gemm(ctx, GemmForm::kTN, a_in, b_in);
+  if (ctx.device() != Device::Cpu())
+    return Add(ctx, so_far, Gemm(ctx, GemmForm::kTN, a_in, b_in)).value();
+  const Tensor a = internal::AsMatrix(ctx, a_in, "product: left matrix");
+  const Tensor b = internal::AsMatrix(ctx, b_in, "product: right matrix");
+  const Extents e = CheckedExtents(GemmForm::kTN, a.shape(), b.shape(), 0);
+  TESSERA_CHECK_EQ(so_far.shape(), (Shape{e.m, e.n}), "product over a batch, so far");
+  internal::GemmProblem problem = internal::MakeProblem(GemmForm::kTN, a, b, so_far);
+  problem.add = true;
+  Dispatch(ctx, problem);
+  return so_far;
 }
 
 Tensor BatchGemm(Context& ctx, GemmForm form, const Tensor& a, const Tensor& b) {

@@ -1,6 +1,7 @@
 // Products on the CPU: blocks of one product each, on the threads of the context.
 #include <algorithm>
 
+#include "runtime/accumulation.h"
 #include "runtime/ops/gemm_impl.h"
 
 namespace tessera::internal {
@@ -21,6 +22,21 @@ void RunKernel(GemmForm form, const GemmArgs& g) {
   (form == GemmForm::kNN ? kernels.nn : form == GemmForm::kNT ? kernels.nt : kernels.tn)(g);
 }
 
+// C (or, if `add`, C and) Aᵀ·B, chunk by chunk of their rows.
+void RunChunks(const GemmArgs& all, bool add) {
+  if (all.k == 0 && !add) RunKernel(GemmForm::kTN, all);
+  for (int64_t begin = 0; begin < all.k; begin += kGemmChunk) {
+    GemmArgs g = all;
+    g.a += begin * g.lda;
+    g.b += begin * g.ldb;
+    g.k = std::min(kGemmChunk, all.k - begin);
+    if (begin == 0 && !add)
+      RunKernel(GemmForm::kTN, g);
+    else if (g.m > 0 && g.n > 0)
+      BestGemm().tn_add(g);
+  }
+}
+
 void RunBlock(const GemmProblem& p, int64_t index, const Block& block) {
   GemmArgs g = p.first;
   g.a += index * p.step_a + (p.form == GemmForm::kTN ? block.row : block.row * g.lda);
@@ -28,7 +44,10 @@ void RunBlock(const GemmProblem& p, int64_t index, const Block& block) {
   g.c += index * p.step_c + block.row * g.ldc + block.column;
   g.m = block.rows;
   g.n = block.columns;
-  RunKernel(p.form, g);
+  if (p.form == GemmForm::kTN && p.batch == 1)
+    RunChunks(g, p.add);
+  else
+    RunKernel(p.form, g);
   if (p.bias == nullptr && !p.relu) return;
   const float* bias = p.bias == nullptr ? nullptr : p.bias + block.column;
   BestElementwise().add_bias(g.c, g.ldc, g.m, g.n, bias, p.relu);
@@ -61,7 +80,7 @@ void RunGemm(OnCpu, Context& ctx, const GemmProblem& p) {
   else if (p.form == GemmForm::kTN)
     RunTiles(ctx, p);
   else
-    ParallelFor(ctx, p.first.m, GemmBlockRows(p.first.m),
+    ParallelFor(ctx, p.first.m, GemmBlockRows(ItemsOfStep(ctx, p.first.m)),
                 [&](int64_t begin, int64_t end) { RunGemmRows(p, begin, end); });
 }
 

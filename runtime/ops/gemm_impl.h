@@ -16,6 +16,7 @@ struct GemmProblem {
   int64_t batch = 1, step_a = 0, step_b = 0, step_c = 0;
   const float* bias = nullptr;
   bool relu = false;
+  bool add = false;  // to what C has. REQUIRES: kTN, batch 1, on a CPU
 };
 
 // An element of C, from its sum; `bias` is that of its column, or null.

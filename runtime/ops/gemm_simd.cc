@@ -31,8 +31,13 @@ void Tn(const GemmArgs& g) {
                    In(g.b, g.k, g.n, Eigen::OuterStride<>(g.ldb));
 }
 
+void TnAdd(const GemmArgs& g) {
+  C(g).noalias() += In(g.a, g.k, g.m, Eigen::OuterStride<>(g.lda)).transpose() *
+                    In(g.b, g.k, g.n, Eigen::OuterStride<>(g.ldb));
+}
+
 }  // namespace
 
-const GemmKernels kGemm = {Nn, Nt, Tn};
+const GemmKernels kGemm = {Nn, Nt, Tn, TnAdd};
 
 }  // namespace tessera::internal::TESSERA_ISA

@@ -20,6 +20,7 @@ struct GemmKernels {
   void (*nn)(const GemmArgs&);  // A[m, k]·B[k, n]
   void (*nt)(const GemmArgs&);  // A[m, k]·B[n, k]ᵀ
   void (*tn)(const GemmArgs&);  // A[k, m]ᵀ·B[k, n]
+  void (*tn_add)(const GemmArgs&);  // C and that
 };
 
 // forward: y = f(x). backward: dx = dy·f'(x), from `saved`, which is y (relu, sigmoid, tanh) or x
@@ -33,7 +34,7 @@ struct ElementwiseKernels {
   ActivationKernels relu, sigmoid, tanh, swish;
   // y[r, :] += bias (if not null); then, if relu, max(y, 0).
   void (*add_bias)(float* y, int64_t ld, int64_t rows, int64_t n, const float* bias, bool relu);
-  // sums[:] = Σ_r x[r, :], rows added in chunks of kSumChunk, the chunks folded in order. REQUIRES:
+  // sums[:] += Σ_r x[r, :], rows added in chunks of kSumChunk, the chunks added in order. REQUIRES:
   // n <= kSumColumns.
   void (*column_sums)(const float* x, int64_t ld, int64_t rows, int64_t n, float* sums);
 };

@@ -22,8 +22,9 @@ class LinearFunction final : public Function {
     DispatchDevice(ctx.device(), [&](auto on) {
       internal::BackpropToInput(on, ctx, {dy, y_, dz, weight_, dx});
     });
-    return {dx, needs_grad(1) ? Gemm(ctx, GemmForm::kTN, dz, x_) : Tensor(),
-            needs_grad(2) ? internal::ColumnSums(ctx, dz) : Tensor()};
+    const auto dweight = [&](const Tensor& so_far) { return GemmOverBatch(ctx, dz, x_, so_far); };
+    const auto dbias = [&](const Tensor& so_far) { return internal::ColumnSums(ctx, dz, so_far); };
+    return {dx, SumOverExamples(1, dweight), SumOverExamples(2, dbias)};
   }
 
  private:
@@ -34,8 +35,10 @@ class AddBiasFunction final : public Function {
  public:
   std::string_view name() const override { return "AddBias"; }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    return {grads[0],
-            needs_grad(1) ? internal::ColumnSums(ctx, grads[0].Contiguous(ctx)) : Tensor()};
+    const auto dbias = [&](const Tensor& so_far) {
+      return internal::ColumnSums(ctx, grads[0].Contiguous(ctx), so_far);
+    };
+    return {grads[0], SumOverExamples(1, dbias)};
   }
 };
 
@@ -86,8 +89,8 @@ Variable AddBias(Context& ctx, const Variable& x, const Variable& bias) {
 
 namespace internal {
 
-Tensor ColumnSums(Context& ctx, const Tensor& x) {
-  Tensor sums = Tensor::Empty(ctx, {x.dim(1)});
+Tensor ColumnSums(Context& ctx, const Tensor& x, const Tensor& so_far) {
+  const Tensor sums = so_far ? so_far : Tensor::Zeros(ctx, {x.dim(1)});
   DispatchDevice(ctx.device(), [&](auto on) { ColumnSums(on, ctx, x, sums); });
   return sums;
 }

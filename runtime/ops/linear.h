@@ -18,7 +18,8 @@ Variable AddBias(Context& ctx, const Variable& x, const Variable& bias);
 
 namespace internal {
 // Σ over the rows of a matrix -> [N], in an order that doesn't depend on the number of threads.
-Tensor ColumnSums(Context& ctx, const Tensor& x);
+// so_far: the sums of earlier rows, which are added to and returned.
+Tensor ColumnSums(Context& ctx, const Tensor& x, const Tensor& so_far = {});
 }  // namespace internal
 
 }  // namespace tessera

@@ -1,3 +1,4 @@
+#include "runtime/accumulation.h"
 #include "runtime/ops/gemm_impl.h"
 #include "runtime/ops/linear_impl.h"
 
@@ -14,10 +15,11 @@ void MaskRows(const LinearInputGradient& g, int64_t begin, int64_t end) {
 }  // namespace
 
 void BackpropToInput(OnCpu, Context& ctx, const LinearInputGradient& g) {
-  ParallelFor(ctx, g.dy.dim(0), GemmBlockRows(g.dy.dim(0)), [&](int64_t begin, int64_t end) {
-    if (g.y) MaskRows(g, begin, end);
-    if (g.dx) RunGemmRows(MakeProblem(GemmForm::kNN, g.dz, g.weight, g.dx), begin, end);
-  });
+  ParallelFor(ctx, g.dy.dim(0), GemmBlockRows(ItemsOfStep(ctx, g.dy.dim(0))),
+              [&](int64_t begin, int64_t end) {
+                if (g.y) MaskRows(g, begin, end);
+                if (g.dx) RunGemmRows(MakeProblem(GemmForm::kNN, g.dz, g.weight, g.dx), begin, end);
+              });
 }
 
 void ColumnSums(OnCpu, Context& ctx, const Tensor& x, const Tensor& sums) {

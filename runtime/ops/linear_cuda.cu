@@ -40,7 +40,7 @@ struct FoldChunks {
   int64_t num_chunks, columns;
 
   TESSERA_HD void operator()(int64_t i) const {
-    float sum = 0;
+    float sum = sums[i];
     for (int64_t chunk = 0; chunk < num_chunks; ++chunk) sum += chunks[chunk * columns + i];
     sums[i] = sum;
   }

@@ -13,7 +13,7 @@ struct LinearInputGradient {
 void BackpropToInput(OnCpu, Context& ctx, const LinearInputGradient& g);
 void BackpropToInput(OnCuda, Context& ctx, const LinearInputGradient& g);
 
-// sums[j] = Σ_r x[r, j]: rows in chunks of kSumChunk from 0, the chunks' sums added in order.
+// sums[j] += Σ_r x[r, j]: rows in chunks of kSumChunk, the chunks' sums added in order.
 void ColumnSums(OnCpu, Context& ctx, const Tensor& x, const Tensor& sums);
 void ColumnSums(OnCuda, Context& ctx, const Tensor& x, const Tensor& sums);
 

@@ -1,5 +1,6 @@
 #include "runtime/ops/loss.h"
 
+#include "runtime/accumulation.h"
 #include "runtime/ops/arithmetic.h"
 #include "runtime/ops/chunked_sum.h"
 #include "runtime/ops/elementwise.h"
@@ -13,6 +14,11 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kGrain = 1024;
+
+// What the sum over a batch's items is multiplied by for their mean.
+double OneOf(Context& ctx, int64_t items) {
+  return 1.0 / static_cast<double>(internal::ItemsOfStep(ctx, items));
+}
 
 // mean_i w_i·loss(x_i, t_i).
 template <typename Formula>
@@ -28,7 +34,7 @@ class ElementwiseLoss final : public Function {
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     Tensor dx = Tensor::Empty(ctx, x_.shape());
     const internal::LossSlope<Formula> slope = {Term(), grads[0].data<float>(), dx.data<float>(),
-                                                dx.numel()};
+                                                internal::ItemsOfStep(ctx, dx.numel())};
     internal::Elementwise(ctx, dx.numel(), slope, kGrain);
     return {dx};
   }
@@ -55,8 +61,7 @@ Variable RunElementwise(Context& ctx, const Variable& input, const Tensor& label
   const Tensor w =
       weights ? CheckedTarget(ctx, Formula::kName, "weights", weights, x.shape()) : Tensor();
   auto function = std::make_unique<ElementwiseLoss<Formula>>(x, t, w);
-  Tensor loss =
-      internal::ChunkedSum(ctx, x.numel(), function->Term(), 1.0 / static_cast<double>(x.numel()));
+  Tensor loss = internal::ChunkedSum(ctx, x.numel(), function->Term(), OneOf(ctx, x.numel()));
   return Record(ctx, std::move(function), {input}, std::move(loss));
 }
 
@@ -74,9 +79,9 @@ class SoftmaxCrossEntropyFunction final : public Function {
   }
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
     Tensor dx = Tensor::Empty(ctx, softmax_.shape());
-    const internal::SoftmaxSlope slope = {softmax_.data<float>(), LabelsOf(labels_),
-                                          softmax_.dim(0),        softmax_.dim(1),
-                                          grads[0].data<float>(), dx.data<float>()};
+    const internal::SoftmaxSlope slope = {
+        softmax_.data<float>(), LabelsOf(labels_),      internal::ItemsOfStep(ctx, softmax_.dim(0)),
+        softmax_.dim(1),        grads[0].data<float>(), dx.data<float>()};
     internal::Elementwise(ctx, dx.numel(), slope, kGrain);
     return {dx};
   }
@@ -112,7 +117,7 @@ Variable RunSoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tens
                                         softmax.data<float>(), losses.data<double>()};
   internal::Rowwise(ctx, rows, row, /*grain=*/16);
   Tensor loss = internal::ChunkedSum(ctx, rows, internal::NumbersOf<double>{losses.data<double>()},
-                                     1.0 / static_cast<double>(rows));
+                                     OneOf(ctx, rows));
   return Record(ctx, std::make_unique<SoftmaxCrossEntropyFunction>(softmax, labels), {logits},
                 std::move(loss));
 }
@@ -142,6 +147,9 @@ Variable SoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tensor&
 Variable InBatchSoftmax(Context& ctx, const Variable& q, const Variable& c,
                         const InBatchSoftmaxOptions& options) {
   TESSERA_CHECK(options.temperature > 0, "InBatchSoftmax: temperature {}", options.temperature);
+  TESSERA_CHECK(ctx.accumulation() == nullptr,
+                "InBatchSoftmax beside gradient accumulation: the negatives of an example are the "
+                "other examples of its micro-batch, not of the step");
   TESSERA_CHECK_EQ(q.value().shape(), c.value().shape(), "InBatchSoftmax");
   TESSERA_CHECK(q && q.rank() == 2 && q.dim(0) > 0, "InBatchSoftmax of a tensor {}",
                 q.value().shape());

@@ -21,9 +21,12 @@ class MatMulFunction final : public Function {
     std::vector<Tensor> result(2);
     if (needs_grad(0))
       result[0] = product_(ctx, transposed ? GemmForm::kNN : GemmForm::kNT, dy, b_);
-    if (needs_grad(1))
-      result[1] =
-          transposed ? product_(ctx, GemmForm::kTN, dy, a_) : product_(ctx, GemmForm::kTN, a_, dy);
+    const Tensor &left = transposed ? dy : a_, &right = transposed ? a_ : dy;
+    if (product_ == BatchGemm)
+      result[1] = needs_grad(1) ? BatchGemm(ctx, GemmForm::kTN, left, right) : Tensor();
+    else
+      result[1] = SumOverExamples(
+          1, [&](const Tensor& so_far) { return GemmOverBatch(ctx, left, right, so_far); });
     return result;
   }
 

@@ -7,6 +7,7 @@
 #include "runtime/ops/norm_formulas.h"
 #include "runtime/ops/norm_impl.h"
 #include "runtime/ops/row_lanes.h"
+#include "runtime/ops/shaping.h"
 
 namespace tessera {
 namespace {
@@ -38,7 +39,13 @@ class LayerNormFunction final : public Function {
                                               rows,
                                               dim};
     DispatchDevice(ctx.device(), [&](auto on) { internal::LayerNormBackward(on, ctx, args); });
-    const Tensor total = internal::ColumnSums(ctx, partial);
+    // A chunk of pieces is more than a micro-batch need have: the pieces' sums are kept.
+    const auto keep = [&](const Tensor& so_far) {
+      return so_far ? Concat(ctx, {so_far, partial}, 0).value() : partial;
+    };
+    const auto add_up = [&](const Tensor& kept) { return internal::ColumnSums(ctx, kept); };
+    const Tensor total = SumOverExamples(needs_grad(1) ? 1 : 2, keep, add_up);
+    if (!total) return {dx, {}, {}};
     return {dx, total.Narrow(0, 0, dim), total.Narrow(0, dim, dim)};
   }
 
