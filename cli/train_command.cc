@@ -83,6 +83,8 @@ TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
   TrainConfig config = ConfigOf(flags, resumed);
   config.epochs = flags.epochs.value_or(config.epochs);
   config.batch_size = flags.batch_size.value_or(config.batch_size);
+  config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
+  CheckAccumulation(config);
   if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
   return config;
 }

@@ -191,7 +191,13 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
       ->check(positive)
       ->type_name("N");
   app.add_option("--batch-size", f.batch_size,
-                 "Train on so many rows in each step, those of all ranks together")
+                 "Train on so many rows in each step (with --accumulate-steps, in each part of one), those "
+                 "of all ranks together")
+      ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
+      ->type_name("N");
+  app.add_option("--accumulate-steps", f.accumulate_steps,
+                 "Let a step be so many batches of --batch-size rows, one after another: the "
+                 "result is that of one batch so many times as large, in the memory of a small one")
       ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
       ->type_name("N");
   app.add_option("--threads", f.threads,

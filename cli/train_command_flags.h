@@ -19,7 +19,7 @@ struct TrainFlags {
   std::string memory_limit;  // "": what there is
   std::string pipeline = "none", trace;
   std::vector<std::string> data, eval;
-  std::optional<int64_t> epochs, batch_size, seed;
+  std::optional<int64_t> epochs, batch_size, accumulate_steps, seed;
   std::optional<int> ranks;  // of this process
   std::optional<double> rank_timeout;
   int threads = 0;

@@ -45,7 +45,7 @@ DataSets::DataSets(const TrainConfig& config, DataSelection selection)
       selection_(std::move(selection)),
       features_(Features(config)),
       dense_in_(config.model.dense_in),
-      batch_size_(config.batch_size) {
+      batch_size_(ExamplesOfStep(config)) {
   if (made_up())
     train_.table = MadeUp();
   else

@@ -3,24 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/accumulation.h"
 #include "runtime/ops/arithmetic.h"
+#include "train/data/batch_rows.h"
 
 namespace tessera {
 namespace {
 
 int64_t FirstRow(int64_t rows, int rank, int ranks) { return rows * rank / ranks; }
-
-KeyedJaggedTensor BagsOf(Context& ctx, const KeyedJaggedTensor& kjt, int64_t begin, int64_t end) {
-  const Tensor lengths = kjt.lengths(ctx), offsets = kjt.offsets(ctx).To(ctx, DType::kI64);
-  std::vector<std::pair<std::string, JaggedTensor>> parts;
-  for (size_t k = 0; k < kjt.keys().size(); ++k) {
-    const int64_t bag = kjt.lengths_offset_per_key()[k];
-    const int64_t* first = offsets.data<int64_t>() + bag;
-    parts.emplace_back(kjt.keys()[k], JaggedTensor(kjt.values().Rows(first[begin], first[end]),
-                                                   lengths.Rows(bag + begin, bag + end)));
-  }
-  return KeyedJaggedTensor::FromJtDict(ctx, parts);
-}
 
 }  // namespace
 
@@ -31,17 +21,14 @@ int64_t RowsOfRank(int64_t rows, int rank, int ranks) {
 Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch) {
   const int64_t begin = FirstRow(batch.size(), comm.rank(), comm.size()),
                 end = FirstRow(batch.size(), comm.rank() + 1, comm.size());
-  Batch part = batch;
-  part.dense = batch.dense.Rows(begin, end);
-  part.labels = batch.labels.Rows(begin, end);
-  part.features = BagsOf(ctx, batch.features, begin, end);
+  Batch part = RowsOfBatch(ctx, batch, begin, end);
   part.rows_of_all = batch.size();
   return part;
 }
 
 Variable LossOfPart(Context& ctx, const Communicator& comm, const RankingModel& model,
                     const Variable& outputs, const Tensor& labels, int64_t rows) {
-  const int64_t mine = labels.dim(0);
+  const int64_t mine = internal::ItemsOfStep(ctx, labels.dim(0));
   if (mine == 0) return Sum(ctx, outputs);  // 0, and its rank still takes part in the backward
   const double share = static_cast<double>(mine * comm.size()) / static_cast<double>(rows);
   return Scale(ctx, model.Loss(ctx, outputs, labels), static_cast<float>(share));

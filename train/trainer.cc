@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -7,13 +8,32 @@
 #include "embedding/fused_optimizer.h"
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
+#include "runtime/accumulation.h"
+#include "runtime/ops/shaping.h"
 #include "runtime/staging.h"
 #include "runtime/trace.h"
 #include "sharding/sharded_fused_optimizer.h"
+#include "train/data/batch_rows.h"
 #include "train/model_config.h"
 
 namespace tessera {
 namespace {
+
+// Examples of the rank that has the most.
+int64_t LargestPart(int64_t rows, const Communicator* comm) {
+  return comm == nullptr ? rows : (rows + comm->size() - 1) / comm->size();
+}
+
+// Of the `mine` examples of a rank, where none has more than `most`: every rank has as many
+// micro-batches, whose numbers of examples are multiples of Accumulation::kExamples.
+std::vector<int64_t> EndsOfMicroBatches(int64_t mine, int64_t most, int64_t steps) {
+  constexpr int64_t kMultiple = Accumulation::kExamples;
+  const int64_t size = ((most + steps - 1) / steps + kMultiple - 1) / kMultiple * kMultiple;
+  std::vector<int64_t> ends;
+  for (int64_t end = size; end < most; end += size) ends.push_back(std::min(end, mine));
+  ends.push_back(mine);
+  return ends;
+}
 
 std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& ranks) {
   if (!ranks) return {};
@@ -91,8 +111,55 @@ double Trainer::StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scor
   return loss;
 }
 
+void Trainer::AccumulateForwards(int forwards) {
+  if (model_.sharded() == nullptr)
+    model_.embedding_bag_collection().tables().AccumulateForwards(forwards);
+  else
+    model_.sharded()->tables().AccumulateForwards(forwards);
+}
+
+Tensor Trainer::LossOfAll(const Tensor& outputs, const Tensor& labels, int64_t rows) {
+  const Tape whole_batch(ctx_);  // not a micro-batch of what is accumulated
+  const Variable all = outputs;
+  return ranks_ ? LossOfPart(ctx_, *comm(), model_, all, labels, rows)
+                : model_.Loss(ctx_, all, labels);
+}
+
+// The loss of all is known before the last backward, which changes the first row.
+double Trainer::AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
+  const std::vector<int64_t> ends =
+      EndsOfMicroBatches(batch.size(), LargestPart(rows, comm()), config_.accumulate_steps);
+  Accumulation step(batch.size(), static_cast<int>(ends.size()));
+  AccumulateForwards(static_cast<int>(ends.size()));
+  std::vector<Variable> all_outputs;
+  double loss = 0;
+  int64_t begin = 0;
+  for (const int64_t end : ends) {
+    const Batch part = RowsOfBatch(ctx_, batch, begin, end);
+    step.Begin(part.size());
+    begin = end;
+    Tape tape(ctx_, &step);
+    Variable outputs;
+    const Variable share = Loss(part, rows, outputs);
+    all_outputs.emplace_back(outputs.value());
+    if (step.last()) {
+      const Tensor all = Concat(ctx_, all_outputs, 0).value();
+      loss = ReadLossSync(LossOfAll(all, batch.labels, rows));
+      if (scored != nullptr) *scored = {model_.Probabilities(ctx_, all), batch.labels};
+      if (parallel_) parallel_->Overlap(ctx_, tape);
+    }
+    const TraceSpan span("backward");
+    tape.Backward(share);
+  }
+  AccumulateForwards(1);
+  return loss;
+}
+
 double Trainer::Step(const Batch& batch, ScoredBatch* scored) {
-  const double loss = StepBackward(MyPart(batch), batch.whole_size(), scored);
+  const Batch part = MyPart(batch);
+  const double loss = config_.accumulate_steps == 1
+                          ? StepBackward(part, batch.whole_size(), scored)
+                          : AccumulateBackward(part, batch.whole_size(), scored);
   const TraceSpan span("optimizer");
   if (parallel_) parallel_->AverageGradients(ctx_);
   optimizer_->Step(ctx_);

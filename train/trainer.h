@@ -2,6 +2,10 @@
 #define TESSERA_TRAIN_TRAINER_H_
 // A ranking model, its optimizers and how far they have come: one step at a time.
 //
+// With accumulate_steps a batch is cut into micro-batches, of a multiple of 128 examples: each goes
+// forward and backward on its own, in the memory of a micro-batch, and the step has the bits of the
+// whole batch (runtime/accumulation.h; on a GPU but for the order of sums in dense gradients).
+//
 // A step: outputs = model(batch); loss = mean cross entropy; backward, inside which the tables are
 // updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of
 // the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds
@@ -97,6 +101,10 @@ class Trainer {
   Variable Loss(const Batch& batch, int64_t rows, Variable& outputs);
   double ReadLossSync(const Tensor& mean);
   double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
+  double AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
+  // Of outputs of all examples of this rank's part.
+  Tensor LossOfAll(const Tensor& outputs, const Tensor& labels, int64_t rows);
+  void AccumulateForwards(int forwards);
   // Of the dense optimizer and the schedule.
   std::vector<NamedTensor> RestOfState() const;
   // Everything that a checkpoint has.

@@ -36,9 +36,9 @@ TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& pla
   return memory;
 }
 
-// Of a batch, which all ranks share; no more than all made-up rows.
-double ExamplesHere(const TrainConfig& config, const TrainingPlace& place) {
-  auto examples = static_cast<double>(config.batch_size);
+// Of a batch of so many, which all ranks share; no more than all made-up rows.
+double ExamplesHere(const TrainConfig& config, int64_t batch, const TrainingPlace& place) {
+  auto examples = static_cast<double>(batch);
   if (config.data.rows > 0) examples = std::min(examples, static_cast<double>(config.data.rows));
   const int ranks = place.plan == nullptr ? 1 : place.plan->world_size;
   return examples * place.num_ranks / ranks;
@@ -112,8 +112,10 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   memory.dense = net.parameters * kFloat * kDenseCopies * place.num_ranks;
   const double rows = features * (kIdBytes + static_cast<double>(dim) * kFloat * kActivationCopies),
                dense = static_cast<double>(config.model.dense_in) + 1;
+  // Ids, inputs and gradients of pooled rows are kept for a whole step.
   memory.batch =
-      ExamplesHere(config, place) * (rows + (net.activations * kActivationCopies + dense) * kFloat);
+      ExamplesHere(config, ExamplesOfStep(config), place) * (rows + dense * kFloat) +
+      ExamplesHere(config, config.batch_size, place) * net.activations * kActivationCopies * kFloat;
   return memory;
 }
 

@@ -14,12 +14,13 @@ double WallTime() {
 }
 
 RecMetricsConfig ConfigOf(const TrainConfig& config) {
-  return config.metrics ? *config.metrics : DefaultTrainingMetrics(config.batch_size);
+  return config.metrics ? *config.metrics : DefaultTrainingMetrics(ExamplesOfStep(config));
 }
 
 RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks) {
   const bool share = all_ranks && trainer.comm() != nullptr;
-  return {.batch_size = trainer.config().batch_size, .ranks = share ? trainer.comm()->size() : 1};
+  return {.batch_size = ExamplesOfStep(trainer.config()),
+          .ranks = share ? trainer.comm()->size() : 1};
 }
 
 void CheckInputs(const RecMetricModule& metrics) {

@@ -69,7 +69,7 @@ std::string ComparedAlone(const Point& point, const TrainingOutcome& got) {
 
 std::string DifferenceOf(const Point& point) {
   const TrainingOutcome got = RunTrainingPoint(point, Folder());
-  std::string difference = Compared(got, RunTrainingPoint(PlainTraining(point), Folder()));
+  std::string difference = Compared(got, RunTrainingPlainly(point, Folder()));
   if (difference.empty()) difference = ComparedScores(point, got);
   if (difference.empty()) difference = ComparedAlone(point, got);
   return difference;

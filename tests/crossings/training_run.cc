@@ -78,6 +78,12 @@ TrainConfig ConfigOf(const Point& point) {
     for (const char* table : {"a", "b"})
       config.managed_collision[table] = {ModuleOf(point["ids"]),
                                          point.Is("sharding", "none") ? 0 : kParts};
+  if (point.Is("accumulation", "2")) {  // enough examples for each rank's two micro-batches
+    config.batch_size = 128 * (point.Is("sharding", "none") ? 1 : std::stoi(point["ranks"]));
+    config.accumulate_steps = 2;
+    config.data.rows = kSteps * ExamplesOfStep(config);
+    CheckAccumulation(config);
+  }
   config.dense_optimizer = DenseOptimizerConfig(point["dense"]);
   config.dense_optimizer.lr = 0.05;
   if (point.Is("clipping", "norm"))
@@ -159,11 +165,15 @@ Tensor ScoresByC(const std::string& model, const Batch& batch) {
 // One training: by the only process, or what all ranks do together.
 class Training {
  public:
-  Training(const Point& point, std::string folder, bool alone)
+  Training(const Point& point, std::string folder, bool alone, bool one_batch)
       : point_(point),
         folder_(std::move(folder)),
         sharded_(!alone && !point.Is("sharding", "none")),
-        config_(ConfigOf(point)) {}
+        config_(ConfigOf(point)) {
+    if (!one_batch) return;
+    config_.batch_size = ExamplesOfStep(config_);
+    config_.accumulate_steps = 1;
+  }
 
   TrainingOutcome Run() {
     std::filesystem::remove_all(folder_);
@@ -296,20 +306,21 @@ const std::vector<Axis>& TrainingAxes() {
       {"dense", DenseOptimizerConfig::AllNames()},
       {"clipping", {"none", "norm", "value"}},
       {"schedule", {"none", "warmup"}},
+      {"accumulation", {"none", "2"}},
       {"checkpoint", {"none", "same", "resharded", "incremental"}},
       {"after", {"nothing", "f32", "int8", "delta", "c_api"}}};
   return axes;
 }
 
 TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder) {
-  return Training(point, folder, /*alone=*/false).Run();
+  return Training(point, folder, /*alone=*/false, /*one_batch=*/false).Run();
 }
 
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder) {
-  return Training(point, folder, /*alone=*/true).Run();
+  return Training(point, folder, /*alone=*/true, /*one_batch=*/true).Run();
 }
 
-Point PlainTraining(const Point& point) {
+TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder) {
   Point plain = point;
   // Behind a cache a table of growing raw ids has all rows from the start, which start otherwise.
   const bool other_start =
@@ -318,7 +329,7 @@ Point PlainTraining(const Point& point) {
   if (!point.Is("pipeline", "semi_sync")) plain.Set("pipeline", "none");
   const bool resharded = point.Is("checkpoint", "resharded") && !point.Is("sharding", "none");
   if (!resharded) plain.Set("checkpoint", "none");
-  return plain;
+  return Training(plain, folder, /*alone=*/false, /*one_batch=*/true).Run();
 }
 
 }  // namespace tessera::testing

@@ -24,10 +24,10 @@ TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder);
 // The same configuration without ranks.
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder);
 
-// The plainest point that has the same bits: one run from beginning to end without a pipeline,
-// tables in memory. Where rows travel by a codec, a pipeline sees rows of the step before, or there
+// The plainest run that has the same bits: from beginning to end without a pipeline, tables in
+// memory, a step's examples in one batch. Where rows travel by a codec, a pipeline sees rows of the step before, or there
 // are ranks, that stays: sums over ranks have another order (README.md).
-Point PlainTraining(const Point& point);
+TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder);
 
 }  // namespace tessera::testing
 #endif  // TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_

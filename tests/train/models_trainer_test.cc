@@ -52,6 +52,20 @@ std::string Trained(const TrainConfig& config, std::optional<int64_t> stop = {})
   return testing::ReadFile(path);
 }
 
+// 400 examples a step, whose micro-batches have 128 and 16.
+TEST_P(ModelsTrainer, MicroBatchesTrainAsOneBatch) {
+  TrainConfig cut = ConfigOf(GetParam());
+  cut.data.rows = 1000;
+  cut.batch_size = 100;
+  cut.accumulate_steps = 4;
+  TrainConfig whole = cut;
+  whole.batch_size = 400;
+  whole.accumulate_steps = 1;
+  const std::vector<double> losses = CurveOf(cut).losses;
+  EXPECT_EQ(losses.size(), 6u);  // of two epochs
+  EXPECT_EQ(losses, CurveOf(whole).losses);
+}
+
 TEST_P(ModelsTrainer, LearnsAndGoesOnWithTheSameBits) {
   const TrainConfig config = ConfigOf(GetParam());
   const std::vector<double> losses = CurveOf(config).losses;

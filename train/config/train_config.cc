@@ -171,6 +171,9 @@ void ReadTrain(JsonObject& document, TrainConfig& config) {
   JsonObject object(*json, "train");
   object.Optional("batch_size", config.batch_size);
   CheckPositive(config.batch_size, SizeLimits::kBatch, object.at("batch_size"));
+  object.Optional("accumulate_steps", config.accumulate_steps);
+  CheckPositive(config.accumulate_steps, SizeLimits::kBatch, object.at("accumulate_steps"));
+  CheckAccumulation(config);
   object.Optional("epochs", config.epochs);
   CheckPositive(config.epochs, SizeLimits::kSteps, object.at("epochs"));
   internal::ReadSeed(object, config.seed);
@@ -233,6 +236,19 @@ TrainConfig ReadTrainConfig(const std::string& path) {
   return ParseTrainConfig(ReadTextFile(path), path);
 }
 
+void CheckAccumulation(const TrainConfig& config) {
+  if (config.accumulate_steps == 1) return;
+  if (config.accumulate_steps > SizeLimits::kBatch / config.batch_size)
+    throw Error(Format("train: {} micro-batches of {} examples are one batch of more than {}",
+                       config.accumulate_steps, config.batch_size, SizeLimits::kBatch));
+  if (!config.managed_collision.empty())
+    throw Error(
+        Format("train.accumulate_steps: {} beside the raw ids (managed_collision) of table {}: "
+               "rows change hands in each micro-batch, so a step would not have the bits of one "
+               "batch; expected accumulate_steps 1, or tables without managed_collision",
+               config.accumulate_steps, config.managed_collision.begin()->first));
+}
+
 std::string ToJson(const TrainConfig& config) {
   Json json;
   for (const EmbeddingBagConfig& table : config.tables)
@@ -243,8 +259,10 @@ std::string ToJson(const TrainConfig& config) {
                        {"warmup", internal::WarmupToJson(config.warmup)},
                        {"gradient_clipping", internal::ClippingToJson(config.gradient_clipping)}};
   json["data"] = internal::DataToJson(config.data);
-  json["train"] = {
-      {"batch_size", config.batch_size}, {"epochs", config.epochs}, {"seed", config.seed}};
+  json["train"] = {{"batch_size", config.batch_size},
+                   {"accumulate_steps", config.accumulate_steps},
+                   {"epochs", config.epochs},
+                   {"seed", config.seed}};
   if (config.metrics) json["metrics"] = internal::RecMetricsToJson(*config.metrics);
   return json.dump();
 }

@@ -21,7 +21,7 @@
 //             "distinct_rows"},
 //         or {"format": "movielens", "like_from"};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}
-//    "train": {"batch_size", "epochs", "seed"},
+//    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
 //    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
 //
 // "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys
@@ -55,16 +55,25 @@ struct TrainConfig {
   std::vector<WarmupStage> warmup;
   GradientClippingOptions gradient_clipping;  // of the dense parameters
   DataConfig data;
-  int64_t batch_size = 256;
+  // Of a micro-batch. A step trains on accumulate_steps of them, with the bits of one batch.
+  int64_t batch_size = 256, accumulate_steps = 1;
   int64_t epochs = 1;
   uint64_t seed = 1;
   std::optional<RecMetricsConfig> metrics;  // of a training, where they are asked for
 };
 
+// Examples of one step, of all ranks together.
+inline int64_t ExamplesOfStep(const TrainConfig& config) {
+  return config.batch_size * config.accumulate_steps;
+}
+
 // Throws Error that begins with `source` (a file's name) and says which key, what was expected and
 // what came.
 TrainConfig ParseTrainConfig(const std::string& text, const std::string& source);
 TrainConfig ReadTrainConfig(const std::string& path);
+
+// Throws Error for accumulate_steps beside what it does not go with, naming both.
+void CheckAccumulation(const TrainConfig& config);
 
 // The document, every key spelled out; ParseTrainConfig gives the same configuration back.
 std::string ToJson(const TrainConfig& config);

@@ -111,6 +111,11 @@ Loop LoopOf(Trainer& trainer, DataSource& source, bool scored) {
 }  // namespace
 
 void CheckPipelineKind(PipelineKind kind, const TrainConfig& config) {
+  if (config.accumulate_steps > 1 && kind != PipelineKind::kNone && kind != PipelineKind::kBase)
+    throw Error(
+        Format("train.accumulate_steps: {} beside the pipeline {}, which brings the rows of a "
+               "whole step's batch; expected --pipeline none or base",
+               config.accumulate_steps, ToString(kind)));
   if (kind != PipelineKind::kSemiSync || config.managed_collision.empty()) return;
   throw Error(
       Format("table {}: its raw ids (managed_collision) find their rows inside the step, but the "
