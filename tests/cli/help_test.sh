@@ -49,7 +49,7 @@ fails_saying "device 'tpu'" train --config small.json --device tpu
 sed 's/"dim": 4, "features": \["cat_0"\]/"dimension": 4, "features": ["cat_0"]/' small.json >bad.json
 fails_saying "bad.json: tables[0].dim: is missing" train --config bad.json
 sed 's/"batch_size"/"bach_size"/' small.json >bad.json
-fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, epochs, seed" train --config bad.json
+fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, accumulate_steps, epochs, seed" train --config bad.json
 fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
 fails_saying "no/where.tsv: cannot be written" generate no/where.tsv
