@@ -5,7 +5,7 @@
 #include "bench/harness/measurement_csv.h"
 #include "bench/harness/measurement_json.h"
 #include "bench/harness/sweep_svg.h"
-#include "cli/files.h"
+#include "cli/reports.h"
 #include "runtime/files.h"
 
 namespace tessera::cli {
@@ -20,7 +20,9 @@ void BenchFiles::AddTo(CLI::App* command) {
 }
 
 void BenchFiles::CheckWritable() const {
-  for (const std::string& path : {json, csv, svg}) cli::CheckWritable(path);
+  CheckReport(json, kBenchRun);
+  CheckReport(csv, kBenchTable);
+  CheckReport(svg, kBenchPicture);
 }
 
 std::optional<bench::BenchRun> BenchFiles::OldRun() const {

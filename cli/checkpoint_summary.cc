@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "cli/byte_progress.h"
 #include "runtime/check.h"
 #include "sharding/checkpoint.h"
 #include "train/checkpoint/saved_form.h"
@@ -72,8 +73,26 @@ void AddDense(ShardedCheckpoint& checkpoint, CheckpointSummary& summary) {
   }
 }
 
+// Throws Error for bytes of tables that are not those that were saved.
+void VerifyTables(ShardedCheckpoint& checkpoint) {
+  int64_t total = 0, done = 0;
+  for (const auto& [name, bytes] : checkpoint.index().files) total += bytes;
+  ByteProgress progress;
+  const auto read = [&](const std::string& table, const Shard& shard, const std::string& tensor) {
+    checkpoint.Stream(table, shard, tensor).make([&](const void*, int64_t count) {
+      progress.Show(done += count, total);
+    });
+  };
+  for (const auto& [table, stored] : checkpoint.index().tables)
+    for (const StoredShard& shard : stored.shards) {
+      read(table, shard.shard, kWeightName);
+      for (const StoredState& state : stored.states) read(table, shard.shard, state.name);
+    }
+}
+
 CheckpointSummary OfFolder(const std::string& path) {
   ShardedCheckpoint checkpoint(path);
+  VerifyTables(checkpoint);
   const CheckpointInfo& info = checkpoint.info();
   const auto config = info.metadata.find("config");
   CheckpointSummary summary{.ranks = info.plan.world_size,

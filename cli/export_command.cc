@@ -13,6 +13,7 @@
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "serve/delta_writer.h"
+#include "serve/model_writer.h"
 #include "sharding/checkpoint.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/saved_form.h"
@@ -58,6 +59,20 @@ void Report(const serve::WrittenDelta& delta) {
               Bytes(static_cast<int64_t>(std::filesystem::file_size(delta.path))).c_str());
 }
 
+// That a delta brings what the model's own training learned since; where either does not say where
+// it stood, nobody knows.
+void CheckGoesOn(const Flags& flags, const serve::ServedModel& model,
+                 const Checkpoint& checkpoint) {
+  const auto &before = model.spec().trained, after = serve::TrainedOf(checkpoint);
+  if (!before || !after || (before->seed == after->seed && before->step <= after->step)) return;
+  throw Error(Format(
+      "{}: its version {} is of step {} of a training with seed {}, but {} is of step {} of one "
+      "with seed {}: expected what the same training learned later; --overwrite writes it all "
+      "the same",
+      flags.delta, model.spec().version, before->step, before->seed, flags.checkpoint, after->step,
+      after->seed));
+}
+
 int ExportDelta(const Flags& flags) {
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
@@ -66,6 +81,7 @@ int ExportDelta(const Flags& flags) {
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   serve::ModelChain chain(flags.delta);
+  if (!flags.overwrite) CheckGoesOn(flags, *chain.model(), checkpoint);
   Report(serve::WriteDelta(ctx, checkpoint, config, chain, ParseNanPolicy(flags.nan)));
   return 0;
 }

@@ -5,7 +5,8 @@
 
 namespace tessera::cli {
 
-// Throws Error unless a file can be made there: said before the work, not after it. "" is fine.
+// Makes the folders above it. Throws Error unless a file can be made there: said before the work,
+// not after it. "" is fine.
 void CheckWritable(const std::string& path);
 
 }  // namespace tessera::cli

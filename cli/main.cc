@@ -5,9 +5,11 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/error_text.h"
+#include "cli/nearest.h"
 #include "runtime/build_id.h"
 #include "runtime/check.h"
 #include "runtime/version.h"
@@ -55,10 +57,25 @@ int AfterOutput(int code) {
   return code == 0 ? 1 : code;
 }
 
+// "; did you mean --rows?", where a word that was not expected is near one that is.
+std::string Suggestion(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  std::vector<std::string> names;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& word : app.remaining(/*recurse=*/true))
+    if (const std::string name = Nearest(word, names); !name.empty())
+      return Format("; did you mean {}?", name);
+  return "";
+}
+
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
 int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return AfterOutput(app.exit(error));
-  std::cerr << "tessera: " << error.what() << " (see tessera --help)\n";
+  std::cerr << "tessera: " << error.what() << Suggestion(app) << " (see tessera --help)\n";
   return 1;
 }
 

@@ -66,6 +66,8 @@ void Outputs::AddFile(const std::string& path, const std::string& begun_from) {
 void Outputs::AddFolder(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
   EndCleanlyOnInterrupt();
+  std::error_code ignored;  // the lock says what cannot be made
+  fs::create_directories(fs::absolute(path).lexically_normal().parent_path(), ignored);
   OutputLock lock(path, OutputLock::Of::kFolder);
   CheckNothingIsLost(path, SavedIn(path), begun_from);
   locks_.push_back(std::move(lock));

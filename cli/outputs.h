@@ -2,8 +2,7 @@
 #define TESSERA_CLI_OUTPUTS_H_
 // The models, data and metrics that a command writes, claimed before it starts. One that is there
 // is written over only where the command began from it, or where --overwrite says so; one that
-// another process writes, never. Reports (--json, --trace, plans, profiles) are simply written
-// anew.
+// another process writes, never. (Reports are cli/reports.h's.)
 #include <string>
 #include <vector>
 

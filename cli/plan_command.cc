@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_report.h"
 #include "cli/plan_validate.h"
+#include "cli/reports.h"
 #include "planner/cost_models.h"
 #include "planner/explain.h"
 #include "planner/placement_rules_json.h"
@@ -71,9 +71,9 @@ const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPla
 }
 
 void CheckFiles(const PlanFlags& flags) {
-  CheckWritable(flags.out);
-  CheckWritable(flags.html);
-  CheckWritable(flags.json);
+  CheckReport(flags.out, kPlan);
+  CheckReport(flags.html, kPlanPage);
+  CheckReport(flags.json, kPlanReport);
 }
 
 int Plan(const PlanFlags& flags) {

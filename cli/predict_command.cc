@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/latencies.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
+#include "cli/reports.h"
 #include "cli/scored_rows.h"
 #include "runtime/files.h"
 #include "train/checkpoint/saved_form.h"
@@ -95,8 +95,8 @@ void Say(const Flags& flags, const Outcome& outcome) {
 }
 
 int Predict(const Flags& flags) {
-  CheckWritable(flags.json);
-  CheckWritable(flags.out);
+  CheckReport(flags.json, kEvaluation);
+  CheckReport(flags.out, kScores);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   const std::optional<TrainConfig> config = ConfigOf(flags);
   RowScorer model(flags.model, config,
@@ -104,6 +104,9 @@ int Predict(const Flags& flags) {
   if (!flags.checkpoint.empty())
     CheckScoringMemory(ReadCheckpoint(flags.checkpoint), config, there);
   Outcome outcome = PredictAll(flags, model);
+  if (outcome.metrics.Lifetime().examples == 0)
+    throw Error(Format("{}: there are no rows to score{}", flags.rows.data.front(),
+                       flags.rows.range == ":" ? "" : " among --rows " + flags.rows.range));
   Say(flags, outcome);
   if (!flags.checkpoint.empty()) {
     // On the rows as the model reads them.

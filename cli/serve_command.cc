@@ -15,6 +15,7 @@
 #include "cli/numbers.h"
 #include "serve/http/http_server.h"
 #include "serve/model_memory.h"
+#include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
 namespace {
@@ -171,6 +172,15 @@ serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
           }};
 }
 
+void CheckServed(const std::string& path) {
+  const SavedForm form = FormOf(path);
+  if (form == SavedForm::kModelDirectory) return;
+  throw Error(
+      Format("{}: it is {}, but tessera serve answers with {}, which tessera quantize {} -o DIR "
+             "makes of it",
+             path, Described(form), Described(SavedForm::kModelDirectory), path));
+}
+
 int Serve(Flags flags) {
   CheckThreads(flags);
   AllowFiles(flags.http.limits.connections);
@@ -178,6 +188,7 @@ int Serve(Flags flags) {
   flags.http.queue.max_wait = std::chrono::microseconds(flags.batch_wait_us);
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
+  CheckServed(flags.directory);
   serve::Predictor predictor(flags.directory, PredictorOptionsOf(flags));
   serve::HttpServer server(predictor, flags.http);
   int64_t bytes = 0;

@@ -166,7 +166,7 @@ void SayInterrupted(const TrainFlags& flags, int signal) {
   if (flags.checkpoint.empty())
     std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
   else
-    std::fprintf(stderr, "interrupted%s: saved %s; go on with --resume %s\n", by,
+    std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s goes on\n", by,
                  flags.checkpoint.c_str(), flags.checkpoint.c_str());
 }
 

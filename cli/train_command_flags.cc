@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
+#include "cli/reports.h"
 #include "comm/mpi_communicator.h"
 #include "runtime/check.h"
 #include "runtime/size_limits.h"
@@ -60,8 +61,10 @@ constexpr char kFooter[] =
     "folders, or what --resume goes on from, unless --overwrite is given.\n"
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
     "with 143 and 130; what was saved goes on to the same bits. A second signal ends it at once, "
-    "and so does --stop-within. One rank that gets the signal stops all. (mpirun kills the ranks "
-    "1 s after it has passed a signal on; with --mca odls_base_sigkill_timeout 20, after 20 s.)\n";
+    "and so does --stop-within. One rank that gets the signal stops all. (mpirun that "
+    "gets SIGTERM passes it on, kills what has not ended soon after, and exits with 1 itself: "
+    "signal "
+    "one rank, and a long checkpoint has its time and mpirun exits with 143.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
@@ -190,9 +193,10 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
                  "Pass over the data so many times, what a resumed checkpoint has done included")
       ->check(positive)
       ->type_name("N");
-  app.add_option("--batch-size", f.batch_size,
-                 "Train on so many rows in each step (with --accumulate-steps, in each part of one), those "
-                 "of all ranks together")
+  app.add_option(
+         "--batch-size", f.batch_size,
+         "Train on so many rows in each step (with --accumulate-steps, in each part of one), those "
+         "of all ranks together")
       ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
       ->type_name("N");
   app.add_option("--accumulate-steps", f.accumulate_steps,
@@ -250,9 +254,9 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   CheckFlagsOfRanks(flags, with_ranks);
   CheckIncremental(flags, with_ranks);
   CheckSavedTo(flags, with_ranks);
-  CheckWritable(flags.json);
-  CheckWritable(flags.metrics);
-  CheckWritable(flags.trace);
+  CheckReport(flags.json, kEvaluation);
+  CheckReport(flags.trace, kTraceEvents);
+  if (!flags.resume.empty() && !flags.overwrite) CheckReport(flags.metrics, kMetricLines);
   ParsePipelineKind(flags.pipeline);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/train_command_ranks.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -63,7 +64,11 @@ int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn
     options.rank_timeout_s = flags.rank_timeout.value_or(options.rank_timeout_s);
     return RunMpiRank(options, [&](Communicator& comm) { return fn(&comm); });
   }
-  return flags.ranks ? OnLocalRanks(*flags.ranks, fn) : fn(nullptr);
+  if (!flags.ranks) return fn(nullptr);
+  if (*flags.ranks > 4 * MachineCores())
+    std::fprintf(stderr, "%d ranks are threads on %d cores of this machine, and take turns\n",
+                 *flags.ranks, MachineCores());
+  return OnLocalRanks(*flags.ranks, fn);
 }
 
 int SignalOfRanks(Communicator* comm, int mine) {

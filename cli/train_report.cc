@@ -102,6 +102,8 @@ void AddDisk(Json& json, const DiskReport& d) {
 
 std::string EpochLine(const EpochReport& epoch) {
   std::string line = Format("epoch {}: train loss {}", epoch.epoch, Fixed(epoch.train_loss, 4));
+  if (!epoch.whole)
+    line += Format(" of the {} rows since the resume", WithCommas(static_cast<double>(epoch.rows)));
   if (epoch.evaluation)
     line += Format("  AUC {}  log-loss {}", Fixed(epoch.evaluation->auc, 4),
                    Fixed(epoch.evaluation->log_loss, 4));

@@ -8,7 +8,8 @@
 
 namespace tessera::cli {
 
-// "epoch 1: train loss 0.4612  AUC 0.7681  log-loss 0.4497  (1.02 s)"; with managed collision
+// "epoch 1: train loss 0.4612  AUC 0.7681  log-loss 0.4497  (1.02 s)"; "… 0.4612 of the 1,234 rows
+// since the resume", where the run began inside the epoch; with managed collision
 // "…  (1.02 s)  81,230 of 650,000 rows in use".
 std::string EpochLine(const EpochReport& epoch);
 

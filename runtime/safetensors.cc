@@ -238,11 +238,16 @@ SafetensorsFile::SafetensorsFile(const std::string& path, std::FILE* file)
 
 void SafetensorsFile::ReadHeader() {
   const int64_t file_bytes = BytesOf(file_.get());
-  TESSERA_CHECK_GE(file_bytes, 8, "bytes in the file, which begins with an 8-byte length");
+  if (file_bytes < 8)
+    throw Error(
+        Format("it is no safetensors file, or it was cut short: it has {} bytes", file_bytes));
   uint64_t header_bytes = 0;
   ReadExactly(file_.get(), &header_bytes, sizeof header_bytes);
-  TESSERA_CHECK_LE(header_bytes, static_cast<uint64_t>(file_bytes - 8),
-                   "length of the header (the file is truncated, or not a safetensors file)");
+  if (header_bytes > static_cast<uint64_t>(file_bytes - 8))
+    throw Error(
+        Format("it is no safetensors file, or it was cut short: its first 8 bytes speak of a "
+               "header of {} bytes, but the file has {}",
+               header_bytes, file_bytes));
   std::string text(header_bytes, '\0');
   ReadExactly(file_.get(), text.data(), static_cast<int64_t>(text.size()));
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);

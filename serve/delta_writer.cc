@@ -127,6 +127,7 @@ WrittenDelta WriteDelta(Context& ctx, const Checkpoint& checkpoint,
   const ServedModel& model = *before;
   const WriteModelOptions options = OptionsOf(model.spec(), nan);
   ModelSpec spec = SpecOf(config, options);
+  spec.trained = TrainedOf(checkpoint);
   const std::vector<TableExport> tables = TablesAfter(ctx, checkpoint, config, spec, model);
   for (size_t t = 0; t < tables.size(); ++t) spec.tables[t] = tables[t].spec;
   spec.version = model.spec().version + 1;

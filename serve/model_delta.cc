@@ -37,6 +37,7 @@ void CheckTableFollows(const TableSpec& before, const TableSpec& after, const st
 // With what a delta may change as in `before`.
 std::string ComparableJson(ModelSpec spec, const ModelSpec& before) {
   spec.version = before.version;
+  spec.trained = before.trained;
   for (size_t t = 0; t < spec.tables.size(); ++t) spec.tables[t].rows = before.tables[t].rows;
   return ToJson(spec);
 }

@@ -165,6 +165,15 @@ void CheckFileName(const std::string& name, const std::string& where) {
     throw Error(Format("{}: expected the name of a file beside it", where));
 }
 
+TrainedTo ReadTrained(const Json& json) {
+  JsonObject object(json, "trained");
+  TrainedTo trained;
+  object.Required("seed", trained.seed);
+  object.Required("step", trained.step);
+  object.Finish();
+  return trained;
+}
+
 ModelSpec ReadSpec(const Json& json) {
   JsonObject object(json, "");
   ModelSpec spec;
@@ -180,6 +189,7 @@ ModelSpec ReadSpec(const Json& json) {
   object.OptionalWord("dense_type", spec.dense_type, {DType::kF32, DType::kF16});
   object.OptionalWord("missing", spec.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
   object.Optional("search", spec.search);
+  if (const Json* trained = object.Find("trained")) spec.trained = ReadTrained(*trained);
   const Json& tables = object.Require("tables");
   if (!tables.is_array()) ThrowExpected("tables", "a list", tables);
   for (size_t i = 0; i < tables.size(); ++i)
@@ -234,6 +244,7 @@ Json JsonOf(const ModelSpec& spec) {
                {"missing", ToString(spec.missing)},
                {"tables", std::move(tables)}};
   if (spec.search) json["search"] = true;
+  if (spec.trained) json["trained"] = {{"seed", spec.trained->seed}, {"step", spec.trained->step}};
   return json;
 }
 

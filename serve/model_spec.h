@@ -90,6 +90,11 @@ struct TableSpec {
   int64_t nbytes() const { return stored_rows() * RowBytes(codec, dim); }
 };
 
+// Where the training stood that a model is of.
+struct TrainedTo {
+  int64_t seed = 0, step = 0;
+};
+
 struct ModelSpec {
   int64_t version = 1;  // of the contents of a directory: one more each time it is written
   std::string weights;  // the file's name, beside model.json
@@ -97,6 +102,7 @@ struct ModelSpec {
   DType dense_type = DType::kF32;          // as which the dense part is stored: f32 or f16
   MissingIds missing = MissingIds::kRow0;  // how ids were made of raw rows
   bool search = false;                     // EncodeOptions::search
+  std::optional<TrainedTo> trained = {};   // where the checkpoint said so
   std::vector<TableSpec> tables;
 
   // Of all tables, in order: the order of the features of a model.

@@ -122,6 +122,11 @@ TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConf
   return ParseTrainConfig(checkpoint.config, checkpoint.path + ": config");
 }
 
+std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint) {
+  if (!checkpoint.progress) return {};
+  return TrainedTo{static_cast<int64_t>(checkpoint.progress->seed), checkpoint.progress->step};
+}
+
 ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options) {
   ModelSpec spec;
   spec.net = config.model;
@@ -146,6 +151,7 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
                         const WriteModelOptions& options) {
   const TrainConfig config = ConfigOf(checkpoint, given);
   WrittenModel model{.spec = SpecOf(config, options), .tables = {}};
+  model.spec.trained = TrainedOf(checkpoint);
   CheckTableCodecs(model.spec, options);
   const std::optional<ModelSpec> there = SpecIn(directory);
   model.spec.version = VersionIn(directory, there) + 1;

@@ -59,6 +59,8 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
                         const std::optional<TrainConfig>& config, const std::string& directory,
                         const WriteModelOptions& options = {});
 
+// Where the checkpoint's training stood, if it says so.
+std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint);
 // What these options make of a config: whole tables, of which ExportTables says the rest.
 ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options);
 

@@ -1,6 +1,7 @@
 #include "train/ranks_plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
 #include "sharding/torchrec_plan.h"
@@ -72,6 +73,11 @@ ShardingPlan MakeRanksPlan(const std::string& choice, const RankLayout& layout,
   if (choice == "row_wise") return MakeShardingPlan(layout, tables, AllByRows(tables, managed));
   if (choice == "column_wise") return MakeShardingPlan(layout, tables, ByColumns(ranks));
   if (choice == "data_parallel") return MakeShardingPlan(layout, tables, DataParallel());
+  if (!std::filesystem::exists(choice))
+    throw Error(
+        Format("--plan {}: there is no such file, and plans by a word are auto, table_wise, "
+               "row_wise, column_wise and data_parallel",
+               choice));
   return ReadPlanFile(choice, layout, tables);
 }
 

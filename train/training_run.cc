@@ -122,7 +122,10 @@ class TrainingRun {
 
   TrainingRunReport Run() {
     const int64_t epochs = trainer_.config().epochs;
-    if (trainer_.progress().epoch >= epochs) report_.evaluation = Evaluate();
+    if (trainer_.progress().epoch >= epochs) {
+      SaveAsItIs();
+      report_.evaluation = Evaluate();
+    }
     while (!report_.stopped && trainer_.progress().epoch < epochs) RunEpoch();
     report_.seconds = timer_.seconds();
     report_.raw_ids = raw_ids_.ReportSync();
@@ -137,6 +140,11 @@ class TrainingRun {
     if (options_.resumed &&
         std::filesystem::equivalent(options_.resumed->folder, options_.checkpoint))
       checkpoints_->GoOnFrom(*options_.resumed);
+  }
+
+  // A chain that goes on has what there is.
+  void SaveAsItIs() {
+    if (!checkpoints_ || !checkpoints_->position()) Save();
   }
 
   void RunEpoch() {
@@ -172,12 +180,12 @@ class TrainingRun {
   }
 
   void TrainRows(EpochReport& epoch) {
-    const bool from_start = trainer_.progress().row == 0;
+    epoch.whole = trainer_.progress().row == 0;
     const auto source = OpenTrain();
     const double loss_sum = TrainOn(*source, epoch);
     if (epoch.rows > 0)
       epoch.train_loss = loss_sum / static_cast<double>(epoch.rows);
-    else if (from_start && !report_.stopped)
+    else if (epoch.whole && !report_.stopped)
       throw Error("there are no rows to train on");
   }
 

@@ -54,6 +54,7 @@ struct StepReport {
 struct EpochReport {
   int64_t epoch = 0;      // from 1
   int64_t rows = 0;       // trained in this run
+  bool whole = true;      // whether these are all of the epoch, and not those since a resume
   double train_loss = 0;  // mean over the rows, each before it was learned
   double seconds = 0;     // reading, training, evaluation
   std::optional<MetricValues> evaluation;
@@ -89,7 +90,7 @@ struct TrainingRunReport {
 };
 
 // Goes on from where the trainer stands until config().epochs are done, or `stop` says so. A
-// trainer that has done them is only evaluated. Throws Error for data that cannot be read or have
+// trainer that has done them is only saved, and evaluated. Throws Error for data that cannot be read or have
 // no row to train on.
 TrainingRunReport RunTraining(Trainer& trainer, const DataSets& data,
                               const TrainingRunOptions& options = {});

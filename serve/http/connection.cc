@@ -218,6 +218,7 @@ void Connection::Write(HttpResponse response) {
     message_->set(http::field::content_type, response.content_type);
   if (response.model_version)
     message_->set(kVersionHeader, std::to_string(*response.model_version));
+  if (!response.allow.empty()) message_->set(http::field::allow, response.allow);
   if (!response.model_digest.empty()) message_->set(kDigestHeader, response.model_digest);
   message_->keep_alive(keep_alive_);
   message_->content_length(response.body.size());

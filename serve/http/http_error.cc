@@ -35,8 +35,11 @@ HttpResponse ErrorResponse(const std::exception& error) {
                         .body = ErrorJson(Shortened(WithoutSource(what))),
                         .model_version = {}};
   };
-  if (const auto* http = dynamic_cast<const HttpError*>(&error))
-    return answer(http->status(), error.what());
+  if (const auto* http = dynamic_cast<const HttpError*>(&error)) {
+    HttpResponse response = answer(http->status(), error.what());
+    response.allow = http->allow();
+    return response;
+  }
   if (dynamic_cast<const QueueFull*>(&error) != nullptr) return answer(503, error.what());
   if (dynamic_cast<const DeadlinePassed*>(&error) != nullptr) return answer(504, error.what());
   if (dynamic_cast<const BrokenModel*>(&error) != nullptr) return answer(500, error.what());

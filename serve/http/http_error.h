@@ -11,11 +11,15 @@ namespace tessera::serve {
 // An answer other than 200.
 class HttpError : public Error {
  public:
-  HttpError(int status, const std::string& what) : Error(what), status_(status) {}
+  // allow: HttpResponse::allow.
+  HttpError(int status, const std::string& what, std::string allow = "")
+      : Error(what), status_(status), allow_(std::move(allow)) {}
   int status() const { return status_; }
+  const std::string& allow() const { return allow_; }
 
  private:
   int status_;
+  std::string allow_;
 };
 
 // {"error": what} for an exception: 400 for an Error, 503 for a full queue and for memory that ran

@@ -24,6 +24,7 @@ struct HttpResponse {
   std::string body;
   std::optional<int64_t> model_version = {};  // that the answer comes from
   std::string model_digest = {};              // of that version
+  std::string allow = {};                     // with 405: the method that the path takes
 };
 
 // Takes the answer; called once, by any thread. Throws nothing.

@@ -70,16 +70,14 @@ class InferenceService::Impl {
 
   void Answer(HttpRequest request, HttpReply reply) {
     const auto parts = PathParts(request.target);
-    if (request.method == "GET") return reply(Get(parts));
-    if (request.method == "POST") {
-      const auto model = ModelPathOf(parts);
-      if (model && model->action == "infer")
-        return Infer(*model, std::move(request), std::move(reply));
-      if (parts.size() == 5 && parts[0] == "v2" && parts[1] == "repository" &&
-          parts[2] == "models" && (parts[4] == "load" || parts[4] == "deltas"))
-        return Administer(parts[3], parts[4] == "load", request.body, std::move(reply));
-    }
-    throw HttpError(404, "there is no such path");
+    const std::string method = MethodOf(parts);
+    if (method.empty()) throw HttpError(404, "there is no such path");
+    if (request.method != method)
+      throw HttpError(405, Format("this path takes {}", method), method);
+    if (method == "GET") return reply(Get(parts));
+    if (parts[1] == "repository")
+      return Administer(parts[3], parts[4] == "load", request.body, std::move(reply));
+    Infer(*ModelPathOf(parts), std::move(request), std::move(reply));
   }
 
  private:
@@ -116,12 +114,8 @@ class InferenceService::Impl {
           .body = metrics_.Text(*predictor_.model(), queue_->queued(), predictor_.delta_counts()),
           .model_version = {}};
     if (parts == std::vector<std::string>{"v2"}) return Json(ServerMetadataJson());
-    if (parts.size() == 3 && parts[0] == "v2" && parts[1] == "health" &&
-        (parts[2] == "live" || parts[2] == "ready"))
-      return Json("{}");
+    if (parts[1] == "health") return Json("{}");
     const auto path = ModelPathOf(parts);
-    if (!path || !(path->action.empty() || path->action == "ready"))
-      throw HttpError(404, "there is no such path");
     const auto served = predictor_.model();
     CheckModel(*path, served->spec().version);
     return Json(path->action == "ready" ? "{}"

@@ -54,4 +54,18 @@ std::optional<ModelPath> ModelPathOf(const std::vector<std::string>& parts) {
   return path;
 }
 
+std::string MethodOf(const std::vector<std::string>& parts) {
+  using Parts = std::vector<std::string>;
+  if (parts == Parts{"metrics"} || parts == Parts{"v2"} || parts == Parts{"v2", "health", "live"} ||
+      parts == Parts{"v2", "health", "ready"})
+    return "GET";
+  if (parts.size() == 5 && parts[0] == "v2" && parts[1] == "repository" && parts[2] == "models" &&
+      (parts[4] == "load" || parts[4] == "deltas"))
+    return "POST";
+  const auto model = ModelPathOf(parts);
+  if (!model) return "";
+  if (model->action == "infer") return "POST";
+  return model->action.empty() || model->action == "ready" ? "GET" : "";
+}
+
 }  // namespace tessera::serve

@@ -19,6 +19,8 @@ struct ModelPath {
 std::vector<std::string> PathParts(std::string_view target);
 // Nothing for the path of something else.
 std::optional<ModelPath> ModelPathOf(const std::vector<std::string>& parts);
+// The method that a path of this server takes: "GET" or "POST"; "" for no path of it.
+std::string MethodOf(const std::vector<std::string>& parts);
 
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_HTTP_REQUEST_PATH_H_

@@ -169,7 +169,7 @@ def make_world(folder):
     shutil.copytree(folder / "served", folder / "updated")
     for seed in (8, 9):
         must("train", "--config", "small.json", "--seed", seed, "--checkpoint", f"newer{seed}.safetensors", cwd=folder)
-        must("export", f"newer{seed}.safetensors", "--delta", "updated", cwd=folder)
+        must("export", f"newer{seed}.safetensors", "--delta", "updated", "--overwrite", cwd=folder)
     must("plan", "--tables", "small.json", "--ranks", 2, "-o", "plan.json", cwd=folder)
     (folder / "tables.json").write_text(json.dumps({"tessera_planner_model": 1, "modules": [
         {"path": "ebc", "kind": "ebc", "tables": [{"name": "t", "rows": 100, "dim": 8, "features": ["f"]}]}]}))

@@ -32,7 +32,7 @@ run 0 bench show old.json --compare new.json --allow 0
 has out "1 faster, 0 slower"
 
 fails_saying "nowhere.json: cannot be read" bench show nowhere.json
-fails_saying "no/where: cannot be written" bench show new.json --csv no/where
+fails_saying "/proc/no/where: cannot be written" bench show new.json --csv /proc/no/where
 fails_saying "a run of topic 'update' cannot be compared with one of topic 'lookup'" bench show update.json --compare old.json
 echo '{"topic": "lookup", "rows": [{"case": "D16"}]}' >bad.json
 fails_saying "bad.json: rows[0].contender: is missing" bench show bad.json

@@ -58,7 +58,7 @@ fails_saying "sets it itself" bench lookup --suite peers --dim 16
 fails_saying "missing.json" bench lookup --compare missing.json
 echo '{"rows": 3}' >wrong.json
 fails_saying "wrong.json" bench lookup --compare wrong.json
-fails_saying "no/where: cannot be written" bench lookup --json no/where
+fails_saying "/proc/no/where: cannot be written" bench lookup --json /proc/no/where
 fails_saying "weighted=yes/1t: --weighted yes with --mode none" bench lookup "${small[@]}" --weighted yes --mode none
 fails_saying "a run of topic 'limits' cannot be compared with one of topic 'lookup'" bench limits --compare before.json --json lost.json
 fails_saying "--op: " bench sparse --op permute,typo

@@ -15,5 +15,5 @@ json topology.json 'd["profile"]["tessera_profile"] == 1 and d["profile"]["ranks
 run 0 calibrate --quick --ranks 3 --cores 2 --threads 1 --json
 json out 'd["cores_per_node"] == 2 and d["profile"]["measuring_ranks"] == 2'
 
-fails_saying "no/where: cannot be written" calibrate -o no/where
+fails_saying "/proc/no/where: cannot be written" calibrate -o /proc/no/where
 fails_saying "device 'gpu'" calibrate --quick --device gpu

@@ -42,7 +42,7 @@ fails_saying "nowhere.json: cannot be read" train --config nowhere.json
 fails_saying "give --data FILE" train --config <(sed 's/"planted".*},/"criteo"},/' small.json)
 fails_saying "rows '5': expected FIRST:LAST" train --config small.json --train-rows 5
 fails_saying "--checkpoint-every needs --checkpoint" train --config small.json --checkpoint-every 5
-fails_saying "no/where: cannot be written" train --config small.json --checkpoint no/where
+fails_saying "/proc/no/where: cannot be written" train --config small.json --checkpoint /proc/no/where
 fails_saying "x: cannot be read" train --config small.json --data x
 fails_saying "cuda" train --config small.json --device cuda
 fails_saying "device 'tpu'" train --config small.json --device tpu
@@ -52,7 +52,17 @@ sed 's/"batch_size"/"bach_size"/' small.json >bad.json
 fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, accumulate_steps, epochs, seed" train --config bad.json
 fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
-fails_saying "no/where.tsv: cannot be written" generate no/where.tsv
+fails_saying "/proc/no/where.tsv: cannot be written" generate /proc/no/where.tsv
+fails_saying "trian; did you mean train?" trian
+fails_saying "--epcohs; did you mean --epochs?" train --epcohs 3
+fails_saying "--plan rowwise: there is no such file, and plans by a word are auto, table_wise" train --config small.json --ranks 2 --plan rowwise
+echo "no model" >text
+fails_saying "text: it is no safetensors file, or it was cut short" inspect text
+fails_saying "text: it is a checkpoint in one file, but tessera serve answers with a model directory" serve text
+for command in "compact nowhere" "export nowhere --out x" "predict nowhere --data x" "quantize nowhere -o x" "serve nowhere" "train --resume nowhere" "train --resume nowhere --ranks 2"; do
+  # shellcheck disable=SC2086
+  fails_saying "nowhere: cannot be read: there is no such file or folder" $command
+done
 
 # ---- what cannot be written to standard output is a failure of every command
 run 0 train --config small.json --checkpoint model.safetensors

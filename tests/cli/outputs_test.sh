@@ -83,6 +83,22 @@ run 0 train --config small.json --checkpoint empty.safetensors
 run 0 train --config small.json --json /dev/stdout
 has out '"log_loss"'
 
+# ---- a training that is done is saved where it is asked for, in the form that is asked for
+run 0 train --resume other.safetensors --checkpoint new/copy.safetensors
+has out "all 1 epochs are done"
+same_tensors other.safetensors new/copy.safetensors || fail "new/copy.safetensors: other tensors"
+run 0 train --resume other.safetensors --checkpoint new/chain --incremental
+run 0 export new/chain --out new/chain.safetensors
+same_tensors other.safetensors new/chain.safetensors || fail "new/chain: other tensors"
+run 0 train --resume new/chain --checkpoint new/chain --incremental
+[ "$(ls new/chain)" = 00000001.base.safetensors ] || fail "a chain that goes on has what there is: $(ls new/chain)"
+run 0 train --resume other.safetensors --checkpoint new/ranks --ranks 2
+run 0 inspect new/ranks
+
+# ---- inspect checks every byte of what it shows
+printf 'x' | dd of=new/ranks/save-1-rank-1.safetensors bs=1 seek=$(($(stat -c %s new/ranks/save-1-rank-1.safetensors) - 100)) conv=notrunc 2>/dev/null
+fails_saying "new/ranks/save-1-rank-1.safetensors: " inspect new/ranks
+
 # ---- a killed run's lock is taken over, and what it left is cleaned; files of others stay
 echo mine >note.safetensors.tmp
 for target in killed.safetensors "killed --incremental"; do

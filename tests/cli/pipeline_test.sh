@@ -50,4 +50,4 @@ run 0 train --config small.json --trace plain.json
 json plain.json '{"data", "step", "lookup"} <= {e["name"] for e in d["traceEvents"]}'
 
 fails_saying "expected none, base, sparse_dist, prefetch or semi_sync" train --config small.json --pipeline fast
-fails_saying "/no/such/trace.json" train --config small.json --trace /no/such/trace.json
+fails_saying "/proc/no/trace.json" train --config small.json --trace /proc/no/trace.json

@@ -35,10 +35,10 @@ has out "weights alone"
 
 fails_saying "nowhere: cannot be read" reshard nowhere --world-size 2 --plan row_wise --out x
 fails_saying "nowhere: cannot be read" export nowhere --out x
-fails_saying "no/where: cannot be written" export ckpt --out no/where
+fails_saying "/proc/no/where: cannot be written" export ckpt --out /proc/no/where
 fails_saying "plan.json: it is for 4 ranks, 2 a node; here are 4, 4 a node" \
   reshard ckpt --world-size 4 --plan plan.json --out x
-fails_saying "grid: cannot be read" reshard ckpt --world-size 4 --plan grid --out x
+fails_saying "--plan grid: there is no such file" reshard ckpt --world-size 4 --plan grid --out x
 fails_saying "expected a local_size that divides world_size 4, got 3" \
   reshard ckpt --world-size 4 --local-size 3 --plan row_wise --out x
 fails_saying "--plan is required" reshard ckpt --world-size 4 --out x

@@ -85,7 +85,7 @@ quantize() {
 export_out() { rm -f exported && try export "$path" --out exported && equal exported "$file"; }
 export_delta() {
   rm -rf older && cp -r older_model older
-  try export "$path" --delta older "${config[@]}" || return
+  try export "$path" --delta older --overwrite "${config[@]}" || return
   run 0 predict older --data eval.tsv --out scores
   run 0 predict "$name.model" --data eval.tsv --out expected
   equal scores expected

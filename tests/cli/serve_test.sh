@@ -107,7 +107,7 @@ has answer '"model_version":"2"'
 # ---- deltas, as they come
 sed 's/"batch_size": 64/"batch_size": 64, "seed": 9/' small.json >other.json
 run 0 train --config other.json --threads 1 --checkpoint newer.safetensors
-run 0 export newer.safetensors --delta bits8
+run 0 export newer.safetensors --delta bits8 --overwrite
 has out "bits8/delta-3.safetensors: version 3"
 for _ in $(seq 600); do grep -q "took up version 3" served && break; sleep 0.1; done
 http POST /v2/models/clicks/infer "$body"
@@ -156,6 +156,6 @@ fails_saying "int9" quantize model.safetensors -o x --codec int9
 fails_saying "nowhere: cannot be read" quantize nowhere -o x
 fails_saying "nowhere/model.json: cannot be read" export newer.safetensors --delta nowhere
 fails_saying "nowhere: cannot be read" predict nowhere --data eval.tsv
-fails_saying "nowhere/model.json: cannot be read" serve nowhere
+fails_saying "nowhere: cannot be read" serve nowhere
 fails_saying "cannot listen on 192.0.2.1:1" serve bits8 --host 192.0.2.1 --port 1
 [ ! -e x ] || fail "x was made"

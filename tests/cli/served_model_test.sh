@@ -9,8 +9,18 @@ run 0 quantize model.safetensors -o model
 for seed in 8 9; do
   sed "s/\"batch_size\": 64/\"batch_size\": 64, \"seed\": $seed/" small.json >seeded.json
   run 0 train --config seeded.json --threads 1 --checkpoint seed$seed.safetensors
-  run 0 export seed$seed.safetensors --delta model
+  run 0 export seed$seed.safetensors --delta model --overwrite
 done
+
+# ---- a delta is what the same training learned later, unless --overwrite says otherwise
+run 0 train --resume model.safetensors --epochs 2 --threads 1 --checkpoint later.safetensors
+run 0 quantize later.safetensors -o trained
+fails_saying "trained: its version 1 is of step 158 of a training with seed 1, but model.safetensors is of step 79" export model.safetensors --delta trained
+fails_saying "but seed8.safetensors is of step 79 of one with seed 8" export seed8.safetensors --delta trained
+run 0 train --resume later.safetensors --epochs 3 --threads 1 --checkpoint later.safetensors
+run 0 export later.safetensors --delta trained
+run 0 export model.safetensors --delta trained --overwrite
+has out "version 3"
 run 0 predict model --data eval.tsv --out scores
 
 # flipped FILE OFFSET: one bit of a byte, counted from the end.
@@ -126,7 +136,7 @@ digest() {
 first=$(digest)
 stop
 rm -rf back && cp -r model back && rm back/delta-*
-run 0 export seed9.safetensors --delta back
+run 0 export seed9.safetensors --delta back --overwrite
 serve back
 second=$(digest)
 stop

@@ -114,6 +114,6 @@ fails_saying "expected num_parts" train --config whole.json --ranks 2
 fails_saying "--plan needs --ranks" train --config two.json --plan row_wise
 fails_saying "--wire-codecs needs --ranks" train --config two.json --wire-codecs fp16
 fails_saying "it is for 4 ranks" train --config two.json --ranks 2 --plan mixed.json
-fails_saying "nowhere.json: cannot be read" train --config two.json --ranks 2 --plan nowhere.json
+fails_saying "--plan nowhere.json: there is no such file, and plans by a word are auto" train --config two.json --ranks 2 --plan nowhere.json
 fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp17
 fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 --checkpoint threads.safetensors

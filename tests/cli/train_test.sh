@@ -48,7 +48,7 @@ ls runs/board/train/*tfevents* runs/board/eval/*tfevents* >out 2>&1 || fail "no 
 run 0 train --resume watched.safetensors --epochs 2 --metrics metrics.jsonl
 [ "$(wc -l <metrics.jsonl)" -eq 5 ] || fail "metrics.jsonl: $(cat metrics.jsonl)"
 run 0 inspect watched.safetensors
-fails_saying "nowhere/metrics.jsonl: cannot be written" train --config small.json --metrics nowhere/metrics.jsonl
+fails_saying "/proc/no/metrics.jsonl: cannot be written" train --config small.json --metrics /proc/no/metrics.jsonl
 
 # ---- refused checkpoints
 head -c 1000 two.safetensors >cut.safetensors

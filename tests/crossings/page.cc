@@ -1,5 +1,6 @@
 #include "tests/crossings/page.h"
 
+#include <map>
 #include <regex>
 #include <vector>
 
@@ -23,9 +24,45 @@ compared with the plainest run that has the same meaning (one process, tables in
 
 Near, not equal, are: pooled rows of tables that are split over rows (sums of parts come in another order), gradients of
 per-sample weights over ranks, and trainings on ranks beside one process. Distinct ids (`dedup_ids`) of tables with raw ids:
-the modules see each id of a rank's batch once, in rising order. A table of growing raw ids behind a cache has all its rows
-from the start, with other start values than one that grows.
+the modules see each id of a rank's batch once, in rising order. A collection refuses a table that grows behind a cache; a
+training configuration with growing raw ids and such a location makes a table there that has all its rows from the start, with
+other start values than one that grows.
+
+A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from outside the library.
 )";
+
+// What an axis is, by its name; both spaces have some of them.
+const std::map<std::string, std::string>& Meanings() {
+  static const std::map<std::string, std::string> meanings = {
+      {"rule", "the optimizer of the tables"},
+      {"rows", "the type of stored rows; by chance: stochastic rounding"},
+      {"state", "the type of the rule's states"},
+      {"pooling", "of bags; NONE: sequences"},
+      {"batch",
+       "weights of ids, with a gradient (learned) or without; a batch for each key (variable); "
+       "no ids; one example"},
+      {"keys", "whether two tables read one key of the batch"},
+      {"bounds", "the bounds check's mode, of one table alone"},
+      {"output", "the type of pooled rows"},
+      {"start", "how rows start: at random in a range, or by a function"},
+      {"location", "where rows lie"},
+      {"ids", "row numbers, or raw ids that a module makes rows of"},
+      {"remap", "an index remap, as of a pruned table"},
+      {"sharding", "how tables are cut over ranks"},
+      {"ranks", "how many"},
+      {"codec", "how rows and gradients travel"},
+      {"dedup", "whether each id travels once a batch (`dedup_ids`)"},
+      {"pipeline", "how steps overlap"},
+      {"control", "clamped gradients; a frozen table; learning rates that change"},
+      {"accumulation", "how many micro-batches are one step"},
+      {"checkpoint", "saved and loaded halfway, under the same plan or another one"},
+      {"after", "what is made of the trained tables"},
+      {"model", "the ranking model"},
+      {"dense", "the optimizer of dense parameters"},
+      {"clipping", "of dense gradients"},
+      {"schedule", "of learning rates"}};
+  return meanings;
+}
 
 // "a|b" as "a, b".
 std::string Listed(const std::string& values) {
@@ -34,16 +71,16 @@ std::string Listed(const std::string& values) {
 
 void AddSpace(const std::string& title, const std::vector<Axis>& axes,
               const std::vector<Refusal>& refusals, std::string& page) {
-  page += Format("\n## {}\n\n| axis | values |\n|---|---|\n", title);
+  page += Format("\n## {}\n\n| axis | what it is | values |\n|---|---|---|\n", title);
   for (const Axis& axis : axes) {
     std::string values;
     for (const std::string& value : axis.values) values += (values.empty() ? "" : ", ") + value;
-    page += Format("| {} | {} |\n", axis.name, values);
+    page += Format("| {} | {} | {} |\n", axis.name, Meanings().at(axis.name), values);
   }
-  page += "\nRefused:\n\n| feature | beside | because |\n|---|---|---|\n";
+  page += "\nRefused:\n\n| feature | beside | the sentence has | because |\n|---|---|---|---|\n";
   for (const Refusal& r : refusals)
-    page += Format("| {}: {} | {}: {} | {} |\n", r.axis, Listed(r.values), r.other,
-                   Listed(r.other_values), r.reason);
+    page += Format("| {}: {} | {}: {} | {} | {} |\n", r.axis, Listed(r.values), r.other,
+                   Listed(r.other_values), r.says, r.reason);
 }
 
 }  // namespace

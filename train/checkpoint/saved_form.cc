@@ -28,6 +28,8 @@ std::optional<SavedForm> FormIn(const std::string& folder) {
 
 SavedForm FormOf(const std::string& path) {
   std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    throw Error(Format("{}: cannot be read: there is no such file or folder", path));
   if (!std::filesystem::is_directory(path, error)) return SavedForm::kFile;
   if (const std::optional<SavedForm> form = FormIn(path)) return *form;
   throw Error(

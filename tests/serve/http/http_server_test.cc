@@ -93,6 +93,10 @@ TEST(HttpServer, SaysWhatIsWrong) {
   EXPECT_EQ(error_of(client.Post("/v2/models/clicks/versions/9/infer", RequestBody(), kJson), 404),
             "there is no version '9', but 1");
   EXPECT_EQ(error_of(client.Get("/v3"), 404), "there is no such path");
+  EXPECT_EQ(error_of(client.Get("/v2/models/clicks/infer"), 405), "this path takes POST");
+  const auto get_only = client.Post("/metrics", "", kJson);
+  EXPECT_EQ(error_of(get_only, 405), "this path takes GET");
+  EXPECT_EQ(get_only.Header("Allow"), "GET");
   EXPECT_NE(error_of(client.Post(kInfer, RequestBody(), "text/html"), 415).find("text/html"),
             std::string::npos);
   EXPECT_NE(error_of(HttpClient(serving.port())

@@ -1,0 +1,39 @@
+#include "cli/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+namespace {
+
+// Levenshtein's distance; letters that changed places count two.
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string Nearest(const std::string& word, std::span<const std::string> names) {
+  size_t least = std::max<size_t>(2, word.size() / 3) + 1;
+  std::string nearest;
+  for (const std::string& name : names)
+    if (const size_t distance = Distance(word, name); distance < least) {
+      least = distance;
+      nearest = name;
+    }
+  return nearest;
+}
+
+}  // namespace tessera::cli
