@@ -30,7 +30,8 @@ TEST(SavedFormTest, IsToldByWhatIsThere) {
   EXPECT_EQ(FormOf(FolderWith("index.json")), SavedForm::kRanks);
   EXPECT_EQ(FormOf(FolderWith("model.json")), SavedForm::kModelDirectory);
   EXPECT_EQ(FormOf(FolderWith(".metadata")), SavedForm::kPyTorchFolder);
-  EXPECT_EQ(FormOf(TempPath("nowhere")), SavedForm::kFile);
+  EXPECT_THAT(ErrorOf([&] { FormOf(TempPath("nowhere")); }),
+              HasSubstr("nowhere: cannot be read: there is no such file or folder"));
   EXPECT_EQ(FormIn(FolderWith("other")), std::nullopt);
   EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("other")); }),
               HasSubstr("there is no saved model in this folder"));
