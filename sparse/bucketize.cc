@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "runtime/dispatch.h"
@@ -69,6 +70,21 @@ void MoveWeights(Context& ctx, const Variable& weights, bool sequence, Bucketize
   if (!sequence) result->unbucketize_permute = {};
 }
 
+// Of each input id: ids of a bucket lie side by side.
+Tensor BucketsOf(Context& ctx, const Bucketized& result, int64_t my_size) {
+  const std::vector<int64_t> lengths = ToInt64(result.lengths);
+  const Tensor of_slot = Tensor::Empty(ctx, result.indices.shape(), DType::kI64);
+  const int64_t bags = std::ssize(lengths) / my_size;
+  int64_t begin = 0;
+  for (int64_t bucket = 0; bucket < my_size; ++bucket) {
+    const auto first = lengths.begin() + bucket * bags;
+    const int64_t end = std::accumulate(first, first + bags, begin);
+    of_slot.Rows(begin, end).Fill(ctx, static_cast<double>(bucket));
+    begin = end;
+  }
+  return TakeRows(ctx, of_slot, result.unbucketize_permute);
+}
+
 void CheckPerFeature(const Tensor& t, int64_t features, const char* what) {
   if (!t.defined()) return;
   TESSERA_CHECK_EQ(t.shape(), Shape{features}, "bucketize: {}, one a feature", what);
@@ -102,13 +118,38 @@ Bucketized BlockBucketizeSparseFeatures(Context& ctx, const BlockBucketizeArgs& 
   for (const Tensor& pos : args.block_bucketize_pos) CheckDevice(ctx, "block_bucketize_pos", pos);
   const internal::BucketizeInput in =
       MakeInput(ctx, args.lengths, args.indices, args.my_size, args.bucketize_pos,
-                args.sequence || args.weights.defined());
+                args.sequence || args.weights.defined() || args.bucket_mapping);
   CheckWeights(args.weights, args.indices);
   CheckShapes(args, in.bags.count());
   Bucketized result = DispatchDevice(
       ctx.device(), [&](auto on) { return internal::BucketizeBlocks(on, ctx, in, args); });
+  if (args.bucket_mapping) result.bucket_mapping = BucketsOf(ctx, result, args.my_size);
   MoveWeights(ctx, args.weights, args.sequence, &result);
   return result;
+}
+
+Tensor PopulateBucketizedPermute(Context& ctx, const Tensor& lengths,
+                                 const Tensor& bucketized_lengths, const Tensor& bucket_mapping) {
+  CheckDevice(ctx, "PopulateBucketizedPermute", lengths, bucketized_lengths, bucket_mapping);
+  const std::vector<int64_t> of_bags = ToInt64(lengths), sent = ToInt64(bucketized_lengths),
+                             buckets = ToInt64(bucket_mapping);
+  const size_t bags = of_bags.size();
+  TESSERA_CHECK(bags == 0 ? sent.empty() : sent.size() % bags == 0,
+                "PopulateBucketizedPermute: {} bucketized lengths of {} bags", sent.size(), bags);
+  TESSERA_CHECK(HostOffsets(of_bags).back() == std::ssize(buckets) &&
+                    HostOffsets(sent).back() == std::ssize(buckets),
+                "PopulateBucketizedPermute: lengths of {} and {} ids, and {} buckets",
+                HostOffsets(of_bags).back(), HostOffsets(sent).back(), buckets.size());
+  std::vector<int64_t> next = HostOffsets(sent), permute;
+  size_t id = 0;
+  for (size_t bag = 0; bag < bags; ++bag)
+    for (int64_t n = of_bags[bag]; n > 0; --n) {
+      const size_t place = static_cast<size_t>(buckets[id++]) * bags + bag;
+      TESSERA_CHECK(place < sent.size(), "PopulateBucketizedPermute: bucket {} of {}",
+                    buckets[id - 1], sent.size() / bags);
+      permute.push_back(next[place]++);
+    }
+  return Tensor::From(ctx, permute).To(ctx, bucket_mapping.dtype());
 }
 
 Bucketized BucketizeSparseFeatures(Context& ctx, const Tensor& lengths, const Tensor& indices,

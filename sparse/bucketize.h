@@ -16,6 +16,7 @@ struct Bucketized {
   Variable weights;            // differentiable; undefined if none came
   Tensor pos;                  // [N]: place of each id in its old bag, if asked for
   Tensor unbucketize_permute;  // [N]: input id i went to slot [i], if asked for
+  Tensor bucket_mapping;       // i64 [N]: the bucket that input id i went to, if asked for
 };
 
 struct BlockBucketizeArgs {
@@ -26,6 +27,7 @@ struct BlockBucketizeArgs {
   Variable weights = {};               // [N] or [N, w], f32
   bool bucketize_pos = false;          // return pos
   bool sequence = false;               // return unbucketize_permute
+  bool bucket_mapping = false;         // return bucket_mapping; then waits for a device
   bool keep_orig_idx = false;          // ids stay as they are
   Tensor batch_size_per_feature = {};  // [T]: bags of each feature; default bags / T
   // For each feature, where its buckets begin: 0 = pos_0 <= … <= pos_last.
@@ -46,6 +48,11 @@ struct BlockBucketizeArgs {
 // Throws Error for lengths that don't sum to N, sizes that don't fit T, or boundaries that fall. On
 // a device nobody waits, and only shapes are checked: ids of what is malformed may get lost.
 Bucketized BlockBucketizeSparseFeatures(Context& ctx, const BlockBucketizeArgs& args);
+
+// unbucketize_permute of a bucket_mapping: where input id i of `lengths` lies in a batch whose lengths
+// are bucketized_lengths [my_size · bags]. Waits for a device.
+Tensor PopulateBucketizedPermute(Context& ctx, const Tensor& lengths,
+                                 const Tensor& bucketized_lengths, const Tensor& bucket_mapping);
 
 // Cyclic: bucket u mod my_size, new id u div my_size.
 Bucketized BucketizeSparseFeatures(Context& ctx, const Tensor& lengths, const Tensor& indices,

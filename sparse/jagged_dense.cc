@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/ops/shaping.h"
 #include "sparse/cumsum.h"
 #include "sparse/segments.h"
 
@@ -73,6 +74,52 @@ Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& off
                          int64_t max_sequence_length) {
   TESSERA_CHECK_EQ(values.rank(), 2, "Jagged2dToDense: values {}", values.shape());
   return JaggedToPaddedDense(ctx, values, {offsets}, {max_sequence_length});
+}
+
+namespace {
+
+std::vector<Variable> StackedToDense(Context& ctx, int rank, const Variable& values,
+                                     const Tensor& lengths,
+                                     const std::vector<int64_t>& offset_per_key,
+                                     const std::vector<int64_t>& max_lengths_per_key,
+                                     double padding_value) {
+  TESSERA_CHECK_EQ(values.rank(), rank, "StackedJagged{}dToDense: values {}", rank, values.shape());
+  TESSERA_CHECK_EQ(lengths.rank(), 2, "StackedJagged{}dToDense: lengths {}", rank, lengths.shape());
+  const int64_t keys = lengths.dim(0);
+  TESSERA_CHECK(std::ssize(offset_per_key) == keys + 1 && std::ssize(max_lengths_per_key) == keys,
+                "StackedJagged{}dToDense: {} keys, {} offsets, {} longest lengths", rank, keys,
+                offset_per_key.size(), max_lengths_per_key.size());
+  const Tensor offsets = CompleteCumsum(ctx, lengths);  // a row a key
+  std::vector<Variable> dense;
+  for (int64_t t = 0; t < keys; ++t) {
+    const auto key = static_cast<size_t>(t);
+    const Variable rows =
+        Narrow(ctx, values, 0, offset_per_key[key], offset_per_key[key + 1] - offset_per_key[key]);
+    dense.push_back(JaggedToPaddedDense(ctx, rows,
+                                        {offsets.Rows(t, t + 1).Reshape({lengths.dim(1) + 1})},
+                                        {max_lengths_per_key[key]}, padding_value));
+  }
+  return dense;
+}
+
+}  // namespace
+
+std::vector<Variable> StackedJagged1dToDense(Context& ctx, const Variable& values,
+                                             const Tensor& lengths,
+                                             const std::vector<int64_t>& offset_per_key,
+                                             const std::vector<int64_t>& max_lengths_per_key,
+                                             double padding_value) {
+  return StackedToDense(ctx, 1, values, lengths, offset_per_key, max_lengths_per_key,
+                        padding_value);
+}
+
+std::vector<Variable> StackedJagged2dToDense(Context& ctx, const Variable& values,
+                                             const Tensor& lengths,
+                                             const std::vector<int64_t>& offset_per_key,
+                                             const std::vector<int64_t>& max_lengths_per_key,
+                                             double padding_value) {
+  return StackedToDense(ctx, 2, values, lengths, offset_per_key, max_lengths_per_key,
+                        padding_value);
 }
 
 Variable PackSegments(Context& ctx, const Variable& t, const Tensor& lengths, int64_t max_length) {

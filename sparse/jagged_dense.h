@@ -27,6 +27,19 @@ Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& off
 Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& offsets,
                          int64_t max_sequence_length);
 
+// The same of many keys side by side: lengths [T, B], values of key t are rows offset_per_key[t] …
+// offset_per_key[t+1], padded to max_lengths_per_key[t]. -> [B, max_t] or [B, max_t, D] a key.
+std::vector<Variable> StackedJagged1dToDense(Context& ctx, const Variable& values,
+                                             const Tensor& lengths,
+                                             const std::vector<int64_t>& offset_per_key,
+                                             const std::vector<int64_t>& max_lengths_per_key,
+                                             double padding_value = 0);
+std::vector<Variable> StackedJagged2dToDense(Context& ctx, const Variable& values,
+                                             const Tensor& lengths,
+                                             const std::vector<int64_t>& offset_per_key,
+                                             const std::vector<int64_t>& max_lengths_per_key,
+                                             double padding_value = 0);
+
 // [S, max_length, …]: the first max_length rows of each segment, then 0. REQUIRES: lengths sum to
 // the rows of t.
 Variable PackSegments(Context& ctx, const Variable& t, const Tensor& lengths, int64_t max_length);

@@ -51,9 +51,35 @@ Halves CutSegments(OnCpu on, Context& ctx, const Segments& segments, int64_t lon
   return halves;
 }
 
+Halves CutWindows(OnCpu on, Context& ctx, const Segments& segments, const Tensor& start,
+                  int64_t longest) {
+  const int64_t n = segments.count();
+  for (int64_t s = 0; s < n; ++s)
+    TESSERA_CHECK_GE(start.data<int64_t>()[s], 0, "JaggedSlice: start of segment {}", s);
+  Halves windows{Tensor::Zeros(ctx, {3 * n + 1}, DType::kI64),
+                 Tensor::Empty(ctx, {n}, DType::kI64)};
+  ForEach(on, ctx, n, 1 << 14,
+          CutWindow{segments.offsets.data<int64_t>(), start.data<int64_t>(), longest,
+                    windows.offsets.data<int64_t>(), windows.heads.data<int64_t>()});
+  return windows;
+}
+
 }  // namespace internal
 
 namespace {
+
+class JaggedIndexAddFunction final : public Function {
+ public:
+  explicit JaggedIndexAddFunction(std::shared_ptr<const SegmentSelection> selection)
+      : selection_(std::move(selection)) {}
+  std::string_view name() const override { return "JaggedIndexAdd2d"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    return {selection_->Gather(ctx, grads[0].Contiguous(ctx))};
+  }
+
+ private:
+  std::shared_ptr<const SegmentSelection> selection_;
+};
 
 Tensor AsInt64(Context& ctx, const Tensor& t) {
   VisitIndexType(t.dtype(), "indices", []<typename T>() {});
@@ -142,6 +168,35 @@ Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const T
       ctx, values,
       std::make_shared<const SegmentSelection>(ctx, halves.offsets, 2 * segments.count(),
                                                segments.rows, halves.heads));
+}
+
+Jagged JaggedSlice(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& start,
+                   int64_t slice_length) {
+  CheckDevice(ctx, "JaggedSlice", values, lengths, start);
+  TESSERA_CHECK_GE(slice_length, 0, "slice_length");
+  TESSERA_CHECK_EQ(start.shape(), lengths.shape(), "JaggedSlice: start, one a segment");
+  const Segments segments = UncheckedSegments(ctx, "JaggedSlice", values, lengths);
+  const Tensor from = AsInt64(ctx, start);
+  const internal::Halves windows = DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::CutWindows(on, ctx, segments, from, slice_length);
+  });
+  const auto selection = std::make_shared<const SegmentSelection>(
+      ctx, windows.offsets, 3 * segments.count(), segments.rows, windows.heads);
+  return {SelectSegments(ctx, values, selection), LengthsOf(ctx, *selection, lengths.dtype())};
+}
+
+Variable JaggedIndexAdd2d(Context& ctx, const Variable& values, const Tensor& indices,
+                          const Tensor& lengths, const Tensor& output_lengths) {
+  CheckDevice(ctx, "JaggedIndexAdd2d", values, indices, lengths, output_lengths);
+  CheckShapes("JaggedIndexAdd2d", values, lengths);
+  TESSERA_CHECK_EQ(indices.shape(), lengths.shape(), "JaggedIndexAdd2d: indices, one a segment");
+  const Segments output = SegmentsOfLengths(ctx, output_lengths);
+  const auto selection = Selection(ctx, output, AsInt64(ctx, indices));
+  TESSERA_CHECK(ToInt64(LengthsOf(ctx, *selection, DType::kI64)) == ToInt64(lengths),
+                "JaggedIndexAdd2d: a segment has another length than the one that it is added to");
+  TESSERA_CHECK_EQ(values.dim(0), selection->output_rows(), "JaggedIndexAdd2d: rows of the values");
+  return Record(ctx, std::make_unique<JaggedIndexAddFunction>(selection), {values},
+                selection->ScatterAdd(ctx, values.value().Contiguous(ctx)));
 }
 
 }  // namespace tessera

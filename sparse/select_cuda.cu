@@ -71,4 +71,15 @@ Halves CutSegments(OnCuda, Context& ctx, const Segments& segments, int64_t longe
   return halves;
 }
 
+Halves CutWindows(OnCuda, Context& ctx, const Segments& segments, const Tensor& start,
+                  int64_t longest) {
+  const int64_t n = segments.count();
+  Halves windows{Tensor::Zeros(ctx, {3 * n + 1}, DType::kI64),
+                 Tensor::Empty(ctx, {n}, DType::kI64)};
+  ForEach(ctx, n,
+          CutWindow{segments.offsets.data<int64_t>(), start.data<int64_t>(), longest,
+                    windows.offsets.data<int64_t>(), windows.heads.data<int64_t>()});
+  return windows;
+}
+
 }  // namespace tessera::internal

@@ -43,5 +43,28 @@ struct CutSegment {
   }
 };
 
+// Each segment as what is before the window, the window, and what is behind it: offsets [3n+1]; and the
+// windows, as heads.
+Halves CutWindows(OnCpu, Context& ctx, const Segments& segments, const Tensor& start,
+                  int64_t longest);
+Halves CutWindows(OnCuda, Context& ctx, const Segments& segments, const Tensor& start,
+                  int64_t longest);
+
+struct CutWindow {
+  const int64_t *offsets, *start;
+  int64_t longest;
+  int64_t *cuts, *windows;
+  TESSERA_HD void operator()(int64_t s) const {
+    const int64_t begin = offsets[s], end = offsets[s + 1], rows = end - begin;
+    const int64_t first = start[s] < 0 ? 0 : start[s] < rows ? start[s] : rows;
+    const int64_t left = rows - first;
+    if (s == 0) cuts[0] = begin;
+    windows[s] = 3 * s + 1;
+    cuts[3 * s + 1] = begin + first;
+    cuts[3 * s + 2] = begin + first + (longest < left ? longest : left);
+    cuts[3 * s + 3] = end;
+  }
+};
+
 }  // namespace tessera::internal
 #endif  // TESSERA_SPARSE_SELECT_IMPL_H_
