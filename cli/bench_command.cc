@@ -106,7 +106,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   }
   CheckPointsMemory(topic, points, flags);
   const std::optional<bench::BenchRun> old = flags.files.OldRun();
-  flags.files.CheckWritable();
+  flags.files.CheckOutputs();
   WatchForInterrupt();
   bench::BenchRun run = {.machine = MachineName(),
                          .date = Today(),
@@ -208,6 +208,8 @@ void AddBenchCommand(CLI::App& app, Action& action) {
   command->preparse_callback([command, &action](size_t) {
     for (const bench::Topic* topic : bench::Topics()) AddTopic(command, *topic, action);
     AddBenchShow(command, action);
+    for (CLI::App* sub : command->get_subcommands([](CLI::App*) { return true; }))
+      sub->allow_extras(false);  // which they would take from this one
   });
   command->callback([command, &action] {
     if (!command->get_subcommands().empty()) return;

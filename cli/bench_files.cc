@@ -5,7 +5,7 @@
 #include "bench/harness/measurement_csv.h"
 #include "bench/harness/measurement_json.h"
 #include "bench/harness/sweep_svg.h"
-#include "cli/reports.h"
+#include "cli/outputs.h"
 #include "runtime/files.h"
 
 namespace tessera::cli {
@@ -19,10 +19,11 @@ void BenchFiles::AddTo(CLI::App* command) {
       ->type_name("FILE");
 }
 
-void BenchFiles::CheckWritable() const {
-  CheckReport(json, kBenchRun);
-  CheckReport(csv, kBenchTable);
-  CheckReport(svg, kBenchPicture);
+void BenchFiles::CheckOutputs(const std::string& shown) const {
+  Outputs outputs(/*overwrite=*/false, {compare, shown});
+  outputs.AddReport(json, kBenchRun);
+  outputs.AddReport(csv, kBenchTable);
+  outputs.AddReport(svg, kBenchPicture);
 }
 
 std::optional<bench::BenchRun> BenchFiles::OldRun() const {

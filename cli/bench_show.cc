@@ -45,7 +45,7 @@ int PrintComparison(const bench::RunComparison& comparison, double allowed) {
 int Show(const Flags& flags) {
   const bench::BenchRun run = ReadRun(flags.file);
   const std::optional<bench::BenchRun> old = flags.files.OldRun();
-  flags.files.CheckWritable();
+  flags.files.CheckOutputs(flags.file);
   int code = 0;
   if (old)
     code = PrintComparison(bench::CompareRuns(*old, run), flags.allowed);

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/measure_progress.h"
 #include "cli/numbers.h"
-#include "cli/reports.h"
+#include "cli/outputs.h"
 #include "comm/local_communicator.h"
 #include "comm/mpi_communicator.h"
 #include "planner/calibration/calibrate.h"
@@ -167,7 +167,7 @@ std::string Report(const MachineProfile& p) {
 }
 
 int Run(const Flags& flags) {
-  CheckReport(flags.out, kTopology);
+  Outputs(/*overwrite=*/false).AddReport(flags.out, kTopology);
   const std::optional<MachineProfile> measured = Measure(flags);
   if (!measured) return 0;
   const MachineProfile& profile = *measured;

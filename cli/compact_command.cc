@@ -32,7 +32,7 @@ void CheckForm(const std::string& path) {
 
 int Compact(const Flags& flags) {
   CheckForm(flags.folder);
-  Outputs outputs(flags.overwrite);
+  Outputs outputs(flags.overwrite, {flags.folder});
   if (flags.out.empty())
     outputs.AddFolder(flags.folder, flags.folder);
   else

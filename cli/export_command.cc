@@ -73,10 +73,18 @@ void CheckGoesOn(const Flags& flags, const serve::ServedModel& model,
       after->seed));
 }
 
+void CheckModelDirectory(const std::string& path) {
+  const SavedForm form = FormOf(path);
+  if (form == SavedForm::kModelDirectory) return;
+  throw Error(Format("--delta {}: it is {}: expected {}", path, Described(form),
+                     Described(SavedForm::kModelDirectory)));
+}
+
 int ExportDelta(const Flags& flags) {
+  CheckModelDirectory(flags.delta);
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
-  Outputs outputs(flags.overwrite);
+  Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.delta, flags.delta);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
@@ -104,7 +112,7 @@ int ExportFile(const Flags& flags, const Checkpoint& from, long long num_tables)
 int Export(const Flags& flags) {
   if (!flags.delta.empty()) return ExportDelta(flags);
   if (flags.out.empty()) throw Error("give --out FILE or --delta DIR to say what is written");
-  Outputs outputs(flags.overwrite);
+  Outputs outputs(flags.overwrite, {flags.checkpoint});
   outputs.AddFile(flags.out);
   if (FormOf(flags.checkpoint) != SavedForm::kRanks) {
     const Checkpoint from = ReadCheckpoint(flags.checkpoint);

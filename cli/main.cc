@@ -57,25 +57,46 @@ int AfterOutput(int code) {
   return code == 0 ? 1 : code;
 }
 
+// The command that was chosen, and of its own commands the one.
+const CLI::App& ChosenOf(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : ChosenOf(*chosen.front());
+}
+
 // "; did you mean --rows?", where a word that was not expected is near one that is.
 std::string Suggestion(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const CLI::App& command = ChosenOf(app);
   std::vector<std::string> names;
   for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(sub->get_name());
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   for (const std::string& word : app.remaining(/*recurse=*/true))
-    if (const std::string name = Nearest(word, names); !name.empty())
+    if (const std::string name = Nearest(word.substr(0, word.find('=')), names); !name.empty())
       return Format("; did you mean {}?", name);
   return "";
+}
+
+// "'trian' is no command", "--epcohs 3: not expected by tessera train".
+std::string Unexpected(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  if (app.get_subcommands().empty()) return Format("'{}' is no command", words.front());
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  std::string command;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  return Format("{}: not expected by tessera{}", text, command);
 }
 
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
 int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return AfterOutput(app.exit(error));
-  std::cerr << "tessera: " << error.what() << Suggestion(app) << " (see tessera --help)\n";
+  const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  std::cerr << "tessera: " << (unexpected ? Unexpected(app) : error.what()) << Suggestion(app)
+            << " (see tessera --help)\n";
   return 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "runtime/atomic_file.h"
 #include "runtime/check.h"
 
 namespace tessera::cli {
@@ -12,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether losing it would lose anything. A pipe or a terminal is nothing that is kept.
+// Whether losing it would lose anything.
 bool HoldsBytes(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
@@ -35,9 +36,20 @@ std::string SavedIn(const std::string& folder) {
   return saved.empty() ? "" : *std::min_element(saved.begin(), saved.end());
 }
 
-bool IsSame(const std::string& path, const std::string& other) {
+// Whether two paths name one file or folder, which may not be there yet.
+bool IsSame(const fs::path& path, const fs::path& other) {
+  if (path.empty() || other.empty()) return false;
   std::error_code error;
-  return !other.empty() && fs::equivalent(path, other, error) && !error;
+  if (fs::equivalent(path, other, error)) return true;
+  const fs::path a = fs::weakly_canonical(fs::absolute(path), error);
+  return a == fs::weakly_canonical(fs::absolute(other), error);
+}
+
+// Whether a path is one of the files that make a folder what it is.
+bool IsPartOf(const fs::path& path, const fs::path& folder) {
+  const std::string name = path.filename().string();
+  return (IsSavedName(name) || name.ends_with(".safetensors")) &&
+         IsSame(fs::absolute(path).parent_path(), folder);
 }
 
 }  // namespace
@@ -51,26 +63,64 @@ void Outputs::CheckNothingIsLost(const std::string& path, const std::string& sav
              path, saved == path ? "a file" : saved));
 }
 
+// That the path is none of the command's inputs, but for the one that it goes on from, and none of
+// its other outputs.
+void Outputs::CheckApart(const std::string& path, const std::string& begun_from) const {
+  for (const std::string& read : reads_) {
+    std::error_code error;
+    if (!fs::exists(read, error) || IsSame(read, begun_from)) continue;
+    if (IsSame(path, read) || IsPartOf(path, read))
+      throw Error(Format("{}: this command reads it: name another path to write to", path));
+  }
+  for (const std::string& written : written_)
+    if (IsSame(path, written) || IsPartOf(path, written))
+      throw Error(Format("{}: this command is told to write it twice: name another path", path));
+}
+
+void Outputs::LockFile(const std::string& path) {
+  EndCleanlyOnInterrupt();
+  locks_.emplace_back(path, OutputLock::Of::kFile);
+  written_.push_back(path);
+}
+
 void Outputs::AddFile(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
-  EndCleanlyOnInterrupt();
   CheckWritable(path);
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return;
-  OutputLock lock(path, OutputLock::Of::kFile);
+  if (IsStream(path)) return;
+  CheckApart(path, begun_from);
+  LockFile(path);
   CheckNothingIsLost(path, HoldsBytes(path) ? path : "", begun_from);
-  locks_.push_back(std::move(lock));
+}
+
+void Outputs::AddLines(const std::string& path, const Report& report, bool goes_on) {
+  if (path.empty()) return;
+  CheckWritable(path);
+  if (IsStream(path)) return;
+  CheckApart(path);
+  LockFile(path);
+  if (!goes_on) return CheckNothingIsLost(path, HoldsBytes(path) ? path : "", "");
+  if (!overwrite_) CheckReplaced(path, report);
+}
+
+void Outputs::AddReport(const std::string& path, const Report& report) {
+  if (path.empty()) return;
+  CheckWritable(path);
+  if (IsStream(path)) return;
+  CheckApart(path);
+  CheckReplaced(path, report);
+  written_.push_back(path);
 }
 
 void Outputs::AddFolder(const std::string& path, const std::string& begun_from) {
   if (path.empty()) return;
+  CheckApart(path, begun_from);
   EndCleanlyOnInterrupt();
   std::error_code ignored;  // the lock says what cannot be made
   fs::create_directories(fs::absolute(path).lexically_normal().parent_path(), ignored);
   OutputLock lock(path, OutputLock::Of::kFolder);
   CheckNothingIsLost(path, SavedIn(path), begun_from);
   locks_.push_back(std::move(lock));
+  written_.push_back(path);
 }
 
 void AddOverwriteFlag(CLI::App& command, bool& overwrite) {

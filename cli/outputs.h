@@ -1,30 +1,41 @@
 #ifndef TESSERA_CLI_OUTPUTS_H_
 #define TESSERA_CLI_OUTPUTS_H_
-// The models, data and metrics that a command writes, claimed before it starts. One that is there
-// is written over only where the command began from it, or where --overwrite says so; one that
-// another process writes, never. (Reports are cli/reports.h's.)
+// What a command writes, claimed before it starts. Models, data and metrics that are there are
+// written over only where the command began from them, or where --overwrite says so; a report
+// (cli/reports.h), where an earlier one of its kind lies there. Never: what another process writes,
+// what the command itself reads, and one path for two outputs.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/reports.h"
 #include "runtime/output_lock.h"
 
 namespace tessera::cli {
 
 class Outputs {
  public:
-  explicit Outputs(bool overwrite) : overwrite_(overwrite) {}
+  // reads: files and folders that the command reads; what is not there ("", a word) is none.
+  explicit Outputs(bool overwrite, std::vector<std::string> reads = {})
+      : overwrite_(overwrite), reads_(std::move(reads)) {}
 
   // Claims a file, or what a folder holds, until this is destroyed. `begun_from`: what the command
   // goes on from, "" for nothing. Throws Error, naming the path. "" claims nothing.
   void AddFile(const std::string& path, const std::string& begun_from = "");
   void AddFolder(const std::string& path, const std::string& begun_from = "");
+  // A file that lines are added to; `goes_on`: to those of an earlier run.
+  void AddLines(const std::string& path, const Report& report, bool goes_on);
+  void AddReport(const std::string& path, const Report& report);
 
  private:
+  void CheckApart(const std::string& path, const std::string& begun_from = "") const;
+  void LockFile(const std::string& path);
   void CheckNothingIsLost(const std::string& path, const std::string& saved,
                           const std::string& begun_from) const;
 
   bool overwrite_;
+  std::vector<std::string> reads_, written_;
   std::vector<OutputLock> locks_;
 };
 

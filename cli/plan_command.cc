@@ -2,12 +2,15 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_report.h"
 #include "cli/plan_validate.h"
-#include "cli/reports.h"
 #include "planner/cost_models.h"
 #include "planner/explain.h"
 #include "planner/placement_rules_json.h"
@@ -70,14 +73,17 @@ const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPla
   return &calibrated->step_model();
 }
 
-void CheckFiles(const PlanFlags& flags) {
-  CheckReport(flags.out, kPlan);
-  CheckReport(flags.html, kPlanPage);
-  CheckReport(flags.json, kPlanReport);
+void CheckOutputs(const PlanFlags& flags) {
+  std::vector<std::string> reads = flags.data;
+  reads.insert(reads.end(), {flags.tables, flags.topology, flags.constraints, flags.existing});
+  Outputs outputs(/*overwrite=*/false, std::move(reads));
+  outputs.AddReport(flags.out, kPlan);
+  outputs.AddReport(flags.html, kPlanPage);
+  outputs.AddReport(flags.json, kPlanReport);
 }
 
 int Plan(const PlanFlags& flags) {
-  CheckFiles(flags);
+  CheckOutputs(flags);
   const TopologyFile machine = ReadTopology(flags);
   PlanInput input = ReadPlanInput(flags, machine.topology);
   const CalibratedOptions known = MeasureData(flags, input);

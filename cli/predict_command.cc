@@ -10,7 +10,7 @@
 #include "cli/latencies.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
-#include "cli/reports.h"
+#include "cli/outputs.h"
 #include "cli/scored_rows.h"
 #include "runtime/files.h"
 #include "train/checkpoint/saved_form.h"
@@ -94,9 +94,16 @@ void Say(const Flags& flags, const Outcome& outcome) {
               static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
 }
 
+void CheckOutputs(const Flags& flags) {
+  std::vector<std::string> reads = flags.rows.data;
+  reads.insert(reads.end(), {flags.model, flags.checkpoint, flags.config});
+  Outputs outputs(/*overwrite=*/false, std::move(reads));
+  outputs.AddReport(flags.json, kEvaluation);
+  outputs.AddReport(flags.out, kScores);
+}
+
 int Predict(const Flags& flags) {
-  CheckReport(flags.json, kEvaluation);
-  CheckReport(flags.out, kScores);
+  CheckOutputs(flags);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   const std::optional<TrainConfig> config = ConfigOf(flags);
   RowScorer model(flags.model, config,

@@ -91,7 +91,7 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
 
 int Run(const Flags& flags) {
   const PreprocessOptions options = OptionsOf(flags);
-  Outputs outputs(flags.overwrite);
+  Outputs outputs(flags.overwrite, options.inputs);
   outputs.AddFolder(options.output);
   const auto begin = std::chrono::steady_clock::now();
   PreprocessReport report;

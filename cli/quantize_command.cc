@@ -135,7 +135,9 @@ int Quantize(const Flags& flags) {
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
   const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ShareOf(flags.budget),
                                   .error = flags.max_error};
-  Outputs outputs(flags.overwrite);
+  std::vector<std::string> reads = flags.scored.data;
+  reads.insert(reads.end(), {flags.checkpoint, flags.config});
+  Outputs outputs(flags.overwrite, std::move(reads));
   outputs.AddFolder(flags.out, HoldsModel(flags.out) ? flags.out : "");
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   Context ctx({.threads = flags.threads});

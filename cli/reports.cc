@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/files.h"
 #include "runtime/check.h"
 
 namespace tessera::cli {
@@ -31,11 +30,9 @@ bool BeginsWithANumber(std::istream& file) {
 
 }  // namespace
 
-void CheckReport(const std::string& path, const Report& report) {
-  CheckWritable(path);
+void CheckReplaced(const std::string& path, const Report& report) {
   std::error_code error;
-  // A pipe or a terminal is nothing that is kept.
-  if (path.empty() || !std::filesystem::is_regular_file(path, error) ||
+  if (!std::filesystem::is_regular_file(path, error) ||
       std::filesystem::file_size(path, error) == 0)
     return;
   std::ifstream file(path);

@@ -24,9 +24,9 @@ inline constexpr Report kBenchRun = {"results of tessera bench", "{\"machine\":"
 inline constexpr Report kBenchTable = {"a table of tessera bench", "name,case,threads,"};
 inline constexpr Report kBenchPicture = {"a picture of tessera bench", "<svg"};
 
-// Throws Error, naming the path, where the report cannot be written, or something else lies there.
-// Said before the work, not after it. "" is fine.
-void CheckReport(const std::string& path, const Report& report);
+// Throws Error, naming the path, where something lies there that is no earlier report of the kind.
+// (cli/outputs.h asks it for all that a command writes.)
+void CheckReplaced(const std::string& path, const Report& report);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_REPORTS_H_

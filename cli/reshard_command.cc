@@ -62,7 +62,7 @@ int Reshard(const Flags& flags) {
   ShardedCheckpoint from = Open(flags);
   const ShardingPlan plan = PlanFor(flags, ShapesOf(from.info()));
   SayChangedStatistics(from.index(), plan);
-  Outputs outputs(flags.overwrite);
+  Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.out, flags.checkpoint);
   double seconds = 0;
   {

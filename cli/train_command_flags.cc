@@ -6,7 +6,6 @@
 #include "cli/files.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/numbers.h"
-#include "cli/reports.h"
 #include "comm/mpi_communicator.h"
 #include "runtime/check.h"
 #include "runtime/size_limits.h"
@@ -144,6 +143,16 @@ void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
                      there ? Described(*there) : "a directory", Described(saves)));
 }
 
+// Files and folders. A plan and a topology may be words, of which a folder may have the name.
+std::vector<std::string> ReadBy(const TrainFlags& flags) {
+  std::vector<std::string> reads = flags.data;
+  reads.insert(reads.end(), flags.eval.begin(), flags.eval.end());
+  reads.insert(reads.end(), {flags.config, flags.resume});
+  for (const std::string& path : {flags.plan, flags.topology})
+    if (std::filesystem::is_regular_file(path)) reads.push_back(path);
+  return reads;
+}
+
 void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
   if (with_ranks) {
@@ -254,20 +263,19 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   CheckFlagsOfRanks(flags, with_ranks);
   CheckIncremental(flags, with_ranks);
   CheckSavedTo(flags, with_ranks);
-  CheckReport(flags.json, kEvaluation);
-  CheckReport(flags.trace, kTraceEvents);
-  if (!flags.resume.empty() && !flags.overwrite) CheckReport(flags.metrics, kMetricLines);
   ParsePipelineKind(flags.pipeline);
 }
 
 Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
-  Outputs outputs(flags.overwrite);
+  Outputs outputs(flags.overwrite, ReadBy(flags));
   if (UnderMpirun() && MpiRank() != 0) return outputs;
   if (with_ranks || flags.incremental)
     outputs.AddFolder(flags.checkpoint, flags.resume);
   else
     outputs.AddFile(flags.checkpoint, flags.resume);
-  outputs.AddFile(flags.metrics, flags.resume.empty() ? "" : flags.metrics);  // it is added to
+  outputs.AddLines(flags.metrics, kMetricLines, /*goes_on=*/!flags.resume.empty());
+  outputs.AddReport(flags.json, kEvaluation);
+  outputs.AddReport(flags.trace, kTraceEvents);
   return outputs;
 }
 

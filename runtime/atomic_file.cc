@@ -24,14 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".tmp";
 constexpr size_t kRandomDigits = 16;
 
-// Such a stream is where somebody reads along: another file in its place would not reach him.
-bool IsWrittenInPlace(const std::string& path) {
-  if (path.starts_with("/dev/") || path.starts_with("/proc/")) return true;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
-}
-
 std::string TargetOf(const std::string& path) {
   std::error_code error;
   if (!fs::is_symlink(path, error)) return path;
@@ -72,9 +64,17 @@ void RemoveUnlessWritten(const std::string& path) {
 
 }  // namespace
 
+bool IsStream(const std::string& path) {
+  for (const char* open : {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"})
+    if (path.starts_with(open)) return true;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
 AtomicFile::AtomicFile(const std::string& path) : path_(path), file_(nullptr, std::fclose) {
-  if (IsWrittenInPlace(path)) {
-    file_.reset(std::fopen(path.c_str(), "wb"));
+  if (IsStream(path)) {
+    file_.reset(std::fopen(path.c_str(), "ab"));  // a log that the shell adds to is added to
     if (file_ == nullptr) Fail();
     return;
   }

@@ -4,14 +4,17 @@
 // `path`, a name that no other writer has, synced, renamed, and its folder is synced. Of two
 // writers of one path the later rename counts; neither's bytes get into the other's file.
 //
-// What is not a regular file (/dev/stdout, a pipe) is written as it stands. A link's target is
-// replaced, not the link. One thread at a time.
+// A stream is written as it stands. A link's target is replaced, not the link. One thread at a time.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 namespace tessera {
+
+// Whether somebody reads along what is written there, so that another file in its place would not
+// reach him, and nothing of it is lost: a pipe, a terminal, /dev/stdout wherever it goes.
+bool IsStream(const std::string& path);
 
 class AtomicFile {
  public:

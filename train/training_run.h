@@ -90,8 +90,8 @@ struct TrainingRunReport {
 };
 
 // Goes on from where the trainer stands until config().epochs are done, or `stop` says so. A
-// trainer that has done them is only saved, and evaluated. Throws Error for data that cannot be read or have
-// no row to train on.
+// trainer that has done them is only saved, and evaluated. Throws Error for data that cannot be
+// read or have no row to train on.
 TrainingRunReport RunTraining(Trainer& trainer, const DataSets& data,
                               const TrainingRunOptions& options = {});
 

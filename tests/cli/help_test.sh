@@ -53,13 +53,16 @@ fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, ac
 fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
 fails_saying "/proc/no/where.tsv: cannot be written" generate /proc/no/where.tsv
-fails_saying "trian; did you mean train?" trian
-fails_saying "--epcohs; did you mean --epochs?" train --epcohs 3
+fails_saying "'trian' is no command; did you mean train?" trian --config small.json
+fails_saying "--epcohs 3: not expected by tessera train; did you mean --epochs?" train --epcohs 3
+fails_saying "--epcohs=3: not expected by tessera train; did you mean --epochs?" train --epcohs=3
+fails_saying "--dmi 3: not expected by tessera bench lookup; did you mean --dim?" bench lookup --dmi 3 --list
+fails_saying "did you mean --csv?" bench show --cvs x
 fails_saying "--plan rowwise: there is no such file, and plans by a word are auto, table_wise" train --config small.json --ranks 2 --plan rowwise
 echo "no model" >text
 fails_saying "text: it is no safetensors file, or it was cut short" inspect text
 fails_saying "text: it is a checkpoint in one file, but tessera serve answers with a model directory" serve text
-for command in "compact nowhere" "export nowhere --out x" "predict nowhere --data x" "quantize nowhere -o x" "serve nowhere" "train --resume nowhere" "train --resume nowhere --ranks 2"; do
+for command in "compact nowhere" "export nowhere --out x" "predict nowhere --data x" "quantize nowhere -o x" "export text --delta nowhere" "serve nowhere" "train --resume nowhere" "train --resume nowhere --ranks 2"; do
   # shellcheck disable=SC2086
   fails_saying "nowhere: cannot be read: there is no such file or folder" $command
 done

@@ -154,7 +154,7 @@ fails_saying "excludes" quantize model.safetensors -o x --budget 0.3x --bits 8
 fails_saying "NaN 'maybe': expected error or zero" quantize model.safetensors -o x --nan maybe
 fails_saying "int9" quantize model.safetensors -o x --codec int9
 fails_saying "nowhere: cannot be read" quantize nowhere -o x
-fails_saying "nowhere/model.json: cannot be read" export newer.safetensors --delta nowhere
+fails_saying "nowhere: cannot be read" export newer.safetensors --delta nowhere
 fails_saying "nowhere: cannot be read" predict nowhere --data eval.tsv
 fails_saying "nowhere: cannot be read" serve nowhere
 fails_saying "cannot listen on 192.0.2.1:1" serve bits8 --host 192.0.2.1 --port 1

@@ -5,6 +5,7 @@
 #include "runtime/files.h"
 #include "sharding/checkpoint_index.h"
 #include "train/checkpoint/checkpoint_files.h"
+#include "train/data/row_folder.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,7 @@ std::optional<SavedForm> FormIn(const std::string& folder) {
     return std::filesystem::exists(PathIn(folder, name), error);
   };
   if (IsCheckpointFolder(folder)) return SavedForm::kIncremental;
-  if (has(kIndexName)) return SavedForm::kRanks;
+  if (has(kIndexName) && !IsRowFolder(folder)) return SavedForm::kRanks;
   if (has(kModelName)) return SavedForm::kModelDirectory;
   if (has(kPyTorchName)) return SavedForm::kPyTorchFolder;
   return std::nullopt;
@@ -32,6 +33,9 @@ SavedForm FormOf(const std::string& path) {
     throw Error(Format("{}: cannot be read: there is no such file or folder", path));
   if (!std::filesystem::is_directory(path, error)) return SavedForm::kFile;
   if (const std::optional<SavedForm> form = FormIn(path)) return *form;
+  if (IsRowFolder(path))
+    throw Error(Format(
+        "{}: it is a folder of rows that tessera preprocess wrote: expected a saved model", path));
   throw Error(
       Format("{}: there is no saved model in this folder: expected {} (of ranks), "
              "00000001.base.safetensors (of tessera train --incremental) or {} (of tessera "
