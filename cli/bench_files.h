@@ -15,8 +15,8 @@ struct BenchFiles {
 
   // REQUIRES: this outlives the command's action.
   void AddTo(CLI::App* command);
-  // Throws Error unless all that is to be written can be, said before the work. `shown`: a file that
-  // the command reads beside `compare`.
+  // Throws Error unless all that is to be written can be, said before the work. `shown`: a file
+  // that the command reads beside `compare`.
   void CheckOutputs(const std::string& shown = "") const;
   // That of --compare, read before the work. Throws Error where it is none.
   std::optional<bench::BenchRun> OldRun() const;

@@ -6,8 +6,8 @@
 
 namespace tessera::cli {
 
-// The name that becomes `word` by the fewest letters added, dropped or changed; "" if these are more
-// than two, and more than a third of the word's.
+// The name that becomes `word` by the fewest letters added, dropped or changed; "" if these are
+// more than two, and more than a third of the word's.
 std::string Nearest(const std::string& word, std::span<const std::string> names);
 
 }  // namespace tessera::cli

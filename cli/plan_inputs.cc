@@ -187,6 +187,7 @@ CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input) {
     counter.Add(ctx, batch->features);
     rows += batch->size();
   }
+  if (rows == 0) throw Error(Format("{}: there are no rows to measure", flags.data.front()));
   for (const PlannerTable& table : input.model.tables) {
     std::vector<double>& factors = input.model.constraints[table.name].pooling_factors;
     factors.clear();

@@ -111,9 +111,7 @@ int Predict(const Flags& flags) {
   if (!flags.checkpoint.empty())
     CheckScoringMemory(ReadCheckpoint(flags.checkpoint), config, there);
   Outcome outcome = PredictAll(flags, model);
-  if (outcome.metrics.Lifetime().examples == 0)
-    throw Error(Format("{}: there are no rows to score{}", flags.rows.data.front(),
-                       flags.rows.range == ":" ? "" : " among --rows " + flags.rows.range));
+  CheckAnyScored(flags.rows, outcome.metrics.Lifetime().examples);
   Say(flags, outcome);
   if (!flags.checkpoint.empty()) {
     // On the rows as the model reads them.

@@ -104,13 +104,25 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
               static_cast<long long>(model.spec.version));
 }
 
+MetricValues ScoresOf(RowScorer scorer, const Flags& flags) {
+  const MetricValues scores =
+      scorer.ScoreAll(*OpenScoredRows(flags.scored, scorer.inputs(), flags.checkpoint));
+  CheckAnyScored(flags.scored, scores.examples);
+  return scores;
+}
+
+// Of --data, before anything is written; absent without it.
+std::optional<MetricValues> ScoresOfCheckpoint(const Flags& flags, const Checkpoint& checkpoint,
+                                               const std::optional<TrainConfig>& config) {
+  if (flags.scored.data.empty()) return {};
+  return ScoresOf(RowScorer(checkpoint, config, flags.threads), flags);
+}
+
 // What the model lost of the checkpoint's AUC.
-void ReportLoss(const Flags& flags, const Checkpoint& checkpoint,
-                const std::optional<TrainConfig>& config) {
-  RowScorer model(flags.out, {}, {.threads = std::max(flags.threads, 1)});
-  const auto open = [&] { return OpenScoredRows(flags.scored, model.inputs(), flags.out); };
-  const MetricValues before = RowScorer(checkpoint, config, flags.threads).ScoreAll(*open());
-  std::printf("%s\n", AucLossText(before, model.ScoreAll(*open())).c_str());
+void ReportLoss(const Flags& flags, const MetricValues& before) {
+  const MetricValues after =
+      ScoresOf(RowScorer(flags.out, {}, {.threads = std::max(flags.threads, 1)}), flags);
+  std::printf("%s\n", AucLossText(before, after).c_str());
 }
 
 // "0.3x".
@@ -146,8 +158,9 @@ int Quantize(const Flags& flags) {
   if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
+  const std::optional<MetricValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
   Report(WriteModel(ctx, checkpoint, config, flags.out, options), flags.out);
-  if (!flags.scored.data.empty()) ReportLoss(flags, checkpoint, config);
+  if (before) ReportLoss(flags, *before);
   return 0;
 }
 

@@ -79,6 +79,12 @@ MetricValues RowScorer::ScoreAll(DataSource& source) {
   return metrics.Lifetime();
 }
 
+void CheckAnyScored(const ScoredRows& rows, int64_t examples) {
+  if (examples > 0) return;
+  throw Error(Format("{}: there are no rows to score{}", rows.data.front(),
+                     rows.range == ":" ? "" : " among --rows " + rows.range));
+}
+
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
                         const MemoryThere& there) {
   CheckMemory("scoring rows with the checkpoint",

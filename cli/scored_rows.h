@@ -36,6 +36,9 @@ struct RowInputs {
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path);
 
+// Throws Error where no row was scored.
+void CheckAnyScored(const ScoredRows& rows, int64_t examples);
+
 // Throws Error where scoring rows with a checkpoint takes more memory than there is.
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
                         const MemoryThere& there);

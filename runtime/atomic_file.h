@@ -4,7 +4,7 @@
 // `path`, a name that no other writer has, synced, renamed, and its folder is synced. Of two
 // writers of one path the later rename counts; neither's bytes get into the other's file.
 //
-// A stream is written as it stands. A link's target is replaced, not the link. One thread at a time.
+// A stream is added to. A link's target is replaced, not the link. One thread at a time.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -25,7 +25,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // For reading, too, unless it is written as it stands.
+  // For reading, too, unless it is a stream.
   std::FILE* stream() const { return file_.get(); }
 
   // Throws Error when it can't.
@@ -42,7 +42,7 @@ class AtomicFile {
 
   std::string path_;    // as it was given
   std::string target_;  // what is replaced
-  std::string beside_;  // empty for what is written as it stands
+  std::string beside_;  // empty for a stream
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 

@@ -66,6 +66,14 @@ for command in "train --resume rows" "compact rows" "export rows --out new" "qua
 done
 fails_saying "--delta ranks: it is a folder that ranks saved: expected a model directory" export model.safetensors --delta ranks
 
+# ---- no rows: nothing is made of them
+: >none.tsv
+fails_saying "none.tsv: there are no rows to score" predict served --data none.tsv -o new
+fails_saying "none.tsv: there are no rows to score" quantize model.safetensors -o new --data none.tsv
+fails_saying "nowhere.tsv: cannot be read" quantize model.safetensors -o new --data nowhere.tsv
+fails_saying "none.tsv: there are no rows to measure" plan --tables small.json --ranks 2 --data none.tsv -o new
+[ ! -e new ] || fail "new was made"
+
 # ---- two outputs in one place
 twice() { spared "$1: this command is told to write it twice" "${@:2}" && [ ! -e "$1" ] || fail "$1 was made"; }
 twice new train --config small.json --checkpoint new --json new
