@@ -79,7 +79,8 @@ void TrainingMetrics::OnStep(const ScoredBatch& scored, int64_t epoch, int64_t s
   AddPending();
   pending_.emplace(HostCopy(ctx_, scored.predictions), HostCopy(ctx_, scored.labels));
   last_loss_ = loss;
-  if ((training_.updates() + 1) % config_.compute_interval_steps == 0) WriteTraining(epoch, step);
+  if ((training_.updates() + 1) % training_.compute_interval_steps() == 0)
+    WriteTraining(epoch, step);
 }
 
 void TrainingMetrics::OnEpochEnd(int64_t epoch, int64_t step) {

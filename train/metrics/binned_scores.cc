@@ -10,8 +10,9 @@ namespace tessera {
 
 void BinnedScores::Add(const ScoredExamples& examples) {
   CheckSizes(examples);
+  const auto bins = static_cast<double>(sums_.size() / 2);
   examples.ForEach([&](double p, double y, double w) {
-    const double at = std::isnan(p) ? 0 : std::clamp(p * kBins, 0.0, kBins - 1.0);
+    const double at = std::isnan(p) ? 0 : std::clamp(p * bins, 0.0, bins - 1.0);
     if (std::isnan(p)) w = p;
     double* bin = &sums_[2 * static_cast<size_t>(at)];
     bin[0] += w * y;

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_METRICS_BINNED_SCORES_H_
 #define TESSERA_TRAIN_METRICS_BINNED_SCORES_H_
-// Weights of either class by prediction, in 65,536 bins of equal width from 0 to 1: what a curve
-// over thresholds needs of any number of examples, in 1 MB. Predictions of one bin are taken for
+// Weights of either class by prediction, in bins of equal width from 0 to 1 (65,536 unless said
+// otherwise): what a curve over thresholds needs of any number of examples, 16 bytes a bin. Predictions of one bin are taken for
 // equal.
 #include <cstdint>
 #include <vector>
@@ -14,16 +14,19 @@ class BinnedScores {
  public:
   static constexpr int64_t kBins = 65536;
 
+  // REQUIRES: num_bins > 0.
+  explicit BinnedScores(int64_t num_bins = kBins) : sums_(2 * static_cast<size_t>(num_bins)) {}
+
   // Predictions below 0 go to the first bin, those from 1 on to the last. NaN makes its bin NaN.
   void Add(const ScoredExamples& examples);
-  // Adds another's. REQUIRES: 2·kBins sums.
+  // Adds another's. Throws Error for other numbers of bins.
   void Add(std::span<const double> sums);
 
-  // Positive and negative weight of each bin, [kBins, 2].
+  // Positive and negative weight of each bin, [bins, 2].
   std::span<const double> sums() const { return sums_; }
 
  private:
-  std::vector<double> sums_ = std::vector<double>(2 * kBins);
+  std::vector<double> sums_;
 };
 
 // AUPRC (auprc.h) of the bins.

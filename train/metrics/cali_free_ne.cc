@@ -9,7 +9,8 @@ namespace {
 
 class CaliFreeNe final : public internal::NeFormula {
  public:
-  CaliFreeNe() : NeFormula(false, 1) {}
+  explicit CaliFreeNe(const MetricOptions& options)
+      : NeFormula(false, 1, options.allow_missing_label_with_zero_weight) {}
   BatchUse AddUp(const MetricBatch& batch, std::span<double> sums) override {
     batch.examples.ForEach([&](double p, double, double w) { sums.back() += w * p; });
     return NeFormula::AddUp(batch, sums);
@@ -19,12 +20,14 @@ class CaliFreeNe final : public internal::NeFormula {
     const double mean = sums.back() / entropy.weight;
     const double norm =
         -entropy.labels * std::log2(mean) - (entropy.weight - entropy.labels) * std::log2(1 - mean);
-    return {{"cali_free_ne", Ne(entropy) / norm}};
+    return {{"cali_free_ne", OrEta(entropy, Ne(entropy) / norm)}};
   }
 };
 
 }  // namespace
 
-FormulaPtr MakeCaliFreeNe(const MetricOptions&) { return std::make_unique<CaliFreeNe>(); }
+FormulaPtr MakeCaliFreeNe(const MetricOptions& options) {
+  return std::make_unique<CaliFreeNe>(options);
+}
 
 }  // namespace tessera

@@ -9,6 +9,9 @@ namespace {
 constexpr char kPredictions[] = "predictions", kLabels[] = "labels", kWeights[] = "weights",
                kGroups[] = "grouping_keys", kLifetime[] = "lifetime";
 
+// Of apply_bin, as TorchRec has it.
+constexpr float kLeastPositive = 0.039f;
+
 // The end of what a rank has.
 struct Part {
   ScoredExamples examples;
@@ -31,8 +34,8 @@ KeptExamples LastOfAll(std::span<const MetricState> states, size_t count) {
   return all;
 }
 
-BinnedScores LifetimeOfAll(std::span<const MetricState> states) {
-  BinnedScores all;
+BinnedScores LifetimeOfAll(std::span<const MetricState> states, int64_t num_bins) {
+  BinnedScores all(num_bins);
   for (const MetricState& state : states) all.Add(ColumnOf<double>(state, kLifetime));
   return all;
 }
@@ -48,7 +51,7 @@ std::vector<float> Pick(std::span<const float> column, std::span<const int32_t> 
 ExampleMetric::ExampleMetric(ExampleFormula formula, int64_t window_size)
     : formula_(std::move(formula)), window_size_(static_cast<size_t>(window_size)) {
   TESSERA_CHECK_GT(window_size, 0, "window of a metric");
-  if (formula_.lifetime != nullptr) lifetime_.emplace();
+  if (formula_.lifetime != nullptr) lifetime_.emplace(formula_.num_bins);
 }
 
 void ExampleMetric::Update(const MetricBatch& batch) {
@@ -71,8 +74,15 @@ MetricState ExampleMetric::Summary() const {
                          {kLabels, HostTensor(view.labels, shape)},
                          {kWeights, HostTensor(view.weights, shape)},
                          {kGroups, HostTensor(groups, {static_cast<int64_t>(groups.size())})}};
-  if (lifetime_) summary[kLifetime] = HostTensor(lifetime_->sums(), {BinnedScores::kBins, 2});
+  if (lifetime_) summary[kLifetime] = HostTensor(lifetime_->sums(), {formula_.num_bins, 2});
   return summary;
+}
+
+double ExampleMetric::ValueOf(const ScoredExamples& examples) const {
+  if (!formula_.bin_labels) return formula_.value(examples);
+  std::vector<float> labels;
+  for (const float y : examples.labels) labels.push_back(y >= kLeastPositive ? 1.0f : 0.0f);
+  return formula_.value({examples.predictions, labels, examples.weights});
 }
 
 double ExampleMetric::MeanOverGroups(const ScoredExamples& examples,
@@ -91,9 +101,10 @@ double ExampleMetric::MeanOverGroups(const ScoredExamples& examples,
 std::vector<MetricValue> ExampleMetric::Values(std::span<const MetricState> summaries) const {
   std::vector<MetricValue> values;
   if (lifetime_)
-    values.push_back({"lifetime_" + formula_.name, formula_.lifetime(LifetimeOfAll(summaries))});
+    values.push_back({"lifetime_" + formula_.name,
+                      formula_.lifetime(LifetimeOfAll(summaries, formula_.num_bins))});
   const KeptExamples window = LastOfAll(summaries, window_size_);
-  values.push_back({"window_" + formula_.name, formula_.value(window.view())});
+  values.push_back({"window_" + formula_.name, ValueOf(window.view())});
   if (formula_.grouped)
     values.push_back(
         {"window_grouped_" + formula_.name, MeanOverGroups(window.view(), window.groups())});
@@ -101,7 +112,7 @@ std::vector<MetricValue> ExampleMetric::Values(std::span<const MetricState> summ
 }
 
 void ExampleMetric::Load(std::span<const MetricState> states) {
-  if (lifetime_) lifetime_ = LifetimeOfAll(states);
+  if (lifetime_) lifetime_ = LifetimeOfAll(states, formula_.num_bins);
   examples_ = LastOfAll(states, SIZE_MAX);
 }
 

@@ -18,7 +18,9 @@ struct ExampleFormula {
   std::string name;
   double (*value)(const ScoredExamples& examples);
   double (*lifetime)(const BinnedScores& scores) = nullptr;
+  int64_t num_bins = BinnedScores::kBins;  // of the lifetime
   bool grouped = false;
+  bool bin_labels = false;  // MetricOptions::apply_bin
 };
 
 class ExampleMetric final : public RecMetric {
@@ -34,6 +36,7 @@ class ExampleMetric final : public RecMetric {
   void Load(std::span<const MetricState> states) override;
 
  private:
+  double ValueOf(const ScoredExamples& examples) const;
   double MeanOverGroups(const ScoredExamples& examples, std::span<const int64_t> groups) const;
 
   ExampleFormula formula_;

@@ -9,7 +9,14 @@
 namespace tessera {
 
 struct MetricOptions {
-  bool include_logloss = false;                 // ne, recalibrated_ne, segmented_ne
+  bool include_logloss = false;  // ne, recalibrated_ne, segmented_ne
+  // ne, ne_positive, cali_free_ne: 1e-12 instead of NaN while all weights are 0.
+  bool allow_missing_label_with_zero_weight = false;
+  bool apply_bin = false;    // auc, not of groups: labels from 0.039 on are 1, others 0
+  int64_t num_bins = 65536;  // auprc over the lifetime: bins of predictions; > 0
+  // segmented_ne and grouped metrics: the tensor of the model's output that tells groups apart.
+  std::string grouping_keys = "grouping_keys";
+  bool cast_keys_to_int = false;                // segmented_ne: the keys are f32, cut to integers
   double recalibration_coefficient = 1;         // recalibrated_*; > 0
   bool include_r_squared = false;               // mse
   double threshold = 0.5;                       // accuracy, precision, recall

@@ -11,7 +11,9 @@ namespace {
 
 using enum MetricNeeds;
 
-const std::vector<std::string> kThreshold = {"threshold"}, kLogLoss = {"include_logloss"},
+const char* const kZeroWeight = "allow_missing_label_with_zero_weight";
+const std::vector<std::string> kThreshold = {"threshold"},
+                               kLogLoss = {"include_logloss", kZeroWeight},
                                kSessionLevel = {"top_threshold", "run_ranking_of_labels"};
 
 // A metric of sums.
@@ -25,14 +27,14 @@ MetricKind OfSums(const char* name, FormulaPtr (*make)(const MetricOptions&),
 
 // A metric of the examples themselves.
 MetricKind OfExamples(const std::string& name, double (*value)(const ScoredExamples&),
+                      std::vector<std::string> options = {},
                       double (*lifetime)(const BinnedScores&) = nullptr) {
-  return {name,
-          {},
-          kNothing,
-          "grouped_" + name,
+  options.push_back("grouping_keys");
+  return {name, std::move(options), kNothing, "grouped_" + name,
           [=](const MetricOptions& o, int64_t window_size, const Clock&) {
-            return std::make_unique<ExampleMetric>(ExampleFormula{name, value, lifetime, o.grouped},
-                                                   window_size);
+            return std::make_unique<ExampleMetric>(
+                ExampleFormula{name, value, lifetime, o.num_bins, o.grouped, o.apply_bin},
+                window_size);
           }};
 }
 
@@ -46,10 +48,10 @@ std::unique_ptr<RecMetric> MakeTowerQpsMetric(const MetricOptions& options, int6
 const std::vector<MetricKind>& AllMetricKinds() {
   static const std::vector<MetricKind> kinds = {
       OfSums("accuracy", MakeAccuracy, kThreshold),
-      OfExamples("auc", AucOrHalf),
-      OfExamples("auprc", Auprc, BinnedAuprc),
+      OfExamples("auc", AucOrHalf, {"apply_bin"}),
+      OfExamples("auprc", Auprc, {"num_bins"}, BinnedAuprc),
       OfSums("average", MakeAverage),
-      OfSums("cali_free_ne", MakeCaliFreeNe),
+      OfSums("cali_free_ne", MakeCaliFreeNe, {kZeroWeight}),
       OfSums("calibration", MakeCalibration),
       OfSums("ctr", MakeCtr),
       OfSums("gauc", MakeGauc, {}, kCandidates),
@@ -64,7 +66,7 @@ const std::vector<MetricKind>& AllMetricKinds() {
               "remove_single_length_sessions", "scale_by_weights_tensor"},
              kSessions),
       OfSums("ne", MakeNe, kLogLoss),
-      OfSums("ne_positive", MakeNePositive),
+      OfSums("ne_positive", MakeNePositive, {kZeroWeight}),
       OfSums("nmse", MakeNmse),
       OfSums("num_missing_labels", MakeNumMissingLabels),
       OfSums("num_positive_samples", MakeNumPositiveSamples),
@@ -79,7 +81,8 @@ const std::vector<MetricKind>& AllMetricKinds() {
       OfSums("recall", MakeRecall, kThreshold),
       OfSums("recall_session_level", MakeRecallSession, kSessionLevel, kSessions),
       OfSums("scalar", MakeScalar),
-      OfSums("segmented_ne", MakeSegmentedNe, {"include_logloss", "num_groups"}, kGroupingKeys),
+      OfSums("segmented_ne", MakeSegmentedNe,
+             {"include_logloss", "num_groups", "grouping_keys", "cast_keys_to_int"}, kGroupingKeys),
       OfSums("serving_calibration", MakeServingCalibration),
       OfSums("serving_ne", MakeServingNe),
       OfSums("sum_weights", MakeSumWeights),

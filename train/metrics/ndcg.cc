@@ -4,7 +4,7 @@
 //   label); gain = y, or 2^y − 1 (exponential_gain); an ideal DCG of 0 becomes 1e-6
 // Equal values keep their order. A session is one of one batch. scale_by_weights_tensor: weights
 // scale labels and predictions instead of sessions. A batch without sessions (of more than one
-// example, if those are removed) counts for nothing.
+// example, if those are removed) counts for nothing. Of a negative task: 1 − prediction and 1 − label.
 #include <cmath>
 
 #include "runtime/check.h"
@@ -42,8 +42,8 @@ class Ndcg final : public SumFormula {
     weights_.clear();
     batch.examples.ForEach([&](double p, double y, double w) {
       const double scale = options_.scale_by_weights_tensor ? w : 1;
-      predictions_.push_back(scale * p);
-      labels_.push_back(scale * y);
+      predictions_.push_back(scale * (batch.negative_task ? 1 - p : p));
+      labels_.push_back(scale * (batch.negative_task ? 1 - y : y));
       weights_.push_back(options_.scale_by_weights_tensor ? 1 : w);
     });
   }

@@ -15,7 +15,7 @@ BatchUse NeFormula::AddUp(const MetricBatch& batch, std::span<double> sums) {
 
 std::vector<MetricValue> NeFormula::Values(std::span<const double> sums) const {
   const auto entropy = CrossEntropySums::From(sums);
-  std::vector<MetricValue> values = {{"ne", Ne(entropy)}};
+  std::vector<MetricValue> values = {{"ne", OrEta(entropy, Ne(entropy))}};
   if (include_logloss_) values.push_back({"logloss", entropy.LogLoss(kEta)});
   return values;
 }
@@ -23,7 +23,8 @@ std::vector<MetricValue> NeFormula::Values(std::span<const double> sums) const {
 }  // namespace internal
 
 FormulaPtr MakeNe(const MetricOptions& options) {
-  return std::make_unique<internal::NeFormula>(options.include_logloss);
+  return std::make_unique<internal::NeFormula>(options.include_logloss, 0,
+                                               options.allow_missing_label_with_zero_weight);
 }
 
 }  // namespace tessera

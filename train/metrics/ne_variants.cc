@@ -28,10 +28,11 @@ class UnweightedNe final : public NeFormula {
 
 class NePositive final : public NeFormula {
  public:
-  NePositive() : NeFormula(false) {}
+  explicit NePositive(const MetricOptions& options)
+      : NeFormula(false, 0, options.allow_missing_label_with_zero_weight) {}
   std::vector<MetricValue> Values(std::span<const double> sums) const override {
     const auto entropy = CrossEntropySums::From(sums);
-    return {{"ne_positive", entropy.positive / entropy.Entropy(kEta)}};
+    return {{"ne_positive", OrEta(entropy, entropy.positive / entropy.Entropy(kEta))}};
   }
 };
 
@@ -69,7 +70,9 @@ class LogLoss final : public NeFormula {
 }  // namespace
 
 FormulaPtr MakeUnweightedNe(const MetricOptions&) { return std::make_unique<UnweightedNe>(); }
-FormulaPtr MakeNePositive(const MetricOptions&) { return std::make_unique<NePositive>(); }
+FormulaPtr MakeNePositive(const MetricOptions& options) {
+  return std::make_unique<NePositive>(options);
+}
 FormulaPtr MakeRecalibratedNe(const MetricOptions& options) {
   return std::make_unique<RecalibratedNe>(options);
 }

@@ -22,6 +22,7 @@ struct MetricBatch {
   std::span<const int64_t> grouping_keys = {};           // [n]
   std::span<const int64_t> num_candidates = {};          // lengths of consecutive sessions, Σ = n
   std::span<const std::span<const float>> tensors = {};  // [n] each: what is to be averaged
+  bool negative_task = false;                            // RecTask::is_negative_task
 
   size_t size() const { return examples.size(); }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -12,8 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr char kGroupingKeysName[] = "grouping_keys", kCandidatesName[] = "num_candidates",
-               kUpdates[] = "updates";
+constexpr char kCandidatesName[] = "num_candidates", kUpdates[] = "updates";
 
 double SteadySeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -31,6 +31,20 @@ std::span<const T> Find(const ModelOutput& output, const std::string& name,
   TESSERA_CHECK(found != output.end(), "{}: the model's output has no '{}'", whose, name);
   TESSERA_CHECK_EQ(found->second.dtype(), DTypeOf<T>::value, "{}: '{}'", whose, name);
   return found->second.span<T>();
+}
+
+// Numbers without their fractions, kept in `cut`; i64 as they are.
+std::span<const int64_t> Cut(const ModelOutput& output, const std::string& name,
+                             const std::string& whose, std::vector<int64_t>& cut) {
+  const auto found = output.find(name);
+  if (found == output.end() || found->second.dtype() != DType::kF32)
+    return Find<int64_t>(output, name, whose);
+  for (const float number : found->second.span<float>()) {
+    TESSERA_CHECK(std::abs(number) < 0x1p62f, "{}: '{}' has {}, which is no number of a group",
+                  whose, name, number);
+    cut.push_back(static_cast<int64_t>(number));
+  }
+  return cut;
 }
 
 // The rank in "metrics.<rank>.…"; nullopt for another name.
@@ -83,6 +97,8 @@ struct RecMetricModule::Entry {
   RecTask task;
   MetricNeeds needs = MetricNeeds::kNothing;
   std::vector<std::string> tensors = {};
+  std::string grouping_keys = {};
+  bool cast_keys_to_int = false;
   bool of_examples = true;  // whether it looks at what the task names
   std::unique_ptr<RecMetric> value = nullptr;
 
@@ -98,7 +114,7 @@ std::vector<std::string> RecMetricModule::Entry::more_inputs() const {
     case MetricNeeds::kSessions:
       return {task.session_name};
     case MetricNeeds::kGroupingKeys:
-      return {kGroupingKeysName};
+      return {grouping_keys};
     case MetricNeeds::kCandidates:
       return {kCandidatesName};
     case MetricNeeds::kTaskTensor:
@@ -115,6 +131,8 @@ RecMetricModule::RecMetricModule(const RecMetricsConfig& config,
   TESSERA_CHECK_GT(options.ranks, 0, "ranks of metrics");
   TESSERA_CHECK_GT(config.compute_interval_steps, 0, "compute_interval_steps");
   if (!options_.clock) options_.clock = SteadySeconds;
+  interval_steps_ = config.compute_interval_steps;
+  adjusts_interval_ = config.min_compute_interval > 0 || std::isfinite(config.max_compute_interval);
   for (const RecMetricDef& def : config_.metrics) {
     if (def.tasks.empty())
       for (const RecTask& task : config_.tasks) Add(def, task);
@@ -149,7 +167,9 @@ void RecMetricModule::Add(const RecMetricDef& def, const RecTask& task) {
               .key = NamespaceOf(def.name) + "-" + task.name,
               .task = task,
               .needs = def.options.grouped ? MetricNeeds::kGroupingKeys : kind.needs,
-              .tensors = def.options.tensors};
+              .tensors = def.options.tensors,
+              .grouping_keys = def.options.grouping_keys,
+              .cast_keys_to_int = def.options.cast_keys_to_int};
   for (const Entry& other : entries_)
     TESSERA_CHECK(other.key != entry.key, "metrics '{}' and '{}' of task '{}' have one name, '{}'",
                   other.metric, def.name, task.name, entry.key);
@@ -183,10 +203,13 @@ void RecMetricModule::UpdateEntry(Entry& entry, const ModelOutput& output) {
   if (!task.weight_name.empty())
     batch.examples.weights = Find<float>(output, task.weight_name, entry.key);
   if (config_.should_validate_update && AllZero(batch.examples.weights)) return;
+  batch.negative_task = task.is_negative_task;
   std::vector<std::span<const float>> tensors;
+  std::vector<int64_t> cut;
   for (const std::string& name : entry.more_inputs())
     if (std::span<const int64_t>* numbers = NumbersFor(entry.needs, batch))
-      *numbers = Find<int64_t>(output, name, entry.key);
+      *numbers = entry.cast_keys_to_int ? Cut(output, name, entry.key, cut)
+                                        : Find<int64_t>(output, name, entry.key);
     else
       tensors.push_back(Find<float>(output, name, entry.key));
   batch.tensors = tensors;
@@ -215,9 +238,39 @@ MetricReport RecMetricModule::Report(const std::vector<std::vector<MetricState>>
   return report;
 }
 
-MetricReport RecMetricModule::Compute() const { return Report({Summaries()}); }
+int64_t RecMetricModule::StepsAfter(double seconds) const {
+  const double low = config_.min_compute_interval, high = config_.max_compute_interval;
+  if (seconds >= low && seconds <= high) return interval_steps_;
+  // A second of room on the one side, the middle between two.
+  const double aim = !std::isfinite(high) ? low + 1
+                     : low == 0           ? high - (high <= 1 ? 0 : 1)
+                                          : (low + high) / 2;
+  const double steps = aim * static_cast<double>(interval_steps_) / seconds;
+  return static_cast<int64_t>(std::clamp(steps, 1.0, 0x1p40));
+}
 
-MetricReport RecMetricModule::Compute(Communicator& comm) const {
+void RecMetricModule::AdjustInterval(Communicator* comm) {
+  if (!adjusts_interval_) return;
+  const double now = options_.clock();
+  if (!last_compute_) {
+    last_compute_ = now;
+    return;
+  }
+  interval_steps_ = StepsAfter(now - *last_compute_);
+  adjusts_interval_ = false;
+  if (comm == nullptr) return;
+  for (const std::string& steps :
+       comm->GatherStringsSync(std::to_string(interval_steps_), "steps between computations"))
+    interval_steps_ = std::max<int64_t>(interval_steps_, std::stoll(steps));
+}
+
+MetricReport RecMetricModule::Compute() {
+  AdjustInterval(nullptr);
+  return Report({Summaries()});
+}
+
+MetricReport RecMetricModule::Compute(Communicator& comm) {
+  AdjustInterval(&comm);
   std::vector<std::vector<MetricState>> ranks;
   for (const std::string& bytes : comm.GatherStringsSync(PackStates(Summaries()), "metrics"))
     ranks.push_back(UnpackStates(bytes));

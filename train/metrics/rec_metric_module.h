@@ -9,6 +9,7 @@
 // window of R ranks is the R windows of window_size/R together.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@
 namespace tessera {
 
 // A batch by the names that tasks use; tensors of the host, contiguous. Predictions, labels,
-// weights and tensors to be averaged are f32 [n], multiclass predictions [n, classes]; sessions and
-// "grouping_keys" are i64 [n], "num_candidates" is i64 [sessions].
+// weights and tensors to be averaged are f32 [n], multiclass predictions [n, classes]; sessions and grouping
+// keys are i64 [n], "num_candidates" is i64 [sessions].
 using ModelOutput = std::map<std::string, Tensor>;
 
 using MetricReport = std::map<std::string, double>;
@@ -42,14 +43,16 @@ class RecMetricModule {
   // Adds a batch, which may be empty. Throws Error for a tensor that is missing, of another type
   // or size; what some metrics have added then stays.
   void Update(const ModelOutput& output);
-  // Whether now, after an update, is the time: every compute_interval_steps of them.
-  bool ShouldCompute() const { return updates_ % config_.compute_interval_steps == 0; }
+  // Whether now, after an update, is the time: every compute_interval_steps of them, or what the
+  // second computation made of that (min_compute_interval).
+  bool ShouldCompute() const { return updates_ % interval_steps_ == 0; }
+  int64_t compute_interval_steps() const { return interval_steps_; }
   int64_t updates() const { return updates_; }
 
   // Of this rank alone.
-  MetricReport Compute() const;
+  MetricReport Compute();
   // Of all ranks, the same on each. Every rank calls. Waits.
-  MetricReport Compute(Communicator& comm) const;
+  MetricReport Compute(Communicator& comm);
 
   // All that is remembered, by "metrics.<rank>.<metric>.<task>.<part>": of this rank (as rank 0),
   // or of all, the same on each. Every rank calls. Tensors of the host.
@@ -69,6 +72,9 @@ class RecMetricModule {
   void Add(const RecMetricDef& def, const RecTask& task);
   const RecTask& TaskOf(const std::string& name, const std::string& metric) const;
   void UpdateEntry(Entry& entry, const ModelOutput& output);
+  // Steps until the next computation, if the last ones took so many seconds.
+  int64_t StepsAfter(double seconds) const;
+  void AdjustInterval(Communicator* comm);
   MetricReport Report(const std::vector<std::vector<MetricState>>& ranks) const;
   std::vector<MetricState> Summaries() const;
   std::vector<MetricState> States() const;
@@ -78,6 +84,9 @@ class RecMetricModule {
   RecMetricModuleOptions options_;
   std::vector<Entry> entries_;
   int64_t updates_ = 0;
+  int64_t interval_steps_ = 1;
+  bool adjusts_interval_ = false;  // at the next computation but the first
+  std::optional<double> last_compute_;
 };
 
 }  // namespace tessera

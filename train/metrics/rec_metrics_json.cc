@@ -1,6 +1,7 @@
 #include "train/metrics/rec_metrics_json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "runtime/size_limits.h"
@@ -17,6 +18,7 @@ void VisitFields(auto& task, auto&& visit) {
   visit("weight_name", task.weight_name);
   visit("session_name", task.session_name);
   visit("tensor_name", task.tensor_name);
+  visit("is_negative_task", task.is_negative_task);
 }
 
 // The options that the metric looks at.
@@ -25,6 +27,11 @@ void VisitOptions(const MetricKind& kind, auto& o, auto&& visit) {
     if (std::count(kind.options.begin(), kind.options.end(), key) > 0) visit(key, field);
   };
   visit_if("include_logloss", o.include_logloss);
+  visit_if("allow_missing_label_with_zero_weight", o.allow_missing_label_with_zero_weight);
+  visit_if("apply_bin", o.apply_bin);
+  visit_if("num_bins", o.num_bins);
+  visit_if("grouping_keys", o.grouping_keys);
+  visit_if("cast_keys_to_int", o.cast_keys_to_int);
   visit_if("recalibration_coefficient", o.recalibration_coefficient);
   visit_if("include_r_squared", o.include_r_squared);
   visit_if("threshold", o.threshold);
@@ -47,6 +54,9 @@ void VisitOptions(const MetricKind& kind, auto& o, auto&& visit) {
 
 void CheckOptions(const MetricOptions& o, const JsonObject& object) {
   CheckPositive(o.num_groups, SizeLimits::kGroups, object.at("num_groups"));
+  CheckPositive(o.num_bins, SizeLimits::kGroups, object.at("num_bins"));
+  if (o.grouping_keys.empty())
+    ThrowExpected(object.at("grouping_keys"), "a name that is not empty", o.grouping_keys);
   CheckCount(o.number_of_classes, SizeLimits::kGroups, object.at("number_of_classes"));
   CheckPositive(o.warmup_steps, SizeLimits::kSteps, object.at("warmup_steps"));
   if (!(o.recalibration_coefficient > 0))
@@ -112,6 +122,28 @@ void ReadMetrics(JsonObject& object, RecMetricsConfig& config) {
     config.metrics.push_back(ReadMetric(name, value, where + "." + name));
 }
 
+std::vector<BatchSizeStage> ReadStages(const Json& list, const std::string& where) {
+  if (!list.is_array()) ThrowExpected(where, "a list", list);
+  std::vector<BatchSizeStage> stages;
+  for (size_t i = 0; i < list.size(); ++i) {
+    JsonObject object(list[i], Format("{}[{}]", where, i));
+    BatchSizeStage& stage = stages.emplace_back();
+    object.Required("batch_size", stage.batch_size);
+    CheckPositive(stage.batch_size, SizeLimits::kBatch, object.at("batch_size"));
+    if (object.Find("max_iters") != nullptr) {
+      object.Required("max_iters", stage.max_iters.emplace());
+      CheckPositive(*stage.max_iters, SizeLimits::kSteps, object.at("max_iters"));
+    }
+    object.Finish();
+  }
+  try {
+    CheckBatchSizeStages(stages);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+  return stages;
+}
+
 void ReadThroughput(JsonObject& object, RecMetricsConfig& config) {
   const Json* value = object.Find("throughput_metric");
   if (value == nullptr) return;
@@ -121,6 +153,8 @@ void ReadThroughput(JsonObject& object, RecMetricsConfig& config) {
   ThroughputOptions& options = config.throughput.emplace();
   throughput.Optional("window_seconds", options.window_seconds);
   throughput.Optional("warmup_steps", options.warmup_steps);
+  if (const Json* stages = throughput.Find("batch_size_stages"))
+    options.batch_size_stages = ReadStages(*stages, throughput.at("batch_size_stages"));
   throughput.Finish();
   if (!(options.window_seconds > 0))
     ThrowExpected(throughput.at("window_seconds"), "a number above 0", options.window_seconds);
@@ -138,6 +172,16 @@ RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where)
   object.Optional("compute_interval_steps", config.compute_interval_steps);
   CheckPositive(config.compute_interval_steps, SizeLimits::kSteps,
                 object.at("compute_interval_steps"));
+  object.Optional("min_compute_interval", config.min_compute_interval);
+  object.Optional("max_compute_interval", config.max_compute_interval);
+  if (!(config.min_compute_interval >= 0))
+    ThrowExpected(object.at("min_compute_interval"), "a number of at least 0",
+                  config.min_compute_interval);
+  if (!(config.max_compute_interval > 0 &&
+        config.max_compute_interval >= config.min_compute_interval))
+    ThrowExpected(object.at("max_compute_interval"),
+                  "a number above 0 that is not less than min_compute_interval",
+                  config.max_compute_interval);
   object.Optional("should_validate_update", config.should_validate_update);
   object.Finish();
   return config;
@@ -156,10 +200,19 @@ Json RecMetricsToJson(const RecMetricsConfig& config) {
                  [&](const char* key, const auto& field) { entry[key] = field; });
   }
   json["throughput_metric"] = nullptr;
-  if (config.throughput)
+  if (config.throughput) {
     json["throughput_metric"] = {{"window_seconds", config.throughput->window_seconds},
                                  {"warmup_steps", config.throughput->warmup_steps}};
+    for (const BatchSizeStage& stage : config.throughput->batch_size_stages) {
+      Json& entry = json["throughput_metric"]["batch_size_stages"].emplace_back(
+          Json{{"batch_size", stage.batch_size}});
+      if (stage.max_iters) entry["max_iters"] = *stage.max_iters;
+    }
+  }
   json["compute_interval_steps"] = config.compute_interval_steps;
+  json["min_compute_interval"] = config.min_compute_interval;
+  if (std::isfinite(config.max_compute_interval))
+    json["max_compute_interval"] = config.max_compute_interval;
   json["should_validate_update"] = config.should_validate_update;
   return json;
 }
