@@ -166,8 +166,9 @@ void SayInterrupted(const TrainFlags& flags, int signal) {
   if (flags.checkpoint.empty())
     std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
   else
-    std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s goes on\n", by,
-                 flags.checkpoint.c_str(), flags.checkpoint.c_str());
+    std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s%s goes on\n",
+                 by, flags.checkpoint.c_str(), flags.checkpoint.c_str(),
+                 flags.overwrite ? " in place of --overwrite" : "");
 }
 
 void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRunReport& report,

@@ -51,6 +51,23 @@ run 0 train --resume stopped.safetensors --train-rows 0:$rows --eval-rows $rows:
 run 0 train --config long.json --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) --checkpoint b.safetensors
 cmp a.safetensors b.safetensors || fail "resumed: other bits"
 
+# What it says goes on does: the same command, which saves where it was told to.
+all=(--config long.json --seed 5 --batch-size 32 --checkpoint-every 100000 --metrics lines.jsonl --json report.json)
+echo '{}' >lines.jsonl
+interrupt SIGTERM 143 train "${all[@]}" --checkpoint again.safetensors --overwrite
+has err "the same command with --resume again.safetensors in place of --overwrite goes on"
+before=$(wc -l <lines.jsonl)
+interrupt SIGINT 130 train "${all[@]}" --checkpoint again.safetensors --resume again.safetensors
+has err "saved again.safetensors; the same command with --resume again.safetensors goes on"
+[ "$(wc -l <lines.jsonl)" -ge "$before" ] || fail "metrics of the first run are gone"
+run 0 inspect again.safetensors --json
+rows=$(python3 -c 'import json; print(json.load(open("out"))["progress"]["row"] + 3200)')
+ranges=(--train-rows 0:$rows --eval-rows $rows:$((rows + 10)))
+run 0 train "${all[@]}" "${ranges[@]}" --checkpoint again.safetensors --resume again.safetensors
+run 0 train --config long.json --seed 5 --batch-size 32 "${ranges[@]}" --checkpoint whole.safetensors
+for model in again whole; do run 0 export $model.safetensors --out $model.weights --weights-only; done  # metrics know times
+same_tensors again.weights whole.weights || fail "followed literally: other bits"
+
 # Ranks stop after the same step.
 interrupt SIGINT 130 train --config long.json --ranks 3 --checkpoint ranks
 has err "saved ranks"
