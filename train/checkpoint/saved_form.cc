@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "runtime/files.h"
+#include "runtime/safetensors.h"
 #include "sharding/checkpoint_index.h"
 #include "train/checkpoint/checkpoint_files.h"
 #include "train/data/row_folder.h"
@@ -31,7 +32,10 @@ SavedForm FormOf(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     throw Error(Format("{}: cannot be read: there is no such file or folder", path));
-  if (!std::filesystem::is_directory(path, error)) return SavedForm::kFile;
+  if (!std::filesystem::is_directory(path, error)) {
+    SafetensorsFile file(path);  // a text is called none
+    return SavedForm::kFile;
+  }
   if (const std::optional<SavedForm> form = FormIn(path)) return *form;
   if (IsRowFolder(path))
     throw Error(Format(

@@ -18,8 +18,8 @@ enum class SavedForm {
   kPyTorchFolder,   // of torch.distributed.checkpoint
 };
 
-// What is no folder is a file. Throws Error for a path that is not there, and for a folder that is
-// none.
+// What is no folder is a file. Throws Error for a path that is not there, a file that is no
+// safetensors file, and a folder that is none of these.
 SavedForm FormOf(const std::string& path);
 // Of a folder; absent where there is no saved model in it.
 std::optional<SavedForm> FormIn(const std::string& folder);

@@ -32,6 +32,10 @@ TEST(SavedFormTest, IsToldByWhatIsThere) {
   EXPECT_EQ(FormOf(FolderWith(".metadata")), SavedForm::kPyTorchFolder);
   EXPECT_THAT(ErrorOf([&] { FormOf(TempPath("nowhere")); }),
               HasSubstr("nowhere: cannot be read: there is no such file or folder"));
+  EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("text") + "/text"); }),
+              HasSubstr("it is no safetensors file"));
+  EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("rows-00000.safetensors")); }),
+              HasSubstr("it is a folder of rows that tessera preprocess wrote"));
   EXPECT_EQ(FormIn(FolderWith("other")), std::nullopt);
   EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("other")); }),
               HasSubstr("there is no saved model in this folder"));
