@@ -1,5 +1,7 @@
 #include "cli/scored_rows.h"
 
+#include <set>
+
 #include "cli/numbers.h"
 #include "serve/model_memory.h"
 #include "serve/model_writer.h"
@@ -14,9 +16,11 @@ namespace {
 
 RowInputs InputsOf(const serve::ModelSpec& spec) {
   RowInputs inputs{.features = {}, .dense_in = spec.net.dense_in, .missing = spec.missing};
+  std::set<std::string> read;
   for (const serve::TableSpec& table : spec.tables)
     for (const std::string& feature : table.features)
-      inputs.features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
+      if (read.insert(feature).second)
+        inputs.features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
   return inputs;
 }
 

@@ -5,7 +5,7 @@
 namespace tessera::serve {
 
 std::unique_ptr<RankingNet> MakeDensePart(Context& ctx, const ModelSpec& spec) {
-  return MakeRankingNet(ctx, spec.net, std::ssize(spec.Features()), spec.dim());
+  return MakeRankingNet(ctx, spec.net, std::ssize(spec.Reads()), spec.dim());
 }
 
 Tensor ClickProbabilities(Context& ctx, const RankingNet& net, const Tensor& dense,

@@ -26,17 +26,17 @@ double GrowthBytes(const TableSpec& table) {
 }
 
 double DenseBytes(const ModelSpec& spec) {
-  const auto features = std::ssize(spec.Features());
-  return kFloat * SizeOfRankingNet(spec.net, features, spec.dim()).parameters;
+  const auto reads = std::ssize(spec.Reads());
+  return kFloat * SizeOfRankingNet(spec.net, reads, spec.dim()).parameters;
 }
 
 double BatchBytes(const ModelSpec& spec, const ServingLoad& load) {
-  const auto features = static_cast<double>(spec.Features().size());
-  const RankingNetSize net = SizeOfRankingNet(spec.net, std::ssize(spec.Features()), spec.dim());
-  const double pooled = features * static_cast<double>(spec.dim()),
+  const auto reads = static_cast<double>(spec.Reads().size());
+  const RankingNetSize net = SizeOfRankingNet(spec.net, std::ssize(spec.Reads()), spec.dim());
+  const double pooled = reads * static_cast<double>(spec.dim()),
                dense = static_cast<double>(spec.net.dense_in);
   const double example = kFloat * (dense + kActivationCopies * (pooled + net.activations)) +
-                         2 * kNumber * features;  // an id and an offset
+                         2 * kNumber * reads;  // an id and an offset
   return example * load.calls * static_cast<double>(load.examples);
 }
 

@@ -143,7 +143,7 @@ void CheckTables(const ModelSpec& spec) {
   if (spec.tables.empty() && spec.net.dense_arch.empty())
     throw Error("tables: expected at least one");
   const int64_t dim = spec.net.dense_arch.empty() ? spec.dim() : spec.net.dense_arch.back();
-  std::set<std::string> names, features;
+  std::set<std::string> names;
   for (const TableSpec& table : spec.tables) {
     if (!names.insert(table.name).second)
       throw Error(Format("tables: {} is there twice", table.name));
@@ -152,9 +152,10 @@ void CheckTables(const ModelSpec& spec) {
           Format("tables: {}: expected dim {}, {}, got {}", table.name, dim,
                  spec.net.dense_arch.empty() ? "the first table's" : "the last size of dense_arch",
                  table.dim));
+    std::set<std::string> features;
     for (const std::string& feature : table.features)
       if (!features.insert(feature).second)
-        throw Error(Format("tables: feature {} is there twice", feature));
+        throw Error(Format("tables: {}: feature {} is there twice", table.name, feature));
   }
 }
 
@@ -202,6 +203,14 @@ ModelSpec ReadSpec(const Json& json) {
 }  // namespace
 
 std::vector<std::string> ModelSpec::Features() const {
+  std::vector<std::string> all;
+  std::set<std::string> known;
+  for (const std::string& feature : Reads())
+    if (known.insert(feature).second) all.push_back(feature);
+  return all;
+}
+
+std::vector<std::string> ModelSpec::Reads() const {
   std::vector<std::string> all;
   for (const TableSpec& table : tables)
     all.insert(all.end(), table.features.begin(), table.features.end());

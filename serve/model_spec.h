@@ -105,8 +105,11 @@ struct ModelSpec {
   std::optional<TrainedTo> trained = {};   // where the checkpoint said so
   std::vector<TableSpec> tables;
 
-  // Of all tables, in order: the order of the features of a model.
+  // What requests bring: the features of all tables, each once, in the order of their first readers.
   std::vector<std::string> Features() const;
+  // What each table reads, table after table: what is pooled, one block of columns each. A feature
+  // that several tables read is there as often.
+  std::vector<std::string> Reads() const;
   // Of every table.
   int64_t dim() const { return tables.empty() ? net.dense_arch.back() : tables.front().dim; }
 };

@@ -193,6 +193,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
     : spec_(std::move(spec)),
       digest_(std::move(digest)),
       features_(spec_.Features()),
+      reads_(spec_.Reads()),
       table_of_(TableOfFeatures(spec_)),
       tables_(std::move(tables)),
       remaps_(std::move(remaps)),
@@ -240,8 +241,8 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   int64_t most_ids = 0;
   for (const Part& part : parts) {
     packed.batch += part.count;
-    for (size_t f = 0; f < features_.size(); ++f) {
-      const RequestFeature from = FeatureOf(ctx, *part.request, features_[f], f);
+    for (size_t f = 0; f < reads_.size(); ++f) {
+      const RequestFeature from = FeatureOf(ctx, *part.request, reads_[f], f);
       const int64_t bag = from.first_bag + part.first;
       most_ids += from.offsets[bag + part.count] - from.offsets[bag];
     }
@@ -252,7 +253,7 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   packed.dense = PackDense(ctx, parts, packed.batch);
   const bool narrow = most_ids > kMany && narrow_rows_;
   packed.ids = Tensor::Empty(ctx, {most_ids}, narrow ? DType::kI32 : DType::kI64);
-  packed.offsets = Tensor::Empty(ctx, {std::ssize(features_) * packed.batch + 1}, DType::kI64);
+  packed.offsets = Tensor::Empty(ctx, {std::ssize(reads_) * packed.batch + 1}, DType::kI64);
   narrow ? PackIds<int32_t>(ctx, parts, packed) : PackIds<int64_t>(ctx, parts, packed);
   return packed;
 }
@@ -269,8 +270,8 @@ ServedModel::PackedBatch ServedModel::AsItCame(Context& ctx, const Part& part) c
                     .dense = PackDense(ctx, std::span(&part, 1), part.count),
                     .ids = kjt.values(),
                     .offsets = kjt.offsets(ctx)};
-  for (size_t f = 0; f < features_.size(); ++f) {
-    const RequestFeature from = FeatureOf(ctx, *part.request, features_[f], f);
+  for (size_t f = 0; f < reads_.size(); ++f) {
+    const RequestFeature from = FeatureOf(ctx, *part.request, reads_[f], f);
     const int64_t bag = from.first_bag + part.first, rows = tables_->Rows(TableOf(f)).dim(0),
                   begin = from.offsets[bag], end = from.offsets[bag + part.count];
     int64_t hits = 0;
@@ -287,12 +288,12 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
   Row *const ids = packed.ids.data<Row>(), *next = ids;
   int64_t* offset = packed.offsets.data<int64_t>();
   *offset++ = 0;
-  for (size_t f = 0; f < features_.size(); ++f) {
+  for (size_t f = 0; f < reads_.size(); ++f) {
     const auto t = TableOf(f);
     const IdRows rows{spec_.tables[t], remaps_[t] ? &*remaps_[t] : nullptr, tables_->ids(t)};
     IdCopy<Row> copy(rows, next);
     for (const auto& [request, first, count] : parts) {
-      const RequestFeature from = FeatureOf(ctx, *request, features_[f], f);
+      const RequestFeature from = FeatureOf(ctx, *request, reads_[f], f);
       for (int64_t b = from.first_bag + first; b < from.first_bag + first + count; ++b) {
         copy.Append(from.ids, from.offsets[b], from.offsets[b + 1]);
         *offset++ = copy.end() - ids;
@@ -304,10 +305,10 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
 }
 
 Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
-  const int64_t dim = spec_.dim(), width = std::ssize(features_) * dim;
+  const int64_t dim = spec_.dim(), width = std::ssize(reads_) * dim;
   const Tensor pooled = Tensor::Empty(ctx, {batch.batch, width});
-  std::vector<QuantizedLookupFeature> lookups(features_.size());
-  for (size_t f = 0; f < features_.size(); ++f) {
+  std::vector<QuantizedLookupFeature> lookups(reads_.size());
+  for (size_t f = 0; f < reads_.size(); ++f) {
     const auto t = TableOf(f);
     QuantizedLookupFeature& lookup = lookups[f];
     lookup.rows = rows_[t].raw_data();

@@ -98,7 +98,7 @@ class ServedModel {
 
   ModelSpec spec_;
   std::string digest_;
-  std::vector<std::string> features_;
+  std::vector<std::string> features_, reads_;  // of requests; of tables
   std::vector<int> table_of_;  // of each feature
   bool narrow_rows_ = true;    // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;

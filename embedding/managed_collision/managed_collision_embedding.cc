@@ -40,7 +40,7 @@ void CheckOtherTables(const TableBatchedEmbedding& tables,
       const auto found = managed.find(feature);
       TESSERA_CHECK(found == managed.end() || found->second == tables.table(t).name,
                     "managed collision: feature {} is read by table {}, whose module turns its ids "
-                    "into rows, and by table {}, which has other rows",
+                    "into rows, and by table {}: its ids can become the rows of one only",
                     feature, found->second, tables.table(t).name);
     }
 }

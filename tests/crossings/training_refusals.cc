@@ -8,6 +8,12 @@ const std::vector<Refusal>& TrainingRefusals() {
   static const std::vector<Refusal> refusals = {
       {"rule", "emainplace_rowwise_adagrad", "sharding", kColumnBlocks,
        "its rule emainplace_rowwise_adagrad needs whole rows", kHalvesReason},
+      {"rule", "global_decay_rowwise_adagrad", "keys", "shared", "reads its key cat_1 alone",
+       kOneKeyReason},
+      {"keys", "shared", "ids", kRawIds, "its ids can become the rows of one only",
+       "A feature's raw ids are replaced by rows of one table; another table would read them as "
+       "its "
+       "own."},
       {"rule", kActFirst, "pipeline", "semi_sync", "changes rows before they are looked up",
        kActFirstReason},
       {"rule", "custom", "after", "f32|int8|delta|c_api",

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <regex>
 
 #include "comm/local_communicator.h"
 #include "runtime/safetensors.h"
@@ -64,7 +65,11 @@ void SetModel(const Point& point, RankingNetConfig& model) {
 }
 
 TrainConfig ConfigOf(const Point& point) {
-  TrainConfig config = ParseTrainConfig(kConfig, "crossings.json");
+  std::string text = kConfig;
+  if (point.Is("keys", "shared"))
+    text = std::regex_replace(text, std::regex(R"(16, "dim": 8, "features": \["cat_9"\])"),
+                              R"(32, "dim": 8, "features": ["cat_9", "cat_1"])");
+  TrainConfig config = ParseTrainConfig(text, "crossings.json");
   for (EmbeddingBagConfig& t : config.tables) {
     t.optimizer = RuleNamed(point["rule"]);
     t.pooling = point.Is("pooling", "MEAN") ? PoolingType::kMean : PoolingType::kSum;
@@ -294,6 +299,7 @@ const std::vector<Axis>& TrainingAxes() {
       {"rows", {"f32", "f16", "bf16", "f16_by_chance", "bf16_by_chance"}},
       {"state", {"f32", "f16", "bf16"}},
       {"pooling", {"SUM", "MEAN"}},
+      {"keys", {"own", "shared"}},
       {"location", {"DEVICE", "HOST", "MANAGED", "MANAGED_CACHING", "DISK"}},
       {"ids", {"rows", "growing", "mch", "hash_zch"}},
       {"sharding",

@@ -54,6 +54,12 @@ TEST(ModelSpec, ComesBackFromItsDocument) {
   EXPECT_EQ(spec.dense_type, DType::kF16);
 }
 
+TEST(ModelSpec, AFeatureOfSeveralTablesIsOneInput) {
+  const ModelSpec spec = ParseModelSpec(With("cat_2", "cat_0"), "x");
+  EXPECT_EQ(spec.Features(), (std::vector<std::string>{"cat_0", "cat_1"}));
+  EXPECT_EQ(spec.Reads(), (std::vector<std::string>{"cat_0", "cat_1", "cat_0"}));
+}
+
 TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "dir: "},
@@ -70,7 +76,7 @@ TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
       {With("\"dim\": 4", "\"dim\": 8"), "tables: a: expected dim 4"},
       {With("int4", "int5"), "tables[1].codec: "},
       {With("\"b\"", "\"a\""), "tables: a is there twice"},
-      {With("cat_2", "cat_0"), "tables: feature cat_0 is there twice"},
+      {With("cat_1", "cat_0"), "tables: a: feature cat_0 is there twice"},
       {With("\"missing\"", "\"mising\""), "mising"},
       {With("   1\n", "   2\n"), "model.over_arch: expected a last layer of 1"},
   };

@@ -101,17 +101,33 @@ EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
 }
 
 // Names are unique, and every feature is read by one table.
-void CheckNames(const std::vector<EmbeddingBagConfig>& tables) {
+// Two tables that read one feature read the same numbers.
+void CheckReaders(const std::string& feature, const EmbeddingBagConfig& first,
+                  const EmbeddingBagConfig& second, const ManagedTableConfigs& managed) {
+  if (first.name == second.name)
+    throw Error(Format("tables: feature '{}' is there twice in '{}'", feature, first.name));
+  if (first.num_embeddings != second.num_embeddings)
+    throw Error(
+        Format("tables: feature '{}' is read by '{}', of {} rows, and by '{}', of {}: its ids are "
+               "taken modulo the rows, so expected as many",
+               feature, first.name, first.num_embeddings, second.name, second.num_embeddings));
+  for (const EmbeddingBagConfig* table : {&first, &second})
+    if (managed.contains(table->name))
+      throw Error(
+          Format("tables: feature '{}' is read by '{}' and by '{}', but '{}' has "
+                 "managed_collision: its ids can become the rows of one only",
+                 feature, first.name, second.name, table->name));
+}
+
+void CheckNames(const std::vector<EmbeddingBagConfig>& tables, const ManagedTableConfigs& managed) {
   std::set<std::string> names;
-  std::map<std::string, std::string> table_of;
+  std::map<std::string, const EmbeddingBagConfig*> reader_of;
   for (const EmbeddingBagConfig& table : tables) {
     if (!names.insert(table.name).second)
       throw Error(Format("tables: two are called '{}'", table.name));
     for (const std::string& feature : table.feature_names) {
-      const auto [entry, is_new] = table_of.emplace(feature, table.name);
-      if (!is_new)
-        throw Error(Format("tables: feature '{}' is read by '{}' and by '{}', but may be read once",
-                           feature, entry->second, table.name));
+      const auto [entry, is_new] = reader_of.emplace(feature, &table);
+      if (!is_new) CheckReaders(feature, *entry->second, table, managed);
     }
   }
 }
@@ -125,7 +141,7 @@ void ReadTables(JsonObject& document, TrainConfig& config) {
     managed_collision = internal::ManagedCollisionFromJson(*json, "managed_collision");
   for (size_t i = 0; i < list.size(); ++i)
     config.tables.push_back(ReadTable(list[i], Format("tables[{}]", i), managed_collision, config));
-  CheckNames(config.tables);
+  CheckNames(config.tables, config.managed_collision);
 }
 
 void ReadOptimizers(JsonObject& document, TrainConfig& config) {
@@ -271,8 +287,10 @@ std::vector<CategoricalFeature> Features(const TrainConfig& config) {
   std::vector<CategoricalFeature> features;
   for (const EmbeddingBagConfig& table : config.tables)
     for (const std::string& name : table.feature_names)
-      features.push_back(
-          {name, table.num_embeddings, config.managed_collision.contains(table.name)});
+      if (std::none_of(features.begin(), features.end(),
+                       [&](const CategoricalFeature& f) { return f.name == name; }))
+        features.push_back(
+            {name, table.num_embeddings, config.managed_collision.contains(table.name)});
   return features;
 }
 

@@ -24,6 +24,7 @@
 //    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
 //    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
 //
+// A feature may be named by several tables of as many rows, none of which has managed collision.
 // "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys
 // from "pooling" on may be left out. A table without an optimizer of its own has optimizer.sparse,
 // one without a "managed_collision" of its own that of the document; with null it has none. Ids of
@@ -78,7 +79,8 @@ void CheckAccumulation(const TrainConfig& config);
 // The document, every key spelled out; ParseTrainConfig gives the same configuration back.
 std::string ToJson(const TrainConfig& config);
 
-// The features of all tables, in order, with the rows that their ids must fit, or raw.
+// The features of all tables, each once, in the order of their first readers, with the rows that
+// their ids must fit, or raw.
 std::vector<CategoricalFeature> Features(const TrainConfig& config);
 
 }  // namespace tessera

@@ -290,7 +290,10 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"(["cat_25"])", R"([25])", "tables[1].features[0]: expected a string, got 25"},
         Bad{R"(["cat_25"])", R"(["cat_26"])", "feature 'cat_26': the data has cat_0 to cat_25"},
         Bad{R"(["cat_25"])", R"(["cat_3"])",
-            "tables: feature 'cat_3' is read by 'a' and by 'b', but may be read once"},
+            "tables: feature 'cat_3' is read by 'a', of 10 rows, and by 'b', of 20: its ids are "
+            "taken modulo the rows, so expected as many"},
+        Bad{R"(["cat_0", "cat_3"])", R"(["cat_0", "cat_0"])",
+            "tables: feature 'cat_0' is there twice in 'a'"},
         Bad{R"("name": "b")", R"("name": "a")", "tables: two are called 'a'"},
         Bad{R"("name": "b")", R"("name": "")", "tables[1].name: expected a name that is not empty"},
         Bad{R"("name": "b")", R"("name": "b", "name": "c")", R"(the key "name" is given twice)"},
