@@ -76,7 +76,7 @@ TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
       {With("\"dim\": 4", "\"dim\": 8"), "tables: a: expected dim 4"},
       {With("int4", "int5"), "tables[1].codec: "},
       {With("\"b\"", "\"a\""), "tables: a is there twice"},
-      {With("cat_1", "cat_0"), "tables: a: feature cat_0 is there twice"},
+      {With("cat_2", "cat_1"), "tables: b: feature cat_1 is there twice"},
       {With("\"missing\"", "\"mising\""), "mising"},
       {With("   1\n", "   2\n"), "model.over_arch: expected a last layer of 1"},
   };
