@@ -14,6 +14,7 @@
 #include "serve/choose_table_codecs.h"
 #include "serve/model_memory.h"
 #include "serve/model_writer.h"
+#include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
 namespace {
@@ -151,6 +152,7 @@ int Quantize(const Flags& flags) {
   reads.insert(reads.end(), {flags.checkpoint, flags.config});
   Outputs outputs(flags.overwrite, std::move(reads));
   outputs.AddFolder(flags.out, HoldsModel(flags.out) ? flags.out : "");
+  CheckSavesInto(flags.out, SavedForm::kModelDirectory);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);

@@ -64,6 +64,7 @@ int Reshard(const Flags& flags) {
   SayChangedStatistics(from.index(), plan);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.out, flags.checkpoint);
+  CheckSavesInto(flags.out, SavedForm::kRanks);
   double seconds = 0;
   {
     ByteProgress progress;

@@ -60,6 +60,12 @@ refused rows quantize model.safetensors -o rows
 fails_saying "chain: it is a folder of tessera train --incremental" train --config small.json --ranks 2 --checkpoint chain --overwrite
 sums | cmp - before || fail "ranks into a chain: changed what was there"
 
+# ---- another form is never written beside what is there
+fails_saying "ranks: it is a folder that ranks saved, but this saves a model directory of tessera quantize" quantize model.safetensors -o ranks --overwrite
+fails_saying "chain: it is a folder of tessera train --incremental, but this saves a folder that ranks saved" reshard ranks --world-size 3 --plan row_wise --out chain --overwrite
+fails_saying "served: it is a model directory of tessera quantize, but this saves a folder that ranks saved" reshard ranks --world-size 3 --plan row_wise --out served --overwrite
+sums | cmp - before || fail "other forms: changed what was there"
+
 # ---- what a run began from goes on, and --overwrite replaces
 run 0 train --resume model.safetensors --epochs 2 --checkpoint model.safetensors --metrics metrics.jsonl
 [ "$(wc -l <metrics.jsonl)" -eq 5 ] || fail "metrics.jsonl: $(cat metrics.jsonl)"

@@ -47,6 +47,13 @@ SavedForm FormOf(const std::string& path) {
              path, kIndexName, kModelName));
 }
 
+void CheckSavesInto(const std::string& folder, SavedForm saves) {
+  const std::optional<SavedForm> there = FormIn(folder);
+  if (there && *there != saves)
+    throw Error(Format("{}: it is {}, but this saves {}: name another path", folder,
+                       Described(*there), Described(saves)));
+}
+
 bool IsCheckpoint(SavedForm form) {
   return form != SavedForm::kModelDirectory && form != SavedForm::kPyTorchFolder;
 }

@@ -24,6 +24,10 @@ SavedForm FormOf(const std::string& path);
 // Of a folder; absent where there is no saved model in it.
 std::optional<SavedForm> FormIn(const std::string& folder);
 
+// Throws Error where a saved model of another form lies in the folder: `saves` is what would be written
+// beside it.
+void CheckSavesInto(const std::string& folder, SavedForm saves);
+
 // Whether ReadCheckpoint opens it.
 bool IsCheckpoint(SavedForm form);
 
