@@ -5,7 +5,9 @@
 #include "cli/byte_progress.h"
 #include "runtime/check.h"
 #include "sharding/checkpoint.h"
+#include "train/checkpoint/rank_chain.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/config/train_config.h"
 #include "train/nn/ranking_model.h"
 
@@ -91,7 +93,7 @@ void VerifyTables(ShardedCheckpoint& checkpoint) {
 }
 
 CheckpointSummary OfFolder(const std::string& path) {
-  ShardedCheckpoint checkpoint(path);
+  ShardedCheckpoint checkpoint = OpenFolderOfRanks(path);
   VerifyTables(checkpoint);
   const CheckpointInfo& info = checkpoint.info();
   const auto config = info.metadata.find("config");
@@ -109,6 +111,7 @@ CheckpointSummary OfFolder(const std::string& path) {
                               .bytes = table.shape.rows * table.shape.dim * SizeOf(stored.dtype),
                               .state_bytes = StateBytes(stored)});
   }
+  if (FormOf(path) == SavedForm::kRankChains) summary.chain = PositionOfRanks(path);
   AddDense(checkpoint, summary);
   AddOptimizers(path, summary);
   return summary;
@@ -123,7 +126,7 @@ std::string TableOf(const std::string& parameter) {
 }
 
 CheckpointSummary SummarizeCheckpoint(const std::string& path) {
-  return FormOf(path) == SavedForm::kRanks ? OfFolder(path) : OfFile(path);
+  return IsOfRanks(FormOf(path)) ? OfFolder(path) : OfFile(path);
 }
 
 }  // namespace tessera::cli

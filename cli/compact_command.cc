@@ -3,11 +3,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "train/checkpoint/checkpoint_chain.h"
+#include "train/checkpoint/rank_chain.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
 
 namespace tessera::cli {
 namespace {
@@ -24,10 +27,35 @@ struct Flags {
 
 void CheckForm(const std::string& path) {
   const SavedForm form = FormOf(path);
-  if (form == SavedForm::kIncremental) return;
+  if (form == SavedForm::kIncremental || form == SavedForm::kRankChains) return;
   if (!IsCheckpoint(form)) throw NoCheckpoint(path, form);
   throw Error(Format("{}: it is {}, which is whole: tessera compact puts together what lies in {}",
                      path, Described(form), Described(SavedForm::kIncremental)));
+}
+
+// What came of it: a file, or a folder of ranks.
+std::string Written(const Flags& flags, bool of_ranks) {
+  if (!flags.out.empty()) {
+    if (of_ranks) SayChangedStatistics(OpenRankChain(flags.folder).index());
+    WriteWhole(ReadCheckpoint(flags.folder), flags.out);
+    return flags.out;
+  }
+  if (!of_ranks) {
+    ReadChain(flags.folder);  // found whole before anything is written
+    return CompactChain(flags.folder, flags.keep);
+  }
+  ReadFolderOfRanks(flags.folder);
+  CompactRankChain(flags.folder, flags.keep);
+  return flags.folder;
+}
+
+int64_t BytesOf(const std::string& path) {
+  if (!std::filesystem::is_directory(path))
+    return static_cast<int64_t>(std::filesystem::file_size(path));
+  int64_t bytes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(path))
+    if (file.is_regular_file()) bytes += static_cast<int64_t>(file.file_size());
+  return bytes;
 }
 
 int Compact(const Flags& flags) {
@@ -37,17 +65,13 @@ int Compact(const Flags& flags) {
     outputs.AddFolder(flags.folder, flags.folder);
   else
     outputs.AddFile(flags.out);
-  const Checkpoint checkpoint = ReadChain(flags.folder);
-  std::string path = flags.out;
-  if (path.empty()) {
-    path = CompactChain(flags.folder, flags.keep);
-  } else {
-    WriteWhole(checkpoint, path);
-  }
-  const int64_t deltas = checkpoint.chain->deltas;
-  std::printf("%s: %s, a base and %lld %s of changes\n", path.c_str(),
-              Bytes(static_cast<int64_t>(std::filesystem::file_size(path))).c_str(),
-              static_cast<long long>(deltas), deltas == 1 ? "file" : "files");
+  const bool of_ranks = FormOf(flags.folder) == SavedForm::kRankChains;
+  const int64_t deltas = of_ranks ? PositionOfRanks(flags.folder).deltas
+                                  : std::ssize(NewestChain(flags.folder).deltas);
+  const std::string path = Written(flags, of_ranks);
+  std::printf("%s: %s, a base and %lld %s of changes%s\n", path.c_str(),
+              Bytes(BytesOf(path)).c_str(), static_cast<long long>(deltas),
+              deltas == 1 ? "file" : "files", of_ranks ? " a rank" : "");
   return 0;
 }
 

@@ -114,11 +114,11 @@ int Export(const Flags& flags) {
   if (flags.out.empty()) throw Error("give --out FILE or --delta DIR to say what is written");
   Outputs outputs(flags.overwrite, {flags.checkpoint});
   outputs.AddFile(flags.out);
-  if (FormOf(flags.checkpoint) != SavedForm::kRanks) {
+  if (!IsOfRanks(FormOf(flags.checkpoint))) {
     const Checkpoint from = ReadCheckpoint(flags.checkpoint);
     return ExportFile(flags, from, NumTables(from));
   }
-  ShardedCheckpoint folder(flags.checkpoint);
+  ShardedCheckpoint folder = OpenFolderOfRanks(flags.checkpoint);
   if (!flags.weights_only) SayChangedStatistics(folder.index());
   return ExportFile(flags, WholeTables(folder), std::ssize(folder.info().tables));
 }

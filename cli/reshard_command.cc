@@ -14,6 +14,7 @@
 #include "sharding/reshard_checkpoint.h"
 #include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {
@@ -50,7 +51,7 @@ int64_t BytesIn(const CheckpointIndex& index) {
 }
 
 ShardedCheckpoint Open(const Flags& flags) {
-  if (FormOf(flags.checkpoint) == SavedForm::kRanks) return ShardedCheckpoint(flags.checkpoint);
+  if (IsOfRanks(FormOf(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
   Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);

@@ -22,6 +22,7 @@
 #include "runtime/trace.h"
 #include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/resume_changes.h"
@@ -54,8 +55,8 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   Resumed resumed;
   if (flags.resume.empty()) return resumed;
   resumed.form = FormOf(flags.resume);
-  if (with_ranks && resumed.form == SavedForm::kRanks) {
-    const ShardedCheckpoint folder(flags.resume);
+  if (with_ranks && IsOfRanks(resumed.form)) {
+    const ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
     resumed.config = ConfigIn(folder);
     resumed.progress = ProgressOf(folder.info().metadata);
     return resumed;
@@ -111,16 +112,15 @@ std::string ModelLine(const Trainer& trainer, Context& ctx) {
 
 // Without ranks. False for weights alone.
 bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
-  if (resumed.form == SavedForm::kRanks)
-    SayChangedStatistics(ShardedCheckpoint(flags.resume).index());
+  if (IsOfRanks(resumed.form)) SayChangedStatistics(OpenFolderOfRanks(flags.resume).index());
   return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
 }
 
 // Of this rank. False for weights alone.
 bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool speaks) {
   const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
-  if (form == SavedForm::kRanks) {
-    ShardedCheckpoint folder(flags.resume);
+  if (IsOfRanks(form)) {
+    ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
     if (speaks) SayChangedStatistics(folder.index(), plan);
     return trainer.Load(folder);
   }
@@ -187,6 +187,7 @@ TrainingRunOptions OptionsOf(const TrainFlags& flags, const Resumed& resumed) {
   options.checkpoint_every = flags.checkpoint_every;
   options.incremental = IncrementalOf(flags);
   options.resumed = resumed.chain;
+  if (resumed.form == SavedForm::kRankChains) options.resumed_of_ranks = flags.resume;
   options.pipeline = ParsePipelineKind(flags.pipeline);
   options.metrics = {
       .json_lines = flags.metrics, .tensorboard = flags.tensorboard, .add_lines = !flags.overwrite};

@@ -55,7 +55,9 @@ constexpr char kFooter[] =
     "step: with sparse_dist and prefetch they travel ahead, semi_sync refuses them.\n"
     "--incremental: the folder that --checkpoint names gets a whole checkpoint, then files of "
     "changes; --resume takes it, tessera inspect shows it, and tessera compact makes one whole "
-    "checkpoint of it. Whenever the training is killed, what was saved last is whole.\n"
+    "checkpoint of it. Ranks write such files each of what it holds; under another plan or number "
+    "of ranks the next save is whole. Whenever the training is killed, what was saved last is "
+    "whole.\n"
     "What another run saved is not written over: --checkpoint and --metrics name new files or "
     "folders, or what --resume goes on from, unless --overwrite is given.\n"
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
@@ -124,7 +126,7 @@ void AddRankFlags(CLI::App& app, TrainFlags& f) {
 }
 
 SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
-  if (with_ranks) return SavedForm::kRanks;
+  if (with_ranks) return flags.incremental ? SavedForm::kRankChains : SavedForm::kRanks;
   return flags.incremental ? SavedForm::kIncremental : SavedForm::kFile;
 }
 
@@ -165,15 +167,13 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
 }
 
-void CheckIncremental(const TrainFlags& flags, bool with_ranks) {
+void CheckIncremental(const TrainFlags& flags) {
   if (!flags.incremental) {
     if (flags.max_deltas || flags.max_delta_share || flags.keep_chains)
       throw Error("--max-deltas, --max-delta-share and --keep-chains need --incremental");
     return;
   }
   if (flags.checkpoint.empty()) throw Error("--incremental needs --checkpoint to say where");
-  if (with_ranks)
-    throw Error("--incremental is for one rank: ranks save whole checkpoints, each its part");
 }
 
 }  // namespace
@@ -261,7 +261,7 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
   if (flags.checkpoint_every > 0 && flags.checkpoint.empty())
     throw Error("--checkpoint-every needs --checkpoint to say where");
   CheckFlagsOfRanks(flags, with_ranks);
-  CheckIncremental(flags, with_ranks);
+  CheckIncremental(flags);
   CheckSavedTo(flags, with_ranks);
   ParsePipelineKind(flags.pipeline);
 }

@@ -184,7 +184,14 @@ int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const flo
   return Guarded(-1, [&] {
     const auto model = ModelOf(predictor);
     Predict(*predictor, *model, batch,
-            {.dense = dense, .lengths = lengths, .ids = ids, .scores = scores});
+            {.dense = dense,
+             .num_dense = 0,
+             .lengths = lengths,
+             .num_lengths = 0,
+             .ids = ids,
+             .num_ids = 0,
+             .scores = scores,
+             .num_scores = 0});
     return 0;
   });
 }

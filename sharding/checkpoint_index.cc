@@ -2,44 +2,21 @@
 
 #include <algorithm>
 
-#include "runtime/json/json_fields.h"
 #include "runtime/json/json_seal.h"
 #include "sharding/checkpoint_checksums.h"
+#include "sharding/checkpoint_info_json.h"
 #include "sharding/plan_json_impl.h"
 
 namespace tessera {
 namespace {
 
+using internal::ForEachElement;
+using internal::ForEachMember;
 using internal::Json;
 using internal::JsonObject;
-using internal::ThrowExpected;
 
 constexpr char kVersionKey[] = "tessera_sharded_checkpoint";
 constexpr int64_t kVersion = 1;
-
-// fn(key, value, place) for every member of the object `key`.
-template <typename Fn>
-void ForEachMember(JsonObject& object, const char* key, Fn&& fn) {
-  const Json& members = object.Require(key);
-  if (!members.is_object()) ThrowExpected(object.at(key), "an object {…}", members);
-  for (const auto& [name, value] : members.items())
-    fn(name, value, Format("{}.{}", object.at(key), name));
-}
-
-template <typename Fn>
-void ForEachElement(JsonObject& object, const char* key, Fn&& fn) {
-  const Json& elements = object.Require(key);
-  if (!elements.is_array()) ThrowExpected(object.at(key), "a list", elements);
-  for (size_t i = 0; i < elements.size(); ++i) fn(elements[i], Format("{}[{}]", object.at(key), i));
-}
-
-std::map<std::string, std::string> StringsAt(JsonObject& object, const char* key) {
-  std::map<std::string, std::string> strings;
-  ForEachMember(object, key, [&](const std::string& name, const Json& value, const auto& where) {
-    internal::ReadJson(value, where, strings[name]);
-  });
-  return strings;
-}
 
 int FileAt(JsonObject& object, const CheckpointIndex& index) {
   int64_t file = 0;
@@ -48,8 +25,6 @@ int FileAt(JsonObject& object, const CheckpointIndex& index) {
     throw Error(Format("{}: {}: there are {} files", object.at("file"), file, index.files.size()));
   return static_cast<int>(file);
 }
-
-DType DTypeAt(JsonObject& object) { return internal::RequiredWord(object, "dtype", ParseDType); }
 
 // ---- what files hold
 
@@ -68,32 +43,23 @@ StoredShard StoredShardOf(const Json& value, const std::string& where,
   StoredShard stored;
   stored.file = FileAt(object, index);
   stored.shard = internal::ShardAt(object);
-  stored.checksums = StringsAt(object, "crc32");
+  stored.checksums = internal::StringsAt(object, "crc32");
   object.Finish();
   return stored;
 }
 
 Json StoredTableJson(const StoredTable& table) {
-  Json states = Json::array(), shards = Json::array();
-  for (const StoredState& s : table.states)
-    states.push_back({{"name", s.name}, {"dtype", ToString(s.dtype)}, {"per_row", s.per_row}});
-  for (const StoredShard& s : table.shards) shards.push_back(StoredShardJson(s));
-  return {{"dtype", ToString(table.dtype)}, {"states", states}, {"shards", shards}};
+  Json json = internal::TypesJson(table);
+  json["shards"] = Json::array();
+  for (const StoredShard& s : table.shards) json["shards"].push_back(StoredShardJson(s));
+  return json;
 }
 
 StoredTable StoredTableOf(const Json& value, const std::string& where,
                           const CheckpointIndex& index) {
   JsonObject object(value, where);
   StoredTable table;
-  table.dtype = DTypeAt(object);
-  ForEachElement(object, "states", [&](const Json& element, const std::string& place) {
-    JsonObject state(element, place);
-    StoredState& stored = table.states.emplace_back();
-    state.Required("name", stored.name);
-    state.Required("per_row", stored.per_row);
-    stored.dtype = DTypeAt(state);
-    state.Finish();
-  });
+  internal::ReadTypes(object, table);
   ForEachElement(object, "shards", [&](const Json& element, const std::string& place) {
     table.shards.push_back(StoredShardOf(element, place, index));
   });
@@ -130,27 +96,6 @@ void ReadContent(JsonObject& object, CheckpointIndex& index) {
     whole.Required("crc32", stored.checksums);
     whole.Finish();
   });
-}
-
-// ---- what the caller says of tables
-
-Json TableJson(const CheckpointTable& table) {
-  return {{"rows", table.shape.rows}, {"dim", table.shape.dim}, {"parameter", table.parameter},
-          {"rule", table.rule},       {"iter", table.iter},     {"max_counter", table.max_counter}};
-}
-
-CheckpointTable TableOf(const std::string& name, const Json& value, const std::string& where) {
-  JsonObject object(value, where);
-  CheckpointTable table;
-  table.shape.name = name;
-  object.Required("rows", table.shape.rows);
-  object.Required("dim", table.shape.dim);
-  object.Required("parameter", table.parameter);
-  object.Required("rule", table.rule);
-  object.Required("iter", table.iter);
-  object.Required("max_counter", table.max_counter);
-  object.Finish();
-  return table;
 }
 
 // ---- what must hold
@@ -277,14 +222,8 @@ CheckpointIndex MergeParts(int64_t save, CheckpointInfo info,
 }
 
 std::string IndexToJson(const CheckpointIndex& index) {
-  Json json = {{kVersionKey, kVersion},
-               {"save", index.save},
-               {"checksum_bytes", kChecksumBytes},
-               {"plan", internal::PlanJson(index.info.plan)},
-               {"tables", Json::object()},
-               {"metadata", index.info.metadata}};
-  for (const CheckpointTable& table : index.info.tables)
-    json["tables"][table.shape.name] = TableJson(table);
+  Json json = {{kVersionKey, kVersion}, {"save", index.save}, {"checksum_bytes", kChecksumBytes}};
+  internal::AddInfo(index.info, json);
   AddContent(index, json);
   return internal::Sealed(std::move(json)).dump(1);
 }
@@ -300,11 +239,7 @@ CheckpointIndex IndexFromJson(const std::string& text, const std::string& where)
     object.Required("checksum_bytes", checksum_bytes);
     if (checksum_bytes != kChecksumBytes)
       throw Error(Format("checksum_bytes: expected {}, got {}", kChecksumBytes, checksum_bytes));
-    index.info.plan = internal::PlanOf(object.Require("plan"), "plan");
-    ForEachMember(object, "tables", [&](const auto& name, const Json& value, const auto& place) {
-      index.info.tables.push_back(TableOf(name, value, place));
-    });
-    index.info.metadata = StringsAt(object, "metadata");
+    internal::ReadInfo(object, index.info);
     ReadContent(object, index);
     object.Finish();
     CheckIndex(index);

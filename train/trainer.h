@@ -26,6 +26,7 @@
 #include "sharding/checkpoint.h"
 #include "sharding/distributed_model_parallel.h"
 #include "train/checkpoint/incremental_checkpoints.h"
+#include "train/checkpoint/rank_checkpoints.h"
 #include "train/config/train_config.h"
 #include "train/data/data_source.h"
 #include "train/metrics/click_metrics.h"
@@ -70,11 +71,13 @@ class Trainer {
   // all ranks, saved with it.
   void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
   // Rows that change from now on are the next delta's: called before a training goes on from where
-  // `Load` or a save of incremental checkpoints left it. 4 bytes a row. REQUIRES: no ranks.
+  // `Load` or a save of incremental checkpoints left it. 4 bytes a row.
   void TrackChanges();
-  // As the next file there: whole, or what changed since the last save. REQUIRES: no ranks; where a
-  // chain goes on, its last file was loaded, and TrackChanges called, before anything was trained.
+  // As the next file there: whole, or what changed since the last save. REQUIRES: where a chain
+  // goes on, its last file was loaded, and TrackChanges called, before anything was trained. The
+  // first: no ranks. The second: every rank, each its part.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
+  void Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress,
   // whatever form it was saved in. Throws Error, and changes nothing, for one that does not fit
   // (but raw ids that come before refused ones; with ranks, what was there may be lost). False if
@@ -107,9 +110,15 @@ class Trainer {
   void AccumulateForwards(int forwards);
   // Of the dense optimizer and the schedule.
   std::vector<NamedTensor> RestOfState() const;
+  // With the largest counter of all ranks. Every rank calls.
+  TrainingProgress SavedProgress();
   // Everything that a checkpoint has.
   std::vector<NamedTensor> SavedState(const std::vector<NamedTensor>& metrics);
+  void BeginChanges();
   std::vector<ChangedRows> ChangesSync() const;
+  // What this rank writes.
+  RankState RankStateSync(const std::vector<NamedTensor>& metrics);
+  void ClearChanges();
   void GoOnFrom(const TrainingProgress& progress);
   bool LoadAlone(const Checkpoint& checkpoint);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
@@ -131,10 +140,11 @@ class Trainer {
   RankingModel model_;
   std::optional<DistributedModelParallel> parallel_;  // with ranks
   std::shared_ptr<DenseOptimizer> dense_;
-  std::shared_ptr<WarmupOptimizer> warmup_;   // null without a schedule
-  std::shared_ptr<Optimizer> optimizer_;      // of tables and dense parameters
-  std::optional<ModelDeltaTracker> changes_;  // since the last save; where they are tracked
-  bool was_tracking_ = false;                 // tables go on marking rows: none of them can go
+  std::shared_ptr<WarmupOptimizer> warmup_;  // null without a schedule
+  std::shared_ptr<Optimizer> optimizer_;     // of tables and dense parameters
+  // Since the last save, where they are tracked; with ranks, of each of ShardedTables::parts.
+  std::vector<ModelDeltaTracker> changes_;
+  bool was_tracking_ = false;  // tables go on marking rows: none of them can go
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };

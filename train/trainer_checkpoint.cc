@@ -14,8 +14,6 @@ namespace tessera {
 namespace {
 
 constexpr char kWarmupState[] = "warmup";
-// The consumer of changed rows.
-constexpr char kSaved[] = "default";
 
 // "optimizer.<parameter>.<state>" taken apart; no state's name has a dot.
 OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
@@ -78,40 +76,18 @@ std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& met
   return state;
 }
 
+TrainingProgress Trainer::SavedProgress() {
+  TrainingProgress saved = progress();
+  if (ranks_) saved.max_counter = model_.sharded()->tables().LargestCounterSync(ctx_);
+  return saved;
+}
+
 void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metrics) {
   const std::vector<NamedTensor> state = SavedState(metrics);
-  TrainingProgress saved = progress();
+  const TrainingProgress saved = SavedProgress();
   if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
-  saved.max_counter = model_.sharded()->tables().LargestCounterSync(ctx_);
   SaveTables(ctx_, path, model_.sharded()->tables(), RankingModel::kTablePrefix, state,
              CheckpointMetadata(saved, ToJson(config_)), model_.IdStateDict(ctx_));
-}
-
-void Trainer::TrackChanges() {
-  TESSERA_CHECK(!ranks_, "incremental checkpoints are of one rank: ranks save whole checkpoints");
-  changes_.emplace(ctx_, model_.embedding_bag_collection().tables());
-  was_tracking_ = true;
-}
-
-std::vector<ChangedRows> Trainer::ChangesSync() const {
-  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
-  const std::vector<UniqueRows> unique = changes_->GetUniqueIds(ctx_, kSaved);
-  std::vector<ChangedRows> changed;
-  for (int t = 0; t < tables.num_tables(); ++t)
-    if (!std::holds_alternative<Dense>(tables.rule(t)))  // the dense optimizer's state has no rows
-      changed.push_back({RankingModel::TableParameterName(tables.table_name(t)),
-                         unique[static_cast<size_t>(t)].ids});
-  return changed;
-}
-
-void Trainer::Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics) {
-  const std::vector<NamedTensor> state = SavedState(metrics);
-  if (!changes_) {
-    TrackChanges();
-    for (size_t t = 0; t < config_.tables.size(); ++t) changes_->TouchAll(static_cast<int>(t));
-  }
-  to.Write(ctx_, state, ChangesSync(), progress(), ToJson(config_));
-  changes_->Clear(kSaved);
 }
 
 // Where something was trained, every dense parameter has state, and a schedule its place.
@@ -231,7 +207,7 @@ bool Trainer::LoadAlone(const Checkpoint& checkpoint) {
         LoadRest(rest, checkpoint.has_optimizer_state());
       },
       [&] {
-        changes_.reset();
+        changes_.clear();
         ShowRows(rows);
         return State();
       });
@@ -270,6 +246,7 @@ bool Trainer::Load(ShardedCheckpoint& checkpoint) {
   }
   for (NamedTensor& of_ids : IdsIn(checkpoint)) rest.push_back(std::move(of_ids));
   if (progress && progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
+  changes_.clear();
   model_.LoadStateDict(ctx_, weights);
   const bool with_state = HasOptimizerState(checkpoint.index());
   LoadRest(rest, with_state);

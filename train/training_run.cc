@@ -136,15 +136,28 @@ class TrainingRun {
  private:
   void OpenCheckpoints() {
     trainer_.TrackChanges();
-    checkpoints_.emplace(options_.checkpoint, *options_.incremental);
-    if (options_.resumed &&
-        std::filesystem::equivalent(options_.resumed->folder, options_.checkpoint))
+    const std::string& folder = options_.checkpoint;
+    if (trainer_.comm() != nullptr) {
+      of_ranks_.emplace(*trainer_.comm(), folder, *options_.incremental);
+      if (GoesOnOfRanks()) of_ranks_->GoOn();
+      return;
+    }
+    checkpoints_.emplace(folder, *options_.incremental);
+    if (options_.resumed && std::filesystem::equivalent(options_.resumed->folder, folder))
       checkpoints_->GoOnFrom(*options_.resumed);
+  }
+
+  bool GoesOnOfRanks() const {
+    const std::string& from = options_.resumed_of_ranks;
+    return !from.empty() && std::filesystem::equivalent(from, options_.checkpoint) &&
+           OpenRankChain(from).info().plan == trainer_.model().sharded()->tables().plan();
   }
 
   // A chain that goes on has what there is.
   void SaveAsItIs() {
-    if (!checkpoints_ || !checkpoints_->position()) Save();
+    const bool goes_on =
+        (checkpoints_ && checkpoints_->position()) || (of_ranks_ && of_ranks_->position());
+    if (!goes_on) Save();
   }
 
   void RunEpoch() {
@@ -232,6 +245,8 @@ class TrainingRun {
       const auto metrics = metrics_ ? metrics_->State() : std::vector<NamedTensor>();
       if (checkpoints_)
         trainer_.Save(*checkpoints_, metrics);
+      else if (of_ranks_)
+        trainer_.Save(*of_ranks_, metrics);
       else
         trainer_.Save(options_.checkpoint, metrics);
     });
@@ -244,6 +259,7 @@ class TrainingRun {
   RawIds raw_ids_;
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;
+  std::optional<RankCheckpoints> of_ranks_;
   Timer timer_;
   TrainingRunReport report_;
 };

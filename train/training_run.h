@@ -64,10 +64,13 @@ struct EpochReport {
 struct TrainingRunOptions {
   std::string checkpoint = {};   // written after each epoch, and when stopped; "": never
   int64_t checkpoint_every = 0;  // and after each so many steps; 0: not
-  // `checkpoint` is a folder of incremental ones. REQUIRES: no ranks.
+  // `checkpoint` is a folder of incremental ones.
   std::optional<IncrementalOptions> incremental = {};
   // Where the trainer was loaded from: a chain in that folder goes on.
   std::optional<ChainPosition> resumed = {};
+  // The folder of incremental ones of ranks that the trainer was loaded from: under the same plan
+  // its chains go on.
+  std::string resumed_of_ranks = {};
   // How steps of the next batches overlap with this one's; the same on all ranks. A run by
   // kSemiSync that goes on from a checkpoint equals one that saved it there and never stopped.
   PipelineKind pipeline = PipelineKind::kNone;

@@ -77,6 +77,10 @@ void ModelDeltaTracker::Touch(Context& ctx, int table, const Tensor& ids) {
 
 void ModelDeltaTracker::TouchAll(int table) { touched_.at(static_cast<size_t>(table))->TouchAll(); }
 
+void ModelDeltaTracker::TouchAll() {
+  for (const auto& touched : touched_) touched->TouchAll();
+}
+
 int64_t ModelDeltaTracker::bytes() const {
   int64_t bytes = 0;
   for (const auto& touched : touched_) bytes += touched->bytes();

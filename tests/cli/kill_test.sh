@@ -68,6 +68,5 @@ cmp run/*.base.safetensors whole.safetensors || fail "killed inside of writes: o
 # ---- what is asked for wrongly
 fails_saying "--incremental needs --checkpoint" train --config small.json --incremental
 fails_saying "need --incremental" train --config small.json --checkpoint x --max-deltas 3
-fails_saying "--incremental is for one rank" train --config small.json --ranks 2 --checkpoint x --incremental
 fails_saying "which is whole: tessera compact puts together" compact whole.safetensors
 fails_saying "it is a file; this saves checkpoints in a folder" train --config small.json --checkpoint whole.safetensors --incremental

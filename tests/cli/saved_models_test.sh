@@ -14,14 +14,15 @@ on_2=(--ranks 2 --plan row_wise) on_4=(--ranks 4 --plan column_wise)
 run 0 train "${one[@]}" --checkpoint plain.safetensors
 run 0 train "${one[@]}" --checkpoint saved_changes --incremental --checkpoint-every 3
 run 0 train "${one[@]}" --checkpoint saved_ranks "${on_2[@]}"
+run 0 train "${one[@]}" --checkpoint saved_changes_of_ranks --incremental --checkpoint-every 3 "${on_2[@]}"
 run 0 export saved_ranks --out ranks.safetensors
 run 0 export plain.safetensors --out torchrec.safetensors --weights-only
 run 0 quantize plain.safetensors -o saved_model --bits 32
 mkdir saved_dcp && touch saved_dcp/.metadata saved_dcp/__0_0.distcp
-forms=("a file" "an incremental folder" "a folder of ranks" "a model directory" "TorchRec's state dict" "a PyTorch folder")
-paths=(plain.safetensors saved_changes saved_ranks saved_model torchrec.safetensors saved_dcp)
+forms=("a file" "an incremental folder" "a folder of ranks" "an incremental folder of ranks" "a model directory" "TorchRec's state dict" "a PyTorch folder")
+paths=(plain.safetensors saved_changes saved_ranks saved_changes_of_ranks saved_model torchrec.safetensors saved_dcp)
 # The same as a file: what each cell is held against.
-files=(plain.safetensors plain.safetensors ranks.safetensors none torchrec.safetensors none)
+files=(plain.safetensors plain.safetensors ranks.safetensors ranks.safetensors none torchrec.safetensors none)
 
 # ---- a file of each: one epoch more, as it goes on from a file, and from a folder for as many ranks
 for file in plain ranks torchrec; do
@@ -99,6 +100,7 @@ reshard() {
 compact() { rm -f compacted && try compact "$path" --out compacted && equal compacted "$file"; }
 alone() { resumed "$name.alone"; }
 incremental() { resumed "$name.alone" --incremental; }
+ranks_incremental() { resumed "$name.on_2" "${on_2[@]}" --incremental; }
 as_many() { resumed "$name.on_2" "${on_2[@]}"; }
 others() { resumed "$name.on_4" "${on_4[@]}"; }
 
@@ -106,10 +108,10 @@ sed 's/"batch_size": 64/"batch_size": 64, "seed": 9/' config.json >seeded.json
 run 0 train --threads 2 --config seeded.json --epochs 1 --checkpoint seeded.safetensors
 run 0 quantize seeded.safetensors -o older_model
 
-commands=(inspect predict quantize export_out export_delta reshard compact alone incremental as_many others)
+commands=(inspect predict quantize export_out export_delta reshard compact alone incremental as_many ranks_incremental others)
 {
-  echo '| | `inspect` | `predict` | `quantize` | `export --out` | `export --delta` | `reshard` | `compact` | `train --resume` | the same `--incremental` | on as many ranks | on others |'
-  echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
+  echo '| | `inspect` | `predict` | `quantize` | `export --out` | `export --delta` | `reshard` | `compact` | `train --resume` | the same `--incremental` | on as many ranks | the same `--incremental` | on others |'
+  echo '|---|---|---|---|---|---|---|---|---|---|---|---|---|'
 } >met
 for i in "${!forms[@]}"; do
   path=${paths[$i]} file=${files[$i]} name=${files[$i]%.safetensors} config=()
@@ -132,6 +134,8 @@ saves saved_ranks "a folder that ranks saved" "a checkpoint in one file"
 saves saved_ranks "a folder that ranks saved" "a folder of tessera train --incremental" --incremental
 saves saved_changes "a folder of tessera train --incremental" "a checkpoint in one file"
 saves saved_changes "a folder of tessera train --incremental" "a folder that ranks saved" "${on_2[@]}"
+saves saved_changes "a folder of tessera train --incremental" "a folder of tessera train --incremental on ranks" "${on_2[@]}" --incremental
+saves saved_changes_of_ranks "a folder of tessera train --incremental on ranks" "a folder of tessera train --incremental" --incremental
 fails_saying "it is a file; this saves checkpoints in a folder" train --resume plain.safetensors "${two[@]}" --checkpoint plain.safetensors "${on_2[@]}"
 
 # ---- what is no model at all, what lacks a configuration, and what was changed

@@ -33,8 +33,6 @@ const std::vector<Refusal>& TrainingRefusals() {
       {"accumulation", "2", "pipeline", "sparse_dist|prefetch|semi_sync",
        "train.accumulate_steps: 2 beside the pipeline",
        "These pipelines bring ids and rows of a whole step's batch, before it is cut."},
-      {"sharding", kSharded, "checkpoint", "incremental", "incremental checkpoints are of one rank",
-       "Deltas are of whole tables; ranks save whole checkpoints."},
       {"dense", "rowwise_adagrad", "model", "dlrm|dlrm_dcn|dlrm_projection|deepfm", "is no matrix",
        "The optimizer keeps a number a row of a matrix (as TorchRec's does); every model has "
        "biases, "

@@ -13,7 +13,7 @@
 #include "serve/tessera_c.h"
 #include "sharding/plan_makers.h"
 #include "tests/crossings/rules.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/whole_tables.h"
 #include "train/config/train_config.h"
 #include "train/training_run.h"
 
@@ -227,6 +227,7 @@ class Training {
 
   bool incremental() const { return point_.Is("checkpoint", "incremental"); }
   std::string ChainFolder() const { return folder_ + "/chain"; }
+  std::string SavedHalf() const { return incremental() ? ChainFolder() : folder_ + "/half"; }
 
   TrainingRunReport RunPart(Trainer& trainer, int64_t end, std::vector<double>& losses) const {
     TrainingRunOptions options{.pipeline = ParsePipelineKind(point_["pipeline"])};
@@ -235,7 +236,8 @@ class Training {
       // A save takes back what semi_sync has looked up ahead: the run is one that saves there.
       options.checkpoint_every = point_.Is("pipeline", "semi_sync") ? 0 : 1;
       options.incremental = {.max_deltas = 16, .max_delta_share = 100};
-      if (end > kBreakAfter) options.resumed = ReadCheckpoint(ChainFolder()).chain;
+      if (end > kBreakAfter && sharded_) options.resumed_of_ranks = ChainFolder();
+      if (end > kBreakAfter && !sharded_) options.resumed = ReadCheckpoint(ChainFolder()).chain;
     }
     // The epoch's end brings the evaluation.
     if (end < kSteps) options.stop = [&trainer, end] { return trainer.progress().step >= end; };
@@ -245,10 +247,10 @@ class Training {
 
   void Resume(Trainer& trainer) const {
     if (sharded_) {
-      ShardedCheckpoint saved(folder_ + "/half");
+      ShardedCheckpoint saved = OpenFolderOfRanks(SavedHalf());
       trainer.Load(saved);
     } else {
-      trainer.Load(ReadCheckpoint(incremental() ? ChainFolder() : folder_ + "/half"));
+      trainer.Load(ReadCheckpoint(SavedHalf()));
     }
   }
 

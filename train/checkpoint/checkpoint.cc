@@ -245,6 +245,7 @@ Checkpoint ReadCheckpoint(const std::string& path) {
     case SavedForm::kIncremental:
       return ReadChain(path);
     case SavedForm::kRanks:
+    case SavedForm::kRankChains:
       return ReadFolderOfRanks(path);
     default:
       throw NoCheckpoint(path, form);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "runtime/files.h"
-#include "train/checkpoint/checkpoint_files.h"
 #include "train/checkpoint/delta_file.h"
 
 namespace tessera {
@@ -114,18 +113,17 @@ class Chain {
                                          base_.read_bytes(entry, offset, count, out);
                                        },
                                        entry.tensor.nbytes()));
-    identity_ = FileIdentity(base_.file->metadata());
+    std::string identity = FileIdentity(base_.file->metadata());
     deltas_.reserve(files.deltas.size());
     for (const int64_t number : files.deltas) {
-      deltas_.push_back(ReadDelta(DeltaPath(files.folder, number), number, identity_));
-      identity_ = deltas_.back().identity;
+      deltas_.push_back(ReadDelta(DeltaPath(files.folder, number), number, identity));
+      identity = deltas_.back().identity;
       Add(deltas_.back());
     }
   }
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
-  const std::string& identity() const { return identity_; }
   const std::map<std::string, ChainTensor>& tensors() const { return tensors_; }
   // Of the last file.
   std::map<std::string, std::string> Metadata() const {
@@ -162,7 +160,6 @@ class Chain {
 
   Checkpoint base_;
   std::vector<DeltaFile> deltas_;
-  std::string identity_;  // of the last file
   std::map<std::string, ChainTensor> tensors_;
 };
 
@@ -170,26 +167,30 @@ int64_t BytesOf(const std::string& path) {
   return static_cast<int64_t>(std::filesystem::file_size(path));
 }
 
-ChainPosition PositionOf(const ChainFiles& files, const Chain& chain) {
-  ChainPosition position{.folder = files.folder,
+}  // namespace
+
+ChainPosition PositionOf(const ChainFiles& files) {
+  const std::string& folder = files.folder;
+  const std::string last =
+      files.deltas.empty() ? BasePath(folder, files.base) : DeltaPath(folder, files.last());
+  ChainPosition position{.folder = folder,
                          .number = files.last(),
-                         .identity = chain.identity(),
+                         .identity = FileIdentity(SafetensorsFile(last).metadata()),
                          .deltas = std::ssize(files.deltas),
-                         .base_bytes = BytesOf(BasePath(files.folder, files.base)),
+                         .base_bytes = BytesOf(BasePath(folder, files.base)),
                          .delta_bytes = 0};
   for (const int64_t number : files.deltas)
-    position.delta_bytes += BytesOf(DeltaPath(files.folder, number));
+    position.delta_bytes += BytesOf(DeltaPath(folder, number));
   return position;
 }
 
-}  // namespace
+Checkpoint ReadChain(const std::string& folder) { return ReadChain(NewestChain(folder)); }
 
-Checkpoint ReadChain(const std::string& folder) {
-  const ChainFiles files = NewestChain(folder);
+Checkpoint ReadChain(const ChainFiles& files) {
   const auto chain = std::make_shared<const Chain>(files);
-  Checkpoint checkpoint{.path = folder,
+  Checkpoint checkpoint{.path = files.folder,
                         .file = {},
-                        .chain = PositionOf(files, *chain),
+                        .chain = PositionOf(files),
                         .tensors = {},
                         .progress = {},
                         .config = {},

@@ -6,12 +6,18 @@
 #include <string>
 
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/checkpoint_files.h"
 
 namespace tessera {
 
 // The newest chain of a folder. Throws Error, naming the file, where one is missing, corrupt, or
 // does not follow the one before it.
 Checkpoint ReadChain(const std::string& folder);
+// The same of one that need not be the newest.
+Checkpoint ReadChain(const ChainFiles& files);
+
+// Where a chain stands, of whose files only the last one's metadata are looked at.
+ChainPosition PositionOf(const ChainFiles& files);
 
 // Makes a base of the newest chain of a folder; a chain without deltas stays. Then only `keep`
 // chains before it are left. Returns the path of the base. Throws Error as ReadChain, and for a

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "runtime/atomic_file.h"
@@ -16,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kBase = ".base.safetensors", kDelta = ".delta.safetensors",
-                           kUnfinished = ".tmp";
+                           kRanks = ".ranks.json", kRank = "rank-", kUnfinished = ".tmp";
 
 // At least eight.
 std::string Digits(int64_t number) {
@@ -64,6 +66,24 @@ void Remove(const std::string& path) {
   if (error) throw Error(Format("{}: cannot be removed: {}", path, error.message()));
 }
 
+void RemoveNumbers(const std::string& folder, const std::function<bool(int64_t number)>& which) {
+  const std::map<int64_t, bool> numbers = NumbersIn(folder);
+  for (auto file = numbers.rbegin(); file != numbers.rend(); ++file) {
+    const auto& [number, is_base] = *file;
+    if (which(number)) Remove(is_base ? BasePath(folder, number) : DeltaPath(folder, number));
+  }
+}
+
+// The n of "rank-n"; absent for other names.
+std::optional<int64_t> RankOf(std::string_view name) {
+  if (!name.starts_with(kRank)) return {};
+  name.remove_prefix(kRank.size());
+  int64_t rank = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  if (error != std::errc() || rank < 0 || std::to_string(rank) != name) return {};
+  return rank;
+}
+
 }  // namespace
 
 std::string BasePath(const std::string& folder, int64_t number) {
@@ -73,8 +93,34 @@ std::string DeltaPath(const std::string& folder, int64_t number) {
   return Numbered(folder, number, kDelta);
 }
 
+std::string RanksPath(const std::string& folder, int64_t number) {
+  return Numbered(folder, number, kRanks);
+}
+std::string RankFolder(const std::string& folder, int64_t rank) {
+  return PathIn(folder, std::string(kRank) + std::to_string(rank));
+}
+
 bool IsCheckpointFolder(const std::string& path) {
   return fs::is_directory(path) && !NumbersIn(path).empty();
+}
+
+std::vector<int64_t> SavesOfRanks(const std::string& folder) {
+  std::vector<int64_t> saves;
+  if (!fs::is_directory(folder)) return saves;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder))
+    if (const int64_t n = NumberOf(file.path().filename().string(), kRanks); n > 0)
+      saves.push_back(n);
+  std::sort(saves.begin(), saves.end());
+  return saves;
+}
+
+std::vector<int64_t> RanksIn(const std::string& folder) {
+  std::vector<int64_t> ranks;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder))
+    if (const auto rank = RankOf(file.path().filename().string()); rank && file.is_directory())
+      ranks.push_back(*rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
 }
 
 std::vector<ChainFiles> ListChains(const std::string& folder) {
@@ -98,6 +144,22 @@ ChainFiles NewestChain(const std::string& folder) {
   return chains.back();
 }
 
+ChainFiles ChainUpTo(const std::string& folder, int64_t number) {
+  ChainFiles chain{folder, 0, {}};
+  for (const auto& [n, is_base] : NumbersIn(folder)) {
+    if (n > number) break;
+    if (is_base)
+      chain = {folder, n, {}};
+    else if (chain.base > 0)
+      chain.deltas.push_back(n);
+  }
+  if (chain.base == 0)
+    throw Error(Format("{}: there is no base checkpoint in it up to {}", folder, number));
+  if (chain.last() != number) throw Error(Format("{}: it is missing", DeltaPath(folder, number)));
+  CheckNoGap(chain);
+  return chain;
+}
+
 int64_t NextNumber(const std::string& folder) {
   const std::map<int64_t, bool> numbers = NumbersIn(folder);
   return numbers.empty() ? 1 : numbers.rbegin()->first + 1;
@@ -116,17 +178,20 @@ void RemoveUnfinished(const std::string& folder) {
   for (const std::string& path : unfinished) Remove(path);
 }
 
+void RemoveAfter(const std::string& folder, int64_t number) {
+  RemoveNumbers(folder, [&](int64_t n) { return n > number; });
+}
+
+void RemoveBefore(const std::string& folder, int64_t number) {
+  RemoveNumbers(folder, [&](int64_t n) { return n < number; });
+}
+
 void RemoveOldChains(const std::string& folder, int64_t keep) {
   const std::vector<ChainFiles> chains = ListChains(folder);
   if (chains.empty()) return;
   const int64_t kept = std::min<int64_t>(keep, std::ssize(chains) - 1) + 1;
   const int64_t first_kept = chains[chains.size() - static_cast<size_t>(kept)].base;
-  const std::map<int64_t, bool> numbers = NumbersIn(folder);
-  for (auto file = numbers.rbegin(); file != numbers.rend(); ++file) {
-    const auto& [number, is_base] = *file;
-    if (number >= first_kept) continue;
-    Remove(is_base ? BasePath(folder, number) : DeltaPath(folder, number));
-  }
+  RemoveBefore(folder, first_kept);
 }
 
 }  // namespace tessera

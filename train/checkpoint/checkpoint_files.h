@@ -12,6 +12,11 @@
 // A chain is a base and the deltas up to the next base. The newest base's counts; older chains are
 // there only where they are kept. A file gets its name by a rename when it is whole and synced:
 // *.tmp is what a writer that died has left.
+//
+// Ranks have a folder of such files each, with the shards that a rank holds, in one folder:
+//
+//   rank-0/00000007.base.safetensors, rank-1/00000007.base.safetensors, …
+//   00000007.ranks.json           save 7 counts: all ranks have written theirs (rank_chain.h)
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,18 +34,32 @@ struct ChainFiles {
 std::string BasePath(const std::string& folder, int64_t number);
 std::string DeltaPath(const std::string& folder, int64_t number);
 
+// Of the folder of ranks: what says that a save counts, and what one rank has written.
+std::string RanksPath(const std::string& folder, int64_t number);
+std::string RankFolder(const std::string& folder, int64_t rank);
+
 // Whether it is a folder with a base or a delta in it.
 bool IsCheckpointFolder(const std::string& path);
+// The saves of a folder of ranks that count, rising.
+std::vector<int64_t> SavesOfRanks(const std::string& folder);
+// The ranks that have a folder in it, rising.
+std::vector<int64_t> RanksIn(const std::string& folder);
 // All chains, the newest last. Throws Error for a gap in the newest one, naming the file that is
 // missing.
 std::vector<ChainFiles> ListChains(const std::string& folder);
 // The newest chain. Throws Error where there is none.
 ChainFiles NewestChain(const std::string& folder);
+// The chain that ends with file `number`, whatever comes after it. Throws Error where it is not
+// there, or has a gap.
+ChainFiles ChainUpTo(const std::string& folder, int64_t number);
 
 // The number after all that are there; 1 in an empty folder.
 int64_t NextNumber(const std::string& folder);
 // What writers have left unfinished.
 void RemoveUnfinished(const std::string& folder);
+// The files after `number`, or before it, the last first.
+void RemoveAfter(const std::string& folder, int64_t number);
+void RemoveBefore(const std::string& folder, int64_t number);
 // All but the newest chain and `keep` before it, last files first: what is left by a crash is
 // whole. REQUIRES: keep ≥ 0.
 void RemoveOldChains(const std::string& folder, int64_t keep);

@@ -22,6 +22,7 @@ std::optional<SavedForm> FormIn(const std::string& folder) {
     return std::filesystem::exists(PathIn(folder, name), error);
   };
   if (IsCheckpointFolder(folder)) return SavedForm::kIncremental;
+  if (!SavesOfRanks(folder).empty()) return SavedForm::kRankChains;
   if (has(kIndexName) && !IsRowFolder(folder)) return SavedForm::kRanks;
   if (has(kModelName)) return SavedForm::kModelDirectory;
   if (has(kPyTorchName)) return SavedForm::kPyTorchFolder;
@@ -54,6 +55,10 @@ void CheckSavesInto(const std::string& folder, SavedForm saves) {
                        Described(*there), Described(saves)));
 }
 
+bool IsOfRanks(SavedForm form) {
+  return form == SavedForm::kRanks || form == SavedForm::kRankChains;
+}
+
 bool IsCheckpoint(SavedForm form) {
   return form != SavedForm::kModelDirectory && form != SavedForm::kPyTorchFolder;
 }
@@ -66,6 +71,8 @@ std::string Described(SavedForm form) {
       return "a folder of tessera train --incremental";
     case SavedForm::kRanks:
       return "a folder that ranks saved";
+    case SavedForm::kRankChains:
+      return "a folder of tessera train --incremental on ranks";
     case SavedForm::kModelDirectory:
       return "a model directory of tessera quantize";
     case SavedForm::kPyTorchFolder:

@@ -14,6 +14,7 @@ enum class SavedForm {
   kFile,            // a safetensors file: of a training, or a state dict of TorchRec's
   kIncremental,     // a folder of a base and changes (checkpoint_files.h)
   kRanks,           // a folder of ranks (sharding/checkpoint.h)
+  kRankChains,      // a folder of incremental checkpoints of ranks (rank_chain.h)
   kModelDirectory,  // what is served (serve/model_spec.h)
   kPyTorchFolder,   // of torch.distributed.checkpoint
 };
@@ -30,6 +31,8 @@ void CheckSavesInto(const std::string& folder, SavedForm saves);
 
 // Whether ReadCheckpoint opens it.
 bool IsCheckpoint(SavedForm form);
+// Whether OpenFolderOfRanks (whole_tables.h) opens it.
+bool IsOfRanks(SavedForm form);
 
 // "a folder that ranks saved".
 std::string Described(SavedForm form);

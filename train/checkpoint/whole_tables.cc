@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "runtime/staging.h"
+#include "train/checkpoint/rank_chain.h"
+#include "train/checkpoint/saved_form.h"
 
 namespace tessera {
 namespace {
@@ -65,8 +67,13 @@ Checkpoint WholeTables(ShardedCheckpoint& from) {
   return checkpoint;
 }
 
+ShardedCheckpoint OpenFolderOfRanks(const std::string& folder) {
+  return FormOf(folder) == SavedForm::kRankChains ? OpenRankChain(folder)
+                                                  : ShardedCheckpoint(folder);
+}
+
 Checkpoint ReadFolderOfRanks(const std::string& folder) {
-  const auto from = std::make_shared<ShardedCheckpoint>(folder);
+  const auto from = std::make_shared<ShardedCheckpoint>(OpenFolderOfRanks(folder));
   Checkpoint checkpoint = WholeTables(*from);
   checkpoint.read_bytes = [from, read = std::move(checkpoint.read_bytes)](
                               const CheckpointEntry& entry, int64_t offset, int64_t count,

@@ -13,7 +13,10 @@ namespace tessera {
 // Bytes are checked when they are read. `from` outlives it.
 Checkpoint WholeTables(ShardedCheckpoint& from);
 
-// The same, found whole: all bytes were read and checked once. Throws Error as ShardedCheckpoint.
+// What ranks saved, whole or incrementally (rank_chain.h). Throws Error as these do.
+ShardedCheckpoint OpenFolderOfRanks(const std::string& folder);
+
+// Its whole tables, found whole: all bytes were read and checked once.
 Checkpoint ReadFolderOfRanks(const std::string& folder);
 
 }  // namespace tessera

@@ -79,7 +79,7 @@ class MadeUpRun {
            Tensor::From(ctx_, std::vector<int64_t>(table.changed.begin(), table.changed.end()))});
       table.changed.clear();
     }
-    return to.Write(ctx_, State(), changed, progress_, "{\"step\": 1}");
+    return to.Write(ctx_, {State(), changed, progress_, "{\"step\": 1}"});
   }
   void SaveWhole(const std::string& path) {
     WriteCheckpoint(ctx_, path, State(), progress_, "{\"step\": 1}");
@@ -260,7 +260,9 @@ TEST_F(CheckpointChainTest, AFileWhoseFolderCannotBeSyncedIsNoCheckpoint) {
     const std::vector<std::string> before = Files();
     run.Step();
     g_folders_fail = true;
-    EXPECT_THAT(ErrorOf([&] { to.Write(ctx_, run.State(), {}, {}, ""); }),
+    EXPECT_THAT(ErrorOf([&] {
+                  to.Write(ctx_, {run.State(), {}, {}, ""});
+                }),
                 HasSubstr("cannot be synced"));
     g_folders_fail = false;
     EXPECT_EQ(Files(), before);
@@ -357,9 +359,11 @@ TEST_F(CheckpointChainTest, RefusesWhatIsNoChain) {
 
 TEST_F(CheckpointChainTest, RowsOfWhatHasNoneAreRefused) {
   IncrementalCheckpoints to(folder_, {.max_delta_share = 1e9});
-  to.Write(ctx_, {{"x", Tensor::Zeros(ctx_, Shape())}}, {}, {}, "");
-  to.Write(ctx_, {{"x", Tensor::Zeros(ctx_, {1, 2})}},
-           {{"x", Tensor::From(ctx_, std::vector<int64_t>{0})}}, {}, "");
+  to.Write(ctx_, {{{"x", Tensor::Zeros(ctx_, Shape())}}, {}, {}, ""});
+  to.Write(ctx_, {{{"x", Tensor::Zeros(ctx_, {1, 2})}},
+                  {{"x", Tensor::From(ctx_, std::vector<int64_t>{0})}},
+                  {},
+                  ""});
   EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(folder_); }),
               HasSubstr("rows of 'x', which has no rows before"));
 }

@@ -28,6 +28,7 @@ std::string FolderWith(const std::string& name) {
 TEST(SavedFormTest, IsToldByWhatIsThere) {
   EXPECT_EQ(FormOf(FolderWith("00000001.base.safetensors")), SavedForm::kIncremental);
   EXPECT_EQ(FormOf(FolderWith("index.json")), SavedForm::kRanks);
+  EXPECT_EQ(FormOf(FolderWith("00000003.ranks.json")), SavedForm::kRankChains);
   EXPECT_EQ(FormOf(FolderWith("model.json")), SavedForm::kModelDirectory);
   EXPECT_EQ(FormOf(FolderWith(".metadata")), SavedForm::kPyTorchFolder);
   EXPECT_THAT(ErrorOf([&] { FormOf(TempPath("nowhere")); }),

@@ -1,0 +1,89 @@
+// What a trainer saves of the rows that have changed, alone or as one of several ranks.
+#include <map>
+#include <utility>
+
+#include "sharding/checkpoint_writer.h"
+#include "sharding/table_checkpoint.h"
+#include "train/trainer.h"
+
+namespace tessera {
+namespace {
+
+// The consumer of changed rows.
+constexpr char kSaved[] = "default";
+
+}  // namespace
+
+void Trainer::TrackChanges() {
+  changes_.clear();
+  was_tracking_ = true;
+  if (!ranks_) {
+    changes_.emplace_back(ctx_, model_.embedding_bag_collection().tables());
+    return;
+  }
+  for (const TableBatchedEmbedding* part : model_.sharded()->tables().parts())
+    changes_.emplace_back(ctx_, *part);
+}
+
+// Makes sure that they are tracked: of all rows if they were not.
+void Trainer::BeginChanges() {
+  if (!changes_.empty()) return;
+  TrackChanges();
+  for (ModelDeltaTracker& tracker : changes_) tracker.TouchAll();
+}
+
+std::vector<ChangedRows> Trainer::ChangesSync() const {
+  const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
+  const std::vector<UniqueRows> unique = changes_[0].GetUniqueIds(ctx_, kSaved);
+  std::vector<ChangedRows> changed;
+  for (int t = 0; t < tables.num_tables(); ++t)
+    if (!std::holds_alternative<Dense>(tables.rule(t)))  // the dense optimizer's state has no rows
+      changed.push_back({RankingModel::TableParameterName(tables.table_name(t)),
+                         unique[static_cast<size_t>(t)].ids});
+  return changed;
+}
+
+void Trainer::ClearChanges() {
+  for (ModelDeltaTracker& tracker : changes_) tracker.Clear(kSaved);
+}
+
+void Trainer::Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics) {
+  std::vector<NamedTensor> state = SavedState(metrics);
+  BeginChanges();
+  to.Write(ctx_, {std::move(state), ChangesSync(), progress(), ToJson(config_)});
+  ClearChanges();
+}
+
+RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics) {
+  const ShardedTables& tables = model_.sharded()->tables();
+  const std::vector<TableBatchedEmbedding*> parts = tables.parts();
+  std::map<const TableBatchedEmbedding*, std::vector<UniqueRows>> unique;
+  for (size_t p = 0; p < parts.size(); ++p)
+    unique[parts[p]] = changes_[p].GetUniqueIds(ctx_, kSaved);
+  RankState state;
+  const std::vector<HeldShard> held = tables.shards();
+  std::vector<ShardTensors> shards = ShardTensorsOf(tables);
+  for (size_t s = 0; s < held.size(); ++s) {
+    if (!IsWritten(tables.plan(), held[s].table, held[s].shard, comm()->rank())) continue;
+    state.shards.push_back(std::move(shards[s]));
+    state.changed.push_back(unique.at(held[s].tables)[static_cast<size_t>(held[s].index)].ids);
+  }
+  if (comm()->rank() == 0) state.whole = SavedState(metrics);
+  for (NamedTensor& ids : model_.IdStateDict(ctx_)) state.whole.push_back(std::move(ids));
+  return state;
+}
+
+void Trainer::Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics) {
+  ShardedTables& tables = model_.sharded()->tables();
+  tables.Flush(ctx_);
+  BeginChanges();
+  const TrainingProgress saved = SavedProgress();
+  const std::string config = ToJson(config_);
+  to.Write(
+      ctx_,
+      CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix, CheckpointMetadata(saved, config)),
+      RankStateSync(metrics), saved, config);
+  ClearChanges();
+}
+
+}  // namespace tessera
