@@ -106,20 +106,30 @@ std::vector<Variable> Tape::Add(std::unique_ptr<Function> function, std::vector<
   return nodes_.back().outputs;
 }
 
-void Tape::Backward(const Variable& root, const Tensor& grad) {
-  TESSERA_CHECK(!used_,
-                "Backward was called before on this tape, and its nodes are freed: make a new Tape "
-                "for each step");
+void Tape::Seed(const Variable& root, const Tensor& grad) {
   TESSERA_CHECK(root.requires_grad(),
                 "Backward from a variable that depends on nothing that requires a gradient");
   TESSERA_CHECK(
       grad.defined() || root.value().numel() == 1,
       "Backward from a variable of shape {}: give its gradient, or reduce it to one element",
       root.shape());
-  used_ = true;
-  const NoGrad no_grad(ctx_);
   Variable(root).AccumulateGrad(ctx_,
                                 grad.defined() ? grad : Tensor::Full(ctx_, root.shape(), 1.0));
+}
+
+void Tape::Backward(const Variable& root, const Tensor& grad) { Backward({&root, 1}, {&grad, 1}); }
+
+void Tape::Backward(std::span<const Variable> roots, std::span<const Tensor> grads) {
+  TESSERA_CHECK(!used_,
+                "Backward was called before on this tape, and its nodes are freed: make a new Tape "
+                "for each step");
+  TESSERA_CHECK(!roots.empty(), "Backward from no variable");
+  TESSERA_CHECK(grads.empty() || grads.size() == roots.size(),
+                "Backward from {} variables: expected as many gradients, got {}", roots.size(),
+                grads.size());
+  const NoGrad no_grad(ctx_);
+  for (size_t i = 0; i < roots.size(); ++i) Seed(roots[i], grads.empty() ? Tensor() : grads[i]);
+  used_ = true;
   if (on_ready_) CountUses();
   while (!nodes_.empty()) {
     Node node = std::move(nodes_.back());

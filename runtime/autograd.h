@@ -11,6 +11,7 @@
 // nodes: destroying the tape frees what it kept.
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -107,6 +108,9 @@ class Tape {
   // it. Frees each node after use: a second Backward is an error. REQUIRES: root has one element,
   // or `grad` (shaped like root) is given.
   void Backward(const Variable& root, const Tensor& grad = {});
+  // The same of several losses at once, in one pass: of Σ grads[i]·roots[i], as
+  // torch.autograd.backward does. `grads`: none, or one a root, which may be undefined.
+  void Backward(std::span<const Variable> roots, std::span<const Tensor> grads = {});
   // Backward calls fn for each variable that requires a gradient as soon as nothing more is to be
   // added to its grad, or nothing at all: while gradients of what came earlier are still awaited.
   void OnGradientReady(std::function<void(const Variable&)> fn) { on_ready_ = std::move(fn); }
@@ -121,6 +125,7 @@ class Tape {
     std::unique_ptr<Function> function;
     std::vector<Variable> inputs, outputs;
   };
+  void Seed(const Variable& root, const Tensor& grad);
   void RunNode(Node& node);
   void CountUses();
   void SayReady(const Node& node);

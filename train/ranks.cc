@@ -26,12 +26,12 @@ Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch) {
   return part;
 }
 
-Variable LossOfPart(Context& ctx, const Communicator& comm, const RankingModel& model,
-                    const Variable& outputs, const Tensor& labels, int64_t rows) {
-  const int64_t mine = internal::ItemsOfStep(ctx, labels.dim(0));
-  if (mine == 0) return Sum(ctx, outputs);  // 0, and its rank still takes part in the backward
-  const double share = static_cast<double>(mine * comm.size()) / static_cast<double>(rows);
-  return Scale(ctx, model.Loss(ctx, outputs, labels), static_cast<float>(share));
+Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& outputs, int64_t mine,
+                    int64_t rows, const std::function<Variable()>& mean) {
+  const int64_t of_step = internal::ItemsOfStep(ctx, mine);
+  if (of_step == 0) return Sum(ctx, outputs);  // 0, and its rank still takes part in the backward
+  const double share = static_cast<double>(of_step * comm.size()) / static_cast<double>(rows);
+  return Scale(ctx, mean(), static_cast<float>(share));
 }
 
 double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part) {

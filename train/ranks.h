@@ -29,10 +29,11 @@ int64_t RowsOfRank(int64_t rows, int rank, int ranks);
 // REQUIRES: a batch of the host.
 Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch);
 
-// What this rank calls backward of, []: `outputs` of the model and `labels` are its part of `rows`
-// rows.
-Variable LossOfPart(Context& ctx, const Communicator& comm, const RankingModel& model,
-                    const Variable& outputs, const Tensor& labels, int64_t rows);
+// What this rank calls backward of, []: its share of the loss of `rows` rows, of which it has
+// `mine`, and the model's `outputs` of them. mean: the loss of these, asked for where there are
+// any.
+Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& outputs, int64_t mine,
+                    int64_t rows, const std::function<Variable()>& mean);
 // The batch's loss, the same on all ranks. Waits. Every rank calls.
 double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part);
 

@@ -35,6 +35,21 @@ std::vector<int64_t> EndsOfMicroBatches(int64_t mine, int64_t most, int64_t step
   return ends;
 }
 
+constexpr char kOwnLoss[] = "cross_entropy";
+
+// Of a batch in host memory.
+void CheckWeights(const Batch& batch) {
+  if (!batch.weights) return;
+  TESSERA_CHECK_EQ(batch.weights.dtype(), DType::kF32, "weights of examples");
+  TESSERA_CHECK_EQ(batch.weights.shape(), batch.labels.shape(), "weights of examples");
+  if (batch.weights.device() != Device::Cpu()) return;
+  for (const float weight : batch.weights.span<float>())
+    TESSERA_CHECK(std::isfinite(weight) && weight >= 0,
+                  "weights of examples: expected a number "
+                  "that is not negative, got {}",
+                  weight);
+}
+
 std::optional<ModelSharding> ShardingOf(const std::optional<TrainingRanks>& ranks) {
   if (!ranks) return {};
   return ModelSharding{
@@ -49,7 +64,8 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       ranks_(std::move(ranks)),
       host_(ranks_ ? std::make_unique<Context>(ContextOptions{.threads = 1}) : nullptr),
       model_(ctx, RankingModelConfigOf(config), ShardingOf(ranks_)),
-      dense_(std::make_shared<DenseOptimizer>(ctx, model_.Parameters(), config.dense_optimizer)) {
+      dense_(std::make_shared<DenseOptimizer>(ctx, model_.Parameters(), config.dense_optimizer)),
+      loss_weights_(1) {
   if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
   MakeOptimizer();
   progress_.seed = config.seed;
@@ -78,20 +94,52 @@ Batch Trainer::PartOf(Context& host, Context& on, const Batch& batch) const {
   return PartOfBatch(host, *comm(), batch).To(on);
 }
 
+Variable Trainer::Forward(const Batch& batch) {
+  const TraceSpan span("forward");
+  return model_.Forward(ctx_, batch.dense, batch.features);
+}
+
 Batch Trainer::MyPart(const Batch& batch) { return PartOf(host_ ? *host_ : ctx_, ctx_, batch); }
 
-Variable Trainer::Loss(const Batch& batch, int64_t rows, Variable& outputs) {
-  const TraceSpan span("forward");
-  outputs = model_.Forward(ctx_, batch.dense, batch.features);
-  return ranks_ ? LossOfPart(ctx_, *comm(), model_, outputs, batch.labels, rows)
-                : model_.Loss(ctx_, outputs, batch.labels);
+void Trainer::AddLoss(AuxiliaryLoss loss) {
+  bool known = loss.name == kOwnLoss;
+  for (const AuxiliaryLoss& other : more_losses_) known = known || other.name == loss.name;
+  TESSERA_CHECK(!known, "AddLoss: there is a loss '{}'", loss.name);
+  TESSERA_CHECK(std::isfinite(loss.weight), "AddLoss: '{}': weight {}", loss.name, loss.weight);
+  TESSERA_CHECK(loss.mean != nullptr, "AddLoss: '{}' has no function", loss.name);
+  loss_weights_.push_back(Tensor::Full(ctx_, Shape(), loss.weight));
+  more_losses_.push_back(std::move(loss));
+}
+
+// The model's own first.
+std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch, int64_t rows) {
+  const auto of_part = [&](const std::function<Variable()>& mean) {
+    return ranks_ ? LossOfPart(ctx_, *comm(), outputs, batch.size(), rows, mean) : mean();
+  };
+  std::vector<Variable> losses = {
+      of_part([&] { return model_.Loss(ctx_, outputs, batch.labels, batch.weights); })};
+  for (const AuxiliaryLoss& more : more_losses_)
+    losses.push_back(of_part([&] { return more.mean(ctx_, outputs, batch); }));
+  return losses;
+}
+
+void Trainer::Backward(Tape& tape, const std::vector<Variable>& losses) {
+  const TraceSpan span("backward");
+  tape.Backward(losses, loss_weights_);
 }
 
 // Of all ranks.
-double Trainer::ReadLossSync(const Tensor& mean) {
+double Trainer::ReadLossSync(const std::vector<Variable>& losses) {
   const TraceSpan span("loss");
-  const double loss = ranks_ ? MeanOverRanksSync(ctx_, *comm(), mean)
-                             : static_cast<double>(ReadScalarSync(ctx_, mean.data<float>()));
+  const auto read = [&](const Tensor& mean) {
+    return ranks_ ? MeanOverRanksSync(ctx_, *comm(), mean)
+                  : static_cast<double>(ReadScalarSync(ctx_, mean.data<float>()));
+  };
+  double loss = losses_[kOwnLoss] = read(losses[0]);
+  for (size_t i = 0; i < more_losses_.size(); ++i) {
+    const double more = losses_[more_losses_[i].name] = read(losses[i + 1]);
+    loss += static_cast<double>(more_losses_[i].weight) * more;
+  }
   if (!std::isfinite(loss))
     throw Error(
         Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
@@ -101,13 +149,13 @@ double Trainer::ReadLossSync(const Tensor& mean) {
 
 double Trainer::StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
   Tape tape(ctx_);
-  Variable outputs;
-  const Variable mean = Loss(batch, rows, outputs);
-  const double loss = ReadLossSync(mean.value());
-  if (scored != nullptr) *scored = {model_.Probabilities(ctx_, outputs), batch.labels};
-  const TraceSpan span("backward");
+  const Variable outputs = Forward(batch);
+  const std::vector<Variable> losses = Losses(outputs, batch, rows);
+  const double loss = ReadLossSync(losses);
+  if (scored != nullptr)
+    *scored = {model_.Probabilities(ctx_, outputs), batch.labels, batch.weights};
   if (parallel_) parallel_->Overlap(ctx_, tape);
-  tape.Backward(mean);
+  Backward(tape, losses);
   return loss;
 }
 
@@ -118,11 +166,10 @@ void Trainer::AccumulateForwards(int forwards) {
     model_.sharded()->tables().AccumulateForwards(forwards);
 }
 
-Tensor Trainer::LossOfAll(const Tensor& outputs, const Tensor& labels, int64_t rows) {
+std::vector<Variable> Trainer::LossesOfAll(const Tensor& outputs, const Batch& batch,
+                                           int64_t rows) {
   const Tape whole_batch(ctx_);  // not a micro-batch of what is accumulated
-  const Variable all = outputs;
-  return ranks_ ? LossOfPart(ctx_, *comm(), model_, all, labels, rows)
-                : model_.Loss(ctx_, all, labels);
+  return Losses(outputs, batch, rows);
 }
 
 // The loss of all is known before the last backward, which changes the first row.
@@ -139,23 +186,24 @@ double Trainer::AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch
     step.Begin(part.size());
     begin = end;
     Tape tape(ctx_, &step);
-    Variable outputs;
-    const Variable share = Loss(part, rows, outputs);
+    const Variable outputs = Forward(part);
+    const std::vector<Variable> shares = Losses(outputs, part, rows);
     all_outputs.emplace_back(outputs.value());
     if (step.last()) {
       const Tensor all = Concat(ctx_, all_outputs, 0).value();
-      loss = ReadLossSync(LossOfAll(all, batch.labels, rows));
-      if (scored != nullptr) *scored = {model_.Probabilities(ctx_, all), batch.labels};
+      loss = ReadLossSync(LossesOfAll(all, batch, rows));
+      if (scored != nullptr)
+        *scored = {model_.Probabilities(ctx_, all), batch.labels, batch.weights};
       if (parallel_) parallel_->Overlap(ctx_, tape);
     }
-    const TraceSpan span("backward");
-    tape.Backward(share);
+    Backward(tape, shares);
   }
   AccumulateForwards(1);
   return loss;
 }
 
 double Trainer::Step(const Batch& batch, ScoredBatch* scored) {
+  CheckWeights(batch);
   const Batch part = MyPart(batch);
   const double loss = config_.accumulate_steps == 1
                           ? StepBackward(part, batch.whole_size(), scored)
@@ -188,7 +236,7 @@ MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& 
                                const std::function<void(const ScoredExamples&)>& on_scored) {
   struct Scored {
     HostCopy predictions;
-    Tensor labels;
+    Tensor labels, weights;
   };
   ClickMetrics metrics;
   std::optional<Scored> last;
@@ -196,14 +244,16 @@ MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& 
   const auto add_last = [&] {
     if (!last || !counts) return;
     const ScoredExamples examples = {
-        last->predictions.Wait().span<float>(), last->labels.span<float>(), {}};
+        last->predictions.Wait().span<float>(), last->labels.span<float>(),
+        last->weights ? last->weights.span<float>() : std::span<float>()};
     metrics.Update(examples);
     if (on_scored) on_scored(examples);
   };
   while (!(stop && stop())) {
     const std::optional<Batch> batch = source.Next();
     if (!batch) break;
-    Scored scored{HostCopy(ctx_, Predict(*batch)), batch->labels};
+    CheckWeights(*batch);
+    Scored scored{HostCopy(ctx_, Predict(*batch)), batch->labels, batch->weights};
     add_last();
     last = std::move(scored);
   }

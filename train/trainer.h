@@ -6,7 +6,8 @@
 // forward and backward on its own, in the memory of a micro-batch, and the step has the bits of the
 // whole batch (runtime/accumulation.h; on a GPU but for the order of sums in dense gradients).
 //
-// A step: outputs = model(batch); loss = mean cross entropy; backward, inside which the tables are
+// A step: outputs = model(batch); loss = mean cross entropy, of weighted examples if the batch has
+// weights, and what AddLoss has added; backward, inside which the tables are
 // updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of
 // the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds
 // and batches give equal bits, with any number of threads. On a GPU batches are moved there, and a
@@ -15,6 +16,7 @@
 // On several ranks (ranks.h) every rank has a trainer, which shards the tables, and makes the same
 // calls with the same batches; losses, predictions and metrics are those of all ranks.
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +40,16 @@ namespace tessera {
 // What was foreseen of a batch, on the context's device.
 struct ScoredBatch {
   Tensor predictions, labels;  // [B]
+  Tensor weights = {};         // [B]; undefined: all 1
+};
+
+// A loss beside the model's own, which a step brings down with it: weight · mean(…).
+struct AuxiliaryLoss {
+  std::string name;
+  float weight = 1;
+  // The mean over the batch's examples, of shape [], recorded on ctx (runtime/ops/loss.h): outputs
+  // [B] of the model, logits or probabilities; with ranks, or of a micro-batch, of its part alone.
+  std::function<Variable(Context& ctx, const Variable& outputs, const Batch& batch)> mean;
 };
 
 class Trainer {
@@ -46,9 +58,16 @@ class Trainer {
   // Throws Error for a plan that does not fit.
   Trainer(Context& ctx, const TrainConfig& config, std::optional<TrainingRanks> ranks = {});
 
-  // Trains one batch; its loss before that. Throws Error, having learned nothing, if the loss is
-  // not a finite number. `scored` gets what was foreseen of this rank's part before that.
+  // Of all steps from now on. A checkpoint does not keep it. Throws Error for a name that is there,
+  // or "cross_entropy", the model's own.
+  void AddLoss(AuxiliaryLoss loss);
+
+  // Trains one batch; its loss before that: of several the sum, each times its weight. Throws
+  // Error, having learned nothing, if the loss is not a finite number, and for weights of examples
+  // below 0 or not finite. `scored` gets what was foreseen of this rank's part before that.
   double Step(const Batch& batch, ScoredBatch* scored = nullptr);
+  // Of the last step, by name, before they were multiplied by their weights.
+  const std::map<std::string, double>& losses() const { return losses_; }
   // This rank's part of a batch, where `on` works, as Step takes it too: so that another thread can
   // make it ahead. REQUIRES: `host` works in host memory; the other thread alone uses both.
   Batch PartOf(Context& host, Context& on, const Batch& batch) const;
@@ -101,12 +120,14 @@ class Trainer {
   void MakeOptimizer();
   std::shared_ptr<Optimizer> TableOptimizer();
   Batch MyPart(const Batch& batch);
-  Variable Loss(const Batch& batch, int64_t rows, Variable& outputs);
-  double ReadLossSync(const Tensor& mean);
+  Variable Forward(const Batch& batch);
+  std::vector<Variable> Losses(const Variable& outputs, const Batch& batch, int64_t rows);
+  double ReadLossSync(const std::vector<Variable>& losses);
+  void Backward(Tape& tape, const std::vector<Variable>& losses);
   double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
   double AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
   // Of outputs of all examples of this rank's part.
-  Tensor LossOfAll(const Tensor& outputs, const Tensor& labels, int64_t rows);
+  std::vector<Variable> LossesOfAll(const Tensor& outputs, const Batch& batch, int64_t rows);
   void AccumulateForwards(int forwards);
   // Of the dense optimizer and the schedule.
   std::vector<NamedTensor> RestOfState() const;
@@ -145,6 +166,9 @@ class Trainer {
   // Since the last save, where they are tracked; with ranks, of each of ShardedTables::parts.
   std::vector<ModelDeltaTracker> changes_;
   bool was_tracking_ = false;  // tables go on marking rows: none of them can go
+  std::vector<AuxiliaryLoss> more_losses_;
+  std::vector<Tensor> loss_weights_;  // of all losses; the first undefined: 1
+  std::map<std::string, double> losses_;
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed
 };

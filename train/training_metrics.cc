@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr char kPrediction[] = "prediction", kLabel[] = "label";
+constexpr char kPrediction[] = "prediction", kLabel[] = "label", kWeight[] = "weight";
 
 double WallTime() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -25,9 +25,10 @@ RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks) {
 
 void CheckInputs(const RecMetricModule& metrics) {
   for (const std::string& input : metrics.RequiredInputs())
-    TESSERA_CHECK(input == kPrediction || input == kLabel,
-                  "metrics: they ask for '{}', but training has '{}' and '{}' only", input,
-                  std::string_view(kPrediction), std::string_view(kLabel));
+    TESSERA_CHECK(input == kPrediction || input == kLabel || input == kWeight,
+                  "metrics: they ask for '{}', but training has '{}', '{}' and '{}' only", input,
+                  std::string_view(kPrediction), std::string_view(kLabel),
+                  std::string_view(kWeight));
 }
 
 // Borrows the examples.
@@ -36,11 +37,18 @@ Tensor HostView(std::span<const float> values) {
                         DType::kF32);
 }
 
+// The weights of examples that have none.
+Tensor Ones(const Tensor& labels) {
+  const Tensor ones = Tensor::EmptyHost(labels.shape(), DType::kF32);
+  std::ranges::fill(ones.span<float>(), 1.0f);
+  return ones;
+}
+
 }  // namespace
 
 RecMetricsConfig DefaultTrainingMetrics(int64_t batch_size) {
   const int64_t window = std::max<int64_t>(100'000, batch_size);
-  RecMetricsConfig config{.tasks = {{.name = "click"}}};
+  RecMetricsConfig config{.tasks = {{.name = "click", .weight_name = kWeight}}};
   for (const char* name : {"ne", "calibration", "auc"})
     config.metrics.push_back({.name = name, .window_size = window});
   return config;
@@ -70,14 +78,17 @@ void TrainingMetrics::OpenFiles(const TrainingMetricsOutput& output, bool append
 
 void TrainingMetrics::AddPending() {
   if (!pending_) return;
-  training_.Update(
-      {{kPrediction, pending_->predictions.Wait()}, {kLabel, pending_->labels.Wait()}});
+  const Tensor labels = pending_->labels.Wait();
+  training_.Update({{kPrediction, pending_->predictions.Wait()},
+                    {kLabel, labels},
+                    {kWeight, pending_->weights ? pending_->weights->Wait() : Ones(labels)}});
   pending_.reset();
 }
 
 void TrainingMetrics::OnStep(const ScoredBatch& scored, int64_t epoch, int64_t step, double loss) {
   AddPending();
   pending_.emplace(HostCopy(ctx_, scored.predictions), HostCopy(ctx_, scored.labels));
+  if (scored.weights) pending_->weights.emplace(ctx_, scored.weights);
   last_loss_ = loss;
   if ((training_.updates() + 1) % training_.compute_interval_steps() == 0)
     WriteTraining(epoch, step);
@@ -99,8 +110,11 @@ std::function<void(const ScoredExamples&)> TrainingMetrics::BeginEvaluation() {
   config.throughput.reset();
   evaluation_ = std::make_unique<RecMetricModule>(config, OptionsOf(trainer_, false));
   return [this](const ScoredExamples& examples) {
+    const Tensor labels = HostView(examples.labels);
     evaluation_->Update(
-        {{kPrediction, HostView(examples.predictions)}, {kLabel, HostView(examples.labels)}});
+        {{kPrediction, HostView(examples.predictions)},
+         {kLabel, labels},
+         {kWeight, examples.weights.empty() ? Ones(labels) : HostView(examples.weights)}});
   };
 }
 

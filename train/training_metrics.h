@@ -4,7 +4,8 @@
 // it was learned, and of evaluations. As lines of JSON (metrics_log.h), and as TensorBoard's
 // scalars in the folders train and eval, with the loss as "loss".
 //
-// There is one task, clicks, with what rows hold: "prediction" and "label". On ranks every rank
+// There is one task, clicks, with what rows hold: "prediction", "label" and "weight", which is 1
+// where a batch has none. On ranks every rank
 // makes the same calls; rank 0 writes.
 #include <functional>
 #include <limits>
@@ -56,6 +57,7 @@ class TrainingMetrics {
   // A batch on its way to the host.
   struct Pending {
     HostCopy predictions, labels;
+    std::optional<HostCopy> weights = {};
   };
   struct Files {
     std::optional<EventFileWriter> train_events, eval_events;

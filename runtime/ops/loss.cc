@@ -53,7 +53,7 @@ Tensor CheckedTarget(Context& ctx, const char* loss, const char* what, const Ten
 
 template <typename Formula>
 Variable RunElementwise(Context& ctx, const Variable& input, const Tensor& labels,
-                        const Tensor& weights = {}) {
+                        const Tensor& weights) {
   TESSERA_CHECK(input && input.value().numel() > 0, "{} of an empty batch", Formula::kName);
   CheckDevice(ctx, Formula::kName, input, labels, weights);
   const Tensor x = input.value().Contiguous(ctx);
@@ -129,12 +129,13 @@ Variable BceWithLogits(Context& ctx, const Variable& logits, const Tensor& label
   return RunElementwise<internal::BceWithLogitsFormula>(ctx, logits, labels, weights);
 }
 
-Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels) {
-  return RunElementwise<internal::BceFormula>(ctx, probabilities, labels);
+Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels,
+             const Tensor& weights) {
+  return RunElementwise<internal::BceFormula>(ctx, probabilities, labels, weights);
 }
 
-Variable Mse(Context& ctx, const Variable& x, const Tensor& labels) {
-  return RunElementwise<internal::MseFormula>(ctx, x, labels);
+Variable Mse(Context& ctx, const Variable& x, const Tensor& labels, const Tensor& weights) {
+  return RunElementwise<internal::MseFormula>(ctx, x, labels, weights);
 }
 
 Variable SoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tensor& labels) {

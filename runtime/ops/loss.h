@@ -13,12 +13,13 @@ namespace tessera {
 Variable BceWithLogits(Context& ctx, const Variable& logits, const Tensor& labels,
                        const Tensor& weights = {});
 
-// mean of −t·max(log p, −100) − (1 − t)·max(log(1 − p), −100), with the gradient (p − t)/max(p(1 −
-// p), 1e-12), as torch has them. REQUIRES: p in [0, 1].
-Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels);
+// mean of w·(−t·max(log p, −100) − (1 − t)·max(log(1 − p), −100)), with the gradient (p − t)/max(p(1 −
+// p), 1e-12), as torch has them. REQUIRES: p in [0, 1]. Weights as of BceWithLogits.
+Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels,
+             const Tensor& weights = {});
 
-// mean of (x − t)².
-Variable Mse(Context& ctx, const Variable& x, const Tensor& labels);
+// mean of w·(x − t)². Weights as of BceWithLogits.
+Variable Mse(Context& ctx, const Variable& x, const Tensor& labels, const Tensor& weights = {});
 
 // mean of −log softmax(logits_b)[label_b]. logits [B, C], labels [B], integers. A label outside [0,
 // C) is an Error on a CPU; on CUDA, where no loss waits for the device, it makes the loss NaN.

@@ -59,6 +59,29 @@ TEST_P(AutogradTest, GradientsFlowBackAndAccumulate) {
   EXPECT_FALSE(x.grad().defined());
 }
 
+TEST_P(AutogradTest, SeveralLossesGoBackInOnePass) {
+  Variable x = Leaf({2}), w = Leaf({3});
+  Tape tape(ctx());
+  const Variable xw = Product(ctx(), x, w), square = Product(ctx(), xw, x);  // x·w, x²·w
+  const std::vector<Variable> roots = {xw, square, xw, x};
+  const Tensor tenth = Tensor::From<float>(ctx(), {10});
+  tape.Backward(roots, std::vector<Tensor>{{}, tenth, tenth, {}});  // 11·x·w + 10·x²·w + x
+  EXPECT_THAT(x.grad().ToVector<float>(), ElementsAre(11 * 3 + 10 * 2 * 2 * 3 + 1));
+  EXPECT_THAT(w.grad().ToVector<float>(), ElementsAre(11 * 2 + 10 * 4));
+}
+
+TEST_P(AutogradTest, LossesAndGradientsThatDoNotFitAreRefused) {
+  const Variable x = Leaf({2});
+  Tape tape(ctx());
+  const std::vector<Variable> roots = {Product(ctx(), x, x), Leaf({1}, false)};
+  EXPECT_THAT([&] { tape.Backward(roots, std::vector<Tensor>{{}}); },
+              ThrowsMessage<Error>(HasSubstr("from 2 variables: expected as many gradients, got 1")));
+  EXPECT_THAT([&] { tape.Backward(std::span<const Variable>()); },
+              ThrowsMessage<Error>(HasSubstr("from no variable")));
+  EXPECT_THAT([&] { tape.Backward(roots); },
+              ThrowsMessage<Error>(HasSubstr("nothing that requires a gradient")));
+}
+
 TEST_P(AutogradTest, AVariableTimesItself) {
   Variable x = Leaf({3});
   Tape tape(ctx());

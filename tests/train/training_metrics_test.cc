@@ -100,6 +100,32 @@ TEST(TrainingMetrics, OfEvaluationsAreThoseOfTheReport) {
               report.evaluation->calibration, 1e-12);
 }
 
+// A weight of 2 is an example twice, of 0 none; a batch without weights has ones.
+TEST(TrainingMetrics, WeighExamples) {
+  Context ctx({.threads = 1, .seed = 3});
+  const Trainer trainer(ctx, SmallConfig());
+  const auto floats = [&](const std::vector<float>& values) { return Tensor::From(ctx, values); };
+  const auto said = [&](const ScoredBatch& scored) {
+    const std::string path = TempPath("weighed.jsonl");
+    std::filesystem::remove(path);
+    TrainingMetrics metrics(ctx, trainer, {.json_lines = path});
+    metrics.OnStep(scored, 1, 1, 0.5);
+    metrics.OnStep({floats({0.25f}), floats({1})}, 1, 2, 0.5);
+    metrics.OnEpochEnd(1, 2);
+    const auto evaluate = metrics.BeginEvaluation();
+    evaluate({scored.predictions.span<float>(), scored.labels.span<float>(),
+              scored.weights ? scored.weights.span<float>() : std::span<float>()});
+    metrics.EndEvaluation(1, 2, 0.5);
+    std::vector<Json> lines = Lines(path);
+    for (Json& line : lines) line["metrics"].erase("throughput-throughput|total_examples");
+    return lines;
+  };
+  const std::vector<Json> weighed =
+      said({floats({0.5f, 0.9f, 0.1f, 0.3f}), floats({1, 0, 0, 1}), floats({2, 0, 1, 1})});
+  EXPECT_EQ(weighed, said({floats({0.5f, 0.5f, 0.1f, 0.3f}), floats({1, 1, 0, 1})}));
+  EXPECT_TRUE(weighed[0]["metrics"]["ne-click|lifetime_ne"].is_number());
+}
+
 TEST(TrainingMetrics, ChangeNothingOfWhatIsLearned) {
   const auto learned = [](const TrainingMetricsOutput& output) {
     Context ctx({.threads = 2, .seed = 3});

@@ -21,6 +21,7 @@ Batch RowsOfBatch(Context& ctx, const Batch& batch, int64_t begin, int64_t end) 
   Batch part = batch;
   part.dense = batch.dense.Rows(begin, end);
   part.labels = batch.labels.Rows(begin, end);
+  if (batch.weights) part.weights = batch.weights.Rows(begin, end);
   part.features = BagsOf(ctx, batch.features, begin, end);
   return part;
 }

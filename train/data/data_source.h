@@ -15,6 +15,7 @@ struct Batch {
   Tensor dense;                // [B, dense_in], f32
   KeyedJaggedTensor features;  // a key for each categorical feature
   Tensor labels;               // [B], f32
+  Tensor weights = {};         // [B], f32: of each example in loss and metrics; undefined: all 1
   int64_t first_row = 0;
   int64_t end_row = 0;      // where the next batch begins
   int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks

@@ -49,8 +49,10 @@ Variable RankingModel::ForwardPooled(Context& ctx, const Variable& dense,
   return net_->Forward(ctx, dense, pooled);
 }
 
-Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor& labels) const {
-  return gives_probabilities() ? Bce(ctx, outputs, labels) : BceWithLogits(ctx, outputs, labels);
+Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
+                            const Tensor& weights) const {
+  return gives_probabilities() ? Bce(ctx, outputs, labels, weights)
+                               : BceWithLogits(ctx, outputs, labels, weights);
 }
 
 Tensor RankingModel::Probabilities(Context& ctx, const Variable& outputs) const {

@@ -30,8 +30,10 @@ class RankingModel : public EmbeddingModel {
   // The same of rows that are pooled already, [B, F·D], as Pool gives them.
   Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
 
-  // The mean cross entropy of Forward's outputs, of shape [].
-  Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels) const;
+  // The mean cross entropy of Forward's outputs, of shape []; with weights [B] the mean over all
+  // examples of each one's, times its weight.
+  Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
+                const Tensor& weights = {}) const;
   // What Forward's outputs say of clicks; not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;
   bool gives_probabilities() const { return net_->gives_probabilities(); }

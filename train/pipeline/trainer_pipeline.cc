@@ -17,6 +17,7 @@ struct Part {
   void RecordStream(const Context& ctx) const {
     batch.dense.RecordStream(ctx);
     batch.labels.RecordStream(ctx);
+    if (batch.weights) batch.weights.RecordStream(ctx);
     tessera::RecordStream(batch.features, ctx);
   }
 };

@@ -53,6 +53,24 @@ TEST_P(LossTest, BceWithLogits) {
                  {x2});
 }
 
+// mean of w·loss: of an item alone, w times its loss.
+TEST_P(LossTest, WeightsOfBceAndMse) {
+  Context ctx({.device = device(), .seed = 3});
+  const Tensor p = Positive(ctx, {5}), t = Positive(ctx, {5}), w = Positive(ctx, {5});
+  const std::vector<float> ws = w.ToVector<float>();
+  double bce = 0, mse = 0;
+  for (int64_t i = 0; i < 5; ++i) {
+    const Tensor one = p.Rows(i, i + 1), label = t.Rows(i, i + 1);
+    bce += ws[static_cast<size_t>(i)] * Scalar(Bce(ctx, one, label)) / 5;
+    mse += ws[static_cast<size_t>(i)] * Scalar(Mse(ctx, one, label)) / 5;
+  }
+  EXPECT_NEAR(Scalar(Bce(ctx, p, t, w)), bce, 1e-6);
+  EXPECT_NEAR(Scalar(Mse(ctx, p, t, w)), mse, 1e-6);
+  ExpectGradient(ctx, [&](Context& c, const auto& v) { return Bce(c, v[0], t, w); }, {p},
+                 {.step = 1.0f / 256});
+  ExpectGradient(ctx, [&](Context& c, const auto& v) { return Mse(c, v[0], t, w); }, {p});
+}
+
 TEST_P(LossTest, BceWithLogitsOfLargeLogits) {
   Context ctx({.device = device()});
   const Tensor x = Tensor::From<float>(ctx, {200, -200}), t = Tensor::From<float>(ctx, {0, 1});
