@@ -4,8 +4,8 @@
 
 #include "comm/leader.h"
 #include "embedding/fused_states.h"
-#include "sharding/move_shards.h"
 #include "sharding/table_checkpoint.h"
+#include "sharding/whole_rows.h"
 
 namespace tessera {
 namespace {
@@ -21,11 +21,8 @@ std::vector<internal::ExpectedState> TensorStatesOf(const BaseEmbeddingConfig& t
   return states;
 }
 
-// A table as this rank alone would hold it, without weights.
-ShardTensors WholeShard(const BaseEmbeddingConfig& table, int rank,
-                        std::vector<OptimizerState> states) {
-  return {
-      table.name, {rank, 0, 0, table.num_embeddings, table.embedding_dim}, {}, std::move(states)};
+TableShape ShapeOf(const BaseEmbeddingConfig& table) {
+  return {table.name, table.num_embeddings, table.embedding_dim};
 }
 
 }  // namespace
@@ -78,11 +75,11 @@ void ShardedFusedOptimizer::SetLearningRate(double lr) {
   tables_.SetLearningRate(static_cast<float>(lr));
 }
 
-TableSharding ShardedFusedOptimizer::WholeOnEveryRank(const BaseEmbeddingConfig& table) const {
-  TableSharding whole{.type = ShardingType::kDataParallel, .shards = {}};
-  for (int r = 0; r < tables_.comm().size(); ++r)
-    whole.shards.push_back(WholeShard(table, r, {}).shard);
-  return whole;
+PlacedShards ShardedFusedOptimizer::WholeOnEveryRank(const BaseEmbeddingConfig& table,
+                                                     std::vector<OptimizerState> states) const {
+  const Communicator& comm = tables_.comm();
+  return {internal::WholeOnEveryRank(ShapeOf(table), comm.size()),
+          {internal::WholeShard(ShapeOf(table), comm.rank(), {}, std::move(states))}};
 }
 
 OptimizerStateDict ShardedFusedOptimizer::StateDict() const {
@@ -96,8 +93,7 @@ OptimizerStateDict ShardedFusedOptimizer::StateDict() const {
     for (const internal::ExpectedState& s : TensorStatesOf(table))
       whole.push_back({s.name, Tensor::Empty(ctx_, s.shape, s.dtype)});
     MoveShards(ctx_, tables_.comm(), table.name, {tables_.plan().tables.at(table.name), held},
-               {WholeOnEveryRank(table), {WholeShard(table, tables_.comm().rank(), whole)}},
-               ShardPart::kStates);
+               WholeOnEveryRank(table, whole), ShardPart::kStates);
     auto& states = state[KeyOf(table)];
     states = internal::FusedNumbersOf(table.optimizer, tables_.iter(), max_counter);
     for (const OptimizerState& s : whole) states[s.name] = s.tensor;
@@ -132,8 +128,7 @@ void ShardedFusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict
     std::vector<OptimizerState> whole;
     for (const internal::ExpectedState& s : TensorStatesOf(table))
       whole.push_back({s.name, given.at(s.name).To(ctx, ctx.device())});
-    MoveShards(ctx, tables_.comm(), table.name,
-               {WholeOnEveryRank(table), {WholeShard(table, tables_.comm().rank(), whole)}},
+    MoveShards(ctx, tables_.comm(), table.name, WholeOnEveryRank(table, std::move(whole)),
                {tables_.plan().tables.at(table.name), held}, ShardPart::kStates);
     iter = std::max(iter, internal::IterOf(given));
     max_counter = std::max(max_counter, internal::MaxCounterOf(given));

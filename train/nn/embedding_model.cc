@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
+#include "comm/leader.h"
 #include "sharding/managed_collision/make_managed_tables.h"
+#include "sharding/whole_rows.h"
 
 namespace tessera {
 namespace {
@@ -54,19 +57,52 @@ ShardedManagedCollisionEmbeddingBagCollection MakeShardedManaged(
   return {ctx, *sharding.comm, tables, managed, sharding.plan, options, sharding.options};
 }
 
-// Throws Error unless `given` are the tensors `own`, each with its shape and dtype.
-void CheckTensors(const std::vector<NamedTensor>& own, const std::map<std::string, Tensor>& given) {
+using TensorsByName = std::map<std::string, Tensor>;
+
+TensorsByName ByName(const std::vector<NamedTensor>& tensors) {
+  TensorsByName by_name;
+  for (const NamedTensor& t : tensors)
+    TESSERA_CHECK(by_name.emplace(t.name, t.tensor).second, "state dict: {} is given twice",
+                  t.name);
+  return by_name;
+}
+
+// What one has and the other has not. Throws Error for that if `strict`, and always for tensors of
+// another shape or dtype.
+UnmatchedNames Matched(const std::vector<NamedTensor>& own, const TensorsByName& given,
+                       bool strict) {
+  UnmatchedNames unmatched;
+  std::set<std::string> known;
   for (const NamedTensor& target : own) {
+    known.insert(target.name);
     const auto found = given.find(target.name);
-    TESSERA_CHECK(found != given.end(), "state dict: {} is missing", target.name);
+    if (found == given.end()) {
+      TESSERA_CHECK(!strict, "state dict: {} is missing", target.name);
+      unmatched.missing.push_back(target.name);
+      continue;
+    }
     TESSERA_CHECK_EQ(found->second.shape(), target.tensor.shape(), "state dict: {}", target.name);
     TESSERA_CHECK_EQ(found->second.dtype(), target.tensor.dtype(), "state dict: {}", target.name);
   }
   for (const auto& [name, tensor] : given) {
-    const bool known =
-        std::any_of(own.begin(), own.end(), [&](const NamedTensor& t) { return t.name == name; });
-    TESSERA_CHECK(known, "state dict: the model has no parameter {}", name);
+    if (known.contains(name)) continue;
+    TESSERA_CHECK(!strict, "state dict: the model has no parameter {}", name);
+    unmatched.unexpected.push_back(name);
   }
+  return unmatched;
+}
+
+std::vector<int64_t> AllRows(const Tensor& table) {
+  std::vector<int64_t> rows(static_cast<size_t>(table.dim(0)));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+Tensor CopyOf(Context& ctx, const NamedTensor& named) {
+  if (!named.stored) return named.tensor.Clone(ctx);
+  const Tensor copy = Tensor::EmptyHost(named.tensor.shape(), named.tensor.dtype());
+  named.stored->read(AllRows(copy), copy.raw_data());
+  return copy;
 }
 
 }  // namespace
@@ -203,26 +239,58 @@ void EmbeddingModel::LoadIdStateDict(Context& ctx, const std::vector<NamedTensor
   for (const auto& [table, module] : managed_modules()) module->LoadStateDict(ctx, states[t++]);
 }
 
-void EmbeddingModel::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) {
-  std::map<std::string, Tensor> given;
-  for (const NamedTensor& t : tensors)
-    TESSERA_CHECK(given.emplace(t.name, t.tensor).second, "state dict: {} is given twice", t.name);
+void EmbeddingModel::Take(Context& ctx, const TensorsByName& given) {
   if (sharded() == nullptr) {
     embedding_bag_collection().tables().Flush(ctx);
     embedding_bag_collection().tables().ResetCaches(ctx);
   }
-  const std::vector<NamedTensor> own = StateDict();
-  CheckTensors(own, given);
-  for (const NamedTensor& target : own) {
+  for (const NamedTensor& target : StateDict()) {
+    const auto found = given.find(target.name);
+    if (found == given.end()) continue;
     if (!target.stored) {
-      target.tensor.CopyFrom(ctx, given[target.name]);
+      target.tensor.CopyFrom(ctx, found->second);
       continue;
     }
-    std::vector<int64_t> rows(static_cast<size_t>(target.tensor.dim(0)));
-    std::iota(rows.begin(), rows.end(), 0);
-    const Tensor from = given[target.name].To(ctx, Device::Cpu()).Contiguous(ctx);
-    target.stored->write(rows, from.raw_data());
+    const Tensor from = found->second.To(ctx, Device::Cpu()).Contiguous(ctx);
+    target.stored->write(AllRows(from), from.raw_data());
   }
+}
+
+UnmatchedNames EmbeddingModel::LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
+                                             bool strict) {
+  const TensorsByName given = ByName(tensors);
+  UnmatchedNames unmatched = Matched(StateDict(), given, strict);
+  Take(ctx, given);
+  return unmatched;
+}
+
+std::vector<NamedTensor> EmbeddingModel::WholeStateDict(Context& ctx) {
+  if (sharded() == nullptr) embedding_bag_collection().tables().Flush(ctx);
+  std::vector<NamedTensor> whole;
+  if (sharded() != nullptr) whole = WholeRows(ctx, sharded()->tables(), table_prefix_);
+  for (const NamedTensor& named : StateDict()) whole.push_back({named.name, CopyOf(ctx, named)});
+  return whole;
+}
+
+UnmatchedNames EmbeddingModel::LoadWholeStateDict(Context& ctx,
+                                                  const std::vector<NamedTensor>& tensors,
+                                                  bool strict) {
+  if (sharded() == nullptr) return LoadStateDict(ctx, tensors, strict);
+  ShardedTables& tables = sharded()->tables();
+  std::vector<NamedTensor> own = StateDict();
+  for (const BaseEmbeddingConfig& t : tables.tables())
+    own.push_back({table_prefix_ + t.name + ".weight",
+                   Tensor::Borrow(nullptr, {t.num_embeddings, t.embedding_dim}, t.data_type)});
+  TensorsByName given;
+  UnmatchedNames unmatched;
+  GatherResultsSync(tables.comm(), "loading a state dict", [&] {
+    given = ByName(tensors);
+    unmatched = Matched(own, given, strict);
+    return std::string();
+  });
+  Take(ctx, given);
+  TakeWholeRows(ctx, tables, table_prefix_, given);
+  return unmatched;
 }
 
 }  // namespace tessera

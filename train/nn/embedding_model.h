@@ -3,6 +3,7 @@
 // What models over pooled tables have in common: the tables, here or sharded over ranks, on each of
 // which is a model with its own copy of all else; parameters, and a state_dict.
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -28,6 +29,12 @@ struct ManagedModule {
   ManagedCollisionModule* module = nullptr;
 };
 
+// Of a state dict and the model that it is loaded into (PyTorch's missing_keys, unexpected_keys).
+struct UnmatchedNames {
+  std::vector<std::string> missing;     // of the model's, which stay as they were
+  std::vector<std::string> unexpected;  // of the state dict's, which are left
+};
+
 // With managed collision its tables take raw ids; a forward that is recorded may give them rows.
 //
 // The names of tables are `table_prefix` + table + ".weight". They are parameters only with the
@@ -46,8 +53,18 @@ class EmbeddingModel : public Module {
   // Everything a state_dict of this model has, but sharded tables; shares memory.
   std::vector<NamedTensor> StateDict() const;
   // Copies these, all that StateDict names, into the model. Throws Error, and changes nothing, for
-  // a name that is missing, unknown or given twice, or a wrong shape or dtype.
-  void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors);
+  // a name that is missing, unknown or given twice, or a wrong shape or dtype. Without `strict`,
+  // names may be missing, and unknown ones are left: what is returned says which.
+  UnmatchedNames LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
+                               bool strict = true);
+
+  // The same with sharded tables, put together on every rank: the state_dict of the model without
+  // shards. Copies, on ctx's device; tables on disk in host memory. Every rank calls.
+  std::vector<NamedTensor> WholeStateDict(Context& ctx);
+  // Each rank takes its parts. Every rank calls with the same tensors; if one's are refused, every
+  // rank throws Error, and nothing has changed.
+  UnmatchedNames LoadWholeStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
+                                    bool strict = true);
 
   // What managed collision knows of ids, of sharded tables those of this rank's parts, as
   // "<table_prefix><table>.<name>"; copies.
@@ -92,6 +109,7 @@ class EmbeddingModel : public Module {
                                    const std::optional<ModelSharding>& sharding,
                                    const ManagedTableConfigs& managed_collision);
   std::vector<NamedTensor> TableTensors() const;
+  void Take(Context& ctx, const std::map<std::string, Tensor>& given);
 
   std::string table_prefix_;
   Embeddings embeddings_;
