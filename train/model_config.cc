@@ -10,9 +10,18 @@ bool CanGrow(const EmbeddingBagConfig& table) {
   return !std::holds_alternative<Dense>(table.optimizer) && !IsCached(table.location);
 }
 
+void CheckDenseRows(const EmbeddingBagConfig& table) {
+  if (!std::holds_alternative<Dense>(table.optimizer) || table.data_type == DType::kF32) return;
+  throw Error(Format(
+      "table {}: its rows are {}, but its rule dense leaves them to the optimizer of the dense "
+      "part, which trains f32",
+      table.name, ToString(table.data_type)));
+}
+
 }  // namespace
 
 RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
+  for (const EmbeddingBagConfig& table : config.tables) CheckDenseRows(table);
   RankingModelConfig model = {
       .tables = config.tables,
       .net = config.model,

@@ -14,6 +14,7 @@
 #include "runtime/trace.h"
 #include "sharding/sharded_fused_optimizer.h"
 #include "train/data/batch_rows.h"
+#include "train/dense_parts.h"
 #include "train/model_config.h"
 
 namespace tessera {
@@ -64,7 +65,8 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       ranks_(std::move(ranks)),
       host_(ranks_ ? std::make_unique<Context>(ContextOptions{.threads = 1}) : nullptr),
       model_(ctx, RankingModelConfigOf(config), ShardingOf(ranks_)),
-      dense_(std::make_shared<DenseOptimizer>(ctx, model_.Parameters(), config.dense_optimizer)),
+      dense_(
+          std::make_shared<DenseOptimizer>(ctx, DenseParameters(model_), config.dense_optimizer)),
       loss_weights_(1) {
   if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
   MakeOptimizer();
@@ -80,7 +82,8 @@ std::shared_ptr<Optimizer> Trainer::TableOptimizer() {
 void Trainer::MakeOptimizer() {
   optimizer_ = dense_;
   if (config_.gradient_clipping.mode != GradientClipping::kNone)
-    optimizer_ = std::make_shared<GradientClippingOptimizer>(dense_, config_.gradient_clipping);
+    optimizer_ = std::make_shared<GradientClippingOptimizer>(
+        dense_, OverRanks(config_.gradient_clipping, model_));
   if (config_.warmup.empty()) return;
   warmup_ = std::make_shared<WarmupOptimizer>(
       std::make_shared<CombinedOptimizer>(std::vector<CombinedOptimizer::Part>{

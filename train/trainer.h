@@ -129,8 +129,10 @@ class Trainer {
   // Of outputs of all examples of this rank's part.
   std::vector<Variable> LossesOfAll(const Tensor& outputs, const Batch& batch, int64_t rows);
   void AccumulateForwards(int forwards);
-  // Of the dense optimizer and the schedule.
+  // Of the dense optimizer, but for parts of tables, and the schedule.
   std::vector<NamedTensor> RestOfState() const;
+  // What this rank has of tables; `own` gets what it alone has beside them.
+  std::vector<ShardTensors> MyShards(std::vector<NamedTensor>& own);
   // With the largest counter of all ranks. Every rank calls.
   TrainingProgress SavedProgress();
   // Everything that a checkpoint has.
@@ -143,6 +145,8 @@ class Trainer {
   void GoOnFrom(const TrainingProgress& progress);
   bool LoadAlone(const Checkpoint& checkpoint);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
+  // By unsharded names.
+  std::vector<std::string> DenseOptimizerKeys() const;
   // What this rank's parts of tables know of raw ids.
   std::vector<NamedTensor> IdsIn(ShardedCheckpoint& checkpoint);
   // Of tables, in order: those in use once the checkpoint is loaded. Throws Error for a growing

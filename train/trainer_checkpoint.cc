@@ -1,12 +1,15 @@
 // What of a trainer is in a checkpoint: saving, and going on from it.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
+#include "sharding/save_checkpoint.h"
 #include "sharding/table_checkpoint.h"
 #include "train/checkpoint/as_of_ranks.h"
+#include "train/dense_parts.h"
 #include "train/metrics/metric_state.h"
 #include "train/trainer.h"
 
@@ -36,6 +39,16 @@ bool HasOptimizerState(const CheckpointIndex& index) {
                      [](const auto& table) { return !table.second.states.empty(); });
 }
 
+// As of an unsharded checkpoint, but tables' weights.
+std::vector<std::string> NamesIn(const CheckpointIndex& index) {
+  std::vector<std::string> names;
+  for (const auto& [name, stored] : index.whole) names.push_back(name);
+  for (const CheckpointTable& table : index.info.tables)
+    for (const StoredState& state : index.tables.at(table.shape.name).states)
+      names.push_back(OptimizerStateName(table.parameter, state.name));
+  return names;
+}
+
 bool RemembersAnything(const DenseOptimizerConfig& config) {
   return config.name != "sgd" || config.momentum != 0;
 }
@@ -59,7 +72,9 @@ std::vector<NamedTensor> Trainer::State() const {
 
 std::vector<NamedTensor> Trainer::RestOfState() const {
   std::vector<NamedTensor> rest;
-  for (const auto& [parameter, states] : dense_->StateDict())
+  OptimizerStateDict remembered = dense_->StateDict();
+  for (const DensePart& part : model_.DenseParts()) remembered.erase(part.parameter.name);
+  for (const auto& [parameter, states] : remembered)
     for (const auto& [name, tensor] : states)
       rest.push_back({OptimizerStateName(parameter, name), tensor});
   if (warmup_) rest.push_back({OptimizerStateName(kWarmupKey, kWarmupState), warmup_->Position()});
@@ -86,8 +101,21 @@ void Trainer::Save(const std::string& path, const std::vector<NamedTensor>& metr
   const std::vector<NamedTensor> state = SavedState(metrics);
   const TrainingProgress saved = SavedProgress();
   if (!ranks_) return WriteCheckpoint(ctx_, path, state, saved, ToJson(config_));
-  SaveTables(ctx_, path, model_.sharded()->tables(), RankingModel::kTablePrefix, state,
-             CheckpointMetadata(saved, ToJson(config_)), model_.IdStateDict(ctx_));
+  ShardedTables& tables = model_.sharded()->tables();
+  tables.Flush(ctx_);
+  std::vector<NamedTensor> own;
+  const std::vector<ShardTensors> shards = MyShards(own);
+  SaveShardedCheckpoint(ctx_, *comm(), path,
+                        CheckpointInfoOf(ctx_, tables, RankingModel::kTablePrefix,
+                                         CheckpointMetadata(saved, ToJson(config_))),
+                        shards, state, own);
+}
+
+std::vector<ShardTensors> Trainer::MyShards(std::vector<NamedTensor>& own) {
+  std::vector<ShardTensors> shards = ShardTensorsOf(model_.sharded()->tables());
+  own = TakeDenseStates(model_, dense_->StateDict(), shards);
+  for (NamedTensor& ids : model_.IdStateDict(ctx_)) own.push_back(std::move(ids));
+  return shards;
 }
 
 // Where something was trained, every dense parameter has state, and a schedule its place.
@@ -101,7 +129,14 @@ void Trainer::CheckStateIsThere(const std::string& path,
   };
   if (warmup_) check(kWarmupKey);
   if (!RemembersAnything(config_.dense_optimizer)) return;
-  for (const std::string& parameter : dense_->Keys()) check(parameter);
+  for (const std::string& parameter : DenseOptimizerKeys()) check(parameter);
+}
+
+std::vector<std::string> Trainer::DenseOptimizerKeys() const {
+  const std::set<std::string> tables = ShardedDenseTables(model_);
+  std::vector<std::string> keys(tables.begin(), tables.end());
+  for (const NamedParameter& p : model_.Parameters()) keys.push_back(p.name);
+  return keys;
 }
 
 void Trainer::LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer) {
@@ -238,12 +273,14 @@ bool Trainer::Load(ShardedCheckpoint& checkpoint) {
                 checkpoint.folder());
   const std::optional<TrainingProgress> progress = ProgressOf(checkpoint.info().metadata);
   std::vector<NamedTensor> weights, rest;
-  std::vector<std::string> names;
+  const std::vector<std::string> names = NamesIn(checkpoint.index());
+  const std::set<std::string> dense_tables = ShardedDenseTables(model_);
   for (const auto& [name, stored] : checkpoint.index().whole) {
-    names.push_back(name);
-    if (IsIdState(name)) continue;
+    if (IsIdState(name) || dense_tables.contains(ParameterOfState(name))) continue;
     (IsRunState(name) ? rest : weights).push_back({name, checkpoint.ReadWhole(ctx_, name)});
   }
+  for (NamedTensor& of_part : ReadDenseStates(ctx_, checkpoint, model_))
+    rest.push_back(std::move(of_part));
   for (NamedTensor& of_ids : IdsIn(checkpoint)) rest.push_back(std::move(of_ids));
   if (progress && progress->step > 0) CheckStateIsThere(checkpoint.folder(), names);
   changes_.clear();

@@ -12,6 +12,11 @@ namespace {
 // The consumer of changed rows.
 constexpr char kSaved[] = "default";
 
+// All rows of such a table change in each step, and its states come with the first: it is whole.
+bool IsDense(const TableBatchedEmbedding& tables, int t) {
+  return std::holds_alternative<Dense>(tables.rule(t));
+}
+
 }  // namespace
 
 void Trainer::TrackChanges() {
@@ -37,7 +42,7 @@ std::vector<ChangedRows> Trainer::ChangesSync() const {
   const std::vector<UniqueRows> unique = changes_[0].GetUniqueIds(ctx_, kSaved);
   std::vector<ChangedRows> changed;
   for (int t = 0; t < tables.num_tables(); ++t)
-    if (!std::holds_alternative<Dense>(tables.rule(t)))  // the dense optimizer's state has no rows
+    if (!IsDense(tables, t))
       changed.push_back({RankingModel::TableParameterName(tables.table_name(t)),
                          unique[static_cast<size_t>(t)].ids});
   return changed;
@@ -62,14 +67,17 @@ RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics) {
     unique[parts[p]] = changes_[p].GetUniqueIds(ctx_, kSaved);
   RankState state;
   const std::vector<HeldShard> held = tables.shards();
-  std::vector<ShardTensors> shards = ShardTensorsOf(tables);
+  std::vector<ShardTensors> shards = MyShards(state.whole);
   for (size_t s = 0; s < held.size(); ++s) {
     if (!IsWritten(tables.plan(), held[s].table, held[s].shard, comm()->rank())) continue;
     state.shards.push_back(std::move(shards[s]));
-    state.changed.push_back(unique.at(held[s].tables)[static_cast<size_t>(held[s].index)].ids);
+    const auto index = static_cast<size_t>(held[s].index);
+    state.changed.push_back(IsDense(*held[s].tables, held[s].index)
+                                ? Tensor()
+                                : unique.at(held[s].tables)[index].ids);
   }
-  if (comm()->rank() == 0) state.whole = SavedState(metrics);
-  for (NamedTensor& ids : model_.IdStateDict(ctx_)) state.whole.push_back(std::move(ids));
+  if (comm()->rank() != 0) return state;
+  for (NamedTensor& named : SavedState(metrics)) state.whole.push_back(std::move(named));
   return state;
 }
 

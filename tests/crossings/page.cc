@@ -28,7 +28,8 @@ the modules see each id of a rank's batch once, in rising order. A collection re
 training configuration with growing raw ids and such a location makes a table there that has all its rows from the start, with
 other start values than one that grows.
 
-A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from outside the library.
+A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from outside the library,
+`dense` the optimizer of the dense part.
 )";
 
 // What an axis is, by its name; both spaces have some of them.

@@ -9,6 +9,8 @@
 namespace tessera::testing {
 
 std::vector<std::string> RuleNames();
+// Of tables that the optimizer of the dense part trains; not among these.
+inline constexpr char kDenseRule[] = "dense";
 AnyRule RuleNamed(const std::string& name);
 
 }  // namespace tessera::testing

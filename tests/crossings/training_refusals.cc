@@ -20,6 +20,12 @@ const std::vector<Refusal>& TrainingRefusals() {
        "no optimizer of tables is called 'remembered_gradient'",
        "A checkpoint's configuration names the rule; a program that does not have it cannot read "
        "this. Export with a configuration of a rule of the library."},
+      {"rule", "dense", "rows", "f16|bf16|f16_by_chance|bf16_by_chance",
+       "but its rule dense leaves them to the optimizer of the dense part, which trains f32",
+       "Optimizers of the dense part keep f32, as torch.optim does of f32 parameters."},
+      {"rule", "dense", "location", "MANAGED_CACHING|DISK",
+       "is for rules that update rows, not for dense",
+       "The optimizer changes all rows in each step: a cache would hold the whole table."},
       {"location", "MANAGED_CACHING|DISK", "pipeline", "semi_sync",
        "its rows pass through a cache, which holds those of one training batch at a time",
        kCacheReason},

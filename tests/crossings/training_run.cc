@@ -293,11 +293,17 @@ class Training {
   TrainingOutcome outcome_;
 };
 
+std::vector<std::string> TrainingRules() {
+  std::vector<std::string> rules = RuleNames();
+  rules.push_back(kDenseRule);
+  return rules;
+}
+
 }  // namespace
 
 const std::vector<Axis>& TrainingAxes() {
   static const std::vector<Axis> axes = {
-      {"rule", RuleNames()},
+      {"rule", TrainingRules()},
       {"rows", {"f32", "f16", "bf16", "f16_by_chance", "bf16_by_chance"}},
       {"state", {"f32", "f16", "bf16"}},
       {"pooling", {"SUM", "MEAN"}},

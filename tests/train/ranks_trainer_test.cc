@@ -1,6 +1,7 @@
 // Trainings of several ranks beside the same of one.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "comm/local_communicator.h"
@@ -139,13 +140,94 @@ TEST(RanksTrainer, DivergingIsAnErrorOfAllRanks) {
   });
 }
 
-TEST(RanksTrainer, RefusesPlansOfOtherRanksAndDenseRules) {
-  TrainConfig config = SmallConfig();
-  std::string error = ErrorOf([&] { CurveOfRanks(config, 2, PlanFor(config, 3, "")); });
+TEST(RanksTrainer, RefusesPlansOfOtherRanks) {
+  const TrainConfig config = SmallConfig();
+  const std::string error = ErrorOf([&] { CurveOfRanks(config, 2, PlanFor(config, 3, "")); });
   EXPECT_NE(error.find("ranks of the plan"), std::string::npos) << error;
-  config.tables[0].optimizer = Dense{};
-  error = ErrorOf([&] { CurveOfRanks(config, 2, PlanFor(config, 2, "")); });
-  EXPECT_NE(error.find("table a: rule dense"), std::string::npos) << error;
+}
+
+// Tables a and b are trained by the dense optimizer, whose norm of gradients is that of all ranks.
+TrainConfig DenseTables(const std::string& dense) {
+  TrainConfig config = SmallConfig(dense);
+  config.tables[0].optimizer = config.tables[1].optimizer = Dense{};
+  config.gradient_clipping = {.mode = GradientClipping::kNorm, .max_gradient = 0.02};
+  config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 6, .value = 0.1}};
+  return config;
+}
+
+std::vector<NamedTensor> TensorsOf(const std::string& path) {
+  Context ctx({.threads = 1});
+  const Checkpoint checkpoint = ReadCheckpoint(path);
+  std::vector<NamedTensor> tensors;
+  for (const CheckpointEntry& entry : checkpoint.tensors)
+    tensors.push_back({entry.name, checkpoint.Read(ctx, entry)});
+  return tensors;
+}
+
+class DenseTablesOnRanks : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, DenseTablesOnRanks,
+    ::testing::Combine(
+        ::testing::Values(R"({"name": "adam", "lr": 0.02})", R"({"name": "adagrad", "lr": 0.05})",
+                          R"({"name": "sgd", "lr": 0.05, "momentum": 0.9})"),
+        ::testing::Values("mixed", "table_wise", "row_wise", "column_wise", "data_parallel")));
+
+TEST_P(DenseTablesOnRanks, TrainAndAreSavedAsThoseOfOneProcess) {
+  const auto& [dense, choice] = GetParam();
+  const TrainConfig config = DenseTables(dense);
+  const ShardingPlan plan = choice == "mixed" ? MixedPlan(config, 4) : PlanFor(config, 4, choice);
+  const std::string file = TempPath("dense_alone"), folder = TempPath("dense_of_ranks");
+  std::filesystem::remove_all(folder);
+  ExpectNear(CurveOfRanks(config, 4, plan, folder), CurveOf(config, {}, file), 1e-4);
+  const std::vector<NamedTensor> alone = TensorsOf(file), ranks = TensorsOf(folder);
+  ASSERT_EQ(ranks.size(), alone.size());
+  for (size_t i = 0; i < alone.size(); ++i) {
+    ASSERT_EQ(ranks[i].name, alone[i].name);
+    ASSERT_EQ(ranks[i].tensor.shape(), alone[i].tensor.shape()) << alone[i].name;
+    if (alone[i].tensor.dtype() != DType::kF32) continue;
+    for (int64_t e = 0; e < alone[i].tensor.numel(); ++e)
+      ASSERT_NEAR(ranks[i].tensor.data<float>()[e], alone[i].tensor.data<float>()[e], 2e-3)
+          << alone[i].name;
+  }
+}
+
+// From one process to ranks, to ranks under another plan, and back.
+TEST_P(DenseTablesOnRanks, GoOnUnderAnyPlan) {
+  const auto& [dense, choice] = GetParam();
+  TrainConfig config = DenseTables(dense);
+  config.epochs = 3;
+  const RunCurve whole = CurveOf(config);
+  config.epochs = 1;
+  const std::string file = TempPath("dense_first"), folder = TempPath("dense_second");
+  std::filesystem::remove_all(folder);
+  std::vector<double> losses = CurveOf(config, {}, file).losses;
+  const auto add = [&](const std::vector<double>& more) {
+    losses.insert(losses.end(), more.begin(), more.end());
+  };
+  const auto go_on = [&](Communicator& comm, const ShardingPlan& plan, const std::string& from,
+                         int64_t epochs) {
+    TrainConfig longer = config;
+    longer.epochs = epochs;
+    Context ctx({.threads = 1, .seed = 77});
+    Trainer trainer(ctx, longer, TrainingRanks{&comm, plan, {}});
+    ASSERT_TRUE(trainer.Load(ReadCheckpoint(from)));
+    std::vector<double> mine;
+    TrainingRunOptions options{.checkpoint = folder};
+    options.on_step = [&](const StepReport& step) { mine.push_back(step.loss); };
+    RunTraining(trainer, DataSets(longer, {}), options);
+    if (comm.rank() == 0) add(mine);
+  };
+  const ShardingPlan plan = choice == "mixed" ? MixedPlan(config, 4) : PlanFor(config, 4, choice);
+  RunLocalRanks(4, [&](Communicator& comm) { go_on(comm, plan, file, 2); });
+  RunLocalRanks(
+      2, [&](Communicator& comm) { go_on(comm, PlanFor(config, 2, "column_wise"), folder, 3); });
+  ASSERT_EQ(losses.size(), whole.losses.size());
+  for (size_t i = 0; i < losses.size(); ++i)
+    EXPECT_NEAR(losses[i], whole.losses[i], 2e-4 * whole.losses[i]) << i;
+  Context ctx({.threads = 1});
+  Trainer back(ctx, config);
+  EXPECT_TRUE(back.Load(ReadCheckpoint(folder)));
+  EXPECT_EQ(back.progress().step, std::ssize(losses));
 }
 
 TEST(RanksPlan, LargeTablesGoByRowsTheOthersWhereThereIsRoom) {

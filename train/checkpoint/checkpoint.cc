@@ -202,6 +202,12 @@ std::string OptimizerStateName(const std::string& parameter, const std::string& 
   return Format("{}{}.{}", kOptimizerPrefix, parameter, state);
 }
 
+std::string ParameterOfState(const std::string& name) {
+  const std::string prefix = kOptimizerPrefix;
+  if (!name.starts_with(prefix)) return "";
+  return name.substr(prefix.size(), name.rfind('.') - prefix.size());
+}
+
 bool IsIdState(const std::string& name) {
   const size_t dot = name.rfind('.');
   return dot != std::string::npos && name.substr(dot + 1).starts_with('_') &&

@@ -81,6 +81,9 @@ inline constexpr char kOptimizerPrefix[] = "optimizer.";
 // "optimizer.<parameter>.<state>".
 std::string OptimizerStateName(const std::string& parameter, const std::string& state);
 
+// The parameter of such a name; "" for other names.
+std::string ParameterOfState(const std::string& name);
+
 // Whether a tensor of that name is what managed collision knows of ids: its last part begins with
 // "_", as no parameter's does, and it is of no optimizer and no metric.
 bool IsIdState(const std::string& name);

@@ -14,11 +14,10 @@ using Metadata = std::map<std::string, std::string>;
 constexpr char kDeltaKeys[] = "delta.", kNumber[] = "delta.number", kPrevious[] = "delta.previous",
                kNumRows[] = "delta.num_rows.";
 
-// What "optimizer.<parameter>.<state>" is of; other names are parameters.
+// Names that are of no state are parameters.
 std::string ParameterOf(const std::string& name) {
-  const std::string prefix = kOptimizerPrefix;
-  if (!name.starts_with(prefix)) return name;
-  return name.substr(prefix.size(), name.rfind('.') - prefix.size());
+  const std::string of_state = ParameterOfState(name);
+  return of_state.empty() ? name : of_state;
 }
 
 using RowsByParameter = std::map<std::string, const ChangedRows*>;

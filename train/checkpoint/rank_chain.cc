@@ -258,7 +258,8 @@ ChainState ChainStateOf(const RankState& state, const TrainingProgress& progress
     chain.state.push_back({NameInChain(table, shard, kWeightName), weights});
     for (const OptimizerState& of_rule : states)
       chain.state.push_back({NameInChain(table, shard, of_rule.name), of_rule.tensor});
-    chain.changed.push_back({ShardName(table, shard), state.changed[s]});
+    if (state.changed[s])
+      chain.changed.push_back({ShardName(table, shard), state.changed[s]});
   }
   return chain;
 }

@@ -28,7 +28,8 @@ namespace tessera {
 // tables, are not among them.
 struct RankState {
   std::vector<ShardTensors> shards;
-  std::vector<Tensor> changed;     // of each shard: its rows, [k] i64, rising, on ctx's device
+  // Of each shard: its rows, [k] i64, rising, on ctx's device; undefined: it is written whole.
+  std::vector<Tensor> changed;
   std::vector<NamedTensor> whole;  // what no plan cuts, and this rank writes
 };
 

@@ -14,13 +14,9 @@ namespace tessera {
 namespace {
 
 void CheckSharded(const std::vector<EmbeddingBagConfig>& tables) {
-  for (const EmbeddingBagConfig& table : tables) {
+  for (const EmbeddingBagConfig& table : tables)
     TESSERA_CHECK(table.location != EmbeddingLocation::kDisk,
                   "table {}: location DISK, but tables over ranks lie in memory", table.name);
-    TESSERA_CHECK(!std::holds_alternative<Dense>(table.optimizer),
-                  "table {}: rule dense, but sharded tables are updated inside backward",
-                  table.name);
-  }
 }
 
 // The tables that take raw ids, in their order.
@@ -191,6 +187,18 @@ void EmbeddingModel::AppendParameters(const std::string& prefix,
             {prefix + table_prefix_ + tables.table_name(t) + ".weight", tables.weight_variable(t)});
   }
   AppendDenseParameters(prefix, out);
+}
+
+std::vector<DensePart> EmbeddingModel::DenseParts() const {
+  std::vector<DensePart> parts;
+  if (sharded() == nullptr) return parts;
+  for (HeldShard& held : sharded()->tables().shards()) {
+    if (!std::holds_alternative<Dense>(held.tables->rule(held.index))) continue;
+    const std::string name = table_prefix_ + StoredName(held.table, held.shard, kWeightName);
+    const Variable weight = held.tables->weight_variable(held.index);
+    parts.push_back({std::move(held), {name, weight}});
+  }
+  return parts;
 }
 
 std::vector<NamedTensor> EmbeddingModel::TableTensors() const {

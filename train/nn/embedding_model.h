@@ -29,6 +29,13 @@ struct ManagedModule {
   ManagedCollisionModule* module = nullptr;
 };
 
+// A part of a sharded table with the rule Dense that this rank holds: a variable with a gradient
+// that is of all ranks, and a name of its own.
+struct DensePart {
+  HeldShard held;
+  NamedParameter parameter;  // "<table_prefix><table>[r0:r1,c0:c1].weight"
+};
+
 // Of a state dict and the model that it is loaded into (PyTorch's missing_keys, unexpected_keys).
 struct UnmatchedNames {
   std::vector<std::string> missing;     // of the model's, which stay as they were
@@ -48,8 +55,12 @@ class EmbeddingModel : public Module {
   // The rows of all features, pooled, in table order, then feature order in the table: [B, ΣD].
   Variable Pool(Context& ctx, const KeyedJaggedTensor& features);
 
-  // What the dense optimizer trains: all but the tables that are updated inside backward.
+  // What the dense optimizer trains: all but the tables that are updated inside backward, and those
+  // that are sharded: see DenseParts.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const final;
+  // What it trains on this rank alone, whose gradients are not averaged over ranks; none unless
+  // tables are sharded.
+  std::vector<DensePart> DenseParts() const;
   // Everything a state_dict of this model has, but sharded tables; shares memory.
   std::vector<NamedTensor> StateDict() const;
   // Copies these, all that StateDict names, into the model. Throws Error, and changes nothing, for
@@ -91,8 +102,7 @@ class EmbeddingModel : public Module {
 
  protected:
   // With `sharding` every rank makes one; the same ctx.random() gives the same numbers as without.
-  // Throws Error for a sharded table with the rule Dense, and for managed collision of no table, or
-  // of a sharded one that is in no parts.
+  // Throws Error for managed collision of no table, or of a sharded one that is in no parts.
   EmbeddingModel(Context& ctx, std::string table_prefix,
                  const std::vector<EmbeddingBagConfig>& tables,
                  const EmbeddingBagCollectionOptions& options,
