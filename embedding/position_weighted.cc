@@ -52,7 +52,8 @@ void RefuseLongBags(Context& ctx, const Batch& batch, std::span<const Positioned
                   key.name, bag - key.first_bag, key.weight.dim(0));
 }
 
-// Backward of the weights of all ids. Inputs: the keys' weights, of those that have some.
+// Backward of the weights of all ids. Inputs: the keys' weights, of those that have some, and the
+// offsets, which differ from batch to batch.
 class PositionWeightsFunction final : public Function {
  public:
   explicit PositionWeightsFunction(Batch batch) : batch_(std::move(batch)) {}
@@ -60,22 +61,31 @@ class PositionWeightsFunction final : public Function {
 
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) override {
     const Tensor grad = grad_outputs[0].Contiguous(ctx);
-    std::vector<Tensor> grads, partials;
-    std::vector<PositionSums> sums;
+    std::vector<Tensor> grads, held;
+    std::vector<PositionSums> sums;  // filled together below
     for (const PositionedKey& key : batch_.keys) {
       if (!key.weight) continue;
-      grads.emplace_back();
-      if (!needs_grad(grads.size() - 1)) continue;
-      PositionSums s = {0, key.first_bag, key.num_bags, key.weight.dim(0), nullptr, nullptr};
-      grads.back() = Tensor::Empty(ctx, {s.length});
-      partials.push_back(Tensor::Empty(ctx, {s.chunks(), s.length}));
-      s.sum = grads.back().data<float>();
-      s.partial = partials.back().data<float>();
-      sums.push_back(s);
+      grads.push_back(SumOverExamples(grads.size(), [&](const Tensor& so_far) {
+        PositionSums s = {0,
+                          key.first_bag,
+                          key.num_bags,
+                          key.weight.dim(0),
+                          so_far ? so_far.data<float>() : nullptr,
+                          nullptr,
+                          nullptr};
+        const Tensor sum = Tensor::Empty(ctx, {s.length}),
+                     partial = Tensor::Empty(ctx, {s.chunks(), s.length});
+        s.sum = sum.data<float>();
+        s.partial = partial.data<float>();
+        held.insert(held.end(), {so_far, sum, partial});
+        sums.push_back(s);
+        return sum;
+      }));
     }
     DispatchDevice(ctx.device(), [&](auto on) {
       internal::SumPositions(on, ctx, batch_.bags(), sums, grad.data<float>());
     });
+    grads.emplace_back();
     return grads;
   }
 
@@ -94,8 +104,10 @@ Variable WeightsOf(Context& ctx, Batch batch, LongBags long_bags) {
                   "feature {}: position weights of shape {}", key.name, key.weight.shape());
     inputs.push_back(key.weight);
   }
+  const bool any = !inputs.empty();
+  inputs.emplace_back(batch.offsets);
   const std::vector<PositionedBags> features = BagsOf(batch);
-  if (long_bags == LongBags::kRefuse && !inputs.empty()) RefuseLongBags(ctx, batch, features);
+  if (long_bags == LongBags::kRefuse && any) RefuseLongBags(ctx, batch, features);
   const Tensor weights = Tensor::Empty(ctx, {batch.num_ids});
   DispatchDevice(ctx.device(), [&](auto on) {
     internal::SpreadPositionWeights(on, ctx, batch.bags(), features, weights.data<float>());

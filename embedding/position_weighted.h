@@ -7,7 +7,8 @@
 //   d weight[j] = Σ over the bags with more than j ids of d weight of their id at position j
 //
 // in chunks of kBagsPerChunk bags, each summed from 0 in order; the chunks' sums are added in
-// order: the same bits on every device, with any number of threads.
+// order: the same bits on every device, with any number of threads, and in micro-batches
+// (runtime/accumulation.h).
 //
 // A bag longer than the weights is an error that names feature and bag, or, if LongBags say so, its
 // surplus ids weigh 0 and have no gradient. (TorchRec's gather fails on them.) To refuse them a GPU
@@ -18,11 +19,12 @@
 #include <vector>
 
 #include "embedding/feature_processor.h"
+#include "runtime/accumulation.h"
 #include "sparse/jagged_tensor.h"
 
 namespace tessera {
 
-inline constexpr int64_t kBagsPerChunk = 256;
+inline constexpr int64_t kBagsPerChunk = Accumulation::kExamples;
 
 enum class LongBags { kRefuse, kSurplusWeighsNothing };
 

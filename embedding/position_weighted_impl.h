@@ -49,10 +49,12 @@ TESSERA_HD bool IsLongBag(const BagOffsets& bags, const PositionedBags& f, int64
   return f.weight != nullptr && bags.At(bag + 1) - bags.At(bag) > f.length;
 }
 
-// What one key's gradient is made from: partial [chunks, length] and sum [length].
+// What one key's gradient is made from: so_far [length], of earlier micro-batches, or null, partial
+// [chunks, length] and sum [length].
 struct PositionSums {
   int64_t count;
   int64_t first_bag, num_bags, length;
+  const float* so_far;
   float *partial, *sum;
 
   TESSERA_HD int64_t chunks() const { return (num_bags + kBagsPerChunk - 1) / kBagsPerChunk; }
@@ -66,7 +68,7 @@ struct PositionSums {
 // Item: position. The chunks' sums, in order.
 struct FoldChunks {
   TESSERA_HD void operator()(const PositionSums& f, int64_t j) const {
-    float sum = 0;
+    float sum = f.so_far == nullptr ? 0 : f.so_far[j];
     for (int64_t chunk = 0; chunk < f.chunks(); ++chunk) sum += f.partial[chunk * f.length + j];
     f.sum[j] = sum;
   }

@@ -1,20 +1,34 @@
 #ifndef TESSERA_SERVE_DENSE_PART_H_
 #define TESSERA_SERVE_DENSE_PART_H_
-// Of a ranking model, all but the tables (train/nn/ranking_net.h), with the names of its state
-// dict.
+// Of a ranking model, all but the tables: its net (train/nn/ranking_net.h) and the weights that ids
+// have by their positions in a bag. Parameters have the names of the model's state dict.
+#include <map>
 #include <memory>
+#include <string>
 
 #include "serve/model_spec.h"
 #include "train/nn/ranking_net.h"
 
 namespace tessera::serve {
 
-// Its parameters are still to be read. Throws Error as MakeRankingNet does.
-std::unique_ptr<RankingNet> MakeDensePart(Context& ctx, const ModelSpec& spec);
+class DensePart : public Module {
+ public:
+  // Its parameters are still to be read. Throws Error as MakeRankingNet does.
+  DensePart(Context& ctx, const ModelSpec& spec);
 
-// The click probabilities [B] of dense [B, dense_in] and pooled [B, F·D].
-Tensor ClickProbabilities(Context& ctx, const RankingNet& net, const Tensor& dense,
-                          const Tensor& pooled);
+  void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+  const RankingNet& net() const { return *net_; }
+  bool has_position_weights() const { return !position_weights_.empty(); }
+  // [longest bag] f32 of a feature; undefined: all its ids weigh 1.
+  Tensor position_weights(const std::string& feature) const;
+
+  // The click probabilities [B] of dense [B, dense_in] and pooled [B, F·D].
+  Tensor ClickProbabilities(Context& ctx, const Tensor& dense, const Tensor& pooled) const;
+
+ private:
+  std::unique_ptr<RankingNet> net_;
+  std::map<std::string, Variable> position_weights_;
+};
 
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_DENSE_PART_H_

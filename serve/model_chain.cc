@@ -118,7 +118,7 @@ bool ModelChain::TakeNext() {
 
 void ModelChain::Take(const std::string& path) {
   const auto delta = std::make_shared<const ModelDelta>(path, model_->spec(), crc32());
-  std::unique_ptr<const RankingNet> net =
+  std::unique_ptr<const DensePart> dense =
       ServedModel::ReadDensePart(delta->spec(), delta->tensors());
   std::shared_ptr<ServedTables> tables = TakeSpare();
   for (auto i = static_cast<size_t>(tables->version() - base_.version); i < deltas_.size(); ++i)
@@ -128,7 +128,7 @@ void ModelChain::Take(const std::string& path) {
   delta->tensors().CheckNotCut();
   auto model = std::make_shared<const ServedModel>(
       delta->spec(), DigestAfter(model_->digest(), delta->spec(), delta->crc32()), tables->Lease(),
-      model_->remaps(), std::move(net), model_.get());
+      model_->remaps(), std::move(dense), model_.get());
   deltas_.push_back(delta);
   model_ = std::move(model);
   spare_ = std::exchange(current_, std::move(tables));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "embedding/managed_collision/id_hash.h"
 #include "embedding/managed_collision/zch_probe.h"
@@ -13,9 +14,10 @@ namespace tessera::serve {
 
 struct ServedModel::PackedBatch {
   int64_t batch = 0;
-  Tensor dense;    // [B, dense_in]
-  Tensor ids;      // [N] i64, or i32 in large batches; rows that are there, or -1
-  Tensor offsets;  // [F·B + 1] i64; or those of all of a request
+  Tensor dense;         // [B, dense_in]
+  Tensor ids;           // [N] i64, or i32 in large batches; rows that are there, or -1
+  Tensor offsets;       // [F·B + 1] i64; or those of all of a request
+  Tensor weights = {};  // [N] f32, of ids; undefined: all 1
   // Where the bags of each feature begin; empty: one feature after the other.
   std::vector<int64_t> first_bags = {};
 };
@@ -165,15 +167,15 @@ std::shared_ptr<TableCounter> CounterFor(
 
 }  // namespace
 
-std::unique_ptr<const RankingNet> ServedModel::ReadDensePart(const ModelSpec& spec,
-                                                             const MappedTensors& tensors) {
+std::unique_ptr<const DensePart> ServedModel::ReadDensePart(const ModelSpec& spec,
+                                                            const MappedTensors& tensors) {
   Context ctx({.threads = 1});
-  std::unique_ptr<RankingNet> net = MakeDensePart(ctx, spec);
-  for (const NamedParameter& parameter : net->Parameters())
+  auto dense = std::make_unique<DensePart>(ctx, spec);
+  for (const NamedParameter& parameter : dense->Parameters())
     parameter.variable.value().CopyFrom(
         ctx, tensors.At(parameter.name, spec.dense_type, parameter.variable.shape())
                  .To(ctx, DType::kF32));
-  return net;
+  return dense;
 }
 
 std::vector<std::optional<TableRemap>> ServedModel::ReadRemaps(const ModelSpec& spec,
@@ -189,7 +191,7 @@ std::vector<std::optional<TableRemap>> ServedModel::ReadRemaps(const ModelSpec& 
 ServedModel::ServedModel(ModelSpec spec, std::string digest,
                          std::shared_ptr<const ServedTables> tables,
                          std::vector<std::optional<TableRemap>> remaps,
-                         std::unique_ptr<const RankingNet> net, const ServedModel* before)
+                         std::unique_ptr<const DensePart> dense, const ServedModel* before)
     : spec_(std::move(spec)),
       digest_(std::move(digest)),
       features_(spec_.Features()),
@@ -197,7 +199,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
       table_of_(TableOfFeatures(spec_)),
       tables_(std::move(tables)),
       remaps_(std::move(remaps)),
-      net_(std::move(net)) {
+      dense_(std::move(dense)) {
   for (size_t t = 0; t < spec_.tables.size(); ++t) {
     const TableSpec& table = spec_.tables[t];
     narrow_rows_ = narrow_rows_ && table.stored_rows() <= std::numeric_limits<int32_t>::max();
@@ -255,13 +257,34 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   packed.ids = Tensor::Empty(ctx, {most_ids}, narrow ? DType::kI32 : DType::kI64);
   packed.offsets = Tensor::Empty(ctx, {std::ssize(reads_) * packed.batch + 1}, DType::kI64);
   narrow ? PackIds<int32_t>(ctx, parts, packed) : PackIds<int64_t>(ctx, parts, packed);
+  if (dense_->has_position_weights()) PackWeights(ctx, packed);
   return packed;
 }
 
+void ServedModel::PackWeights(Context& ctx, PackedBatch& packed) const {
+  packed.weights = Tensor::Full(ctx, {packed.ids.numel()}, 1);
+  const int64_t* offset = packed.offsets.data<int64_t>();
+  for (const std::string& feature : reads_) {
+    const Tensor of_positions = dense_->position_weights(feature);
+    const int64_t* const bags = std::exchange(offset, offset + packed.batch);
+    if (!of_positions) continue;
+    for (int64_t b = 0; b < packed.batch; ++b) {
+      const int64_t length = bags[b + 1] - bags[b];
+      if (length > of_positions.numel())
+        throw Error(
+            Format("feature {}: expected at most {} ids in a bag, as many as it has position "
+                   "weights, got {}",
+                   feature, of_positions.numel(), length));
+      std::copy_n(of_positions.data<float>(), length, packed.weights.data<float>() + bags[b]);
+    }
+  }
+}
+
 bool ServedModel::IdsAreRows() const {
-  return std::none_of(spec_.tables.begin(), spec_.tables.end(), [](const TableSpec& table) {
-    return table.pruned() || table.raw_ids || table.default_row;
-  });
+  return !dense_->has_position_weights() &&
+         std::none_of(spec_.tables.begin(), spec_.tables.end(), [](const TableSpec& table) {
+           return table.pruned() || table.raw_ids || table.default_row;
+         });
 }
 
 ServedModel::PackedBatch ServedModel::AsItCame(Context& ctx, const Part& part) const {
@@ -323,8 +346,10 @@ Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
     lookup.output = pooled.data<float>() + static_cast<int64_t>(f) * dim;
     lookup.output_stride = width;
   }
-  QuantizedLookup(
-      ctx, {.features = lookups, .offsets = Indices(batch.offsets), .num_ids = batch.ids.numel()});
+  QuantizedLookup(ctx, {.features = lookups,
+                        .offsets = Indices(batch.offsets),
+                        .weights = batch.weights ? batch.weights.data<float>() : nullptr,
+                        .num_ids = batch.ids.numel()});
   return pooled;
 }
 
@@ -332,7 +357,7 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
                                std::vector<float>& scores) const {
   const PackedBatch batch = Pack(ctx, parts);
   if (batch.batch == 0) return;
-  const Tensor some = ClickProbabilities(ctx, *net_, batch.dense, Lookup(ctx, batch));
+  const Tensor some = dense_->ClickProbabilities(ctx, batch.dense, Lookup(ctx, batch));
   scores.insert(scores.end(), some.data<float>(), some.data<float>() + some.numel());
 }
 

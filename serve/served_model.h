@@ -42,8 +42,8 @@ class ServedModel {
   static constexpr int64_t kMostTogether = 4096;
 
   // Throws Error, naming the file, for a dense part that is not what `spec` says.
-  static std::unique_ptr<const RankingNet> ReadDensePart(const ModelSpec& spec,
-                                                         const MappedTensors& tensors);
+  static std::unique_ptr<const DensePart> ReadDensePart(const ModelSpec& spec,
+                                                        const MappedTensors& tensors);
   // Remaps of pruned tables. Throws Error, naming the file, for those that make no sense.
   static std::vector<std::optional<TableRemap>> ReadRemaps(const ModelSpec& spec,
                                                            const MappedTensors& weights);
@@ -51,7 +51,7 @@ class ServedModel {
   // `tables` is a lease. Counters of tables that `before` has, too, go on. REQUIRES: all are of
   // this spec.
   ServedModel(ModelSpec spec, std::string digest, std::shared_ptr<const ServedTables> tables,
-              std::vector<std::optional<TableRemap>> remaps, std::unique_ptr<const RankingNet> net,
+              std::vector<std::optional<TableRemap>> remaps, std::unique_ptr<const DensePart> dense,
               const ServedModel* before);
 
   const ModelSpec& spec() const { return spec_; }
@@ -88,9 +88,11 @@ class ServedModel {
   // Fills the batch's ids, as Row, and its offsets.
   template <typename Row>
   void PackIds(Context& ctx, std::span<const Part> parts, const PackedBatch& packed) const;
+  // Fills the batch's weights, where a feature has some. Throws Error for a bag that is too long.
+  void PackWeights(Context& ctx, PackedBatch& packed) const;
   // Appends the scores of one batch.
   void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
-  // Whether ids name rows as they come: no table has a remap, raw ids or a default row.
+  // Whether ids name rows as they come, and weigh 1: no table has a remap, raw ids or a default row.
   bool IdsAreRows() const;
   // A large batch of one request alone, without a copy of its ids.
   PackedBatch AsItCame(Context& ctx, const Part& part) const;
@@ -99,14 +101,14 @@ class ServedModel {
   ModelSpec spec_;
   std::string digest_;
   std::vector<std::string> features_, reads_;  // of requests; of tables
-  std::vector<int> table_of_;  // of each feature
-  bool narrow_rows_ = true;    // whether every row's number is an i32
+  std::vector<int> table_of_;                  // of each feature
+  bool narrow_rows_ = true;                    // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;
   std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;
   std::vector<std::optional<TableRemap>> remaps_;  // of pruned tables
   std::vector<std::shared_ptr<TableCounter>> counters_;
-  std::unique_ptr<const RankingNet> net_;
+  std::unique_ptr<const DensePart> dense_;
 };
 
 }  // namespace tessera::serve

@@ -63,10 +63,10 @@ class Client {
 };
 
 Contender DensePart(Context& ctx, const serve::ModelSpec& spec, int64_t batch) {
-  const std::shared_ptr dense = serve::MakeDensePart(ctx, spec);
+  const auto dense = std::make_shared<const serve::DensePart>(ctx, spec);
   const Tensor x = Tensor::Zeros(ctx, {batch, ClickRow::kIntegers});
   const Tensor pooled = Tensor::Zeros(ctx, {batch, std::ssize(spec.tables) * spec.dim()});
-  return {"dense part", [=, &ctx](int) { dense->Forward(ctx, x, pooled); }};
+  return {"dense part", [=, &ctx](int) { dense->net().Forward(ctx, x, pooled); }};
 }
 
 Work MakeWork(Context& ctx, const Point& point) {

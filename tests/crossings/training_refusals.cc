@@ -34,6 +34,10 @@ const std::vector<Refusal>& TrainingRefusals() {
       {"ids", kRawIds, "sharding", "data_parallel|column_wise|table_column_wise|grid_shard",
        "its raw ids become rows on one rank each", kOneRankReason},
       {"ids", kRawIds, "pipeline", "semi_sync", "find their rows inside the step", kInsideReason},
+      {"processor", "position", "pipeline", "semi_sync",
+       "its position_weights are learned in each step",
+       "The pipeline looks the next batch up before the step of this one, with weights of the step "
+       "before."},
       {"accumulation", "2", "ids", kRawIds, "train.accumulate_steps: 2 beside the raw ids",
        kOneBatchReason},
       {"accumulation", "2", "pipeline", "sparse_dist|prefetch|semi_sync",

@@ -99,6 +99,8 @@ TrainConfig ConfigOf(const Point& point) {
     config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 4, .value = 0.1},
                      {.policy = WarmupPolicy::kConstant, .max_iters = 100, .value = 0.5}};
   SetModel(point, config.model);
+  if (point.Is("processor", "position"))
+    config.model.position_weights = {{"cat_1", 3}, {"cat_9", 1}};
   return config;
 }
 
@@ -317,6 +319,7 @@ const std::vector<Axis>& TrainingAxes() {
       {"codec", {"fp32", "bf16", "int8"}},
       {"pipeline", {"none", "base", "sparse_dist", "prefetch", "semi_sync"}},
       {"model", {"dlrm", "dlrm_dcn", "dlrm_projection", "deepfm"}},
+      {"processor", {"none", "position"}},
       {"dense", DenseOptimizerConfig::AllNames()},
       {"clipping", {"none", "norm", "value"}},
       {"schedule", {"none", "warmup"}},

@@ -32,7 +32,7 @@ std::string GoodDelta() {
   const auto add = [&](const std::string& name, const Tensor& tensor) {
     serve::AddPadded(content, name, Streamed(ctx, tensor));
   };
-  for (const NamedParameter& parameter : serve::MakeDensePart(ctx, spec)->Parameters())
+  for (const NamedParameter& parameter : serve::DensePart(ctx, spec).Parameters())
     add(parameter.name, weights.tensors.at(parameter.name));
   spec.version = 2;
   serve::TableSpec& table = spec.tables[1];

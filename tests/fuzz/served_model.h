@@ -58,7 +58,7 @@ inline std::string MakeServedModel(const std::string& name) {
     for (const RemapEntry& entry : entries) ids.Set(entry.id, entry.row);
     weights.tensors[IdsName(table)] = ids.slots();
   }
-  for (const NamedParameter& parameter : serve::MakeDensePart(ctx, spec)->Parameters())
+  for (const NamedParameter& parameter : serve::DensePart(ctx, spec).Parameters())
     weights.tensors[parameter.name] = parameter.variable.value();
   const SafetensorsChecksum checksum = CheckpointChecksum();
   WriteSafetensors(ctx, PathIn(directory, spec.weights), weights, &checksum);

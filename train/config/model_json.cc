@@ -61,6 +61,19 @@ void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
   }
 }
 
+void ReadPositionWeights(JsonObject& object, RankingNetConfig& config) {
+  const Json* json = object.Find("position_weights");
+  if (json == nullptr) return;
+  const std::string where = object.at("position_weights");
+  if (!json->is_object()) ThrowExpected(where, "an object {feature: longest bag, …}", *json);
+  for (const auto& [feature, value] : json->items()) {
+    const std::string place = Format("{}.{}", where, feature);
+    int64_t& length = config.position_weights[feature];
+    ReadJson(value, place, length);
+    CheckPositive(length, SizeLimits::kDim, place);
+  }
+}
+
 void CheckOverArch(const std::string& where, const std::vector<int64_t>& over_arch) {
   if (over_arch.size() < 2) throw Error(Format("{}: expected at least two layers", where));
   if (over_arch.back() != 1)
@@ -81,6 +94,7 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
   } else {
     ReadDlrm(object, config);
   }
+  ReadPositionWeights(object, config);
   object.Finish();
   if (config.type != Type::kDeepFm) CheckOverArch(object.at("over_arch"), config.over_arch);
   return config;
@@ -88,6 +102,7 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
 
 Json RankingNetToJson(const RankingNetConfig& config) {
   Json json = {{"type", ToString(config.type)}, {"dense_in", config.dense_in}};
+  if (!config.position_weights.empty()) json["position_weights"] = config.position_weights;
   if (config.type == Type::kDeepFm) {
     json["hidden"] = config.hidden;
     json["deep_fm_dim"] = config.deep_fm_dim;

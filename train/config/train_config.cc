@@ -170,6 +170,14 @@ void CheckDims(const TrainConfig& config) {
   }
 }
 
+void CheckPositionWeights(const TrainConfig& config) {
+  const std::vector<CategoricalFeature> features = Features(config);
+  for (const auto& [name, length] : config.model.position_weights)
+    if (std::none_of(features.begin(), features.end(),
+                     [&](const CategoricalFeature& f) { return f.name == name; }))
+      throw Error(Format("model.position_weights: no table reads the feature '{}'", name));
+}
+
 // What the data must have for the tables and the model.
 void CheckData(const TrainConfig& config) {
   for (const CategoricalFeature& feature : Features(config))
@@ -234,6 +242,7 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
     ReadTables(document, config);
     config.model = internal::RankingNetFromJson(document.Require("model"), "model");
     CheckDims(config);
+    CheckPositionWeights(config);
     if (const Json* data = document.Find("data"))
       config.data = internal::DataFromJson(*data, "data");
     CheckOptions(config.data.planted);

@@ -31,7 +31,7 @@ RankingModelConfig Checked(RankingModelConfig config) {
 RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                            const std::optional<ModelSharding>& sharding)
     : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, config.embeddings, sharding,
-                     config.managed_collision),
+                     config.managed_collision, config.net.position_weights),
       config_(std::move(config)),
       net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), DimOf(config_))) {}
 

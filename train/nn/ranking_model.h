@@ -17,7 +17,8 @@ struct RankingModelConfig {
   ManagedTableConfigs managed_collision = {};
 };
 
-// Parameters: tables "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight", then the
+// Parameters: tables "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight",
+// "sparse_arch.embedding_bag_collection._feature_processors.position_weights.<feature>", then the
 // net's.
 class RankingModel : public EmbeddingModel {
  public:

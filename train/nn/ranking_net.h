@@ -16,6 +16,10 @@ class RankingNet : public Module {
   virtual bool gives_probabilities() const { return false; }
 };
 
+// What a ranking model calls the position weights of a feature, before its name.
+inline constexpr char kPositionWeightsPrefix[] =
+    "sparse_arch.embedding_bag_collection._feature_processors.position_weights.";
+
 // For F features of tables of dim D. Parameters have the names of TorchRec's models,
 // "dense_arch.…", "inter_arch.…", "over_arch.…". Throws Error for sizes that don't fit, and for a
 // dim that is not the last of dense_arch.

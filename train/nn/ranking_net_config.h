@@ -6,7 +6,10 @@
 //   dlrm_dcn         the same, dcn_layers, dcn_low_rank
 //   dlrm_projection  the same as dlrm, branch1, branch2
 //   deepfm           dense_in, hidden, deep_fm_dim
+//
+// Any of them may have position_weights.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +27,9 @@ struct RankingNetConfig {
   int64_t dcn_layers = 0, dcn_low_rank = 0;
   std::vector<int64_t> branch1 = {}, branch2 = {};  // sizes; the last ones are multiples of D
   int64_t hidden = 0, deep_fm_dim = 0;  // of the dense part's first layer, of the deep part
+  // By feature: its bags have at most so many ids, and the id at each position has a learned weight
+  // (embedding/position_weighted.h). Ids of other features weigh 1.
+  std::map<std::string, int64_t> position_weights = {};
 };
 
 // Throws Error for a size that is missing, not above 0, or of another type of model.

@@ -85,6 +85,7 @@ class PipelinedSteps final : public TrainerSteps {
 std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
   CheckPipelineKind(kind, trainer.config());
   if (kind == PipelineKind::kNone || kind == PipelineKind::kBase) return nullptr;
+  if (trainer.model().has_position_weights()) return nullptr;  // they are learned in each step
   return std::visit([](auto& collection) { return Pipelined(collection); },
                     trainer.model().embeddings());
 }
@@ -117,7 +118,14 @@ void CheckPipelineKind(PipelineKind kind, const TrainConfig& config) {
         Format("train.accumulate_steps: {} beside the pipeline {}, which brings the rows of a "
                "whole step's batch; expected --pipeline none or base",
                config.accumulate_steps, ToString(kind)));
-  if (kind != PipelineKind::kSemiSync || config.managed_collision.empty()) return;
+  if (kind != PipelineKind::kSemiSync) return;
+  if (!config.model.position_weights.empty())
+    throw Error(
+        Format("feature {}: its position_weights are learned in each step, but the pipeline "
+               "semi_sync looks rows up before the step of the batch before; expected --pipeline "
+               "none, base, sparse_dist or prefetch",
+               config.model.position_weights.begin()->first));
+  if (config.managed_collision.empty()) return;
   throw Error(
       Format("table {}: its raw ids (managed_collision) find their rows inside the step, but the "
              "pipeline semi_sync looks rows up before the step of the batch before; expected "

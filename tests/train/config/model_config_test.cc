@@ -60,7 +60,8 @@ TEST(ModelConfig, Errors) {
             "x.json: model.hidden: expected an integer above 0, got 0");
   EXPECT_EQ(
       ErrorIn(R"({"type": "deepfm", "hidden": 7, "deep_fm_dim": 5, "over_arch": [6, 1]})"),
-      "x.json: model.over_arch: unknown key; known here: type, dense_in, hidden, deep_fm_dim");
+      "x.json: model.over_arch: unknown key; known here: type, dense_in, hidden, deep_fm_dim, "
+      "position_weights");
 }
 
 }  // namespace

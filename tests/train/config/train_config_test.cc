@@ -155,6 +155,15 @@ TEST(TrainConfig, WritesWhatItReads) {
   }
 }
 
+TEST(TrainConfig, PositionWeightsRoundTrip) {
+  const std::string text =
+      With(R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_25": 3})");
+  const TrainConfig config = ParseTrainConfig(text, "x.json");
+  EXPECT_EQ(config.model.position_weights, (std::map<std::string, int64_t>{{"cat_25", 3}}));
+  const TrainConfig again = ParseTrainConfig(ToJson(config), "again");
+  EXPECT_EQ(again.model.position_weights, config.model.position_weights);
+}
+
 TEST(TrainConfig, EveryRuleReadsWhatItWrites) {
   TrainConfig config = ParseTrainConfig(kGood, "x.json");
   for (const AnyRule& rule : testing::AllRules()) {
@@ -248,6 +257,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("train": {)", R"("trian": {)",
             "trian: unknown key; known here: optimizer, tables, managed_collision, model, data, "
             "train, metrics"},
+        Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_7": 3})",
+            "model.position_weights: no table reads the feature 'cat_7'"},
+        Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_3": 0})",
+            "model.position_weights.cat_3: expected an integer above 0, got 0"},
+        Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": [3])",
+            "model.position_weights: expected an object {feature: longest bag, …}, got [3]"},
         Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
