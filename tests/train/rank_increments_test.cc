@@ -181,6 +181,11 @@ TEST_F(RankIncrementsTest, WhatIsMissingMixedOrChangedIsAnError) {
   EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(folder_); }), HasSubstr(file + ": it is missing"));
   fs::rename(hidden, file);
 
+  fs::rename(RankFolder(folder_, 1), folder_ + "_rank_1");
+  EXPECT_THAT(ErrorOf([&] { ReadCheckpoint(folder_); }),
+              HasSubstr(RankFolder(folder_, 1) + ": it is missing; expected a folder with file"));
+  fs::rename(folder_ + "_rank_1", RankFolder(folder_, 1));
+
   // The file of another run, of the same number.
   TrainConfig other = config_;
   other.seed = 77;

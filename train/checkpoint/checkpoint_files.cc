@@ -145,6 +145,8 @@ ChainFiles NewestChain(const std::string& folder) {
 }
 
 ChainFiles ChainUpTo(const std::string& folder, int64_t number) {
+  if (!fs::is_directory(folder))
+    throw Error(Format("{}: it is missing; expected a folder with file {}", folder, number));
   ChainFiles chain{folder, 0, {}};
   for (const auto& [n, is_base] : NumbersIn(folder)) {
     if (n > number) break;
