@@ -29,6 +29,8 @@ std::string OtherInputs(const ModelSpec& before, const ModelSpec& next) {
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (next.net.dense_in != before.net.dense_in)
     add(Format("{} dense values instead of {}", next.net.dense_in, before.net.dense_in));
+  if (next.net.weighted != before.net.weighted)
+    add(next.net.weighted ? "ids with weights" : "ids without weights");
   const std::vector<std::string> old_names = before.Features(), names = next.Features();
   const std::string gone = FeaturesOnlyIn(old_names, names),
                     added = FeaturesOnlyIn(names, old_names);

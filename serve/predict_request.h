@@ -9,8 +9,10 @@
 namespace tessera::serve {
 
 struct PredictRequest {
-  Tensor dense;                // [B, dense_in] f32
-  KeyedJaggedTensor features;  // a key for each feature of the model, in any order; ids i32 or i64
+  Tensor dense;  // [B, dense_in] f32
+  // A key for each feature of the model, in any order; ids i32 or i64; of a weighted model with
+  // weights, f32.
+  KeyedJaggedTensor features;
 
   int64_t size() const { return dense.dim(0); }
 };

@@ -138,13 +138,21 @@ class IdCopy {
   int64_t ids_ = 0, misses_ = 0;
 };
 
+void CheckWeights(const KeyedJaggedTensor& features, bool weighted) {
+  if (features.is_weighted() != weighted)
+    throw Error(weighted ? "features: expected a weight for each id, got none"
+                         : "features: expected none with weights");
+  if (weighted && features.weights().value().dtype() != DType::kF32)
+    throw Error(
+        Format("features: expected weights f32, got {}", features.weights().value().dtype()));
+}
+
 void CheckFeatures(const KeyedJaggedTensor& features, int64_t batch) {
   const DType dtype = features.values().dtype();
   if (dtype != DType::kI32 && dtype != DType::kI64)
     throw Error(Format("features: expected ids i32 or i64, got {}", dtype));
   if (features.variable_stride_per_key())
     throw Error("features: expected as many bags for each, got a variable batch");
-  if (features.is_weighted()) throw Error("features: expected none with weights");
   if (features.stride() != batch)
     throw Error(Format("features: expected {} bags each, as many as rows of dense, got {}", batch,
                        features.stride()));
@@ -219,6 +227,7 @@ void ServedModel::Check(const PredictRequest& request) const {
                        dense.defined() ? Format("{} {}", dense.dtype(), dense.shape()) : "none"));
   if (features_.empty()) return;
   CheckFeatures(request.features, request.size());
+  CheckWeights(request.features, spec_.net.weighted);
   if (request.features.keys() == features_) return;
   for (const std::string& name : features_)
     if (!request.features.Contains(name)) throw Error(Format("feature {} is missing", name));
@@ -257,11 +266,25 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   packed.ids = Tensor::Empty(ctx, {most_ids}, narrow ? DType::kI32 : DType::kI64);
   packed.offsets = Tensor::Empty(ctx, {std::ssize(reads_) * packed.batch + 1}, DType::kI64);
   narrow ? PackIds<int32_t>(ctx, parts, packed) : PackIds<int64_t>(ctx, parts, packed);
-  if (dense_->has_position_weights()) PackWeights(ctx, packed);
+  if (dense_->has_position_weights()) PackPositionWeights(ctx, packed);
+  if (spec_.net.weighted) PackWeights(ctx, parts, packed);
   return packed;
 }
 
-void ServedModel::PackWeights(Context& ctx, PackedBatch& packed) const {
+void ServedModel::PackWeights(Context& ctx, std::span<const Part> parts,
+                              PackedBatch& packed) const {
+  packed.weights = Tensor::Empty(ctx, {packed.ids.numel()});
+  float* next = packed.weights.data<float>();
+  for (size_t f = 0; f < reads_.size(); ++f)
+    for (const auto& [request, first, count] : parts) {
+      const RequestFeature from = FeatureOf(ctx, *request, reads_[f], f);
+      const int64_t bag = from.first_bag + first, begin = from.offsets[bag];
+      const Tensor weights = request->features.weights().value().Contiguous(ctx);
+      next = std::copy_n(weights.data<float>() + begin, from.offsets[bag + count] - begin, next);
+    }
+}
+
+void ServedModel::PackPositionWeights(Context& ctx, PackedBatch& packed) const {
   packed.weights = Tensor::Full(ctx, {packed.ids.numel()}, 1);
   const int64_t* offset = packed.offsets.data<int64_t>();
   for (const std::string& feature : reads_) {
@@ -293,6 +316,7 @@ ServedModel::PackedBatch ServedModel::AsItCame(Context& ctx, const Part& part) c
                     .dense = PackDense(ctx, std::span(&part, 1), part.count),
                     .ids = kjt.values(),
                     .offsets = kjt.offsets(ctx)};
+  if (spec_.net.weighted) batch.weights = kjt.weights().value().Contiguous(ctx);
   for (size_t f = 0; f < reads_.size(); ++f) {
     const RequestFeature from = FeatureOf(ctx, *part.request, reads_[f], f);
     const int64_t bag = from.first_bag + part.first, rows = tables_->Rows(TableOf(f)).dim(0),

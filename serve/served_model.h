@@ -88,8 +88,10 @@ class ServedModel {
   // Fills the batch's ids, as Row, and its offsets.
   template <typename Row>
   void PackIds(Context& ctx, std::span<const Part> parts, const PackedBatch& packed) const;
-  // Fills the batch's weights, where a feature has some. Throws Error for a bag that is too long.
-  void PackWeights(Context& ctx, PackedBatch& packed) const;
+  // Fills the batch's weights: those that ids came with, or those of their positions. Throws Error
+  // for a bag that has more positions than weights.
+  void PackWeights(Context& ctx, std::span<const Part> parts, PackedBatch& packed) const;
+  void PackPositionWeights(Context& ctx, PackedBatch& packed) const;
   // Appends the scores of one batch.
   void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
   // Whether ids name rows as they come, and weigh 1: no table has a remap, raw ids or a default row.

@@ -78,7 +78,7 @@ Tensor Borrow(const T* data, const tessera::Shape& shape) {
 }
 
 PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* dense,
-                         const int64_t* lengths, const int64_t* ids) {
+                         const int64_t* lengths, const int64_t* ids, const float* weights) {
   const int64_t features = std::ssize(model.features());
   if (batch < 0 || batch > kMostExamples) throw Error(Format("batch is {}", batch));
   if (batch > 0) CheckGiven(dense, "dense");
@@ -89,10 +89,13 @@ PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* d
   PredictRequest request{.dense = Borrow(dense, {batch, model.spec().net.dense_in}),
                          .features = {}};
   if (features > 0)
-    request.features = KeyedJaggedTensor({.keys = model.features(),
-                                          .values = Borrow(ids, {num_ids}),
-                                          .lengths = Borrow(lengths, {bags}),
-                                          .stride = batch});
+    request.features = KeyedJaggedTensor(
+        {.keys = model.features(),
+         .values = Borrow(ids, {num_ids}),
+         .weights = weights == nullptr ? tessera::Variable()
+                                       : tessera::Variable(Borrow(weights, {num_ids})),
+         .lengths = Borrow(lengths, {bags}),
+         .stride = batch});
   return request;
 }
 
@@ -112,9 +115,10 @@ void CheckSizes(const ServedModel& model, int64_t batch, const tessera_arrays& a
 }
 
 void Predict(tessera_predictor& predictor, const ServedModel& model, int64_t batch,
-             const tessera_arrays& arrays) {
+             const tessera_arrays& arrays, const float* weights = nullptr) {
   if (batch > 0) CheckGiven(arrays.scores, "scores");
-  const PredictRequest request = RequestOf(model, batch, arrays.dense, arrays.lengths, arrays.ids);
+  const PredictRequest request =
+      RequestOf(model, batch, arrays.dense, arrays.lengths, arrays.ids, weights);
   const PredictRequest* const one = &request;
   const std::vector<float> all = predictor.Loaded().Predict(model, std::span(&one, 1));
   std::copy(all.begin(), all.end(), arrays.scores);
@@ -202,6 +206,20 @@ int32_t tessera_c_predict_checked(tessera_predictor* predictor, int64_t batch,
     const auto model = ModelOf(predictor);
     CheckSizes(*model, batch, *CheckGiven(arrays, "arrays"));
     Predict(*predictor, *model, batch, *arrays);
+    return 0;
+  });
+}
+
+int32_t tessera_c_predict_weighted(tessera_predictor* predictor, int64_t batch,
+                                   const tessera_arrays* arrays, const float* weights,
+                                   int64_t num_weights) {
+  return Guarded(-1, [&] {
+    const auto model = ModelOf(predictor);
+    CheckSizes(*model, batch, *CheckGiven(arrays, "arrays"));
+    CheckCount(num_weights, arrays->num_ids, "num_weights");
+    const float none = 1;
+    if (num_weights > 0) CheckGiven(weights, "weights");
+    Predict(*predictor, *model, batch, *arrays, weights == nullptr ? &none : weights);
     return 0;
   });
 }

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_C_ABI_VERSION 3
+#define TESSERA_C_ABI_VERSION 4
 
 /* That of the library, which may be newer than this header. */
 int32_t tessera_c_abi_version(void);
@@ -71,6 +71,12 @@ typedef struct tessera_arrays {
  * one that the loaded model and the batch ask for. */
 int32_t tessera_c_predict_checked(tessera_predictor* predictor, int64_t batch,
                                   const tessera_arrays* arrays);
+
+/* Since ABI 4. The same of a weighted model: weights[i] is that of ids[i], num_weights as many as
+ * num_ids. */
+int32_t tessera_c_predict_weighted(tessera_predictor* predictor, int64_t batch,
+                                   const tessera_arrays* arrays, const float* weights,
+                                   int64_t num_weights);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,9 @@ DataSets::DataSets(const TrainConfig& config, DataSelection selection)
       features_(Features(config)),
       dense_in_(config.model.dense_in),
       batch_size_(ExamplesOfStep(config)) {
+  if (config.model.weighted)
+    throw Error(Format("model.weighted: the rows of the format {} bring no weights of ids",
+                       ToString(data_.format)));
   if (made_up())
     train_.table = MadeUp();
   else

@@ -241,6 +241,9 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
   std::string inputs = TensorJson(kDenseInput, "FP32", Format("-1,{}", spec.net.dense_in));
   for (const std::string& feature : spec.Features())
     inputs += "," + TensorJson(feature, "INT64", "-1,-1");
+  if (spec.net.weighted)
+    for (const std::string& feature : spec.Features())
+      inputs += "," + TensorJson(feature + ".weights", "FP32", "-1,-1");
   return Format(R"({{"name":{},"versions":["{}"],"platform":"{}","inputs":[{}],"outputs":[{}]}})",
                 Quoted(model), spec.version, kPlatform, inputs,
                 TensorJson(kScoreOutput, "FP32", "-1"));

@@ -6,6 +6,8 @@
 //   dense              FP32 [B, dense_in]
 //   <feature>          INT64 or INT32 [B] or [B, L]: as many ids for each example; or, with
 //   <feature>.lengths  INT64 or INT32 [B]: [N], the ids of all examples one after the other
+//   <feature>.weights  FP32, of a weighted model: a weight for each id, in their shape; without it
+//                      they weigh 1
 // Output: score, FP32 [B], click probabilities.
 //
 // Three forms of the same: JSON; JSON followed by the bytes of tensors whose parameters say

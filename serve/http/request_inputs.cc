@@ -1,5 +1,6 @@
 #include "serve/http/request_inputs.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <vector>
@@ -11,7 +12,7 @@ namespace {
 
 using Inputs = std::map<std::string, RequestInput>;
 
-constexpr char kLengths[] = ".lengths";
+constexpr char kLengths[] = ".lengths", kWeights[] = ".weights";
 
 const RequestInput& Find(const Inputs& inputs, const std::string& name) {
   const auto found = inputs.find(name);
@@ -131,9 +132,34 @@ KeyedJaggedTensor ReadFeatures(Context& ctx, const FeatureInputs& features) {
   return FeatureColumns<int64_t>(ctx, features).Read();
 }
 
-void CheckNoneUnknown(const Inputs& inputs, const std::vector<std::string>& features) {
+// Of all ids, [N], feature after feature.
+Tensor ReadWeights(Context& ctx, const Inputs& inputs, const FeatureInputs& features) {
+  const Tensor weights = Tensor::Empty(ctx, {features.num_ids});
+  float* next = weights.data<float>();
+  for (size_t f = 0; f < features.names.size(); ++f) {
+    const Shape& ids = features.ids[f]->shape;
+    const auto given = inputs.find(features.names[f] + kWeights);
+    if (given == inputs.end()) {
+      std::fill_n(next, ids.numel(), 1.0f);
+    } else {
+      const auto& [name, input] = *given;
+      if (input.dtype != DType::kF32 || input.shape != ids)
+        throw Error(Format("input {}: expected FP32 {}, as the ids, got {} {}", name, ids,
+                           input.dtype, input.shape));
+      CheckCount(input);
+      ReadElements(input, next);
+    }
+    next += ids.numel();
+  }
+  return weights;
+}
+
+void CheckNoneUnknown(const Inputs& inputs, const std::vector<std::string>& features,
+                      bool weighted) {
   std::set<std::string> known = {kDenseInput};
   for (const std::string& feature : features) known.insert({feature, feature + kLengths});
+  if (weighted)
+    for (const std::string& feature : features) known.insert(feature + kWeights);
   for (const auto& [name, input] : inputs)
     if (known.count(name) == 0)
       throw Error(Format("input '{}': the model has no such input", name.substr(0, 100)));
@@ -153,12 +179,15 @@ Tensor ReadDense(Context& ctx, const RequestInput& input, int64_t dense_in) {
 
 PredictRequest RequestOf(const Inputs& inputs, const ModelSpec& spec) {
   const std::vector<std::string> features = spec.Features();
-  CheckNoneUnknown(inputs, features);
+  CheckNoneUnknown(inputs, features, spec.net.weighted);
   Context ctx({.threads = 1});
   PredictRequest request{.dense = ReadDense(ctx, Find(inputs, kDenseInput), spec.net.dense_in),
                          .features = {}};
   if (features.empty()) return request;
-  request.features = ReadFeatures(ctx, FindFeatures(inputs, features, request.size()));
+  const FeatureInputs found = FindFeatures(inputs, features, request.size());
+  request.features = ReadFeatures(ctx, found);
+  if (spec.net.weighted)
+    request.features = request.features.WithWeights(ReadWeights(ctx, inputs, found));
   return request;
 }
 

@@ -61,9 +61,13 @@ void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
   }
 }
 
-void ReadPositionWeights(JsonObject& object, RankingNetConfig& config) {
+void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
+  object.Optional("weighted", config.weighted);
   const Json* json = object.Find("position_weights");
   if (json == nullptr) return;
+  if (config.weighted)
+    throw Error(Format("{}: beside weighted, the weights that ids come with: expected one of them",
+                       object.at("position_weights")));
   const std::string where = object.at("position_weights");
   if (!json->is_object()) ThrowExpected(where, "an object {feature: longest bag, …}", *json);
   for (const auto& [feature, value] : json->items()) {
@@ -94,7 +98,7 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
   } else {
     ReadDlrm(object, config);
   }
-  ReadPositionWeights(object, config);
+  ReadIdWeights(object, config);
   object.Finish();
   if (config.type != Type::kDeepFm) CheckOverArch(object.at("over_arch"), config.over_arch);
   return config;
@@ -102,6 +106,7 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
 
 Json RankingNetToJson(const RankingNetConfig& config) {
   Json json = {{"type", ToString(config.type)}, {"dense_in", config.dense_in}};
+  if (config.weighted) json["weighted"] = true;
   if (!config.position_weights.empty()) json["position_weights"] = config.position_weights;
   if (config.type == Type::kDeepFm) {
     json["hidden"] = config.hidden;

@@ -12,7 +12,7 @@
 //         or {"type": "dlrm_dcn", as dlrm, "dcn_layers", "dcn_low_rank"},
 //         or {"type": "dlrm_projection", as dlrm, "branch1": [...], "branch2": [...]},
 //         or {"type": "deepfm", "dense_in", "hidden", "deep_fm_dim"},
-//         any with "position_weights": {feature: longest bag, …}
+//         any with "weighted": true, or "position_weights": {feature: longest bag, …}
 //    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …},
 //                  "warmup": [{"policy", "max_iters", "value", …}, …],
 //                  "gradient_clipping": {"mode", "max_gradient", "norm_type"}},

@@ -9,8 +9,11 @@ KeyedJaggedTensor BagsOf(Context& ctx, const KeyedJaggedTensor& kjt, int64_t beg
   for (size_t k = 0; k < kjt.keys().size(); ++k) {
     const int64_t bag = kjt.lengths_offset_per_key()[k];
     const int64_t* first = offsets.data<int64_t>() + bag;
-    parts.emplace_back(kjt.keys()[k], JaggedTensor(kjt.values().Rows(first[begin], first[end]),
-                                                   lengths.Rows(bag + begin, bag + end)));
+    const auto ids_of = [&](const Tensor& all) { return all.Rows(first[begin], first[end]); };
+    parts.emplace_back(
+        kjt.keys()[k],
+        JaggedTensor(ids_of(kjt.values()), lengths.Rows(bag + begin, bag + end), /*offsets=*/{},
+                     kjt.is_weighted() ? Variable(ids_of(kjt.weights())) : Variable()));
   }
   return KeyedJaggedTensor::FromJtDict(ctx, parts);
 }

@@ -26,11 +26,17 @@ RankingModelConfig Checked(RankingModelConfig config) {
   return config;
 }
 
+EmbeddingBagCollectionOptions EmbeddingsOf(const RankingModelConfig& config) {
+  EmbeddingBagCollectionOptions options = config.embeddings;
+  options.is_weighted = options.is_weighted || config.net.weighted;
+  return options;
+}
+
 }  // namespace
 
 RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                            const std::optional<ModelSharding>& sharding)
-    : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, config.embeddings, sharding,
+    : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, EmbeddingsOf(config), sharding,
                      config.managed_collision, config.net.position_weights),
       config_(std::move(config)),
       net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), DimOf(config_))) {}

@@ -50,6 +50,9 @@ void CheckRankingNetConfig(const RankingNetConfig& config) {
   CheckSizes(config, "branch2", config.branch2, projection);
   CheckSize(config, "hidden", config.hidden, deepfm);
   CheckSize(config, "deep_fm_dim", config.deep_fm_dim, deepfm);
+  TESSERA_CHECK(!config.weighted || config.position_weights.empty(),
+                "weighted beside position_weights, which would take the place of the weights that "
+                "ids come with");
   if (deepfm) return;
   TESSERA_CHECK(config.over_arch.size() >= 2, "{}: over_arch: expected at least two sizes, got {}",
                 ToString(config.type), config.over_arch.size());

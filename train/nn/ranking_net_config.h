@@ -7,7 +7,7 @@
 //   dlrm_projection  the same as dlrm, branch1, branch2
 //   deepfm           dense_in, hidden, deep_fm_dim
 //
-// Any of them may have position_weights.
+// Any of them may have weighted, or position_weights.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,6 +27,9 @@ struct RankingNetConfig {
   int64_t dcn_layers = 0, dcn_low_rank = 0;
   std::vector<int64_t> branch1 = {}, branch2 = {};  // sizes; the last ones are multiples of D
   int64_t hidden = 0, deep_fm_dim = 0;  // of the dense part's first layer, of the deep part
+  // Ids come with weights, by which their rows are multiplied before they are pooled. Not beside
+  // position_weights, which would take their place.
+  bool weighted = false;
   // By feature: its bags have at most so many ids, and the id at each position has a learned weight
   // (embedding/position_weighted.h). Ids of other features weigh 1.
   std::map<std::string, int64_t> position_weights = {};

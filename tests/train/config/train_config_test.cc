@@ -263,6 +263,10 @@ INSTANTIATE_TEST_SUITE_P(
             "model.position_weights.cat_3: expected an integer above 0, got 0"},
         Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": [3])",
             "model.position_weights: expected an object {feature: longest bag, …}, got [3]"},
+        Bad{R"("over_arch": [8, 1])",
+            R"("over_arch": [8, 1], "weighted": true, "position_weights": {"cat_3": 2})",
+            "model.position_weights: beside weighted, the weights that ids come with: expected one "
+            "of them"},
         Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
