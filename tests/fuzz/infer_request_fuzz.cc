@@ -9,8 +9,14 @@
 namespace tessera::fuzz {
 namespace {
 
+// Ids come with weights.
 serve::Predictor& Model() {
-  static serve::Predictor predictor(MakeServedModel("model"));
+  static serve::Predictor predictor([] {
+    serve::ModelSpec spec = SmallSpec();
+    spec.net.position_weights = {};
+    spec.net.weighted = true;
+    return MakeServedModel("model", spec);
+  }());
   return predictor;
 }
 
@@ -32,7 +38,8 @@ std::vector<std::string> Seeds() {
   const auto eighths = static_cast<char>(binary.size() / 8 * 3 % 256);
   return {
       "\x02" + JsonOf(R"({"name": "v", "shape": [3], "datatype": "INT32", "data": [1, 2, 3]},
-                             {"name": "v.lengths", "shape": [2], "datatype": "INT64", "data": [1, 2]})"),
+                             {"name": "v.lengths", "shape": [2], "datatype": "INT64", "data": [1, 2]},
+                             {"name": "v.weights", "shape": [3], "datatype": "FP32", "data": [0.5, -1, 2]})"),
       eighths + binary + std::string(16, '\x01'),
       '\x01' + SafetensorsBytes(ctx, {.tensors = {{"dense", Tensor::Zeros(ctx, {2, 1})},
                                                   {"u", Tensor::From<int64_t>(ctx, {1, 2, 3})},

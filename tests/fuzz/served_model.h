@@ -16,11 +16,13 @@
 namespace tessera::fuzz {
 
 // Features u (table a, int8), v (table b, f32, MEAN, raw ids) and w (table c, pruned, a hash), the
-// first two with a default row; one dense feature.
+// first two with a default row; one dense feature; ids of u weigh what their positions have
+// learned.
 inline serve::ModelSpec SmallSpec() {
   serve::ModelSpec spec;
   spec.weights = "weights-1.safetensors";
-  spec.net = {.dense_in = 1, .dense_arch = {4}, .over_arch = {4, 1}};
+  spec.net = {
+      .dense_in = 1, .dense_arch = {4}, .over_arch = {4, 1}, .position_weights = {{"u", 4}}};
   spec.tables = {
       {.name = "a",
        .rows = 9,
@@ -39,8 +41,8 @@ inline serve::ModelSpec SmallSpec() {
   return spec;
 }
 
-inline std::string MakeServedModel(const std::string& name) {
-  const serve::ModelSpec spec = SmallSpec();
+inline std::string MakeServedModel(const std::string& name,
+                                   const serve::ModelSpec& spec = SmallSpec()) {
   const std::string directory = TempPath(name);
   std::filesystem::create_directories(directory);
   Context ctx({.threads = 1, .seed = 1});
