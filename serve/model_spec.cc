@@ -17,6 +17,7 @@ using internal::JsonObject;
 using internal::ThrowExpected;
 
 constexpr int64_t kFormat = 2;
+constexpr int64_t kMaxVersion = int64_t{1} << 62;  // versions after it are counted up
 
 constexpr const char* kRemapKinds[] = {"array", "hash"};
 constexpr const char* kUnknownIds[] = {"default", "rows", "slots"};
@@ -184,6 +185,8 @@ ModelSpec ReadSpec(const Json& json) {
     throw Error(Format("tessera_model: expected version {}, got {}", kFormat, format));
   internal::CheckSeal(json, object);
   object.Required("version", spec.version);
+  if (spec.version < 0 || spec.version > kMaxVersion)
+    throw Error(Format("version: expected 0 to {}, got {}", kMaxVersion, spec.version));
   object.Required("weights", spec.weights);
   CheckFileName(spec.weights, "weights");
   spec.net = internal::RankingNetFromJson(object.Require("model"), "model");

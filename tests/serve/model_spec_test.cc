@@ -64,6 +64,8 @@ TEST(ModelSpec, ADocumentThatMakesNoSenseIsRefused) {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "dir: "},
       {With("\"tessera_model\": 2", "\"tessera_model\": 1"), "expected version 2, got 1"},
+      {With("\"version\": 7", "\"version\": 9223372036854775807"),
+       "version: expected 0 to 4611686018427387904, got 9223372036854775807"},
       {With("\"dlrm\"", "\"dcn\""), "model.type: expected \"dlrm\" or "},
       {With("\"f16\"", "\"i8\""), "dense_type: expected "},
       {With("\"ids\": 80", "\"ids\": 40"), "tables[1].rows: expected at most the 40 ids"},
