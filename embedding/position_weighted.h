@@ -61,6 +61,7 @@ class PositionWeightedModuleCollection final : public FeatureProcessor {
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features) override;
   // "position_weights.<key>", in the order given.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+  bool Has(const std::string& key) const { return weights_.contains(key); }
   // [max_feature_length], f32. Throws Error for a key without.
   const Variable& position_weight(const std::string& key) const;
 

@@ -5,21 +5,19 @@
 namespace tessera::serve {
 
 DensePart::DensePart(Context& ctx, const ModelSpec& spec)
-    : net_(MakeRankingNet(ctx, spec.net, std::ssize(spec.Reads()), spec.dim())) {
-  for (const auto& [feature, length] : spec.net.position_weights)
-    position_weights_[feature] = Variable(Tensor::Full(ctx, {length}, 1), /*requires_grad=*/true);
-}
+    : position_weights_(MakePositionWeights(ctx, spec.net)),
+      net_(MakeRankingNet(ctx, spec.net, std::ssize(spec.Reads()), spec.dim())) {}
 
 void DensePart::AppendParameters(const std::string& prefix,
                                  std::vector<NamedParameter>& out) const {
-  for (const auto& [feature, weights] : position_weights_)
-    out.push_back({prefix + kPositionWeightsPrefix + feature, weights});
+  if (position_weights_)
+    position_weights_->AppendParameters(prefix + kFeatureProcessorsPrefix, out);
   net_->AppendParameters(prefix, out);
 }
 
 Tensor DensePart::position_weights(const std::string& feature) const {
-  const auto found = position_weights_.find(feature);
-  return found == position_weights_.end() ? Tensor() : found->second.value();
+  if (!position_weights_ || !position_weights_->Has(feature)) return {};
+  return position_weights_->position_weight(feature).value();
 }
 
 Tensor DensePart::ClickProbabilities(Context& ctx, const Tensor& dense,

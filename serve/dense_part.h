@@ -2,8 +2,8 @@
 #define TESSERA_SERVE_DENSE_PART_H_
 // Of a ranking model, all but the tables: its net (train/nn/ranking_net.h) and the weights that ids
 // have by their positions in a bag. Parameters have the names of the model's state dict.
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "serve/model_spec.h"
@@ -18,7 +18,7 @@ class DensePart : public Module {
 
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
   const RankingNet& net() const { return *net_; }
-  bool has_position_weights() const { return !position_weights_.empty(); }
+  bool has_position_weights() const { return position_weights_.has_value(); }
   // [longest bag] f32 of a feature; undefined: all its ids weigh 1.
   Tensor position_weights(const std::string& feature) const;
 
@@ -26,8 +26,8 @@ class DensePart : public Module {
   Tensor ClickProbabilities(Context& ctx, const Tensor& dense, const Tensor& pooled) const;
 
  private:
+  std::optional<PositionWeightedModuleCollection> position_weights_;
   std::unique_ptr<RankingNet> net_;
-  std::map<std::string, Variable> position_weights_;
 };
 
 }  // namespace tessera::serve

@@ -1,14 +1,12 @@
 #include "serve/served_model.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
-#include "embedding/managed_collision/id_hash.h"
-#include "embedding/managed_collision/zch_probe.h"
 #include "embedding/quantized/quantized_lookup.h"
 #include "runtime/mapping_faults.h"
+#include "serve/id_copy.h"
 
 namespace tessera::serve {
 
@@ -42,101 +40,17 @@ RequestFeature FeatureOf(Context& ctx, const PredictRequest& request, const std:
   return {Indices(kjt.values()), Indices(kjt.offsets(ctx)), at * kjt.stride()};
 }
 
-int64_t Hashed(const RawIdRule& rule, int64_t id) {
-  return rule.hash_below > 0 ? tessera::internal::HashBelow(id, rule.hash_below) : id;
-}
-
-// What the map of a table of so many rows knows a raw id as.
-int64_t KeyOf(const RawIdRule& rule, int64_t rows, int64_t id) {
-  if (rule.hash_below == 0) return id;
-  return rule.Key(rule.Parts(rows).PartOf(id), Hashed(rule, id));
-}
-
-// The default row, or −1.
-int64_t DefaultRowOf(const TableSpec& table) { return table.default_row ? table.rows : -1; }
-
-// The row that a raw id which the map lacks reads, or −1.
-int64_t UnknownRow(const TableSpec& table, int64_t raw) {
-  const RawIdRule& rule = *table.raw_ids;
-  if (rule.unknown == UnknownIds::kDefault) return DefaultRowOf(table);
-  const HashParts parts = rule.Parts(table.rows);
-  const int64_t part_row = parts.FirstRowOf(raw), id = Hashed(rule, raw);
-  if (rule.unknown == UnknownIds::kRows)
-    return part_row + rule.first_row + tessera::internal::ResidualHashBelow(id, rule.num_rows);
-  const tessera::internal::ZchSlots slots{.identities = nullptr,
-                                          .buckets = rule.buckets,
-                                          .bucket_size = parts.rows_a_part / rule.buckets,
-                                          .reserved = rule.reserved,
-                                          .input_hash_size = rule.input_hash_size,
-                                          .max_probe = 0};
-  return part_row + slots.Fallback(slots.PlaceOf(id), true);
-}
-
 void Count(TableCounter& counter, int64_t hits, int64_t misses) {
   counter.hits.fetch_add(hits, std::memory_order_relaxed);
   counter.misses.fetch_add(misses, std::memory_order_relaxed);
 }
 
-// Where the ids of one table find their rows.
-struct IdRows {
-  const TableSpec& table;
-  const TableRemap* remap;  // null: the table is not pruned
-  const RawIdMap* raw;      // null: it has no raw ids
-};
-
-// Copies ids as the rows they name, or as what unknown ones read.
-template <typename Row>
-class IdCopy {
- public:
-  IdCopy(const IdRows& rows, Row* out)
-      : rows_(rows), unknown_(static_cast<Row>(DefaultRowOf(rows.table))), out_(out) {}
-
-  void Append(const IndexArray& ids, int64_t begin, int64_t end) {
-    ids_ += end - begin;
-    if (rows_.raw != nullptr) return AppendRaw(ids, begin, end);
-    if (rows_.remap == nullptr) return AppendRows(ids, begin, end, [](int64_t id) { return id; });
-    AppendRows(ids, begin, end,
-               [view = rows_.remap->view()](int64_t id) { return view.RowOf(id); });
-  }
-  void CountIn(TableCounter& counter) const { Count(counter, ids_ - misses_, misses_); }
-  Row* end() const { return out_; }
-
- private:
-  // Slots are asked for before they are read: most are not in a cache.
-  static constexpr int64_t kAhead = 16;
-
-  template <typename Fn>
-  void AppendRows(const IndexArray& ids, int64_t begin, int64_t end, const Fn& row_of) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = row_of(ids[i]);
-      const bool known = IsRow(row, rows_.table.rows);
-      *out_++ = known ? static_cast<Row>(row) : unknown_;
-      misses_ += known ? 0 : 1;
-    }
-  }
-  void AppendRaw(const IndexArray& ids, int64_t begin, int64_t end) {
-    const RawIdView view = rows_.raw->view();
-    const TableSpec& table = rows_.table;
-    std::array<int64_t, static_cast<size_t>(kAhead)> keys;
-    for (int64_t from = begin; from < end; from += kAhead) {
-      const int64_t count = std::min(kAhead, end - from);
-      for (int64_t i = 0; i < count; ++i) {
-        keys[static_cast<size_t>(i)] = KeyOf(*table.raw_ids, table.rows, ids[from + i]);
-        view.Prefetch(keys[static_cast<size_t>(i)]);
-      }
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t row = view.RowOf(keys[static_cast<size_t>(i)]);
-        *out_++ = static_cast<Row>(row >= 0 ? row : UnknownRow(table, ids[from + i]));
-        misses_ += row >= 0 ? 0 : 1;
-      }
-    }
-  }
-
-  const IdRows& rows_;
-  const Row unknown_;
-  Row* out_;
-  int64_t ids_ = 0, misses_ = 0;
-};
+// Of ids [begin, end) of a request; where the next go.
+float* CopyWeights(Context& ctx, const PredictRequest& request, int64_t begin, int64_t end,
+                   float* out) {
+  const Tensor weights = request.features.weights().value().Contiguous(ctx);
+  return std::copy(weights.data<float>() + begin, weights.data<float>() + end, out);
+}
 
 void CheckWeights(const KeyedJaggedTensor& features, bool weighted) {
   if (features.is_weighted() != weighted)
@@ -265,23 +179,10 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   const bool narrow = most_ids > kMany && narrow_rows_;
   packed.ids = Tensor::Empty(ctx, {most_ids}, narrow ? DType::kI32 : DType::kI64);
   packed.offsets = Tensor::Empty(ctx, {std::ssize(reads_) * packed.batch + 1}, DType::kI64);
+  if (spec_.net.weighted) packed.weights = Tensor::Empty(ctx, {most_ids});
   narrow ? PackIds<int32_t>(ctx, parts, packed) : PackIds<int64_t>(ctx, parts, packed);
   if (dense_->has_position_weights()) PackPositionWeights(ctx, packed);
-  if (spec_.net.weighted) PackWeights(ctx, parts, packed);
   return packed;
-}
-
-void ServedModel::PackWeights(Context& ctx, std::span<const Part> parts,
-                              PackedBatch& packed) const {
-  packed.weights = Tensor::Empty(ctx, {packed.ids.numel()});
-  float* next = packed.weights.data<float>();
-  for (size_t f = 0; f < reads_.size(); ++f)
-    for (const auto& [request, first, count] : parts) {
-      const RequestFeature from = FeatureOf(ctx, *request, reads_[f], f);
-      const int64_t bag = from.first_bag + first, begin = from.offsets[bag];
-      const Tensor weights = request->features.weights().value().Contiguous(ctx);
-      next = std::copy_n(weights.data<float>() + begin, from.offsets[bag + count] - begin, next);
-    }
 }
 
 void ServedModel::PackPositionWeights(Context& ctx, PackedBatch& packed) const {
@@ -334,6 +235,7 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
                           const PackedBatch& packed) const {
   Row *const ids = packed.ids.data<Row>(), *next = ids;
   int64_t* offset = packed.offsets.data<int64_t>();
+  float* weight = packed.weights ? packed.weights.data<float>() : nullptr;
   *offset++ = 0;
   for (size_t f = 0; f < reads_.size(); ++f) {
     const auto t = TableOf(f);
@@ -341,12 +243,15 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
     IdCopy<Row> copy(rows, next);
     for (const auto& [request, first, count] : parts) {
       const RequestFeature from = FeatureOf(ctx, *request, reads_[f], f);
-      for (int64_t b = from.first_bag + first; b < from.first_bag + first + count; ++b) {
+      const int64_t begin = from.first_bag + first, end = begin + count;
+      if (weight != nullptr)
+        weight = CopyWeights(ctx, *request, from.offsets[begin], from.offsets[end], weight);
+      for (int64_t b = begin; b < end; ++b) {
         copy.Append(from.ids, from.offsets[b], from.offsets[b + 1]);
         *offset++ = copy.end() - ids;
       }
     }
-    copy.CountIn(*counters_[t]);
+    Count(*counters_[t], copy.hits(), copy.misses());
     next = copy.end();
   }
 }

@@ -85,16 +85,16 @@ class ServedModel {
   size_t TableOf(size_t feature) const { return static_cast<size_t>(table_of_[feature]); }
   PackedBatch Pack(Context& ctx, std::span<const Part> parts) const;
   Tensor PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const;
-  // Fills the batch's ids, as Row, and its offsets.
+  // Fills the batch's ids, as Row, its offsets, and the weights that ids came with, if any.
   template <typename Row>
   void PackIds(Context& ctx, std::span<const Part> parts, const PackedBatch& packed) const;
-  // Fills the batch's weights: those that ids came with, or those of their positions. Throws Error
-  // for a bag that has more positions than weights.
-  void PackWeights(Context& ctx, std::span<const Part> parts, PackedBatch& packed) const;
+  // Fills the batch's weights with those of ids' positions. Throws Error for a bag that has more
+  // positions than weights.
   void PackPositionWeights(Context& ctx, PackedBatch& packed) const;
   // Appends the scores of one batch.
   void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
-  // Whether ids name rows as they come, and weigh 1: no table has a remap, raw ids or a default row.
+  // Whether ids name rows as they come, and have no weights by their positions: no table has a
+  // remap, raw ids or a default row.
   bool IdsAreRows() const;
   // A large batch of one request alone, without a copy of its ids.
   PackedBatch AsItCame(Context& ctx, const Part& part) const;

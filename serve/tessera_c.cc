@@ -78,7 +78,8 @@ Tensor Borrow(const T* data, const tessera::Shape& shape) {
 }
 
 PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* dense,
-                         const int64_t* lengths, const int64_t* ids, const float* weights) {
+                         const int64_t* lengths, const int64_t* ids,
+                         const tessera::Variable& weights) {
   const int64_t features = std::ssize(model.features());
   if (batch < 0 || batch > kMostExamples) throw Error(Format("batch is {}", batch));
   if (batch > 0) CheckGiven(dense, "dense");
@@ -89,13 +90,11 @@ PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* d
   PredictRequest request{.dense = Borrow(dense, {batch, model.spec().net.dense_in}),
                          .features = {}};
   if (features > 0)
-    request.features = KeyedJaggedTensor(
-        {.keys = model.features(),
-         .values = Borrow(ids, {num_ids}),
-         .weights = weights == nullptr ? tessera::Variable()
-                                       : tessera::Variable(Borrow(weights, {num_ids})),
-         .lengths = Borrow(lengths, {bags}),
-         .stride = batch});
+    request.features = KeyedJaggedTensor({.keys = model.features(),
+                                          .values = Borrow(ids, {num_ids}),
+                                          .weights = weights,
+                                          .lengths = Borrow(lengths, {bags}),
+                                          .stride = batch});
   return request;
 }
 
@@ -115,7 +114,7 @@ void CheckSizes(const ServedModel& model, int64_t batch, const tessera_arrays& a
 }
 
 void Predict(tessera_predictor& predictor, const ServedModel& model, int64_t batch,
-             const tessera_arrays& arrays, const float* weights = nullptr) {
+             const tessera_arrays& arrays, const tessera::Variable& weights = {}) {
   if (batch > 0) CheckGiven(arrays.scores, "scores");
   const PredictRequest request =
       RequestOf(model, batch, arrays.dense, arrays.lengths, arrays.ids, weights);
@@ -217,9 +216,8 @@ int32_t tessera_c_predict_weighted(tessera_predictor* predictor, int64_t batch,
     const auto model = ModelOf(predictor);
     CheckSizes(*model, batch, *CheckGiven(arrays, "arrays"));
     CheckCount(num_weights, arrays->num_ids, "num_weights");
-    const float none = 1;
     if (num_weights > 0) CheckGiven(weights, "weights");
-    Predict(*predictor, *model, batch, *arrays, weights == nullptr ? &none : weights);
+    Predict(*predictor, *model, batch, *arrays, Borrow(weights, {num_weights}));
     return 0;
   });
 }

@@ -68,6 +68,16 @@ void MakeBytes(RowReader& rows, const StreamedTensor::Sink& sink) {
   });
 }
 
+// On ctx's device.
+Tensor Made(Context& ctx, const StreamedTensor& stream) {
+  const Tensor host = Tensor::EmptyHost(stream.shape, stream.dtype);
+  char* to = static_cast<char*>(host.raw_data());
+  stream.make([&](const void* bytes, int64_t count) {
+    to = std::copy_n(static_cast<const char*>(bytes), count, to);
+  });
+  return host.To(ctx, ctx.device());
+}
+
 // fn(tensor's name, tensor).
 template <typename Fn>
 void ForEachTensor(const ShardTensors& part, Fn&& fn) {
@@ -174,14 +184,18 @@ RowReader ShardedCheckpoint::Rows(const std::string& table, const Shard& part,
           std::move(parts)};
 }
 
-void ShardedCheckpoint::Check(const ShardTensors& into) const {
-  const TableShape& shape = table(into.table).shape;
-  const Shard& s = into.shard;
+void ShardedCheckpoint::CheckInside(const std::string& name, const Shard& s) const {
+  const TableShape& shape = table(name).shape;
   const bool inside = s.row_offset >= 0 && s.rows >= 0 && s.rows <= shape.rows - s.row_offset &&
                       s.column_offset >= 0 && s.columns > 0 &&
                       s.columns <= shape.dim - s.column_offset;
-  TESSERA_CHECK(inside, "table {}: {}: the checkpoint's is [{}, {}]", into.table, s, shape.rows,
+  TESSERA_CHECK(inside, "table {}: {}: the checkpoint's is [{}, {}]", name, s, shape.rows,
                 shape.dim);
+}
+
+void ShardedCheckpoint::Check(const ShardTensors& into) const {
+  CheckInside(into.table, into.shard);
+  const Shard& s = into.shard;
   const StoredTable& stored = index_.tables.at(into.table);
   const Shape whole{s.rows, s.columns};
   CheckTensor(into.weights, stored.dtype, whole, into.table, kWeightName);
@@ -246,13 +260,13 @@ StreamedTensor ShardedCheckpoint::StreamWhole(const std::string& name) {
 }
 
 Tensor ShardedCheckpoint::ReadWhole(Context& ctx, const std::string& name) {
-  const StreamedTensor stream = StreamWhole(name);
-  const Tensor host = Tensor::EmptyHost(stream.shape, stream.dtype);
-  char* to = static_cast<char*>(host.raw_data());
-  stream.make([&](const void* bytes, int64_t count) {
-    to = std::copy_n(static_cast<const char*>(bytes), count, to);
-  });
-  return host.To(ctx, ctx.device());
+  return Made(ctx, StreamWhole(name));
+}
+
+Tensor ShardedCheckpoint::ReadPart(Context& ctx, const std::string& table, const Shard& part,
+                                   const std::string& tensor) {
+  CheckInside(table, part);
+  return Made(ctx, Stream(table, part, tensor));
 }
 
 void LoadShards(Context& ctx, ShardedCheckpoint& checkpoint, std::span<const ShardTensors> into) {

@@ -71,6 +71,10 @@ class ShardedCheckpoint {
 
   // A tensor that no plan cuts: one of index().whole. On ctx's device.
   Tensor ReadWhole(Context& ctx, const std::string& name);
+  // One tensor of a part, a state or kWeightName. On ctx's device. Throws Error as Check does for a
+  // part that is not inside its table.
+  Tensor ReadPart(Context& ctx, const std::string& table, const Shard& part,
+                  const std::string& tensor);
 
   // The same as streams, for writing them elsewhere; this must outlive them. `tensor` is a state or
   // kWeightName.
@@ -84,6 +88,7 @@ class ShardedCheckpoint {
  private:
   std::shared_ptr<const SafetensorsFile> File(int index);
   StoredTensor Stored(int file, const std::string& name, const std::string& checksums);
+  void CheckInside(const std::string& table, const Shard& part) const;
   void CheckFiles() const;
 
   std::string folder_;

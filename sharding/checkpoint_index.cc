@@ -187,9 +187,13 @@ std::vector<TableShape> ShapesOf(const CheckpointInfo& info) {
   return shapes;
 }
 
-std::string StoredName(const std::string& table, const Shard& s, const std::string& tensor) {
-  return Format("{}[{}:{},{}:{}].{}", table, s.row_offset, s.row_offset + s.rows, s.column_offset,
-                s.column_offset + s.columns, tensor);
+std::string ShardName(const std::string& table, const Shard& s) {
+  return Format("{}[{}:{},{}:{}]", table, s.row_offset, s.row_offset + s.rows, s.column_offset,
+                s.column_offset + s.columns);
+}
+
+std::string StoredName(const std::string& table, const Shard& shard, const std::string& tensor) {
+  return Format("{}.{}", ShardName(table, shard), tensor);
 }
 
 std::string PartToText(const CheckpointIndex& part) {

@@ -98,6 +98,8 @@ std::string IndexToJson(const CheckpointIndex& index);
 // for one that lacks a shard.
 CheckpointIndex IndexFromJson(const std::string& text, const std::string& where);
 
+// "t0[0:5,16:32]".
+std::string ShardName(const std::string& table, const Shard& shard);
 // "t0[0:5,16:32].momentum1": of a shard's tensor in its file.
 std::string StoredName(const std::string& table, const Shard& shard, const std::string& tensor);
 

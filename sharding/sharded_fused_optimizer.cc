@@ -21,10 +21,6 @@ std::vector<internal::ExpectedState> TensorStatesOf(const BaseEmbeddingConfig& t
   return states;
 }
 
-TableShape ShapeOf(const BaseEmbeddingConfig& table) {
-  return {table.name, table.num_embeddings, table.embedding_dim};
-}
-
 }  // namespace
 
 ShardedFusedOptimizer::ShardedFusedOptimizer(Context& ctx, ShardedTables& tables,
@@ -75,13 +71,6 @@ void ShardedFusedOptimizer::SetLearningRate(double lr) {
   tables_.SetLearningRate(static_cast<float>(lr));
 }
 
-PlacedShards ShardedFusedOptimizer::WholeOnEveryRank(const BaseEmbeddingConfig& table,
-                                                     std::vector<OptimizerState> states) const {
-  const Communicator& comm = tables_.comm();
-  return {internal::WholeOnEveryRank(ShapeOf(table), comm.size()),
-          {internal::WholeShard(ShapeOf(table), comm.rank(), {}, std::move(states))}};
-}
-
 OptimizerStateDict ShardedFusedOptimizer::StateDict() const {
   tables_.Flush(ctx_);
   const std::vector<ShardTensors> held = ShardTensorsOf(tables_);
@@ -93,7 +82,7 @@ OptimizerStateDict ShardedFusedOptimizer::StateDict() const {
     for (const internal::ExpectedState& s : TensorStatesOf(table))
       whole.push_back({s.name, Tensor::Empty(ctx_, s.shape, s.dtype)});
     MoveShards(ctx_, tables_.comm(), table.name, {tables_.plan().tables.at(table.name), held},
-               WholeOnEveryRank(table, whole), ShardPart::kStates);
+               internal::WholeOnEveryRank(tables_, table, {}, whole), ShardPart::kStates);
     auto& states = state[KeyOf(table)];
     states = internal::FusedNumbersOf(table.optimizer, tables_.iter(), max_counter);
     for (const OptimizerState& s : whole) states[s.name] = s.tensor;
@@ -128,7 +117,8 @@ void ShardedFusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict
     std::vector<OptimizerState> whole;
     for (const internal::ExpectedState& s : TensorStatesOf(table))
       whole.push_back({s.name, given.at(s.name).To(ctx, ctx.device())});
-    MoveShards(ctx, tables_.comm(), table.name, WholeOnEveryRank(table, std::move(whole)),
+    MoveShards(ctx, tables_.comm(), table.name,
+               internal::WholeOnEveryRank(tables_, table, {}, std::move(whole)),
                {tables_.plan().tables.at(table.name), held}, ShardPart::kStates);
     iter = std::max(iter, internal::IterOf(given));
     max_counter = std::max(max_counter, internal::MaxCounterOf(given));

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "optim/optimizer.h"
-#include "sharding/move_shards.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {
@@ -50,8 +49,6 @@ class ShardedFusedOptimizer final : public Optimizer {
  private:
   const BaseEmbeddingConfig& TableOf(int group) const;
   std::string KeyOf(const BaseEmbeddingConfig& table) const;
-  PlacedShards WholeOnEveryRank(const BaseEmbeddingConfig& table,
-                                std::vector<OptimizerState> states) const;
 
   Context& ctx_;
   ShardedTables& tables_;

@@ -5,33 +5,18 @@
 #include "sharding/table_checkpoint.h"
 
 namespace tessera {
-namespace {
-
-TableShape ShapeOf(const BaseEmbeddingConfig& table) {
-  return {table.name, table.num_embeddings, table.embedding_dim};
-}
-
-// A table as each rank holds it whole, `rows` being this rank's.
-PlacedShards Whole(const ShardedTables& tables, const BaseEmbeddingConfig& table, Tensor rows) {
-  const Communicator& comm = tables.comm();
-  const TableShape shape = ShapeOf(table);
-  return {internal::WholeOnEveryRank(shape, comm.size()),
-          {internal::WholeShard(shape, comm.rank(), std::move(rows), {})}};
-}
-
-}  // namespace
-
 namespace internal {
 
-TableSharding WholeOnEveryRank(const TableShape& table, int ranks) {
-  TableSharding whole{.type = ShardingType::kDataParallel, .shards = {}};
-  for (int r = 0; r < ranks; ++r) whole.shards.push_back(WholeShard(table, r, {}, {}).shard);
-  return whole;
-}
-
-ShardTensors WholeShard(const TableShape& table, int rank, Tensor weights,
-                        std::vector<OptimizerState> states) {
-  return {table.name, {rank, 0, 0, table.rows, table.dim}, std::move(weights), std::move(states)};
+PlacedShards WholeOnEveryRank(const ShardedTables& tables, const BaseEmbeddingConfig& table,
+                              Tensor weights, std::vector<OptimizerState> states) {
+  const Communicator& comm = tables.comm();
+  const auto whole = [&](int rank) {
+    return Shard{rank, 0, 0, table.num_embeddings, table.embedding_dim};
+  };
+  TableSharding sharding{.type = ShardingType::kDataParallel, .shards = {}};
+  for (int r = 0; r < comm.size(); ++r) sharding.shards.push_back(whole(r));
+  return {std::move(sharding),
+          {{table.name, whole(comm.rank()), std::move(weights), std::move(states)}}};
 }
 
 }  // namespace internal
@@ -45,7 +30,7 @@ std::vector<NamedTensor> WholeRows(Context& ctx, ShardedTables& tables,
     const Tensor rows =
         Tensor::Empty(ctx, {table.num_embeddings, table.embedding_dim}, table.data_type);
     MoveShards(ctx, tables.comm(), table.name, {tables.plan().tables.at(table.name), held},
-               Whole(tables, table, rows), ShardPart::kWeights);
+               internal::WholeOnEveryRank(tables, table, rows, {}), ShardPart::kWeights);
     all.push_back({parameter_prefix + table.name + ".weight", rows});
   }
   return all;
@@ -58,8 +43,8 @@ void TakeWholeRows(Context& ctx, ShardedTables& tables, const std::string& param
   for (const BaseEmbeddingConfig& table : tables.tables()) {
     const auto given = rows.find(parameter_prefix + table.name + ".weight");
     if (given == rows.end()) continue;
-    MoveShards(ctx, tables.comm(), table.name,
-               Whole(tables, table, given->second.To(ctx, ctx.device()).Contiguous(ctx)),
+    const Tensor whole = given->second.To(ctx, ctx.device()).Contiguous(ctx);
+    MoveShards(ctx, tables.comm(), table.name, internal::WholeOnEveryRank(tables, table, whole, {}),
                {tables.plan().tables.at(table.name), held}, ShardPart::kWeights);
   }
   tables.ResetCaches(ctx);

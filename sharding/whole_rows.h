@@ -25,11 +25,9 @@ void TakeWholeRows(Context& ctx, ShardedTables& tables, const std::string& param
 
 namespace internal {
 
-// A table of which each rank holds all.
-TableSharding WholeOnEveryRank(const TableShape& table, int ranks);
-// What rank `rank` holds of it.
-ShardTensors WholeShard(const TableShape& table, int rank, Tensor weights,
-                        std::vector<OptimizerState> states);
+// A table of which each rank holds all: this one `weights`, or none, and `states`.
+PlacedShards WholeOnEveryRank(const ShardedTables& tables, const BaseEmbeddingConfig& table,
+                              Tensor weights, std::vector<OptimizerState> states);
 
 }  // namespace internal
 }  // namespace tessera

@@ -29,16 +29,6 @@ bool Speaks(const TableSharding& sharding, int rank) {
   return rank == 0;
 }
 
-// Tensors of the states that a checkpoint has of a part.
-std::vector<OptimizerState> RoomFor(Context& ctx, const StoredTable& stored, const Shard& part) {
-  std::vector<OptimizerState> states;
-  for (const StoredState& s : stored.states)
-    states.push_back(
-        {s.name, Tensor::Empty(ctx, s.per_row ? Shape{part.rows} : Shape{part.rows, part.columns},
-                               s.dtype)});
-  return states;
-}
-
 }  // namespace
 
 std::vector<NamedParameter> DenseParameters(const EmbeddingModel& model) {
@@ -98,11 +88,9 @@ std::vector<NamedTensor> ReadDenseStates(Context& ctx, ShardedCheckpoint& checkp
     const std::string& key = part.parameter.name;
     const auto stored = checkpoint.index().tables.find(table);
     if (stored == checkpoint.index().tables.end()) continue;
-    const ShardTensors into{table, shard, Tensor::Empty(ctx, tables->weight(index).shape()),
-                            RoomFor(ctx, stored->second, shard)};
-    if (!into.states.empty()) checkpoint.Read(ctx, into);
-    for (const OptimizerState& state : into.states)
-      states.push_back({OptimizerStateName(key, state.name), state.tensor});
+    for (const StoredState& state : stored->second.states)
+      states.push_back({OptimizerStateName(key, state.name),
+                        checkpoint.ReadPart(ctx, table, shard, state.name)});
     const std::string prefix = OptimizerStateName(ParameterOf(model, table), "");
     for (const auto& [name, whole] : checkpoint.index().whole)
       if (name.starts_with(prefix))

@@ -144,6 +144,26 @@ TEST_F(IdWeightsTest, AreAnArrayInC) {
   EXPECT_THAT(tessera_c_last_error(), HasSubstr("expected a weight for each id"));
 }
 
+TEST_F(IdWeightsTest, MayBeNoneInCWhereThereAreNoIds) {
+  const std::unique_ptr<tessera_predictor, void (*)(tessera_predictor*)> predictor(
+      tessera_c_create(1), tessera_c_destroy);
+  ASSERT_EQ(tessera_c_load(predictor.get(), model_.c_str()), 0) << tessera_c_last_error();
+  const std::vector<float> dense(13);
+  const std::vector<int64_t> lengths(4);
+  float score = -1;
+  const tessera_arrays arrays{.dense = dense.data(),
+                              .num_dense = 13,
+                              .lengths = lengths.data(),
+                              .num_lengths = 4,
+                              .ids = nullptr,
+                              .num_ids = 0,
+                              .scores = &score,
+                              .num_scores = 1};
+  ASSERT_EQ(tessera_c_predict_weighted(predictor.get(), 1, &arrays, nullptr, 0), 0)
+      << tessera_c_last_error();
+  EXPECT_GT(score, 0);
+}
+
 TEST_F(IdWeightsTest, AreAnInputOfHttp) {
   serve::Predictor predictor(model_);
   const serve::ModelSpec& spec = predictor.model()->spec();

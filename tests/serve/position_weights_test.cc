@@ -66,7 +66,7 @@ std::vector<double> Train(Trainer& trainer, int64_t first, int64_t steps, int64_
 const Variable& WeightOf(const std::vector<NamedParameter>& parameters,
                          const std::string& feature) {
   for (const NamedParameter& p : parameters)
-    if (p.name == kPositionWeightsPrefix + feature) return p.variable;
+    if (p.name == kFeatureProcessorsPrefix + ("position_weights." + feature)) return p.variable;
   throw Error("no position weights of " + feature);
 }
 

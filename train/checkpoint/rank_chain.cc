@@ -22,12 +22,6 @@ using internal::JsonObject;
 constexpr char kVersionKey[] = "tessera_rank_chains";
 constexpr int64_t kVersion = 1;
 
-// "<table>[r0:r1,c0:c1]": no tensor's name has its last dot there.
-std::string ShardName(const std::string& table, const Shard& shard) {
-  const std::string name = StoredName(table, shard, "");
-  return name.substr(0, name.size() - 1);
-}
-
 // A tensor of a rank's chain, which it is called by, or by StoredName.
 std::string NameInChain(const std::string& table, const Shard& shard, const std::string& tensor) {
   const std::string parameter = ShardName(table, shard);

@@ -19,18 +19,6 @@ void CheckSharded(const std::vector<EmbeddingBagConfig>& tables) {
                   "table {}: location DISK, but tables over ranks lie in memory", table.name);
 }
 
-EmbeddingBagCollectionOptions Weighted(EmbeddingBagCollectionOptions options, bool weighted) {
-  options.is_weighted = options.is_weighted || weighted;
-  return options;
-}
-
-void CheckIsRead(const std::vector<EmbeddingBagConfig>& tables, const std::string& feature) {
-  const bool read = std::any_of(tables.begin(), tables.end(), [&](const EmbeddingBagConfig& t) {
-    return std::ranges::find(t.feature_names, feature) != t.feature_names.end();
-  });
-  TESSERA_CHECK(read, "position_weights: no table reads the feature '{}'", feature);
-}
-
 // The tables that take raw ids, in their order.
 std::vector<BaseEmbeddingConfig> ManagedTables(const std::vector<EmbeddingBagConfig>& tables,
                                                const ManagedTableConfigs& configs) {
@@ -139,16 +127,9 @@ EmbeddingModel::EmbeddingModel(Context& ctx, std::string table_prefix,
                                const std::vector<EmbeddingBagConfig>& tables,
                                const EmbeddingBagCollectionOptions& options,
                                const std::optional<ModelSharding>& sharding,
-                               const ManagedTableConfigs& managed_collision,
-                               const std::map<std::string, int64_t>& position_weights)
+                               const ManagedTableConfigs& managed_collision)
     : table_prefix_(std::move(table_prefix)),
-      embeddings_(MakeEmbeddings(ctx, tables, Weighted(options, !position_weights.empty()),
-                                 sharding, managed_collision)) {
-  if (position_weights.empty()) return;
-  for (const auto& [feature, length] : position_weights) CheckIsRead(tables, feature);
-  position_weights_.emplace(ctx, std::vector<std::pair<std::string, int64_t>>(
-                                     position_weights.begin(), position_weights.end()));
-}
+      embeddings_(MakeEmbeddings(ctx, tables, options, sharding, managed_collision)) {}
 
 const EmbeddingBagCollection& EmbeddingModel::embedding_bag_collection() const {
   TESSERA_CHECK(sharded() == nullptr, "a model's tables are sharded over ranks");
@@ -187,9 +168,7 @@ std::vector<ManagedModule> EmbeddingModel::managed_modules() {
   return modules;
 }
 
-Variable EmbeddingModel::Pool(Context& ctx, const KeyedJaggedTensor& given) {
-  const KeyedJaggedTensor features =
-      position_weights_ ? position_weights_->Forward(ctx, given) : given;
+Variable EmbeddingModel::Pool(Context& ctx, const KeyedJaggedTensor& features) {
   if (auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_))
     return managed->Forward(ctx, features).embeddings.values();
   if (auto* managed = std::get_if<ShardedManagedCollisionEmbeddingBagCollection>(&embeddings_))
@@ -206,18 +185,6 @@ void EmbeddingModel::AppendParameters(const std::string& prefix,
       if (std::holds_alternative<Dense>(tables.rule(t)))
         out.push_back(
             {prefix + table_prefix_ + tables.table_name(t) + ".weight", tables.weight_variable(t)});
-  }
-  AppendUnsharded(prefix, out);
-}
-
-void EmbeddingModel::AppendUnsharded(const std::string& prefix,
-                                     std::vector<NamedParameter>& out) const {
-  if (position_weights_) {
-    const std::string of_bags = "embedding_bags.";
-    position_weights_->AppendParameters(
-        prefix + table_prefix_.substr(0, table_prefix_.size() - of_bags.size()) +
-            "_feature_processors.",
-        out);
   }
   AppendDenseParameters(prefix, out);
 }
@@ -248,7 +215,7 @@ std::vector<NamedTensor> EmbeddingModel::TableTensors() const {
 std::vector<NamedTensor> EmbeddingModel::StateDict() const {
   std::vector<NamedTensor> tensors = TableTensors();
   std::vector<NamedParameter> dense;
-  AppendUnsharded("", dense);
+  AppendDenseParameters("", dense);
   for (const NamedParameter& p : dense) tensors.push_back({p.name, p.variable.value()});
   return tensors;
 }

@@ -11,7 +11,6 @@
 
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
-#include "embedding/position_weighted.h"
 #include "sharding/managed_collision/sharded_managed_collision_embedding.h"
 #include "train/nn/module.h"
 
@@ -59,8 +58,6 @@ class EmbeddingModel : public Module {
   // What the dense optimizer trains: all but the tables that are updated inside backward, and those
   // that are sharded: see DenseParts.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const final;
-  // Whether weights of ids, learned in each step, come before the tables.
-  bool has_position_weights() const { return position_weights_.has_value(); }
   // What it trains on this rank alone, whose gradients are not averaged over ranks; none unless
   // tables are sharded.
   std::vector<DensePart> DenseParts() const;
@@ -105,14 +102,12 @@ class EmbeddingModel : public Module {
 
  protected:
   // With `sharding` every rank makes one; the same ctx.random() gives the same numbers as without.
-  // position_weights: as in RankingNetConfig. Throws Error for managed collision of no table, or of
-  // a sharded one that is in no parts, and for position weights of a feature that no table reads.
+  // Throws Error for managed collision of no table, or of a sharded one that is in no parts.
   EmbeddingModel(Context& ctx, std::string table_prefix,
                  const std::vector<EmbeddingBagConfig>& tables,
                  const EmbeddingBagCollectionOptions& options,
                  const std::optional<ModelSharding>& sharding,
-                 const ManagedTableConfigs& managed_collision = {},
-                 const std::map<std::string, int64_t>& position_weights = {});
+                 const ManagedTableConfigs& managed_collision = {});
 
   // All but tables.
   virtual void AppendDenseParameters(const std::string& prefix,
@@ -126,12 +121,8 @@ class EmbeddingModel : public Module {
   std::vector<NamedTensor> TableTensors() const;
   void Take(Context& ctx, const std::map<std::string, Tensor>& given);
 
-  // All but tables, with position weights.
-  void AppendUnsharded(const std::string& prefix, std::vector<NamedParameter>& out) const;
-
   std::string table_prefix_;
   Embeddings embeddings_;
-  std::optional<PositionWeightedModuleCollection> position_weights_;
 };
 
 // Features of all tables.

@@ -1,5 +1,6 @@
 #include "train/nn/ranking_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/ops/activation.h"
@@ -20,15 +21,25 @@ int64_t DimOf(const RankingModelConfig& config) {
   return dim;
 }
 
+void CheckIsRead(const std::vector<EmbeddingBagConfig>& tables, const std::string& feature) {
+  const bool read = std::any_of(tables.begin(), tables.end(), [&](const EmbeddingBagConfig& t) {
+    return std::ranges::find(t.feature_names, feature) != t.feature_names.end();
+  });
+  TESSERA_CHECK(read, "position_weights: no table reads the feature '{}'", feature);
+}
+
 RankingModelConfig Checked(RankingModelConfig config) {
   CheckRankingNetConfig(config.net);
+  for (const auto& [feature, length] : config.net.position_weights)
+    CheckIsRead(config.tables, feature);
   DimOf(config);
   return config;
 }
 
 EmbeddingBagCollectionOptions EmbeddingsOf(const RankingModelConfig& config) {
   EmbeddingBagCollectionOptions options = config.embeddings;
-  options.is_weighted = options.is_weighted || config.net.weighted;
+  options.is_weighted =
+      options.is_weighted || config.net.weighted || !config.net.position_weights.empty();
   return options;
 }
 
@@ -37,8 +48,9 @@ EmbeddingBagCollectionOptions EmbeddingsOf(const RankingModelConfig& config) {
 RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                            const std::optional<ModelSharding>& sharding)
     : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, EmbeddingsOf(config), sharding,
-                     config.managed_collision, config.net.position_weights),
+                     config.managed_collision),
       config_(std::move(config)),
+      position_weights_(MakePositionWeights(ctx, config_.net)),
       net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), DimOf(config_))) {}
 
 std::string RankingModel::TableParameterName(const std::string& table) {
@@ -47,7 +59,9 @@ std::string RankingModel::TableParameterName(const std::string& table) {
 
 Variable RankingModel::Forward(Context& ctx, const Variable& dense,
                                const KeyedJaggedTensor& features) {
-  return ForwardPooled(ctx, dense, Pool(ctx, features));
+  const Variable pooled =
+      Pool(ctx, position_weights_ ? position_weights_->Forward(ctx, features) : features);
+  return ForwardPooled(ctx, dense, pooled);
 }
 
 Variable RankingModel::ForwardPooled(Context& ctx, const Variable& dense,
@@ -68,6 +82,8 @@ Tensor RankingModel::Probabilities(Context& ctx, const Variable& outputs) const 
 
 void RankingModel::AppendDenseParameters(const std::string& prefix,
                                          std::vector<NamedParameter>& out) const {
+  if (position_weights_)
+    position_weights_->AppendParameters(prefix + kFeatureProcessorsPrefix, out);
   net_->AppendParameters(prefix, out);
 }
 

@@ -28,7 +28,8 @@ class RankingModel : public EmbeddingModel {
 
   // dense [B, dense_in], features with stride B -> [B]: logits, or probabilities.
   Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
-  // The same of rows that are pooled already, [B, F·D], as Pool gives them.
+  // The same of rows that are pooled already, [B, F·D], as Pool gives them of features whose ids
+  // have the position weights.
   Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
 
   // The mean cross entropy of Forward's outputs, of shape []; with weights [B] the mean over all
@@ -50,6 +51,7 @@ class RankingModel : public EmbeddingModel {
 
  private:
   RankingModelConfig config_;
+  std::optional<PositionWeightedModuleCollection> position_weights_;
   std::unique_ptr<RankingNet> net_;
 };
 

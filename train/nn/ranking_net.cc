@@ -15,4 +15,11 @@ std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig&
   return std::make_unique<DlrmNet>(ctx, config, num_features);
 }
 
+std::optional<PositionWeightedModuleCollection> MakePositionWeights(
+    Context& ctx, const RankingNetConfig& config) {
+  const auto& longest = config.position_weights;
+  if (longest.empty()) return {};
+  return PositionWeightedModuleCollection(ctx, {longest.begin(), longest.end()});
+}
+
 }  // namespace tessera

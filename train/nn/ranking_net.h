@@ -3,7 +3,9 @@
 // Of a model that foresees a click, all but the tables: dense features and pooled rows in, one
 // number an example out.
 #include <memory>
+#include <optional>
 
+#include "embedding/position_weighted.h"
 #include "train/nn/module.h"
 #include "train/nn/ranking_net_config.h"
 
@@ -16,9 +18,12 @@ class RankingNet : public Module {
   virtual bool gives_probabilities() const { return false; }
 };
 
-// What a ranking model calls the position weights of a feature, before its name.
-inline constexpr char kPositionWeightsPrefix[] =
-    "sparse_arch.embedding_bag_collection._feature_processors.position_weights.";
+// What stands before the names of a ranking model's position weights.
+inline constexpr char kFeatureProcessorsPrefix[] =
+    "sparse_arch.embedding_bag_collection._feature_processors.";
+// Those of a configuration that has some.
+std::optional<PositionWeightedModuleCollection> MakePositionWeights(Context& ctx,
+                                                                    const RankingNetConfig& config);
 
 // For F features of tables of dim D. Parameters have the names of TorchRec's models,
 // "dense_arch.…", "inter_arch.…", "over_arch.…". Throws Error for sizes that don't fit, and for a

@@ -85,7 +85,8 @@ class PipelinedSteps final : public TrainerSteps {
 std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
   CheckPipelineKind(kind, trainer.config());
   if (kind == PipelineKind::kNone || kind == PipelineKind::kBase) return nullptr;
-  if (trainer.model().has_position_weights()) return nullptr;  // they are learned in each step
+  // These are learned in each step: nothing is begun ahead that depends on them.
+  if (!trainer.config().model.position_weights.empty()) return nullptr;
   return std::visit([](auto& collection) { return Pipelined(collection); },
                     trainer.model().embeddings());
 }
