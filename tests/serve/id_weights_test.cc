@@ -4,22 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <random>
+#include <numeric>
 
-#include "comm/local_communicator.h"
 #include "serve/http/inference_protocol.h"
 #include "serve/model_writer.h"
 #include "serve/predictor.h"
 #include "serve/tessera_c.h"
-#include "tests/train/testing/files.h"
-#include "tests/train/testing/ranks_run.h"
+#include "tests/serve/testing/bags_of_ids.h"
 
 namespace tessera {
 namespace {
 
+using testing::BagsOfIds;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::TempPath;
+using testing::TrainOnBags;
 
 TrainConfig Config() {
   TrainConfig config = testing::SmallConfig();
@@ -28,51 +28,17 @@ TrainConfig Config() {
   return ParseTrainConfig(ToJson(config), "id_weights_test");
 }
 
-// Bags of 0 to 3 ids, each with a weight; a click where those of cat_0 weigh more than 1.
-Batch Bags(Context& ctx, uint64_t seed, int64_t size = 256) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](int64_t n) {
-    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-  };
-  std::vector<float> labels(static_cast<size_t>(size));
-  std::vector<std::pair<std::string, JaggedTensor>> bags;
-  for (const auto& [key, rows] :
-       {std::pair<const char*, int64_t>{"cat_0", 60}, {"cat_1", 50}, {"cat_2", 50}, {"cat_9", 3}}) {
-    std::vector<int64_t> ids, lengths;
-    std::vector<float> weights;
-    for (int64_t b = 0; b < size; ++b) {
-      lengths.push_back(below(4));
-      float sum = 0;
-      for (int64_t i = 0; i < lengths.back(); ++i) {
-        ids.push_back(below(rows));
-        weights.push_back(static_cast<float>(below(100)) / 100);
-        sum += weights.back();
-      }
-      if (std::string(key) == "cat_0") labels[static_cast<size_t>(b)] = sum > 1 ? 1.0f : 0.0f;
-    }
-    bags.emplace_back(key, JaggedTensor(Tensor::From(ctx, ids), Tensor::From(ctx, lengths),
-                                        /*offsets=*/{}, Tensor::From(ctx, weights)));
-  }
-  return {.dense = Tensor::Zeros(ctx, {size, 13}),
-          .features = KeyedJaggedTensor::FromJtDict(ctx, bags),
-          .labels = Tensor::From(ctx, labels),
-          .end_row = size};
-}
-
-std::vector<double> Train(Trainer& trainer, int64_t steps, int64_t size = 256) {
-  Context host({.threads = 1});
-  std::vector<double> losses;
-  for (int64_t s = 0; s < steps; ++s)
-    losses.push_back(trainer.Step(Bags(host, static_cast<uint64_t>(s), size)));
-  return losses;
-}
+// A click where the ids of cat_0 weigh more than 1.
+const BagsOfIds kBags{.weighted = true, .is_click = [](auto, auto weights) {
+                        return std::accumulate(weights.begin(), weights.end(), 0.0f) > 1;
+                      }};
 
 // A trained model, in a directory.
 class IdWeightsTest : public ::testing::Test {
  protected:
   IdWeightsTest() {
     std::filesystem::remove_all(model_);
-    losses_ = Train(trainer_, 60);
+    losses_ = TrainOnBags(trainer_, kBags, 0, 60);
     const std::string file = TempPath("weighted_ids.safetensors");
     trainer_.Save(file);
     serve::WriteModel(ctx_, ReadCheckpoint(file), {}, model_, {.codec = ParseRowCodec("f32")});
@@ -92,12 +58,12 @@ TEST_F(IdWeightsTest, AreTrainedAndServed) {
   EXPECT_LT(losses_.back(), losses_.front() - 0.1);
   serve::Predictor predictor(model_);
   for (const int64_t size : {5, 30'000}) {
-    const Batch batch = Bags(ctx_, 100, size);
+    const Batch batch = kBags(ctx_, 100, size);
     EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
               Expected(batch));
   }
   // Several requests in one batch.
-  const Batch a = Bags(ctx_, 101, 3), b = Bags(ctx_, 102, 4);
+  const Batch a = kBags(ctx_, 101, 3), b = kBags(ctx_, 102, 4);
   const serve::PredictRequest first{a.dense, a.features}, second{b.dense, b.features};
   const std::vector<const serve::PredictRequest*> both = {&first, &second};
   std::vector<float> expected = Expected(a);
@@ -112,7 +78,7 @@ TEST_F(IdWeightsTest, AreTrainedAndServed) {
 }
 
 TEST_F(IdWeightsTest, AreAnArrayInC) {
-  const Batch batch = Bags(ctx_, 103, 6);
+  const Batch batch = kBags(ctx_, 103, 6);
   const std::unique_ptr<tessera_predictor, void (*)(tessera_predictor*)> predictor(
       tessera_c_create(1), tessera_c_destroy);
   ASSERT_EQ(tessera_c_load(predictor.get(), model_.c_str()), 0) << tessera_c_last_error();
@@ -207,34 +173,10 @@ TEST_F(IdWeightsTest, AreAnInputOfHttp) {
 }
 
 TEST(IdWeights, MicroBatchesHaveTheBitsOfOneBatch) {
-  TrainConfig config = Config();
-  std::vector<std::string> files;
-  for (const int64_t steps : {1, 3}) {
-    config.batch_size = 384 / steps;
-    config.accumulate_steps = steps;
-    Context ctx({.threads = 1, .seed = 3});
-    Trainer trainer(ctx, config);
-    Train(trainer, 4, 384);
-    const std::string path = TempPath("micro");
-    WriteCheckpoint(ctx, path, trainer.State(), trainer.progress(), "");
-    files.push_back(testing::ReadFile(path));
-  }
-  EXPECT_TRUE(files[0] == files[1]);
+  testing::ExpectSameInMicroBatches(Config(), kBags);
 }
 
-TEST(IdWeights, RanksAreNearOneProcess) {
-  const TrainConfig config = Config();
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer alone(ctx, config);
-  const std::vector<double> losses = Train(alone, 8);
-  RunLocalRanks(2, [&](Communicator& comm) {
-    Context own({.threads = 1, .seed = 3});
-    Trainer trainer(own, config,
-                    TrainingRanks{&comm, testing::PlanFor(config, 2, "row_wise"), WireCodecs()});
-    const std::vector<double> mine = Train(trainer, 8);
-    for (size_t i = 0; i < mine.size(); ++i) EXPECT_NEAR(mine[i], losses[i], 1e-4);
-  });
-}
+TEST(IdWeights, RanksAreNearOneProcess) { testing::ExpectNearOnRanks(Config(), kBags); }
 
 TEST(IdWeights, RowsOfFilesBringNone) {
   EXPECT_THAT(ErrorOf([] { DataSets(Config(), {}); }),

@@ -4,21 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <random>
 
-#include "comm/local_communicator.h"
 #include "serve/delta_writer.h"
 #include "serve/model_writer.h"
 #include "serve/predictor.h"
-#include "tests/train/testing/files.h"
-#include "tests/train/testing/ranks_run.h"
+#include "tests/serve/testing/bags_of_ids.h"
 
 namespace tessera {
 namespace {
 
+using testing::BagsOfIds;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::TempPath;
+using testing::TrainOnBags;
 
 constexpr int64_t kLongest = 4;
 
@@ -30,38 +29,8 @@ TrainConfig Config() {
 }
 
 // A click where the first id of cat_0 is even: later positions are noise.
-Batch Bags(Context& ctx, uint64_t seed, int64_t size = 256) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](int64_t n) {
-    return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-  };
-  std::vector<float> labels(static_cast<size_t>(size));
-  std::vector<std::pair<std::string, JaggedTensor>> bags;
-  for (const auto& [key, rows] :
-       {std::pair<const char*, int64_t>{"cat_0", 60}, {"cat_1", 50}, {"cat_2", 50}, {"cat_9", 3}}) {
-    std::vector<int64_t> ids, lengths;
-    for (int64_t b = 0; b < size; ++b) {
-      lengths.push_back(below(kLongest + 1));
-      for (int64_t i = 0; i < lengths.back(); ++i) ids.push_back(below(rows));
-      if (std::string(key) == "cat_0" && lengths.back() > 0)
-        labels[static_cast<size_t>(b)] =
-            ids[ids.size() - static_cast<size_t>(lengths.back())] % 2 == 0 ? 1.0f : 0.0f;
-    }
-    bags.emplace_back(key, JaggedTensor(Tensor::From(ctx, ids), Tensor::From(ctx, lengths)));
-  }
-  return {.dense = Tensor::Zeros(ctx, {size, 13}),
-          .features = KeyedJaggedTensor::FromJtDict(ctx, bags),
-          .labels = Tensor::From(ctx, labels),
-          .end_row = size};
-}
-
-std::vector<double> Train(Trainer& trainer, int64_t first, int64_t steps, int64_t size = 256) {
-  Context host({.threads = 1});
-  std::vector<double> losses;
-  for (int64_t s = first; s < first + steps; ++s)
-    losses.push_back(trainer.Step(Bags(host, static_cast<uint64_t>(s), size)));
-  return losses;
-}
+const BagsOfIds kBags{.longest = kLongest,
+                      .is_click = [](auto ids, auto) { return !ids.empty() && ids[0] % 2 == 0; }};
 
 const Variable& WeightOf(const std::vector<NamedParameter>& parameters,
                          const std::string& feature) {
@@ -74,7 +43,7 @@ TEST(PositionWeights, AreTrainedSavedAndServed) {
   const TrainConfig config = Config();
   Context ctx({.threads = 2, .seed = 3});
   Trainer trainer(ctx, config);
-  const std::vector<double> losses = Train(trainer, 0, 30);
+  const std::vector<double> losses = TrainOnBags(trainer, kBags, 0, 30);
   EXPECT_LT(losses.back(), losses.front() - 0.05);
   const std::vector<float> learned =
       WeightOf(trainer.model().Parameters(), "cat_0").value().ToVector<float>();
@@ -86,14 +55,14 @@ TEST(PositionWeights, AreTrainedSavedAndServed) {
   serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {.codec = ParseRowCodec("f32")});
   serve::Predictor predictor(model);
   const auto same = [&](uint64_t seed, int64_t size) {
-    const Batch batch = Bags(ctx, seed, size);
+    const Batch batch = kBags(ctx, seed, size);
     EXPECT_EQ(predictor.Predict({.dense = batch.dense, .features = batch.features}),
               trainer.Predict(batch).ToVector<float>());
   };
   same(100, 7);
   same(101, 30'000);  // so many ids that they would not be copied without weights
 
-  Train(trainer, 50, 5);
+  TrainOnBags(trainer, kBags, 50, 5);
   trainer.Save(file);
   serve::ModelChain chain(model);
   serve::WriteDelta(ctx, ReadCheckpoint(file), {}, chain);
@@ -110,7 +79,7 @@ TEST(PositionWeights, ABagThatIsTooLongIsRefusedByName) {
   trainer.Save(file);
   serve::WriteModel(ctx, ReadCheckpoint(file), {}, model, {});
   serve::Predictor predictor(model);
-  Batch batch = Bags(ctx, 1, 1);
+  Batch batch = kBags(ctx, 1, 1);
   std::vector<std::pair<std::string, JaggedTensor>> bags;
   for (const std::string& key : batch.features.keys()) {
     const int64_t n = key == "cat_2" ? kLongest + 1 : 1;
@@ -125,38 +94,10 @@ TEST(PositionWeights, ABagThatIsTooLongIsRefusedByName) {
 }
 
 TEST(PositionWeights, MicroBatchesHaveTheBitsOfOneBatch) {
-  TrainConfig config = Config();
-  std::vector<std::string> files;
-  for (const int64_t steps : {1, 3}) {
-    config.batch_size = 384 / steps;
-    config.accumulate_steps = steps;
-    Context ctx({.threads = 1, .seed = 3});
-    Trainer trainer(ctx, config);
-    Train(trainer, 0, 4, 384);
-    const std::string path = TempPath("micro");
-    WriteCheckpoint(ctx, path, trainer.State(), trainer.progress(), "");
-    files.push_back(testing::ReadFile(path));
-  }
-  EXPECT_TRUE(files[0] == files[1]);
+  testing::ExpectSameInMicroBatches(Config(), kBags);
 }
 
-TEST(PositionWeights, RanksAreNearOneProcess) {
-  const TrainConfig config = Config();
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer alone(ctx, config);
-  const std::vector<double> losses = Train(alone, 0, 8);
-  const Batch probe = Bags(ctx, 9, 64);
-  const std::vector<float> scores = alone.Predict(probe).ToVector<float>();
-  RunLocalRanks(2, [&](Communicator& comm) {
-    Context own({.threads = 1, .seed = 3});
-    Trainer trainer(own, config,
-                    TrainingRanks{&comm, testing::PlanFor(config, 2, "row_wise"), WireCodecs()});
-    const std::vector<double> mine = Train(trainer, 0, 8);
-    for (size_t i = 0; i < mine.size(); ++i) EXPECT_NEAR(mine[i], losses[i], 1e-4);
-    const std::vector<float> said = trainer.Predict(probe).ToVector<float>();
-    for (size_t i = 0; i < said.size(); ++i) EXPECT_NEAR(said[i], scores[i], 1e-3);
-  });
-}
+TEST(PositionWeights, RanksAreNearOneProcess) { testing::ExpectNearOnRanks(Config(), kBags); }
 
 }  // namespace
 }  // namespace tessera

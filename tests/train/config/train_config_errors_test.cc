@@ -1,0 +1,204 @@
+// Training configurations that cannot be: errors that say which key, what was expected and what
+// came.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/train/config/good_config.h"
+#include "tests/train/testing/files.h"
+#include "train/config/train_config.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using testing::With;
+
+std::string ErrorIn(const std::string& text) {
+  return ErrorOf([&] { ParseTrainConfig(text, "x.json"); });
+}
+
+struct Bad {
+  std::string from, to, error;
+};
+
+class BadConfigs : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadConfigs, AreErrorsThatSayWhere) {
+  EXPECT_EQ(ErrorIn(With(GetParam().from, GetParam().to)), "x.json: " + GetParam().error);
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, BadConfigs,
+    ::testing::Values(
+        Bad{R"("train": {)", R"("trian": {)",
+            "trian: unknown key; known here: optimizer, tables, managed_collision, model, data, "
+            "train, metrics"},
+        Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_7": 3})",
+            "model.position_weights: no table reads the feature 'cat_7'"},
+        Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_3": 0})",
+            "model.position_weights.cat_3: expected an integer above 0, got 0"},
+        Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": [3])",
+            "model.position_weights: expected an object {feature: longest bag, …}, got [3]"},
+        Bad{R"("over_arch": [8, 1])",
+            R"("over_arch": [8, 1], "weighted": true, "position_weights": {"cat_3": 2})",
+            "model.position_weights: beside weighted, the weights that ids come with: expected one "
+            "of them"},
+        Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
+        Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
+            "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
+            "state_dtype, stochastic_rounding, location, cache, init_range, optimizer, "
+            "managed_collision"},
+        Bad{R"("rows": 20)", R"("rows": 20, "location": "MOON")",
+            R"(tables[1].location: expected "DEVICE" or "HOST" or "MANAGED" or "MANAGED_CACHING" )"
+            R"(or "DISK", got "MOON")"},
+        Bad{R"("rows": 20)", R"("rows": 20, "cache": {})",
+            "tables[1].cache: only a table whose location is MANAGED_CACHING or DISK has a cache"},
+        Bad{R"("rows": 20)", R"("rows": 20, "location": "MANAGED_CACHING", "cache": {"way": 1})",
+            "tables[1].cache.way: unknown key; known here: policy, ways, load_factor, bytes, "
+            "scratch_rows, folder"},
+        Bad{R"("rows": 20)", R"("rows": "20")", R"(tables[1].rows: expected an integer, got "20")"},
+        Bad{R"("rows": 20)", R"("rows": 2.5)", "tables[1].rows: expected an integer, got 2.5"},
+        Bad{R"("rows": 20)", R"("rows": 0)",
+            "tables[1] ('b'): rows: expected an integer above 0, got 0"},
+        Bad{R"("rows": 20)", R"("rows": 1152921504606846977)",
+            "tables[1] ('b'): rows: expected at most 281474976710656, got 1152921504606846977"},
+        Bad{R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": 1048577)",
+            "tables[1] ('b'): dim: expected at most 1048576, got 1048577"},
+        Bad{R"("rows": 20, "dim": 4)", R"("rows": 281474976710656, "dim": 4)",
+            "tables[1] ('b'): 281474976710656 rows of dim 4: expected at most 281474976710656 "
+            "numbers in all"},
+        Bad{R"("rows": 20)",
+            R"("rows": 20, "location": "MANAGED_CACHING", "cache": {"ways": 4294967304})",
+            "tables[1].cache.ways: expected at most 256, got 4294967304"},
+        Bad{R"("rows": 20)", R"("rows": 18446744073709551615)",
+            "tables[1].rows: expected an integer, got 18446744073709551615"},
+        Bad{R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": -4)",
+            "tables[1] ('b'): dim: expected an integer above 0, got -4"},
+        Bad{R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": 8)",
+            "table 'b': expected dim 4, the last layer of model.dense_arch, got 8"},
+        Bad{R"("MEAN")", R"("MAX")", R"(tables[0].pooling: expected "SUM" or "MEAN", got "MAX")"},
+        Bad{R"("f16")", R"("f64")",
+            R"(tables[0].dtype: expected "f32" or "f16" or "bf16", got "f64")"},
+        Bad{R"([-0.1, 0.2])", R"([0.2, -0.1])",
+            "tables[0].init_range: expected [low, high], got [0.2,-0.1]"},
+        Bad{R"(["cat_25"])", R"([])", "tables[1].features: expected at least one feature"},
+        Bad{R"(["cat_25"])", R"([25])", "tables[1].features[0]: expected a string, got 25"},
+        Bad{R"(["cat_25"])", R"(["cat_26"])", "feature 'cat_26': the data has cat_0 to cat_25"},
+        Bad{R"(["cat_25"])", R"(["cat_3"])",
+            "tables: feature 'cat_3' is read by 'a', of 10 rows, and by 'b', of 20: its ids are "
+            "taken modulo the rows, so expected as many"},
+        Bad{R"(["cat_0", "cat_3"])", R"(["cat_0", "cat_0"])",
+            "tables: feature 'cat_0' is there twice in 'a'"},
+        Bad{R"("name": "b")", R"("name": "a")", "tables: two are called 'a'"},
+        Bad{R"("name": "b")", R"("name": "")", "tables[1].name: expected a name that is not empty"},
+        Bad{R"("name": "b")", R"("name": "b", "name": "c")", R"(the key "name" is given twice)"},
+        Bad{R"("dlrm")", R"("dcn")",
+            R"(model.type: expected "dlrm" or "dlrm_dcn" or "dlrm_projection" or "deepfm", got "dcn")"},
+        Bad{R"("dense_in": 13)", R"("dense_in": 12)",
+            "model.dense_in: expected 13, the integers of a row, got 12"},
+        Bad{R"([8, 1])", R"([8, 2])",
+            "model.over_arch: expected a last layer of 1, the logit, got 2"},
+        Bad{R"([8, 1])", R"([1])", "model.over_arch: expected at least two layers"},
+        Bad{R"([8, 1])", R"([0, 1])", "model.over_arch[0]: expected an integer above 0, got 0"},
+        Bad{R"([8, 1])", R"([8000000000, 1])",
+            "model.over_arch[0]: expected at most 1048576, got 8000000000"},
+        Bad{R"("dense_in": 13)", R"("dense_in": 9223372036854775807)",
+            "model.dense_in: expected at most 1048576, got 9223372036854775807"},
+        Bad{R"([8, 4])", R"([])", "model.dense_arch: expected at least one layer"},
+        Bad{R"("rowwise_adagrad")", R"("rowwise")",
+            "optimizer.sparse.name: no optimizer of tables is called 'rowwise'; there are sgd, "
+            "momentum_sgd, lars_sgd, adagrad, rowwise_adagrad, counter_rowwise_adagrad, "
+            "cowclip_rowwise_adagrad, global_decay_rowwise_adagrad, ensemble_rowwise_adagrad, "
+            "emainplace_rowwise_adagrad, rowwise_rmsprop_ar, adam, adamw, partial_rowwise_adam, "
+            "lamb, partial_rowwise_lamb, lion, ftrl, dense"},
+        Bad{R"("lr": 0.02)", R"("lr": -0.02)",
+            "optimizer.sparse.lr: expected a number that is not negative, got -0.02"},
+        Bad{R"("lr": 0.02)", R"("learning_rate": 0.02)",
+            "optimizer.sparse.learning_rate: unknown key; known here: name, lr, eps, weight_decay, "
+            "weight_decay_mode, max_norm"},
+        Bad{R"("L2")", R"("l2")",
+            R"(optimizer.sparse.weight_decay_mode: expected "NONE" or "L2" or "DECOUPLE" or "ADAGRADW", got "l2")"},
+        Bad{R"("beta1": 0.8)", R"("beta1": 1)",
+            "tables[0].optimizer.beta1: expected a number below 1, got 1"},
+        Bad{R"(correction": true)", R"(correction": 1)",
+            "tables[0].optimizer.use_rowwise_bias_correction: expected true or false, got 1"},
+        Bad{R"({"name": "adam", "lr": 0.25)", R"({"name": "lion", "lr": 0.25)",
+            "optimizer.dense.name: no dense optimizer is called 'lion'; there are sgd, adagrad, "
+            "rowwise_adagrad, adam, adamw"},
+        Bad{R"("lr": 0.25)", R"("lr": true)", "optimizer.dense.lr: expected a number, got true"},
+        Bad{R"("amsgrad": true)", R"("momentum": 0.5)",
+            "optimizer.dense.momentum: unknown key; known here: name, lr, weight_decay, eps, "
+            "beta1, beta2, amsgrad, maximize"},
+        Bad{R"("policy": "linear")", R"("policy": "cosine")",
+            "optimizer.warmup[0].policy: no policy is called 'cosine'; there are none, linear, "
+            "constant, poly, step, inv_sqrt, cosine_annealing_warm_restarts, interpolate"},
+        Bad{R"("policy": "linear", )", "", "optimizer.warmup[0].policy: is missing"},
+        Bad{R"("max_iters": 10, )", "", "optimizer.warmup[0].max_iters: is missing"},
+        Bad{R"("value": 0.5)", R"("decay_iters": 5)",
+            "optimizer.warmup[0].decay_iters: unknown key; known here: policy, max_iters, value, "
+            "lr_scale"},
+        Bad{R"("value": 0.5)", R"("value": "0.5")",
+            R"(optimizer.warmup[0].value: expected a number, got "0.5")"},
+        Bad{R"("value": 0.5)", R"("value": -0.5)",
+            "optimizer.warmup[0].value: expected a number that is not negative, got -0.5"},
+        Bad{R"("warmup": [)", R"("warmup": 5, "x": [)",
+            "optimizer.warmup: expected a list of stages, got 5"},
+        Bad{R"("mode": "norm")", R"("mode": "l2")",
+            R"(optimizer.gradient_clipping.mode: expected "none" or "norm" or "value", got "l2")"},
+        Bad{R"("max_gradient": 0.75)", R"("max_gradient": 0)",
+            "optimizer.gradient_clipping.max_gradient: expected a number above 0, got 0.0"},
+        Bad{R"("max_gradient": 0.75)", R"("max_norm": 0.75)",
+            "optimizer.gradient_clipping.max_norm: unknown key; known here: mode, max_gradient, "
+            "norm_type"},
+        Bad{R"("norm_type": "inf")", R"("norm_type": 0)",
+            R"(optimizer.gradient_clipping.norm_type: expected a number above 0 or "inf", got 0)"},
+        Bad{R"("empty_bag")", R"("zero")",
+            R"(data.missing: expected "row0" or "empty_bag", got "zero")"},
+        Bad{R"("format": "criteo")", R"("format": "csv")",
+            R"(data.format: expected "criteo" or "planted" or "random" or "movielens", got "csv")"},
+        Bad{R"("format": "criteo")", R"("format": "criteo", "rows": 5)",
+            "data.rows: unknown key; known here: format, missing, shuffle"},
+        Bad{R"("format": "criteo")", R"("shuffle": {"window_rows": 0})",
+            "data.shuffle.window_rows: expected an integer above 0, got 0"},
+        Bad{R"("format": "criteo", "missing": "empty_bag")", R"("format": "movielens")",
+            "feature 'cat_0': ratings have userId and movieId"},
+        Bad{R"("format": "criteo", "missing": "empty_bag")",
+            R"("format": "random", "rows": 5, "ids_per_feature": [0])",
+            "data.ids_per_feature[0]: expected an integer above 0, got 0"},
+        Bad{R"("format": "criteo")", R"("format": "planted")", "data.rows: is missing"},
+        Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "zipf": "1")",
+            R"(data.zipf: expected a number, got "1")"},
+        Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "click_rate": 2)",
+            "planted data: click_rate: expected a number between 0 and 1"},
+        Bad{R"("batch_size": 32)", R"("batch_size": 0)",
+            "train.batch_size: expected an integer above 0, got 0"},
+        Bad{R"("seed": 7)", R"("seed": -7)",
+            "train.seed: expected a number that is not negative, got -7"},
+        Bad{R"("tables": [)", R"("tables": 5, "x": [)",
+            "tables: expected a list of at least one table, got 5"}));
+
+TEST(TrainConfig, StagesThatMakeNoSenseAreErrors) {
+  const std::string error =
+      ErrorIn(With(R"("policy": "step", "max_iters": 20)", R"("policy": "step", "max_iters": 10)"));
+  EXPECT_EQ(error.find("x.json: optimizer.warmup: warmup stage 1 (step): max_iters 10; expected "
+                       "more than 10"),
+            0u)
+      << error;
+}
+
+TEST(TrainConfig, WhatIsNoJsonIsAnErrorWithItsPlace) {
+  EXPECT_NE(ErrorIn("{\"tables\": [}").find("x.json: parse error at line 1, column 13"),
+            std::string::npos)
+      << ErrorIn("{\"tables\": [}");
+  EXPECT_NE(ErrorIn("").find("x.json: parse error"), std::string::npos);
+  EXPECT_EQ(ErrorIn("[1]"), "x.json: the document: expected an object {…}, got [1]");
+}
+
+TEST(TrainConfig, MissingFileIsAnError) {
+  EXPECT_NE(
+      ErrorOf([] { ReadTrainConfig("/nowhere/x.json"); }).find("/nowhere/x.json: cannot be read"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera
