@@ -19,17 +19,19 @@ std::vector<NamedParameter> DenseParameters(const EmbeddingModel& model);
 // The unsharded names of all tables of the rule dense; none of a model that is not sharded.
 std::set<std::string> ShardedDenseTables(const EmbeddingModel& model);
 
-// A norm is of all gradients, of which each rank has a part. Every rank calls, and steps.
+// The same options for a model whose tables are cut over ranks: a norm is that of the gradients of
+// all ranks. Every rank calls, and every rank makes the same steps.
 GradientClippingOptions OverRanks(GradientClippingOptions options, const EmbeddingModel& model);
 
-// What is saved of `remembered`, a dense optimizer's state: matrices and numbers a row go into the
-// shards that they are of; numbers of a whole table are returned, on the rank of its first shard,
-// by their names in an unsharded checkpoint. The rest is of no part.
+// Moves what `remembered`, a dense optimizer's state, has of tables to where a checkpoint keeps it:
+// matrices and numbers a row go into the shards that they belong to; a number of a whole table
+// (`step`) is returned, on the rank that has the table's first shard, by its name in an unsharded
+// checkpoint. State of other parameters is left out.
 std::vector<NamedTensor> TakeDenseStates(const EmbeddingModel& model,
                                          const OptimizerStateDict& remembered,
                                          std::vector<ShardTensors>& shards);
 
-// The inverse: the state of this rank's parts, as the dense optimizer calls them.
+// The inverse: the state of this rank's parts, by the names that the dense optimizer has for them.
 std::vector<NamedTensor> ReadDenseStates(Context& ctx, ShardedCheckpoint& checkpoint,
                                          const EmbeddingModel& model);
 

@@ -7,11 +7,11 @@
 // whole batch (runtime/accumulation.h; on a GPU but for the order of sums in dense gradients).
 //
 // A step: outputs = model(batch); loss = mean cross entropy, of weighted examples if the batch has
-// weights, and what AddLoss has added; backward, inside which the tables are
-// updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of
-// the schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds
-// and batches give equal bits, with any number of threads. On a GPU batches are moved there, and a
-// step waits once, for its loss.
+// weights, and the losses that AddLoss has added; backward, inside which the tables are updated;
+// then the dense optimizer, on clipped gradients if asked; then the next learning rates of the
+// schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds and
+// batches give equal bits, with any number of threads. On a GPU batches are moved there, and a step
+// waits once for each loss.
 //
 // On several ranks (ranks.h) every rank has a trainer, which shards the tables, and makes the same
 // calls with the same batches; losses, predictions and metrics are those of all ranks.
@@ -43,12 +43,13 @@ struct ScoredBatch {
   Tensor weights = {};         // [B]; undefined: all 1
 };
 
-// A loss beside the model's own, which a step brings down with it: weight · mean(…).
+// A loss beside the model's own: a step minimizes their sum, this one times `weight`.
 struct AuxiliaryLoss {
   std::string name;
   float weight = 1;
-  // The mean over the batch's examples, of shape [], recorded on ctx (runtime/ops/loss.h): outputs
-  // [B] of the model, logits or probabilities; with ranks, or of a micro-batch, of its part alone.
+  // Returns the mean over the batch's examples, of shape [], computed by recorded ops of ctx
+  // (runtime/ops/loss.h). outputs: [B] of the model, logits or probabilities. With ranks, and with
+  // micro-batches, it is called for each part of a batch.
   std::function<Variable(Context& ctx, const Variable& outputs, const Batch& batch)> mean;
 };
 
@@ -58,15 +59,16 @@ class Trainer {
   // Throws Error for a plan that does not fit.
   Trainer(Context& ctx, const TrainConfig& config, std::optional<TrainingRanks> ranks = {});
 
-  // Of all steps from now on. A checkpoint does not keep it. Throws Error for a name that is there,
-  // or "cross_entropy", the model's own.
+  // All steps from now on have this loss, too. A checkpoint does not keep it. With ranks, every
+  // rank adds the same losses in the same order. Throws Error for a name that another loss has, or
+  // "cross_entropy", the name of the model's own, and for a weight that is not finite.
   void AddLoss(AuxiliaryLoss loss);
 
   // Trains one batch; its loss before that: of several the sum, each times its weight. Throws
   // Error, having learned nothing, if the loss is not a finite number, and for weights of examples
   // below 0 or not finite. `scored` gets what was foreseen of this rank's part before that.
   double Step(const Batch& batch, ScoredBatch* scored = nullptr);
-  // Of the last step, by name, before they were multiplied by their weights.
+  // The losses of the last step, by name, before they were multiplied by their weights.
   const std::map<std::string, double>& losses() const { return losses_; }
   // This rank's part of a batch, where `on` works, as Step takes it too: so that another thread can
   // make it ahead. REQUIRES: `host` works in host memory; the other thread alone uses both.

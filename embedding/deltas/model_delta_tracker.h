@@ -65,7 +65,7 @@ class ModelDeltaTracker {
   // Of what changed by other ways.
   void Touch(Context& ctx, int table, const Tensor& ids);
   void TouchAll(int table);
-  void TouchAll();
+  void TouchAll();  // of all tables
 
   const ModelDeltaTrackerOptions& options() const { return options_; }
   int64_t bytes() const;

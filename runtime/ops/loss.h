@@ -13,8 +13,8 @@ namespace tessera {
 Variable BceWithLogits(Context& ctx, const Variable& logits, const Tensor& labels,
                        const Tensor& weights = {});
 
-// mean of w·(−t·max(log p, −100) − (1 − t)·max(log(1 − p), −100)), with the gradient (p − t)/max(p(1 −
-// p), 1e-12), as torch has them. REQUIRES: p in [0, 1]. Weights as of BceWithLogits.
+// mean of w·(−t·max(log p, −100) − (1 − t)·max(log(1 − p), −100)), with the gradient w·(p − t) /
+// max(p(1 − p), 1e-12), as torch has them. REQUIRES: p in [0, 1]. Weights as of BceWithLogits.
 Variable Bce(Context& ctx, const Variable& probabilities, const Tensor& labels,
              const Tensor& weights = {});
 

@@ -107,9 +107,10 @@ SafetensorsChecksum CheckpointChecksum();
 // Throws Error if the tensors do not have the checksum that the metadata name, if they do.
 void CheckIntact(const SafetensorsFile& file);
 
-// Of a file, of a folder of incremental checkpoints, or of one that ranks saved either way, whose
-// tables it gives whole. Throws Error naming the file and the reason for one that is missing, truncated,
-// corrupt, or has metadata that do not fit, and for what is no checkpoint.
+// Of a file, of a folder of incremental checkpoints, or of one that ranks saved, whole or
+// incrementally, whose tables it gives whole. Throws Error naming the file and the reason for one
+// that is missing, truncated, corrupt, or has metadata that do not fit, and for what is no
+// checkpoint.
 Checkpoint ReadCheckpoint(const std::string& path);
 // The same of a file alone.
 Checkpoint ReadCheckpointFile(const std::string& path);

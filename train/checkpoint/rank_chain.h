@@ -39,12 +39,13 @@ ChainState ChainStateOf(const RankState& state, const TrainingProgress& progress
 // What the rank says of the file that it wrote, for CommitRankFiles.
 std::string DescribeRankFile(const RankState& state, const std::string& identity);
 
-// Save `number` counts from now on. described: by each rank. Throws Error when it can't, and then
-// it does not count.
+// Makes save `number` count. described: what DescribeRankFile has returned on each rank. Throws
+// Error when it can't; the save then does not count.
 void CommitRankFiles(const std::string& folder, int64_t number, const CheckpointInfo& info,
                      const std::vector<std::string>& described);
-// After a base, of which this rank, or rank 0 for what is of no rank, removes what is older than
-// `keep` chains before it. Throws Error when it can't.
+// Removes, after a base was saved, this rank's files of chains older than the `keep` before it;
+// rank 0 also removes the saves of these chains, and files of ranks that the run no longer has.
+// Throws Error when it can't.
 void RemoveOldRankFiles(const std::string& folder, int rank, int ranks, int64_t keep);
 
 // The newest save. A rank's files are read, whole, and checked when a tensor of it is asked for

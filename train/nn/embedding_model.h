@@ -58,8 +58,8 @@ class EmbeddingModel : public Module {
   // What the dense optimizer trains: all but the tables that are updated inside backward, and those
   // that are sharded: see DenseParts.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const final;
-  // What it trains on this rank alone, whose gradients are not averaged over ranks; none unless
-  // tables are sharded.
+  // The parts of sharded tables with the rule Dense that this rank holds. The dense optimizer of
+  // this rank trains them, too; their gradients are not averaged over ranks.
   std::vector<DensePart> DenseParts() const;
   // Everything a state_dict of this model has, but sharded tables; shares memory.
   std::vector<NamedTensor> StateDict() const;
