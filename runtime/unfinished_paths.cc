@@ -1,8 +1,10 @@
 #include "runtime/unfinished_paths.h"
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <thread>
 
 namespace tessera::internal {
 namespace {
@@ -19,6 +21,17 @@ struct List {
 List& TheList() {
   static List* const list = new List;
   return *list;
+}
+
+// Whether it removed anything, or failed halfway (remove_all then returns -1).
+bool RemoveOnce(const List& list) {
+  bool removed = false;
+  for (const auto& [path, what] : list.paths) {
+    std::error_code error;
+    removed |= what == Unfinished::kFolderWithContent ? fs::remove_all(path, error) != 0
+                                                      : fs::remove(path, error);
+  }
+  return removed;
 }
 
 }  // namespace
@@ -38,13 +51,11 @@ void DropUnfinished(const std::string& path) noexcept {
 void RemoveUnfinished() noexcept {
   List& list = TheList();
   list.mutex.lock();  // and it stays so
-  for (const auto& [path, what] : list.paths) {
-    std::error_code error;
-    if (what == Unfinished::kFolderWithContent)
-      fs::remove_all(path, error);
-    else
-      fs::remove(path, error);
-  }
+  // Other threads may still make files in a folder that is being removed, until one of their calls
+  // fails: a pass that removed something is followed by another.
+  constexpr int kPasses = 200;
+  for (int pass = 0; pass < kPasses && RemoveOnce(list); ++pass)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 }  // namespace tessera::internal
