@@ -5,17 +5,17 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/measure_progress.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
+#include "cli/show/measure_progress.h"
+#include "cli/show/numbers.h"
 #include "comm/local_communicator.h"
-#include "comm/mpi_communicator.h"
+#include "comm/mpi/mpi_communicator.h"
 #include "planner/calibration/calibrate.h"
 #include "planner/calibration/machine_profile_json.h"
-#include "planner/topology_json.h"
-#include "runtime/device_properties.h"
-#include "runtime/files.h"
-#include "runtime/machine.h"
+#include "planner/model/topology_json.h"
+#include "runtime/base/machine.h"
+#include "runtime/device/device_properties.h"
+#include "runtime/files/files.h"
 
 namespace tessera::cli {
 namespace {

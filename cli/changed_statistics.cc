@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera::cli {
 

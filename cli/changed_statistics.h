@@ -2,8 +2,8 @@
 #define TESSERA_CLI_CHANGED_STATISTICS_H_
 // What becomes of optimizer states of one number a row where blocks of columns are cut otherwise than they
 // were saved: said on stderr, a sentence each.
-#include "sharding/checkpoint.h"
-#include "sharding/plan.h"
+#include "sharding/checkpoint/checkpoint.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera::cli {
 

@@ -5,8 +5,8 @@
 
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
+#include "cli/show/numbers.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/rank_chain.h"
 #include "train/checkpoint/saved_form.h"

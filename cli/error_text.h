@@ -6,7 +6,7 @@
 
 namespace tessera::cli {
 
-// The message without the places in our own source ("(embedding/lookup.cc:41)") that it was thrown
+// The message without the places in our own source ("(embedding/lookup/lookup.cc:41)") that it was thrown
 // at.
 std::string ErrorText(const std::exception& error);
 

@@ -6,15 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "cli/byte_progress.h"
 #include "cli/changed_statistics.h"
-#include "cli/checkpoint_summary.h"
 #include "cli/command.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
-#include "serve/delta_writer.h"
-#include "serve/model_writer.h"
-#include "sharding/checkpoint.h"
+#include "cli/show/byte_progress.h"
+#include "cli/show/checkpoint_summary.h"
+#include "cli/show/numbers.h"
+#include "serve/export/delta_writer.h"
+#include "serve/export/model_writer.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/whole_tables.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::cli {
 

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
-#include "runtime/check.h"
-#include "train/data/criteo_file_writer.h"
+#include "cli/show/numbers.h"
+#include "data/synthetic/criteo_file_writer.h"
+#include "runtime/base/check.h"
 #include "train/optimum.h"
 
 namespace tessera::cli {

@@ -3,14 +3,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/checkpoint_summary.h"
 #include "cli/command.h"
-#include "cli/model_directory_summary.h"
-#include "cli/numbers.h"
-#include "cli/row_folder_summary.h"
-#include "runtime/check.h"
+#include "cli/show/checkpoint_summary.h"
+#include "cli/show/model_directory_summary.h"
+#include "cli/show/numbers.h"
+#include "cli/show/row_folder_summary.h"
+#include "data/files/row_folder.h"
+#include "runtime/base/check.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/data/row_folder.h"
 
 namespace tessera::cli {
 namespace {

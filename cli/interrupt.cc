@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "runtime/check.h"
-#include "runtime/unfinished_paths.h"
+#include "runtime/base/check.h"
+#include "runtime/files/unfinished_paths.h"
 
 namespace tessera::cli {
 namespace {

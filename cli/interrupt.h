@@ -13,7 +13,7 @@ int InterruptSignal();
 inline bool Interrupted() { return InterruptSignal() != 0; }
 
 // From now on both signals end the process with their exit code, once what it has not finished
-// writing is removed (runtime/unfinished_paths.h); a second one ends it at once. For commands that
+// writing is removed (runtime/files/unfinished_paths.h); a second one ends it at once. For commands that
 // do not call WatchForInterrupt; where both are called, that counts.
 void EndCleanlyOnInterrupt();
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <map>
 
-#include "cli/numbers.h"
-#include "runtime/check.h"
+#include "cli/show/numbers.h"
+#include "runtime/base/check.h"
 
 namespace tessera::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include "cli/command.h"
 #include "cli/error_text.h"
 #include "cli/nearest.h"
-#include "runtime/build_id.h"
-#include "runtime/check.h"
-#include "runtime/version.h"
+#include "runtime/base/build_id.h"
+#include "runtime/base/check.h"
+#include "runtime/base/version.h"
 
 namespace tessera::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "cli/memory_limit_flag.h"
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::cli {
 

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "runtime/memory_limit.h"
+#include "runtime/base/memory_limit.h"
 
 namespace tessera::cli {
 

@@ -5,8 +5,8 @@
 
 #include "cli/files.h"
 #include "cli/interrupt.h"
-#include "runtime/atomic_file.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
+#include "runtime/files/atomic_file.h"
 
 namespace tessera::cli {
 namespace {

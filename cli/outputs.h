@@ -2,15 +2,15 @@
 #define TESSERA_CLI_OUTPUTS_H_
 // What a command writes, claimed before it starts. Models, data and metrics that are there are
 // written over only where the command began from them, or where --overwrite says so; a report
-// (cli/reports.h), where an earlier one of its kind lies there. Never: what another process writes,
+// (cli/show/reports.h), where an earlier one of its kind lies there. Never: what another process writes,
 // what the command itself reads, and one path for two outputs.
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/reports.h"
-#include "runtime/output_lock.h"
+#include "cli/show/reports.h"
+#include "runtime/files/output_lock.h"
 
 namespace tessera::cli {
 

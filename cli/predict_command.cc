@@ -9,12 +9,12 @@
 #include "cli/command.h"
 #include "cli/latencies.h"
 #include "cli/memory_limit_flag.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
-#include "runtime/files.h"
+#include "cli/show/numbers.h"
+#include "metrics/click_metrics.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/metrics/click_metrics.h"
 
 namespace tessera::cli {
 namespace {

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
-#include "cli/row_progress.h"
-#include "runtime/check.h"
-#include "train/data/preprocess/preprocess.h"
+#include "cli/show/numbers.h"
+#include "cli/show/row_progress.h"
+#include "data/preprocess/preprocess.h"
+#include "runtime/base/check.h"
 
 namespace tessera::cli {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/memory_limit_flag.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
-#include "runtime/files.h"
-#include "serve/choose_table_codecs.h"
-#include "serve/model_memory.h"
-#include "serve/model_writer.h"
+#include "cli/show/numbers.h"
+#include "runtime/files/files.h"
+#include "serve/export/choose_table_codecs.h"
+#include "serve/export/model_memory.h"
+#include "serve/export/model_writer.h"
 #include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {

@@ -4,14 +4,14 @@
 #include <optional>
 #include <utility>
 
-#include "cli/byte_progress.h"
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
-#include "cli/numbers.h"
 #include "cli/outputs.h"
-#include "runtime/check.h"
-#include "serve/model_writer.h"
-#include "sharding/reshard_checkpoint.h"
+#include "cli/show/byte_progress.h"
+#include "cli/show/numbers.h"
+#include "runtime/base/check.h"
+#include "serve/export/model_writer.h"
+#include "sharding/checkpoint/reshard_checkpoint.h"
 #include "train/checkpoint/as_of_ranks.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/whole_tables.h"

@@ -2,13 +2,13 @@
 
 #include <set>
 
-#include "cli/numbers.h"
-#include "serve/model_memory.h"
-#include "serve/model_writer.h"
+#include "cli/show/numbers.h"
+#include "data/batch_source.h"
+#include "data/files/criteo_stream.h"
+#include "data/read_ahead.h"
+#include "serve/export/model_memory.h"
+#include "serve/export/model_writer.h"
 #include "train/checkpoint/saved_form.h"
-#include "train/data/batch_source.h"
-#include "train/data/criteo_stream.h"
-#include "train/data/read_ahead.h"
 #include "train/training_memory.h"
 
 namespace tessera::cli {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/memory_limit.h"
+#include "data/batch_builder.h"
+#include "data/data_source.h"
+#include "metrics/click_metrics.h"
+#include "runtime/base/memory_limit.h"
 #include "serve/predictor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
-#include "train/data/batch_builder.h"
-#include "train/data/data_source.h"
-#include "train/metrics/click_metrics.h"
 #include "train/trainer.h"
 
 namespace tessera::cli {

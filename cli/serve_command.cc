@@ -12,9 +12,9 @@
 #include "cli/command.h"
 #include "cli/error_text.h"
 #include "cli/memory_limit_flag.h"
-#include "cli/numbers.h"
+#include "cli/show/numbers.h"
+#include "serve/export/model_memory.h"
 #include "serve/http/http_server.h"
-#include "serve/model_memory.h"
 #include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
@@ -29,7 +29,8 @@ constexpr char kFooter[] =
     "    for i in $(seq 0 25); do echo ', {\"name\": \"cat_'$i'\", \"datatype\": \"INT64\", "
     "\"shape\": [1], \"data\": [7]}'; done)\"']}'\n"
     "An example has one id a feature here; shape [1, L] brings L ids, and NAME.lengths, INT64 [B], "
-    "says how many ids of NAME, [N], each example has. NAME.weights, FP32, brings a weight for each "
+    "says how many ids of NAME, [N], each example has. NAME.weights, FP32, brings a weight for "
+    "each "
     "id, if the model was trained with weights.\n"
     "\n"
     "Routes (the Open Inference Protocol, KServe v2; bodies are JSON, JSON with Triton's binary "
@@ -130,13 +131,13 @@ void FollowSignals(const sigset_t& signals, serve::Predictor& predictor,
   }
 }
 
-constexpr int kMostThreads = 1024;  // of all batches that are computed at once
+constexpr int kMaxThreads = 1024;  // of all batches that are computed at once
 
 void CheckThreads(const Flags& flags) {
   const int64_t all = int64_t{flags.http.queue.workers} * flags.threads;
-  if (all > kMostThreads)
+  if (all > kMaxThreads)
     throw Error(Format("--workers {} with --threads {} takes {} threads; at most {} are started",
-                       flags.http.queue.workers, flags.threads, all, kMostThreads));
+                       flags.http.queue.workers, flags.threads, all, kMaxThreads));
 }
 
 // A connection is an open file: lets the process have as many as it was told to.
@@ -164,7 +165,7 @@ void SetLimits(const Flags& flags, serve::HttpServerOptions& http) {
 serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
   // A worker computes no more examples together (ServedModel::Predict).
   const serve::ServingLoad load{.calls = flags.http.queue.workers,
-                                .examples = serve::ServedModel::kMostTogether};
+                                .examples = serve::ServedModel::kMaxTogether};
   return {.threads = flags.threads,
           .bad_deltas = serve::BadDeltas::kServeLastGood,
           .new_inputs = flags.new_inputs,

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

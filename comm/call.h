@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/dtype.h"
+#include "runtime/numbers/dtype.h"
 
 namespace tessera::internal {
 

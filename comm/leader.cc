@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
 
 namespace tessera {
 namespace {

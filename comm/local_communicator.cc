@@ -7,8 +7,8 @@
 
 #include "comm/local_group.h"
 #include "comm/message_communicator.h"
-#include "runtime/size_limits.h"
-#include "runtime/start_threads.h"
+#include "runtime/base/size_limits.h"
+#include "runtime/base/start_threads.h"
 
 namespace tessera {
 namespace internal {

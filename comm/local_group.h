@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "comm/call.h"
-#include "runtime/stream.h"
+#include "runtime/device/stream.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

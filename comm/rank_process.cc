@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::internal {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::internal {
 namespace {

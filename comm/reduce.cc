@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "comm/reduce_impl.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 
 namespace tessera {

@@ -4,11 +4,11 @@
 namespace tessera::internal {
 namespace {
 
-// Up to kMost parts a launch; further ones are added by further launches, in order.
+// Up to kMaxSources parts a launch; further ones are added by further launches, in order.
 template <ReduceOp op, typename T>
 struct ReduceItems {
-  static constexpr int kMost = 16;
-  const T* parts[kMost];
+  static constexpr int kMaxSources = 16;
+  const T* parts[kMaxSources];
   int num_parts;
   T* out;
   TESSERA_HD void operator()(int64_t i) const {
@@ -24,7 +24,7 @@ void ReduceOnDevice(Context& ctx, const std::vector<Tensor>& parts, const Tensor
   Items items = {{parts[0].data<T>()}, 1, out.data<T>()};
   size_t next = 1;
   do {
-    while (next < parts.size() && items.num_parts < Items::kMost)
+    while (next < parts.size() && items.num_parts < Items::kMaxSources)
       items.parts[items.num_parts++] = parts[next++].data<T>();
     ForEach(ctx, out.numel(), items);
     items.parts[0] = items.out;

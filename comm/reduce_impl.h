@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "comm/reduce.h"
-#include "runtime/device.h"
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
+#include "runtime/device/device.h"
 
 namespace tessera::internal {
 

@@ -4,7 +4,7 @@
 // MakeCudaCustomRule(rule) as a table's optimizer. The same struct then runs on CPU and GPU, with
 // the same bits.
 #include "embedding/custom_rule.h"
-#include "embedding/update_rows.cuh"
+#include "embedding/update/update_rows.cuh"
 
 // A Step's functions, marked for host and device, are also called with Packs, on the host alone.
 #pragma nv_diag_suppress 20014

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
-#include "embedding/forward_ahead.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/precomputed_forward.h"
 #include "embedding/table_batched_embedding.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/keyed_tensor.h"
@@ -39,7 +39,7 @@ class EmbeddingBagCollection {
   // looked up once. Advances the step counter if a tape records. Throws Error for a missing key, a
   // variable batch without inverse indices or, in mode FATAL, a bad id.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
-  ForwardAhead<KeyedTensor>& ahead() { return ahead_; }
+  PrecomputedForward<KeyedTensor>& ahead() { return ahead_; }
 
   const std::vector<EmbeddingBagConfig>& configs() const { return configs_; }
   // Names of the output's blocks of columns, in order.
@@ -53,7 +53,7 @@ class EmbeddingBagCollection {
   std::vector<std::string> embedding_names_;
   std::vector<int64_t> dims_;
   std::unique_ptr<TableBatchedEmbedding> tables_;
-  ForwardAhead<KeyedTensor> ahead_;
+  PrecomputedForward<KeyedTensor> ahead_;
 };
 
 }  // namespace tessera

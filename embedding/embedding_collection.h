@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
-#include "embedding/forward_ahead.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/precomputed_forward.h"
 #include "embedding/table_batched_embedding.h"
 #include "sparse/jagged_tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
@@ -38,7 +38,7 @@ class EmbeddingCollection {
   // read it) and its rows [N_f, D] under the lengths of the KJT, each key's own where they differ;
   // inverse indices are not looked at. Training as in EmbeddingBagCollection::Forward.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
-  ForwardAhead<NamedSequences>& ahead() { return ahead_; }
+  PrecomputedForward<NamedSequences>& ahead() { return ahead_; }
 
   const std::vector<EmbeddingConfig>& configs() const { return configs_; }
   TableBatchedEmbedding& tables() { return *tables_; }
@@ -48,7 +48,7 @@ class EmbeddingCollection {
   std::vector<EmbeddingConfig> configs_;
   EmbeddingCollectionOptions options_;
   std::unique_ptr<TableBatchedEmbedding> tables_;
-  ForwardAhead<NamedSequences> ahead_;
+  PrecomputedForward<NamedSequences> ahead_;
 };
 
 }  // namespace tessera

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "embedding/fused_states.h"
+#include "embedding/table/fused_states.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "embedding/position_weighted_impl.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

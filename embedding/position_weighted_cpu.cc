@@ -4,7 +4,7 @@
 #include <atomic>
 #include <limits>
 
-#include "embedding/feature_items.h"
+#include "embedding/lookup/feature_items.h"
 #include "embedding/position_weighted_impl.h"
 
 namespace tessera::internal {

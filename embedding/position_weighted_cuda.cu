@@ -1,6 +1,6 @@
 // Position weights on a GPU: 8 lanes a bag give weights; a thread sums one position of one chunk of
 // bags, neighbours neighbouring positions.
-#include "embedding/feature_items.cuh"
+#include "embedding/lookup/feature_items.cuh"
 #include "embedding/position_weighted_impl.h"
 
 namespace tessera::internal {

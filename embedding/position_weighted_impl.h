@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "embedding/lookup/row_ops.h"
 #include "embedding/position_weighted.h"
-#include "embedding/row_ops.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tessera::internal {
 
@@ -22,7 +22,7 @@ struct BagOffsets {
 };
 
 // One key's bags; weight is null where all ids weigh 1. `count` is set for each loop
-// (embedding/feature_items.h).
+// (embedding/lookup/feature_items.h).
 struct PositionedBags {
   int64_t count;
   int64_t first_bag, num_bags;

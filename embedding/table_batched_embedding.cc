@@ -5,10 +5,10 @@
 #include <tuple>
 #include <utility>
 
+#include "embedding/table/table_on_disk.h"
 #include "embedding/table_forward.h"
-#include "embedding/table_on_disk.h"
-#include "runtime/hash.h"
-#include "sparse/row_runs.h"
+#include "runtime/base/hash.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace {

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "embedding/bounds_check_report.h"
 #include "embedding/cache/row_cache.h"
-#include "embedding/deltas/touched_rows.h"
-#include "embedding/embedding_configs.h"
-#include "embedding/optimizer_state.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/lookup/bounds_check_report.h"
 #include "embedding/storage/disk_table.h"
-#include "embedding/update.h"
+#include "embedding/table/optimizer_state.h"
+#include "embedding/table/touched_rows.h"
+#include "embedding/update/update.h"
 #include "runtime/autograd.h"
 #include "runtime/named_parameter.h"
 #include "sparse/keyed_jagged_tensor.h"
@@ -105,7 +105,7 @@ class TableBatchedEmbedding {
   PoolingType pooling(int index) const;
   // [E, D] of the table's data_type; shares the table's storage: writing changes the table. Of a
   // table with a cache: see Flush and ResetCaches. Of a growing table: its rows in use.
-  // embedding/row_access.h reads and writes single rows.
+  // embedding/lookup/row_access.h reads and writes single rows.
   Tensor weight(int index) const;
   // The same as a variable. REQUIRES: the table's rule is Dense.
   Variable weight_variable(int index) const;
@@ -132,7 +132,7 @@ class TableBatchedEmbedding {
 
   // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints
   // keep; of another, all. New ones hold what new rows of the table start with, as function of
-  // iter(index) too (embedding/start_rows.h), their states 0. To be called before the forward that
+  // iter(index) too (embedding/table/new_row_init.h), their states 0. To be called before the forward that
   // names them, and before a state dict with as many rows is loaded. Throws Error for a table that
   // does not grow, more rows than num_embeddings, and fewer than there are if they are tracked
   // (TrackRows).

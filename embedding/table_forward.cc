@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "embedding/table_step.h"
-#include "runtime/trace.h"
+#include "embedding/table/table_backward.h"
+#include "runtime/files/trace.h"
 
 namespace tessera::internal {
 namespace {
@@ -19,7 +19,7 @@ OutputTensors EmptyOutputs(Context& ctx, const OutputLayout& layout, DType type)
 // Sequences take no weights: where bags have some, they are looked up by a call of their own.
 void LookupAll(Context& ctx, const LookupArgs& args) {
   if (args.weights == nullptr) return Lookup(ctx, args);
-  RecycledVector<LookupFeature> pooled, sequences;
+  ScratchVector<LookupFeature> pooled, sequences;
   for (const LookupFeature& f : args.features)
     (f.pooling == PoolingType::kNone ? sequences : pooled).push_back(f);
   if (sequences.empty()) return Lookup(ctx, args);
@@ -35,10 +35,11 @@ void Read(Context& ctx, const TablesState& state, const TableBatch& batch,
           const OutputTensors& outputs, bool training) {
   const TraceSpan span("lookup");
   batch.cached().Load(ctx, state);
-  const RecycledVector<LookupFeature> features = batch.Features(state, outputs);
+  const ScratchVector<LookupFeature> features = batch.Features(state, outputs);
   LookupArgs args = batch.Args(features);
-  const Tensor owed =
-      training ? OwedBy(ctx, state, batch, features, state.options.weighted) : Tensor();
+  const Tensor owed = training
+                          ? PendingDecayWeights(ctx, state, batch, features, state.options.weighted)
+                          : Tensor();
   if (owed) args.weights = owed.data<float>();
   LookupAll(ctx, args);
   if (!training) batch.cached().Release(ctx, state, /*updated=*/false);

@@ -3,7 +3,7 @@
 // Private to embedding: one forward of a TableBatchedEmbedding, recorded if a tape records.
 #include <memory>
 
-#include "embedding/table_batch.h"
+#include "embedding/table/table_batch.h"
 #include "embedding/table_batched_embedding.h"
 
 namespace tessera::internal {

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "sparse/jagged_dense.h"
-#include "sparse/select.h"
-#include "tessera.h"
-#include "train/nn/attention.h"
+#include "tessera/models/layers/attention.h"
+#include "tessera/sparse/jagged/jagged_dense.h"
+#include "tessera/sparse/ops/select.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -1,7 +1,7 @@
 // Two tables, one batch, pooled rows: the smallest use of Tessera.
 #include <cstdio>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 int main() {
   using namespace tessera;

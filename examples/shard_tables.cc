@@ -1,14 +1,14 @@
 // Tables over four ranks, here threads of this process: each rank gives its own bags, and gets its
 // own embeddings; every table is trained as if it were one. Under mpirun the ranks would be
-// processes, with a communicator of comm/mpi_communicator.h; nothing else changes.
+// processes, with a communicator of comm/mpi/mpi_communicator.h; nothing else changes.
 #include <cmath>
 #include <cstdio>
 #include <mutex>
 
-#include "comm/local_communicator.h"
-#include "sharding/plan_json.h"
-#include "sharding/plan_makers.h"
-#include "sharding/sharded_embedding_bag_collection.h"
+#include "tessera/comm/local_communicator.h"
+#include "tessera/sharding/plan/plan_json.h"
+#include "tessera/sharding/plan/plan_makers.h"
+#include "tessera/sharding/sharded_embedding_bag_collection.h"
 
 using namespace tessera;
 

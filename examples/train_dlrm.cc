@@ -5,7 +5,7 @@
 // their product does.
 #include <cstdio>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -4,7 +4,7 @@
 // it.
 #include <cstdio>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

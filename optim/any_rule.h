@@ -1,35 +1,35 @@
 #ifndef TESSERA_OPTIM_ANY_RULE_H_
 #define TESSERA_OPTIM_ANY_RULE_H_
 // Any rule as a value: what a table's configuration holds. To add a rule to the library: its file,
-// a line here, a line in optim/rules.bzl.
+// a line here, a line in optim/rules/rules.bzl.
 #include <memory>
 #include <variant>
 
-#include "optim/adagrad.h"
-#include "optim/adam.h"
-#include "optim/adamw.h"
-#include "optim/counter_rowwise_adagrad.h"
-#include "optim/cowclip_rowwise_adagrad.h"
-#include "optim/ema_in_place_rowwise_adagrad.h"
-#include "optim/ensemble_rowwise_adagrad.h"
-#include "optim/ftrl.h"
-#include "optim/global_decay_rowwise_adagrad.h"
-#include "optim/lamb.h"
-#include "optim/lars_sgd.h"
-#include "optim/lion.h"
-#include "optim/momentum_sgd.h"
-#include "optim/partial_rowwise_adam.h"
-#include "optim/partial_rowwise_lamb.h"
-#include "optim/rowwise_adagrad.h"
-#include "optim/rowwise_rmsprop_ar.h"
-#include "optim/sgd.h"
+#include "optim/rules/adagrad.h"
+#include "optim/rules/adam.h"
+#include "optim/rules/adamw.h"
+#include "optim/rules/counter_rowwise_adagrad.h"
+#include "optim/rules/cowclip_rowwise_adagrad.h"
+#include "optim/rules/ema_in_place_rowwise_adagrad.h"
+#include "optim/rules/ensemble_rowwise_adagrad.h"
+#include "optim/rules/ftrl.h"
+#include "optim/rules/global_decay_rowwise_adagrad.h"
+#include "optim/rules/lamb.h"
+#include "optim/rules/lars_sgd.h"
+#include "optim/rules/lion.h"
+#include "optim/rules/momentum_sgd.h"
+#include "optim/rules/partial_rowwise_adam.h"
+#include "optim/rules/partial_rowwise_lamb.h"
+#include "optim/rules/rowwise_adagrad.h"
+#include "optim/rules/rowwise_rmsprop_ar.h"
+#include "optim/rules/sgd.h"
 
 namespace tessera {
 
 class Context;
 namespace internal {
-struct RowUpdateArgs;  // embedding/row_update.h
-struct CudaRows;       // embedding/update_cuda.h
+struct RowUpdateArgs;  // embedding/update/row_update.h
+struct CudaRows;       // embedding/update/update_cuda.h
 }  // namespace internal
 
 // No update: the table is an ordinary variable, and backward gives it a dense gradient.

@@ -1,5 +1,5 @@
 #include "optim/clip_gradients_formulas.h"
-#include "runtime/ops/warp_lanes.cuh"
+#include "runtime/ops/kernels/warp_lanes.cuh"
 
 namespace tessera::internal {
 

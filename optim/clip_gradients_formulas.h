@@ -1,13 +1,13 @@
 #ifndef TESSERA_OPTIM_CLIP_GRADIENTS_FORMULAS_H_
 #define TESSERA_OPTIM_CLIP_GRADIENTS_FORMULAS_H_
 // The norm of many gradients and what is done with it, as functors over pieces or rows
-// (runtime/ops/row_lanes.h). Sums are in double, in the order of runtime/lanes.h: of each piece,
+// (runtime/ops/kernels/row_lanes.h). Sums are in double, in the order of runtime/numbers/lanes.h: of each piece,
 // then of the pieces. So all devices give the same bits. Private to optim.
 #include <cmath>
 #include <limits>
 
 #include "optim/parameter_table.h"
-#include "runtime/math.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera::internal {
 

@@ -5,8 +5,8 @@
 
 #include "optim/dense_step_impl.h"
 #include "optim/state_dict.h"
-#include "runtime/dispatch.h"
-#include "runtime/math.h"
+#include "runtime/device/dispatch.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 namespace {

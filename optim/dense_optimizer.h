@@ -3,7 +3,7 @@
 // Optimizers of ordinary variables (MLPs, norms, tables in dense mode): torch.optim's SGD, Adagrad,
 // Adam, AdamW and TorchRec's dense row-wise Adagrad, one parallel loop or launch over all
 // parameters a step, with the same bits on every device.
-// (Embedding tables are updated inside backward instead, by the rules of optim/rule.h.)
+// (Embedding tables are updated inside backward instead, by the rules of optim/rules/rule.h.)
 //
 //   DenseOptimizer optimizer(ctx, model.Parameters(), config);
 //   { Tape tape(ctx); tape.Backward(Loss(…)); }

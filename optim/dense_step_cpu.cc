@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "optim/dense_step_impl.h"
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 
 namespace tessera::internal {
 namespace {

@@ -4,7 +4,7 @@
 #include "optim/dense_step_formulas.h"
 #include "optim/dense_step_impl.h"
 #include "optim/parameter_table.h"
-#include "runtime/ops/warp_lanes.cuh"
+#include "runtime/ops/kernels/warp_lanes.cuh"
 
 namespace tessera::internal {
 namespace {

@@ -3,7 +3,7 @@
 // What a dense optimizer does to one element, the same on every machine: Updated returns the new
 // value and changes the element's kStates states in place. Private to optim.
 #include "optim/dense_step.h"
-#include "runtime/math.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera::internal {
 
@@ -69,7 +69,7 @@ TESSERA_HD void UpdateElement(const DenseStepArgs& a, float* __restrict p,
   if constexpr (Formula::kStates > 2) s2[i] = state[2];
 }
 
-// A whole row; Lanes as in runtime/ops/row_lanes.h.
+// A whole row; Lanes as in runtime/ops/kernels/row_lanes.h.
 struct RowwiseAdagradStep {
   template <typename Lanes>
   TESSERA_HD static void UpdateRow(Lanes lanes, const DenseStepArgs& a, int64_t row) {

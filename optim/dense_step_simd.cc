@@ -2,7 +2,7 @@
 // for each level.
 #include "optim/dense_step.h"
 #include "optim/dense_step_formulas.h"
-#include "runtime/ops/row_lanes.h"
+#include "runtime/ops/kernels/row_lanes.h"
 
 namespace tessera::internal::TESSERA_ISA {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "optim/clip_gradients_formulas.h"
 #include "optim/state_dict.h"
-#include "runtime/ops/row_lanes.h"
+#include "runtime/ops/kernels/row_lanes.h"
 
 namespace tessera {
 namespace {

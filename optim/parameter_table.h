@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "optim/any_rule.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

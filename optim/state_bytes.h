@@ -2,7 +2,7 @@
 #define TESSERA_OPTIM_STATE_BYTES_H_
 // The one count of what a rule remembers.
 #include "optim/any_rule.h"
-#include "runtime/dtype.h"
+#include "runtime/numbers/dtype.h"
 
 namespace tessera {
 

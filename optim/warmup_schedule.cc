@@ -5,7 +5,7 @@
 #include <numbers>
 #include <utility>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "planner/calibration/machine_profile_json.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

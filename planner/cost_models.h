@@ -8,9 +8,9 @@
 //   torchrec     TorchRec 1.9.2: its formulas, options, proposers, order and ties
 #include <string>
 
+#include "planner/model/topology_json.h"
 #include "planner/planner.h"
 #include "planner/step_model/calibrated_estimator.h"
-#include "planner/topology_json.h"
 
 namespace tessera {
 

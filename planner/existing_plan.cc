@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planner/enumerator.h"
-#include "planner/planner_error.h"
+#include "planner/model/planner_error.h"
+#include "planner/search/enumerator.h"
 
 namespace tessera::internal {
 namespace {

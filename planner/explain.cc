@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planner/placement_state.h"
-#include "runtime/check.h"
+#include "planner/search/placement_state.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

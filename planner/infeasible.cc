@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "planner/planner_error.h"
+#include "planner/model/planner_error.h"
 
 namespace tessera::internal {
 namespace {

@@ -1,7 +1,7 @@
 #include "planner/plan_conversion.h"
 
-#include "planner/enumerator.h"
-#include "runtime/check.h"
+#include "planner/search/enumerator.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -3,10 +3,10 @@
 // From the planner's result to the plan that sharding/ runs.
 #include <vector>
 
-#include "planner/model.h"
-#include "planner/sharding_option.h"
-#include "planner/topology.h"
-#include "sharding/plan.h"
+#include "planner/model/model.h"
+#include "planner/model/sharding_option.h"
+#include "planner/model/topology.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/check.h"
-#include "runtime/report_text.h"
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {
@@ -52,8 +52,8 @@ double TopOf(const Chart& chart) {
 // Of each run of bars, the one with the largest sum.
 Chart Thinned(Chart chart) {
   const size_t bars = BarsOf(chart);
-  if (bars <= kMostBars) return chart;
-  const size_t run = (bars + kMostBars - 1) / kMostBars;
+  if (bars <= kMaxBars) return chart;
+  const size_t run = (bars + kMaxBars - 1) / kMaxBars;
   std::vector<std::vector<double>> kept(chart.layers.size());
   for (size_t begin = 0; begin < bars; begin += run) {
     size_t largest = begin;

@@ -3,17 +3,17 @@
 // A plan as a page to look at: one self-contained HTML file, without scripts, of two bar charts
 // (milliseconds of a step and bytes of memory, a bar a rank) and a table of tables.
 //
-// Beyond kMostBars ranks a bar stands for several, and shows the dearest or fullest of them.
+// Beyond kMaxBars ranks a bar stands for several, and shows the dearest or fullest of them.
 #include <string>
 #include <vector>
 
-#include "planner/model.h"
-#include "planner/sharding_option.h"
-#include "planner/topology.h"
+#include "planner/model/model.h"
+#include "planner/model/sharding_option.h"
+#include "planner/model/topology.h"
 
 namespace tessera {
 
-inline constexpr int kMostBars = 128;
+inline constexpr int kMaxBars = 128;
 
 struct PlanPictureOptions {
   std::string title = "Sharding plan";

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/exact_search.h"
 #include "planner/existing_plan.h"
 #include "planner/infeasible.h"
-#include "planner/lower_bound.h"
-#include "planner/plan_search.h"
-#include "planner/planner_error.h"
+#include "planner/model/planner_error.h"
 #include "planner/proposal_walk.h"
-#include "planner/torchrec_estimators.h"
-#include "runtime/names.h"
+#include "planner/search/exact_search.h"
+#include "planner/search/lower_bound.h"
+#include "planner/search/plan_search.h"
+#include "planner/torchrec/torchrec_estimators.h"
+#include "runtime/base/names.h"
 
 namespace tessera {
 namespace {

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/enumerator.h"
-#include "planner/placement_rules.h"
-#include "planner/proposer.h"
-#include "planner/reservation.h"
+#include "planner/model/placement_rules.h"
+#include "planner/model/reservation.h"
+#include "planner/search/enumerator.h"
+#include "planner/search/proposer.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "planner/torchrec_estimators.h"
+#include "planner/torchrec/torchrec_estimators.h"
 
 namespace tessera {
 namespace {

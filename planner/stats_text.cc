@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "planner/stats.h"
-#include "runtime/check.h"
-#include "runtime/report_text.h"
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {

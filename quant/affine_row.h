@@ -10,9 +10,9 @@
 #include <cstdint>
 
 #include "quant/value_range.h"
-#include "runtime/float16.h"
-#include "runtime/host_device.h"
-#include "runtime/math.h"
+#include "runtime/base/host_device.h"
+#include "runtime/numbers/float16.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 

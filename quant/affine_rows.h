@@ -7,7 +7,7 @@
 
 #include "quant/block_loops.h"
 #include "quant/range_search.h"
-#include "runtime/lanes.h"
+#include "runtime/numbers/lanes.h"
 
 namespace tessera::internal::TESSERA_ISA {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "quant/row_formulas.h"
-#include "runtime/simd.h"
+#include "runtime/numbers/simd.h"
 
 namespace tessera::internal::TESSERA_ISA {
 

@@ -10,8 +10,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "runtime/float16.h"
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
+#include "runtime/numbers/float16.h"
 
 namespace tessera {
 

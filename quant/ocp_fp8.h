@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "quant/hfp8.h"
-#include "runtime/float16.h"
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
+#include "runtime/numbers/float16.h"
 
 namespace tessera {
 

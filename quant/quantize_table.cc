@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "quant/quantize_table_impl.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 
 namespace tessera {

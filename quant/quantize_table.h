@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quant/row_codec.h"
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "runtime/tensor.h"
 
 namespace tessera {

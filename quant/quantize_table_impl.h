@@ -2,8 +2,8 @@
 #define TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
 // Private to quant/quantize_table*: what both devices do for a row of a block.
 #include "quant/value_range.h"
+#include "runtime/base/host_device.h"
 #include "runtime/context.h"
-#include "runtime/host_device.h"
 
 namespace tessera::internal {
 

@@ -8,7 +8,7 @@
 // that side where the smaller error is left, again and again, down to a quarter; the best range met
 // is taken, [min, max] being the first.
 //
-//   error = Σ (x − value(code(x)))² over the row, f32, in lane order (runtime/lanes.h)
+//   error = Σ (x − value(code(x)))² over the row, f32, in lane order (runtime/numbers/lanes.h)
 #include "quant/value_range.h"
 
 namespace tessera::internal {

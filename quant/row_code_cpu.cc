@@ -4,8 +4,8 @@
 
 #include "quant/row_code.h"
 #include "quant/row_formulas.h"
+#include "runtime/base/isa.h"
 #include "runtime/context.h"
-#include "runtime/isa.h"
 
 namespace tessera::internal {
 namespace {

@@ -4,18 +4,18 @@
 #include "quant/range_search.h"
 #include "quant/row_code.h"
 #include "quant/row_formulas.h"
-#include "runtime/lanes.h"
 #include "runtime/launch.cuh"
+#include "runtime/numbers/lanes.h"
 
 namespace tessera::internal {
 namespace {
 
-constexpr int kMostSegments = 64, kQuad = 4;
+constexpr int kMaxSegments = 64, kQuad = 4;
 
 // Items of several segments, numbered in order: [first[s], first[s + 1]) are those of segment s.
 struct Segments {
-  CodedRows rows[kMostSegments];
-  int64_t first[kMostSegments + 1];
+  CodedRows rows[kMaxSegments];
+  int64_t first[kMaxSegments + 1];
   int count;
 
   struct Item {
@@ -36,13 +36,13 @@ struct Segments {
   int64_t items() const { return first[count]; }
 };
 
-// Calls fn for segments, kMostSegments at a time; `items` is how many a row has.
+// Calls fn for segments, kMaxSegments at a time; `items` is how many a row has.
 template <typename Items, typename Fn>
 void ForSegments(std::span<const CodedRows> segments, const Items& items, const Fn& fn) {
-  for (size_t begin = 0; begin < segments.size(); begin += kMostSegments) {
+  for (size_t begin = 0; begin < segments.size(); begin += kMaxSegments) {
     Segments some = {};
     for (const CodedRows& s : segments.subspan(begin)) {
-      if (some.count == kMostSegments) break;
+      if (some.count == kMaxSegments) break;
       some.rows[some.count] = s;
       some.first[some.count + 1] = some.first[some.count] + s.rows * items(s.row_size);
       ++some.count;

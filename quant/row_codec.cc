@@ -5,7 +5,7 @@
 
 #include "quant/row_code.h"
 #include "quant/row_layout.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

@@ -14,8 +14,8 @@
 #include "quant/ocp_fp8.h"
 #include "quant/row_code.h"
 #include "quant/value_range.h"
-#include "runtime/float16.h"
-#include "runtime/math.h"
+#include "runtime/numbers/float16.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera::internal {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
 
 namespace tessera {
 

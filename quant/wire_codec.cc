@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "quant/row_code.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "runtime/algorithms.h"
-#include "runtime/cuda_check.h"
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
+#include "runtime/device/cuda_check.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "runtime/accumulation.h"
-#include "runtime/ops/elementwise.h"
-#include "runtime/recycled.h"
+#include "runtime/device/scratch_pool.h"
+#include "runtime/elementwise.h"
 
 namespace tessera {
 namespace {
@@ -31,7 +31,7 @@ Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
 
 Variable::Variable(Tensor value, bool requires_grad) {
   if (!value.defined()) return;
-  impl_ = MakeRecycled<Impl>();
+  impl_ = MakeScratch<Impl>();
   impl_->value = std::move(value);
   impl_->requires_grad = requires_grad;
   impl_->of_batch = !requires_grad;

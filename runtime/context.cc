@@ -1,7 +1,7 @@
 #include "runtime/context.h"
 
-#include "runtime/device_properties.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/device_properties.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

@@ -5,11 +5,11 @@
 // one thread at a time; several may share a pool.
 #include <memory>
 
-#include "runtime/allocator.h"
-#include "runtime/device.h"
-#include "runtime/parallel.h"
-#include "runtime/random.h"
-#include "runtime/stream.h"
+#include "runtime/base/parallel.h"
+#include "runtime/device/allocator.h"
+#include "runtime/device/device.h"
+#include "runtime/device/stream.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "runtime/cublas.h"
-#include "runtime/cuda_check.h"
+#include "runtime/device/cuda_check.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

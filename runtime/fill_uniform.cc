@@ -1,6 +1,6 @@
 #include "runtime/fill_uniform.h"
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "runtime/tensor_impl.h"
 

@@ -1,9 +1,9 @@
 #include "runtime/graph.h"
 
-#include "runtime/capture.h"
-#include "runtime/check.h"
-#include "runtime/dispatch.h"
-#include "runtime/stream_impl.h"
+#include "runtime/base/check.h"
+#include "runtime/device/capture.h"
+#include "runtime/device/dispatch.h"
+#include "runtime/device/stream_impl.h"
 
 namespace tessera {
 

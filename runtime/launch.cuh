@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "runtime/context.h"
-#include "runtime/cuda_check.h"
-#include "runtime/device_properties.h"
+#include "runtime/device/cuda_check.h"
+#include "runtime/device/device_properties.h"
 #include "runtime/ptx.cuh"
 
 namespace tessera::internal {

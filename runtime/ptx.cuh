@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "runtime/float16.h"
+#include "runtime/numbers/float16.h"
 
 namespace tessera::internal {
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ void PrefetchL2(const void* global) {
 }
 
 // Conversions between a 16-bit float's bits and float, to nearest, ties to even: the bits of
-// runtime/float16.h (but for the payload of a NaN).
+// runtime/numbers/float16.h (but for the payload of a NaN).
 __device__ __forceinline__ float WidenHalf(uint16_t bits) {
 #if defined(__CUDACC__)
   float value;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/tensor_impl.h"
 
 namespace tessera {

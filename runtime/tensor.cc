@@ -5,9 +5,9 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/capture.h"
-#include "runtime/dispatch.h"
-#include "runtime/recycled.h"
+#include "runtime/device/capture.h"
+#include "runtime/device/dispatch.h"
+#include "runtime/device/scratch_pool.h"
 #include "runtime/tensor_impl.h"
 #include "runtime/tensor_runs.h"
 
@@ -94,7 +94,7 @@ struct Tensor::Storage {
   // What is being recorded may use the memory whenever it runs.
   void LeaveTo(internal::Capture& capture) {
     const std::lock_guard lock(capture.mutex);
-    capture.kept.push_back(MakeRecycled<Storage>(*this));
+    capture.kept.push_back(MakeScratch<Storage>(*this));
   }
 };
 
@@ -114,7 +114,7 @@ Tensor Tensor::Allocate(Allocator& allocator, Device device, const Stream& strea
   internal::Capture* capture = stream.capture();
   std::shared_ptr<Storage> storage =
       capture ? AllocateRecorded(*capture, allocator, device, stream, bytes)
-              : MakeRecycled<Storage>(allocator, device, stream, stream, bytes);
+              : MakeScratch<Storage>(allocator, device, stream, stream, bytes);
   void* data = storage->data;
   return Tensor(std::move(storage), data, shape, dtype);
 }
@@ -130,7 +130,7 @@ std::shared_ptr<Tensor::Storage> Tensor::AllocateRecorded(internal::Capture& cap
     const auto storage = std::static_pointer_cast<Storage>(kept);
     if (storage->device == device && storage->bytes == bytes) return storage;
   }
-  auto storage = MakeRecycled<Storage>(allocator, device, capture.memory_stream, stream, bytes);
+  auto storage = MakeScratch<Storage>(allocator, device, capture.memory_stream, stream, bytes);
   capture.kept.push_back(storage);
   return storage;
 }
@@ -177,7 +177,7 @@ Tensor Tensor::Full(Context& ctx, const Shape& shape, double value, DType dtype)
 
 Tensor Tensor::Borrow(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner,
                       Device device) {
-  auto storage = MakeRecycled<Storage>();
+  auto storage = MakeScratch<Storage>();
   storage->data = data;
   storage->device = device;
   storage->owner = std::move(owner);

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "runtime/context.h"
-#include "runtime/dtype.h"
+#include "runtime/numbers/dtype.h"
 
 namespace tessera {
 

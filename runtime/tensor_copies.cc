@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor_impl.h"

@@ -2,8 +2,8 @@
 #define TESSERA_RUNTIME_TENSOR_IMPL_H_
 // Private to runtime: what tensors ask of a device, and the element-wise formulas that all of them
 // share.
-#include "runtime/host_device.h"
-#include "runtime/random.h"
+#include "runtime/base/host_device.h"
+#include "runtime/numbers/random.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

@@ -1,13 +1,13 @@
 #ifndef TESSERA_SERVE_DENSE_PART_H_
 #define TESSERA_SERVE_DENSE_PART_H_
-// Of a ranking model, all but the tables: its net (train/nn/ranking_net.h) and the weights that ids
+// Of a ranking model, all but the tables: its net (models/ranking_net.h) and the weights that ids
 // have by their positions in a bag. Parameters have the names of the model's state dict.
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "models/ranking_net.h"
 #include "serve/model_spec.h"
-#include "train/nn/ranking_net.h"
 
 namespace tessera::serve {
 

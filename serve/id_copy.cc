@@ -1,6 +1,6 @@
 #include "serve/id_copy.h"
 
-#include "embedding/managed_collision/zch_probe.h"
+#include "embedding/managed_collision/index/zch_probe.h"
 
 namespace tessera::serve {
 

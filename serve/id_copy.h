@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
-#include "embedding/lookup.h"
-#include "embedding/managed_collision/id_hash.h"
+#include "embedding/lookup/lookup.h"
+#include "embedding/managed_collision/index/id_hash.h"
 #include "serve/model_spec.h"
 #include "serve/raw_id_map.h"
 #include "serve/table_remap.h"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "runtime/checksums.h"
-#include "runtime/mapped_file.h"
-#include "runtime/mapping_faults.h"
-#include "runtime/safetensors.h"
+#include "runtime/base/checksums.h"
+#include "runtime/files/mapped_file.h"
+#include "runtime/files/mapping_faults.h"
+#include "runtime/files/safetensors.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {

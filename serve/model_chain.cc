@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "runtime/files.h"
-#include "runtime/hash.h"
+#include "runtime/base/hash.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {

@@ -1,6 +1,6 @@
 #include "serve/model_delta.h"
 
-#include "embedding/row_ops.h"
+#include "embedding/lookup/row_ops.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {

@@ -3,10 +3,10 @@
 #include <limits>
 #include <set>
 
+#include "runtime/base/names.h"
+#include "runtime/base/size_limits.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/json/json_seal.h"
-#include "runtime/names.h"
-#include "runtime/size_limits.h"
 #include "train/config/model_json.h"
 
 namespace tessera::serve {

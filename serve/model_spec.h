@@ -21,7 +21,7 @@
 //   tables.<name>      u8 [rows, RowBytes(codec, dim)]; with default_row one row more, the last,
 //                      which unknown ids read
 //   remap.<name>       of a pruned table, from its ids to its rows: the data of an IndexRemap
-//                      (embedding/index_remap.h)
+//                      (embedding/lookup/index_remap.h)
 //   ids.<name>         of a table of raw ids, i64 [slots, 2]: the slots of a RawIdMap
 //                      (raw_id_map.h)
 //   <parameter>        of dense_type, the dense part under the names of the model's state dict; it
@@ -33,12 +33,12 @@
 #include <string>
 #include <vector>
 
-#include "embedding/index_remap.h"
-#include "embedding/pooling.h"
+#include "data/batch_builder.h"
+#include "embedding/config/pooling.h"
+#include "embedding/lookup/index_remap.h"
+#include "models/ranking_net_config.h"
 #include "quant/row_codec.h"
-#include "sharding/hash_parts.h"
-#include "train/data/batch_builder.h"
-#include "train/nn/ranking_net_config.h"
+#include "sharding/plan/hash_parts.h"
 
 namespace tessera::serve {
 
@@ -55,7 +55,7 @@ std::string UnknownIdsName(UnknownIds unknown);
 // map.
 struct RawIdRule {
   int64_t max_rows = 0;  // as many as deltas may bring; 0: `rows`
-  // Parts by hash (sharding/hash_parts.h); the numbers below are of each.
+  // Parts by hash (sharding/plan/hash_parts.h); the numbers below are of each.
   int64_t num_parts = 1;
   int64_t hash_below = 0;  // above 0: ids are first made HashBelow(id, hash_below)
   UnknownIds unknown = UnknownIds::kDefault;

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/check.h"
-#include "runtime/mapping_faults.h"
+#include "runtime/base/check.h"
+#include "runtime/files/mapping_faults.h"
 
 namespace tessera::serve {
 namespace {

@@ -10,7 +10,7 @@
 // to twice as many, in memory.
 #include <vector>
 
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 #include "runtime/tensor.h"
 
 namespace tessera::serve {

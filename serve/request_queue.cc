@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/size_limits.h"
-#include "runtime/start_threads.h"
+#include "runtime/base/size_limits.h"
+#include "runtime/base/start_threads.h"
 
 namespace tessera::serve {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "embedding/quantized/quantized_lookup.h"
-#include "runtime/mapping_faults.h"
+#include "runtime/files/mapping_faults.h"
 #include "serve/id_copy.h"
 
 namespace tessera::serve {
@@ -317,10 +317,10 @@ std::vector<float> ServedModel::Predict(Context& ctx,
   int64_t batch = 0;
   for (const PredictRequest* request : requests)
     for (int64_t first = 0; first < request->size();) {
-      const int64_t count = std::min(request->size() - first, kMostTogether - batch);
+      const int64_t count = std::min(request->size() - first, kMaxTogether - batch);
       parts.push_back({request, first, count});
       first += count;
-      if ((batch += count) < kMostTogether) continue;
+      if ((batch += count) < kMaxTogether) continue;
       PredictParts(ctx, parts, scores);
       parts.clear();
       batch = 0;

@@ -39,7 +39,7 @@ class ServedModel {
  public:
   // Examples that are computed together: more at once are no faster, and what they take between is
   // many times their size.
-  static constexpr int64_t kMostTogether = 4096;
+  static constexpr int64_t kMaxTogether = 4096;
 
   // Throws Error, naming the file, for a dense part that is not what `spec` says.
   static std::unique_ptr<const DensePart> ReadDensePart(const ModelSpec& spec,

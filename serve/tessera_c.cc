@@ -32,7 +32,7 @@ using tessera::Tensor;
 using tessera::serve::PredictRequest;
 using tessera::serve::ServedModel;
 
-constexpr int64_t kMostExamples = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxExamples = std::numeric_limits<int32_t>::max();
 
 thread_local std::string last_error;
 
@@ -81,7 +81,7 @@ PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* d
                          const int64_t* lengths, const int64_t* ids,
                          const tessera::Variable& weights) {
   const int64_t features = std::ssize(model.features());
-  if (batch < 0 || batch > kMostExamples) throw Error(Format("batch is {}", batch));
+  if (batch < 0 || batch > kMaxExamples) throw Error(Format("batch is {}", batch));
   if (batch > 0) CheckGiven(dense, "dense");
   const int64_t bags = features * batch;
   if (bags > 0) CheckGiven(lengths, "lengths");
@@ -104,7 +104,7 @@ void CheckCount(int64_t got, int64_t expected, const char* what) {
 
 // Before anything is read: the lengths are as many as the batch has bags.
 void CheckSizes(const ServedModel& model, int64_t batch, const tessera_arrays& arrays) {
-  if (batch < 0 || batch > kMostExamples) throw Error(Format("batch is {}", batch));
+  if (batch < 0 || batch > kMaxExamples) throw Error(Format("batch is {}", batch));
   const int64_t bags = std::ssize(model.features()) * batch;
   CheckCount(arrays.num_dense, batch * model.spec().net.dense_in, "num_dense");
   CheckCount(arrays.num_lengths, bags, "num_lengths");

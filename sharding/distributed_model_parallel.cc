@@ -4,7 +4,7 @@
 
 #include "comm/leader.h"
 #include "runtime/ops/arithmetic.h"
-#include "sharding/copy_segments.h"
+#include "sharding/exchange/copy_segments.h"
 
 namespace tessera {
 namespace {

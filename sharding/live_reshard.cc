@@ -1,6 +1,6 @@
 #include "sharding/live_reshard.h"
 
-#include "sharding/move_shards.h"
+#include "sharding/checkpoint/move_shards.h"
 #include "sharding/table_checkpoint.h"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "embedding/collection_features.h"
-#include "runtime/trace.h"
+#include "runtime/files/trace.h"
 
 namespace tessera {
 

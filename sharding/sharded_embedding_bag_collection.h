@@ -28,7 +28,7 @@ class ShardedEmbeddingBagCollection {
   // Columns in table order, then feature order in the table, as without shards. With inverse
   // indices B is the whole batch, and distinct bags alone travel.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
-  ForwardAhead<KeyedTensor>& ahead() { return ahead_; }
+  PrecomputedForward<KeyedTensor>& ahead() { return ahead_; }
 
   // The same in phases, between which other work can be done. All ranks make the same calls in the
   // same order.
@@ -48,7 +48,7 @@ class ShardedEmbeddingBagCollection {
   std::vector<std::string> embedding_names_;
   std::vector<int64_t> dims_;
   std::unique_ptr<ShardedTables> tables_;
-  ForwardAhead<KeyedTensor> ahead_;
+  PrecomputedForward<KeyedTensor> ahead_;
 };
 
 }  // namespace tessera

@@ -26,7 +26,7 @@ class ShardedEmbeddingCollection {
 
   // As EmbeddingCollection::Forward: rows in the order of this rank's own ids.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
-  ForwardAhead<NamedSequences>& ahead() { return ahead_; }
+  PrecomputedForward<NamedSequences>& ahead() { return ahead_; }
 
   // The same in phases, as ShardedEmbeddingBagCollection's.
   SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
@@ -42,7 +42,7 @@ class ShardedEmbeddingCollection {
   std::vector<EmbeddingConfig> configs_;
   EmbeddingCollectionOptions options_;
   std::unique_ptr<ShardedTables> tables_;
-  ForwardAhead<NamedSequences> ahead_;
+  PrecomputedForward<NamedSequences> ahead_;
 };
 
 }  // namespace tessera

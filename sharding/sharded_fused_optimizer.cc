@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/leader.h"
-#include "embedding/fused_states.h"
+#include "embedding/table/fused_states.h"
 #include "sharding/table_checkpoint.h"
 #include "sharding/whole_rows.h"
 

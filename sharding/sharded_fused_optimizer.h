@@ -6,7 +6,7 @@
 //
 //   states   those of whole tables: [E, D], or [E], put together of what all ranks hold. A number a
 //            row that column blocks have each for themselves is their mean, weighted by their
-//            columns; loaded, each block has a copy (sharding/checkpoint_rows.h)
+//            columns; loaded, each block has a copy (sharding/checkpoint/checkpoint_rows.h)
 //
 // What is saved under one plan loads under any other, and into tables without shards.
 #include <string>

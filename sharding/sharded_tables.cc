@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "comm/leader.h"
-#include "embedding/feature_ids.h"
-#include "embedding/own_batches.h"
-#include "runtime/build_id.h"
+#include "embedding/lookup/feature_ids.h"
+#include "embedding/table/own_batches.h"
+#include "runtime/base/build_id.h"
 #include "runtime/fill_uniform.h"
-#include "sharding/column_cuts.h"
-#include "sharding/dedup.h"
-#include "sharding/plan_json.h"
-#include "sharding/replica_exchange.h"
+#include "sharding/exchange/dedup.h"
+#include "sharding/exchange/replica_exchange.h"
+#include "sharding/plan/column_cuts.h"
+#include "sharding/plan/plan_json.h"
 
 namespace tessera {
 namespace {
@@ -279,7 +279,7 @@ Awaitable<std::vector<Variable>> ShardedTables::StartOutputDist(Context& ctx,
   const auto distinct = input.deduped();
   const KeyedJaggedTensor& sent = distinct ? distinct->kjt : kjt;
   EmbeddingOutputs own, replicas;
-  if (own_) own = own_->ForwardAll(ctx, input.away().kjt);
+  if (own_) own = own_->ForwardAll(ctx, input.received().kjt);
   if (replicas_) replicas = replicas_->ForwardAll(ctx, internal::WithOwnBatches(ctx, sent));
   auto rows =
       tessera::StartOutputDist(ctx, form_, comm_, input, sent, std::move(own), std::move(replicas));
@@ -336,7 +336,7 @@ void ShardedTables::ResetCaches(Context& ctx) const {
 
 void ShardedTables::Prefetch(Context& ctx, const InputDist& input) {
   CheckRemapped(input);
-  if (own_) own_->Prefetch(ctx, input.away().kjt);
+  if (own_) own_->Prefetch(ctx, input.received().kjt);
 }
 
 void ShardedTables::ForgetPrefetched() {

@@ -24,8 +24,8 @@
 
 #include "comm/communicator.h"
 #include "embedding/table_batched_embedding.h"
-#include "sharding/input_dist.h"
-#include "sharding/output_dist.h"
+#include "sharding/exchange/input_dist.h"
+#include "sharding/exchange/output_dist.h"
 
 namespace tessera {
 
@@ -37,7 +37,7 @@ struct ShardingOptions {
   // Gradients of rows are divided by the number of ranks; false: summed.
   bool gradient_division = true;
   // For sequences: each id of a table travels once a batch and rank, its row comes back once, and
-  // gradients of a row are summed before they travel (sharding/dedup.h). The same rows; updates but
+  // gradients of a row are summed before they travel (sharding/exchange/dedup.h). The same rows; updates but
   // for the order of these sums.
   bool dedup_ids = false;
   // Of each table, or of none: into how many parts its ids, any 64-bit numbers, are cut by a hash

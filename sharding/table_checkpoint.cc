@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sharding/save_checkpoint.h"
+#include "sharding/checkpoint/save_checkpoint.h"
 
 namespace tessera {
 

@@ -1,13 +1,13 @@
 #ifndef TESSERA_SHARDING_TABLE_CHECKPOINT_H_
 #define TESSERA_SHARDING_TABLE_CHECKPOINT_H_
-// Sharded tables to and from the checkpoints of sharding/checkpoint.h.
+// Sharded tables to and from the checkpoints of sharding/checkpoint/checkpoint.h.
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/named_parameter.h"
-#include "sharding/checkpoint.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "sparse/batched_unary_embeddings_impl.h"
 
 namespace tessera {

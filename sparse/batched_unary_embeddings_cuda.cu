@@ -3,7 +3,7 @@
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
 #include "sparse/batched_unary_embeddings_impl.h"
-#include "sparse/search.h"
+#include "sparse/ops/search.h"
 
 namespace tessera::internal {
 namespace {

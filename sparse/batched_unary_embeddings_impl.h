@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_BATCHED_UNARY_EMBEDDINGS_IMPL_H_
 #define TESSERA_SPARSE_BATCHED_UNARY_EMBEDDINGS_IMPL_H_
 // The devices' halves of batched_unary_embeddings.h.
-#include "runtime/device.h"
-#include "sparse/segments.h"
+#include "runtime/device/device.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera::internal {
 

@@ -1,4 +1,4 @@
-"""device_op: one op on disk (ARCHITECTURE.md) as targets."""
+"""device_op: one op on disk (docs/design/overview.md) as targets."""
 
 load("//tools/cuda:cuda.bzl", "cuda_library")
 
@@ -19,7 +19,7 @@ def device_op(name, srcs = None, textual_hdrs = [], hdrs = [], deps = []):
         visibility = ["//visibility:private"],
         deps = [
             ":" + name + "_headers",
-            ":kernel_headers",
+            "//sparse/ops:kernel_headers",
             "//runtime:algorithms",
             "//runtime:launch",
         ],
@@ -31,7 +31,7 @@ def device_op(name, srcs = None, textual_hdrs = [], hdrs = [], deps = []):
         deps = [
             ":" + name + "_cuda",
             ":" + name + "_headers",
-            "//runtime:dispatch",
+            "//runtime/device:dispatch",
             "//runtime:for_each",
         ],
     )

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "sparse/histogram_binning_calibration_impl.h"
-#include "sparse/segments.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera {
 namespace internal {

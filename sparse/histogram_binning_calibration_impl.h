@@ -3,10 +3,10 @@
 // The formula of histogram_binning_calibration.h, for one sample.
 #include <cmath>
 
+#include "runtime/base/host_device.h"
 #include "runtime/context.h"
-#include "runtime/device.h"
-#include "runtime/host_device.h"
-#include "sparse/search.h"
+#include "runtime/device/device.h"
+#include "sparse/ops/search.h"
 
 namespace tessera::internal {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/ops/shaping.h"
-#include "sparse/cumsum.h"
-#include "sparse/segments.h"
+#include "sparse/ops/cumsum.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera {
 namespace {

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "runtime/ops/shaping.h"
-#include "sparse/cumsum.h"
-#include "sparse/jagged_dense.h"
-#include "sparse/offsets_check.h"
-#include "sparse/packed_copy.h"
+#include "sparse/jagged/jagged_dense.h"
+#include "sparse/ops/cumsum.h"
+#include "sparse/ops/offsets_check.h"
+#include "sparse/ops/packed_copy.h"
+#include "sparse/ops/segments.h"
 #include "sparse/python_text.h"
-#include "sparse/segments.h"
 
 namespace tessera {
 namespace {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/ops/shaping.h"
-#include "sparse/cast.h"
-#include "sparse/cumsum.h"
-#include "sparse/id_check.h"
+#include "sparse/ids/id_check.h"
 #include "sparse/keyed_jagged_tensor_build.h"
-#include "sparse/packed_copy.h"
+#include "sparse/ops/cast.h"
+#include "sparse/ops/cumsum.h"
+#include "sparse/ops/packed_copy.h"
 #include "sparse/python_text.h"
 
 namespace tessera {

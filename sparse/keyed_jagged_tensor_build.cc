@@ -4,8 +4,8 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "sparse/offsets_check.h"
-#include "sparse/segments.h"
+#include "sparse/ops/offsets_check.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera::internal {
 namespace {

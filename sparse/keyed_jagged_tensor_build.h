@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "sparse/keyed_jagged_tensor.h"
-#include "sparse/offsets_check.h"
+#include "sparse/ops/offsets_check.h"
 
 namespace tessera::internal {
 

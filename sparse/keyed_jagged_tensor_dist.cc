@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "sparse/keyed_jagged_tensor.h"
-#include "sparse/offsets_check.h"
-#include "sparse/row_runs.h"
-#include "sparse/segments.h"
+#include "sparse/ops/offsets_check.h"
+#include "sparse/ops/row_runs.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include "runtime/ops/shaping.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/keyed_jagged_tensor_build.h"
-#include "sparse/row_runs.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace {

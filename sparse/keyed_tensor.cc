@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/ops/shaping.h"
-#include "sparse/cast.h"
+#include "sparse/ops/cast.h"
 #include "sparse/python_text.h"
 #include "sparse/regroup.h"
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "sparse/regroup_impl.h"
 
 namespace tessera {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/launch.cuh"
+#include "sparse/ops/search.h"
 #include "sparse/regroup_impl.h"
-#include "sparse/search.h"
 
 namespace tessera::internal {
 namespace {

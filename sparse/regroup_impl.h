@@ -1,7 +1,7 @@
 #ifndef TESSERA_SPARSE_REGROUP_IMPL_H_
 #define TESSERA_SPARSE_REGROUP_IMPL_H_
 // The devices' halves of regroup.h.
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "sparse/regroup.h"
 
 namespace tessera::internal {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "sparse/row_runs.h"
-#include "sparse/segments.h"
+#include "sparse/ops/row_runs.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera {
 namespace {

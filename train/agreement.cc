@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/build_id.h"
-#include "runtime/hash.h"
+#include "runtime/base/build_id.h"
+#include "runtime/base/hash.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 #include "train/config/config_keys.h"
 #include "train/data_sets.h"
 

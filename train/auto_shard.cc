@@ -3,7 +3,7 @@
 #include "comm/leader.h"
 #include "planner/cost_models.h"
 #include "planner/plan_conversion.h"
-#include "sharding/plan_json.h"
+#include "sharding/plan/plan_json.h"
 #include "train/planner_model.h"
 
 namespace tessera {

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "comm/communicator.h"
-#include "planner/model.h"
-#include "planner/topology_json.h"
-#include "train/nn/ranking_model.h"
+#include "models/ranking_model.h"
+#include "planner/model/model.h"
+#include "planner/model/topology_json.h"
 
 namespace tessera {
 

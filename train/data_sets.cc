@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "train/data/batch_source.h"
-#include "train/data/criteo_stream.h"
-#include "train/data/data_files.h"
-#include "train/data/planted_rows.h"
-#include "train/data/random_rows.h"
-#include "train/data/ratings.h"
-#include "train/data/read_ahead.h"
-#include "train/data/row_table_source.h"
-#include "train/data/same_rows.h"
-#include "train/data/shuffled_stream.h"
+#include "data/batch_source.h"
+#include "data/files/criteo_stream.h"
+#include "data/files/data_files.h"
+#include "data/files/ratings.h"
+#include "data/read_ahead.h"
+#include "data/row_table_source.h"
+#include "data/same_rows.h"
+#include "data/shuffled_stream.h"
+#include "data/synthetic/planted_rows.h"
+#include "data/synthetic/random_rows.h"
 #include "train/optimum.h"
 
 namespace tessera {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "data/click_row_stream.h"
+#include "data/data_source.h"
+#include "data/files/data_identity.h"
+#include "data/row_table.h"
+#include "metrics/click_metrics.h"
 #include "train/config/train_config.h"
-#include "train/data/click_row_stream.h"
-#include "train/data/data_identity.h"
-#include "train/data/data_source.h"
-#include "train/data/row_table.h"
-#include "train/metrics/click_metrics.h"
 
 namespace tessera {
 

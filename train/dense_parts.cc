@@ -23,7 +23,7 @@ ShardTensors& ShardOf(std::vector<ShardTensors>& shards, const HeldShard& held) 
 }
 
 // Whether this rank speaks for a table: it has the first shard with rows, of copies the first.
-bool Speaks(const TableSharding& sharding, int rank) {
+bool LeadsTable(const TableSharding& sharding, int rank) {
   for (const Shard& shard : sharding.shards)
     if (shard.rows > 0) return shard.rank == rank;
   return rank == 0;
@@ -67,13 +67,14 @@ std::vector<NamedTensor> TakeDenseStates(const EmbeddingModel& model,
     const auto found = remembered.find(part.parameter.name);
     if (found == remembered.end()) continue;
     const ShardedTables& tables = model.sharded()->tables();
-    const bool speaks = Speaks(tables.plan().tables.at(part.held.table), tables.comm().rank()) &&
-                        said.insert(part.held.table).second;
+    const bool is_leader =
+        LeadsTable(tables.plan().tables.at(part.held.table), tables.comm().rank()) &&
+        said.insert(part.held.table).second;
     ShardTensors& shard = ShardOf(shards, part.held);
     for (const auto& [name, tensor] : found->second) {
       if (tensor.rank() > 0)
         shard.states.push_back({name, tensor});
-      else if (speaks)
+      else if (is_leader)
         numbers.push_back({OptimizerStateName(ParameterOf(model, part.held.table), name), tensor});
     }
   }

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/embedding_model.h"
 #include "optim/gradient_clipping_optimizer.h"
-#include "sharding/checkpoint.h"
-#include "train/nn/embedding_model.h"
+#include "sharding/checkpoint/checkpoint.h"
 
 namespace tessera {
 

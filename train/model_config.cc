@@ -1,6 +1,6 @@
 #include "train/model_config.h"
 
-#include "embedding/cache/placement.h"
+#include "embedding/config/placement.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_MODEL_CONFIG_H_
 #define TESSERA_TRAIN_MODEL_CONFIG_H_
 // The model of a training's configuration.
+#include "models/ranking_model.h"
 #include "train/config/train_config.h"
-#include "train/nn/ranking_model.h"
 
 namespace tessera {
 

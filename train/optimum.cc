@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

@@ -1,9 +1,9 @@
 #ifndef TESSERA_TRAIN_OPTIMUM_H_
 #define TESSERA_TRAIN_OPTIMUM_H_
 // The best that can be reached on planted data.
-#include "train/data/click_model.h"
-#include "train/data/click_row_stream.h"
-#include "train/metrics/click_metrics.h"
+#include "data/click_row_stream.h"
+#include "data/synthetic/click_model.h"
+#include "metrics/click_metrics.h"
 
 namespace tessera {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "runtime/check.h"
+#include "models/ranking_net.h"
+#include "runtime/base/check.h"
 #include "train/model_config.h"
-#include "train/nn/ranking_net.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,9 @@
 #define TESSERA_TRAIN_PLANNER_MODEL_H_
 // A ranking model as the planner sees it: one module of pooled tables, and a dense part of so many
 // bytes.
-#include "planner/model.h"
+#include "models/ranking_model.h"
+#include "planner/model/model.h"
 #include "train/config/train_config.h"
-#include "train/nn/ranking_model.h"
 
 namespace tessera {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/batch_rows.h"
 #include "runtime/accumulation.h"
 #include "runtime/ops/arithmetic.h"
-#include "train/data/batch_rows.h"
 
 namespace tessera {
 namespace {

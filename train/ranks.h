@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "data/data_source.h"
+#include "models/ranking_model.h"
 #include "quant/wire_codec.h"
-#include "sharding/plan.h"
-#include "train/data/data_source.h"
-#include "train/nn/ranking_model.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

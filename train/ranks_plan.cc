@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "sharding/torchrec_plan.h"
+#include "sharding/plan/torchrec_plan.h"
 
 namespace tessera {
 namespace {

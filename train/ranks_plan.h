@@ -11,7 +11,7 @@
 #include <string>
 
 #include "embedding/managed_collision/managed_collision_config.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera {
 

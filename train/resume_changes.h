@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "data/files/data_identity.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/config_keys.h"
-#include "train/data/data_identity.h"
 
 namespace tessera {
 

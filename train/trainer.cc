@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "comm/leader.h"
+#include "data/batch_rows.h"
 #include "embedding/fused_optimizer.h"
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "runtime/accumulation.h"
+#include "runtime/files/trace.h"
 #include "runtime/ops/shaping.h"
 #include "runtime/staging.h"
-#include "runtime/trace.h"
 #include "sharding/sharded_fused_optimizer.h"
-#include "train/data/batch_rows.h"
 #include "train/dense_parts.h"
 #include "train/model_config.h"
 

@@ -22,17 +22,17 @@
 #include <string>
 #include <vector>
 
+#include "data/data_source.h"
 #include "embedding/deltas/model_delta_tracker.h"
+#include "metrics/click_metrics.h"
+#include "models/ranking_model.h"
 #include "optim/dense_optimizer.h"
 #include "optim/warmup_optimizer.h"
-#include "sharding/checkpoint.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "sharding/distributed_model_parallel.h"
 #include "train/checkpoint/incremental_checkpoints.h"
 #include "train/checkpoint/rank_checkpoints.h"
 #include "train/config/train_config.h"
-#include "train/data/data_source.h"
-#include "train/metrics/click_metrics.h"
-#include "train/nn/ranking_model.h"
 #include "train/ranks.h"
 
 namespace tessera {
@@ -88,7 +88,7 @@ class Trainer {
   // Everything that Step changes but sharded tables, the dense optimizer's state, where the
   // schedule stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
-  // A file; with ranks a folder (sharding/checkpoint.h). `metrics`: state of metrics, the same on
+  // A file; with ranks a folder (sharding/checkpoint/checkpoint.h). `metrics`: state of metrics, the same on
   // all ranks, saved with it.
   void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
   // Rows that change from now on are the next delta's: called before a training goes on from where

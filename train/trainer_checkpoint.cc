@@ -5,12 +5,12 @@
 #include <span>
 #include <utility>
 
+#include "metrics/state/metric_state.h"
+#include "sharding/checkpoint/save_checkpoint.h"
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
-#include "sharding/save_checkpoint.h"
 #include "sharding/table_checkpoint.h"
 #include "train/checkpoint/as_of_ranks.h"
 #include "train/dense_parts.h"
-#include "train/metrics/metric_state.h"
 #include "train/trainer.h"
 
 namespace tessera {

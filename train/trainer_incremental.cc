@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "sharding/checkpoint_writer.h"
+#include "sharding/checkpoint/checkpoint_writer.h"
 #include "sharding/table_checkpoint.h"
 #include "train/trainer.h"
 
@@ -72,9 +72,8 @@ RankState Trainer::RankStateSync(const std::vector<NamedTensor>& metrics) {
     if (!IsWritten(tables.plan(), held[s].table, held[s].shard, comm()->rank())) continue;
     state.shards.push_back(std::move(shards[s]));
     const auto index = static_cast<size_t>(held[s].index);
-    state.changed.push_back(IsDense(*held[s].tables, held[s].index)
-                                ? Tensor()
-                                : unique.at(held[s].tables)[index].ids);
+    state.changed.push_back(
+        IsDense(*held[s].tables, held[s].index) ? Tensor() : unique.at(held[s].tables)[index].ids);
   }
   if (comm()->rank() != 0) return state;
   for (NamedTensor& named : SavedState(metrics)) state.whole.push_back(std::move(named));

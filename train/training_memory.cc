@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/ranking_net_size.h"
 #include "train/model_config.h"
-#include "train/nn/ranking_net_size.h"
 
 namespace tessera {
 namespace {

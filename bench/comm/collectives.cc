@@ -1,6 +1,6 @@
 #include "bench/comm/collectives.h"
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

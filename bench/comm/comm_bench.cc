@@ -15,8 +15,8 @@
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/samples.h"
-#include "comm/mpi_communicator.h"
-#include "runtime/check.h"
+#include "comm/mpi/mpi_communicator.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/simd.h"
+#include "runtime/numbers/simd.h"
 
 namespace tessera::bench {
 namespace {
@@ -17,12 +17,12 @@ template <int write, int locality>
 
 // Sums that stay in registers, of which AVX2 has 16: more columns are added up in several passes
 // over a bag, whose rows are in the second-level cache then.
-constexpr int kMostSums = Pack::kSize >= 16 ? 16 : 8;
+constexpr int kMaxSums = Pack::kSize >= 16 ? 16 : 8;
 
 template <int kVectors>
 void Gather(const BareGather& a, int64_t part, int64_t parts) {
   constexpr int64_t kAhead = 64;
-  constexpr int kSums = kVectors < kMostSums ? kVectors : kMostSums;
+  constexpr int kSums = kVectors < kMaxSums ? kVectors : kMaxSums;
   const int64_t items = a.num_tables * a.batch, begin = items * part / parts,
                 end = items * (part + 1) / parts;
   const int64_t last = a.offsets[items] - 1, dim = kVectors * Pack::kSize;

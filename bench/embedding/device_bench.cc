@@ -19,8 +19,8 @@
 #include "bench/embedding/device_workload.h"
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
-#include "runtime/device_properties.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/device_properties.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera::bench {
 namespace {

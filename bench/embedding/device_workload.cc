@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bench/embedding/workload.h"
-#include "runtime/random.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera::bench {
 DeviceWorkload::DeviceWorkload(Context& ctx, const DeviceShape& shape) : shape_(shape) {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "bench/embedding/bare_gather.h"
-#include "embedding/lookup.h"
-#include "embedding/update.h"
+#include "embedding/lookup/lookup.h"
+#include "embedding/update/update.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {

@@ -11,7 +11,7 @@
 #include "bench/train/criteo_dlrm.h"
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/trainer.h"
 

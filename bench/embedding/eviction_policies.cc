@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

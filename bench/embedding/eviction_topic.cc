@@ -8,7 +8,7 @@
 #include "bench/embedding/belady.h"
 #include "bench/embedding/eviction_policies.h"
 #include "bench/embedding/id_source.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -1,6 +1,6 @@
 #include "bench/embedding/growth_suite.h"
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -7,9 +7,9 @@
 #include "bench/harness/point.h"
 #include "bench/inputs/id_stream.h"
 #include "bench/inputs/trace.h"
-#include "runtime/check.h"
-#include "runtime/hash.h"
-#include "train/data/line_reader.h"
+#include "data/files/line_reader.h"
+#include "runtime/base/check.h"
+#include "runtime/base/hash.h"
 
 namespace tessera::bench {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_EMBEDDING_LOOKUP_CHECK_H_
 #define TESSERA_BENCH_EMBEDDING_LOOKUP_CHECK_H_
 // The obvious loop, in double, beside what a lookup wrote.
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 
 namespace tessera::bench {
 

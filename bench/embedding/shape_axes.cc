@@ -1,8 +1,8 @@
 #include "bench/embedding/shape_axes.h"
 
 #include "bench/harness/criteo_rows.h"
-#include "runtime/check.h"
-#include "runtime/size_limits.h"
+#include "runtime/base/check.h"
+#include "runtime/base/size_limits.h"
 
 namespace tessera::bench {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/run_bare.h"
-#include "runtime/random.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera::bench {
 namespace {

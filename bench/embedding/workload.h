@@ -10,8 +10,8 @@
 #include "bench/inputs/bag_lengths.h"
 #include "bench/inputs/id_stream.h"
 #include "bench/inputs/skew.h"
-#include "embedding/lookup.h"
-#include "embedding/update.h"
+#include "embedding/lookup/lookup.h"
+#include "embedding/update/update.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {

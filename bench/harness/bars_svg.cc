@@ -5,7 +5,7 @@
 #include "bench/harness/chart_parts.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

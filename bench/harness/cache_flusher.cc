@@ -9,7 +9,7 @@
 #include <cpuid.h>
 #endif
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

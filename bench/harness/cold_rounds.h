@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/machine.h"
 #include "runtime/context.h"
-#include "runtime/machine.h"
 
 namespace tessera::bench {
 

@@ -3,8 +3,8 @@
 #include "bench/harness/mann_whitney.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
-#include "runtime/check.h"
-#include "runtime/report_text.h"
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera::bench {
 namespace {

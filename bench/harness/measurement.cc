@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bench/harness/samples.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 

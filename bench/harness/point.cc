@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

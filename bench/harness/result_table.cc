@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/check.h"
-#include "runtime/report_text.h"
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera::bench {
 namespace {

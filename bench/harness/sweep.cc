@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "runtime/check.h"
-#include "runtime/machine.h"
+#include "runtime/base/check.h"
+#include "runtime/base/machine.h"
 
 namespace tessera::bench {
 namespace {

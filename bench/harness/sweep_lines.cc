@@ -4,7 +4,7 @@
 
 #include "bench/harness/chart_parts.h"
 #include "bench/harness/point.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "bench/harness/cache_flusher.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
 
 constexpr double kWarmStretch = 1e-3;  // seconds that calls from warm caches are timed together
-constexpr double kMostCalls = 1e6;
+constexpr double kMaxCalls = 1e6;
 
 // The counter that carries a contender's seconds through Google Benchmark.
 std::string CounterOf(size_t contender) { return std::to_string(contender); }
@@ -48,7 +48,7 @@ class Rounds {
     const double first = SecondsOf([&] { contender.run(0); });
     if (flusher_ != nullptr || contender.before || first > kWarmStretch) return 1;
     const double one = SecondsOf([&] { contender.run(1); });
-    return static_cast<int>(std::clamp(std::ceil(kWarmStretch / one), 1.0, kMostCalls));
+    return static_cast<int>(std::clamp(std::ceil(kWarmStretch / one), 1.0, kMaxCalls));
   }
 
   double Time(const Contender& contender, int calls) {

@@ -5,7 +5,7 @@
 #include "bench/harness/bars_svg.h"
 #include "bench/harness/chart_parts.h"
 #include "bench/harness/sweep_lines.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

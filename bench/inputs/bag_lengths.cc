@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "bench/inputs/reuse_counts.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -4,7 +4,7 @@
 // library's distributions and shuffles take as their source of bits.
 #include <cstdint>
 
-#include "runtime/random.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera::bench {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

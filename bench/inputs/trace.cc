@@ -5,8 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "runtime/check.h"
-#include "train/data/line_reader.h"
+#include "data/files/line_reader.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 

@@ -1,20 +1,20 @@
 #include <variant>
 
 #include "bench/lab/update_variants.h"
-#include "embedding/update_executor.h"
-#include "runtime/check.h"
+#include "embedding/update/update_executor.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
 
 using internal::RowUpdateArgs;
 
-constexpr int64_t kMostColumns = 256;
+constexpr int64_t kMaxColumns = 256;
 
 // Σ of the run's gradients in the chunks of row_ops.h, all columns at once.
 void SumRun(const RowUpdateArgs& a, int64_t begin, int64_t end, int64_t, int, float* sum) {
   const int64_t dim = a.table.dim;
-  float part[kMostColumns];
+  float part[kMaxColumns];
   for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
     float* to = chunk == begin ? sum : part;
     for (int64_t d = 0; d < dim; ++d) to[d] = 0;
@@ -52,7 +52,7 @@ void UpdateTableGrouped(const UpdateArgs& args, const UpdateTable& table, Groupi
   std::vector<RowOccurrence> occurrences = Collect(args.lookup, f, table.num_rows);
   group(occurrences);
   RowUpdateArgs update = ArgsOf(table, f, args.step);
-  TESSERA_CHECK_LE(table.dim, kMostColumns, "dim of a table in the lab");
+  TESSERA_CHECK_LE(table.dim, kMaxColumns, "dim of a table in the lab");
   const internal::RunSum sum{.full = SumRun, .block = table.dim, .full_columns = table.dim};
   update.run_sum = &sum;
   update.occurrences = occurrences.data();

@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_LAB_LOOKUP_PLAIN_H_
 #define TESSERA_BENCH_LAB_LOOKUP_PLAIN_H_
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {

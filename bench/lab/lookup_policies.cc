@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/check.h"
-#include "runtime/simd.h"
+#include "runtime/base/check.h"
+#include "runtime/numbers/simd.h"
 
 namespace tessera::bench {
 namespace {

@@ -3,7 +3,7 @@
 // Our lookup with one of its choices made otherwise. Ours: rows asked for 64 ids ahead, into the
 // second-level cache, sums written past the caches, one bag after another. Compiled for the machine
 // at hand.
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
 
-constexpr int64_t kMostRows = 10'000, kMostBags = 512;
+constexpr int64_t kMaxRows = 10'000, kMaxBags = 512;
 constexpr int kSteps = 3;
 constexpr float kTolerance = 1e-5f;
 
 Shape Smaller(Shape shape) {
-  for (int64_t& rows : shape.rows) rows = std::min(rows, kMostRows);
-  shape.batch = std::min(shape.batch, kMostBags);
+  for (int64_t& rows : shape.rows) rows = std::min(rows, kMaxRows);
+  shape.batch = std::min(shape.batch, kMaxBags);
   return shape;
 }
 

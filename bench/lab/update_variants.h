@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "embedding/row_update.h"
-#include "embedding/update.h"
+#include "embedding/update/row_update.h"
+#include "embedding/update/update.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {

@@ -8,8 +8,8 @@
 #include "bench/harness/run_bare.h"
 #include "bench/inputs/draws.h"
 #include "bench/limits/stream_loops.h"
-#include "runtime/check.h"
-#include "runtime/machine.h"
+#include "runtime/base/check.h"
+#include "runtime/base/machine.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {

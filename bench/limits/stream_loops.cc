@@ -1,6 +1,6 @@
 #include "bench/limits/stream_loops.h"
 
-#include "runtime/simd.h"
+#include "runtime/numbers/simd.h"
 
 namespace tessera::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 
 namespace tessera::bench {
 

@@ -4,21 +4,21 @@
 #include <memory>
 #include <random>
 
+#include "planner/model/shipped_topologies.h"
 #include "planner/planner.h"
-#include "planner/shipped_topologies.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
 
 PlannerModel PowerLaw(int tables) {
-  constexpr double kMostRows = 4e7, kExponent = 0.9;
+  constexpr double kMaxRows = 4e7, kExponent = 0.9;
   std::mt19937_64 random(5);
   PlannerModel model;
   model.modules = {{.path = "sparse"}};
   for (int t = 0; t < tables; ++t) {
     const std::string name = "t" + std::to_string(t);
-    const auto rows = static_cast<int64_t>(kMostRows / std::pow(t + 1, kExponent)) + 100;
+    const auto rows = static_cast<int64_t>(kMaxRows / std::pow(t + 1, kExponent)) + 100;
     model.tables.push_back({.name = name,
                             .rows = rows,
                             .dim = int64_t{64} << (random() % 3),

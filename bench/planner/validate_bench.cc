@@ -21,9 +21,9 @@
 #include "planner/calibration/machine_profile_json.h"
 #include "planner/calibration/validate_plans.h"
 #include "planner/step_model/step_model.h"
-#include "planner/torchrec_estimators.h"
-#include "runtime/files.h"
-#include "sharding/plan_makers.h"
+#include "planner/torchrec/torchrec_estimators.h"
+#include "runtime/files/files.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera::bench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/simd.h"
+#include "runtime/numbers/simd.h"
 
 namespace tessera::bench {
 namespace {

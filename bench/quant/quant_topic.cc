@@ -9,7 +9,7 @@
 #include "bench/harness/run_bare.h"
 #include "bench/limits/stream_loops.h"
 #include "bench/quant/stored_tables.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

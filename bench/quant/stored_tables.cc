@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

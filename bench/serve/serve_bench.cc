@@ -29,7 +29,7 @@
 #include "bench/harness/samples.h"
 #include "bench/harness/scratch_folder.h"
 #include "bench/serve/served_dlrm.h"
-#include "runtime/report_text.h"
+#include "runtime/base/report_text.h"
 #include "serve/request_queue.h"
 
 namespace tessera::bench {

@@ -7,7 +7,7 @@
 #include "bench/harness/scratch_folder.h"
 #include "bench/serve/served_dlrm.h"
 #include "quant/row_codec.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "serve/dense_part.h"
 #include "serve/predictor.h"
 

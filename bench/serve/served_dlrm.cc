@@ -5,8 +5,8 @@
 #include "bench/harness/criteo_rows.h"
 #include "bench/inputs/id_stream.h"
 #include "bench/train/criteo_dlrm.h"
-#include "runtime/files.h"
-#include "serve/model_writer.h"
+#include "runtime/files/files.h"
+#include "serve/export/model_writer.h"
 #include "train/trainer.h"
 
 namespace tessera::bench {

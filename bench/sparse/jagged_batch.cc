@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bench/sparse/jagged_batch.h"
-#include "runtime/check.h"
-#include "sparse/bucketize.h"
-#include "sparse/cumsum.h"
+#include "runtime/base/check.h"
+#include "sparse/ids/bucketize.h"
+#include "sparse/ids/unique.h"
 #include "sparse/keyed_tensor.h"
-#include "sparse/unique.h"
+#include "sparse/ops/cumsum.h"
 
 namespace tessera::bench {
 namespace {

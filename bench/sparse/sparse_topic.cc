@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "bench/sparse/sparse_ops.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {

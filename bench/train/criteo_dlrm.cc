@@ -1,7 +1,7 @@
 #include "bench/train/criteo_dlrm.h"
 
-#include "optim/rowwise_adagrad.h"
-#include "runtime/check.h"
+#include "optim/rules/rowwise_adagrad.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 

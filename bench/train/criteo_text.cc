@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "runtime/files.h"
-#include "train/data/criteo_file_writer.h"
-#include "train/data/line_reader.h"
+#include "data/files/line_reader.h"
+#include "data/synthetic/criteo_file_writer.h"
+#include "runtime/files/files.h"
 
 namespace tessera::bench {
 

@@ -13,8 +13,8 @@
 
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
+#include "metrics/metric_registry.h"
 #include "train/data_sets.h"
-#include "train/metrics/metric_registry.h"
 #include "train/trainer.h"
 
 namespace tessera::bench {

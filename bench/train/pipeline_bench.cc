@@ -18,8 +18,8 @@
 #include "bench/harness/cold_rounds.h"
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
-#include "runtime/trace.h"
-#include "sharding/dist_layout.h"
+#include "runtime/files/trace.h"
+#include "sharding/exchange/dist_layout.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/ranks_plan.h"
 

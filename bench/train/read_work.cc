@@ -1,11 +1,11 @@
 #include "bench/train/read_work.h"
 
-#include "runtime/check.h"
-#include "train/data/batch_source.h"
-#include "train/data/criteo_stream.h"
-#include "train/data/data_files.h"
-#include "train/data/preprocess/preprocess.h"
-#include "train/data/row_table_source.h"
+#include "data/batch_source.h"
+#include "data/files/criteo_stream.h"
+#include "data/files/data_files.h"
+#include "data/preprocess/preprocess.h"
+#include "data/row_table_source.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera::internal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "embedding/cache/disk_side.h"
 #include "embedding/cache/row_cache_impl.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/staging.h"
 
 namespace tessera {

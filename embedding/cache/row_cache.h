@@ -32,7 +32,7 @@
 #include <span>
 #include <vector>
 
-#include "embedding/cache/placement.h"
+#include "embedding/config/placement.h"
 #include "runtime/tensor.h"
 
 namespace tessera {

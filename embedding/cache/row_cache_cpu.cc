@@ -1,6 +1,6 @@
 // The row cache with "device" memory that is the host's.
 #include "embedding/cache/row_cache_run.h"
-#include "embedding/sort_occurrences.h"
+#include "embedding/update/sort_occurrences.h"
 #include "runtime/for_each.h"
 
 namespace tessera::internal {

@@ -6,7 +6,7 @@
 
 #include "embedding/cache/row_cache.h"
 #include "embedding/cache/row_cache_steps.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tessera::internal {
 

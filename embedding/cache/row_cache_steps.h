@@ -5,7 +5,7 @@
 // those of a set are neighbours); −1 stands for the ids that name no row, and comes last.
 #include "embedding/cache/cache_lines.h"
 #include "embedding/cache/row_parts.h"
-#include "embedding/row_ops.h"
+#include "embedding/lookup/row_ops.h"
 
 namespace tessera::internal {
 

@@ -7,7 +7,7 @@
 // sectors of the bus.
 #include <cstdint>
 
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
 
 namespace tessera::internal {
 

@@ -5,7 +5,7 @@
 //
 // Touched are the rows that an update's batch named (whatever it made of them), rows that were
 // reset or evicted, and rows that a growing table has added. A rule that changes whole tables
-// (embedding/whole_table.h) touches all rows in the steps in which it does, and a table of the rule
+// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does, and a table of the rule
 // Dense, which others update, always. Frozen tables and lookups touch nothing. Who writes through
 // TableBatchedEmbedding::weight or optimizer_states, or updates a table of the rule None, says so
 // with Touch.
@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "embedding/deltas/touched_rows.h"
-#include "embedding/optimizer_state.h"
+#include "embedding/table/optimizer_state.h"
+#include "embedding/table/touched_rows.h"
 #include "embedding/table_batched_embedding.h"
 
 namespace tessera {

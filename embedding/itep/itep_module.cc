@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "embedding/index_remap.h"
-#include "embedding/row_access.h"
-#include "sparse/select.h"
+#include "embedding/lookup/index_remap.h"
+#include "embedding/lookup/row_access.h"
+#include "sparse/ops/select.h"
 
 namespace tessera {
 namespace {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "embedding/itep/itep_table.h"
 #include "runtime/named_parameter.h"
 

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "embedding/row_access.h"
+#include "embedding/lookup/row_access.h"
 #include "runtime/ops/arithmetic.h"
-#include "sparse/unique.h"
+#include "sparse/ids/unique.h"
 
 namespace tessera::internal {
 namespace {

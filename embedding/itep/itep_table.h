@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 
 namespace tessera::internal {
 

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "runtime/check.h"
-#include "runtime/math.h"
+#include "runtime/base/check.h"
+#include "runtime/numbers/math.h"
 
 namespace tessera {
 

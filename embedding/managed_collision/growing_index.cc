@@ -5,11 +5,11 @@
 #include <bit>
 #include <utility>
 
-#include "embedding/index_array.h"
+#include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/growing_rows.h"
-#include "embedding/managed_collision/id_hash.h"
-#include "runtime/isa.h"
-#include "runtime/reserved.h"
+#include "embedding/managed_collision/index/id_hash.h"
+#include "runtime/base/isa.h"
+#include "runtime/virtual_memory.h"
 
 namespace tessera {
 namespace {
@@ -37,10 +37,10 @@ struct Searcher {
 using internal::kSeenAVictim;
 constexpr int64_t kWindow = internal::kEvictionWindow;
 // Rows that one call looks at: a few ms at most, and what evictions for its ids take.
-constexpr int64_t kMostLookedAt = 1 << 20, kLookedAtAnId = 32;
+constexpr int64_t kMaxLookedAt = 1 << 20, kLookedAtAnId = 32;
 // Ids of the segment that has fewest, just after the split of one that splits early.
 constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
-constexpr int64_t kMostSketchBytes = int64_t{1} << 40;
+constexpr int64_t kMaxSketchBytes = int64_t{1} << 40;
 
 Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
   CheckDevice(ctx, "growing index", ids);
@@ -75,7 +75,7 @@ int64_t WorstBytes(int64_t rows, int64_t row_bytes, const GrowingIndexOptions& o
 }
 
 GrowingIndexOptions Checked(GrowingIndexOptions o) {
-  TESSERA_CHECK(o.sketch_bytes >= 0 && o.sketch_bytes <= kMostSketchBytes,
+  TESSERA_CHECK(o.sketch_bytes >= 0 && o.sketch_bytes <= kMaxSketchBytes,
                 "growing index {}: sketch_bytes {}; expected 0 to 2^40", o.name, o.sketch_bytes);
   if (o.max_bytes > 0) {
     TESSERA_CHECK(o.max_rows == 0, "growing index {}: max_rows {} and max_bytes {}; expected one",
@@ -86,7 +86,7 @@ GrowingIndexOptions Checked(GrowingIndexOptions o) {
   TESSERA_CHECK(o.max_rows >= 1 && o.max_rows < int64_t{1} << 32,
                 "growing index {}: max_rows {}; expected at least 1 and below 2^32", o.name,
                 o.max_rows);
-  TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::FrequencySketch::kMostCounted,
+  TESSERA_CHECK(o.admit_after >= 1 && o.admit_after <= internal::FrequencySketch::kMaxCounted,
                 "growing index {}: admit_after {}; expected 1 to 255", o.name, o.admit_after);
   return o;
 }
@@ -96,9 +96,9 @@ GrowingIndexOptions Checked(GrowingIndexOptions o) {
 GrowingIndex::GrowingIndex(GrowingIndexOptions options)
     : options_(Checked(std::move(options))),
       sketch_(SketchBytes(options_, options_.max_rows)),
-      record_memory_(
-          EmptyReserved({options_.max_rows * static_cast<int64_t>(sizeof(Record))}, DType::kU8)),
-      segment_memory_(EmptyReserved(
+      record_memory_(EmptyInVirtualMemory(
+          {options_.max_rows * static_cast<int64_t>(sizeof(Record))}, DType::kU8)),
+      segment_memory_(EmptyInVirtualMemory(
           {MostSegments(options_.max_rows) * static_cast<int64_t>(sizeof(IndexSegment))},
           DType::kU8)),
       records_(static_cast<Record*>(record_memory_.raw_data())),
@@ -139,7 +139,7 @@ GrowingIndex::Inserted GrowingIndex::Insert(Context& ctx, const Tensor& given) {
   const Tensor ids = CheckedIds(ctx, options_.name, given);
   if (ctx.device() == Device::Cpu()) CheckOnHost();
   ++now_;
-  may_look_until_ = looked_at_ + kMostLookedAt + kLookedAtAnId * ids.numel();
+  may_look_until_ = looked_at_ + kMaxLookedAt + kLookedAtAnId * ids.numel();
   if (ctx.device() != Device::Cpu()) return InsertOnDeviceSync(ctx, ids);
   if (size() + ids.numel() > options_.max_rows) MarkNamed(ctx, ids);
   Inserted inserted = {Tensor::Empty(ctx, {ids.numel()}, DType::kI64), {}, {}};

@@ -8,7 +8,7 @@
 //
 // Nothing is ever rehashed as a whole: a segment that is full splits in two by the next bit of the
 // hash, and the directory, 4 bytes a segment, doubles where no bit is left. Segments and records
-// lie in addresses reserved for the cap (runtime/reserved.h) and never move. An id costs 64/5 bytes
+// lie in addresses reserved for the cap (runtime/virtual_memory.h) and never move. An id costs 64/5 bytes
 // over the segments' load (0.28 to 0.75) and its record: 33 to 61 bytes.
 //
 // At the cap, rows are looked at 256 at a time, going round, and of those that the current call has
@@ -31,8 +31,8 @@
 #include <string>
 #include <vector>
 
-#include "embedding/managed_collision/frequency_sketch.h"
-#include "embedding/managed_collision/index_search.h"
+#include "embedding/managed_collision/index/frequency_sketch.h"
+#include "embedding/managed_collision/index/index_search.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "runtime/named_parameter.h"
 

@@ -3,7 +3,7 @@
 
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/growing_rows.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 
 namespace tessera {

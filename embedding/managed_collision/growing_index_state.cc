@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedding/lookup/row_ops.h"
 #include "embedding/managed_collision/growing_index.h"
-#include "embedding/managed_collision/id_hash.h"
-#include "embedding/managed_collision/state_reader.h"
-#include "embedding/row_ops.h"
+#include "embedding/managed_collision/index/id_hash.h"
+#include "embedding/managed_collision/index/state_reader.h"
 
 namespace tessera {
 namespace {

@@ -4,9 +4,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "embedding/index_array.h"
+#include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
-#include "embedding/managed_collision/sorted_ids.cuh"
+#include "embedding/managed_collision/index/sorted_ids.cuh"
 
 namespace tessera::internal {
 namespace {

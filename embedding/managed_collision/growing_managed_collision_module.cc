@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "embedding/managed_collision/growing_rows.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

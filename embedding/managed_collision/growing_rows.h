@@ -13,11 +13,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "embedding/index_array.h"
-#include "embedding/managed_collision/frequency_sketch.h"
-#include "embedding/managed_collision/id_hash.h"
+#include "embedding/lookup/index_array.h"
+#include "embedding/lookup/row_ops.h"
+#include "embedding/managed_collision/index/frequency_sketch.h"
+#include "embedding/managed_collision/index/id_hash.h"
 #include "embedding/managed_collision/mch_eviction.h"
-#include "embedding/row_ops.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

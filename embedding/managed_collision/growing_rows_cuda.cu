@@ -123,7 +123,7 @@ void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared,
 // that was needed are forgotten.
 std::vector<int64_t> EvictSync(Context& ctx, GrowingRows* rows, const GrowingCall& call,
                                int64_t need) {
-  constexpr int64_t kMost = kEvictionWindow / kSeenAVictim, kAhead = 64;
+  constexpr int64_t kMax = kEvictionWindow / kSeenAVictim, kAhead = 64;
   const int64_t window = std::min(kEvictionWindow, call.num_rows),
                 around = std::max<int64_t>(1, call.num_rows / window),
                 all_are_named = (call.num_rows + kEvictionWindow - 1) / kEvictionWindow;
@@ -132,12 +132,12 @@ std::vector<int64_t> EvictSync(Context& ctx, GrowingRows* rows, const GrowingCal
   int64_t fruitless = 0;  // windows, the last ones
   while (missing() > 0 && call.looked_at < call.may_look_until) {
     const int64_t allowed = (call.may_look_until - call.looked_at + window - 1) / window;
-    const int64_t windows = std::min({around, allowed, missing() / kMost + kAhead});
+    const int64_t windows = std::min({around, allowed, missing() / kMax + kAhead});
     const Victims victims = VictimsSync(ctx, *rows, call, window, windows);
     std::vector<int64_t> now;
     for (int64_t w = 0; w < windows && missing() > 0 && fruitless < all_are_named; ++w) {
       const int64_t count = victims.counts[static_cast<size_t>(w)];
-      const auto first = victims.rows.begin() + w * kMost;
+      const auto first = victims.rows.begin() + w * kMax;
       now.insert(now.end(), first, first + count);
       freed.insert(freed.end(), first, first + count);
       fruitless = count == 0 ? fruitless + 1 : 0;

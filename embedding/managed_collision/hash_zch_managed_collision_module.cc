@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "embedding/index_array.h"
-#include "embedding/managed_collision/state_reader.h"
-#include "runtime/dispatch.h"
+#include "embedding/lookup/index_array.h"
+#include "embedding/managed_collision/index/state_reader.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

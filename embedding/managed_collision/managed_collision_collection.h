@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "embedding/managed_collision/managed_collision_module.h"
 #include "sparse/keyed_jagged_tensor.h"
 

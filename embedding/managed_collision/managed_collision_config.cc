@@ -1,7 +1,7 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 
 #include "embedding/managed_collision/growing_managed_collision_module.h"
-#include "embedding/managed_collision/id_hash.h"
+#include "embedding/managed_collision/index/id_hash.h"
 
 namespace tessera {
 namespace {

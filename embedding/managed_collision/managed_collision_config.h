@@ -14,7 +14,7 @@
 #include <string>
 #include <variant>
 
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
@@ -48,7 +48,7 @@ std::string KindOf(const ManagedCollisionConfig& config);
 // Of one table.
 struct ManagedTableConfig {
   ManagedCollisionConfig module;
-  // Parts that a hash of the ids makes of the table (sharding/hash_parts.h), each with a module of
+  // Parts that a hash of the ids makes of the table (sharding/plan/hash_parts.h), each with a module of
   // its own for its rows; 0: one module for all, which cannot be on several ranks. Equal parts do
   // the same on any number of ranks.
   int64_t num_parts = 0;

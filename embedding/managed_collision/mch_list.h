@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "embedding/managed_collision/mch_eviction.h"
-#include "runtime/math.h"
+#include "runtime/numbers/math.h"
 #include "runtime/tensor.h"
-#include "sparse/search.h"
+#include "sparse/ops/search.h"
 
 namespace tessera::internal {
 

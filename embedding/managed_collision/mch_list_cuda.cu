@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "embedding/managed_collision/index/sorted_ids.cuh"
 #include "embedding/managed_collision/mch_list.h"
-#include "embedding/managed_collision/sorted_ids.cuh"
 
 namespace tessera::internal {
 namespace {

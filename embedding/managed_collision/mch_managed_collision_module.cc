@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "embedding/managed_collision/state_reader.h"
-#include "runtime/dispatch.h"
-#include "sparse/unique.h"
+#include "embedding/managed_collision/index/state_reader.h"
+#include "runtime/device/dispatch.h"
+#include "sparse/ids/unique.h"
 
 namespace tessera {
 namespace {

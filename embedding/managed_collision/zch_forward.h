@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "embedding/managed_collision/zch_probe.h"
+#include "embedding/managed_collision/index/zch_probe.h"
 #include "runtime/context.h"
-#include "runtime/random.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera::internal {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "embedding/managed_collision/zch_forward.h"
-#include "runtime/isa.h"
-#include "runtime/parallel.h"
+#include "runtime/base/isa.h"
+#include "runtime/base/parallel.h"
 
 namespace tessera::internal {
 namespace {

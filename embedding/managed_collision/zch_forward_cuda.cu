@@ -1,9 +1,9 @@
 // Multi-probe hashing on a GPU: a thread an id. Distinct ids that have no slot are found by a sort,
 // numbered by where they first may have one, and propose to slots by atomic minima of these
 // numbers.
-#include "embedding/feature_items.cuh"
-#include "embedding/index_array.h"
-#include "embedding/managed_collision/sorted_ids.cuh"
+#include "embedding/lookup/feature_items.cuh"
+#include "embedding/lookup/index_array.h"
+#include "embedding/managed_collision/index/sorted_ids.cuh"
 #include "embedding/managed_collision/zch_forward.h"
 
 namespace tessera::internal {

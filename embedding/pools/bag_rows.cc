@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "sparse/cumsum.h"
-#include "sparse/row_runs.h"
-#include "sparse/segments.h"
+#include "sparse/ops/cumsum.h"
+#include "sparse/ops/row_runs.h"
+#include "sparse/ops/segments.h"
 
 namespace tessera {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "embedding/row_access.h"
-#include "sparse/row_runs.h"
+#include "embedding/lookup/row_access.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "embedding/cache/placement.h"
+#include "embedding/config/placement.h"
 #include "runtime/named_parameter.h"
 
 namespace tessera {

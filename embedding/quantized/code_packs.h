@@ -12,7 +12,7 @@
 
 #include "quant/row_formulas.h"
 #include "quant/row_layout.h"
-#include "runtime/simd.h"
+#include "runtime/numbers/simd.h"
 
 namespace tessera::internal::TESSERA_ISA {
 

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "embedding/feature_items.h"
+#include "embedding/lookup/feature_items.h"
 #include "embedding/quantized/default_rows_impl.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera::internal {
 

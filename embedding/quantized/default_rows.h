@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

@@ -1,5 +1,5 @@
 // Ids to rows of tables with a default row, on a GPU: a thread an id.
-#include "embedding/feature_items.cuh"
+#include "embedding/lookup/feature_items.cuh"
 #include "embedding/quantized/default_rows_impl.h"
 
 namespace tessera::internal {

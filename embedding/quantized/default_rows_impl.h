@@ -3,7 +3,7 @@
 // Private to embedding/quantized/default_rows*: what both devices do for an id.
 #include <span>
 
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 #include "runtime/context.h"
 
 namespace tessera::internal {

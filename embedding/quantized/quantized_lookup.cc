@@ -2,7 +2,7 @@
 
 #include "embedding/quantized/quantized_lookup_impl.h"
 #include "runtime/context.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

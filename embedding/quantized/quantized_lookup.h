@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_LOOKUP_H_
 #define TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_LOOKUP_H_
-// The lookup (embedding/lookup.h) from stored rows of any codecs (quant/row_codec.h), many tables
+// The lookup (embedding/lookup/lookup.h) from stored rows of any codecs (quant/row_codec.h), many tables
 // of any mix of codecs in one call.
 //
 // Bags, pooling, weights and outputs are the lookup's, and so are the bits: those of a lookup from
@@ -8,7 +8,7 @@
 // rows themselves, u8, without their padding; ids that name no row give zeros.
 #include <span>
 
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "quant/row_layout.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 // Splits the bags of all features over threads and calls the instruction set's loops.
-#include "embedding/bag_pieces.h"
+#include "embedding/lookup/bag_pieces.h"
 #include "embedding/quantized/quantized_lookup_impl.h"
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 
 namespace tessera::internal {
 

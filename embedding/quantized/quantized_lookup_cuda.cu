@@ -7,7 +7,7 @@
 // CPU's.
 #include <bit>
 
-#include "embedding/feature_items.cuh"
+#include "embedding/lookup/feature_items.cuh"
 #include "embedding/quantized/quantized_lookup_impl.h"
 #include "embedding/quantized/row_numbers.cuh"
 

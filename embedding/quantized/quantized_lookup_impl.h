@@ -3,7 +3,7 @@
 // Private to embedding/quantized/quantized_lookup*: the devices' overloads, and what
 // quantized_lookup_simd.cc gives for each instruction set.
 #include "embedding/quantized/quantized_lookup.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace tessera::internal {
 

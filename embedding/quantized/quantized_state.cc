@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "embedding/bounds_check.h"
+#include "embedding/lookup/bounds_check.h"
 #include "embedding/quantized/default_rows.h"
 
 namespace tessera::internal {

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include "embedding/bounds_check_report.h"
-#include "embedding/embedding_configs.h"
-#include "embedding/output_layout.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/lookup/bounds_check_report.h"
 #include "embedding/quantized/quantized_table.h"
 #include "embedding/quantized/quantized_table_batched_embedding.h"
+#include "embedding/table/output_layout.h"
 
 namespace tessera::internal {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "embedding/index_remap.h"
-#include "embedding/pooling.h"
+#include "embedding/config/pooling.h"
+#include "embedding/lookup/index_remap.h"
 #include "quant/row_layout.h"
 #include "runtime/tensor.h"
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "embedding/bounds_check_report.h"
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/lookup/bounds_check_report.h"
 #include "embedding/quantized/quantized_table.h"
 #include "sparse/keyed_jagged_tensor.h"
 

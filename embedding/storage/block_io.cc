@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

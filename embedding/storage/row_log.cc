@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "embedding/storage/log_record.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

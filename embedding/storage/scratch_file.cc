@@ -9,8 +9,8 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/check.h"
-#include "runtime/report_text.h"
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
 
 namespace tessera {
 namespace {

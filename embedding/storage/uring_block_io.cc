@@ -6,7 +6,7 @@
 
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
-#include "runtime/start_threads.h"
+#include "runtime/base/start_threads.h"
 
 namespace tessera::internal {
 namespace {

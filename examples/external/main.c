@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "serve/tessera_c.h"
+#include "tessera/serve/tessera_c.h"
 
 int main(int argc, char** argv) {
   tessera_predictor* predictor = tessera_c_create(/*threads=*/1);

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 int main(int argc, char** argv) {
   using namespace tessera;

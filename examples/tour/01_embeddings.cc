@@ -9,7 +9,7 @@
 #include <iostream>
 #include <random>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -8,8 +8,8 @@
 // In TorchRec: `JaggedTensor`, `KeyedJaggedTensor`, `KeyedTensor` of `torchrec.sparse`.
 #include <iostream>
 
-#include "sparse/cumsum.h"
-#include "tessera.h"
+#include "tessera/sparse/ops/cumsum.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -10,7 +10,7 @@
 // compute_device="cuda")).collective_plan(ebc, [sharder], pg)`.
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -9,7 +9,7 @@
 // In TorchRec: `EmbeddingBagCollectionSharder().shard(ebc, plan, env, device)`, `LazyAwaitable`.
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -8,7 +8,7 @@
 // In TorchRec: FBGEMM's `SplitTableBatchedEmbeddingBagsCodegen`, inside a sharded collection.
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -10,7 +10,7 @@
 #include <iomanip>
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

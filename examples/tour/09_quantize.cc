@@ -11,7 +11,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "tessera.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 

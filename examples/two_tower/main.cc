@@ -13,10 +13,10 @@
 
 #include "examples/two_tower/recall.h"
 #include "examples/two_tower/split.h"
-#include "runtime/ops/linear.h"
-#include "runtime/ops/matmul.h"
-#include "tessera.h"
-#include "train/nn/two_tower.h"
+#include "tessera/models/two_tower.h"
+#include "tessera/runtime/ops/linear.h"
+#include "tessera/runtime/ops/matmul.h"
+#include "tessera/tessera.h"
 
 using namespace tessera;
 using namespace tessera::two_tower;

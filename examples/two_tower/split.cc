@@ -4,7 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "train/data/row_order.h"
+#include "tessera/data/row_order.h"
 
 namespace tessera::two_tower {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "train/data/ratings.h"
+#include "tessera/data/files/ratings.h"
 
 namespace tessera::two_tower {
 

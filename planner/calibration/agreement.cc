@@ -4,7 +4,7 @@
 
 #include "planner/calibration/rounds.h"
 #include "planner/calibration/time_plan.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

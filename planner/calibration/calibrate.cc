@@ -8,8 +8,8 @@
 #include "planner/calibration/measure_dist.h"
 #include "planner/calibration/measure_steps.h"
 #include "planner/calibration/measure_tables.h"
-#include "runtime/device_properties.h"
-#include "runtime/machine.h"
+#include "runtime/base/machine.h"
+#include "runtime/device/device_properties.h"
 
 namespace tessera {
 namespace {

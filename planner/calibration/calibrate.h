@@ -8,8 +8,8 @@
 #include <string>
 
 #include "comm/communicator.h"
-#include "planner/calibration/machine_profile.h"
 #include "planner/calibration/measure_sizes.h"
+#include "planner/step_model/machine_profile.h"
 #include "runtime/context.h"
 
 namespace tessera {

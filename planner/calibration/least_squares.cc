@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {
 
 // min |A·x − 1|² over x ≥ 0 by one coordinate after another: the problem is convex.
 std::vector<double> Solve(const std::vector<std::vector<double>>& rows, size_t n) {
-  constexpr int kMostSweeps = 20000;
+  constexpr int kMaxSweeps = 20000;
   std::vector<double> x(n), rest(rows.size(), -1), squares(n);
   for (const std::vector<double>& row : rows)
     for (size_t j = 0; j < n; ++j) squares[j] += row[j] * row[j];
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     double moved = 0;
     for (size_t j = 0; j < n; ++j) {
       if (squares[j] == 0) continue;

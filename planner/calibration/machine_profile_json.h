@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_CALIBRATION_MACHINE_PROFILE_JSON_H_
 #define TESSERA_PLANNER_CALIBRATION_MACHINE_PROFILE_JSON_H_
-// A machine profile as the `profile` section of a topology (planner/topology_json.h):
+// A machine profile as the `profile` section of a topology (planner/model/topology_json.h):
 //
 //   {"tessera_profile": 1, "machine": "AMD EPYC, 2 cores", "device": "cpu", "ranks": 4, …,
 //    "lookup": {"call": s, "feature": s, "bag": CURVE, "rows": {"f32": ROWS}}, …}
@@ -11,7 +11,7 @@
 // with the names of machine_profile.h.
 #include <string>
 
-#include "planner/calibration/machine_profile.h"
+#include "planner/step_model/machine_profile.h"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 #include "planner/calibration/group_sizes.h"
 #include "planner/calibration/machine_profile_json.h"
 #include "planner/calibration/rounds.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

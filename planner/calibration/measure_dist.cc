@@ -7,7 +7,7 @@
 
 #include "planner/calibration/least_squares.h"
 #include "planner/step_model/shard_work.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
-#include "planner/calibration/machine_profile.h"
 #include "planner/calibration/measure_sizes.h"
 #include "planner/calibration/rounds.h"
+#include "planner/step_model/machine_profile.h"
 
 namespace tessera {
 

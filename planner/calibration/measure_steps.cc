@@ -7,7 +7,7 @@
 #include "planner/calibration/least_squares.h"
 #include "planner/calibration/time_plan.h"
 #include "planner/step_model/step_model.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

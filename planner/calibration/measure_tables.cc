@@ -7,7 +7,7 @@
 #include "planner/calibration/table_trial.h"
 #include "planner/step_model/rule_by_name.h"
 #include "planner/step_model/step_load.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

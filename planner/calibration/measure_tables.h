@@ -3,9 +3,9 @@
 // Measures what lookup and update cost: fills a profile's `lookup`, `update` and `kernels`.
 #include <functional>
 
-#include "planner/calibration/machine_profile.h"
 #include "planner/calibration/measure_sizes.h"
 #include "planner/calibration/rounds.h"
+#include "planner/step_model/machine_profile.h"
 
 namespace tessera {
 

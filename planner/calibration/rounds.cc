@@ -43,7 +43,7 @@ std::vector<double> Rounds::MeanOverRanks(const std::vector<double>& seconds) {
 }
 
 std::vector<double> Rounds::Medians(const std::function<std::vector<double>()>& round) {
-  constexpr double kLeast = 3, kMost = 60;
+  constexpr double kLeast = 3, kMax = 60;
   round();
   const Clock::time_point begin = Clock::now();
   std::vector<std::vector<double>> times;  // of each part
@@ -55,7 +55,7 @@ std::vector<double> Rounds::Medians(const std::function<std::vector<double>()>& 
   run();
   // The ranks have to agree.
   const double once = MeanOverRanks({Since(begin)})[0];
-  const auto more = static_cast<int>(std::clamp(budget_ / std::max(once, 1e-7), kLeast, kMost)) - 1;
+  const auto more = static_cast<int>(std::clamp(budget_ / std::max(once, 1e-7), kLeast, kMax)) - 1;
   for (int i = 0; i < more; ++i) run();
   std::vector<double> medians;
   for (const std::vector<double>& part : times) medians.push_back(MedianOf(part));

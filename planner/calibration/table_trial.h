@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_CALIBRATION_TABLE_TRIAL_H_
 #define TESSERA_PLANNER_CALIBRATION_TABLE_TRIAL_H_
 // One measurement of a TableBatchedEmbedding's forward and backward.
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "planner/calibration/rounds.h"
 
 namespace tessera {

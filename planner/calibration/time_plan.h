@@ -9,7 +9,7 @@
 #include "comm/communicator.h"
 #include "planner/step_model/step_load.h"
 #include "runtime/context.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

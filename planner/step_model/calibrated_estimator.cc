@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "planner/planner_error.h"
-#include "runtime/check.h"
+#include "planner/model/planner_error.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/estimator.h"
+#include "planner/model/estimator.h"
 #include "planner/step_model/feature_statistics.h"
 #include "planner/step_model/step_memory.h"
 #include "planner/step_model/step_model.h"

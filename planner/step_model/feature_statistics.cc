@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "optim/rule_options.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

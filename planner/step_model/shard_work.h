@@ -3,8 +3,8 @@
 // What a shard of a table gives to do, in a step: to the rank that has it, and to every rank, since
 // all of them send it ids and put its columns into their outputs. Work adds up over shards: a
 // plan's step and a single shard's price come from these same numbers. The conventions are those of
-// sharding/dist_layout.h and sharding/replica_exchange.h.
-#include "planner/calibration/machine_profile.h"
+// sharding/exchange/dist_layout.h and sharding/exchange/replica_exchange.h.
+#include "planner/step_model/machine_profile.h"
 #include "planner/step_model/step_load.h"
 #include "planner/step_model/working_set.h"
 

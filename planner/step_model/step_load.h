@@ -8,8 +8,8 @@
 
 #include "planner/step_model/row_popularity.h"
 #include "quant/wire_codec.h"
-#include "runtime/dtype.h"
-#include "sharding/plan.h"
+#include "runtime/numbers/dtype.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

@@ -29,8 +29,8 @@ double EncodedElements(const StepLoad& load, const Part& p) {
 }
 
 double Workspace(const StepTable& table, double rows, const Part& p, double ranks) {
-  constexpr double kMostNarrow = 4294967296.0;  // 2^32
-  const double id = (rows > kMostNarrow ? 24 : 16) + (table.weighted ? 12 : 0);
+  constexpr double kMaxNarrow = 4294967296.0;  // 2^32
+  const double id = (rows > kMaxNarrow ? 24 : 16) + (table.weighted ? 12 : 0);
   return ranks * (p.ids * id + p.bags * 12);
 }
 

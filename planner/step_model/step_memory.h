@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "planner/step_model/step_load.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "planner/step_model/shard_work.h"
-#include "sharding/plan.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::internal {
 

@@ -9,7 +9,7 @@
 namespace tessera::internal {
 namespace {
 
-constexpr size_t kMostShown = 200;  // bytes of a parser's message, which quotes the text
+constexpr size_t kMaxShown = 200;  // bytes of a parser's message, which quotes the text
 
 // Reads a text and tells how far it came: behind a bracket, exactly.
 class Cursor {
@@ -44,7 +44,7 @@ class Cursor {
 std::string WithoutTag(const std::string& message) {
   const size_t end = message.starts_with('[') ? message.find("] ") : std::string::npos;
   std::string text = end == std::string::npos ? message : message.substr(end + 2);
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "…";
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "…";
   return text;
 }
 

@@ -1,6 +1,6 @@
 #include "runtime/json/json_seal.h"
 
-#include "runtime/checksums.h"
+#include "runtime/base/checksums.h"
 
 namespace tessera::internal {
 namespace {

@@ -1,8 +1,8 @@
 #include "runtime/ops/activation.h"
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/ops/activation_impl.h"
-#include "runtime/ops/kernels.h"
+#include "runtime/ops/kernels/kernels.h"
 
 namespace tessera {
 namespace internal {

@@ -2,7 +2,7 @@
 #define TESSERA_RUNTIME_OPS_ACTIVATION_IMPL_H_
 // Activations on the devices. Private to runtime/ops.
 #include "runtime/context.h"
-#include "runtime/ops/activation_formulas.h"
+#include "runtime/ops/kernels/activation_formulas.h"
 
 namespace tessera::internal {
 

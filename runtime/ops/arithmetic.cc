@@ -1,8 +1,8 @@
 #include "runtime/ops/arithmetic.h"
 
 #include "runtime/accumulation.h"
-#include "runtime/ops/chunked_sum.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/elementwise.h"
+#include "runtime/ops/kernels/chunked_sum.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #include "runtime/ops/gemm.h"
 
 #include "runtime/accumulation.h"
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/ops/arithmetic.h"
 #include "runtime/ops/gemm_impl.h"
 

@@ -13,8 +13,8 @@
 
 #include "runtime/cublas.h"
 #include "runtime/launch.cuh"
-#include "runtime/ops/four.cuh"
 #include "runtime/ops/gemm_impl.h"
+#include "runtime/ops/kernels/four.cuh"
 
 namespace tessera::internal {
 namespace {

@@ -1,10 +1,10 @@
 #ifndef TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
 #define TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
 // How a product runs on a device. Private to runtime/ops.
-#include "runtime/host_device.h"
-#include "runtime/ops/activation_formulas.h"
+#include "runtime/base/host_device.h"
 #include "runtime/ops/gemm.h"
-#include "runtime/ops/kernels.h"
+#include "runtime/ops/kernels/activation_formulas.h"
+#include "runtime/ops/kernels/kernels.h"
 
 namespace tessera::internal {
 

@@ -1,7 +1,7 @@
 #include "runtime/ops/linear.h"
 
-#include "runtime/dispatch.h"
-#include "runtime/ops/elementwise.h"
+#include "runtime/device/dispatch.h"
+#include "runtime/elementwise.h"
 #include "runtime/ops/gemm_impl.h"
 #include "runtime/ops/linear_impl.h"
 

@@ -1,14 +1,14 @@
 #include "runtime/ops/loss.h"
 
 #include "runtime/accumulation.h"
+#include "runtime/elementwise.h"
 #include "runtime/ops/arithmetic.h"
-#include "runtime/ops/chunked_sum.h"
-#include "runtime/ops/elementwise.h"
 #include "runtime/ops/gemm.h"
-#include "runtime/ops/loss_formulas.h"
+#include "runtime/ops/kernels/chunked_sum.h"
+#include "runtime/ops/kernels/loss_formulas.h"
+#include "runtime/ops/kernels/row_lanes.h"
 #include "runtime/ops/matmul.h"
 #include "runtime/ops/norm.h"
-#include "runtime/ops/row_lanes.h"
 
 namespace tessera {
 namespace {

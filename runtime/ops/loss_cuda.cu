@@ -1,6 +1,6 @@
-#include "runtime/ops/chunked_sum.cuh"
-#include "runtime/ops/elementwise.cuh"
-#include "runtime/ops/loss_formulas.h"
+#include "runtime/elementwise.cuh"
+#include "runtime/ops/kernels/chunked_sum.cuh"
+#include "runtime/ops/kernels/loss_formulas.h"
 
 namespace tessera::internal {
 

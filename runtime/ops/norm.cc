@@ -3,10 +3,10 @@
 #include "runtime/ops/activation.h"
 #include "runtime/ops/arithmetic.h"
 #include "runtime/ops/gemm.h"
+#include "runtime/ops/kernels/norm_formulas.h"
+#include "runtime/ops/kernels/row_lanes.h"
 #include "runtime/ops/linear.h"
-#include "runtime/ops/norm_formulas.h"
 #include "runtime/ops/norm_impl.h"
-#include "runtime/ops/row_lanes.h"
 #include "runtime/ops/shaping.h"
 
 namespace tessera {

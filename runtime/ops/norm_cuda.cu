@@ -1,8 +1,8 @@
-#include "runtime/ops/elementwise.cuh"
-#include "runtime/ops/norm_formulas.h"
+#include "runtime/elementwise.cuh"
+#include "runtime/ops/kernels/norm_formulas.h"
+#include "runtime/ops/kernels/similarity_formulas.h"
+#include "runtime/ops/kernels/warp_lanes.cuh"
 #include "runtime/ops/norm_impl.h"
-#include "runtime/ops/similarity_formulas.h"
-#include "runtime/ops/warp_lanes.cuh"
 
 namespace tessera::internal {
 namespace {

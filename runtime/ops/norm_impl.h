@@ -2,7 +2,7 @@
 #define TESSERA_RUNTIME_OPS_NORM_IMPL_H_
 // Layer normalization on the devices. Private to runtime/ops.
 #include "runtime/context.h"
-#include "runtime/ops/kernels.h"
+#include "runtime/ops/kernels/kernels.h"
 
 namespace tessera::internal {
 

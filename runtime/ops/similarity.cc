@@ -1,10 +1,10 @@
 #include "runtime/ops/similarity.h"
 
-#include "runtime/ops/elementwise.h"
+#include "runtime/elementwise.h"
 #include "runtime/ops/gemm.h"
+#include "runtime/ops/kernels/row_lanes.h"
+#include "runtime/ops/kernels/similarity_formulas.h"
 #include "runtime/ops/norm.h"
-#include "runtime/ops/row_lanes.h"
-#include "runtime/ops/similarity_formulas.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #include "runtime/ops/softmax.h"
 
-#include "runtime/ops/row_lanes.h"
-#include "runtime/ops/softmax_formulas.h"
+#include "runtime/ops/kernels/row_lanes.h"
+#include "runtime/ops/kernels/softmax_formulas.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
-#include "runtime/ops/softmax_formulas.h"
-#include "runtime/ops/warp_lanes.cuh"
+#include "runtime/ops/kernels/softmax_formulas.h"
+#include "runtime/ops/kernels/warp_lanes.cuh"
 
 namespace tessera::internal {
 

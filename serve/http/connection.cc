@@ -18,7 +18,7 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 
 constexpr size_t kPiece = 16 << 10, kBodyPiece = 64 << 10;  // bytes of one read
-constexpr size_t kMostChunkHead = 16 << 10;                 // or trailers
+constexpr size_t kMaxChunkHead = 16 << 10;                  // or trailers
 constexpr int64_t kFreeBodyBytes = 64 << 10;                // of a body, not charged
 constexpr milliseconds kLinger{1000};
 constexpr char kVersionHeader[] = "Tessera-Model-Version", kDigestHeader[] = "Tessera-Model-Digest";
@@ -151,8 +151,8 @@ bool Connection::ReadBody() {
     const size_t used = parser_->put(buffer_.cdata(), error);
     buffer_.consume(used);
     if (error == http::error::need_more) {
-      if (buffer_.size() > kMostChunkHead)
-        throw HttpError(400, Format("a chunk's head has more than {} bytes", kMostChunkHead));
+      if (buffer_.size() > kMaxChunkHead)
+        throw HttpError(400, Format("a chunk's head has more than {} bytes", kMaxChunkHead));
       if (used == 0) break;
     } else if (error) {
       ThrowUnreadable(error, limits_.max_body);

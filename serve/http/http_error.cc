@@ -9,9 +9,9 @@
 namespace tessera::serve {
 namespace {
 
-constexpr size_t kMostShown = 500;
+constexpr size_t kMaxShown = 500;
 
-// "…what (runtime/check.cc:12)": places in our source are none of a client's business.
+// "…what (runtime/base/check.cc:12)": places in our source are none of a client's business.
 std::string WithoutSource(std::string what) {
   for (size_t at; what.ends_with(')') && (at = what.rfind(" (")) != std::string::npos;) {
     const std::string place = what.substr(at);
@@ -22,7 +22,7 @@ std::string WithoutSource(std::string what) {
 }
 
 std::string Shortened(std::string what) {
-  if (what.size() > kMostShown) what = what.substr(0, kMostShown) + "...";
+  if (what.size() > kMaxShown) what = what.substr(0, kMaxShown) + "...";
   return what;
 }
 

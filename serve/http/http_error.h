@@ -3,7 +3,7 @@
 // What went wrong with a request, as its client may read it.
 #include <exception>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "serve/http/http_message.h"
 
 namespace tessera::serve {

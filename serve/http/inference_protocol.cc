@@ -5,8 +5,8 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/files/safetensors.h"
 #include "runtime/json/json_reader.h"
-#include "runtime/safetensors.h"
 #include "serve/http/request_inputs.h"
 
 namespace tessera::serve {

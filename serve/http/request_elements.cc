@@ -10,7 +10,7 @@
 namespace tessera::serve::internal {
 namespace {
 
-constexpr size_t kMostShown = 40;  // bytes of a number
+constexpr size_t kMaxShown = 40;  // bytes of a number
 
 // The end of a number of JSON.
 const char* NumberEnd(const char* at, const char* end) {
@@ -20,9 +20,9 @@ const char* NumberEnd(const char* at, const char* end) {
 [[noreturn]] void ThrowExpected(const std::string& where, const char* expected, const char* at,
                                 const char* end) {
   const std::string number(at, NumberEnd(at, end));
-  const std::string got = number.empty()                ? "something else"
-                          : number.size() <= kMostShown ? number
-                                                        : number.substr(0, kMostShown) + "...";
+  const std::string got = number.empty()               ? "something else"
+                          : number.size() <= kMaxShown ? number
+                                                       : number.substr(0, kMaxShown) + "...";
   throw Error(Format("{}: expected {}, got {}", where, expected, got));
 }
 

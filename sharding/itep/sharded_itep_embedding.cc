@@ -1,7 +1,7 @@
 #include "sharding/itep/sharded_itep_embedding.h"
 
-#include "runtime/hash.h"
-#include "runtime/random.h"
+#include "runtime/base/hash.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera::internal {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_MANAGED_COLLISION_CHECKPOINT_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_MANAGED_COLLISION_CHECKPOINT_H_
 // Sharded tables and the modules of their parts, to and from the checkpoints of
-// sharding/checkpoint.h: the state of each part is a set of tensors that no plan cuts,
+// sharding/checkpoint/checkpoint.h: the state of each part is a set of tensors that no plan cuts,
 //
 //   <prefix>_managed_collision_modules.<table>._parts.<part>.<name>
 //

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "sharding/exchange/row_split.h"
 #include "sharding/managed_collision/place_rows.h"
-#include "sharding/row_split.h"
 
 namespace tessera {
 namespace {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_PARTITIONED_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_PARTITIONED_MANAGED_COLLISION_MODULE_H_
-// The module of a table that is in parts by hash (sharding/hash_parts.h), or of consecutive ones of
+// The module of a table that is in parts by hash (sharding/plan/hash_parts.h), or of consecutive ones of
 // them: a module of its own for each part, over the part's ids and rows.
 //
 //   ids   9 4 7 2      parts 1 0 1 0      part 0 gets 4 2, part 1 gets 9 7
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "embedding/managed_collision/managed_collision_module.h"
-#include "runtime/random.h"
-#include "sharding/hash_parts.h"
+#include "runtime/numbers/random.h"
+#include "sharding/plan/hash_parts.h"
 
 namespace tessera {
 

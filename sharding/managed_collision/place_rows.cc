@@ -1,6 +1,6 @@
 #include "sharding/managed_collision/place_rows.h"
 
-#include "embedding/feature_items.h"
+#include "embedding/lookup/feature_items.h"
 #include "sharding/managed_collision/place_rows_impl.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // Row numbers put in their places on a GPU: a thread a row.
-#include "embedding/feature_items.cuh"
+#include "embedding/lookup/feature_items.cuh"
 #include "sharding/managed_collision/place_rows_impl.h"
 
 namespace tessera::internal {

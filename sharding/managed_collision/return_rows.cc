@@ -2,11 +2,11 @@
 // that were remapped, the rows of what every rank had sent.
 #include <utility>
 
-#include "sharding/copy_segments.h"
-#include "sharding/dedup.h"
+#include "sharding/exchange/copy_segments.h"
+#include "sharding/exchange/dedup.h"
 #include "sharding/managed_collision/place_rows.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
-#include "sparse/row_runs.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace {
@@ -22,7 +22,7 @@ std::vector<bool> Remapped(const DistLayout& layout, const DistRank& rank) {
 
 // A message to each rank.
 std::vector<Tensor> Messages(Context& ctx, const DistLayout& layout, int rank,
-                             const DistAway& away) {
+                             const ReceivedIds& away) {
   const DistRank& mine = layout.ranks[static_cast<size_t>(rank)];
   const std::vector<bool> remapped = Remapped(layout, mine);
   std::vector<Tensor> messages;
@@ -45,7 +45,7 @@ std::vector<Tensor> Messages(Context& ctx, const DistLayout& layout, int rank,
   return messages;
 }
 
-std::vector<int64_t> CountsToReceive(const DistLayout& layout, const DistHome& home) {
+std::vector<int64_t> CountsToReceive(const DistLayout& layout, const SentIds& home) {
   std::vector<int64_t> counts;
   for (size_t r = 0; r < layout.ranks.size(); ++r) {
     const std::vector<bool> remapped = Remapped(layout, layout.ranks[r]);
@@ -56,7 +56,7 @@ std::vector<int64_t> CountsToReceive(const DistLayout& layout, const DistHome& h
 }
 
 // What was sent, with rows for raw ids.
-Tensor PlacedAtHome(Context& ctx, const DistLayout& layout, const DistHome& home,
+Tensor PlacedAtHome(Context& ctx, const DistLayout& layout, const SentIds& home,
                     const std::vector<Tensor>& messages, const Tensor& sent) {
   const Tensor values = sent.dtype() == DType::kI64 ? sent.Clone(ctx) : sent.To(ctx, DType::kI64);
   std::vector<PlacedRows> placed;
@@ -103,12 +103,12 @@ Awaitable<KeyedJaggedTensor> StartReturnRows(Context& ctx, Communicator& comm,
                                              const std::vector<EmbeddingFeature>& features,
                                              const InputDist& input, const KeyedJaggedTensor& kjt) {
   return comm
-      .AllToAllV(ctx, Messages(ctx, layout, comm.rank(), input.away()),
-                 CountsToReceive(layout, input.home()), "remapped ids of " + layout.tables_text)
+      .AllToAllV(ctx, Messages(ctx, layout, comm.rank(), input.received()),
+                 CountsToReceive(layout, input.sent()), "remapped ids of " + layout.tables_text)
       .Then([&ctx, &layout, &features, input, kjt](std::vector<Tensor> messages) {
         const auto distinct = input.deduped();
         const Tensor& sent = distinct ? distinct->kjt.values() : kjt.values();
-        Tensor rows = PlacedAtHome(ctx, layout, input.home(), messages, sent);
+        Tensor rows = PlacedAtHome(ctx, layout, input.sent(), messages, sent);
         if (distinct) rows = Spread(ctx, layout, features, *distinct, rows, kjt);
         return kjt.WithValues(rows);
       });

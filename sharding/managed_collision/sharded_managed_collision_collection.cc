@@ -4,7 +4,7 @@
 
 #include "comm/leader.h"
 #include "embedding/collection_features.h"
-#include "sharding/plan_json.h"
+#include "sharding/plan/plan_json.h"
 
 namespace tessera {
 

@@ -18,8 +18,8 @@
 #include <memory>
 #include <vector>
 
-#include "embedding/forward_ahead.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
+#include "embedding/precomputed_forward.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "sharding/sharded_embedding_collection.h"
@@ -37,7 +37,7 @@ class ShardedManagedCollisionEmbeddings {
 
   // As Collection::Forward. Training forwards have their backward before the next one.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
-  ForwardAhead<Output>& ahead() { return ahead_; }
+  PrecomputedForward<Output>& ahead() { return ahead_; }
 
   // The same in phases. Raw ids of later batches may be on their way while one is trained; modules
   // see batches in the order of the second phases.
@@ -60,7 +60,7 @@ class ShardedManagedCollisionEmbeddings {
  private:
   std::unique_ptr<ShardedManagedCollisionModules> modules_;
   bool return_remapped_features_;
-  ForwardAhead<Output> ahead_;
+  PrecomputedForward<Output> ahead_;
 };
 
 }  // namespace internal

@@ -74,7 +74,7 @@ ShardedManagedCollisionModules::ShardedManagedCollisionModules(
 }
 
 void ShardedManagedCollisionModules::Remap(Context& ctx, InputDist& input) {
-  const KeyedJaggedTensor raw = input.away().kjt;
+  const KeyedJaggedTensor raw = input.received().kjt;
   input.SetRemapped(tables_.empty() ? raw : collection_->Forward(ctx, raw));
 }
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_MODULES_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_MODULES_H_
 // What remaps raw ids on the rank that has their rows: the modules of this rank's parts of tables
-// (sharding/hash_parts.h), in the middle of a forward of sharded tables.
+// (sharding/plan/hash_parts.h), in the middle of a forward of sharded tables.
 //
 //   raw ids -> input_dist, by part -> Remap -> evicted rows start anew -> lookup -> output_dist
 //                                        \-> ReturnRows, if asked for
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "embedding/managed_collision/managed_collision_collection.h"
-#include "sharding/input_dist.h"
+#include "sharding/exchange/input_dist.h"
 #include "sharding/managed_collision/partitioned_managed_collision_module.h"
 
 namespace tessera {

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "comm/leader.h"
-#include "embedding/row_access.h"
-#include "sparse/bucketize.h"
-#include "sparse/row_runs.h"
+#include "embedding/lookup/row_access.h"
+#include "sparse/ids/bucketize.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera::internal {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sharding/copy_segments.h"
+#include "sharding/exchange/copy_segments.h"
 
 namespace tessera::internal {
 namespace {

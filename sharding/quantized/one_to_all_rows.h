@@ -7,13 +7,13 @@
 //                    the device where the batch came in
 //   rank's answer    for each lookup a matrix [bags or ids, columns] of f32, one behind the other
 //
-// A stream is the bags of a part of the outputs (embedding/output_layout.h) in a block of rows,
+// A stream is the bags of a part of the outputs (embedding/table/output_layout.h) in a block of rows,
 // less the block's first row. Lookups of one rank in the same block of rows share it.
 #include <optional>
 #include <vector>
 
+#include "sharding/exchange/row_split.h"
 #include "sharding/quantized/quantized_shards.h"
-#include "sharding/row_split.h"
 
 namespace tessera::internal {
 

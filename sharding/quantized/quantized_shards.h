@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "embedding/quantized/quantized_table.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

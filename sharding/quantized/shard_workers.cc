@@ -3,8 +3,8 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/check.h"
-#include "runtime/start_threads.h"
+#include "runtime/base/check.h"
+#include "runtime/base/start_threads.h"
 
 namespace tessera {
 

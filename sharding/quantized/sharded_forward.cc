@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "embedding/index_array.h"
+#include "embedding/lookup/index_array.h"
 #include "embedding/quantized/quantized_lookup.h"
-#include "sharding/column_blocks.h"
+#include "sharding/exchange/column_blocks.h"
 #include "sharding/quantized/one_to_all_rows.h"
-#include "sparse/cumsum.h"
+#include "sparse/ops/cumsum.h"
 
 namespace tessera::internal {
 namespace {

@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "embedding/quantized/quantized_table_batched_embedding.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 
 namespace tessera {
 

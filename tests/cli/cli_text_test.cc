@@ -3,14 +3,14 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/byte_progress.h"
 #include "cli/error_text.h"
 #include "cli/latencies.h"
-#include "cli/loss_curve.h"
-#include "cli/numbers.h"
-#include "cli/progress.h"
-#include "cli/row_progress.h"
-#include "runtime/check.h"
+#include "cli/show/byte_progress.h"
+#include "cli/show/numbers.h"
+#include "cli/show/row_progress.h"
+#include "cli/train/loss_curve.h"
+#include "cli/train/progress.h"
+#include "runtime/base/check.h"
 
 namespace tessera::cli {
 namespace {

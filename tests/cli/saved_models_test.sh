@@ -125,7 +125,12 @@ for i in "${!forms[@]}"; do
   echo "$row" >>met
 done
 for i in "${!sentences[@]}"; do echo "($((i + 1))) ${sentences[$i]}" >>met; done
-grep -E '^(\||\([0-9]+\) )' "$page" >shown
+# Rows of the table, and the numbered sentences, each on one line.
+awk '/^\|/ { print; next }
+  /^\([0-9]+\) / { sentence = $0; next }
+  sentence != "" && /./ { sentence = sentence " " $0; next }
+  sentence != "" { print sentence; sentence = "" }
+  END { if (sentence != "") print sentence }' "$page" >shown
 diff met shown >differs || fail "docs/saved_models.md does not show what was met: $(cat differs)"
 
 # ---- what is saved over is of the form that the run saves

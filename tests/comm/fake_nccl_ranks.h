@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "comm/local_communicator.h"
-#include "comm/nccl_communicator.h"
+#include "comm/nccl/nccl_communicator.h"
 #include "tests/testing/fake_nccl.h"
 
 namespace tessera::testing {

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "comm/local_communicator.h"
-#include "runtime/device_properties.h"
+#include "runtime/device/device_properties.h"
 #include "tests/comm/suite.h"
 #include "tests/testing/devices.h"
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/mpi_communicator.h"
+#include "comm/mpi/mpi_communicator.h"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "comm/mpi_communicator.h"
+#include "comm/mpi/mpi_communicator.h"
 
 namespace tessera::testing {
 namespace {

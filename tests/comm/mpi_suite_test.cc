@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "runtime/device_properties.h"
+#include "runtime/device/device_properties.h"
 #include "tests/comm/mpi_main.h"
 #include "tests/comm/suite.h"
 #include "tests/testing/devices.h"

@@ -1,5 +1,5 @@
 // What goes wrong with NCCL, and what is said then: faults that the fake NCCL has on demand.
-#include "comm/nccl_communicator.h"
+#include "comm/nccl/nccl_communicator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "comm/local_communicator.h"
-#include "comm/nccl_communicator.h"
+#include "comm/nccl/nccl_communicator.h"
 
 namespace tessera {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
-#include "comm/nccl_communicator.h"
-#include "runtime/device_properties.h"
+#include "comm/nccl/nccl_communicator.h"
+#include "runtime/device/device_properties.h"
 #include "tests/comm/suite.h"
 
 namespace tessera::testing {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "comm/local_communicator.h"
-#include "comm/nccl_communicator.h"
+#include "comm/nccl/nccl_communicator.h"
 #include "tests/comm/fake_nccl_ranks.h"
 #include "tests/comm/suite.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 namespace tessera::conformance {
 namespace {

@@ -1,7 +1,7 @@
 // Kind `checkpoint`: a state_dict that PyTorch wrote.
 #include <filesystem>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "tests/conformance/dense_modules.h"
 #include "tests/conformance/embedding_case.h"
 #include "tests/conformance/kinds.h"

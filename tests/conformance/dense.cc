@@ -1,6 +1,9 @@
 // Kind `dense`: modules and losses, forward and backward.
 #include <functional>
 
+#include "models/layers/factorization_machine.h"
+#include "models/layers/interaction.h"
+#include "models/layers/over_arch.h"
 #include "runtime/ops/activation.h"
 #include "runtime/ops/linear.h"
 #include "runtime/ops/loss.h"
@@ -8,9 +11,6 @@
 #include "runtime/ops/shaping.h"
 #include "runtime/ops/similarity.h"
 #include "tests/conformance/kinds.h"
-#include "train/nn/factorization_machine.h"
-#include "train/nn/interaction.h"
-#include "train/nn/over_arch.h"
 
 namespace tessera::conformance {
 namespace {

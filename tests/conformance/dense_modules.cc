@@ -1,6 +1,6 @@
 #include "tests/conformance/dense_modules.h"
 
-#include "embedding/pooling.h"
+#include "embedding/config/pooling.h"
 
 namespace tessera::conformance {
 

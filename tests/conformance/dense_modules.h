@@ -1,10 +1,10 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_
 #define TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_
 // What the kinds dense, dense_optim, model and checkpoint have in common.
+#include "models/ranking_model.h"
+#include "models/two_tower.h"
 #include "optim/dense_optimizer.h"
 #include "tests/conformance/case.h"
-#include "train/nn/ranking_model.h"
-#include "train/nn/two_tower.h"
 
 namespace tessera::conformance {
 

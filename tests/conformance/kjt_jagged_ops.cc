@@ -1,7 +1,7 @@
-#include "sparse/jagged_dense.h"
-#include "sparse/jagged_elementwise.h"
-#include "sparse/jagged_matmul.h"
-#include "sparse/jagged_softmax.h"
+#include "sparse/jagged/jagged_dense.h"
+#include "sparse/jagged/jagged_elementwise.h"
+#include "sparse/jagged/jagged_matmul.h"
+#include "sparse/jagged/jagged_softmax.h"
 #include "tests/conformance/kjt_case.h"
 
 namespace tessera::conformance {

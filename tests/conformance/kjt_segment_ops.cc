@@ -1,10 +1,10 @@
-#include "sparse/bucketize.h"
-#include "sparse/cumsum.h"
-#include "sparse/permute.h"
+#include "sparse/ids/bucketize.h"
+#include "sparse/ops/cumsum.h"
+#include "sparse/ops/permute.h"
+#include "sparse/ops/row_runs.h"
+#include "sparse/ops/segments.h"
+#include "sparse/ops/select.h"
 #include "sparse/regroup.h"
-#include "sparse/row_runs.h"
-#include "sparse/segments.h"
-#include "sparse/select.h"
 #include "tests/conformance/kjt_case.h"
 
 namespace tessera::conformance {

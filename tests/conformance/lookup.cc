@@ -1,5 +1,5 @@
 // Kind `lookup`: read rows, pool them, and the gradients.
-#include "embedding/bounds_check.h"
+#include "embedding/lookup/bounds_check.h"
 #include "embedding/position_weighted.h"
 #include "tests/conformance/embedding_case.h"
 #include "tests/conformance/kinds.h"

@@ -1,8 +1,8 @@
 // Kind `metric`: values after each batch of a stream, of every task.
 #include <algorithm>
 
+#include "metrics/rec_metric_module.h"
 #include "tests/conformance/kinds.h"
-#include "train/metrics/rec_metric_module.h"
 
 namespace tessera::conformance {
 namespace {

@@ -1,6 +1,6 @@
 // Kind `plan`: TorchRec's planner, piece by piece and as a whole. What is compared, and how, is
 // said in the cases' README; an answer that passes is the expected one.
-#include "planner/planner_error.h"
+#include "planner/model/planner_error.h"
 #include "tests/conformance/kinds.h"
 #include "tests/conformance/plan_case.h"
 

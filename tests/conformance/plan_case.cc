@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
-#include "planner/model_json_impl.h"
-#include "planner/topology_json_impl.h"
+#include "planner/model/model_json_impl.h"
+#include "planner/model/topology_json_impl.h"
 #include "runtime/json/json_fields.h"
 
 namespace tessera::conformance {

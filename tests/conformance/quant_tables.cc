@@ -1,11 +1,11 @@
 // Kind `quant`, stored tables: FBGEMM's inference lookups, TorchRec's quantized modules.
 #include "embedding/quantized/quantize_tables.h"
+#include "models/layers/interaction.h"
+#include "models/layers/over_arch.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/conformance/dense_modules.h"
 #include "tests/conformance/embedding_case.h"
 #include "tests/conformance/quant_case.h"
-#include "train/nn/interaction.h"
-#include "train/nn/over_arch.h"
 
 namespace tessera::conformance {
 namespace {

@@ -6,7 +6,7 @@
 #include "runtime/ops/arithmetic.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "sharding/sharded_embedding_collection.h"
-#include "sparse/segments.h"
+#include "sparse/ops/segments.h"
 #include "tests/conformance/kjt_case.h"
 #include "tests/conformance/sharding_case.h"
 
@@ -110,7 +110,7 @@ KeyedJaggedTensor Reordered(Context& ctx, const InputDist& dist,
                             const std::vector<std::pair<int, int>>& listed,
                             const std::vector<EmbeddingFeature>& features,
                             const std::vector<size_t>& order, const KeyedJaggedTensor& own) {
-  const DistAway& away = dist.away();
+  const ReceivedIds& away = dist.received();
   const auto streams = static_cast<size_t>(away.kjt.num_keys());
   const DType lengths_type = own.lengths(ctx).dtype();
   // A key for each stream and rank, and empty ones of each rank's batch.
@@ -152,7 +152,7 @@ KeyedJaggedTensor Reordered(Context& ctx, const InputDist& dist,
 }
 
 // Where each id went, in the order of buckets, then features, then bags.
-Tensor UnbucketizePermute(Context& ctx, const DistHome& home, const DistLayout& layout) {
+Tensor UnbucketizePermute(Context& ctx, const SentIds& home, const DistLayout& layout) {
   std::vector<int64_t> first = {0};
   for (const DistFeature& f : home.features) first.push_back(first.back() + f.end - f.begin);
   std::vector<int64_t> permute(static_cast<size_t>(first.back()));
@@ -297,7 +297,7 @@ Answer InputDistOf(Context& ctx, const Case& c) {
                            SourceOrder(c, plan), kjt),
                  name, &mine);
       if (const std::string permute = name + ".unbucketize_permute"; c.out.count(permute) > 0)
-        mine.tensors[permute] = UnbucketizePermute(own, dist.home(), layout);
+        mine.tensors[permute] = UnbucketizePermute(own, dist.sent(), layout);
       for (auto& [key, tensor] : mine.tensors)
         if (c.out.count(key) > 0) answers.Put(key, tensor);
       const std::lock_guard lock(mutex);

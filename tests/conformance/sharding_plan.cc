@@ -1,6 +1,6 @@
 // Kind `sharding`: how tables are cut, and plans made by hand.
-#include "sharding/plan_makers.h"
-#include "sharding/shard_sizes.h"
+#include "sharding/plan/plan_makers.h"
+#include "sharding/plan/shard_sizes.h"
 #include "tests/conformance/kinds.h"
 #include "tests/conformance/sharding_case.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::testing {
 namespace {

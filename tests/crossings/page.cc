@@ -4,7 +4,7 @@
 #include <regex>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "tests/crossings/tables_case.h"
 #include "tests/crossings/tables_refusals.h"
 #include "tests/crossings/training_refusals.h"
@@ -16,20 +16,22 @@ namespace {
 constexpr char kIntroduction[] =
     R"(# What goes together
 
-Each feature works beside each other one, or is refused before anything starts by a sentence that names both. This page is
-written by `tools/docs` from what [tests/crossings](../tests/crossings) runs: a point is one value of each axis, its result is
-compared with the plainest run that has the same meaning (one process, tables in memory, a plain loop), bit by bit where
-[ARCHITECTURE.md](../ARCHITECTURE.md#same-bits-everywhere) promises bits. All pairs of values are run, then random points
-(`tools/test --all`: 20,000 of tables, 2,000 of trainings).
+Each feature works beside each other one, or is refused before anything starts by a sentence that
+names both. This page is written by `tools/docs` from what [tests/crossings](../tests/crossings)
+runs: a point is one value of each axis, its result is compared with the plainest run that has the
+same meaning (one process, tables in memory, a plain loop), bit by bit where [The
+design](design/overview.md#same-bits-everywhere) promises bits. All pairs of values are run, then
+random points (`tools/test --all`: 20,000 of tables, 2,000 of trainings).
 
-Near, not equal, are: pooled rows of tables that are split over rows (sums of parts come in another order), gradients of
-per-sample weights over ranks, and trainings on ranks beside one process. Distinct ids (`dedup_ids`) of tables with raw ids:
-the modules see each id of a rank's batch once, in rising order. A collection refuses a table that grows behind a cache; a
-training configuration with growing raw ids and such a location makes a table there that has all its rows from the start, with
-other start values than one that grows.
+Near, not equal, are: pooled rows of tables that are split over rows (sums of parts come in another
+order), gradients of per-sample weights over ranks, and trainings on ranks beside one process.
+Distinct ids (`dedup_ids`) of tables with raw ids: the modules see each id of a rank's batch once,
+in rising order. A collection refuses a table that grows behind a cache; a training configuration
+with growing raw ids and such a location makes a table there that has all its rows from the start,
+with other start values than one that grows.
 
-A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from outside the library,
-`dense` the optimizer of the dense part.
+A rule's name with a number (`adam_2`) is the same rule with other options. `custom` is a rule from
+outside the library, `dense` the optimizer of the dense part.
 )";
 
 // What an axis is, by its name; both spaces have some of them.

@@ -3,7 +3,7 @@
 #include <memory>
 #include <set>
 
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "embedding/quantized/quantize_tables.h"
 #include "runtime/ops/arithmetic.h"

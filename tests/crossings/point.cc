@@ -6,7 +6,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::testing {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "embedding/index_remap.h"
-#include "embedding/row_init.h"
-#include "sharding/plan_makers.h"
+#include "embedding/lookup/index_remap.h"
+#include "embedding/table/row_init.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/crossings/rules.h"
 
 namespace tessera::testing {

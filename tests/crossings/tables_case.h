@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "embedding/itep/itep_module.h"
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "runtime/autograd.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "tests/crossings/point.h"
 #include "tests/testing/rank_batches.h"

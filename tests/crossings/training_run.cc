@@ -6,16 +6,16 @@
 #include <regex>
 
 #include "comm/local_communicator.h"
-#include "runtime/safetensors.h"
-#include "serve/delta_writer.h"
-#include "serve/model_writer.h"
+#include "runtime/files/safetensors.h"
+#include "serve/export/delta_writer.h"
+#include "serve/export/model_writer.h"
 #include "serve/predictor.h"
 #include "serve/tessera_c.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/crossings/rules.h"
 #include "train/checkpoint/whole_tables.h"
 #include "train/config/train_config.h"
-#include "train/training_run.h"
+#include "train/run/training_run.h"
 
 namespace tessera::testing {
 namespace {

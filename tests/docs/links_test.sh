@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Links between the documents of the checkout lead to files that there are, and to headings where they name one. Headers that
-# docs/index.md names are there.
+# Links between the documents of the checkout lead to files that exist, and to headings where they name one. Headers and
+# folders that the documents name exist.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$1")")"
 
@@ -12,7 +12,7 @@ complain() {
   echo "$*"
   failures=$((failures + 1))
 }
-for document in *.md docs/*.md bench/results/*.md; do
+for document in *.md docs/*.md docs/*/*.md bench/results/*.md; do
   while read -r link; do
     file=${link%%#*} anchor=
     [[ $link == *#* ]] && anchor=${link#*#}
@@ -26,10 +26,10 @@ for document in *.md docs/*.md bench/results/*.md; do
     fi
   done < <(awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+://' || true)
 done
-while read -r path; do
+while IFS=: read -r document path; do
   checked=$((checked + 1))
-  [ -e "$path" ] || complain "docs/index.md names $path, which is not there"
-done < <(grep -oE '`[a-z_/]+(\.h|/)`' docs/index.md | tr -d '\140')
+  [ -e "$path" ] || complain "$document names $path, which is not there"
+done < <(grep -oE '`[a-z_]+/[a-z_/]+(\.h|/)`' README.md CONTRIBUTING.md docs/*.md docs/*/*.md | tr -d '\140' | grep -v '/my_')
 [ "$checked" -gt 30 ] || complain "only $checked links were found"
 echo "$checked links and headers checked, $failures failures"
 [ "$failures" -eq 0 ]

@@ -9,8 +9,8 @@
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/quantized/quantize_tables.h"
 #include "runtime/tensor_text.h"
-#include "sharding/embeddings_all_to_all.h"
-#include "sharding/kjt_all_to_all.h"
+#include "sharding/exchange/embeddings_all_to_all.h"
+#include "sharding/exchange/kjt_all_to_all.h"
 
 namespace tessera {
 namespace {

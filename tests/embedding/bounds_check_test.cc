@@ -1,4 +1,4 @@
-#include "embedding/bounds_check.h"
+#include "embedding/lookup/bounds_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "embedding/embedding_bag_collection.h"
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 #include "runtime/ops/arithmetic.h"
-#include "runtime/reserved.h"
+#include "runtime/virtual_memory.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/rules.h"
 

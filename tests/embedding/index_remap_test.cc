@@ -1,4 +1,4 @@
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "embedding/prune_rows.h"
+#include "embedding/lookup/prune_rows.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 // A lookup on a GPU gives the CPU's bits, whatever the shapes.
 #include <gtest/gtest.h>
 
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/random_batch.h"
 

@@ -1,4 +1,4 @@
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <tuple>
 
-#include "runtime/lanes.h"
+#include "runtime/numbers/lanes.h"
 #include "tests/testing/isa_levels.h"
 #include "tests/testing/random_batch.h"
 

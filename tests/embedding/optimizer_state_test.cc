@@ -1,4 +1,4 @@
-#include "embedding/optimizer_state.h"
+#include "embedding/table/optimizer_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

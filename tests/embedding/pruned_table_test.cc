@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "embedding/index_remap.h"
+#include "embedding/lookup/index_remap.h"
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/testing/devices.h"

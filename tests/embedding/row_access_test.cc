@@ -1,4 +1,4 @@
-#include "embedding/row_access.h"
+#include "embedding/lookup/row_access.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

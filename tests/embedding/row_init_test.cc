@@ -1,4 +1,4 @@
-#include "embedding/row_init.h"
+#include "embedding/table/row_init.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "embedding/embedding_configs.h"
-#include "embedding/row_init.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/table/row_init.h"
 
 namespace tessera::testing {
 

@@ -1,4 +1,4 @@
-#include "embedding/sort_occurrences.h"
+#include "embedding/update/sort_occurrences.h"
 
 #include <gtest/gtest.h>
 

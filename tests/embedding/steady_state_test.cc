@@ -1,7 +1,7 @@
 // What calls take from the heap once the first few have made all that is used again.
 #include <gtest/gtest.h>
 
-#include "embedding/update.h"
+#include "embedding/update/update.h"
 #include "tests/embedding/small_steps.h"
 #include "tests/testing/allocation_counter.h"
 #include "tests/testing/random_batch.h"

@@ -1,4 +1,4 @@
-#include "embedding/table_memory.h"
+#include "embedding/table/table_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "embedding/row_access.h"
+#include "embedding/lookup/row_access.h"
 #include "embedding/table_batched_embedding.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/small_tables.h"

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "embedding/update.h"
-#include "runtime/dispatch.h"
+#include "embedding/update/update.h"
+#include "runtime/device/dispatch.h"
 #include "tests/embedding/custom_rule_on_cuda.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/random_batch.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "embedding/update.h"
+#include "embedding/update/update.h"
 #include "tests/testing/isa_levels.h"
 #include "tests/testing/random_batch.h"
 #include "tests/testing/rules.h"

@@ -1,4 +1,4 @@
-#include "embedding/update.h"
+#include "embedding/update/update.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "embedding/custom_rule.h"
-#include "embedding/element.h"
-#include "runtime/lanes.h"
+#include "embedding/lookup/element.h"
+#include "runtime/numbers/lanes.h"
 #include "tests/testing/isa_levels.h"
 #include "tests/testing/random_batch.h"
 #include "tests/testing/rules.h"
@@ -23,7 +23,7 @@ using testing::BatchShape;
 using testing::RandomBatch;
 using testing::UpdateTables;
 
-// Σ_d fn(d, terms) in the order that every machine keeps (runtime/lanes.h).
+// Σ_d fn(d, terms) in the order that every machine keeps (runtime/numbers/lanes.h).
 template <int kTerms, typename Fn>
 void SumInLaneOrder(int64_t dim, float* sums, Fn&& fn) {
   float lane[kTerms][kLanes] = {};

@@ -1,7 +1,7 @@
 // A checkpoint's file, with what it says of itself: bytes of a safetensors file, or, where the
 // first byte is odd, pairs of lines that become its metadata; as it is, and with the checksums that
 // it should have.
-#include "runtime/files.h"
+#include "runtime/files/files.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/temp_file.h"

@@ -1,6 +1,6 @@
 // The index of a sharded checkpoint: what is read is written and read again.
-#include "sharding/checkpoint_index.h"
-#include "sharding/plan_makers.h"
+#include "sharding/checkpoint/checkpoint_index.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tessera::fuzz {

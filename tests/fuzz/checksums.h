@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::fuzz {

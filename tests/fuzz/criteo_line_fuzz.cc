@@ -1,6 +1,6 @@
 // Lines of a Criteo file: a row that is read is written and read again.
+#include "data/files/criteo_line.h"
 #include "tests/fuzz/fuzz.h"
-#include "train/data/criteo_line.h"
 
 namespace tessera::fuzz {
 namespace {

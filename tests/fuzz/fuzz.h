@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

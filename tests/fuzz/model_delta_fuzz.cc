@@ -1,7 +1,7 @@
 // A bad delta beside a good model: as it is, and with the crc32 that its tensors have, so that what
 // lies behind that check is met, too. A model that takes it is asked.
-#include "runtime/files.h"
-#include "serve/export_tensors.h"
+#include "runtime/files/files.h"
+#include "serve/export/export_tensors.h"
 #include "serve/model_chain.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/served_model.h"

@@ -1,7 +1,7 @@
 // A model directory: a bad model.json beside good weights, or, where the first byte is odd, the
 // other way round, as they are and with the checksum that their tensors have. One that loads is
 // asked.
-#include "runtime/files.h"
+#include "runtime/files/files.h"
 #include "serve/model_chain.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/served_model.h"

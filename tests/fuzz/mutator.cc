@@ -8,7 +8,7 @@
 namespace tessera::fuzz {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 16;
+constexpr size_t kMaxBytes = 1 << 16;
 
 constexpr std::string_view kNumbers[] = {"0",
                                          "-1",
@@ -129,7 +129,7 @@ std::string Mutator::Make(uint64_t round) const {
         ChangeWord64(numbers, text);
     }
   }
-  text.resize(std::min(text.size(), kMostBytes));
+  text.resize(std::min(text.size(), kMaxBytes));
   return text;
 }
 

@@ -1,9 +1,9 @@
 // Headers of npy files, and files that hold no more than one.
 #include <cstring>
 
+#include "data/files/npy.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/temp_file.h"
-#include "train/data/npy.h"
 
 namespace tessera::fuzz {
 

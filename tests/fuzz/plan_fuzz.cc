@@ -1,7 +1,7 @@
 // A sharding plan: ours as JSON, TorchRec's as JSON or as it prints one.
-#include "sharding/plan_json.h"
-#include "sharding/plan_makers.h"
-#include "sharding/torchrec_plan.h"
+#include "sharding/plan/plan_json.h"
+#include "sharding/plan/plan_makers.h"
+#include "sharding/plan/torchrec_plan.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tessera::fuzz {

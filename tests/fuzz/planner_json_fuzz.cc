@@ -1,6 +1,6 @@
 // A planner's topology and model as JSON: what is read is written and read again.
-#include "planner/model_json.h"
-#include "planner/topology_json.h"
+#include "planner/model/model_json.h"
+#include "planner/model/topology_json.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tessera::fuzz {

@@ -1,7 +1,7 @@
 // Files of ratings, in each layout.
+#include "data/files/ratings.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/temp_file.h"
-#include "train/data/ratings.h"
 
 namespace tessera::fuzz {
 

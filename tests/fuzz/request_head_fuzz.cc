@@ -13,7 +13,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr size_t kMostBody = 1000;
+constexpr size_t kMaxBody = 1000;
 
 size_t ScanInPieces(std::string_view bytes, size_t piece) {
   serve::internal::HeadScanner scanner;
@@ -29,7 +29,7 @@ void Read(std::string_view bytes, size_t piece) {
   if (head == 0) return;
   if (head > bytes.size() || !bytes.substr(0, head).ends_with("\r\n\r\n")) __builtin_trap();
   http::request_parser<http::string_body> parser;
-  parser.body_limit(kMostBody);
+  parser.body_limit(kMaxBody);
   boost::system::error_code error;
   parser.put(boost::asio::buffer(bytes.data(), head), error);
   if (!parser.is_header_done()) return;
@@ -41,7 +41,7 @@ void Read(std::string_view bytes, size_t piece) {
     rest.remove_prefix(used);
     if ((error && error != http::error::need_more) || used == 0) break;
   }
-  if (parser.get().body().size() > kMostBody) __builtin_trap();
+  if (parser.get().body().size() > kMaxBody) __builtin_trap();
 }
 
 }  // namespace

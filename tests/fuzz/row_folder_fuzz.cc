@@ -1,10 +1,10 @@
 // The index of a folder of rows, over shards that are good.
 #include <filesystem>
 
-#include "runtime/files.h"
+#include "data/files/row_folder.h"
+#include "runtime/files/files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/temp_file.h"
-#include "train/data/row_folder.h"
 
 namespace tessera::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 // length before it and some data behind.
 #include <cstring>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tessera::fuzz {

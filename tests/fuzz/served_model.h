@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/files.h"
-#include "runtime/safetensors.h"
+#include "runtime/files/files.h"
+#include "runtime/files/safetensors.h"
 #include "serve/dense_part.h"
 #include "serve/raw_id_map.h"
 #include "serve/served_model.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::fuzz {
 

@@ -18,7 +18,7 @@ compile() {
 }
 export -f compile shown_by_build
 existing() { for folder in "$@"; do if [ -d "$folder" ]; then echo "$folder"; fi; done; }
-library=$(existing runtime sparse quant optim comm embedding sharding planner serve)
+library=$(existing runtime sparse quant optim comm embedding metrics data sharding planner models serve)
 headers=$(find $library $(existing train cli bench tests tools) -name '*.h' -o -name '*.cuh')
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
 

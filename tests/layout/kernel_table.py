@@ -43,7 +43,7 @@ def short(name):
 
 
 def source_of(log):
-    """embedding/lookup_cuda.cu for …/bin/embedding/_cuda/lookup_cuda_nvcc/lookup_cuda.cu.ptxas."""
+    """embedding/lookup/lookup_cuda.cu for …/bin/embedding/_cuda/lookup_cuda_nvcc/lookup_cuda.cu.ptxas."""
     folder, file = re.search(r"/bin/(.*)/_cuda/[^/]*/(.*)\.ptxas$", log).groups()
     return "%s/%s" % (folder, file)
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["runtime", "sparse", "quant", "optim", "comm", "embedding", "sharding", "planner", "train", "serve", "cli"]
+FOLDERS = ["runtime", "sparse", "quant", "optim", "comm", "embedding", "metrics", "data", "sharding", "planner", "models", "train", "serve", "cli"]
 OTHER_HEADERS = ["tests", "bench", "examples"]
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^[ \t]*#(?:\\\n|[^\n])*',
                    re.S | re.M)

@@ -1,4 +1,4 @@
-// README.md's table of rules, options and states is what the code says: this writes it and
+// The table of docs/guide/optimizers.md (rules, options, states) is what the code says: this writes it and
 // compares.
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "optim/rule_options.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {
@@ -56,13 +56,13 @@ std::string Table() {
   return table;
 }
 
-TEST(RuleTable, IsInTheReadme) {
-  std::ifstream file("README.md");
-  ASSERT_TRUE(file) << "no README.md beside the test";
-  std::stringstream readme;
-  readme << file.rdbuf();
-  EXPECT_NE(readme.str().find(Table()), std::string::npos)
-      << "README.md's table of rules should be:\n"
+TEST(RuleTable, IsInTheGuide) {
+  std::ifstream file("docs/guide/optimizers.md");
+  ASSERT_TRUE(file) << "no docs/guide/optimizers.md beside the test";
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_NE(page.str().find(Table()), std::string::npos)
+      << "docs/guide/optimizers.md's table of rules should be:\n"
       << Table();
 }
 

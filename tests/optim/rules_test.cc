@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "optim/any_rule.h"
-#include "runtime/check.h"
-#include "runtime/lanes.h"
+#include "runtime/base/check.h"
+#include "runtime/numbers/lanes.h"
 
 namespace tessera {
 namespace {

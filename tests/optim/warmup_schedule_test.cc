@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model_json.h"
-#include "planner/planner_error.h"
+#include "planner/model/model_json.h"
+#include "planner/model/planner_error.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,9 @@
-#include "planner/placement_rules_json.h"
+#include "planner/model/placement_rules_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

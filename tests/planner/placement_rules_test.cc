@@ -1,12 +1,12 @@
-#include "planner/placement_rules.h"
+#include "planner/model/placement_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "planner/model/planner_error.h"
 #include "planner/plan_conversion.h"
-#include "planner/planner_error.h"
 #include "tests/planner/small_model.h"
 
 namespace tessera {

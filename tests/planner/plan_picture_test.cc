@@ -62,7 +62,7 @@ TEST(PlanPictureTest, ManyRanksShareBarsAndADistantCapIsOnlyNamed) {
       topology, model,
       {Placed(0, ShardingType::kRowWise, ranks, 1), Placed(1, ShardingType::kTableWise, {777}, 4)},
       {});
-  EXPECT_LE(Count(html, "<g>"), 2 * kMostBars);
+  EXPECT_LE(Count(html, "<g>"), 2 * kMaxBars);
   EXPECT_THAT(html, HasSubstr("rank 999"));
   EXPECT_THAT(html, HasSubstr("HBM of a rank (3.277e+04 MiB)"));
   EXPECT_EQ(Count(html, "class=limit"), 0);

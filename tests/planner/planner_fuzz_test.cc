@@ -7,10 +7,10 @@
 #include <random>
 
 #include "planner/explain.h"
-#include "planner/model_json.h"
-#include "planner/planner_error.h"
+#include "planner/model/model_json.h"
+#include "planner/model/planner_error.h"
+#include "planner/model/topology_json.h"
 #include "planner/stats.h"
-#include "planner/topology_json.h"
 #include "tests/planner/small_model.h"
 
 namespace tessera {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <random>
 
-#include "planner/planner_error.h"
-#include "sharding/column_cuts.h"
+#include "planner/model/planner_error.h"
+#include "sharding/plan/column_cuts.h"
 #include "tests/planner/small_model.h"
 
 namespace tessera {

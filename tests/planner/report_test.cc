@@ -5,7 +5,7 @@
 #include "planner/explain.h"
 #include "planner/plan_conversion.h"
 #include "planner/stats.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "tests/planner/small_model.h"
 
 namespace tessera {

@@ -1,9 +1,9 @@
-#include "planner/shipped_topologies.h"
+#include "planner/model/shipped_topologies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

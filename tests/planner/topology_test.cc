@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/topology_json.h"
-#include "runtime/check.h"
+#include "planner/model/topology_json.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

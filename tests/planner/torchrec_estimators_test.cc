@@ -1,10 +1,10 @@
 // The figures of TorchRec's own unit tests (planner/tests/test_shard_estimators.py): W = 2 on one
 // node, B = 512, a table of [100, 10] with one feature of L = 1.
-#include "planner/torchrec_estimators.h"
+#include "planner/torchrec/torchrec_estimators.h"
 
 #include <gtest/gtest.h>
 
-#include "planner/planner_error.h"
+#include "planner/model/planner_error.h"
 #include "tests/planner/small_model.h"
 
 namespace tessera {

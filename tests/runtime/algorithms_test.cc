@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/tensor.h"
 #include "tests/testing/devices.h"
 

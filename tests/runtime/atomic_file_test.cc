@@ -1,4 +1,4 @@
-#include "runtime/atomic_file.h"
+#include "runtime/files/atomic_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/check.h"
-#include "runtime/files.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {

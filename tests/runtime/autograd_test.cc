@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/ops/elementwise.h"
+#include "runtime/elementwise.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {
@@ -74,8 +74,9 @@ TEST_P(AutogradTest, LossesAndGradientsThatDoNotFitAreRefused) {
   const Variable x = Leaf({2});
   Tape tape(ctx());
   const std::vector<Variable> roots = {Product(ctx(), x, x), Leaf({1}, false)};
-  EXPECT_THAT([&] { tape.Backward(roots, std::vector<Tensor>{{}}); },
-              ThrowsMessage<Error>(HasSubstr("from 2 variables: expected as many gradients, got 1")));
+  EXPECT_THAT(
+      [&] { tape.Backward(roots, std::vector<Tensor>{{}}); },
+      ThrowsMessage<Error>(HasSubstr("from 2 variables: expected as many gradients, got 1")));
   EXPECT_THAT([&] { tape.Backward(std::span<const Variable>()); },
               ThrowsMessage<Error>(HasSubstr("from no variable")));
   EXPECT_THAT([&] { tape.Backward(roots); },

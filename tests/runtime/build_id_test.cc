@@ -1,4 +1,4 @@
-#include "runtime/build_id.h"
+#include "runtime/base/build_id.h"
 
 #include <gtest/gtest.h>
 

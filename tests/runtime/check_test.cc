@@ -1,4 +1,4 @@
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

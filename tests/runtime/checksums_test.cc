@@ -1,4 +1,4 @@
-#include "runtime/checksums.h"
+#include "runtime/base/checksums.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
+#include "runtime/base/isa.h"
 #include "runtime/context.h"
-#include "runtime/device_properties.h"
-#include "runtime/dispatch.h"
-#include "runtime/isa.h"
+#include "runtime/device/device_properties.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/dtype.h"
+#include "runtime/numbers/dtype.h"
 
 #include <gtest/gtest.h>
 

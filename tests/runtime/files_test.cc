@@ -1,8 +1,8 @@
-#include "runtime/files.h"
+#include "runtime/files/files.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {

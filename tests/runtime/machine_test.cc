@@ -1,11 +1,11 @@
-#include "runtime/machine.h"
+#include "runtime/base/machine.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

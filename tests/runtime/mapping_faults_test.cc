@@ -1,6 +1,6 @@
 // Files that are cut while they are mapped: what is read of them is known to be wrong, and others
 // go on.
-#include "runtime/mapping_faults.h"
+#include "runtime/files/mapping_faults.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 #include <fstream>
 
-#include "runtime/check.h"
-#include "runtime/mapped_file.h"
+#include "runtime/base/check.h"
+#include "runtime/files/mapped_file.h"
 
 namespace tessera {
 namespace {

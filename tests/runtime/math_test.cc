@@ -1,4 +1,4 @@
-#include "runtime/math.h"
+#include "runtime/numbers/math.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/output_lock.h"
+#include "runtime/files/output_lock.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "runtime/check.h"
-#include "runtime/files.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "tests/testing/error_of.h"
 
 namespace tessera {

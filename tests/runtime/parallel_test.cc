@@ -1,4 +1,4 @@
-#include "runtime/parallel.h"
+#include "runtime/base/parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

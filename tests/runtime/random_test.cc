@@ -1,4 +1,4 @@
-#include "runtime/random.h"
+#include "runtime/numbers/random.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/checksums.h"
+#include "runtime/base/checksums.h"
 #include "runtime/staging.h"
 #include "tests/testing/devices.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/size_limits.h"
+#include "runtime/base/size_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/start_threads.h"
+#include "runtime/base/start_threads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "serve/export_tensors.h"
+#include "serve/export/export_tensors.h"
 
 #include <gmock/gmock.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "serve/mapped_tensors.h"
 #include "tests/serve/testing/small_model.h"
 

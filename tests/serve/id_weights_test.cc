@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "serve/export/model_writer.h"
 #include "serve/http/inference_protocol.h"
-#include "serve/model_writer.h"
 #include "serve/predictor.h"
 #include "serve/tessera_c.h"
 #include "tests/serve/testing/bags_of_ids.h"

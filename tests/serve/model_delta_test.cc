@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
-#include "runtime/files.h"
-#include "serve/delta_writer.h"
+#include "runtime/files/files.h"
+#include "serve/export/delta_writer.h"
 #include "serve/request_queue.h"
 #include "tests/serve/testing/same_tables.h"
 #include "tests/serve/testing/small_model.h"

@@ -1,4 +1,4 @@
-#include "serve/model_writer.h"
+#include "serve/export/model_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <set>
 
-#include "runtime/files.h"
-#include "runtime/safetensors.h"
-#include "serve/choose_table_codecs.h"
+#include "runtime/files/files.h"
+#include "runtime/files/safetensors.h"
+#include "serve/export/choose_table_codecs.h"
 #include "serve/predictor.h"
 #include "tests/serve/testing/small_model.h"
 

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "serve/delta_writer.h"
-#include "serve/model_writer.h"
+#include "serve/export/delta_writer.h"
+#include "serve/export/model_writer.h"
 #include "serve/predictor.h"
 #include "tests/serve/testing/bags_of_ids.h"
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "comm/local_communicator.h"
-#include "serve/delta_writer.h"
-#include "serve/model_writer.h"
+#include "serve/export/delta_writer.h"
+#include "serve/export/model_writer.h"
 #include "serve/predictor.h"
-#include "sharding/dist_layout.h"
+#include "sharding/exchange/dist_layout.h"
 #include "tests/serve/testing/exported_run.h"
 #include "tests/serve/testing/same_tables.h"
 #include "train/checkpoint/whole_tables.h"

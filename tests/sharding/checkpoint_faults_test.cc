@@ -8,8 +8,8 @@
 #include <fstream>
 #include <thread>
 
-#include "runtime/files.h"
-#include "sharding/checkpoint.h"
+#include "runtime/files/files.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "tests/sharding/checkpoint_for_tests.h"
 #include "tests/train/testing/files.h"
 

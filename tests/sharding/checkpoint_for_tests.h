@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "comm/local_communicator.h"
-#include "sharding/plan_makers.h"
-#include "sharding/save_checkpoint.h"
+#include "sharding/checkpoint/save_checkpoint.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera::testing {
 

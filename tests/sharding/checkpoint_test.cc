@@ -1,10 +1,10 @@
-#include "sharding/checkpoint.h"
+#include "sharding/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "sharding/reshard_checkpoint.h"
+#include "sharding/checkpoint/reshard_checkpoint.h"
 #include "tests/sharding/checkpoint_for_tests.h"
 #include "tests/testing/devices.h"
 #include "tests/train/testing/files.h"

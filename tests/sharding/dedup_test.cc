@@ -1,12 +1,12 @@
 // Tables whose ids are made unique before they travel, against the same tables without.
-#include "sharding/dedup.h"
+#include "sharding/exchange/dedup.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "comm/local_communicator.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 #include "tests/testing/devices.h"
 

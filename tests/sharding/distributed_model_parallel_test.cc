@@ -6,7 +6,7 @@
 
 #include "comm/local_communicator.h"
 #include "runtime/ops/arithmetic.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

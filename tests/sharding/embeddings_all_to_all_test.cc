@@ -1,6 +1,6 @@
 // Each exchange against plain loops over the ranks' matrices, and its gradient by the property of a
 // transpose: Σ <y, f(x)> / R = Σ <f^T(y), x>. Numbers are small integers, so sums are exact.
-#include "sharding/embeddings_all_to_all.h"
+#include "sharding/exchange/embeddings_all_to_all.h"
 
 #include <gtest/gtest.h>
 

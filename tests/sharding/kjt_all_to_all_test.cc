@@ -1,6 +1,6 @@
 // Features between ranks against plain loops over bags, and against the input_dist of sharded
 // tables.
-#include "sharding/kjt_all_to_all.h"
+#include "sharding/exchange/kjt_all_to_all.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "comm/local_communicator.h"
-#include "sharding/one_to_all.h"
+#include "sharding/exchange/one_to_all.h"
 #include "sharding/sharded_tables.h"
 #include "tests/testing/devices.h"
 
@@ -255,7 +255,7 @@ TEST_P(KjtAllToAllTest, IsTheInputDistOfTablesAndColumns) {
         const InputDist input = sharded.StartInputDist(own, kjt).Wait();
         const KeyedJaggedTensor got =
             KJTAllToAll(comm, splits).Start(own, kjt.Permute(own, order)).Wait();
-        const KeyedJaggedTensor& away = input.away().kjt;
+        const KeyedJaggedTensor& away = input.received().kjt;
         EXPECT_TRUE(SameBits(got.values().ToHost(), away.values().ToHost()));
         EXPECT_TRUE(SameBits(got.weights().value().ToHost(), away.weights().value().ToHost()));
         EXPECT_TRUE(

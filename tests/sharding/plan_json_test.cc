@@ -1,8 +1,8 @@
-#include "sharding/plan_json.h"
+#include "sharding/plan/plan_json.h"
 
 #include <gtest/gtest.h>
 
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {

@@ -1,8 +1,8 @@
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 
 #include <gtest/gtest.h>
 
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {

@@ -1,10 +1,10 @@
-#include "sharding/shard_sizes.h"
+#include "sharding/plan/shard_sizes.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 #include "embedding/position_weighted.h"
 #include "runtime/ops/arithmetic.h"
 #include "sharding/distributed_model_parallel.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

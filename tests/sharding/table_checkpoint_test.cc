@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "comm/local_communicator.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
-#include "sharding/column_cuts.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/column_cuts.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "tests/testing/error_of.h"
 

@@ -1,8 +1,8 @@
-#include "sharding/torchrec_plan.h"
+#include "sharding/plan/torchrec_plan.h"
 
 #include <gtest/gtest.h>
 
-#include "sharding/plan_json.h"
+#include "sharding/plan/plan_json.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {

@@ -1,8 +1,8 @@
-#include "sparse/bucketize.h"
+#include "sparse/ids/bucketize.h"
 
 #include <gtest/gtest.h>
 
-#include "sparse/bucketize_placers.h"
+#include "sparse/ids/bucketize_placers.h"
 #include "tests/sparse/random_kjt.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"

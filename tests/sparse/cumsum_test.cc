@@ -1,11 +1,11 @@
-#include "sparse/cumsum.h"
+#include "sparse/ops/cumsum.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "runtime/lanes.h"
-#include "sparse/segments.h"
+#include "runtime/numbers/lanes.h"
+#include "sparse/ops/segments.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {
@@ -120,7 +120,7 @@ TEST_P(SegmentSumTest, Errors) {
   }
 }
 
-// Every number of elements around a warp's, in the order of runtime/lanes.h.
+// Every number of elements around a warp's, in the order of runtime/numbers/lanes.h.
 TEST_P(SegmentSumTest, AddsInLanes) {
   Context& ctx = this->ctx();
   std::mt19937 random(5);

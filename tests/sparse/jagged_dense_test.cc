@@ -1,9 +1,9 @@
-#include "sparse/jagged_dense.h"
+#include "sparse/jagged/jagged_dense.h"
 
 #include <gtest/gtest.h>
 
-#include "sparse/cumsum.h"
-#include "sparse/jagged_elementwise.h"
+#include "sparse/jagged/jagged_elementwise.h"
+#include "sparse/ops/cumsum.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 

@@ -1,10 +1,10 @@
-#include "sparse/jagged_matmul.h"
+#include "sparse/jagged/jagged_matmul.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "sparse/jagged_softmax.h"
+#include "sparse/jagged/jagged_softmax.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 

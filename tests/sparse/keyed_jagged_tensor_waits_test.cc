@@ -1,8 +1,8 @@
 // What makes the host wait for the device, and what does not: the emulator counts.
 #include <gtest/gtest.h>
 
-#include "sparse/bucketize.h"
-#include "sparse/jagged_dense.h"
+#include "sparse/ids/bucketize.h"
+#include "sparse/jagged/jagged_dense.h"
 #include "sparse/keyed_jagged_tensor.h"
 #include "tests/sparse/random_kjt.h"
 #include "tools/emulation/emulation.h"

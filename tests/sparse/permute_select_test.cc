@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "runtime/ops/shaping.h"
-#include "sparse/permute.h"
-#include "sparse/select.h"
-#include "sparse/unique.h"
+#include "sparse/ids/unique.h"
+#include "sparse/ops/permute.h"
+#include "sparse/ops/select.h"
 #include "tests/sparse/random_kjt.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sparse/keyed_jagged_tensor.h"
-#include "sparse/row_runs.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera::testing {
 

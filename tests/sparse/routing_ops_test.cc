@@ -7,15 +7,15 @@
 #include <random>
 #include <set>
 
-#include "sparse/bottom_k.h"
-#include "sparse/bucketize.h"
-#include "sparse/index_select.h"
+#include "sparse/ids/bottom_k.h"
+#include "sparse/ids/bucketize.h"
 #include "sparse/input_combine.h"
-#include "sparse/jagged_dense.h"
-#include "sparse/jagged_unique.h"
+#include "sparse/jagged/jagged_dense.h"
+#include "sparse/jagged/jagged_unique.h"
+#include "sparse/ops/index_select.h"
+#include "sparse/ops/segments.h"
+#include "sparse/ops/select.h"
 #include "sparse/reorder_batched_ads.h"
-#include "sparse/segments.h"
-#include "sparse/select.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 

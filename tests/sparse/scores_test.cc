@@ -4,7 +4,7 @@
 
 #include "sparse/batched_unary_embeddings.h"
 #include "sparse/histogram_binning_calibration.h"
-#include "sparse/row_runs.h"
+#include "sparse/ops/row_runs.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"
 

@@ -1,6 +1,6 @@
 #include "tests/testing/devices.h"
 
-#include "runtime/dispatch.h"
+#include "runtime/device/dispatch.h"
 
 namespace tessera::testing {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/context.h"
-#include "runtime/device_properties.h"
+#include "runtime/device/device_properties.h"
 
 namespace tessera::testing {
 

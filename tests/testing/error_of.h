@@ -3,7 +3,7 @@
 // What a call says when it fails, for tests of messages.
 #include <string>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::testing {
 

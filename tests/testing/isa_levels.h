@@ -3,7 +3,7 @@
 // The instruction sets this CPU has, to run a test on each.
 #include <vector>
 
-#include "runtime/isa.h"
+#include "runtime/base/isa.h"
 
 namespace tessera::testing {
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "runtime/tensor.h"
 
 namespace tessera::testing {

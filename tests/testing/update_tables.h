@@ -4,7 +4,7 @@
 // serves many.
 #include <vector>
 
-#include "embedding/update.h"
+#include "embedding/update/update.h"
 #include "tests/testing/random_batch.h"
 
 namespace tessera::testing {

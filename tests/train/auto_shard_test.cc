@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
-#include "planner/shipped_topologies.h"
-#include "sharding/plan_json.h"
+#include "planner/model/shipped_topologies.h"
+#include "sharding/plan/plan_json.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
 #include "train/model_config.h"

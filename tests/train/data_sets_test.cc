@@ -5,10 +5,10 @@
 
 #include <filesystem>
 
+#include "data/preprocess/preprocess.h"
+#include "data/synthetic/criteo_file_writer.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
-#include "train/data/criteo_file_writer.h"
-#include "train/data/preprocess/preprocess.h"
 
 namespace tessera {
 namespace {

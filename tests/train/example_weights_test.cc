@@ -5,11 +5,11 @@
 
 #include <cmath>
 
+#include "data/batch_rows.h"
 #include "runtime/ops/loss.h"
 #include "runtime/ops/shaping.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
-#include "train/data/batch_rows.h"
 #include "train/pipeline/trainer_pipeline.h"
 
 namespace tessera {
@@ -42,8 +42,7 @@ TrainConfig ConfigOf(RankingModelType type) {
   config.batch_size = 256;
   for (EmbeddingBagConfig& table : config.tables) table.optimizer = RowwiseAdagrad{0.1f};
   if (type == RankingModelType::kDeepFm)  // gives probabilities
-    config.model = {
-        .type = type, .dense_in = config.model.dense_in, .hidden = 8, .deep_fm_dim = 8};
+    config.model = {.type = type, .dense_in = config.model.dense_in, .hidden = 8, .deep_fm_dim = 8};
   return ParseTrainConfig(ToJson(config), "example_weights_test");
 }
 
@@ -181,8 +180,11 @@ TEST_F(ExampleWeightsTest, ALossBesideTheModelsOwnIsPartOfTheStep) {
   weighted.Save(TempPath("weighted"));
   EXPECT_TRUE(testing::ReadFile(TempPath("twice")) == testing::ReadFile(TempPath("weighted")));
   for (const char* name : {"again", "cross_entropy"})
-    EXPECT_THAT(ErrorOf([&] { twice.AddLoss({name, 1, [](Context&, const Variable& outputs,
-                                                         const Batch&) { return outputs; }}); }),
+    EXPECT_THAT(ErrorOf([&] {
+                  twice.AddLoss({name, 1, [](Context&, const Variable& outputs, const Batch&) {
+                                   return outputs;
+                                 }});
+                }),
                 HasSubstr(Format("there is a loss '{}'", name)));
 }
 

@@ -15,7 +15,7 @@
 #include "tests/train/testing/small_run.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/checkpoint_files.h"
-#include "train/training_run.h"
+#include "train/run/training_run.h"
 
 namespace tessera {
 namespace {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <map>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
-#include "train/training_run.h"
+#include "train/run/training_run.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/ranking_net.h"
+#include "models/ranking_net_size.h"
 #include "tests/testing/error_of.h"
-#include "train/nn/ranking_net.h"
-#include "train/nn/ranking_net_size.h"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 #include "tests/testing/devices.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
-#include "train/training_metrics.h"
+#include "train/run/training_metrics.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // What a training says of itself as it goes.
-#include "train/training_metrics.h"
+#include "train/run/training_metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "comm/local_communicator.h"
+#include "metrics/rec_metrics_config.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/ranks_run.h"
-#include "train/metrics/rec_metrics_config.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "sharding/plan_makers.h"
-#include "train/nn/ranking_model.h"
+#include "models/ranking_model.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 #define TESSERA_TRAIN_CHECKPOINT_AS_OF_RANKS_H_
 // A checkpoint of whole tables as one of ranks: of one rank, which holds every table, so that ranks
 // load it under any plan, and it is resharded, as any other. Each rank reads its parts alone.
-#include "sharding/checkpoint.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 

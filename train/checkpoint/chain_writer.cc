@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "runtime/files.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/checkpoint_files.h"
 
 namespace tessera {

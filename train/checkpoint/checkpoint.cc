@@ -5,14 +5,14 @@
 #include <map>
 #include <string_view>
 
-#include "runtime/checksums.h"
+#include "metrics/state/metric_state.h"
+#include "runtime/base/checksums.h"
 #include "runtime/staging.h"
 #include "train/checkpoint/checkpoint_chain.h"
 #include "train/checkpoint/delta_file.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/checkpoint/state_rows.h"
 #include "train/checkpoint/whole_tables.h"
-#include "train/metrics/metric_state.h"
 
 namespace tessera {
 namespace {

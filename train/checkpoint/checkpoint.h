@@ -8,7 +8,7 @@
 //   <table parameter minus "weight">_…   what managed collision knows of a table's ids
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent),
 //                                    seed, random_next_sequence, config (JSON), data (absent from
-//                                    old ones: train/data/data_identity.h), crc32 of all tensors'
+//                                    old ones: data/files/data_identity.h), crc32 of all tensors'
 //                                    bytes in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/files/safetensors.h"
 #include "runtime/named_parameter.h"
-#include "runtime/safetensors.h"
 
 namespace tessera {
 

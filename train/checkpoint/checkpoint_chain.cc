@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/files.h"
+#include "runtime/files/files.h"
 #include "train/checkpoint/delta_file.h"
 
 namespace tessera {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "runtime/atomic_file.h"
-#include "runtime/check.h"
-#include "runtime/files.h"
+#include "runtime/base/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/files.h"
 
 namespace tessera {
 namespace {

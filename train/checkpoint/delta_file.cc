@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sparse/row_runs.h"
+#include "sparse/ops/row_runs.h"
 #include "train/checkpoint/state_rows.h"
 
 namespace tessera {

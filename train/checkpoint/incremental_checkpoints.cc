@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/output_lock.h"
+#include "runtime/files/output_lock.h"
 #include "train/checkpoint/checkpoint_files.h"
 
 namespace tessera {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/files.h"
+#include "runtime/files/files.h"
 #include "runtime/json/json_seal.h"
-#include "sharding/checkpoint_info_json.h"
-#include "sharding/checkpoint_writer.h"
+#include "sharding/checkpoint/checkpoint_info_json.h"
+#include "sharding/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/checkpoint_chain.h"
 
 namespace tessera {
@@ -252,8 +252,7 @@ ChainState ChainStateOf(const RankState& state, const TrainingProgress& progress
     chain.state.push_back({NameInChain(table, shard, kWeightName), weights});
     for (const OptimizerState& of_rule : states)
       chain.state.push_back({NameInChain(table, shard, of_rule.name), of_rule.tensor});
-    if (state.changed[s])
-      chain.changed.push_back({ShardName(table, shard), state.changed[s]});
+    if (state.changed[s]) chain.changed.push_back({ShardName(table, shard), state.changed[s]});
   }
   return chain;
 }

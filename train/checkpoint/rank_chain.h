@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_CHECKPOINT_RANK_CHAIN_H_
 #define TESSERA_TRAIN_CHECKPOINT_RANK_CHAIN_H_
 // Incremental checkpoints that ranks saved together, as one checkpoint of ranks
-// (sharding/checkpoint.h). Each rank has a chain (checkpoint_files.h) of its own, of tensors called
+// (sharding/checkpoint/checkpoint.h). Each rank has a chain (checkpoint_files.h) of its own, of tensors called
 //
 //   <table>[r0:r1,c0:c1]                       rows [r0, r1), columns [c0, c1) of a table
 //   optimizer.<table>[r0:r1,c0:c1].<state>     their optimizer state
@@ -10,7 +10,7 @@
 // A save counts when 00000007.ranks.json is there:
 //
 //   {"tessera_rank_chains": 1, "number": 7,
-//    "plan", "tables", "metadata"                 as in index.json (sharding/checkpoint_index.h)
+//    "plan", "tables", "metadata"                 as in index.json (sharding/checkpoint/checkpoint_index.h)
 //    "ranks": [{"identity": of the rank's file 7 (delta_file.h),
 //               "stored": {table: {"dtype", "states"}},
 //               "whole": {name: {"dtype", "shape"}}}, …],
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/checkpoint.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/chain_writer.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "comm/leader.h"
-#include "runtime/output_lock.h"
+#include "runtime/files/output_lock.h"
 #include "train/checkpoint/checkpoint_chain.h"
 
 namespace tessera {

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 
-#include "runtime/files.h"
-#include "runtime/safetensors.h"
-#include "sharding/checkpoint_index.h"
+#include "data/files/row_folder.h"
+#include "runtime/files/files.h"
+#include "runtime/files/safetensors.h"
+#include "sharding/checkpoint/checkpoint_index.h"
 #include "train/checkpoint/checkpoint_files.h"
-#include "train/data/row_folder.h"
 
 namespace tessera {
 namespace {

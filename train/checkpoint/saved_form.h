@@ -6,14 +6,14 @@
 #include <optional>
 #include <string>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 
 enum class SavedForm {
   kFile,            // a safetensors file: of a training, or a state dict of TorchRec's
   kIncremental,     // a folder of a base and changes (checkpoint_files.h)
-  kRanks,           // a folder of ranks (sharding/checkpoint.h)
+  kRanks,           // a folder of ranks (sharding/checkpoint/checkpoint.h)
   kRankChains,      // a folder of incremental checkpoints of ranks (rank_chain.h)
   kModelDirectory,  // what is served (serve/model_spec.h)
   kPyTorchFolder,   // of torch.distributed.checkpoint

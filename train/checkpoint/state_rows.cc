@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/staging.h"
-#include "sparse/row_runs.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 // of ctx's device, contiguous; ctx and what is stored outlive what is returned.
 #include <functional>
 
+#include "runtime/files/safetensors.h"
 #include "runtime/named_parameter.h"
-#include "runtime/safetensors.h"
 
 namespace tessera {
 

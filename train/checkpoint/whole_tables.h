@@ -2,10 +2,10 @@
 #define TESSERA_TRAIN_CHECKPOINT_WHOLE_TABLES_H_
 // A folder that ranks saved as a checkpoint of whole tables, as a training without ranks saves it:
 // the same names, the same bytes. A number a row of which column blocks have one each is their mean
-// (sharding/checkpoint_rows.h).
+// (sharding/checkpoint/checkpoint_rows.h).
 #include <string>
 
-#include "sharding/checkpoint.h"
+#include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera {

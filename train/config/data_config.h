@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "train/data/batch_builder.h"
-#include "train/data/click_model.h"
-#include "train/data/row_order.h"
+#include "data/batch_builder.h"
+#include "data/row_order.h"
+#include "data/synthetic/click_model.h"
 
 namespace tessera {
 
 enum class DataFormat { kCriteo, kPlanted, kRandom, kMovieLens };
 std::string ToString(DataFormat format);  // "criteo", "planted", "random", "movielens"
 
-// As in RandomRowsOptions (train/data/random_rows.h).
+// As in RandomRowsOptions (data/synthetic/random_rows.h).
 struct RandomDataConfig {
   uint64_t seed = 1;
   std::vector<int64_t> ids_per_feature = {2};

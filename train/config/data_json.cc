@@ -1,8 +1,8 @@
 #include "train/config/data_json.h"
 
-#include "runtime/size_limits.h"
+#include "data/files/ratings.h"
+#include "runtime/base/size_limits.h"
 #include "train/config/number_json.h"
-#include "train/data/ratings.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #include "train/config/model_json.h"
 
-#include "runtime/size_limits.h"
-#include "train/data/click_row.h"
+#include "data/click_row.h"
+#include "runtime/base/size_limits.h"
 
 namespace tessera::internal {
 namespace {

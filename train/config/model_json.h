@@ -2,9 +2,9 @@
 #define TESSERA_TRAIN_CONFIG_MODEL_JSON_H_
 // Private to the .cc files beside it and of serve/. The kind of model and its sizes as JSON:
 // {"type": "dlrm_dcn", "dense_in": 13, "dense_arch": […], …}, with the names of
-// train/nn/ranking_net_config.h.
+// models/ranking_net_config.h.
+#include "models/ranking_net_config.h"
 #include "runtime/json/json_object.h"
-#include "train/nn/ranking_net_config.h"
 
 namespace tessera::internal {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::internal {
 

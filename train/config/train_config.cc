@@ -3,9 +3,10 @@
 #include <map>
 #include <set>
 
-#include "runtime/files.h"
+#include "metrics/rec_metrics_json.h"
+#include "runtime/base/size_limits.h"
+#include "runtime/files/files.h"
 #include "runtime/json/json_object.h"
-#include "runtime/size_limits.h"
 #include "train/config/data_json.h"
 #include "train/config/dense_json.h"
 #include "train/config/managed_collision_json.h"
@@ -13,7 +14,6 @@
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
-#include "train/metrics/rec_metrics_json.h"
 
 namespace tessera {
 namespace {

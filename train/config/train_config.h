@@ -23,7 +23,7 @@
 //         or {"format": "movielens", "like_from"};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}
 //    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
-//    "metrics": {...}}   as in train/metrics/rec_metrics_config.h
+//    "metrics": {...}}   as in metrics/rec_metrics_config.h
 //
 // A feature may be named by several tables of as many rows, none of which has managed collision.
 // "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys
@@ -36,14 +36,14 @@
 #include <string>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "embedding/managed_collision/managed_collision_config.h"
+#include "metrics/rec_metrics_config.h"
+#include "models/ranking_net_config.h"
 #include "optim/dense_optimizer_config.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
 #include "train/config/data_config.h"
-#include "train/metrics/rec_metrics_config.h"
-#include "train/nn/ranking_net_config.h"
 
 namespace tessera {
 

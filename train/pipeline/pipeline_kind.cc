@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sharding/dedup.h"
+#include "sharding/exchange/dedup.h"
 #include "train/pipeline/collection_outputs.h"
 
 namespace tessera {
@@ -206,10 +206,10 @@ void RecordStream(const KeyedJaggedTensor& features, const Context& ctx) {
 void InputAhead::RecordStream(const Context& ctx) const {
   tessera::RecordStream(features, ctx);
   if (!dist) return;
-  for (const std::vector<Tensor>& of_rank : dist->home().positions)
+  for (const std::vector<Tensor>& of_rank : dist->sent().positions)
     for (const Tensor& positions : of_rank) positions.RecordStream(ctx);
-  for (const DistFeature& feature : dist->home().features) feature.ids.RecordStream(ctx);
-  tessera::RecordStream(dist->away().kjt, ctx);
+  for (const DistFeature& feature : dist->sent().features) feature.ids.RecordStream(ctx);
+  tessera::RecordStream(dist->received().kjt, ctx);
   const auto distinct = dist->deduped();
   if (!distinct) return;
   tessera::RecordStream(distinct->kjt, ctx);

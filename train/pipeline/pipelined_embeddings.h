@@ -18,7 +18,7 @@
 // begun ahead that depends on it, and a step has the bits of the plain loop.
 //
 // The model itself knows nothing of it: what was begun is the answer to the collection's next
-// Forward of the same features (embedding/forward_ahead.h).
+// Forward of the same features (embedding/precomputed_forward.h).
 #include <functional>
 #include <memory>
 #include <optional>

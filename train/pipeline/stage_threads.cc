@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/check.h"
-#include "runtime/start_threads.h"
+#include "runtime/base/check.h"
+#include "runtime/base/start_threads.h"
 
 namespace tessera::internal {
 namespace {

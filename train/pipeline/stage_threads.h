@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "runtime/context.h"
-#include "runtime/trace.h"
+#include "runtime/files/trace.h"
 
 namespace tessera::internal {
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "train/pipeline/stage_threads.h"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/trace.h"
+#include "runtime/files/trace.h"
 
 namespace tessera::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/trace.h"
+#include "runtime/files/trace.h"
 #include "train/pipeline/train_pipeline.h"
 
 namespace tessera {

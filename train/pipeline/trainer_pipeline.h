@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "train/data/data_source.h"
+#include "data/data_source.h"
 #include "train/pipeline/pipeline_kind.h"
 #include "train/pipeline/pipelined_embeddings.h"
 #include "train/trainer.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

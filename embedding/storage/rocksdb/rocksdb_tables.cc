@@ -4,11 +4,11 @@
 #include <map>
 #include <utility>
 
-#include "embedding/start_rows.h"
 #include "embedding/storage/copy_rows.h"
-#include "runtime/hash.h"
-#include "sparse/row_runs.h"
-#include "sparse/unique.h"
+#include "embedding/table/new_row_init.h"
+#include "runtime/base/hash.h"
+#include "sparse/ids/unique.h"
+#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace {
@@ -194,8 +194,8 @@ void RocksDbTables::Start(const TableBatchedEmbedding& tables, int table, int64_
   BaseEmbeddingConfig config = tables.table(table);
   config.first_row = id;
   const Tensor row = Tensor::Empty(host_, {1, config.embedding_dim}, config.data_type);
-  internal::StartRows(host_, config, row, {.ids = {}, .begin = 0, .end = 1},
-                      seed_ ^ internal::HashOf(config.name), 0);
+  internal::InitNewRows(host_, config, row, {.ids = {}, .begin = 0, .end = 1},
+                        seed_ ^ internal::HashOf(config.name), 0);
   std::memcpy(record, row.raw_data(), static_cast<size_t>(row.nbytes()));
 }
 

@@ -14,7 +14,7 @@
 #include "bench/embedding/id_source.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

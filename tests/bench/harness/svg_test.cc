@@ -4,7 +4,7 @@
 #include "bench/harness/bars_svg.h"
 #include "bench/harness/chart_parts.h"
 #include "bench/harness/sweep_svg.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "tests/bench/harness/run_for_tests.h"
 #include "tests/bench/harness/svg_reader.h"
 

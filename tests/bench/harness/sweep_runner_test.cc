@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/harness/sweep.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
-#include "runtime/files.h"
+#include "data/files/line_reader.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "tests/bench/inputs/distributions.h"
-#include "train/data/line_reader.h"
 
 namespace tessera::bench {
 namespace {

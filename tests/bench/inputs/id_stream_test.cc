@@ -7,8 +7,8 @@
 #include <regex>
 #include <set>
 
-#include "runtime/check.h"
-#include "runtime/files.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
 #include "tests/bench/inputs/distributions.h"
 
 namespace tessera::bench {

@@ -9,7 +9,7 @@
 
 #include "bench/lab/lookup_variants.h"
 #include "bench/lab/update_variants.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

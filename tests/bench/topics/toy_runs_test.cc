@@ -8,7 +8,7 @@
 #include "bench/planner/plan_topic.h"
 #include "bench/serve/serve_topic.h"
 #include "bench/train/train_topic.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {

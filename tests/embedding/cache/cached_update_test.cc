@@ -6,7 +6,7 @@
 #include <random>
 
 #include "embedding/cache/row_cache.h"
-#include "embedding/update.h"
+#include "embedding/update/update.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

@@ -1,9 +1,9 @@
 // Tables in every place: filled, read by kernels, copied out, given back.
-#include "embedding/cache/placement.h"
+#include "embedding/config/placement.h"
 
 #include <gmock/gmock.h>
 
-#include "embedding/lookup.h"
+#include "embedding/lookup/lookup.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

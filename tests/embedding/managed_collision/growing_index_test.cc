@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "embedding/row_ops.h"
+#include "embedding/lookup/row_ops.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/error_of.h"

@@ -8,7 +8,7 @@
 
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
-#include "embedding/row_init.h"
+#include "embedding/table/row_init.h"
 #include "runtime/ops/arithmetic.h"
 
 namespace tessera::testing {

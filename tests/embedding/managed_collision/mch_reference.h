@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "embedding/managed_collision/mch_managed_collision_module.h"
-#include "runtime/random.h"
+#include "runtime/numbers/random.h"
 
 namespace tessera::testing {
 

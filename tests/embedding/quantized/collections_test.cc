@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "embedding/quantized/quantize_tables.h"
-#include "embedding/row_init.h"
+#include "embedding/table/row_init.h"
 #include "tests/testing/devices.h"
 
 namespace tessera {

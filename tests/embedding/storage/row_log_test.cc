@@ -12,7 +12,7 @@
 #include <cstring>
 #include <random>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

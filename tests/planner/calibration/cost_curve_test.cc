@@ -1,4 +1,4 @@
-#include "planner/calibration/cost_curve.h"
+#include "planner/step_model/cost_curve.h"
 
 #include <gtest/gtest.h>
 

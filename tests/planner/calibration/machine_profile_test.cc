@@ -1,10 +1,10 @@
-#include "planner/calibration/machine_profile.h"
+#include "planner/step_model/machine_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "planner/calibration/machine_profile_json.h"
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "tests/planner/testing/made_up_profile.h"
 
 namespace tessera {

@@ -6,8 +6,8 @@
 
 #include "comm/local_communicator.h"
 #include "planner/calibration/validate_plans.h"
-#include "runtime/check.h"
-#include "sharding/plan_makers.h"
+#include "runtime/base/check.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/planner/testing/made_up_profile.h"
 
 namespace tessera {

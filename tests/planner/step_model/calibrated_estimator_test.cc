@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/planner_error.h"
+#include "planner/model/planner_error.h"
 #include "tests/planner/testing/made_up_profile.h"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 #include "tests/planner/testing/made_up_profile.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 
 namespace tessera {
 namespace {

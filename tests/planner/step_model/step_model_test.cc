@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 #include "tests/planner/testing/made_up_profile.h"
 
 namespace tessera {

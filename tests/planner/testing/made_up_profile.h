@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_PLANNER_TESTING_MADE_UP_PROFILE_H_
 #define TESSERA_TESTS_PLANNER_TESTING_MADE_UP_PROFILE_H_
 // A machine with round prices.
-#include "planner/calibration/machine_profile.h"
+#include "planner/step_model/machine_profile.h"
 
 namespace tessera::testing {
 

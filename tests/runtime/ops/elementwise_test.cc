@@ -5,7 +5,7 @@
 
 #include "runtime/ops/activation.h"
 #include "runtime/ops/arithmetic.h"
-#include "runtime/ops/kernels.h"
+#include "runtime/ops/kernels/kernels.h"
 #include "runtime/ops/shaping.h"
 #include "tests/testing/devices.h"
 #include "tests/testing/finite_differences.h"

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "runtime/files.h"
-#include "runtime/safetensors.h"
-#include "serve/delta_writer.h"
+#include "runtime/files/files.h"
+#include "runtime/files/safetensors.h"
+#include "serve/export/delta_writer.h"
 #include "serve/http/inference_protocol.h"
 #include "tests/serve/http/testing/serving.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera::serve {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "serve/http/inference_protocol.h"
 #include "tests/serve/testing/failing_memory.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "tests/serve/http/testing/serving.h"
 
 namespace tessera::serve {

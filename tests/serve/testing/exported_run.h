@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "serve/predict_request.h"
 #include "tests/train/testing/files.h"
 #include "train/checkpoint/checkpoint.h"

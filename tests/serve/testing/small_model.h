@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/model_writer.h"
+#include "serve/export/model_writer.h"
 #include "tests/serve/testing/exported_run.h"
 #include "tests/train/testing/small_run.h"
 

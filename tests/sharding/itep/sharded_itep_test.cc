@@ -6,7 +6,7 @@
 #include "comm/local_communicator.h"
 #include "embedding/itep/itep_embedding.h"
 #include "sharding/itep/sharded_itep_embedding.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/embedding/small_tables.h"
 #include "tests/testing/devices.h"
 

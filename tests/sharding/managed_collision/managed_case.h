@@ -11,7 +11,7 @@
 #include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/table_checkpoint.h"
 #include "tests/embedding/managed_collision/raw_ids.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "comm/local_communicator.h"
-#include "embedding/row_init.h"
+#include "embedding/table/row_init.h"
 #include "runtime/ops/arithmetic.h"
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
 #include "sharding/managed_collision/sharded_managed_collision_collection.h"

@@ -8,8 +8,8 @@
 
 #include "embedding/quantized/quantize_tables.h"
 #include "embedding/quantized/slice_columns.h"
-#include "runtime/dispatch.h"
-#include "sharding/plan_makers.h"
+#include "runtime/device/dispatch.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/quantized/sharded_quant_embedding_bag_collection.h"
 #include "sharding/quantized/sharded_quant_embedding_collection.h"
 #include "tests/testing/devices.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera::testing {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "embedding/embedding_configs.h"
+#include "embedding/config/embedding_configs.h"
 #include "runtime/autograd.h"
-#include "sharding/plan.h"
+#include "sharding/plan/plan.h"
 #include "tests/testing/rank_batches.h"
 
 namespace tessera::testing {

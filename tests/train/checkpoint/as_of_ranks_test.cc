@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sharding/plan_makers.h"
+#include "models/ranking_model.h"
+#include "sharding/plan/plan_makers.h"
 #include "tests/train/testing/files.h"
-#include "train/nn/ranking_model.h"
 
 namespace tessera {
 namespace {

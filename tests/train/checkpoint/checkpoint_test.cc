@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {

@@ -11,7 +11,7 @@
 #include "tests/train/testing/small_run.h"
 #include "train/checkpoint/whole_tables.h"
 #include "train/ranks_plan.h"
-#include "train/training_run.h"
+#include "train/run/training_run.h"
 
 namespace tessera::testing {
 

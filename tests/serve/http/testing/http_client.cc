@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/check.h"
+#include "runtime/base/check.h"
 
 namespace tessera::testing {
 namespace {

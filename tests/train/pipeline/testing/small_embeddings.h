@@ -13,7 +13,7 @@
 #include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "embedding/position_weighted.h"
 #include "runtime/ops/shaping.h"
-#include "sharding/plan_makers.h"
+#include "sharding/plan/plan_makers.h"
 #include "train/pipeline/pipelined_embeddings.h"
 
 namespace tessera::testing {

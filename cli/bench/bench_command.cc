@@ -1,0 +1,224 @@
+// tessera bench: how fast this machine does what a topic is of, beside what its memory allows.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "bench/harness/compare.h"
+#include "bench/harness/result_table.h"
+#include "bench/harness/sweep.h"
+#include "bench/harness/sweep_runner.h"
+#include "bench/topics.h"
+#include "cli/bench/bench_files.h"
+#include "cli/bench/bench_show.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/memory_limit_flag.h"
+#include "cli/show/measure_progress.h"
+#include "cli/show/numbers.h"
+#include "runtime/base/check.h"
+#include "runtime/base/machine.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Time parts of the library on this machine, beside what its memory allows.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera bench lookup --dim 16,64,128 --skew uniform,zipf:1.05 --threads 1,2 --svg "
+    "lookup.svg\n"
+    "  tessera bench lookup --suite peers --only '^D128' --json old.json\n"
+    "  tessera bench lookup --suite peers --only '^D128' --compare old.json\n"
+    "\n"
+    "Several values of an axis are a sweep. Times are medians over rounds; the spread is that of "
+    "the 10th to the 90th percentile. The limit is timed in the same rounds, so shares of it say "
+    "more than times on a machine that others use too.\n";
+
+struct Flags {
+  bench::AxisValues axes;
+  std::string suite, only;
+  BenchFiles files;
+  int rounds = 15;
+  int64_t flush_mib = 0;
+  std::string memory_limit;
+  bool list = false, cold = false, warm = false;
+};
+
+std::string Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
+  return text;
+}
+
+std::string Heading(const bench::Topic& topic, const bench::BenchRun& run) {
+  return Format("{}: {}\n{}{}; {}, median of {} rounds\n\n", topic.name, topic.help,
+                topic.limit.empty() ? "" : "Limit: " + topic.limit + ".\n", run.machine,
+                run.cold ? "cold caches" : "warm caches", run.rounds);
+}
+
+// Times the points into `run`, and prints each as soon as it is there.
+void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points, const Flags& flags,
+             bench::BenchRun& run) {
+  bench::ResultTable table(points);
+  std::optional<MeasureProgress> progress(std::in_place);
+  const auto show = [&](const std::vector<bench::Measurement>& rows) {
+    progress.reset();  // a line of the table takes the place of the bar
+    std::fputs(table.Lines(rows).c_str(), stdout);
+    progress.emplace();
+    run.rows.insert(run.rows.end(), rows.begin(), rows.end());
+  };
+  bench::RunPoints(topic, points,
+                   {.rounds = flags.rounds,
+                    .cold = run.cold,
+                    .flush_bytes = flags.flush_mib << 20,
+                    .progress = [&](const std::string& what,
+                                    double fraction) { progress->Show(what, fraction); },
+                    .stop = Interrupted,
+                    .rows = show});
+}
+
+// All points are asked before one is made.
+void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
+                       const Flags& flags) {
+  if (!topic.memory) return;
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  for (const bench::Point& point : points)
+    CheckMemory(Format("{}/{}", topic.name, point.label()), {{"tables", topic.memory(point)}},
+                there,
+                "Fewer --rows, --tables or a smaller --dim take less; --memory-limit SIZE sets "
+                "another limit");
+}
+
+int RunTopic(const bench::Topic& topic, const Flags& flags) {
+  const std::vector<bench::Point> points =
+      bench::OnlyMatching(bench::PointsOf(topic, flags.suite, flags.axes), flags.only);
+  if (flags.list) {
+    for (const bench::Point& point : points)
+      std::printf("%s/%s/%st\n", topic.name.c_str(), point.label().c_str(),
+                  point.Text("threads").c_str());
+    return 0;
+  }
+  CheckPointsMemory(topic, points, flags);
+  const std::optional<bench::BenchRun> old = flags.files.OldRun();
+  flags.files.CheckOutputs();
+  WatchForInterrupt();
+  bench::BenchRun run = {.machine = MachineName(),
+                         .date = Today(),
+                         .topic = topic.name,
+                         .rounds = flags.rounds,
+                         .cold = flags.cold || (topic.cold && !flags.warm),
+                         .rows = {}};
+  if (old) bench::CheckComparable(*old, run);
+  std::fputs(Heading(topic, run).c_str(), stdout);
+  std::exception_ptr failure;  // what was measured before it is kept
+  try {
+    Measure(topic, points, flags, run);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  std::fputs(("\n" + bench::ResultTable::NoiseWarning(run.rows)).c_str(), stdout);
+  if (old && !failure)
+    std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
+  flags.files.Write(run);
+  if (failure) std::rethrow_exception(failure);
+  return InterruptedExit(InterruptSignal());
+}
+
+int ListTopics() {
+  std::string text = "Topics (tessera bench TOPIC --help):\n";
+  size_t width = 0;
+  for (const bench::Topic* topic : bench::Topics()) width = std::max(width, topic->name.size());
+  for (const bench::Topic* topic : bench::Topics())
+    text += Format("  {:<{}}  {}\n", topic->name, static_cast<int64_t>(width), topic->help);
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+std::string SuitesHelp(const bench::Topic& topic) {
+  std::string text = "Run a list of cases:";
+  for (const bench::Suite& suite : topic.suites)
+    text += (text.back() == ':' ? " " : "; ") + suite.name + ", " + suite.help;
+  return text;
+}
+
+void AddAxes(CLI::App* command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
+  for (const bench::Axis& axis : bench::AxesOf(topic)) {
+    std::string values;
+    for (const std::string& value : axis.values) values += (values.empty() ? "" : ",") + value;
+    command
+        ->add_option_function<std::vector<std::string>>(
+            "--" + axis.name,
+            [flags, name = axis.name](const std::vector<std::string>& given) {
+              flags->axes[name] = given;
+            },
+            Format("{} [{}]", axis.help, values))
+        ->delimiter(',')
+        ->type_name("V,…")
+        ->group("Axes");
+  }
+}
+
+void AddTopic(CLI::App* bench, const bench::Topic& topic, Action& action) {
+  CLI::App* command = bench->add_subcommand(topic.name, topic.help);
+  const auto f = std::make_shared<Flags>();
+  AddAxes(command, topic, f);
+  if (!topic.suites.empty())
+    command->add_option("--suite", f->suite, SuitesHelp(topic))->type_name("NAME");
+  command->add_option("--only", f->only, "Only cases whose name this regular expression matches")
+      ->type_name("REGEX");
+  command->add_flag("--list", f->list, "Print the names of the cases, and time nothing");
+  command->add_option("--rounds", f->rounds, "Times that each contender is timed")
+      ->check(NumbersFrom(1, 10000))
+      ->capture_default_str()
+      ->type_name("N");
+  CLI::Option* cold = command->add_flag("--cold", f->cold,
+                                        topic.cold ? "Flush all caches before each call (default)"
+                                                   : "Flush all caches before each call");
+  command->add_flag("--warm", f->warm, topic.cold ? "Flush no caches" : "Flush no caches (default)")
+      ->excludes(cold);
+  command
+      ->add_option("--flush-mib", f->flush_mib,
+                   "Memory read to flush caches, in MiB (twice the largest cache)")
+      ->check(NumbersFrom(1, 1 << 20))
+      ->type_name("N");
+  AddMemoryLimitFlag(*command, f->memory_limit);
+  f->files.AddTo(command);
+  command->callback([f, &topic, &action] { action = [f, &topic] { return RunTopic(topic, *f); }; });
+}
+
+std::string TopicNames() {
+  std::vector<std::string> names;
+  for (const bench::Topic* topic : bench::Topics()) names.push_back(topic->name);
+  return bench::ListOfNames(names);
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("bench", kDescription);
+  command->footer(kFooter);
+  command->allow_extras();
+  // Topics ask for the machine's threads: other commands need none of it.
+  command->preparse_callback([command, &action](size_t) {
+    for (const bench::Topic* topic : bench::Topics()) AddTopic(command, *topic, action);
+    AddBenchShow(command, action);
+    for (CLI::App* sub : command->get_subcommands([](CLI::App*) { return true; }))
+      sub->allow_extras(false);  // which they would take from this one
+  });
+  command->callback([command, &action] {
+    if (!command->get_subcommands().empty()) return;
+    const std::vector<std::string> extras = command->remaining();
+    if (!extras.empty())
+      throw CLI::ValidationError(
+          Format("bench: no topic '{}': expected {}", extras[0], TopicNames()));
+    action = ListTopics;
+  });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,47 @@
+#include "cli/bench/bench_files.h"
+
+#include <cstdio>
+
+#include "bench/harness/measurement_csv.h"
+#include "bench/harness/measurement_json.h"
+#include "bench/harness/sweep_svg.h"
+#include "cli/outputs.h"
+#include "runtime/files/files.h"
+
+namespace tessera::cli {
+
+void BenchFiles::AddTo(CLI::App* command) {
+  command->add_option("--json", json, "Write the results, with all samples")->type_name("FILE");
+  command->add_option("--csv", csv, "Write the results as a table")->type_name("FILE");
+  command->add_option("--svg", svg, "Draw the results: bars, or lines along the sweep's axis")
+      ->type_name("FILE");
+  command->add_option("--compare", compare, "Say what changed since a file that --json wrote")
+      ->type_name("FILE");
+}
+
+void BenchFiles::CheckOutputs(const std::string& shown) const {
+  Outputs outputs(/*overwrite=*/false, {compare, shown});
+  outputs.AddReport(json, kBenchRun);
+  outputs.AddReport(csv, kBenchTable);
+  outputs.AddReport(svg, kBenchPicture);
+}
+
+std::optional<bench::BenchRun> BenchFiles::OldRun() const {
+  if (compare.empty()) return std::nullopt;
+  return ReadRun(compare);
+}
+
+void BenchFiles::Write(const bench::BenchRun& run) const {
+  if (run.rows.empty()) return;
+  if (!json.empty()) ReplaceTextFile(json, bench::RunToJson(run));
+  if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
+  if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
+  for (const std::string& path : {json, csv, svg})
+    if (!path.empty()) std::printf("written to %s\n", path.c_str());
+}
+
+bench::BenchRun ReadRun(const std::string& path) {
+  return bench::RunFromJson(ReadTextFile(path), path);
+}
+
+}  // namespace tessera::cli

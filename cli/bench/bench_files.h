@@ -1,0 +1,31 @@
+#ifndef TESSERA_CLI_BENCH_BENCH_FILES_H_
+#define TESSERA_CLI_BENCH_BENCH_FILES_H_
+// The files of `tessera bench`: what a run is written to, and the run it is compared with.
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "bench/harness/compare.h"
+#include "bench/harness/measurement.h"
+
+namespace tessera::cli {
+
+struct BenchFiles {
+  std::string json, csv, svg, compare;
+
+  // REQUIRES: this outlives the command's action.
+  void AddTo(CLI::App* command);
+  // Throws Error unless all that is to be written can be, said before the work. `shown`: a file
+  // that the command reads beside `compare`.
+  void CheckOutputs(const std::string& shown = "") const;
+  // That of --compare, read before the work. Throws Error where it is none.
+  std::optional<bench::BenchRun> OldRun() const;
+  // Also says where. Nothing for a run without rows.
+  void Write(const bench::BenchRun& run) const;
+};
+
+// Throws Error, with the file's name, where it is no data file of `tessera bench`.
+bench::BenchRun ReadRun(const std::string& path);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_BENCH_BENCH_FILES_H_

@@ -1,0 +1,75 @@
+#include "cli/bench/bench_show.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "bench/harness/result_table.h"
+#include "cli/bench/bench_files.h"
+#include "runtime/base/check.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Flags {
+  std::string file;
+  BenchFiles files;
+  double allowed = -1;  // percent; below 0: any change is
+};
+
+void PrintRun(const bench::BenchRun& run) {
+  std::vector<bench::Point> points;
+  for (const bench::Measurement& row : run.rows) points.push_back(bench::Point(row.case_name, {}));
+  std::printf("%s: %s, %s; %s caches, median of %d rounds\n\n%s\n%s", run.topic.c_str(),
+              run.machine.c_str(), run.date.c_str(), run.cold ? "cold" : "warm", run.rounds,
+              bench::ResultTable(points).Lines(run.rows).c_str(),
+              bench::ResultTable::NoiseWarning(run.rows).c_str());
+}
+
+bool SlowerThanAllowed(const bench::RowChange& row, double percent) {
+  return row.contender == "tessera" && row.verdict == bench::Verdict::kSlower &&
+         row.speed < 1 - percent / 100;
+}
+
+// The exit code: 1 where a row of ours became slower than is allowed.
+int PrintComparison(const bench::RunComparison& comparison, double allowed) {
+  std::fputs(bench::ComparisonText(comparison).c_str(), stdout);
+  if (allowed < 0) return 0;
+  const auto slower =
+      std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                    [&](const bench::RowChange& row) { return SlowerThanAllowed(row, allowed); });
+  std::printf("%d of our rows slower by more than %g %%\n", static_cast<int>(slower), allowed);
+  return slower > 0 ? 1 : 0;
+}
+
+int Show(const Flags& flags) {
+  const bench::BenchRun run = ReadRun(flags.file);
+  const std::optional<bench::BenchRun> old = flags.files.OldRun();
+  flags.files.CheckOutputs(flags.file);
+  int code = 0;
+  if (old)
+    code = PrintComparison(bench::CompareRuns(*old, run), flags.allowed);
+  else
+    PrintRun(run);
+  flags.files.Write(run);
+  return code;
+}
+
+}  // namespace
+
+void AddBenchShow(CLI::App* bench, Action& action) {
+  CLI::App* command =
+      bench->add_subcommand("show", "Print, draw or compare a file that --json wrote");
+  const auto f = std::make_shared<Flags>();
+  command->add_option("FILE", f->file, "The file")->required()->type_name("");
+  f->files.AddTo(command);
+  command
+      ->add_option("--allow", f->allowed,
+                   "With --compare: exit with 1 where a row of ours became slower by more percent")
+      ->needs("--compare")
+      ->check(NumbersFrom(0.0, 100.0))
+      ->type_name("PERCENT");
+  command->callback([f, &action] { action = [f] { return Show(*f); }; });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,20 @@
+#include "cli/plan/auto_plan.h"
+
+#include "cli/plan/plan_inputs.h"
+#include "train/auto_shard.h"
+#include "train/planner_model.h"
+
+namespace tessera::cli {
+
+ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,
+                      Device device, const std::string& topology) {
+  PlanFlags flags;
+  flags.topology = !topology.empty() ? topology : device == Device::Cpu() ? "cpu" : "h100";
+  flags.ranks = layout.world_size;
+  flags.ranks_per_node = layout.local_size;
+  return PlanOnLeader(comm, [&] {
+    return FindPlan(PlannerModelOf(config, layout.world_size), ReadTopology(flags));
+  });
+}
+
+}  // namespace tessera::cli

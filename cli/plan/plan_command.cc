@@ -1,0 +1,125 @@
+// tessera plan: which table goes where.
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/plan/plan_inputs.h"
+#include "cli/plan/plan_report.h"
+#include "cli/plan/plan_validate.h"
+#include "planner/cost_models.h"
+#include "planner/explain.h"
+#include "planner/model/placement_rules_json.h"
+#include "planner/plan_conversion.h"
+#include "planner/plan_picture.h"
+#include "planner/stats.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+#include "sharding/plan/plan_json.h"
+#include "sharding/plan/torchrec_plan.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Plan which table goes to which ranks, whole, by rows or by columns, and say why.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera plan --tables examples/criteo.json --ranks 4 -o plan.json --html plan.html\n"
+    "  tessera calibrate --ranks 4 -o topology.json\n"
+    "  tessera plan --tables examples/criteo.json --data clicks.tsv --topology topology.json "
+    "--validate 4 -o plan.json\n"
+    "  tessera plan --tables tables.json --topology h100 --ranks 64 --cost-model torchrec\n"
+    "  tessera train --config examples/criteo.json --data clicks.tsv --ranks 4 --plan plan.json\n"
+    "\n"
+    "Times are of a training step. The bound says what no plan can beat under the same cost model. "
+    "Equal input gives the same plan on every machine.\n";
+
+PlacementRules RulesOf(const PlanFlags& flags, const PlannerModel& model,
+                       const Topology& topology) {
+  PlacementRules rules;
+  if (!flags.constraints.empty())
+    rules = PlacementRulesFromJson(ReadTextFile(flags.constraints), flags.constraints);
+  if (flags.most_moved_bytes && flags.existing.empty())
+    throw Error("--most-moved-bytes needs --existing PLAN");
+  if (flags.existing.empty()) return rules;
+  std::vector<TableShape> shapes;
+  for (const PlannerTable& t : model.tables) shapes.push_back({t.name, t.rows, t.dim});
+  rules.existing =
+      ReadPlanFile(flags.existing, {topology.world_size, topology.local_world_size}, shapes);
+  rules.most_moved_bytes = flags.most_moved_bytes;
+  return rules;
+}
+
+PlannerOptions OptionsOf(const PlanFlags& flags, const PlannerModel& model,
+                         const TopologyFile& machine, const CalibratedOptions& known) {
+  PlannerOptions options = CostModelOptions(flags.cost_model, machine, model, known);
+  options.rules = RulesOf(flags, model, machine.topology);
+  if (flags.reserve) options.reservation.percentage = *flags.reserve;
+  return options;
+}
+
+// What --validate holds against steps; null without it.
+const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {
+  if (flags.validate == 0) return nullptr;
+  const auto* calibrated =
+      dynamic_cast<const CalibratedPerfEstimator*>(planner.options().perf.get());
+  if (calibrated == nullptr)
+    throw Error("--validate needs the calibrated cost model: --topology of tessera calibrate");
+  return &calibrated->step_model();
+}
+
+void CheckOutputs(const PlanFlags& flags) {
+  std::vector<std::string> reads = flags.data;
+  reads.insert(reads.end(), {flags.tables, flags.topology, flags.constraints, flags.existing});
+  Outputs outputs(/*overwrite=*/false, std::move(reads));
+  outputs.AddReport(flags.out, kPlan);
+  outputs.AddReport(flags.html, kPlanPage);
+  outputs.AddReport(flags.json, kPlanReport);
+}
+
+int Plan(const PlanFlags& flags) {
+  CheckOutputs(flags);
+  const TopologyFile machine = ReadTopology(flags);
+  PlanInput input = ReadPlanInput(flags, machine.topology);
+  const CalibratedOptions known = MeasureData(flags, input);
+  const EmbeddingShardingPlanner planner(machine.topology, input.model,
+                                         OptionsOf(flags, input.model, machine, known));
+  const StepModel* step_model = StepModelFor(flags, planner);
+  const std::string cost_model = CostModelName(flags.cost_model, machine);
+  const PlanResult plan = planner.Plan();
+  const PlanExplanation explanation = Explain(planner, plan);
+  const PlanStats stats =
+      ComputeStats(planner.topology(), planner.model(), plan.tables, plan.reserved);
+  std::printf("%s\n%s\n%s\n", StatsText(planner.topology(), planner.model(), plan, stats).c_str(),
+              ExplanationText(explanation, plan).c_str(), PlanLine(plan, cost_model).c_str());
+  std::optional<ShardingPlan> sharding;
+  if (!flags.out.empty() || step_model != nullptr)
+    sharding = ToShardingPlan(planner.topology(), planner.model(), plan.tables);
+  if (!flags.out.empty()) ReplaceTextFile(flags.out, PlanToJson(*sharding));
+  if (!flags.html.empty())
+    ReplaceTextFile(flags.html, PlanPicture(planner.topology(), planner.model(), plan.tables,
+                                            {.title = "Sharding plan of " + flags.tables,
+                                             .lower_bound = plan.lower_bound}));
+  if (!flags.json.empty())
+    ReplaceTextFile(flags.json, PlanReportJson(plan, explanation, cost_model));
+  if (step_model != nullptr)
+    std::printf("\n%s", ValidatePlan(*step_model, *sharding, flags.validate).c_str());
+  return 0;
+}
+
+}  // namespace
+
+void AddPlanCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("plan", kDescription);
+  const auto flags = std::make_shared<PlanFlags>();
+  AddPlanFlags(*command, *flags);
+  command->footer(kFooter);
+  command->callback([flags, &action] { action = [flags] { return Plan(*flags); }; });
+}
+
+}  // namespace tessera::cli

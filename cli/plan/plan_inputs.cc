@@ -1,0 +1,203 @@
+#include "cli/plan/plan_inputs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/show/checkpoint_summary.h"
+#include "planner/model/model_json.h"
+#include "planner/model/shipped_topologies.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+#include "train/data_sets.h"
+#include "train/planner_model.h"
+
+namespace tessera::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+bool IsCheckpoint(const std::string& path) {
+  return std::filesystem::is_directory(path) || path.ends_with(".safetensors");
+}
+
+// Tables alone, of a checkpoint that says nothing of its training.
+PlannerModel ModelOfTables(const CheckpointSummary& summary) {
+  PlannerModel model;
+  model.modules = {{.path = "sparse_arch.embedding_bag_collection"}};
+  for (const TableSummary& table : summary.tables)
+    model.tables.push_back({.name = table.name, .rows = table.rows, .dim = table.dim});
+  model.dense_parameter_bytes = summary.dense_bytes;
+  return model;
+}
+
+PlanInput OfConfig(TrainConfig config, int ranks) {
+  PlanInput input{PlannerModelOf(config, ranks), {}};
+  input.config = std::move(config);
+  return input;
+}
+
+PlanInput OfCheckpoint(const std::string& path, int ranks) {
+  const CheckpointSummary summary = SummarizeCheckpoint(path);
+  if (!summary.config.empty()) return OfConfig(ParseTrainConfig(summary.config, path), ranks);
+  if (summary.tables.empty()) throw Error(Format("{}: it has no tables to plan", path));
+  return {ModelOfTables(summary), {}};
+}
+
+PlanInput OfJson(const std::string& path, int ranks) {
+  const std::string text = ReadTextFile(path);
+  const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (document.is_object() && document.contains("tessera_planner_model"))
+    return {PlannerModelFromJson(text, path), {}};
+  if (document.is_object() && !document.contains("tables"))
+    throw Error(
+        Format("{}: neither a model to plan (\"tessera_planner_model\": 1), nor a configuration of "
+               "tessera train (\"tables\": …)",
+               path));
+  return OfConfig(ParseTrainConfig(text, path), ranks);
+}
+
+int64_t Gib(double gib) { return static_cast<int64_t>(gib * 1073741824.0); }
+
+// So many ranks of the same machine; what was listed a rank no longer fits.
+void SetRanks(Topology& topology, const PlanFlags& flags) {
+  const int ranks = flags.ranks.value_or(topology.world_size);
+  int per_node = flags.ranks_per_node.value_or(std::min(topology.local_world_size, ranks));
+  if (!flags.ranks_per_node && ranks % per_node != 0) per_node = ranks;
+  if (ranks == topology.world_size && per_node == topology.local_world_size) return;
+  topology.world_size = ranks;
+  topology.local_world_size = per_node;
+  topology.pod_size = 1;
+  topology.hbm_caps.clear();
+  topology.ddr_caps.clear();
+}
+
+}  // namespace
+
+void AddPlanFlags(CLI::App& command, PlanFlags& f) {
+  const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
+  const auto ranks = NumbersFrom(1, 1 << 20);
+  const auto size = NumbersFrom(0.0, 1e9);
+  command
+      .add_option("--tables", f.tables,
+                  "Plan the tables of this configuration of tessera train, checkpoint (a file or a "
+                  "folder), or model (JSON)")
+      ->required()
+      ->type_name("PATH");
+  command
+      .add_option("--topology", f.topology,
+                  "Plan for this machine: the file that tessera calibrate wrote, or cpu, a100, "
+                  "h100 or h200")
+      ->type_name("FILE|NAME");
+  command.add_option("--ranks", f.ranks, "Plan for so many ranks, those of all nodes together")
+      ->check(ranks)
+      ->type_name("N");
+  command.add_option("--ranks-per-node", f.ranks_per_node, "Each node has so many of the ranks")
+      ->check(ranks)
+      ->type_name("N");
+  command.add_option("--hbm", f.hbm_gib, "Each rank has so many GiB of device memory")
+      ->check(size)
+      ->type_name("GIB");
+  command.add_option("--ddr", f.ddr_gib, "Each rank has so many GiB of host memory")
+      ->check(size)
+      ->type_name("GIB");
+  command
+      .add_option("--reserve", f.reserve,
+                  "Leave this share of a rank's memory to everything else; default 0.15")
+      ->check(NumbersFrom(0.0, 1.0))
+      ->type_name("SHARE");
+  command.add_option("--batch", f.batch_size, "Each rank trains on so many examples in a step")
+      ->check(positive)
+      ->type_name("N");
+  command
+      .add_option(
+          "--data", f.data,
+          "Measure how often ids come in these Criteo rows: one or more files, plain or .gz")
+      ->type_name("FILE");
+  command
+      .add_option("--cost-model", f.cost_model,
+                  "Compare plans by this model: calibrated (the default where the topology was "
+                  "measured), bandwidth (elsewhere) or torchrec")
+      ->type_name("MODEL");
+  command
+      .add_option("--constraints", f.constraints,
+                  "Keep tables together or apart, and cap ranks, as this JSON file says")
+      ->type_name("FILE");
+  command.add_option("--existing", f.existing, "Start at this plan, which the model has now")
+      ->type_name("PLAN");
+  command
+      .add_option("--most-moved-bytes", f.most_moved_bytes,
+                  "With --existing: move no more bytes of tables than this")
+      ->type_name("BYTES");
+  command
+      .add_option("--validate", f.validate,
+                  "Run so many plans, this one and others, and compare their step times with the "
+                  "prediction (needs a measured topology)")
+      ->check(NumbersFrom(2, 6))
+      ->type_name("PLANS");
+  command.add_option("-o,--out", f.out, "Write the plan to this file")->type_name("FILE");
+  command.add_option("--html", f.html, "Draw ranks, times and memory on a page")->type_name("FILE");
+  command.add_option("--json", f.json, "Write figures and reasons to this file as JSON")
+      ->type_name("FILE");
+}
+
+TopologyFile ReadTopology(const PlanFlags& flags) {
+  const std::vector<std::string> names = ShippedTopologyNames();
+  TopologyFile file;
+  if (flags.topology.empty() && !flags.ranks)
+    throw Error("how many ranks? Give --ranks N, or --topology FILE");
+  if (flags.topology.empty() ||
+      std::find(names.begin(), names.end(), flags.topology) != names.end())
+    file.topology = ShippedTopology(flags.topology.empty() ? "cpu" : flags.topology,
+                                    flags.ranks.value_or(1), flags.ranks_per_node.value_or(0));
+  else
+    file = TopologyFromJson(ReadTextFile(flags.topology), flags.topology);
+  SetRanks(file.topology, flags);
+  if (flags.hbm_gib) {
+    file.topology.hbm_cap = Gib(*flags.hbm_gib);
+    file.topology.hbm_caps.clear();
+  }
+  if (flags.ddr_gib) {
+    file.topology.ddr_cap = Gib(*flags.ddr_gib);
+    file.topology.ddr_caps.clear();
+  }
+  CheckTopology(file.topology);
+  return file;
+}
+
+PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology) {
+  PlanInput input = IsCheckpoint(flags.tables) ? OfCheckpoint(flags.tables, topology.world_size)
+                                               : OfJson(flags.tables, topology.world_size);
+  if (flags.batch_size) input.model.batch_size = *flags.batch_size;
+  CheckModel(input.model);
+  return input;
+}
+
+CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input) {
+  CalibratedOptions known;
+  if (flags.data.empty()) return known;
+  if (!input.config)
+    throw Error(Format("--data: {} does not say which columns its tables read", flags.tables));
+  Context ctx;
+  FeatureCounter counter;
+  const DataSets data(*input.config, {.files = flags.data});
+  const auto batches = data.OpenTrain(0);
+  int64_t rows = 0;
+  for (auto batch = batches->Next(); batch && rows < kMaxMeasuredRows; batch = batches->Next()) {
+    counter.Add(ctx, batch->features);
+    rows += batch->size();
+  }
+  if (rows == 0) throw Error(Format("{}: there are no rows to measure", flags.data.front()));
+  for (const PlannerTable& table : input.model.tables) {
+    std::vector<double>& factors = input.model.constraints[table.name].pooling_factors;
+    factors.clear();
+    for (const std::string& feature : table.features) {
+      const FeatureStatistics measured = counter.Of(feature, table.rows);
+      factors.push_back(measured.pooling_factor());
+      known.statistics[{table.name, feature}] = measured;
+    }
+  }
+  return known;
+}
+
+}  // namespace tessera::cli

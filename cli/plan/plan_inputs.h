@@ -1,0 +1,43 @@
+#ifndef TESSERA_CLI_PLAN_PLAN_INPUTS_H_
+#define TESSERA_CLI_PLAN_PLAN_INPUTS_H_
+// What tessera plan is asked to plan, from files of several kinds.
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "planner/model/model.h"
+#include "planner/model/topology_json.h"
+#include "planner/step_model/calibrated_estimator.h"
+#include "train/config/train_config.h"
+
+namespace tessera::cli {
+
+struct PlanFlags {
+  std::string tables, topology, out, html, json, cost_model, existing, constraints;
+  std::optional<int> ranks, ranks_per_node;
+  std::optional<double> hbm_gib, ddr_gib, reserve;
+  std::optional<int64_t> batch_size, most_moved_bytes;
+  std::vector<std::string> data;
+  int validate = 0;  // plans
+};
+
+void AddPlanFlags(CLI::App& command, PlanFlags& flags);
+
+// A file, or a machine's name; its ranks and memory are the flags' where they say so.
+TopologyFile ReadTopology(const PlanFlags& flags);
+
+struct PlanInput {
+  PlannerModel model;
+  std::optional<TrainConfig> config;  // where the tables are those of a training
+};
+// A model to plan, the configuration of a training, or a checkpoint (file or folder). Throws Error
+// for what is none of these.
+PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology);
+
+// What --data says of the features, with which `input`'s pooling factors are set; of so many rows
+// at most. Throws Error for tables that are not of a training.
+inline constexpr int64_t kMaxMeasuredRows = 200'000;
+CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_PLAN_PLAN_INPUTS_H_

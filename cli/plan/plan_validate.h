@@ -1,0 +1,15 @@
+#ifndef TESSERA_CLI_PLAN_PLAN_VALIDATE_H_
+#define TESSERA_CLI_PLAN_PLAN_VALIDATE_H_
+// tessera plan --validate: steps under several plans, predicted and run.
+#include <string>
+
+#include "planner/step_model/step_model.h"
+
+namespace tessera::cli {
+
+// Runs `plan` and the plans of tessera train's words, the `count` of them that are predicted to be
+// the fastest, on ranks that are threads of this process, and says how predictions agree.
+std::string ValidatePlan(const StepModel& model, const ShardingPlan& plan, int count);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_PLAN_PLAN_VALIDATE_H_

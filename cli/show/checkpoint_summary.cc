@@ -1,0 +1,132 @@
+#include "cli/show/checkpoint_summary.h"
+
+#include <map>
+
+#include "cli/show/byte_progress.h"
+#include "models/ranking_model.h"
+#include "runtime/base/check.h"
+#include "sharding/checkpoint/checkpoint.h"
+#include "train/checkpoint/rank_chain.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
+#include "train/config/train_config.h"
+
+namespace tessera::cli {
+namespace {
+
+// Bytes of the optimizer state of each parameter.
+std::map<std::string, int64_t> StateBytes(const Checkpoint& checkpoint) {
+  std::map<std::string, int64_t> bytes;
+  const std::string prefix = kOptimizerPrefix;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (name.starts_with(prefix))
+      bytes[name.substr(prefix.size(), name.rfind('.') - prefix.size())] += tensor.nbytes();
+  return bytes;
+}
+
+void AddOptimizers(const std::string& path, CheckpointSummary& summary) {
+  if (summary.config.empty()) return;
+  const TrainConfig config = ParseTrainConfig(summary.config, path);
+  summary.dense_optimizer = config.dense_optimizer.name;
+  for (TableSummary& table : summary.tables)
+    for (const EmbeddingBagConfig& c : config.tables)
+      if (c.name == table.name) table.optimizer = RuleName(c.optimizer);
+}
+
+CheckpointSummary OfFile(const std::string& path) {
+  const Checkpoint checkpoint = ReadCheckpoint(path);
+  CheckpointSummary summary{.config = checkpoint.config, .progress = checkpoint.progress};
+  summary.chain = checkpoint.chain;
+  std::map<std::string, int64_t> state_bytes = StateBytes(checkpoint);
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (IsRunState(name)) continue;
+    const std::string table = TableOf(name);
+    if (table.empty() || tensor.shape.rank() != 2) {
+      summary.dense_parameters += tensor.shape.numel();
+      summary.dense_bytes += tensor.nbytes();
+      summary.dense_state_bytes += state_bytes[name];
+      continue;
+    }
+    summary.tables.push_back({.name = table,
+                              .dtype = ToString(tensor.dtype),
+                              .rows = tensor.shape[0],
+                              .dim = tensor.shape[1],
+                              .bytes = tensor.nbytes(),
+                              .state_bytes = state_bytes[name]});
+  }
+  AddOptimizers(path, summary);
+  return summary;
+}
+
+int64_t StateBytes(const StoredTable& table) {
+  int64_t bytes = 0;
+  for (const StoredState& state : table.states)
+    for (const StoredShard& stored : table.shards)
+      bytes += stored.shard.rows * (state.per_row ? 1 : stored.shard.columns) * SizeOf(state.dtype);
+  return bytes;
+}
+
+void AddDense(ShardedCheckpoint& checkpoint, CheckpointSummary& summary) {
+  Context ctx({.threads = 1});
+  for (const auto& [name, stored] : checkpoint.index().whole) {
+    const Tensor tensor = checkpoint.ReadWhole(ctx, name);
+    (IsRunState(name) ? summary.dense_state_bytes : summary.dense_bytes) += tensor.nbytes();
+    if (!IsRunState(name)) summary.dense_parameters += tensor.numel();
+  }
+}
+
+// Throws Error for bytes of tables that are not those that were saved.
+void VerifyTables(ShardedCheckpoint& checkpoint) {
+  int64_t total = 0, done = 0;
+  for (const auto& [name, bytes] : checkpoint.index().files) total += bytes;
+  ByteProgress progress;
+  const auto read = [&](const std::string& table, const Shard& shard, const std::string& tensor) {
+    checkpoint.Stream(table, shard, tensor).make([&](const void*, int64_t count) {
+      progress.Show(done += count, total);
+    });
+  };
+  for (const auto& [table, stored] : checkpoint.index().tables)
+    for (const StoredShard& shard : stored.shards) {
+      read(table, shard.shard, kWeightName);
+      for (const StoredState& state : stored.states) read(table, shard.shard, state.name);
+    }
+}
+
+CheckpointSummary OfFolder(const std::string& path) {
+  ShardedCheckpoint checkpoint = OpenFolderOfRanks(path);
+  VerifyTables(checkpoint);
+  const CheckpointInfo& info = checkpoint.info();
+  const auto config = info.metadata.find("config");
+  CheckpointSummary summary{.ranks = info.plan.world_size,
+                            .config = config == info.metadata.end() ? "" : config->second,
+                            .progress = ProgressOf(info.metadata)};
+  for (const CheckpointTable& table : info.tables) {
+    const StoredTable& stored = checkpoint.index().tables.at(table.shape.name);
+    summary.tables.push_back({.name = table.shape.name,
+                              .dtype = ToString(stored.dtype),
+                              .optimizer = table.rule,
+                              .sharding = ToString(info.plan.tables.at(table.shape.name).type),
+                              .rows = table.shape.rows,
+                              .dim = table.shape.dim,
+                              .bytes = table.shape.rows * table.shape.dim * SizeOf(stored.dtype),
+                              .state_bytes = StateBytes(stored)});
+  }
+  if (FormOf(path) == SavedForm::kRankChains) summary.chain = PositionOfRanks(path);
+  AddDense(checkpoint, summary);
+  AddOptimizers(path, summary);
+  return summary;
+}
+
+}  // namespace
+
+std::string TableOf(const std::string& parameter) {
+  const std::string prefix = RankingModel::kTablePrefix, suffix = ".weight";
+  if (!parameter.starts_with(prefix) || !parameter.ends_with(suffix)) return "";
+  return parameter.substr(prefix.size(), parameter.size() - prefix.size() - suffix.size());
+}
+
+CheckpointSummary SummarizeCheckpoint(const std::string& path) {
+  return IsOfRanks(FormOf(path)) ? OfFolder(path) : OfFile(path);
+}
+
+}  // namespace tessera::cli

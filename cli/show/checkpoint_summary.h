@@ -1,0 +1,35 @@
+#ifndef TESSERA_CLI_SHOW_CHECKPOINT_SUMMARY_H_
+#define TESSERA_CLI_SHOW_CHECKPOINT_SUMMARY_H_
+// What tessera inspect says of a checkpoint: a file, a folder of incremental ones, or the folder
+// that ranks saved.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera::cli {
+
+struct TableSummary {
+  std::string name, dtype, optimizer = "?", sharding = {};  // sharding: of a folder
+  int64_t rows = 0, dim = 0, bytes = 0, state_bytes = 0;
+};
+
+struct CheckpointSummary {
+  std::vector<TableSummary> tables = {};
+  int64_t dense_parameters = 0, dense_bytes = 0, dense_state_bytes = 0;
+  std::string dense_optimizer = "?";
+  int ranks = 0;            // 0: a file
+  std::string config = {};  // JSON, "" if it has none
+  std::optional<TrainingProgress> progress = {};
+  std::optional<ChainPosition> chain = {};  // of a folder of incremental checkpoints
+};
+
+// The part of a parameter's name that is the table's, "" for other parameters.
+std::string TableOf(const std::string& parameter);
+
+// Throws Error for what is neither, naming the file.
+CheckpointSummary SummarizeCheckpoint(const std::string& path);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_SHOW_CHECKPOINT_SUMMARY_H_

@@ -1,0 +1,23 @@
+#ifndef TESSERA_CLI_SHOW_NUMBERS_H_
+#define TESSERA_CLI_SHOW_NUMBERS_H_
+// Numbers as people read them.
+#include <string>
+
+#include "runtime/base/report_text.h"
+
+namespace tessera::cli {
+
+using internal::Bytes;
+using internal::TextTable;
+
+// Rounded: "43,210".
+std::string WithCommas(double number);
+// "0:12", "1:02:03".
+std::string Duration(double seconds);
+// A fraction as "[######------------------]".
+std::string Bar(double fraction);
+// With `digits` after the point; "-" for NaN.
+std::string Fixed(double number, int digits);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_SHOW_NUMBERS_H_

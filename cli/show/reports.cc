@@ -1,0 +1,46 @@
+#include "cli/show/reports.h"
+
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/base/check.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr size_t kHead = 256;
+
+// The first bytes of a file without spaces and line ends.
+std::string HeadOf(std::istream& file) {
+  std::string head;
+  for (char c; head.size() < kHead && file.get(c);)
+    if (std::isspace(static_cast<unsigned char>(c)) == 0) head += c;
+  return head;
+}
+
+bool BeginsWithANumber(std::istream& file) {
+  std::string line;
+  std::getline(file, line);
+  double number;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  return error == std::errc() && end == line.data() + line.size();
+}
+
+}  // namespace
+
+void CheckReplaced(const std::string& path, const Report& report) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) ||
+      std::filesystem::file_size(path, error) == 0)
+    return;
+  std::ifstream file(path);
+  const bool earlier =
+      report.begins == nullptr ? BeginsWithANumber(file) : HeadOf(file).starts_with(report.begins);
+  if (!earlier)
+    throw Error(Format("{}: a file is there that is not {}: name another path, or remove it first",
+                       path, report.what));
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,32 @@
+#ifndef TESSERA_CLI_SHOW_REPORTS_H_
+#define TESSERA_CLI_SHOW_REPORTS_H_
+// What a command writes about its work: figures, scores, plans, pictures. A report is written over
+// an earlier one of its kind, which the next run makes again, and over nothing else: no model, data
+// or configuration is lost to a mistaken path.
+#include <string>
+
+namespace tessera::cli {
+
+// What files of a kind begin with, spaces left out; null: with a line that is a number.
+struct Report {
+  const char* what;
+  const char* begins;
+};
+inline constexpr Report kEvaluation = {"a report of tessera train or predict", "{\"auc\":"};
+inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};
+inline constexpr Report kTraceEvents = {"a trace of tessera train", "{\"displayTimeUnit\":"};
+inline constexpr Report kScores = {"scores of tessera predict", nullptr};
+inline constexpr Report kPlan = {"a plan", "{\"tessera_sharding_plan\":"};
+inline constexpr Report kPlanPage = {"a page of tessera plan", "<!DOCTYPEhtml>"};
+inline constexpr Report kPlanReport = {"a report of tessera plan", "{\"cost_model\":"};
+inline constexpr Report kTopology = {"a topology", "{\"tessera_topology\":"};
+inline constexpr Report kBenchRun = {"results of tessera bench", "{\"machine\":"};
+inline constexpr Report kBenchTable = {"a table of tessera bench", "name,case,threads,"};
+inline constexpr Report kBenchPicture = {"a picture of tessera bench", "<svg"};
+
+// Throws Error, naming the path, where something lies there that is no earlier report of the kind.
+// (cli/outputs.h asks it for all that a command writes.)
+void CheckReplaced(const std::string& path, const Report& report);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_SHOW_REPORTS_H_

@@ -1,0 +1,301 @@
+// tessera train: trains a DLRM on Criteo rows or planted data.
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cli/changed_statistics.h"
+#include "cli/command.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "cli/memory_limit_flag.h"
+#include "cli/show/numbers.h"
+#include "cli/train/loss_curve.h"
+#include "cli/train/progress.h"
+#include "cli/train/train_command_flags.h"
+#include "cli/train/train_command_ranks.h"
+#include "cli/train/train_report.h"
+#include "runtime/base/check.h"
+#include "runtime/device/device_properties.h"
+#include "runtime/files/files.h"
+#include "runtime/files/trace.h"
+#include "train/checkpoint/as_of_ranks.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
+#include "train/pipeline/pipeline_kind.h"
+#include "train/pipeline/trainer_pipeline.h"
+#include "train/resume_changes.h"
+#include "train/run/training_run.h"
+#include "train/training_memory.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Train a DLRM, DLRM-DCN, DLRM-Projection or DeepFM whose embedding tables are updated inside "
+    "backward.";
+
+// What --resume names. Ranks open it themselves, each for its parts.
+struct Resumed {
+  SavedForm form = SavedForm::kFile;
+  std::string config;
+  std::optional<TrainingProgress> progress;
+  std::optional<Checkpoint> checkpoint;  // without ranks
+  std::optional<ChainPosition> chain;    // where training goes on from
+};
+
+std::string ConfigIn(const ShardedCheckpoint& folder) {
+  const auto& metadata = folder.info().metadata;
+  const auto found = metadata.find("config");
+  return found == metadata.end() ? "" : found->second;
+}
+
+Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
+  Resumed resumed;
+  if (flags.resume.empty()) return resumed;
+  resumed.form = FormOf(flags.resume);
+  if (with_ranks && IsOfRanks(resumed.form)) {
+    const ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
+    resumed.config = ConfigIn(folder);
+    resumed.progress = ProgressOf(folder.info().metadata);
+    return resumed;
+  }
+  Checkpoint checkpoint = ReadCheckpoint(flags.resume);
+  resumed.config = checkpoint.config;
+  resumed.progress = checkpoint.progress;
+  resumed.chain = checkpoint.chain;
+  if (!with_ranks) resumed.checkpoint = std::move(checkpoint);
+  return resumed;
+}
+
+TrainConfig ConfigOf(const TrainFlags& flags, const Resumed& resumed) {
+  if (!flags.config.empty()) return ReadTrainConfig(flags.config);
+  if (flags.resume.empty())
+    throw Error(
+        "no configuration: give --config FILE, for example examples/planted.json, which needs no "
+        "data");
+  if (resumed.config.empty())
+    throw Error(Format("{}: it holds no configuration; give --config FILE too", flags.resume));
+  return ParseTrainConfig(resumed.config, flags.resume);
+}
+
+TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
+  TrainConfig config = ConfigOf(flags, resumed);
+  config.epochs = flags.epochs.value_or(config.epochs);
+  config.batch_size = flags.batch_size.value_or(config.batch_size);
+  config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
+  CheckAccumulation(config);
+  if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
+  return config;
+}
+
+std::string Machine(Context& ctx, bool with_ranks) {
+  const int count = ctx.threads().threads();
+  const std::string threads =
+      Format("{} {}{}", count, count == 1 ? "thread" : "threads", with_ranks ? " a rank" : "");
+  if (ctx.device() == Device::Cpu()) return threads;
+  return Format("{} ({}), {}", ctx.device(), PropertiesOf(ctx.device()).name, threads);
+}
+
+std::string ModelLine(const Trainer& trainer, Context& ctx) {
+  int64_t rows = 0, dense = 0, bytes = 0;
+  for (const EmbeddingBagConfig& table : trainer.config().tables) {
+    rows += table.num_embeddings;
+    bytes += table.num_embeddings * table.embedding_dim * SizeOf(table.data_type);
+  }
+  for (const NamedParameter& p : trainer.model().Parameters()) dense += p.variable.value().numel();
+  return Format("{} tables of {} rows in all ({}), {} dense parameters, {}",
+                trainer.config().tables.size(), WithCommas(static_cast<double>(rows)), Bytes(bytes),
+                WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
+}
+
+// Without ranks. False for weights alone.
+bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
+  if (IsOfRanks(resumed.form)) SayChangedStatistics(OpenFolderOfRanks(flags.resume).index());
+  return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
+}
+
+// Of this rank. False for weights alone.
+bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool is_leader) {
+  const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
+  if (IsOfRanks(form)) {
+    ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
+    if (is_leader) SayChangedStatistics(folder.index(), plan);
+    return trainer.Load(folder);
+  }
+  const Checkpoint checkpoint = ReadCheckpoint(flags.resume);
+  if (is_leader) SayChangedStatistics(AsOfRanks(checkpoint, trainer.config()).index(), plan);
+  return trainer.Load(checkpoint);
+}
+
+bool Load(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader) {
+  return trainer.comm() == nullptr ? LoadAlone(flags, trainer, resumed)
+                                   : LoadOnRank(flags, trainer, resumed.form, is_leader);
+}
+
+void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is_leader) {
+  if (!Load(flags, trainer, resumed, is_leader)) {
+    if (is_leader)
+      std::fprintf(stderr, "%s holds weights alone: optimizers start afresh\n",
+                   flags.resume.c_str());
+    if (trainer.comm() == nullptr) resumed.chain.reset();
+    return;
+  }
+  if (!is_leader) return;
+  const TrainingProgress progress = trainer.progress();
+  std::printf("resumed %s: %lld epochs done, next row %lld, step %lld\n", flags.resume.c_str(),
+              static_cast<long long>(progress.epoch), static_cast<long long>(progress.row),
+              static_cast<long long>(progress.step));
+  if (progress.epoch >= trainer.config().epochs)
+    std::printf("all %lld epochs are done: nothing is left to train\n",
+                static_cast<long long>(trainer.config().epochs));
+}
+
+// Refuses what cannot be meant: one sentence for each change that is taken.
+std::vector<std::string> ChangesSince(const TrainFlags& flags, const TrainConfig& config,
+                                      const DataSets& data, const Resumed& resumed) {
+  if (!resumed.progress) return {};
+  return ResumeChanges(
+      {.path = flags.resume, .config = resumed.config, .progress = *resumed.progress}, config,
+      data.train_identity(), flags.other_data);
+}
+
+void SayInterrupted(const TrainFlags& flags, int signal) {
+  const char* const by = signal == SIGTERM ? " by SIGTERM" : "";
+  if (flags.checkpoint.empty())
+    std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
+  else
+    std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s%s goes on\n",
+                 by, flags.checkpoint.c_str(), flags.checkpoint.c_str(),
+                 flags.overwrite ? " in place of --overwrite" : "");
+}
+
+void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRunReport& report,
+                const LossCurve& curve) {
+  const std::optional<MetricValues> optimum = data.Optimum();
+  const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
+  if (!picture.empty()) std::printf("\nloss while training\n%s\n", picture.c_str());
+  std::fputs(FinalTable(report, optimum).c_str(), stdout);
+  if (!flags.checkpoint.empty()) std::printf("saved %s\n", flags.checkpoint.c_str());
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum));
+}
+
+TrainingRunOptions OptionsOf(const TrainFlags& flags, const Resumed& resumed) {
+  TrainingRunOptions options;
+  options.checkpoint = flags.checkpoint;
+  options.checkpoint_every = flags.checkpoint_every;
+  options.incremental = IncrementalOf(flags);
+  options.resumed = resumed.chain;
+  if (resumed.form == SavedForm::kRankChains) options.resumed_of_ranks = flags.resume;
+  options.pipeline = ParsePipelineKind(flags.pipeline);
+  options.metrics = {
+      .json_lines = flags.metrics, .tensorboard = flags.tensorboard, .add_lines = !flags.overwrite};
+  options.stop = Interrupted;
+  return options;
+}
+
+// The loop with everything a user sees of it.
+TrainingRunReport Run(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
+                      LossCurve& curve) {
+  Progress progress;
+  options.on_step = [&](const StepReport& step) {
+    curve.Add(step.examples, step.loss);
+    progress.OnStep(step);
+  };
+  options.on_epoch = [&](const EpochReport& epoch) {
+    progress.Clear();
+    std::printf("%s\n", EpochLine(epoch).c_str());
+    std::fflush(stdout);
+  };
+  try {
+    TrainingRunReport report = RunTraining(trainer, data, options);
+    progress.Clear();
+    return report;
+  } catch (...) {
+    progress.Clear();
+    throw;
+  }
+}
+
+// `there` was measured before any rank began to fill its tables.
+Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& config,
+                    const MemoryThere& there, Communicator* comm) {
+  const bool on_gpu = ctx.device() != Device::Cpu();
+  if (comm == nullptr) {
+    CheckTrainingMemory(config, {.on_gpu = on_gpu}, there);
+    return Trainer(ctx, config);
+  }
+  const TrainingRanks ranks = RanksOf(flags, *comm, config);
+  TrainingPlace place = PlaceOf(ranks);
+  place.on_gpu = on_gpu;
+  CheckTrainingMemory(config, place, there);
+  if (IsLeader(*comm)) std::printf("%s\n", RanksLine(ranks).c_str());
+  return Trainer(ctx, config, ranks);
+}
+
+int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
+                const MemoryThere& there, Resumed& resumed, Communicator* comm) {
+  const bool is_leader = comm == nullptr || IsLeader(*comm);
+  if (comm != nullptr) CheckRanksAgree(flags, *comm, config, data, resumed.progress);
+  const std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
+  Context ctx({.device = ParseDevice(flags.device),
+               .threads = ThreadsOfRank(flags),
+               .seed = config.seed,
+               .pool = nullptr});
+  Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
+  if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
+  if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
+  if (is_leader)
+    for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
+  LossCurve curve;
+  const TrainingRunOptions options = OptionsOf(flags, resumed);
+  const TrainingRunReport report =
+      is_leader ? Run(options, trainer, data, curve) : RunTraining(trainer, data, options);
+  const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
+  if (is_leader && report.stopped) SayInterrupted(flags, signal);
+  if (is_leader && !report.stopped) SayResults(flags, data, report, curve);
+  return InterruptedExit(signal);
+}
+
+// Of all ranks. Those that are threads share one trace.
+void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm) {
+  if (comm == nullptr) return Trace::Write(path, {trace.Events()});
+  const bool threads = comm->backend() == "local";
+  const std::vector<std::string> of_ranks =
+      comm->GatherStringsSync(threads ? "" : trace.Events(), "trace");
+  if (IsLeader(*comm)) Trace::Write(path, threads ? std::vector{trace.Events()} : of_ranks);
+}
+
+int Train(const TrainFlags& flags) {
+  const bool with_ranks = WithRanks(flags);
+  CheckTrainFlags(flags, with_ranks);
+  const Outputs outputs = ClaimOutputs(flags, with_ranks);
+  const DataSelection selection = SelectionOf(flags);
+  Resumed resumed = ReadResumed(flags, with_ranks);
+  const TrainConfig config = ReadConfig(flags, resumed);
+  CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
+  ParseDevice(flags.device);
+  const DataSets data(config, selection);
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  WatchForInterrupt(flags.stop_within);
+  const auto trace = flags.trace.empty() ? nullptr : std::make_unique<Trace>();
+  return OnRanks(flags, [&](Communicator* comm) {
+    const int rank = comm == nullptr ? 0 : comm->rank();
+    const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
+    const int code = TrainOnRank(flags, config, data, there, resumed, comm);
+    if (trace) WriteTrace(flags.trace, *trace, comm);
+    return code;
+  });
+}
+
+}  // namespace
+
+void AddTrainCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("train", kDescription);
+  const auto flags = std::make_shared<TrainFlags>();
+  AddTrainFlags(*command, *flags);
+  command->callback([flags, &action] { action = [flags] { return Train(*flags); }; });
+}
+
+}  // namespace tessera::cli

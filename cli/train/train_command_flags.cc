@@ -1,0 +1,299 @@
+#include "cli/train/train_command_flags.h"
+
+#include <filesystem>
+#include <limits>
+
+#include "cli/files.h"
+#include "cli/memory_limit_flag.h"
+#include "cli/show/numbers.h"
+#include "comm/mpi/mpi_communicator.h"
+#include "runtime/base/check.h"
+#include "runtime/base/size_limits.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/pipeline/pipeline_kind.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera train --config examples/planted.json\n"
+    "  tessera train --config examples/criteo.json --data clicks.tsv --train-rows 0:56000 "
+    "--eval-rows 56000:64000\n"
+    "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 --checkpoint "
+    "model.safetensors\n"
+    "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint folder\n"
+    "  mpirun -n 4 tessera train --config examples/planted.json --plan plan.json\n"
+    "\n"
+    "Rows are numbered from 0 over all files in the order given, bad lines included. A flag wins "
+    "over the configuration.\n"
+    "In the JSON, \"seconds\" counts reading, training and evaluations, not building the model nor "
+    "writing checkpoints;\n"
+    "\"samples_per_second\" is the rows trained by the seconds of reading and training. What is "
+    "not defined is null.\n"
+    "With --ranks, or under mpirun, the tables are split over the ranks. Each takes its share of "
+    "every batch, so that the batch size is that of all of them together, and losses and metrics "
+    "are of all. --checkpoint then names a folder.\n"
+    "--resume takes a checkpoint in any form, with or without ranks, under any plan and number of "
+    "ranks: a file, a folder of --incremental, or one that ranks saved. --checkpoint saves in the "
+    "form that this run is asked for, whatever it was.\n"
+    "What ranks must be started alike with (configuration, data, flags) is compared before the "
+    "first "
+    "step; each reads all of --data. --resume refuses another model, and other data inside an "
+    "epoch; of what else has changed since the checkpoint it says so.\n"
+    "--metrics and --tensorboard write the metrics that the configuration names under \"metrics\" "
+    "(without: ne, calibration, auc, throughput), every compute_interval_steps steps and after "
+    "each evaluation. A checkpoint keeps what they remember.\n"
+    "A plan is a word, or a file of this library's (JSON) or of TorchRec's. Without --plan, tables "
+    "larger than a rank's equal share go by rows over all ranks, and the others, the largest "
+    "first, each whole to the rank that has the least.\n"
+    "--pipeline: base copies the next batch ahead; sparse_dist sends its ids to the other ranks, "
+    "too; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
+    "semi_sync looks the next batch up before this one's update, so that rows travel meanwhile: "
+    "it trains on rows that lack one update. Raw ids (managed_collision) find their rows inside "
+    "the "
+    "step: with sparse_dist and prefetch they travel ahead, semi_sync refuses them.\n"
+    "--incremental: the folder that --checkpoint names gets a whole checkpoint, then files of "
+    "changes; --resume takes it, tessera inspect shows it, and tessera compact makes one whole "
+    "checkpoint of it. With ranks, each rank writes such files of the shards that it holds; under "
+    "another plan or number of ranks the next save is a whole checkpoint. Whenever the training is "
+    "killed, what was saved last is complete.\n"
+    "What another run saved is not written over: --checkpoint and --metrics name new files or "
+    "folders, or what --resume goes on from, unless --overwrite is given.\n"
+    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
+    "with 143 and 130; what was saved goes on to the same bits. A second signal ends it at once, "
+    "and so does --stop-within. One rank that gets the signal stops all. (mpirun that "
+    "gets SIGTERM passes it on, kills what has not ended soon after, and exits with 1 itself: "
+    "signal "
+    "one rank, and a long checkpoint has its time and mpirun exits with 143.)\n";
+constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
+
+void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
+  const auto from_zero = NumbersFrom(int64_t{0}, int64_t{1} << 40);
+  app.add_option("--checkpoint", f.checkpoint,
+                 "Save the model and all that is needed to go on in this file, after each epoch; "
+                 "with --ranks, mpirun or --incremental it is a folder")
+      ->type_name("PATH");
+  AddOverwriteFlag(app, f.overwrite);
+  app.add_option("--checkpoint-every", f.checkpoint_every,
+                 "Save the checkpoint after each so many steps, too")
+      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 40))
+      ->type_name("STEPS");
+  app.add_flag("--incremental", f.incremental,
+               "Save into the folder that --checkpoint names: first a whole checkpoint, then files "
+               "that hold only the rows that changed since the last save");
+  app.add_option("--max-deltas", f.max_deltas,
+                 "With --incremental: after so many files of changes the next save is a whole "
+                 "checkpoint again; default 16")
+      ->check(from_zero)
+      ->type_name("N");
+  app.add_option("--max-delta-share", f.max_delta_share,
+                 "With --incremental: a save is a whole checkpoint again, too, when the files of "
+                 "changes would together be larger than this share of one; default 1")
+      ->check(NumbersFrom(1e-6, 1e6))
+      ->type_name("SHARE");
+  app.add_option("--keep-chains", f.keep_chains,
+                 "With --incremental: keep so many earlier whole checkpoints with their files of "
+                 "changes; default 0")
+      ->check(from_zero)
+      ->type_name("N");
+}
+
+void AddRankFlags(CLI::App& app, TrainFlags& f) {
+  app.add_option("--ranks", f.ranks,
+                 "Split the tables over so many ranks, which are threads of this process")
+      ->check(NumbersFrom(1, 1024))
+      ->type_name("N");
+  app.add_option(
+         "--rank-timeout", f.rank_timeout,
+         "Under mpirun: end all ranks when one has been stopped for so long, or a host was not "
+         "heard of for so long; 0 never does; default 10. A rank that is killed is noticed at once")
+      ->check(NumbersFrom(0.0, 1e6))
+      ->type_name("SECONDS");
+  app.add_option(
+         "--plan", f.plan,
+         "Say which rank gets what of each table: a plan file, or table_wise, row_wise, "
+         "column_wise or data_parallel for every table, or auto, which is what tessera plan finds")
+      ->type_name("PLAN");
+  app.add_option("--topology", f.topology,
+                 "Plan for this machine (--plan auto): the file that tessera calibrate wrote, or "
+                 "cpu, a100, h100 or h200")
+      ->type_name("FILE|NAME");
+  app.add_option("--wire-codecs", f.wire_codecs,
+                 "Send rows and gradients between ranks as fp16, bf16 or int8/fp16 "
+                 "(forward/backward), say; default fp32")
+      ->type_name("CODECS");
+}
+
+SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
+  if (with_ranks) return flags.incremental ? SavedForm::kRankChains : SavedForm::kRanks;
+  return flags.incremental ? SavedForm::kIncremental : SavedForm::kFile;
+}
+
+// That what is there, if anything, has the form that this run saves in.
+void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
+  const std::string& path = flags.checkpoint;
+  const SavedForm saves = FormSaved(flags, with_ranks);
+  if (path.empty() || !std::filesystem::is_directory(path)) {
+    if (saves != SavedForm::kFile && std::filesystem::exists(path))
+      throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
+    return CheckWritable(path);
+  }
+  const std::optional<SavedForm> there = FormIn(path);
+  if (there == saves || (!there && saves != SavedForm::kFile)) return;
+  throw Error(Format("--checkpoint {}: it is {}, but this run saves {}: name another path", path,
+                     there ? Described(*there) : "a directory", Described(saves)));
+}
+
+// Files and folders. A plan and a topology may be words, of which a folder may have the name.
+std::vector<std::string> ReadBy(const TrainFlags& flags) {
+  std::vector<std::string> reads = flags.data;
+  reads.insert(reads.end(), flags.eval.begin(), flags.eval.end());
+  reads.insert(reads.end(), {flags.config, flags.resume});
+  for (const std::string& path : {flags.plan, flags.topology})
+    if (std::filesystem::is_regular_file(path)) reads.push_back(path);
+  return reads;
+}
+
+void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
+  if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
+  if (with_ranks) {
+    if (flags.ranks && flags.rank_timeout)
+      throw Error("--rank-timeout needs mpirun: --ranks are threads of one process");
+    return;
+  }
+  if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
+  if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
+  if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
+}
+
+void CheckIncremental(const TrainFlags& flags) {
+  if (!flags.incremental) {
+    if (flags.max_deltas || flags.max_delta_share || flags.keep_chains)
+      throw Error("--max-deltas, --max-delta-share and --keep-chains need --incremental");
+    return;
+  }
+  if (flags.checkpoint.empty()) throw Error("--incremental needs --checkpoint to say where");
+}
+
+}  // namespace
+
+void AddTrainFlags(CLI::App& app, TrainFlags& f) {
+  const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);
+  app.add_option(
+         "--config", f.config,
+         "A JSON file says the tables, model, optimizers and data; examples/criteo.json is one")
+      ->type_name("FILE");
+  app.add_option("--data", f.data,
+                 "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
+                 "preprocess; or, if the configuration says \"format\": \"movielens\", files of "
+                 "MovieLens ratings")
+      ->type_name("PATH");
+  app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
+      ->type_name("FIRST:LAST");
+  app.add_option(
+         "--eval", f.eval,
+         "Evaluate on the rows of these files, none of which is trained on, after each epoch")
+      ->type_name("PATH");
+  app.add_option("--eval-rows", f.eval_rows,
+                 "Evaluate on these rows alone: of --eval if it is given, else of --data")
+      ->type_name("FIRST:LAST");
+  app.add_option("--epochs", f.epochs,
+                 "Pass over the data so many times, what a resumed checkpoint has done included")
+      ->check(positive)
+      ->type_name("N");
+  app.add_option(
+         "--batch-size", f.batch_size,
+         "Train on so many rows in each step (with --accumulate-steps, in each part of one), those "
+         "of all ranks together")
+      ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
+      ->type_name("N");
+  app.add_option("--accumulate-steps", f.accumulate_steps,
+                 "Let a step be so many batches of --batch-size rows, one after another: the "
+                 "result is that of one batch so many times as large, in the memory of a small one")
+      ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
+      ->type_name("N");
+  app.add_option("--threads", f.threads,
+                 "Compute with so many threads, those of all ranks of this process together; "
+                 "default: all cores")
+      ->check(NumbersFrom(1, 4096))
+      ->type_name("N");
+  app.add_option("--seed", f.seed, "Fill the model with the random numbers of this seed")
+      ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->type_name("N");
+  AddCheckpointFlags(app, f);
+  app.add_option("--stop-within", f.stop_within,
+                 "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take "
+                 "longer than this; 0 waits for them; default 300")
+      ->check(NumbersFrom(0, 1 << 30))
+      ->type_name("SECONDS");
+  app.add_option("--resume", f.resume,
+                 "Go on from this checkpoint, in any form; --config may then be left out")
+      ->type_name("PATH");
+  app.add_flag("--other-data", f.other_data,
+               "With --resume inside an epoch: go on at the row where the checkpoint stopped, "
+               "although the data are not those it was trained on");
+  app.add_flag("--skip-bad-lines", f.skip_bad_lines,
+               "Leave bad lines out and count them; without this flag a bad line is an error");
+  app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
+      ->type_name("DEVICE");
+  app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
+  app.add_option("--metrics", f.metrics,
+                 "Write metrics of the training and of evaluations to this file, a line of JSON "
+                 "each time")
+      ->type_name("FILE");
+  app.add_option("--tensorboard", f.tensorboard,
+                 "Write the same metrics as event files, which TensorBoard draws, into this folder")
+      ->type_name("DIR");
+  app.add_option("--pipeline", f.pipeline,
+                 "Say how the next batches' work overlaps with a step: none, base, sparse_dist, "
+                 "prefetch or semi_sync; default none")
+      ->type_name("KIND");
+  app.add_option("--trace", f.trace,
+                 "Write what the threads did, and when, to this file, which ui.perfetto.dev draws")
+      ->type_name("FILE");
+  AddRankFlags(app, f);
+  AddMemoryLimitFlag(app, f.memory_limit);
+  app.footer(kFooter);
+}
+
+void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
+  if (flags.checkpoint_every > 0 && flags.checkpoint.empty())
+    throw Error("--checkpoint-every needs --checkpoint to say where");
+  CheckFlagsOfRanks(flags, with_ranks);
+  CheckIncremental(flags);
+  CheckSavedTo(flags, with_ranks);
+  ParsePipelineKind(flags.pipeline);
+}
+
+Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
+  Outputs outputs(flags.overwrite, ReadBy(flags));
+  if (UnderMpirun() && MpiRank() != 0) return outputs;
+  if (with_ranks || flags.incremental)
+    outputs.AddFolder(flags.checkpoint, flags.resume);
+  else
+    outputs.AddFile(flags.checkpoint, flags.resume);
+  outputs.AddLines(flags.metrics, kMetricLines, /*goes_on=*/!flags.resume.empty());
+  outputs.AddReport(flags.json, kEvaluation);
+  outputs.AddReport(flags.trace, kTraceEvents);
+  return outputs;
+}
+
+std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {
+  if (!flags.incremental) return {};
+  IncrementalOptions options;
+  options.max_deltas = flags.max_deltas.value_or(options.max_deltas);
+  options.max_delta_share = flags.max_delta_share.value_or(options.max_delta_share);
+  options.keep = flags.keep_chains.value_or(options.keep);
+  return options;
+}
+
+DataSelection SelectionOf(const TrainFlags& flags) {
+  DataSelection selection{
+      .files = flags.data, .eval_files = flags.eval, .skip_bad_lines = flags.skip_bad_lines};
+  if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);
+  if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows);
+  return selection;
+}
+
+}  // namespace tessera::cli

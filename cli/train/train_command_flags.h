@@ -1,0 +1,50 @@
+#ifndef TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
+#define TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
+// What a user of `tessera train` can say.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "train/checkpoint/incremental_checkpoints.h"
+#include "train/data_sets.h"
+
+namespace tessera::cli {
+
+struct TrainFlags {
+  std::string config, train_rows, eval_rows, checkpoint, resume, json, device = "cpu";
+  std::string metrics, tensorboard;
+  std::string plan, topology, wire_codecs;
+  std::string memory_limit;  // "": what there is
+  std::string pipeline = "none", trace;
+  std::vector<std::string> data, eval;
+  std::optional<int64_t> epochs, batch_size, accumulate_steps, seed;
+  std::optional<int> ranks;  // of this process
+  std::optional<double> rank_timeout;
+  int threads = 0;
+  int stop_within = 300;  // seconds
+  int64_t checkpoint_every = 0;
+  bool incremental = false;
+  std::optional<int64_t> max_deltas, keep_chains;
+  std::optional<double> max_delta_share;
+  bool skip_bad_lines = false, other_data = false, overwrite = false;
+};
+
+void AddTrainFlags(CLI::App& app, TrainFlags& flags);
+
+// Throws Error for flags that do not fit together, and files that could not be written.
+// `with_ranks`: --ranks was given, or mpirun has started this.
+void CheckTrainFlags(const TrainFlags& flags, bool with_ranks);
+
+// What the run writes; of ranks that are processes the first one claims it. Throws Error where that
+// would lose what is there, or another process writes it.
+Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks);
+
+// Absent without --incremental.
+std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags);
+
+DataSelection SelectionOf(const TrainFlags& flags);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_

@@ -1,0 +1,141 @@
+#include "cli/train/train_command_ranks.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "cli/plan/auto_plan.h"
+#include "comm/local_communicator.h"
+#include "comm/mpi/mpi_communicator.h"
+#include "runtime/base/machine.h"
+#include "sharding/exchange/dist_layout.h"
+#include "train/agreement.h"
+#include "train/pipeline/pipeline_kind.h"
+#include "train/ranks_plan.h"
+
+namespace tessera::cli {
+namespace {
+
+// Ranks of one node, where they are as many on each.
+RankLayout LayoutOf(const Communicator& comm) {
+  const int here = UnderMpirun() ? MpiLocalSize() : 0;
+  const bool known = here > 0 && comm.size() % here == 0;
+  return {comm.size(), known ? here : comm.size()};
+}
+
+// Its threads exchange at the same time.
+bool PipelineNeedsThread(const TrainFlags& flags) {
+  return ParsePipelineKind(flags.pipeline) != PipelineKind::kNone;
+}
+
+// Which hear of each other by messages alone.
+bool OnSeveralHosts() { return MpiLocalSize() > 0 && MpiLocalSize() < MpiSize(); }
+
+int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {
+  int result = 0;
+  RunLocalRanks(ranks, [&](Communicator& comm) {
+    const int mine = fn(&comm);
+    if (IsLeader(comm)) result = mine;
+  });
+  return result;
+}
+
+std::string WhereItStands(const std::optional<TrainingProgress>& resumed) {
+  if (!resumed) return "";
+  return Format("epoch {}, row {}, step {}", resumed->epoch, resumed->row, resumed->step);
+}
+
+std::string Given(bool given) { return given ? "given" : ""; }
+
+}  // namespace
+
+bool WithRanks(const TrainFlags& flags) {
+  if (flags.ranks && UnderMpirun())
+    throw Error("--ranks under mpirun, which says itself how many there are");
+  return flags.ranks || UnderMpirun();
+}
+
+int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn) {
+  if (UnderMpirun()) {
+    MpiOptions options;
+    options.comm_thread =
+        PipelineNeedsThread(flags) || OnSeveralHosts() || MpiLocalSize() <= MachineCores();
+    options.rank_timeout_s = flags.rank_timeout.value_or(options.rank_timeout_s);
+    return RunMpiRank(options, [&](Communicator& comm) { return fn(&comm); });
+  }
+  if (!flags.ranks) return fn(nullptr);
+  if (*flags.ranks > 4 * MachineCores())
+    std::fprintf(stderr, "%d ranks are threads on %d cores of this machine, and take turns\n",
+                 *flags.ranks, MachineCores());
+  return OnLocalRanks(*flags.ranks, fn);
+}
+
+int SignalOfRanks(Communicator* comm, int mine) {
+  if (comm == nullptr) return mine;
+  for (const std::string& signal :
+       comm->GatherStringsSync(std::to_string(mine), "the signal that stops the ranks"))
+    if (signal != "0") return std::stoi(signal);
+  return 0;
+}
+
+int ThreadsOfRank(const TrainFlags& flags) {
+  if (!WithRanks(flags)) return flags.threads;
+  const int processes = UnderMpirun() ? std::max(1, MpiLocalSize()) : 1;
+  const int threads = flags.threads > 0 ? flags.threads : DefaultThreads(processes);
+  return std::max(1, threads / flags.ranks.value_or(1));
+}
+
+void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainConfig& config,
+                     const DataSets& data, const std::optional<TrainingProgress>& resumed) {
+  std::vector<ConfigKey> facts = FactsOf(config, data);
+  const bool on_gpu = !(ParseDevice(flags.device) == Device::Cpu());
+  const std::pair<const char*, std::string> of_flags[] = {
+      {"--skip-bad-lines", Given(flags.skip_bad_lines)},
+      {"--pipeline", flags.pipeline},
+      {"--wire-codecs", flags.wire_codecs},
+      {"--checkpoint", Given(!flags.checkpoint.empty())},
+      {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
+      {"--resume", WhereItStands(resumed)},
+      {"--metrics", Given(!flags.metrics.empty())},
+      {"--tensorboard", Given(!flags.tensorboard.empty())},
+      {"--trace", Given(!flags.trace.empty())},
+      {"--device", on_gpu ? "cuda" : "cpu"}};
+  for (const auto& [flag, value] : of_flags) facts.push_back({"", flag, value});
+  CheckAgreement(comm, facts);
+}
+
+TrainingRanks RanksOf(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
+  const RankLayout layout = LayoutOf(comm);
+  TrainingRanks ranks{
+      .comm = &comm,
+      .plan = flags.plan == "auto"
+                  ? AutoPlan(config, comm, layout, ParseDevice(flags.device), flags.topology)
+                  : MakeRanksPlan(flags.plan, layout, ShapesOf(config.tables),
+                                  config.managed_collision)};
+  CheckAgreement(comm, FactsOf(ranks.plan));
+  if (!flags.wire_codecs.empty()) ranks.codecs = ParseWireCodecs(flags.wire_codecs);
+  return ranks;
+}
+
+TrainingPlace PlaceOf(const TrainingRanks& ranks) {
+  const RankLayout layout = LayoutOf(*ranks.comm);
+  const int here = ranks.comm->backend() == "local" ? ranks.comm->size() : layout.local_size;
+  return {.plan = &ranks.plan, .first_rank = ranks.comm->rank() / here * here, .num_ranks = here};
+}
+
+std::string RanksLine(const TrainingRanks& ranks) {
+  std::map<ShardingType, int> tables;
+  for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
+  std::string line = Format("{} ranks ({})", ranks.comm->size(), ranks.comm->backend());
+  const char* separator = ": ";
+  for (const auto& [type, count] : tables) {
+    line += Format("{}{} {} {}", separator, count, count == 1 ? "table" : "tables", ToString(type));
+    separator = ", ";
+  }
+  if (ranks.codecs != WireCodecs{})
+    line += Format("; embeddings and gradients travel as {}", ToString(ranks.codecs));
+  return line;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,28 @@
+#ifndef TESSERA_CLI_TRAIN_TRAIN_REPORT_H_
+#define TESSERA_CLI_TRAIN_TRAIN_REPORT_H_
+// What `tessera train` says in the end.
+#include <optional>
+#include <string>
+
+#include "train/run/training_run.h"
+
+namespace tessera::cli {
+
+// "epoch 1: train loss 0.4612  AUC 0.7681  log-loss 0.4497  (1.02 s)"; "… 0.4612 of the 1,234 rows
+// since the resume", where the run began inside the epoch; with managed collision
+// "…  (1.02 s)  81,230 of 650,000 rows in use".
+std::string EpochLine(const EpochReport& epoch);
+
+// The last evaluation as a table, beside what is possible, where that is known; then time and
+// speed, what tables on disk did, and what managed collision did with raw ids, over all tables.
+std::string FinalTable(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
+
+// {"auc", "log_loss", "normalized_entropy", "calibration", "seconds", "samples_per_second", "rows",
+// "skipped_rows", "epochs": [...]}, "optimum" where it is known, and with managed collision, of the
+// run and of each epoch, "raw_ids": [{"table", "kind", "rows", "ids", "admitted", "evicted"}, …];
+// with tables on disk "disk": {"tables", "file_bytes", "cache_bytes", "rows", "hits", "hit_rate",
+// "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. What is not defined is null.
+std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_TRAIN_REPORT_H_

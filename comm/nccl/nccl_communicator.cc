@@ -1,0 +1,27 @@
+#include "comm/nccl/nccl_communicator.h"
+
+#include "comm/nccl/nccl_communicator_impl.h"
+#include "runtime/device/dispatch.h"
+
+namespace tessera {
+
+std::unique_ptr<Communicator> internal::MakeNcclCommunicator(OnCpu, Context& ctx,
+                                                             std::shared_ptr<Communicator> host,
+                                                             const NcclOptions&) {
+  TESSERA_FAIL(
+      "NCCL exchanges tensors of GPUs, but rank {} works on {}: use a context on a CUDA device, or "
+      "the communicator \"{}\" itself",
+      host->rank(), ctx.device(), host->backend());
+}
+
+std::unique_ptr<Communicator> MakeNcclCommunicator(Context& ctx, std::shared_ptr<Communicator> host,
+                                                   NcclOptions options) {
+  TESSERA_CHECK(host != nullptr, "MakeNcclCommunicator: no communicator of the host");
+  TESSERA_CHECK(options.timeout_seconds >= 0, "MakeNcclCommunicator: a time-out of {} s",
+                options.timeout_seconds);
+  return DispatchDevice(ctx.device(), [&](auto on) {
+    return internal::MakeNcclCommunicator(on, ctx, std::move(host), options);
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+#ifndef TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_
+#define TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_
+// Private to comm/nccl*: the devices' overloads.
+#include "comm/nccl/nccl_communicator.h"
+#include "runtime/device/device.h"
+
+namespace tessera::internal {
+
+std::unique_ptr<Communicator> MakeNcclCommunicator(OnCpu, Context& ctx,
+                                                   std::shared_ptr<Communicator> host,
+                                                   const NcclOptions& options);
+std::unique_ptr<Communicator> MakeNcclCommunicator(OnCuda, Context& ctx,
+                                                   std::shared_ptr<Communicator> host,
+                                                   const NcclOptions& options);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_

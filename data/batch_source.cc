@@ -1,0 +1,28 @@
+#include "data/batch_source.h"
+
+namespace tessera {
+
+BatchSource::BatchSource(std::unique_ptr<ClickRowStream> stream, BatchBuilder builder,
+                         int64_t batch_size)
+    : ctx_({.threads = 1}), stream_(std::move(stream)), builder_(std::move(builder)) {
+  TESSERA_CHECK_GT(batch_size, 0, "batch size");
+  rows_.resize(static_cast<size_t>(batch_size));
+}
+
+std::optional<Batch> BatchSource::Next() {
+  size_t count = 0;
+  int64_t first_row = 0, end_row = 0;
+  while (count < rows_.size() && stream_->Next(rows_[count])) {
+    end_row = stream_->next_row();
+    if (count++ == 0) first_row = end_row - 1;
+  }
+  if (count == 0) return std::nullopt;
+  Batch batch = builder_.Build(ctx_, std::span(rows_).first(count));
+  batch.first_row = first_row;
+  batch.end_row = end_row;
+  batch.fraction = stream_->fraction();
+  batch.features.Sync(ctx_);  // what a device would have to be waited for
+  return batch;
+}
+
+}  // namespace tessera

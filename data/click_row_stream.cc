@@ -1,0 +1,40 @@
+#include "data/click_row_stream.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+// The number in `text`, `absent` for an empty one, -1 for anything else.
+int64_t ParseRow(std::string_view text, int64_t absent) {
+  if (text.empty()) return absent;
+  int64_t row = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row);
+  return error == std::errc() && end == text.data() + text.size() ? row : -1;
+}
+
+}  // namespace
+
+RowRange ParseRowRange(const std::string& text) {
+  const size_t colon = text.find(':');
+  RowRange range;
+  if (colon != std::string::npos) {
+    const std::string_view view(text);
+    range.first = ParseRow(view.substr(0, colon), 0);
+    range.last = ParseRow(view.substr(colon + 1), RowRange::kEnd);
+  }
+  if (colon == std::string::npos || range.first < 0 || range.last <= range.first)
+    throw Error(Format(
+        "rows '{}': expected FIRST:LAST with 0 <= FIRST < LAST, as in 0:56000 or 56000:", text));
+  return range;
+}
+
+std::string ToString(const RowRange& range) {
+  return range.last == RowRange::kEnd ? Format("{}:", range.first)
+                                      : Format("{}:{}", range.first, range.last);
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+#ifndef TESSERA_DATA_CLICK_ROW_STREAM_H_
+#define TESSERA_DATA_CLICK_ROW_STREAM_H_
+// A sequence of raw rows, and the range of a data set that one covers.
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "data/click_row.h"
+
+namespace tessera {
+
+// Rows first ≤ n < last. Rows are numbered from 0 over all files, bad lines included.
+struct RowRange {
+  static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  int64_t first = 0;
+  int64_t last = kEnd;  // kEnd: to the end of the data
+
+  friend bool operator==(const RowRange&, const RowRange&) = default;
+};
+
+// "0:56000", "56000:", ":1000" or ":". Throws Error saying what was expected.
+RowRange ParseRowRange(const std::string& text);
+std::string ToString(const RowRange& range);
+
+class ClickRowStream {
+ public:
+  virtual ~ClickRowStream() = default;
+  // Fills `row`; false after the last one.
+  virtual bool Next(ClickRow& row) = 0;
+  // The number of the row after the one that Next gave last.
+  virtual int64_t next_row() const = 0;
+  // About what share of the rows was given out, 0 to 1.
+  virtual double fraction() const = 0;
+  // Bad rows left out so far.
+  virtual int64_t skipped_rows() const { return 0; }
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_CLICK_ROW_STREAM_H_

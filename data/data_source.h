@@ -1,0 +1,44 @@
+#ifndef TESSERA_DATA_DATA_SOURCE_H_
+#define TESSERA_DATA_DATA_SOURCE_H_
+// Where batches come from: a file reader, a generator, or either one read ahead on its own thread.
+#include <cstdint>
+#include <optional>
+
+#include "runtime/tensor.h"
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera {
+
+// B examples that follow each other. Rows are numbered from 0 over the whole data set, in the order
+// in which an epoch gives them out, so that a batch says where it came from.
+struct Batch {
+  Tensor dense;                // [B, dense_in], f32
+  KeyedJaggedTensor features;  // a key for each categorical feature
+  Tensor labels;               // [B], f32
+  Tensor weights = {};         // [B], f32: of each example in loss and metrics; undefined: all 1
+  int64_t first_row = 0;
+  int64_t end_row = 0;      // where the next batch begins
+  int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks
+  double fraction = 0;      // about what share of the data is given out with this batch
+
+  int64_t size() const { return labels.dim(0); }
+  // Of all ranks.
+  int64_t whole_size() const { return rows_of_all > 0 ? rows_of_all : size(); }
+  // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if
+  // they are there.
+  Batch To(Context& ctx) const;
+};
+
+// A finite sequence of batches. Not thread safe.
+class DataSource {
+ public:
+  virtual ~DataSource() = default;
+  // The next batch, never empty; nullopt after the last one. Throws Error for data that cannot be
+  // read.
+  virtual std::optional<Batch> Next() = 0;
+  // Rows left out so far because they were bad.
+  virtual int64_t skipped_rows() const { return 0; }
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_DATA_SOURCE_H_

@@ -1,0 +1,48 @@
+#include "data/files/criteo_stream.h"
+
+#include "data/files/criteo_line.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void ThrowTooShort(const RowRange& range, int64_t rows) {
+  throw Error(Format("rows {} were asked for, but the data has {} rows", range, rows));
+}
+
+}  // namespace
+
+CriteoStream::CriteoStream(const CriteoFiles& files, RowRange range)
+    : lines_(files.paths), skip_bad_lines_(files.skip_bad_lines), range_(range) {
+  TESSERA_CHECK(!files.paths.empty(), "no data file was given");
+}
+
+void CriteoStream::SkipToFirst() {
+  next_row_ += lines_.Skip(range_.first - next_row_);
+  if (next_row_ < range_.first) ThrowTooShort(range_, next_row_);
+}
+
+double CriteoStream::fraction() const {
+  if (range_.last == RowRange::kEnd) return lines_.fraction();
+  return static_cast<double>(next_row_ - range_.first) /
+         static_cast<double>(range_.last - range_.first);
+}
+
+bool CriteoStream::Next(ClickRow& row) {
+  if (next_row_ < range_.first) SkipToFirst();
+  std::string_view line;
+  while (next_row_ < range_.last) {
+    if (!lines_.Next(line)) {
+      if (range_.last != RowRange::kEnd) ThrowTooShort(range_, next_row_);
+      return false;
+    }
+    ++next_row_;
+    const auto error = ParseCriteoLine(line, row);
+    if (!error) return true;
+    if (!skip_bad_lines_) throw Error(Format("{}: {}", lines_.where(), Describe(*error, line)));
+    ++skipped_;
+  }
+  return false;
+}
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+#ifndef TESSERA_DATA_FILES_CRITEO_STREAM_H_
+#define TESSERA_DATA_FILES_CRITEO_STREAM_H_
+// The rows of Criteo files, in file order: several files are one data set.
+#include <string>
+#include <vector>
+
+#include "data/click_row_stream.h"
+#include "data/files/line_reader.h"
+
+namespace tessera {
+
+struct CriteoFiles {
+  std::vector<std::string> paths;  // plain or .gz
+  bool skip_bad_lines = false;     // leave them out and count them; else they are errors
+};
+
+class CriteoStream final : public ClickRowStream {
+ public:
+  // Throws Error for a file that cannot be opened, or for no file.
+  explicit CriteoStream(const CriteoFiles& files, RowRange range = {});
+
+  // Throws Error "FILE:LINE: what was expected, what came" for a bad line, and for a range that the
+  // files do not fill.
+  bool Next(ClickRow& row) override;
+  int64_t next_row() const override { return next_row_; }
+  // Of the bytes, where the range has no end.
+  double fraction() const override;
+  int64_t skipped_rows() const override { return skipped_; }
+  // "FILE:LINE" of the row that Next gave last.
+  std::string where() const { return lines_.where(); }
+
+ private:
+  void SkipToFirst();
+
+  LineReader lines_;
+  const bool skip_bad_lines_;
+  const RowRange range_;
+  int64_t next_row_ = 0;
+  int64_t skipped_ = 0;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_FILES_CRITEO_STREAM_H_

@@ -1,0 +1,25 @@
+#ifndef TESSERA_DATA_FILES_ROW_WRITER_H_
+#define TESSERA_DATA_FILES_ROW_WRITER_H_
+// Where rows that are ready for a model are written, one after the other.
+#include <cstdint>
+#include <span>
+
+namespace tessera {
+
+struct StoredRow {
+  float label = 0;
+  std::span<const float> dense;
+  std::span<const int64_t> ids;
+};
+
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+  // Throws Error when it can't be written. REQUIRES: as many numbers and ids each time.
+  virtual void Append(const StoredRow& row) = 0;
+  // What was written can be read from now on; without it, nothing can.
+  virtual void Finish() = 0;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_FILES_ROW_WRITER_H_

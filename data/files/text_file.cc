@@ -1,0 +1,109 @@
+#include "data/files/text_file.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kInputBytes = 1 << 17;
+constexpr int kGzip = 15 + 16;  // zlib's window bits for the gzip format alone
+
+}  // namespace
+
+struct TextFile::Inflater {
+  Inflater() {
+    if (inflateInit2(&stream, kGzip) != Z_OK) throw Error("zlib: out of memory");
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  z_stream stream = {};
+};
+
+TextFile::TextFile(const std::string& path)
+    : path_(path), file_(std::fopen(path.c_str(), "rb")), input_(kInputBytes) {
+  struct stat info;
+  if (file_ == nullptr || fstat(fileno(file_.get()), &info) != 0)
+    throw Error(Format("{}: cannot be read: {}", path_, std::strerror(errno)));
+  if (S_ISDIR(info.st_mode)) throw Error(Format("{}: cannot be read: it is a directory", path_));
+  bytes_ = static_cast<int64_t>(info.st_size);
+}
+
+TextFile::~TextFile() = default;
+
+void TextFile::Throw(const std::string& what) const {
+  throw Error(Format("{}: cannot be read to its end: {} (at byte {} of {})", path_, what, offset(),
+                     bytes_));
+}
+
+// More input, when all of it was used; false at the end of the file.
+bool TextFile::Fill() {
+  if (begin_ < end_) return true;
+  begin_ = 0;
+  end_ = std::fread(input_.data(), 1, input_.size(), file_.get());
+  read_ += static_cast<int64_t>(end_);
+  if (end_ == 0 && std::ferror(file_.get()) != 0) Throw(std::strerror(errno));
+  return end_ > 0;
+}
+
+// Starts the next member; false at the end, which may be padded with zeros. Whether what begins
+// here is a member zlib finds out.
+bool TextFile::BeginMember() {
+  if (!Fill()) return false;
+  if (members_ > 0 && input_[begin_] == 0) {
+    do {
+      while (begin_ < end_ && input_[begin_] == 0) ++begin_;
+    } while (begin_ == end_ && Fill());
+    if (begin_ == end_) return false;
+    Throw("after the zeros that pad its end come other bytes");
+  }
+  ++members_;
+  in_member_ = true;
+  inflateReset(&inflater_->stream);
+  return true;
+}
+
+size_t TextFile::Inflate(char* out, size_t bytes) {
+  z_stream& stream = inflater_->stream;
+  stream.next_out = reinterpret_cast<Bytef*>(out);
+  stream.avail_out = static_cast<uInt>(std::min<size_t>(bytes, UINT32_MAX));
+  const uInt asked = stream.avail_out;
+  while (stream.avail_out == asked) {
+    if (!in_member_ && !BeginMember()) break;
+    if (!Fill()) Throw(Format("gzip member {} is cut short", members_));
+    stream.next_in = input_.data() + begin_;
+    stream.avail_in = static_cast<uInt>(end_ - begin_);
+    const int code = inflate(&stream, Z_NO_FLUSH);
+    begin_ = end_ - stream.avail_in;
+    if (code == Z_STREAM_END)
+      in_member_ = false;
+    else if (code != Z_OK && code != Z_BUF_ERROR)
+      Throw(Format("gzip member {}: {}", members_,
+                   stream.msg == nullptr ? "it is damaged" : stream.msg));
+  }
+  return asked - stream.avail_out;
+}
+
+size_t TextFile::Copy(char* out, size_t bytes) {
+  if (!Fill()) return 0;
+  const size_t count = std::min(bytes, end_ - begin_);
+  std::memcpy(out, input_.data() + begin_, count);
+  begin_ += count;
+  return count;
+}
+
+size_t TextFile::Read(char* out, size_t bytes) {
+  if (read_ == 0 && Fill() && end_ >= 2 && input_[0] == 0x1f && input_[1] == 0x8b)
+    inflater_ = std::make_unique<Inflater>();
+  return inflater_ == nullptr ? Copy(out, bytes) : Inflate(out, bytes);
+}
+
+}  // namespace tessera

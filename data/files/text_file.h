@@ -1,0 +1,54 @@
+#ifndef TESSERA_DATA_FILES_TEXT_FILE_H_
+#define TESSERA_DATA_FILES_TEXT_FILE_H_
+// The bytes of one file that is plain or gzip (by its first two bytes), read in order. A gzip file
+// has one or more members (RFC 1952), which may be padded with zeros at the end; all of them are
+// read.
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+class TextFile {
+ public:
+  // Throws Error naming the file when it cannot be opened, or is a directory. Reads nothing yet.
+  explicit TextFile(const std::string& path);
+  ~TextFile();
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  // Writes up to `bytes` bytes of text to `out`; returns how many, 0 at the end. Throws Error with
+  // the file and the byte where it broke, for a member that is damaged, cut short, or no member at
+  // all.
+  size_t Read(char* out, size_t bytes);
+
+  int64_t bytes() const { return bytes_; }  // of the file as it lies on disk
+  // How many of these have been read and used.
+  int64_t offset() const { return read_ - static_cast<int64_t>(end_ - begin_); }
+
+ private:
+  struct Inflater;
+  struct Close {
+    void operator()(FILE* file) const { std::fclose(file); }
+  };
+
+  bool Fill();
+  bool BeginMember();
+  size_t Inflate(char* out, size_t bytes);
+  size_t Copy(char* out, size_t bytes);
+  [[noreturn]] void Throw(const std::string& what) const;
+
+  const std::string path_;
+  std::unique_ptr<FILE, Close> file_;
+  std::vector<unsigned char> input_;
+  size_t begin_ = 0, end_ = 0;  // bytes of input_ not yet used
+  int64_t bytes_ = 0, read_ = 0;
+  std::unique_ptr<Inflater> inflater_;  // null for a plain file
+  int64_t members_ = 0;
+  bool in_member_ = false;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_FILES_TEXT_FILE_H_

@@ -1,0 +1,62 @@
+#include "data/shuffled_stream.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+int64_t WindowBegin(const RowRange& range, const ShuffleOptions& shuffle, int64_t window) {
+  return range.first + window * shuffle.window_rows;
+}
+
+}  // namespace
+
+ShuffledStream::ShuffledStream(const Open& open, RowRange range, const ShuffleOptions& shuffle,
+                               int64_t epoch, int64_t first_place)
+    : range_(range), shuffle_(shuffle), epoch_(epoch) {
+  CheckOptions(shuffle);
+  const int64_t place = std::max(first_place, range.first);
+  window_ = (place - range.first) / shuffle.window_rows;
+  window_begin_ = WindowBegin(range, shuffle, window_);
+  stream_ = open({window_begin_, range.last});
+  LoadWindow(window_);
+  next_ = static_cast<size_t>(place - window_begin_);
+  if (next_ > order_.size())
+    throw Error(Format("row {} was asked for, but the data has {} rows", place,
+                       window_begin_ + std::ssize(order_)));
+}
+
+bool ShuffledStream::LoadWindow(int64_t window) {
+  window_ = window;
+  window_begin_ = WindowBegin(range_, shuffle_, window);
+  const int64_t end = WindowBegin(range_, shuffle_, window + 1);
+  rows_.clear();
+  next_ = 0;
+  bool more = true;
+  while (true) {
+    if (ahead_number_ < 0) {
+      more = stream_->Next(ahead_);
+      if (!more) break;
+      ahead_number_ = stream_->next_row() - 1;
+    }
+    if (ahead_number_ >= end) break;
+    rows_.push_back(ahead_);
+    ahead_number_ = -1;
+  }
+  order_.resize(rows_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  Shuffle(shuffle_.seed, WindowSequence(epoch_, window), order_);
+  return more || !rows_.empty();
+}
+
+bool ShuffledStream::Next(ClickRow& row) {
+  while (next_ == order_.size())
+    if (!LoadWindow(window_ + 1)) return false;
+  row = rows_[static_cast<size_t>(order_[next_++])];
+  return true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,118 @@
+#ifndef TESSERA_EMBEDDING_CONFIG_EMBEDDING_CONFIGS_H_
+#define TESSERA_EMBEDDING_CONFIG_EMBEDDING_CONFIGS_H_
+// What tables and the features that read them are, before they exist: the names are TorchRec's
+// (torchrec/modules/embedding_configs.py).
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "embedding/config/placement.h"
+#include "embedding/config/pooling.h"
+#include "optim/any_rule.h"
+#include "runtime/tensor.h"
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera {
+
+class IndexRemap;
+
+struct BaseEmbeddingConfig {
+  std::string name;
+  int64_t num_embeddings = 0;  // rows, E
+  int64_t embedding_dim = 0;   // D
+  std::vector<std::string> feature_names;
+  // Of the rows: f32, f16 or bf16. Arithmetic is f32; a row is rounded once, when it is stored.
+  DType data_type = DType::kF32;
+  // Rows start uniform in this range; absent: ±√(1/E), as in TorchRec.
+  std::optional<std::pair<float, float>> init_range;
+  // Fills the [E, D] weight instead, if given (embedding/table/row_init.h has some). The weight is f32
+  // whatever the rows are: they are rounded to nearest afterwards.
+  std::function<void(Context&, const Tensor&)> init_fn;
+  // Applied to the touched rows inside backward; Dense{} makes the table an ordinary variable
+  // instead.
+  AnyRule optimizer = Sgd{};
+  // Of what the rule remembers: f32, f16 or bf16. Counts stay f32 (StateSpec::counts).
+  DType state_type = DType::kF32;
+  // How updated rows of 16 bits are rounded: by chance (embedding/update/row_rounding.h), or, as here
+  // unless asked, to nearest. FBGEMM's default is by chance.
+  bool stochastic_rounding = false;
+  // What TableBatchedEmbedding::SetLearningRate(lr) multiplies lr by for this table. The rate that
+  // `optimizer` starts with is taken as it is.
+  float lr_scale = 1;
+  // Of a pruned table, num_embeddings rows of which are left: from the ids that the data name,
+  // after the bounds check of these, to rows. Updates change the rows that they become.
+  std::shared_ptr<const IndexRemap> index_remap;
+  // Of the ids that its features read; absent: the mode that the collection's options name.
+  std::optional<BoundsCheckMode> bounds_check = {};
+  // Of rows and states; the bits do not depend on it. A table of the rule Dense or None is not
+  // cached.
+  EmbeddingLocation location = EmbeddingLocation::kDevice;
+  CacheConfig cache = {};  // under kManagedCaching
+  // Rows come into use one after another (TableBatchedEmbedding::SetRowsInUse), num_embeddings at
+  // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and
+  // take memory as they come into use; on a GPU they take it all at once. Start values depend on
+  // seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row at a time.
+  // Not for the rule Dense, an index_remap or kManagedCaching.
+  bool growing = false;
+  // Of a part of a larger table: the numbers of row 0 and column 0 there, on which rounding by
+  // chance depends. Names of tables may repeat where these differ.
+  int64_t first_row = 0, first_column = 0;
+};
+
+// Where rows start without an init_fn.
+inline std::pair<float, float> InitRange(const BaseEmbeddingConfig& config) {
+  const auto bound =
+      static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
+  return config.init_range.value_or(std::pair(-bound, bound));
+}
+
+struct EmbeddingBagConfig : BaseEmbeddingConfig {
+  PoolingType pooling = PoolingType::kSum;  // kSum or kMean
+};
+
+struct EmbeddingConfig : BaseEmbeddingConfig {};
+
+// One column block of the output (pooled) or one sequence: which table, and which key of the KJT it
+// reads.
+struct EmbeddingFeature {
+  std::string name;
+  int table = 0;
+  std::string key;
+};
+
+// A batch, and the gradients of what a forward of it would have given, f32: pooled in the flat
+// order of a batch for each key and rank; one [N_f, D] a feature with pooling NONE.
+struct UpdateBatch {
+  KeyedJaggedTensor kjt;
+  Tensor pooled;
+  std::vector<Tensor> sequences;
+};
+
+struct TableBatchedEmbeddingOptions {
+  bool weighted = false;
+  BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
+  float max_gradient =
+      0;  // above 0: every element of an incoming gradient is clamped to ± this before all else
+  // One a feature, or empty (all): per-sample weights of a feature with false get the gradient 0.
+  std::vector<bool> feature_requires_grad = {};
+  // Of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
+  DType output_type = DType::kF32;
+  // Of tables with stochastic rounding; absent: drawn from the context's random numbers. If given,
+  // also of the rows of growing tables, which else start by the seed of the context.
+  std::optional<uint64_t> rounding_seed = {};
+  // What the summed gradient of a row is multiplied by before its rule sees it. Gradients of
+  // per-sample weights are not.
+  float gradient_scale = 1;
+  // If given, backward updates the tables with what this makes of the forward's own batch: tables
+  // that several ranks hold alike exchange what each of them has to say. Gradients of per-sample
+  // weights are those of the own batch. REQUIRES: no inverse indices.
+  std::function<UpdateBatch(Context&, UpdateBatch)> exchange_updates = {};
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_CONFIG_EMBEDDING_CONFIGS_H_

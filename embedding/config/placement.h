@@ -1,0 +1,63 @@
+#ifndef TESSERA_EMBEDDING_CONFIG_PLACEMENT_H_
+#define TESSERA_EMBEDDING_CONFIG_PLACEMENT_H_
+// Where a table and the states of its rule lie, as FBGEMM's EmbeddingLocation says it:
+//
+//   kDevice          memory of the context's device
+//   kHost            pinned memory of the host, which kernels of a GPU read and write over the bus
+//   kManaged         CUDA's unified memory: the same, but larger than what can be pinned; pages
+//                    stay on the host
+//   kManagedCaching  all of it as under kHost, and a cache of rows on the device (row_cache.h)
+//   kDisk            all of it in a scratch file (storage/row_log.h), and a cache of rows on the
+//                    device: tables larger than memory
+//
+// On a CPU the first three are one; the cache of the last two is in host memory too.
+#include <cstdint>
+#include <string>
+
+#include "runtime/tensor.h"
+
+namespace tessera {
+
+enum class EmbeddingLocation { kDevice, kHost, kManaged, kManagedCaching, kDisk };
+// "DEVICE", "HOST", "MANAGED", "MANAGED_CACHING", "DISK".
+std::string ToString(EmbeddingLocation location);
+// The inverse. Throws Error for anything else.
+EmbeddingLocation ParseEmbeddingLocation(const std::string& text);
+
+// Whether the rows that are used lie in a cache.
+inline bool IsCached(EmbeddingLocation location) {
+  return location == EmbeddingLocation::kManagedCaching || location == EmbeddingLocation::kDisk;
+}
+
+// Which row leaves a full set: the one that was named the longest time ago, or that was named the
+// fewest times since it came.
+enum class CachePolicy { kLru, kLfu };
+std::string ToString(CachePolicy policy);  // "LRU", "LFU"
+CachePolicy ParseCachePolicy(const std::string& text);
+
+struct CacheConfig {
+  CachePolicy policy = CachePolicy::kLru;
+  int ways = 32;             // lines of a set; 1: direct-mapped
+  double load_factor = 0.2;  // lines, as a share of the table's rows, in (0, 1]
+  int64_t bytes = 0;         // above 0: lines for so many bytes of rows and states instead
+  // Room for rows that find no line. It grows when a batch needs more; the batch's Load waits for
+  // its prefetch if it has more ids than there is room for.
+  int64_t scratch_rows = 0;
+  // Under kDisk: where the file lies; "": $TMPDIR, or /tmp. It has no name there, and goes with the
+  // process.
+  std::string folder = {};
+};
+// Throws Error for a config that makes no sense.
+void CheckCacheConfig(const CacheConfig& config);
+
+// Not initialised; usable as any tensor of ctx's device. Under kManagedCaching: what the cache is
+// of.
+Tensor EmptyAt(Context& ctx, EmbeddingLocation location, const Shape& shape,
+               DType dtype = DType::kF32);
+Tensor ZerosAt(Context& ctx, EmbeddingLocation location, const Shape& shape,
+               DType dtype = DType::kF32);
+// A tensor of ctx's device with a shape and a type, and no memory.
+Tensor ShapeOnly(const Context& ctx, const Shape& shape, DType dtype = DType::kF32);
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_CONFIG_PLACEMENT_H_

@@ -1,0 +1,368 @@
+// The lookup on a GPU: one launch for up to 256 features, of any mix of dims, row and output types.
+//
+// An item is a bag and up to 32 vectors of its columns; a group of 1 to 32 lanes, as many as the
+// feature's dim fills, sums one item, so that no lane idles at small dims; wide rows are cut into
+// several items. A block's items belong to one feature. Bags of more than kLongBag ids are left to
+// the whole block: it brings rows into shared memory, and each column is still added in the order
+// of the ids, so that all bits are the CPU's.
+#include <algorithm>
+#include <bit>
+
+#include "embedding/lookup/lookup_impl.h"
+#include "runtime/launch.cuh"
+#include "runtime/numbers/lanes.h"
+#include "runtime/vector.cuh"
+
+namespace tessera::internal {
+namespace {
+
+constexpr int kThreads = 256;
+// Rows that a lane asks for before it adds the first: with 16 bytes each and 48 warps on a
+// multiprocessor, 96 KiB are on their way, four times what an H200's latency needs (kernels.md).
+constexpr int kRowsInFlight = 4;
+constexpr int64_t kLongBag = 256;
+
+// One feature for the kernel. Groups of 2^log_lanes lanes, vectors of `width` elements.
+struct Feature {
+  const void *rows, *ids;
+  void* output;
+  int64_t num_rows, output_stride, first_bag;
+  uint32_t first_block, num_bags;
+  int32_t dim;
+  uint16_t pieces;  // items of a bag
+  bool wide_ids;
+  uint8_t log_lanes, width;
+  DType row_type, output_type;
+  PoolingType pooling;
+
+  __device__ int64_t Id(int64_t i) const { return IndexArray{ids, wide_ids}[i]; }
+};
+
+template <int kCapacity>
+struct Batch {
+  Feature features[kCapacity];
+  int count;
+  IndexArray offsets;
+  const float* weights;
+  bool long_bags;  // there may be some
+};
+
+// The group's item of one feature.
+template <int kWidth>
+struct Item {
+  int64_t bag, begin, end;
+  int column;  // of this lane; at or past dim if it has none
+};
+
+template <int kWidth>
+__device__ __forceinline__ Item<kWidth> ItemOf(const Feature& f, IndexArray offsets, uint32_t index,
+                                               int lane) {
+  const int64_t bag = index / f.pieces;
+  return {bag, offsets[f.first_bag + bag], offsets[f.first_bag + bag + 1],
+          ((static_cast<int>(index % f.pieces) << f.log_lanes) + lane) * kWidth};
+}
+
+// The lane's vectors of the rows of ids [i, i + kRowsInFlight), each times its weight; zeros past
+// `end` and for ids that name no row: adding them changes no bit of a sum that began with +0.
+template <int kWidth, typename Row>
+struct RowsInFlight {
+  int64_t id[kRowsInFlight];
+  Vector<kWidth> row[kRowsInFlight];
+
+  __device__ __forceinline__ void AskForIds(const Feature& f, int64_t i, int64_t end) {
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u) id[u] = i + u < end ? f.Id(i + u) : -1;
+  }
+  __device__ __forceinline__ void AskForRows(const Feature& f, const float* weights, int64_t i,
+                                             int column) {
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      row[u] = {};
+      if (!IsRow(id[u], f.num_rows) || column >= f.dim) continue;
+      row[u] = LoadVector<kWidth>(static_cast<const Row*>(f.rows) + id[u] * f.dim + column);
+      if (weights == nullptr) continue;
+      const float weight = weights[i + u];
+#pragma unroll
+      for (float& x : row[u].v) x = weight * x;
+    }
+  }
+};
+
+template <int kWidth>
+__device__ __forceinline__ void Store(const Feature& f, int64_t row, int column,
+                                      const Vector<kWidth>& x) {
+  if (column >= f.dim) return;
+  const int64_t at = row * f.output_stride + column;
+  if (f.output_type == DType::kF32)
+    StreamVector(static_cast<float*>(f.output) + at, x);
+  else if (f.output_type == DType::kF16)
+    StreamVector(static_cast<Half*>(f.output) + at, x);
+  else
+    StreamVector(static_cast<BFloat16*>(f.output) + at, x);
+}
+
+// MEAN's division, then the store.
+template <int kWidth>
+__device__ __forceinline__ void StoreBag(const Feature& f, const Item<kWidth>& item,
+                                         Vector<kWidth> sum) {
+  if (f.pooling == PoolingType::kMean && item.end > item.begin) {
+    const float length = static_cast<float>(item.end - item.begin);
+#pragma unroll
+    for (float& x : sum.v) x = x / length;
+  }
+  Store(f, item.bag, item.column, sum);
+}
+
+template <int kWidth, typename Row>
+__device__ void SumBag(const Feature& f, const float* weights, const Item<kWidth>& item) {
+  Vector<kWidth> sum = {};
+  RowsInFlight<kWidth, Row> rows;
+  rows.AskForIds(f, item.begin, item.end);
+  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
+    rows.AskForRows(f, weights, i, item.column);
+    rows.AskForIds(f, i + kRowsInFlight, item.end);
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u)
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + rows.row[u].v[k];
+  }
+  StoreBag(f, item, sum);
+}
+
+// Pooling NONE: a row of the output for each id.
+template <int kWidth, typename Row>
+__device__ void CopyRows(const Feature& f, IndexArray offsets, const Item<kWidth>& item) {
+  const int64_t origin = offsets[f.first_bag];
+  RowsInFlight<kWidth, Row> rows;
+  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
+    rows.AskForIds(f, i, item.end);
+    rows.AskForRows(f, nullptr, i, item.column);
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u)
+      if (i + u < item.end) Store(f, i + u - origin, item.column, rows.row[u]);
+  }
+}
+
+// The block's shared memory: which items are long, and a tile of rows for one of them.
+struct LongBags {
+  uint32_t items[kThreads];
+  int count;
+  alignas(16) float tile[kThreads * kRowsInFlight * 4];
+};
+
+// One long item, by the whole block. Each group asks for kRowsInFlight rows of a tile; while these
+// are on their way, the tile before is added, a thread a column.
+template <int kWidth, typename Row>
+__device__ void SumLongBag(const Feature& f, IndexArray offsets, const float* weights,
+                           uint32_t index, LongBags& shared) {
+  const int lanes = 1 << f.log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1),
+            group = static_cast<int>(threadIdx.x) >> f.log_lanes, columns = lanes * kWidth,
+            tile_rows = (kThreads >> f.log_lanes) * kRowsInFlight;
+  const Item<kWidth> item = ItemOf<kWidth>(f, offsets, index, lane);
+  const int first_column = item.column - lane * kWidth, own = static_cast<int>(threadIdx.x);
+  float sum = 0;
+  RowsInFlight<kWidth, Row> rows;
+  const auto ask = [&](int64_t tile) {
+    const int64_t i = tile + group * kRowsInFlight;
+    rows.AskForIds(f, i, item.end);
+    rows.AskForRows(f, weights, i, item.column);
+  };
+  ask(item.begin);
+  for (int64_t tile = item.begin; tile < item.end; tile += tile_rows) {
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u)
+      StoreVector(shared.tile + (group * kRowsInFlight + u) * columns + lane * kWidth, rows.row[u]);
+    __syncthreads();
+    ask(tile + tile_rows);
+    const int count = static_cast<int>(std::min<int64_t>(tile_rows, item.end - tile));
+    if (own < columns)
+      for (int r = 0; r < count; ++r) sum = sum + shared.tile[r * columns + own];
+    __syncthreads();
+  }
+  if (own >= columns || first_column + own >= f.dim) return;
+  const Item<1> result = {item.bag, item.begin, item.end, first_column + own};
+  StoreBag(f, result, Vector<1>{{sum}});
+}
+
+template <int kWidth, typename Row, typename AnyBatch>
+__device__ void LookupBlock(const AnyBatch& batch, const Feature& f, LongBags& shared) {
+  if (batch.long_bags) {
+    if (threadIdx.x == 0) shared.count = 0;
+    __syncthreads();
+  }
+  const int lane = static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1);
+  const uint32_t index = ((blockIdx.x - f.first_block) * kThreads + threadIdx.x) >> f.log_lanes;
+  if (index < f.num_bags * f.pieces) {
+    const Item<kWidth> item = ItemOf<kWidth>(f, batch.offsets, index, lane);
+    if (f.pooling == PoolingType::kNone)
+      CopyRows<kWidth, Row>(f, batch.offsets, item);
+    else if (item.end - item.begin <= kLongBag)
+      SumBag<kWidth, Row>(f, batch.weights, item);
+    else if (lane == 0)
+      shared.items[atomicAdd(&shared.count, 1)] = index;
+  }
+  if (!batch.long_bags) return;
+  __syncthreads();
+  for (int k = 0; k < shared.count; ++k)
+    SumLongBag<kWidth, Row>(f, batch.offsets, batch.weights, shared.items[k], shared);
+}
+
+template <typename Row, typename AnyBatch>
+__device__ void LookupBlockOf(const AnyBatch& batch, const Feature& f, LongBags& shared) {
+  if (f.width == 4)
+    LookupBlock<4, Row>(batch, f, shared);
+  else
+    LookupBlock<1, Row>(batch, f, shared);
+}
+
+// The feature that a block works for: the last whose first block is not after it.
+template <int kCapacity>
+__device__ const Feature& FeatureOfBlock(const Batch<kCapacity>& batch) {
+  int low = 0, high = batch.count;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (batch.features[middle].first_block <= blockIdx.x)
+      low = middle;
+    else
+      high = middle;
+  }
+  return batch.features[low];
+}
+
+template <int kCapacity>
+__global__ void __launch_bounds__(kThreads)
+    LookupKernel(const __grid_constant__ Batch<kCapacity> batch) {
+  __shared__ LongBags shared;
+  const Feature& f = FeatureOfBlock(batch);
+  if (f.row_type == DType::kF32)
+    LookupBlockOf<float>(batch, f, shared);
+  else if (f.row_type == DType::kF16)
+    LookupBlockOf<Half>(batch, f, shared);
+  else
+    LookupBlockOf<BFloat16>(batch, f, shared);
+}
+
+// ---- gradient of the per-sample weights: a warp a bag, sums in lane order, in double
+
+struct GradientFeature {
+  LookupFeature f;
+  IndexArray offsets;
+  float* grad_weights;
+};
+
+template <typename Row>
+__device__ double Dot(const float* grad, const Row* row, int64_t dim, int lane) {
+  double sum = 0;
+  for (int64_t d = lane; d < dim; d += kLanes)
+    sum += static_cast<double>(grad[d]) * static_cast<double>(ToFloat(row[d]));
+  for (int half = kLanes / 2; half > 0; half /= 2) sum += __shfl_xor_sync(~0u, sum, half);
+  return sum;
+}
+
+template <typename Row>
+__global__ void __launch_bounds__(kThreads) WeightGradientKernel(GradientFeature a) {
+  const int lane = static_cast<int>(threadIdx.x % kLanes);
+  const int64_t bag = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kLanes;
+  if (bag >= a.f.num_bags) return;
+  const int64_t begin = a.offsets[a.f.first_bag + bag], end = a.offsets[a.f.first_bag + bag + 1];
+  const float scale = a.f.pooling == PoolingType::kMean ? MeanScale(end - begin) : 1.0f;
+  const float* grad = a.f.template OutputAt<const float>(bag);
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t id = a.f.ids[i];
+    const bool is_row = IsRow(id, a.f.num_rows);
+    const float dot =
+        is_row ? static_cast<float>(Dot(grad, a.f.template RowAt<Row>(id), a.f.dim, lane)) : 0.0f;
+    if (lane == 0) a.grad_weights[i] = is_row ? scale * dot : 0.0f;
+  }
+}
+
+// ---- the host's side
+
+bool Aligned(const void* p, int64_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+
+// Whether rows and output can be moved four elements at a time.
+bool TakesVectors(const LookupFeature& f) {
+  const int64_t row_bytes = 4 * SizeOf(f.row_type), output_bytes = 4 * SizeOf(f.output_type);
+  return f.dim % 4 == 0 && f.output_stride % 4 == 0 && Aligned(f.rows, row_bytes) &&
+         Aligned(f.output, output_bytes);
+}
+
+Feature MakeFeature(const LookupFeature& f, uint32_t first_block) {
+  Feature feature = {};
+  feature.rows = f.rows;
+  feature.ids = f.ids.data;
+  feature.wide_ids = f.ids.wide;
+  feature.output = f.output;
+  feature.num_rows = f.num_rows;
+  feature.output_stride = f.output_stride;
+  feature.first_bag = f.first_bag;
+  feature.num_bags = static_cast<uint32_t>(f.num_bags);
+  feature.dim = static_cast<int32_t>(f.dim);
+  feature.row_type = f.row_type;
+  feature.output_type = f.output_type;
+  feature.pooling = f.pooling;
+  feature.first_block = first_block;
+  feature.width = TakesVectors(f) ? 4 : 1;
+  const int64_t vectors = f.dim / feature.width;
+  const auto lanes = static_cast<int64_t>(
+      std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(vectors, kLanes))));
+  feature.log_lanes = static_cast<uint8_t>(std::bit_width(static_cast<uint64_t>(lanes)) - 1);
+  feature.pieces = static_cast<uint16_t>((vectors + lanes - 1) / lanes);
+  return feature;
+}
+
+int64_t BlocksOf(const Feature& f) {
+  const int64_t items = int64_t{f.num_bags} * f.pieces;
+  return ((items << f.log_lanes) + kThreads - 1) / kThreads;
+}
+
+template <int kCapacity>
+void LaunchLookup(Context& ctx, const LookupArgs& args, std::span<const LookupFeature> features) {
+  Batch<kCapacity> batch;
+  batch.count = 0;
+  batch.offsets = args.offsets;
+  batch.weights = args.weights;
+  batch.long_bags = args.num_ids > kLongBag;
+  int64_t blocks = 0;
+  for (const LookupFeature& f : features) {
+    TESSERA_CHECK(f.dim < (int64_t{1} << 20) && f.num_bags < (int64_t{1} << 31) / (f.dim / 32 + 1),
+                  "lookup on {}: dim {} and {} bags of one feature", ctx.device(), f.dim,
+                  f.num_bags);
+    if (f.num_bags == 0) continue;
+    batch.features[batch.count] = MakeFeature(f, static_cast<uint32_t>(blocks));
+    blocks += BlocksOf(batch.features[batch.count++]);
+  }
+  TESSERA_CHECK(blocks < int64_t{1} << 31, "lookup on {}: {} blocks in one call", ctx.device(),
+                blocks);
+  Launch(ctx, LookupKernel<kCapacity>, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0,
+         batch);
+}
+
+}  // namespace
+
+// Arguments travel with the launch (some 80 bytes a feature), so that nothing is copied apart: few
+// features are not to pay for many.
+void Lookup(OnCuda, Context& ctx, const LookupArgs& args) {
+  constexpr size_t kMax = 256;
+  for (size_t begin = 0; begin < args.features.size(); begin += kMax) {
+    const auto part = args.features.subspan(begin, std::min(kMax, args.features.size() - begin));
+    if (part.size() <= 16)
+      LaunchLookup<16>(ctx, args, part);
+    else if (part.size() <= 64)
+      LaunchLookup<64>(ctx, args, part);
+    else
+      LaunchLookup<kMax>(ctx, args, part);
+  }
+}
+
+void LookupWeightGradients(OnCuda, Context& ctx, const LookupArgs& args, float* grad_weights) {
+  for (const LookupFeature& f : args.features) {
+    const GradientFeature feature = {f, args.offsets, grad_weights};
+    VisitRowType(f.row_type, [&]<typename Row>() {
+      Launch(ctx, WeightGradientKernel<Row>, BlocksFor(f.num_bags * kLanes, kThreads),
+             dim3(kThreads), 0, feature);
+    });
+  }
+}
+
+}  // namespace tessera::internal

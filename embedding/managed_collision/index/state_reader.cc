@@ -1,0 +1,58 @@
+#include "embedding/managed_collision/index/state_reader.h"
+
+#include <utility>
+
+namespace tessera::internal {
+namespace {
+
+bool Fits(const Shape& shape, const Shape& expected) {
+  if (shape.rank() != expected.rank()) return false;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (expected[i] != -1 && shape[i] != expected[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+StateReader::StateReader(Context& ctx, std::string module, const std::vector<NamedTensor>& tensors)
+    : ctx_(ctx), module_(std::move(module)) {
+  for (const NamedTensor& t : tensors)
+    TESSERA_CHECK(left_.emplace(t.name, t.tensor).second, "state of {}: {} is given twice", module_,
+                  t.name);
+}
+
+Tensor StateReader::Take(const std::string& name, DType dtype, const Shape& shape) {
+  const Tensor tensor = TakeIfThere(name, dtype, shape);
+  TESSERA_CHECK(tensor.defined(), "state of {}: {} is missing", module_, name);
+  return tensor;
+}
+
+Tensor StateReader::TakeIfThere(const std::string& name, DType dtype, const Shape& shape) {
+  const auto found = left_.find(name);
+  if (found == left_.end()) return {};
+  const Tensor tensor = found->second;
+  left_.erase(found);
+  TESSERA_CHECK(tensor.dtype() == dtype && Fits(tensor.shape(), shape),
+                "state of {}: {} is {} {}; expected {} {}", module_, name, tensor.dtype(),
+                tensor.shape(), dtype, shape);
+  return tensor.To(ctx_, Device::Cpu()).Contiguous(ctx_);
+}
+
+std::vector<int64_t> StateReader::TakeNumbers(const std::string& name) {
+  const Tensor tensor = TakeIfThere(name, DType::kI64, {-1});
+  return tensor.defined() ? tensor.ToVector<int64_t>() : std::vector<int64_t>();
+}
+
+std::vector<int64_t> StateReader::TakeRows(const std::string& name, int64_t rows) {
+  std::vector<int64_t> taken = TakeNumbers(name);
+  for (const int64_t row : taken)
+    TESSERA_CHECK(row >= 0 && row < rows, "state of {}: {} names row {}, but there are {}", module_,
+                  name, row, rows);
+  return taken;
+}
+
+void StateReader::Finish() const {
+  TESSERA_CHECK(left_.empty(), "state of {}: there is no {}", module_, left_.begin()->first);
+}
+
+}  // namespace tessera::internal

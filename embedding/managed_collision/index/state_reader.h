@@ -1,0 +1,37 @@
+#ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_STATE_READER_H_
+#define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_STATE_READER_H_
+// Private to managed_collision: the tensors of a state dict, each asked for by its name, then none
+// left over. Errors name the module and the tensor.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/named_parameter.h"
+
+namespace tessera::internal {
+
+class StateReader {
+ public:
+  // Throws Error for a name that comes twice.
+  StateReader(Context& ctx, std::string module, const std::vector<NamedTensor>& tensors);
+
+  // On the host, contiguous. Throws Error if it is missing, or of another type or shape; an extent
+  // of −1 may be any.
+  Tensor Take(const std::string& name, DType dtype, const Shape& shape);
+  // The same, undefined if it is missing.
+  Tensor TakeIfThere(const std::string& name, DType dtype, const Shape& shape);
+  // The elements of an i64 tensor [n]; none if it is missing.
+  std::vector<int64_t> TakeNumbers(const std::string& name);
+  // The same. Throws Error for one outside [0, rows).
+  std::vector<int64_t> TakeRows(const std::string& name, int64_t rows);
+  // Throws Error for tensors that nobody took.
+  void Finish() const;
+
+ private:
+  Context& ctx_;
+  std::string module_;
+  std::map<std::string, Tensor> left_;
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_STATE_READER_H_

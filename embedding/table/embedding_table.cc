@@ -1,0 +1,242 @@
+#include "embedding/table/embedding_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedding/lookup/index_remap.h"
+#include "embedding/lookup/row_access.h"
+#include "embedding/table/new_row_init.h"
+#include "embedding/table/table_on_disk.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/size_limits.h"
+#include "runtime/fill_uniform.h"
+#include "runtime/virtual_memory.h"
+
+namespace tessera::internal {
+namespace {
+
+void CheckFloatType(const BaseEmbeddingConfig& config, const char* what, DType dtype) {
+  TESSERA_CHECK(dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16,
+                "table {}: {} of type {}; expected f32, f16 or bf16", config.name, what, dtype);
+}
+
+void CheckGrowing(const BaseEmbeddingConfig& config) {
+  TESSERA_CHECK(!std::holds_alternative<Dense>(config.optimizer),
+                "table {}: it grows, but of the rule dense all rows are one variable", config.name);
+  TESSERA_CHECK(config.index_remap == nullptr, "table {}: it grows, so it cannot be pruned",
+                config.name);
+  TESSERA_CHECK(!IsCached(config.location),
+                "table {}: it grows, so its location cannot be {}: cached rows stay where they are",
+                config.name, ToString(config.location));
+}
+
+void CheckConfig(const BaseEmbeddingConfig& config) {
+  TESSERA_CHECK(!config.name.empty(), "a table has no name");
+  CheckTableSize(config.num_embeddings, config.embedding_dim, "table " + config.name);
+  CheckFloatType(config, "rows", config.data_type);
+  CheckFloatType(config, "optimizer state", config.state_type);
+  TESSERA_CHECK(config.lr_scale >= 0, "table {}: lr_scale {}; expected at least 0", config.name,
+                config.lr_scale);
+  if (config.index_remap)
+    TESSERA_CHECK_EQ(config.index_remap->rows(), config.num_embeddings,
+                     "table {}: rows that its index remap names", config.name);
+  const bool updated = !std::holds_alternative<Dense>(config.optimizer) &&
+                       !std::holds_alternative<None>(config.optimizer);
+  TESSERA_CHECK(updated || !IsCached(config.location),
+                "table {}: location {} is for rules that update rows, not for {}", config.name,
+                ToString(config.location), RuleName(config.optimizer));
+  if (config.growing) CheckGrowing(config);
+  try {
+    CheckCacheConfig(config.cache);
+    CheckRule(config.optimizer);
+  } catch (const Error& error) {
+    throw Error(Format("table {}: {}", config.name, error.what()));
+  }
+}
+
+}  // namespace
+
+void EmbeddingTable::SetRows(LookupFeature& feature) const {
+  const Tensor& found = cache ? cache->slots_of_part(0) : weight;
+  feature.rows = found.raw_data();
+  feature.row_type = found.dtype();
+  feature.num_rows = found.dim(0);
+  feature.dim = weight.dim(1);
+}
+
+UpdateTable EmbeddingTable::ForUpdate() const {
+  UpdateTable update = Whole();
+  if (!cache) return update;
+  update.weights = cache->slots_of_part(0).raw_data();
+  update.num_rows = cache->num_slots();
+  for (size_t s = 0; s < states.size(); ++s)
+    update.states[s] = cache->slots_of_part(static_cast<int>(s) + 1).raw_data();
+  update.rounding.row_ids = cache->row_ids().data<int64_t>();
+  return update;
+}
+
+void EmbeddingTable::AppendWhole(ScratchVector<UpdateTable>& tables) const {
+  if (!disk) tables.push_back(Whole());
+  if (cache) tables.push_back(ForUpdate());
+}
+
+UpdateTable EmbeddingTable::Whole() const {
+  UpdateTable update;
+  update.weights = weight.raw_data();
+  update.num_rows = weight.dim(0);
+  update.dim = weight.dim(1);
+  update.rule = &config.optimizer;
+  update.states.reserve(states.size());
+  for (const OptimizerState& s : states) update.states.push_back(s.tensor.raw_data());
+  update.row_type = weight.dtype();
+  update.state_type = config.state_type;
+  update.rounding.stochastic = config.stochastic_rounding && weight.dtype() != DType::kF32;
+  update.rounding.seed = rounding_seed;
+  update.rounding.first_row = config.first_row;
+  update.rounding.first_column = config.first_column;
+  return update;
+}
+
+namespace {
+
+void FillInitial(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& rows) {
+  if (config.init_fn) return config.init_fn(ctx, rows);
+  const auto [low, high] = InitRange(config);
+  FillUniform(ctx, rows, low, high);
+}
+
+// Rows of 16 bits, of what `wide_rows` gives for [begin, end).
+template <typename Fn>
+Tensor RoundedRows(Context& ctx, const BaseEmbeddingConfig& c, Fn&& wide_rows) {
+  Tensor rows = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim}, c.data_type);
+  constexpr int64_t kRowsAtOnce = 1 << 16;
+  for (int64_t begin = 0; begin < c.num_embeddings; begin += kRowsAtOnce) {
+    const int64_t end = std::min(begin + kRowsAtOnce, c.num_embeddings);
+    rows.Rows(begin, end).CopyFrom(ctx, wide_rows(begin, end).To(ctx, c.data_type));
+  }
+  return rows;
+}
+
+// All rows where they belong. Those of 16 bits are filled and rounded some at a time, since there
+// may be no room for all as f32; an init_fn is given all of them all the same.
+Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
+  if (c.data_type == DType::kF32 || c.init_fn) {
+    Tensor wide = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim});
+    FillInitial(ctx, c, wide);
+    if (c.data_type == DType::kF32) return wide;
+    return RoundedRows(ctx, c, [&](int64_t begin, int64_t end) { return wide.Rows(begin, end); });
+  }
+  const auto [low, high] = InitRange(c);
+  const uint64_t sequence = ctx.random().TakeSequence();
+  return RoundedRows(ctx, c, [&, low = low, high = high](int64_t begin, int64_t end) {
+    const Tensor wide = Tensor::Empty(ctx, {end - begin, c.embedding_dim});
+    FillUniformFrom(ctx, wide, low, high, sequence, begin * c.embedding_dim);
+    return wide;
+  });
+}
+
+std::shared_ptr<RowCache> MakeCache(Context& ctx, const EmbeddingTable& table) {
+  if (!IsCached(table.config.location)) return nullptr;
+  std::vector<Tensor> parts = {table.weight};
+  for (const OptimizerState& s : table.states) parts.push_back(s.tensor);
+  return std::make_shared<RowCache>(ctx, std::move(parts), table.config.cache, table.disk);
+}
+
+}  // namespace
+
+Tensor InitialRows(Context& ctx, const BaseEmbeddingConfig& config, int64_t n) {
+  Tensor rows = Tensor::Empty(ctx, {n, config.embedding_dim});
+  FillInitial(ctx, config, rows);
+  return rows;
+}
+
+void EmbeddingTable::ShowRows(int64_t rows) {
+  weight = reserved[0].Rows(0, rows);
+  for (size_t s = 0; s < states.size(); ++s) states[s].tensor = reserved[s + 1].Rows(0, rows);
+}
+
+void EmbeddingTable::SetRowsInUse(Context& ctx, int64_t rows) {
+  TESSERA_CHECK(config.growing, "table {}: all of its rows are in use: it does not grow",
+                config.name);
+  TESSERA_CHECK(rows >= 0 && rows <= config.num_embeddings,
+                "table {}: {} rows in use; expected 0 to {}", config.name, rows,
+                config.num_embeddings);
+  const int64_t before = weight.dim(0);
+  TESSERA_CHECK(rows >= before || !touched,
+                "table {}: {} rows in use; its {} rows are tracked, so none can go", config.name,
+                rows, before);
+  ShowRows(rows);
+  if (rows <= before) return;
+  if (touched) touched->Grow(ctx, rows);
+  InitNewRows(ctx, config, weight, {{}, before, rows}, start_seed, iter);
+  for (const OptimizerState& state : states) state.tensor.Rows(before, rows).Fill(ctx, 0);
+}
+
+void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
+  CheckRowIdsSync(ctx, "table " + config.name, ids, weight.dim(0));
+  if (cache) {  // the rows are changed where they lie whole
+    cache->Flush(ctx);
+    cache->Reset(ctx);
+  }
+  if (touched) touched->Touch(ctx, ids);
+  if (disk) return ResetRowsOnDisk(ctx, *this, ids, initial);
+  if (!initial)
+    FillRows(ctx, weight, ids, 0);
+  else if (config.growing)
+    InitNewRows(ctx, config, weight, {ids}, start_seed, iter);
+  else
+    WriteRows(ctx, weight, ids, InitialRows(ctx, config, ids.numel()));
+  for (const OptimizerState& state : states) FillRows(ctx, state.tensor, ids, 0);
+}
+
+namespace {
+
+// No row is in use.
+Tensor ReservedRows(Context& ctx, const BaseEmbeddingConfig& c, const Shape& shape, DType dtype) {
+  return ctx.device() == Device::Cpu() ? EmptyInVirtualMemory(shape, dtype)
+                                       : EmptyAt(ctx, c.location, shape, dtype);
+}
+
+// Weight and states, filled unless the table grows.
+std::vector<Tensor> MakeParts(Context& ctx, const BaseEmbeddingConfig& c) {
+  const Shape whole = {c.num_embeddings, c.embedding_dim};
+  const bool on_disk = c.location == EmbeddingLocation::kDisk;
+  std::vector<Tensor> parts = {c.growing ? ReservedRows(ctx, c, whole, c.data_type)
+                               : on_disk ? ShapeOnly(ctx, whole, c.data_type)
+                                         : PlacedRows(ctx, c)};
+  for (const StateSpec& spec : RuleStates(c.optimizer)) {
+    const Shape shape = spec.per_row ? Shape{c.num_embeddings} : whole;
+    const DType dtype = spec.counts ? DType::kF32 : c.state_type;
+    parts.push_back(c.growing ? ReservedRows(ctx, c, shape, dtype)
+                    : on_disk ? ShapeOnly(ctx, shape, dtype)
+                              : ZerosAt(ctx, c.location, shape, dtype));
+  }
+  return parts;
+}
+
+}  // namespace
+
+EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling,
+                                  std::shared_ptr<BlockIo>& io) {
+  CheckConfig(config);
+  EmbeddingTable table;
+  table.config = std::move(config);
+  table.pooling = pooling;
+  const BaseEmbeddingConfig& c = table.config;
+  std::vector<Tensor> parts = MakeParts(ctx, c);
+  if (c.location == EmbeddingLocation::kDisk) table.disk = MakeDiskTable(ctx, c, parts, io);
+  table.weight = parts[0];
+  const StateSpecs specs = RuleStates(c.optimizer);
+  for (size_t s = 0; s < specs.size(); ++s)
+    table.states.push_back({std::string(specs[s].name), parts[s + 1]});
+  if (c.growing) {
+    table.start_seed = ctx.random().seed() + HashOf(c.name);
+    table.reserved = std::move(parts);
+    table.ShowRows(0);
+  }
+  table.cache = MakeCache(ctx, table);
+  if (table.dense()) table.variable = Variable(table.weight, /*requires_grad=*/true);
+  return table;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,74 @@
+#ifndef TESSERA_EMBEDDING_TABLE_EMBEDDING_TABLE_H_
+#define TESSERA_EMBEDDING_TABLE_EMBEDDING_TABLE_H_
+// Private to embedding: one table of a TableBatchedEmbedding with all that belongs to it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedding/cache/row_cache.h"
+#include "embedding/config/embedding_configs.h"
+#include "embedding/table/optimizer_state.h"
+#include "embedding/table/touched_rows.h"
+#include "embedding/update/update.h"
+#include "runtime/autograd.h"
+#include "runtime/device/scratch_pool.h"
+
+namespace tessera {
+
+class BlockIo;
+
+namespace internal {
+
+struct EmbeddingTable {
+  BaseEmbeddingConfig config;
+  PoolingType pooling = PoolingType::kSum;
+  // [E, D] of config.data_type. Of a growing table, as the states: the rows in use.
+  Tensor weight;
+  std::vector<OptimizerState> states;  // in the order of the rule's States()
+  Variable variable;                   // of `weight`; only where the rule is Dense
+  RowGradients row_gradients;          // only where the rule is None
+  int64_t iter = 0;                    // training forwards: t of the rule
+  uint64_t rounding_seed = 0;
+  uint64_t start_seed = 0;          // of rows that come into use later
+  std::vector<Tensor> reserved;     // of a growing table: weight and states of all E rows
+  bool frozen = false;              // neither rows nor states change
+  std::shared_ptr<RowCache> cache;  // of weight and states; only where the location asks for one
+  std::shared_ptr<DiskTable> disk;  // where the rows lie on disk (table_on_disk.h)
+  std::shared_ptr<TouchedRows> touched;  // where somebody tracks what changes
+
+  bool without_rule() const { return std::holds_alternative<None>(config.optimizer); }
+  bool dense() const { return std::holds_alternative<Dense>(config.optimizer); }
+  // Whether backward changes rows.
+  bool updated() const { return !frozen && !dense() && !without_rule(); }
+  // Whether both are blocks of columns of the same rows (or the same), which the same ids read.
+  bool SharesRowsWith(const EmbeddingTable& other) const {
+    return config.name == other.config.name && config.first_row == other.config.first_row;
+  }
+
+  // As TableBatchedEmbedding::SetRowsInUse and ResetRows.
+  void SetRowsInUse(Context& ctx, int64_t rows);
+  void ShowRows(int64_t rows);  // of those reserved, started or not
+  void ResetRows(Context& ctx, const Tensor& ids, bool initial);
+
+  // Where lookups and updates find the rows: in the cache, if there is one. A feature's output, ids
+  // and bags stay as they are; an update has no features yet.
+  void SetRows(LookupFeature& feature) const;
+  UpdateTable ForUpdate() const;
+  // All places in memory where the truth about a row may lie.
+  void AppendWhole(ScratchVector<UpdateTable>& tables) const;
+
+ private:
+  UpdateTable Whole() const;  // the table itself
+};
+
+// Rows filled as the config says, states zero. Throws Error, with the table's name, for a config
+// that makes no sense. `io`: what tables on disk share, made when the first asks for it.
+EmbeddingTable MakeEmbeddingTable(Context& ctx, BaseEmbeddingConfig config, PoolingType pooling,
+                                  std::shared_ptr<BlockIo>& io);
+
+// New rows [n, D], f32, as the config fills them; init_fn is given these n rows alone.
+Tensor InitialRows(Context& ctx, const BaseEmbeddingConfig& config, int64_t n);
+
+}  // namespace internal
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_TABLE_EMBEDDING_TABLE_H_

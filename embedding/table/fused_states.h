@@ -1,0 +1,36 @@
+#ifndef TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_
+#define TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_
+// What optimizers over fused tables say of a table, cut over ranks or not: which rules are updated
+// inside backward, their options, and the numbers that they remember a table. Private to
+// optimizers.
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "optim/any_rule.h"
+#include "optim/state_dict.h"
+
+namespace tessera::internal {
+
+// Not so for the rules Dense and None.
+bool IsUpdatedInBackward(const AnyRule& rule);
+
+// "lr" first; modes by their numbers.
+std::vector<std::pair<std::string, double>> FusedOptionsOf(const AnyRule& rule);
+
+// `iter`, and with CounterRowwiseAdagrad `max_counter`: states of a table that are no tensors of
+// it.
+std::map<std::string, Tensor> FusedNumbersOf(const AnyRule& rule, int64_t iter, float max_counter);
+
+int64_t IterOf(const std::map<std::string, Tensor>& states);
+// 1 for a rule that has none.
+float MaxCounterOf(const std::map<std::string, Tensor>& states);
+
+// Throws Error, naming `key`, unless the states are those expected and their numbers can be.
+void CheckFusedStates(const std::string& key, const std::map<std::string, Tensor>& states,
+                      std::span<const ExpectedState> expected);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_

@@ -1,0 +1,71 @@
+#include "embedding/table/new_row_init.h"
+
+#include <algorithm>
+
+#include "embedding/lookup/row_access.h"
+#include "embedding/table/row_init_impl.h"
+#include "runtime/device/dispatch.h"
+#include "runtime/for_each.h"
+
+namespace tessera::internal {
+namespace {
+
+void ForEachElement(OnCpu, Context& ctx, int64_t n, const StartBlock& fn) {
+  ForEach(OnCpu{}, ctx, n, 1 << 10, fn);
+}
+
+void StartUniform(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
+                  const RowSelection& rows, uint64_t seed, int64_t step) {
+  const auto [low, high] = InitRange(config);
+  const Tensor ids = rows.ids.Contiguous(ctx);
+  const StartBlock start = {.rows = weight.raw_data(),
+                            .type = weight.dtype(),
+                            .dim = weight.dim(1),
+                            .ids = {ids.defined() ? ids.raw_data() : nullptr,
+                                    ids.defined() && ids.dtype() == DType::kI64},
+                            .begin = rows.begin,
+                            .first_row = config.first_row,
+                            .first_column = config.first_column,
+                            .low = low,
+                            .high = high,
+                            .seed = seed,
+                            .step = step};
+  DispatchDevice(ctx.device(),
+                 [&](auto on) { ForEachElement(on, ctx, rows.size() * start.blocks(), start); });
+}
+
+// A row at a time, so that none depends on which others start with it.
+void StartByFunction(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
+                     const RowSelection& rows, uint64_t seed, int64_t step) {
+  constexpr int64_t kRowsAtOnce = 1 << 14;
+  const std::vector<int64_t> ids =
+      rows.ids ? rows.ids.To(ctx, DType::kI64).ToVector<int64_t>() : std::vector<int64_t>();
+  const PhiloxBits bits = Philox(seed, static_cast<uint64_t>(step), 0);
+  const uint64_t own_seed = uint64_t{bits.v[1]} << 32 | bits.v[0];
+  const Random saved = ctx.random();
+  for (int64_t first = 0; first < rows.size(); first += kRowsAtOnce) {
+    const int64_t n = std::min(kRowsAtOnce, rows.size() - first);
+    const Tensor made = Tensor::Empty(ctx, {n, weight.dim(1)});
+    std::vector<int64_t> places;
+    for (int64_t k = 0; k < n; ++k) {
+      places.push_back(rows.ids ? ids[static_cast<size_t>(first + k)] : rows.begin + first + k);
+      // An init_fn may draw 2^16 sequences.
+      const auto row = static_cast<uint64_t>(config.first_row + places.back());
+      ctx.random() = Random(own_seed, row << 16);
+      config.init_fn(ctx, made.Rows(k, k + 1));
+    }
+    WriteRows(ctx, weight, Tensor::From(ctx, places), made);
+  }
+  ctx.random() = saved;
+}
+
+}  // namespace
+
+void InitNewRows(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
+                 const RowSelection& rows, uint64_t seed, int64_t step) {
+  if (rows.size() == 0) return;
+  const auto start = config.init_fn ? StartByFunction : StartUniform;
+  start(ctx, config, weight, rows, seed, step);
+}
+
+}  // namespace tessera::internal

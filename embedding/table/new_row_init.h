@@ -1,0 +1,30 @@
+#ifndef TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_
+#define TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_
+// Private to embedding: what single rows of a growing table start with, as a function of the
+// table's seed, the row's and the column's number in the whole table, and the step in which it
+// starts:
+//
+//   element (r, c)   low + (high − low)·u, u from word c mod 4 of Philox(seed, r, step·2^32 + c div
+//                    4)
+//
+// So a resumed run, or one whose table is split over ranks, has the same bits. Under an init_fn row
+// r is what it makes of [1, D], with the random numbers of a Random of its own (seed, step, r).
+#include <cstdint>
+
+#include "embedding/config/embedding_configs.h"
+
+namespace tessera::internal {
+
+// Rows of a table: those that `ids` ([n], i32 or i64) names, or, without ids, [begin, end).
+struct RowSelection {
+  Tensor ids;
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return ids ? ids.numel() : end - begin; }
+};
+
+// Writes these rows of `weight`, all of the table's. REQUIRES: the rows are there.
+void InitNewRows(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
+                 const RowSelection& rows, uint64_t seed, int64_t step);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_

@@ -1,0 +1,12 @@
+#ifndef TESSERA_EMBEDDING_TABLE_OWN_BATCHES_H_
+#define TESSERA_EMBEDDING_TABLE_OWN_BATCHES_H_
+// Private to embedding and sharding: a KJT in the form of TorchRec's variable batch.
+#include "sparse/keyed_jagged_tensor.h"
+
+namespace tessera::internal {
+
+// The same bags with a batch for each key, of one rank, and no inverse indices.
+KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_OWN_BATCHES_H_

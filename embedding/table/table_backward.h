@@ -1,0 +1,53 @@
+#ifndef TESSERA_EMBEDDING_TABLE_TABLE_BACKWARD_H_
+#define TESSERA_EMBEDDING_TABLE_TABLE_BACKWARD_H_
+// Private to embedding: what a training step does beside the lookup. Before it: the steps are
+// counted, and rules that look at whole tables do so. In backward: gradients of the KJT's weights
+// and of dense tables are returned, all other tables are updated.
+#include <memory>
+
+#include "embedding/table/table_batch.h"
+#include "runtime/autograd.h"
+#include "runtime/device/scratch_pool.h"
+
+namespace tessera::internal {
+
+// Counts the step; takes max_counter anew where it is due (waits for the device then); sweeps.
+void BeginTrainingStep(Context& ctx, TablesState& state);
+
+// The weights that a training forward reads with where rows owe decay (OwedWeights); undefined if
+// none does. `weighted`: times the batch's own weights.
+Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
+                           std::span<const LookupFeature> features, bool weighted);
+
+// Backward of a lookup. Inputs: the weights (if the collection is weighted), then the dense tables.
+// Outputs: the pooled tensor (if the layout has one), then the sequences. Until it has run, or is
+// gone, it counts in state->updates_pending if there is anything to update.
+class TableBackward final : public Function {
+ public:
+  TableBackward(std::shared_ptr<TablesState> state, TableBatch batch, KeyedJaggedTensor kjt);
+  ~TableBackward() override { SetPending(false); }
+  std::string_view name() const override { return "embedding lookup"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grad_outputs) override;
+
+ private:
+  void SetPending(bool pending);
+  // f32, clamped if asked; zeros where none arrived.
+  Tensor Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const;
+  OutputTensors Gradients(Context& ctx, const std::vector<Tensor>& grad_outputs) const;
+  Tensor WeightGradient(Context& ctx, const LookupArgs& lookup) const;
+  // Updates tables; the gradients of dense ones are added to `grads`.
+  void UpdateTables(Context& ctx, const TableBatch& batch, const OutputTensors& gradients,
+                    std::vector<Tensor>& grads);
+  // Keeps the update until the last micro-batch of the step, then updates with those of all
+  // micro-batches, and of all ranks that hold the same tables.
+  void UpdateTogether(Context& ctx, OutputTensors gradients, std::vector<Tensor>& grads);
+
+  std::shared_ptr<TablesState> state_;
+  TableBatch batch_;
+  KeyedJaggedTensor kjt_;
+  ScratchVector<int64_t> steps_;  // of each table
+  bool pending_ = false;
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_TABLE_BACKWARD_H_

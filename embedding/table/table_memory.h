@@ -1,0 +1,29 @@
+#ifndef TESSERA_EMBEDDING_TABLE_TABLE_MEMORY_H_
+#define TESSERA_EMBEDDING_TABLE_TABLE_MEMORY_H_
+// The memory that a table takes, from its configuration alone, before there is one.
+//
+//   rows     all of them, of a growing table up to its cap, though they take memory only as they
+//            come into use; on DISK the index, 4 bytes a row
+//   states   what the rule remembers of them
+//   cache    lines of a cached table: rows and states again
+//   making   beside these, while it is filled: an init_fn fills rows of 16 bits as f32 first
+#include "embedding/config/embedding_configs.h"
+
+namespace tessera {
+
+struct TableMemory {
+  std::string name;
+  double rows = 0, states = 0, cache = 0, making = 0;
+
+  double total() const { return rows + states + cache; }  // for life
+  TableMemory& operator+=(const TableMemory& part);
+};
+
+// Of a part of the table: so many of its rows and columns.
+TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64_t columns);
+inline TableMemory MemoryOfTable(const BaseEmbeddingConfig& config) {
+  return MemoryOfTable(config, config.num_embeddings, config.embedding_dim);
+}
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_TABLE_TABLE_MEMORY_H_

@@ -1,0 +1,64 @@
+#include "embedding/table/table_on_disk.h"
+
+namespace tessera::internal {
+namespace {
+
+std::vector<int64_t> RowsOf(Context& ctx, const Tensor& ids) {
+  return ids.To(ctx, Device::Cpu()).To(ctx, DType::kI64).ToVector<int64_t>();
+}
+
+}  // namespace
+
+std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig& config,
+                                         const std::vector<Tensor>& parts,
+                                         std::shared_ptr<BlockIo>& io) {
+  TESSERA_CHECK(config.init_fn == nullptr,
+                "table {}: location DISK: an init_fn fills a whole table in memory; rows on disk "
+                "start uniform in init_range, so leave init_fn out",
+                config.name);
+  if (io == nullptr) io = MakeBlockIo();
+  const auto [low, high] = InitRange(config);
+  const DiskStart start = {low, high, ctx.random().seed(), ctx.random().TakeSequence()};
+  try {
+    return std::make_shared<DiskTable>(
+        io, parts, start, RowLogOptions{.folder = config.cache.folder, .table = config.name});
+  } catch (const Error& error) {
+    throw Error(Format("table {}: {}", config.name, error.what()));
+  }
+}
+
+void ResetRowsOnDisk(Context& ctx, EmbeddingTable& table, const Tensor& ids, bool initial) {
+  const std::vector<int64_t> rows = RowsOf(ctx, ids);
+  DiskTable& disk = *table.disk;
+  for (int p = 0; p < disk.num_parts(); ++p) {
+    if (p == 0 && initial) {
+      const Tensor start = InitialRows(ctx, table.config, ids.numel())
+                               .To(ctx, table.config.data_type)
+                               .To(ctx, Device::Cpu());
+      disk.WritePart(p, rows, start.raw_data());
+    } else {
+      const std::vector<char> zeros(rows.size() * static_cast<size_t>(disk.row_bytes(p)));
+      disk.WritePart(p, rows, zeros.data());
+    }
+  }
+}
+
+void ForEachPieceOnDisk(Context& ctx, const EmbeddingTable& table, bool written,
+                        const std::function<void(const UpdateTable&)>& fn) {
+  table.disk->ForEachPiece(written, [&](int64_t first, const std::vector<Tensor>& host) {
+    std::vector<Tensor> parts;
+    for (const Tensor& part : host) parts.push_back(part.To(ctx, ctx.device()));
+    UpdateTable piece = table.ForUpdate();
+    piece.num_rows = parts[0].dim(0);
+    piece.weights = parts[0].raw_data();
+    piece.rounding.row_ids = nullptr;
+    piece.rounding.first_row += first;
+    for (size_t s = 0; s < piece.states.size(); ++s) piece.states[s] = parts[s + 1].raw_data();
+    fn(piece);
+    if (written)
+      for (size_t p = 0; p < parts.size(); ++p)
+        if (ctx.device() != Device::Cpu()) host[p].CopyFrom(ctx, parts[p]);
+  });
+}
+
+}  // namespace tessera::internal

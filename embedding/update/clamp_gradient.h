@@ -1,0 +1,22 @@
+#ifndef TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_
+#define TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_
+// Private to embedding: a gradient with every element clamped to ± a limit; NaN stays NaN.
+#include "runtime/base/host_device.h"
+#include "runtime/tensor.h"
+
+namespace tessera::internal {
+
+Tensor ClampGradient(Context& ctx, const Tensor& gradient, float limit);
+
+struct ClampElement {
+  float* data;
+  float limit;
+  TESSERA_HD void operator()(int64_t i) const {
+    const float x = data[i];
+    data[i] = x < -limit ? -limit : x > limit ? limit : x;
+  }
+};
+void ClampElements(OnCuda, Context& ctx, int64_t n, const ClampElement& clamp);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_

@@ -1,0 +1,208 @@
+#ifndef TESSERA_EMBEDDING_UPDATE_GRADIENT_SUMS_CUH_
+#define TESSERA_EMBEDDING_UPDATE_GRADIENT_SUMS_CUH_
+// The sum of a row's gradient over its occurrences on a GPU, in row_ops.h's order, and what the
+// kernels of an update share. For .cu files.
+#include <algorithm>
+
+#include "embedding/update/update_cuda.h"
+#include "runtime/launch.cuh"
+#include "runtime/numbers/lanes.h"
+#include "runtime/vector.cuh"
+
+namespace tessera::internal {
+
+inline constexpr int kUpdateThreads = 256;
+// Gradient rows that a lane asks for before it adds the first.
+inline constexpr int kGradsInFlight = 4;
+
+template <int kTables, int kFeatures>
+struct GroupArgs {
+  SortedRuns runs;
+  CudaTable tables[kTables];
+  CudaFeature features[kFeatures];
+  uint64_t first_key, end_key;
+  uint32_t index;
+  int64_t step;
+  int num_tables, log_lanes;
+  bool compact;
+  int32_t shared_stride;  // floats of a group of lanes
+};
+
+// The lanes that work on one row.
+struct Lanes {
+  int log, lane;
+  unsigned mask;
+  __device__ __forceinline__ explicit Lanes(int log_lanes)
+      : log(log_lanes), lane(static_cast<int>(threadIdx.x) & ((1 << log_lanes) - 1)) {
+    const unsigned all = log == 5 ? ~0u : (1u << (1 << log)) - 1;
+    mask = all << ((threadIdx.x & 31) & ~((1u << log) - 1));
+  }
+  __device__ __forceinline__ int count() const { return 1 << log; }
+};
+
+// Where the gradient of one occurrence lies, and by what it is multiplied.
+struct SlotGradient {
+  const float* grad;
+  float coefficient;
+};
+
+template <typename Args>
+__device__ __forceinline__ SlotGradient GradientOf(const Args& a, const CudaTable& table,
+                                                   uint32_t payload) {
+  uint32_t slot = payload;
+  float weight = 1.0f;
+  if (a.runs.weighted_slots != nullptr) {
+    const WeightedSlot weighted = a.runs.weighted_slots[payload];
+    slot = weighted.slot;
+    weight = weighted.weight;
+  }
+  int f = table.first_feature;
+  for (const int last = f + table.num_features - 1;
+       f < last && a.features[f + 1].first_slot <= slot;)
+    ++f;
+  const CudaFeature& feature = a.features[f];
+  const int64_t row = slot - feature.first_slot;
+  float coefficient = 1.0f;
+  if (feature.mean) {
+    const int64_t bag = feature.first_bag + row;
+    coefficient = MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
+  }
+  return {feature.grad + row * feature.stride, weight * coefficient};
+}
+
+// Columns [column, column + kWidth) of the sum over occurrences [begin, end), one chunk: from 0, in
+// order. (What is past the end adds +0 to a sum that began with +0: no bit changes.)
+template <int kWidth, typename Args>
+__device__ __forceinline__ Vector<kWidth> SumOccurrences(const Args& a, const CudaTable& table,
+                                                         uint32_t begin, uint32_t end, int column) {
+  Vector<kWidth> sum = {};
+  for (uint32_t i = begin; i < end; i += kGradsInFlight) {
+    Vector<kWidth> grad[kGradsInFlight];
+    float coefficient[kGradsInFlight];
+#pragma unroll
+    for (int u = 0; u < kGradsInFlight; ++u) {
+      grad[u] = {};
+      coefficient[u] = 1.0f;
+      if (i + u >= end) continue;
+      const SlotGradient slot = GradientOf(a, table, a.runs.payloads[i + u]);
+      grad[u] = LoadVector<kWidth>(slot.grad + column);
+      coefficient[u] = slot.coefficient;
+    }
+#pragma unroll
+    for (int u = 0; u < kGradsInFlight; ++u)
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+  }
+  return sum;
+}
+
+// The same over a whole short run: chunks added in order.
+template <int kWidth, typename Args>
+__device__ __forceinline__ Vector<kWidth> SumRun(const Args& a, const CudaTable& table,
+                                                 uint32_t begin, uint32_t end, int column) {
+  constexpr uint32_t kStep = kChunk;
+  Vector<kWidth> total =
+      SumOccurrences<kWidth>(a, table, begin, std::min(begin + kStep, end), column);
+  for (uint32_t chunk = begin + kStep; chunk < end; chunk += kStep) {
+    const Vector<kWidth> part =
+        SumOccurrences<kWidth>(a, table, chunk, std::min(chunk + kStep, end), column);
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) total.v[k] = total.v[k] + part.v[k];
+  }
+  return total;
+}
+
+// sums[k] = Σ_d of terms[k] in lane order, where term(d, terms) gives those of column d; every lane
+// gets them. `scratch` has kLanes floats.
+template <int kTerms, typename Term>
+__device__ __forceinline__ void SumInLanes(const Lanes& lanes, int dim, float* scratch,
+                                           const Term& term, float* sums) {
+  if (lanes.log == 5) {
+#pragma unroll
+    for (int k = 0; k < kTerms; ++k) sums[k] = 0;
+    for (int d = lanes.lane; d < dim; d += kLanes) {
+      float terms[kTerms];
+      term(d, terms);
+#pragma unroll
+      for (int k = 0; k < kTerms; ++k) sums[k] = sums[k] + terms[k];
+    }
+#pragma unroll
+    for (int k = 0; k < kTerms; ++k)
+      for (int half = kLanes / 2; half > 0; half /= 2)
+        sums[k] = sums[k] + __shfl_xor_sync(lanes.mask, sums[k], half);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < kTerms; ++k) {
+    for (int l = lanes.lane; l < kLanes; l += lanes.count()) {
+      float sum = 0, terms[kTerms];
+      for (int d = l; d < dim; d += kLanes) {
+        term(d, terms);
+        sum = sum + terms[k];
+      }
+      scratch[l] = sum;
+    }
+    __syncwarp(lanes.mask);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int l = lanes.lane; l < half; l += lanes.count())
+        scratch[l] = scratch[l] + scratch[l + half];
+      __syncwarp(lanes.mask);
+    }
+    sums[k] = scratch[0];
+    __syncwarp(lanes.mask);
+  }
+}
+
+// The table that a key belongs to.
+template <typename Args>
+__device__ __forceinline__ int TableOf(const Args& a, uint64_t key) {
+  int low = 0, high = a.num_tables;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (a.tables[middle].first_key <= key)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// ---- the host's side
+
+template <int kTables, int kFeatures>
+void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
+  const CudaGroup& group = *rows.group;
+  args.runs = *rows.runs;
+  std::copy(group.tables.begin(), group.tables.end(), args.tables);
+  std::copy(group.features.begin(), group.features.end(), args.features);
+  args.first_key = group.first_key;
+  args.end_key = group.end_key;
+  args.index = group.index;
+  args.num_tables = static_cast<int>(group.tables.size());
+  args.log_lanes = group.log_lanes;
+  args.step = rows.step;
+  args.compact = rows.compact;
+  args.shared_stride = kLanes + (group.max_dim + 3) / 4 * 4;
+}
+
+// Few tables are not to pay for many: arguments travel with each launch. Calls fn with a pair of
+// capacities that holds the group (update_cuda.cu cuts groups to fit the larger).
+// (32,764 bytes of arguments are the most.)
+inline constexpr int kMaxTables = 80, kMaxFeatures = 256;
+template <typename Fn>
+void WithCapacity(const CudaGroup& group, Fn&& fn) {
+  if (group.tables.size() <= 16 && group.features.size() <= 16)
+    fn.template operator()<16, 16>();
+  else
+    fn.template operator()<kMaxTables, kMaxFeatures>();
+}
+
+// As many blocks of `groups` as could be needed, but no more than a few times what the device
+// holds.
+inline dim3 BlocksForGroups(Context& ctx, int64_t items, int64_t groups) {
+  const int64_t most = int64_t{16} * PropertiesOf(ctx.device()).multiprocessors;
+  return dim3(static_cast<unsigned>(std::min((items + groups - 1) / groups, most)));
+}
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_UPDATE_GRADIENT_SUMS_CUH_

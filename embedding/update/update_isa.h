@@ -1,0 +1,21 @@
+#ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_ISA_H_
+#define TESSERA_EMBEDDING_UPDATE_UPDATE_ISA_H_
+// Private to embedding/update*: what update_simd.cc gives for each instruction set and rule, and
+// run_sum_simd.cc for each set.
+#include "embedding/update/row_update.h"
+
+namespace tessera::internal {
+
+#define TESSERA_DECLARE_UPDATE_(isa)                         \
+  namespace isa {                                            \
+  template <typename Step>                                   \
+  void UpdateRows(const Step& step, const RowUpdateArgs& a); \
+  void SelectRunSum(const RowUpdateArgs& a, RunSum& sum);    \
+  }
+TESSERA_DECLARE_UPDATE_(baseline)
+TESSERA_DECLARE_UPDATE_(avx2)
+TESSERA_DECLARE_UPDATE_(avx512)
+#undef TESSERA_DECLARE_UPDATE_
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_UPDATE_UPDATE_ISA_H_

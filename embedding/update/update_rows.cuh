@@ -1,0 +1,286 @@
+#ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_ROWS_CUH_
+#define TESSERA_EMBEDDING_UPDATE_UPDATE_ROWS_CUH_
+// The executor on a GPU: applies a rule to every row that a batch names, written once for all
+// rules. For update_rule_cuda.cu and custom_rule.cuh.
+//
+// A group of 1 to 32 lanes updates a row: each lane has vectors of neighbouring columns. The row's
+// summed gradient lies in shared memory between the sum and the rule, so that sums over the row can
+// be taken in lane order (runtime/numbers/lanes.h) and dims need not fit registers.
+#include <algorithm>
+
+#include "embedding/update/gradient_sums.cuh"
+#include "embedding/update/row_rounding.h"
+
+namespace tessera::internal {
+
+// ---- elements of any type
+
+__device__ __forceinline__ float LoadOne(const void* p, DType type, int64_t i) {
+  if (type == DType::kF32) return static_cast<const float*>(p)[i];
+  if (type == DType::kF16) return ToFloat(static_cast<const Half*>(p)[i]);
+  return ToFloat(static_cast<const BFloat16*>(p)[i]);
+}
+__device__ __forceinline__ void StoreBits16(void* p, int64_t i, uint16_t bits) {
+  static_cast<uint16_t*>(p)[i] = bits;
+}
+__device__ __forceinline__ void StoreOne(void* p, DType type, int64_t i, float value) {
+  if (type == DType::kF32)
+    static_cast<float*>(p)[i] = value;
+  else
+    StoreBits16(p, i, type == DType::kF16 ? BitsAs(value, Half()) : BitsAs(value, BFloat16()));
+}
+
+template <int kWidth>
+__device__ __forceinline__ Vector<kWidth> LoadAny(const void* p, DType type, int64_t i) {
+  if (type == DType::kF32) return LoadVector<kWidth>(static_cast<const float*>(p) + i);
+  if (type == DType::kF16) return LoadVector<kWidth>(static_cast<const Half*>(p) + i);
+  return LoadVector<kWidth>(static_cast<const BFloat16*>(p) + i);
+}
+
+// 16-bit elements, as their bits.
+template <int kWidth>
+__device__ __forceinline__ void StoreBits(void* p, int64_t i, const uint32_t* bits) {
+  if constexpr (kWidth == 1)
+    StoreBits16(p, i, static_cast<uint16_t>(bits[0]));
+  else
+    *reinterpret_cast<uint2*>(static_cast<uint16_t*>(p) + i) =
+        uint2{bits[0] | bits[1] << 16, bits[2] | bits[3] << 16};
+}
+
+template <int kWidth>
+__device__ __forceinline__ void StoreAny(void* p, DType type, int64_t i,
+                                         const Vector<kWidth>& value) {
+  if (type == DType::kF32) return StoreVector(static_cast<float*>(p) + i, value);
+  uint32_t bits[kWidth];
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k)
+    bits[k] = type == DType::kF16 ? BitsAs(value.v[k], Half()) : BitsAs(value.v[k], BFloat16());
+  StoreBits<kWidth>(p, i, bits);
+}
+
+// ---- one row
+
+// One row as its lanes see it.
+template <typename Args>
+struct CudaRow {
+  const Args& args;
+  const CudaTable& table;
+  int64_t row;
+
+  __device__ __forceinline__ int64_t At(int d) const { return row * table.dim + d; }
+  __device__ __forceinline__ float Weight(int d) const {
+    return LoadOne(table.weights, table.row_type, At(d));
+  }
+  __device__ __forceinline__ float State(int s, int d) const {
+    return LoadOne(table.element_states[s], table.element_type, At(d));
+  }
+
+  // Stores columns [d, d + kWidth), rounded as the table says.
+  template <int kWidth>
+  __device__ __forceinline__ void Store(int d, const Vector<kWidth>& value) const {
+    const RowRounding& r = table.rounding;
+    if (!r.stochastic || table.row_type == DType::kF32)
+      return StoreAny(table.weights, table.row_type, At(d), value);
+    // The vector's columns lie in one block of random bits: first_column is a multiple of kWidth.
+    const int64_t column = r.first_column + d,
+                  number = r.first_row + (r.row_ids != nullptr ? r.row_ids[row] : row);
+    const PhiloxBits random = RoundingBits(r.seed, args.step, number, column);
+    const uint32_t low = column % 8 < 4 ? random.v[0] : random.v[2],
+                   high = column % 8 < 4 ? random.v[1] : random.v[3];
+    uint32_t bits[kWidth];
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const int place = static_cast<int>(column % 4) + k;
+      const uint32_t chance = (place < 2 ? low : high) >> (16 * (place & 1)) & 0xffffu;
+      bits[k] = table.row_type == DType::kF16
+                    ? RoundedByChance(Half(), value.v[k], chance).bits
+                    : RoundedByChance(BFloat16(), value.v[k], chance).bits;
+    }
+    StoreBits<kWidth>(table.weights, At(d), bits);
+  }
+};
+
+// Scales the row, whose values as stored are in `values`, back to max_norm.
+template <typename Row>
+__device__ __forceinline__ void LimitNorm(const Row& at, float max_norm, const Lanes& lanes,
+                                          const float* values, float* scratch) {
+  __syncwarp(lanes.mask);
+  float square;
+  SumInLanes<1>(
+      lanes, at.table.dim, scratch, [&](int d, float* term) { *term = values[d] * values[d]; },
+      &square);
+  const float norm = Sqrt(square);
+  if (!(norm > max_norm)) return;
+  const float shrink = max_norm / norm;
+  for (int d = lanes.lane; d < at.table.dim; d += lanes.count())
+    at.Store(d, Vector<1>{{values[d] * shrink}});
+}
+
+// Applies `step` to the row whose summed gradient is sum[0 … dim); sum is used up.
+template <int kWidth, typename Step, typename Row>
+__device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, const Lanes& lanes,
+                                             float* sum, float* scratch) {
+  const CudaTable& table = at.table;
+  const int dim = table.dim;
+  float sums[kMaxStatistics] = {};
+  if constexpr (Step::kStatistics > 0)
+    SumInLanes<Step::kStatistics>(
+        lanes, dim, scratch,
+        [&](int d, float* terms) { step.Statistics(sum[d], at.Weight(d), terms); }, sums);
+
+  float row_state[kMaxRowStates] = {};
+#pragma unroll
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s] != nullptr)
+      row_state[s] = LoadOne(table.row_states[s], table.row_state_types[s], at.row);
+  auto begun = step.BeginRow(sums, dim, row_state);
+  if constexpr (Step::kRowStates > 0) __syncwarp(lanes.mask);  // all have read before one writes
+#pragma unroll
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s] != nullptr && lanes.lane == 0)
+      StoreOne(table.row_states[s], table.row_state_types[s], at.row, row_state[s]);
+
+  if constexpr (requires { Step::kLateStatistics; }) {
+    SumInLanes<Step::kLateStatistics>(
+        lanes, dim, scratch,
+        [&](int d, float* terms) {
+          float state[kMaxElementStates];
+#pragma unroll
+          for (int s = 0; s < Step::kElementStates; ++s) state[s] = at.State(s, d);
+          step.LateStatistics(begun, sum[d], at.Weight(d), state, terms);
+        },
+        sums);
+    step.FinishRow(begun, sums);
+    __syncwarp(lanes.mask);  // all have read before any writes
+  }
+
+  for (int d = lanes.lane * kWidth; d < dim; d += lanes.count() * kWidth) {
+    Vector<kWidth> value = LoadAny<kWidth>(table.weights, table.row_type, at.At(d)),
+                   state[kMaxElementStates];
+#pragma unroll
+    for (int s = 0; s < Step::kElementStates; ++s)
+      state[s] = LoadAny<kWidth>(table.element_states[s], table.element_type, at.At(d));
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      float element[kMaxElementStates] = {};
+#pragma unroll
+      for (int s = 0; s < Step::kElementStates; ++s) element[s] = state[s].v[k];
+      step.Update(begun, value.v[k], sum[d + k], element);
+#pragma unroll
+      for (int s = 0; s < Step::kElementStates; ++s) state[s].v[k] = element[s];
+    }
+    at.Store(d, value);
+    if constexpr (requires { step.max_norm; })
+      if (step.max_norm > 0)
+        StoreVector(sum + d, LoadAny<kWidth>(table.weights, table.row_type, at.At(d)));
+#pragma unroll
+    for (int s = 0; s < Step::kElementStates; ++s)
+      StoreAny(table.element_states[s], table.element_type, at.At(d), state[s]);
+  }
+  if constexpr (requires { step.max_norm; })
+    if (step.max_norm > 0) LimitNorm(at, step.max_norm, lanes, sum, scratch);
+}
+
+// ---- all rows of a group
+
+struct Run {
+  uint32_t begin, end;
+  uint64_t key;
+};
+__device__ __forceinline__ Run LoadRun(const SortedRuns& runs, uint32_t r, uint32_t num_runs) {
+  const uint32_t begin = runs.starts[r];
+  return {begin, r + 1 < num_runs ? runs.starts[r + 1] : runs.bound, runs.Key(begin)};
+}
+
+template <int kWidth, typename Step, typename Args>
+__device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, const Run& run,
+                                          uint32_t r, const Lanes& lanes, float* shared) {
+  const int t = TableOf(a, run.key);
+  const CudaTable& table = a.tables[t];
+  float *scratch = shared, *sum = shared + kLanes;
+  const uint32_t chunk = a.runs.run_chunk != nullptr ? a.runs.run_chunk[r] : kNoChunk;
+  for (int d = lanes.lane * kWidth; d < table.dim; d += lanes.count() * kWidth) {
+    Vector<kWidth> total =
+        chunk == kNoChunk ? SumRun<kWidth>(a, table, run.begin, run.end, d)
+                          : LoadVector<kWidth>(a.runs.chunk_sums + chunk * a.runs.chunk_stride + d);
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
+    StoreVector(sum + d, total);
+  }
+  __syncwarp(lanes.mask);
+  const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
+  UpdateOneRow<kWidth>(steps[t], CudaRow<Args>{a, table, row}, lanes, sum, scratch);
+  __syncwarp(lanes.mask);
+}
+
+template <typename Step, int kTables, int kFeatures>
+struct RowsArgs : GroupArgs<kTables, kFeatures> {
+  Step steps[kTables];
+};
+
+// Blocks that a multiprocessor is to hold: with 4, hence 64 registers, nothing spills but a rule
+// that looks twice; left alone, ptxas takes 48 and spills.
+template <typename Step>
+constexpr int BlocksHeld() {
+  if constexpr (requires { Step::kLateStatistics; }) return 3;
+  return 4;
+}
+
+template <int kWidth, typename Step, int kTables, int kFeatures>
+__global__ void __launch_bounds__(kUpdateThreads, BlocksHeld<Step>())
+    UpdateRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
+  const Lanes lanes(a.log_lanes);
+  const uint32_t num_runs = *a.runs.num_runs, groups = blockDim.x >> a.log_lanes,
+                 group = threadIdx.x >> a.log_lanes, stride = gridDim.x * groups;
+  const bool bounded = a.runs.group_begin != nullptr;
+  const uint32_t first = bounded ? a.runs.group_begin[a.index] : 0,
+                 end = bounded ? a.runs.group_begin[a.index + 1] : num_runs;
+  float* shared = DynamicShared<float>() + group * a.shared_stride;
+  uint32_t r = first + blockIdx.x * groups + group;
+  if (r >= end) return;
+  Run next = LoadRun(a.runs, r, num_runs);
+  for (; r < end; r += stride) {
+    const Run run = next;
+    if (end - r > stride) {  // asked for while this row is worked on
+      next = LoadRun(a.runs, r + stride, num_runs);
+      if (next.key < a.end_key) {
+        const CudaTable& table = a.tables[TableOf(a, next.key)];
+        const int64_t first = static_cast<int64_t>(next.key - table.first_key) * table.dim;
+        const int shift = table.row_type == DType::kF32 ? 2 : 1;  // bytes of an element
+        const int line = (lanes.lane * 128) >> shift;
+        if (!a.compact && line < table.dim)
+          PrefetchL2(static_cast<const char*>(table.weights) + ((first + line) << shift));
+      }
+    }
+    if (run.key < a.end_key) UpdateRun<kWidth>(a, a.steps, run, r, lanes, shared);
+    if (end - r <= stride) break;
+  }
+}
+
+// ---- the host's side
+
+template <typename Step>
+void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps) {
+  const CudaGroup& group = *rows.group;
+  WithCapacity(group, [&]<int kTables, int kFeatures>() {
+    RowsArgs<Step, kTables, kFeatures> args = {};
+    FillGroupArgs(rows, args);
+    std::copy(steps.begin(), steps.end(), args.steps);
+    // Fewer rows at a time where dims are so large that shared memory runs out.
+    int threads = kUpdateThreads;
+    const auto shared_bytes = [&] {
+      return int64_t{threads >> group.log_lanes} * args.shared_stride *
+             static_cast<int64_t>(sizeof(float));
+    };
+    while (threads > kLanes && shared_bytes() > PropertiesOf(ctx.device()).shared_bytes_per_block)
+      threads /= 2;
+    const dim3 blocks = BlocksForGroups(ctx, rows.runs->bound, threads >> group.log_lanes);
+    const auto kernel = group.width == 4 ? UpdateRowsKernel<4, Step, kTables, kFeatures>
+                                         : UpdateRowsKernel<1, Step, kTables, kFeatures>;
+    Launch(ctx, kernel, blocks, dim3(static_cast<unsigned>(threads)),
+           static_cast<size_t>(shared_bytes()), args);
+  });
+}
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_UPDATE_UPDATE_ROWS_CUH_

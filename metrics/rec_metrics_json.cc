@@ -1,0 +1,234 @@
+#include "metrics/rec_metrics_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "metrics/metric_registry.h"
+#include "runtime/base/size_limits.h"
+
+namespace tessera {
+namespace internal {
+namespace {
+
+// Names and fields, once for reading and writing.
+void VisitFields(auto& task, auto&& visit) {
+  visit("label_name", task.label_name);
+  visit("prediction_name", task.prediction_name);
+  visit("weight_name", task.weight_name);
+  visit("session_name", task.session_name);
+  visit("tensor_name", task.tensor_name);
+  visit("is_negative_task", task.is_negative_task);
+}
+
+// The options that the metric looks at.
+void VisitOptions(const MetricKind& kind, auto& o, auto&& visit) {
+  const auto visit_if = [&](const char* key, auto& field) {
+    if (std::count(kind.options.begin(), kind.options.end(), key) > 0) visit(key, field);
+  };
+  visit_if("include_logloss", o.include_logloss);
+  visit_if("allow_missing_label_with_zero_weight", o.allow_missing_label_with_zero_weight);
+  visit_if("apply_bin", o.apply_bin);
+  visit_if("num_bins", o.num_bins);
+  visit_if("grouping_keys", o.grouping_keys);
+  visit_if("cast_keys_to_int", o.cast_keys_to_int);
+  visit_if("recalibration_coefficient", o.recalibration_coefficient);
+  visit_if("include_r_squared", o.include_r_squared);
+  visit_if("threshold", o.threshold);
+  visit_if("exponential_gain", o.exponential_gain);
+  visit_if("k", o.k);
+  visit_if("report_ndcg_as_decreasing_curve", o.report_ndcg_as_decreasing_curve);
+  visit_if("remove_single_length_sessions", o.remove_single_length_sessions);
+  visit_if("scale_by_weights_tensor", o.scale_by_weights_tensor);
+  visit_if("number_of_classes", o.number_of_classes);
+  visit_if("num_labels", o.num_labels);
+  visit_if("label_names", o.label_names);
+  visit_if("num_groups", o.num_groups);
+  visit_if("target_precision", o.target_precision);
+  visit_if("top_threshold", o.top_threshold);
+  visit_if("run_ranking_of_labels", o.run_ranking_of_labels);
+  visit_if("warmup_steps", o.warmup_steps);
+  visit_if("tensors", o.tensors);
+  if (!kind.grouped_option.empty()) visit(kind.grouped_option.c_str(), o.grouped);
+}
+
+void CheckOptions(const MetricOptions& o, const JsonObject& object) {
+  CheckPositive(o.num_groups, SizeLimits::kGroups, object.at("num_groups"));
+  CheckPositive(o.num_bins, SizeLimits::kGroups, object.at("num_bins"));
+  if (o.grouping_keys.empty())
+    ThrowExpected(object.at("grouping_keys"), "a name that is not empty", o.grouping_keys);
+  CheckCount(o.number_of_classes, SizeLimits::kGroups, object.at("number_of_classes"));
+  CheckPositive(o.warmup_steps, SizeLimits::kSteps, object.at("warmup_steps"));
+  if (!(o.recalibration_coefficient > 0))
+    ThrowExpected(object.at("recalibration_coefficient"), "a number above 0",
+                  o.recalibration_coefficient);
+}
+
+RecTask ReadTask(const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  RecTask task;
+  object.Required("name", task.name);
+  if (task.name.empty()) ThrowExpected(object.at("name"), "a name that is not empty", task.name);
+  VisitFields(task, [&](const char* key, auto& field) { object.Optional(key, field); });
+  object.Finish();
+  return task;
+}
+
+RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::string& where) {
+  const MetricKind* kind = nullptr;
+  try {
+    kind = &MetricKindOf(name);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+  JsonObject object(value, where);
+  RecMetricDef metric{.name = name};
+  object.Optional("tasks", metric.tasks);
+  object.Optional("window_size", metric.window_size);
+  CheckPositive(metric.window_size, SizeLimits::kRows, object.at("window_size"));
+  VisitOptions(*kind, metric.options,
+               [&](const char* key, auto& field) { object.Optional(key, field); });
+  object.Finish();
+  CheckOptions(metric.options, object);
+  try {
+    kind->make(metric.options, metric.window_size, [] { return 0.0; });
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+  return metric;
+}
+
+void ReadTasks(JsonObject& object, RecMetricsConfig& config) {
+  const Json* list = object.Find("rec_tasks");
+  if (list == nullptr) return;
+  const std::string where = object.at("rec_tasks");
+  if (!list->is_array() || list->empty())
+    ThrowExpected(where, "a list of at least one task", *list);
+  config.tasks.clear();
+  std::set<std::string> names;
+  for (size_t i = 0; i < list->size(); ++i) {
+    config.tasks.push_back(ReadTask((*list)[i], Format("{}[{}]", where, i)));
+    if (!names.insert(config.tasks.back().name).second)
+      throw Error(Format("{}: two are called '{}'", where, config.tasks.back().name));
+  }
+}
+
+void ReadMetrics(JsonObject& object, RecMetricsConfig& config) {
+  const Json* metrics = object.Find("rec_metrics");
+  if (metrics == nullptr) return;
+  const std::string where = object.at("rec_metrics");
+  if (!metrics->is_object()) ThrowExpected(where, "an object, a key a metric", *metrics);
+  for (const auto& [name, value] : metrics->items())
+    config.metrics.push_back(ReadMetric(name, value, where + "." + name));
+}
+
+std::vector<BatchSizeStage> ReadStages(const Json& list, const std::string& where) {
+  if (!list.is_array()) ThrowExpected(where, "a list", list);
+  std::vector<BatchSizeStage> stages;
+  for (size_t i = 0; i < list.size(); ++i) {
+    JsonObject object(list[i], Format("{}[{}]", where, i));
+    BatchSizeStage& stage = stages.emplace_back();
+    object.Required("batch_size", stage.batch_size);
+    CheckPositive(stage.batch_size, SizeLimits::kBatch, object.at("batch_size"));
+    if (object.Find("max_iters") != nullptr) {
+      object.Required("max_iters", stage.max_iters.emplace());
+      CheckPositive(*stage.max_iters, SizeLimits::kSteps, object.at("max_iters"));
+    }
+    object.Finish();
+  }
+  try {
+    CheckBatchSizeStages(stages);
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", where, error.what()));
+  }
+  return stages;
+}
+
+void ReadThroughput(JsonObject& object, RecMetricsConfig& config) {
+  const Json* value = object.Find("throughput_metric");
+  if (value == nullptr) return;
+  config.throughput.reset();
+  if (value->is_null()) return;
+  JsonObject throughput(*value, object.at("throughput_metric"));
+  ThroughputOptions& options = config.throughput.emplace();
+  throughput.Optional("window_seconds", options.window_seconds);
+  throughput.Optional("warmup_steps", options.warmup_steps);
+  if (const Json* stages = throughput.Find("batch_size_stages"))
+    options.batch_size_stages = ReadStages(*stages, throughput.at("batch_size_stages"));
+  throughput.Finish();
+  if (!(options.window_seconds > 0))
+    ThrowExpected(throughput.at("window_seconds"), "a number above 0", options.window_seconds);
+  CheckPositive(options.warmup_steps, SizeLimits::kSteps, throughput.at("warmup_steps"));
+}
+
+}  // namespace
+
+RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  RecMetricsConfig config;
+  ReadTasks(object, config);
+  ReadMetrics(object, config);
+  ReadThroughput(object, config);
+  object.Optional("compute_interval_steps", config.compute_interval_steps);
+  CheckPositive(config.compute_interval_steps, SizeLimits::kSteps,
+                object.at("compute_interval_steps"));
+  object.Optional("min_compute_interval", config.min_compute_interval);
+  object.Optional("max_compute_interval", config.max_compute_interval);
+  if (!(config.min_compute_interval >= 0))
+    ThrowExpected(object.at("min_compute_interval"), "a number of at least 0",
+                  config.min_compute_interval);
+  if (!(config.max_compute_interval > 0 &&
+        config.max_compute_interval >= config.min_compute_interval))
+    ThrowExpected(object.at("max_compute_interval"),
+                  "a number above 0 that is not less than min_compute_interval",
+                  config.max_compute_interval);
+  object.Optional("should_validate_update", config.should_validate_update);
+  object.Finish();
+  return config;
+}
+
+Json RecMetricsToJson(const RecMetricsConfig& config) {
+  Json json = {{"rec_tasks", Json::array()}, {"rec_metrics", Json::object()}};
+  for (const RecTask& task : config.tasks) {
+    Json& entry = json["rec_tasks"].emplace_back(Json{{"name", task.name}});
+    VisitFields(task, [&](const char* key, const auto& field) { entry[key] = field; });
+  }
+  for (const RecMetricDef& metric : config.metrics) {
+    Json& entry = json["rec_metrics"][metric.name];
+    entry = {{"tasks", metric.tasks}, {"window_size", metric.window_size}};
+    VisitOptions(MetricKindOf(metric.name), metric.options,
+                 [&](const char* key, const auto& field) { entry[key] = field; });
+  }
+  json["throughput_metric"] = nullptr;
+  if (config.throughput) {
+    json["throughput_metric"] = {{"window_seconds", config.throughput->window_seconds},
+                                 {"warmup_steps", config.throughput->warmup_steps}};
+    for (const BatchSizeStage& stage : config.throughput->batch_size_stages) {
+      Json& entry = json["throughput_metric"]["batch_size_stages"].emplace_back(
+          Json{{"batch_size", stage.batch_size}});
+      if (stage.max_iters) entry["max_iters"] = *stage.max_iters;
+    }
+  }
+  json["compute_interval_steps"] = config.compute_interval_steps;
+  json["min_compute_interval"] = config.min_compute_interval;
+  if (std::isfinite(config.max_compute_interval))
+    json["max_compute_interval"] = config.max_compute_interval;
+  json["should_validate_update"] = config.should_validate_update;
+  return json;
+}
+
+}  // namespace internal
+
+RecMetricsConfig ParseRecMetricsConfig(const std::string& text, const std::string& source) {
+  try {
+    return internal::RecMetricsFromJson(internal::ParseJson(text), "");
+  } catch (const Error& error) {
+    throw Error(Format("{}: {}", source, error.what()));
+  }
+}
+
+std::string ToJson(const RecMetricsConfig& config) {
+  return internal::RecMetricsToJson(config).dump();
+}
+
+}  // namespace tessera

@@ -1,0 +1,16 @@
+#include "metrics/state/scored_examples.h"
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+
+void CheckSizes(const ScoredExamples& examples, int64_t classes) {
+  TESSERA_CHECK_EQ(examples.predictions.size(),
+                   examples.labels.size() * static_cast<size_t>(classes),
+                   "metrics: predictions and labels, {} a label", classes);
+  TESSERA_CHECK(examples.weights.empty() || examples.weights.size() == examples.labels.size(),
+                "metrics: {} weights for {} labels", examples.weights.size(),
+                examples.labels.size());
+}
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#ifndef TESSERA_MODELS_DEEPFM_NET_H_
+#define TESSERA_MODELS_DEEPFM_NET_H_
+// SimpleDeepFMNN's dense half (torchrec/models/deepfm.py): with d the dense features through two
+// layers to D numbers and v = [d, pooled],
+//
+//   y = sigmoid(linear([d, ReLU(linear(v)), FM(v)]))    a probability
+#include "models/layers/mlp.h"
+#include "models/ranking_net.h"
+
+namespace tessera {
+
+// Parameters, in this order: "dense_arch.model.{0,2}.…", "inter_arch.deep_fm.dense_module.0.…",
+// "over_arch.model.0.…", each with weight and bias.
+class SimpleDeepFmNet final : public RankingNet {
+ public:
+  // REQUIRES: a checked configuration of a DeepFM; dim > 0.
+  SimpleDeepFmNet(Context& ctx, const RankingNetConfig& config, int64_t num_features, int64_t dim);
+
+  Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const override;
+  bool gives_probabilities() const override { return true; }
+  void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
+
+ private:
+  LinearLayer lower_, to_dim_, deep_, over_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_MODELS_DEEPFM_NET_H_

@@ -1,0 +1,50 @@
+#include "models/layers/interaction_impl.h"
+#include "runtime/base/isa.h"
+#include "runtime/device/scratch_pool.h"
+
+namespace tessera::internal {
+namespace {
+
+constexpr int64_t kRowsOfAPiece = 16;
+
+const InteractionKernels& Kernels() {
+  return ForBestIsa(baseline::kInteraction, avx2::kInteraction, avx512::kInteraction);
+}
+
+int64_t Width(int64_t features, int64_t dim) { return dim + features * (features + 1) / 2; }
+
+ScratchVector<float> Scratch(int64_t features, int64_t dim) {
+  return ScratchVector<float>(static_cast<size_t>(InteractionScratch(features, dim)));
+}
+
+}  // namespace
+
+void InteractionForward(OnCpu, Context& ctx, const InteractionArgs& all) {
+  ParallelFor(ctx, all.rows, kRowsOfAPiece, [&](int64_t begin, int64_t end) {
+    ScratchVector<float> scratch = Scratch(all.features, all.dim);
+    InteractionArgs piece = all;
+    piece.dense += begin * all.dense_stride;
+    piece.sparse += begin * all.sparse_stride;
+    piece.y += begin * Width(all.features, all.dim);
+    piece.scratch = scratch.data();
+    piece.rows = end - begin;
+    Kernels().forward(piece);
+  });
+}
+
+void InteractionBackward(OnCpu, Context& ctx, const InteractionGradArgs& all) {
+  ParallelFor(ctx, all.rows, kRowsOfAPiece, [&](int64_t begin, int64_t end) {
+    ScratchVector<float> scratch = Scratch(all.features, all.dim);
+    InteractionGradArgs piece = all;
+    piece.dense += begin * all.dense_stride;
+    piece.sparse += begin * all.sparse_stride;
+    piece.dy += begin * Width(all.features, all.dim);
+    piece.ddense += begin * all.dim;
+    piece.dsparse += begin * all.features * all.dim;
+    piece.scratch = scratch.data();
+    piece.rows = end - begin;
+    Kernels().backward(piece);
+  });
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,59 @@
+#ifndef TESSERA_MODELS_RANKING_MODEL_H_
+#define TESSERA_MODELS_RANKING_MODEL_H_
+// Models that foresee a click from dense features and pooled rows: tables and a RankingNet.
+//
+//   RankingModel model(ctx, {.tables = tables, .net = {.type = RankingModelType::kDlrmDcn, …}});
+//   const Variable outputs = model.Forward(ctx, dense, features);
+//   tape.Backward(model.Loss(ctx, outputs, labels));
+#include "models/embedding_model.h"
+#include "models/ranking_net.h"
+
+namespace tessera {
+
+struct RankingModelConfig {
+  std::vector<EmbeddingBagConfig> tables;  // of one dim
+  RankingNetConfig net;
+  EmbeddingBagCollectionOptions embeddings = {};
+  ManagedTableConfigs managed_collision = {};
+};
+
+// Parameters: tables "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight",
+// "sparse_arch.embedding_bag_collection._feature_processors.position_weights.<feature>", then the
+// net's.
+class RankingModel : public EmbeddingModel {
+ public:
+  // Throws Error for sizes that don't fit, naming the table whose dim is another one.
+  RankingModel(Context& ctx, RankingModelConfig config,
+               const std::optional<ModelSharding>& sharding = {});
+
+  // dense [B, dense_in], features with stride B -> [B]: logits, or probabilities.
+  Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
+  // The same of rows that are pooled already, [B, F·D], as Pool gives them of features whose ids
+  // have the position weights.
+  Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
+
+  // The mean cross entropy of Forward's outputs, of shape []; with weights [B] the mean over all
+  // examples of each one's, times its weight.
+  Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
+                const Tensor& weights = {}) const;
+  // What Forward's outputs say of clicks; not recorded.
+  Tensor Probabilities(Context& ctx, const Variable& outputs) const;
+  bool gives_probabilities() const { return net_->gives_probabilities(); }
+
+  const RankingModelConfig& config() const { return config_; }
+  static constexpr char kTablePrefix[] = "sparse_arch.embedding_bag_collection.embedding_bags.";
+  // kTablePrefix + table + ".weight".
+  static std::string TableParameterName(const std::string& table);
+
+ protected:
+  void AppendDenseParameters(const std::string& prefix,
+                             std::vector<NamedParameter>& out) const override;
+
+ private:
+  RankingModelConfig config_;
+  std::optional<PositionWeightedModuleCollection> position_weights_;
+  std::unique_ptr<RankingNet> net_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_MODELS_RANKING_MODEL_H_

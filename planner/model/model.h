@@ -1,0 +1,154 @@
+#ifndef TESSERA_PLANNER_MODEL_MODEL_H_
+#define TESSERA_PLANNER_MODEL_MODEL_H_
+// What is to be planned, as plain data: collections of tables, what the user constrains, and how a
+// step runs. Names and defaults are those of TorchRec's planner.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/model/plan_kernel.h"
+#include "planner/model/topology.h"
+#include "sharding/plan/plan.h"
+
+namespace tessera {
+
+// Of a stored row's elements, or of a pooled output's.
+enum class RowDType { kFp32, kFp16, kBf16, kInt8 };
+std::string ToString(RowDType dtype);  // "fp32", "fp16", "bf16", "int8"
+RowDType ParseRowDType(const std::string& name);
+int64_t SizeOf(RowDType dtype);
+
+// ebc pooled, ec not pooled, fp_ebc pooled with a feature processor; quantized twins.
+enum class ModuleKind { kEbc, kEc, kFpEbc, kQuantEbc, kQuantEc };
+std::string ToString(ModuleKind kind);  // "ebc", "ec", "fp_ebc", "quant_ebc", "quant_ec"
+ModuleKind ParseModuleKind(const std::string& name);
+inline bool IsPooled(ModuleKind kind) {
+  return kind != ModuleKind::kEc && kind != ModuleKind::kQuantEc;
+}
+inline bool IsQuantized(ModuleKind kind) {
+  return kind == ModuleKind::kQuantEbc || kind == ModuleKind::kQuantEc;
+}
+
+struct PlannerModule {
+  std::string path;  // dotted, where it hangs in the model
+  ModuleKind kind = ModuleKind::kEbc;
+  bool is_weighted = false;
+};
+
+struct PlannerTable {
+  std::string name;
+  int module = 0;  // index into PlannerModel::modules
+  int64_t rows = 0, dim = 0;
+  RowDType dtype = RowDType::kFp32;
+  std::vector<std::string> features = {};
+  std::string optimizer = {};  // "" for none, "sgd", "adam", "rowwise_adagrad", …
+  // Of a quantized table: what lies in memory in place of [rows, dim] and the dtype's bytes (scale,
+  // bias and padding included).
+  std::optional<int64_t> stored_rows = {}, stored_dim = {}, stored_element_bytes = {};
+
+  int64_t planned_rows() const { return stored_rows.value_or(rows); }
+  int64_t planned_dim() const { return stored_dim.value_or(dim); }
+  int64_t element_bytes() const { return stored_element_bytes.value_or(SizeOf(dtype)); }
+};
+
+// How well a table's rows cache: a histogram of LRU stack distances up to `height` rows.
+struct CacheStatistics {
+  double cacheability = 0;
+  double expected_lookups = 0;
+  std::vector<double> histogram = {};
+  double height = 0;
+};
+
+struct CacheParams {
+  std::string algorithm = "lru";
+  std::optional<double> load_factor = {};
+  bool prefetch_pipeline = false;
+  std::optional<double> num_passes = {};
+  std::optional<CacheStatistics> statistics = {};
+};
+
+struct KeyValueParams {
+  std::optional<int64_t> max_l1_cache_size = {};  // MiB
+  std::optional<int64_t> l2_cache_size = {};
+};
+
+// What the user knows or wants of a table. Empty lists constrain nothing. One entry of
+// pooling_factors, num_poolings (absent: 1 each) and batch_sizes (absent: the model's) is one
+// feature.
+struct TableConstraints {
+  std::vector<ShardingType> sharding_types = {};
+  std::vector<PlanKernel> compute_kernels = {};
+  std::optional<int64_t> min_partition = {};
+  std::vector<double> pooling_factors = {1.0};
+  std::vector<double> num_poolings = {};
+  std::vector<double> batch_sizes = {};
+  bool is_weighted = false;
+  std::optional<RowDType> output_dtype = {};
+  std::optional<ComputeDevice> device_group = {};
+  std::optional<CacheParams> cache_params = {};
+  std::optional<KeyValueParams> key_value_params = {};
+  bool use_virtual_table = false;
+};
+
+// Bytes that an element takes in a collective, forward and backward.
+struct CommBytes {
+  double forward = 4, backward = 4;
+};
+
+// What is said once for all collections of a kind.
+struct SharderSettings {
+  std::optional<double> cache_load_factor = {};
+  bool prefetch_pipeline = false;
+  std::optional<CommBytes> pooled_all_to_all = {}, sequence_all_to_all = {},
+                           pooled_reduce_scatter = {};
+};
+
+enum class PipelineType { kNone, kTrainBase, kTrainSparseDist, kTrainPrefetchSparseDist };
+std::string ToString(PipelineType type);  // "none", "train_base", "train_sparse_dist", …
+PipelineType ParsePipelineType(const std::string& name);
+
+struct EstimatorSettings {
+  bool is_inference = false;
+  PipelineType pipeline_type = PipelineType::kNone;
+  bool run_embedding_at_peak_memory = false;
+};
+
+struct PlannerModel {
+  int64_t batch_size = 512;  // per rank
+  // In the order in which they hang in the model, tables of a module together and in its order.
+  std::vector<PlannerModule> modules = {};
+  std::vector<PlannerTable> tables = {};
+  std::map<std::string, TableConstraints> constraints = {};  // by bare table name
+  std::map<ModuleKind, SharderSettings> sharders = {};
+  int64_t dense_parameter_bytes = 0, dense_buffer_bytes = 0;
+  EstimatorSettings estimator = {};
+
+  const PlannerModule& module_of(const PlannerTable& table) const {
+    return modules[static_cast<size_t>(table.module)];
+  }
+  // Its constraints and its kind's settings; defaults where there are none.
+  const TableConstraints& constraints_of(const PlannerTable& table) const;
+  const SharderSettings& sharder_of(const PlannerTable& table) const;
+  // "path.name".
+  std::string full_name(const PlannerTable& table) const;
+};
+
+// Throws Error for tables without rows, columns or a module, two of one full name, constraints of
+// tables that there are not, and numbers out of range, naming the table.
+void CheckModel(const PlannerModel& model);
+
+// Ids and pooled outputs of a table's features a rank: ids = Σ L·P·B; outputs = Σ min(1, L)·P·B
+// when pooled, else ids. Throws PlannerError where the lists' lengths disagree.
+struct TableLoad {
+  double ids = 0, outputs = 0;
+};
+TableLoad LoadOf(const PlannerModel& model, const PlannerTable& table);
+
+// Whether its features carry weights: of ebc and quant_ebc the collection says so, of the others
+// the constraint.
+bool IsWeighted(const PlannerModel& model, const PlannerTable& table);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_MODEL_MODEL_H_

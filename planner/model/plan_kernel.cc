@@ -1,0 +1,52 @@
+#include "planner/model/plan_kernel.h"
+
+#include "runtime/base/names.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kNames[] = {"dense",
+                                  "fused",
+                                  "fused_uvm",
+                                  "fused_uvm_caching",
+                                  "key_value",
+                                  "ssd_virtual_table",
+                                  "dram_virtual_table",
+                                  "dram_ssd_virtual_table",
+                                  "fused_triton",
+                                  "quant",
+                                  "quant_uvm",
+                                  "quant_uvm_caching"};
+
+}  // namespace
+
+std::string ToString(PlanKernel kernel) { return kNames[static_cast<int>(kernel)]; }
+PlanKernel ParsePlanKernel(const std::string& name) {
+  return internal::ParseName<PlanKernel>(name, "compute kernel", kNames);
+}
+
+std::optional<ComputeKernel> TrainedKernel(PlanKernel kernel) {
+  switch (kernel) {
+    case PlanKernel::kDense:
+      return ComputeKernel::kDense;
+    case PlanKernel::kFused:
+      return ComputeKernel::kFused;
+    case PlanKernel::kFusedUvm:
+      return ComputeKernel::kFusedUvm;
+    case PlanKernel::kFusedUvmCaching:
+      return ComputeKernel::kFusedUvmCaching;
+    default:
+      return {};
+  }
+}
+
+bool IsKeyValue(PlanKernel kernel) {
+  return kernel >= PlanKernel::kKeyValue && kernel <= PlanKernel::kDramSsdVirtualTable;
+}
+
+bool IsCached(PlanKernel kernel) {
+  return kernel == PlanKernel::kFusedUvmCaching || kernel == PlanKernel::kQuantUvmCaching ||
+         IsKeyValue(kernel);
+}
+
+}  // namespace tessera

@@ -1,0 +1,146 @@
+#ifndef TESSERA_PLANNER_STEP_MODEL_MACHINE_PROFILE_H_
+#define TESSERA_PLANNER_STEP_MODEL_MACHINE_PROFILE_H_
+// What one rank of a machine was measured to need for the pieces of a training step. Plain data;
+// calibrate.h measures it, planner/step_model prices steps with it. Times are seconds.
+//
+// Row prices have two axes: the bytes of a row, and its *working set*: the bytes of rows (with
+// states) that a rank and its neighbours name between two uses of the row, over 1 − 1/e, so that
+// the uniform use of one table of S bytes has the working set S.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/step_model/cost_curve.h"
+#include "quant/wire_codec.h"
+#include "runtime/numbers/dtype.h"
+#include "sharding/plan/plan.h"
+
+namespace tessera {
+
+// The forward of a TableBatchedEmbedding: call + features + Σ bags + Σ ids.
+struct LookupPrices {
+  double call = 0, feature = 0;
+  CostCurve bag;                        // by the bytes of a pooled row
+  std::map<DType, RowPriceTable> rows;  // an id, by the type of its row
+
+  friend bool operator==(const LookupPrices&, const LookupPrices&) = default;
+};
+
+// Its backward: call + tables + Σ ids' sort + Σ distinct rows, each with its first occurrence, + Σ
+// occurrences after the first.
+struct UpdatePrices {
+  double call = 0, table = 0;
+  RowPriceTable occurrence;                   // by the bytes of a gradient's row and of all of them
+  CostCurve sort;                             // an id, by the rows of its table
+  std::map<std::string, RowPriceTable> rows;  // a distinct row of f32, by the rule's name
+  std::map<DType, double> row_type;           // factor for rows of another type
+
+  friend bool operator==(const UpdatePrices&, const UpdatePrices&) = default;
+};
+
+// What a rank does around the exchange of ids, and how often. Times are one array, counts another.
+enum InputItem {
+  kInputCalls,
+  kInputSegments,  // streams sent, and received from each rank
+  kCheckedIds,     // ids of the rank's own bags
+  kMovedIds,       // copied into or out of messages
+  kSplitIds,       // sorted into blocks of rows
+  kSplitBags,      // bags times blocks of rows
+  kMovedBags,      // lengths of bags, copied
+  kInputItems
+};
+// Around the exchange of rows: blocks of columns that are gathered into the output, or spread from
+// its gradient.
+enum OutputItem {
+  kOutputCalls,
+  kOutputBlocks,
+  kBlockRows,         // bags times blocks
+  kOutputBlockBytes,  // of f32
+  kReturnedBytes,     // of gradients that came from other ranks, put together
+  kOutputItems
+};
+using InputCounts = std::array<double, kInputItems>;
+using OutputCounts = std::array<double, kOutputItems>;
+const std::array<std::string, kInputItems>& InputItemNames();
+const std::array<std::string, kOutputItems>& OutputItemNames();
+
+enum class CollectiveOp { kNumbers, kAllToAll, kAllGather, kAllReduce };
+std::string ToString(CollectiveOp op);  // "numbers", "all_to_all", "all_gather", "all_reduce"
+// The inverse. Throws Error, which lists the names, for anything else.
+CollectiveOp ParseCollectiveOp(const std::string& name);
+
+// Time of one call by its bytes: those a rank sends to others (all_to_all, numbers), or gives
+// (all_gather, all_reduce).
+struct CollectivePrices {
+  CollectiveOp op = CollectiveOp::kAllToAll;
+  int ranks = 1;
+  CostCurve by_bytes;
+
+  friend bool operator==(const CollectivePrices&, const CollectivePrices&) = default;
+};
+
+// An element of f32, on its way into bytes and back.
+struct CodecPrices {
+  double encode = 0, decode = 0;
+
+  friend bool operator==(const CodecPrices&, const CodecPrices&) = default;
+};
+
+// What another kernel makes of lookup and update.
+struct KernelFactors {
+  double lookup = 1, update = 1;
+
+  friend bool operator==(const KernelFactors&, const KernelFactors&) = default;
+};
+
+// What whole steps took, held against what their pieces add up to: phases take caches from each
+// other, and ranks have to be woken.  step = seconds + factor · work + waiting
+struct StepOverhead {
+  int ranks = 1;
+  double seconds = 0, factor = 1;
+
+  friend bool operator==(const StepOverhead&, const StepOverhead&) = default;
+};
+
+struct MachineProfile {
+  std::string machine;         // "AMD EPYC, 2 cores"
+  std::string device = "cpu";  // "cuda"
+  std::string backend = "local";
+  int ranks = 1;            // that were measured
+  int threads = 1;          // of each rank
+  int cores = 1;            // of the node; 0: ranks have processors of their own
+  int measuring_ranks = 1;  // at a time, for all but collectives
+  LookupPrices lookup;
+  UpdatePrices update;
+  InputCounts input_dist = {};
+  OutputCounts output_dist = {}, gradient_dist = {};
+  std::vector<CollectivePrices> collectives;
+  std::map<WireType, CodecPrices> codecs;  // fp32 costs nothing
+  std::map<ComputeKernel, KernelFactors> kernels;
+  std::vector<StepOverhead> steps;  // by the number of ranks
+  CostCurve dense;  // a flop of a linear layer's forward and backward, by the flops of both
+
+  friend bool operator==(const MachineProfile&, const MachineProfile&) = default;
+};
+
+template <size_t n>
+double Price(const std::array<double, n>& prices, const std::array<double, n>& counts) {
+  double sum = 0;
+  for (size_t i = 0; i < n; ++i) sum += prices[i] * counts[i];
+  return sum;
+}
+
+// A call over `ranks`; from the nearest number of ranks that was measured, latency in proportion to
+// the other ranks where there are more than ever were. 0 for one rank or where nothing was
+// measured.
+double CollectiveSeconds(const MachineProfile& profile, CollectiveOp op, int ranks, double bytes);
+// What one byte more adds to a large one.
+double CollectiveSlope(const MachineProfile& profile, CollectiveOp op, int ranks);
+
+// Of the nearest number of ranks that was measured; none where nothing was.
+StepOverhead OverheadOf(const MachineProfile& profile, int ranks);
+
+}  // namespace tessera
+#endif  // TESSERA_PLANNER_STEP_MODEL_MACHINE_PROFILE_H_

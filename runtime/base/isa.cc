@@ -1,0 +1,62 @@
+#include "runtime/base/isa.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+IsaLevel Detect() {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
+    return IsaLevel::kBaseline;  // no CPU with AVX2 lacks them
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    return IsaLevel::kAvx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c"))
+    return IsaLevel::kAvx2;
+#endif
+  return IsaLevel::kBaseline;
+}
+
+IsaLevel FromEnvironment() {
+  const char* text = std::getenv("TESSERA_ISA");
+  if (text == nullptr) return BestIsa();
+  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    if (text != ToString(level)) continue;
+    TESSERA_CHECK(level <= BestIsa(), "TESSERA_ISA={}: this CPU has {} at most", text, BestIsa());
+    return level;
+  }
+  TESSERA_FAIL("TESSERA_ISA={}: expected baseline, avx2 or avx512", text);
+}
+
+std::atomic<int> forced{-1};
+
+}  // namespace
+
+std::string ToString(IsaLevel level) {
+  return level == IsaLevel::kAvx512 ? "avx512" : level == IsaLevel::kAvx2 ? "avx2" : "baseline";
+}
+
+IsaLevel BestIsa() {
+  static const IsaLevel best = Detect();
+  return best;
+}
+
+IsaLevel SparseIsa() {
+  if (const int level = forced.load(std::memory_order_relaxed); level >= 0)
+    return static_cast<IsaLevel>(level);
+  static const IsaLevel from_environment = FromEnvironment();
+  return from_environment;
+}
+
+void SetSparseIsa(IsaLevel level) {
+  TESSERA_CHECK(level <= BestIsa(), "instruction set {}: this CPU has {} at most", level,
+                BestIsa());
+  forced.store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+}  // namespace tessera

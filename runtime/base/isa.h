@@ -1,0 +1,45 @@
+#ifndef TESSERA_RUNTIME_BASE_ISA_H_
+#define TESSERA_RUNTIME_BASE_ISA_H_
+// Which x86 level runs: the namespaces that isa_library (tools/isa.bzl) compiles a *_simd.cc into.
+#include <string>
+
+namespace tessera {
+
+enum class IsaLevel { kBaseline, kAvx2, kAvx512 };
+std::string ToString(IsaLevel level);  // "baseline", "avx2", "avx512"
+
+// The best level this CPU has. Dense products always use it.
+IsaLevel BestIsa();
+
+// The level of lookups and updates: TESSERA_ISA from the environment if set, else the best. Throws
+// Error for a name that is no level or a level that this CPU lacks.
+IsaLevel SparseIsa();
+// Overrides SparseIsa, for tests and research. REQUIRES: level <= BestIsa().
+void SetSparseIsa(IsaLevel level);
+
+// The one of three things, such as tables of functions, that belongs to the best level.
+template <typename T>
+const T& ForBestIsa(const T& baseline, const T& avx2, const T& avx512) {
+  const IsaLevel best = BestIsa();
+  return best == IsaLevel::kAvx512 ? avx512 : best == IsaLevel::kAvx2 ? avx2 : baseline;
+}
+
+}  // namespace tessera
+
+// Calls namespace::fn(args…) of the given level, where the levels' namespaces are visible.
+#define TESSERA_CALL_ISA(level, fn, ...)   \
+  do {                                     \
+    switch (level) {                       \
+      case ::tessera::IsaLevel::kAvx512:   \
+        avx512::fn(__VA_ARGS__);           \
+        break;                             \
+      case ::tessera::IsaLevel::kAvx2:     \
+        avx2::fn(__VA_ARGS__);             \
+        break;                             \
+      case ::tessera::IsaLevel::kBaseline: \
+        baseline::fn(__VA_ARGS__);         \
+        break;                             \
+    }                                      \
+  } while (false)
+
+#endif  // TESSERA_RUNTIME_BASE_ISA_H_

@@ -1,0 +1,146 @@
+#include "runtime/base/memory_limit.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "runtime/base/check.h"
+#include "runtime/base/report_text.h"
+
+namespace tessera {
+namespace {
+
+// The number after `key` in a file of lines "key number…"; an empty key: the first word.
+std::optional<double> NumberIn(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!key.empty() && !(words >> word && word == key)) continue;
+    double number = 0;
+    if (words >> number) return number;
+    return {};
+  }
+  return {};
+}
+
+// Names of the files of a cgroup.
+struct CgroupFiles {
+  const char* folder;  // where the hierarchy is mounted
+  const char *limit, *usage, *cached;
+};
+constexpr CgroupFiles kV2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+constexpr CgroupFiles kV1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                             "memory.usage_in_bytes", "total_inactive_file"};
+
+// What one cgroup leaves; absent where it has no limit.
+std::optional<double> LeftIn(const std::string& folder, const CgroupFiles& files) {
+  const auto limit = NumberIn(folder + "/" + files.limit, "");  // "max" is no number
+  if (!limit) return {};
+  const double used = NumberIn(folder + "/" + files.usage, "").value_or(0),
+               cached = NumberIn(folder + "/memory.stat", files.cached).value_or(0);
+  return std::max(0.0, *limit - std::max(0.0, used - cached));
+}
+
+// The least of a cgroup and those that it lies in. In a container the path may be that of the host,
+// of which only the end is mounted: then the mount itself is looked at.
+std::optional<double> LeftFrom(const std::string& root, std::string path,
+                               const CgroupFiles& files) {
+  std::optional<double> least;
+  for (;;) {
+    if (path == "/") path.clear();
+    if (const auto left = LeftIn(root + files.folder + path, files))
+      least = std::min(*left, least.value_or(*left));
+    if (path.empty()) return least;
+    path.erase(path.rfind('/'));
+  }
+}
+
+// Lines of /proc/self/cgroup: "0::/path" of v2, "7:memory,…:/path" of v1.
+std::optional<double> LeftInCgroups(const std::string& root) {
+  std::ifstream file(root + "/proc/self/cgroup");
+  std::optional<double> least;
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos || line[second + 1] != '/')
+      continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool v1 = controllers.find(",memory,") != std::string::npos;
+    if (!v1 && controllers != ",,") continue;
+    if (const auto left = LeftFrom(root, line.substr(second + 1), v1 ? kV1 : kV2))
+      least = std::min(*left, least.value_or(*left));
+  }
+  return least;
+}
+
+double UnitOf(std::string_view unit) {
+  if (unit.empty() || unit == "B") return 1;
+  const std::string_view rest = unit.substr(1);
+  const size_t at = std::string_view("KMGT").find(unit[0]);
+  if (at == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB")) return 0;
+  return std::exp2(10.0 * static_cast<double>(at + 1));
+}
+
+}  // namespace
+
+MemoryThere AvailableMemory(const std::string& root) {
+  MemoryThere there = {std::numeric_limits<double>::infinity(), "unknown"};
+  if (const auto kib = NumberIn(root + "/proc/meminfo", "MemAvailable:"))
+    there = {*kib * 1024, "available on this machine"};
+  const auto left = LeftInCgroups(root);
+  if (left && *left < there.bytes) there = {*left, "below the limit of this process's cgroup"};
+  return there;
+}
+
+double ParseMemorySize(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const double unit = error == std::errc() ? UnitOf({rest, end}) : 0;
+  if (unit == 0 || !(number > 0) || !std::isfinite(number * unit))
+    throw Error(Format("expected a size such as 512M, 12G or 1.5T, got '{}'", text));
+  return number * unit;
+}
+
+double SumOf(const std::vector<MemoryPart>& parts) {
+  double sum = 0;
+  for (const MemoryPart& part : parts) sum += part.bytes;
+  return sum;
+}
+
+std::string LargestText(std::vector<MemoryPart> parts) {
+  constexpr size_t kNamed = 4;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (size_t i = 0; i < std::min(parts.size(), kNamed); ++i)
+    text += Format("{}{} {}", i == 0 ? "" : ", ", parts[i].what, BytesText(parts[i].bytes));
+  if (parts.size() > kNamed) text += Format(" and {} more", parts.size() - kNamed);
+  return text;
+}
+
+std::string BytesText(double bytes) {
+  constexpr double kMax = 4611686018427387904.0;  // 2^62
+  return internal::Bytes(static_cast<int64_t>(std::min(bytes, kMax)));
+}
+
+void CheckMemory(const std::string& who, const std::vector<MemoryPart>& parts,
+                 const MemoryThere& there, const std::string& advice) {
+  const double sum = SumOf(parts);
+  if (sum <= there.bytes) return;
+  std::string text;
+  for (const MemoryPart& part : parts) {
+    if (part.bytes == 0) continue;
+    text += Format("{}{} {}", text.empty() ? "" : ", ", part.what, BytesText(part.bytes));
+    if (!part.detail.empty()) text += Format(" ({})", part.detail);
+  }
+  throw Error(Format("{} takes about {} of memory: {}; there are {} ({}).{}{}", who, BytesText(sum),
+                     text, BytesText(there.bytes), there.source, advice.empty() ? "" : " ",
+                     advice));
+}
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+#ifndef TESSERA_RUNTIME_BASE_REPORT_TEXT_H_
+#define TESSERA_RUNTIME_BASE_REPORT_TEXT_H_
+// Private to the library's .cc files and the command line's. What reports for people are made of.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::internal {
+
+// "512 B", "1.5 KiB", "166.4 MiB".
+std::string Bytes(int64_t bytes);
+
+// Columns padded to the widest cell, in characters of UTF-8: the first to the left, the others to
+// the right. The first row is a heading. Each line begins with `indent`.
+std::string TextTable(const std::vector<std::vector<std::string>>& rows,
+                      const std::string& indent = "");
+
+// `text` for HTML, SVG and XML: its < > & " by their names.
+std::string MarkupText(const std::string& text);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_RUNTIME_BASE_REPORT_TEXT_H_

@@ -1,0 +1,34 @@
+#ifndef TESSERA_RUNTIME_DEVICE_CUDA_CHECK_H_
+#define TESSERA_RUNTIME_DEVICE_CUDA_CHECK_H_
+// Calls of CUDA's runtime, checked. Private: for .cu files and *_cuda.cc.
+#include <cuda_runtime.h>
+
+#include "runtime/base/check.h"
+#include "runtime/device/device.h"
+#include "runtime/device/stream.h"
+
+// TESSERA_CUDA_CHECK(cudaFree(p)): throws Error with the call and CUDA's own words if it fails.
+#define TESSERA_CUDA_CHECK(...)                                                           \
+  do {                                                                                    \
+    const cudaError_t tessera_error_ = (__VA_ARGS__);                                     \
+    if (tessera_error_ != cudaSuccess) {                                                  \
+      (void)cudaGetLastError();                                                           \
+      TESSERA_FAIL("CUDA: {}: {} ({})", #__VA_ARGS__, cudaGetErrorString(tessera_error_), \
+                   cudaGetErrorName(tessera_error_));                                     \
+    }                                                                                     \
+  } while (false)
+
+// The same where nothing may be thrown: says it on stderr.
+#define TESSERA_CUDA_LOG(...) ::tessera::internal::LogCudaError((__VA_ARGS__), #__VA_ARGS__)
+
+namespace tessera::internal {
+
+void LogCudaError(cudaError_t error, const char* call) noexcept;
+// What follows on this host thread means this device.
+void UseDevice(Device device);
+inline cudaStream_t CudaStream(const Stream& stream) {
+  return static_cast<cudaStream_t>(stream.handle());
+}
+
+}  // namespace tessera::internal
+#endif  // TESSERA_RUNTIME_DEVICE_CUDA_CHECK_H_

@@ -1,0 +1,143 @@
+// Which GPUs there are, streams and events, over CUDA's runtime.
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/device/cuda_check.h"
+#include "runtime/device/device_properties.h"
+#include "runtime/device/stream_impl.h"
+
+namespace tessera::internal {
+namespace {
+
+// Streams and events that nobody holds, kept for the next: making one costs some microseconds.
+class HandlePool {
+ public:
+  void* Take(Device device) {
+    const std::lock_guard lock(mutex_);
+    std::vector<void*>& idle = idle_[device.index];
+    if (idle.empty()) return nullptr;
+    void* handle = idle.back();
+    idle.pop_back();
+    return handle;
+  }
+  void Give(Device device, void* handle) {
+    const std::lock_guard lock(mutex_);
+    idle_[device.index].push_back(handle);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::vector<void*>> idle_;
+};
+
+// Never destroyed: CUDA may be gone by then.
+HandlePool& IdleStreams() {
+  static HandlePool& pool = *new HandlePool;
+  return pool;
+}
+HandlePool& IdleEvents() {
+  static HandlePool& pool = *new HandlePool;
+  return pool;
+}
+
+cudaEvent_t Handle(const Event::Impl& event) { return static_cast<cudaEvent_t>(event.handle); }
+cudaStream_t Handle(const Stream::Impl& stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+}  // namespace
+
+void LogCudaError(cudaError_t error, const char* call) noexcept {
+  if (error != cudaSuccess) std::fprintf(stderr, "CUDA: %s: %s\n", call, cudaGetErrorString(error));
+}
+
+void UseDevice(Device device) { TESSERA_CUDA_CHECK(cudaSetDevice(device.index)); }
+
+int DeviceCount(OnCuda) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  return error == cudaSuccess ? count : 0;
+}
+
+void CheckUsable(OnCuda, Device device) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  TESSERA_CHECK(error == cudaSuccess && count > 0, "device {}: this machine has no GPU to use ({})",
+                device, error == cudaSuccess ? "none is visible" : cudaGetErrorString(error));
+  TESSERA_CHECK(device.index < count, "device {}: this machine has {} GPUs", device, count);
+}
+
+const DeviceProperties& PropertiesOf(OnCuda, Device device) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<int, DeviceProperties>;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(device.index);
+  if (found != known.end()) return found->second;
+  cudaDeviceProp p;
+  TESSERA_CUDA_CHECK(cudaGetDeviceProperties(&p, device.index));
+  return known[device.index] = {p.name,
+                                p.major * 10 + p.minor,
+                                p.multiProcessorCount,
+                                static_cast<int64_t>(p.totalGlobalMem),
+                                p.l2CacheSize,
+                                static_cast<int64_t>(p.sharedMemPerBlockOptin)};
+}
+
+std::shared_ptr<const Stream::Impl> MakeStream(OnCuda, Device device) {
+  UseDevice(device);
+  void* handle = IdleStreams().Take(device);
+  if (handle == nullptr) {
+    cudaStream_t stream;
+    TESSERA_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    handle = stream;
+  }
+  return std::shared_ptr<const Stream::Impl>(
+      new Stream::Impl{device, handle, [](Device d, void* h) { IdleStreams().Give(d, h); }});
+}
+
+void SyncStream(OnCuda, const Stream::Impl& stream) {
+  TESSERA_CUDA_CHECK(cudaStreamSynchronize(Handle(stream)));
+}
+
+std::shared_ptr<const Event::Impl> RecordEvent(OnCuda, const Stream::Impl& stream) {
+  UseDevice(stream.device);
+  void* handle = IdleEvents().Take(stream.device);
+  if (handle == nullptr) {
+    cudaEvent_t event;
+    TESSERA_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDefault));
+    handle = event;
+  }
+  std::shared_ptr<const Event::Impl> event(
+      new Event::Impl{stream.device, handle, [](Device d, void* h) { IdleEvents().Give(d, h); }});
+  TESSERA_CUDA_CHECK(cudaEventRecord(Handle(*event), Handle(stream)));
+  return event;
+}
+
+bool EventDone(OnCuda, const Event::Impl& event) {
+  const cudaError_t error = cudaEventQuery(Handle(event));
+  if (error == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  TESSERA_CUDA_CHECK(error);
+  return true;
+}
+
+void SyncEvent(OnCuda, const Event::Impl& event) {
+  TESSERA_CUDA_CHECK(cudaEventSynchronize(Handle(event)));
+}
+
+void HoldBack(OnCuda, const Event::Impl& event, const Stream::Impl& stream) {
+  TESSERA_CUDA_CHECK(cudaStreamWaitEvent(Handle(stream), Handle(event), 0));
+}
+
+double SecondsBetween(OnCuda, const Event::Impl& begin, const Event::Impl& end) {
+  SyncEvent(OnCuda{}, end);
+  float milliseconds = 0;
+  TESSERA_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, Handle(begin), Handle(end)));
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+}  // namespace tessera::internal

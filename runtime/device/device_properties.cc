@@ -1,0 +1,21 @@
+#include "runtime/device/device_properties.h"
+
+#include "runtime/device/dispatch.h"
+
+namespace tessera {
+
+int CudaDeviceCount() {
+  int count = 0;
+  if constexpr (kWithCuda)
+    OnlyOnCuda(Device::Cuda(), [&](auto on) { count = internal::DeviceCount(on); });
+  return count;
+}
+
+const DeviceProperties& PropertiesOf(Device device) {
+  const DeviceProperties* properties = nullptr;
+  OnlyOnCuda(device, [&](auto on) { properties = &internal::PropertiesOf(on, device); });
+  TESSERA_CHECK(properties != nullptr, "properties of device {}: only a GPU has them", device);
+  return *properties;
+}
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+#include "runtime/files/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/files/mapping_faults.h"
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void ThrowErrno(const std::string& path, const char* what, int reason) {
+  throw Error(Format("{}: {}: {}", path, what, std::strerror(reason)));
+}
+
+// The file and its size; a folder is none.
+std::pair<int, int64_t> OpenToRead(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) ThrowErrno(path, "cannot be read", errno);
+  struct stat info;
+  const bool known = fstat(file, &info) == 0;
+  const int reason = known ? EISDIR : errno;
+  if (known && !S_ISDIR(info.st_mode)) return {file, static_cast<int64_t>(info.st_size)};
+  close(file);
+  ThrowErrno(path, "cannot be read", reason);
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : MappedFile("", -1, 0, false) {
+  const auto [file, bytes] = OpenToRead(path);
+  *this = MappedFile(path, file, bytes, false);
+}
+
+MappedFile::MappedFile(const std::string& path, int file, int64_t bytes, bool writable)
+    : path_(path), bytes_(bytes) {
+  if (file < 0) return;
+  const auto size = static_cast<size_t>(bytes);
+  void* const data = bytes == 0 ? nullptr
+                                : mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                                       MAP_SHARED, file, 0);
+  const int reason = errno;
+  close(file);
+  if (data == MAP_FAILED) ThrowErrno(path, "cannot be mapped", reason);
+  if (data != nullptr)
+    data_ = {data, [size, guard = GuardMapping(data, bytes, path)](void* p) mutable {
+               guard.reset();
+               munmap(p, size);
+             }};
+}
+
+MappedFile MappedFile::Create(const std::string& path, int64_t bytes) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) ThrowErrno(path, "cannot be written", errno);
+  // Space is taken now: a full disk is an error here, not a fault at some write.
+  const int reason = bytes == 0 ? 0 : posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (reason != 0) {
+    close(file);
+    ThrowErrno(path, "cannot be written", reason);
+  }
+  return MappedFile(path, file, bytes, true);
+}
+
+}  // namespace tessera

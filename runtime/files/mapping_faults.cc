@@ -1,0 +1,104 @@
+#include "runtime/files/mapping_faults.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+// A guarded mapping; begin 0: free. The handler reads what is atomic alone.
+struct Slot {
+  std::atomic<uintptr_t> begin{0}, end{0};
+  std::atomic<bool> faulted{false};
+  std::string path;  // under the mutex
+};
+
+// A mapping beyond these is not guarded.
+constexpr size_t kSlots = 4096;
+std::array<Slot, kSlots> slots;
+std::atomic<size_t> used_slots{0};  // of which any was ever used: the first so many
+std::atomic<bool> any_faulted{false};
+std::mutex mutex;
+struct sigaction before;
+
+Slot* Find(uintptr_t address) {
+  for (size_t s = 0; s < used_slots.load(std::memory_order_acquire); ++s)
+    if (slots[s].begin.load() <= address && address < slots[s].end.load()) return &slots[s];
+  return nullptr;
+}
+
+// Puts zeros in the place of what is gone. Nothing here takes a lock or memory of the heap.
+void OnFault(int signal, siginfo_t* info, void*) {
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  Slot* const slot = Find(address);
+  if (slot != nullptr) {
+    const auto page = address - address % static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    void* const zeros =
+        mmap(reinterpret_cast<void*>(page), slot->end.load() - page, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    slot->faulted = true;
+    any_faulted = true;
+    if (zeros != MAP_FAILED) return;
+  }
+  sigaction(signal, &before, nullptr);  // the read is tried again, and does what it did before
+}
+
+void InstallHandler() {
+  static const bool installed = [] {
+    struct sigaction action = {};
+    action.sa_sigaction = OnFault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGBUS, &action, &before) == 0;
+  }();
+  (void)installed;
+}
+
+Slot* TakeSlot(uintptr_t begin, uintptr_t end, const std::string& path) {
+  const std::lock_guard lock(mutex);
+  for (size_t s = 0; s < kSlots; ++s) {
+    Slot& slot = slots[s];
+    if (slot.begin.load() != 0) continue;
+    slot.path = path;
+    slot.faulted = false;
+    slot.end = end;
+    slot.begin = begin;
+    if (s >= used_slots.load()) used_slots.store(s + 1, std::memory_order_release);
+    return &slot;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<void> GuardMapping(void* begin, int64_t bytes, const std::string& path) {
+  if (bytes == 0) return nullptr;
+  InstallHandler();
+  const auto from = reinterpret_cast<uintptr_t>(begin);
+  Slot* const slot = TakeSlot(from, from + static_cast<uintptr_t>(bytes), path);
+  if (slot == nullptr) return nullptr;
+  return {slot, [](Slot* s) {
+            const std::lock_guard lock(mutex);
+            s->end = 0;
+            s->begin = 0;
+          }};
+}
+
+bool AnyMappingFaulted() { return any_faulted.load(std::memory_order_relaxed); }
+
+void CheckMapping(const void* address) {
+  if (!AnyMappingFaulted()) return;
+  const std::lock_guard lock(mutex);
+  const Slot* const slot = Find(reinterpret_cast<uintptr_t>(address));
+  if (slot != nullptr && slot->faulted)
+    throw Error(Format("{}: it was cut, or could not be read, while it was in use", slot->path));
+}
+
+}  // namespace tessera

@@ -1,0 +1,361 @@
+#include "runtime/files/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "runtime/base/checksums.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/json/json_reader.h"
+#include "runtime/staging.h"
+
+namespace tessera {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little endian");
+
+using internal::Json;
+
+constexpr std::pair<DType, const char*> kNames[] = {
+    {DType::kF32, "F32"}, {DType::kF64, "F64"},  {DType::kF16, "F16"}, {DType::kBF16, "BF16"},
+    {DType::kI8, "I8"},   {DType::kU8, "U8"},    {DType::kI16, "I16"}, {DType::kI32, "I32"},
+    {DType::kI64, "I64"}, {DType::kBool, "BOOL"}};
+
+DType DTypeNamed(const std::string& name) {
+  for (const auto& [dtype, text] : kNames)
+    if (name == text) return dtype;
+  TESSERA_FAIL("dtype '{}' is not one this library has", name);
+}
+
+const char* NameOf(DType dtype) {
+  for (const auto& [candidate, text] : kNames)
+    if (candidate == dtype) return text;
+  TESSERA_FAIL("no safetensors name for {}", dtype);
+}
+
+Json HeaderOf(const std::string& text) {
+  try {
+    return internal::ReadJsonText(text);
+  } catch (const Error& error) {
+    throw Error(Format("the header is not a JSON object that can be read: {}", error.what()));
+  }
+}
+
+constexpr char kMetadata[] = "__metadata__";
+// Of the header without it, as Json::dump() writes it: covers the metadata, the tensors' shapes and
+// their checksum. Files of other programs, and from before there was one, lack it.
+constexpr char kHeaderChecksum[] = "header_crc32";
+
+// The header goes on without it.
+void CheckHeader(Json& header) {
+  const auto metadata = header.find(kMetadata);
+  if (metadata == header.end() || !metadata->is_object()) return;
+  const auto found = metadata->find(kHeaderChecksum);
+  if (found == metadata->end()) return;
+  Json said = std::move(*found);
+  const internal::Dismantled guard(said);
+  metadata->erase(found);
+  const std::string computed = Crc32TextOf(header.dump());
+  TESSERA_CHECK(internal::IsText(said, computed),
+                "the header was changed, or is corrupt: it has the checksum {}, and its metadata "
+                "'{}' says {}",
+                computed, kHeaderChecksum, said.dump());
+}
+
+SafetensorsEntry ParseEntry(const std::string& name, const Json& fields, int64_t data_begin) {
+  try {
+    const auto dims = fields.at("shape").get<std::vector<int64_t>>();
+    const auto offsets = fields.at("data_offsets").get<std::vector<uint64_t>>();
+    TESSERA_CHECK_EQ(offsets.size(), 2u, "data_offsets");
+    SafetensorsEntry entry{DTypeNamed(fields.at("dtype").get<std::string>()),
+                           Shape(std::span(dims)), data_begin};
+    uint64_t bytes = static_cast<uint64_t>(SizeOf(entry.dtype));
+    for (int64_t d : dims) {
+      TESSERA_CHECK(d >= 0 && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes),
+                    "shape {}", entry.shape);
+    }
+    TESSERA_CHECK(offsets[0] <= offsets[1] && offsets[1] - offsets[0] == bytes,
+                  "data_offsets {} to {}, but shape {} of {} takes {} bytes", offsets[0],
+                  offsets[1], entry.shape, entry.dtype, bytes);
+    entry.begin += static_cast<int64_t>(offsets[0]);
+    return entry;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    TESSERA_FAIL("header, tensor '{}': {}", name, error.what());
+  }
+}
+
+// Throws unless the entries fill [begin, end) without gap or overlap.
+void CheckFilled(const std::map<std::string, SafetensorsEntry>& entries, int64_t begin,
+                 int64_t end) {
+  std::vector<const std::pair<const std::string, SafetensorsEntry>*> in_order;
+  for (const auto& entry : entries) in_order.push_back(&entry);
+  std::sort(in_order.begin(), in_order.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->second.begin, a->second.nbytes()) <
+           std::pair(b->second.begin, b->second.nbytes());
+  });
+  int64_t at = begin;
+  for (const auto* entry : in_order) {
+    TESSERA_CHECK_EQ(entry->second.begin, at,
+                     "header, tensor '{}': its bytes do not follow the one before", entry->first);
+    at += entry->second.nbytes();
+  }
+  TESSERA_CHECK_EQ(at - begin, end - begin,
+                   "bytes that the header names, and bytes in the file after the header (truncated "
+                   "or too long)");
+}
+
+void ReadExactly(std::FILE* file, void* out, int64_t bytes) {
+  const auto count = static_cast<size_t>(bytes);
+  TESSERA_CHECK_EQ(std::fread(out, 1, count, file), count, "bytes read");
+}
+
+int64_t BytesOf(std::FILE* file) {
+  TESSERA_CHECK(fseeko(file, 0, SEEK_END) == 0, "{}", std::strerror(errno));
+  const off_t bytes = ftello(file);
+  TESSERA_CHECK(bytes >= 0 && fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
+  return bytes;
+}
+
+// Calls fn; an error names the file.
+template <typename Fn>
+void NamingFile(const std::string& path, Fn&& fn) {
+  try {
+    fn();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    TESSERA_FAIL("{}: {}", path, error.what());
+  }
+}
+
+int64_t BytesOf(const StreamedTensor& tensor) {
+  return tensor.shape.numel() * SizeOf(tensor.dtype);
+}
+
+// `width` bytes at least: the rest is blank. `sealed`: with a checksum of its own.
+std::string Header(const StreamedSafetensors& content, size_t width, bool sealed) {
+  nlohmann::json header = nlohmann::json::object();  // sorted: finds a name fast
+  if (!content.metadata.empty()) header[kMetadata] = content.metadata;
+  int64_t at = 0;
+  const auto add = [&](const std::string& name, DType dtype, const Shape& shape) {
+    const int64_t end = at + shape.numel() * SizeOf(dtype);
+    TESSERA_CHECK(!header.contains(name), "tensor '{}' is there twice", name);
+    header[name] = {{"dtype", NameOf(dtype)},
+                    {"shape", std::vector<int64_t>(shape.dims().begin(), shape.dims().end())},
+                    {"data_offsets", {at, end}}};
+    at = end;
+  };
+  for (const auto& [name, tensor] : content.tensors) {
+    add(name, tensor.dtype, tensor.shape);
+    if (tensor.padding > 0) add(name + ".padding", DType::kU8, {tensor.padding});
+  }
+  if (sealed) header[kMetadata][kHeaderChecksum] = Crc32TextOf(header.dump());
+  std::string text = header.dump();
+  // Elements begin at a multiple of 64, a cache line: a file may be used where it is mapped.
+  text.resize(std::max(width, (8 + text.size() + 63) / 64 * 64 - 8), ' ');
+  return text;
+}
+
+void Write(std::FILE* file, const void* data, int64_t bytes) {
+  const auto count = static_cast<size_t>(bytes);
+  TESSERA_CHECK(count == 0 || std::fwrite(data, 1, count, file) == count, "{}",
+                std::strerror(errno));
+}
+
+void WriteHeader(std::FILE* file, const std::string& header) {
+  const uint64_t bytes = header.size();
+  Write(file, &bytes, sizeof bytes);
+  Write(file, header.data(), static_cast<int64_t>(header.size()));
+}
+
+// The number is known after the elements: the header is written anew then, in the room that the
+// longest number takes.
+void WriteOpened(std::FILE* file, StreamedSafetensors content,
+                 const SafetensorsChecksum* checksum) {
+  if (checksum != nullptr) content.metadata[checksum->key] = "4294967295";
+  const bool sealed = checksum != nullptr;
+  const std::string header = Header(content, 0, sealed);
+  WriteHeader(file, header);
+  uint32_t sum = 0;
+  for (const auto& [name, tensor] : content.tensors) {
+    int64_t made = 0;
+    const auto write = [&](const void* bytes, int64_t count) {
+      if (checksum != nullptr) sum = checksum->update(sum, bytes, count);
+      Write(file, bytes, count);
+      made += count;
+    };
+    tensor.make(write);
+    TESSERA_CHECK_EQ(made, BytesOf(tensor), "tensor '{}': bytes made", name);
+    if (tensor.padding == 0) continue;
+    const std::string zeros(static_cast<size_t>(tensor.padding), '\0');
+    write(zeros.data(), tensor.padding);
+  }
+  if (checksum != nullptr) {
+    content.metadata[checksum->key] = std::to_string(sum);
+    TESSERA_CHECK(fseeko(file, 0, SEEK_SET) == 0, "{}", std::strerror(errno));
+    WriteHeader(file, Header(content, header.size(), sealed));
+  }
+  TESSERA_CHECK(std::fflush(file) == 0, "{}", std::strerror(errno));
+}
+
+// A stream over no bytes is an error by itself.
+std::FILE* OpenBytes(std::string_view bytes, const std::string& name) {
+  TESSERA_CHECK(!bytes.empty(), "{}: it is empty", name);
+  return fmemopen(const_cast<char*>(bytes.data()), bytes.size(), "rb");
+}
+
+StreamedSafetensors AllStreamed(Context& ctx, const std::string& path, const Safetensors& content) {
+  StreamedSafetensors streamed{.tensors = {}, .metadata = content.metadata};
+  for (const auto& [name, tensor] : content.tensors) {
+    TESSERA_CHECK(tensor.is_contiguous(), "{}: cannot be written: tensor '{}' is not contiguous",
+                  path, name);
+    streamed.tensors.emplace(name, Streamed(ctx, tensor));
+  }
+  return streamed;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : SafetensorsFile(path, std::fopen(path.c_str(), "rb")) {}
+
+SafetensorsFile::SafetensorsFile(std::string_view bytes, const std::string& name)
+    : SafetensorsFile(name, OpenBytes(bytes, name)) {}
+
+SafetensorsFile::SafetensorsFile(const std::string& path, std::FILE* file)
+    : path_(path), file_(file) {
+  TESSERA_CHECK(file_ != nullptr, "{}: cannot be read: {}", path, std::strerror(errno));
+  NamingFile(path, [&] { ReadHeader(); });
+}
+
+void SafetensorsFile::ReadHeader() {
+  const int64_t file_bytes = BytesOf(file_.get());
+  if (file_bytes < 8)
+    throw Error(
+        Format("it is no safetensors file, or it was cut short: it has {} bytes", file_bytes));
+  uint64_t header_bytes = 0;
+  ReadExactly(file_.get(), &header_bytes, sizeof header_bytes);
+  if (header_bytes > static_cast<uint64_t>(file_bytes - 8))
+    throw Error(
+        Format("it is no safetensors file, or it was cut short: its first 8 bytes speak of a "
+               "header of {} bytes, but the file has {}",
+               header_bytes, file_bytes));
+  std::string text(header_bytes, '\0');
+  ReadExactly(file_.get(), text.data(), static_cast<int64_t>(text.size()));
+  const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
+  Json header = HeaderOf(text);
+  const internal::Dismantled guard(header);
+  TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
+  CheckHeader(header);
+  for (const auto& [name, fields] : header.items()) {
+    if (name != kMetadata) {
+      entries_.emplace(name, ParseEntry(name, fields, data_begin));
+      continue;
+    }
+    for (const auto& [key, value] : fields.items()) {
+      TESSERA_CHECK(value.is_string(), "header, __metadata__: '{}' is not a string", key);
+      metadata_[key] = value.get<std::string>();
+    }
+  }
+  CheckFilled(entries_, data_begin, file_bytes);
+}
+
+void SafetensorsFile::Seek(int64_t at) const {
+  TESSERA_CHECK(fseeko(file_.get(), at, SEEK_SET) == 0, "{}", std::strerror(errno));
+}
+
+void SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry,
+                           const Tensor& tensor) const {
+  TESSERA_CHECK_EQ(tensor.dtype(), entry.dtype, "{}: a tensor to read into", path_);
+  TESSERA_CHECK_EQ(tensor.shape(), entry.shape, "{}: a tensor to read into", path_);
+  NamingFile(path_, [&] {
+    Seek(entry.begin);
+    WritePieces(ctx, tensor,
+                [&](void* bytes, int64_t count) { ReadExactly(file_.get(), bytes, count); });
+  });
+}
+
+Tensor SafetensorsFile::Read(Context& ctx, const SafetensorsEntry& entry) const {
+  const Tensor tensor = Tensor::Empty(ctx, entry.shape, entry.dtype);
+  Read(ctx, entry, tensor);
+  return tensor;
+}
+
+void SafetensorsFile::ReadBytes(const SafetensorsEntry& entry, int64_t offset, int64_t count,
+                                void* out) const {
+  NamingFile(path_, [&] {
+    TESSERA_CHECK(offset >= 0 && count >= 0 && count <= entry.nbytes() - offset,
+                  "{} bytes from {} of {}", count, offset, entry.nbytes());
+    Seek(entry.begin + offset);
+    ReadExactly(file_.get(), out, count);
+  });
+}
+
+void SafetensorsFile::Visit(const SafetensorsEntry& entry,
+                            const std::function<void(const void*, int64_t)>& fn) const {
+  NamingFile(path_, [&] {
+    Seek(entry.begin);
+    std::vector<char> piece(static_cast<size_t>(std::min(entry.nbytes(), kPieceBytes)));
+    for (int64_t left = entry.nbytes(); left > 0;) {
+      const int64_t count = std::min(left, kPieceBytes);
+      ReadExactly(file_.get(), piece.data(), count);
+      fn(piece.data(), count);
+      left -= count;
+    }
+  });
+}
+
+Safetensors ReadSafetensors(Context& ctx, const std::string& path) {
+  const SafetensorsFile file(path);
+  Safetensors content{.tensors = {}, .metadata = file.metadata()};
+  for (const auto& [name, entry] : file.entries())
+    content.tensors.emplace(name, file.Read(ctx, entry));
+  return content;
+}
+
+StreamedTensor Streamed(Context& ctx, const Tensor& tensor) {
+  TESSERA_CHECK(tensor.is_contiguous(), "a tensor {} that is not contiguous", tensor.shape());
+  return {tensor.dtype(), tensor.shape(),
+          [&ctx, tensor](const StreamedTensor::Sink& sink) { ReadPieces(ctx, tensor, sink); }};
+}
+
+void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
+                      const SafetensorsChecksum* checksum) {
+  AtomicFile file(path);
+  try {
+    WriteOpened(file.stream(), content, checksum);
+  } catch (const std::exception& error) {
+    TESSERA_FAIL("{}: cannot be written: {}", path, error.what());
+  }
+  file.Commit();
+}
+
+void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
+                      const SafetensorsChecksum* checksum) {
+  WriteSafetensors(path, AllStreamed(ctx, path, content), checksum);
+}
+
+std::string SafetensorsBytes(Context& ctx, const Safetensors& content) {
+  struct Memory {
+    char* bytes = nullptr;  // there when the file is closed, also by an exception
+    size_t count = 0;
+    ~Memory() { std::free(bytes); }
+  } memory;
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+        open_memstream(&memory.bytes, &memory.count), std::fclose);
+    TESSERA_CHECK(file != nullptr, "safetensors: {}", std::strerror(errno));
+    WriteOpened(file.get(), AllStreamed(ctx, "safetensors", content), nullptr);
+  }
+  return {memory.bytes, memory.count};
+}
+
+}  // namespace tessera

@@ -1,0 +1,112 @@
+#ifndef TESSERA_RUNTIME_OPS_KERNELS_LOSS_FORMULAS_H_
+#define TESSERA_RUNTIME_OPS_KERNELS_LOSS_FORMULAS_H_
+// Losses of one item or one row, the same on every machine, in double: a batch is short, and the
+// sum decides little otherwise. exp and log are the machine's own: a loss differs between CPU and
+// CUDA by a few units of double's last place, hence rarely in the float that is kept.
+#include <cmath>
+#include <limits>
+
+#include "runtime/base/host_device.h"
+
+namespace tessera::internal {
+
+// Value: the loss of x against t; Slope: its derivative in x.
+struct BceWithLogitsFormula {
+  static constexpr const char* kName = "BceWithLogits";
+  TESSERA_HD static double Value(double x, double t) {
+    return (x < 0 ? 0.0 : x) - x * t + log1p(exp(-fabs(x)));
+  }
+  TESSERA_HD static double Slope(double x, double t) {
+    const double e = exp(-fabs(x));
+    return (x < 0 ? e : 1.0) / (1.0 + e) - t;
+  }
+};
+struct BceFormula {
+  static constexpr const char* kName = "Bce";
+  TESSERA_HD static double Log(double p) {
+    const double l = log(p);
+    return l < -100.0 ? -100.0 : l;
+  }
+  TESSERA_HD static double Value(double p, double t) { return -t * Log(p) - (1 - t) * Log(1 - p); }
+  TESSERA_HD static double Slope(double p, double t) {
+    const double variance = p * (1 - p);
+    return (p - t) / (variance < 1e-12 ? 1e-12 : variance);
+  }
+};
+struct MseFormula {
+  static constexpr const char* kName = "Mse";
+  TESSERA_HD static double Value(double x, double t) { return (x - t) * (x - t); }
+  TESSERA_HD static double Slope(double x, double t) { return 2 * (x - t); }
+};
+
+// w_i·Value(x_i, t_i); without weights w = 1.
+template <typename Formula>
+struct LossTerm {
+  const float *x, *labels, *weights;
+  TESSERA_HD double operator()(int64_t i) const {
+    return Formula::Value(x[i], labels[i]) * (weights == nullptr ? 1.0 : weights[i]);
+  }
+};
+// Its derivative, times the gradient of the mean over `count` items.
+template <typename Formula>
+struct LossSlope {
+  LossTerm<Formula> term;
+  const float* gradient;  // one number
+  float* dx;
+  int64_t count;
+  TESSERA_HD void operator()(int64_t i) const {
+    const double scale = *gradient / static_cast<double>(count);
+    dx[i] = static_cast<float>(Formula::Slope(term.x[i], term.labels[i]) *
+                               (term.weights == nullptr ? 1.0 : term.weights[i]) * scale);
+  }
+};
+
+// The class of each row: i32 or i64 numbers, or, without data, the row's own number.
+struct ClassLabels {
+  const void* data = nullptr;
+  bool wide = true;
+  TESSERA_HD int64_t operator[](int64_t row) const {
+    if (data == nullptr) return row;
+    return wide ? static_cast<const int64_t*>(data)[row] : static_cast<const int32_t*>(data)[row];
+  }
+};
+
+// softmax(x) and −log softmax(x)[label] of a row; NaN for a label that names no class.
+struct SoftmaxLossRow {
+  const float* x;
+  ClassLabels labels;
+  int64_t classes;
+  float* softmax;
+  double* losses;
+
+  template <typename Lanes>
+  TESSERA_HD void operator()(Lanes lanes, int64_t row) const {
+    const float* in = x + row * classes;
+    float* out = softmax + row * classes;
+    const double largest = lanes.Max(classes, [=](int64_t i) { return in[i]; });
+    const double sum = lanes.Sum(classes, [=](int64_t i) { return exp(in[i] - largest); });
+    lanes.Each(classes,
+               [=](int64_t i) { out[i] = static_cast<float>(exp(in[i] - largest) / sum); });
+    const int64_t label = labels[row];
+    if (lanes.first())
+      losses[row] = label >= 0 && label < classes ? largest + log(sum) - in[label]
+                                                  : std::numeric_limits<double>::quiet_NaN();
+  }
+};
+// (softmax − one-hot label)·gradient/rows.
+struct SoftmaxSlope {
+  const float* softmax;
+  ClassLabels labels;
+  int64_t rows, classes;
+  const float* gradient;  // one number
+  float* dx;
+  TESSERA_HD void operator()(int64_t i) const {
+    const float scale = static_cast<float>(*gradient / static_cast<double>(rows));
+    const int64_t row = i / classes;
+    const float hot = labels[row] == i - row * classes ? 1.0f : 0.0f;
+    dx[i] = (softmax[i] - hot) * scale;
+  }
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_RUNTIME_OPS_KERNELS_LOSS_FORMULAS_H_

@@ -1,0 +1,37 @@
+#ifndef TESSERA_SERVE_EXPORT_PRUNE_TABLE_H_
+#define TESSERA_SERVE_EXPORT_PRUNE_TABLE_H_
+// Which rows of a checkpoint's table a served model keeps, and the rows that are left, some at a
+// time. What is in memory of a table is a number a row.
+#include <vector>
+
+#include "embedding/lookup/index_remap.h"
+#include "quant/quantize_table.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera::serve {
+
+// Rows that any of these names are dropped, but a table's row of the largest norm always stays.
+struct PruneOptions {
+  // Of each table's rows this share, those of the smallest L2 norms; of equal ones the higher ids.
+  double share = 0;
+  // Rows whose L2 norm is at most this; below 0: none.
+  double max_norm = -1;
+  // Rows that the training never met: all that the optimizer remembers of them is zero.
+  bool untouched = false;
+  RemapKind remap = RemapKind::kArray;  // how ids find their rows
+
+  bool any() const { return share > 0 || max_norm >= 0 || untouched; }
+};
+
+// The ids whose rows are kept, ascending. `parameter` is the table's name in the checkpoint. A row
+// with NaN counts as the largest. Throws Error for a share outside [0, 1], and for `untouched`
+// where the checkpoint has no optimizer state of the table.
+std::vector<int64_t> KeptRows(Context& ctx, const Checkpoint& checkpoint,
+                              const std::string& parameter, const RowSource& source,
+                              const PruneOptions& options);
+
+// Of the source, these rows alone. REQUIRES: ascending.
+RowSource RowsAt(const RowSource& source, std::vector<int64_t> ids);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_EXPORT_PRUNE_TABLE_H_

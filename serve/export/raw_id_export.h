@@ -1,0 +1,32 @@
+#ifndef TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_
+#define TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_
+// What a checkpoint knows of a table's raw ids, as a served model needs it: no module is made.
+#include <string>
+#include <vector>
+
+#include "embedding/lookup/index_remap.h"
+#include "embedding/managed_collision/managed_collision_config.h"
+#include "serve/model_spec.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace tessera::serve {
+
+struct RawIdExport {
+  RawIdRule rule;
+  std::vector<RemapEntry> ids;  // that have a row of their own, ascending
+};
+
+// Of a table that has so many rows in the configuration. `prefix`: of the names of its tensors.
+// Throws Error, naming the file, for state that is missing or makes no sense.
+RawIdExport ExportRawIds(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,
+                         const ManagedTableConfig& config, int64_t table_rows);
+
+// How many of its rows ids may read, the first ones: all, but of a growing table those in use.
+int64_t RowsInUse(const Checkpoint& checkpoint, const std::string& prefix,
+                  const ManagedTableConfig& config, int64_t table_rows);
+
+// The entry of that name. Throws Error, naming the file, if there is none.
+const CheckpointEntry& EntryOf(const Checkpoint& checkpoint, const std::string& name);
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_

@@ -1,0 +1,159 @@
+#include "serve/export/table_export.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "models/ranking_model.h"
+#include "serve/export/prune_table.h"
+#include "serve/export/raw_id_export.h"
+
+namespace tessera::serve {
+namespace {
+
+// "embedding_bags.t_cat_0.", before the names of what managed collision knows of its ids.
+std::string IdPrefix(const std::string& table) {
+  const std::string parameter = RankingModel::TableParameterName(table);
+  return parameter.substr(0, parameter.rfind('.') + 1);
+}
+
+bool TakesSearch(const RowCodec& codec) {
+  constexpr RowType kTypes[] = {RowType::kInt8,     RowType::kInt4,     RowType::kInt2,
+                                RowType::kInt8Tail, RowType::kInt4Tail, RowType::kInt2Tail};
+  return std::find(std::begin(kTypes), std::end(kTypes), codec.type) != std::end(kTypes);
+}
+
+QuantizeOptions OptionsFor(const RowCodec& codec, QuantizeOptions options) {
+  options.encode.search = options.encode.search && TakesSearch(codec);
+  if (options.nan == NanPolicy::kError) options.nan = NanPolicy::kChecked;  // in all tables, before
+  return options;
+}
+
+// Adds what is read to sums of columns; a NaN counts as 0.
+RowSource Summing(const RowSource& source, std::vector<double>& sums) {
+  RowSource summing = source;
+  summing.read = [read = source.read, &sums](Context& ctx, int64_t begin, int64_t end) {
+    Tensor rows = read(ctx, begin, end);
+    const float* row = rows.data<float>();
+    for (int64_t r = begin; r < end; ++r)
+      for (double& sum : sums) {
+        sum += std::isnan(*row) ? 0 : static_cast<double>(*row);
+        ++row;
+      }
+    return rows;
+  };
+  return summing;
+}
+
+Tensor Mean(Context& ctx, const std::vector<double>& sums, int64_t rows) {
+  std::vector<float> mean;
+  for (const double sum : sums) mean.push_back(static_cast<float>(sum / static_cast<double>(rows)));
+  return Tensor::From(ctx, {1, std::ssize(mean)}, mean);
+}
+
+void CheckTable(const Checkpoint& checkpoint, const CheckpointEntry& entry, const Shape& expected,
+                bool growing) {
+  const Shape& shape = entry.tensor.shape;
+  const bool fits = shape == expected || (growing && shape.rank() == 2 && shape[1] == expected[1] &&
+                                          (shape[0] >= expected[0] || shape[0] == 0));
+  if (!fits)
+    throw Error(
+        Format("{}: {}: expected shape {}, got {}", checkpoint.path, entry.name, expected, shape));
+  const DType dtype = entry.tensor.dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16)
+    throw Error(
+        Format("{}: {}: expected f32, f16 or bf16, got {}", checkpoint.path, entry.name, dtype));
+}
+
+// The first `rows` of a table.
+RowSource SourceOf(const Checkpoint& checkpoint, const CheckpointEntry& entry,
+                   const std::string& table, int64_t rows) {
+  const int64_t dim = entry.tensor.shape[1], row_bytes = dim * SizeOf(entry.tensor.dtype);
+  return {.table = table,
+          .rows = rows,
+          .dim = dim,
+          .read = [&checkpoint, &entry, dim, row_bytes](Context& ctx, int64_t begin, int64_t end) {
+            // A growing table that no forward has met yet: its row of unknown ids adds nothing.
+            if (entry.tensor.shape[0] == 0) return Tensor::Zeros(ctx, {end - begin, dim});
+            const Tensor read = Tensor::Empty(ctx, {end - begin, dim}, entry.tensor.dtype);
+            checkpoint.read_bytes(entry, begin * row_bytes, read.nbytes(), read.raw_data());
+            return read.To(ctx, DType::kF32);
+          }};
+}
+
+const ManagedTableConfig* ManagedCollisionOf(const TrainConfig& config, const std::string& table) {
+  const auto found = config.managed_collision.find(table);
+  return found == config.managed_collision.end() ? nullptr : &found->second;
+}
+
+RowSource SourceOf(const Checkpoint& checkpoint, const TrainConfig& config,
+                   const EmbeddingBagConfig& table) {
+  const CheckpointEntry& entry = EntryOf(checkpoint, RankingModel::TableParameterName(table.name));
+  const ManagedTableConfig* managed = ManagedCollisionOf(config, table.name);
+  const int64_t rows = managed == nullptr ? table.num_embeddings
+                                          : RowsInUse(checkpoint, IdPrefix(table.name), *managed,
+                                                      table.num_embeddings);
+  CheckTable(checkpoint, entry, {rows, table.embedding_dim}, rows < table.num_embeddings);
+  return SourceOf(checkpoint, entry, table.name, rows);
+}
+
+}  // namespace
+
+void TableExport::Keep(std::vector<int64_t> of_ids, RemapKind remap) {
+  kept = std::move(of_ids);
+  spec.ids = spec.rows;
+  spec.rows = std::ssize(kept);
+  spec.remap = remap;
+  rows = RowsAt(rows, kept);
+}
+
+std::vector<RowSource> RowsOf(const Checkpoint& checkpoint, const TrainConfig& config) {
+  std::vector<RowSource> sources;
+  for (const EmbeddingBagConfig& table : config.tables)
+    sources.push_back(SourceOf(checkpoint, config, table));
+  return sources;
+}
+
+std::vector<TableExport> ExportTables(Context& ctx, const Checkpoint& checkpoint,
+                                      const TrainConfig& config,
+                                      const std::vector<TableSpec>& tables) {
+  const std::vector<RowSource> sources = RowsOf(checkpoint, config);
+  std::vector<TableExport> exports;
+  for (size_t t = 0; t < tables.size(); ++t) {
+    const std::string& name = tables[t].name;
+    const CheckpointEntry& entry = EntryOf(checkpoint, RankingModel::TableParameterName(name));
+    TableExport& table =
+        exports.emplace_back(TableExport{tables[t], sources[t], entry.tensor.nbytes(), {}, {}});
+    table.spec.rows = sources[t].rows;
+    const ManagedTableConfig* managed = ManagedCollisionOf(config, name);
+    if (managed == nullptr) continue;
+    RawIdExport raw =
+        ExportRawIds(ctx, checkpoint, IdPrefix(name), *managed, config.tables[t].num_embeddings);
+    table.spec.raw_ids = raw.rule;
+    if (raw.rule.unknown != UnknownIds::kDefault) table.spec.default_row = false;
+    table.ids = std::move(raw.ids);
+  }
+  return exports;
+}
+
+void CheckNoNanIn(Context& ctx, const std::vector<TableExport>& tables) {
+  std::vector<RowSource> sources;
+  for (const TableExport& table : tables) sources.push_back(table.rows);
+  CheckNoNan(ctx, sources);
+}
+
+QuantizationError StreamRows(Context& ctx, const TableExport& table, const QuantizeOptions& all,
+                             const StreamedTensor::Sink& sink) {
+  const RowCodec& codec = table.spec.codec;
+  const QuantizeOptions options = OptionsFor(codec, all);
+  std::vector<double> sums(table.spec.default_row ? static_cast<size_t>(table.rows.dim) : 0);
+  const QuantizationError error = QuantizeTable(
+      ctx, table.spec.default_row ? Summing(table.rows, sums) : table.rows, codec, options,
+      [&](int64_t, const Tensor& stored) { sink(stored.raw_data(), stored.nbytes()); });
+  if (!table.spec.default_row) return error;
+  const Tensor row = EncodeRows(ctx, codec, Mean(ctx, sums, table.rows.rows), options.encode);
+  sink(row.raw_data(), row.nbytes());
+  return error;
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,295 @@
+#include "sharding/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "runtime/files/files.h"
+#include "runtime/staging.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A process may have 1,024 files open, as a rule; a save may have more.
+constexpr int kMaxOpenFiles = 256;
+
+// What a file holds, for the message that it is missing.
+std::string ContentOf(const CheckpointIndex& index, int file) {
+  std::string first;
+  int64_t more = -1;
+  for (const auto& [name, table] : index.tables) {
+    for (const StoredShard& stored : table.shards) {
+      if (stored.file != file) continue;
+      if (++more == 0) first = Format("table {}, {}", name, stored.shard);
+    }
+  }
+  if (more < 0) return "no shard";
+  return more == 0 ? first : Format("{}, and {} shards more", first, more);
+}
+
+const StoredState* StateNamed(const StoredTable& table, const std::string& name) {
+  for (const StoredState& state : table.states)
+    if (state.name == name) return &state;
+  return nullptr;
+}
+
+std::string NamesOf(const StoredTable& table) {
+  std::string names;
+  for (const StoredState& s : table.states) names += (names.empty() ? "" : ", ") + s.name;
+  return names.empty() ? "none" : names;
+}
+
+void CheckTensor(const Tensor& tensor, DType dtype, const Shape& shape, const std::string& table,
+                 const std::string& what) {
+  TESSERA_CHECK(tensor.defined(), "table {}: no tensor for {}", table, what);
+  TESSERA_CHECK_EQ(tensor.dtype(), dtype, "table {}: {} of the checkpoint", table, what);
+  TESSERA_CHECK_EQ(tensor.shape(), shape, "table {}: {} of the checkpoint", table, what);
+  TESSERA_CHECK(tensor.is_contiguous(), "table {}: {}: expected it contiguous", table, what);
+}
+
+void FillTensor(Context& ctx, RowReader& rows, const Tensor& tensor) {
+  rows.ForEachBlock([&](int64_t first, int64_t count) {
+    TESSERA_CHECK(count * rows.row_bytes() <= kPieceBytes || tensor.device() == Device::Cpu(),
+                  "a row of {} bytes: expected at most {}", rows.row_bytes(), kPieceBytes);
+    WritePieces(ctx, tensor.Rows(first, first + count),
+                [&](void* bytes, int64_t) { rows.Read(first, count, bytes); });
+  });
+}
+
+void MakeBytes(RowReader& rows, const StreamedTensor::Sink& sink) {
+  std::vector<char> bytes;
+  rows.ForEachBlock([&](int64_t first, int64_t count) {
+    bytes.resize(static_cast<size_t>(count * rows.row_bytes()));
+    rows.Read(first, count, bytes.data());
+    sink(bytes.data(), static_cast<int64_t>(bytes.size()));
+  });
+}
+
+// On ctx's device.
+Tensor Made(Context& ctx, const StreamedTensor& stream) {
+  const Tensor host = Tensor::EmptyHost(stream.shape, stream.dtype);
+  char* to = static_cast<char*>(host.raw_data());
+  stream.make([&](const void* bytes, int64_t count) {
+    to = std::copy_n(static_cast<const char*>(bytes), count, to);
+  });
+  return host.To(ctx, ctx.device());
+}
+
+// fn(tensor's name, tensor).
+template <typename Fn>
+void ForEachTensor(const ShardTensors& part, Fn&& fn) {
+  fn(std::string(kWeightName), part.weights);
+  for (const OptimizerState& state : part.states) fn(state.name, state.tensor);
+}
+
+// None of what lies elsewhere.
+std::string ChecksumsOf(const std::map<std::string, std::string>& checksums,
+                        const std::string& tensor) {
+  const auto found = checksums.find(tensor);
+  return found == checksums.end() ? "" : found->second;
+}
+
+// Where a part's numbers a row come from, "" if from a column block of its own.
+std::string OriginOfStatistics(const StoredTable& table, const Shard& part) {
+  std::set<int64_t> blocks;  // by their offsets
+  bool wider = false;
+  for (const StoredShard& s : table.shards) {
+    if (SharedRows(s.shard, part) <= 0 || SharedColumns(s.shard, part) <= 0) continue;
+    blocks.insert(s.shard.column_offset);
+    wider = wider || SharedColumns(s.shard, part) < s.shard.columns;
+  }
+  if (blocks.size() > 1)
+    return Format("the mean, weighted by columns, of {} column blocks", blocks.size());
+  return wider ? "a copy of what a wider column block had" : "";
+}
+
+}  // namespace
+
+ShardedCheckpoint::ShardedCheckpoint(const std::string& folder) : folder_(folder) {
+  const std::string path = PathIn(folder, kIndexName);
+  index_ = IndexFromJson(ReadTextFile(path), path);
+  files_.resize(index_.files.size());
+  CheckFiles();
+}
+
+ShardedCheckpoint::ShardedCheckpoint(const std::string& path, CheckpointIndex index,
+                                     std::map<std::string, StoredTensor> tensors)
+    : folder_(path), index_(std::move(index)), elsewhere_(std::move(tensors)) {}
+
+void ShardedCheckpoint::CheckFiles() const {
+  for (size_t i = 0; i < index_.files.size(); ++i) {
+    const auto& [name, bytes] = index_.files[i];
+    std::error_code error;
+    const uintmax_t found = fs::file_size(PathOfNamed(folder_, name), error);
+    const auto content = [&] { return ContentOf(index_, static_cast<int>(i)); };
+    if (error)
+      throw Error(
+          Format("{}: {} is missing ({}); it held {}", folder_, name, error.message(), content()));
+    if (found != static_cast<uintmax_t>(bytes))
+      throw Error(
+          Format("{}: {} is truncated or not the file that was saved: expected {} bytes, "
+                 "got {}; it held {}",
+                 folder_, name, bytes, found, content()));
+  }
+}
+
+const CheckpointTable& ShardedCheckpoint::table(const std::string& name) const {
+  for (const CheckpointTable& table : index_.info.tables)
+    if (table.shape.name == name) return table;
+  throw Error(Format("{}: there is no table {}", folder_, name));
+}
+
+std::shared_ptr<const SafetensorsFile> ShardedCheckpoint::File(int index) {
+  auto& file = files_[static_cast<size_t>(index)];
+  if (file == nullptr && ++opened_ > kMaxOpenFiles) {  // those in use stay open
+    files_.assign(files_.size(), nullptr);
+    opened_ = 1;
+  }
+  const std::string& name = index_.files[static_cast<size_t>(index)].name;
+  if (file == nullptr) file = std::make_shared<const SafetensorsFile>(PathOfNamed(folder_, name));
+  return file;
+}
+
+StoredTensor ShardedCheckpoint::Stored(int file, const std::string& name,
+                                       const std::string& checksums) {
+  if (!elsewhere_.empty()) {
+    const auto found = elsewhere_.find(name);
+    TESSERA_CHECK(found != elsewhere_.end(), "{}: there is no tensor {}", folder_, name);
+    return found->second;
+  }
+  const auto opened = File(file);
+  const std::string path = PathIn(folder_, index_.files[static_cast<size_t>(file)].name);
+  const auto entry = opened->entries().find(name);
+  if (entry == opened->entries().end()) throw Error(Format("{}: it lacks {}", path, name));
+  const auto tensor = std::make_shared<CheckedTensor>(opened, entry->second, checksums,
+                                                      Format("{}: {}", path, name));
+  return {entry->second.dtype, entry->second.shape,
+          [tensor](int64_t begin, int64_t count, void* out) { tensor->Read(begin, count, out); }};
+}
+
+RowReader ShardedCheckpoint::Rows(const std::string& table, const Shard& part,
+                                  const std::string& tensor) {
+  const StoredTable& stored = index_.tables.at(table);
+  const StoredState* state = StateNamed(stored, tensor);
+  std::vector<StoredPart> parts;
+  for (const auto& [file, shard, checksums] : stored.shards)
+    if (SharedRows(shard, part) > 0 && SharedColumns(shard, part) > 0)
+      parts.push_back(
+          {shard,
+           Stored(file, StoredName(table, shard, tensor), ChecksumsOf(checksums, tensor)).read});
+  return {part, state == nullptr ? stored.dtype : state->dtype, state != nullptr && state->per_row,
+          std::move(parts)};
+}
+
+void ShardedCheckpoint::CheckInside(const std::string& name, const Shard& s) const {
+  const TableShape& shape = table(name).shape;
+  const bool inside = s.row_offset >= 0 && s.rows >= 0 && s.rows <= shape.rows - s.row_offset &&
+                      s.column_offset >= 0 && s.columns > 0 &&
+                      s.columns <= shape.dim - s.column_offset;
+  TESSERA_CHECK(inside, "table {}: {}: the checkpoint's is [{}, {}]", name, s, shape.rows,
+                shape.dim);
+}
+
+void ShardedCheckpoint::Check(const ShardTensors& into) const {
+  CheckInside(into.table, into.shard);
+  const Shard& s = into.shard;
+  const StoredTable& stored = index_.tables.at(into.table);
+  const Shape whole{s.rows, s.columns};
+  CheckTensor(into.weights, stored.dtype, whole, into.table, kWeightName);
+  for (const OptimizerState& given : into.states) {
+    const StoredState* state = StateNamed(stored, given.name);
+    TESSERA_CHECK(state != nullptr, "table {}: the checkpoint, of {}, has no state {}; it has {}",
+                  into.table, table(into.table).rule, given.name, NamesOf(stored));
+    CheckTensor(given.tensor, state->dtype, state->per_row ? Shape{s.rows} : whole, into.table,
+                given.name);
+  }
+  TESSERA_CHECK(into.states.empty() || into.states.size() == stored.states.size(),
+                "table {}: the checkpoint, of {}, has the states {}: got {} of them", into.table,
+                table(into.table).rule, NamesOf(stored), into.states.size());
+}
+
+void ShardedCheckpoint::Read(Context& ctx, const ShardTensors& into) {
+  Check(into);
+  ForEachTensor(into, [&](const std::string& name, const Tensor& tensor) {
+    RowReader rows = Rows(into.table, into.shard, name);
+    FillTensor(ctx, rows, tensor);
+  });
+}
+
+void ShardedCheckpoint::Verify(const ShardTensors& into) {
+  Check(into);
+  ForEachTensor(into, [&](const std::string& name, const Tensor&) {
+    RowReader rows = Rows(into.table, into.shard, name);
+    MakeBytes(rows, [](const void*, int64_t) {});
+  });
+}
+
+StreamedTensor ShardedCheckpoint::Stream(const std::string& table, const Shard& part,
+                                         const std::string& tensor) {
+  const StoredTable& stored = index_.tables.at(table);
+  const StoredState* state = StateNamed(stored, tensor);
+  const bool per_row = state != nullptr && state->per_row;
+  return {state == nullptr ? stored.dtype : state->dtype,
+          per_row ? Shape{part.rows} : Shape{part.rows, part.columns},
+          [this, table, part, tensor](const StreamedTensor::Sink& sink) {
+            RowReader rows = Rows(table, part, tensor);
+            MakeBytes(rows, sink);
+          }};
+}
+
+StoredTensor ShardedCheckpoint::Whole(const std::string& name) {
+  const auto found = index_.whole.find(name);
+  TESSERA_CHECK(found != index_.whole.end(), "{}: there is no tensor {}", folder_, name);
+  return Stored(found->second.file, name, found->second.checksums);
+}
+
+StreamedTensor ShardedCheckpoint::StreamWhole(const std::string& name) {
+  const StoredTensor tensor = Whole(name);
+  return {tensor.dtype, tensor.shape, [tensor](const StreamedTensor::Sink& sink) {
+            const int64_t all = tensor.shape.numel() * SizeOf(tensor.dtype);
+            std::vector<char> bytes(static_cast<size_t>(std::min(all, kChecksumBytes)));
+            for (int64_t at = 0; at < all; at += kChecksumBytes) {
+              const int64_t count = std::min(kChecksumBytes, all - at);
+              tensor.read(at, count, bytes.data());
+              sink(bytes.data(), count);
+            }
+          }};
+}
+
+Tensor ShardedCheckpoint::ReadWhole(Context& ctx, const std::string& name) {
+  return Made(ctx, StreamWhole(name));
+}
+
+Tensor ShardedCheckpoint::ReadPart(Context& ctx, const std::string& table, const Shard& part,
+                                   const std::string& tensor) {
+  CheckInside(table, part);
+  return Made(ctx, Stream(table, part, tensor));
+}
+
+void LoadShards(Context& ctx, ShardedCheckpoint& checkpoint, std::span<const ShardTensors> into) {
+  for (const ShardTensors& part : into) checkpoint.Check(part);
+  for (const ShardTensors& part : into) checkpoint.Verify(part);
+  for (const ShardTensors& part : into) checkpoint.Read(ctx, part);
+}
+
+std::vector<std::string> StatisticsChanged(const CheckpointIndex& index, const ShardingPlan& plan) {
+  std::set<std::string> sentences;  // row blocks of one column block say the same
+  for (const auto& [name, sharding] : plan.tables) {
+    const StoredTable& stored = index.tables.at(name);
+    for (const Shard& shard : sharding.shards) {
+      const std::string origin = OriginOfStatistics(stored, shard);
+      if (origin.empty()) continue;
+      for (const StoredState& state : stored.states)
+        if (state.per_row)
+          sentences.insert(Format("table {}: {} of columns {} to {}: {}", name, state.name,
+                                  shard.column_offset, shard.column_offset + shard.columns,
+                                  origin));
+    }
+  }
+  return {sentences.begin(), sentences.end()};
+}
+
+}  // namespace tessera

@@ -1,0 +1,67 @@
+#include "sharding/checkpoint/save_checkpoint.h"
+
+#include "comm/leader.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kWhat[] = "saving a checkpoint";
+
+std::map<std::string, StreamedTensor> StreamsByName(Context& ctx,
+                                                    std::span<const NamedTensor> tensors) {
+  std::map<std::string, StreamedTensor> named;
+  for (const NamedTensor& t : tensors)
+    TESSERA_CHECK(named.emplace(t.name, Streamed(ctx, t.tensor)).second,
+                  "checkpoint: two tensors are called '{}'", t.name);
+  return named;
+}
+
+std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t save,
+                      const ShardingPlan& plan, std::span<const ShardTensors> shards,
+                      std::span<const NamedTensor> whole, std::span<const NamedTensor> own) {
+  std::vector<ShardStreams> streams;
+  for (const ShardTensors& shard : shards) streams.push_back(StreamsOf(ctx, shard));
+  return WritePart(folder, save, rank, plan, std::move(streams), StreamsByName(ctx, whole),
+                   StreamsByName(ctx, own));
+}
+
+// Every rank's text. If a rank has none to give, Error on all; then no rank commits.
+std::vector<std::string> GatherParts(Communicator& comm, const std::string& folder, int64_t save,
+                                     const std::function<std::string()>& mine) {
+  try {
+    return GatherResultsSync(comm, kWhat, mine);
+  } catch (...) {
+    DiscardPart(folder, save, comm.rank());
+    throw;
+  }
+}
+
+// Rank 0 alone knows whether it came to count.
+void Commit(const std::string& folder, int64_t save, const CheckpointInfo& info,
+            const std::vector<std::string>& parts) {
+  try {
+    CommitSave(folder, save, info, parts);
+  } catch (...) {
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      DiscardPart(folder, save, static_cast<int>(rank));
+    throw;
+  }
+}
+
+}  // namespace
+
+void SaveShardedCheckpoint(Context& ctx, Communicator& comm, const std::string& folder,
+                           const CheckpointInfo& info, std::span<const ShardTensors> shards,
+                           std::span<const NamedTensor> whole, std::span<const NamedTensor> own) {
+  const int64_t save =
+      InvokeOnRankAndBroadcastResult(comm, 0, kWhat, [&] { return NextSave(folder); });
+  const std::vector<std::string> parts = GatherParts(comm, folder, save, [&] {
+    return WriteMine(ctx, comm.rank(), folder, save, info.plan, shards, whole, own);
+  });
+  InvokeOnRankAndBroadcastResult(comm, 0, kWhat, [&] {
+    Commit(folder, save, info, parts);
+    return true;
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,18 @@
+#ifndef TESSERA_SPARSE_JAGGED_JAGGED_SOFTMAX_IMPL_H_
+#define TESSERA_SPARSE_JAGGED_JAGGED_SOFTMAX_IMPL_H_
+// The devices' halves of jagged_softmax.h. Tensors are contiguous [N, D].
+#include "runtime/device/device.h"
+#include "sparse/ops/segments.h"
+
+namespace tessera::internal {
+
+void Softmax(OnCpu, Context& ctx, const Segments& segments, const Tensor& x, const Tensor& y);
+void Softmax(OnCuda, Context& ctx, const Segments& segments, const Tensor& x, const Tensor& y);
+// gx from y and the gradient g of y.
+void SoftmaxBack(OnCpu, Context& ctx, const Segments& segments, const Tensor& y, const Tensor& g,
+                 const Tensor& gx);
+void SoftmaxBack(OnCuda, Context& ctx, const Segments& segments, const Tensor& y, const Tensor& g,
+                 const Tensor& gx);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_SPARSE_JAGGED_JAGGED_SOFTMAX_IMPL_H_

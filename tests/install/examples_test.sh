@@ -1,0 +1,32 @@
+#!/bin/bash
+# README's program, every example and every chapter of the tour compile against what is installed, as do all public headers
+# together; README's program runs, and so does one whose ranks are processes.
+source "$(dirname "$0")/install_test_lib.sh"
+skip_without pkg-config
+cd "$TEST_TMPDIR"
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+
+sed -n '/^```cpp$/,/^```$/p' "$checkout/README.md" | sed '/^```/d' >readme.cc
+(cd "$prefix/include" && find tessera -name '*.h' -not -path '*/internal/*' | sed 's/.*/#include "&"/') >all_headers.cc
+sources=("$PWD/readme.cc" "$PWD/all_headers.cc" "$checkout"/examples/*.cc "$checkout"/examples/tour/*.cc)
+mkdir examples && cp -r "$checkout/examples/two_tower" examples # it includes its own headers
+sources+=(examples/two_tower/*.cc)
+printf '%s\0' "${sources[@]}" |
+  xargs -0 -P "$(nproc)" -I{} g++ -std=c++20 -fsyntax-only -Wall -I. $(pkg-config --cflags tessera) {} || fail "a program does not compile"
+
+g++ -std=c++20 readme.cc -o readme $(pkg-config --cflags --libs tessera)
+./readme | grep -qx "1 training steps so far" || fail "README's program says $(./readme)"
+
+[ "$(ls "$prefix/include")" = tessera ] || fail "there is more than tessera/ in $prefix/include"
+
+pkg-config --exists tessera_mpi || { echo "no MPI here: its library is not linked"; exit 0; }
+cat >ranks.cc <<'END'
+#include <cstdio>
+#include "tessera/comm/mpi/mpi_communicator.h"
+int main() {
+  const auto comm = tessera::MakeMpiCommunicator();
+  if (comm->rank() == 0) std::printf("%d ranks\n", comm->size());
+}
+END
+g++ -std=c++20 ranks.cc -o ranks $(pkg-config --cflags --libs tessera_mpi)
+"$checkout/tools/mpi_test.sh" 2 ./ranks | grep -qx "2 ranks" || fail "a program with MPI does not run"

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Counts what makes a house easy to find one's way in, prints the counts, and fails where one is above its bound:
+files in a folder, lines over 100 columns, comments that begin with a fragment, sources without a head comment."""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+MOST_FILES = 40
+COLUMNS = 100
+SOURCES = (".h", ".cc", ".cu", ".cuh")
+HEADERS = (".h", ".cuh")
+# Answers of other systems, one file a case; and what tools write.
+CASES = "tests/conformance/cases/"
+# A comment above a declaration is a sentence, or a noun phrase that stands alone; it does not lean on a
+# declaration that the reader has not read yet.
+FRAGMENT = re.compile(r"^(Of|As|What|The same|Null)\b")
+TRAILING = re.compile(r"[;,{]\s*// (.*)$")
+
+
+def tracked(root):
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout
+    return [path for path in listed.split("\n") if path and not path.startswith(CASES)]
+
+
+def full_folders(paths):
+    counts = collections.Counter(path.rsplit("/", 1)[0] if "/" in path else "." for path in paths)
+    return [f"{folder}: {count} files" for folder, count in counts.items() if count > MOST_FILES]
+
+
+def wide_lines(path, text):
+    """Over 100 columns; table rows and links of a document cannot be broken, nor strings of JSON."""
+    fixed = re.compile(r"^\||\]\(" if path.endswith(".md") else r'R"\(|": |":"')
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > COLUMNS and not fixed.search(line):
+            yield f"{path}:{number}: {len(line)} columns"
+
+
+def fragments(path, text):
+    in_comment = False
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        begins = stripped.startswith("//") and not in_comment
+        in_comment = stripped.startswith("//")
+        comment = stripped[2:].strip() if begins else None
+        trailing = TRAILING.search(line) if not in_comment else None
+        if trailing:
+            comment = trailing.group(1)
+        if comment and FRAGMENT.match(comment):
+            yield f"{path}:{number}: {comment}"
+
+
+def has_head(text):
+    return any(line.startswith("//") for line in text.split("\n")[:6])
+
+
+def check_itself():
+    assert list(fragments("a.h", "// Of x.\nint a;\n// Good,\n// as it is.\nint b;  // As c.\n")) == \
+        ["a.h:1: Of x.", "a.h:5: As c."], "fragments() is wrong"
+    assert list(wide_lines("a.md", "|" + "x" * 200 + "\n" + "y" * 101)) == ["a.md:2: 101 columns"], "wide_lines() is wrong"
+
+
+def main():
+    check_itself()
+    root = pathlib.Path(sys.argv[1]).resolve().parent
+    paths = tracked(root)
+    found = {"folders with more than 40 files": full_folders(paths), "lines over 100 columns": [],
+             "comments of headers that begin with a fragment": [], "headers without a head comment": []}
+    lines = collections.Counter()
+    for path in paths:
+        kind = "tests" if path.startswith("tests/") else "documents" if path.endswith(".md") else "sources"
+        try:
+            text = (root / path).read_text()
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+            continue
+        lines[kind] += text.count("\n")
+        if path.endswith((*SOURCES, ".md")):
+            found["lines over 100 columns"] += wide_lines(path, text)
+        if path.endswith(HEADERS):
+            found["comments of headers that begin with a fragment"] += fragments(path, text)
+            if not has_head(text):
+                found["headers without a head comment"].append(path)
+    for what, places in found.items():
+        print(f"{what}: {len(places)}")
+        print("\n".join(f"  {place}" for place in places))
+    print("lines: " + ", ".join(f"{count} of {kind}" for kind, count in sorted(lines.items())))
+    if lines["sources"] < 10_000:
+        sys.exit("too few files were found: is this the right folder?")
+    sys.exit(1 if any(found.values()) else 0)
+
+
+if __name__ == "__main__":
+    main()

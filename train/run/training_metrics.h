@@ -1,0 +1,85 @@
+#ifndef TESSERA_TRAIN_RUN_TRAINING_METRICS_H_
+#define TESSERA_TRAIN_RUN_TRAINING_METRICS_H_
+// The metrics of a training as it goes: of the batches trained on, each as it was foreseen before
+// it was learned, and of evaluations. As lines of JSON (metrics_log.h), and as TensorBoard's
+// scalars in the folders train and eval, with the loss as "loss".
+//
+// There is one task, clicks, with what rows hold: "prediction", "label" and "weight", which is 1
+// where a batch has none. On ranks every rank
+// makes the same calls; rank 0 writes.
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "metrics/log/event_file.h"
+#include "metrics/log/metrics_log.h"
+#include "metrics/rec_metric_module.h"
+#include "runtime/staging.h"
+#include "train/trainer.h"
+
+namespace tessera {
+
+// What a configuration without "metrics" has: ne, calibration and auc of the last 100,000 examples,
+// and the throughput.
+RecMetricsConfig DefaultTrainingMetrics(int64_t batch_size);
+
+struct TrainingMetricsOutput {
+  std::string json_lines = {};   // a file; "": none
+  std::string tensorboard = {};  // a folder; "": none
+  bool add_lines = false;        // to the file that is there, also where training begins
+  bool any() const { return !json_lines.empty() || !tensorboard.empty(); }
+};
+
+class TrainingMetrics {
+ public:
+  // Goes on with what the trainer's checkpoint remembered, in which case lines are added to the
+  // file that is there. Throws Error for metrics that ask for what rows do not hold, and files that
+  // cannot be written. The trainer outlives this.
+  TrainingMetrics(Context& ctx, const Trainer& trainer, const TrainingMetricsOutput& output);
+
+  // Adds what was foreseen of a step's batch; writes, if it is time. Nothing waits for a GPU before
+  // the next step.
+  void OnStep(const ScoredBatch& scored, int64_t epoch, int64_t step, double loss);
+  // Writes what there is, with the loss of the last step.
+  void OnEpochEnd(int64_t epoch, int64_t step);
+
+  // For Trainer::Evaluate.
+  std::function<void(const ScoredExamples&)> BeginEvaluation();
+  // Writes, with the loss of the evaluation.
+  void EndEvaluation(int64_t epoch, int64_t step, double loss);
+
+  // For Trainer::Save. Every rank calls.
+  std::vector<NamedTensor> State();
+
+ private:
+  // A batch on its way to the host.
+  struct Pending {
+    HostCopy predictions, labels;
+    std::optional<HostCopy> weights = {};
+  };
+  struct Files {
+    std::optional<EventFileWriter> train_events, eval_events;
+    std::optional<MetricsLog> log;
+  };
+
+  void OpenFiles(const TrainingMetricsOutput& output, bool append);
+  void AddPending();
+  void WriteTraining(int64_t epoch, int64_t step);
+  void Write(std::optional<EventFileWriter>& events, MetricsLine line);
+
+  Context& ctx_;
+  const Trainer& trainer_;
+  Communicator* comm_;
+  RecMetricsConfig config_;
+  RecMetricModule training_;
+  std::unique_ptr<RecMetricModule> evaluation_;
+  std::optional<Pending> pending_;
+  int64_t written_step_ = -1;
+  double last_loss_ = std::numeric_limits<double>::quiet_NaN();
+  Files files_;  // of rank 0
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RUN_TRAINING_METRICS_H_
