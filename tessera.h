@@ -16,7 +16,7 @@
 //   ranks         ShardingPlan, ShardedEmbeddingBagCollection, Communicator (sharding/, comm/)
 //   a plan        EmbeddingShardingPlanner, Topology (planner/)
 //   models        Mlp, CrossNet, DotInteraction, Dlrm, RankingModel, TwoTower,
-//                 EmbeddingTower (train/nn/)
+//                 EmbeddingTower (models/)
 //   pipelines     TrainPipelineSparseDist, … (train/pipeline/train_pipeline.h)
 //   stored rows   quant::EmbeddingBagCollection, quant::Quantize (embedding/quantized/)
 //   serving       serve::WriteModel, serve::Predictor, serve::RequestQueue (serve/)

@@ -188,20 +188,20 @@ void AddCalibrateCommand(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("DEVICE");
   command
-      ->add_option("--ranks", f->ranks,
-                   "Measure so many ranks, which are threads of this process; default: as many as "
-                   "cores or GPUs, at least 2")
+      ->add_option(
+          "--ranks", f->ranks,
+          "Number of ranks to measure, threads of this process; default: as many as cores or GPUs, "
+          "at least 2")
       ->check(count)
       ->type_name("N");
   command
-      ->add_option(
-          "--threads", f->threads,
-          "Each rank computes with so many threads; default: the cores divided by the ranks")
+      ->add_option("--threads", f->threads,
+                   "Threads of each rank; default: the cores divided by the ranks")
       ->check(count)
       ->type_name("N");
   command
       ->add_option("--cores", f->cores,
-                   "The ranks of a node share so many cores; default: as many as the machine has")
+                   "Cores that the ranks of a node share; default: all cores of the machine")
       ->check(count)
       ->type_name("N");
   command->add_flag("--quick", f->quick, "Measure roughly, in seconds");

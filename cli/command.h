@@ -7,7 +7,7 @@
 
 namespace tessera::cli {
 
-// What the chosen command does; the result is the exit code.
+// The work of the chosen command; the result is the exit code.
 using Action = std::function<int()>;
 
 // Numbers from `low` to `high`, without a mark of it in the help.

@@ -88,7 +88,7 @@ void AddCompactCommand(CLI::App& app, Action& action) {
   out->type_name("FILE");
   command
       ->add_option("--keep-chains", f->keep,
-                   "Keep so many earlier whole checkpoints with their files of changes; default 0")
+                   "Keep the last N earlier whole checkpoints with their deltas (default 0)")
       ->check(NumbersFrom(int64_t{0}, int64_t{1} << 40))
       ->excludes(out)
       ->type_name("N");

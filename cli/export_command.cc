@@ -145,9 +145,10 @@ void AddExportCommand(CLI::App& app, Action& action) {
                  "With --out: leave out optimizer state and where the training stands")
       ->needs(out);
   command
-      ->add_option("--config", f->config,
-                   "With --delta: take the training configuration from this file where the "
-                   "checkpoint has none inside")
+      ->add_option(
+          "--config", f->config,
+          "With --delta: read the training configuration from this file if the checkpoint has none "
+          "inside")
       ->needs(delta)
       ->type_name("FILE");
   command
@@ -157,7 +158,7 @@ void AddExportCommand(CLI::App& app, Action& action) {
       ->type_name("error|zero");
   command
       ->add_option("--threads", f->threads,
-                   "With --delta: encode rows with so many threads; default: all cores")
+                   "With --delta: number of threads that encode rows; default: all cores")
       ->check(NumbersFrom(1, 1024))
       ->needs(delta)
       ->type_name("N");

@@ -53,29 +53,29 @@ void AddGenerateCommand(CLI::App& app, Action& action) {
   const auto f = std::make_shared<Flags>();
   const auto count = [](int64_t low) { return NumbersFrom(low, int64_t{1} << 50); };
   command->option_defaults()->always_capture_default();
-  command->add_option("file", f->path, "Write to this file: plain, or gzip if its name ends in .gz")
+  command->add_option("file", f->path, "File to write: plain, or gzip if its name ends in .gz")
       ->required()
       ->type_name("FILE");
-  command->add_option("--rows", f->rows, "Write so many rows")->check(count(1))->type_name("N");
-  command->add_option("--first", f->first, "Begin with the row of this number")
+  command->add_option("--rows", f->rows, "Number of rows")->check(count(1))->type_name("N");
+  command->add_option("--first", f->first, "Number of the first row")
       ->check(count(0))
       ->type_name("N");
-  command->add_option("--seed", f->model.seed, "Draw the click model and its rows from this seed")
+  command->add_option("--seed", f->model.seed, "Seed of the click model and its rows")
       ->type_name("N");
   command
-      ->add_option("--vocabulary", f->model.vocabulary, "The largest features have so many values")
+      ->add_option("--vocabulary", f->model.vocabulary, "Number of values of the largest features")
       ->type_name("N");
-  command->add_option("--zipf", f->model.zipf, "Ids follow a power law with this exponent")
+  command->add_option("--zipf", f->model.zipf, "Exponent of the power law that ids follow")
       ->type_name("X");
-  command->add_option("--click-rate", f->model.click_rate, "This share of the rows are clicks")
+  command->add_option("--click-rate", f->model.click_rate, "Fraction of rows that are clicks")
       ->type_name("X");
   command
-      ->add_option("--missing-rate", f->model.missing_rate, "This share of the values is missing")
+      ->add_option("--missing-rate", f->model.missing_rate, "Fraction of values that are missing")
       ->type_name("X");
   command
       ->add_option(
           "--strength", f->model.strength,
-          "The logit has this standard deviation: the larger, the better clicks can be foretold")
+          "Standard deviation of the logit: the larger, the better clicks can be predicted")
       ->type_name("X");
   AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);

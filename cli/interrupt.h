@@ -5,19 +5,19 @@
 
 namespace tessera::cli {
 
-// From now on both signals are noted. The process is ended, with the exit code of the signal, when
-// it still runs `within_s` seconds after the first; 0: never.
+// Notes both signals from now on. The process is ended, with the exit code of the signal, when it
+// still runs `within_s` seconds after the first; 0: never.
 void WatchForInterrupt(int within_s = 0);
 // The signal that came first; 0: none.
 int InterruptSignal();
 inline bool Interrupted() { return InterruptSignal() != 0; }
 
-// From now on both signals end the process with their exit code, once what it has not finished
-// writing is removed (runtime/files/unfinished_paths.h); a second one ends it at once. For commands that
-// do not call WatchForInterrupt; where both are called, that counts.
+// Lets both signals end the process with their exit code, once what it has not finished writing is
+// removed (runtime/files/unfinished_paths.h); a second one ends it at once. For commands that do
+// not call WatchForInterrupt; where both are called, that counts.
 void EndCleanlyOnInterrupt();
 
-// As shells say it: 130 for SIGINT, 143 for SIGTERM; 0 for none.
+// Exit code by the shell's convention: 130 for SIGINT, 143 for SIGTERM; 0 for no signal.
 inline int InterruptedExit(int signal) { return signal == 0 ? 0 : 128 + signal; }
 
 }  // namespace tessera::cli

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/error_text.h"
+#include "cli/help_formatter.h"
 #include "cli/nearest.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
@@ -21,8 +23,7 @@ constexpr char kDescription[] =
     "Tessera trains recommender models with large embedding tables.\n"
     "\n"
     "New here? These three lines train a small model on data made up on the spot, whose best "
-    "possible result is known, and "
-    "look at what was saved:\n"
+    "possible result is known, and show what was saved:\n"
     "  tessera train --config examples/planted.json --checkpoint model.safetensors\n"
     "  tessera inspect model.safetensors\n"
     "  tessera train --help\n"
@@ -33,8 +34,8 @@ constexpr char kDescription[] =
     "\n"
     "On your own data (Criteo layout: label, 13 integers, 26 hexadecimal ids, separated by tabs; "
     "plain or .gz):\n"
-    "  tessera train --config examples/criteo.json --data day_0.gz day_1.gz --eval day_2.gz "
-    "--checkpoint model.safetensors\n"
+    "  tessera train --config examples/criteo.json --data day_0.gz day_1.gz --eval day_2.gz \\\n"
+    "    --checkpoint model.safetensors\n"
     "  tessera preprocess day_0.gz day_1.gz -o rows    (parsed once; then --data rows)\n";
 
 constexpr char kFooter[] =
@@ -112,6 +113,7 @@ std::string Commands(const CLI::App& app) {
 int Main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who reads a pipe sees each line when it is said
   CLI::App app(kDescription, "tessera");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.failure_message(CLI::FailureMessage::simple);
   app.set_version_flag(
       "--version", [] { return Format("tessera {} (build {})", kVersion, BuildId()); },

@@ -10,7 +10,7 @@ namespace tessera::cli {
 
 void AddMemoryLimitFlag(CLI::App& command, std::string& size);
 
-// What the flag says, else what there is.
+// Returns the memory that the flag allows, or what is available if the flag is empty.
 MemoryThere MemoryThereIs(const std::string& size);
 
 }  // namespace tessera::cli

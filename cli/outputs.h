@@ -1,9 +1,9 @@
 #ifndef TESSERA_CLI_OUTPUTS_H_
 #define TESSERA_CLI_OUTPUTS_H_
-// What a command writes, claimed before it starts. Models, data and metrics that are there are
-// written over only where the command began from them, or where --overwrite says so; a report
-// (cli/show/reports.h), where an earlier one of its kind lies there. Never: what another process writes,
-// what the command itself reads, and one path for two outputs.
+// Outputs of a command, claimed before it starts. Models, data and metrics that exist are written
+// over only if the command began from them, or if --overwrite says so; a report
+// (cli/show/reports.h) only takes the place of an earlier one of its kind. Never written over: what
+// another process writes, what the command itself reads, and one path for two outputs.
 #include <string>
 #include <utility>
 #include <vector>

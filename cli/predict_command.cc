@@ -144,18 +144,16 @@ void AddPredictCommand(CLI::App& app, Action& action) {
                    "Score these Criteo rows: one or more files, plain or .gz")
       ->required()
       ->type_name("FILE");
-  command->add_option("--rows", f->rows.range, "Score these of the rows alone; default: all")
+  command->add_option("--rows", f->rows.range, "Score only these rows; default: all")
       ->type_name("FIRST:LAST");
-  command
-      ->add_option("--batch-size", f->rows.batch_size,
-                   "Score so many examples in each call; default 64")
+  command->add_option("--batch-size", f->rows.batch_size, "Examples of each call; default 64")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 24))
       ->type_name("N");
-  command->add_option("--threads", f->threads, "Each call computes with so many threads; default 1")
+  command->add_option("--threads", f->threads, "Threads of each call; default 1")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
   command->add_flag("--skip-bad-lines", f->rows.skip_bad_lines,
-                    "Leave bad lines out and count them; without this flag a bad line is an error");
+                    "Leave out bad lines and count them; without this flag a bad line is an error");
   command
       ->add_option("--checkpoint", f->checkpoint,
                    "Score the same rows with the checkpoint, too, and say what AUC was lost")
@@ -163,7 +161,7 @@ void AddPredictCommand(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--config", f->config,
-          "Take the training configuration from this file where the checkpoint has none inside")
+          "Read the training configuration from this file if the checkpoint has none inside")
       ->type_name("FILE");
   command->add_option("-o,--out", f->out, "Write the scores to this file, one a line")
       ->type_name("FILE");

@@ -156,12 +156,12 @@ void AddOutputFlags(CLI::App& command, Flags& f) {
   command.add_option("--seed", f.seed, "Shuffle by this seed")
       ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->type_name("N");
-  command.add_option("--shard-rows", f.options.shard_rows, "Put so many rows into each shard")
+  command.add_option("--shard-rows", f.options.shard_rows, "Rows of each shard")
       ->check(positive)
       ->type_name("N");
   command
       .add_option("--memory-mib", f.memory_mib,
-                  "Count ids and shuffle rows in so many MiB of memory")
+                  "Memory for counting ids and shuffling rows, in MiB")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 30))
       ->type_name("N");
 }
@@ -181,7 +181,7 @@ void AddPreprocessCommand(CLI::App& app, Action& action) {
   AddOutputFlags(*command, *f);
   AddIdFlags(*command, *f);
   command->add_flag("--skip-bad-lines", f->options.skip_bad_lines,
-                    "Leave bad lines out and count them; without this flag a bad line is an error");
+                    "Leave out bad lines and count them; without this flag a bad line is an error");
   AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);
   command->callback([f, &action] { action = [f] { return Run(*f); }; });

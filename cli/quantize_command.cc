@@ -169,7 +169,7 @@ int Quantize(const Flags& flags) {
 void AddPruneFlags(CLI::App& command, Flags& f) {
   command
       .add_option("--prune", f.prune.share,
-                  "Drop this share of each table's rows, those of the smallest norms")
+                  "Drop this fraction of each table's rows, those of the smallest norms")
       ->check(NumbersFrom(0.0, 1.0))
       ->type_name("SHARE");
   command.add_option("--prune-norm", f.prune.max_norm, "Drop rows whose norm is at most this")
@@ -190,7 +190,7 @@ void AddScoreFlags(CLI::App& command, Flags& f) {
                   "Score these Criteo rows with the checkpoint and the model, and say what AUC was "
                   "lost")
       ->type_name("FILE");
-  command.add_option("--rows", f.scored.range, "Score these rows of --data alone; default: all")
+  command.add_option("--rows", f.scored.range, "Score only these rows of --data; default: all")
       ->type_name("FIRST:LAST");
 }
 
@@ -209,30 +209,28 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
       command
           ->add_option(
               "--bits", f->bits,
-              "Store the rows of all tables with so many bits: 32, 16, 8, 4, 2 or fp8; default 8")
+              "Bits of a number in the rows of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
           ->type_name("BITS");
-  command
-      ->add_option("--codec", f->codec,
-                   "Store the rows of all tables by the codec of this name instead: e4m3, mx4, …")
+  command->add_option("--codec", f->codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
       ->excludes(bits)
       ->type_name("CODEC");
-  auto* tables =
-      command
-          ->add_option("--table", f->tables,
-                       "Store the rows of this table by this codec; may be given more than once")
-          ->type_name("TABLE=CODEC");
-  auto* budget =
-      command
-          ->add_option("--budget", f->budget,
-                       "Choose each table's codec so that all together take at most this share of "
-                       "their size as f32, with the smallest error")
-          ->excludes(bits)
-          ->excludes(tables)
-          ->type_name("0.3x");
+  auto* tables = command
+                     ->add_option("--table", f->tables,
+                                  "Codec of this table's rows; may be given more than once")
+                     ->type_name("TABLE=CODEC");
+  auto* budget = command
+                     ->add_option("--budget", f->budget,
+                                  "Choose each table's codec so that all together take at most "
+                                  "this fraction of their size "
+                                  "as f32, with the smallest error")
+                     ->excludes(bits)
+                     ->excludes(tables)
+                     ->type_name("0.3x");
   command
-      ->add_option("--max-error", f->max_error,
-                   "Choose each table's smallest codec whose RMS error is at most this share of "
-                   "the RMS of its numbers")
+      ->add_option(
+          "--max-error", f->max_error,
+          "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
+          "of its numbers")
       ->check(NumbersFrom(1e-9, 1.0))
       ->excludes(bits)
       ->excludes(tables)
@@ -252,9 +250,9 @@ void AddQuantizeCommand(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--config", f->config,
-          "Take the training configuration from this file where the checkpoint has none inside")
+          "Read the training configuration from this file if the checkpoint has none inside")
       ->type_name("FILE");
-  command->add_option("--threads", f->threads, "Compute with so many threads; default: all cores")
+  command->add_option("--threads", f->threads, "Number of threads; default: all cores")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
   command->add_option("--dense", f->dense, "Store the dense part as f32 (the default) or f16")

@@ -25,7 +25,7 @@ struct ScoredRows {
   bool skip_bad_lines = false;
 };
 
-// What a model reads of a row.
+// The columns of a row that a model reads.
 struct RowInputs {
   std::vector<CategoricalFeature> features;
   int64_t dense_in = 0;
@@ -53,8 +53,9 @@ struct RowScorerOptions {
 // then in memory. On `threads` threads.
 class RowScorer {
  public:
-  // Of any form. `config`: of a checkpoint that has none inside. Throws Error as serve::Predictor,
-  // ReadCheckpoint and Trainer::Load do, and for one that takes more memory than there is.
+  // Opens a model of any form. `config` is needed for a checkpoint that has none inside. Throws
+  // Error as serve::Predictor, ReadCheckpoint and Trainer::Load do, and for a model that takes more
+  // memory than there is.
   RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
             const RowScorerOptions& options);
   // Throws Error as serve::ConfigOf and Trainer::Load do.
@@ -63,7 +64,7 @@ class RowScorer {
   const RowInputs& inputs() const { return inputs_; }
   // Click probabilities of a batch of `inputs`.
   std::vector<float> Score(const Batch& batch);
-  // Of all rows of the source.
+  // Returns the metrics of all rows of the source.
   MetricValues ScoreAll(DataSource& source);
 
  private:

@@ -28,10 +28,10 @@ constexpr char kFooter[] =
     "[0,0,0,0,0,0,0,0,0,0,0,0,0]}'\"$(\n"
     "    for i in $(seq 0 25); do echo ', {\"name\": \"cat_'$i'\", \"datatype\": \"INT64\", "
     "\"shape\": [1], \"data\": [7]}'; done)\"']}'\n"
-    "An example has one id a feature here; shape [1, L] brings L ids, and NAME.lengths, INT64 [B], "
-    "says how many ids of NAME, [N], each example has. NAME.weights, FP32, brings a weight for "
-    "each "
-    "id, if the model was trained with weights.\n"
+    "\n"
+    "An example has one id a feature here. Shape [1, L] brings L ids, and NAME.lengths, INT64 [B], "
+    "is the number of ids of NAME, [N], in each example. NAME.weights, FP32, brings a weight for "
+    "each id, if the model was trained with weights.\n"
     "\n"
     "Routes (the Open Inference Protocol, KServe v2; bodies are JSON, JSON with Triton's binary "
     "tensors, or safetensors):\n"
@@ -218,32 +218,31 @@ int Serve(Flags flags) {
 void AddQueueFlags(CLI::App& command, Flags& f) {
   const auto count = NumbersFrom(int64_t{1}, int64_t{1} << 24);
   command
-      .add_option("--workers", f.http.queue.workers, "Compute so many batches at once; default 1")
+      .add_option("--workers", f.http.queue.workers,
+                  "Batches that are computed at the same time; default 1")
+      ->check(NumbersFrom(1, 1024))
+      ->type_name("N");
+  command.add_option("--threads", f.threads, "Threads of each batch; default 1")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
   command
-      .add_option("--threads", f.threads, "Each batch is computed by so many threads; default 1")
-      ->check(NumbersFrom(1, 1024))
-      ->type_name("N");
-  command
-      .add_option("--max-batch", f.http.queue.max_batch,
-                  "Compute at most so many examples in one batch; default 2048")
+      .add_option("--max-batch", f.http.queue.max_batch, "Most examples of one batch; default 2048")
       ->check(count)
       ->type_name("N");
   command
       .add_option("--batch-wait", f.batch_wait_us,
-                  "A batch waits so many microseconds for more requests; default 0")
+                  "Time that a batch waits for more requests, in microseconds; default 0")
       ->check(NumbersFrom(int64_t{0}, int64_t{10'000'000}))
       ->type_name("US");
   command
       .add_option(
           "--deadline", f.deadline_ms,
-          "Refuse a request that has waited so many milliseconds for its batch; default 500")
+          "Refuse a request that has waited this many milliseconds for its batch; default 500")
       ->check(NumbersFrom(int64_t{1}, int64_t{3'600'000}))
       ->type_name("MS");
   command
       .add_option("--max-queued", f.http.queue.max_queued,
-                  "Refuse a request where so many wait already; default 4096")
+                  "Refuse a request if this many wait already; default 4096")
       ->check(count)
       ->type_name("N");
 }
@@ -257,20 +256,18 @@ void AddSeconds(CLI::App& command, const char* flag, int64_t& seconds, const cha
 void AddConnectionFlags(CLI::App& command, Flags& f) {
   serve::ConnectionLimits& limits = f.http.limits;
   command
+      .add_option("--connections", limits.connections,
+                  "Most connections that are open at the same time; default 1024")
+      ->check(NumbersFrom(1, 65536))
+      ->type_name("N");
+  command
       .add_option(
-          "--connections", limits.connections,
-          "Keep so many connections open at the same time, and refuse the next; default 1024")
+          "--connections-per-client", limits.connections_per_client,
+          "Most connections that are open with one address; default 256. Behind a proxy, give as "
+          "many as --connections")
       ->check(NumbersFrom(1, 65536))
       ->type_name("N");
-  command
-      .add_option("--connections-per-client", limits.connections_per_client,
-                  "Keep so many connections open with one address; default 256. Behind a proxy, "
-                  "give as many as --connections")
-      ->check(NumbersFrom(1, 65536))
-      ->type_name("N");
-  command
-      .add_option("--io-threads", f.http.io_threads,
-                  "Read and write with so many threads; default 2")
+  command.add_option("--io-threads", f.http.io_threads, "Threads that read and write; default 2")
       ->check(NumbersFrom(1, 64))
       ->type_name("N");
   AddSeconds(command, "--header-seconds", f.header_s,
@@ -310,7 +307,7 @@ void AddServeCommand(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--watch", f->watch_ms,
-          "Look for deltas in the directory every so many milliseconds; 0 never does; default 1000")
+          "Look for deltas in the directory every MS milliseconds (default 1000; 0: never)")
       ->check(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
       ->type_name("MS");
   command->add_flag("--new-inputs", f->new_inputs,
@@ -318,12 +315,12 @@ void AddServeCommand(CLI::App& app, Action& action) {
                     "that is served, although requests of its clients are refused from then on");
   command
       ->add_option("--max-body", f->max_body_mib,
-                   "Refuse a request whose body has more MiB than this; default 16")
+                   "Refuse a request whose body is larger than this; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
       ->type_name("MIB");
   command
       ->add_option("--max-header", f->max_header_kib,
-                   "Refuse a request whose head has more KiB than this; default 16")
+                   "Refuse a request whose head is larger than this; default 16")
       ->check(NumbersFrom(int64_t{1}, int64_t{1024}))
       ->type_name("KIB");
   AddConnectionFlags(*command, *f);

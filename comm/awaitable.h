@@ -1,7 +1,7 @@
 #ifndef TESSERA_COMM_AWAITABLE_H_
 #define TESSERA_COMM_AWAITABLE_H_
-// What a collective returns: a result that may still be on its way, so that ranks compute while it
-// travels. Move-only; waited for once, by the thread that made the call.
+// An Awaitable is the result of a collective, which may still be on its way: ranks compute while it
+// travels. It is move-only and waited for once, by the thread that made the call.
 //
 //   Awaitable<Tensor> sum = comm.AllReduce(ctx, gradient, "dense gradients");
 //   …                                                    // work that does not need it

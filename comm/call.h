@@ -19,8 +19,8 @@ struct Call {
 // `AllReduce sum "dense gradients" (call 5)`.
 std::string ToString(const Call& call);
 
-// What a message holds: `count` elements. If it is not `sized`, they are bytes of which the
-// receiver does not know how many come.
+// A message of `count` elements. If it is not `sized`, it is bytes, and the receiver does not know
+// how many will come.
 struct Content {
   DType dtype = DType::kU8;
   int64_t count = 0;

@@ -86,8 +86,8 @@ class Communicator {
   // f32, f64, i32 or i64, any shape; a new tensor of the same shape.
   virtual Awaitable<Tensor> AllReduce(Context& ctx, const Tensor& send, ReduceOp op,
                                       std::string_view what);
-  // What `tensor` is on rank `root`; the others give one of the same shape and type, whose values
-  // are not looked at.
+  // Copies `tensor` of rank `root` to every rank. The other ranks give a tensor of the same shape
+  // and type, whose values are not read.
   virtual Awaitable<Tensor> Broadcast(Context& ctx, const Tensor& tensor, int root,
                                       std::string_view what);
   virtual Awaitable<void> Barrier(Context& ctx, std::string_view what);

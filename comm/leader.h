@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_LEADER_H_
 #define TESSERA_COMM_LEADER_H_
-// What one rank does for all, and what all must have alike.
+// Work that one rank does for all ranks, and values that all ranks must agree on.
 #include <cstring>
 #include <functional>
 #include <string>
@@ -12,17 +12,19 @@
 
 namespace tessera {
 
-// What fn returns on each rank, on every rank. If it throws on any, every rank throws Error with
-// what it said and the first such rank. `what` names the work. Every rank calls.
+// Gathers what fn returns on each rank; every rank gets all results. If it throws on any, every
+// rank throws Error with what it said and the first such rank. `what` names the work. Every rank
+// calls.
 std::vector<std::string> GatherResultsSync(Communicator& comm, std::string_view what,
                                            const std::function<std::string()>& fn);
 
-// What fn returns on rank `rank`, the only one that calls it; on every rank. If it throws there,
-// every rank throws Error with what it said and that rank. `what` names the work. Every rank calls.
+// Calls fn on rank `rank` alone and returns its result on every rank. If it throws there, every
+// rank throws Error with what it said and that rank. `what` names the work. Every rank calls.
 std::string InvokeOnRankAndBroadcastBytes(Communicator& comm, int rank, std::string_view what,
                                           const std::function<std::string()>& fn);
 
-// The same for any function that returns a string or a trivially copyable value.
+// Like InvokeOnRankAndBroadcastBytes, for any function that returns a string or a trivially
+// copyable value.
 template <typename Fn>
 auto InvokeOnRankAndBroadcastResult(Communicator& comm, int rank, std::string_view what, Fn&& fn) {
   using Result = std::decay_t<std::invoke_result_t<Fn&>>;

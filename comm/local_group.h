@@ -31,7 +31,7 @@ class LocalGroup;
 class LocalFamily : public std::enable_shared_from_this<LocalFamily> {
  public:
   std::shared_ptr<LocalGroup> NewGroup(int size);
-  // The same new group for each of its `size` members that asks by this name. Throws
+  // Returns one new group to each of its `size` members that asks by this name. Throws
   // CommunicatorAborted after an Abort.
   std::shared_ptr<LocalGroup> JoinGroup(const std::string& name, int size);
   // The first reason counts.
@@ -62,9 +62,9 @@ class LocalGroup {
   int size() const { return static_cast<int>(boxes_.size()); }
 
   void Put(int from, int to, LocalMessage message);
-  // What the other ranks, or rank `from` alone for a call of two ranks, sent to `rank` under this
-  // call's number; by rank. Throws CommunicatorAborted if the family was aborted, or if a rank has
-  // left that did not send.
+  // Returns, by rank, the messages that the other ranks sent to `rank` under this call's number;
+  // for a call of two ranks, that of rank `from` alone. Throws CommunicatorAborted if the family
+  // was aborted, or if a rank has left that did not send.
   std::vector<std::optional<LocalMessage>> Take(int rank, const Call& call, int from = -1);
   // Rank `rank` sends no more.
   void Leave(int rank);

@@ -47,7 +47,7 @@ class MessageCommunicator : public Communicator {
   // For Split: the members of this rank's new group by their rank here, in the new order; empty for
   // a negative color.
   std::vector<int> GroupOf(int color, int key);
-  // Where this rank is among them.
+  // Returns this rank's place among the members.
   int PlaceIn(const std::vector<int>& members) const;
   Call NewCall(std::string_view op, std::string_view what);
 
@@ -62,7 +62,7 @@ class MessageCommunicator : public Communicator {
   // Starts the second step of all-reduces made before call `number`: another rank may wait for
   // them, and start what this rank waits for only then.
   void StartSecondStepsBefore(int64_t number);
-  // The same, then `result`.
+  // Returns `result`, whose Wait first starts those second steps.
   template <typename T>
   Awaitable<T> InOrder(int64_t number, Awaitable<T> result);
 

@@ -38,7 +38,7 @@ class RankWatch {
   void Watch();
   // Sleeps until something happens, or the next look is due; false: this is being destroyed.
   bool Sleep(std::chrono::milliseconds time);
-  // What is wrong, if anything is.
+  // Returns what is wrong, or an empty string.
   std::string Look();
   std::string LookAtStopped(Watched& watched, Clock::time_point now);
   void Lose(const std::string& what);

@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_BATCH_BUILDER_H_
 #define TESSERA_DATA_BATCH_BUILDER_H_
-// From raw rows to what a model reads.
+// Builds a model's inputs from raw rows.
 //
 // dense[b, i] = log(1 + max(integer i, 0)), missing 0. A categorical value v becomes the id (1 + v)
 // mod rows of its table, a missing one the id 0 (MissingIds::kRow0); or v mod rows and an empty bag
@@ -27,8 +27,7 @@ struct CategoricalFeature {
   bool raw = false;  // any 64-bit ids: managed collision finds their rows
 };
 
-// What ids of a feature are taken modulo; 0: they stay as they are. Throws Error for a feature
-// without rows whose ids are not raw.
+// Returns the number that ids of a feature are taken modulo; 0: ids stay as they are. Throws
 int64_t HashSizeOf(const CategoricalFeature& feature);
 
 // "cat_0" … "cat_25" are columns 0 … 25.

@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_DATA_SOURCE_H_
 #define TESSERA_DATA_DATA_SOURCE_H_
-// Where batches come from: a file reader, a generator, or either one read ahead on its own thread.
+// A source of batches: a file reader, a generator, or either one read ahead on its own thread.
 #include <cstdint>
 #include <optional>
 
@@ -22,7 +22,7 @@ struct Batch {
   double fraction = 0;      // about what share of the data is given out with this batch
 
   int64_t size() const { return labels.dim(0); }
-  // Of all ranks.
+  // Number of examples in the batch of all ranks.
   int64_t whole_size() const { return rows_of_all > 0 ? rows_of_all : size(); }
   // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if
   // they are there.

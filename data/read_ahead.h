@@ -22,11 +22,11 @@ class ReadAhead final : public DataSource {
   // The batches that came before it, then the error of the source, if there was one; once it was
   // thrown, it is thrown again.
   std::optional<Batch> Next() override;
-  // As of the batch that Next gave last.
+  // Rows skipped up to the batch that Next gave last.
   int64_t skipped_rows() const override { return skipped_; }
 
  private:
-  // What one call of the source gave; the last item of a queue has no batch.
+  // A batch that the source gave; the last item of a queue has none.
   struct Item {
     std::optional<Batch> batch;
     std::exception_ptr error;

@@ -47,7 +47,7 @@ class RowOrder {
  private:
   int64_t blocks() const { return static_cast<int64_t>(order_.size()); }
   int64_t RowsInBlock(int64_t block) const;
-  // Where a window begins, of which blocks_a_window_ blocks are one.
+  // Begin of a window, of which blocks_a_window_ blocks are one.
   int64_t WindowBegin(int64_t window) const;
   void LoadWindow(int64_t window);
 

@@ -17,8 +17,8 @@ namespace tessera {
 class ShuffledStream final : public ClickRowStream {
  public:
   using Open = std::function<std::unique_ptr<ClickRowStream>(RowRange)>;
-  // From place `first_place` of the epoch on; `open` is called once, for the rows from a window's
-  // first on.
+  // Streams from place `first_place` of the epoch on; `open` is called once, for the rows from a
+  // window's first on.
   ShuffledStream(const Open& open, RowRange range, const ShuffleOptions& shuffle, int64_t epoch,
                  int64_t first_place);
 

@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_CUSTOM_RULE_H_
 #define TESSERA_EMBEDDING_CUSTOM_RULE_H_
-// Your own update rule, from outside the library: write a struct as optim/rules/rule.h describes it, and
-// give MakeCustomRule(it) as a table's optimizer. The executor is compiled in your file, for the
-// instruction set of your flags; its bits are the same. For GPUs: custom_rule.cuh.
+// Your own update rule, from outside the library: write a struct as optim/rules/rule.h describes
+// it, and give MakeCustomRule(it) as a table's optimizer. The executor is compiled in your file,
+// for the instruction set of your flags; its bits are the same. For GPUs: custom_rule.cuh.
 #include <memory>
 #include <type_traits>
 

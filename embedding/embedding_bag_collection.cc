@@ -13,7 +13,7 @@ EmbeddingBagCollection::EmbeddingBagCollection(Context& ctx,
   std::vector<PoolingType> poolings;
   for (const EmbeddingBagConfig& config : configs_) {
     TESSERA_CHECK(config.pooling != PoolingType::kNone,
-                  "table {}: pooling NONE belongs into an EmbeddingCollection", config.name);
+                  "table {}: pooling NONE needs an EmbeddingCollection", config.name);
     poolings.push_back(config.pooling);
   }
   std::vector<EmbeddingFeature> features = internal::FeaturesOf(configs_);

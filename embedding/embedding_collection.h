@@ -27,7 +27,8 @@ struct EmbeddingCollectionOptions {
 // Name and rows of each feature.
 using NamedSequences = std::vector<std::pair<std::string, JaggedTensor>>;
 
-// As EmbeddingBagCollection, without pooling. Unlike TorchRec's, tables may have different dims.
+// Tables without pooling, used like an EmbeddingBagCollection. Unlike TorchRec's, tables may have
+// different dims.
 class EmbeddingCollection {
  public:
   // Throws Error for repeated table names, or a table without features, rows or dim.

@@ -21,7 +21,7 @@ class FeatureProcessedEmbeddingBagCollection {
   FeatureProcessedEmbeddingBagCollection(std::unique_ptr<EmbeddingBagCollection> collection,
                                          std::shared_ptr<FeatureProcessor> processor);
 
-  // As EmbeddingBagCollection::Forward, and what the processor refuses.
+  // Like EmbeddingBagCollection::Forward; throws also what the processor refuses.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   // The processor's, each as prefix + "_feature_processors." + its name.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_FEATURE_PROCESSOR_H_
 #define TESSERA_EMBEDDING_FEATURE_PROCESSOR_H_
-// What stands before a lookup and gives each id of a batch a weight, which it may learn. TorchRec's
-// FeatureProcessorsCollection; PositionWeightedModuleCollection is one.
+// A feature processor stands before a lookup and gives each id of a batch a weight, which it may
+// learn. TorchRec's FeatureProcessorsCollection; PositionWeightedModuleCollection is one.
 #include <string>
 #include <vector>
 
@@ -13,9 +13,9 @@ namespace tessera {
 class FeatureProcessor {
  public:
   virtual ~FeatureProcessor() = default;
-  // The same batch with weights, whose gradient flows back into the parameters.
+  // Returns the batch with weights, whose gradient flows back into the parameters.
   virtual KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features) = 0;
-  // What is learned, each name after `prefix`.
+  // Appends the learned parameters, each name after `prefix`.
   virtual void AppendParameters(const std::string& prefix,
                                 std::vector<NamedParameter>& out) const = 0;
 };

@@ -31,7 +31,7 @@ class FusedOptimizer final : public Optimizer {
   int num_groups() const override { return static_cast<int>(updated_.size()); }
   double GroupLearningRate(int group) const override;
   void SetGroupLearningRate(int group, double lr) override;
-  // As TableBatchedEmbedding's: times each table's lr_scale.
+  // Sets each table's rate to lr times its lr_scale, like TableBatchedEmbedding::SetLearningRate.
   void SetLearningRate(double lr) override;
 
   // Throws Error where a cache holds updates: after TableBatchedEmbedding::Flush.

@@ -40,7 +40,7 @@ class PositionWeightedModule {
   PositionWeightedModule(Context& ctx, int64_t max_feature_length,
                          LongBags long_bags = LongBags::kRefuse);
 
-  // The same values, with weights.
+  // Returns the feature with weights.
   JaggedTensor Forward(Context& ctx, const JaggedTensor& feature) const;
   // [max_feature_length], f32.
   const Variable& position_weight() const { return weight_; }

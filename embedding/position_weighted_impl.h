@@ -10,7 +10,7 @@
 
 namespace tessera::internal {
 
-// Where bags begin and end; offsets that leave the batch are cut: nothing outside is touched.
+// Begins and ends of bags; offsets that leave the batch are cut: nothing outside is touched.
 struct BagOffsets {
   IndexArray offsets;
   int64_t num_ids;
@@ -49,7 +49,7 @@ TESSERA_HD bool IsLongBag(const BagOffsets& bags, const PositionedBags& f, int64
   return f.weight != nullptr && bags.At(bag + 1) - bags.At(bag) > f.length;
 }
 
-// What one key's gradient is made from: so_far [length], of earlier micro-batches, or null, partial
+// Inputs of one key's gradient: so_far [length], of earlier micro-batches, or null, partial
 // [chunks, length] and sum [length].
 struct PositionSums {
   int64_t count;

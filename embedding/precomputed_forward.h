@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_PRECOMPUTED_FORWARD_H_
 #define TESSERA_EMBEDDING_PRECOMPUTED_FORWARD_H_
-// What was begun of a collection's forward before the model comes to it: an answer to the forward
-// of one batch, given beforehand. So models need not know that ids travel, or rows are looked up,
-// ahead of them (train/pipeline).
+// A forward of a collection that was begun before the model comes to it: the result for one batch,
+// given beforehand. So models need not know that ids travel, or rows are looked up, ahead of them
+// (train/pipeline).
 #include <functional>
 #include <utility>
 

@@ -81,8 +81,8 @@ void CheckFeatures(const internal::TablesState& state) {
   for (const EmbeddingFeature& f : state.features)
     TESSERA_CHECK(f.table >= 0 && static_cast<size_t>(f.table) < state.tables.size(),
                   "feature {}: table {} of {}", f.name, f.table, state.tables.size());
-  // Owed decay is told to a lookup as weights of ids, which a key has once. Blocks of columns of the
-  // same rows owe the same.
+  // Owed decay is told to a lookup as weights of ids, which a key has once. Blocks of columns of
+  // the same rows owe the same.
   for (const EmbeddingFeature& f : state.features) {
     const EmbeddingTable& table = state.tables[static_cast<size_t>(f.table)];
     if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer)) continue;
@@ -120,7 +120,7 @@ TableBatchedEmbedding::TableBatchedEmbedding(Context& ctx, std::vector<BaseEmbed
   std::shared_ptr<BlockIo> io;
   for (size_t t = 0; t < tables.size(); ++t) {
     const BaseEmbeddingConfig& table = tables[t];
-    TESSERA_CHECK(names.emplace(table.name, table.first_row, table.first_column).second,
+    TESSERA_CHECK(names.emplace(table.name, table.place.first_row, table.place.first_column).second,
                   "table {}: a table of that name is there already", tables[t].name);
     state_->tables.push_back(
         internal::MakeEmbeddingTable(ctx, std::move(tables[t]), poolings[t], io));

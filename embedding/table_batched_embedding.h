@@ -78,7 +78,8 @@ class TableBatchedEmbedding {
   // their meaning with every training forward.
   void CheckForwardIsStep(std::string_view what) const;
 
-  // What concerns tables with a cache (locations kManagedCaching and kDisk); nothing for others.
+  // These concern tables with a cache (locations kManagedCaching and kDisk); they do nothing for
+  // others.
   //
   // Ahead of a forward of the same `kjt` (the same tensor of ids): checks its bounds and brings its
   // rows into the caches (cache/row_cache.h), any number of batches before they are used. Training
@@ -86,7 +87,7 @@ class TableBatchedEmbedding {
   // training of earlier batches: that context has to wait for the one that made the ids. A forward
   // of a batch that was not prefetched does it itself.
   void Prefetch(Context& ctx, const KeyedJaggedTensor& kjt);
-  // As if the batches that wait for their forward had not been prefetched.
+  // Forgets the batches that were prefetched and wait for their forward.
   void ForgetPrefetched();
   // weight() and optimizer_states() hold the truth afterwards. REQUIRES: no update is pending.
   void Flush(Context& ctx);
@@ -107,10 +108,10 @@ class TableBatchedEmbedding {
   // table with a cache: see Flush and ResetCaches. Of a growing table: its rows in use.
   // embedding/lookup/row_access.h reads and writes single rows.
   Tensor weight(int index) const;
-  // The same as a variable. REQUIRES: the table's rule is Dense.
+  // Returns the weight as a variable. REQUIRES: the table's rule is Dense.
   Variable weight_variable(int index) const;
-  // What the last backward summed: touched rows, ascending, and their gradients. REQUIRES: the
-  // table's rule is None.
+  // Returns what the last backward summed: touched rows, ascending, and their gradients. REQUIRES:
+  // the table's rule is None.
   const RowGradients& row_gradients(int index) const;
   // Share the table's storage; of its state_type (counts: f32).
   std::vector<OptimizerState> optimizer_states(int index) const;
@@ -132,10 +133,10 @@ class TableBatchedEmbedding {
 
   // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints
   // keep; of another, all. New ones hold what new rows of the table start with, as function of
-  // iter(index) too (embedding/table/new_row_init.h), their states 0. To be called before the forward that
-  // names them, and before a state dict with as many rows is loaded. Throws Error for a table that
-  // does not grow, more rows than num_embeddings, and fewer than there are if they are tracked
-  // (TrackRows).
+  // iter(index) too (embedding/table/new_row_init.h), their states 0. To be called before the
+  // forward that names them, and before a state dict with as many rows is loaded. Throws Error for
+  // a table that does not grow, more rows than num_embeddings, and fewer than there are if they are
+  // tracked (TrackRows).
   int64_t rows_in_use(int index) const;
   void SetRowsInUse(Context& ctx, int index, int64_t rows);
 

@@ -8,7 +8,7 @@
 
 namespace tessera::internal {
 
-// As TableBatchedEmbedding::ForwardAll.
+// Does what TableBatchedEmbedding::ForwardAll promises.
 EmbeddingOutputs ForwardTables(Context& ctx, const std::shared_ptr<TablesState>& state,
                                const KeyedJaggedTensor& kjt);
 

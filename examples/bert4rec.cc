@@ -1,6 +1,6 @@
 // BERT4Rec: what a user takes next, or took in between, from the items before and after. Sequences
 // of item ids, not pooled, go through an EmbeddingCollection, get positions, pass transformer
-// blocks, and the hidden item of each is foreseen by a softmax over all items.
+// blocks, and the hidden item of each is predicted by a softmax over all items.
 //
 // Truth: a planted Markov chain. Item i is followed by item (3i + 7) mod 30 nine times of ten, else
 // by any. All items are equally frequent: who does not look at neighbours has the loss ln 30 = 3.4.

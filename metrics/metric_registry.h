@@ -16,7 +16,8 @@ struct MetricKind {
   std::string name;
   std::vector<std::string> options;  // names of MetricOptions that it looks at
   MetricNeeds needs;
-  // What `grouped` is called, where it is an option; it then needs grouping keys.
+  // Name of the option that sets `grouped`, where there is one; the metric then needs grouping
+  // keys.
   std::string grouped_option;
   // Throws Error for options that make no sense. REQUIRES: window_size > 0, of this rank.
   std::function<std::unique_ptr<RecMetric>(const MetricOptions& options, int64_t window_size,
@@ -27,7 +28,7 @@ struct MetricKind {
 // In the order of their names.
 const std::vector<MetricKind>& AllMetricKinds();
 
-// Throws Error for a name that there is not, listing those there are.
+// Throws Error for an unknown name, listing the known ones.
 const MetricKind& MetricKindOf(const std::string& name);
 
 }  // namespace tessera

@@ -21,8 +21,8 @@
 namespace tessera {
 
 // A batch by the names that tasks use; tensors of the host, contiguous. Predictions, labels,
-// weights and tensors to be averaged are f32 [n], multiclass predictions [n, classes]; sessions and grouping
-// keys are i64 [n], "num_candidates" is i64 [sessions].
+// weights and tensors to be averaged are f32 [n], multiclass predictions [n, classes]; sessions and
+// grouping keys are i64 [n], "num_candidates" is i64 [sessions].
 using ModelOutput = std::map<std::string, Tensor>;
 
 using MetricReport = std::map<std::string, double>;
@@ -49,9 +49,9 @@ class RecMetricModule {
   int64_t compute_interval_steps() const { return interval_steps_; }
   int64_t updates() const { return updates_; }
 
-  // Of this rank alone.
+  // Computes the metrics of this rank alone.
   MetricReport Compute();
-  // Of all ranks, the same on each. Every rank calls. Waits.
+  // Computes the metrics of all ranks, the same on each. Every rank calls. Waits.
   MetricReport Compute(Communicator& comm);
 
   // All that is remembered, by "metrics.<rank>.<metric>.<task>.<part>": of this rank (as rank 0),

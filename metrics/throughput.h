@@ -2,7 +2,8 @@
 #define TESSERA_METRICS_THROUGHPUT_H_
 // Examples a second, of the whole model: `lifetime_throughput`, of all steps after the first
 // warmup_steps; `window_throughput`, of the last steps that fit in window_seconds;
-// `total_examples`; with batch_size_stages `batch_size`, that of the stage now (examples are those that came).
+// `total_examples`; with batch_size_stages `batch_size`, that of the stage now (examples are those
+// that came).
 //
 // Ranks: examples are added, the time is that of the slowest. Before the warm-up is over there is
 // total_examples alone. A run that goes on from a checkpoint warms up again.

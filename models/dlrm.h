@@ -33,7 +33,7 @@ class Dlrm final : public RankingModel {
                               .over_arch = config.over_arch},
                       .embeddings = config.embeddings},
                      sharding) {}
-  // With tables sharded over ranks; every rank makes one.
+  // Makes a model with tables sharded over ranks; every rank makes one.
   Dlrm(Context& ctx, const DlrmConfig& config, Communicator& comm, const ShardingPlan& plan,
        const ShardingOptions& options = {})
       : Dlrm(ctx, config, ModelSharding{.comm = &comm, .plan = plan, .options = options}) {}

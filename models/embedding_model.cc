@@ -88,6 +88,13 @@ UnmatchedNames Matched(const std::vector<NamedTensor>& own, const TensorsByName&
   return unmatched;
 }
 
+// The pooled rows in what a collection's Forward returns, with or without managed collision.
+Variable PooledRows(const KeyedTensor& output) { return output.values(); }
+template <typename Output>
+Variable PooledRows(const Output& output) {
+  return output.embeddings.values();
+}
+
 std::vector<int64_t> AllRows(const Tensor& table) {
   std::vector<int64_t> rows(static_cast<size_t>(table.dim(0)));
   std::iota(rows.begin(), rows.end(), 0);
@@ -169,12 +176,8 @@ std::vector<ManagedModule> EmbeddingModel::managed_modules() {
 }
 
 Variable EmbeddingModel::Pool(Context& ctx, const KeyedJaggedTensor& features) {
-  if (auto* managed = std::get_if<ManagedCollisionEmbeddingBagCollection>(&embeddings_))
-    return managed->Forward(ctx, features).embeddings.values();
-  if (auto* managed = std::get_if<ShardedManagedCollisionEmbeddingBagCollection>(&embeddings_))
-    return managed->Forward(ctx, features).embeddings.values();
-  if (sharded() != nullptr) return sharded()->Forward(ctx, features).values();
-  return embedding_bag_collection().Forward(ctx, features).values();
+  return std::visit([&](auto& collection) { return PooledRows(collection.Forward(ctx, features)); },
+                    embeddings_);
 }
 
 void EmbeddingModel::AppendParameters(const std::string& prefix,

@@ -1,7 +1,7 @@
 #ifndef TESSERA_MODELS_EMBEDDING_MODEL_H_
 #define TESSERA_MODELS_EMBEDDING_MODEL_H_
-// What models over pooled tables have in common: the tables, here or sharded over ranks, on each of
-// which is a model with its own copy of all else; parameters, and a state_dict.
+// Base of models over pooled tables: the tables, here or sharded over ranks, on each of which is a
+// model with its own copy of all else; parameters, and a state_dict.
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,14 +16,14 @@
 
 namespace tessera {
 
-// Where tables lie that are sharded over ranks.
+// Ranks and plan of tables that are sharded.
 struct ModelSharding {
   Communicator* comm = nullptr;  // which outlives the model
   ShardingPlan plan;             // of all tables
   ShardingOptions options = {};
 };
 
-// What finds the rows of a table's raw ids: all of them, or of this rank's parts.
+// The module that finds the rows of a table's raw ids: of all of them, or of this rank's parts.
 struct ManagedModule {
   std::string table;
   ManagedCollisionModule* module = nullptr;
@@ -36,13 +36,14 @@ struct DensePart {
   NamedParameter parameter;  // "<table_prefix><table>[r0:r1,c0:c1].weight"
 };
 
-// Of a state dict and the model that it is loaded into (PyTorch's missing_keys, unexpected_keys).
+// Names in which a state dict and the model that it is loaded into differ (PyTorch's missing_keys,
+// unexpected_keys).
 struct UnmatchedNames {
   std::vector<std::string> missing;     // of the model's, which stay as they were
   std::vector<std::string> unexpected;  // of the state dict's, which are left
 };
 
-// With managed collision its tables take raw ids; a forward that is recorded may give them rows.
+// With managed collision, its tables take raw ids; a forward that is recorded may give them rows.
 //
 // The names of tables are `table_prefix` + table + ".weight". They are parameters only with the
 // rule Dense, but always in StateDict.
@@ -55,8 +56,8 @@ class EmbeddingModel : public Module {
   // The rows of all features, pooled, in table order, then feature order in the table: [B, ΣD].
   Variable Pool(Context& ctx, const KeyedJaggedTensor& features);
 
-  // What the dense optimizer trains: all but the tables that are updated inside backward, and those
-  // that are sharded: see DenseParts.
+  // Appends what the dense optimizer trains: all but the tables that are updated inside backward,
+  // and those that are sharded: see DenseParts.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const final;
   // The parts of sharded tables with the rule Dense that this rank holds. The dense optimizer of
   // this rank trains them, too; their gradients are not averaged over ranks.
@@ -69,15 +70,15 @@ class EmbeddingModel : public Module {
   UnmatchedNames LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
                                bool strict = true);
 
-  // The same with sharded tables, put together on every rank: the state_dict of the model without
-  // shards. Copies, on ctx's device; tables on disk in host memory. Every rank calls.
+  // Returns the state_dict of the model without shards: sharded tables are put together on every
+  // rank. Copies, on ctx's device; tables on disk in host memory. Every rank calls.
   std::vector<NamedTensor> WholeStateDict(Context& ctx);
   // Each rank takes its parts. Every rank calls with the same tensors; if one's are refused, every
   // rank throws Error, and nothing has changed.
   UnmatchedNames LoadWholeStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
                                     bool strict = true);
 
-  // What managed collision knows of ids, of sharded tables those of this rank's parts, as
+  // State of managed collision (for sharded tables, of this rank's parts), as
   // "<table_prefix><table>.<name>"; copies.
   std::vector<NamedTensor> IdStateDict(Context& ctx);
   // Exactly these again. Throws Error for names that are missing or of no table, and for tensors
@@ -92,17 +93,19 @@ class EmbeddingModel : public Module {
   // REQUIRES: tables that are not sharded.
   EmbeddingBagCollection& embedding_bag_collection();
   const EmbeddingBagCollection& embedding_bag_collection() const;
-  // Of tables with managed collision, in order; of sharded ones, those that this rank has parts of.
+  // Modules of tables with managed collision, in order; of sharded tables, those that this rank has
+  // parts of.
   std::vector<ManagedModule> managed_modules();
-  // Null unless they are.
+  // Returns nullptr if the tables are not sharded.
   ShardedEmbeddingBagCollection* sharded();
   const ShardedEmbeddingBagCollection* sharded() const;
-  // Null unless they are, with managed collision.
+  // Returns nullptr if the tables are not sharded, or have no managed collision.
   ShardedManagedCollisionModules* sharded_modules();
 
  protected:
-  // With `sharding` every rank makes one; the same ctx.random() gives the same numbers as without.
-  // Throws Error for managed collision of no table, or of a sharded one that is in no parts.
+  // Makes a model; with `sharding` every rank makes one, and the same ctx.random() gives the same
+  // numbers as without. Throws Error for managed collision of no table, or of a sharded one that is
+  // in no parts.
   EmbeddingModel(Context& ctx, std::string table_prefix,
                  const std::vector<EmbeddingBagConfig>& tables,
                  const EmbeddingBagCollectionOptions& options,

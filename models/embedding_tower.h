@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// What a tower makes of pooled rows, or of sequences: [B, N].
+// An interaction turns pooled rows, or sequences, into [B, N].
 class PooledInteraction : public Module {
  public:
   virtual Variable Forward(Context& ctx, const KeyedTensor& embeddings) const = 0;
@@ -37,7 +37,7 @@ class EmbeddingTower final : public Module {
   EmbeddingTower(std::unique_ptr<EmbeddingCollection> embedding,
                  std::unique_ptr<SequenceInteraction> interaction);
 
-  // As the collection's Forward.
+  // Like the collection's Forward, then the interaction.
   Variable Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   // Whether the tables take per-sample weights.

@@ -28,15 +28,15 @@ class RankingModel : public EmbeddingModel {
 
   // dense [B, dense_in], features with stride B -> [B]: logits, or probabilities.
   Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
-  // The same of rows that are pooled already, [B, F·D], as Pool gives them of features whose ids
-  // have the position weights.
+  // Forward from rows that are pooled already, [B, F·D], as Pool returns them for features whose
+  // ids have the position weights.
   Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
 
   // The mean cross entropy of Forward's outputs, of shape []; with weights [B] the mean over all
   // examples of each one's, times its weight.
   Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                 const Tensor& weights = {}) const;
-  // What Forward's outputs say of clicks; not recorded.
+  // Probabilities of clicks, from Forward's outputs; not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;
   bool gives_probabilities() const { return net_->gives_probabilities(); }
 

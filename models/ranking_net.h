@@ -1,7 +1,6 @@
 #ifndef TESSERA_MODELS_RANKING_NET_H_
 #define TESSERA_MODELS_RANKING_NET_H_
-// Of a model that foresees a click, all but the tables: dense features and pooled rows in, one
-// number an example out.
+// A ranking model without its tables: dense features and pooled rows in, one number an example out.
 #include <memory>
 #include <optional>
 
@@ -18,7 +17,7 @@ class RankingNet : public Module {
   virtual bool gives_probabilities() const { return false; }
 };
 
-// What stands before the names of a ranking model's position weights.
+// Prefix of the names of a ranking model's position weights.
 inline constexpr char kFeatureProcessorsPrefix[] =
     "sparse_arch.embedding_bag_collection._feature_processors.";
 // Those of a configuration that has some.

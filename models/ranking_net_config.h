@@ -1,6 +1,6 @@
 #ifndef TESSERA_MODELS_RANKING_NET_CONFIG_H_
 #define TESSERA_MODELS_RANKING_NET_CONFIG_H_
-// What kind of model a ranking model is, and its sizes, as plain data.
+// The type and sizes of a ranking model, as plain data.
 //
 //   dlrm             dense_in, dense_arch, over_arch
 //   dlrm_dcn         the same, dcn_layers, dcn_low_rank
@@ -30,8 +30,8 @@ struct RankingNetConfig {
   // Ids come with weights, by which their rows are multiplied before they are pooled. Not beside
   // position_weights, which would take their place.
   bool weighted = false;
-  // By feature: its bags have at most so many ids, and the id at each position has a learned weight
-  // (embedding/position_weighted.h). Ids of other features weigh 1.
+  // Longest bag by feature: its bags have at most so many ids, and the id at each position has a
+  // learned weight (embedding/position_weighted.h). Ids of other features weigh 1.
   std::map<std::string, int64_t> position_weights = {};
 };
 

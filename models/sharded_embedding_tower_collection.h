@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// What all ranks know of a tower.
+// Facts about a tower that all ranks know.
 struct TowerPlace {
   int rank = 0;
   std::vector<std::string> features;  // keys that it reads
@@ -32,19 +32,20 @@ struct TowerPlace {
 
 class ShardedEmbeddingTowerCollection final : public Module {
  public:
-  // The same places on all ranks; `comm` outlives it. Throws Error for no towers, a rank that there
-  // is not, or a tower that takes weights where its place says otherwise.
+  // Takes the same places on all ranks; `comm` outlives it. Throws Error for no towers, a rank that
+  // is out of range, or a tower that takes weights where its place says otherwise.
   ShardedEmbeddingTowerCollection(Context& ctx, Communicator& comm, std::vector<TowerPlace> towers);
 
-  // As EmbeddingTowerCollection's: every rank gives its own examples and gets their outputs. While
-  // a tape records, it does on all ranks, and each has the result in what Backward starts from.
-  // Throws Error for a tower whose output has another size than its place says. Waits for a device.
+  // Like EmbeddingTowerCollection::Forward: every rank gives its own examples and gets their
+  // outputs. While a tape records, it does on all ranks, and each has the result in what Backward
+  // starts from. Throws Error for a tower whose output has another size than its place says. Waits
+  // for a device.
   Variable Forward(Context& ctx, const KeyedJaggedTensor* features,
                    const KeyedJaggedTensor* weighted_features = nullptr);
 
-  // Null for a tower of another rank.
+  // Returns nullptr for a tower of another rank.
   EmbeddingTower* tower(size_t index) { return towers_[index].get(); }
-  // Of this rank's towers.
+  // Appends the parameters of this rank's towers.
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
  private:
@@ -54,7 +55,7 @@ class ShardedEmbeddingTowerCollection final : public Module {
   KeyedJaggedTensor Gathered(Context& ctx, const KeyedJaggedTensor* features, bool weighted) const;
   Variable LocalOutputs(Context& ctx, const KeyedJaggedTensor& features,
                         const KeyedJaggedTensor& weighted, int64_t examples);
-  // From columns in the order of the ranks to columns in the order of the towers.
+  // Reorders columns from the order of the ranks to the order of the towers.
   Variable InOrder(Context& ctx, const Variable& outputs) const;
   bool Any(bool weighted) const;
 

@@ -58,7 +58,7 @@ struct CustomRule {
     virtual StateSpecs States() const = 0;
     // The update of step t with learning rate lr.
     virtual void Update(float lr, int64_t t, const internal::RowUpdateArgs& args) const = 0;
-    // The same on a GPU. Throws Error for a rule that was compiled for the CPU alone.
+    // Updates rows on a GPU. Throws Error for a rule that was compiled for the CPU alone.
     virtual void UpdateOnCuda(Context& ctx, float lr, int64_t t,
                               const internal::CudaRows& rows) const;
   };
@@ -77,7 +77,8 @@ const char* RuleName(const AnyRule& rule);
 StateSpecs RuleStates(const AnyRule& rule);
 float LearningRate(const AnyRule& rule);
 void SetLearningRate(AnyRule& rule, float lr);
-// What the rule does to whole tables before the forward of step t; mostly nothing.
+// Returns what the rule does to whole tables before the forward of step t; for most rules that is
+// nothing.
 TableSweep SweepAt(const AnyRule& rule, int64_t t);
 // Throws Error for options that make no sense (a rate or moment out of range, a mode that the rule
 // does not have), saying which.

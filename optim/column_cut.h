@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_COLUMN_CUT_H_
 #define TESSERA_OPTIM_COLUMN_CUT_H_
-// What it changes where a table's columns are cut into blocks that are updated apart, as
+// Changes of a rule where a table's columns are cut into blocks that are updated apart, as
 // column_wise, table_column_wise and grid sharding do.
 #include <string_view>
 
@@ -16,7 +16,8 @@ enum class ColumnCut {
 
 // A custom rule may do what it wants with a row, so of one nothing better than kEachBlock is known.
 ColumnCut ColumnCutOf(const AnyRule& rule);
-// By its name; a name that the library does not have is a custom rule's.
+// Returns the changes of the rule of this name; a name that the library does not have is a custom
+// rule's.
 ColumnCut ColumnCutOf(std::string_view rule);
 
 }  // namespace tessera

@@ -42,7 +42,8 @@ class CombinedOptimizer final : public Optimizer {
  private:
   // The part that a group belongs to; `group` becomes its number there.
   Optimizer& PartOf(int& group) const;
-  // Of each part its entries, by its own keys. Throws Error for keys that belong to no part.
+  // Returns each part's entries under that part's own keys. Throws Error for keys that belong to no
+  // part.
   std::vector<OptimizerStateDict> Split(const OptimizerStateDict& state) const;
 
   std::vector<Part> parts_;

@@ -1,9 +1,9 @@
 #ifndef TESSERA_OPTIM_OPTIMIZER_H_
 #define TESSERA_OPTIM_OPTIMIZER_H_
-// What all optimizers have in common, so that learning rates are set and state is saved in one way:
-// of ordinary variables (DenseOptimizer), of tables that are updated inside backward
-// (embedding/fused_optimizer.h), and of both together (CombinedOptimizer, WarmupOptimizer,
-// GradientClippingOptimizer). It is what TorchRec calls a KeyedOptimizer: parameters go by keys.
+// The interface of all optimizers, by which learning rates are set and state is saved in one way:
+// those of ordinary variables (DenseOptimizer), those of tables that are updated inside backward
+// (embedding/fused_optimizer.h), and those of both together (CombinedOptimizer, WarmupOptimizer,
+// GradientClippingOptimizer). TorchRec calls it a KeyedOptimizer: parameters have keys.
 //
 // Parameters are in groups; those of a group share their options, the learning rate among them.
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace tessera {
 
-// What is remembered: by parameter's key, then by the state's name. A parameter of which nothing
-// is remembered has no entry.
+// Optimizer state by the parameter's key, then by the state's name. A parameter without state has
+// no entry.
 using OptimizerStateDict = std::map<std::string, std::map<std::string, Tensor>>;
 
 struct ParamGroup {
@@ -32,7 +32,7 @@ class Optimizer {
   virtual void Step(Context& ctx) = 0;
   virtual void ZeroGrad() = 0;
 
-  // Of all that may have state: the parameters, in order, and what a WarmupOptimizer adds.
+  // Keys of all that may have state: the parameters, in order, and what a WarmupOptimizer adds.
   virtual std::vector<std::string> Keys() const = 0;
   // Those parameters that are variables, with their keys as names.
   virtual std::vector<NamedParameter> Variables() const = 0;
@@ -42,7 +42,7 @@ class Optimizer {
   // Throw Error for a group that isn't there, or a rate that is no finite number.
   virtual double GroupLearningRate(int group) const = 0;
   virtual void SetGroupLearningRate(int group, double lr) = 0;
-  // Of all groups.
+  // Sets the learning rate of all groups.
   virtual void SetLearningRate(double lr) = 0;
 
   // All that is remembered, sharing memory.

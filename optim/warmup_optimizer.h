@@ -31,7 +31,7 @@ class WarmupOptimizer final : public OptimizerWrapper {
   void LoadStateDict(Context& ctx, const OptimizerStateDict& state) override;
 
   const WarmupSchedule& schedule() const { return schedule_; }
-  // Where the schedule stands, as the state `warmup`.
+  // Position of the schedule, as the state `warmup`.
   Tensor Position() const;
   // Goes on from there. Throws Error, and changes nothing, for what is no position of the schedule.
   void SetPosition(const Tensor& position);

@@ -56,12 +56,12 @@ class WarmupSchedule {
 
   // After one more step. Throws Error, and stays where it is, for a rate that is no finite number.
   void Step();
-  // What the base rate is multiplied by now.
+  // The factor that the base rate is multiplied by in the current iteration.
   double multiplier() const { return multiplier_; }
   double LearningRate(double base) const { return base * multiplier_; }
 
   int64_t iteration() const { return iteration_; }
-  // From 0; the number of stages when all are over.
+  // Number of the current stage, from 0; the number of stages when all are over.
   int64_t stage() const { return stage_; }
   // Throws Error for a negative iteration or a stage that is not there.
   void SetPosition(int64_t iteration, int64_t stage);

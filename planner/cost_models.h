@@ -17,8 +17,8 @@ namespace tessera {
 // The name itself; without one calibrated where `machine` has a profile, else bandwidth.
 std::string CostModelName(const std::string& name, const TopologyFile& machine);
 
-// Of the model that CostModelName says. Throws Error for a name that is none of these, and for
-// calibrated without a profile. `known` is for calibrated alone.
+// Returns the options for the cost model of this name (CostModelName). Throws Error for an unknown
+// name, and for calibrated without a profile. `known` is for calibrated alone.
 PlannerOptions CostModelOptions(const std::string& name, const TopologyFile& machine,
                                 const PlannerModel& model, const CalibratedOptions& known = {});
 

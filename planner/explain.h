@@ -35,9 +35,9 @@ struct PlanExplanation {
   double bottleneck_memory_share = 0;  // of the memory for tables, the fuller of HBM and DDR
 };
 
-// Of a plan that this planner made. Other options obey the planner's rules, too; a table that stays
-// together with others stays where it is. Takes as long as trying each option at its best place
-// once.
+// Explains a plan that this planner made. Other options obey the planner's rules, too; a table that
+// stays together with others stays where it is. Takes as long as trying each option at its best
+// place once.
 PlanExplanation Explain(const EmbeddingShardingPlanner& planner, const PlanResult& plan);
 
 // A line a table, the busiest rank first.

@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_PLAN_CONVERSION_H_
 #define TESSERA_PLANNER_PLAN_CONVERSION_H_
-// From the planner's result to the plan that sharding/ runs.
+// Turns the planner's result into the plan that sharding/ runs.
 #include <vector>
 
 #include "planner/model/model.h"

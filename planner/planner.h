@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_PLANNER_H_
 #define TESSERA_PLANNER_PLANNER_H_
-// From a topology and a model to a plan: which option each table gets, and on which ranks its
+// Finds a plan for a topology and a model: which option each table gets, and on which ranks its
 // shards lie, so that the busiest rank has least to do and no rank holds more than it can.
 //
 //   EmbeddingShardingPlanner planner(topology, model);
@@ -23,7 +23,7 @@
 
 namespace tessera {
 
-// What a plan is rated by: the busiest rank's Σ of totals (where ranks share cores, at least its
+// The rating of a plan: the busiest rank's Σ of totals (where ranks share cores, at least its
 // node's Σ over cores), or the fullest rank's HBM.
 enum class PerfModel { kMaxRankPerf, kMaxRankHbm };
 std::string ToString(PerfModel model);  // "max_rank_perf", "max_rank_hbm"
@@ -78,7 +78,7 @@ class EmbeddingShardingPlanner {
   const Topology& topology() const { return topology_; }
   const PlannerModel& model() const { return model_; }
   const PlannerOptions& options() const { return options_; }
-  // Of the cost model. Refers to the planner.
+  // Returns the enumerator of the cost model. It refers to the planner.
   EmbeddingEnumerator enumerator() const;
 
  private:

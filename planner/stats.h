@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_STATS_H_
 #define TESSERA_PLANNER_STATS_H_
-// What a plan does to each rank, in numbers: TorchRec's report as plain data.
+// Load of each rank under a plan, in numbers: TorchRec's report as plain data.
 #include <map>
 #include <optional>
 #include <string>

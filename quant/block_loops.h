@@ -17,7 +17,7 @@ inline void FillUp(uint8_t* row, int64_t used, int64_t row_bytes) {
 // Rows of a tile, which are gone over twice: for their parameters, then for their codes.
 constexpr int kTileRows = Pack::kSize;
 
-// As many as stay in the first level.
+// Number of rows that stay in the first-level cache.
 inline int64_t TileRowsOf(int64_t row_size) {
   constexpr int64_t kBytes = 16 << 10;
   const int64_t fit = kBytes / (4 * row_size);
@@ -35,9 +35,9 @@ typedef uint32_t UnalignedWords
 constexpr auto kSmaller = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto kLarger = [](auto a, auto b) { return a > b ? a : b; };
 
-// What the range of numbers comes from, in ValueRange's order: with their bits as integers, the
-// largest signed one is the maximum unless all are negative, the largest unsigned one the minimum
-// if any is negative, and the smallest unsigned one what is then left.
+// Extremes that the range of numbers is derived from, in ValueRange's order: with the numbers' bits
+// as integers, the largest signed one is the maximum unless all are negative, the largest unsigned
+// one the minimum if any is negative, and the smallest unsigned one what is then left.
 struct LaneRanges {
   Keys high;
   Words far, near;

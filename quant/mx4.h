@@ -24,7 +24,7 @@ enum class Mx4Rounding {
   kNearest,  // √2 and more
 };
 
-// What is added to a magnitude's bits, so that its exponent field becomes the rounded one.
+// Returns what is added to a magnitude's bits so that its exponent field becomes the rounded one.
 TESSERA_HD uint32_t Mx4RoundingBits(Mx4Rounding rounding) {
   return rounding == Mx4Rounding::kEven    ? 0x1fffffu
          : rounding == Mx4Rounding::kFloor ? 0u

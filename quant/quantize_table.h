@@ -1,7 +1,7 @@
 #ifndef TESSERA_QUANT_QUANTIZE_TABLE_H_
 #define TESSERA_QUANT_QUANTIZE_TABLE_H_
-// From the rows of a float table to stored rows, some rows at a time: what is in memory at once is
-// a block of floats, and the stored rows if they are kept. Rows with a NaN are looked for first.
+// Turns the rows of a float table into stored rows, some rows at a time: what is in memory at once
+// is a block of floats, and the stored rows if they are kept. Rows with a NaN are looked for first.
 // What was lost is measured by decoding each block again.
 #include <functional>
 #include <span>
@@ -21,10 +21,10 @@ struct RowSource {
   // Rows [begin, end) as f32 [end − begin, dim] of its own memory or the source's, on ctx's device.
   std::function<Tensor(Context& ctx, int64_t begin, int64_t end)> read;
 };
-// Of [E, D], f32, f16 or bf16, on ctx's device.
+// A source of the rows of `rows`, [E, D], f32, f16 or bf16, on ctx's device.
 RowSource SourceOf(const std::string& table, const Tensor& rows);
-// Of an entry of a file, which must outlive it. Throws Error for one that is no [E, D] of floats of
-// 16 or 32 bits.
+// A source of the rows of a file's entry; the file must outlive it. Throws Error for an entry that
+// is no [E, D] of floats of 16 or 32 bits.
 RowSource SourceOf(const SafetensorsFile& file, const std::string& entry);
 
 // The rows of one table that hold a NaN.
@@ -43,7 +43,7 @@ enum class NanPolicy {
   kChecked,  // the caller has done that
   kZero,     // a NaN is stored as 0
 };
-// Of "error" or "zero". Throws Error for other words.
+// Parses "error" or "zero". Throws Error for other words.
 NanPolicy ParseNanPolicy(const std::string& name);
 
 struct QuantizeOptions {

@@ -32,7 +32,7 @@ struct MarkNan {
   }
 };
 
-// Of a row x and what it decodes as: largest difference, and sums of squares.
+// Difference between a row x and what it decodes as: the largest one, and sums of squares.
 struct RowDifference {
   double max, squares, value_squares;
 };
@@ -41,7 +41,7 @@ struct CompareRows {
   FloatRows x, decoded;
   RowDifference* out;
   TESSERA_HD void operator()(int64_t r) const {
-    // As many sums as hide the latency of an addition.
+    // Number of sums that hides the latency of an addition.
     constexpr int kSums = 4;
     const float *a = x.Row(r), *b = decoded.Row(r);
     double max[kSums] = {}, squares[kSums] = {}, value_squares[kSums] = {};

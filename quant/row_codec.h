@@ -67,11 +67,11 @@ RowCodec ParseRowCodec(const std::string& text);
 // Bytes of a row of `dim` numbers, padding included. Throws Error for a dim whose codes do not fill
 // whole bytes, or an alignment below 1.
 int64_t RowBytes(const RowCodec& codec, int64_t dim);
-// Without the padding.
+// Bytes of a row without padding.
 int64_t UnpaddedRowBytes(const RowCodec& codec, int64_t dim);
 
 struct EncodeOptions {
-  // Of the types int8, int4, int2 and those with _tail: looks for a narrower range than [min, max]
+  // For the types int8, int4, int2 and those with _tail: looks for a narrower range than [min, max]
   // with a smaller squared error (greedily; some 100 times the work). Throws Error for others.
   bool search = false;
 };
@@ -79,7 +79,7 @@ struct EncodeOptions {
 // f32 [E, D] -> u8 [E, RowBytes].
 Tensor EncodeRows(Context& ctx, const RowCodec& codec, const Tensor& rows,
                   const EncodeOptions& options = {});
-// The same, into `bytes`.
+// Encodes rows into `bytes`.
 void EncodeRowsInto(Context& ctx, const RowCodec& codec, const Tensor& rows, const Tensor& bytes,
                     const EncodeOptions& options = {});
 // u8 [E, RowBytes] -> f32 [E, dim].

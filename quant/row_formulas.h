@@ -35,7 +35,7 @@ struct Float16Code {
   TESSERA_HD static float Largest() {
     return static_cast<float>(T::FromBits(std::same_as<T, Half> ? 0x7bff : 0x7f7f));
   }
-  // Of a float or a Pack. NaN stays NaN.
+  // Scales a float or a Pack. NaN stays NaN.
   template <typename Real>
   TESSERA_HD Real Scaled(Real x) const {
     if constexpr (!kSent) return x;
@@ -87,7 +87,7 @@ TESSERA_HD void StoreParam(uint8_t* to, float x) { StoreWord(to, std::bit_cast<u
 TESSERA_HD void StoreParam(uint8_t* to, Half x) {
   for (int i = 0; i < 2; ++i) to[i] = static_cast<uint8_t>(x.bits >> (8 * i));
 }
-// As float or Half lies there.
+// Loads a parameter that lies there as float or Half.
 template <typename Param>
 TESSERA_HD float LoadParam(const uint8_t* from) {
   if constexpr (std::same_as<Param, float>) return std::bit_cast<float>(LoadWord(from));
@@ -175,7 +175,7 @@ struct BlockCode {
     return (UsedBytes(n) + Block::kCodeAlign - 1) / Block::kCodeAlign * Block::kCodeAlign;
   }
   TESSERA_HD static int64_t BlockBytes(int64_t n) { return CodeBytes(n) + Block::kParamBytes; }
-  // Where a block's codes and its parameters begin.
+  // Offsets of a block's codes and its parameters.
   TESSERA_HD static int64_t CodesAt() { return Block::kFront ? Block::kParamBytes : 0; }
   TESSERA_HD static int64_t ParamsAt(int64_t n) { return Block::kFront ? 0 : CodeBytes(n); }
   TESSERA_HD static int64_t BlockSize(int64_t row_size) {
@@ -214,7 +214,7 @@ concept ElementCode = requires {
   typename Code::Stored;
 };
 
-// Without padding.
+// Bytes of a row without padding.
 template <typename Code>
 TESSERA_HD int64_t RowBytesOf(int64_t row_size) {
   if constexpr (ElementCode<Code>)

@@ -1,12 +1,12 @@
 #ifndef TESSERA_QUANT_ROW_LAYOUT_H_
 #define TESSERA_QUANT_ROW_LAYOUT_H_
-// Where in a stored row its codes and parameters lie. Many codecs differ in that alone, and a
-// lookup reads them by the same loop.
+// Places of codes and parameters in a stored row. Many codecs differ in these alone, and a lookup
+// reads them by the same loop.
 #include "quant/row_codec.h"
 
 namespace tessera {
 
-// What the numbers of a row are made from; kAffine: codes of 8, 4 or 2 bits, scale and bias.
+// How the numbers of a row are read; kAffine: from codes of 8, 4 or 2 bits, scale and bias.
 enum class RowReading : uint8_t {
   kF32,
   kF16,

@@ -13,7 +13,7 @@ namespace tessera {
 struct ValueRange {
   int32_t low = INT32_MAX, high = INT32_MIN;  // keys: floats whose order is that of integers
 
-  // Of a float's bits, or a vector of them, which no GPU has: hence constexpr, not TESSERA_HD.
+  // Takes a float's bits, or a vector of them, which no GPU has: hence constexpr, not TESSERA_HD.
   template <typename Bits>
   [[gnu::always_inline]] static constexpr Bits KeyOf(Bits bits) {
     return bits ^ (bits >> 31 & 0x7fffffff);

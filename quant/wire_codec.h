@@ -47,9 +47,9 @@ std::string ToString(const WireCodecs& codecs);
 WireCodecs ParseWireCodecs(const std::string& text);
 
 enum class WireUse { kPooledAllToAll, kPooledReduceScatter, kSequenceAllToAll };
-// What TorchRec uses in place of `asked`, without saying so: in a reduce-scatter fp8 and mx4 become
-// fp16 (forward) or bf16 (backward); then on a CPU bf16 becomes fp16. Tessera uses what was asked
-// for; this is for comparisons with TorchRec.
+// Returns the codecs that TorchRec uses in place of `asked`, without saying so: in a reduce-scatter
+// fp8 and mx4 become fp16 (forward) or bf16 (backward); then on a CPU bf16 becomes fp16. Tessera
+// uses what was asked for; this is for comparisons with TorchRec.
 WireCodecs TorchRecFallback(const WireCodecs& asked, DeviceType device, WireUse use);
 
 // Bytes of `elements` numbers in rows of `row_size`. REQUIRES: whole rows.

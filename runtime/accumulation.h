@@ -27,7 +27,8 @@ namespace tessera {
 
 class Accumulation {
  public:
-  // What a micro-batch has a multiple of: sums over examples are made of chunks that divide it.
+  // The number of examples of a micro-batch is a multiple of this: sums over examples are made of
+  // chunks that divide it.
   static constexpr int64_t kExamples = 128;
 
   // The passes have `examples` together. Throws Error below 0, or for less than one pass.

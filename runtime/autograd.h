@@ -86,15 +86,15 @@ class Function {
  private:
   friend class Tape;
   std::vector<bool> needs_grad_;
-  // Of a pass of several: their step, which number this op has, and which inputs are the same for
-  // all examples.
+  // Set in a pass of several: the step they make together, this op's number in it, and the inputs
+  // that are the same for all examples.
   Accumulation* accumulation_ = nullptr;
   int64_t number_ = 0;
   std::vector<bool> for_all_examples_;
 };
 
-// What was computed, in order. The innermost live Tape of a context records; destroy tapes in
-// reverse order of making.
+// A record of what was computed, in order. The innermost live Tape of a context records; destroy
+// tapes in reverse order of making.
 class Tape {
  public:
   // `accumulation`: the step of which this is the pass that was begun last; null: a step of its
@@ -108,7 +108,7 @@ class Tape {
   // it. Frees each node after use: a second Backward is an error. REQUIRES: root has one element,
   // or `grad` (shaped like root) is given.
   void Backward(const Variable& root, const Tensor& grad = {});
-  // The same of several losses at once, in one pass: of Σ grads[i]·roots[i], as
+  // Differentiates several losses at once, in one pass: Σ grads[i]·roots[i], as
   // torch.autograd.backward does. `grads`: none, or one a root, which may be undefined.
   void Backward(std::span<const Variable> roots, std::span<const Tensor> grads = {});
   // Backward calls fn for each variable that requires a gradient as soon as nothing more is to be

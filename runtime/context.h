@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_CONTEXT_H_
 #define TESSERA_RUNTIME_CONTEXT_H_
-// Where an op runs and what it may use: device, allocator, threads, random numbers, and the tape
-// that records it. The first argument of every op; there is no hidden global. One Context serves
-// one thread at a time; several may share a pool.
+// A Context says where an op runs and what it may use: device, allocator, threads, random numbers,
+// and the tape that records it. The first argument of every op; there is no hidden global. One
+// Context serves one thread at a time; several may share a pool.
 #include <memory>
 
 #include "runtime/base/parallel.h"
@@ -36,7 +36,8 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   Device device() const { return device_; }
-  // On a GPU every context has a queue of its own: two contexts work at the same time.
+  // Stream of this context. On a GPU every context has a stream of its own: two contexts work at
+  // the same time.
   const Stream& stream() const { return stream_; }
   Allocator& allocator() const { return *allocator_; }
   ThreadPool& threads() { return *pool_; }
@@ -47,7 +48,7 @@ class Context {
   // Waits for all that ops on this context were given. Ops do not wait for the device: their
   // results are there for later ops on the same context.
   void Sync() const { stream_.Sync(); }
-  // What is given to this context from now on comes after what `other` was given so far.
+  // Lets work given to this context from now on wait for the work given to `other` so far.
   void WaitFor(const Context& other) const { Event::Record(other.stream_).HoldBack(stream_); }
 
   // The tape that ops record themselves on; null when nothing is recorded (no Tape is alive, or a

@@ -60,7 +60,8 @@ template <typename Fn>
 void ForEach(Context& ctx, int64_t n, const Fn& fn) {
   static_assert(std::is_trivially_copyable_v<Fn>);
   constexpr int kThreads = 256;
-  // As many blocks as the device holds at once a few times over: later items are met by strides.
+  // Launches as many blocks as the device holds at once, a few times over: later items are reached
+  // by strides.
   const int64_t most = int64_t{32} * PropertiesOf(ctx.device()).multiprocessors;
   const int64_t blocks = std::min((n + kThreads - 1) / kThreads, most);
   Launch(ctx, ForEachKernel<Fn>, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0, n, fn);

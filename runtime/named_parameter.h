@@ -22,7 +22,7 @@ struct RowsElsewhere {
   std::function<void(std::span<const int64_t> rows, const void* bytes)> write;
 };
 
-// With `stored`, the tensor has a shape and a type, and no memory.
+// A tensor by name. With `stored`, the tensor has a shape and a type, and no memory.
 struct NamedTensor {
   std::string name;
   Tensor tensor;

@@ -1,7 +1,7 @@
 #ifndef TESSERA_RUNTIME_PTX_CUH_
 #define TESSERA_RUNTIME_PTX_CUH_
-// What CUDA C++ has no word for: the machine's instructions in small functions, each with a plain
-// twin for the emulator. For .cu files.
+// Instructions that CUDA C++ has no word for in small functions, each with a plain twin for the
+// emulator. For .cu files.
 #include <cuda_runtime.h>
 
 #include <cstdint>

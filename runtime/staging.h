@@ -15,7 +15,7 @@ inline constexpr int64_t kPieceBytes = 8 << 20;
 // ctx's device.
 void ReadPieces(Context& ctx, const Tensor& tensor,
                 const std::function<void(const void*, int64_t)>& fn);
-// The same, fn writes them. What was there before is lost if it throws.
+// Lets fn write the pieces. The tensor's earlier values are lost if fn throws.
 void WritePieces(Context& ctx, const Tensor& tensor, const std::function<void(void*, int64_t)>& fn);
 
 // A tensor's values on their way to the host; nobody waits before Wait. What lies in host memory is

@@ -69,8 +69,9 @@ class Tensor {
                         DType dtype = DType::kF32);
   // In host memory, whatever a context's device. Not initialised.
   static Tensor EmptyHost(const Shape& shape, DType dtype = DType::kF32);
-  // The same, pinned if ctx is on a GPU: copies between it and the GPU run while the host goes on.
-  // Used again by others when ctx's stream has passed the place where it is given back.
+  // Makes a host tensor, pinned if ctx is on a GPU: copies between it and the GPU run while the
+  // host goes on. Its memory is used again once ctx's stream has passed the point where it was
+  // given back.
   static Tensor EmptyPinned(Context& ctx, const Shape& shape, DType dtype = DType::kF32);
 
   bool defined() const { return storage_ != nullptr; }
@@ -130,7 +131,7 @@ class Tensor {
   // Writes the elements of `source`, from any device, here. REQUIRES: same shape and dtype.
   void CopyFrom(Context& ctx, const Tensor& source) const;
   void Fill(Context& ctx, double value) const;
-  // To(ctx, Device::Cpu()), on the tensor's own stream. REQUIRES: as ToVector.
+  // Returns the tensor copied to the host on its own stream. REQUIRES: as ToVector.
   Tensor ToHost() const { return defined() ? OnHost(storage_stream()) : *this; }
   // Row-major copy on the host. Waits for the device. REQUIRES: not borrowed memory of a GPU (To
   // takes that, with a context).

@@ -1,7 +1,7 @@
 #ifndef TESSERA_RUNTIME_VECTOR_CUH_
 #define TESSERA_RUNTIME_VECTOR_CUH_
-// What one lane of a kernel moves at a time: kWidth neighbouring elements (4, by one load of 16 or
-// 8 bytes, or 1), as floats. For .cu files.
+// Elements that one lane of a kernel moves at a time: kWidth neighbouring elements (4, by one load
+// of 16 or 8 bytes, or 1), as floats. For .cu files.
 #include "runtime/ptx.cuh"
 
 namespace tessera::internal {

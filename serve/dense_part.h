@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_DENSE_PART_H_
 #define TESSERA_SERVE_DENSE_PART_H_
-// Of a ranking model, all but the tables: its net (models/ranking_net.h) and the weights that ids
-// have by their positions in a bag. Parameters have the names of the model's state dict.
+// A ranking model without its tables: its net (models/ranking_net.h) and the weights that ids have
+// by their positions in a bag. Parameters have the names of the model's state dict.
 #include <memory>
 #include <optional>
 #include <string>

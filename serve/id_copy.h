@@ -18,7 +18,7 @@ inline int64_t HashedRawId(const RawIdRule& rule, int64_t raw) {
   return rule.hash_below > 0 ? tessera::internal::HashBelow(raw, rule.hash_below) : raw;
 }
 
-// What the map of a table knows a raw id as.
+// Returns the key under which the map of a table knows a raw id.
 inline int64_t RawIdKey(const TableSpec& table, int64_t raw) {
   const RawIdRule& rule = *table.raw_ids;
   if (rule.hash_below == 0) return raw;
@@ -29,7 +29,7 @@ int64_t DefaultRow(const TableSpec& table);
 // The row that a raw id which the map lacks reads, or −1.
 int64_t UnknownRow(const TableSpec& table, int64_t raw);
 
-// Where the ids of one table find their rows.
+// Finds rows for the ids of one table.
 struct IdRows {
   const TableSpec& table;
   const TableRemap* remap;  // null: the table is not pruned

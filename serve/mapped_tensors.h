@@ -21,11 +21,11 @@ class MappedTensors {
   // A view of the mapped bytes, which must not be written; it keeps the mapping. Throws Error,
   // naming the file, for a name that is not there, or another dtype or shape.
   Tensor At(const std::string& name, DType dtype, const Shape& shape) const;
-  // The same as memory of the caller's own, which may be written and has room for `rows` rows, of
-  // which the file's are the first (private_file.h). Throws Error as At does, and where there is no
-  // address space. REQUIRES: made writable; rows ≥ shape[0].
+  // Returns the tensor in private memory of the caller, which may be written and has room for
+  // `rows` rows, the first of which are the file's (private_file.h). Throws Error as At does, and
+  // where there is no address space. REQUIRES: made writable; rows ≥ shape[0].
   Tensor Writable(const std::string& name, DType dtype, const Shape& shape, int64_t rows) const;
-  // Of any shape.
+  // Looks a tensor up by name, whatever its shape.
   bool Contains(const std::string& name) const { return tensors_.contains(name); }
   // REQUIRES: it is there.
   const Shape& ShapeOf(const std::string& name) const { return tensors_.at(name).shape(); }

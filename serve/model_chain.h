@@ -19,8 +19,8 @@
 
 namespace tessera::serve {
 
-// What a directory is whose deltas cannot all be taken: one is damaged, does not follow, or is
-// missing while a newer one is there.
+// How a directory is treated whose deltas cannot all be taken: one is damaged, does not follow, or
+// is missing while a newer one is there.
 enum class BadDeltas {
   kError,          // an Error, as for weights that are not what they were
   kServeLastGood,  // the newest version before it; failure() says why
@@ -43,7 +43,7 @@ class ModelChain {
   explicit ModelChain(std::string directory, const ModelChainOptions& options = {});
 
   const std::string& directory() const { return directory_; }
-  // Of the newest version that was taken.
+  // The model of the newest version that was taken.
   std::shared_ptr<const ServedModel> model() const { return model_; }
   // The crc32 that the next delta has to name.
   std::string crc32() const;

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_MODEL_DELTA_H_
 #define TESSERA_SERVE_MODEL_DELTA_H_
-// What makes version n of a served model into version n + 1: a safetensors file beside model.json,
-// delta-<n + 1>.safetensors.
+// A delta turns version n of a served model into version n + 1: a safetensors file beside
+// model.json, delta-<n + 1>.safetensors.
 //
 //   rows.<name>.numbers  i64 [k]            of stored rows that differ or are new, ascending
 //   rows.<name>.bytes    u8 [k, row bytes]  what they hold from then on
@@ -34,7 +34,7 @@ std::string DeltaSetIdsName(const TableSpec& table);
 inline constexpr char kDeltaKey[] = "tessera_delta", kDeltaModelKey[] = "model",
                       kFollowsKey[] = "follows_crc32", kDeltaFormat[] = "1";
 
-// What changes in one table; k = 0 where nothing does.
+// Changes of one table; k = 0 where there are none.
 struct TableDelta {
   Tensor numbers, bytes, removed_ids, set_ids;
 };
@@ -48,7 +48,7 @@ class ModelDelta {
   // or does not follow `before`, whose crc32 this is.
   ModelDelta(const std::string& path, const ModelSpec& before, const std::string& before_crc32);
 
-  // Of the model that it makes.
+  // The spec of the model that the delta makes.
   const ModelSpec& spec() const { return spec_; }
   std::string crc32() const;
   const std::vector<TableDelta>& tables() const { return tables_; }

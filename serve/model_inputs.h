@@ -8,8 +8,8 @@
 
 namespace tessera::serve {
 
-// What the inputs of `next` are that those of `before` are not: "4 dense values instead of 13, not
-// the features cat_0, cat_1, also the features cat_7"; "" where they are the same.
+// Describes how the inputs of `next` differ from those of `before`: "4 dense values instead of 13,
+// not the features cat_0, cat_1, also the features cat_7"; "" where they are the same.
 std::string OtherInputs(const ModelSpec& before, const ModelSpec& next);
 
 // Throws Error, which begins with `where` and ends with what allows it, for a model that reads

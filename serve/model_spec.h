@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_MODEL_SPEC_H_
 #define TESSERA_SERVE_MODEL_SPEC_H_
-// What a model directory's model.json says: a ranking model whose tables are stored rows, and where
-// its tensors lie. Plain data.
+// The model.json of a model directory: a ranking model whose tables are stored rows, and where its
+// tensors lie. Plain data.
 //
 //   {"tessera_model": 2, "version": 3, "weights": "weights-3.safetensors",
 //    "model": {"type": "dlrm", "dense_in": 13, …}, "dense_type": "f32", "missing": "row0",
@@ -42,7 +42,7 @@
 
 namespace tessera::serve {
 
-// What a raw id reads that the table's map does not have.
+// The row that a raw id reads if the table's map does not have it.
 enum class UnknownIds {
   kDefault,  // what unknown ids of other tables do: the default row, or nothing
   kRows,     // one of num_rows rows from first_row on, by ResidualHashBelow
@@ -51,8 +51,7 @@ enum class UnknownIds {
 // "default", "rows", "slots".
 std::string UnknownIdsName(UnknownIds unknown);
 
-// Of a table of raw 64-bit ids: how its ids mean rows (embedding/managed_collision), beside its
-// map.
+// How raw 64-bit ids of a table mean rows (embedding/managed_collision), beside its map.
 struct RawIdRule {
   int64_t max_rows = 0;  // as many as deltas may bring; 0: `rows`
   // Parts by hash (sharding/plan/hash_parts.h); the numbers below are of each.
@@ -62,9 +61,10 @@ struct RawIdRule {
   int64_t first_row = 0, num_rows = 1;                     // of kRows
   int64_t buckets = 1, reserved = 0, input_hash_size = 0;  // of kSlots
 
-  // Of a table of so many rows.
+  // Parts of a table of `rows` rows.
   HashParts Parts(int64_t rows) const { return {num_parts, rows / num_parts}; }
-  // What the map knows an id of a part as, which was hashed below hash_below if that is above 0.
+  // Returns the key under which the map knows an id of a part, which was hashed below hash_below if
+  // that is above 0.
   int64_t Key(int64_t part, int64_t id) const { return part * hash_below + id; }
 };
 
@@ -83,14 +83,14 @@ struct TableSpec {
   // How many ids the data may name, if not any.
   int64_t num_ids() const { return pruned() ? ids : rows; }
   int64_t stored_rows() const { return rows + (default_row ? 1 : 0); }
-  // As many as there will ever be.
+  // Stored rows, as many as there will ever be.
   int64_t most_stored_rows() const {
     return std::max(rows, raw_ids ? raw_ids->max_rows : 0) + (default_row ? 1 : 0);
   }
   int64_t nbytes() const { return stored_rows() * RowBytes(codec, dim); }
 };
 
-// Where the training stood that a model is of.
+// Step of the training that a model was made of.
 struct TrainedTo {
   int64_t seed = 0, step = 0;
 };
@@ -105,12 +105,13 @@ struct ModelSpec {
   std::optional<TrainedTo> trained = {};   // where the checkpoint said so
   std::vector<TableSpec> tables;
 
-  // What requests bring: the features of all tables, each once, in the order of their first readers.
+  // The features that requests bring: those of all tables, each once, in the order of their first
+  // readers.
   std::vector<std::string> Features() const;
-  // What each table reads, table after table: what is pooled, one block of columns each. A feature
-  // that several tables read is there as often.
+  // The features that the tables read, table after table: what is pooled, one block of columns
+  // each. A feature that several tables read is there as often.
   std::vector<std::string> Reads() const;
-  // Of every table.
+  // Dim of every table.
   int64_t dim() const { return tables.empty() ? net.dense_arch.back() : tables.front().dim; }
 };
 
@@ -124,7 +125,7 @@ std::string RemapKindName(RemapKind kind);  // "array", "hash"
 RemapKind ParseRemapKind(const std::string& name);
 
 std::string ToJson(const ModelSpec& spec);
-// With a checksum of itself under "crc32", as model.json is written.
+// Formats a spec with a checksum of itself under "crc32", as model.json is written.
 std::string ToSealedJson(const ModelSpec& spec);
 // Throws Error, which begins with `where`, for a document that is not such a model: a key that is
 // missing or unknown, sizes that don't fit, a table or feature named twice, a weights file that is

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_PREDICT_REQUEST_H_
 #define TESSERA_SERVE_PREDICT_REQUEST_H_
-// What one caller asks: B examples, in host memory.
+// One caller's request: B examples, in host memory.
 #include <cstdint>
 
 #include "runtime/tensor.h"

@@ -35,7 +35,7 @@ class Predictor {
 
   // The click probability of each example. Throws Error for a request that does not fit the model.
   std::vector<float> Predict(const PredictRequest& request);
-  // The same for all examples of some requests, computed together by a model, this predictor's or
+  // Predicts all examples of some requests, computed together by a model, this predictor's or
   // another one.
   std::vector<float> Predict(const ServedModel& model,
                              std::span<const PredictRequest* const> requests);
@@ -59,7 +59,7 @@ class Predictor {
   // Throws Error for a model that is not to take the place of `before`.
   void CheckTakesPlace(const ModelSpec& next, const ServedModel& before,
                        const std::string& directory, bool new_inputs) const;
-  // What answers from here on.
+  // Lets `model` answer from here on.
   void Use(std::shared_ptr<const ServedModel> model);
   void NoteChain();
   void CountDeltas(int64_t taken, int64_t failed);

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_RAW_ID_MAP_H_
 #define TESSERA_SERVE_RAW_ID_MAP_H_
-// From any 64-bit ids to the rows of a table, in slots that a file holds and a delta may change.
+// Maps any 64-bit ids to the rows of a table, in slots that a file holds and a delta may change.
 //
 //   slots [n][2], i64   (id, row); row −1: nobody's
 //
@@ -15,7 +15,7 @@
 
 namespace tessera::serve {
 
-// What reads the slots: valid while they don't change.
+// A view that reads the slots; it is valid while they don't change.
 struct RawIdView {
   const int64_t* slots = nullptr;
   uint64_t size = 0;
@@ -56,7 +56,7 @@ class RawIdMap {
 
   // The id's row from now on. REQUIRES: row ≥ 0.
   void Set(int64_t id, int64_t row);
-  // Of an id that is not there, nothing.
+  // Does nothing for an id that is not in the map.
   void Remove(int64_t id);
 
  private:

@@ -59,7 +59,7 @@ class RequestQueue {
 
   // The answer, or an Error in its place. Throws QueueFull.
   std::future<ScoredRequest> Submit(PredictRequest request);
-  // The same for a caller that does not wait. Throws QueueFull, and then never calls `done`.
+  // Submits for a caller that does not wait. Throws QueueFull, and then never calls `done`.
   void Submit(PredictRequest request, Done done);
   // Requests that wait.
   size_t queued() const;
@@ -78,7 +78,7 @@ class RequestQueue {
   void Close();  // workers end once nothing waits
   // The next batch; empty when there will be none.
   Items Take();
-  // Of the requests that wait, as many as this worker may take.
+  // Number of waiting requests that this worker may take.
   size_t Share() const;
   bool BatchIsFull() const;
   void Answer(Items& batch);

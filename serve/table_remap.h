@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_TABLE_REMAP_H_
 #define TESSERA_SERVE_TABLE_REMAP_H_
-// From the ids of a pruned table to its rows, in a model directory: where it lies, and what of it
-// was found sound.
+// Maps the ids of a pruned table to its rows, in a model directory: where the map lies, and the
+// checks it passed.
 #include <vector>
 
 #include "serve/mapped_tensors.h"
@@ -9,7 +9,7 @@
 
 namespace tessera::serve {
 
-// Of "remap.<name>": i32, i64 for 2^31 rows and more (hash: ids).
+// The tensor "remap.<name>": i32, or i64 for 2^31 rows and more (hash: ids).
 struct RemapTensor {
   DType dtype;
   Shape shape;
@@ -26,8 +26,8 @@ struct TableRemap {
 // a hash that is so full that a search in it need not end.
 TableRemap ReadTableRemap(const MappedTensors& tensors, const TableSpec& table);
 
-// Of a pruned table, the ids that have a row, in the order of the rows, ascending. Throws Error for
-// rows in another order.
+// Returns the ids of a pruned table that have a row, in the order of the rows, ascending. Throws
+// Error for rows in another order.
 std::vector<int64_t> KeptIds(const TableRemap& remap, const TableSpec& table);
 
 }  // namespace tessera::serve

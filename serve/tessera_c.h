@@ -1,11 +1,11 @@
 #ifndef TESSERA_SERVE_TESSERA_C_H_
 #define TESSERA_SERVE_TESSERA_C_H_
-/* Prediction from C: a model directory of `tessera quantize`, loaded and called. libtessera_c.so has
- * these functions and exports nothing else.
+/* Prediction from C: a model directory of `tessera quantize`, loaded and called. libtessera_c.so
+ * has these functions and exports nothing else.
  *
  * The ABI only grows: functions, structs and the meaning of their parts stay, and
- * tessera_c_abi_version tells which functions there are. No function throws or ends the process; one
- * that fails says so by its result, and tessera_c_last_error says why.
+ * tessera_c_abi_version tells which functions there are. No function throws or ends the process;
+ * one that fails says so by its result, and tessera_c_last_error says why.
  */
 #include <stdint.h>
 
@@ -34,8 +34,8 @@ void tessera_c_destroy(tessera_predictor* predictor);
  * 0, or -1 on failure, and the model is then what it was. */
 int32_t tessera_c_load(tessera_predictor* predictor, const char* directory);
 
-/* Since ABI 2. Takes the deltas that lie in the directory by now (tessera export --delta): how many,
- * or -1 on failure, and the model is then that of the last delta that fits. */
+/* Since ABI 2. Takes the deltas that lie in the directory by now (tessera export --delta). Returns
+ * how many, or -1 on failure, and the model is then that of the last delta that fits. */
 int64_t tessera_c_take_deltas(tessera_predictor* predictor);
 /* Since ABI 2. The loaded model's version: 1 more with each delta. -1 on failure. */
 int64_t tessera_c_model_version(const tessera_predictor* predictor);
@@ -50,8 +50,9 @@ const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t f
  *   dense    [batch][dense_size]
  *   lengths  [num_features][batch]: how many ids each example has, feature after feature
  *   ids      in the same order, as many as the lengths say
- * 0, or -1 on failure, and the scores are then undefined. The sizes of the arrays are not known here:
- * a model that was loaded meanwhile may have other features. tessera_c_predict_checked knows them. */
+ * Returns 0, or -1 on failure, and the scores are then undefined. The sizes of the arrays are not
+ * known here: a model that was loaded meanwhile may have other features. tessera_c_predict_checked
+ * knows them. */
 int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const float* dense,
                           const int64_t* lengths, const int64_t* ids, float* scores);
 
@@ -67,8 +68,8 @@ typedef struct tessera_arrays {
   int64_t num_scores; /* batch */
 } tessera_arrays;
 
-/* Since ABI 3. As tessera_c_predict; fails, before anything is read or written, where a size is not the
- * one that the loaded model and the batch ask for. */
+/* Since ABI 3. Like tessera_c_predict; fails, before anything is read or written, where a size is
+ * not the one that the loaded model and the batch ask for. */
 int32_t tessera_c_predict_checked(tessera_predictor* predictor, int64_t batch,
                                   const tessera_arrays* arrays);
 

@@ -1,8 +1,8 @@
 #ifndef TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_
 #define TESSERA_SHARDING_DISTRIBUTED_MODEL_PARALLEL_H_
-// What several ranks do beside their sharded tables so that they train one model: dense parameters
-// start alike and take the mean of all ranks' gradients; in two dimensions, copies of the tables
-// are averaged now and then.
+// Keeps ranks that train one model alike beside their sharded tables: dense parameters start alike
+// and take the mean of all ranks' gradients; in two dimensions, copies of the tables are averaged
+// now and then.
 //
 //   DistributedModelParallel parallel(ctx, comm, model.Parameters());
 //   …

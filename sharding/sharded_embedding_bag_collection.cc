@@ -17,7 +17,7 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
   std::vector<PoolingType> poolings;
   for (const EmbeddingBagConfig& config : configs_) {
     TESSERA_CHECK(config.pooling != PoolingType::kNone,
-                  "table {}: pooling NONE belongs into a ShardedEmbeddingCollection", config.name);
+                  "table {}: pooling NONE needs a ShardedEmbeddingCollection", config.name);
     poolings.push_back(config.pooling);
   }
   std::vector<EmbeddingFeature> features = internal::FeaturesOf(configs_);

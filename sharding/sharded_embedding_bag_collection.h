@@ -18,8 +18,8 @@ struct PooledInput {
 
 class ShardedEmbeddingBagCollection {
  public:
-  // As EmbeddingBagCollection's; see ShardedTables for what the ranks have to have in common.
-  // Throws Error for feature_requires_grad, which is a matter of unsharded collections.
+  // Takes what EmbeddingBagCollection takes; see ShardedTables for what must be the same on all
+  // ranks. Throws Error for feature_requires_grad, which only unsharded collections know.
   ShardedEmbeddingBagCollection(Context& ctx, Communicator& comm,
                                 std::vector<EmbeddingBagConfig> configs, const ShardingPlan& plan,
                                 EmbeddingBagCollectionOptions options = {},
@@ -30,11 +30,12 @@ class ShardedEmbeddingBagCollection {
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
   PrecomputedForward<KeyedTensor>& ahead() { return ahead_; }
 
-  // The same in phases, between which other work can be done. All ranks make the same calls in the
+  // Forward in phases, between which other work can be done. All ranks make the same calls in the
   // same order.
   PooledInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
   Awaitable<KeyedTensor> ComputeAndOutputDist(Context& ctx, PooledInput input);
-  // Of an input_dist that was waited for, maybe by another thread (ShardedTables::StartInputDist).
+  // Takes an input_dist that was waited for, maybe by another thread
+  // (ShardedTables::StartInputDist).
   Awaitable<KeyedTensor> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,
                                               const InputDist& input);
 

@@ -18,17 +18,17 @@ struct SequenceInput {
 
 class ShardedEmbeddingCollection {
  public:
-  // As EmbeddingCollection's; see ShardedTables for what the ranks have to have in common. Unlike
-  // TorchRec's, tables may have different dims.
+  // Takes what EmbeddingCollection takes; see ShardedTables for what must be the same on all ranks.
+  // Unlike TorchRec's, tables may have different dims.
   ShardedEmbeddingCollection(Context& ctx, Communicator& comm, std::vector<EmbeddingConfig> configs,
                              const ShardingPlan& plan, EmbeddingCollectionOptions options = {},
                              ShardingOptions sharding = {});
 
-  // As EmbeddingCollection::Forward: rows in the order of this rank's own ids.
+  // Like EmbeddingCollection::Forward: rows in the order of this rank's own ids.
   NamedSequences Forward(Context& ctx, const KeyedJaggedTensor& features);
   PrecomputedForward<NamedSequences>& ahead() { return ahead_; }
 
-  // The same in phases, as ShardedEmbeddingBagCollection's.
+  // Forward in phases, like ShardedEmbeddingBagCollection's.
   SequenceInput StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
   Awaitable<NamedSequences> ComputeAndOutputDist(Context& ctx, SequenceInput input);
   Awaitable<NamedSequences> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,

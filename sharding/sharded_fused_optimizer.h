@@ -33,9 +33,9 @@ class ShardedFusedOptimizer final : public Optimizer {
   std::vector<ParamGroup> ParamGroups() const override;
   int num_groups() const override { return static_cast<int>(updated_.size()); }
   double GroupLearningRate(int group) const override;
-  // Of this rank's parts of the table: every rank sets the same.
+  // Sets the rate of this rank's parts of the table: every rank sets the same.
   void SetGroupLearningRate(int group, double lr) override;
-  // As ShardedTables': times each table's lr_scale.
+  // Sets each table's rate to lr times its lr_scale, like ShardedTables.
   void SetLearningRate(double lr) override;
 
   // Whole states on ctx's device, on every rank, which take as much memory there as the tables'

@@ -92,8 +92,7 @@ BaseEmbeddingConfig PartOf(BaseEmbeddingConfig table, const Shard& shard, Comput
                            const PartInit& init) {
   table.num_embeddings = shard.rows;
   table.embedding_dim = shard.columns;
-  table.first_row = shard.row_offset;
-  table.first_column = shard.column_offset;
+  table.place = {shard.row_offset, shard.column_offset};
   table.index_remap = nullptr;  // ids are checked and remapped before they travel
   table.bounds_check = BoundsCheckMode::kNone;
   table.init_fn = [init, shard](Context& ctx, const Tensor& rows) { init(ctx, rows, shard); };
@@ -201,8 +200,9 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
       .weighted = options_.weighted,
       .bounds_check = BoundsCheckMode::kNone,
       .rounding_seed = options_.rounding_seed,
-      .gradient_scale =
-          options_.sharding.gradient_division ? 1.0f / static_cast<float>(comm_.size()) : 1.0f};
+      .sharding = {.gradient_scale = options_.sharding.gradient_division
+                                         ? 1.0f / static_cast<float>(comm_.size())
+                                         : 1.0f}};
   const auto by_chance = [](const BaseEmbeddingConfig& t) { return t.stochastic_rounding; };
   if (!part_options.rounding_seed && std::any_of(tables_.begin(), tables_.end(), by_chance)) {
     const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
@@ -220,7 +220,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
                                                    std::move(own_features), part_options);
   if (replicas.empty()) return;
   if (!options_.sharding.dedup_ids) part_options.bounds_check = options_.bounds_check;
-  part_options.exchange_updates = ExchangeWithReplicas(comm_, replica_features, replicas);
+  part_options.sharding.exchange_updates = ExchangeWithReplicas(comm_, replica_features, replicas);
   replicas_ =
       std::make_unique<TableBatchedEmbedding>(ctx, std::move(replicas), std::move(replica_poolings),
                                               std::move(replica_features), part_options);

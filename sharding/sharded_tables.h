@@ -29,7 +29,7 @@
 
 namespace tessera {
 
-// What sharding adds to the options of a collection.
+// Options that sharding adds to those of a collection.
 struct ShardingOptions {
   // How rows travel, and their gradients; a rank's own rows take the same way. Ids, and all of
   // data_parallel tables, travel as they are.
@@ -37,19 +37,19 @@ struct ShardingOptions {
   // Gradients of rows are divided by the number of ranks; false: summed.
   bool gradient_division = true;
   // For sequences: each id of a table travels once a batch and rank, its row comes back once, and
-  // gradients of a row are summed before they travel (sharding/exchange/dedup.h). The same rows; updates but
-  // for the order of these sums.
+  // gradients of a row are summed before they travel (sharding/exchange/dedup.h). The same rows;
+  // updates but for the order of these sums.
   bool dedup_ids = false;
-  // Of each table, or of none: into how many parts its ids, any 64-bit numbers, are cut by a hash
-  // (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's shard in
-  // the place of their ids between input_dist and lookup (InputDist::SetRemapped), as
+  // One entry a table, or none: number of parts into which a hash cuts the table's ids, any 64-bit
+  // numbers (hash_parts.h); 0: ids are row numbers. Who asks for parts puts rows of this rank's
+  // shard in the place of their ids between input_dist and lookup (InputDist::SetRemapped), as
   // sharding/managed_collision does; a forward that nobody did this for is an error.
   std::vector<int64_t> num_parts = {};
 };
 
 struct ShardedTablesOptions {
   bool weighted = false;
-  // Of ids before they leave their rank, each rank on its own.
+  // Bounds check of ids before they leave their rank, on each rank on its own.
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
   float max_gradient = 0;  // above 0: incoming gradients are clamped to ± this
   DType output_type = DType::kF32;
@@ -81,10 +81,10 @@ class ShardedTables {
   Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt) {
     return StartInputDist(ctx, kjt, comm_);
   }
-  // By way of `comm`, a group of the same ranks. With a group of its own (comm().Split), a second
-  // thread makes the input_dists of batches to come, one after another, while this one trains:
-  // calls of two threads on one group would come in another order on every rank. Nothing is
-  // recorded if ctx has no tape: no gradient of weights then.
+  // Starts an input_dist over `comm`, a group of the same ranks. With a group of its own
+  // (comm().Split), a second thread makes the input_dists of batches to come, one after another,
+  // while this one trains: calls of two threads on one group would come in another order on every
+  // rank. Nothing is recorded if ctx has no tape: no gradient of weights then.
   Awaitable<InputDist> StartInputDist(Context& ctx, const KeyedJaggedTensor& kjt,
                                       Communicator& comm);
   // Looks up, and starts the way back. Pooled: one matrix [B, ΣD], columns in the order of the
@@ -93,37 +93,38 @@ class ShardedTables {
                                                    const InputDist& input);
   std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
 
-  // As TableBatchedEmbedding's. Prefetch: of this rank's parts, with what came of the input_dist;
-  // throws Error for raw ids that nobody has made rows.
+  // Like TableBatchedEmbedding's. Prefetch brings rows of this rank's parts, for the ids that came
+  // by the input_dist; throws Error for raw ids that nobody has made rows.
   void Prefetch(Context& ctx, const InputDist& input);
   void ForgetPrefetched();
   void AllowForwardsAhead(int forwards);
-  // As TableBatchedEmbedding's; every rank calls. Throws Error for dedup_ids, whose sums of a row's
-  // gradients are those of a forward.
+  // Like TableBatchedEmbedding's; every rank calls. Throws Error for dedup_ids, whose sums of a
+  // row's gradients are those of a forward.
   void AccumulateForwards(int forwards);
   void CheckForwardIsStep(std::string_view what) const;
 
-  // With the learning rates of now.
+  // Configurations of the tables, with the current learning rates.
   const std::vector<BaseEmbeddingConfig>& tables() const { return tables_; }
   const std::vector<EmbeddingFeature>& features() const { return features_; }
   const ShardingPlan& plan() const { return plan_; }
-  // What StartInputDist sends: with dedup_ids a feature is a table.
+  // Layout of what StartInputDist sends: with dedup_ids a feature is a table.
   const DistLayout& layout() const { return *layout_; }
   const ShardedTablesOptions& options() const { return options_; }
   Communicator& comm() const { return comm_; }
   // In the order of the tables; parts of one in the order of the plan.
   std::vector<HeldShard> shards() const;
-  // What holds them: the parts of cut tables, and the tables that every rank has; either may lack.
+  // The embeddings that hold this rank's tables: the parts of cut tables, and the tables that every
+  // rank has; either may be missing.
   std::vector<TableBatchedEmbedding*> parts() const;
-  // As TableBatchedEmbedding's, of all parts.
+  // These call the same function of all parts().
   void Flush(Context& ctx) const;
   void ResetCaches(Context& ctx) const;
   void SetLearningRate(float lr);
-  // Of one table, in the order of tables(); the same on every rank.
+  // Rate and step of one table, in the order of tables(); the same on every rank.
   void SetLearningRate(int table, float lr);
   int64_t iter() const;
   void set_iter(int64_t iter);
-  // Of this rank's parts, which have seen other rows than other ranks'.
+  // Counter of this rank's parts, which have seen other rows than other ranks'.
   float max_counter() const;
   void set_max_counter(float max_counter);
   // The largest over the ranks. Every rank calls.

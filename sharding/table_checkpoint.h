@@ -12,11 +12,11 @@
 
 namespace tessera {
 
-// What this rank holds; shares memory.
+// Tensors that this rank holds; they share memory with the tables.
 std::vector<ShardTensors> ShardTensorsOf(const ShardedTables& tables);
 
-// What a checkpoint says of the tables. parameter_prefix + table + ".weight" is a table's name in
-// an unsharded model. Every rank calls.
+// Returns what a checkpoint says about the tables. parameter_prefix + table + ".weight" is a
+// table's name in an unsharded model. Every rank calls.
 CheckpointInfo CheckpointInfoOf(Context& ctx, const ShardedTables& tables,
                                 const std::string& parameter_prefix,
                                 std::map<std::string, std::string> metadata = {});

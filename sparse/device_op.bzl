@@ -1,37 +1,6 @@
-"""device_op: one op on disk (docs/design/overview.md) as targets."""
+"""device_op of tools, with what kernels of sparse ops share."""
 
-load("//tools/cuda:cuda.bzl", "cuda_library")
+load("//tools:device_op.bzl", _device_op = "device_op")
 
-def device_op(name, srcs = None, textual_hdrs = [], hdrs = [], deps = []):
-    """The library `name` of name.h, its sources (default name.cc) and name_cuda.cu.
-
-    The devices' halves meet in name_impl.h (or id_check's one header), which both sides include.
-    """
-    native.cc_library(
-        name = name + "_headers",
-        hdrs = native.glob([name + ".h", name + "_impl.h"]) + hdrs,
-        visibility = ["//visibility:private"],
-        deps = deps,
-    )
-    cuda_library(
-        name = name + "_cuda",
-        srcs = [name + "_cuda.cu"],
-        visibility = ["//visibility:private"],
-        deps = [
-            ":" + name + "_headers",
-            "//sparse/ops:kernel_headers",
-            "//runtime:algorithms",
-            "//runtime:launch",
-        ],
-    )
-    native.cc_library(
-        name = name,
-        srcs = srcs or [name + ".cc"],
-        hdrs = [name + ".h"],
-        deps = [
-            ":" + name + "_cuda",
-            ":" + name + "_headers",
-            "//runtime/device:dispatch",
-            "//runtime:for_each",
-        ],
-    )
+def device_op(**kwargs):
+    _device_op(kernel_deps = ["//sparse/ops:kernel_headers"], **kwargs)

@@ -27,7 +27,7 @@ struct BoundaryBins {
   }
 };
 
-// Null offsets: there is one segment.
+// There is one segment if offsets are nullptr.
 struct SegmentOfSample {
   const int64_t *values, *offsets;
   int64_t num_segments;

@@ -1,14 +1,15 @@
 #ifndef TESSERA_SPARSE_INPUT_COMBINE_H_
 #define TESSERA_SPARSE_INPUT_COMBINE_H_
 // Inputs of several tables as those of one call (FBGEMM's tbe_input_combine and its forms).
-// FBGEMM's results are i32 always; ours have the dtype of the first input. On a device nobody waits.
+// FBGEMM's results are i32 always; ours have the dtype of the first input. On a device nobody
+// waits.
 #include <vector>
 
 #include "runtime/tensor.h"
 
 namespace tessera {
 
-// Of one table: ids [n] and lengths or offsets of its bags, i32 or i64; weights f32 [n], or undefined.
+// Ids [n] of one table; lengths or offsets of its bags, i32 or i64; weights f32 [n], or undefined.
 struct TableInput {
   Tensor indices, bags, weights = {};
 };
@@ -19,14 +20,16 @@ struct CombinedInput {
   Tensor weights;  // 1 where a table has none; undefined if no table has any
 };
 
-// Of lengths. batch_size above 0: each table's lengths are padded with 0 to so many.
-// Throws Error for no table, sizes that do not fit, or more lengths than batch_size.
+// Combines tables whose bags are given by lengths. batch_size above 0: each table's lengths are
+// padded with 0 to so many. Throws Error for no table, sizes that do not fit, or more lengths than
+// batch_size.
 CombinedInput TbeInputCombineWithLength(Context& ctx, const std::vector<TableInput>& tables,
                                         int64_t batch_size = 0);
 
-// Of offsets: complete where include_last_offsets[i], else without their end, which is n. As above;
-// padded bags are empty. Ids behind the last of complete offsets are padding, which is left out.
-// (FBGEMM moves it behind all ids.) Then waits for a device.
+// Combines tables whose bags are given by offsets: complete ones where include_last_offsets[i],
+// else without their end, which is n. As above; padded bags are empty. Ids behind the last of
+// complete offsets are padding, which is left out. (FBGEMM moves it behind all ids.) Then waits for
+// a device.
 CombinedInput TbeInputCombine(Context& ctx, const std::vector<TableInput>& tables,
                               const std::vector<bool>& include_last_offsets,
                               int64_t batch_size = 0);

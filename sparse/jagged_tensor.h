@@ -87,7 +87,7 @@ class JaggedTensor {
   std::shared_ptr<State> state_;  // lengths and offsets are caches
 };
 
-// As TorchRec prints it, with a newline at the end:
+// Formats like TorchRec, with a newline at the end:
 //   JaggedTensor({
 //       [[5], [7, 1]]
 //   })

@@ -125,7 +125,7 @@ class KeyedJaggedTensor {
   StridePerKeyPerRank stride_per_key_per_rank() const;
   // Throws Error if there are none.
   const InverseIndices& inverse_indices() const;
-  // Null if there are none.
+  // Returns nullptr if there are none.
   const InverseIndices* inverse_indices_or_none() const;
 
   // Values of key f, and where they begin: [F] and [F+1]; the same in bags. Where the first two are
@@ -214,7 +214,7 @@ KeyedJaggedTensor KeyedJaggedTensorFromDist(Context& ctx, const KeyedJaggedTenso
 // j in the staggered order.
 std::vector<int64_t> RecatIndices(int64_t keys, int64_t ranks, int64_t stagger = 1);
 
-// As TorchRec prints it, with a newline at the end:
+// Formats like TorchRec, with a newline at the end:
 //   KeyedJaggedTensor({
 //       "a": [[1], []],
 //       "b": [[2, 3], [4]]

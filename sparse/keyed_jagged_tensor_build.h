@@ -8,12 +8,12 @@
 
 namespace tessera::internal {
 
-// From a user's arguments, checked.
+// Makes the state from a user's arguments, which are checked.
 std::shared_ptr<KjtState> CheckedKjtState(KeyedJaggedTensorArgs args);
 
-// From parts of a KeyedJaggedTensor that is known to be well-formed. `state` brings keys, values,
-// weights, lengths, stride, variable_stride, stride_per_key and length_per_key; what follows from
-// them is filled in.
+// Makes the state from parts of a KeyedJaggedTensor that is known to be well-formed. `state` brings
+// keys, values, weights, lengths, stride, variable_stride, stride_per_key and length_per_key; what
+// follows from them is filled in.
 std::shared_ptr<KjtState> DerivedKjtState(KjtState state);
 
 // How the lengths and offsets of a state are checked, whose keys and strides are known.

@@ -50,7 +50,7 @@ class KeyedTensor {
   // REQUIRES: key_dim 1, the same B and dtype; to train f32, f16 or bf16 (sparse/regroup.h).
   static std::vector<Variable> Regroup(Context& ctx, const std::vector<KeyedTensor>& kts,
                                        const std::vector<std::vector<std::string>>& groups);
-  // The same with a name for each group.
+  // Regroups, with a name for each group.
   static std::vector<std::pair<std::string, Variable>> RegroupAsDict(
       Context& ctx, const std::vector<KeyedTensor>& kts,
       const std::vector<std::vector<std::string>>& groups, const std::vector<std::string>& names);
@@ -62,7 +62,7 @@ class KeyedTensor {
   int key_dim_ = 1;
 };
 
-// As TorchRec prints it, with a newline at the end:
+// Formats like TorchRec, with a newline at the end:
 //   KeyedTensor({
 //       "p": [[1.0], [4.5]]
 //   })

@@ -27,9 +27,9 @@ RegroupPlan PlanRegroup(const std::vector<std::vector<std::string>>& keys,
                         const std::vector<std::vector<int64_t>>& lengths,
                         const std::vector<std::vector<std::string>>& groups);
 
-// The same as FBGEMM's kernels take it: permutes i32 [P, 6] = (in, out, in_start, out_start,
-// length, jump). jump is 0 for a block used once; else the first use holds the row of the next one,
-// a middle one minus that, the last one −P.
+// The arguments of FBGEMM's kernels: permutes i32 [P, 6] = (in, out, in_start, out_start, length,
+// jump). jump is 0 for a block used once; else the first use holds the row of the next one, a
+// middle one minus that, the last one −P.
 struct RegroupArguments {
   Tensor permutes;               // i32 [P, 6]
   Tensor in_shapes, out_shapes;  // i32: widths

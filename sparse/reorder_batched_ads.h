@@ -6,14 +6,14 @@
 //   batch_offsets [R+1]   candidates of request r: batch_offsets[r] … batch_offsets[r+1], A in all
 //   before                [r][t][candidate of r]      after   [t][candidate]
 //
-// With `broadcast` a request has one bag a feature, [r][t], which all its candidates get. Numbers are
-// i32 or i64. Each call waits for a device. Throws Error for sizes that do not fit.
+// With `broadcast` a request has one bag a feature, [r][t], which all its candidates get. Numbers
+// are i32 or i64. Each call waits for a device. Throws Error for sizes that do not fit.
 #include "runtime/autograd.h"
 
 namespace tessera {
 
-// lengths [T·A] (broadcast: [T·R]) -> [T·A]; with max_batch_size above 0 (not with broadcast), which
-// is A at least, [T·max_batch_size]: 0 behind the candidates of each feature.
+// lengths [T·A] (broadcast: [T·R]) -> [T·A]; with max_batch_size above 0 (not with broadcast),
+// which is A at least, [T·max_batch_size]: 0 behind the candidates of each feature.
 Tensor ReorderBatchedAdLengths(Context& ctx, const Tensor& lengths, const Tensor& batch_offsets,
                                bool broadcast = false, int64_t max_batch_size = 0);
 

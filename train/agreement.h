@@ -1,7 +1,6 @@
 #ifndef TESSERA_TRAIN_AGREEMENT_H_
 #define TESSERA_TRAIN_AGREEMENT_H_
-// What all ranks of a training must have been started with alike: compared before the first step,
-// key by key.
+// Settings that all ranks of a training must share: compared before the first step, key by key.
 #include <string>
 #include <vector>
 

@@ -18,12 +18,12 @@
 
 namespace tessera {
 
-// What the planner finds, by the cost model of this name (planner/cost_models.h). Throws
-// PlannerError where nothing fits.
+// Returns the plan that the planner finds, by the cost model of this name (planner/cost_models.h).
+// Throws PlannerError where nothing fits.
 ShardingPlan FindPlan(const PlannerModel& model, const TopologyFile& machine,
                       const std::string& cost_model = "");
 
-// What `find` returns on rank 0, the only one that calls it. Throws Error on every rank if it
+// Calls `find` on rank 0 alone and returns its plan on every rank. Throws Error on every rank if it
 // throws there, and for a plan of another number of ranks. Every rank calls.
 ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()>& find);
 

@@ -43,12 +43,12 @@ class DataSets {
   // Whole batches, on every rank. Null if there are no rows for evaluation.
   std::unique_ptr<DataSource> OpenEval() const;
 
-  // What is trained on, and what is evaluated on; read when they are first asked for.
+  // Identities of the training and evaluation data; read when they are first asked for.
   const DataIdentity& train_identity() const;
   DataIdentity eval_identity() const;
 
-  // What the true probabilities of planted data reach on the rows for evaluation: no model does
-  // better, but by luck. Nullopt for other data.
+  // Metrics of the true probabilities of planted data on the evaluation rows: no model does better,
+  // but by luck. nullopt for other data.
   std::optional<MetricValues> Optimum() const;
 
  private:

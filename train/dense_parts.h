@@ -13,14 +13,14 @@
 
 namespace tessera {
 
-// What the dense optimizer of this rank trains: Parameters and DenseParts.
+// Returns what the dense optimizer of this rank trains: Parameters and DenseParts.
 std::vector<NamedParameter> DenseParameters(const EmbeddingModel& model);
 
 // The unsharded names of all tables of the rule dense; none of a model that is not sharded.
 std::set<std::string> ShardedDenseTables(const EmbeddingModel& model);
 
-// The same options for a model whose tables are cut over ranks: a norm is that of the gradients of
-// all ranks. Every rank calls, and every rank makes the same steps.
+// Returns the options for a model whose tables are cut over ranks: a norm is that of the gradients
+// of all ranks. Every rank calls, and every rank makes the same steps.
 GradientClippingOptions OverRanks(GradientClippingOptions options, const EmbeddingModel& model);
 
 // Moves what `remembered`, a dense optimizer's state, has of tables to where a checkpoint keeps it:

@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-// Of a model on `ranks` ranks, each of which takes batches of batch_size examples. Every feature is
-// taken to have one id an example. Tables of raw ids may be table_wise, and row_wise where each
-// rank has as many of their parts as every other.
+// Returns the planner's view of a model on `ranks` ranks, each of which takes batches of batch_size
+// examples. Every feature is taken to have one id an example. Tables of raw ids may be table_wise,
+// and row_wise where each rank has as many of their parts as every other.
 PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size, int ranks);
 
 // For `ranks` ranks, each of which takes its share of every batch. Every feature has one id an

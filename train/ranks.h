@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_RANKS_H_
 #define TESSERA_TRAIN_RANKS_H_
-// What the ranks of one training share: batches, losses, predictions.
+// Divides batches, losses and predictions among the ranks of one training.
 //
 // Every rank reads every batch and takes its part, rows [r·n/R, (r+1)·n/R) of n. A rank's loss is
 // its part's mean times R·n_r/n, so that the mean over the ranks, which is what dense gradients and
@@ -29,9 +29,9 @@ int64_t RowsOfRank(int64_t rows, int rank, int ranks);
 // REQUIRES: a batch of the host.
 Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch);
 
-// What this rank calls backward of, []: its share of the loss of `rows` rows, of which it has
-// `mine`, and the model's `outputs` of them. mean: the loss of these, asked for where there are
-// any.
+// Returns the scalar that this rank calls backward of: its share of the loss of `rows` rows, of
+// which it has `mine`, with the model's `outputs` of these. mean: the loss of these, asked for
+// where there are any.
 Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& outputs, int64_t mine,
                     int64_t rows, const std::function<Variable()>& mean);
 // The batch's loss, the same on all ranks. Waits. Every rank calls.

@@ -37,7 +37,7 @@
 
 namespace tessera {
 
-// What was foreseen of a batch, on the context's device.
+// Predictions and labels of one batch, on the context's device.
 struct ScoredBatch {
   Tensor predictions, labels;  // [B]
   Tensor weights = {};         // [B]; undefined: all 1
@@ -66,7 +66,7 @@ class Trainer {
 
   // Trains one batch; its loss before that: of several the sum, each times its weight. Throws
   // Error, having learned nothing, if the loss is not a finite number, and for weights of examples
-  // below 0 or not finite. `scored` gets what was foreseen of this rank's part before that.
+  // below 0 or not finite. `scored` gets the predictions of this rank's part before that.
   double Step(const Batch& batch, ScoredBatch* scored = nullptr);
   // The losses of the last step, by name, before they were multiplied by their weights.
   const std::map<std::string, double>& losses() const { return losses_; }
@@ -75,7 +75,7 @@ class Trainer {
   Batch PartOf(Context& host, Context& on, const Batch& batch) const;
   // The next step begins a new epoch.
   void EndEpoch();
-  // Clicks foreseen, [B], on the context's device. Nothing is learned.
+  // Probabilities of clicks, [B], on the context's device. Nothing is learned.
   Tensor Predict(const Batch& batch);
   // Metrics of all batches. `stop`, asked before each batch, ends it early. With ranks, rank 0
   // counts for all: there alone `on_scored` gets the batches.
@@ -83,20 +83,21 @@ class Trainer {
                         const std::function<void(const ScoredExamples&)>& on_scored = nullptr);
 
   TrainingProgress progress() const;
-  // What the rows of `progress` are rows of (data_identity.h): checkpoints say so from now on.
+  // Names the data that the rows of `progress` belong to (data_identity.h), for checkpoints saved
+  // from now on.
   void SetData(std::string data) { progress_.data = std::move(data); }
   // Everything that Step changes but sharded tables, the dense optimizer's state, where the
   // schedule stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;
-  // A file; with ranks a folder (sharding/checkpoint/checkpoint.h). `metrics`: state of metrics, the same on
-  // all ranks, saved with it.
+  // A file; with ranks a folder (sharding/checkpoint/checkpoint.h). `metrics`: state of metrics,
+  // the same on all ranks, saved with it.
   void Save(const std::string& path, const std::vector<NamedTensor>& metrics = {});
   // Rows that change from now on are the next delta's: called before a training goes on from where
   // `Load` or a save of incremental checkpoints left it. 4 bytes a row.
   void TrackChanges();
-  // As the next file there: whole, or what changed since the last save. REQUIRES: where a chain
-  // goes on, its last file was loaded, and TrackChanges called, before anything was trained. The
-  // first: no ranks. The second: every rank, each its part.
+  // Saves the next file of a chain: a whole checkpoint, or what changed since the last save.
+  // REQUIRES: where a chain goes on, its last file was loaded, and TrackChanges called, before
+  // anything was trained. The first: no ranks. The second: every rank, each its part.
   void Save(IncrementalCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   void Save(RankCheckpoints& to, const std::vector<NamedTensor>& metrics = {});
   // Takes over the weights, and where the checkpoint has them, optimizer state and progress,
@@ -104,7 +105,7 @@ class Trainer {
   // (but raw ids that come before refused ones; with ranks, what was there may be lost). False if
   // it had weights alone. With ranks, each has its own `checkpoint`, of which it reads its parts.
   bool Load(const Checkpoint& checkpoint);
-  // The same of what ranks saved, under any plan: column blocks that stay keep their numbers a row.
+  // Loads what ranks saved, under any plan: column blocks that stay keep their numbers a row.
   // REQUIRES: ranks.
   bool Load(ShardedCheckpoint& checkpoint);
 
@@ -115,7 +116,7 @@ class Trainer {
   Context& context() { return ctx_; }
   RankingModel& model() { return model_; }
   const RankingModel& model() const { return model_; }
-  // Null for one rank by itself.
+  // Returns nullptr for one rank by itself.
   Communicator* comm() const { return ranks_ ? ranks_->comm : nullptr; }
 
  private:
@@ -128,36 +129,37 @@ class Trainer {
   void Backward(Tape& tape, const std::vector<Variable>& losses);
   double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
   double AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
-  // Of outputs of all examples of this rank's part.
+  // Losses of all examples of this rank's part, from their outputs.
   std::vector<Variable> LossesOfAll(const Tensor& outputs, const Batch& batch, int64_t rows);
   void AccumulateForwards(int forwards);
-  // Of the dense optimizer, but for parts of tables, and the schedule.
+  // State of the dense optimizer, without parts of tables, and of the schedule.
   std::vector<NamedTensor> RestOfState() const;
-  // What this rank has of tables; `own` gets what it alone has beside them.
+  // This rank's shards of tables; `own` gets what the rank alone has beside them.
   std::vector<ShardTensors> MyShards(std::vector<NamedTensor>& own);
-  // With the largest counter of all ranks. Every rank calls.
+  // Progress with the largest counter of all ranks. Every rank calls.
   TrainingProgress SavedProgress();
   // Everything that a checkpoint has.
   std::vector<NamedTensor> SavedState(const std::vector<NamedTensor>& metrics);
   void BeginChanges();
   std::vector<ChangedRows> ChangesSync() const;
-  // What this rank writes.
+  // State that this rank writes.
   RankState RankStateSync(const std::vector<NamedTensor>& metrics);
   void ClearChanges();
   void GoOnFrom(const TrainingProgress& progress);
   bool LoadAlone(const Checkpoint& checkpoint);
   void CheckStateIsThere(const std::string& path, const std::vector<std::string>& names) const;
-  // By unsharded names.
+  // Keys of the dense optimizer by unsharded names.
   std::vector<std::string> DenseOptimizerKeys() const;
-  // What this rank's parts of tables know of raw ids.
+  // Reads the state of raw ids for this rank's parts of tables.
   std::vector<NamedTensor> IdsIn(ShardedCheckpoint& checkpoint);
-  // Of tables, in order: those in use once the checkpoint is loaded. Throws Error for a growing
-  // table that cannot have them.
+  // Returns, for tables in order, the rows in use once the checkpoint is loaded. Throws Error for a
+  // growing table that cannot have them.
   std::vector<int64_t> RowsAfter(const Checkpoint& checkpoint) const;
   // Names, types and shapes of State with so many rows of growing tables, which may have no memory.
   std::vector<NamedTensor> StateOfRows(const std::vector<int64_t>& rows) const;
   void ShowRows(const std::vector<int64_t>& rows);
-  // Of raw ids and metrics; of the optimizer and the schedule, if it is there.
+  // Loads the state of raw ids and metrics, and of the optimizer and the schedule if
+  // with_optimizer.
   void LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer);
 
   Context& ctx_;

@@ -1,9 +1,9 @@
 #ifndef TESSERA_TRAIN_TRAINING_MEMORY_H_
 #define TESSERA_TRAIN_TRAINING_MEMORY_H_
 // The memory of the host that a training takes, from its configuration, before anything is filled.
-// Tables and states are counted exactly (embedding/table/table_memory.h); what managed collision knows of
-// ids, the dense part with its gradients and states, and a batch's activations, ids and gradients
-// are estimates.
+// Tables and states are counted exactly (embedding/table/table_memory.h); what managed collision
+// knows of ids, the dense part with its gradients and states, and a batch's activations, ids and
+// gradients are estimates.
 #include "embedding/table/table_memory.h"
 #include "runtime/base/memory_limit.h"
 #include "sharding/plan/plan.h"

@@ -1,8 +1,8 @@
 #ifndef TESSERA_BENCH_EMBEDDING_BARE_GATHER_H_
 #define TESSERA_BENCH_EMBEDDING_BARE_GATHER_H_
-// What a GPU's memory allows a lookup: every row of every bag is read once, eight asked for before
-// the first is added, and every output written once, with nothing else of a lookup in the way: bags
-// of one length, tables of one dim, ids that are rows.
+// The limit that a GPU's memory sets to a lookup: every row of every bag is read once, eight asked
+// for before the first is added, and every output written once, with nothing else of a lookup in
+// the way: bags of one length, tables of one dim, ids that are rows.
 #include <cstdint>
 
 #include "runtime/context.h"

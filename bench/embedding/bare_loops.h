@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_EMBEDDING_BARE_LOOPS_H_
 #define TESSERA_BENCH_EMBEDDING_BARE_LOOPS_H_
-// What the memory of this machine allows: the strongest plain loops we know, with nothing but the
-// memory traffic of a lookup or an update in them. The denominators of the benches' shares.
+// The limits that this machine's memory sets: the strongest plain loops we know, with nothing but
+// the memory traffic of a lookup or an update in them. The denominators of the benches' shares.
 // Compiled for the machine at hand (-march=native).
 #include <cstdint>
 

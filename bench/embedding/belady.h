@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_EMBEDDING_BELADY_H_
 #define TESSERA_BENCH_EMBEDDING_BELADY_H_
-// What the best choice of rows would have reached on a trace known beforehand: Belady's MIN.
+// Hits of the best choice of rows on a trace known beforehand: Belady's MIN.
 //
 // Ids come in batches. At most `capacity` of them have rows when a batch comes; after it, rows go
 // to any of those that had one or were named. An occurrence is a hit if its id had a row when the

@@ -23,10 +23,10 @@ class DeviceWorkload {
   // Batch `round` modulo shape.batches; with the gradient in the output's place for an update.
   LookupArgs Lookup(int round, bool gradient);
   std::vector<UpdateTable> Tables(const AnyRule& rule) const;
-  // The same rows by the bare gather. On a GPU.
+  // Reads the same rows with a bare gather kernel, on a GPU.
   DeviceGather Gather(int round) const;
 
-  // What must be moved: every id and its row, every output once.
+  // Bytes that must be moved: every id and its row, every output once.
   double LookupBytes() const;
   // Every distinct row and its state in and out, every gradient and id once.
   double UpdateBytes(int round) const;

@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_EMBEDDING_EVICTION_POLICIES_H_
 #define TESSERA_BENCH_EMBEDDING_EVICTION_POLICIES_H_
-// What managed collision may do when there are more ids than rows, by name, and what it reaches.
+// Policies of managed collision when there are more ids than rows, by name, and their hits.
 //
 //   growing_E, growing_E_twice   admit_after 1 and 2
 //   mch_E, mch_E_F               a filter F: dynamic (3 times the average count), average,

@@ -27,7 +27,7 @@ class GrowingCalls {
  public:
   GrowingCalls(Context& ctx, const GrowingShape& shape);
 
-  // With the batch of round `round`, and the new ids that Renew put into it.
+  // These take the batch of round `round`, and the new ids that Renew put into it.
   void Find(Context& ctx, int round);
   void Insert(Context& ctx, int round);
   // REQUIRES: with tables.
@@ -41,7 +41,7 @@ class GrowingCalls {
   // Throws Error unless ids have the rows that they should, and both tables give the same.
   void Check(Context& ctx);
   int64_t num_ids() const { return shape_.batch * shape_.pooling; }
-  // What index, rows and states take, over rows and states alone.
+  // Memory of index, rows and states over that of rows and states alone.
   double MemoryShare() const;
   int64_t index_bytes() const { return module_->index().bytes(); }
   double longest_ms() const { return longest_ms_; }  // of Insert and Step

@@ -15,7 +15,7 @@ class ModuleCalls {
  public:
   ModuleCalls(Context& ctx, const Shape& shape);
 
-  // With the batch of round `round`.
+  // These take the batch of round `round`.
   void CallTables(Context& ctx, int round);
   // REQUIRES: has_collection().
   void CallCollection(Context& ctx, int round);

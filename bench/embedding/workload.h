@@ -29,7 +29,7 @@ struct Shape {
 class IdBatches {
  public:
   IdBatches(const Shape& shape, uint64_t seed);
-  // Of the bags of all tables, [T·B + 1]: those of every batch.
+  // Offsets of the bags of all tables, [T·B + 1]: those of every batch.
   const std::vector<int64_t>& offsets() const { return offsets_; }
   // The next batch: ids of all tables, table-major.
   std::vector<int64_t> Next();
@@ -39,7 +39,7 @@ class IdBatches {
   std::vector<int64_t> offsets_;
   std::vector<IdStream> streams_;
 };
-// With a seed of the context's.
+// Draws ids with a seed of the context's.
 IdBatches DrawIdBatches(Context& ctx, const Shape& shape);
 
 class Workload {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_HARNESS_BENCH_MAIN_H_
 #define TESSERA_BENCH_HARNESS_BENCH_MAIN_H_
-// What every bench's main does: a mistake is one line on stderr and exit code 1.
+// The main function of every bench: a mistake is one line on stderr and exit code 1.
 #include <cstdio>
 #include <exception>
 

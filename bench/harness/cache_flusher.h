@@ -13,14 +13,14 @@
 
 namespace tessera::bench {
 
-// At least 32 MiB.
+// Bytes of the last-level cache; at least 32 MiB.
 int64_t LastLevelCacheBytes();
 
 class CacheFlusher {
  public:
   // bytes: how much is read; 0: twice LastLevelCacheBytes().
   explicit CacheFlusher(Context& ctx, int64_t bytes = 0);
-  // By all threads of the context, a part each.
+  // Flushes caches by all threads of the context, a part each.
   void Flush(Context& ctx);
 
  private:

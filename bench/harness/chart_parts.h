@@ -1,6 +1,6 @@
 #ifndef TESSERA_BENCH_HARNESS_CHART_PARTS_H_
 #define TESSERA_BENCH_HARNESS_CHART_PARTS_H_
-// What pictures of runs have in common: the head, the legend, and axes.
+// Parts that pictures of runs share: the head, the legend, and axes.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ struct ChartAxis {
 // "1500000" as "1.5M", "0.25" as it is.
 std::string ShortNumber(double number);
 
-// What seconds are best said in.
+// The unit that seconds are best shown in.
 struct TimeUnit {
   const char* name;  // "us"
   double per_second;
@@ -38,7 +38,8 @@ struct LegendEntry {
   bool line = false;  // a stroke instead of a square
 };
 
-// What `run` is of: topic, rounds, caches, machine, date. Returns where the next part may begin.
+// Draws the facts of `run`: topic, rounds, caches, machine, date. Returns where the next part may
+// begin.
 double DrawHead(SvgCanvas& canvas, const BenchRun& run, const std::string& what);
 // In lines as wide as the picture; returns where the next part may begin.
 double DrawLegend(SvgCanvas& canvas, double y, const std::vector<LegendEntry>& entries);

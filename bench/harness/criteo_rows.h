@@ -1,5 +1,6 @@
 #ifndef TESSERA_BENCH_HARNESS_CRITEO_ROWS_H_
 #define TESSERA_BENCH_HARNESS_CRITEO_ROWS_H_
+// Sizes of the tables of Criteo's features.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_HARNESS_MEASUREMENT_H_
 #define TESSERA_BENCH_HARNESS_MEASUREMENT_H_
-// What one contender took at one place of a sweep, sample by sample, beside what the machine's
-// limit took in the same rounds. Tables, files and pictures are made of these.
+// Times of one contender at one place of a sweep, sample by sample, beside those of the machine's
+// limit in the same rounds. Tables, files and pictures are made of these.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tessera::bench {
 
-// What a row reached of something else than speed, from 0 to 1: facts "<name>" and "best_<name>",
-// the most there could be.
+// A row's result in something else than speed, from 0 to 1: facts "<name>" and "best_<name>", the
+// most there could be.
 struct Score {
   std::string name;  // "hit rate"
   double value = 0, best = 0;
@@ -45,7 +45,7 @@ struct Measurement {
   double Share() const;
   double BytesPerSecond() const { return bytes / Median(); }
   double ItemsPerSecond() const { return static_cast<double>(items) / Median(); }
-  // Of the first facts that are one.
+  // Returns the score made of the first facts that are one.
   std::optional<Score> ScoreOfFacts() const;
 };
 

@@ -26,7 +26,8 @@ class ResultTable {
 
   // The heading before the first row, then a line a measurement.
   std::string Lines(const std::vector<Measurement>& rows);
-  // What to say below the table of rows whose spread is above kNoisySpread; "" where none is.
+  // Returns the text below the table of rows whose spread is above kNoisySpread; "" if there are
+  // none.
   static std::string NoiseWarning(const std::vector<Measurement>& rows);
 
  private:

@@ -1,5 +1,6 @@
 #ifndef TESSERA_BENCH_HARNESS_RUN_BARE_H_
 #define TESSERA_BENCH_HARNESS_RUN_BARE_H_
+// Runs the bare loops that set the benches' limits.
 #include <cstdint>
 
 #include "runtime/context.h"

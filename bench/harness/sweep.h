@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_HARNESS_SWEEP_H_
 #define TESSERA_BENCH_HARNESS_SWEEP_H_
-// From flags to points: the product of the axes' values, or a suite's points with their open axes
-// filled in; each once for every number of threads. A point's label is its case's name:
+// Turns flags into points: the product of the axes' values, or a suite's points with their open
+// axes filled in; each once for every number of threads. A point's label is its case's name:
 // "dim=64,skew=zipf:1.05", the axes that take several values or another than the first one; a
 // suite's points have names of their own.
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace tessera::bench {
 
-// What flags say, by axis; axes that are not in it take the topic's values.
+// Values that flags give, by axis; axes without an entry take the topic's values.
 using AxisValues = std::map<std::string, std::vector<std::string>>;
 
 // The topic's axes, "threads" among them.

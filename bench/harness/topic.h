@@ -1,9 +1,9 @@
 #ifndef TESSERA_BENCH_HARNESS_TOPIC_H_
 #define TESSERA_BENCH_HARNESS_TOPIC_H_
-// What `tessera bench` runs: topics, each one kind of work over axes that flags set. A sweep is the
-// product of the axes' values; a suite is a named list of points, such as the shapes of a peer's
-// benchmark. Of each point the runner makes a Work, checks its result once, and times its
-// contenders in alternation.
+// A topic of `tessera bench` is one kind of work over axes that flags set. A sweep is the product
+// of the axes' values; a suite is a named list of points, such as the shapes of a peer's benchmark.
+// Of each point the runner makes a Work, checks its result once, and times its contenders in
+// alternation.
 #include <cstdint>
 #include <functional>
 #include <string>

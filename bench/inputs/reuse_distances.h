@@ -16,8 +16,8 @@ struct ReuseDistances {
   std::vector<double> at_least;    // share of ids with such a distance or a longer one; [0] is 1
 };
 
-// Of ids renamed densely (0, 1, 2, … in any order): at the distances 0, 1, 2, 3, 4, 6, 8, 11, 16, …
-// (powers of √2), and last at the number of rows.
+// Measures ids that were renamed densely (0, 1, 2, … in any order): at the distances 0, 1, 2, 3, 4,
+// 6, 8, 11, 16, … (powers of √2), and last at the number of rows.
 ReuseDistances MeasureReuseDistances(const std::vector<int64_t>& ids);
 
 // One production table of Meta's, 500,000 rows, 379,910 ids ("reuse low" of the artifact of Jain et

@@ -14,7 +14,7 @@ struct Trace {
   int64_t rows = 0;              // largest id + 1
 };
 
-// The same ids as 0, 1, 2, … in the order of their first use.
+// Renames ids to 0, 1, 2, … in the order of their first use.
 std::vector<int64_t> RenamedDensely(std::span<const int64_t> ids);
 
 // Throws Error for a file that cannot be read or is empty, and for a line that is no id (an integer

@@ -1,5 +1,6 @@
 #ifndef TESSERA_BENCH_LAB_LOOKUP_PLAIN_H_
 #define TESSERA_BENCH_LAB_LOOKUP_PLAIN_H_
+// A lookup variant for the lab: the plain loop.
 #include "embedding/lookup/lookup.h"
 #include "runtime/context.h"
 

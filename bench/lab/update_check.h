@@ -1,5 +1,6 @@
 #ifndef TESSERA_BENCH_LAB_UPDATE_CHECK_H_
 #define TESSERA_BENCH_LAB_UPDATE_CHECK_H_
+// The lab's check of update variants against ours.
 #include "bench/embedding/workload.h"
 #include "bench/lab/update_variants.h"
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_LIMITS_LIMITS_TOPIC_H_
 #define TESSERA_BENCH_LIMITS_LIMITS_TOPIC_H_
-// What this machine's memory allows, with nothing of the library in it: the denominators of the
-// other topics' shares.
+// The limits that this machine's memory sets, with nothing of the library in it: the denominators
+// of the other topics' shares.
 //
 //   read, copy, write   memory in order; copy counts what it reads and what it writes
 //   gather:BYTES        rows of so many bytes in random order, read and added up

@@ -10,7 +10,7 @@ namespace tessera::bench {
 struct StreamRead {
   const float* from;
   int64_t floats;
-  // What was read, so that it has to be.
+  // Sums of what was read, so that the compiler keeps the reads.
   float* sums;  // [parts]
   void Run(int64_t part, int64_t parts) const;
 };

@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_OPTIM_UPDATE_CHECK_H_
 #define TESSERA_BENCH_OPTIM_UPDATE_CHECK_H_
-// What holds for every rule's update: rows that the batch names change and stay finite, others keep
-// their bits.
+// A check that holds for every rule's update: rows that the batch names change and stay finite,
+// others keep their bits.
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_QUANT_BARE_ROWS_H_
 #define TESSERA_BENCH_QUANT_BARE_ROWS_H_
-// What the memory of this machine allows lookups from rows of bytes: a loop that reads and writes
-// as much, and decodes nothing. Compiled for the machine at hand (-march=native).
+// The limit that this machine's memory sets to lookups from rows of bytes: a loop that reads and
+// writes as much, and decodes nothing. Compiled for the machine at hand (-march=native).
 #include <cstdint>
 
 namespace tessera::bench {

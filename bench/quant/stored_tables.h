@@ -41,7 +41,7 @@ class StoredTables {
   }
   Tensor StoredTable(Context& ctx, int64_t rows, const Tensor& encoded) const;
   void DrawBatches(uint64_t seed);
-  // Of bag b of table t: its first id, and its (first) row of the output.
+  // For bag b of table t: its first id, and its (first) row of the output.
   int64_t FirstId(int64_t t, int64_t b) const {
     return offsets_[static_cast<size_t>(t * shape_.batch + b)];
   }

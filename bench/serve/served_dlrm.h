@@ -16,7 +16,7 @@ namespace tessera::bench {
 std::string WriteServedDlrm(const std::string& folder, int64_t dim, int64_t cap,
                             const std::string& codec);
 
-// What a client has: dense features, and ids, feature after feature.
+// A client's request: dense features, and ids, feature after feature.
 struct RawRequest {
   int64_t batch = 0;
   std::vector<float> dense;

@@ -1,5 +1,6 @@
 #ifndef TESSERA_BENCH_TRAIN_CRITEO_DLRM_H_
 #define TESSERA_BENCH_TRAIN_CRITEO_DLRM_H_
+// The configuration of the DLRM that the bench trains.
 #include <cstdint>
 #include <vector>
 

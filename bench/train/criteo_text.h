@@ -29,7 +29,7 @@ class CriteoText {
   int64_t rows_;
 };
 
-// Of a file, or of all files of a folder.
+// Bytes of a file, or of all files of a folder.
 int64_t BytesAt(const std::string& path);
 
 }  // namespace tessera::bench

@@ -11,7 +11,7 @@ namespace tessera::bench {
 
 class DenseProducts {
  public:
-  // Of a DLRM.
+  // Makes the dense products of a DLRM.
   DenseProducts(Context& ctx, const TrainConfig& config, int64_t batch);
   void Run(Context& ctx) const;
 

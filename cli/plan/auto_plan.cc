@@ -6,15 +6,18 @@
 
 namespace tessera::cli {
 
-ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,
-                      Device device, const std::string& topology) {
+ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, Device device,
+                          const std::string& topology) {
   PlanFlags flags;
   flags.topology = !topology.empty() ? topology : device == Device::Cpu() ? "cpu" : "h100";
   flags.ranks = layout.world_size;
   flags.ranks_per_node = layout.local_size;
-  return PlanOnLeader(comm, [&] {
-    return FindPlan(PlannerModelOf(config, layout.world_size), ReadTopology(flags));
-  });
+  return FindPlan(PlannerModelOf(config, layout.world_size), ReadTopology(flags));
+}
+
+ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,
+                      Device device, const std::string& topology) {
+  return PlanOnLeader(comm, [&] { return FindAutoPlan(config, layout, device, topology); });
 }
 
 }  // namespace tessera::cli

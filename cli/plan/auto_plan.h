@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_PLAN_AUTO_PLAN_H_
 #define TESSERA_CLI_PLAN_AUTO_PLAN_H_
-// `tessera train --plan auto`: what tessera plan would write.
+// `--plan auto` of tessera train and tessera reshard: the plan that tessera plan would write.
 #include <string>
 
 #include "comm/communicator.h"
@@ -10,8 +10,12 @@
 
 namespace tessera::cli {
 
-// By what was measured where `topology` names a file of tessera calibrate, or a machine by name;
-// without it by the shipped cpu, or h100. Rank 0 plans for all; every rank calls.
+// Plans with the costs of `topology`, a file of tessera calibrate or the name of a machine; without
+// it with those of the shipped cpu, or h100. Throws PlannerError where nothing fits.
+ShardingPlan FindAutoPlan(const TrainConfig& config, const RankLayout& layout, Device device,
+                          const std::string& topology);
+
+// Finds the plan on rank 0 and returns it on every rank. Every rank calls.
 ShardingPlan AutoPlan(const TrainConfig& config, Communicator& comm, const RankLayout& layout,
                       Device device, const std::string& topology);
 

@@ -79,59 +79,62 @@ void AddPlanFlags(CLI::App& command, PlanFlags& f) {
   const auto ranks = NumbersFrom(1, 1 << 20);
   const auto size = NumbersFrom(0.0, 1e9);
   command
-      .add_option("--tables", f.tables,
-                  "Plan the tables of this configuration of tessera train, checkpoint (a file or a "
-                  "folder), or model (JSON)")
+      .add_option(
+          "--tables", f.tables,
+          "Tables to plan: a configuration of tessera train, a checkpoint (a file or a folder), or "
+          "a model (JSON)")
       ->required()
       ->type_name("PATH");
   command
       .add_option("--topology", f.topology,
-                  "Plan for this machine: the file that tessera calibrate wrote, or cpu, a100, "
-                  "h100 or h200")
+                  "Machine to plan for: a file of tessera calibrate, or cpu, a100, h100 or h200")
       ->type_name("FILE|NAME");
-  command.add_option("--ranks", f.ranks, "Plan for so many ranks, those of all nodes together")
+  command.add_option("--ranks", f.ranks, "Number of ranks, of all nodes together")
       ->check(ranks)
       ->type_name("N");
-  command.add_option("--ranks-per-node", f.ranks_per_node, "Each node has so many of the ranks")
+  command.add_option("--ranks-per-node", f.ranks_per_node, "Number of ranks on each node")
       ->check(ranks)
       ->type_name("N");
-  command.add_option("--hbm", f.hbm_gib, "Each rank has so many GiB of device memory")
+  command.add_option("--hbm", f.hbm_gib, "GiB of device memory of each rank")
       ->check(size)
       ->type_name("GIB");
-  command.add_option("--ddr", f.ddr_gib, "Each rank has so many GiB of host memory")
+  command.add_option("--ddr", f.ddr_gib, "GiB of host memory of each rank")
       ->check(size)
       ->type_name("GIB");
   command
       .add_option("--reserve", f.reserve,
-                  "Leave this share of a rank's memory to everything else; default 0.15")
+                  "Fraction of a rank's memory that is left to everything else; default 0.15")
       ->check(NumbersFrom(0.0, 1.0))
       ->type_name("SHARE");
-  command.add_option("--batch", f.batch_size, "Each rank trains on so many examples in a step")
+  command.add_option("--batch", f.batch_size, "Examples that each rank trains on in a step")
       ->check(positive)
       ->type_name("N");
   command
       .add_option(
           "--data", f.data,
-          "Measure how often ids come in these Criteo rows: one or more files, plain or .gz")
+          "Measure the frequency of ids in these Criteo rows: one or more files, plain or .gz")
       ->type_name("FILE");
   command
-      .add_option("--cost-model", f.cost_model,
-                  "Compare plans by this model: calibrated (the default where the topology was "
-                  "measured), bandwidth (elsewhere) or torchrec")
+      .add_option(
+          "--cost-model", f.cost_model,
+          "Cost model by which plans are compared: calibrated (default where the topology was "
+          "measured), bandwidth (default elsewhere) or torchrec")
       ->type_name("MODEL");
   command
-      .add_option("--constraints", f.constraints,
-                  "Keep tables together or apart, and cap ranks, as this JSON file says")
+      .add_option(
+          "--constraints", f.constraints,
+          "Read from this JSON file which tables must be kept together or apart, and limits of "
+          "ranks")
       ->type_name("FILE");
-  command.add_option("--existing", f.existing, "Start at this plan, which the model has now")
+  command.add_option("--existing", f.existing, "Start from this plan, which the model has now")
       ->type_name("PLAN");
   command
       .add_option("--most-moved-bytes", f.most_moved_bytes,
-                  "With --existing: move no more bytes of tables than this")
+                  "With --existing: move at most BYTES bytes of tables")
       ->type_name("BYTES");
   command
       .add_option("--validate", f.validate,
-                  "Run so many plans, this one and others, and compare their step times with the "
+                  "Run this many plans, this one and others, and compare their step times with the "
                   "prediction (needs a measured topology)")
       ->check(NumbersFrom(2, 6))
       ->type_name("PLANS");

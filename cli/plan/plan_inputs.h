@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_PLAN_PLAN_INPUTS_H_
 #define TESSERA_CLI_PLAN_PLAN_INPUTS_H_
-// What tessera plan is asked to plan, from files of several kinds.
+// Inputs of tessera plan, from files of several kinds.
 #include <optional>
 #include <string>
 
@@ -34,8 +34,8 @@ struct PlanInput {
 // for what is none of these.
 PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology);
 
-// What --data says of the features, with which `input`'s pooling factors are set; of so many rows
-// at most. Throws Error for tables that are not of a training.
+// Measures the features in the rows of --data, kMaxMeasuredRows at most, and sets `input`'s pooling
+// factors. Throws Error for tables that are not those of a training.
 inline constexpr int64_t kMaxMeasuredRows = 200'000;
 CalibratedOptions MeasureData(const PlanFlags& flags, PlanInput& input);
 

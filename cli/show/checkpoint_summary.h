@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_SHOW_CHECKPOINT_SUMMARY_H_
 #define TESSERA_CLI_SHOW_CHECKPOINT_SUMMARY_H_
-// What tessera inspect says of a checkpoint: a file, a folder of incremental ones, or the folder
-// that ranks saved.
+// Summary of a checkpoint, as tessera inspect shows it: a file, a folder of incremental ones, or
+// the folder that ranks saved.
 #include <optional>
 #include <string>
 #include <vector>

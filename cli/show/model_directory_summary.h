@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_SHOW_MODEL_DIRECTORY_SUMMARY_H_
 #define TESSERA_CLI_SHOW_MODEL_DIRECTORY_SUMMARY_H_
-// What tessera inspect says of a model directory: the tables of its newest version as they are
-// stored, and what a request has to bring. Weights and deltas are read and checked.
+// Summary of a model directory, as tessera inspect shows it: the tables of its newest version as
+// they are stored, and the inputs of a request. Weights and deltas are read and checked.
 #include <string>
 
 namespace tessera::cli {

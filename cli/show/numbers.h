@@ -16,7 +16,7 @@ std::string WithCommas(double number);
 std::string Duration(double seconds);
 // A fraction as "[######------------------]".
 std::string Bar(double fraction);
-// With `digits` after the point; "-" for NaN.
+// Formats with `digits` after the point; "-" for NaN.
 std::string Fixed(double number, int digits);
 
 }  // namespace tessera::cli

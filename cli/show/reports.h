@@ -1,13 +1,14 @@
 #ifndef TESSERA_CLI_SHOW_REPORTS_H_
 #define TESSERA_CLI_SHOW_REPORTS_H_
-// What a command writes about its work: figures, scores, plans, pictures. A report is written over
-// an earlier one of its kind, which the next run makes again, and over nothing else: no model, data
-// or configuration is lost to a mistaken path.
+// A report is what a command writes about its work: figures, scores, plans, pictures. A report is
+// written over an earlier one of its kind, which the next run makes again, and over nothing else:
+// no model, data or configuration is lost to a mistaken path.
 #include <string>
 
 namespace tessera::cli {
 
-// What files of a kind begin with, spaces left out; null: with a line that is a number.
+// Text that files of a kind begin with, without spaces; nullptr: they begin with a line that holds
+// a number.
 struct Report {
   const char* what;
   const char* begins;

@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_SHOW_ROW_FOLDER_SUMMARY_H_
 #define TESSERA_CLI_SHOW_ROW_FOLDER_SUMMARY_H_
-// What tessera inspect says of rows that tessera preprocess wrote.
+// Summary of rows that tessera preprocess wrote, as tessera inspect shows it.
 #include <string>
 
 namespace tessera::cli {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <string>
 
-#include "train/run/training_run.h"
+#include "train/run/training_report.h"
 
 namespace tessera::cli {
 

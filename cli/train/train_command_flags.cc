@@ -18,110 +18,109 @@ namespace {
 constexpr char kFooter[] =
     "\nExamples:\n"
     "  tessera train --config examples/planted.json\n"
-    "  tessera train --config examples/criteo.json --data clicks.tsv --train-rows 0:56000 "
-    "--eval-rows 56000:64000\n"
-    "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 --checkpoint "
-    "model.safetensors\n"
+    "  tessera train --config examples/criteo.json --data clicks.tsv --train-rows 0:56000 \\\n"
+    "    --eval-rows 56000:64000\n"
+    "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 \\\n"
+    "    --checkpoint model.safetensors\n"
     "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint folder\n"
     "  mpirun -n 4 tessera train --config examples/planted.json --plan plan.json\n"
     "\n"
-    "Rows are numbered from 0 over all files in the order given, bad lines included. A flag wins "
-    "over the configuration.\n"
-    "In the JSON, \"seconds\" counts reading, training and evaluations, not building the model nor "
-    "writing checkpoints;\n"
-    "\"samples_per_second\" is the rows trained by the seconds of reading and training. What is "
-    "not defined is null.\n"
-    "With --ranks, or under mpirun, the tables are split over the ranks. Each takes its share of "
-    "every batch, so that the batch size is that of all of them together, and losses and metrics "
-    "are of all. --checkpoint then names a folder.\n"
-    "--resume takes a checkpoint in any form, with or without ranks, under any plan and number of "
-    "ranks: a file, a folder of --incremental, or one that ranks saved. --checkpoint saves in the "
-    "form that this run is asked for, whatever it was.\n"
-    "What ranks must be started alike with (configuration, data, flags) is compared before the "
-    "first "
-    "step; each reads all of --data. --resume refuses another model, and other data inside an "
-    "epoch; of what else has changed since the checkpoint it says so.\n"
-    "--metrics and --tensorboard write the metrics that the configuration names under \"metrics\" "
-    "(without: ne, calibration, auc, throughput), every compute_interval_steps steps and after "
-    "each evaluation. A checkpoint keeps what they remember.\n"
-    "A plan is a word, or a file of this library's (JSON) or of TorchRec's. Without --plan, tables "
-    "larger than a rank's equal share go by rows over all ranks, and the others, the largest "
-    "first, each whole to the rank that has the least.\n"
-    "--pipeline: base copies the next batch ahead; sparse_dist sends its ids to the other ranks, "
-    "too; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
-    "semi_sync looks the next batch up before this one's update, so that rows travel meanwhile: "
-    "it trains on rows that lack one update. Raw ids (managed_collision) find their rows inside "
-    "the "
-    "step: with sparse_dist and prefetch they travel ahead, semi_sync refuses them.\n"
-    "--incremental: the folder that --checkpoint names gets a whole checkpoint, then files of "
-    "changes; --resume takes it, tessera inspect shows it, and tessera compact makes one whole "
-    "checkpoint of it. With ranks, each rank writes such files of the shards that it holds; under "
-    "another plan or number of ranks the next save is a whole checkpoint. Whenever the training is "
-    "killed, what was saved last is complete.\n"
-    "What another run saved is not written over: --checkpoint and --metrics name new files or "
-    "folders, or what --resume goes on from, unless --overwrite is given.\n"
-    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
-    "with 143 and 130; what was saved goes on to the same bits. A second signal ends it at once, "
-    "and so does --stop-within. One rank that gets the signal stops all. (mpirun that "
-    "gets SIGTERM passes it on, kills what has not ended soon after, and exits with 1 itself: "
-    "signal "
-    "one rank, and a long checkpoint has its time and mpirun exits with 143.)\n";
+    "Rows are numbered from 0 over all files in the order given, bad lines included. A flag "
+    "takes precedence over the configuration.\n"
+    "--json: \"seconds\" covers reading, training and evaluations, not building the model or "
+    "writing checkpoints; \"samples_per_second\" is the trained rows divided by the seconds of "
+    "reading and training. Undefined values are null.\n"
+    "Ranks (--ranks, or mpirun): the tables are split over the ranks, each of which takes its "
+    "share of every batch; losses and metrics are those of all ranks. Each rank reads all of "
+    "--data. Configuration, data and flags must be the same on all ranks, which is checked "
+    "before the first step. --checkpoint then names a folder.\n"
+    "--resume takes a checkpoint in any form: a file, an incremental folder, or a folder of "
+    "ranks, under any plan and number of ranks. --checkpoint saves in the form that this run "
+    "asks for. --resume refuses another model, and other data inside an epoch; it says what "
+    "else has changed since the checkpoint.\n"
+    "--metrics and --tensorboard write the metrics that the configuration names under "
+    "\"metrics\" (default: ne, calibration, auc, throughput), every compute_interval_steps "
+    "steps and after each evaluation. A checkpoint keeps their state.\n"
+    "Without --plan, tables larger than a rank's equal share are split by rows over all ranks; "
+    "each of the others goes to the rank that has the least so far, the largest table first. A "
+    "plan file is one of this library (JSON) or of TorchRec.\n"
+    "--pipeline: base copies the next batch ahead; sparse_dist also sends its ids to the other "
+    "ranks; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
+    "semi_sync looks the next batch up before this one's update, so it trains on rows that lack"
+    " one update. Raw ids (managed_collision) find their rows inside the step: they travel "
+    "ahead with sparse_dist and prefetch, and semi_sync refuses them.\n"
+    "--incremental: the folder gets a whole checkpoint, then deltas. --resume continues from "
+    "it, tessera inspect shows it, and tessera compact makes one whole checkpoint of it. With "
+    "ranks, each rank writes files of its own shards; under another plan or number of ranks the"
+    " next save is a whole checkpoint. Whenever the training is killed, the last save is "
+    "complete.\n"
+    "--checkpoint and --metrics never replace what another run saved: they name new files or "
+    "folders, or those that --resume continues from, unless --overwrite is given.\n"
+    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and "
+    "exit with 143 and 130; a resumed training gives the same bits. A second signal, or "
+    "--stop-within, ends it at once. One rank that gets the signal stops all. (mpirun that gets"
+    " SIGTERM kills its ranks soon after passing it on, and exits with 1: for a long "
+    "checkpoint, signal one rank; mpirun then exits with 143.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
   const auto from_zero = NumbersFrom(int64_t{0}, int64_t{1} << 40);
   app.add_option("--checkpoint", f.checkpoint,
-                 "Save the model and all that is needed to go on in this file, after each epoch; "
-                 "with --ranks, mpirun or --incremental it is a folder")
+                 "Save the model and the state of the training in this file after each epoch; with "
+                 "--ranks, mpirun or --incremental it is a folder")
       ->type_name("PATH");
   AddOverwriteFlag(app, f.overwrite);
   app.add_option("--checkpoint-every", f.checkpoint_every,
-                 "Save the checkpoint after each so many steps, too")
+                 "Also save the checkpoint every STEPS steps")
       ->check(NumbersFrom(int64_t{1}, int64_t{1} << 40))
       ->type_name("STEPS");
-  app.add_flag("--incremental", f.incremental,
-               "Save into the folder that --checkpoint names: first a whole checkpoint, then files "
-               "that hold only the rows that changed since the last save");
+  app.add_flag(
+      "--incremental", f.incremental,
+      "Save into the folder of --checkpoint: first a whole checkpoint, then deltas, files of "
+      "only the rows that changed since the last save");
   app.add_option("--max-deltas", f.max_deltas,
-                 "With --incremental: after so many files of changes the next save is a whole "
-                 "checkpoint again; default 16")
+                 "With --incremental: write a whole checkpoint again after N deltas (default 16)")
       ->check(from_zero)
       ->type_name("N");
-  app.add_option("--max-delta-share", f.max_delta_share,
-                 "With --incremental: a save is a whole checkpoint again, too, when the files of "
-                 "changes would together be larger than this share of one; default 1")
+  app.add_option(
+         "--max-delta-share", f.max_delta_share,
+         "With --incremental: write a whole checkpoint once deltas would exceed this fraction of "
+         "its size (default 1)")
       ->check(NumbersFrom(1e-6, 1e6))
       ->type_name("SHARE");
-  app.add_option("--keep-chains", f.keep_chains,
-                 "With --incremental: keep so many earlier whole checkpoints with their files of "
-                 "changes; default 0")
+  app.add_option(
+         "--keep-chains", f.keep_chains,
+         "With --incremental: keep the last N earlier whole checkpoints with their deltas (default"
+         " 0)")
       ->check(from_zero)
       ->type_name("N");
 }
 
 void AddRankFlags(CLI::App& app, TrainFlags& f) {
   app.add_option("--ranks", f.ranks,
-                 "Split the tables over so many ranks, which are threads of this process")
+                 "Split the tables over N ranks, which are threads of this process")
       ->check(NumbersFrom(1, 1024))
       ->type_name("N");
   app.add_option(
          "--rank-timeout", f.rank_timeout,
-         "Under mpirun: end all ranks when one has been stopped for so long, or a host was not "
-         "heard of for so long; 0 never does; default 10. A rank that is killed is noticed at once")
+         "Under mpirun: end all ranks when one has been stopped, or a host silent, for this long "
+         "(default 10; 0: never). A rank that is killed is noticed at once")
       ->check(NumbersFrom(0.0, 1e6))
       ->type_name("SECONDS");
   app.add_option(
          "--plan", f.plan,
-         "Say which rank gets what of each table: a plan file, or table_wise, row_wise, "
-         "column_wise or data_parallel for every table, or auto, which is what tessera plan finds")
+         "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel for every"
+         " table; or auto, which runs the planner")
       ->type_name("PLAN");
-  app.add_option("--topology", f.topology,
-                 "Plan for this machine (--plan auto): the file that tessera calibrate wrote, or "
-                 "cpu, a100, h100 or h200")
+  app.add_option(
+         "--topology", f.topology,
+         "With --plan auto: the machine to plan for, a file of tessera calibrate, or cpu, a100, "
+         "h100 or h200")
       ->type_name("FILE|NAME");
-  app.add_option("--wire-codecs", f.wire_codecs,
-                 "Send rows and gradients between ranks as fp16, bf16 or int8/fp16 "
-                 "(forward/backward), say; default fp32")
+  app.add_option(
+         "--wire-codecs", f.wire_codecs,
+         "Codecs of rows and gradients between ranks, forward/backward: fp16, bf16, int8/fp16, …; "
+         "default fp32")
       ->type_name("CODECS");
 }
 
@@ -182,75 +181,76 @@ void AddTrainFlags(CLI::App& app, TrainFlags& f) {
   const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);
   app.add_option(
          "--config", f.config,
-         "A JSON file says the tables, model, optimizers and data; examples/criteo.json is one")
+         "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
       ->type_name("FILE");
-  app.add_option("--data", f.data,
-                 "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
-                 "preprocess; or, if the configuration says \"format\": \"movielens\", files of "
-                 "MovieLens ratings")
-      ->type_name("PATH");
-  app.add_option("--train-rows", f.train_rows, "Train on these rows of the data alone")
-      ->type_name("FIRST:LAST");
   app.add_option(
-         "--eval", f.eval,
-         "Evaluate on the rows of these files, none of which is trained on, after each epoch")
+         "--data", f.data,
+         "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
+         "preprocess; with \"format\": \"movielens\" in the configuration, files of MovieLens "
+         "ratings")
+      ->type_name("PATH");
+  app.add_option("--train-rows", f.train_rows, "Train only on these rows of the data")
+      ->type_name("FIRST:LAST");
+  app.add_option("--eval", f.eval,
+                 "Evaluate on the rows of these files after each epoch; none of them is trained on")
       ->type_name("PATH");
   app.add_option("--eval-rows", f.eval_rows,
-                 "Evaluate on these rows alone: of --eval if it is given, else of --data")
+                 "Evaluate only on these rows: of --eval if it is given, else of --data")
       ->type_name("FIRST:LAST");
-  app.add_option("--epochs", f.epochs,
-                 "Pass over the data so many times, what a resumed checkpoint has done included")
+  app.add_option(
+         "--epochs", f.epochs,
+         "Number of passes over the data, including those that a resumed checkpoint has done")
       ->check(positive)
       ->type_name("N");
   app.add_option(
          "--batch-size", f.batch_size,
-         "Train on so many rows in each step (with --accumulate-steps, in each part of one), those "
-         "of all ranks together")
+         "Rows of a step, for all ranks together (with --accumulate-steps, of each part of a step)")
       ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
       ->type_name("N");
-  app.add_option("--accumulate-steps", f.accumulate_steps,
-                 "Let a step be so many batches of --batch-size rows, one after another: the "
-                 "result is that of one batch so many times as large, in the memory of a small one")
+  app.add_option(
+         "--accumulate-steps", f.accumulate_steps,
+         "Number of batches of --batch-size rows that make one step: the result is that of one "
+         "batch of all their rows, in the memory of a small one")
       ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
       ->type_name("N");
   app.add_option("--threads", f.threads,
-                 "Compute with so many threads, those of all ranks of this process together; "
-                 "default: all cores")
+                 "Number of threads, shared by all ranks of this process; default: all cores")
       ->check(NumbersFrom(1, 4096))
       ->type_name("N");
-  app.add_option("--seed", f.seed, "Fill the model with the random numbers of this seed")
+  app.add_option("--seed", f.seed, "Seed of the random numbers that the model starts with")
       ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->type_name("N");
   AddCheckpointFlags(app, f);
-  app.add_option("--stop-within", f.stop_within,
-                 "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take "
-                 "longer than this; 0 waits for them; default 300")
+  app.add_option(
+         "--stop-within", f.stop_within,
+         "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take longer "
+         "than this (default 300; 0: no limit)")
       ->check(NumbersFrom(0, 1 << 30))
       ->type_name("SECONDS");
   app.add_option("--resume", f.resume,
-                 "Go on from this checkpoint, in any form; --config may then be left out")
+                 "Continue from this checkpoint, in any form; --config may then be left out")
       ->type_name("PATH");
   app.add_flag("--other-data", f.other_data,
-               "With --resume inside an epoch: go on at the row where the checkpoint stopped, "
-               "although the data are not those it was trained on");
+               "With --resume inside an epoch: continue at the row where the checkpoint stopped, "
+               "although the data differ from those it was trained on");
   app.add_flag("--skip-bad-lines", f.skip_bad_lines,
-               "Leave bad lines out and count them; without this flag a bad line is an error");
-  app.add_option("--device", f.device, "Where to train: cpu, cuda or cuda:N for GPU number N")
+               "Leave out bad lines and count them; without this flag a bad line is an error");
+  app.add_option("--device", f.device, "Device to train on: cpu, cuda, or cuda:N for GPU number N")
       ->type_name("DEVICE");
   app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
   app.add_option("--metrics", f.metrics,
-                 "Write metrics of the training and of evaluations to this file, a line of JSON "
-                 "each time")
+                 "Write metrics of training and evaluations to this file, as lines of JSON")
       ->type_name("FILE");
   app.add_option("--tensorboard", f.tensorboard,
-                 "Write the same metrics as event files, which TensorBoard draws, into this folder")
+                 "Write the same metrics as TensorBoard event files into this folder")
       ->type_name("DIR");
-  app.add_option("--pipeline", f.pipeline,
-                 "Say how the next batches' work overlaps with a step: none, base, sparse_dist, "
-                 "prefetch or semi_sync; default none")
+  app.add_option(
+         "--pipeline", f.pipeline,
+         "Overlap of the next batches with a step: none (default), base, sparse_dist, prefetch or "
+         "semi_sync")
       ->type_name("KIND");
   app.add_option("--trace", f.trace,
-                 "Write what the threads did, and when, to this file, which ui.perfetto.dev draws")
+                 "Write a trace of all threads to this file, for ui.perfetto.dev")
       ->type_name("FILE");
   AddRankFlags(app, f);
   AddMemoryLimitFlag(app, f.memory_limit);

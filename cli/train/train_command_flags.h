@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
 #define TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_
-// What a user of `tessera train` can say.
+// The flags of `tessera train`.
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +37,8 @@ void AddTrainFlags(CLI::App& app, TrainFlags& flags);
 // `with_ranks`: --ranks was given, or mpirun has started this.
 void CheckTrainFlags(const TrainFlags& flags, bool with_ranks);
 
-// What the run writes; of ranks that are processes the first one claims it. Throws Error where that
-// would lose what is there, or another process writes it.
+// Claims what the run writes; of ranks that are processes the first one does. Throws Error if that
+// would lose a file, or another process writes it.
 Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks);
 
 // Absent without --incremental.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_CLI_TRAIN_TRAIN_COMMAND_RANKS_H_
 #define TESSERA_CLI_TRAIN_TRAIN_COMMAND_RANKS_H_
-// Where `tessera train` runs: in this process alone, on ranks that are threads of it, or on ranks
-// that mpirun has started as processes.
+// Runs `tessera train` in this process alone, on ranks that are threads of it, or on ranks that
+// mpirun has started as processes.
 #include <functional>
 #include <optional>
 
@@ -17,16 +17,16 @@ namespace tessera::cli {
 // Whether there are ranks, even one alone. Throws Error for --ranks under mpirun.
 bool WithRanks(const TrainFlags& flags);
 
-// What fn(communicator, null without ranks) returns: on rank 0 of threads, or on this process's
-// rank. It is called on every rank.
+// Calls fn(communicator) on every rank, with nullptr where there are no ranks, and returns what it
+// returned on rank 0 of threads, or on this process's rank.
 int OnRanks(const TrainFlags& flags, const std::function<int(Communicator*)>& fn);
 
 // The signal that stopped the ranks, one of which alone may have got it: the first rank's that has
 // one. Every rank calls.
 int SignalOfRanks(Communicator* comm, int mine);
 
-// As many as the user gave (by --threads or TESSERA_THREADS), or the machine has, by the ranks that
-// share them.
+// Threads of one rank: those that the user gave (by --threads or TESSERA_THREADS), or the machine
+// has, divided by the ranks that share them.
 int ThreadsOfRank(const TrainFlags& flags);
 
 // Throws Error, on every rank, unless all were started alike. `resumed`: where --resume stands.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/show/numbers.h"
+#include "runtime/base/check.h"
 
 namespace tessera::cli {
 namespace {

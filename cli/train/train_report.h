@@ -1,10 +1,10 @@
 #ifndef TESSERA_CLI_TRAIN_TRAIN_REPORT_H_
 #define TESSERA_CLI_TRAIN_TRAIN_REPORT_H_
-// What `tessera train` says in the end.
+// The report that `tessera train` prints in the end.
 #include <optional>
 #include <string>
 
-#include "train/run/training_run.h"
+#include "train/run/training_report.h"
 
 namespace tessera::cli {
 

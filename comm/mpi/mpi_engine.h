@@ -62,7 +62,7 @@ class MpiEngine {
   int size() const { return size_; }
 
   void Submit(std::shared_ptr<MpiTask> task);
-  // Until the task has its result. Throws what it failed with; Error after the time-out.
+  // Waits until the task has its result. Throws what it failed with; Error after the time-out.
   void Wait(const std::shared_ptr<MpiTask>& task);
   // fn(), by the thread of MPI.
   void Run(const std::function<void()>& fn);
@@ -115,7 +115,7 @@ class MpiEngine {
   std::string aborted_, lost_;
   bool stop_ = false;
 
-  // Of the thread of MPI.
+  // Used by the MPI thread alone.
   std::vector<std::shared_ptr<MpiTask>> under_way_;
   std::vector<std::shared_ptr<MpiTask>> given_up_;      // MPI may still read what they send
   std::vector<std::optional<Clock::time_point>> left_;  // when a rank said that it sends no more

@@ -25,7 +25,7 @@ class NcclWatch;
 // together. Thread safe.
 class NcclFamily {
  public:
-  // The same for all ranks of this process that came by the same id.
+  // Returns one family to all ranks of this process that came by the same id.
   static std::shared_ptr<NcclFamily> Of(const NcclUniqueId& id);
   // The first reason counts.
   void Abort(const std::string& reason) noexcept;
@@ -81,7 +81,7 @@ class NcclWatch {
     Clock::time_point since;
   };
   void Run();
-  // What failed, or empty; forgets the calls that are done.
+  // Returns what failed, or an empty string; forgets the calls that are done.
   std::string Look();
   std::string AsyncError();
 

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// What is wrong with a line.
+// An error of a line.
 struct CriteoLineError {
   int column = 0;        // 0-based
   const char* expected;  // "an integer", …

@@ -23,7 +23,7 @@ class CriteoStream final : public ClickRowStream {
   // files do not fill.
   bool Next(ClickRow& row) override;
   int64_t next_row() const override { return next_row_; }
-  // Of the bytes, where the range has no end.
+  // Fraction of the bytes read, where the range has no end.
   double fraction() const override;
   int64_t skipped_rows() const override { return skipped_; }
   // "FILE:LINE" of the row that Next gave last.

@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_FILES_DATA_FILES_H_
 #define TESSERA_DATA_FILES_DATA_FILES_H_
-// What lies at a path that a user gives as data.
+// Kinds of data that may lie at a path that a user gives.
 #include <string>
 #include <vector>
 

@@ -18,8 +18,8 @@ struct NpyHeader {
   int64_t begin = 0;  // of the elements, in the file
 };
 
-// Of a file whose first bytes are `bytes`, as many as there are up to 64 KiB. Throws Error saying
-// what was expected.
+// Parses the header of a file that begins with `bytes`: the whole file, or its first 64 KiB. Throws
+// Error saying what was expected.
 NpyHeader ParseNpyHeader(std::string_view bytes);
 
 // A mapped file's elements. Throws Error, naming the file, for one that is not as above, or too

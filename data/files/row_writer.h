@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_FILES_ROW_WRITER_H_
 #define TESSERA_DATA_FILES_ROW_WRITER_H_
-// Where rows that are ready for a model are written, one after the other.
+// Writes rows that are ready for a model, one after the other.
 #include <cstdint>
 #include <span>
 
@@ -17,7 +17,7 @@ class RowWriter {
   virtual ~RowWriter() = default;
   // Throws Error when it can't be written. REQUIRES: as many numbers and ids each time.
   virtual void Append(const StoredRow& row) = 0;
-  // What was written can be read from now on; without it, nothing can.
+  // Makes what was written readable; without this call nothing of it is.
   virtual void Finish() = 0;
 };
 

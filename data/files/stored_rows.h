@@ -16,7 +16,7 @@ namespace tessera {
 
 // id mod rows, not negative. REQUIRES: rows > 0.
 int64_t PositiveModulo(int64_t id, int64_t rows);
-// The same; with rows = 0 the id as it is.
+// Returns the id modulo `rows`; with rows = 0 the id as it is.
 inline int64_t HashedId(int64_t id, int64_t rows) {
   return rows == 0 ? id : PositiveModulo(id, rows);
 }
@@ -24,8 +24,8 @@ inline int64_t HashedId(int64_t id, int64_t rows) {
 // Bytes that are checked against what was written before they are first used.
 class CheckedBytes {
  public:
-  // `checksums`: as runtime/files/checkpoint_checksums.h has them; "" checks nothing. `name` is what
-  // errors call the bytes.
+  // `checksums`: as runtime/files/checkpoint_checksums.h has them; "" checks nothing. `name` is
+  // what errors call the bytes.
   CheckedBytes(const char* data, int64_t bytes, std::string checksums, std::string name);
   ~CheckedBytes();
 
@@ -61,7 +61,7 @@ struct StoredRowsPart {
   int64_t rows() const { return dense.tensor.dim(0); }
 };
 
-// Where the rows of the parts are.
+// Finds the rows of the parts.
 class StoredParts {
  public:
   // Throws Error, naming the part, for shapes or types other than StoredRowsPart's, parts of

@@ -21,7 +21,7 @@ struct ContiguousIdsReport {
   int64_t kept = 0;      // of them
   int64_t rounds = 1;
 
-  // Of the smallest table that all numbers fit in.
+  // Rows of the smallest table that all numbers fit in.
   int64_t table_rows() const { return kept + 2; }
 };
 

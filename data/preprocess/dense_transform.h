@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_PREPROCESS_DENSE_TRANSFORM_H_
 #define TESSERA_DATA_PREPROCESS_DENSE_TRANSFORM_H_
-// What becomes of the numbers of a row. Missing ones are 0 before.
+// Transforms the numbers of a row. Missing ones are 0 before.
 //
 //   log1p          log(1 + max(x, 0)), what a BatchBuilder makes of text
 //   log+C          log(x + C), C an integer; TorchRec's first tsv_to_npys is log+3
@@ -21,7 +21,7 @@ struct DenseTransform {
   friend bool operator==(const DenseTransform&, const DenseTransform&) = default;
 };
 
-// By its name above. Throws Error that lists the names.
+// Parses a name listed above. Throws Error that lists the names.
 DenseTransform ParseDenseTransform(const std::string& name);
 std::string ToString(const DenseTransform& transform);
 

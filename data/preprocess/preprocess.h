@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_PREPROCESS_PREPROCESS_H_
 #define TESSERA_DATA_PREPROCESS_PREPROCESS_H_
-// From Criteo text, or npy days, to files that training maps: the work of TorchRec's
+// Turns Criteo text or npy days into files that training maps: the work of TorchRec's
 // npy_preproc_criteo, contiguous_preproc_criteo and shuffle_preproc_criteo in two passes.
 //
 //   1. all inputs are read, row by row, into columns on disk (ColumnSpool)

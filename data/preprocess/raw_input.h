@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_PREPROCESS_RAW_INPUT_H_
 #define TESSERA_DATA_PREPROCESS_RAW_INPUT_H_
-// What preprocessing reads: Criteo text, an npy day, or a row folder, row by row.
+// Inputs of preprocessing: Criteo text, an npy day, or a row folder, read row by row.
 //
 // Of text, a missing number is 0. A missing id is 0 too; with MissingValues::kOwn the value v is
 // then v + 1, so that training takes the ids that it makes of text itself ((1 + v) mod rows); with
@@ -28,7 +28,7 @@ class RawInput {
   virtual bool Next(RawRow& row) = 0;
   // About what share was given out, 0 to 1.
   virtual double fraction() const = 0;
-  // Where the last row stands, for errors.
+  // Place of the last row, for errors.
   virtual std::string where() const = 0;
   virtual int64_t skipped_rows() const { return 0; }
   // Whether numbers are still what was counted, so that a logarithm may be taken.
@@ -42,8 +42,8 @@ class RawInput {
 std::unique_ptr<RawInput> OpenRawInput(const std::string& path, MissingValues missing,
                                        bool skip_bad_lines);
 
-// What an output made of this input is called: the path without folders and known ends ("day_0" of
-// data/day_0.tsv.gz or data/day_0_dense.npy).
+// Returns the name of an output made of this input: the path without folders and known ends
+// ("day_0" of data/day_0.tsv.gz or data/day_0_dense.npy).
 std::string InputName(const std::string& path);
 
 }  // namespace tessera

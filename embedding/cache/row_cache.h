@@ -72,11 +72,12 @@ class RowCache {
     std::shared_ptr<State> state_;
   };
 
-  // Of `parts`: the table's weights [E, D], then its states, [E, D] or [E]; all whole, contiguous,
-  // on ctx's device (EmptyAt). Throws Error for a config in which not even one set fits.
-  // Of a table on disk, `parts` have the shapes and types, and no memory (ShapeOnly): Prefetch
-  // writes the changed rows that leave and starts to read those that come, which Load waits for.
-  // Both wait for the device, and throw Error where the disk fails; they may be called again.
+  // Makes a cache of `parts`: the table's weights [E, D], then its states, [E, D] or [E]; all
+  // whole, contiguous, on ctx's device (EmptyAt). Throws Error for a config in which not even one
+  // set fits. Of a table on disk, `parts` have the shapes and types, and no memory (ShapeOnly):
+  // Prefetch writes the changed rows that leave and starts to read those that come, which Load
+  // waits for. Both wait for the device, and throw Error where the disk fails; they may be called
+  // again.
   RowCache(Context& ctx, std::vector<Tensor> parts, const CacheConfig& config,
            std::shared_ptr<DiskTable> disk = nullptr);
   ~RowCache();

@@ -17,13 +17,13 @@ struct CacheView {
   int64_t* counters = nullptr;
 };
 
-// What a batch keeps between Prefetch and Release, on the device. n is its number of ids.
+// Tensors that a batch keeps on the device between Prefetch and Release. n is its number of ids.
 struct BatchTensors {
   int64_t num_ids = 0;
   Tensor rows, slots;               // [n] i64, of which as many as there are distinct rows
   Tensor count;                     // [1] i32: distinct rows
   Tensor conflicts, num_conflicts;  // [n], [1] i32: which of them went to scratch
-  // Of a table on disk, during its prefetch: ListMoves's [3, n], and how many. Pinned.
+  // For a table on disk, during its prefetch: ListMoves's [3, n], and how many they are. Pinned.
   Tensor moves, num_moves;
 };
 
@@ -43,8 +43,8 @@ class CacheRun {
   Tensor StoreScratch(const BatchTensors& batch, int64_t room) const;
   void Unlock(const BatchTensors& batch, bool updated) const;
   void Flush() const;
-  // What Flush would write of a table on disk: the lines and their rows, [2, lines] and how many,
-  // pinned.
+  // Returns what Flush would write of a table on disk: the lines and their rows, [2, lines], and
+  // how many they are; pinned.
   std::pair<Tensor, Tensor> TakeDirty() const;
   // Copies n slots to staged records, which the view has as its table, or fills them from those.
   void Stage(const int64_t* slots, int64_t n, bool fill) const;

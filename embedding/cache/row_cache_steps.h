@@ -163,7 +163,7 @@ struct CountBatch {
 
 // ---- rows in scratch: those of `list`
 
-// Where the truth about each row lies: in a line, into which another batch brought it since, or in
+// Finds the current values of each row: in a line, into which another batch brought it since, or in
 // the table (−1). The slot gets the row's name.
 struct FindTruth {
   CacheLines cache;

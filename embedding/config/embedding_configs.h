@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_CONFIG_EMBEDDING_CONFIGS_H_
 #define TESSERA_EMBEDDING_CONFIG_EMBEDDING_CONFIGS_H_
-// What tables and the features that read them are, before they exist: the names are TorchRec's
+// Configurations of tables and of the features that read them. The names are TorchRec's
 // (torchrec/modules/embedding_configs.py).
 #include <cmath>
 #include <cstdint>
@@ -21,50 +21,60 @@ namespace tessera {
 
 class IndexRemap;
 
+namespace internal {
+
+// Row and column of this table's first element in the whole table, if it is a shard of one;
+// rounding by chance and first values depend on them. Names of tables may repeat where they differ.
+struct PlaceInTable {
+  int64_t first_row = 0, first_column = 0;
+};
+
+}  // namespace internal
+
 struct BaseEmbeddingConfig {
   std::string name;
   int64_t num_embeddings = 0;  // rows, E
   int64_t embedding_dim = 0;   // D
   std::vector<std::string> feature_names;
-  // Of the rows: f32, f16 or bf16. Arithmetic is f32; a row is rounded once, when it is stored.
+  // Type of the rows: f32, f16 or bf16. Arithmetic is f32; a row is rounded once, when it is
+  // stored.
   DType data_type = DType::kF32;
   // Rows start uniform in this range; absent: ±√(1/E), as in TorchRec.
   std::optional<std::pair<float, float>> init_range;
-  // Fills the [E, D] weight instead, if given (embedding/table/row_init.h has some). The weight is f32
-  // whatever the rows are: they are rounded to nearest afterwards.
+  // Fills the [E, D] weight instead, if given (embedding/table/row_init.h has some). The weight is
+  // f32 whatever the rows are: they are rounded to nearest afterwards.
   std::function<void(Context&, const Tensor&)> init_fn;
   // Applied to the touched rows inside backward; Dense{} makes the table an ordinary variable
   // instead.
   AnyRule optimizer = Sgd{};
-  // Of what the rule remembers: f32, f16 or bf16. Counts stay f32 (StateSpec::counts).
+  // Type of the optimizer state: f32, f16 or bf16. Counts stay f32 (StateSpec::counts).
   DType state_type = DType::kF32;
-  // How updated rows of 16 bits are rounded: by chance (embedding/update/row_rounding.h), or, as here
-  // unless asked, to nearest. FBGEMM's default is by chance.
+  // How updated rows of 16 bits are rounded: by chance (embedding/update/row_rounding.h), or, as
+  // here unless asked, to nearest. FBGEMM's default is by chance.
   bool stochastic_rounding = false;
-  // What TableBatchedEmbedding::SetLearningRate(lr) multiplies lr by for this table. The rate that
+  // TableBatchedEmbedding::SetLearningRate(lr) multiplies lr by this for this table. The rate that
   // `optimizer` starts with is taken as it is.
   float lr_scale = 1;
-  // Of a pruned table, num_embeddings rows of which are left: from the ids that the data name,
-  // after the bounds check of these, to rows. Updates change the rows that they become.
+  // Set for a pruned table, num_embeddings rows of which are left: maps ids of the data, after
+  // their bounds check, to rows. Updates change those rows.
   std::shared_ptr<const IndexRemap> index_remap;
-  // Of the ids that its features read; absent: the mode that the collection's options name.
+  // Bounds check of the ids that the table's features read; absent: the mode of the collection's
+  // options.
   std::optional<BoundsCheckMode> bounds_check = {};
-  // Of rows and states; the bits do not depend on it. A table of the rule Dense or None is not
-  // cached.
+  // Memory of rows and states; the bits do not depend on it. A table of the rule Dense or None is
+  // not cached.
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};  // under kManagedCaching
   // Rows come into use one after another (TableBatchedEmbedding::SetRowsInUse), num_embeddings at
   // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and
   // take memory as they come into use; on a GPU they take it all at once. Start values depend on
-  // seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row at a time.
-  // Not for the rule Dense, an index_remap or kManagedCaching.
+  // seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row at
+  // a time. Not for the rule Dense, an index_remap or kManagedCaching.
   bool growing = false;
-  // Of a part of a larger table: the numbers of row 0 and column 0 there, on which rounding by
-  // chance depends. Names of tables may repeat where these differ.
-  int64_t first_row = 0, first_column = 0;
+  internal::PlaceInTable place = {};  // set by sharding/
 };
 
-// Where rows start without an init_fn.
+// Range of first values without an init_fn.
 inline std::pair<float, float> InitRange(const BaseEmbeddingConfig& config) {
   const auto bound =
       static_cast<float>(std::sqrt(1.0 / static_cast<double>(config.num_embeddings)));
@@ -93,6 +103,21 @@ struct UpdateBatch {
   std::vector<Tensor> sequences;
 };
 
+namespace internal {
+
+// Settings of tables that are shards or replicas.
+struct UpdateSharding {
+  // Factor of a row's summed gradient, applied before its rule sees it. Gradients of per-sample
+  // weights are not scaled.
+  float gradient_scale = 1;
+  // If given, backward updates the tables with what this makes of the forward's own batch: replicas
+  // exchange their batches. Gradients of per-sample weights are those of the own batch. REQUIRES:
+  // no inverse indices.
+  std::function<UpdateBatch(Context&, UpdateBatch)> exchange_updates = {};
+};
+
+}  // namespace internal
+
 struct TableBatchedEmbeddingOptions {
   bool weighted = false;
   BoundsCheckMode bounds_check = BoundsCheckMode::kFatal;
@@ -100,18 +125,12 @@ struct TableBatchedEmbeddingOptions {
       0;  // above 0: every element of an incoming gradient is clamped to ± this before all else
   // One a feature, or empty (all): per-sample weights of a feature with false get the gradient 0.
   std::vector<bool> feature_requires_grad = {};
-  // Of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
+  // Type of what a forward returns: f32, f16 or bf16. Gradients of 16 bits are widened first.
   DType output_type = DType::kF32;
-  // Of tables with stochastic rounding; absent: drawn from the context's random numbers. If given,
-  // also of the rows of growing tables, which else start by the seed of the context.
+  // Seed of stochastic rounding; absent: drawn from the context's random numbers. If given, it is
+  // also the seed of first values in growing tables, which otherwise is the context's.
   std::optional<uint64_t> rounding_seed = {};
-  // What the summed gradient of a row is multiplied by before its rule sees it. Gradients of
-  // per-sample weights are not.
-  float gradient_scale = 1;
-  // If given, backward updates the tables with what this makes of the forward's own batch: tables
-  // that several ranks hold alike exchange what each of them has to say. Gradients of per-sample
-  // weights are those of the own batch. REQUIRES: no inverse indices.
-  std::function<UpdateBatch(Context&, UpdateBatch)> exchange_updates = {};
+  internal::UpdateSharding sharding = {};  // set by sharding/
 };
 
 }  // namespace tessera

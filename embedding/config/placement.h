@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_CONFIG_PLACEMENT_H_
 #define TESSERA_EMBEDDING_CONFIG_PLACEMENT_H_
-// Where a table and the states of its rule lie, as FBGEMM's EmbeddingLocation says it:
+// Location of a table and of its optimizer state, with the names of FBGEMM's EmbeddingLocation:
 //
 //   kDevice          memory of the context's device
 //   kHost            pinned memory of the host, which kernels of a GPU read and write over the bus
@@ -43,8 +43,8 @@ struct CacheConfig {
   // Room for rows that find no line. It grows when a batch needs more; the batch's Load waits for
   // its prefetch if it has more ids than there is room for.
   int64_t scratch_rows = 0;
-  // Under kDisk: where the file lies; "": $TMPDIR, or /tmp. It has no name there, and goes with the
-  // process.
+  // Folder of the file under kDisk; "": $TMPDIR, or /tmp. The file has no name there, and goes with
+  // the process.
   std::string folder = {};
 };
 // Throws Error for a config that makes no sense.

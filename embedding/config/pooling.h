@@ -10,7 +10,8 @@ enum class PoolingType { kSum, kMean, kNone };
 std::string ToString(PoolingType pooling);  // "SUM", "MEAN", "NONE"
 PoolingType ParsePoolingType(const std::string& name);
 
-// What an id outside [0, num_embeddings) or a bad offset does, as in FBGEMM's bounds_check_indices.
+// Reaction to an id outside [0, num_embeddings) or a bad offset, as in FBGEMM's
+// bounds_check_indices.
 enum class BoundsCheckMode { kFatal, kWarning, kIgnore, kNone };
 std::string ToString(BoundsCheckMode mode);  // "FATAL", …
 BoundsCheckMode ParseBoundsCheckMode(const std::string& name);

@@ -33,8 +33,8 @@ std::vector<UniqueRows> ModelDeltaTracker::GetUniqueIds(Context& ctx,
     if (std::holds_alternative<Dense>(config.optimizer)) touched_[i]->TouchAll();
     unique.push_back({.table = config.name,
                       .num_rows = rows,
-                      .first_row = config.first_row,
-                      .first_column = config.first_column,
+                      .first_row = config.place.first_row,
+                      .first_column = config.place.first_column,
                       .ids = touched_[i]->SinceSync(ctx, seen[i]),
                       .embeddings = {},
                       .states = {}});

@@ -5,10 +5,10 @@
 //
 // Touched are the rows that an update's batch named (whatever it made of them), rows that were
 // reset or evicted, and rows that a growing table has added. A rule that changes whole tables
-// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does, and a table of the rule
-// Dense, which others update, always. Frozen tables and lookups touch nothing. Who writes through
-// TableBatchedEmbedding::weight or optimizer_states, or updates a table of the rule None, says so
-// with Touch.
+// (embedding/update/table_sweep_ops.h) touches all rows in the steps in which it does, and a table
+// of the rule Dense, which others update, always. Frozen tables and lookups touch nothing. Who
+// writes through TableBatchedEmbedding::weight or optimizer_states, or updates a table of the rule
+// None, says so with Touch.
 //
 // Memory: 4 bytes a row, shared by all consumers and trackers of a table, however long a consumer
 // does not ask. TorchRec's MOMENTUM_DIFF, which keeps a copy of the states of each touched row, is
@@ -24,7 +24,8 @@
 
 namespace tessera {
 
-// What GetUnique returns beside the rows' numbers, as it is when it is asked for.
+// Content of GetUnique's result: row numbers alone, or also the rows (and states) as they are when
+// it is called.
 enum class TrackingMode { kIdOnly, kEmbedding, kEmbeddingAndStates };
 
 struct ModelDeltaTrackerOptions {
@@ -35,7 +36,7 @@ struct ModelDeltaTrackerOptions {
   bool delete_on_read = true;
 };
 
-// Of one table.
+// Touched rows of one table.
 struct UniqueRows {
   std::string table;
   int64_t num_rows = 0;                     // of the table, now
@@ -47,12 +48,12 @@ struct UniqueRows {
 
 class ModelDeltaTracker {
  public:
-  // Of `tables`, from now on. Throws Error for consumers that are none, or repeat.
+  // Tracks `tables` from now on. Throws Error if `consumers` is empty or names one twice.
   ModelDeltaTracker(Context& ctx, TableBatchedEmbedding tables,
                     ModelDeltaTrackerOptions options = {});
 
-  // Of each table, in order, what was touched since this consumer last cleared: its rows, and what
-  // the mode says. Waits for the device. REQUIRES: no update is pending.
+  // Returns, for each table in order, the rows touched since this consumer last cleared, and what
+  // the mode adds. Waits for the device. REQUIRES: no update is pending.
   std::vector<UniqueRows> GetUnique(Context& ctx, const std::string& consumer);
   // The first consumer's.
   std::vector<UniqueRows> GetUnique(Context& ctx);
@@ -62,7 +63,7 @@ class ModelDeltaTracker {
   void Clear(const std::string& consumer);
   void ClearAll();
 
-  // Of what changed by other ways.
+  // Marks rows that changed by other ways than an update.
   void Touch(Context& ctx, int table, const Tensor& ids);
   void TouchAll(int table);
   void TouchAll();  // of all tables

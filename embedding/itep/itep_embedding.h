@@ -25,9 +25,9 @@ class ItepCollection : public internal::ItepFront<Collection> {
             std::move(collection), std::move(module),
             [](Collection& c) { return internal::TablesOf(c.tables()); }) {}
 
-  // As the collection's, for ids below the tables' unpruned sizes. An id beyond is an Error if the
-  // collection's bounds check is FATAL; in other modes it adds nothing. Training forwards have
-  // their backward before the next one.
+  // Like the collection's Forward, for ids below the tables' unpruned sizes. An id beyond is an
+  // Error if the collection's bounds check is FATAL; in other modes it adds nothing. Training
+  // forwards have their backward before the next one.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     TableBatchedEmbedding& tables = this->collection().tables();
     if (ctx.tape() != nullptr) tables.CheckForwardIsStep("ITEP");

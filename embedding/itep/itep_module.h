@@ -37,21 +37,21 @@ class GenericITEPModule {
   // interval below 1, and a feature of a pruned table that another table reads too.
   GenericITEPModule(Context& ctx, std::vector<BaseEmbeddingConfig> configs, ItepOptions options);
 
-  // The same KJT with rows for ids of pruned tables; -1 for an id that there is not. iter: training
-  // forwards before this one. Waits for a device where it prunes or counts. Throws Error, and
-  // changes nothing, for a missing feature.
+  // Returns the KJT with rows in place of ids of pruned tables, -1 for an id that is out of range.
+  // iter: number of training forwards before this one. Waits for a device where it prunes or
+  // counts. Throws Error, and changes nothing, for a missing feature.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features, int64_t iter,
                             bool training);
-  // Of each table, in order, the rows that went to other ids since the last call, [k] i64,
-  // ascending: until they are reset they hold what the former ids learned.
+  // Returns, for each table in order, the rows that went to other ids since the last call, [k] i64,
+  // ascending. Until they are reset they hold what the former ids learned.
   std::vector<Tensor> TakeHandedOn(Context& ctx);
-  // From now on all_ids(own ids of a feature) are counted instead of these: a batch is the batches
-  // of all ranks.
+  // Counts all_ids(own ids of a feature) in place of the own ids from now on: a batch is the
+  // batches of all ranks.
   void CountAll(std::function<Tensor(Context&, const Tensor&)> all_ids) {
     all_ids_ = std::move(all_ids);
   }
-  // Throws Error, naming feature and table, for an id that there is not, of tables in FATAL: `mode`
-  // is that of those that say none. Waits for a device.
+  // Throws Error, naming feature and table, for an id that is out of range, of tables in FATAL:
+  // `mode` is that of those that say none. Waits for a device.
   void CheckIdsSync(Context& ctx, const KeyedJaggedTensor& features, BoundsCheckMode mode) const;
 
   const std::vector<BaseEmbeddingConfig>& configs() const { return configs_; }

@@ -22,7 +22,7 @@ class ItepSteps {
             const std::vector<BaseEmbeddingConfig>& tables);
 
   // Rows for ids; reset(table, rows) for rows that were handed on. Counts if a tape records. Throws
-  // Error for an id that there is not, if `mode` is FATAL.
+  // Error for an id that is out of range, if `mode` is FATAL.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features, BoundsCheckMode mode,
                             const std::function<void(int, const Tensor&)>& reset);
 
@@ -39,7 +39,7 @@ class ItepSteps {
   int64_t iter_ = 0;
 };
 
-// What is in front of a Collection, without its forward.
+// The steps in front of a Collection, without its forward.
 template <typename Collection>
 class ItepFront {
  public:

@@ -32,8 +32,8 @@ class ItepTable {
   // util += occurrences in `ids` ([n], i32 or i64), those outside [0, U) not counted. Waits for a
   // device.
   void Count(Context& ctx, const Tensor& ids);
-  // What forward `iter` prunes; util is multiplied by `decay` first. The rows that went to other
-  // ids, ascending. Waits for a device.
+  // Prunes at forward `iter`, after multiplying util by `decay`. Returns the rows that went to
+  // other ids, ascending. Waits for a device.
   std::vector<int64_t> Prune(Context& ctx, float decay, int64_t iter);
 
   // REQUIRES: `address` as it was once, util [U] f32.

@@ -8,7 +8,7 @@ namespace tessera::internal {
 
 TESSERA_HD bool IsLegalId(int64_t id, int64_t rows) { return id == -1 || IsRow(id, rows); }
 
-// What a kernel knows of CheckedIds; `count` ids from `begin` on (embedding/lookup/feature_items.h).
+// A kernel's view of CheckedIds: `count` ids from `begin` on (embedding/lookup/feature_items.h).
 struct CheckedSpan {
   int64_t count, begin, rows, first_bag, num_bags;
   int64_t feature;  // its number
@@ -70,7 +70,8 @@ void KeepExamples(OnCpu, Context& ctx, const Tensor& ids, IndexArray offsets,
 void KeepExamples(OnCuda, Context& ctx, const Tensor& ids, IndexArray offsets,
                   std::span<const CheckedSpan> spans);
 
-// What FATAL says of bag `bag` (of all), of `batch` bags a feature, and `findings` in all.
+// Throws the Error of mode FATAL for bag `bag` (of all), with `batch` bags a feature and `findings`
+// in all.
 [[noreturn]] void FailOnLastOffset(int64_t offset, int64_t ids, int64_t findings);
 [[noreturn]] void FailOnOffsets(int64_t bag, int64_t start, int64_t end, int64_t ids,
                                 int64_t findings);

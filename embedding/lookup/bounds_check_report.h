@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_REPORT_H_
 #define TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_REPORT_H_
-// What the bounds check found in mode WARNING, feature by feature: how often, and the first
+// Findings of the bounds check in mode WARNING, feature by feature: how many, and the first
 // examples in the order of the batches and of their ids.
 //
 // A log is counters and examples in the memory of a device, [features, kLogEntry] i64. A step adds
@@ -41,7 +41,7 @@ class BoundsCheckLog {
   BoundsCheckLog(Context& ctx, std::vector<std::string> features);
 
   bool defined() const { return entries_.defined(); }
-  // What was found so far. Waits for the device.
+  // Returns what was found so far. Waits for the device.
   BoundsCheckReport ReportSync() const;
   // Forgets all. The next examples are those after this.
   void Clear(Context& ctx) const { entries_.Fill(ctx, 0); }

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_FEATURE_ITEMS_CUH_
 #define TESSERA_EMBEDDING_LOOKUP_FEATURE_ITEMS_CUH_
-// The items of several features on a GPU (embedding/lookup/feature_items.h). Features travel with the
-// launch, so that nothing is copied apart; few do not pay for many. For .cu files.
+// The items of several features on a GPU (embedding/lookup/feature_items.h). Features travel with
+// the launch, so that nothing is copied apart; few do not pay for many. For .cu files.
 #include <algorithm>
 #include <span>
 #include <type_traits>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_INDEX_REMAP_H_
 #define TESSERA_EMBEDDING_LOOKUP_INDEX_REMAP_H_
-// From the ids that data name to the rows that a pruned table kept. An id without a row becomes −1:
-// a lookup adds nothing for it, though it counts in the L of MEAN.
+// Maps ids of the data to the rows that a pruned table kept. An id without a row becomes −1: a
+// lookup adds nothing for it, though it counts in the L of MEAN.
 //
 //   kArray  map[original_rows]: row of id i, or −1. i32, or i64 where the table has 2^31 rows.
 //   kHash   slots[capacity][2] of (id, row); an empty slot has id −1. capacity: twice the entries,
@@ -26,7 +26,7 @@ struct RemapEntry {
   int64_t id, row;
 };
 
-// What a kernel reads of a map.
+// A kernel's view of a map.
 struct RemapView {
   RemapKind kind;
   IndexArray data;
@@ -46,7 +46,7 @@ class IndexRemap {
   // Throws Error for a row that is neither −1 nor in [0, rows).
   static IndexRemap FromMap(Context& ctx, RemapKind kind, const Tensor& map, int64_t rows);
 
-  // The same on ctx's device.
+  // Returns a copy on ctx's device.
   IndexRemap To(Context& ctx) const {
     return IndexRemap(kind_, data_.To(ctx, ctx.device()), original_rows_, rows_);
   }

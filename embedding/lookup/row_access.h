@@ -16,8 +16,8 @@ Tensor ReadRows(Context& ctx, const Tensor& table, const Tensor& ids);
 // that comes again, the last row counts.
 void WriteRows(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor& rows);
 
-// The same for a table of any type and rank, bit for bit: rows have its type, and its shape but for
-// their number. (TakeRows of sparse/ops/row_runs.h reads such rows.)
+// Writes rows of a table of any type and rank, bit for bit: rows have its type, and its shape but
+// for their number. (TakeRows of sparse/ops/row_runs.h reads such rows.)
 void PutRows(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor& rows);
 
 // All elements of the rows become `value`.

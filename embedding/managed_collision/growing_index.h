@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_INDEX_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_INDEX_H_
-// From any 64-bit ids to row numbers 0, 1, 2, … of a table that grows with them, up to a cap; then
+// Maps any 64-bit ids to row numbers 0, 1, 2, … of a table that grows with them, up to a cap; then
 // rows go from ids with low scores to new ones.
 //
 //   directory   the leading bits of an id's hash -> a segment of 2,560 slots (index_segment.h)
@@ -8,8 +8,8 @@
 //
 // Nothing is ever rehashed as a whole: a segment that is full splits in two by the next bit of the
 // hash, and the directory, 4 bytes a segment, doubles where no bit is left. Segments and records
-// lie in addresses reserved for the cap (runtime/virtual_memory.h) and never move. An id costs 64/5 bytes
-// over the segments' load (0.28 to 0.75) and its record: 33 to 61 bytes.
+// lie in addresses reserved for the cap (runtime/virtual_memory.h) and never move. An id costs 64/5
+// bytes over the segments' load (0.28 to 0.75) and its record: 33 to 61 bytes.
 //
 // At the cap, rows are looked at 256 at a time, going round, and of those that the current call has
 // not named one in 16, those with the lowest scores (of equals, the lowest rows), are freed:
@@ -52,7 +52,7 @@ struct GrowingIndexOptions {
   // Above 0, instead of max_rows: as many rows as these bytes have room for (RowsWithin), where a
   // row with its optimizer state takes row_bytes.
   int64_t max_bytes = 0, row_bytes = 0;
-  // Of a GrowingManagedCollisionModule: rows of its table that ids without one share.
+  // Number of rows of a GrowingManagedCollisionModule's table that ids without a row share.
   int64_t shared_rows = 1;
   std::string name = {};  // for errors
 };
@@ -71,9 +71,9 @@ class GrowingIndex {
     std::vector<int64_t> added;  // rows that nobody had before, ascending
     std::vector<int64_t> reused;  // rows that went from one id to another, in that order
   };
-  // The same; ids that are not there get rows as admit_after says. Every occurrence counts. On the
-  // CPU, throws Error for ids that were made so that their hashes agree; those before have rows
-  // then.
+  // Looks ids up, and gives rows to ids that have none, as admit_after says. Every occurrence
+  // counts. On the CPU, throws Error for ids that were made so that their hashes agree; those
+  // before have rows then.
   Inserted Insert(Context& ctx, const Tensor& ids);
 
   int64_t max_rows() const { return options_.max_rows; }
@@ -81,13 +81,13 @@ class GrowingIndex {
   int64_t size() const { return num_rows_ - static_cast<int64_t>(free_.size()); }
   // Rows that ids have or had: all of Find's are below it.
   int64_t num_rows() const { return num_rows_; }
-  // What this takes in memory, without the rows themselves.
+  // Bytes that the index takes in memory, without the rows themselves.
   int64_t bytes() const;
   // Rows looked at so far by evictions.
   int64_t rows_looked_at() const { return looked_at_; }
-  // As many rows as fit in `bytes` with what the index takes for them, at its worst load, and its
-  // sketch, where a row and its optimizer state take row_bytes. Throws Error, with options.name, if
-  // not even one does.
+  // Returns the number of rows that fit in `bytes` together with their part of the index, at its
+  // worst load, and its sketch, if a row and its optimizer state take row_bytes. Throws Error, with
+  // options.name, if not even one does.
   static int64_t RowsWithin(int64_t bytes, int64_t row_bytes,
                             const GrowingIndexOptions& options = {});
 
@@ -127,7 +127,7 @@ class GrowingIndex {
   void AppendRow(const Record& record);
   Columns ReadColumns() const;
 
-  // On a GPU (growing_rows.h).
+  // Moves the index to a GPU (growing_rows.h).
   void MoveTo(Context& ctx) const;
   Tensor FindOnDevice(Context& ctx, const Tensor& ids) const;
   Inserted InsertOnDeviceSync(Context& ctx, const Tensor& ids);

@@ -42,7 +42,7 @@ struct GrowingRows {
   int64_t bytes() const { return ids.nbytes() + last.nbytes() + counts.nbytes() + slots.nbytes(); }
 };
 
-// What the host keeps of an index, in a call of Insert.
+// State of an index that the host keeps in a call of Insert.
 struct GrowingCall {
   MchEviction score;
   int64_t max_rows, admit_after, now;
@@ -51,7 +51,7 @@ struct GrowingCall {
   FrequencySketch& sketch;
 };
 
-// With these rows in use; each [n], i64, on any device.
+// Makes an index with these rows in use; each [n], i64, on any device.
 GrowingRows MakeGrowingRows(OnCuda, Context& ctx, int64_t max_rows, const Tensor& ids,
                             const Tensor& last, const Tensor& counts);
 // ids: [N], contiguous. GrowingIndex::Find and Insert.
@@ -67,7 +67,7 @@ struct PlaceBehindSharedRows {
     rows[i] = rows[i] < 0 ? ResidualHashBelow(ids[i], shared) : rows[i] + shared;
   }
 };
-// From rows of the index, i64 [N], to those of a table whose first `shared` rows are those of ids
+// Turns rows of the index, i64 [N], into those of a table whose first `shared` rows belong to ids
 // without one.
 void PlaceBehindShared(OnCpu, Context& ctx, const Tensor& ids, int64_t shared, const Tensor& rows);
 void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared, const Tensor& rows);

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
-// What kernels see of growing_rows.h. For .cu files.
+// Kernels' view of growing_rows.h. For .cu files.
 #include "embedding/managed_collision/growing_rows.h"
 #include "embedding/managed_collision/index/id_hash.h"
 #include "embedding/managed_collision/index/sorted_ids.cuh"

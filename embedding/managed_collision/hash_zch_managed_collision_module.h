@@ -32,8 +32,8 @@ enum class HashZchEviction { kNone, kSingleTtl, kPerFeatureTtl, kLru };
 // "NONE", "SINGLE_TTL_EVICTION", …
 std::string ToString(HashZchEviction eviction);
 
-// What times are: hours since 1970, as in TorchRec, or training forwards, which make a run that can
-// be repeated.
+// Unit of time: hours since 1970, as in TorchRec, or training forwards, which make a run
+// repeatable.
 enum class HashZchClock { kHours, kForwards };
 
 struct HashZchOptions {

@@ -33,19 +33,19 @@ class ManagedCollisionCollection {
   ManagedCollisionCollection(std::vector<ManagedTable> modules,
                              std::vector<BaseEmbeddingConfig> configs);
 
-  // The same KJT, with rows for raw ids, i64. Keys that no table reads keep their numbers. While a
-  // tape records, the modules train. Throws Error for a key that is missing.
+  // Returns the KJT with rows in place of raw ids, i64. Keys that no table reads keep their
+  // numbers. While a tape records, the modules train. Throws Error for a key that is missing.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
-  // Of each table, in order, what has to be reset before the next lookup.
+  // Returns, for each table in order, the rows that must be reset before the next lookup.
   std::vector<EvictedRows> Evict(Context& ctx);
 
   const std::vector<BaseEmbeddingConfig>& configs() const { return configs_; }
   // Throws Error if there is no such table.
   ManagedCollisionModule& module(const std::string& table);
 
-  // Of each module, as "<prefix>_managed_collision_modules.<table>.<name>".
+  // State of each module, as "<prefix>_managed_collision_modules.<table>.<name>".
   std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const;
-  // The same tensors; a module that refuses its own leaves those of later tables unread.
+  // Loads tensors of StateDict. A module that refuses its own leaves those of later tables unread.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
                      const std::string& prefix = "");
 

@@ -45,15 +45,15 @@ using ManagedCollisionConfig = std::variant<GrowingIndexOptions, MchConfig, Hash
 // "growing", "mch" or "hash_zch".
 std::string KindOf(const ManagedCollisionConfig& config);
 
-// Of one table.
+// Managed collision of one table.
 struct ManagedTableConfig {
   ManagedCollisionConfig module;
-  // Parts that a hash of the ids makes of the table (sharding/plan/hash_parts.h), each with a module of
-  // its own for its rows; 0: one module for all, which cannot be on several ranks. Equal parts do
-  // the same on any number of ranks.
+  // Parts that a hash of the ids makes of the table (sharding/plan/hash_parts.h), each with a
+  // module of its own for its rows; 0: one module for all, which cannot be on several ranks. Equal
+  // parts do the same on any number of ranks.
   int64_t num_parts = 0;
 };
-// By the table's name; tables that are not named read row numbers.
+// Configurations by the table's name; tables that are not named read row numbers.
 using ManagedTableConfigs = std::map<std::string, ManagedTableConfig>;
 
 // Throws Error for options that the module refuses, and for a table with fewer than 2 rows.

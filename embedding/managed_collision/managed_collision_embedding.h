@@ -35,7 +35,8 @@ class ManagedCollisionEmbeddingBagCollection {
       std::shared_ptr<ManagedCollisionCollection> managed_collision_collection,
       bool return_remapped_features = false);
 
-  // As EmbeddingBagCollection::Forward. Training forwards have their backward before the next one.
+  // Like EmbeddingBagCollection::Forward. Every training forward has its backward before the next
+  // one.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   EmbeddingBagCollection& embedding_bag_collection() { return *embeddings_; }
@@ -60,7 +61,7 @@ class ManagedCollisionEmbeddingCollection {
       std::shared_ptr<ManagedCollisionCollection> managed_collision_collection,
       bool return_remapped_features = false);
 
-  // As EmbeddingCollection::Forward.
+  // Like EmbeddingCollection::Forward.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   EmbeddingCollection& embedding_collection() { return *embeddings_; }

@@ -28,8 +28,8 @@ class ManagedCollisionModule {
   // Rows that went to another id since the last call, [k] i64, ascending, each once. A row that
   // nobody had is not among them.
   Tensor Evict(Context& ctx);
-  // The same rows, if there are any, handed to fn, which resets them with the ctx.random() it
-  // finds; perhaps some at a time.
+  // Hands the evicted rows, if there are any, to fn, perhaps some at a time; fn resets them with
+  // ctx.random() as it finds it.
   virtual void EvictTo(Context& ctx, const std::function<void(const Tensor& rows)>& fn);
 
   // Rows are below this: the table's num_embeddings.
@@ -59,7 +59,7 @@ class ManagedCollisionModule {
   }
   // Rows since Evict, ascending, each once.
   std::vector<int64_t> Evicted() const;
-  // What Evict returns.
+  // Returns the rows that Evict returns.
   virtual Tensor TakeEvicted(Context& ctx);
 
   std::vector<int64_t> evicted_;  // since Evict, in any order

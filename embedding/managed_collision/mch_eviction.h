@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_EVICTION_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_EVICTION_H_
-// By what ids are given up: how often they came, how long ago, or both
+// Scores by which ids are given up: how often they came, how long ago, or both
 // (mch_managed_collision_module.h, growing_index.h).
 #include <string>
 

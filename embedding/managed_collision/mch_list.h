@@ -29,7 +29,7 @@ struct MchCandidates {
   Tensor admitted;           // u8 [U]; undefined: all are
 };
 
-// What a list's columns are to kernels; null where undefined.
+// A list's columns for kernels; nullptr where a column is undefined.
 struct MchColumns {
   int64_t *ids, *rows, *counts, *last;
   int64_t size;
@@ -56,7 +56,7 @@ class MchScore {
         decay_(decay),
         whole_decay_(decay == std::floor(decay) ? static_cast<int64_t>(decay) : -1),
         now_(now) {}
-  // Of an id that came `count` times, in forward `last` for the last time.
+  // Score of an id that came `count` times, the last time in forward `last`.
   TESSERA_HD double Of(int64_t count, int64_t last) const {
     if (eviction_ == MchEviction::kLfu) return static_cast<double>(count);
     const auto distance = static_cast<double>(now_ - last + 1);
@@ -64,7 +64,7 @@ class MchScore {
     return static_cast<double>(count) /
            (whole_decay_ >= 0 ? PowInteger(distance, whole_decay_) : Pow(distance, decay_));
   }
-  // Of number i of columns, either of which may be null where the policy does not read it.
+  // Score of number i of columns, either of which may be nullptr where the policy does not read it.
   TESSERA_HD double At(const int64_t* counts, const int64_t* last, int64_t i) const {
     return Of(counts != nullptr ? counts[i] : 0, last != nullptr ? last[i] : 0);
   }

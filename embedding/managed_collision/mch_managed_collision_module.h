@@ -42,7 +42,7 @@ struct MchEvictionPolicy {
   AdmissionFilter filter = {};  // none: all ids are admitted
 };
 
-// From an id and a size to a number in [0, size). Several threads may call it.
+// Maps an id and a size to a number in [0, size). Several threads may call it.
 using IdHash = std::function<int64_t(int64_t id, int64_t size)>;
 
 struct MchOptions {

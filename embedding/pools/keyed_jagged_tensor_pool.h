@@ -32,7 +32,7 @@ class KeyedJaggedTensorPool {
   // examples than of ids.
   void Update(Context& ctx, const Tensor& ids, const KeyedJaggedTensor& values);
 
-  // The same for rows of layout() (bag_rows.h), which are not checked.
+  // Reads or writes rows of layout() (bag_rows.h), which are not checked.
   BagRows LookupRows(Context& ctx, const Tensor& ids) const;
   void UpdateRows(Context& ctx, const Tensor& ids, const BagRows& rows);
 
@@ -51,7 +51,7 @@ class KeyedJaggedTensorPool {
                      const std::string& prefix = "");
 
  private:
-  // What StateDict copies.
+  // Views of the tensors that StateDict copies.
   std::vector<NamedTensor> Views(const std::string& prefix) const;
 
   BagRowLayout layout_;

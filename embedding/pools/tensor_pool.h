@@ -14,9 +14,9 @@ namespace tessera {
 
 class TensorPool {
  public:
-  // On ctx's device, or, as a table may, in memory that it can reach (TorchRec's enable_uvm:
-  // kManaged). Throws Error for negative sizes, kManagedCaching and kDisk: a pool has no cache of
-  // rows.
+  // Makes a pool on ctx's device, or, as a table may be, in memory that it can reach (TorchRec's
+  // enable_uvm: kManaged). Throws Error for negative sizes, kManagedCaching and kDisk: a pool has
+  // no cache of rows.
   TensorPool(Context& ctx, int64_t pool_size, int64_t dim, DType dtype = DType::kF32,
              EmbeddingLocation location = EmbeddingLocation::kDevice);
   // These rows, whose storage it shares. REQUIRES: [pool_size, dim], contiguous.

@@ -12,7 +12,7 @@ std::vector<QuantizedTable> GroupedByPooling(std::vector<QuantizedTable> tables)
   std::vector<PoolingType> order;
   for (const QuantizedTable& table : tables) {
     TESSERA_CHECK(table.pooling != PoolingType::kNone,
-                  "table {}: pooling NONE belongs into an EmbeddingCollection", table.name);
+                  "table {}: pooling NONE needs an EmbeddingCollection", table.name);
     if (std::find(order.begin(), order.end(), table.pooling) == order.end())
       order.push_back(table.pooling);
   }

@@ -9,7 +9,7 @@ QuantizedTableBatchedEmbedding MakeTables(Context& ctx, std::vector<QuantizedTab
                                           const EmbeddingCollectionOptions& options) {
   for (const QuantizedTable& table : tables)
     TESSERA_CHECK(table.pooling == PoolingType::kNone,
-                  "table {}: pooling {} belongs into an EmbeddingBagCollection", table.name,
+                  "table {}: pooling {} needs an EmbeddingBagCollection", table.name,
                   table.pooling);
   std::vector<EmbeddingFeature> features = internal::FeaturesOf(tables);
   return QuantizedTableBatchedEmbedding(

@@ -26,7 +26,7 @@ class EmbeddingCollection {
   EmbeddingCollection(Context& ctx, std::vector<QuantizedTable> tables,
                       EmbeddingCollectionOptions options = {});
 
-  // As tessera::EmbeddingCollection::Forward, from the decoded rows.
+  // Like tessera::EmbeddingCollection::Forward, from the decoded rows.
   std::vector<std::pair<std::string, JaggedTensor>> Forward(
       Context& ctx, const KeyedJaggedTensor& features) const;
 

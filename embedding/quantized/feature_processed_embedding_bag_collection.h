@@ -15,8 +15,8 @@ class FeatureProcessedEmbeddingBagCollection {
   FeatureProcessedEmbeddingBagCollection(EmbeddingBagCollection collection,
                                          std::shared_ptr<FeatureProcessor> processor);
 
-  // As EmbeddingBagCollection::Forward, and what the processor refuses. Several threads may call it
-  // at a time if they may call the processor's.
+  // Like EmbeddingBagCollection::Forward; throws also what the processor refuses. Several threads
+  // may call it at a time if they may call the processor's.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features) const;
 
   const EmbeddingBagCollection& embedding_bag_collection() const { return collection_; }

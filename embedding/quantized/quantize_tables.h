@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_QUANTIZE_TABLES_H_
 #define TESSERA_EMBEDDING_QUANTIZED_QUANTIZE_TABLES_H_
-// From tables of floats, trained or in a checkpoint, to tables of stored rows.
+// Makes tables of stored rows from tables of floats, trained or in a checkpoint.
 #include <map>
 #include <memory>
 #include <span>

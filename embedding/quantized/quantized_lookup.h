@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_LOOKUP_H_
 #define TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_LOOKUP_H_
-// The lookup (embedding/lookup/lookup.h) from stored rows of any codecs (quant/row_codec.h), many tables
-// of any mix of codecs in one call.
+// The lookup (embedding/lookup/lookup.h) from stored rows of any codecs (quant/row_codec.h), many
+// tables of any mix of codecs in one call.
 //
 // Bags, pooling, weights and outputs are the lookup's, and so are the bits: those of a lookup from
 // the same rows decoded to f32. With pooling NONE and int8 rows the output may also be the stored

@@ -18,8 +18,9 @@ constexpr int kBlockPacks = 8;
 #endif
 constexpr int kBlock = kBlockPacks * Pack::kSize;
 
-// Rows ahead, as many as embedding/lookup/lookup_simd.cc has, but within part of the first-level cache:
-// from there lookups take 10 to 20 % less than from the second (8 tables of 10^6 rows, Zen 5).
+// Rows ahead, as many as embedding/lookup/lookup_simd.cc has, but within part of the first-level
+// cache: from there lookups take 10 to 20 % less than from the second (8 tables of 10^6 rows, Zen
+// 5).
 constexpr int64_t kRowsAhead = 64, kBytesAhead = 24 << 10;
 constexpr int64_t kLine = 64;  // bytes of a cache's line
 

@@ -49,10 +49,10 @@ class QuantizedTableBatchedEmbedding {
   const std::vector<QuantizedTable>& tables() const;
   const std::vector<EmbeddingFeature>& features() const;
   const QuantizedOptions& options() const;
-  // Of stored rows, without remaps.
+  // Bytes of the stored rows, without remaps.
   int64_t nbytes() const;
-  // What the bounds check counted by feature, in mode WARNING or for tables with a default row.
-  // Waits for the device.
+  // Returns what the bounds check counted by feature, in mode WARNING or for tables with a default
+  // row. Waits for the device.
   BoundsCheckReport bounds_check_report() const;
 
  private:

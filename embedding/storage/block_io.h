@@ -40,8 +40,8 @@ class BlockBatch {
   void Wait() const;
 
  protected:
-  // What op number `op` read, on a thread of the queue, maybe beside other ops. What it does is
-  // done when Wait returns. "", or what is wrong with it.
+  // Takes what op number `op` read, on a thread of the queue, maybe beside other ops; it is done
+  // when Wait returns. Returns "" or what is wrong with the bytes.
   virtual std::string Take(size_t /*op*/, const char* /*bytes*/) { return ""; }
 
  private:
@@ -94,7 +94,7 @@ std::shared_ptr<BlockIo> MakeBlockIo();
 
 namespace internal {
 std::shared_ptr<BlockIo> MakeThreadBlockIo();
-// Null, and why, where the kernel permits none.
+// Returns nullptr, and sets `reason`, where the kernel permits no io_uring.
 std::shared_ptr<BlockIo> MakeUringBlockIo(std::string* reason);
 }  // namespace internal
 

@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// What a new table's weights are: elements of FillUniform's sequence `sequence` under `seed`.
+// First values of a new table: elements of FillUniform's sequence `sequence` under `seed`.
 struct DiskStart {
   float low = 0, high = 0;
   uint64_t seed = 0, sequence = 0;
@@ -51,7 +51,7 @@ class DiskTable {
 
   // Rows `rows` of one part, [n, row_bytes] in host memory. Writing leaves the other parts as they
   // are; of a row that comes again, the last one counts. A cache in front of the table (RowCache)
-  // is flushed first, and reset after writing. Throws Error for a row that there is not, and
+  // is flushed first, and reset after writing. Throws Error for a row that is out of range, and
   // changes nothing; and where the disk fails: then some of the rows may have been written.
   void ReadPart(int part, std::span<const int64_t> rows, void* bytes);
   void WritePart(int part, std::span<const int64_t> rows, const void* bytes);

@@ -93,7 +93,7 @@ class RowLog {
   static Layout LayoutOf(int64_t rows, int64_t record_bytes, int64_t segment_bytes);
 
   int64_t SegmentOf(uint32_t place) const { return place / layout_.per_segment; }
-  // Of a record in its segment.
+  // Offset of a record in its segment, in bytes.
   int64_t OffsetOf(uint32_t place) const;
   void Append(int64_t row, const char* record);
   void Unlink(uint32_t place);

@@ -92,8 +92,8 @@ UpdateTable EmbeddingTable::Whole() const {
   update.state_type = config.state_type;
   update.rounding.stochastic = config.stochastic_rounding && weight.dtype() != DType::kF32;
   update.rounding.seed = rounding_seed;
-  update.rounding.first_row = config.first_row;
-  update.rounding.first_column = config.first_column;
+  update.rounding.first_row = config.place.first_row;
+  update.rounding.first_column = config.place.first_column;
   return update;
 }
 

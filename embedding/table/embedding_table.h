@@ -42,15 +42,16 @@ struct EmbeddingTable {
   bool updated() const { return !frozen && !dense() && !without_rule(); }
   // Whether both are blocks of columns of the same rows (or the same), which the same ids read.
   bool SharesRowsWith(const EmbeddingTable& other) const {
-    return config.name == other.config.name && config.first_row == other.config.first_row;
+    return config.name == other.config.name &&
+           config.place.first_row == other.config.place.first_row;
   }
 
-  // As TableBatchedEmbedding::SetRowsInUse and ResetRows.
+  // These do what TableBatchedEmbedding::SetRowsInUse and ResetRows promise.
   void SetRowsInUse(Context& ctx, int64_t rows);
   void ShowRows(int64_t rows);  // of those reserved, started or not
   void ResetRows(Context& ctx, const Tensor& ids, bool initial);
 
-  // Where lookups and updates find the rows: in the cache, if there is one. A feature's output, ids
+  // Sets the feature's pointers to the rows: in the cache, if there is one. A feature's output, ids
   // and bags stay as they are; an update has no features yet.
   void SetRows(LookupFeature& feature) const;
   UpdateTable ForUpdate() const;

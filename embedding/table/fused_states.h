@@ -1,8 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_
 #define TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_
-// What optimizers over fused tables say of a table, cut over ranks or not: which rules are updated
-// inside backward, their options, and the numbers that they remember a table. Private to
-// optimizers.
+// State dict entries of a fused table, cut over ranks or not: which rules are updated inside
+// backward, their options, and the numbers that they remember for a table. Private to optimizers.
 #include <map>
 #include <span>
 #include <string>

@@ -19,7 +19,7 @@ namespace tessera::internal {
 UpdateBatch JoinUpdates(Context& ctx, std::span<const FeatureShape> features,
                         std::span<const UpdateBatch> parts);
 
-// Where a step stands.
+// State of a step that accumulates forwards.
 class KeptUpdates {
  public:
   // The next `forwards` forwards are one step. What was kept of an unfinished one is forgotten.

@@ -24,8 +24,8 @@ void StartUniform(Context& ctx, const BaseEmbeddingConfig& config, const Tensor&
                             .ids = {ids.defined() ? ids.raw_data() : nullptr,
                                     ids.defined() && ids.dtype() == DType::kI64},
                             .begin = rows.begin,
-                            .first_row = config.first_row,
-                            .first_column = config.first_column,
+                            .first_row = config.place.first_row,
+                            .first_column = config.place.first_column,
                             .low = low,
                             .high = high,
                             .seed = seed,
@@ -50,7 +50,7 @@ void StartByFunction(Context& ctx, const BaseEmbeddingConfig& config, const Tens
     for (int64_t k = 0; k < n; ++k) {
       places.push_back(rows.ids ? ids[static_cast<size_t>(first + k)] : rows.begin + first + k);
       // An init_fn may draw 2^16 sequences.
-      const auto row = static_cast<uint64_t>(config.first_row + places.back());
+      const auto row = static_cast<uint64_t>(config.place.first_row + places.back());
       ctx.random() = Random(own_seed, row << 16);
       config.init_fn(ctx, made.Rows(k, k + 1));
     }

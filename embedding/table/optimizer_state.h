@@ -1,7 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_OPTIMIZER_STATE_H_
 #define TESSERA_EMBEDDING_TABLE_OPTIMIZER_STATE_H_
-// What a rule remembers of a table, taken apart and put together again by rows and columns, as
-// resharding does.
+// Splits and merges the optimizer state of a table by rows and columns, as resharding does.
 //
 //   [E, D] state    a part has its rows and columns
 //   [E] state       a part has its rows; parts that differ in columns alone have the same

@@ -15,7 +15,7 @@
 
 namespace tessera::internal {
 
-// What a feature reads, and what it gives.
+// Key that a feature reads, and shape of what it gives.
 struct FeatureShape {
   int64_t key = 0;  // of the KJT
   int64_t dim = 0;
@@ -38,12 +38,12 @@ class OutputLayout {
   std::span<const OutputPart> parts() const { return parts_; }
   // Whether some feature is pooled, or there is no feature.
   bool has_pooled() const { return has_pooled_; }
-  // Of the tensor that a lookup fills, and of what the caller gets.
+  // Shapes of the tensor that a lookup fills, and of the one that the caller gets.
   const Shape& distinct_shape() const { return distinct_shape_; }
   const Shape& pooled_shape() const { return pooled_shape_; }
   std::span<const Shape> sequence_shapes() const { return sequence_shapes_; }
 
-  // From what a lookup filled to what the caller gets, and back for gradients (f32).
+  // Turns what a lookup filled into what the caller gets, and back for gradients (f32).
   Tensor Expand(Context& ctx, const Tensor& distinct) const;
   Tensor Fold(Context& ctx, const Tensor& grad) const;
 

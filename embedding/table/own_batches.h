@@ -5,7 +5,7 @@
 
 namespace tessera::internal {
 
-// The same bags with a batch for each key, of one rank, and no inverse indices.
+// Returns the same bags with a batch for each key, of one rank, and no inverse indices.
 KeyedJaggedTensor WithOwnBatches(Context& ctx, const KeyedJaggedTensor& kjt);
 
 }  // namespace tessera::internal

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_ROW_INIT_H_
 #define TESSERA_EMBEDDING_TABLE_ROW_INIT_H_
-// What the rows of a new table start with: fillers for BaseEmbeddingConfig::init_fn. Each fills a
-// weight [E, D] of f32 with one sequence of the context's random numbers, the same on every device.
+// First values of a new table's rows: fillers for BaseEmbeddingConfig::init_fn. Each fills a weight
+// [E, D] of f32 with one sequence of the context's random numbers, the same on every device.
 #include <functional>
 
 #include "runtime/tensor.h"

@@ -129,7 +129,7 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
     const ScratchVector<LookupFeature> features = batch_.Features(*state_, gradients);
     grads.push_back(needs_grad(0) ? WeightGradient(ctx, batch_.Args(features)) : Tensor());
   }
-  if (state_->kept.accumulates() || state_->options.exchange_updates)
+  if (state_->kept.accumulates() || state_->options.sharding.exchange_updates)
     UpdateTogether(ctx, std::move(gradients), grads);
   else
     UpdateTables(ctx, batch_, gradients, grads);
@@ -151,7 +151,8 @@ void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,
     }
     all = JoinUpdates(ctx, ShapesOf(*state_, parts[0].kjt), parts);
   }
-  if (state_->options.exchange_updates) all = state_->options.exchange_updates(ctx, std::move(all));
+  if (state_->options.sharding.exchange_updates)
+    all = state_->options.sharding.exchange_updates(ctx, std::move(all));
   const TableBatch batch(ctx, *state_, all.kjt, /*findings=*/{});
   batch.cached().Load(ctx, *state_);
   UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);

@@ -87,7 +87,7 @@ LookupArgs TableBatch::Args(std::span<const LookupFeature> features) const {
 
 UpdateTable TableBatch::UpdateOf(const TablesState& state, int index) const {
   UpdateTable update = state.tables[static_cast<size_t>(index)].ForUpdate();
-  update.gradient_scale = state.options.gradient_scale;
+  update.gradient_scale = state.options.sharding.gradient_scale;
   for (size_t p = 0; p < layout_.parts().size(); ++p)
     if (state.features[static_cast<size_t>(layout_.parts()[p].feature)].table == index)
       update.features.push_back(static_cast<int>(p));

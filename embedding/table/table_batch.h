@@ -46,7 +46,7 @@ struct OutputTensors {
   std::vector<Tensor> sequences;
 };
 
-// What each feature reads of the KJT, and gives.
+// Returns, for each feature, what it reads of the KJT and what it gives.
 ScratchVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt);
 
 // Ids (mended where the bounds check says so), offsets, weights. Holds the tensors.

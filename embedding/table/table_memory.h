@@ -19,7 +19,7 @@ struct TableMemory {
   TableMemory& operator+=(const TableMemory& part);
 };
 
-// Of a part of the table: so many of its rows and columns.
+// Memory of a part of the table that has so many of its rows and columns.
 TableMemory MemoryOfTable(const BaseEmbeddingConfig& config, int64_t rows, int64_t columns);
 inline TableMemory MemoryOfTable(const BaseEmbeddingConfig& config) {
   return MemoryOfTable(config, config.num_embeddings, config.embedding_dim);

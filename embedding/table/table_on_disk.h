@@ -18,8 +18,8 @@ std::shared_ptr<DiskTable> MakeDiskTable(Context& ctx, const BaseEmbeddingConfig
                                          const std::vector<Tensor>& parts,
                                          std::shared_ptr<BlockIo>& io);
 
-// As EmbeddingTable::ResetRows, of checked ids. REQUIRES: the cache is flushed, and reset
-// afterwards.
+// Does what EmbeddingTable::ResetRows promises, for checked ids. REQUIRES: the cache is flushed,
+// and reset afterwards.
 void ResetRowsOnDisk(Context& ctx, EmbeddingTable& table, const Tensor& ids, bool initial);
 
 // fn(a table of some of the rows, on ctx's device) for all rows on disk; `written`: what fn made of

@@ -6,10 +6,10 @@
 
 namespace tessera::internal {
 
-// Without a rule: no states.
+// Makes the executors' view of a table; one without a rule has no states.
 ExecutorTable MakeExecutorTable(const UpdateTable& table, int64_t step);
 
-// The same table, for its summed gradients as f32.
+// Returns the table with its summed gradients, as f32, in place of a rule.
 UpdateTable WithoutRule(const UpdateTable& table);
 
 }  // namespace tessera::internal

@@ -40,7 +40,7 @@ struct Lanes {
   __device__ __forceinline__ int count() const { return 1 << log; }
 };
 
-// Where the gradient of one occurrence lies, and by what it is multiplied.
+// Place of one occurrence's gradient, and the factor of it.
 struct SlotGradient {
   const float* grad;
   float coefficient;
@@ -96,7 +96,7 @@ __device__ __forceinline__ Vector<kWidth> SumOccurrences(const Args& a, const Cu
   return sum;
 }
 
-// The same over a whole short run: chunks added in order.
+// Sums a whole short run, chunks added in order.
 template <int kWidth, typename Args>
 __device__ __forceinline__ Vector<kWidth> SumRun(const Args& a, const CudaTable& table,
                                                  uint32_t begin, uint32_t end, int column) {
@@ -197,8 +197,8 @@ void WithCapacity(const CudaGroup& group, Fn&& fn) {
     fn.template operator()<kMaxTables, kMaxFeatures>();
 }
 
-// As many blocks of `groups` as could be needed, but no more than a few times what the device
-// holds.
+// Returns as many blocks of `groups` as could be needed, but no more than a few times what the
+// device holds.
 inline dim3 BlocksForGroups(Context& ctx, int64_t items, int64_t groups) {
   const int64_t most = int64_t{16} * PropertiesOf(ctx.device()).multiprocessors;
   return dim3(static_cast<unsigned>(std::min((items + groups - 1) / groups, most)));

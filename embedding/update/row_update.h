@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_ROW_UPDATE_H_
 #define TESSERA_EMBEDDING_UPDATE_ROW_UPDATE_H_
-// What an update executor works on: the occurrences of one table's rows, sorted by row, and where
-// their gradients lie. Plain pointers, passed by value to every machine.
+// Input of an update executor: the occurrences of one table's rows, sorted by row, and where their
+// gradients lie. Plain pointers, passed by value to every machine.
 #include <cstdint>
 
 #include "embedding/lookup/row_ops.h"

@@ -79,7 +79,7 @@ class RunReader {
   uint32_t PayloadAt(int64_t i) const { return kPlain ? plain_[i].payload : a_.PayloadAt(i); }
   int64_t StartOf(int64_t run) const { return starts_[run & (kRing - 1)]; }
 
-  // Until the starts of kRunsAhead runs behind the next one are known, or all.
+  // Finds the starts of kRunsAhead runs behind the next one, or of all that are left.
   void FindStarts() {
     while (found_ <= taken_ + kRunsAhead && searched_ < a_.end) {
       const int64_t stop = a_.end - searched_ < kBlock ? a_.end : searched_ + kBlock;
@@ -94,7 +94,7 @@ class RunReader {
     }
   }
   const float* GradientAt(int64_t i) const { return a_.GradientOf(PayloadAt(i)).data; }
-  // Of a run's occurrences but the first, as far as they are few.
+  // Asks for the gradients of a run's occurrences but the first, as far as they are few.
   __attribute__((always_inline)) void AskForGradients(int64_t second) const {
     for (int64_t i = second, stop = second + kRunsAhead;
          i < stop && i < a_.end && RowAt(i) == RowAt(i - 1); ++i)

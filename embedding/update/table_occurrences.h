@@ -46,7 +46,7 @@ class TableOccurrences {
   template <typename Key>
   void Collect(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
                OccurrenceBuffers& buffers);
-  // Where the slots' gradients lie.
+  // Sets where the slots' gradients lie.
   void PlaceSlots(Context& ctx, const LookupArgs& lookup, const UpdateTable& table,
                   OccurrenceBuffers& buffers);
   template <typename Fn>

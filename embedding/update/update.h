@@ -28,13 +28,13 @@ struct UpdateTable {
   ScratchVector<void*> states = {};
   DType row_type = DType::kF32, state_type = DType::kF32;
   RowRounding rounding = {};
-  // What the summed gradient of a row is multiplied by before the rule sees it.
+  // Factor of a row's summed gradient, applied before the rule sees it.
   float gradient_scale = 1;
 };
 
 struct UpdateArgs {
-  // As in the lookup, but each feature's output and output_stride are those of the gradient of its
-  // rows, which is f32.
+  // The lookup's arguments, but each feature's output and output_stride are those of the gradient
+  // of its rows, which is f32.
   LookupArgs lookup;
   std::span<const UpdateTable> tables;
   int64_t step = 1;  // t of the rules: 1 at the first
@@ -44,8 +44,8 @@ struct UpdateArgs {
 // the order of tables. REQUIRES: no rule is Dense or None; fewer than 2^32 ids a table.
 void Update(Context& ctx, const UpdateArgs& args);
 
-// What some rules do to whole tables before the forward of a training step (optim/rules/table_sweep.h).
-// Features are not looked at. For most rules nothing.
+// Does what some rules do to whole tables before the forward of a training step
+// (optim/rules/table_sweep.h), which for most rules is nothing. Features are not read.
 void SweepTables(Context& ctx, std::span<const UpdateTable> tables, int64_t step);
 
 // The largest row_counter of the tables with rule CounterRowwiseAdagrad, plus 1 (1 if there is
@@ -65,7 +65,7 @@ struct RowGradients {
   Tensor grads;  // [U, D] f32
 };
 RowGradients ComputeRowGradients(Context& ctx, const LookupArgs& lookup, const UpdateTable& table);
-// The same as a dense tensor [E, D], zero where no id named the row.
+// Returns the gradient as a dense tensor [E, D], zero where no id named the row.
 Tensor ComputeDenseGradient(Context& ctx, const LookupArgs& lookup, const UpdateTable& table);
 
 }  // namespace tessera

@@ -92,7 +92,7 @@ struct CudaGroup {
   int32_t max_dim = 0;
 };
 
-// What a rule's launcher gets. `compact`: the rows written are numbered by run, not by key.
+// Arguments of a rule's launcher. `compact`: the rows written are numbered by run, not by key.
 struct CudaRows {
   const SortedRuns* runs;
   const CudaGroup* group;

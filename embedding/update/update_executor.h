@@ -147,8 +147,8 @@ inline __attribute__((always_inline)) FloatRow RowInPlace(const ExecutorTable& t
   return at;
 }
 
-// What is asked for while another row is updated, a line for each line of that one, so that memory
-// has work all the time: asked for at once, rows of dim 128 take 4 % (SGD) to 9 % (row-wise
+// A row that is prefetched while another one is updated, a line for each line of that one, so that
+// memory has work all the time: prefetched at once, rows of dim 128 take 4 % (SGD) to 9 % (row-wise
 // Adagrad) longer.
 template <typename Step>
 struct AheadRow {
@@ -175,7 +175,7 @@ inline void LoadElementStates(const FloatRow& at, int64_t d, int n, Pack* state)
   for (int s = 0; s < Step::kElementStates; ++s) state[s] = LoadPart(at.states[s] + d, n);
 }
 
-// What a rule makes of a row before it looks at its elements.
+// A row's values that a rule computes before it looks at the row's elements.
 template <typename Step>
 struct BegunRow {
   float sums[kMaxStatistics];

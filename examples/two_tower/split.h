@@ -1,7 +1,7 @@
 #ifndef TESSERA_EXAMPLES_TWO_TOWER_SPLIT_H_
 #define TESSERA_EXAMPLES_TWO_TOWER_SPLIT_H_
 // Ratings as what a two-tower model learns from: who likes what. A user's last likes are held out,
-// to see whether they are foreseen.
+// to see whether they are predicted.
 #include <cstdint>
 #include <vector>
 

@@ -1,8 +1,8 @@
 #ifndef TESSERA_METRICS_FORMULAS_BINNED_SCORES_H_
 #define TESSERA_METRICS_FORMULAS_BINNED_SCORES_H_
 // Weights of either class by prediction, in bins of equal width from 0 to 1 (65,536 unless said
-// otherwise): what a curve over thresholds needs of any number of examples, 16 bytes a bin. Predictions of one bin are taken for
-// equal.
+// otherwise): what a curve over thresholds needs of any number of examples, 16 bytes a bin.
+// Predictions of one bin are taken for equal.
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #ifndef TESSERA_METRICS_FORMULAS_METRIC_OPTIONS_H_
 #define TESSERA_METRICS_FORMULAS_METRIC_OPTIONS_H_
-// What can be said of a metric, under TorchRec's names. metric_registry.h says which metric looks
-// at which.
+// Options of metrics, under TorchRec's names. metric_registry.h says which metric looks at which.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// `multi_label_precision<label>` of each label: TP/(TP + FP), 0 where nothing was foreseen.
+// `multi_label_precision<label>` of each label: TP/(TP + FP), 0 where nothing was predicted.
 // Predictions and labels are whole numbers whose bit i is label i: of 3 labels, 5 says that labels
 // 0 and 2 are set.
 #include <cmath>

@@ -4,7 +4,8 @@
 //   label); gain = y, or 2^y − 1 (exponential_gain); an ideal DCG of 0 becomes 1e-6
 // Equal values keep their order. A session is one of one batch. scale_by_weights_tensor: weights
 // scale labels and predictions instead of sessions. A batch without sessions (of more than one
-// example, if those are removed) counts for nothing. Of a negative task: 1 − prediction and 1 − label.
+// example, if those are removed) counts for nothing. Of a negative task: 1 − prediction and 1 −
+// label.
 #include <cmath>
 
 #include "metrics/formulas/formulas.h"

@@ -25,7 +25,7 @@ struct ClickSums {
   double LogLoss() const;
   // LogLoss / that of always saying the click rate.
   double NormalizedEntropy() const;
-  // Clicks foreseen / clicks.
+  // Predicted clicks / clicks.
   double Calibration() const;
 };
 

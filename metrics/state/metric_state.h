@@ -1,7 +1,6 @@
 #ifndef TESSERA_METRICS_STATE_METRIC_STATE_H_
 #define TESSERA_METRICS_STATE_METRIC_STATE_H_
-// What a metric remembers, as tensors of the host by name: for a checkpoint, and to be sent to
-// other ranks.
+// State of a metric, as host tensors by name: for a checkpoint, and to be sent to other ranks.
 #include <map>
 #include <span>
 #include <string>
@@ -13,7 +12,7 @@ namespace tessera {
 
 using MetricState = std::map<std::string, Tensor>;
 
-// What names of all metrics' state begin with in a checkpoint.
+// Prefix of all metrics' state in a checkpoint.
 inline constexpr char kMetricsPrefix[] = "metrics.";
 
 // A tensor of the host with these elements.

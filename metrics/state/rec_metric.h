@@ -27,7 +27,7 @@ struct MetricBatch {
   size_t size() const { return examples.size(); }
 };
 
-// By its name without metric and task: "lifetime_ne".
+// A value by its name without metric and task: "lifetime_ne".
 struct MetricValue {
   std::string name;
   double value;
@@ -40,11 +40,11 @@ class RecMetric {
   // Adds a batch. REQUIRES: it has what the metric needs, in sizes that agree.
   virtual void Update(const MetricBatch& batch) = 0;
 
-  // What the values need, and no more.
+  // The state that the values need, and no more.
   virtual MetricState Summary() const = 0;
   // The values of all that ranks were fed. REQUIRES: summaries of metrics made alike.
   virtual std::vector<MetricValue> Values(std::span<const MetricState> summaries) const = 0;
-  // Of this rank alone.
+  // Values of this rank alone.
   std::vector<MetricValue> Values() const {
     const MetricState mine = Summary();
     return Values({&mine, 1});

@@ -24,7 +24,7 @@ void ForEachSession(std::span<const int64_t> sessions, Fn&& fn) {
   }
 }
 
-// The same indices by falling value, equal ones in their order.
+// Returns the indices by falling value, equal ones in their order.
 template <typename T>
 std::vector<int32_t> ByFallingValue(std::span<const int32_t> members, std::span<const T> values) {
   std::vector<int32_t> order(members.begin(), members.end());

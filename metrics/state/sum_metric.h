@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// What of a metric a batch counts for.
+// The sums of a metric that a batch counts for.
 enum class BatchUse { kNone, kLifetime, kLifetimeAndWindow };
 
 // Which sums, and which values they make. One metric a file; formulas.h lists them.
@@ -28,7 +28,7 @@ class SumFormula {
   virtual BatchUse AddUp(const MetricBatch& batch, std::span<double> sums) = 0;
   // Names without prefix, and values.
   virtual std::vector<MetricValue> Values(std::span<const double> sums) const = 0;
-  // What has neither prefix, from the lifetime's sums.
+  // Values that have neither prefix, from the lifetime's sums.
   virtual std::vector<MetricValue> Totals(std::span<const double>) const { return {}; }
   // Adds another rank's sums.
   virtual void Merge(std::span<double> into, std::span<const double> other) const;

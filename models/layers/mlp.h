@@ -28,7 +28,8 @@ std::string ToString(
 // The inverse. Throws Error for another name, listing those there are.
 Activation ParseActivation(const std::string& name);
 
-// Of x of any shape. REQUIRES: an activation without parameters, i.e. not kSwishLayerNorm.
+// Applies an activation to x of any shape. REQUIRES: an activation without parameters, i.e. not
+// kSwishLayerNorm.
 Variable Activate(Context& ctx, Activation activation, const Variable& x);
 
 // LayerNorm over the last dimension. Parameters "weight" [dim], ones, and "bias" [dim], zeros.

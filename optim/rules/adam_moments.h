@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_RULES_ADAM_MOMENTS_H_
 #define TESSERA_OPTIM_RULES_ADAM_MOMENTS_H_
-// What Adam, LAMB and their partial row-wise forms have in common: moving averages of the gradient
+// Moments that Adam, LAMB and their partial row-wise forms share: moving averages of the gradient
 // and of its square, and the correction for their start at 0.
 #include "optim/rules/rule.h"
 
@@ -53,7 +53,7 @@ struct AdamStep {
   }
 };
 
-// The same with one second moment a row.
+// Adam with one second moment a row.
 struct PartialRowwiseAdamStep {
   float lr, eps, weight_decay;
   AdamMoment first, second;

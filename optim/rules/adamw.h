@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_RULES_ADAMW_H_
 #define TESSERA_OPTIM_RULES_ADAMW_H_
-// AdamW (Loshchilov & Hutter 2019): Adam with decoupled decay, as optim/rules/adam.h has it, under the
-// name and with the default of torch.optim.AdamW.
+// AdamW (Loshchilov & Hutter 2019): Adam with decoupled decay, as optim/rules/adam.h has it, under
+// the name and with the default of torch.optim.AdamW.
 #include "optim/rules/adam.h"
 
 namespace tessera {

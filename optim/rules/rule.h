@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_RULES_RULE_H_
 #define TESSERA_OPTIM_RULES_RULE_H_
-// What an update rule is. A rule says how one row changes by its summed gradient; loops, sums,
+// A rule is a fused row optimizer. It says how one row changes by its summed gradient; loops, sums,
 // memory, row types and devices belong to the executors, which are written once for all rules.
 //
 //   struct MyRule {
@@ -16,7 +16,8 @@
 // Pack of floats:
 //
 //   void Statistics(Real g, Real w, Real* terms)         if kStatistics > 0
-//       terms to be summed over the row, in lane order (runtime/numbers/lanes.h); 0 where g and w are 0
+//       terms to be summed over the row, in lane order (runtime/numbers/lanes.h); 0 where g and w
+//       are 0
 //   Row BeginRow(const float* sums, int64_t dim, float* row_state)
 //       once a row; row_state has one float a per-row state
 //   void LateStatistics(const Row&, Real g, Real w, const Real* element_state, Real* terms)

@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_RULES_TABLE_SWEEP_H_
 #define TESSERA_OPTIM_RULES_TABLE_SWEEP_H_
-// What some rules do to all rows of a table before the forward of a step, touched or not:
+// Some rules change all rows of a table before the forward of a step, touched or not:
 //
 //   EMA in place   the second half of the columns follows the first:
 //                  w[d] += coef·(w[d − D/2] − w[d]),  d ≥ D/2

@@ -1,5 +1,6 @@
 #ifndef TESSERA_PLANNER_CALIBRATION_MEASURE_SIZES_H_
 #define TESSERA_PLANNER_CALIBRATION_MEASURE_SIZES_H_
+// Sizes of the work that calibration measures.
 #include <algorithm>
 #include <cstdint>
 
@@ -9,7 +10,7 @@ namespace tessera {
 // mostly those of calls.
 struct MeasureSizes {
   double seconds_a_point = 0.08;
-  // Of a rank: ids of the largest call, the largest table, the largest message.
+  // Sizes for one rank: ids of the largest call, the largest table, the largest message.
   int64_t most_ids = int64_t{1} << 18;
   int64_t largest_table_bytes = int64_t{256} << 20;
   int64_t largest_message_bytes = int64_t{16} << 20;

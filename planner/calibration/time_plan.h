@@ -15,8 +15,8 @@ namespace tessera {
 
 struct PlanTime {
   double seconds = 0;  // from a step's beginning to the next one's
-  // Of its phases, the mean over ranks: input_dist, lookup, output_dist, dense, and backward with
-  // the update.
+  // Seconds of the phases, the mean over ranks: input_dist, lookup, output_dist, dense, and
+  // backward with the update.
   std::vector<double> phases;
 };
 

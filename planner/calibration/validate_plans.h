@@ -33,7 +33,7 @@ std::vector<ValidatedPlan> ValidatePlans(Context& ctx, Communicator& comm, const
                                          const std::vector<NamedPlan>& plans,
                                          const ValidateOptions& options = {});
 
-// Of the steps of all plans. REQUIRES: at least one.
+// Returns the agreement over the steps of all plans. REQUIRES: at least one.
 Agreement AgreementOf(const std::vector<ValidatedPlan>& plans);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_MODEL_ESTIMATOR_H_
 #define TESSERA_PLANNER_MODEL_ESTIMATOR_H_
-// What fills an option's prices. A cost model is a PerfEstimator and a StorageEstimator; the
+// Estimators fill an option's prices. A cost model is a PerfEstimator and a StorageEstimator; the
 // planner holds one of each and knows nothing of their formulas.
 #include <string>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_MODEL_MODEL_H_
 #define TESSERA_PLANNER_MODEL_MODEL_H_
-// What is to be planned, as plain data: collections of tables, what the user constrains, and how a
+// The model to be planned, as plain data: collections of tables, the user's constraints, and how a
 // step runs. Names and defaults are those of TorchRec's planner.
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// Of a stored row's elements, or of a pooled output's.
+// Type of a stored row's elements, or of a pooled output's.
 enum class RowDType { kFp32, kFp16, kBf16, kInt8 };
 std::string ToString(RowDType dtype);  // "fp32", "fp16", "bf16", "int8"
 RowDType ParseRowDType(const std::string& name);
@@ -44,8 +44,8 @@ struct PlannerTable {
   RowDType dtype = RowDType::kFp32;
   std::vector<std::string> features = {};
   std::string optimizer = {};  // "" for none, "sgd", "adam", "rowwise_adagrad", …
-  // Of a quantized table: what lies in memory in place of [rows, dim] and the dtype's bytes (scale,
-  // bias and padding included).
+  // Set for a quantized table: what lies in memory in place of [rows, dim] and the dtype's bytes
+  // (scale, bias and padding included).
   std::optional<int64_t> stored_rows = {}, stored_dim = {}, stored_element_bytes = {};
 
   int64_t planned_rows() const { return stored_rows.value_or(rows); }
@@ -74,7 +74,7 @@ struct KeyValueParams {
   std::optional<int64_t> l2_cache_size = {};
 };
 
-// What the user knows or wants of a table. Empty lists constrain nothing. One entry of
+// The user's knowledge and wishes about a table. Empty lists constrain nothing. One entry of
 // pooling_factors, num_poolings (absent: 1 each) and batch_sizes (absent: the model's) is one
 // feature.
 struct TableConstraints {
@@ -97,7 +97,7 @@ struct CommBytes {
   double forward = 4, backward = 4;
 };
 
-// What is said once for all collections of a kind.
+// Settings of all collections of a kind.
 struct SharderSettings {
   std::optional<double> cache_load_factor = {};
   bool prefetch_pipeline = false;

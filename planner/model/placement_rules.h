@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_MODEL_PLACEMENT_RULES_H_
 #define TESSERA_PLANNER_MODEL_PLACEMENT_RULES_H_
-// What a user demands of where tables lie, beyond each table's own constraints. Plain data. Tables
-// are named by full name, or by bare name where one table alone has it.
+// A user's demands on where tables lie, beyond each table's own constraints. Plain data. Tables are
+// named by full name, or by bare name where one table alone has it.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// At most this much for tables on one rank; what is left out is the topology's.
+// Limits of memory for tables on one rank; a limit left out is the topology's.
 struct RankCap {
   int rank = 0;
   std::optional<int64_t> hbm = {}, ddr = {};

@@ -1,7 +1,8 @@
 #ifndef TESSERA_PLANNER_MODEL_RESERVATION_H_
 #define TESSERA_PLANNER_MODEL_RESERVATION_H_
-// What tables leave to the rest of the model. Of a rank's HBM, with dense = round(multiplier ·
-// parameters + buffers) and kjt = ⌈8·Σ L·B⌉ · 20 (· 1 for inference) over all tables:
+// Memory that tables leave to the rest of the model. A rank's HBM for tables, with dense =
+// round(multiplier · parameters + buffers) and kjt = ⌈8·Σ L·B⌉ · 20 (· 1 for inference) over all
+// tables:
 //
 //   fixed_percentage   ⌊(1−p)·hbm⌋
 //   fixed_absolute     hbm − hbm_reserved_bytes, at least 0

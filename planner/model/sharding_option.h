@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// What a shard adds to its rank's step.
+// Seconds that a shard adds to its rank's step.
 struct ShardPerf {
   double fwd_compute = 0, fwd_comms = 0, bwd_compute = 0, bwd_comms = 0, prefetch = 0;
   double input_dist = 0;  // of the ids; reported, in no total

@@ -44,9 +44,9 @@ struct Topology {
          ssd_mem_bw = 0.1 * 1048576, hbm_to_ddr_mem_bw = 32 * kGigabytesPerSecond,
          intra_host_bw = 600 * kGigabytesPerSecond, inter_host_bw = 12.5 * kGigabytesPerSecond;
   double bwd_compute_multiplier = 2, weighted_feature_bwd_compute_multiplier = 1;
-  // Where not empty, the only source of collectives' bandwidths.
+  // If not empty, the only source of collectives' bandwidths.
   std::vector<CollectiveBandwidth> comms_table = {};
-  // Of a node whose ranks share cores (0: every rank has a processor of its own).
+  // Cores of a node whose ranks share them (0: every rank has a processor of its own).
   int cores_per_node = 0;
 
   int group_size() const { return pod_size * local_world_size; }

@@ -31,7 +31,7 @@ class EmbeddingEnumerator {
   // One option with shards of the given [rows, columns].
   ShardingOption Price(int table, ShardingType type, PlanKernel kernel,
                        const std::vector<Shard>& shards) const;
-  // The same option with another kernel and cache.
+  // Returns the option with another kernel and cache.
   ShardingOption WithCache(const ShardingOption& option, PlanKernel kernel,
                            std::optional<double> load_factor) const;
 
@@ -49,7 +49,8 @@ class EmbeddingEnumerator {
   OptionRules rules_;
 };
 
-// The shards of a table under a type, in the order of sharding/plan/plan.h, placed nowhere (rank -1).
+// The shards of a table under a type, in the order of sharding/plan/plan.h, placed nowhere (rank
+// -1).
 std::vector<Shard> ShardsOf(const Topology& topology, const PlannerModel& model, int table,
                             ShardingType type);
 

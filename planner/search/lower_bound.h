@@ -16,7 +16,7 @@ namespace tessera::internal {
 // infinity if no t will do.
 double ThresholdBound(const std::vector<Item>& items, double servers);
 
-// At least `threshold_bound`. `capacity` is that of each rank.
+// Returns a bound of at least `threshold_bound`. `capacity` is that of each rank.
 double MemoryBound(const std::vector<Item>& items, double servers,
                    const std::vector<Storage>& capacity, double threshold_bound);
 

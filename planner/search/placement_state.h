@@ -33,12 +33,12 @@ class PlacementState {
   PlacementState(const std::vector<Item>& items, const Topology& topology,
                  const std::vector<Storage>& capacity);
 
-  // What potentials are relative to.
+  // Sets the value that potentials are relative to.
   void SetScale(double scale) { scale_ = scale; }
 
   // The least loaded ranks that have room, `candidate` by type. Does not change the state.
   Spot BestSpot(int item, int candidate);
-  // The same for ranks that are given; not found where they have no room.
+  // Finds a spot on the given ranks; not found where they have no room.
   Spot SpotOn(int item, int candidate, const std::vector<int>& ranks);
 
   void Place(int item, int candidate, const std::vector<int>& ranks);

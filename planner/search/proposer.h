@@ -63,7 +63,7 @@ struct SearchSpace {
   Repricer reprice = {};
 };
 
-// What `space` refers to must outlive the proposer.
+// Makes a proposer. Whatever `space` refers to must outlive it.
 std::unique_ptr<Proposer> MakeProposer(const ProposerSettings& settings, const SearchSpace& space);
 
 }  // namespace tessera

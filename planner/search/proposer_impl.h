@@ -25,7 +25,7 @@ Candidates SortedBy(const Candidates& options, Fn&& score) {
   return sorted;
 }
 
-// Of each table, in the order of first appearance.
+// Candidates of each table, in the order of first appearance.
 std::vector<Candidates> ByTable(const Candidates& options);
 Candidates AllOf(const std::vector<ShardingOption>& options);
 

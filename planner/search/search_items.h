@@ -15,7 +15,7 @@ namespace tessera::internal {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What the busiest rank is measured by.
+// The measure of the busiest rank.
 enum class SearchCost { kPerf, kHbm };
 
 // Consecutive shards that cost the same.

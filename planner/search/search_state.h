@@ -45,7 +45,7 @@ class SearchState {
     placement_.Remove(item_index);
     return was;
   }
-  // What taking an item out did to the potential, negative.
+  // Returns the change of the potential from taking an item out, which is negative.
   double Relief(int item_index, const PlacedItem& was) {
     Spend(static_cast<int64_t>(was.ranks.size()));
     return -placement_.SpotOn(item_index, was.candidate, was.ranks).potential;

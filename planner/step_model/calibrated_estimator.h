@@ -22,10 +22,10 @@
 
 namespace tessera {
 
-// What is known beside the planner's own model.
+// Knowledge beside the planner's own model.
 struct CalibratedOptions {
-  // By table and feature, which tables of several sizes may read; pooling factors measured here are
-  // used in place of the constraints'.
+  // Statistics by table and feature, as tables of several sizes may read a feature; pooling factors
+  // measured here are used in place of the constraints'.
   std::map<std::pair<std::string, std::string>, FeatureStatistics> statistics = {};
   WireCodecs codecs = {};
   double batches_in_flight = 1;
@@ -37,7 +37,7 @@ StepLoad StepLoadOf(const PlannerModel& model, const CalibratedOptions& options 
 
 class CalibratedPerfEstimator final : public PerfEstimator {
  public:
-  // Of this model on this topology's ranks, and no other.
+  // An estimator for this model on this topology's ranks, and no other.
   CalibratedPerfEstimator(MachineProfile profile, const Topology& topology,
                           const PlannerModel& model, const CalibratedOptions& options = {});
 
@@ -60,8 +60,8 @@ class CalibratedStorageEstimator final : public StorageEstimator {
                              const CalibratedOptions& options = {});
 
   std::string name() const override { return "calibrated"; }
-  // On a CPU, and under the kernels with uvm, rows and states lie in ddr; a cache of rows, and all
-  // that a step needs beside them, in the device's memory.
+  // Estimates memory: on a CPU, and under the kernels with uvm, rows and states lie in ddr; a cache
+  // of rows, and all that a step needs beside them, in the device's memory.
   void Estimate(const Topology& topology, const PlannerModel& model,
                 ShardingOption& option) const override;
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_FEATURE_STATISTICS_H_
 #define TESSERA_PLANNER_STEP_MODEL_FEATURE_STATISTICS_H_
-// What batches of data say of their features: pooling factors, distinct ids, and how popular which
-// rows are.
+// Statistics of features, from batches of data: pooling factors, distinct ids, and how popular
+// which rows are.
 //
 // Rows that the sample named alike become one group. Rare ones are named less often than the sample
 // says, and rows that it has not met are named, too: by Good and Turing, c times become
@@ -34,8 +34,8 @@ class FeatureCounter {
  public:
   // All keys of a batch, of i32 or i64. Waits for a device.
   void Add(Context& ctx, const KeyedJaggedTensor& batch);
-  // Of a feature that reads a table of `rows`; ids that name none of them are left out. Throws
-  // Error for a key that no batch had, listing those there were.
+  // Returns the statistics of a feature that reads a table of `rows` rows; ids out of range are
+  // left out. Throws Error for a key that no batch had, listing those there were.
   FeatureStatistics Of(const std::string& key, int64_t rows) const;
 
  private:

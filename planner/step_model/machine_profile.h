@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_MACHINE_PROFILE_H_
 #define TESSERA_PLANNER_STEP_MODEL_MACHINE_PROFILE_H_
-// What one rank of a machine was measured to need for the pieces of a training step. Plain data;
+// Measured times of one rank of a machine for the pieces of a training step. Plain data;
 // calibrate.h measures it, planner/step_model prices steps with it. Times are seconds.
 //
 // Row prices have two axes: the bytes of a row, and its *working set*: the bytes of rows (with
@@ -40,7 +40,7 @@ struct UpdatePrices {
   friend bool operator==(const UpdatePrices&, const UpdatePrices&) = default;
 };
 
-// What a rank does around the exchange of ids, and how often. Times are one array, counts another.
+// Work of a rank around the exchange of ids, and how often. Times are one array, counts another.
 enum InputItem {
   kInputCalls,
   kInputSegments,  // streams sent, and received from each rank
@@ -88,15 +88,15 @@ struct CodecPrices {
   friend bool operator==(const CodecPrices&, const CodecPrices&) = default;
 };
 
-// What another kernel makes of lookup and update.
+// Factors of lookup and update for another kernel.
 struct KernelFactors {
   double lookup = 1, update = 1;
 
   friend bool operator==(const KernelFactors&, const KernelFactors&) = default;
 };
 
-// What whole steps took, held against what their pieces add up to: phases take caches from each
-// other, and ranks have to be woken.  step = seconds + factor · work + waiting
+// Time of whole steps, compared with the sum of their pieces: phases take caches from each other,
+// and ranks have to be woken.  step = seconds + factor · work + waiting
 struct StepOverhead {
   int ranks = 1;
   double seconds = 0, factor = 1;
@@ -136,10 +136,10 @@ double Price(const std::array<double, n>& prices, const std::array<double, n>& c
 // the other ranks where there are more than ever were. 0 for one rank or where nothing was
 // measured.
 double CollectiveSeconds(const MachineProfile& profile, CollectiveOp op, int ranks, double bytes);
-// What one byte more adds to a large one.
+// Returns the seconds that one more byte adds to a large message.
 double CollectiveSlope(const MachineProfile& profile, CollectiveOp op, int ranks);
 
-// Of the nearest number of ranks that was measured; none where nothing was.
+// Returns the overhead of the nearest number of ranks that was measured; none where nothing was.
 StepOverhead OverheadOf(const MachineProfile& profile, int ranks);
 
 }  // namespace tessera

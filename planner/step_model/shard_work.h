@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_
 #define TESSERA_PLANNER_STEP_MODEL_SHARD_WORK_H_
-// What a shard of a table gives to do, in a step: to the rank that has it, and to every rank, since
+// Work that a shard of a table makes in a step: for the rank that has it, and for every rank, since
 // all of them send it ids and put its columns into their outputs. Work adds up over shards: a
 // plan's step and a single shard's price come from these same numbers. The conventions are those of
 // sharding/exchange/dist_layout.h and sharding/exchange/replica_exchange.h.
@@ -17,7 +17,7 @@ struct WireBytes {
   WireBytes& operator+=(const WireBytes& other);
 };
 
-// Of one rank. Seconds for what hangs on curves, counts and bytes for the rest.
+// Work of one rank. Seconds for what hangs on curves, counts and bytes for the rest.
 struct RankWork {
   InputCounts input = {};
   OutputCounts output = {}, gradient = {};
@@ -32,7 +32,7 @@ struct ShardWork {
   RankWork own, everyone;
 };
 
-// What there is to know beside the shard.
+// Settings beside the shard.
 struct WorkSettings {
   const MachineProfile* profile = nullptr;
   const WorkingSet* working_set = nullptr;
@@ -48,7 +48,7 @@ ShardWork WorkOfShard(const WorkSettings& settings, const StepTable& table, cons
 // A data_parallel table: all its work is everyone's.
 ShardWork WorkOfReplica(const WorkSettings& settings, const StepTable& table, ComputeKernel kernel);
 
-// What a table gives everyone to do however it is sharded.
+// Returns the work that a table makes for every rank however it is sharded.
 RankWork WorkOfTable(const StepTable& table);
 
 // A whole step under a plan, with the calls that it makes whatever it moves.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_
 #define TESSERA_PLANNER_STEP_MODEL_STEP_LOAD_H_
-// What a training step has to do, whoever does it: tables, what a batch asks of them, and the dense
-// part. Plain data.
+// Load of a training step, whoever does it: tables, what a batch asks of them, and the dense part.
+// Plain data.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,8 +33,8 @@ struct StepLoad {
   std::vector<StepTable> tables;
   WireCodecs codecs = {};
   int64_t id_bytes = 8;
-  // Of one rank: flops of forward and backward together, a layer each; and the gradients that are
-  // summed over the ranks.
+  // For one rank: flops of forward and backward together, one entry a layer; and the bytes of
+  // gradients that are summed over the ranks.
   std::vector<double> dense_flops = {};
   double dense_bytes = 0;
 };

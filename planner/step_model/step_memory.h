@@ -40,7 +40,7 @@ ShardMemory MemoryOfShard(const MemorySettings& settings, const StepTable& table
 // A data_parallel table, on every rank.
 MemoryBytes MemoryOfReplica(const MemorySettings& settings, const StepTable& table);
 
-// Of each rank. Throws Error for a plan that is not one of these tables.
+// Returns the memory of each rank. Throws Error for a plan that is not one of these tables.
 std::vector<MemoryBytes> MemoryOfPlan(const StepLoad& load, const ShardingPlan& plan,
                                       double batches_in_flight = 1);
 

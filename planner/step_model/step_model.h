@@ -22,7 +22,7 @@
 
 namespace tessera {
 
-// Of one rank, or what one shard adds to it.
+// Seconds of one rank, or those that one shard adds to it.
 struct RankSeconds {
   // Work.
   double input_dist = 0, lookup = 0, output_dist = 0, gradient_dist = 0, update = 0, dense = 0;
@@ -48,8 +48,8 @@ struct StepPrediction {
   bool limited_by_cores = false;
 };
 
-// What one shard adds: to its rank, and to every rank (its own among them). Calls and latencies,
-// which any plan has, are not in it.
+// Seconds that one shard adds to its rank, and to every rank (its own among them). Calls and
+// latencies, which any plan has, are not included.
 struct ShardSeconds {
   RankSeconds own, everyone;
 };

@@ -15,10 +15,10 @@ namespace tessera {
 
 class WorkingSet {
  public:
-  // Of all ranks' tables; a rank's caches see `share` of it.
+  // Takes all ranks' tables; a rank's caches see `share` of them.
   WorkingSet(const StepLoad& load, double ranks, double share);
 
-  // Of a row that is used every `steps` steps.
+  // Returns the working set of a row that is used every `steps` steps.
   double Of(double steps) const;
 
  private:

@@ -37,8 +37,8 @@ double KernelBandwidth(const Topology& topology, PlanKernel kernel,
 // The share of lookups that a cache of `load_factor` of the rows misses; in float, as TorchRec's.
 double MissRate(const CacheStatistics& statistics, double load_factor);
 
-// What an optimizer remembers, in bytes a byte of weights: 0 none and sgd, 2 adam, 1/dim
-// rowwise_adagrad, 1 any other.
+// Optimizer state in bytes for each byte of weights: 0 none and sgd, 2 adam, 1/dim rowwise_adagrad,
+// 1 any other.
 double OptimizerMultiplier(const std::string& optimizer, int64_t dim);
 
 }  // namespace tessera

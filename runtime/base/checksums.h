@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-// Of bytes that follow those whose checksum is `so_far`, 0 at first.
+// CRC-32 of bytes that follow those whose checksum is `so_far`, which is 0 at first.
 uint32_t Crc32(uint32_t so_far, const void* bytes, int64_t count);
 
-// Of bytes in memory, or in a mapped file, read by so many threads; 0: all cores.
+// CRC-32 of bytes in memory or in a mapped file, read by `threads` threads; 0 means all cores.
 uint32_t ParallelCrc32(const void* bytes, int64_t count, int threads);
 
 // 8 hexadecimal digits.

@@ -31,7 +31,7 @@ struct SizeLimits {
 // The product. Throws Error, which begins with `what`, unless it fits 63 bits. REQUIRES: no factor
 // is negative.
 int64_t CheckedProduct(std::string_view what, std::initializer_list<int64_t> factors);
-// The same for a sum.
+// Returns the sum of `terms`, or throws Error if it overflows; `what` names it in the error.
 int64_t CheckedSum(std::string_view what, std::initializer_list<int64_t> terms);
 
 // Throw Error, which begins with `where`, unless value is 1 to `most`, or 0 to `most`.
@@ -39,7 +39,7 @@ void CheckPositive(int64_t value, int64_t most, std::string_view where);
 void CheckCount(int64_t value, int64_t most, std::string_view where);
 // Sizes of layers: each 1 to SizeLimits::kDim, kLayers of them at most.
 void CheckLayers(std::span<const int64_t> sizes, const std::string& where);
-// Of a table: rows, columns and their product.
+// Checks the rows and columns of a table and their product.
 void CheckTableSize(int64_t rows, int64_t dim, const std::string& where);
 
 }  // namespace tessera

@@ -3,7 +3,7 @@
 
 namespace tessera {
 
-// Of the project: what tessera --version prints, and tools/install gives to packages.
+// The version of the project: tessera --version prints it, and tools/install gives it to packages.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace tessera

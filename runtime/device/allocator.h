@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_DEVICE_ALLOCATOR_H_
 #define TESSERA_RUNTIME_DEVICE_ALLOCATOR_H_
-// Where tensors get their memory: of the host, pinned on the host, of a device.
+// Allocators give tensors their memory: of the host, pinned on the host, of a device.
 #include <cstdint>
 
 #include "runtime/device/device.h"
@@ -19,8 +19,8 @@ struct AllocatorStats {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // At least `bytes` bytes, not initialised, for use by `stream` from now on (and by others after
-  // an event). Throws Error when there is no memory, naming the amount and what is held.
+  // Returns at least `bytes` bytes, not initialised, for use by `stream` from now on (and by others
+  // after an event). Throws Error when there is no memory, naming the amount and what is held.
   virtual void* Allocate(int64_t bytes, const Stream& stream = {}) = 0;
   // `bytes` and `stream` as given to Allocate: what the stream was given so far may still use the
   // memory.

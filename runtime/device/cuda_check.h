@@ -18,13 +18,13 @@
     }                                                                                     \
   } while (false)
 
-// The same where nothing may be thrown: says it on stderr.
+// Checks a call where nothing may be thrown: prints a failure on stderr.
 #define TESSERA_CUDA_LOG(...) ::tessera::internal::LogCudaError((__VA_ARGS__), #__VA_ARGS__)
 
 namespace tessera::internal {
 
 void LogCudaError(cudaError_t error, const char* call) noexcept;
-// What follows on this host thread means this device.
+// Makes `device` the one that following CUDA calls of this host thread use.
 void UseDevice(Device device);
 inline cudaStream_t CudaStream(const Stream& stream) {
   return static_cast<cudaStream_t>(stream.handle());

@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_DEVICE_DEVICE_H_
 #define TESSERA_RUNTIME_DEVICE_DEVICE_H_
-// Where memory lies and code runs, as a value (Device) and as a tag to overload on (OnCpu, OnCuda).
+// A device, where memory lies and code runs: as a value (Device) and as a tag to overload on
+// (OnCpu, OnCuda).
 #include <string>
 
 namespace tessera {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_DEVICE_DEVICE_PROPERTIES_H_
 #define TESSERA_RUNTIME_DEVICE_DEVICE_PROPERTIES_H_
-// What a GPU is made of: asked for once for each device.
+// Properties of a GPU, asked for once for each device.
 #include <cstdint>
 #include <string>
 

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_DEVICE_DISPATCH_H_
 #define TESSERA_RUNTIME_DEVICE_DISPATCH_H_
-// From a device known at run time to a tag that overloads are chosen by. Overloads for OnCuda are
-// declared in every build and used only where CUDA is built, so a build for the CPU links without
-// them, and ops need no #if.
+// Turns a device known at run time into a tag that overloads are chosen by. Overloads for OnCuda
+// are declared in every build and used only where CUDA is built, so a build for the CPU links
+// without them, and ops need no #if.
 #include <type_traits>
 
 #include "runtime/base/check.h"

@@ -1,9 +1,9 @@
 #ifndef TESSERA_RUNTIME_DEVICE_PAGE_COLOR_H_
 #define TESSERA_RUNTIME_DEVICE_PAGE_COLOR_H_
-// Where in its first page a large block begins. Blocks that all begin on a page have row i of each
-// at the same place in a page, and first-level caches find lines by that place: a table and its
-// optimizer's state then push each other out: on Zen 3 an update by Adagrad at dim 16 takes twice
-// as long (bench/results/cpu_2026-11-22.md).
+// Chooses where in its first page a large block begins. Blocks that all begin on a page have row i
+// of each at the same place in a page, and first-level caches find lines by that place: a table and
+// its optimizer's state then push each other out: on Zen 3 an update by Adagrad at dim 16 takes
+// twice as long (bench/results/cpu_2026-11-22.md).
 #include <cstdint>
 
 namespace tessera::internal {

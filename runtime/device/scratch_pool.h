@@ -23,7 +23,7 @@ inline constexpr bool kRecycles = true;
 inline constexpr size_t kLargestScratch = 64 << 10;
 inline constexpr size_t kScratchAlignment = 64;
 
-// At least `bytes` bytes, aligned to 64; larger blocks come from the heap each time. Throws
+// Returns at least `bytes` bytes, aligned to 64; larger blocks come from the heap each time. Throws
 // std::bad_alloc when there is no memory.
 void* TakeScratch(size_t bytes);
 // `bytes` as given to TakeScratch.

@@ -26,7 +26,7 @@ class Stream {
   // recorded on it.
   void Sync() const;
   void CheckNotRecorded() const;
-  // What a recording of a CudaGraph that is under way holds on to, else null.
+  // The recording of a CudaGraph that is under way on this stream, else nullptr.
   internal::Capture* capture() const;
 
   struct Impl;
@@ -46,7 +46,7 @@ class Event {
 
   bool done() const;
   void Sync() const;
-  // What `stream` is given from now on waits for this; the host does not.
+  // Lets work that `stream` is given from now on wait for this event; the host does not wait.
   void HoldBack(const Stream& stream) const;
   // Time of the device between two events. Waits for `end`. REQUIRES: both were recorded on streams
   // of a CUDA device.

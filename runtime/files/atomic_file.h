@@ -30,7 +30,7 @@ class AtomicFile {
 
   // Throws Error when it can't.
   void Write(const void* bytes, int64_t count);
-  // From now on the file is there. Throws Error when it cannot be.
+  // Gives the file its name: it exists from now on. Throws Error when that fails.
   void Rename();
   // Rename, and what makes it outlast a loss of power. Throws Error as Rename, and where the folder
   // cannot be synced: then the file is there nevertheless.

@@ -15,7 +15,7 @@ inline constexpr int64_t kChecksumBytes = 1 << 20;  // of a piece; the last one 
 // other.
 int64_t ChecksumDigits(int64_t bytes);
 
-// Of bytes that come in order, in pieces of any length.
+// Makes the checksums of bytes that come in order, in pieces of any length.
 class Checksums {
  public:
   void Add(const void* bytes, int64_t count);

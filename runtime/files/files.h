@@ -18,7 +18,7 @@ std::string PathOfNamed(const std::string& folder, const std::string& name);
 // Throws Error for one that cannot be read.
 std::string ReadTextFile(const std::string& path);
 
-// By an AtomicFile: a crash leaves what was there. Throws Error when it can't.
+// Replaces a file by an AtomicFile: a crash leaves the earlier text. Throws Error on failure.
 void ReplaceTextFile(const std::string& path, const std::string& text);
 
 // Makes what was renamed or made in a folder outlast a loss of power. Throws Error when it can't.

@@ -13,7 +13,7 @@ namespace tessera {
 
 class MappedFile {
  public:
-  // To be read. Throws Error, naming the file, for one that cannot be read.
+  // Maps a file for reading. Throws Error, naming the file, for one that cannot be read.
   explicit MappedFile(const std::string& path);
   // A new file of `bytes` zeros, to be written and read. Throws Error when it can't be made.
   static MappedFile Create(const std::string& path, int64_t bytes);
@@ -26,7 +26,7 @@ class MappedFile {
   std::span<T> Writable() const {
     return {static_cast<T*>(data_.get()), static_cast<size_t>(bytes_) / sizeof(T)};
   }
-  // What keeps the mapping.
+  // An owner that keeps the file mapped.
   std::shared_ptr<void> owner() const { return data_; }
 
  private:

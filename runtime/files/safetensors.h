@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// What a header says of one tensor.
+// One tensor in the header of a file.
 struct SafetensorsEntry {
   DType dtype;
   Shape shape;
@@ -31,7 +31,7 @@ class SafetensorsFile {
   // Throws Error saying what was expected and what came, for a file that is missing, truncated,
   // longer than it says, or has a header that is not what the format asks for.
   explicit SafetensorsFile(const std::string& path);
-  // The same for a file in memory, which must outlive this; `name` stands for it in errors.
+  // Reads a file in memory, which must outlive this; `name` stands for it in errors.
   SafetensorsFile(std::string_view bytes, const std::string& name);
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
@@ -87,7 +87,8 @@ struct StreamedTensor {
   std::function<void(const Sink& sink)> make;
   int64_t padding = 0;  // zeros right behind it, the tensor "<name>.padding": u8, if there are any
 };
-// Of a tensor of the host or of ctx's device; ctx must outlive it. REQUIRES: contiguous.
+// Makes a StreamedTensor of a tensor of the host or of ctx's device; ctx must outlive it. REQUIRES:
+// contiguous.
 StreamedTensor Streamed(Context& ctx, const Tensor& tensor);
 
 struct StreamedSafetensors {
@@ -100,7 +101,7 @@ struct StreamedSafetensors {
 void WriteSafetensors(const std::string& path, const StreamedSafetensors& content,
                       const SafetensorsChecksum* checksum = nullptr);
 
-// The same for tensors of the host or of ctx's device.
+// Writes tensors of the host or of ctx's device.
 void WriteSafetensors(Context& ctx, const std::string& path, const Safetensors& content,
                       const SafetensorsChecksum* checksum = nullptr);
 // The file's bytes. REQUIRES: contiguous tensors.

@@ -1,7 +1,7 @@
 #ifndef TESSERA_RUNTIME_FILES_TRACE_H_
 #define TESSERA_RUNTIME_FILES_TRACE_H_
-// What threads did, and when: spans by rank and thread, in a file that ui.perfetto.dev and
-// chrome://tracing draw (Trace Event Format, JSON: a process a rank).
+// A trace of what threads did, and when: spans by rank and thread, in a file that ui.perfetto.dev
+// and chrome://tracing draw (Trace Event Format, JSON: a process a rank).
 //
 //   Trace trace;
 //   const TraceHere here(&trace.Thread(rank, "step"));   // of this thread, to the end of the scope
@@ -28,7 +28,7 @@ class Trace;
 class TraceThread {
  public:
   using Clock = std::chrono::steady_clock;
-  // Of a thread, the first spans are kept; more would be no picture.
+  // A thread keeps its first kMaxSpans spans; more would not be readable in a picture.
   static constexpr size_t kMaxSpans = size_t{1} << 20;
 
   TraceThread(Trace& trace, int rank, std::string name)
@@ -56,11 +56,11 @@ class TraceThread {
 class Trace {
  public:
   Trace();
-  // The same one whenever it is asked for.
+  // Returns the thread of this rank and name, the same one in every call.
   TraceThread& Thread(int rank, const std::string& name);
 
-  // What was recorded so far, as events of the format, joined by commas. Their times are those of
-  // the system's clock, so that events of several processes go together.
+  // Returns what was recorded so far as events of the format, joined by commas. Their times are
+  // those of the system's clock, so that events of several processes go together.
   std::string Events() const;
   // A file with the events of one or more processes. Throws Error if it cannot be written.
   static void Write(const std::string& path, const std::vector<std::string>& events);
@@ -90,7 +90,7 @@ class TraceHere {
   TraceThread* outer_;
 };
 
-// From here to the end of the scope. `name` lives as long.
+// A span from here to the end of the scope. `name` must live as long.
 class TraceSpan {
  public:
   explicit TraceSpan(std::string_view name, int64_t number = -1)

@@ -1,7 +1,7 @@
 #ifndef TESSERA_RUNTIME_JSON_JSON_FIELDS_H_
 #define TESSERA_RUNTIME_JSON_JSON_FIELDS_H_
-// What documents of the library have in common: fields of which any may be null, which is the same
-// as absent; words of a few; pairs; a version; errors that name the file.
+// Reads the parts that the library's JSON documents share: fields of which any may be null, which
+// is the same as absent; words of a few; pairs; a version; errors that name the file.
 //
 // For .cc files and private headers: public ones include no JSON.
 #include <array>

@@ -49,7 +49,7 @@ class JsonObject {
   void Optional(std::string_view key, T& out) {
     if (const Json* value = Find(key)) ReadJson(*value, at(key), out);
   }
-  // The same for one of a few words, each standing for the value whose ToString it is.
+  // Reads one of a few words, each standing for the value whose ToString it is.
   template <typename T>
   void OptionalWord(std::string_view key, T& out, std::initializer_list<T> values) {
     const Json* word = Find(key);

@@ -68,8 +68,8 @@ decltype(auto) VisitDType(DType dtype, Fn&& fn) {
   TESSERA_FAIL("unknown dtype {}", static_cast<int>(dtype));
 }
 
-// The same for int32 and int64 alone (lengths, offsets, ids); throws Error for any other type,
-// naming `what`.
+// Calls fn with the C++ type of an index, int32 or int64 (lengths, offsets, ids); throws Error for
+// any other type, naming `what`.
 template <typename Fn>
 decltype(auto) VisitIndexType(DType dtype, const char* what, Fn&& fn) {
   if (dtype == DType::kI32) return fn.template operator()<int32_t>();

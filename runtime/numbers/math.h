@@ -47,7 +47,7 @@ TESSERA_HD double Exp2(double x) {
   return power * std::bit_cast<double>(static_cast<uint64_t>(whole + 1023) << 52);
 }
 
-// Of a positive normal number, to a few units in the last place.
+// Logarithm of a positive normal number, to a few units in the last place.
 TESSERA_HD double Log2(double x) {
   const uint64_t bits = std::bit_cast<uint64_t>(x);
   auto exponent = static_cast<int64_t>(bits >> 52) - 1023;

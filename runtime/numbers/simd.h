@@ -28,7 +28,7 @@ class Pack {
 #endif
   typedef float Simd __attribute__((vector_size(kBytes)));
   typedef float Unaligned __attribute__((vector_size(kBytes), aligned(4), may_alias));
-  // As many 16-bit floats, and as many 32-bit integers.
+  // Vectors of as many 16-bit floats and 32-bit integers as a Pack has floats.
   typedef uint16_t Bits16 __attribute__((vector_size(kBytes / 2)));
   typedef uint16_t Unaligned16 __attribute__((vector_size(kBytes / 2), aligned(2), may_alias));
   typedef uint32_t Bits32 __attribute__((vector_size(kBytes)));
@@ -61,7 +61,7 @@ class Pack {
 #endif
   }
 
-  // The same for 16-bit floats: widened when loaded, rounded to nearest (ties to even) when stored.
+  // Loads widen 16-bit floats; stores round to nearest (ties to even).
   static Pack Load(const Half* p) { return FromHalf(LoadBits(p)); }
   static Pack Load(const BFloat16* p) { return FromBFloat16(LoadBits(p)); }
   static Pack LoadFirst(const Half* p, int n) { return FromHalf(LoadFirstBits(p, n)); }
@@ -95,7 +95,7 @@ class Pack {
   // The sum of all elements, folded by halves (runtime/numbers/lanes.h).
   float Fold() const { return FoldOf<kSize>(v_); }
 
-  // As those of runtime/numbers/math.h.
+  // Maxima and minima behave like those of runtime/numbers/math.h.
   friend Pack Max(Pack a, Pack b) { return Pack(b.v_ > a.v_ ? b.v_ : a.v_); }
   friend Pack Min(Pack a, Pack b) { return Pack(b.v_ < a.v_ ? b.v_ : a.v_); }
   friend Pack Sign(Pack a) {
@@ -158,8 +158,9 @@ class Pack {
 #endif
   }
 
-  // runtime/numbers/float16.h says what these do; the instructions give the same bits. (A full mask: GCC 12
-  // takes the undefined operand of the plain intrinsics for an uninitialised variable.)
+  // runtime/numbers/float16.h says what these do; the instructions give the same bits. (A full
+  // mask: GCC 12 takes the undefined operand of the plain intrinsics for an uninitialised
+  // variable.)
   static Pack FromHalf(Bits16 bits) {
 #if defined(__AVX512F__)
     return Pack(Simd(_mm512_maskz_cvtph_ps(0xffff, __m256i(bits))));

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_OPS_LOSS_H_
 #define TESSERA_RUNTIME_OPS_LOSS_H_
 // Losses: means over the batch, of shape []; in a pass of several that are one step (Accumulation),
-// its share of the mean over the step's examples. Labels and weights are not differentiated. REQUIRES: a
-// batch that isn't empty.
+// its share of the mean over the step's examples. Labels and weights are not differentiated.
+// REQUIRES: a batch that isn't empty.
 #include "runtime/autograd.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@ namespace tessera {
 // a [m, k]·b [k, n], or a·bᵀ with b [n, k] if transpose_b -> [m, n].
 Variable MatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b = false);
 
-// The same example by example: a [B, m, k], b [B, k, n] or [B, n, k] -> [B, m, n].
+// Multiplies matrices example by example: a [B, m, k], b [B, k, n] or [B, n, k] -> [B, m, n].
 Variable BatchMatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b = false);
 
 }  // namespace tessera

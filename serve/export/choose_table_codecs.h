@@ -15,8 +15,8 @@ struct CodecBudget {
   double error = 0;  // or above 0: of each table, relative to the RMS of its numbers
 };
 
-// By the names of the tables: WriteModelOptions::table_codecs. Throws Error where nothing is within
-// the budget, and as WriteModel does.
+// Chooses codecs, by the names of the tables (WriteModelOptions::table_codecs). Throws Error where
+// nothing is within the budget, and as WriteModel does.
 std::map<std::string, RowCodec> ChooseTableCodecs(Context& ctx, const Checkpoint& checkpoint,
                                                   const std::optional<TrainConfig>& config,
                                                   const CodecBudget& budget,

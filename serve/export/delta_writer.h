@@ -1,10 +1,10 @@
 #ifndef TESSERA_SERVE_EXPORT_DELTA_WRITER_H_
 #define TESSERA_SERVE_EXPORT_DELTA_WRITER_H_
-// From a model directory and a newer checkpoint of the same training to the next delta
-// (model_delta.h): every row is encoded as the directory's were, and those that differ from its
-// newest version are written. Base and deltas are then, byte for byte, what an export of the
-// checkpoint would be; tables that were pruned keep the rows that they have. In memory: the rows
-// that differ, and the raw ids.
+// Writes the next delta (model_delta.h) of a model directory, from a newer checkpoint of the same
+// training: every row is encoded as the directory's were, and those that differ from its newest
+// version are written. Base and deltas are then, byte for byte, what an export of the checkpoint
+// would be; tables that were pruned keep the rows that they have. In memory: the rows that differ,
+// and the raw ids.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_EXPORT_EXPORT_TENSORS_H_
 #define TESSERA_SERVE_EXPORT_EXPORT_TENSORS_H_
-// What the files of a model directory have in common (model_spec.h): tensors on 64-byte boundaries,
+// The part that all files of a model directory share (model_spec.h): tensors on 64-byte boundaries,
 // and the dense part of a checkpoint.
 #include <string>
 
@@ -10,8 +10,8 @@
 
 namespace tessera::serve {
 
-// With what makes the next tensor begin on a boundary behind it. Throws Error for a name that is
-// there.
+// Adds a tensor, and the padding that makes the next one begin on a boundary. Throws Error for a
+// name that exists.
 void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTensor tensor);
 
 // All of the dense part, under the names of the checkpoint. Throws Error for a parameter that is
@@ -19,7 +19,7 @@ void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTe
 void AddDensePart(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
                   StreamedSafetensors& content);
 
-// As what deltas follow: with a crc32 in the metadata.
+// Writes a file that deltas may follow: its metadata hold a crc32.
 void WriteModelFile(const std::string& path, const StreamedSafetensors& content);
 
 }  // namespace tessera::serve

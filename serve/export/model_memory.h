@@ -21,7 +21,7 @@ std::vector<MemoryPart> MemoryOfServing(const ModelSpec& spec, const ServingLoad
 // Throws Error where that is more than there is; it says what would fit.
 void CheckServingMemory(const ModelSpec& spec, const ServingLoad& load, const MemoryThere& there);
 
-// Of WriteModel: what it knows of ids while it streams the rows.
+// Memory of WriteModel: state of raw ids that it holds while it streams the rows.
 std::vector<MemoryPart> MemoryOfWriting(const TrainConfig& config,
                                         const WriteModelOptions& options);
 void CheckWritingMemory(const TrainConfig& config, const WriteModelOptions& options,

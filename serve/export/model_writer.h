@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_EXPORT_MODEL_WRITER_H_
 #define TESSERA_SERVE_EXPORT_MODEL_WRITER_H_
-// From a checkpoint to a model directory (model_spec.h), a few megabytes at a time: no table is in
-// memory, but of one that is pruned or has raw ids a few numbers a row.
+// Writes a model directory (model_spec.h) from a checkpoint, a few megabytes at a time: no table is
+// in memory; of one that is pruned or has raw ids a few numbers a row are.
 //
 // A directory that holds a model already gets the next version: weights under another name, then a
 // new model.json, whose rename is the commit, then the old weights and their deltas go. Who has the
@@ -20,7 +20,7 @@
 
 namespace tessera::serve {
 
-// What unknown ids read: nothing (they add 0), or the mean of the rows that the table keeps.
+// The row that unknown ids read: none (they add 0), or the mean of the rows that the table keeps.
 enum class DefaultRow { kNone, kMean };
 std::string ToString(DefaultRow row);  // "none", "mean"
 DefaultRow ParseDefaultRow(const std::string& name);
@@ -37,7 +37,7 @@ struct WriteModelOptions {
   bool new_inputs = false;
 };
 
-// What became of a table.
+// Facts about a table that was written.
 struct WrittenTable {
   TableSpec spec;
   int64_t checkpoint_bytes = 0;  // of its rows there
@@ -59,9 +59,9 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
                         const std::optional<TrainConfig>& config, const std::string& directory,
                         const WriteModelOptions& options = {});
 
-// Where the checkpoint's training stood, if it says so.
+// Step of the checkpoint's training, if the checkpoint says so.
 std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint);
-// What these options make of a config: whole tables, of which ExportTables says the rest.
+// Returns the spec that these options make of a config: whole tables; ExportTables adds the rest.
 ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options);
 
 // The given config, or the checkpoint's own. Throws Error where there is neither.

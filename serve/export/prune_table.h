@@ -12,7 +12,8 @@ namespace tessera::serve {
 
 // Rows that any of these names are dropped, but a table's row of the largest norm always stays.
 struct PruneOptions {
-  // Of each table's rows this share, those of the smallest L2 norms; of equal ones the higher ids.
+  // Drops this share of each table's rows, those of the smallest L2 norms; of equal ones the higher
+  // ids.
   double share = 0;
   // Rows whose L2 norm is at most this; below 0: none.
   double max_norm = -1;
@@ -30,7 +31,7 @@ std::vector<int64_t> KeptRows(Context& ctx, const Checkpoint& checkpoint,
                               const std::string& parameter, const RowSource& source,
                               const PruneOptions& options);
 
-// Of the source, these rows alone. REQUIRES: ascending.
+// A source of these rows alone. REQUIRES: ascending.
 RowSource RowsAt(const RowSource& source, std::vector<int64_t> ids);
 
 }  // namespace tessera::serve

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_
 #define TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_
-// What a checkpoint knows of a table's raw ids, as a served model needs it: no module is made.
+// Raw ids of a table in a checkpoint, as a served model needs them; no module is made.
 #include <string>
 #include <vector>
 
@@ -16,8 +16,8 @@ struct RawIdExport {
   std::vector<RemapEntry> ids;  // that have a row of their own, ascending
 };
 
-// Of a table that has so many rows in the configuration. `prefix`: of the names of its tensors.
-// Throws Error, naming the file, for state that is missing or makes no sense.
+// Exports the raw ids of a table that has table_rows rows in the configuration. `prefix` begins the
+// names of its tensors. Throws Error, naming the file, for state that is missing or makes no sense.
 RawIdExport ExportRawIds(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix,
                          const ManagedTableConfig& config, int64_t table_rows);
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_EXPORT_TABLE_EXPORT_H_
 #define TESSERA_SERVE_EXPORT_TABLE_EXPORT_H_
-// What of a checkpoint's table a model directory stores: which rows, how ids find them, and the
-// stored rows themselves, some at a time.
+// The part of a checkpoint's table that a model directory stores: which rows, how ids find them,
+// and the stored rows themselves, some at a time.
 #include <string>
 #include <vector>
 
@@ -24,9 +24,10 @@ struct TableExport {
   void Keep(std::vector<int64_t> of_ids, RemapKind remap);
 };
 
-// Of all tables of a config, whole, with these codecs and default rows: `tables` are the config's
-// in order, and get rules for raw ids where the config has managed collision. Throws Error for a
-// table that is not there or has another shape, and for raw ids without the state of their module.
+// Exports all tables of a config, whole, with these codecs and default rows: `tables` are the
+// config's in order, and get rules for raw ids where the config has managed collision. Throws Error
+// for a table that is not there or has another shape, and for raw ids without the state of their
+// module.
 std::vector<TableExport> ExportTables(Context& ctx, const Checkpoint& checkpoint,
                                       const TrainConfig& config,
                                       const std::vector<TableSpec>& tables);

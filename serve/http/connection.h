@@ -27,7 +27,7 @@
 
 namespace tessera::serve::internal {
 
-// By their own types: Asio's executor of any type takes memory where it can't be refused.
+// Executors of their own types: Asio's executor of any type takes memory where it can't be refused.
 using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
 using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
 

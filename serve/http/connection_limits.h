@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_CONNECTION_LIMITS_H_
 #define TESSERA_SERVE_HTTP_CONNECTION_LIMITS_H_
-// What a client may take of a server: sizes, times, and its share of connections.
+// Limits on what a client may take from a server: sizes, times, and its share of connections.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_HTTP_ERROR_H_
 #define TESSERA_SERVE_HTTP_HTTP_ERROR_H_
-// What went wrong with a request, as its client may read it.
+// An error of a request, as its client may read it.
 #include <exception>
 
 #include "runtime/base/check.h"

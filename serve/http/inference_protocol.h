@@ -36,7 +36,7 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
                             const ModelSpec& spec);
 InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec);
 
-// What a request to load the model asks for: {"parameters": {"new_inputs": true}}, or no body.
+// A request to load the model: {"parameters": {"new_inputs": true}}, or no body.
 struct LoadRequest {
   bool new_inputs = false;  // the model may read other inputs than the one that is served
 };

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_HTTP_INFERENCE_SERVICE_H_
 #define TESSERA_SERVE_HTTP_INFERENCE_SERVICE_H_
-// What the paths of http_server.h answer, without a word about sockets: another way to carry
-// requests (TLS, gRPC) calls the same.
+// Answers of the paths of http_server.h, without sockets: another way to carry requests (TLS, gRPC)
+// calls the same.
 #include <memory>
 #include <string>
 

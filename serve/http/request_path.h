@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_REQUEST_PATH_H_
 #define TESSERA_SERVE_HTTP_REQUEST_PATH_H_
-// What a request's target names.
+// The route that a request's target names.
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_SERVER_METRICS_H_
 #define TESSERA_SERVE_HTTP_SERVER_METRICS_H_
-// What a server counts, as Prometheus reads it (text format 0.0.4). Any thread may count.
+// Counters of a server, as Prometheus reads them (text format 0.0.4). Any thread may count.
 //
 //   tessera_requests_total{code="200"}            answered inference requests
 //   tessera_request_seconds                       histogram: from the request's head to its answer

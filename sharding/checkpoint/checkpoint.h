@@ -49,12 +49,13 @@ class ShardedCheckpoint {
  public:
   // Throws Error, which names folder or file, for one that is missing, and for a bad index.
   explicit ShardedCheckpoint(const std::string& folder);
-  // What lies elsewhere as one: `tensors` are those that the index names, shards by StoredName.
-  // Files and checksums of the index are not looked at. `path` is what errors call it.
+  // Shows tensors that lie elsewhere as a sharded checkpoint: `tensors` are those that the index
+  // names, shards by StoredName. Files and checksums of the index are not read. Errors call it
+  // `path`.
   ShardedCheckpoint(const std::string& path, CheckpointIndex index,
                     std::map<std::string, StoredTensor> tensors);
 
-  // Or what stands for it in errors.
+  // The folder, or the name that stands for it in errors.
   const std::string& folder() const { return folder_; }
   const CheckpointIndex& index() const { return index_; }
   const CheckpointInfo& info() const { return index_.info; }
@@ -76,12 +77,12 @@ class ShardedCheckpoint {
   Tensor ReadPart(Context& ctx, const std::string& table, const Shard& part,
                   const std::string& tensor);
 
-  // The same as streams, for writing them elsewhere; this must outlive them. `tensor` is a state or
-  // kWeightName.
+  // These give streams, for writing tensors elsewhere; this must outlive them. `tensor` is a state
+  // or kWeightName.
   StreamedTensor Stream(const std::string& table, const Shard& part, const std::string& tensor);
   StreamedTensor StreamWhole(const std::string& name);
 
-  // The same by rows, and by bytes, in any order.
+  // These read by rows, and by bytes, in any order.
   RowReader Rows(const std::string& table, const Shard& part, const std::string& tensor);
   StoredTensor Whole(const std::string& name);
 

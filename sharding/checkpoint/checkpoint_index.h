@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_CHECKPOINT_CHECKPOINT_INDEX_H_
 #define TESSERA_SHARDING_CHECKPOINT_CHECKPOINT_INDEX_H_
-// What a sharded checkpoint's index.json says: which file holds which part of which table, and what
-// its bytes must be. Plain data.
+// The index.json of a sharded checkpoint: which file holds which part of which table, and the
+// checksums of its bytes. Plain data.
 //
 //   {"tessera_sharded_checkpoint": 1, "save": 7, "checksum_bytes": 1048576,
 //    "plan": …                                              as in plan_json.h
@@ -85,7 +85,8 @@ struct CheckpointIndex {
 
 inline constexpr char kIndexName[] = "index.json";
 
-// What one rank wrote, as text that rank 0 gathers: an index without save and info, of one file.
+// Formats what one rank wrote, as text that rank 0 gathers: an index without save and info, of one
+// file.
 std::string PartToText(const CheckpointIndex& part);
 
 // The whole of it: file r is of rank r's part. Throws Error for a part that is none, for a shard of

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_CHECKPOINT_CHECKPOINT_INFO_JSON_H_
 #define TESSERA_SHARDING_CHECKPOINT_CHECKPOINT_INFO_JSON_H_
-// What documents about checkpoints of ranks have in common: the plan, the tables, their types and
+// The part that documents about checkpoints of ranks share: the plan, the tables, their types and
 // states, as JSON.
 //
 // For .cc files: public headers include no JSON.

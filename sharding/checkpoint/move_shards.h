@@ -14,7 +14,7 @@ namespace tessera {
 
 enum class ShardPart { kWeights, kStates };
 
-// Where a table's shards lie, and those (of this and other tables) that this rank holds.
+// Ranks of a table's shards, and the shards (of this and other tables) that this rank holds.
 struct PlacedShards {
   TableSharding sharding;
   std::vector<ShardTensors> held;

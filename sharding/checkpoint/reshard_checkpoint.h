@@ -22,8 +22,8 @@ void ReshardCheckpoint(ShardedCheckpoint& from, const ShardingPlan& plan, const 
 class StreamProgress {
  public:
   explicit StreamProgress(CheckpointProgress progress) : progress_(std::move(progress)) {}
-  // The same tensor; its bytes count into the total, and, as they are made, into what is done. This
-  // must outlive it.
+  // Returns the tensor; its bytes count towards the total, and towards what is done as they are
+  // made. This must outlive it.
   StreamedTensor Watch(StreamedTensor tensor);
 
  private:

@@ -6,8 +6,8 @@
 //   wide[row(i), columns of the block] = scale(i) · Σ_k part_k[i]      (GatherBlocks)
 //   part_k[i] = scale(i) · wide[row(i), columns of the block]          (SpreadBlocks: transposed)
 //
-// row(i) is rows[i], or i; scale(i) is 1, or 1/L of bag i (embedding/lookup/row_ops.h) for the MEAN of a
-// table whose rows are split. Parts are added in their order.
+// row(i) is rows[i], or i; scale(i) is 1, or 1/L of bag i (embedding/lookup/row_ops.h) for the MEAN
+// of a table whose rows are split. Parts are added in their order.
 #include <cstdint>
 #include <vector>
 

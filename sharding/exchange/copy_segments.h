@@ -16,7 +16,7 @@ struct SegmentCopy {
 };
 void CopySegments(Context& ctx, std::span<const SegmentCopy> copies);
 
-// What a part of a message takes, so that the next one begins at a multiple of 8 bytes.
+// Bytes that a part of a message takes, so that the next part begins at a multiple of 8.
 inline int64_t Padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 }  // namespace tessera

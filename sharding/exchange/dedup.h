@@ -18,8 +18,7 @@ namespace tessera {
 struct DedupedIds {
   KeyedJaggedTensor kjt;              // key "t": the distinct ids of table t, ascending
   std::vector<DistFeature> features;  // one a table: what reads them
-  // Of each table: i64 [1, ids]: where each of its features' ids, joined, is among the distinct
-  // ones.
+  // For each table, i64 [1, ids]: the places of its features' ids, joined, among the distinct ones.
   std::vector<Tensor> places;
   struct Reader {
     int table;

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_DIST_LAYOUT_H_
 #define TESSERA_SHARDING_EXCHANGE_DIST_LAYOUT_H_
-// What a plan makes of a collection: which parts of tables each rank holds, which ids travel to it,
-// and which columns come back. Plain data, the same on every rank.
+// The layout that a plan gives a collection: which parts of tables each rank holds, which ids
+// travel to it, and which columns come back. Plain data, the same on every rank.
 //
 // Every type of sharding is one thing here, a table cut into rectangles. The ids of a feature that
 // name rows of a rectangle are a *stream* to its rank; rectangles of one rank with the same rows
@@ -24,7 +24,7 @@
 
 namespace tessera {
 
-// Of configurations of tables.
+// Shapes of the tables of configurations.
 template <typename Config>
 std::vector<TableShape> ShapesOf(const std::vector<Config>& tables) {
   std::vector<TableShape> shapes;

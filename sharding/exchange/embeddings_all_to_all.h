@@ -47,7 +47,7 @@ class PooledEmbeddingsAllToAll {
   EmbeddingsExchangeOptions options_;
 };
 
-// As PooledEmbeddingsAllToAll for features with batches of their own. Flat: matrices [bags, D] of a
+// PooledEmbeddingsAllToAll for features with batches of their own. Flat: matrices [bags, D] of a
 // feature, one after another, by rank and in a rank by feature.
 class VariableBatchPooledEmbeddingsAllToAll {
  public:

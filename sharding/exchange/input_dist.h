@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// What a feature reads: ids [begin, end) of `ids`, in bags [first_bag, first_bag + num_bags).
+// Input of a feature: ids [begin, end) of `ids`, in bags [first_bag, first_bag + num_bags).
 struct DistFeature {
   Tensor ids;
   int64_t begin = 0, end = 0;
@@ -28,16 +28,16 @@ struct DistFeature {
 // The ids of a key of `kjt`, as they are.
 DistFeature FeatureOfKey(const KeyedJaggedTensor& kjt, const std::string& key);
 
-// Of one exchange, on the side of a rank's own bags.
+// Ids that a rank sends in one exchange: the side of its own bags.
 struct SentIds {
-  // Of stream s of rank r: the sent ids' places among the feature's ids; undefined where they are
-  // all of them.
+  // positions[r][s], for stream s of rank r: places of the sent ids among the feature's ids;
+  // undefined where all of them are sent.
   std::vector<std::vector<Tensor>> positions;
   std::vector<std::vector<int64_t>> ids;  // how many were sent
   std::vector<DistFeature> features;
 };
 
-// On the side of the rows.
+// Ids that a rank receives in one exchange: the side of the rows.
 struct ReceivedIds {
   KeyedJaggedTensor kjt;                        // keys "0", "1", …: the rank's streams
   std::vector<std::vector<int64_t>> bags, ids;  // [rank][stream]
@@ -65,7 +65,8 @@ class InputDist {
     remapped_ = true;
   }
   bool remapped() const { return remapped_; }
-  // What was sent in place of the features' ids; null: they themselves.
+  // The distinct ids that were sent in place of the features' ids; nullptr if these were sent
+  // themselves.
   std::shared_ptr<const DedupedIds> deduped() const { return deduped_; }
   void set_deduped(std::shared_ptr<const DedupedIds> ids) { deduped_ = std::move(ids); }
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_OUTPUT_DIST_H_
 #define TESSERA_SHARDING_EXCHANGE_OUTPUT_DIST_H_
-// What ranks looked up, on its way to where the bags came from, and gradients on the way back: one
-// exchange each. The backward of the forward's exchange is the same exchange, turned around.
+// Sends looked-up rows to the ranks that their bags came from, and gradients back: one exchange
+// each. The backward of the forward's exchange is the same exchange, turned around.
 //
 //   message from a rank   its blocks (DistLayout), one after another: pooled [bags, columns], or of
 //                         a sequence [ids, columns], f32
@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-// What the outputs at home look like; the same for every batch.
+// Form of the outputs on the rank of the bags; the same for every batch.
 struct OutputForm {
   std::shared_ptr<const DistLayout> layout;
   bool sequences = false;

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// For TableBatchedEmbeddingOptions::exchange_updates of `tables`, which `features` read.
+// For internal::UpdateSharding::exchange_updates of `tables`, which `features` read.
 std::function<UpdateBatch(Context&, UpdateBatch)> ExchangeWithReplicas(
     Communicator& comm, const std::vector<EmbeddingFeature>& features,
     const std::vector<BaseEmbeddingConfig>& tables);

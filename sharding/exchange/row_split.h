@@ -27,8 +27,8 @@ struct SplitBags {
   HashParts parts = {};  // if there are some, of the ids
 };
 
-// Where the ids of a block go, of the same type as they came; places among the feature's ids, and
-// weights if there are some.
+// Destination of the ids of a block, of the same type as they came; places among the feature's ids,
+// and weights if there are some.
 struct SplitPlace {
   void* ids = nullptr;
   int32_t* positions = nullptr;

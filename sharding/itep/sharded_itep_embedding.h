@@ -45,8 +45,8 @@ class ShardedItepCollection : public internal::ItepFront<Collection> {
   ShardedItepCollection(const ShardedItepCollection&) = delete;
   ShardedItepCollection& operator=(const ShardedItepCollection&) = delete;
 
-  // As the collection's, and as ItepCollection's. Every rank calls. The state is the same on all,
-  // whatever their number.
+  // Like the collection's and ItepCollection's Forward. Every rank calls. The state is the same on
+  // all, whatever their number.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     if (ctx.tape() != nullptr) tables().CheckForwardIsStep("ITEP");
     const auto reset = [&](int table, const Tensor& rows) {

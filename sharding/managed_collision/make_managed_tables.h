@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_MAKE_MANAGED_TABLES_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_MAKE_MANAGED_TABLES_H_
-// What a ManagedTableConfig says, made: on one rank, and over ranks.
+// Makes what a ManagedTableConfig describes: on one rank, and over ranks.
 #include <memory>
 
 #include "embedding/managed_collision/managed_collision_config.h"
@@ -8,12 +8,12 @@
 
 namespace tessera {
 
-// Of a whole table. Throws Error for options that the module refuses, and for parts that do not
-// divide the rows, or have fewer than 2.
+// Makes the module of a whole table. Throws Error for options that the module refuses, and for
+// parts that do not divide the rows, or have fewer than 2.
 std::shared_ptr<ManagedCollisionModule> MakeManagedCollisionModule(
     Context& ctx, const ManagedTableConfig& config, const BaseEmbeddingConfig& table);
 
-// Of a table over ranks. Throws Error for one that is not in parts.
+// Makes a table over ranks. Throws Error for one that is not in parts.
 ShardedManagedTable ShardedManagedTableOf(const ManagedTableConfig& config,
                                           const BaseEmbeddingConfig& table);
 

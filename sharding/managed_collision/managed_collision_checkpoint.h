@@ -19,20 +19,20 @@
 
 namespace tessera {
 
-// As SaveTables, with the modules under the same prefix.
+// Saves tables like SaveTables, and the modules under the same prefix.
 void SaveManagedTables(Context& ctx, const std::string& folder, ShardedTables& tables,
                        const ShardedManagedCollisionModules& modules,
                        const std::string& parameter_prefix, std::span<const NamedTensor> whole = {},
                        std::map<std::string, std::string> metadata = {});
 
-// As LoadTables. Throws Error, and changes nothing, for tables that do not fit, for parts that are
-// missing and for a table that was saved in another number of parts. A module that refuses its
-// state is found when the tables have changed.
+// Loads tables like LoadTables, and the modules. Throws Error, and changes nothing, for tables that
+// do not fit, for parts that are missing and for a table that was saved in another number of parts.
+// A module that refuses its state is found when the tables have changed.
 void LoadManagedTables(Context& ctx, ShardedCheckpoint& checkpoint, ShardedTables& tables,
                        ShardedManagedCollisionModules& modules,
                        const std::string& parameter_prefix);
 
-// What was saved of this rank's parts of all tables: tensors
+// Reads what was saved of this rank's parts of all tables: tensors
 // "<prefix_of(table)>_parts.<part>.<name>". Throws Error as LoadManagedTables does.
 std::vector<NamedTensor> ReadManagedParts(
     Context& ctx, ShardedCheckpoint& checkpoint, const ShardedManagedCollisionModules& modules,

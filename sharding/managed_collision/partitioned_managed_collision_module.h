@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_PARTITIONED_MANAGED_COLLISION_MODULE_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_PARTITIONED_MANAGED_COLLISION_MODULE_H_
-// The module of a table that is in parts by hash (sharding/plan/hash_parts.h), or of consecutive ones of
-// them: a module of its own for each part, over the part's ids and rows.
+// The module of a table that is in parts by hash (sharding/plan/hash_parts.h), or of consecutive
+// ones of them: a module of its own for each part, over the part's ids and rows.
 //
 //   ids   9 4 7 2      parts 1 0 1 0      part 0 gets 4 2, part 1 gets 9 7
 //   rows  n+0 0 n+1 1                     part 0 says 0 1, part 1 says   0 1
@@ -40,10 +40,10 @@ class PartitionedManagedCollisionModule final : public ManagedCollisionModule {
   int64_t num_parts() const { return static_cast<int64_t>(modules_.size()); }
   int64_t first_part() const { return begin_; }
 
-  // Of each part, as "_parts.<part>.<name>": its module's state, and its random numbers as
+  // State of each part, as "_parts.<part>.<name>": its module's state, and its random numbers as
   // _part_random i64 [2], seed and next sequence.
   std::vector<NamedTensor> StateDict(Context& ctx) const override;
-  // The same tensors. A part that refuses its own leaves those of later parts unread.
+  // Loads tensors of StateDict. A part that refuses its own leaves those of later parts unread.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors) override;
 
   // A part's rows at a time, with its random numbers as ctx.random().
@@ -65,7 +65,7 @@ class PartitionedManagedCollisionModule final : public ManagedCollisionModule {
   std::vector<Random> random_;  // one a part
 };
 
-// From ctx.random(), for all parts of a table.
+// Takes a seed for all parts of a table from ctx.random().
 uint64_t TakeSeed(Context& ctx);
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// On the device of the context it is used with.
+// Lies on the device of the context it is used with.
 struct PlacedRows {
   int64_t count = 0;
   const int64_t* rows = nullptr;       // [count]

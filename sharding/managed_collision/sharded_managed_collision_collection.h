@@ -22,8 +22,8 @@ class ShardedManagedCollisionCollection {
                                     std::vector<BaseEmbeddingConfig> configs,
                                     const ShardingPlan& plan);
 
-  // As ManagedCollisionCollection::Forward. Every rank calls. modules().Evict names what has to be
-  // reset of this rank's shards.
+  // Like ManagedCollisionCollection::Forward. Every rank calls. modules().Evict returns the rows of
+  // this rank's shards that must be reset.
   KeyedJaggedTensor Forward(Context& ctx, const KeyedJaggedTensor& features);
 
   ShardedManagedCollisionModules& modules() { return *modules_; }

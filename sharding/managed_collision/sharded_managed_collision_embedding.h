@@ -28,22 +28,23 @@ namespace tessera {
 
 namespace internal {
 
-// What the two classes below have in common. Collection: the sharded tables in front of which it
-// is.
+// The part that the two classes below share. Collection: the sharded tables that it stands in front
+// of.
 template <typename Collection, typename Input, typename OutputOf>
 class ShardedManagedCollisionEmbeddings {
  public:
   using Output = OutputOf;
 
-  // As Collection::Forward. Training forwards have their backward before the next one.
+  // Like Collection::Forward. Every training forward has its backward before the next one.
   Output Forward(Context& ctx, const KeyedJaggedTensor& features);
   PrecomputedForward<Output>& ahead() { return ahead_; }
 
-  // The same in phases. Raw ids of later batches may be on their way while one is trained; modules
+  // Forward in phases. Raw ids of later batches may be on their way while one is trained; modules
   // see batches in the order of the second phases.
   Input StartInputDist(Context& ctx, const KeyedJaggedTensor& features);
   Awaitable<Output> ComputeAndOutputDist(Context& ctx, Input input);
-  // Of an input_dist that was waited for, maybe by another thread (ShardedTables::StartInputDist).
+  // Takes an input_dist that was waited for, maybe by another thread
+  // (ShardedTables::StartInputDist).
   Awaitable<Output> ComputeAndOutputDist(Context& ctx, const KeyedJaggedTensor& features,
                                          InputDist input);
 
@@ -70,10 +71,11 @@ class ShardedManagedCollisionEmbeddingBagCollection
           ShardedEmbeddingBagCollection, PooledInput,
           ManagedCollisionEmbeddingBagCollection::Output> {
  public:
-  // As ShardedEmbeddingBagCollection's; tables that are not managed read row numbers. Throws Error
-  // for a managed table that is not row_wise, table_row_wise or table_wise with whole parts a rank
-  // (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf refuses. num_parts
-  // of `sharding` follow from `managed`. remapped_features are rows of whole tables.
+  // Takes what ShardedEmbeddingBagCollection takes; tables that are not managed read row numbers.
+  // Throws Error for a managed table that is not row_wise, table_row_wise or table_wise with whole
+  // parts a rank (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf
+  // refuses. num_parts of `sharding` follow from `managed`. remapped_features are rows of whole
+  // tables.
   ShardedManagedCollisionEmbeddingBagCollection(Context& ctx, Communicator& comm,
                                                 const std::vector<EmbeddingBagConfig>& configs,
                                                 const std::vector<ShardedManagedTable>& managed,
@@ -89,7 +91,7 @@ class ShardedManagedCollisionEmbeddingCollection
     : public internal::ShardedManagedCollisionEmbeddings<
           ShardedEmbeddingCollection, SequenceInput, ManagedCollisionEmbeddingCollection::Output> {
  public:
-  // As above.
+  // Takes what the constructor above takes.
   ShardedManagedCollisionEmbeddingCollection(Context& ctx, Communicator& comm,
                                              const std::vector<EmbeddingConfig>& configs,
                                              const std::vector<ShardedManagedTable>& managed,

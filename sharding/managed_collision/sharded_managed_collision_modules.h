@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_MODULES_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_SHARDED_MANAGED_COLLISION_MODULES_H_
-// What remaps raw ids on the rank that has their rows: the modules of this rank's parts of tables
+// Remaps raw ids on the rank that has their rows: the modules of this rank's parts of tables
 // (sharding/plan/hash_parts.h), in the middle of a forward of sharded tables.
 //
 //   raw ids -> input_dist, by part -> Remap -> evicted rows start anew -> lookup -> output_dist
@@ -53,9 +53,10 @@ class ShardedManagedCollisionModules {
   // Throws Error if this rank has no part of the table.
   PartitionedManagedCollisionModule& module(const std::string& table) const;
 
-  // Of this rank's parts, as "<prefix>_managed_collision_modules.<table>._parts.<part>.<name>".
+  // State of this rank's parts, as
+  // "<prefix>_managed_collision_modules.<table>._parts.<part>.<name>".
   std::vector<NamedTensor> StateDict(Context& ctx, const std::string& prefix = "") const;
-  // The same tensors; a part that refuses its own leaves those of later ones unread.
+  // Loads tensors of StateDict; a part that refuses its own leaves those of later ones unread.
   void LoadStateDict(Context& ctx, const std::vector<NamedTensor>& tensors,
                      const std::string& prefix = "");
 

@@ -34,7 +34,7 @@ struct HashParts {
         static_cast<internal::UInt128>(Hash(id)) * static_cast<uint64_t>(num_parts);
     return static_cast<int64_t>(product >> 64);
   }
-  // Of the id's part.
+  // First row of the id's part.
   TESSERA_HD int64_t FirstRowOf(int64_t id) const { return PartOf(id) * rows_a_part; }
 };
 
@@ -43,8 +43,8 @@ std::string PartPrefix(int64_t part);
 
 // Throws Error unless num_parts divides the table's rows.
 HashParts MakeHashParts(const std::string& table, int64_t rows, int64_t num_parts);
-// The same, and throws Error unless every shard has all columns of whole parts: row_wise
-// (RowWiseBuckets makes such plans), table_row_wise and table_wise can.
+// Makes the parts of a table; throws Error unless every shard has all columns of whole parts:
+// row_wise (RowWiseBuckets makes such plans), table_row_wise and table_wise can.
 HashParts MakeHashParts(const TableShape& table, const TableSharding& sharding, int64_t num_parts);
 
 }  // namespace tessera

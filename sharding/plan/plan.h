@@ -70,7 +70,7 @@ struct ShardingPlan {
 // torchrec_plan.h reads).
 std::string ToString(const ShardingPlan& plan);
 
-// What a plan must know of a table.
+// The properties of a table that a plan needs.
 struct TableShape {
   std::string name;
   int64_t rows = 0, dim = 0;

@@ -44,13 +44,13 @@ TableSharder ColumnWise(std::vector<int> ranks);
 TableSharder ColumnWiseSizes(std::vector<int64_t> columns);
 // Row blocks over the ranks of node `host`.
 TableSharder TableRowWise(int host);
-// As ColumnWise. REQUIRES: ranks of one node.
+// Like ColumnWise. REQUIRES: ranks of one node.
 TableSharder TableColumnWise(std::vector<int> ranks);
 // Column block j over the ranks of node hosts[j]. REQUIRES: one host for each block of at least
 // min_partition columns.
 TableSharder GridShard(std::vector<int> hosts, int64_t min_partition = 128);
 
-// The same with another kernel.
+// Returns the sharder with another kernel.
 TableSharder WithKernel(TableSharder sharder, ComputeKernel kernel);
 
 // A checked plan. Throws Error for a table without a sharder, and for a sharder without a table.

@@ -28,7 +28,7 @@ class PoolRowsExchange {
   PoolRowsExchange(Context& ctx, Communicator& comm, const Tensor& ids, int64_t pool_size,
                    const std::function<void()>& check = {});
 
-  // What others ask of this rank's rows, and itself: numbers in its part, i64, rank by rank.
+  // Row numbers in this rank's part that all ranks ask for, i64, rank by rank.
   const Tensor& local_ids() const { return local_ids_; }
   // rows: one a local id -> one an id of this rank. Of any type and shape.
   Tensor SendBack(Context& ctx, const Tensor& rows, std::string_view what) const;

@@ -17,7 +17,7 @@ class ShardedKeyedJaggedTensorPool {
                                FeatureMaxLengths feature_max_lengths,
                                KeyedJaggedTensorPoolOptions options = {});
 
-  // As KeyedJaggedTensorPool's. Errors are thrown on all ranks.
+  // These work like KeyedJaggedTensorPool's. Errors are thrown on all ranks.
   KeyedJaggedTensor Lookup(Context& ctx, const Tensor& ids) const;
   void Update(Context& ctx, const Tensor& ids, const KeyedJaggedTensor& values);
 

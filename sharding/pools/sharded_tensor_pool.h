@@ -16,7 +16,7 @@ class ShardedTensorPool {
                     DType dtype = DType::kF32,
                     EmbeddingLocation location = EmbeddingLocation::kDevice);
 
-  // As TensorPool's. Errors are thrown on all ranks.
+  // These work like TensorPool's. Errors are thrown on all ranks.
   Tensor Lookup(Context& ctx, const Tensor& ids) const;
   void Update(Context& ctx, const Tensor& ids, const Tensor& values);
 

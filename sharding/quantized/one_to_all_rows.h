@@ -1,14 +1,13 @@
 #ifndef TESSERA_SHARDING_QUANTIZED_ONE_TO_ALL_ROWS_H_
 #define TESSERA_SHARDING_QUANTIZED_ONE_TO_ALL_ROWS_H_
-// What goes to each rank for one batch, and what comes back: bags of row numbers out, rows of f32
-// back.
+// Messages to each rank for one batch, and back: bags of row numbers out, rows of f32 back.
 //
 //   rank's message   ids, lengths and weights of its streams, one behind the other, in memory of
 //                    the device where the batch came in
 //   rank's answer    for each lookup a matrix [bags or ids, columns] of f32, one behind the other
 //
-// A stream is the bags of a part of the outputs (embedding/table/output_layout.h) in a block of rows,
-// less the block's first row. Lookups of one rank in the same block of rows share it.
+// A stream is the bags of a part of the outputs (embedding/table/output_layout.h) in a block of
+// rows, less the block's first row. Lookups of one rank in the same block of rows share it.
 #include <optional>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_QUANTIZED_QUANTIZED_SHARDS_H_
 #define TESSERA_SHARDING_QUANTIZED_QUANTIZED_SHARDS_H_
-// What a plan makes of quantized tables: rectangles of stored rows, each on the device of its rank.
+// Quantized tables cut by a plan: rectangles of stored rows, each on the device of its rank.
 //
 //   rows      a range of the table's; on the host it is the table's own memory that is read. The
 //             last range has the default row, too, behind its rows.
@@ -23,7 +23,7 @@ struct QuantizedShard {
 struct QuantizedTableShards {
   // Column block by column block, rows ascending; none is empty.
   std::vector<QuantizedShard> shards;
-  // Where blocks of rows begin, ascending, and where the last one ends.
+  // Begins of the blocks of rows, ascending, and the end of the last one.
   std::vector<int64_t> row_begins;
   int64_t row_end = 0;
 

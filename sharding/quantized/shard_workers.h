@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// What a rank is to do with its context; empty: nothing.
+// Work of a rank with its context; empty: none.
 using RankTask = std::function<void(Context&)>;
 
 class ShardWorkers {

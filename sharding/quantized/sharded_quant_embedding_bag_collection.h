@@ -18,7 +18,7 @@ class ShardedQuantEmbeddingBagCollection {
   ShardedQuantEmbeddingBagCollection(Context& ctx, const EmbeddingBagCollection& collection,
                                      const ShardingPlan& plan, ShardedQuantOptions options = {});
 
-  // As EmbeddingBagCollection::Forward, on ctx's device.
+  // Like EmbeddingBagCollection::Forward, on ctx's device.
   KeyedTensor Forward(Context& ctx, const KeyedJaggedTensor& features) const;
 
   const std::vector<std::string>& embedding_names() const { return embedding_names_; }

@@ -14,11 +14,11 @@ namespace tessera::quant {
 // Several threads may call Forward at a time.
 class ShardedQuantEmbeddingCollection {
  public:
-  // As ShardedQuantEmbeddingBagCollection's.
+  // Takes what ShardedQuantEmbeddingBagCollection takes.
   ShardedQuantEmbeddingCollection(Context& ctx, const EmbeddingCollection& collection,
                                   const ShardingPlan& plan, ShardedQuantOptions options = {});
 
-  // As EmbeddingCollection::Forward, on ctx's device, with the same bits.
+  // Like EmbeddingCollection::Forward, on ctx's device, with the same bits.
   std::vector<std::pair<std::string, JaggedTensor>> Forward(
       Context& ctx, const KeyedJaggedTensor& features) const;
 

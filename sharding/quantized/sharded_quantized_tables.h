@@ -29,7 +29,7 @@ struct ShardedQuantOptions {
 // Several threads may call Forward at a time, each with a context of its own.
 class ShardedQuantizedTables {
  public:
-  // From tables that may lie on other devices than ctx's, where batches come from: a rank on the
+  // Shards tables that may lie on other devices than ctx's, where batches come from: a rank on the
   // host reads the rows of tables there where they lie, other rows are copied. Throws Error as
   // ShardQuantizedTables does, and for u8 outputs of tables that lie in parts.
   ShardedQuantizedTables(Context& ctx, const QuantizedTableBatchedEmbedding& tables,
@@ -38,13 +38,13 @@ class ShardedQuantizedTables {
   ShardedQuantizedTables(ShardedQuantizedTables&&) noexcept;
   ShardedQuantizedTables& operator=(ShardedQuantizedTables&&) noexcept;
 
-  // As QuantizedTableBatchedEmbedding::Forward.
+  // Like QuantizedTableBatchedEmbedding::Forward.
   QuantizedOutputs Forward(Context& ctx, const KeyedJaggedTensor& kjt) const;
 
   const std::vector<EmbeddingFeature>& features() const;
-  // Without their rows.
+  // Descriptions of the tables, without their rows.
   const std::vector<QuantizedTable>& tables() const;
-  // Of a rank's stored rows.
+  // Bytes of a rank's stored rows.
   int64_t nbytes(int rank) const;
   BoundsCheckReport bounds_check_report() const;
 

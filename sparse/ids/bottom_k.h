@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-// input [..., C] i64, read as rows of C. k_offsets [2]: k_offsets[1] − k_offsets[0] of every row; or
-// [rows + 1]: k_offsets[i+1] − k_offsets[i] of row i. unique: of each row the first k distinct
-// numbers, ascending; else its first k numbers as they are (the k smallest of a sorted row). -> [Σ k].
-// Throws Error for a row with fewer than k (distinct) numbers, and for offsets that
-// fall. Waits for a device.
+// input [..., C] i64, read as rows of C. k_offsets [2]: k_offsets[1] − k_offsets[0] of every row;
+// or [rows + 1]: k_offsets[i+1] − k_offsets[i] of row i. unique: of each row the first k distinct
+// numbers, ascending; else its first k numbers as they are (the k smallest of a sorted row). -> [Σ
+// k]. Throws Error for a row with fewer than k (distinct) numbers, and for offsets that fall. Waits
+// for a device.
 Tensor BottomKPerRow(Context& ctx, const Tensor& input, const Tensor& k_offsets, bool unique);
 
 }  // namespace tessera

@@ -36,7 +36,7 @@ struct BlockBucketizeArgs {
   Tensor keep_orig_idx_per_feature = {};  // [T] bool; overrides keep_orig_idx
 };
 
-// With W = my_size, and u an id of a feature with block size k:
+// Rules, with W = my_size, and u an id of a feature with block size k:
 //
 //   even blocks   u < k·G: bucket u div (k·G/W), new id u mod (k·G/W)
 //                 else:    bucket (u mod G) div (G/W), new id u div G
@@ -49,8 +49,8 @@ struct BlockBucketizeArgs {
 // a device nobody waits, and only shapes are checked: ids of what is malformed may get lost.
 Bucketized BlockBucketizeSparseFeatures(Context& ctx, const BlockBucketizeArgs& args);
 
-// unbucketize_permute of a bucket_mapping: where input id i of `lengths` lies in a batch whose lengths
-// are bucketized_lengths [my_size · bags]. Waits for a device.
+// unbucketize_permute of a bucket_mapping: where input id i of `lengths` lies in a batch whose
+// lengths are bucketized_lengths [my_size · bags]. Waits for a device.
 Tensor PopulateBucketizedPermute(Context& ctx, const Tensor& lengths,
                                  const Tensor& bucketized_lengths, const Tensor& bucket_mapping);
 

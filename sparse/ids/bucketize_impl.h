@@ -68,7 +68,7 @@ Bucketized BucketizeCyclic(OnCuda, Context& ctx, const BucketizeInput& in);
 
 // The result's tensors, not filled in; lengths [buckets · bags] as given.
 Bucketized EmptyResult(Context& ctx, const BucketizeInput& in, Tensor lengths);
-// With the free slots of `bags` bags.
+// Places with the free slots of `bags` bags.
 template <typename Index>
 BagScatterer<Index> MakeScatterer(const BucketizeInput& in, const Bucketized& result, int64_t* next,
                                   int64_t bags) {

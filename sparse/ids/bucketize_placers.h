@@ -71,7 +71,7 @@ struct BoundaryPlacer {
   }
 };
 
-// What is particular to one feature.
+// Parameters of one feature.
 struct FeaturePlacer {
   bool keep_ids, by_boundaries;
   BlockPlacer by_blocks;

@@ -12,13 +12,14 @@ struct DenseIds {
   int64_t n;        // 1 at least
   bool wide;        // i64
   int64_t low, high;
-  // Of as many words as the range needs: the bits, 0 before; and the ones before each word.
+  // The bits, 0 before, in as many words as the range needs; and the number of ones before each
+  // word.
   uint64_t* words;
   uint32_t* ranks;
   int64_t distinct;
 };
 
-// Where ids go whose first distinct one has the number `first`.
+// Places of ids whose first distinct one has the number `first`.
 struct DenseIdsOutput {
   int64_t first;
   void* values;      // [distinct], of the ids' type

@@ -23,7 +23,7 @@ struct EvenBuckets {
 
 // lengths[k·stride + b] = ids of bag b in bucket k, which are added to totals[k]; bag b is ids
 // at[b] … at[b+1] (i32 or i64). *complete: whether all ids belong to buckets; else lengths and
-// totals are good for nothing.
+// totals are undefined.
 struct CountEvenArgs {
   const EvenBuckets* buckets;
   const void* ids;

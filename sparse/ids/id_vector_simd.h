@@ -50,7 +50,7 @@ struct WideIds {
     return {_mm512_sub_epi64(_mm512_maskz_compress_epi64(static_cast<__mmask8>(lanes), u),
                              _mm512_set1_epi64(static_cast<long long>(less)))};
   }
-  // Of some lanes: first, first + 1, …
+  // Numbers some lanes: first, first + 1, …
   void Number(Mask lanes, int64_t first) {
     const __m512i numbers =
         _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(first));

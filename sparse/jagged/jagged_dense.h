@@ -27,7 +27,7 @@ Variable Jagged1dToDense(Context& ctx, const Variable& values, const Tensor& off
 Variable Jagged2dToDense(Context& ctx, const Variable& values, const Tensor& offsets,
                          int64_t max_sequence_length);
 
-// The same of many keys side by side: lengths [T, B], values of key t are rows offset_per_key[t] …
+// Pads many keys side by side: lengths [T, B], values of key t are rows offset_per_key[t] …
 // offset_per_key[t+1], padded to max_lengths_per_key[t]. -> [B, max_t] or [B, max_t, D] a key.
 std::vector<Variable> StackedJagged1dToDense(Context& ctx, const Variable& values,
                                              const Tensor& lengths,

@@ -7,7 +7,7 @@
 
 namespace tessera::internal {
 
-// What becomes of a jagged element x and the padded element y at the same place.
+// The operation on a jagged element x and the padded element y at the same place.
 enum class MeetOp { kAddToJagged, kAddToPadded, kMultiplyPadded };
 
 struct AddToJagged {

@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// What host and device code see of a layout.
+// Host and device code's view of a layout.
 struct JaggedView {
   struct Run {
     int64_t row = 0;    // the first row of the cell

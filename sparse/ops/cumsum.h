@@ -23,8 +23,8 @@ Tensor LengthsFromOffsets(Context& ctx, const Tensor& offsets);
 
 // 0, 1, 2, … inside each segment, joined. Throws Error for a negative length.
 Tensor LengthsRange(Context& ctx, const Tensor& lengths);
-// The same for offsets without their end, which is range_size. Throws Error if they fall or pass
-// range_size.
+// 0, 1, 2, … inside each segment, from offsets without their end, which is range_size. Throws Error
+// if they fall or pass range_size.
 Tensor OffsetsRange(Context& ctx, const Tensor& offsets, int64_t range_size);
 
 }  // namespace tessera

@@ -25,8 +25,8 @@ struct BatchIndexSelectArgs {
   // same number of indices for all.
   bool permute_output_dim_0_1 = false;
 };
-// [Σ num_indices_i·columns_i]: the chosen rows of the first matrix, then those of the second, … Throws
-// Error for sizes that do not fit.
+// [Σ num_indices_i·columns_i]: the chosen rows of the first matrix, then those of the second, …
+// Throws Error for sizes that do not fit.
 Variable BatchIndexSelectDim0(Context& ctx, const BatchIndexSelectArgs& args);
 
 }  // namespace tessera

@@ -24,7 +24,7 @@ struct OffsetsCheckArgs {
 // offsets fall or don't start at 0, totals are not `values`, or lengths and offsets disagree.
 // REQUIRES: in host memory.
 std::vector<int64_t> CheckedTotals(const OffsetsCheckArgs& args);
-// The same on any device; waits for it once.
+// Checks on any device; waits for it once.
 std::vector<int64_t> CheckedTotalsSync(Context& ctx, const OffsetsCheckArgs& args);
 
 // Bags that lengths or offsets describe, by their shapes. Throws Error naming `what` if both are

@@ -25,7 +25,7 @@ struct PermutedEmbeddings {
   Tensor lengths;
   Variable embeddings;
 };
-// The same for the rows [N, D] of a sequence embedding; lengths [T, B].
+// Permutes the rows [N, D] of a sequence embedding; lengths [T, B].
 PermutedEmbeddings PermuteSequenceEmbeddings(Context& ctx, const Tensor& permute,
                                              const Tensor& lengths, const Variable& embeddings);
 

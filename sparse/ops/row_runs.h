@@ -19,15 +19,15 @@ namespace tessera {
 
 class SegmentSelection {
  public:
-  // From numbers on the host. Never waits. Throws Error for a pick outside the segments. REQUIRES:
-  // source_offsets start at 0 and don't fall.
+  // Selects by numbers on the host. Never waits. Throws Error for a pick outside the segments.
+  // REQUIRES: source_offsets start at 0 and don't fall.
   SegmentSelection(Context& ctx, const std::vector<int64_t>& source_offsets,
                    const std::vector<int64_t>& picks);
-  // From numbers on ctx's device, contiguous i64: offsets [segments·n + 1] end at source_rows, and
-  // a source segment is n of the pieces between them. Without output_rows, waits for a device,
-  // once, to find their number; throws Error for offsets that fall or end elsewhere, or a pick
-  // outside the segments. With it, never waits; on a device nothing is checked then, and picks
-  // outside select nothing.
+  // Selects by numbers on ctx's device, contiguous i64: offsets [segments·n + 1] end at
+  // source_rows, and a source segment is n of the pieces between them. Without output_rows, waits
+  // for a device, once, to find their number; throws Error for offsets that fall or end elsewhere,
+  // or a pick outside the segments. With it, never waits; on a device nothing is checked then, and
+  // picks outside select nothing.
   SegmentSelection(Context& ctx, const Tensor& offsets, int64_t segments, int64_t source_rows,
                    const Tensor& picks, std::optional<int64_t> output_rows = {});
 

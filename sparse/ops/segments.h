@@ -23,19 +23,19 @@ struct Segments {
   int64_t count() const { return offsets.dim(0) - 1; }
 };
 
-// Of lengths (any shape, read flat). Waits for a device. Throws Error for a negative length, or one
-// above `longest`.
+// Makes segments of lengths (any shape, read flat). Waits for a device. Throws Error for a negative
+// length, or one above `longest`.
 Segments SegmentsOfLengths(Context& ctx, const Tensor& lengths,
                            int64_t longest = std::numeric_limits<int64_t>::max());
-// Of lengths or complete offsets that cover `rows` rows. Never waits. Throws Error naming `what`
-// for lengths that are negative or don't sum to `rows`, offsets that don't start at 0, fall or
-// don't end at `rows`; on a device, for the shape alone.
+// Makes segments of lengths or complete offsets that cover `rows` rows. Never waits. Throws Error
+// naming `what` for lengths that are negative or don't sum to `rows`, offsets that don't start at
+// 0, fall or don't end at `rows`; on a device, for the shape alone.
 Segments SegmentsOverLengths(Context& ctx, const Tensor& lengths, int64_t rows, const char* what);
 Segments SegmentsOverOffsets(Context& ctx, const Tensor& offsets, int64_t rows, const char* what);
 
 // y[s] = Σ values[csr_seg[s]·batch_size … csr_seg[s+1]·batch_size), in the order of
-// runtime/numbers/lanes.h; 0 for an empty segment. values [n], any number type (half floats are added in
-// f32); y has its dtype. Throws Error unless csr_seg is non-decreasing within values.
+// runtime/numbers/lanes.h; 0 for an empty segment. values [n], any number type (half floats are
+// added in f32); y has its dtype. Throws Error unless csr_seg is non-decreasing within values.
 Tensor SegmentSumCsr(Context& ctx, int64_t batch_size, const Tensor& csr_seg, const Tensor& values);
 
 // On the host:

@@ -47,8 +47,7 @@ struct FindBadOffset {
   }
 };
 
-// What values of a type are added up in. Integers wrap around in the end, as they would have on the
-// way.
+// Type in which values are summed. Integers wrap around in the end, as they would have on the way.
 template <typename T>
 struct SumOf {
   using Type = int64_t;

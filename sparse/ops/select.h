@@ -37,15 +37,16 @@ Jagged MaskedSelectJagged1d(Context& ctx, const Variable& values, const Tensor& 
 Variable Jagged1dToTruncatedValues(Context& ctx, const Variable& values, const Tensor& lengths,
                                    int64_t max_truncated_length);
 
-// The window of each segment that begins at its row start[s] (i32 or i64) and has at most slice_length
-// rows; none of a segment that ends before. On the CPU throws Error for a negative start.
+// The window of each segment that begins at its row start[s] (i32 or i64) and has at most
+// slice_length rows; none of a segment that ends before. On the CPU throws Error for a negative
+// start.
 Jagged JaggedSlice(Context& ctx, const Variable& values, const Tensor& lengths, const Tensor& start,
                    int64_t slice_length);
 
 // The transpose of JaggedIndexSelect: segment i of values (f32, [N, …]) is added, row by row and in
-// the order of i, to segment indices[i] of the result, which is 0 before and whose segments have the
-// lengths `output_lengths`. Throws Error for an index outside, and where segment i has not the length
-// of the one that it is added to; waits for a device.
+// the order of i, to segment indices[i] of the result, which is 0 before and whose segments have
+// the lengths `output_lengths`. Throws Error for an index outside, and where segment i has not the
+// length of the one that it is added to; waits for a device.
 Variable JaggedIndexAdd2d(Context& ctx, const Variable& values, const Tensor& indices,
                           const Tensor& lengths, const Tensor& output_lengths);
 

@@ -43,8 +43,8 @@ struct CutSegment {
   }
 };
 
-// Each segment as what is before the window, the window, and what is behind it: offsets [3n+1]; and the
-// windows, as heads.
+// Each segment as what is before the window, the window, and what is behind it: offsets [3n+1]; and
+// the windows, as heads.
 Halves CutWindows(OnCpu, Context& ctx, const Segments& segments, const Tensor& start,
                   int64_t longest);
 Halves CutWindows(OnCuda, Context& ctx, const Segments& segments, const Tensor& start,

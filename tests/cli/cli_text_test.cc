@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cli/error_text.h"
+#include "cli/help_formatter.h"
 #include "cli/latencies.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/numbers.h"
@@ -32,6 +33,18 @@ TEST(Numbers, AreReadable) {
   EXPECT_EQ(Bytes(int64_t{1} << 52), "4096.0 TiB");
   EXPECT_EQ(Fixed(0.12345, 4), "0.1235");
   EXPECT_EQ(Fixed(std::numeric_limits<double>::quiet_NaN(), 4), "-");
+}
+
+TEST(Help, EndsAtColumn100) {
+  const std::string words(10, 'w');
+  std::string long_text = "  --flag N                    begins";
+  for (int i = 0; i < 7; ++i) long_text += " " + words;
+  EXPECT_EQ(Wrapped("short\n" + long_text),
+            "short\n  --flag N                    begins " + words + " " + words + " " + words +
+                " " + words + " " + words + "\n" + std::string(30, ' ') + words + " " + words);
+  const std::string example = "Example:\n  curl " + std::string(120, 'x') + " y\n";
+  EXPECT_EQ(Wrapped(example), example);
+  EXPECT_EQ(Wrapped(std::string(101, 'x')), std::string(101, 'x'));
 }
 
 TEST(TextTable, PadsColumns) {

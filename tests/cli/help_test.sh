@@ -8,7 +8,7 @@ for command in train generate preprocess inspect reshard export calibrate plan q
 run 0 train --help
 for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed --checkpoint \
   --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology --wire-codecs; do has out "$flag"; done
-has out '"seconds" counts'
+has out '"seconds" covers'
 run 0 inspect --help
 run 0 preprocess --help
 has out "--frequency-threshold"

@@ -41,7 +41,11 @@ fails_saying "plan.json: it is for 4 ranks, 2 a node; here are 4, 4 a node" \
 fails_saying "--plan grid: there is no such file" reshard ckpt --world-size 4 --plan grid --out x
 fails_saying "expected a local_size that divides world_size 4, got 3" \
   reshard ckpt --world-size 4 --local-size 3 --plan row_wise --out x
-fails_saying "--plan is required" reshard ckpt --world-size 4 --out x
+fails_saying "--ranks is required" reshard ckpt --plan row_wise --out x
+fails_saying "--topology needs --plan auto" reshard ckpt --ranks 4 --topology h100 --out x
+run 0 reshard nodes --ranks 3 --out by_size
+run 0 export by_size --out fourth.safetensors
+cmp first.safetensors fourth.safetensors || fail "without --plan: another file"
 sed 's/"a"/"c"/' plan.json >other.json
 fails_saying "other.json: plan: table a is missing" reshard ckpt --world-size 4 --local-size 2 --plan other.json --out x
 [ ! -e x ] || fail "x was made"

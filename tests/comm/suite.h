@@ -1,7 +1,8 @@
 #ifndef TESSERA_TESTS_COMM_SUITE_H_
 #define TESSERA_TESTS_COMM_SUITE_H_
-// What every backend has to do, as functions that each rank of a group runs. They compare with
-// values that every rank computes for all ranks by itself, sums bit by bit in the order of ranks.
+// Tests that every backend must pass, as functions that each rank of a group runs. They compare
+// with values that every rank computes for all ranks by itself, sums bit by bit in the order of
+// ranks.
 #include <gtest/gtest.h>
 
 #include <string>

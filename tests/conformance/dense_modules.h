@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_
 #define TESSERA_TESTS_CONFORMANCE_DENSE_MODULES_H_
-// What the kinds dense, dense_optim, model and checkpoint have in common.
+// Modules that the kinds dense, dense_optim, model and checkpoint share.
 #include "models/ranking_model.h"
 #include "models/two_tower.h"
 #include "optim/dense_optimizer.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_EMBEDDING_CASE_H_
 #define TESSERA_TESTS_CONFORMANCE_EMBEDDING_CASE_H_
-// What the kinds lookup and train have in common: tables, features and KJTs as their READMEs define
+// The part that the kinds lookup and train share: tables, features and KJTs as their READMEs define
 // them.
 #include <string>
 #include <vector>

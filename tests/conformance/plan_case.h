@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CONFORMANCE_PLAN_CASE_H_
 #define TESSERA_TESTS_CONFORMANCE_PLAN_CASE_H_
-// What the families of kind `plan` share: a case's input as the planner's types, and comparison
-// with what it expects.
+// The part that the families of kind `plan` share: a case's input as the planner's types, and
+// comparison with what it expects.
 #include "planner/planner.h"
 #include "runtime/json/json_object.h"
 #include "tests/conformance/case.h"

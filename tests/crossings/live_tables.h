@@ -21,11 +21,12 @@ class LiveTables {
   virtual void SetLearningRate(float lr) = 0;
   virtual void AccumulateForwards(int forwards) = 0;
   virtual std::unique_ptr<PipelinedEmbeddings> Pipelined() = 0;
-  // What is known of ids, beside the tables.
+  // State of raw ids, beside the tables.
   virtual std::vector<NamedTensor> IdsState(Context& ctx) = 0;
   virtual void PutParts(Context& ctx, int rank, std::map<std::string, Tensor>& to) = 0;
   virtual void PutQuantized(Context& ctx, std::map<std::string, Tensor>& to) = 0;
-  // By way of a checkpoint in `folder`, or, without ranks, of state dicts. Every rank calls.
+  // Moves the tables to `next` by a checkpoint in `folder`, or, without ranks, by state dicts.
+  // Every rank calls.
   virtual void MoveTo(Context& ctx, LiveTables& next, const std::string& folder) = 0;
 };
 

@@ -49,9 +49,10 @@ class PlainTables {
   void Finish(TablesOutcome& outcome) {
     for (int b = 0; b < blocks_->num_tables(); ++b) {
       const BaseEmbeddingConfig& block = blocks_->table(b);
-      PutPart(ctx_, *blocks_, b,
-              {block.name, {0, 0, block.first_column, block.num_embeddings, block.embedding_dim}},
-              outcome.tensors);
+      PutPart(
+          ctx_, *blocks_, b,
+          {block.name, {0, 0, block.place.first_column, block.num_embeddings, block.embedding_dim}},
+          outcome.tensors);
     }
     if (collisions_)
       for (const NamedTensor& t : collisions_->StateDict(ctx_))
@@ -95,7 +96,7 @@ class PlainTables {
       for (auto begin = begins.begin(); begin != begins.end(); ++begin) {
         const auto next = std::next(begin);
         blocks.push_back(tables[t]);
-        blocks.back().first_column = *begin;
+        blocks.back().place.first_column = *begin;
         blocks.back().embedding_dim =
             (next == begins.end() ? tables[t].embedding_dim : *next) - *begin;
         table_of.push_back(static_cast<int>(t));
@@ -121,9 +122,8 @@ class PlainTables {
         Options());
     for (size_t b = 0; b < blocks.size(); ++b)
       blocks_->weight(static_cast<int>(b))
-          .CopyFrom(
-              ctx_,
-              whole.weight(table_of[b]).Narrow(1, blocks[b].first_column, blocks[b].embedding_dim));
+          .CopyFrom(ctx_, whole.weight(table_of[b])
+                              .Narrow(1, blocks[b].place.first_column, blocks[b].embedding_dim));
   }
 
   void MakeModules(const std::vector<BaseEmbeddingConfig>& tables) {

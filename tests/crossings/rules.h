@@ -9,7 +9,7 @@
 namespace tessera::testing {
 
 std::vector<std::string> RuleNames();
-// Of tables that the optimizer of the dense part trains; not among these.
+// Rule of tables that the optimizer of the dense part trains; it is not among these.
 inline constexpr char kDenseRule[] = "dense";
 AnyRule RuleNamed(const std::string& name);
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_CROSSINGS_TABLES_CASE_H_
 #define TESSERA_TESTS_CROSSINGS_TABLES_CASE_H_
-// What a point means for collections of tables: three tables and what they read, a plan, and for
-// each step and rank a batch and the gradients of what comes out.
+// The meaning of a point for collections of tables: three tables and what they read, a plan, and
+// for each step and rank a batch and the gradients of what comes out.
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ class TablesCase {
   BoundsCheckMode bounds() const { return ParseBoundsCheckMode(point_["bounds"]); }  // of t1
   float max_gradient() const { return point_.Is("control", "clamped") ? 0.25f : 0.0f; }
 
-  // With index remaps on ctx's device.
+  // Tables with index remaps on ctx's device.
   std::vector<BaseEmbeddingConfig> Tables(Context& ctx) const;
   ManagedTableConfigs Managed() const;  // empty but for raw ids
   std::optional<ItepOptions> Itep() const;

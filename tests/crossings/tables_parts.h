@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_CROSSINGS_TABLES_PARTS_H_
 #define TESSERA_TESTS_CROSSINGS_TABLES_PARTS_H_
-// What RunPlainly and RunPoint have in common: seeds, and how results are put together.
+// The part that RunPlainly and RunPoint share: seeds, and how results are put together.
 #include <map>
 #include <string>
 

@@ -19,12 +19,12 @@ struct TablesOutcome {
 // Throws Error where the library refuses the point. `folder`: for checkpoints; made, and removed.
 TablesOutcome RunPoint(const TablesCase& c, const std::string& folder);
 TablesOutcome RunPlainly(const TablesCase& c);
-// What a point is compared with where its numbers depend on how rows and ids travel, or on which
-// rows a pipeline sees: the same point with tables in memory that are not saved and loaded; for
-// others none.
+// The point that a point is compared with where its numbers depend on how rows and ids travel, or
+// on which rows a pipeline sees: the same point with tables in memory that are not saved and
+// loaded; for others none.
 std::optional<Point> BaselineOf(const Point& point);
 
-// What of a result has the reference's bits, and what is near it. Sums over parts of a bag are
+// Whether a part of a result has the reference's bits, or is near it. Sums over parts of a bag are
 // added in another order than without parts; what travels is rounded by its codec.
 enum class Closeness { kEqual, kNear };
 Closeness ClosenessOf(const TablesCase& c, const std::string& name);

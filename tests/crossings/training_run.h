@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
 #define TESSERA_TESTS_CROSSINGS_TRAINING_RUN_H_
-// What a point means for a whole training: a small model and made-up clicks, tables here or on
+// The meaning of a point for a whole training: a small model and made-up clicks, tables here or on
 // ranks, a checkpoint half way through, and what becomes of it: a served model.
 #include <map>
 #include <optional>
@@ -21,12 +21,12 @@ struct TrainingOutcome {
 
 // Throws Error where the library refuses the point. `folder`: for files; made, and removed.
 TrainingOutcome RunTrainingPoint(const Point& point, const std::string& folder);
-// The same configuration without ranks.
+// Runs the same configuration without ranks.
 TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder);
 
 // The plainest run that has the same bits: from beginning to end without a pipeline, tables in
-// memory, a step's examples in one batch. Where rows travel by a codec, a pipeline sees rows of the step before, or there
-// are ranks, that stays: sums over ranks have another order (README.md).
+// memory, a step's examples in one batch. Where rows travel by a codec, a pipeline sees rows of the
+// step before, or there are ranks, that stays: sums over ranks have another order (README.md).
 TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder);
 
 }  // namespace tessera::testing

@@ -64,8 +64,8 @@ TEST_P(NewRowInitTest, PartsOfATableStartAsTheWhole) {
   const Tensor whole = Started(config, {{}, 0, 40});
   config.num_embeddings = 15;
   config.embedding_dim = 6;
-  config.first_row = 21;
-  config.first_column = 3;
+  config.place.first_row = 21;
+  config.place.first_column = 3;
   const Tensor part = Started(config, {{}, 0, 15});
   EXPECT_TRUE(SameBits(part.ToHost(), whole.Rows(21, 36).Narrow(1, 3, 6).Clone(ctx()).ToHost()));
 }

@@ -51,7 +51,7 @@ class DeviceArray {
   T* data_;
 };
 
-// What one block of 32 threads writes: lane l's result of kernel(out + l).
+// Returns what one block of 32 threads writes: lane l's result of kernel(out + l).
 template <typename T>
 std::vector<T> OfEachLane(void (*kernel)(T*)) {
   const DeviceArray<T> out(32, T{});

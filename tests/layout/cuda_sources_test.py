@@ -54,14 +54,15 @@ class Reader:
         names = {name: Anything() for name in FUNCTIONS + ("package", "exports_files", "licenses", "fail")}
         native.update(glob=lambda *a, **k: [], package_name=lambda: self.package)
         names.update(native, select=select, rule=lambda **k: self.rule("rule"), native=types.SimpleNamespace(**native))
-        names["load"] = lambda path, *symbols, **aliases: names.update(self.symbols(path, symbols))
+        names["load"] = lambda path, *symbols, **aliases: names.update(
+            self.symbols(path, {**{symbol: symbol for symbol in symbols}, **aliases}))
         return names
 
     def symbols(self, path, symbols):
         if path.startswith("@"):
-            return {symbol: Anything() for symbol in symbols}
+            return {name: Anything() for name in symbols}
         loaded = self.run(file_of(self.label(path)))
-        return {symbol: loaded[symbol] for symbol in symbols}
+        return {name: loaded[symbol] for name, symbol in symbols.items()}
 
     def run(self, path):
         names = self.names()

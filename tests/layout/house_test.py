@@ -2,9 +2,9 @@
 """Counts what makes a house easy to find one's way in, prints the counts, and fails where one is above its bound:
 files in a folder, lines over 100 columns, comments that begin with a fragment, sources without a head comment."""
 import collections
+import os
 import pathlib
 import re
-import subprocess
 import sys
 
 MOST_FILES = 40
@@ -19,9 +19,14 @@ FRAGMENT = re.compile(r"^(Of|As|What|The same|Null)\b")
 TRAILING = re.compile(r"[;,{]\s*// (.*)$")
 
 
-def tracked(root):
-    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout
-    return [path for path in listed.split("\n") if path and not path.startswith(CASES)]
+def files_of(root):
+    """Paths of the checkout, without what builds and tools leave there."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith((".", "bazel-", "__")) and name != "shared"]
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), root)
+            if not path.startswith(CASES):
+                yield path
 
 
 def full_folders(paths):
@@ -31,7 +36,7 @@ def full_folders(paths):
 
 def wide_lines(path, text):
     """Over 100 columns; table rows and links of a document cannot be broken, nor strings of JSON."""
-    fixed = re.compile(r"^\||\]\(" if path.endswith(".md") else r'R"\(|": |":"')
+    fixed = re.compile(r'^\||\]\(|": ' if path.endswith(".md") else r'R"\(|": |":"')
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > COLUMNS and not fixed.search(line):
             yield f"{path}:{number}: {len(line)} columns"
@@ -52,7 +57,7 @@ def fragments(path, text):
 
 
 def has_head(text):
-    return any(line.startswith("//") for line in text.split("\n")[:6])
+    return any(line.startswith(("//", "/*")) for line in text.split("\n")[:6])
 
 
 def check_itself():
@@ -64,7 +69,7 @@ def check_itself():
 def main():
     check_itself()
     root = pathlib.Path(sys.argv[1]).resolve().parent
-    paths = tracked(root)
+    paths = list(files_of(root))
     found = {"folders with more than 40 files": full_folders(paths), "lines over 100 columns": [],
              "comments of headers that begin with a fragment": [], "headers without a head comment": []}
     lines = collections.Counter()

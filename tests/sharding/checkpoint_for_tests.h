@@ -33,7 +33,7 @@ inline Tensor CutOf(Context& ctx, const Tensor& whole, const Shard& s) {
   return (whole.rank() == 1 ? rows : rows.Narrow(1, s.column_offset, s.columns)).Clone(ctx);
 }
 
-// What a rank that holds `shard` has of it.
+// Returns the part of `whole` that a rank with `shard` has.
 inline ShardTensors Cut(Context& ctx, const ShardTensors& whole, const Shard& shard) {
   ShardTensors part{whole.table, shard, CutOf(ctx, whole.weights, shard), {}};
   for (const OptimizerState& state : whole.states)

@@ -59,7 +59,7 @@ inline KeyedJaggedTensor RandomKjt(Context& ctx, std::mt19937& random,
   return KeyedJaggedTensor(std::move(args));
 }
 
-// What a KJT means: for each key, its bags of (id, weight).
+// The content of a KJT: for each key, its bags of (id, weight).
 struct PlainKey {
   std::string key;
   std::vector<std::vector<std::pair<int64_t, float>>> bags;

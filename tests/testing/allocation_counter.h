@@ -15,7 +15,7 @@ struct HeapUse {
   int64_t allocations = 0;  // calls of malloc, calloc, realloc and the aligned ones
   int64_t largest = 0;      // bytes of one
 };
-// Of all threads while `fn` runs.
+// Measures the heap use of all threads while `fn` runs.
 HeapUse MeasureHeapUse(const std::function<void()>& fn);
 inline int64_t CountAllocations(const std::function<void()>& fn) {
   return MeasureHeapUse(fn).allocations;

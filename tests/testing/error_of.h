@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_TESTING_ERROR_OF_H_
 #define TESSERA_TESTS_TESTING_ERROR_OF_H_
-// What a call says when it fails, for tests of messages.
+// The message of a call that fails, for tests of messages.
 #include <string>
 
 #include "runtime/base/check.h"

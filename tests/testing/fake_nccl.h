@@ -1,6 +1,6 @@
 #ifndef TESSERA_TESTS_TESTING_FAKE_NCCL_H_
 #define TESSERA_TESTS_TESTING_FAKE_NCCL_H_
-// What a test may ask of libfake_nccl.so, which stands in for NCCL under --config=emulated: ranks
+// Interface for tests to libfake_nccl.so, which stands in for NCCL under --config=emulated: ranks
 // are threads of one process, on the one emulated GPU. A test finds this function in the library.
 //
 // As NCCL: exchanges run on the streams they were given, behind what these were given before;
@@ -18,7 +18,8 @@ enum FakeNcclFault {
   kFakeNcclAsyncError = 3,  // as kFakeNcclHang, and ncclRemoteError is reported
 };
 
-// Of rank `rank`, of any communicator, the group after the next `after` ones has this fault; once.
+// Gives this fault, once, to the group after the next `after` ones of rank `rank`, in any
+// communicator.
 using FakeNcclInject = void (*)(int fault, int rank, int after);
 inline constexpr const char* kFakeNcclInject = "fakeNcclInject";
 inline constexpr const char* kFakeNcclPath = "tests/testing/libfake_nccl.so";

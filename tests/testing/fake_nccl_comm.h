@@ -53,7 +53,7 @@ struct Op {
   cudaStream_t stream;
 };
 
-// What a rank has put before the others.
+// A call that a rank has put before the others.
 struct Post {
   Op op;
   Place ready;  // its buffers may be used

@@ -136,7 +136,7 @@ inline void ExpectGradients(Context& ctx, const DifferentiableFunction& function
   }
 }
 
-// The same for a function of one output.
+// Checks a function of one output.
 inline void ExpectGradient(
     Context& ctx, const std::function<Variable(Context&, const std::vector<Variable>&)>& function,
     const std::vector<Tensor>& inputs, const DifferenceOptions& options = {}) {

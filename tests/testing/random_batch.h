@@ -89,7 +89,7 @@ class RandomBatch {
   }
 
   LookupArgs Lookup() { return Args(pooled_, sequences_); }
-  // With the gradient of the output in the output's place.
+  // The lookup's arguments with the gradient of the output in the output's place.
   LookupArgs Gradient() { return Args(pooled_grad_, sequence_grads_); }
 
   // The bags' numbers, as plainly as can be.

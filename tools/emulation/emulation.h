@@ -1,6 +1,6 @@
 #ifndef TESSERA_TOOLS_EMULATION_EMULATION_H_
 #define TESSERA_TOOLS_EMULATION_EMULATION_H_
-// What a test may ask of the emulated device, and what the emulated headers are made of.
+// Interface for tests to the emulated device, and the parts that the emulated headers are made of.
 //
 // A block's threads are fibers; __syncthreads and the warp primitives are the only places where one
 // gives way to another, so results don't depend on timing, and a sanitizer sees every access.
@@ -51,7 +51,7 @@ void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
                  std::function<void()> thread);
 
 void SyncBlock();
-// As SyncBlock; gives every thread the sum over the block of `value`.
+// Like SyncBlock; gives every thread the sum over the block of `value`.
 int SumOverBlock(int value);
 
 enum class WarpCall { kSync, kShuffle, kBallot };

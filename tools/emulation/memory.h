@@ -14,7 +14,8 @@ class DeviceAccess {
   DeviceAccess(const DeviceAccess&) = delete;
 };
 
-// Null if there is none. New memory holds the byte 0xcd, to be recognised where nobody wrote.
+// Returns nullptr if there is none. New memory holds the byte 0xcd, to be recognised where nobody
+// wrote.
 void* AllocateDevice(int64_t bytes);
 // Throws std::logic_error if something wrote past the end.
 void FreeDevice(void* pointer);

@@ -15,14 +15,14 @@ namespace tessera {
 struct IncrementalOptions {
   // A base follows so many deltas; 0: bases alone.
   int64_t max_deltas = 16;
-  // And comes in place of a delta by which the chain's deltas would have more bytes than this share
-  // of the base's.
+  // A whole checkpoint is also written in place of a delta by which the chain's deltas would have
+  // more bytes than this share of the base's.
   double max_delta_share = 1;
   int64_t keep = 0;  // chains before the newest one that stay
 };
 
-// What a file is written of: the whole state, and which rows of its tables have changed since the
-// file before.
+// The content of a file: the whole state, and which rows of its tables have changed since the file
+// before.
 struct ChainState {
   std::vector<NamedTensor> state;
   std::vector<ChangedRows> changed;

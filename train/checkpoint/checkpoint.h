@@ -26,7 +26,7 @@
 
 namespace tessera {
 
-// Where a run stands.
+// Progress of a run.
 struct TrainingProgress {
   int64_t epoch = 0;      // finished ones
   int64_t row = 0;        // the next one of the epoch under way
@@ -45,7 +45,7 @@ struct CheckpointEntry {
   SafetensorsEntry tensor;
 };
 
-// Where a checkpoint stands in a folder of incremental ones (checkpoint_chain.h): the last file of
+// Position of a checkpoint in a folder of incremental ones (checkpoint_chain.h): the last file of
 // its chain.
 struct ChainPosition {
   std::string folder;
@@ -55,8 +55,8 @@ struct ChainPosition {
   int64_t base_bytes = 0, delta_bytes = 0;
 };
 
-// What a training saved in any form (saved_form.h), found whole, before it meets a model. Tensors
-// stay in it until they are asked for: a table is never in memory twice. One thread at a time.
+// A saved training in any form (saved_form.h), found whole, before it meets a model. Tensors stay
+// in it until they are asked for: a table is never in memory twice. One thread at a time.
 struct Checkpoint {
   std::string path;
   std::shared_ptr<const SafetensorsFile> file;  // null for a folder
@@ -92,7 +92,7 @@ bool IsIdState(const std::string& name);
 // IsIdState.
 bool IsRunState(const std::string& name);
 
-// Where a run stands, and its config, as a file's metadata.
+// Progress of a run, and its config, as a file's metadata.
 std::map<std::string, std::string> CheckpointMetadata(const TrainingProgress& progress,
                                                       const std::string& config);
 // The inverse; absent where metadata say nothing of it. Throws Error for numbers that are none.
@@ -101,18 +101,18 @@ std::optional<TrainingProgress> ProgressOf(const std::map<std::string, std::stri
 // Fills progress and config from the metadata. Throws Error for numbers that are none.
 void TakeMetadata(Checkpoint& checkpoint);
 
-// What a file's metadata say of its tensors' bytes.
+// The checksum of the tensors' bytes that a file's metadata hold.
 SafetensorsChecksum CheckpointChecksum();
 
 // Throws Error if the tensors do not have the checksum that the metadata name, if they do.
 void CheckIntact(const SafetensorsFile& file);
 
-// Of a file, of a folder of incremental checkpoints, or of one that ranks saved, whole or
+// Reads a file, a folder of incremental checkpoints, or one that ranks saved, whole or
 // incrementally, whose tables it gives whole. Throws Error naming the file and the reason for one
 // that is missing, truncated, corrupt, or has metadata that do not fit, and for what is no
 // checkpoint.
 Checkpoint ReadCheckpoint(const std::string& path);
-// The same of a file alone.
+// Reads a file alone.
 Checkpoint ReadCheckpointFile(const std::string& path);
 
 // Writes tensors of the host or of ctx's device beside `path` and renames. Throws Error when it

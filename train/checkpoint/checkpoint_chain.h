@@ -13,10 +13,10 @@ namespace tessera {
 // The newest chain of a folder. Throws Error, naming the file, where one is missing, corrupt, or
 // does not follow the one before it.
 Checkpoint ReadChain(const std::string& folder);
-// The same of one that need not be the newest.
+// Reads a chain that need not be the newest.
 Checkpoint ReadChain(const ChainFiles& files);
 
-// Where a chain stands, of whose files only the last one's metadata are looked at.
+// Position of a chain; only the metadata of its last file are read.
 ChainPosition PositionOf(const ChainFiles& files);
 
 // Makes a base of the newest chain of a folder; a chain without deltas stays. Then only `keep`

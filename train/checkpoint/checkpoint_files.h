@@ -34,7 +34,7 @@ struct ChainFiles {
 std::string BasePath(const std::string& folder, int64_t number);
 std::string DeltaPath(const std::string& folder, int64_t number);
 
-// Of the folder of ranks: what says that a save counts, and what one rank has written.
+// In a folder of ranks: the file that says that a save counts, and the folder that one rank writes.
 std::string RanksPath(const std::string& folder, int64_t number);
 std::string RankFolder(const std::string& folder, int64_t rank);
 
@@ -55,7 +55,7 @@ ChainFiles ChainUpTo(const std::string& folder, int64_t number);
 
 // The number after all that are there; 1 in an empty folder.
 int64_t NextNumber(const std::string& folder);
-// What writers have left unfinished.
+// Removes what writers have left unfinished.
 void RemoveUnfinished(const std::string& folder);
 // The files after `number`, or before it, the last first.
 void RemoveAfter(const std::string& folder, int64_t number);

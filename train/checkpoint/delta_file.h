@@ -26,7 +26,7 @@ namespace tessera {
 
 inline constexpr char kDeltaRowsPrefix[] = "delta_rows.";
 
-// Of one table: "<parameter>" and "optimizer.<parameter>.…" are told apart by rows.
+// Changed rows of one table: "<parameter>" and "optimizer.<parameter>.…" are told apart by rows.
 struct ChangedRows {
   std::string parameter;
   Tensor rows;  // [k] i64, rising; on ctx's device
@@ -54,7 +54,7 @@ struct DeltaFile {
   std::map<std::string, Table> tables;  // by parameter
   std::string identity;
 
-  // Of a tensor that the delta holds some rows of; null for others.
+  // Returns the table of a tensor that the delta holds some rows of; nullptr for others.
   const Table* TableOf(const std::string& name) const;
 };
 

@@ -26,7 +26,7 @@ class IncrementalCheckpoints {
   std::string Write(Context& ctx, const ChainState& saved);
 
   const std::string& folder() const { return folder_; }
-  // Where the chain stands; absent before the first save.
+  // Position of the chain; absent before the first save.
   const std::optional<ChainPosition>& position() const { return position_; }
 
  private:

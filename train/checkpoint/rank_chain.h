@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_CHECKPOINT_RANK_CHAIN_H_
 #define TESSERA_TRAIN_CHECKPOINT_RANK_CHAIN_H_
 // Incremental checkpoints that ranks saved together, as one checkpoint of ranks
-// (sharding/checkpoint/checkpoint.h). Each rank has a chain (checkpoint_files.h) of its own, of tensors called
+// (sharding/checkpoint/checkpoint.h). Each rank has a chain (checkpoint_files.h) of its own, of
+// tensors called
 //
 //   <table>[r0:r1,c0:c1]                       rows [r0, r1), columns [c0, c1) of a table
 //   optimizer.<table>[r0:r1,c0:c1].<state>     their optimizer state
@@ -10,7 +11,7 @@
 // A save counts when 00000007.ranks.json is there:
 //
 //   {"tessera_rank_chains": 1, "number": 7,
-//    "plan", "tables", "metadata"                 as in index.json (sharding/checkpoint/checkpoint_index.h)
+//    "plan", "tables", "metadata"    as in index.json (sharding/checkpoint/checkpoint_index.h)
 //    "ranks": [{"identity": of the rank's file 7 (delta_file.h),
 //               "stored": {table: {"dtype", "states"}},
 //               "whole": {name: {"dtype", "shape"}}}, …],
@@ -24,11 +25,11 @@
 
 namespace tessera {
 
-// What one rank saves. Shards that another rank writes (IsWritten), as copies of data-parallel
-// tables, are not among them.
+// The state that one rank saves. Shards that another rank writes (IsWritten), as copies of
+// data-parallel tables, are not among them.
 struct RankState {
   std::vector<ShardTensors> shards;
-  // Of each shard: its rows, [k] i64, rising, on ctx's device; undefined: it is written whole.
+  // Changed rows of each shard, [k] i64, rising, on ctx's device; undefined: it is written whole.
   std::vector<Tensor> changed;
   std::vector<NamedTensor> whole;  // what no plan cuts, and this rank writes
 };
@@ -36,7 +37,7 @@ struct RankState {
 // The state of the rank's own chain.
 ChainState ChainStateOf(const RankState& state, const TrainingProgress& progress,
                         const std::string& config);
-// What the rank says of the file that it wrote, for CommitRankFiles.
+// Describes the file that the rank wrote, for CommitRankFiles.
 std::string DescribeRankFile(const RankState& state, const std::string& identity);
 
 // Makes save `number` count. described: what DescribeRankFile has returned on each rank. Throws
@@ -57,7 +58,7 @@ ShardedCheckpoint OpenRankChain(const std::string& folder);
 // left. Throws Error as OpenRankChain, and for a negative `keep`.
 void CompactRankChain(const std::string& folder, int64_t keep = 0);
 
-// Where the newest save stands: bytes are those of all ranks, the identity is rank 0's.
+// Position of the newest save: bytes are those of all ranks, the identity is rank 0's.
 ChainPosition PositionOfRanks(const std::string& folder);
 
 }  // namespace tessera

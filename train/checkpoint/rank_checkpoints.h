@@ -30,7 +30,7 @@ class RankCheckpoints {
   void Write(Context& ctx, const CheckpointInfo& info, const RankState& mine,
              const TrainingProgress& progress, const std::string& config);
 
-  // Where this rank's chain stands; absent before the first save.
+  // Position of this rank's chain; absent before the first save.
   const std::optional<ChainPosition>& position() const { return position_; }
 
  private:

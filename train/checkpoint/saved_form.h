@@ -19,14 +19,15 @@ enum class SavedForm {
   kPyTorchFolder,   // of torch.distributed.checkpoint
 };
 
-// What is no folder is a file. Throws Error for a path that is not there, a file that is no
-// safetensors file, and a folder that is none of these.
+// Returns the form of a saved model; a path that is no folder is taken as a file. Throws Error for
+// a path that does not exist, a file that is no safetensors file, and a folder that is none of
+// these.
 SavedForm FormOf(const std::string& path);
-// Of a folder; absent where there is no saved model in it.
+// Returns the form of a folder; absent if there is no saved model in it.
 std::optional<SavedForm> FormIn(const std::string& folder);
 
-// Throws Error where a saved model of another form lies in the folder: `saves` is what would be written
-// beside it.
+// Throws Error where a saved model of another form lies in the folder: `saves` is what would be
+// written beside it.
 void CheckSavesInto(const std::string& folder, SavedForm saves);
 
 // Whether ReadCheckpoint opens it.
@@ -37,7 +38,8 @@ bool IsOfRanks(SavedForm form);
 // "a folder that ranks saved".
 std::string Described(SavedForm form);
 
-// Of a path whose form is no checkpoint: what it is, and what to do first.
+// Makes the error for a path whose form is no checkpoint: it says what the path is, and what to do
+// first.
 Error NoCheckpoint(const std::string& path, SavedForm form);
 
 }  // namespace tessera

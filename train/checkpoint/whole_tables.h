@@ -13,7 +13,7 @@ namespace tessera {
 // Bytes are checked when they are read. `from` outlives it.
 Checkpoint WholeTables(ShardedCheckpoint& from);
 
-// What ranks saved, whole or incrementally (rank_chain.h). Throws Error as these do.
+// Opens what ranks saved, whole or incrementally (rank_chain.h). Throws Error as their readers do.
 ShardedCheckpoint OpenFolderOfRanks(const std::string& folder);
 
 // Its whole tables, found whole: all bytes were read and checked once.

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_
 #define TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_
-// What rows a run reads, and in which order: the "data" of a configuration.
+// The rows that a run reads, and their order: the "data" of a configuration.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace tessera {
 enum class DataFormat { kCriteo, kPlanted, kRandom, kMovieLens };
 std::string ToString(DataFormat format);  // "criteo", "planted", "random", "movielens"
 
-// As in RandomRowsOptions (data/synthetic/random_rows.h).
+// Fields as in RandomRowsOptions (data/synthetic/random_rows.h).
 struct RandomDataConfig {
   uint64_t seed = 1;
   std::vector<int64_t> ids_per_feature = {2};

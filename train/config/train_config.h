@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_
 #define TESSERA_TRAIN_CONFIG_TRAIN_CONFIG_H_
-// What `tessera train` builds and how: one JSON document, read strictly.
+// The configuration of `tessera train`: one JSON document, read strictly.
 //
 //   {"tables": [{"name", "rows", "dim", "features": [...],
 //                "pooling", "dtype", "state_dtype", "stochastic_rounding",
@@ -53,11 +53,13 @@ struct TrainConfig {
   RankingNetConfig model = {.dense_in = ClickRow::kIntegers};
   AnyRule sparse_optimizer = Sgd{};  // of tables without one of their own
   DenseOptimizerConfig dense_optimizer;
-  // Of all learning rates, each table's and the dense optimizer's, times their own; none: constant.
+  // Warm-up of all learning rates: each table's and the dense optimizer's are multiplied by it;
+  // empty: constant.
   std::vector<WarmupStage> warmup;
   GradientClippingOptions gradient_clipping;  // of the dense parameters
   DataConfig data;
-  // Of a micro-batch. A step trains on accumulate_steps of them, with the bits of one batch.
+  // Examples of a micro-batch. A step trains on accumulate_steps of them, with the bits of one
+  // batch.
   int64_t batch_size = 256, accumulate_steps = 1;
   int64_t epochs = 1;
   uint64_t seed = 1;

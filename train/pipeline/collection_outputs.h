@@ -18,7 +18,7 @@ inline std::vector<Variable> VariablesOf(const NamedSequences& rows) {
   return variables;
 }
 
-// The same with others in their places.
+// Returns the rows with other variables in their places.
 inline KeyedTensor WithVariables(const KeyedTensor& rows, std::vector<Variable> variables) {
   return {rows.keys(), rows.length_per_key(), std::move(variables[0]), rows.key_dim()};
 }
@@ -45,7 +45,7 @@ inline void RecordStream(const NamedSequences& rows, const Context& ctx) {
   }
 }
 
-// What managed collision returns beside its rows is as it was.
+// Keeps what managed collision returns beside its rows.
 template <typename Output>
 requires requires(const Output& output) { output.embeddings; }
 std::vector<Variable> VariablesOf(const Output& output) { return VariablesOf(output.embeddings); }

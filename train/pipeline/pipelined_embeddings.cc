@@ -157,7 +157,7 @@ class PipelinedRawIds final : public AnsweredShards<Collection> {
   }
 };
 
-// A collection whose forward belongs into the step as a whole.
+// A collection whose whole forward is part of the step.
 class WholeInStep final : public PipelinedEmbeddings {
  public:
   // why: it does.

@@ -79,10 +79,10 @@ class PipelinedEmbeddings {
   virtual std::shared_ptr<LookupAhead> Lookup(Context& ctx, const InputAhead& input) = 0;
   // May have a context of its own.
   virtual void Prefetch(Context& ctx, const InputAhead& input) = 0;
-  // As TableBatchedEmbedding's; throws Error where rows can't be looked up ahead.
+  // Like TableBatchedEmbedding's; throws Error where rows can't be looked up ahead.
   virtual void ForgetPrefetched() = 0;
   virtual void AllowForwardsAhead(int forwards) = 0;
-  // What sets the counters of training forwards back to where they are now.
+  // Returns a function that sets the counters of training forwards back to where they are now.
   virtual std::function<void()> KeepCounters() = 0;
 
  private:
@@ -108,7 +108,7 @@ std::unique_ptr<PipelinedEmbeddings> Pipelined(
     ShardedManagedCollisionEmbeddingBagCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(
     ShardedManagedCollisionEmbeddingCollection& collection);
-// Of these nothing travels ahead.
+// For these collections nothing travels ahead.
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedITEPEmbeddingBagCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(ShardedITEPEmbeddingCollection& collection);
 std::unique_ptr<PipelinedEmbeddings> Pipelined(

@@ -16,7 +16,8 @@ using PipelineInputs = std::vector<InputAhead>;
 
 class StepForwards {
  public:
-  // What was begun for the next batch, null at the end; asked once, after this batch's lookups.
+  // Returns what was begun for the next batch, nullptr at the end; asked once, after this batch's
+  // lookups.
   using NextInputs = std::function<const PipelineInputs*()>;
 
   explicit StepForwards(std::vector<PipelinedEmbeddings*> embeddings)

@@ -35,14 +35,14 @@ class TrainerSteps {
 // which these ids find theirs.
 void CheckPipelineKind(PipelineKind kind, const TrainConfig& config);
 
-// Of one trainer, which outlives it; every rank makes one.
+// A pipeline of one trainer, which outlives it; every rank makes one.
 class TrainerPipeline {
  public:
   // Throws Error as CheckPipelineKind.
   TrainerPipeline(Trainer& trainer, PipelineKind kind);
 
-  // source: outlives the result, and is used by it alone. scored: whether steps give what was
-  // foreseen of their batches.
+  // source: outlives the result, and is used by it alone. scored: whether steps give the
+  // predictions of their batches.
   std::unique_ptr<TrainerSteps> Over(DataSource& source, bool scored);
 
  private:

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_RUN_TRAINING_METRICS_H_
 #define TESSERA_TRAIN_RUN_TRAINING_METRICS_H_
-// The metrics of a training as it goes: of the batches trained on, each as it was foreseen before
+// The metrics of a training as it goes: of the batches trained on, each as it was predicted before
 // it was learned, and of evaluations. As lines of JSON (metrics_log.h), and as TensorBoard's
 // scalars in the folders train and eval, with the loss as "loss".
 //
@@ -21,8 +21,8 @@
 
 namespace tessera {
 
-// What a configuration without "metrics" has: ne, calibration and auc of the last 100,000 examples,
-// and the throughput.
+// Returns the metrics of a configuration without "metrics": ne, calibration and auc of the last
+// 100,000 examples, and the throughput.
 RecMetricsConfig DefaultTrainingMetrics(int64_t batch_size);
 
 struct TrainingMetricsOutput {
@@ -39,7 +39,7 @@ class TrainingMetrics {
   // cannot be written. The trainer outlives this.
   TrainingMetrics(Context& ctx, const Trainer& trainer, const TrainingMetricsOutput& output);
 
-  // Adds what was foreseen of a step's batch; writes, if it is time. Nothing waits for a GPU before
+  // Adds predictions of a step's batch; writes, if it is time. Nothing waits for a GPU before
   // the next step.
   void OnStep(const ScoredBatch& scored, int64_t epoch, int64_t step, double loss);
   // Writes what there is, with the loss of the last step.

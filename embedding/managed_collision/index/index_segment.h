@@ -39,9 +39,9 @@ static_assert(sizeof(IndexGroup) == 128);
 class IndexSegment {
  public:
   static constexpr std::size_t kGroups = 256;
-  // At this many ids a segment splits: at 3/4 of its slots at most, where 4 % of the ids have left
-  // their home. Hashes fill all segments alike; so that they do not all split together, each has a
-  // limit of its own.
+  // Number of ids at which a segment splits: at 3/4 of its slots at most, where 4 % of the ids have
+  // left their home. Hashes fill all segments alike; so that they do not all split together, each
+  // has a limit of its own.
   static constexpr int64_t kMaxUsed = static_cast<int64_t>(kGroups) * IndexGroup::kSlots * 3 / 4;
   static constexpr uint64_t kLimitSpread = 480;
 
@@ -60,7 +60,7 @@ class IndexSegment {
     if (const unsigned same = home.Match(id)) return home.rows[__builtin_ctz(same)];
     return home.overflow == 0 ? -1 : FindBeyond(hash, id);
   }
-  // The same of one that is not at home.
+  // Finds an id that is not in its home group.
   TESSERA_HD int64_t FindBeyond(uint64_t hash, int64_t id) const {
     const std::size_t home = HomeOf(hash);
     for (std::size_t g = Next(home); g != home; g = Next(g)) {

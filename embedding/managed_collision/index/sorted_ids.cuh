@@ -23,7 +23,7 @@ class KeyedNumbers {
   uint64_t* keys() const { return now_.keys; }
   uint32_t* numbers() const { return now_.values; }
   int64_t size() const { return n_; }
-  // By key, ascending, stably. Pointers change.
+  // Sorts by key, ascending, stably. Pointers change.
   void Sort(Context& ctx) {
     uint64_t* other_keys = FirstKey() + (now_.keys == FirstKey() ? n_ : 0);
     uint32_t* other_numbers = Numbers(numbers_) + (now_.values == Numbers(numbers_) ? n_ : 0);

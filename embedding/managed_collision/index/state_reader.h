@@ -15,14 +15,14 @@ class StateReader {
   // Throws Error for a name that comes twice.
   StateReader(Context& ctx, std::string module, const std::vector<NamedTensor>& tensors);
 
-  // On the host, contiguous. Throws Error if it is missing, or of another type or shape; an extent
-  // of −1 may be any.
+  // Takes a tensor, on the host, contiguous. Throws Error if it is missing, or of another type or
+  // shape; an extent of −1 may be any.
   Tensor Take(const std::string& name, DType dtype, const Shape& shape);
-  // The same, undefined if it is missing.
+  // Takes the tensor, or returns an undefined one if it is missing.
   Tensor TakeIfThere(const std::string& name, DType dtype, const Shape& shape);
   // The elements of an i64 tensor [n]; none if it is missing.
   std::vector<int64_t> TakeNumbers(const std::string& name);
-  // The same. Throws Error for one outside [0, rows).
+  // Takes row numbers. Throws Error for one outside [0, rows).
   std::vector<int64_t> TakeRows(const std::string& name, int64_t rows);
   // Throws Error for tensors that nobody took.
   void Finish() const;

@@ -33,7 +33,7 @@ TESSERA_HD uint64_t MurmurHash3(uint64_t x, uint64_t y, uint64_t seed) {
   return a ^ (b + a);
 }
 
-// Where one id may be.
+// Slots that one id may have.
 struct ZchPlace {
   int64_t base;   // first slot of its bucket
   int64_t start;  // h mod open
@@ -67,7 +67,7 @@ struct ZchSlots {
     const int64_t probe = slot - place.base - place.start;
     return probe < 0 ? probe + open() : probe;
   }
-  // Where `id`, whose place this is, lies, or −1. An empty slot ends a search.
+  // Returns the slot of `id`, whose place this is, or −1. An empty slot ends a search.
   TESSERA_HD int64_t Find(const ZchPlace& place, int64_t id) const {
     if (id == kEmptySlot) return -1;
     for (int64_t probe = 0; probe < probes(); ++probe) {
@@ -77,7 +77,7 @@ struct ZchSlots {
     }
     return -1;
   }
-  // What an id without a slot reads.
+  // Returns the row that an id without a slot reads.
   TESSERA_HD int64_t Fallback(const ZchPlace& place, bool to_others) const {
     if (reserved > 0)
       return place.base + open() +

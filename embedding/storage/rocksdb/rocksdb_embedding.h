@@ -30,9 +30,9 @@ class RocksDbCollection {
                     uint64_t seed = 0)
       : collection_(std::move(collection)), rows_(collection_->tables(), std::move(store), seed) {}
 
-  // As the collection's, for any ids. Training forwards have their backward before the next call.
-  // What a training batch learned is written by the next call, or by Flush: the store lags behind
-  // by one batch.
+  // Like the collection's Forward, for any ids. Every training forward has its backward before the
+  // next call. What a training batch learned is written by the next call, or by Flush: the store
+  // lags behind by one batch.
   auto Forward(Context& ctx, const KeyedJaggedTensor& features) {
     return collection_->Forward(
         ctx, rows_.Load(ctx, collection_->tables(), features, ctx.tape() != nullptr));

@@ -53,7 +53,7 @@ class RocksDbStore {
   void Read(std::string_view table, std::span<const int64_t> ids,
             const std::function<void(size_t, std::string_view)>& fn) const;
   void Write(Batch batch);
-  // What was written is on the disk afterwards.
+  // Writes to the disk whatever was written before this call.
   void Sync();
   // fn(id, record) for all records of a table, ids ascending, as they are when the call begins.
   void ForEach(std::string_view table,

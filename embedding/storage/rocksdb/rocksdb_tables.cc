@@ -192,7 +192,7 @@ RocksDbTables::RocksDbTables(TableBatchedEmbedding& tables, std::shared_ptr<Rock
 void RocksDbTables::Start(const TableBatchedEmbedding& tables, int table, int64_t id,
                           char* record) {
   BaseEmbeddingConfig config = tables.table(table);
-  config.first_row = id;
+  config.place.first_row = id;
   const Tensor row = Tensor::Empty(host_, {1, config.embedding_dim}, config.data_type);
   internal::InitNewRows(host_, config, row, {.ids = {}, .begin = 0, .end = 1},
                         seed_ ^ internal::HashOf(config.name), 0);

@@ -21,7 +21,7 @@ struct SumOfChunk {
     if (lanes.first()) sums[chunk] = sum;
   }
 };
-// As one row: the sum of the chunks.
+// Sums the chunks' sums like the columns of one row.
 struct SumOfChunks {
   const double* sums;
   int64_t chunks;

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_CHUNKED_SUM_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_CHUNKED_SUM_H_
 // Sums over many items, in double, whose bits depend neither on the number of threads nor on the
-// device: chunks of fixed length, each in the order of runtime/numbers/lanes.h; then the chunks' sums, in
-// that order again. Private to runtime/ops.
+// device: chunks of fixed length, each in the order of runtime/numbers/lanes.h; then the chunks'
+// sums, in that order again. Private to runtime/ops.
 #include <vector>
 
 #include "runtime/device/dispatch.h"

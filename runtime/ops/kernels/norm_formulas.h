@@ -48,7 +48,7 @@ TESSERA_HD void LayerNormGradRow(Lanes lanes, const LayerNormGradArgs& args, int
   });
 }
 
-// What an element of a row adds to the gradient of its weight.
+// Returns what one element of a row adds to the gradient of its weight.
 TESSERA_HD float LayerNormWeightTerm(float x, float mean, float rstd, float dy) {
   return dy * ((x - mean) * rstd);
 }

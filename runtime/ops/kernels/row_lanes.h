@@ -1,7 +1,8 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_ROW_LANES_H_
 #define TESSERA_RUNTIME_OPS_KERNELS_ROW_LANES_H_
-// Computations of a row, written once as a function of who runs the lanes of runtime/numbers/lanes.h: one
-// thread in turn (SerialLanes), or a warp (WarpLanes in warp_lanes.cuh). Both have
+// Computations of a row, written once as a function of who runs the lanes of
+// runtime/numbers/lanes.h: one thread in turn (SerialLanes), or a warp (WarpLanes in
+// warp_lanes.cuh). Both have
 //
 //   Sum(n, term)   Σ_{i<n} term(i) in the order of the lanes, known to all of them
 //   Max(n, term)   the largest term(i), −∞ for n = 0

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TESTS_BENCH_HARNESS_SVG_READER_H_
 #define TESSERA_TESTS_BENCH_HARNESS_SVG_READER_H_
-// What can be said of a picture without looking at it: its elements, whether they are well nested,
-// and the places its texts take.
+// Reads facts from a picture without looking at it: its elements, whether they are well nested, and
+// the places its texts take.
 #include <gtest/gtest.h>
 
 #include <map>

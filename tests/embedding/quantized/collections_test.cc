@@ -248,10 +248,10 @@ TEST_P(QuantizedCollectionsTest, WhatMakesNoSenseIsRefused) {
   table.codec.alignment = 1;
   refuses(table, {}, "expected u8 [3, 5]");
   EXPECT_THAT([&] { quant::EmbeddingBagCollection(ctx(), {table}); },
-              ThrowsMessage<Error>(HasSubstr("pooling NONE belongs into an EmbeddingCollection")));
+              ThrowsMessage<Error>(HasSubstr("pooling NONE needs an EmbeddingCollection")));
   table = CountingTable();
   EXPECT_THAT([&] { quant::EmbeddingCollection(ctx(), {table}); },
-              ThrowsMessage<Error>(HasSubstr("belongs into an EmbeddingBagCollection")));
+              ThrowsMessage<Error>(HasSubstr("needs an EmbeddingBagCollection")));
   EXPECT_THAT(
       [&] {
         quant::EmbeddingBagCollection(ctx(), {table, table});

@@ -12,8 +12,8 @@ namespace tessera::testing {
 using Batches = std::vector<MetricColumns>;
 using Named = std::map<std::string, double>;
 
-// What a metric's values are of some batches; names without prefix. Fails the test for a metric
-// that has no loop here.
+// Values of a metric for some batches; names without prefix. Fails the test for a metric that has
+// no loop here.
 Named Reference(const std::string& name, const Batches& batches);
 // How many examples have a weight.
 double TotalExamples(const Batches& batches);

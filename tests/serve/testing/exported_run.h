@@ -40,7 +40,7 @@ class ExportedRun {
   serve::PredictRequest request() const {
     return {.dense = eval_.dense, .features = eval_.features};
   }
-  // What the trainer says of the request.
+  // Returns the trainer's scores of the request.
   std::vector<float> Scores() { return trainer_.Predict(eval_).ToVector<float>(); }
 
  private:

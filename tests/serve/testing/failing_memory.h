@@ -7,7 +7,8 @@ namespace tessera::testing {
 
 // The calling thread's memory never runs out.
 void SpareThisThread();
-// Of all other threads together, so many allocations succeed from here on; below 0: all do.
+// Lets `count` allocations of all other threads together succeed from here on; below 0: all of
+// them.
 void LetAllocationsSucceed(int count);
 
 }  // namespace tessera::testing

@@ -1,5 +1,6 @@
 #ifndef TESSERA_TESTS_SERVE_TESTING_SAME_TABLES_H_
 #define TESSERA_TESTS_SERVE_TESTING_SAME_TABLES_H_
+// Compares the tables of two served models.
 #include <gtest/gtest.h>
 
 #include <cstring>

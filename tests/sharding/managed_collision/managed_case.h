@@ -113,7 +113,7 @@ struct Batch {
   }
 };
 
-// What all ranks have and got, put together; every entry the same for any number of ranks.
+// State and results of all ranks, put together; every entry the same for any number of ranks.
 class Gathered {
  public:
   // Rows of a feature of a rank's bags in a step.

@@ -56,7 +56,7 @@ std::vector<Tensor> DrawGradients(std::mt19937& random, const Combination& c,
 BaseEmbeddingConfig ConfigOf(const Combination& c, const TestTable& t);
 Tensor FirstWeights(const TestTable& t);  // [rows, dim], on the host
 
-// From the sum of outputs times their gradients.
+// Runs backward from the sum of outputs times their gradients.
 void BackwardAll(Context& ctx, Tape& tape, const std::vector<Variable>& outputs,
                  const std::vector<Tensor>& grads);
 // Rows of all parts, on the host.

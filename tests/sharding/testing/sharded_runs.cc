@@ -40,7 +40,7 @@ class Whole {
       blocks_of.emplace_back();
       for (size_t b = 0; b < begins.size(); ++b) {
         BaseEmbeddingConfig config = ConfigOf(c, t);
-        config.first_column = begins[b];
+        config.place.first_column = begins[b];
         config.embedding_dim = (b + 1 < begins.size() ? begins[b + 1] : t.dim) - begins[b];
         blocks_of.back().push_back(static_cast<int>(configs.size()));
         configs.push_back(config);
@@ -52,9 +52,10 @@ class Whole {
         features.push_back({f.name + std::to_string(block), block, f.key});
     tables_ = std::make_unique<TableBatchedEmbedding>(
         ctx, configs, std::vector<PoolingType>(configs.size(), c.pooling), features,
-        TableBatchedEmbeddingOptions{.weighted = c.weighted,
-                                     .rounding_seed = 5,
-                                     .gradient_scale = 1.0f / static_cast<float>(c.world)});
+        TableBatchedEmbeddingOptions{
+            .weighted = c.weighted,
+            .rounding_seed = 5,
+            .sharding = {.gradient_scale = 1.0f / static_cast<float>(c.world)}});
     for (int b = 0; b < tables_->num_tables(); ++b)
       tables_->weight(b).CopyFrom(ctx, First(b).To(ctx, ctx.device()).To(ctx, c.row_type));
   }
@@ -76,9 +77,10 @@ class Whole {
   void Store(Result& result) const {
     for (int b = 0; b < tables_->num_tables(); ++b) {
       const BaseEmbeddingConfig& block = tables_->table(b);
-      result.tables[Format("{}/{}", block.name, block.first_column)] = tables_->weight(b).ToHost();
+      result.tables[Format("{}/{}", block.name, block.place.first_column)] =
+          tables_->weight(b).ToHost();
       for (const OptimizerState& s : tables_->optimizer_states(b))
-        result.tables[Format("{}/{}.{}", block.name, block.first_column, s.name)] =
+        result.tables[Format("{}/{}.{}", block.name, block.place.first_column, s.name)] =
             s.tensor.ToHost();
     }
   }
@@ -88,7 +90,7 @@ class Whole {
     const BaseEmbeddingConfig& block = tables_->table(b);
     for (const TestTable& t : Tables())
       if (t.name == block.name)
-        return FirstWeights(t).Narrow(1, block.first_column, block.embedding_dim);
+        return FirstWeights(t).Narrow(1, block.place.first_column, block.embedding_dim);
     return {};
   }
   // Each feature's blocks are sequences of their own.

@@ -22,10 +22,10 @@ struct Result {
   std::map<std::string, Tensor> tables;      // whole; states as "t0.momentum1", a row a block
 };
 
-// Without shards: one process, fed with the bags of all ranks in their order, a table for each
+// Runs without shards: one process, fed with the bags of all ranks in their order, a table for each
 // block of columns of `plan`.
 Result RunWhole(Context& ctx, const Combination& c, const ShardingPlan& plan, const Steps& steps);
-// On ranks that are threads, each with a context of its own on `device`.
+// Runs on ranks that are threads, each with a context of its own on `device`.
 Result RunSharded(Device device, const Combination& c, const ShardingPlan& plan,
                   const Steps& steps);
 

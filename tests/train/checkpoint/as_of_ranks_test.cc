@@ -15,7 +15,8 @@ using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::TempPath;
 
-// Table "a", [6, 8], with a number a row and one a weight; a number of the whole table; a dense part.
+// Table "a", [6, 8], with a number a row and one a weight; a number of the whole table; a dense
+// part.
 class AsOfRanksTest : public ::testing::Test {
  protected:
   void SetUp() override {

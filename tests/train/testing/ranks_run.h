@@ -49,7 +49,7 @@ inline ShardingPlan PlanFor(const TrainConfig& config, int ranks, const std::str
   return MakeRanksPlan(choice, {ranks, ranks}, ShapesOf(config), config.managed_collision);
 }
 
-// Of ranks that are threads.
+// Runs on ranks that are threads.
 inline RunCurve CurveOfRanks(const TrainConfig& config, int ranks, const ShardingPlan& plan,
                              const std::string& folder = "", const WireCodecs& codecs = {}) {
   RunCurve curve;
@@ -77,7 +77,7 @@ inline void ExpectNear(const RunCurve& curve, const RunCurve& expected, double t
   EXPECT_EQ(curve.evaluation.examples, expected.evaluation.examples);
 }
 
-// Of SmallConfig: by rows, on the last rank, on all.
+// A plan of SmallConfig's tables: by rows, on the last rank, on all.
 inline ShardingPlan MixedPlan(const TrainConfig& config, int ranks) {
   return MakeShardingPlan({ranks, ranks}, ShapesOf(config),
                           {{"a", RowWise()}, {"b", TableWise(ranks - 1)}, {"c", DataParallel()}});

@@ -94,7 +94,7 @@ class SmallEmbeddings {
   virtual TableBatchedEmbedding* tables() = 0;
   virtual ShardedTables* shards() = 0;
   virtual void AppendParameters(std::vector<NamedParameter>&) {}
-  // What it knows of ids.
+  // State of raw ids.
   virtual std::vector<NamedTensor> IdState(Context&) { return {}; }
 };
 

@@ -53,7 +53,7 @@ class SmallTraining {
   PipelinedModel& model() { return model_; }
   int read() const { return read_; }  // batches
 
-  // With a rate of its own each step: an update that takes a neighbour's is seen.
+  // Makes a step with a rate of its own: an update that takes a neighbour's rate is seen.
   float Step(Context& ctx, const SmallBatch& batch) {
     const float loss = model_.Step(ctx, batch);
     model_.SetLearningRate(0.2f / static_cast<float>(2 + batch.number));

@@ -7,6 +7,7 @@
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/plan/auto_plan.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
@@ -25,24 +26,20 @@ constexpr char kDescription[] =
     "optimizer state, and where the training stands.";
 constexpr char kFooter[] =
     "\nExamples:\n"
-    "  tessera reshard ckpt --world-size 16 --plan plan.json --out ckpt16\n"
-    "  tessera reshard ckpt --world-size 8 --local-size 4 --plan row_wise --out ckpt8\n"
-    "  tessera reshard model.safetensors --world-size 4 --plan table_wise --out ckpt4\n"
+    "  tessera reshard ckpt --ranks 16 --plan plan.json --out ckpt16\n"
+    "  tessera reshard ckpt --ranks 8 --ranks-per-node 4 --plan row_wise --out ckpt8\n"
+    "  tessera reshard model.safetensors --ranks 4 --plan auto --out ckpt4\n"
     "\n"
-    "A plan is a file of this library's (JSON), or of TorchRec's (JSON, or as it prints one). "
-    "table_wise deals tables out, the largest first, each to the rank that has the least.\n";
+    "A plan file is one of this library (JSON), or of TorchRec (JSON, or as it prints one). "
+    "table_wise gives each table to the rank that has the least so far, the largest table first. "
+    "Without --plan, tables larger than a rank's equal share are split by rows over all ranks, and "
+    "the others are placed like table_wise.\n";
 
 struct Flags {
-  std::string checkpoint, plan, out, config;
-  int world_size = 1, local_size = 0;  // 0: world_size
+  std::string checkpoint, plan, topology, out, config;
+  int ranks = 1, ranks_per_node = 0;  // 0: all ranks
   bool overwrite = false;
 };
-
-ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) {
-  const RankLayout layout{flags.world_size,
-                          flags.local_size == 0 ? flags.world_size : flags.local_size};
-  return MakeRanksPlan(flags.plan, layout, tables);
-}
 
 int64_t BytesIn(const CheckpointIndex& index) {
   int64_t bytes = 0;
@@ -50,13 +47,27 @@ int64_t BytesIn(const CheckpointIndex& index) {
   return bytes;
 }
 
-ShardedCheckpoint Open(const Flags& flags) {
-  if (IsOfRanks(FormOf(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
+TrainConfig ConfigOf(const Flags& flags, const Checkpoint& checkpoint) {
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  return serve::ConfigOf(checkpoint, config);
+}
+
+ShardedCheckpoint Open(const Flags& flags) {
+  if (IsOfRanks(FormOf(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
   Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
-  const TrainConfig model = serve::ConfigOf(checkpoint, config);
+  const TrainConfig model = ConfigOf(flags, checkpoint);
   return AsOfRanks(std::move(checkpoint), model);
+}
+
+ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) {
+  const RankLayout layout{flags.ranks,
+                          flags.ranks_per_node == 0 ? flags.ranks : flags.ranks_per_node};
+  if (flags.plan == "auto")
+    return FindAutoPlan(ConfigOf(flags, ReadCheckpoint(flags.checkpoint)), layout, Device::Cpu(),
+                        flags.topology);
+  if (!flags.topology.empty()) throw Error("--topology needs --plan auto");
+  return MakeRanksPlan(flags.plan, layout, tables);
 }
 
 int Reshard(const Flags& flags) {
@@ -88,28 +99,32 @@ void AddReshardCommand(CLI::App& app, Action& action) {
   command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
       ->required()
       ->type_name("PATH");
-  command->add_option("--world-size", f->world_size, "Write it for so many ranks")
+  command->add_option("--ranks,--world-size", f->ranks, "Number of ranks to write it for")
       ->required()
       ->check(ranks)
       ->type_name("N");
   command
-      ->add_option("--local-size", f->local_size,
-                   "So many ranks share a node; default: all of them")
+      ->add_option("--ranks-per-node,--local-size", f->ranks_per_node,
+                   "Number of ranks on each node; default: all of them")
       ->check(ranks)
       ->type_name("N");
   command
       ->add_option("--plan", f->plan,
-                   "Say which rank gets what of each table: a plan file, or table_wise, row_wise, "
-                   "column_wise or data_parallel for every table")
-      ->required()
+                   "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel "
+                   "for every table; or auto, which runs the planner")
       ->type_name("PLAN");
+  command
+      ->add_option("--topology", f->topology,
+                   "With --plan auto: the machine to plan for, a file of tessera calibrate, or "
+                   "cpu, a100, h100 or h200")
+      ->type_name("FILE|NAME");
   command->add_option("-o,--out", f->out, "Write to this folder, which may be the same")
       ->required()
       ->type_name("DIR");
   command
       ->add_option(
           "--config", f->config,
-          "Take the training configuration from this file where the checkpoint has none inside")
+          "Read the training configuration from this file if the checkpoint has none inside")
       ->type_name("FILE");
   AddOverwriteFlag(*command, f->overwrite);
   command->footer(kFooter);

@@ -1,0 +1,68 @@
+#include "cli/help_formatter.h"
+
+#include <algorithm>
+
+namespace tessera::cli {
+namespace {
+
+constexpr size_t kColumns = 100;
+
+// Of UTF-8: bytes that begin a character.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
+
+// Column where the text that `line`'s first words describe begins: behind the first two spaces that
+// follow a word; without such, the line's own begin.
+size_t Indent(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  if (begin == 0) return 0;
+  const size_t gap = line.find("  ", begin);
+  return gap == std::string_view::npos ? begin : line.find_first_not_of(' ', gap);
+}
+
+void AppendWrapped(std::string_view line, std::string& out) {
+  const size_t indent = Indent(line);
+  std::string now(line.substr(0, std::min(line.find_first_not_of(' '), line.size())));
+  bool has_word = false;
+  for (size_t at = now.size(); at < line.size();) {
+    size_t end = std::min(line.find(' ', at), line.size());
+    // Lists of values have no spaces.
+    if (Width(line.substr(at, end - at)) > kColumns - indent)
+      end = std::min(line.find(',', at), end - 1) + 1;
+    // Spaces between columns stay with the word before them.
+    const size_t next = std::min(line.find_first_not_of(' ', end), line.size());
+    const std::string_view word = line.substr(at, end - at);
+    if (has_word && Width(now) + Width(word) > kColumns) {
+      out += now.substr(0, now.find_last_not_of(' ') + 1) + "\n";
+      now = std::string(indent, ' ');
+    }
+    now += word;
+    now += line.substr(end, next - end);
+    has_word = true;
+    at = next;
+  }
+  out += now;
+}
+
+}  // namespace
+
+std::string Wrapped(std::string_view text) {
+  std::string out;
+  bool example = false;
+  while (true) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    example = line.starts_with("Example") || (example && !line.empty());
+    if (Width(line) <= kColumns || example || line.starts_with("  tessera "))
+      out += line;
+    else
+      AppendWrapped(line, out);
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,73 @@
+#ifndef TESSERA_TRAIN_RUN_TRAINING_REPORT_H_
+#define TESSERA_TRAIN_RUN_TRAINING_REPORT_H_
+// Reports of a training run, after each step, after each epoch and in the end. Plain data.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/click_metrics.h"
+
+namespace tessera {
+
+// Figures of managed collision for the raw ids of one table. A row that went from one id to another
+// was given twice.
+struct RawIdsReport {
+  std::string table, kind;
+  int64_t rows = 0;      // of the table
+  int64_t ids = 0;       // that have rows of their own now
+  int64_t admitted = 0;  // rows given to ids in this run
+  int64_t evicted = 0;   // rows taken from ids in this run for others
+};
+
+// Figures of the tables on disk, each with a cache of its own, since they were made, the loading of
+// a checkpoint included.
+struct DiskReport {
+  int64_t tables = 0;
+  int64_t file_bytes = 0;   // room taken on disk
+  int64_t cache_bytes = 0;  // of the caches' lines
+  // Distinct rows of the batches, and how many of them lay in a cache.
+  int64_t rows = 0, hits = 0;
+  int64_t bytes_read = 0, bytes_written = 0;
+  double reads_in_flight = 0;  // on the average, beside each read that began
+  std::string io;              // "uring", "threads"
+  bool direct = false;         // past the page cache
+  double hit_rate() const {
+    return rows > 0 ? static_cast<double>(hits) / static_cast<double>(rows) : 0;
+  }
+};
+
+// After each step.
+struct StepReport {
+  int64_t epoch = 0;     // from 1
+  int64_t step = 0;      // from 1, over all epochs
+  int64_t examples = 0;  // of this batch
+  double loss = 0;
+  double fraction = 0;  // about what share of the epoch is done
+};
+
+// After each epoch, with its evaluation.
+struct EpochReport {
+  int64_t epoch = 0;      // from 1
+  int64_t rows = 0;       // trained in this run
+  bool whole = true;      // whether these are all of the epoch, and not those since a resume
+  double train_loss = 0;  // mean over the rows, each before it was learned
+  double seconds = 0;     // reading, training, evaluation
+  std::optional<MetricValues> evaluation;
+  std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
+};
+
+struct TrainingRunReport {
+  std::vector<EpochReport> epochs;         // that ended in this run
+  std::optional<MetricValues> evaluation;  // the last one
+  std::vector<RawIdsReport> raw_ids;       // of tables with managed collision
+  std::optional<DiskReport> disk;          // where a table lies on disk
+  int64_t rows = 0;                        // trained in this run
+  int64_t skipped_rows = 0;                // bad ones, left out
+  double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
+  double training_seconds = 0;  // reading and training
+  bool stopped = false;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RUN_TRAINING_REPORT_H_
