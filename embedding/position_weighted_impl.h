@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_POSITION_WEIGHTED_IMPL_H_
 #define TESSERA_EMBEDDING_POSITION_WEIGHTED_IMPL_H_
-// Private to embedding/position_weighted*: the devices' overloads, and what both do for a bag.
+// Private to position_weighted*: the devices' overloads, and what both do for a bag.
 #include <span>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
 #define TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
-// Private to quant/quantize_table*: what both devices do for a row of a block.
+// Private to quantize_table*: what both devices do for a row of a block.
 #include "quant/value_range.h"
 #include "runtime/base/host_device.h"
 #include "runtime/context.h"

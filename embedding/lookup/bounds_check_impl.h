@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_IMPL_H_
-// Private to embedding/bounds_check*: the devices' overloads, and what both do.
+// Private to bounds_check*: the devices' overloads, and what both do.
 #include "embedding/lookup/bounds_check.h"
 #include "runtime/device/device.h"
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_LOOKUP_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_LOOKUP_IMPL_H_
-// Private to embedding/lookup*: the devices' overloads, and what lookup_simd.cc gives for each
+// Private to lookup*: the devices' overloads, and what lookup_simd.cc gives for each
 // instruction set.
 #include "embedding/lookup/lookup.h"
 #include "runtime/device/device.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_PRUNE_ROWS_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_PRUNE_ROWS_IMPL_H_
-// Private to embedding/prune_rows*: the devices' overloads, and what both do for a row.
+// Private to prune_rows*: the devices' overloads, and what both do for a row.
 #include <bit>
 
 #include "embedding/lookup/prune_rows.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_ROW_INIT_IMPL_H_
 #define TESSERA_EMBEDDING_TABLE_ROW_INIT_IMPL_H_
-// Private to embedding/row_init* and new_row_init*.
+// Private to row_init* and new_row_init*.
 #include "embedding/lookup/element.h"
 #include "embedding/lookup/row_ops.h"
 #include "runtime/device/device.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_OCCURRENCES_CUDA_H_
 #define TESSERA_EMBEDDING_UPDATE_OCCURRENCES_CUDA_H_
-// Private to embedding/*_cuda.*: the occurrences of all tables' rows in a batch, sorted by key, cut
+// Private to update/*_cuda.*: the occurrences of all tables' rows in a batch, sorted by key, cut
 // into runs and chunks, on a GPU. The host never waits: sizes stay on the device, buffers are as
 // large as could be needed.
 //

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_TABLE_SWEEP_OPS_H_
 #define TESSERA_EMBEDDING_UPDATE_TABLE_SWEEP_OPS_H_
-// Private to embedding/whole_table*: what some rules ask for beside the update of touched rows, an
+// Private to table_sweep_ops*: what some rules ask for beside the update of touched rows, an
 // element at a time (embedding/update/update.h: SweepTables, MaxRowCounterSync, OwedWeights).
 #include "embedding/lookup/element.h"
 #include "embedding/update/row_update.h"
