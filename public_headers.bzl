@@ -65,6 +65,8 @@ PUBLIC_HEADERS = {
         "embedding/feature_processor.h",
         "embedding/position_weighted.h",
         "embedding/table_batched_embedding.h",
+    "embedding/table_caches.h",
+    "embedding/table_rows.h",
         "embedding/cache/row_cache.h",
         "embedding/deltas/model_delta_tracker.h",
         "embedding/itep/itep_embedding.h",

@@ -75,8 +75,8 @@ void FusedOptimizer::CheckStateDict(const OptimizerStateDict& state) const {
     // Shapes alone are asked for, which a cache that holds updates does not change.
     for (const auto& [name, tensor] : NumbersOf(table))
       expected.push_back({name, tensor.shape(), tensor.dtype()});
-    for (int p = 1; p < tables_.num_parts(table); ++p) {
-      const NamedTensor state = tables_.part(table, p);
+    for (int p = 1; p < tables_.rows().num_parts(table); ++p) {
+      const NamedTensor state = tables_.rows().part(table, p);
       expected.push_back({state.name, state.tensor.shape(), state.tensor.dtype()});
     }
     internal::CheckFusedStates(KeyOf(table), state.at(KeyOf(table)), expected);
@@ -85,8 +85,8 @@ void FusedOptimizer::CheckStateDict(const OptimizerStateDict& state) const {
 
 void FusedOptimizer::LoadStateDict(Context& ctx, const OptimizerStateDict& state) {
   CheckStateDict(state);
-  tables_.Flush(ctx);
-  tables_.ResetCaches(ctx);
+  tables_.caches().Flush(ctx);
+  tables_.caches().Reset(ctx);
   const auto iter_of = [&](int table) { return internal::IterOf(state.at(KeyOf(table))); };
   int64_t forwards = 0;  // of all tables together: none was without the others
   for (const int table : updated_) forwards = std::max(forwards, iter_of(table));

@@ -34,7 +34,7 @@ class FusedOptimizer final : public Optimizer {
   // Sets each table's rate to lr times its lr_scale, like TableBatchedEmbedding::SetLearningRate.
   void SetLearningRate(double lr) override;
 
-  // Throws Error where a cache holds updates: after TableBatchedEmbedding::Flush.
+  // Throws Error where a cache holds updates: after TableCaches::Flush.
   OptimizerStateDict StateDict() const override;
   void CheckStateDict(const OptimizerStateDict& state) const override;
   // Writes into the tables' states.

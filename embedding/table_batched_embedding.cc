@@ -5,56 +5,32 @@
 #include <tuple>
 #include <utility>
 
-#include "embedding/table/table_on_disk.h"
+#include "embedding/table/rule_sweeps.h"
 #include "embedding/table_forward.h"
 #include "runtime/base/hash.h"
-#include "sparse/ops/row_runs.h"
 
 namespace tessera {
 namespace {
 
 using internal::EmbeddingTable;
 
-// Of rules that look at whole tables, or owe rows something, when a training forward begins.
-bool ActsBeforeLookup(const EmbeddingTable& table) {
-  const AnyRule& rule = table.config.optimizer;
-  return std::holds_alternative<EnsembleRowwiseAdagrad>(rule) ||
-         std::holds_alternative<EmaInPlaceRowwiseAdagrad>(rule) ||
-         std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule) ||
-         std::holds_alternative<CounterRowwiseAdagrad>(rule);
-}
-
 bool IsSequence(const EmbeddingTable& table) { return table.pooling == PoolingType::kNone; }
 
 void CheckInMemory(const EmbeddingTable& table) {
   TESSERA_CHECK(table.disk == nullptr,
-                "table {}: its location is DISK, so there is no tensor of all its rows: part() "
-                "reads and writes some at a time",
+                "table {}: its location is DISK, so there is no tensor of all its rows: "
+                "rows().part reads and writes some at a time",
                 table.config.name);
-}
-
-bool IsStale(const EmbeddingTable& table) {
-  return table.cache != nullptr && table.cache->holds_updates();
 }
 
 // Whoever reads all rows must not miss what is still in the cache.
 void CheckWholeIsTruth(const EmbeddingTable& table) {
   CheckInMemory(table);
-  if (IsStale(table))
+  if (table.cache_holds_updates())
     throw Error(
         Format("table {}: its cache ({}) holds updates that the whole table lacks; call "
-               "Flush(ctx) before rows and states are read",
+               "caches().Flush(ctx) before rows and states are read",
                table.config.name, ToString(table.config.location)));
-}
-
-std::shared_ptr<const RowsElsewhere> DiskPartOf(const EmbeddingTable& table, int part) {
-  if (!table.disk) return nullptr;
-  return std::make_shared<const RowsElsewhere>(RowsElsewhere{
-      .read = [disk = table.disk, part](std::span<const int64_t> rows,
-                                        void* bytes) { disk->ReadPart(part, rows, bytes); },
-      .write = [disk = table.disk, part](
-                   std::span<const int64_t> rows,
-                   const void* bytes) { disk->WritePart(part, rows, bytes); }});
 }
 
 void SeedTables(Context& ctx, internal::TablesState& state) {
@@ -155,15 +131,6 @@ EmbeddingOutputs TableBatchedEmbedding::ForwardAll(Context& ctx, const KeyedJagg
   return internal::ForwardTables(ctx, state_, kjt);
 }
 
-void TableBatchedEmbedding::Prefetch(Context& ctx, const KeyedJaggedTensor& kjt) {
-  const auto cached = [](const EmbeddingTable& table) { return table.cache != nullptr; };
-  if (std::none_of(state_->tables.begin(), state_->tables.end(), cached)) return;
-  state_->prefetched.push_back(
-      {kjt.values(), std::make_shared<internal::TableBatch>(ctx, *state_, kjt)});
-}
-
-void TableBatchedEmbedding::ForgetPrefetched() { state_->prefetched.clear(); }
-
 void TableBatchedEmbedding::AllowForwardsAhead(int forwards) {
   TESSERA_CHECK_GE(forwards, 0, "forwards ahead of a backward");
   TESSERA_CHECK(forwards == 0 || !state_->kept.accumulates(),
@@ -176,7 +143,7 @@ void TableBatchedEmbedding::AllowForwardsAhead(int forwards) {
         "table {}: its rows pass through a cache, which holds those of one training batch "
         "at a time: no forward goes ahead of a backward",
         table.config.name);
-    TESSERA_CHECK(!ActsBeforeLookup(table),
+    TESSERA_CHECK(!internal::ActsBeforeLookup(table),
                   "table {}: rule {} changes rows before they are looked up: no forward goes ahead "
                   "of a backward",
                   table.config.name, RuleName(table.config.optimizer));
@@ -195,31 +162,7 @@ void TableBatchedEmbedding::AccumulateForwards(int forwards) {
 }
 
 void TableBatchedEmbedding::CheckForwardIsStep(std::string_view what) const {
-  TESSERA_CHECK(!state_->kept.accumulates(),
-                "{} beside several forwards of one step (AccumulateForwards): rows change hands in "
-                "each forward, so the step would not have the bits of one batch",
-                what);
-}
-
-void TableBatchedEmbedding::Flush(Context& ctx) {
-  TESSERA_CHECK(state_->updates_pending == 0, "Flush between a training forward and its backward");
-  for (const EmbeddingTable& table : state_->tables)
-    if (table.cache) table.cache->Flush(ctx);
-}
-
-void TableBatchedEmbedding::ResetCaches(Context& ctx) {
-  for (const EmbeddingTable& table : state_->tables)
-    if (table.cache) table.cache->Reset(ctx);
-}
-
-CacheStats TableBatchedEmbedding::CacheStatsSync(Context& ctx, int index) const {
-  const EmbeddingTable& table = state_->at(index);
-  return table.cache ? table.cache->StatsSync(ctx) : CacheStats{};
-}
-
-int64_t TableBatchedEmbedding::cache_lines(int index) const {
-  const EmbeddingTable& table = state_->at(index);
-  return table.cache ? table.cache->lines() : 0;
+  state_->CheckForwardIsStep(what);
 }
 
 int TableBatchedEmbedding::num_tables() const { return static_cast<int>(state_->tables.size()); }
@@ -256,51 +199,6 @@ const RowGradients& TableBatchedEmbedding::row_gradients(int index) const {
 std::vector<OptimizerState> TableBatchedEmbedding::optimizer_states(int index) const {
   CheckWholeIsTruth(state_->at(index));
   return state_->at(index).states;
-}
-
-NamedTensor TableBatchedEmbedding::part(int index, int part) const {
-  const EmbeddingTable& table = state_->at(index);
-  if (part == 0) return {"weight", table.weight, DiskPartOf(table, 0)};
-  const OptimizerState& state = table.states.at(static_cast<size_t>(part - 1));
-  return {state.name, state.tensor, DiskPartOf(table, part)};
-}
-int TableBatchedEmbedding::num_parts(int index) const {
-  return 1 + static_cast<int>(state_->at(index).states.size());
-}
-
-Tensor TableBatchedEmbedding::TakeRows(Context& ctx, int index, int part, const Tensor& ids) const {
-  if (IsStale(state_->at(index))) TableBatchedEmbedding(*this).Flush(ctx);
-  const NamedTensor whole = this->part(index, part);
-  if (!whole.stored) return tessera::TakeRows(ctx, whole.tensor, ids);
-  const auto rows = ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
-  Shape shape = whole.tensor.shape();
-  shape[0] = std::ssize(rows);
-  const Tensor taken = Tensor::EmptyHost(shape, whole.tensor.dtype());
-  whole.stored->read(rows, taken.raw_data());
-  return taken.To(ctx, ctx.device());
-}
-
-DiskStats TableBatchedEmbedding::disk_stats(int index) const {
-  const EmbeddingTable& table = state_->at(index);
-  return table.disk ? table.disk->stats() : DiskStats{};
-}
-
-void TableBatchedEmbedding::ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to) {
-  CheckForwardIsStep(Format("table {}: ResetRows", table_name(index)));
-  state_->at(index).ResetRows(ctx, ids, to == ResetTo::kInitial);
-}
-
-int64_t TableBatchedEmbedding::rows_in_use(int index) const {
-  return state_->at(index).weight.dim(0);
-}
-void TableBatchedEmbedding::SetRowsInUse(Context& ctx, int index, int64_t rows) {
-  state_->at(index).SetRowsInUse(ctx, rows);
-}
-
-std::shared_ptr<TouchedRows> TableBatchedEmbedding::TrackRows(Context& ctx, int index) {
-  EmbeddingTable& table = state_->at(index);
-  if (!table.touched) table.touched = std::make_shared<TouchedRows>(ctx, table.weight.dim(0));
-  return table.touched;
 }
 
 const AnyRule& TableBatchedEmbedding::rule(int index) const { return table(index).optimizer; }

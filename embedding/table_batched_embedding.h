@@ -10,22 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "embedding/cache/row_cache.h"
 #include "embedding/config/embedding_configs.h"
 #include "embedding/lookup/bounds_check_report.h"
-#include "embedding/storage/disk_table.h"
 #include "embedding/table/optimizer_state.h"
-#include "embedding/table/touched_rows.h"
+#include "embedding/table_caches.h"
+#include "embedding/table_rows.h"
 #include "embedding/update/update.h"
 #include "runtime/autograd.h"
-#include "runtime/named_parameter.h"
 #include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera {
-
-namespace internal {
-struct TablesState;
-}
 
 struct EmbeddingOutputs {
   Variable pooled;                  // undefined if every table has pooling NONE
@@ -78,35 +72,15 @@ class TableBatchedEmbedding {
   // their meaning with every training forward.
   void CheckForwardIsStep(std::string_view what) const;
 
-  // These concern tables with a cache (locations kManagedCaching and kDisk); they do nothing for
-  // others.
-  //
-  // Ahead of a forward of the same `kjt` (the same tensor of ids): checks its bounds and brings its
-  // rows into the caches (cache/row_cache.h), any number of batches before they are used. Training
-  // forwards then come in the order of the prefetches. On a context of its own it runs beside the
-  // training of earlier batches: that context has to wait for the one that made the ids. A forward
-  // of a batch that was not prefetched does it itself.
-  void Prefetch(Context& ctx, const KeyedJaggedTensor& kjt);
-  // Forgets the batches that were prefetched and wait for their forward.
-  void ForgetPrefetched();
-  // weight() and optimizer_states() hold the truth afterwards. REQUIRES: no update is pending.
-  void Flush(Context& ctx);
-  // Forgets what the caches hold: after Flush, before weight() or optimizer_states() are written.
-  // Throws Error while a prefetched batch waits for its forward or update.
-  void ResetCaches(Context& ctx);
-  // All 0 for a table without a cache. Waits for the device.
-  CacheStats CacheStatsSync(Context& ctx, int index) const;
-  int64_t cache_lines(int index) const;  // rows that its cache has room for; 0 without one
-
   int num_tables() const;
   const std::vector<EmbeddingFeature>& features() const;
   const TableBatchedEmbeddingOptions& options() const;
   const BaseEmbeddingConfig& table(int index) const;
   const std::string& table_name(int index) const { return table(index).name; }
   PoolingType pooling(int index) const;
-  // [E, D] of the table's data_type; shares the table's storage: writing changes the table. Of a
-  // table with a cache: see Flush and ResetCaches. Of a growing table: its rows in use.
-  // embedding/lookup/row_access.h reads and writes single rows.
+  // [E, D] of the table's data_type; shares the table's storage: writing changes the table. With a
+  // cache: call caches().Flush before reading, Flush and Reset before writing. Of a growing table:
+  // its rows in use.
   Tensor weight(int index) const;
   // Returns the weight as a variable. REQUIRES: the table's rule is Dense.
   Variable weight_variable(int index) const;
@@ -115,34 +89,10 @@ class TableBatchedEmbedding {
   const RowGradients& row_gradients(int index) const;
   // Share the table's storage; of its state_type (counts: f32).
   std::vector<OptimizerState> optimizer_states(int index) const;
-  // A table on disk has neither of these, and throws Error. Wherever a table lies, its weights
-  // (part 0, called "weight") and states (parts 1, …): as tensors, or, on disk, as a shape with
-  // `stored`. What is said there of Flush and ResetCaches holds here.
-  int num_parts(int index) const;
-  NamedTensor part(int index, int part) const;
-  // Rows `ids` ([n], i32 or i64) of a part, [n, …] of its type, on ctx's device. REQUIRES: they
-  // name rows.
-  Tensor TakeRows(Context& ctx, int index, int part, const Tensor& ids) const;
-  // All 0 for a table that does not lie on disk.
-  DiskStats disk_stats(int index) const;
-  // The rows `ids` ([n], i32 or i64) become 0, or what new rows of the table start with (an init_fn
-  // is given n rows; in a growing table one at a time), and their states 0. Throws Error for an id
-  // that names no row (waits for the device).
-  enum class ResetTo { kZero, kInitial };
-  void ResetRows(Context& ctx, int index, const Tensor& ids, ResetTo to = ResetTo::kZero);
-
-  // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints
-  // keep; of another, all. New ones hold what new rows of the table start with, as function of
-  // iter(index) too (embedding/table/new_row_init.h), their states 0. To be called before the
-  // forward that names them, and before a state dict with as many rows is loaded. Throws Error for
-  // a table that does not grow, more rows than num_embeddings, and fewer than there are if they are
-  // tracked (TrackRows).
-  int64_t rows_in_use(int index) const;
-  void SetRowsInUse(Context& ctx, int index, int64_t rows);
-
-  // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;
-  // the same object for all who ask.
-  std::shared_ptr<TouchedRows> TrackRows(Context& ctx, int index);
+  // A table on disk has no tensor of all its rows: weight() and optimizer_states() throw Error for
+  // it; rows() reads them wherever they lie.
+  TableRows rows() const { return TableRows(state_); }
+  TableCaches caches() const { return TableCaches(state_); }
 
   const AnyRule& rule(int index) const;
   // lr times the table's lr_scale, for every table; lr itself, for one.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "embedding/table/rule_sweeps.h"
 #include "embedding/table/table_backward.h"
 #include "runtime/files/trace.h"
 

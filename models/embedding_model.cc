@@ -209,7 +209,7 @@ std::vector<NamedTensor> EmbeddingModel::TableTensors() const {
   if (sharded() != nullptr) return tensors;
   const TableBatchedEmbedding& tables = embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t) {
-    tensors.push_back(tables.part(t, 0));
+    tensors.push_back(tables.rows().part(t, 0));
     tensors.back().name = table_prefix_ + tables.table_name(t) + ".weight";
   }
   return tensors;
@@ -252,8 +252,8 @@ void EmbeddingModel::LoadIdStateDict(Context& ctx, const std::vector<NamedTensor
 
 void EmbeddingModel::Take(Context& ctx, const TensorsByName& given) {
   if (sharded() == nullptr) {
-    embedding_bag_collection().tables().Flush(ctx);
-    embedding_bag_collection().tables().ResetCaches(ctx);
+    embedding_bag_collection().tables().caches().Flush(ctx);
+    embedding_bag_collection().tables().caches().Reset(ctx);
   }
   for (const NamedTensor& target : StateDict()) {
     const auto found = given.find(target.name);
@@ -276,7 +276,7 @@ UnmatchedNames EmbeddingModel::LoadStateDict(Context& ctx, const std::vector<Nam
 }
 
 std::vector<NamedTensor> EmbeddingModel::WholeStateDict(Context& ctx) {
-  if (sharded() == nullptr) embedding_bag_collection().tables().Flush(ctx);
+  if (sharded() == nullptr) embedding_bag_collection().tables().caches().Flush(ctx);
   std::vector<NamedTensor> whole;
   if (sharded() != nullptr) whole = WholeRows(ctx, sharded()->tables(), table_prefix_);
   for (const NamedTensor& named : StateDict()) whole.push_back({named.name, CopyOf(ctx, named)});

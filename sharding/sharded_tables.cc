@@ -327,20 +327,20 @@ std::vector<TableBatchedEmbedding*> ShardedTables::parts() const {
 }
 
 void ShardedTables::Flush(Context& ctx) const {
-  for (TableBatchedEmbedding* part : parts()) part->Flush(ctx);
+  for (TableBatchedEmbedding* part : parts()) part->caches().Flush(ctx);
 }
 
 void ShardedTables::ResetCaches(Context& ctx) const {
-  for (TableBatchedEmbedding* part : parts()) part->ResetCaches(ctx);
+  for (TableBatchedEmbedding* part : parts()) part->caches().Reset(ctx);
 }
 
 void ShardedTables::Prefetch(Context& ctx, const InputDist& input) {
   CheckRemapped(input);
-  if (own_) own_->Prefetch(ctx, input.received().kjt);
+  if (own_) own_->caches().Prefetch(ctx, input.received().kjt);
 }
 
 void ShardedTables::ForgetPrefetched() {
-  if (own_) own_->ForgetPrefetched();
+  if (own_) own_->caches().ForgetPrefetched();
 }
 
 void ShardedTables::AllowForwardsAhead(int forwards) {

@@ -61,8 +61,8 @@ std::vector<NamedTensor> Trainer::State() const {
   const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t) {
     const std::string parameter = RankingModel::TableParameterName(tables.table_name(t));
-    for (int p = 1; p < tables.num_parts(t); ++p) {
-      NamedTensor part = tables.part(t, p);
+    for (int p = 1; p < tables.rows().num_parts(t); ++p) {
+      NamedTensor part = tables.rows().part(t, p);
       part.name = OptimizerStateName(parameter, part.name);
       state.push_back(std::move(part));
     }
@@ -82,7 +82,7 @@ std::vector<NamedTensor> Trainer::RestOfState() const {
 }
 
 std::vector<NamedTensor> Trainer::SavedState(const std::vector<NamedTensor>& metrics) {
-  if (!ranks_) model_.embedding_bag_collection().tables().Flush(ctx_);
+  if (!ranks_) model_.embedding_bag_collection().tables().caches().Flush(ctx_);
   std::vector<NamedTensor> state = State();
   for (NamedTensor& named : RestOfState()) state.push_back(std::move(named));
   if (!ranks_)  // each saves what it knows of ids
@@ -177,7 +177,7 @@ std::vector<int64_t> Trainer::RowsAfter(const Checkpoint& checkpoint) const {
   const TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   std::vector<int64_t> rows;
   for (int t = 0; t < tables.num_tables(); ++t) {
-    const int64_t before = tables.rows_in_use(t);
+    const int64_t before = tables.rows().in_use(t);
     rows.push_back(before);
     if (!tables.table(t).growing) continue;
     const std::string name = RankingModel::TableParameterName(tables.table_name(t));
@@ -198,8 +198,8 @@ std::vector<NamedTensor> Trainer::StateOfRows(const std::vector<int64_t>& rows) 
     if (!tables.table(t).growing) continue;
     const std::string parameter = RankingModel::TableParameterName(tables.table_name(t));
     rows_of[parameter] = rows[static_cast<size_t>(t)];
-    for (int p = 1; p < tables.num_parts(t); ++p)
-      rows_of[OptimizerStateName(parameter, tables.part(t, p).name)] = rows_of[parameter];
+    for (int p = 1; p < tables.rows().num_parts(t); ++p)
+      rows_of[OptimizerStateName(parameter, tables.rows().part(t, p).name)] = rows_of[parameter];
   }
   std::vector<NamedTensor> state = State();
   for (auto& [name, tensor, stored] : state) {
@@ -215,7 +215,7 @@ std::vector<NamedTensor> Trainer::StateOfRows(const std::vector<int64_t>& rows) 
 void Trainer::ShowRows(const std::vector<int64_t>& rows) {
   TableBatchedEmbedding& tables = model_.embedding_bag_collection().tables();
   for (int t = 0; t < tables.num_tables(); ++t)
-    if (tables.table(t).growing) tables.SetRowsInUse(ctx_, t, rows[static_cast<size_t>(t)]);
+    if (tables.table(t).growing) tables.rows().SetInUse(ctx_, t, rows[static_cast<size_t>(t)]);
 }
 
 bool Trainer::Load(const Checkpoint& checkpoint) {
@@ -234,8 +234,8 @@ bool Trainer::LoadAlone(const Checkpoint& checkpoint) {
     CheckStateIsThere(checkpoint.path, names);
   }
   const std::vector<int64_t> rows = RowsAfter(checkpoint);
-  tables.Flush(ctx_);
-  tables.ResetCaches(ctx_);
+  tables.caches().Flush(ctx_);
+  tables.caches().Reset(ctx_);
   Restore(
       ctx_, checkpoint, StateOfRows(rows),
       [&](const std::vector<NamedTensor>& rest) {

@@ -177,12 +177,12 @@ class DiskWork {
       const double got = disk_.Run(steps_), expected = memory_.Run(steps_);
       TESSERA_CHECK_EQ(got, expected, "the loss of {} steps with a table on disk", steps_);
       misses = Stats().misses - before;
-    } while (Stats().evictions < disk_.tables().cache_lines(0) && disk_.done() < 1000);
+    } while (Stats().evictions < disk_.tables().caches().lines(0) && disk_.done() < 1000);
     reads_of_call_ = std::max<int64_t>(1, misses);
     disk_.ForgetTimes();
     memory_.ForgetTimes();
     begun_ = Stats();
-    disk_begun_ = disk_.tables().disk_stats(0);
+    disk_begun_ = disk_.tables().caches().disk_stats(0);
     begun_at_ = disk_.done();
   }
   void Disk() { disk_.Run(steps_); }
@@ -191,7 +191,7 @@ class DiskWork {
 
   std::vector<std::pair<std::string, double>> Facts() {
     const CacheStats now = Stats();
-    const DiskStats disk = disk_.tables().disk_stats(0);
+    const DiskStats disk = disk_.tables().caches().disk_stats(0);
     const auto misses = static_cast<double>(now.misses - begun_.misses);
     const auto unique = static_cast<double>(now.unique - begun_.unique),
                ids = static_cast<double>(now.requested - begun_.requested),
@@ -218,10 +218,10 @@ class DiskWork {
   }
 
  private:
-  CacheStats Stats() { return disk_.tables().CacheStatsSync(disk_.context(), 0); }
+  CacheStats Stats() { return disk_.tables().caches().StatsSync(disk_.context(), 0); }
   void WriteAllRows() {
     constexpr int64_t kRows = 1 << 14;
-    const NamedTensor weight = disk_.tables().part(0, 0);
+    const NamedTensor weight = disk_.tables().rows().part(0, 0);
     const int64_t rows = weight.tensor.dim(0);
     std::vector<char> bytes(static_cast<size_t>(weight.tensor.nbytes() / rows * kRows));
     for (int64_t first = 0; first < rows; first += kRows) {

@@ -69,7 +69,7 @@ void GrowingCalls::MakeTables(Context& ctx) {
           std::vector<BaseEmbeddingConfig>(configs.begin(), configs.end())));
   plain_ = std::make_unique<EmbeddingBagCollection>(
       ctx, std::vector<EmbeddingBagConfig>{TableConfig(shape_, shape_.rows + 1, false)});
-  growing_table().SetRowsInUse(ctx, 0, module_->rows_in_use());
+  growing_table().rows().SetInUse(ctx, 0, module_->rows_in_use());
   growing_table().weight(0).CopyFrom(ctx, plain_->tables().weight(0));
 }
 

@@ -65,7 +65,7 @@ struct BaseEmbeddingConfig {
   // not cached.
   EmbeddingLocation location = EmbeddingLocation::kDevice;
   CacheConfig cache = {};  // under kManagedCaching
-  // Rows come into use one after another (TableBatchedEmbedding::SetRowsInUse), num_embeddings at
+  // Rows come into use one after another (TableRows::SetInUse), num_embeddings at
   // most; other ids add nothing. Rows and states lie in addresses reserved for all of them, and
   // take memory as they come into use; on a GPU they take it all at once. Start values depend on
   // seed, table, row and step alone (embedding/table/new_row_init.h): an init_fn is given a row at

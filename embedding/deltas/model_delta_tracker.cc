@@ -8,7 +8,7 @@ ModelDeltaTracker::ModelDeltaTracker(Context& ctx, TableBatchedEmbedding tables,
                                      ModelDeltaTrackerOptions options)
     : tables_(std::move(tables)), options_(std::move(options)) {
   TESSERA_CHECK(!options_.consumers.empty(), "delta tracker: no consumer is named");
-  for (int t = 0; t < tables_.num_tables(); ++t) touched_.push_back(tables_.TrackRows(ctx, t));
+  for (int t = 0; t < tables_.num_tables(); ++t) touched_.push_back(tables_.rows().Track(ctx, t));
   for (const std::string& consumer : options_.consumers)
     TESSERA_CHECK(seen_.emplace(consumer, Seen(touched_.size())).second,
                   "delta tracker: two consumers are called '{}'", consumer);
@@ -28,7 +28,7 @@ std::vector<UniqueRows> ModelDeltaTracker::GetUniqueIds(Context& ctx,
   for (int t = 0; t < tables_.num_tables(); ++t) {
     const auto i = static_cast<size_t>(t);
     const BaseEmbeddingConfig& config = tables_.table(t);
-    const int64_t rows = tables_.rows_in_use(t);
+    const int64_t rows = tables_.rows().in_use(t);
     touched_[i]->Grow(ctx, rows);
     if (std::holds_alternative<Dense>(config.optimizer)) touched_[i]->TouchAll();
     unique.push_back({.table = config.name,
@@ -44,14 +44,15 @@ std::vector<UniqueRows> ModelDeltaTracker::GetUniqueIds(Context& ctx,
 
 std::vector<UniqueRows> ModelDeltaTracker::GetUnique(Context& ctx, const std::string& consumer) {
   std::vector<UniqueRows> unique = GetUniqueIds(ctx, consumer);
-  if (options_.mode != TrackingMode::kIdOnly) tables_.Flush(ctx);
+  if (options_.mode != TrackingMode::kIdOnly) tables_.caches().Flush(ctx);
   for (int t = 0; t < tables_.num_tables(); ++t) {
     UniqueRows& rows = unique[static_cast<size_t>(t)];
     if (options_.mode != TrackingMode::kIdOnly)
-      rows.embeddings = tables_.TakeRows(ctx, t, 0, rows.ids);
+      rows.embeddings = tables_.rows().Take(ctx, t, 0, rows.ids);
     if (options_.mode != TrackingMode::kEmbeddingAndStates) continue;
-    for (int p = 1; p < tables_.num_parts(t); ++p)
-      rows.states.push_back({tables_.part(t, p).name, tables_.TakeRows(ctx, t, p, rows.ids)});
+    for (int p = 1; p < tables_.rows().num_parts(t); ++p)
+      rows.states.push_back(
+          {tables_.rows().part(t, p).name, tables_.rows().Take(ctx, t, p, rows.ids)});
   }
   if (options_.delete_on_read) Clear(consumer);
   return unique;

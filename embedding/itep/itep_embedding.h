@@ -32,7 +32,7 @@ class ItepCollection : public internal::ItepFront<Collection> {
     TableBatchedEmbedding& tables = this->collection().tables();
     if (ctx.tape() != nullptr) tables.CheckForwardIsStep("ITEP");
     const auto reset = [&](int table, const Tensor& rows) {
-      tables.ResetRows(ctx, table, rows, TableBatchedEmbedding::ResetTo::kInitial);
+      tables.rows().Reset(ctx, table, rows, TableRows::ResetTo::kInitial);
     };
     return this->collection().Forward(
         ctx, this->steps_.Forward(ctx, features, tables.options().bounds_check, reset));

@@ -62,9 +62,9 @@ KeyedJaggedTensor Remapped(Context& ctx, ManagedCollisionCollection& collisions,
   for (const BaseEmbeddingConfig& table : collisions.configs()) {
     const int t = TableOf(tables, table.name);
     ManagedCollisionModule& module = collisions.module(table.name);
-    if (tables.table(t).growing) tables.SetRowsInUse(ctx, t, module.rows_in_use());
+    if (tables.table(t).growing) tables.rows().SetInUse(ctx, t, module.rows_in_use());
     module.EvictTo(ctx, [&](const Tensor& rows) {
-      tables.ResetRows(ctx, t, rows, TableBatchedEmbedding::ResetTo::kInitial);
+      tables.rows().Reset(ctx, t, rows, TableRows::ResetTo::kInitial);
     });
   }
   return remapped;

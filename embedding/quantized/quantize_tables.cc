@@ -20,13 +20,13 @@ FloatTable FromEntry(const SafetensorsFile& file, const std::string& prefix, con
 // Of a table wherever it lies; of one on disk, blocks of rows as they are asked for.
 RowSource SourceOf(const TableBatchedEmbedding& tables, int t) {
   const std::string& name = tables.table(t).name;
-  const NamedTensor rows = tables.part(t, 0);
+  const NamedTensor rows = tables.rows().part(t, 0);
   if (!rows.stored) return SourceOf(name, tables.weight(t));
   return {name, rows.tensor.dim(0), rows.tensor.dim(1),
           [tables, t](Context& ctx, int64_t begin, int64_t end) {
             const Tensor ids = Tensor::EmptyHost({end - begin}, DType::kI64);
             std::iota(ids.span<int64_t>().begin(), ids.span<int64_t>().end(), begin);
-            return tables.TakeRows(ctx, t, 0, ids).To(ctx, DType::kF32);
+            return tables.rows().Take(ctx, t, 0, ids).To(ctx, DType::kF32);
           }};
 }
 
@@ -130,7 +130,7 @@ namespace {
 
 // With the updates that caches hold.
 std::vector<FloatTable> FlushedTablesOf(Context& ctx, TableBatchedEmbedding tables) {
-  tables.Flush(ctx);
+  tables.caches().Flush(ctx);
   return FloatTablesOf(tables);
 }
 

@@ -38,6 +38,8 @@ struct EmbeddingTable {
 
   bool without_rule() const { return std::holds_alternative<None>(config.optimizer); }
   bool dense() const { return std::holds_alternative<Dense>(config.optimizer); }
+  // Whether the cache has rows that the whole table lacks.
+  bool cache_holds_updates() const { return cache != nullptr && cache->holds_updates(); }
   // Whether backward changes rows.
   bool updated() const { return !frozen && !dense() && !without_rule(); }
   // Whether both are blocks of columns of the same rows (or the same), which the same ids read.
@@ -46,7 +48,7 @@ struct EmbeddingTable {
            config.place.first_row == other.config.place.first_row;
   }
 
-  // These do what TableBatchedEmbedding::SetRowsInUse and ResetRows promise.
+  // These do what TableRows::SetInUse and Reset promise.
   void SetRowsInUse(Context& ctx, int64_t rows);
   void ShowRows(int64_t rows);  // of those reserved, started or not
   void ResetRows(Context& ctx, const Tensor& ids, bool initial);

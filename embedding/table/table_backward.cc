@@ -1,107 +1,20 @@
 #include "embedding/table/table_backward.h"
 
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 
 #include "embedding/table/own_batches.h"
-#include "embedding/table/table_on_disk.h"
+#include "embedding/table/rule_sweeps.h"
 #include "embedding/update/clamp_gradient.h"
 #include "runtime/files/trace.h"
 #include "runtime/ops/arithmetic.h"
 
 namespace tessera::internal {
-namespace {
-
-// Tables whose rules count the same step are swept and updated by one call.
-using Tables = ScratchVector<UpdateTable>;
-using TablesByStep =
-    std::map<int64_t, Tables, std::less<int64_t>, Recycling<std::pair<const int64_t, Tables>>>;
-
-bool IsCounted(const EmbeddingTable& table) {
-  return std::holds_alternative<CounterRowwiseAdagrad>(table.config.optimizer);
-}
-
-bool TakesMaxCounter(const EmbeddingTable& table) {
-  const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
-  return rule != nullptr && rule->max_counter_update_freq > 0 &&
-         table.iter % rule->max_counter_update_freq == 0;
-}
-
-void TakeMaxCounter(Context& ctx, TablesState& state) {
-  if (std::none_of(state.tables.begin(), state.tables.end(), TakesMaxCounter)) return;
-  Tables tables;
-  for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
-  float largest = 1;
-  InOrderOfCaches(ctx, state, [&] {
-    largest = MaxRowCounterSync(ctx, tables);
-    for (const EmbeddingTable& table : state.tables) {
-      if (!table.disk || !IsCounted(table)) continue;
-      ForEachPieceOnDisk(ctx, table, /*written=*/false, [&](const UpdateTable& piece) {
-        largest = std::max(largest, MaxRowCounterSync(ctx, {&piece, 1}));
-      });
-    }
-  });
-  for (EmbeddingTable& table : state.tables)
-    if (TakesMaxCounter(table))
-      std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = largest;
-}
-
-// In the step that begins.
-bool IsSwept(const EmbeddingTable& table) {
-  return table.updated() && SweepAt(table.config.optimizer, table.iter).any();
-}
-
-// Of blocks of columns of the same rows the first says it for all.
-bool SaysOwedDecay(const TablesState& state, size_t t) {
-  const EmbeddingTable& table = state.tables[t];
-  if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer)) return false;
-  const auto end = state.tables.begin() + static_cast<std::ptrdiff_t>(t);
-  return std::none_of(state.tables.begin(), end,
-                      [&](const EmbeddingTable& other) { return other.SharesRowsWith(table); });
-}
-
-}  // namespace
 
 void BeginTrainingStep(Context& ctx, TablesState& state) {
   ++state.iter;
   for (EmbeddingTable& table : state.tables) ++table.iter;
-  TakeMaxCounter(ctx, state);
-  TablesByStep swept;
-  for (const EmbeddingTable& table : state.tables) {
-    if (!IsSwept(table)) continue;
-    table.AppendWhole(swept[table.iter]);
-    if (table.touched) table.touched->TouchAll();
-  }
-  if (swept.empty()) return;
-  InOrderOfCaches(ctx, state, [&] {
-    for (const auto& [step, tables] : swept) SweepTables(ctx, tables, step);
-    for (const EmbeddingTable& table : state.tables) {
-      if (!table.disk || !IsSwept(table)) continue;
-      ForEachPieceOnDisk(ctx, table, /*written=*/true, [&](const UpdateTable& piece) {
-        SweepTables(ctx, {&piece, 1}, table.iter);
-      });
-    }
-  });
-}
-
-Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
-                           std::span<const LookupFeature> features, bool weighted) {
-  TablesByStep owing;
-  for (size_t t = 0; t < state.tables.size(); ++t)
-    if (SaysOwedDecay(state, t))
-      owing[state.tables[t].iter].push_back(batch.UpdateOf(state, static_cast<int>(t)));
-  Tensor owed;
-  LookupArgs lookup = batch.Args(features);
-  if (!weighted) lookup.weights = nullptr;
-  for (const auto& [step, tables] : owing) {
-    const Tensor next = OwedWeights(ctx, lookup, tables, step);
-    if (!next) continue;
-    owed = next;
-    lookup.weights = owed.data<float>();
-  }
-  return owed;
+  SweepForRules(ctx, state);
 }
 
 TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batch,
@@ -137,27 +50,6 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
   return grads;
 }
 
-void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,
-                                   std::vector<Tensor>& grads) {
-  batch_.cached().Release(ctx, *state_, /*updated=*/false);
-  UpdateBatch all = {kjt_.inverse_indices_or_none() ? WithOwnBatches(ctx, kjt_) : kjt_,
-                     std::move(gradients.pooled), std::move(gradients.sequences)};
-  if (state_->kept.accumulates()) {
-    const std::vector<UpdateBatch> parts = state_->kept.Keep(std::move(all));
-    if (parts.empty()) {
-      for (const EmbeddingTable& table : state_->tables)
-        if (table.dense()) grads.emplace_back();
-      return;
-    }
-    all = JoinUpdates(ctx, ShapesOf(*state_, parts[0].kjt), parts);
-  }
-  if (state_->options.sharding.exchange_updates)
-    all = state_->options.sharding.exchange_updates(ctx, std::move(all));
-  const TableBatch batch(ctx, *state_, all.kjt, /*findings=*/{});
-  batch.cached().Load(ctx, *state_);
-  UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);
-}
-
 void TableBackward::UpdateTables(Context& ctx, const TableBatch& batch,
                                  const OutputTensors& gradients, std::vector<Tensor>& grads) {
   const ScratchVector<LookupFeature> features = batch.Features(*state_, gradients);
@@ -178,6 +70,27 @@ void TableBackward::UpdateTables(Context& ctx, const TableBatch& batch,
   }
   for (const auto& [step, tables] : updates) Update(ctx, {lookup, tables, step});
   batch.cached().Release(ctx, *state_, /*updated=*/true);
+}
+
+void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,
+                                   std::vector<Tensor>& grads) {
+  batch_.cached().Release(ctx, *state_, /*updated=*/false);
+  UpdateBatch all = {kjt_.inverse_indices_or_none() ? WithOwnBatches(ctx, kjt_) : kjt_,
+                     std::move(gradients.pooled), std::move(gradients.sequences)};
+  if (state_->kept.accumulates()) {
+    const std::vector<UpdateBatch> parts = state_->kept.Keep(std::move(all));
+    if (parts.empty()) {
+      for (const EmbeddingTable& table : state_->tables)
+        if (table.dense()) grads.emplace_back();
+      return;
+    }
+    all = JoinUpdates(ctx, ShapesOf(*state_, parts[0].kjt), parts);
+  }
+  if (state_->options.sharding.exchange_updates)
+    all = state_->options.sharding.exchange_updates(ctx, std::move(all));
+  const TableBatch batch(ctx, *state_, all.kjt, /*findings=*/{});
+  batch.cached().Load(ctx, *state_);
+  UpdateTables(ctx, batch, {std::move(all.pooled), std::move(all.sequences)}, grads);
 }
 
 Tensor TableBackward::Prepared(Context& ctx, const Tensor& grad, const Shape& shape) const {

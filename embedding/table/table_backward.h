@@ -1,8 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_TABLE_BACKWARD_H_
 #define TESSERA_EMBEDDING_TABLE_TABLE_BACKWARD_H_
-// Private to embedding: what a training step does beside the lookup. Before it: the steps are
-// counted, and rules that look at whole tables do so. In backward: gradients of the KJT's weights
-// and of dense tables are returned, all other tables are updated.
+// A training step beside its lookup. Before it, steps are counted. In backward, gradients of the
+// KJT's weights and of dense tables are returned, and all other tables are updated.
 #include <memory>
 
 #include "embedding/table/table_batch.h"
@@ -11,13 +10,8 @@
 
 namespace tessera::internal {
 
-// Counts the step; takes max_counter anew where it is due (waits for the device then); sweeps.
+// Counts the step, then does what a few rules ask for before a lookup (rule_sweeps.h).
 void BeginTrainingStep(Context& ctx, TablesState& state);
-
-// The weights that a training forward reads with where rows owe decay (OwedWeights); undefined if
-// none does. `weighted`: times the batch's own weights.
-Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
-                           std::span<const LookupFeature> features, bool weighted);
 
 // Backward of a lookup. Inputs: the weights (if the collection is weighted), then the dense tables.
 // Outputs: the pooled tensor (if the layout has one), then the sequences. Until it has run, or is

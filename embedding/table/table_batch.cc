@@ -4,6 +4,13 @@
 
 namespace tessera::internal {
 
+void TablesState::CheckForwardIsStep(std::string_view what) const {
+  TESSERA_CHECK(!kept.accumulates(),
+                "{} beside several forwards of one step (AccumulateForwards): rows change hands in "
+                "each forward, so the step would not have the bits of one batch",
+                what);
+}
+
 ScratchVector<FeatureShape> ShapesOf(const TablesState& state, const KeyedJaggedTensor& kjt) {
   ScratchVector<FeatureShape> shapes;
   shapes.reserve(state.features.size());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "embedding/lookup/bounds_check_report.h"
@@ -38,6 +39,7 @@ struct TablesState {
     return tables[static_cast<size_t>(features[feature].table)];
   }
   EmbeddingTable& at(int index) { return tables.at(static_cast<size_t>(index)); }
+  void CheckForwardIsStep(std::string_view what) const;  // as TableBatchedEmbedding's
 };
 
 // The tensors that a lookup fills, or that backward reads in their place.

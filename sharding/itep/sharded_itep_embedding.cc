@@ -39,8 +39,8 @@ void ResetShardedRows(Context& ctx, ShardedTables& tables, int table, const Tens
     if (own.empty()) continue;
     ctx.random() = Random(HashOf(Format("{} {} {} {} {}", keep.saved.seed(), sequence, name,
                                         shard.row_offset, shard.column_offset)));
-    held.tables->ResetRows(ctx, held.index, Tensor::From(ctx, own),
-                           TableBatchedEmbedding::ResetTo::kInitial);
+    held.tables->rows().Reset(ctx, held.index, Tensor::From(ctx, own),
+                              TableRows::ResetTo::kInitial);
   }
 }
 

@@ -24,7 +24,7 @@ void RemapAndReset(Context& ctx, ShardedManagedCollisionModules& modules, Sharde
   modules.Evict(ctx, [&](const std::string& table, const Tensor& rows) {
     const auto held = std::find_if(shards.begin(), shards.end(),
                                    [&](const HeldShard& s) { return s.table == table; });
-    held->tables->ResetRows(ctx, held->index, rows, TableBatchedEmbedding::ResetTo::kInitial);
+    held->tables->rows().Reset(ctx, held->index, rows, TableRows::ResetTo::kInitial);
   });
 }
 

@@ -100,10 +100,10 @@ class AnyTables final : public LiveTables {
 
   void MoveByStateDicts(Context& ctx, AnyTables& next) {
     if (ids_state) next.load_ids_state(ctx, ids_state(ctx));
-    whole->Flush(ctx);
-    next.whole->ResetCaches(ctx);
+    whole->caches().Flush(ctx);
+    next.whole->caches().Reset(ctx);
     for (int t = 0; t < whole->num_tables(); ++t) {
-      if (whole->table(t).growing) next.whole->SetRowsInUse(ctx, t, whole->rows_in_use(t));
+      if (whole->table(t).growing) next.whole->rows().SetInUse(ctx, t, whole->rows().in_use(t));
       MoveRows(ctx, t, *next.whole);
     }
     const bool on_disk = whole->table(0).location == EmbeddingLocation::kDisk;
@@ -114,8 +114,8 @@ class AnyTables final : public LiveTables {
   }
   // Weights alone; on disk, states too.
   void MoveRows(Context& ctx, int t, TableBatchedEmbedding& next) {
-    for (int part = 0; part < whole->num_parts(t); ++part) {
-      const NamedTensor from = whole->part(t, part), to = next.part(t, part);
+    for (int part = 0; part < whole->rows().num_parts(t); ++part) {
+      const NamedTensor from = whole->rows().part(t, part), to = next.rows().part(t, part);
       if (!from.stored) {
         if (part == 0) to.tensor.CopyFrom(ctx, from.tensor);
         continue;

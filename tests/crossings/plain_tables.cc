@@ -162,10 +162,10 @@ class PlainTables {
     for (const BaseEmbeddingConfig& t : collisions_->configs())
       for (const int b : BlocksOf(t.name)) {
         const auto reset = [&](const Tensor& ids) {
-          blocks_->ResetRows(ctx_, b, ids, TableBatchedEmbedding::ResetTo::kInitial);
+          blocks_->rows().Reset(ctx_, b, ids, TableRows::ResetTo::kInitial);
         };
         ManagedCollisionModule& module = collisions_->module(t.name);
-        if (t.growing) blocks_->SetRowsInUse(ctx_, b, module.rows_in_use());
+        if (t.growing) blocks_->rows().SetInUse(ctx_, b, module.rows_in_use());
         module.EvictTo(ctx_, reset);
       }
     return rows;
@@ -176,7 +176,7 @@ class PlainTables {
     for (size_t t = 0; t < handed_on.size(); ++t)
       if (handed_on[t].numel() > 0)
         for (const int b : BlocksOf(itep_->configs()[t].name))
-          blocks_->ResetRows(ctx_, b, handed_on[t], TableBatchedEmbedding::ResetTo::kInitial);
+          blocks_->rows().Reset(ctx_, b, handed_on[t], TableRows::ResetTo::kInitial);
     return rows;
   }
 

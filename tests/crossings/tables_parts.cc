@@ -8,9 +8,9 @@ namespace tessera::testing {
 namespace {
 
 Tensor RowsOf(Context& ctx, TableBatchedEmbedding& tables, int index, int part) {
-  std::vector<int64_t> ids(static_cast<size_t>(tables.rows_in_use(index)));
+  std::vector<int64_t> ids(static_cast<size_t>(tables.rows().in_use(index)));
   std::iota(ids.begin(), ids.end(), int64_t{0});
-  return tables.TakeRows(ctx, index, part, Tensor::From(ctx, ids)).ToHost();
+  return tables.rows().Take(ctx, index, part, Tensor::From(ctx, ids)).ToHost();
 }
 
 // Rows [begin, …) of a whole that is as long as its parts make it.
@@ -46,10 +46,10 @@ DType OutputTypeOf(const TablesCase& c) {
 
 void PutPart(Context& ctx, TableBatchedEmbedding& tables, int index, const PartPlace& place,
              std::map<std::string, Tensor>& to) {
-  tables.Flush(ctx);
+  tables.caches().Flush(ctx);
   const std::string name = Format("{}/{}", place.table, place.shard.column_offset);
-  for (int part = 0; part < tables.num_parts(index); ++part) {
-    const std::string of = tables.part(index, part).name;
+  for (int part = 0; part < tables.rows().num_parts(index); ++part) {
+    const std::string of = tables.rows().part(index, part).name;
     PutRows(part == 0 ? name : name + "." + of, place.shard.row_offset,
             RowsOf(ctx, tables, index, part), to);
   }

@@ -104,7 +104,7 @@ TEST_P(AccumulationTest, RefusesWhatIsNoStep) {
               ThrowsMessage<Error>(HasSubstr("forwards of one step")));
   tables.AccumulateForwards(2);
   Step(tables, Examples({first_}));
-  EXPECT_THAT([&] { tables.ResetRows(ctx(), 0, Tensor::From<int64_t>(ctx(), {1})); },
+  EXPECT_THAT([&] { tables.rows().Reset(ctx(), 0, Tensor::From<int64_t>(ctx(), {1})); },
               ThrowsMessage<Error>(HasSubstr("beside several forwards of one step")));
   EXPECT_THAT([&] { tables.AllowForwardsAhead(1); },
               ThrowsMessage<Error>(HasSubstr("beside several forwards of one step")));

@@ -78,7 +78,7 @@ TEST_P(GrowingTableTest, EveryRuleAndTypeHasTheBitsOfAFixedTable) {
       int64_t in_use = 0;
       for (int64_t step = 0; step < 6; ++step) {
         const int64_t rows = std::min(kRows, 5 + 4 * step);
-        growing.tables().SetRowsInUse(ctx(), 0, rows);
+        growing.tables().rows().SetInUse(ctx(), 0, rows);
         CopyRows(growing.tables(), fixed.tables(), in_use, rows);
         in_use = rows;
         const KeyedJaggedTensor kjt = Batch(step, rows);
@@ -92,28 +92,27 @@ TEST_P(GrowingTableTest, EveryRuleAndTypeHasTheBitsOfAFixedTable) {
 TEST_P(GrowingTableTest, ShowsTheRowsInUse) {
   EmbeddingBagCollection collection = Tables(RowwiseAdagrad{0.1f}, true, DType::kF32);
   TableBatchedEmbedding& tables = collection.tables();
-  EXPECT_EQ(tables.rows_in_use(0), 0);
-  EXPECT_EQ(tables.rows_in_use(1), kRows);
+  EXPECT_EQ(tables.rows().in_use(0), 0);
+  EXPECT_EQ(tables.rows().in_use(1), kRows);
   // Ids of rows that are not in use add nothing.
   const Tensor none = collection.Forward(ctx(), Batch(0, kRows)).values().value();
   for (const float value : none.Narrow(1, 0, 2 * kDim).Clone(ctx()).ToVector<float>())
     EXPECT_EQ(value, 0);
-  tables.SetRowsInUse(ctx(), 0, 9);
+  tables.rows().SetInUse(ctx(), 0, 9);
   EXPECT_EQ(tables.weight(0).shape(), Shape({9, kDim}));
   EXPECT_EQ(tables.optimizer_states(0)[0].tensor.shape(), Shape({9}));
   const float* where = static_cast<const float*>(tables.weight(0).raw_data());
-  tables.SetRowsInUse(ctx(), 0, 20);
+  tables.rows().SetInUse(ctx(), 0, 20);
   EXPECT_EQ(tables.weight(0).raw_data(), where);  // nothing moves
 }
 
 TEST_P(GrowingTableTest, ARowThatIsGivenAwayStartsAnew) {
   EmbeddingBagCollection collection = Tables(RowwiseAdagrad{0.1f}, true, DType::kF32);
   TableBatchedEmbedding& tables = collection.tables();
-  tables.SetRowsInUse(ctx(), 0, 9);
+  tables.rows().SetInUse(ctx(), 0, 9);
   const Tensor first = tables.weight(0).Clone(ctx()).ToHost();
   Train(collection, Batch(0, 9));
-  tables.ResetRows(ctx(), 0, Tensor::From<int64_t>(ctx(), {2, 4}),
-                   TableBatchedEmbedding::ResetTo::kInitial);
+  tables.rows().Reset(ctx(), 0, Tensor::From<int64_t>(ctx(), {2, 4}), TableRows::ResetTo::kInitial);
   const Tensor again = tables.weight(0).ToHost();
   const auto [low, high] = InitRange(tables.table(0));
   for (const int64_t row : {2, 4}) {
@@ -136,13 +135,14 @@ TEST_P(GrowingTableTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(made(config), HasSubstr("MANAGED_CACHING"));
   EmbeddingBagCollection collection = Tables(Sgd{}, true, DType::kF32);
   const auto set = [&](int table, int64_t rows) {
-    return ErrorOf([&] { collection.tables().SetRowsInUse(ctx(), table, rows); });
+    return ErrorOf([&] { collection.tables().rows().SetInUse(ctx(), table, rows); });
   };
   EXPECT_THAT(set(1, 3), HasSubstr("it does not grow"));
   EXPECT_THAT(set(0, kRows + 1), HasSubstr("25 rows in use; expected 0 to 24"));
-  EXPECT_THAT(
-      ErrorOf([&] { collection.tables().ResetRows(ctx(), 0, Tensor::From<int64_t>(ctx(), {0})); }),
-      HasSubstr("there are 0 rows"));
+  EXPECT_THAT(ErrorOf([&] {
+                collection.tables().rows().Reset(ctx(), 0, Tensor::From<int64_t>(ctx(), {0}));
+              }),
+              HasSubstr("there are 0 rows"));
 }
 
 TESSERA_INSTANTIATE_DEVICES(GrowingTableTest);
@@ -158,7 +158,7 @@ TEST(GrowingTableMemoryTest, TakesMemoryForRowsInUseAlone) {
   config.optimizer = Adam{};
   config.growing = true;
   EmbeddingBagCollection collection(ctx, {config});
-  collection.tables().SetRowsInUse(ctx, 0, 10000);
+  collection.tables().rows().SetInUse(ctx, 0, 10000);
   const int64_t needed = 10000 * 64 * 4;
   int64_t resident = ResidentBytes(collection.tables().weight(0));
   EXPECT_GE(resident, needed);

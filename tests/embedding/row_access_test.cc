@@ -114,12 +114,12 @@ TEST_P(RowAccessTest, ResetRowsForgetWhatWasTrained) {
       const Variable out = tables.Forward(ctx(), kjt);
       tape.Backward(out, Tensor::Full(ctx(), out.shape(), 1));
     }
-    using Reset = TableBatchedEmbedding::ResetTo;
-    tables.ResetRows(ctx(), 0, Ids<int64_t>({1}));
-    tables.ResetRows(ctx(), 0, Ids<int64_t>({2}), Reset::kInitial);
+    using Reset = TableRows::ResetTo;
+    tables.rows().Reset(ctx(), 0, Ids<int64_t>({1}));
+    tables.rows().Reset(ctx(), 0, Ids<int64_t>({2}), Reset::kInitial);
     EXPECT_THAT(Floats(tables.weight(0)), ElementsAre(4, 4, 0, 0, 5, 5));
     EXPECT_THAT(Floats(tables.optimizer_states(0)[0].tensor), ElementsAre(1, 0, 0));
-    EXPECT_THAT([&] { tables.ResetRows(ctx(), 0, Ids<int64_t>({3})); },
+    EXPECT_THAT([&] { tables.rows().Reset(ctx(), 0, Ids<int64_t>({3})); },
                 ThrowsMessage<Error>(HasSubstr("table t: id 3")));
   }
 }

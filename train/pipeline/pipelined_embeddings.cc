@@ -65,9 +65,9 @@ class PipelinedTables final : public AnsweredCollection<Collection> {
         [looked_up = this->collection_.Forward(ctx, input.features)] { return looked_up; }));
   }
   void Prefetch(Context& ctx, const InputAhead& input) override {
-    tables().Prefetch(ctx, input.features);
+    tables().caches().Prefetch(ctx, input.features);
   }
-  void ForgetPrefetched() override { tables().ForgetPrefetched(); }
+  void ForgetPrefetched() override { tables().caches().ForgetPrefetched(); }
   void AllowForwardsAhead(int forwards) override { tables().AllowForwardsAhead(forwards); }
   std::function<void()> KeepCounters() override {
     std::vector<int64_t> of_table;

@@ -7,9 +7,9 @@ namespace {
 
 int64_t CacheBytes(const TableBatchedEmbedding& tables, int t) {
   int64_t bytes = 0;
-  for (int p = 0; p < tables.num_parts(t); ++p)
-    bytes += internal::RowBytes(tables.part(t, p).tensor);
-  return bytes * tables.cache_lines(t);
+  for (int p = 0; p < tables.rows().num_parts(t); ++p)
+    bytes += internal::RowBytes(tables.rows().part(t, p).tensor);
+  return bytes * tables.caches().lines(t);
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ std::optional<DiskReport> DiskReportSync(Trainer& trainer) {
   DiskReport report;
   for (int t = 0; t < tables.num_tables(); ++t) {
     if (tables.table(t).location != EmbeddingLocation::kDisk) continue;
-    const DiskStats disk = tables.disk_stats(t);
-    const CacheStats cache = tables.CacheStatsSync(trainer.context(), t);
+    const DiskStats disk = tables.caches().disk_stats(t);
+    const CacheStats cache = tables.caches().StatsSync(trainer.context(), t);
     ++report.tables;
     report.file_bytes += disk.file_bytes;
     report.cache_bytes += CacheBytes(tables, t);

@@ -235,7 +235,7 @@ KeyedJaggedTensor RocksDbTables::Load(Context& ctx, TableBatchedEmbedding& table
 }
 
 void RocksDbTables::WriteBack(Context& ctx, TableBatchedEmbedding& tables) {
-  tables.Flush(ctx);  // refuses to come before the backward
+  tables.caches().Flush(ctx);  // refuses to come before the backward
   if (!trained_) return;
   RocksDbStore::Batch batch;
   for (int t = 0; t < tables.num_tables(); ++t) {

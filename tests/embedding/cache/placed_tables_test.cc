@@ -77,7 +77,7 @@ class PlacedTablesTest : public testing::DeviceTest {
   }
 
   static std::vector<Tensor> Contents(Context& ctx, TableBatchedEmbedding& tables) {
-    tables.Flush(ctx);
+    tables.caches().Flush(ctx);
     std::vector<Tensor> contents;
     for (int t = 0; t < tables.num_tables(); ++t) {
       contents.push_back(tables.weight(t).To(ctx, Device::Cpu()));
@@ -100,7 +100,7 @@ class PlacedTablesTest : public testing::DeviceTest {
       if (step < 8) {
         queue.push_back(RandomKjt(ctx()));
         side.WaitFor(ctx());
-        if (ahead > 0) placed.Prefetch(two_streams ? side : ctx(), queue.back());
+        if (ahead > 0) placed.caches().Prefetch(two_streams ? side : ctx(), queue.back());
       }
       if (step < ahead) continue;
       const KeyedJaggedTensor kjt = queue.front();
@@ -150,10 +150,10 @@ TEST_P(PlacedTablesTest, FrozenTablesResetRowsAndLoadedOnes) {
   for (int step = 0; step < 9; ++step) {
     for (TableBatchedEmbedding* tables : {&plain, &placed}) {
       tables->SetFrozen(0, step % 3 == 1);
-      if (step == 4) tables->ResetRows(ctx(), 1, Tensor::From<int64_t>(ctx(), {0, 1, 2, 40}));
+      if (step == 4) tables->rows().Reset(ctx(), 1, Tensor::From<int64_t>(ctx(), {0, 1, 2, 40}));
       if (step != 6) continue;
-      tables->Flush(ctx());
-      tables->ResetCaches(ctx());
+      tables->caches().Flush(ctx());
+      tables->caches().Reset(ctx());
       tables->weight(0).Rows(3, 9).Fill(ctx(), 0.25);
     }
     const KeyedJaggedTensor kjt = RandomKjt(ctx());
@@ -165,15 +165,16 @@ TEST_P(PlacedTablesTest, FrozenTablesResetRowsAndLoadedOnes) {
 TEST_P(PlacedTablesTest, BatchesAreTrainedInTheOrderOfTheirPrefetches) {
   TableBatchedEmbedding tables = Tables({{EmbeddingLocation::kManagedCaching, {.ways = 4}}});
   const KeyedJaggedTensor first = RandomKjt(ctx()), second = RandomKjt(ctx());
-  tables.Prefetch(ctx(), first);
-  tables.Prefetch(ctx(), second);
+  tables.caches().Prefetch(ctx(), first);
+  tables.caches().Prefetch(ctx(), second);
   EXPECT_THAT([&] { Train(ctx(), tables, second); },
               ThrowsMessage<Error>(HasSubstr("than the first of 2 that were prefetched")));
-  EXPECT_THAT([&] { tables.ResetCaches(ctx()); }, ThrowsMessage<Error>(HasSubstr("2 prefetched")));
+  EXPECT_THAT([&] { tables.caches().Reset(ctx()); },
+              ThrowsMessage<Error>(HasSubstr("2 prefetched")));
   Train(ctx(), tables, first);
   Train(ctx(), tables, second);
-  EXPECT_NO_THROW(tables.ResetCaches(ctx()));
-  const CacheStats stats = tables.CacheStatsSync(ctx(), 1);
+  EXPECT_NO_THROW(tables.caches().Reset(ctx()));
+  const CacheStats stats = tables.caches().StatsSync(ctx(), 1);
   EXPECT_EQ(stats.calls, 2);
   EXPECT_EQ(stats.unique, stats.hits + stats.misses);
   EXPECT_GT(stats.hits, 0);
@@ -191,7 +192,7 @@ TEST_P(PlacedTablesTest, ATapeThatIsGoneWithoutBackwardLeavesNothingLocked) {
     ASSERT_TRUE(SameBits(Train(ctx(), plain, kjt), Train(ctx(), placed, kjt))) << step;
   }
   ExpectSameContents(plain, placed);
-  EXPECT_NO_THROW(placed.ResetCaches(ctx()));
+  EXPECT_NO_THROW(placed.caches().Reset(ctx()));
 }
 
 TEST_P(PlacedTablesTest, RefusesToCacheWhatNoRuleUpdates) {

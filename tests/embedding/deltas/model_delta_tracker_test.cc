@@ -108,7 +108,7 @@ TEST_P(ModelDeltaTrackerTest, TellsEachConsumerWhatWasNamedSinceItLastAsked) {
 
 // Weights and states of all tables, on the host.
 std::vector<std::vector<float>> Whole(Context& ctx, TableBatchedEmbedding& tables) {
-  tables.Flush(ctx);
+  tables.caches().Flush(ctx);
   std::vector<std::vector<float>> parts;
   for (int t = 0; t < tables.num_tables(); ++t) {
     parts.push_back(tables.weight(t).To(ctx, DType::kF32).ToVector<float>());
@@ -150,7 +150,7 @@ TEST_P(ModelDeltaTrackerTest, NotesWhatDoesNotComeFromUpdates) {
   const auto rows = [&](int t) {
     return tracker.GetUnique(ctx())[static_cast<size_t>(t)].ids.ToVector<int64_t>();
   };
-  tables.ResetRows(ctx(), 1, Tensor::From<int64_t>(ctx(), {7, 3, 7}));
+  tables.rows().Reset(ctx(), 1, Tensor::From<int64_t>(ctx(), {7, 3, 7}));
   tracker.Touch(ctx(), 0, Tensor::From<int32_t>(ctx(), {299, -1, 300}));
   EXPECT_THAT(rows(0), ElementsAre(299));
   EXPECT_THAT(rows(1), ElementsAre(3, 7));

@@ -145,7 +145,7 @@ TEST_P(LeakTest, ResumedTrainingHasTheSameBits) {
         b, first.managed_collision_collection().StateDict(b, "_mcc."), "_mcc.");
     TableBatchedEmbedding &from = first.embedding_bag_collection().tables(),
                           &to = second->embedding_bag_collection().tables();
-    if (GetParam().growing) to.SetRowsInUse(b, 0, from.rows_in_use(0));
+    if (GetParam().growing) to.rows().SetInUse(b, 0, from.rows().in_use(0));
     to.weight(0).CopyFrom(b, from.weight(0));
     to.optimizer_states(0)[0].tensor.CopyFrom(b, from.optimizer_states(0)[0].tensor);
     to.set_iter(from.iter());

@@ -86,7 +86,7 @@ TEST_F(CachedCollection, IsNotReadWhileItsCacheHoldsUpdates) {
   EXPECT_THAT(ErrorOf([&] { quant::FloatTablesOf(collection_.tables()); }), HasSubstr(stale));
   FusedOptimizer optimizer(collection_.tables());
   EXPECT_THAT(ErrorOf([&] { optimizer.StateDict(); }), HasSubstr(stale));
-  TableBatchedEmbedding(collection_.tables()).Flush(ctx_);
+  TableBatchedEmbedding(collection_.tables()).caches().Flush(ctx_);
   EXPECT_LT(Row3(), 1);
   const OptimizerStateDict state = optimizer.StateDict();
   Train();
@@ -96,7 +96,7 @@ TEST_F(CachedCollection, IsNotReadWhileItsCacheHoldsUpdates) {
 
 TEST_F(CachedCollection, SingleRowsAreTakenWithWhatItsCacheHolds) {
   Train();
-  const Tensor row = collection_.tables().TakeRows(ctx_, 0, 0, Tensor::From<int64_t>(ctx_, {3}));
+  const Tensor row = collection_.tables().rows().Take(ctx_, 0, 0, Tensor::From<int64_t>(ctx_, {3}));
   EXPECT_LT(row.data<float>()[0], 1);
 }
 

@@ -64,15 +64,16 @@ class DiskTablesTest : public testing::DeviceTest {
   }
 
   void ExpectSameContents(TableBatchedEmbedding& plain, TableBatchedEmbedding& disk) {
-    disk.Flush(ctx());
+    disk.caches().Flush(ctx());
     std::vector<int64_t> all(kRows);
     for (size_t row = 0; row < all.size(); ++row) all[row] = static_cast<int64_t>(row);
     const Tensor ids = Tensor::From(ctx(), all);
     for (int t = 0; t < 2; ++t) {
-      ASSERT_EQ(plain.num_parts(t), disk.num_parts(t));
-      for (int p = 0; p < plain.num_parts(t); ++p) {
-        EXPECT_EQ(plain.part(t, p).name, disk.part(t, p).name);
-        EXPECT_TRUE(SameBits(plain.TakeRows(ctx(), t, p, ids), disk.TakeRows(ctx(), t, p, ids)))
+      ASSERT_EQ(plain.rows().num_parts(t), disk.rows().num_parts(t));
+      for (int p = 0; p < plain.rows().num_parts(t); ++p) {
+        EXPECT_EQ(plain.rows().part(t, p).name, disk.rows().part(t, p).name);
+        EXPECT_TRUE(
+            SameBits(plain.rows().Take(ctx(), t, p, ids), disk.rows().Take(ctx(), t, p, ids)))
             << "table " << t << ", part " << p;
       }
     }
@@ -87,7 +88,7 @@ class DiskTablesTest : public testing::DeviceTest {
       if (step < steps) {
         queue.push_back(RandomKjt());
         side.WaitFor(ctx());
-        if (ahead > 0) disk.Prefetch(ahead == 3 ? side : ctx(), queue.back());
+        if (ahead > 0) disk.caches().Prefetch(ahead == 3 ? side : ctx(), queue.back());
       }
       if (step < ahead) continue;
       const KeyedJaggedTensor kjt = queue.front();
@@ -128,22 +129,22 @@ TEST_P(DiskTablesTest, RowsResetAndPartsWritten) {
   TableBatchedEmbedding plain = Tables(Adam{0.1f}, false), disk = Tables(Adam{0.1f}, true);
   ExpectSameSteps(plain, disk, 5, 1);
   const Tensor ids = Tensor::From<int64_t>(ctx(), {0, 1, 2, 40, 69});
-  for (TableBatchedEmbedding* tables : {&plain, &disk}) tables->ResetRows(ctx(), 1, ids);
+  for (TableBatchedEmbedding* tables : {&plain, &disk}) tables->rows().Reset(ctx(), 1, ids);
   for (TableBatchedEmbedding* tables : {&plain, &disk}) {
     Context same({.device = device(), .threads = 1, .seed = 5});
     same.WaitFor(ctx());
-    tables->ResetRows(same, 0, ids, TableBatchedEmbedding::ResetTo::kInitial);
+    tables->rows().Reset(same, 0, ids, TableRows::ResetTo::kInitial);
     same.Sync();
   }
   ExpectSameSteps(plain, disk, 5, 0);
   const std::vector<float> eights(16, 8);
-  disk.Flush(ctx());
-  disk.ResetCaches(ctx());
-  disk.part(0, 1).stored->write(std::vector<int64_t>{3, 4, 5, 6}, eights.data());
-  plain.part(0, 1).tensor.Rows(3, 7).Fill(ctx(), 8);
+  disk.caches().Flush(ctx());
+  disk.caches().Reset(ctx());
+  disk.rows().part(0, 1).stored->write(std::vector<int64_t>{3, 4, 5, 6}, eights.data());
+  plain.rows().part(0, 1).tensor.Rows(3, 7).Fill(ctx(), 8);
   ExpectSameSteps(plain, disk, 5, 2);
-  EXPECT_GT(disk.disk_stats(0).rows.rows_read, 0);
-  EXPECT_GT(disk.disk_stats(0).rows.rows_made, 0);
+  EXPECT_GT(disk.caches().disk_stats(0).rows.rows_read, 0);
+  EXPECT_GT(disk.caches().disk_stats(0).rows.rows_made, 0);
 }
 
 TEST_P(DiskTablesTest, RefusesWhatDoesNotGoTogether) {
@@ -153,7 +154,7 @@ TEST_P(DiskTablesTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT([&] { (void)disk.optimizer_states(1); }, ThrowsMessage<Error>(HasSubstr("t1")));
   std::vector<float> row(4);
   for (const int64_t none : {int64_t{-1}, kRows})
-    EXPECT_THAT([&] { disk.part(0, 0).stored->read(std::vector{none}, row.data()); },
+    EXPECT_THAT([&] { disk.rows().part(0, 0).stored->read(std::vector{none}, row.data()); },
                 ThrowsMessage<Error>(HasSubstr("of a table of 70")));
   BaseEmbeddingConfig config;
   config.name = "t";

@@ -110,7 +110,7 @@ class PipelinedModel {
       state.insert(state.end(), bytes, bytes + host.numel() * SizeOf(host.dtype()));
     };
     const auto add_table = [&](TableBatchedEmbedding& tables, int index) {
-      tables.Flush(ctx);
+      tables.caches().Flush(ctx);
       add(tables.weight(index));
       for (const OptimizerState& s : tables.optimizer_states(index)) add(s.tensor);
     };

@@ -1,0 +1,101 @@
+#include "embedding/table/rule_sweeps.h"
+
+#include <algorithm>
+
+#include "embedding/table/table_on_disk.h"
+
+namespace tessera::internal {
+namespace {
+
+bool IsCounted(const EmbeddingTable& table) {
+  return std::holds_alternative<CounterRowwiseAdagrad>(table.config.optimizer);
+}
+
+bool RenewsMaxCounter(const EmbeddingTable& table) {
+  const auto* rule = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
+  return rule != nullptr && rule->max_counter_update_freq > 0 &&
+         table.iter % rule->max_counter_update_freq == 0;
+}
+
+// The maximum is over the rows of all tables with counters.
+void RenewMaxCounter(Context& ctx, TablesState& state) {
+  if (std::none_of(state.tables.begin(), state.tables.end(), RenewsMaxCounter)) return;
+  ScratchVector<UpdateTable> tables;
+  for (const EmbeddingTable& table : state.tables) table.AppendWhole(tables);
+  float largest = 1;
+  InOrderOfCaches(ctx, state, [&] {
+    largest = MaxRowCounterSync(ctx, tables);
+    for (const EmbeddingTable& table : state.tables) {
+      if (!table.disk || !IsCounted(table)) continue;
+      ForEachPieceOnDisk(ctx, table, /*written=*/false, [&](const UpdateTable& piece) {
+        largest = std::max(largest, MaxRowCounterSync(ctx, {&piece, 1}));
+      });
+    }
+  });
+  for (EmbeddingTable& table : state.tables)
+    if (RenewsMaxCounter(table))
+      std::get<CounterRowwiseAdagrad>(table.config.optimizer).max_counter = largest;
+}
+
+// Whether the rule sweeps the table in the step that begins.
+bool IsSwept(const EmbeddingTable& table) {
+  return table.updated() && SweepAt(table.config.optimizer, table.iter).any();
+}
+
+// Blocks of columns of the same rows owe the same decay: the first of them counts.
+bool IsFirstToOweDecay(const TablesState& state, size_t t) {
+  const EmbeddingTable& table = state.tables[t];
+  if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer)) return false;
+  const auto end = state.tables.begin() + static_cast<std::ptrdiff_t>(t);
+  return std::none_of(state.tables.begin(), end,
+                      [&](const EmbeddingTable& other) { return other.SharesRowsWith(table); });
+}
+
+}  // namespace
+
+bool ActsBeforeLookup(const EmbeddingTable& table) {
+  const AnyRule& rule = table.config.optimizer;
+  return IsCounted(table) || std::holds_alternative<EnsembleRowwiseAdagrad>(rule) ||
+         std::holds_alternative<EmaInPlaceRowwiseAdagrad>(rule) ||
+         std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule);
+}
+
+void SweepForRules(Context& ctx, TablesState& state) {
+  RenewMaxCounter(ctx, state);
+  TablesByStep swept;
+  for (const EmbeddingTable& table : state.tables) {
+    if (!IsSwept(table)) continue;
+    table.AppendWhole(swept[table.iter]);
+    if (table.touched) table.touched->TouchAll();
+  }
+  if (swept.empty()) return;
+  InOrderOfCaches(ctx, state, [&] {
+    for (const auto& [step, tables] : swept) SweepTables(ctx, tables, step);
+    for (const EmbeddingTable& table : state.tables) {
+      if (!table.disk || !IsSwept(table)) continue;
+      ForEachPieceOnDisk(ctx, table, /*written=*/true, [&](const UpdateTable& piece) {
+        SweepTables(ctx, {&piece, 1}, table.iter);
+      });
+    }
+  });
+}
+
+Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
+                           std::span<const LookupFeature> features, bool weighted) {
+  TablesByStep owing;
+  for (size_t t = 0; t < state.tables.size(); ++t)
+    if (IsFirstToOweDecay(state, t))
+      owing[state.tables[t].iter].push_back(batch.UpdateOf(state, static_cast<int>(t)));
+  Tensor owed;
+  LookupArgs lookup = batch.Args(features);
+  if (!weighted) lookup.weights = nullptr;
+  for (const auto& [step, tables] : owing) {
+    const Tensor next = OwedWeights(ctx, lookup, tables, step);
+    if (!next) continue;
+    owed = next;
+    lookup.weights = owed.data<float>();
+  }
+  return owed;
+}
+
+}  // namespace tessera::internal

@@ -1,0 +1,33 @@
+#ifndef TESSERA_EMBEDDING_TABLE_RULE_SWEEPS_H_
+#define TESSERA_EMBEDDING_TABLE_RULE_SWEEPS_H_
+// A few rules act when a training forward begins, before rows are looked up: they sweep whole tables
+// (EnsembleRowwiseAdagrad, EmaInPlaceRowwiseAdagrad), renew a maximum over all rows
+// (CounterRowwiseAdagrad), or read rows with the decay that these owe (GlobalDecayRowwiseAdagrad).
+// Steps with other rules do nothing here.
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "embedding/table/table_batch.h"
+#include "runtime/device/scratch_pool.h"
+
+namespace tessera::internal {
+
+// Tables by the step t that their rules count: tables of one step are updated by one call.
+using TablesByStep = std::map<int64_t, ScratchVector<UpdateTable>, std::less<int64_t>,
+                              Recycling<std::pair<const int64_t, ScratchVector<UpdateTable>>>>;
+
+// Whether the table's rule is one of these.
+bool ActsBeforeLookup(const EmbeddingTable& table);
+
+// Begins a step that is counted already: renews max_counter where it is due (waits for the device
+// then), and sweeps the tables whose rules do so in this step.
+void SweepForRules(Context& ctx, TablesState& state);
+
+// Returns the weights of ids that a training forward reads with where rows owe decay (OwedWeights),
+// undefined if none does. `weighted`: they are multiplied by the batch's own weights.
+Tensor PendingDecayWeights(Context& ctx, const TablesState& state, const TableBatch& batch,
+                           std::span<const LookupFeature> features, bool weighted);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_TABLE_RULE_SWEEPS_H_

@@ -1,0 +1,66 @@
+#include "embedding/table_rows.h"
+
+#include <span>
+
+#include "embedding/table/table_batch.h"
+#include "embedding/table_caches.h"
+#include "sparse/ops/row_runs.h"
+
+namespace tessera {
+namespace {
+
+using internal::EmbeddingTable;
+
+std::shared_ptr<const RowsElsewhere> PartOnDisk(const EmbeddingTable& table, int part) {
+  if (!table.disk) return nullptr;
+  return std::make_shared<const RowsElsewhere>(RowsElsewhere{
+      .read = [disk = table.disk, part](std::span<const int64_t> rows,
+                                        void* bytes) { disk->ReadPart(part, rows, bytes); },
+      .write = [disk = table.disk, part](
+                   std::span<const int64_t> rows,
+                   const void* bytes) { disk->WritePart(part, rows, bytes); }});
+}
+
+}  // namespace
+
+int TableRows::num_parts(int index) const {
+  return 1 + static_cast<int>(state_->at(index).states.size());
+}
+
+NamedTensor TableRows::part(int index, int part) const {
+  const EmbeddingTable& table = state_->at(index);
+  if (part == 0) return {"weight", table.weight, PartOnDisk(table, 0)};
+  const OptimizerState& state = table.states.at(static_cast<size_t>(part - 1));
+  return {state.name, state.tensor, PartOnDisk(table, part)};
+}
+
+Tensor TableRows::Take(Context& ctx, int index, int part, const Tensor& ids) const {
+  if (state_->at(index).cache_holds_updates()) TableCaches(state_).Flush(ctx);
+  const NamedTensor whole = this->part(index, part);
+  if (!whole.stored) return TakeRows(ctx, whole.tensor, ids);
+  const auto rows = ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
+  Shape shape = whole.tensor.shape();
+  shape[0] = std::ssize(rows);
+  const Tensor taken = Tensor::EmptyHost(shape, whole.tensor.dtype());
+  whole.stored->read(rows, taken.raw_data());
+  return taken.To(ctx, ctx.device());
+}
+
+void TableRows::Reset(Context& ctx, int index, const Tensor& ids, ResetTo to) const {
+  EmbeddingTable& table = state_->at(index);
+  state_->CheckForwardIsStep(Format("table {}: rows().Reset", table.config.name));
+  table.ResetRows(ctx, ids, to == ResetTo::kInitial);
+}
+
+int64_t TableRows::in_use(int index) const { return state_->at(index).weight.dim(0); }
+void TableRows::SetInUse(Context& ctx, int index, int64_t rows) const {
+  state_->at(index).SetRowsInUse(ctx, rows);
+}
+
+std::shared_ptr<TouchedRows> TableRows::Track(Context& ctx, int index) const {
+  EmbeddingTable& table = state_->at(index);
+  if (!table.touched) table.touched = std::make_shared<TouchedRows>(ctx, table.weight.dim(0));
+  return table.touched;
+}
+
+}  // namespace tessera

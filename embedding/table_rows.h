@@ -1,0 +1,56 @@
+#ifndef TESSERA_EMBEDDING_TABLE_ROWS_H_
+#define TESSERA_EMBEDDING_TABLE_ROWS_H_
+// Rows of a TableBatchedEmbedding's tables, some at a time, wherever the table lies (in memory,
+// behind a cache, on disk): read them, reset them, grow a table, follow which of them change.
+// embedding/lookup/row_access.h reads and writes single rows of a tensor.
+#include <memory>
+#include <utility>
+
+#include "embedding/table/touched_rows.h"
+#include "runtime/named_parameter.h"
+
+namespace tessera {
+
+namespace internal {
+struct TablesState;
+}
+
+// What TableBatchedEmbedding::rows() returns; it shares the tables.
+class TableRows {
+ public:
+  explicit TableRows(std::shared_ptr<internal::TablesState> state) : state_(std::move(state)) {}
+
+  // A table's parts: its weights (part 0, called "weight") and states (parts 1, …), as tensors that
+  // share the table's storage or, on disk, as a shape with `stored`. Of a table with a cache they
+  // hold the truth after TableCaches::Flush.
+  int num_parts(int index) const;
+  NamedTensor part(int index, int part) const;
+  // Rows `ids` ([n], i32 or i64) of a part, [n, …] of its type, on ctx's device. Flushes a cache
+  // that holds updates. REQUIRES: they name rows.
+  Tensor Take(Context& ctx, int index, int part, const Tensor& ids) const;
+
+  // The rows `ids` ([n], i32 or i64) become 0, or what new rows of the table start with (an init_fn
+  // is given n rows; in a growing table one at a time), and their states 0. Throws Error for an id
+  // that names no row (waits for the device), and amid the forwards of one step.
+  enum class ResetTo { kZero, kInitial };
+  void Reset(Context& ctx, int index, const Tensor& ids, ResetTo to = ResetTo::kZero) const;
+
+  // Rows of a growing table that lookups and updates find, that weight() shows and checkpoints
+  // keep; of another, all. New ones hold what new rows of the table start with, as function of
+  // iter(index) too (embedding/table/new_row_init.h), their states 0. To be called before the
+  // forward that names them, and before a state dict with as many rows is loaded. Throws Error for
+  // a table that does not grow, more rows than num_embeddings, and fewer than there are if they are
+  // tracked (Track).
+  int64_t in_use(int index) const;
+  void SetInUse(Context& ctx, int index, int64_t rows) const;
+
+  // The table's rows that change from now on, which embedding/deltas/model_delta_tracker.h reads;
+  // the same object for all who ask.
+  std::shared_ptr<TouchedRows> Track(Context& ctx, int index) const;
+
+ private:
+  std::shared_ptr<internal::TablesState> state_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_EMBEDDING_TABLE_ROWS_H_
