@@ -15,7 +15,7 @@ namespace internal {
 struct TablesState;
 }
 
-// What TableBatchedEmbedding::caches() returns; it shares the tables.
+// A view that TableBatchedEmbedding::caches() returns; it shares the tables.
 class TableCaches {
  public:
   explicit TableCaches(std::shared_ptr<internal::TablesState> state) : state_(std::move(state)) {}

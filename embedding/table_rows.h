@@ -15,7 +15,7 @@ namespace internal {
 struct TablesState;
 }
 
-// What TableBatchedEmbedding::rows() returns; it shares the tables.
+// A view that TableBatchedEmbedding::rows() returns; it shares the tables.
 class TableRows {
  public:
   explicit TableRows(std::shared_ptr<internal::TablesState> state) : state_(std::move(state)) {}

@@ -1,9 +1,9 @@
 #ifndef TESSERA_EMBEDDING_TABLE_RULE_SWEEPS_H_
 #define TESSERA_EMBEDDING_TABLE_RULE_SWEEPS_H_
-// A few rules act when a training forward begins, before rows are looked up: they sweep whole tables
-// (EnsembleRowwiseAdagrad, EmaInPlaceRowwiseAdagrad), renew a maximum over all rows
-// (CounterRowwiseAdagrad), or read rows with the decay that these owe (GlobalDecayRowwiseAdagrad).
-// Steps with other rules do nothing here.
+// A few rules act when a training forward begins, before rows are looked up. They sweep whole
+// tables (EnsembleRowwiseAdagrad, EmaInPlaceRowwiseAdagrad), renew a maximum over all rows
+// (CounterRowwiseAdagrad), or read rows with the decay that they owe (GlobalDecayRowwiseAdagrad).
+// Other rules do nothing here.
 #include <functional>
 #include <map>
 #include <utility>

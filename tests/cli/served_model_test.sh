@@ -38,6 +38,7 @@ fails_saying "changed/model.json: it was changed, or is corrupt" predict changed
 
 # serve DIRECTORY: on a free port; what it says is then in files served and errors.
 serve() {
+  : >served  # or the line of the server before this one would be read
   "$tessera" serve "$1" --port 0 --watch 50 >served 2>errors &
   server=$!
   trap 'kill -9 $server 2>/dev/null' EXIT
