@@ -1,7 +1,7 @@
 #ifndef TESSERA_COMM_BACKOFF_H_
 #define TESSERA_COMM_BACKOFF_H_
-// Private to comm: how long a thread that looks for messages sleeps while nothing moves: first not
-// at all, then ever longer, up to 200 us. Ranks may be more than cores.
+// The time that a thread which looks for messages sleeps while nothing moves: first not at all,
+// then ever longer, up to 200 us. Ranks may be more than cores.
 #include <algorithm>
 #include <chrono>
 

@@ -1,7 +1,6 @@
 #ifndef TESSERA_COMM_BLOCKS_H_
 #define TESSERA_COMM_BLOCKS_H_
-// Private to comm and sharding: one-dimensional views of a tensor, one a rank, and tensors made of
-// such blocks.
+// One-dimensional views of a tensor, one a rank, and tensors made of such blocks.
 #include <vector>
 
 #include "runtime/tensor.h"

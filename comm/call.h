@@ -1,7 +1,7 @@
 #ifndef TESSERA_COMM_CALL_H_
 #define TESSERA_COMM_CALL_H_
-// Private to comm: how a rank names what it does, so that ranks that do different things are told
-// so instead of taking one message for another.
+// The name that a rank gives to each call, so that ranks that make different calls get an error
+// instead of taking one message for another.
 #include <cstdint>
 #include <string>
 #include <string_view>

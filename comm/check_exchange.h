@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_CHECK_EXCHANGE_H_
 #define TESSERA_COMM_CHECK_EXCHANGE_H_
-// Private to comm: what every backend asks of the tensors of an all-to-all-v.
+// Checks that every backend makes on the tensors of an all-to-all-v.
 #include <vector>
 
 #include "comm/call.h"

@@ -1,7 +1,7 @@
 #ifndef TESSERA_COMM_LOCAL_GROUP_H_
 #define TESSERA_COMM_LOCAL_GROUP_H_
-// Private to comm: a mailbox a rank, in memory that the threads of a group share. Putting a message
-// never waits; taking sleeps until the messages of all senders are there.
+// A mailbox a rank, in memory that the threads of a group share. Putting a message never waits;
+// taking sleeps until the messages of all senders are there.
 #include <condition_variable>
 #include <map>
 #include <memory>

@@ -1,8 +1,8 @@
 #ifndef TESSERA_COMM_MESSAGE_COMMUNICATOR_H_
 #define TESSERA_COMM_MESSAGE_COMMUNICATOR_H_
-// Private to comm: what the backends `local` and `mpi` share, in which ranks exchange messages that
-// bear the name and the number of their call. Numbers are given when a call is made, so results may
-// be waited for in any order.
+// The base of the backends `local` and `mpi`, in which ranks exchange messages that bear the name
+// and the number of their call. Numbers are given when a call is made, so results may be waited for
+// in any order.
 #include <deque>
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_RANK_PROCESS_H_
 #define TESSERA_COMM_RANK_PROCESS_H_
-// Private to comm: the process of a rank, as the other ranks know it.
+// The process of a rank, as the other ranks know it.
 #include <sys/types.h>
 
 #include <string>

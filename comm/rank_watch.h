@@ -1,9 +1,8 @@
 #ifndef TESSERA_COMM_RANK_WATCH_H_
 #define TESSERA_COMM_RANK_WATCH_H_
-// Private to comm: a thread that watches the processes of this host's other ranks, through the
-// kernel: one that has ended is noticed at once, one that is stopped (SIGSTOP) after a time-out. A
-// process that computes, loads or waits long is neither, and one that a debugger holds is not
-// stopped.
+// A thread that watches the processes of this host's other ranks, through the kernel: one that has
+// ended is noticed at once, one that is stopped (SIGSTOP) after a time-out. A process that
+// computes, loads or waits long is neither, and one that a debugger holds is not stopped.
 #include <chrono>
 #include <functional>
 #include <map>

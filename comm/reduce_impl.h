@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_REDUCE_IMPL_H_
 #define TESSERA_COMM_REDUCE_IMPL_H_
-// Private to comm: what ReduceInOrder computes for an element, and the devices' overloads.
+// The formula of ReduceInOrder for one element, and the devices' overloads.
 #include <type_traits>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_SAME_CALLS_H_
 #define TESSERA_COMM_SAME_CALLS_H_
-// Private to comm: what ranks call and expect, compared before an exchange that can't tell.
+// Compares what ranks call and expect, before an exchange that cannot detect a difference.
 #include <vector>
 
 #include "comm/call.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_COLLECTION_FEATURES_H_
 #define TESSERA_EMBEDDING_COLLECTION_FEATURES_H_
-// Private to the collections: how configs name the features of a TableBatchedEmbedding.
+// The features of a TableBatchedEmbedding, as the configs of a collection name them.
 #include <map>
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_POSITION_WEIGHTED_IMPL_H_
 #define TESSERA_EMBEDDING_POSITION_WEIGHTED_IMPL_H_
-// Private to position_weighted*: the devices' overloads, and what both do for a bag.
+// The loop over one bag that both devices run, and the devices' overloads.
 #include <span>
 #include <vector>
 

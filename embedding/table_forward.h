@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_FORWARD_H_
 #define TESSERA_EMBEDDING_TABLE_FORWARD_H_
-// Private to embedding: one forward of a TableBatchedEmbedding, recorded if a tape records.
+// One forward of a TableBatchedEmbedding, recorded if a tape records.
 #include <memory>
 
 #include "embedding/table/table_batch.h"

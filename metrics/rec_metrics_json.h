@@ -1,6 +1,6 @@
 #ifndef TESSERA_METRICS_REC_METRICS_JSON_H_
 #define TESSERA_METRICS_REC_METRICS_JSON_H_
-// Private to .cc files: a RecMetricsConfig inside a larger document.
+// A RecMetricsConfig inside a larger document.
 #include "metrics/rec_metrics_config.h"
 #include "runtime/json/json_object.h"
 

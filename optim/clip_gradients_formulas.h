@@ -2,7 +2,7 @@
 #define TESSERA_OPTIM_CLIP_GRADIENTS_FORMULAS_H_
 // The norm of many gradients and what is done with it, as functors over pieces or rows
 // (runtime/ops/kernels/row_lanes.h). Sums are in double, in the order of runtime/numbers/lanes.h:
-// of each piece, then of the pieces. So all devices give the same bits. Private to optim.
+// of each piece, then of the pieces. So all devices give the same bits.
 #include <cmath>
 #include <limits>
 

@@ -2,7 +2,7 @@
 #define TESSERA_OPTIM_DENSE_STEP_H_
 // The step of a dense optimizer on arrays: loops compiled once for each instruction set
 // (dense_step_simd.cc), and kernels (dense_step_cuda.cu), of the same formulas
-// (dense_step_formulas.h). Private to optim.
+// (dense_step_formulas.h).
 #include <cstdint>
 
 namespace tessera::internal {

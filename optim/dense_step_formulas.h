@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_DENSE_STEP_FORMULAS_H_
 #define TESSERA_OPTIM_DENSE_STEP_FORMULAS_H_
 // The formulas of dense optimizers for one element, the same on every machine: Updated returns the
-// new value and changes the element's kStates states in place. Private to optim.
+// new value and changes the element's kStates states in place.
 #include "optim/dense_step.h"
 #include "runtime/numbers/math.h"
 

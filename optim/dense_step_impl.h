@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_DENSE_STEP_IMPL_H_
 #define TESSERA_OPTIM_DENSE_STEP_IMPL_H_
-// A dense optimizer's step on the devices; all give the same bits. Private to optim.
+// A dense optimizer's step on the devices; all give the same bits.
 #include <vector>
 
 #include "optim/dense_step.h"

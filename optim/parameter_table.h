@@ -1,7 +1,7 @@
 #ifndef TESSERA_OPTIM_PARAMETER_TABLE_H_
 #define TESSERA_OPTIM_PARAMETER_TABLE_H_
 // All parameters of a step for one loop or one launch: each is cut into pieces of a fixed number of
-// elements (or rows), and pieces are numbered through. Private to optim.
+// elements (or rows), and pieces are numbered through.
 //
 //   rows[r].first   number of parameter r's first piece; ascending
 //   piece k         belongs to the last r with rows[r].first <= k

@@ -1,6 +1,6 @@
 #ifndef TESSERA_OPTIM_STATE_DICT_H_
 #define TESSERA_OPTIM_STATE_DICT_H_
-// How optimizers check a state dict before they take it. Private to optimizers.
+// Checks that optimizers make on a state dict before they take it.
 #include <span>
 
 #include "optim/optimizer.h"

@@ -1,8 +1,7 @@
 #ifndef TESSERA_PLANNER_EXISTING_PLAN_H_
 #define TESSERA_PLANNER_EXISTING_PLAN_H_
-// Private to the .cc files beside it. The plan that a model has now, as the search sees it: where
-// an item lies, and how many bytes of weights another place of it would bring to ranks that do not
-// hold them.
+// The plan that a model has now, as the search sees it: where an item lies, and how many bytes of
+// weights another place of it would bring to ranks that do not hold them.
 #include <map>
 #include <optional>
 #include <vector>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_INFEASIBLE_H_
 #define TESSERA_PLANNER_INFEASIBLE_H_
-// Private to the .cc files beside it. Why there is no plan, in words: memory that is missing in
-// all, tables that fit on no rank, and which constraint to relax.
+// Explains why there is no plan: memory that is missing in all, tables that fit on no rank, and
+// which constraint to relax.
 #include <optional>
 
 #include "planner/planner.h"

@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_PROPOSAL_WALK_H_
 #define TESSERA_PLANNER_PROPOSAL_WALK_H_
-// Private to the .cc files beside it. TorchRec's search: every proposal of every proposer in turn
-// is placed and rated; one that was tried before gets its old rating as feedback.
+// TorchRec's search: every proposal of every proposer in turn is placed and rated; one that was
+// tried before gets its old rating as feedback.
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
 #define TESSERA_QUANT_QUANTIZE_TABLE_IMPL_H_
-// Private to quantize_table*: what both devices do for a row of a block.
+// The function of one row of a block that both devices run for quantize_table.h.
 #include "quant/value_range.h"
 #include "runtime/base/host_device.h"
 #include "runtime/context.h"

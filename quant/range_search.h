@@ -1,8 +1,7 @@
 #ifndef TESSERA_QUANT_RANGE_SEARCH_H_
 #define TESSERA_QUANT_RANGE_SEARCH_H_
-// Private to quant: a range to quantize a row by that is narrower than [min, max]. Few numbers lie
-// far out; cutting them costs less than a finer grid gains for all others, most so with 2 and 4
-// bits.
+// A range to quantize a row by that is narrower than [min, max]. Few numbers lie far out; cutting
+// them costs less than a finer grid gains for all others, most so with 2 and 4 bits.
 //
 // Greedy, as torch's _choose_qparams_optimized: of the width of [min, max] a 64th is cut off on
 // that side where the smaller error is left, again and again, down to a quarter; the best range met

@@ -1,7 +1,7 @@
 #ifndef TESSERA_QUANT_ROW_CODE_H_
 #define TESSERA_QUANT_ROW_CODE_H_
-// Private to quant: every code of a row there is, stored or sent, and the loops that turn rows of
-// f32 into bytes and back on each device. row_codec.h and wire_codec.h say what each code is.
+// Every code of a row there is, stored or sent, and the loops that turn rows of f32 into bytes and
+// back on each device. row_codec.h and wire_codec.h say what each code is.
 #include <span>
 
 #include "runtime/context.h"

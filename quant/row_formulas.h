@@ -1,7 +1,7 @@
 #ifndef TESSERA_QUANT_ROW_FORMULAS_H_
 #define TESSERA_QUANT_ROW_FORMULAS_H_
-// Private to quant: what a code does with a number (element codes: each is stored alone, as a
-// Stored) or with a block of them (block codes: a row, or a group of a row).
+// The formulas of each code: of element codes for one number (each is stored alone, as a Stored),
+// of block codes for a block of numbers (a row, or a group of a row).
 //
 // The bytes of a block of n numbers: codes of kBits, low bits first, filled up by zeros to a
 // multiple of kCodeAlign bytes, and behind them, or in front where kFront, kParamBytes bytes of the

@@ -2,7 +2,7 @@
 #define TESSERA_RUNTIME_ALGORITHMS_H_
 // Scans, sorts and selections of whole arrays in a GPU's memory, over CUB. In the order of ctx's
 // stream; the host never waits. n is known on the host; counts that depend on data stay on the
-// device. REQUIRES: ctx on a CUDA device. Private to Tessera.
+// device. REQUIRES: ctx on a CUDA device.
 #include <cstdint>
 
 #include "runtime/context.h"

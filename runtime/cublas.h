@@ -5,7 +5,7 @@
 //
 // One handle for each stream, made on first use, with a workspace of ours that is kept: products
 // may be captured in a CUDA graph after one that was not, and give the same bits in every run. f32
-// throughout; TF32 only under MatmulPrecision::kTf32. Private to Tessera.
+// throughout; TF32 only under MatmulPrecision::kTf32.
 #include <cstddef>
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 // Computations of independent items, written once as a struct with `TESSERA_HD void operator()(
 // int64_t i) const` and run by loops on the CPU and by threads on CUDA. A functor that this header
 // does not know needs a line in the .cu file of its op (TESSERA_ELEMENTWISE_ON_CUDA in
-// elementwise.cuh). Private to Tessera.
+// elementwise.cuh).
 #include "runtime/base/host_device.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"

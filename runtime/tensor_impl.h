@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_TENSOR_IMPL_H_
 #define TESSERA_RUNTIME_TENSOR_IMPL_H_
-// Private to runtime: what tensors ask of a device, and the element-wise formulas that all of them
+// The operations that tensors need from a device, and the element-wise formulas that all devices
 // share.
 #include "runtime/base/host_device.h"
 #include "runtime/numbers/random.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_TENSOR_RUNS_H_
 #define TESSERA_RUNTIME_TENSOR_RUNS_H_
-// Private to the .cc files of tensor.h: how a strided tensor lies in memory.
+// The layout of a strided tensor in memory, as contiguous runs.
 #include <cstdint>
 
 #include "runtime/tensor.h"

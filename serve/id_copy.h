@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_ID_COPY_H_
 #define TESSERA_SERVE_ID_COPY_H_
-// Private to serve: the ids of requests copied as the rows of a served table that they name: as
-// they are, by the remap of a pruned table, or by a map of raw ids.
+// The ids of requests copied as the rows of a served table that they name: as they are, by the
+// remap of a pruned table, or by a map of raw ids.
 #include <algorithm>
 #include <array>
 #include <cstdint>

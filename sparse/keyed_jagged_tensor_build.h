@@ -1,6 +1,6 @@
 #ifndef TESSERA_SPARSE_KEYED_JAGGED_TENSOR_BUILD_H_
 #define TESSERA_SPARSE_KEYED_JAGGED_TENSOR_BUILD_H_
-// How the state of a KeyedJaggedTensor comes about. Private to its sources.
+// Functions that build and check the state of a KeyedJaggedTensor.
 #include <memory>
 
 #include "sparse/keyed_jagged_tensor.h"

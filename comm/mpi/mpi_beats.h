@@ -1,8 +1,8 @@
 #ifndef TESSERA_COMM_MPI_MPI_BEATS_H_
 #define TESSERA_COMM_MPI_MPI_BEATS_H_
-// Private to comm: how hosts know of each other that they are there. The first rank of each host
-// sends the first of every other a byte, ten times a time-out; who is not heard of for the time-out
-// is lost. (A host's other ranks are watched there: rank_watch.h.) Used by the thread of MPI alone.
+// Heartbeats between hosts. The first rank of each host sends the first of every other a byte, ten
+// times a time-out; who is not heard of for the time-out is lost. (A host's other ranks are watched
+// there: rank_watch.h.) Used by the thread of MPI alone.
 #include <chrono>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_MPI_MPI_CHECK_H_
 #define TESSERA_COMM_MPI_MPI_CHECK_H_
-// Private to comm: MPI's C interface, and its failures as Errors.
+// MPI's C interface, and its failures as Errors.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX  // not the C++ one that MPI once had
 #endif

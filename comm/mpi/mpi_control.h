@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_MPI_MPI_CONTROL_H_
 #define TESSERA_COMM_MPI_MPI_CONTROL_H_
-// Private to comm: what ranks tell each other beside calls.
+// The message that ranks send each other outside of calls.
 #include "comm/mpi/mpi_engine.h"
 
 namespace tessera::internal {

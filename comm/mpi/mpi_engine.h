@@ -1,8 +1,8 @@
 #ifndef TESSERA_COMM_MPI_MPI_ENGINE_H_
 #define TESSERA_COMM_MPI_MPI_ENGINE_H_
-// Private to comm: MPI in this process, from MPI_Init_thread to MPI_Finalize, and what is under way
-// in it. All calls of MPI are made by one thread: one of the engine's own, or the caller's, where
-// things move on only inside Wait.
+// MPI in this process, from MPI_Init_thread to MPI_Finalize, and what is under way in it. All calls
+// of MPI are made by one thread: one of the engine's own, or the caller's, where things move on
+// only inside Wait.
 #include <chrono>
 #include <condition_variable>
 #include <deque>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_MPI_MPI_TRANSFER_H_
 #define TESSERA_COMM_MPI_MPI_TRANSFER_H_
-// Private to comm: the messages of one call, to and from any number of ranks.
+// The messages of one call, to and from any number of ranks.
 //
 // A message is a head {numbers, type, count, hash and text of op and what}, behind it in the same
 // MPI message the payload if that is small, else the payload in pieces of chunk_bytes. All bear the

@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_MPI_MPI_WATCHDOG_H_
 #define TESSERA_COMM_MPI_MPI_WATCHDOG_H_
-// Private to comm: what a process says when it is ended by SIGTERM.
+// The message that a process prints when SIGTERM ends it.
 #include <string>
 
 namespace tessera::internal {

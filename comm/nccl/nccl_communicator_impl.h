@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_
 #define TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_
-// Private to comm/nccl: the devices' overloads.
+// The factory of NCCL communicators, for each kind of device.
 #include "comm/nccl/nccl_communicator.h"
 #include "runtime/device/device.h"
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_COMM_NCCL_NCCL_FUNCTIONS_H_
 #define TESSERA_COMM_NCCL_NCCL_FUNCTIONS_H_
-// Private to comm/nccl: the functions used of NCCL's C interface, found when they are first asked
-// for. NCCL's header is not needed: these are its types and numbers.
+// The functions used of NCCL's C interface, found when they are first asked for. NCCL's header is
+// not needed: these are its types and numbers.
 #include <cstddef>
 
 #include "comm/reduce.h"

@@ -1,8 +1,8 @@
 #ifndef TESSERA_COMM_NCCL_NCCL_WATCH_H_
 #define TESSERA_COMM_NCCL_NCCL_WATCH_H_
-// Private to comm/nccl: NCCL's communicator of one rank, and a thread that watches the calls which
-// are on their way. NCCL itself reports nothing to a caller whose calls are queued: without the
-// thread, a rank that is gone would be waited for without end.
+// NCCL's communicator of one rank, and a thread that watches the calls which are on their way. NCCL
+// itself reports nothing to a caller whose calls are queued: without the thread, a rank that is
+// gone would be waited for without end.
 #include <chrono>
 #include <condition_variable>
 #include <deque>

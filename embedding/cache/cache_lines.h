@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_CACHE_CACHE_LINES_H_
 #define TESSERA_EMBEDDING_CACHE_CACHE_LINES_H_
-// Private to the row cache: what is known of its lines, and who has to leave. Plain pointers,
-// passed by value to every machine.
+// The row cache's lines: what each holds, and which is evicted next. Plain pointers, passed by
+// value to every machine.
 //
 // Line set·ways + way belongs to a set; a row can lie in the lines of its set only (row_hash.h).
 #include "embedding/cache/row_hash.h"

@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_CACHE_DISK_SIDE_H_
 #define TESSERA_EMBEDDING_CACHE_DISK_SIDE_H_
-// Private to the row cache: what lies behind it, where the table is on disk (storage/disk_table.h).
-// The device's steps list which rows move (row_cache_run.h); here they pass between slots, records
-// staged in pinned memory, and the disk.
+// The row cache's side towards a table on disk (storage/disk_table.h). The device's steps list
+// which rows move (row_cache_run.h); here they pass between slots, records staged in pinned memory,
+// and the disk.
 //
 //   Prefetch   changed rows that leave are written; reads of those that come are started
 //   Load       the reads of this call, and of calls before it, are waited for, and go to their

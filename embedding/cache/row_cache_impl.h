@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_CACHE_IMPL_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_CACHE_IMPL_H_
-// Private to the row cache: what its calls work on, and how they reach a device.
+// The data that a row cache's calls work on, and their dispatch to a device.
 #include <span>
 #include <utility>
 

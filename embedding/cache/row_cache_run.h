@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_CACHE_RUN_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_CACHE_RUN_H_
-// Private to the row cache: its calls, step by step, for any device. CacheMachine<On> is what the
-// devices do in ways of their own:
+// The row cache's calls, step by step, for any device. CacheMachine<On> has the operations that
+// differ between devices:
 //
 //   Context& ctx
 //   ForEach(n, fn)                     fn(i) for i in [0, n)

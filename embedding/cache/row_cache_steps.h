@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_CACHE_STEPS_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_CACHE_STEPS_H_
-// Private to the row cache: what its calls do, as functions of an index that every machine runs. In
-// the order of their use. u counts the distinct rows of a batch, in the order of their hash (so
-// those of a set are neighbours); −1 stands for the ids that name no row, and comes last.
+// The loop bodies of the row cache's calls, as functions of an index that every device runs, in the
+// order of their use. u counts the distinct rows of a batch, in the order of their hash (so those
+// of a set are neighbours); −1 stands for the ids that name no row, and comes last.
 #include "embedding/cache/cache_lines.h"
 #include "embedding/cache/row_parts.h"
 #include "embedding/lookup/row_ops.h"

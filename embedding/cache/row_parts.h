@@ -1,10 +1,9 @@
 #ifndef TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
 #define TESSERA_EMBEDDING_CACHE_ROW_PARTS_H_
-// Private to the row cache: a row is its weights and what its rule remembers, each an array of its
-// own, once whole (the table) and once for the slots of the cache. (Of a table on disk: some staged
-// records, which lie at a stride, instead of the table.) Rows are moved a piece of at most
-// 16 bytes at a time, neighbours by neighbours, so that a GPU's threads join theirs into whole
-// sectors of the bus.
+// A cached row is its weights and its rule's states, each an array of its own, once whole (the
+// table) and once for the slots of the cache. (Of a table on disk: some staged records, which lie
+// at a stride, instead of the table.) Rows are moved a piece of at most 16 bytes at a time,
+// neighbours by neighbours, so that a GPU's threads join theirs into whole sectors of the bus.
 #include <cstdint>
 
 #include "runtime/base/host_device.h"

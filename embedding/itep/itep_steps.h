@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_ITEP_ITEP_STEPS_H_
 #define TESSERA_EMBEDDING_ITEP_ITEP_STEPS_H_
-// Private to itep: a pruning module with the counter of training forwards that it goes by, in front
-// of tables here or over ranks.
+// A pruning module with the counter of training forwards that it goes by, in front of tables here
+// or over ranks.
 #include <functional>
 #include <memory>
 #include <string>

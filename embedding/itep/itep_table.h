@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_ITEP_ITEP_TABLE_H_
 #define TESSERA_EMBEDDING_ITEP_ITEP_TABLE_H_
-// Private to itep: which of one table's E rows each of its U > E ids has, and how much each id is
-// used (FBGEMM's intraining_embedding_pruning.cu).
+// For one table: which of its E rows each of its U > E ids has, and how much each id is used
+// (FBGEMM's intraining_embedding_pruning.cu).
 //
 //   address [U]   row of each id. Rows 1 … E − 1 have one owner each; every other id has row 0
 //   util    [U]   occurrences counted so far, decayed

@@ -1,7 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_BAG_PIECES_H_
 #define TESSERA_EMBEDDING_LOOKUP_BAG_PIECES_H_
-// Private to embedding: the bags of all features of a lookup, cut into pieces of work for the
-// threads of a CPU.
+// The bags of all features of a lookup, cut into pieces of work for the threads of a CPU.
 #include <algorithm>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_IMPL_H_
-// Private to bounds_check*: the devices' overloads, and what both do.
+// The check of one id that both devices run, and the devices' overloads.
 #include "embedding/lookup/bounds_check.h"
 #include "runtime/device/device.h"
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_ELEMENT_H_
 #define TESSERA_EMBEDDING_LOOKUP_ELEMENT_H_
-// Private to embedding: one number of an array whose type is known at run time: f32, f16 or bf16.
-// Read as f32; rounded to nearest when written.
+// One number of an array whose type is known at run time: f32, f16 or bf16. Read as f32; rounded to
+// nearest when written.
 #include <cstdint>
 
 #include "runtime/base/host_device.h"

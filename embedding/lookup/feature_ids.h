@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_FEATURE_IDS_H_
 #define TESSERA_EMBEDDING_LOOKUP_FEATURE_IDS_H_
-// Private to embedding and sharding: the ids that features read of a KJT: their bounds checked as
-// the data name them, then remapped where the table is pruned.
+// The ids that features read of a KJT: their bounds checked as the data name them, then remapped
+// where the table is pruned.
 #include <span>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_FEATURE_ITEMS_H_
 #define TESSERA_EMBEDDING_LOOKUP_FEATURE_ITEMS_H_
-// Private to embedding and sharding: a function of every item of several features, all features in
-// one loop; embedding/lookup/feature_items.cuh has the same for a GPU, in one launch.
+// A function of every item of several features, all features in one loop;
+// embedding/lookup/feature_items.cuh has the same for a GPU, in one launch.
 //
 // Feature: a trivially copyable struct with a member `int64_t count`; its items are 0 … count − 1.
 // What both devices compute is one trivially copyable struct with

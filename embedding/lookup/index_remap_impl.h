@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_INDEX_REMAP_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_INDEX_REMAP_IMPL_H_
-// Private to index_remap*: what both devices do for an id.
+// The function of one id that both devices run for index_remap.h.
 #include "embedding/lookup/index_remap.h"
 
 namespace tessera::internal {

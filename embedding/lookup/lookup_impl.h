@@ -1,7 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_LOOKUP_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_LOOKUP_IMPL_H_
-// Private to lookup*: the devices' overloads, and what lookup_simd.cc gives for each
-// instruction set.
+// The lookup on each device, and for each instruction set of a CPU (lookup_simd.cc).
 #include "embedding/lookup/lookup.h"
 #include "runtime/device/device.h"
 

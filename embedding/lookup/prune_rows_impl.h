@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_PRUNE_ROWS_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_PRUNE_ROWS_IMPL_H_
-// Private to prune_rows*: the devices' overloads, and what both do for a row.
+// The function of one row that both devices run for prune_rows.h, and the devices' overloads.
 #include <bit>
 
 #include "embedding/lookup/prune_rows.h"

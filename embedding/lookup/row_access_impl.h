@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_ROW_ACCESS_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_ROW_ACCESS_IMPL_H_
-// Private to row_access*: what a thread does, and the devices' overloads.
+// The function that one thread runs for row_access.h, and the devices' overloads.
 #include "embedding/lookup/element.h"
 #include "embedding/lookup/row_ops.h"
 #include "runtime/tensor.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_H_
-// Private to managed_collision: a GrowingIndex on a GPU.
+// A GrowingIndex on a GPU.
 //
 //   ids, last, counts   i64 [max_rows]   of a row; count 0: nobody's
 //   slots               i32 [2^k]        a row, or empty, or erased; at least twice max_rows

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_LIST_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_MCH_LIST_H_
-// Private to managed_collision: the sorted list of mch_managed_collision_module.h on each device,
-// and how ids compete for its places.
+// The sorted list of mch_managed_collision_module.h on each device, and how ids compete for its
+// places.
 //
 // Newcomers, from the best down, meet places, from the worst up: newcomer i stays exactly if it is
 // better than place i, so that sorts of both and one comparison each say who changes.

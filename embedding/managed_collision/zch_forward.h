@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_ZCH_FORWARD_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_ZCH_FORWARD_H_
-// Private to managed_collision: a forward of hash_zch_managed_collision_module.h, on each device.
+// A forward of hash_zch_managed_collision_module.h, on each device.
 //
 // What an id that has no slot chooses is a list: all available slots that it looks at, best first.
 // A slot is available if it is empty or its time has come, and in one forward slots only cease to

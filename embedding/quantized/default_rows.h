@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_DEFAULT_ROWS_H_
 #define TESSERA_EMBEDDING_QUANTIZED_DEFAULT_ROWS_H_
-// Private to embedding/quantized: from ids to rows of tables that have a default row.
+// Maps ids to rows in tables that have a default row.
 #include <span>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_DEFAULT_ROWS_IMPL_H_
 #define TESSERA_EMBEDDING_QUANTIZED_DEFAULT_ROWS_IMPL_H_
-// Private to embedding/quantized/default_rows*: what both devices do for an id.
+// The function of one id that both devices run for default_rows.h.
 #include <span>
 
 #include "embedding/lookup/index_remap.h"

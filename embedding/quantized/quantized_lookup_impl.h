@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_LOOKUP_IMPL_H_
 #define TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_LOOKUP_IMPL_H_
-// Private to embedding/quantized/quantized_lookup*: the devices' overloads, and what
-// quantized_lookup_simd.cc gives for each instruction set.
+// The quantized lookup on each device, and for each instruction set of a CPU
+// (quantized_lookup_simd.cc).
 #include "embedding/quantized/quantized_lookup.h"
 #include "runtime/device/device.h"
 

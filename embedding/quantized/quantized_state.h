@@ -1,8 +1,8 @@
 #ifndef TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_STATE_H_
 #define TESSERA_EMBEDDING_QUANTIZED_QUANTIZED_STATE_H_
-// Private to collections of quantized tables, sharded or not: what tables make of a batch before
-// stored rows are read. Which rows its ids name (bounds check, remap, default row), where the
-// outputs lie. Nothing but the log of findings changes, under a lock of its own.
+// The steps of a quantized forward before stored rows are read: from ids to rows (bounds check,
+// remap, default row), and the layout of the outputs. Nothing but the log of findings changes,
+// under a lock of its own.
 #include <mutex>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_STORAGE_COPY_ROWS_H_
 #define TESSERA_EMBEDDING_STORAGE_COPY_ROWS_H_
-// Private to storage.
+// Rows copied from one place in memory to another, of any strides.
 #include <cstdint>
 #include <cstring>
 

@@ -1,7 +1,6 @@
 #ifndef TESSERA_EMBEDDING_STORAGE_LOG_RECORD_H_
 #define TESSERA_EMBEDDING_STORAGE_LOG_RECORD_H_
-// The header of each record of a row log: whose record it is, and a checksum of both. Private to
-// row_log.
+// The header of each record of a row log: whose record it is, and a checksum of both.
 //
 //   sum   per word w of 8 bytes, the last one filled with zeros, in turn for one of four lanes:
 //         lane = (lane xor w) * odd, which any change of one word changes; the lanes are folded,

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_CACHED_BATCH_H_
 #define TESSERA_EMBEDDING_TABLE_CACHED_BATCH_H_
-// Private to embedding: what a batch is to the row caches of a TableBatchedEmbedding's tables
-// (cache/row_cache.h). Nothing, where no table has one.
+// A batch's rows in the row caches of a TableBatchedEmbedding's tables (cache/row_cache.h); empty
+// where no table has a cache.
 #include <functional>
 #include <vector>
 

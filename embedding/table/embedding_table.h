@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_EMBEDDING_TABLE_H_
 #define TESSERA_EMBEDDING_TABLE_EMBEDDING_TABLE_H_
-// Private to embedding: one table of a TableBatchedEmbedding with all that belongs to it.
+// One table of a TableBatchedEmbedding with all that belongs to it.
 #include <memory>
 #include <string>
 #include <vector>

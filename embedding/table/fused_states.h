@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_
 #define TESSERA_EMBEDDING_TABLE_FUSED_STATES_H_
 // State dict entries of a fused table, cut over ranks or not: which rules are updated inside
-// backward, their options, and the numbers that they remember for a table. Private to optimizers.
+// backward, their options, and the numbers that they remember for a table.
 #include <map>
 #include <span>
 #include <string>

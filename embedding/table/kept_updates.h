@@ -1,9 +1,9 @@
 #ifndef TESSERA_EMBEDDING_TABLE_KEPT_UPDATES_H_
 #define TESSERA_EMBEDDING_TABLE_KEPT_UPDATES_H_
-// Private to embedding: gradient accumulation. A step may be made of several micro-batches, each
-// with a forward and a backward of its own. Backward keeps what it would have updated the tables
-// with; that of the last joins all into the update of the one batch that they are together. Rules,
-// sweeps and step counters see that one batch, so the bits are its bits.
+// Gradient accumulation. A step may be made of several micro-batches, each with a forward and a
+// backward of its own. Backward keeps what it would have updated the tables with; that of the last
+// joins all into the update of the one batch that they are together. Rules, sweeps and step
+// counters see that one batch, so the bits are its bits.
 #include <span>
 #include <vector>
 

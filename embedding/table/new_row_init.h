@@ -1,8 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_
 #define TESSERA_EMBEDDING_TABLE_NEW_ROW_INIT_H_
-// Private to embedding: what single rows of a growing table start with, as a function of the
-// table's seed, the row's and the column's number in the whole table, and the step in which it
-// starts:
+// The first values of single rows of a growing table, as a function of the table's seed, the row's
+// and the column's number in the whole table, and the step in which it starts:
 //
 //   element (r, c)   low + (high − low)·u, u from word c mod 4 of Philox(seed, r, step·2^32 + c div
 //                    4)

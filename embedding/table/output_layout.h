@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_OUTPUT_LAYOUT_H_
 #define TESSERA_EMBEDDING_TABLE_OUTPUT_LAYOUT_H_
-// Private to embedding: where the rows of a forward lie, and in backward their gradients.
+// The layout of a forward's outputs and, in backward, of their gradients.
 //
 //   pooled, one batch for all   a matrix [B, ΣD], a block of columns a feature
 //   pooled, a batch a feature   flat, as FBGEMM has it: for each rank, for each feature, the rows

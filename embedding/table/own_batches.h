@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_OWN_BATCHES_H_
 #define TESSERA_EMBEDDING_TABLE_OWN_BATCHES_H_
-// Private to embedding and sharding: a KJT in the form of TorchRec's variable batch.
+// A KJT in the form of TorchRec's variable batch.
 #include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera::internal {

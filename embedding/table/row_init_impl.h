@@ -1,6 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_ROW_INIT_IMPL_H_
 #define TESSERA_EMBEDDING_TABLE_ROW_INIT_IMPL_H_
-// Private to row_init* and new_row_init*.
+// The functions of one element, or of a few columns of a row, that all devices run for row_init.h
+// and new_row_init.h.
 #include "embedding/lookup/element.h"
 #include "embedding/lookup/row_ops.h"
 #include "runtime/device/device.h"

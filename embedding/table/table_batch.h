@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_TABLE_TABLE_BATCH_H_
 #define TESSERA_EMBEDDING_TABLE_TABLE_BATCH_H_
-// Private to embedding: the tables of a TableBatchedEmbedding, and what one KJT brings to them.
+// The tables of a TableBatchedEmbedding, and what one KJT brings to them.
 #include <deque>
 #include <memory>
 #include <span>

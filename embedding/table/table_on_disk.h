@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_TABLE_ON_DISK_H_
 #define TESSERA_EMBEDDING_TABLE_TABLE_ON_DISK_H_
-// Private to embedding: what a table with location kDisk does in ways of its own. Its tensors are
-// shapes without memory (ShapeOnly); rows lie in the cache and in storage/disk_table.h.
+// The operations that differ for a table with location kDisk. Its tensors are shapes without memory
+// (ShapeOnly); rows lie in the cache and in storage/disk_table.h.
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_TABLE_TOUCHED_ROWS_IMPL_H_
 #define TESSERA_EMBEDDING_TABLE_TOUCHED_ROWS_IMPL_H_
-// Private to touched_rows*: what is done for a bag and for a row, and the devices'
-// overloads. Threads that touch one row write the same mark: `Word` says how a device does that.
+// The functions of one bag and of one row that both devices run, and the devices' overloads.
+// Threads that touch one row write the same mark: `Word` says how a device does that.
 #include "embedding/lookup/row_ops.h"
 #include "embedding/table/touched_rows.h"
 #include "runtime/device/device.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_
 #define TESSERA_EMBEDDING_UPDATE_CLAMP_GRADIENT_H_
-// Private to embedding: a gradient with every element clamped to ± a limit; NaN stays NaN.
+// A gradient with every element clamped to ± a limit; NaN stays NaN.
 #include "runtime/base/host_device.h"
 #include "runtime/tensor.h"
 

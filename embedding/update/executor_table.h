@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_EXECUTOR_TABLE_H_
 #define TESSERA_EMBEDDING_UPDATE_EXECUTOR_TABLE_H_
-// Private to embedding/update: an UpdateTable as the executors of every device take it.
+// An UpdateTable as the executors of every device take it.
 #include "embedding/update/row_update.h"
 #include "embedding/update/update.h"
 

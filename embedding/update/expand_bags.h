@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_EXPAND_BAGS_H_
 #define TESSERA_EMBEDDING_UPDATE_EXPAND_BAGS_H_
-// Private to embedding and sharding: from the pooled rows of each feature's distinct bags to those
-// of every example, by the inverse indices of a KJT, and the way back.
+// Copies the pooled rows of each feature's distinct bags to every example, by the inverse indices
+// of a KJT, and sums gradients on the way back.
 //
 //   full[b, columns of f] = distinct_f[inverse[r_f, b]]        r_f: f's row of the inverse indices
 //   grad distinct_f[i]    = Σ of grad full[b, columns of f] over the b with inverse[r_f, b] = i

@@ -1,8 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_OCCURRENCES_CUDA_H_
 #define TESSERA_EMBEDDING_UPDATE_OCCURRENCES_CUDA_H_
-// Private to update/*_cuda.*: the occurrences of all tables' rows in a batch, sorted by key, cut
-// into runs and chunks, on a GPU. The host never waits: sizes stay on the device, buffers are as
-// large as could be needed.
+// The occurrences of all tables' rows in a batch, sorted by key, cut into runs and chunks, on a
+// GPU. The host never waits: sizes stay on the device, buffers are as large as could be needed.
 //
 // Workspace, with N the number of ids that features read: 16 bytes an id (24 with keys of 64 bits),
 // 8 more with per-sample weights, what CUB's sort asks for, and at most N/51 sums of one row for

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_RULE_FILE_H_
 #define TESSERA_EMBEDDING_UPDATE_RULE_FILE_H_
-// Private to embedding/update: includes the header of the rule for which BUILD compiles a file.
+// Includes the header of the rule for which BUILD compiles a file.
 #define TESSERA_QUOTE_(path) #path
 #define TESSERA_QUOTE(path) TESSERA_QUOTE_(path)
 #ifdef TESSERA_RULE_FILE

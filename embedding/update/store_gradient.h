@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_STORE_GRADIENT_H_
 #define TESSERA_EMBEDDING_UPDATE_STORE_GRADIENT_H_
 // A rule that leaves the summed gradient in the row instead of changing it: makes dense and row
-// gradients. Private to embedding/update.
+// gradients.
 #include "optim/rules/rule.h"
 
 namespace tessera::internal {

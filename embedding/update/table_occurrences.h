@@ -1,7 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_TABLE_OCCURRENCES_H_
 #define TESSERA_EMBEDDING_UPDATE_TABLE_OCCURRENCES_H_
-// Private to embedding/update: the occurrences of one table's rows in a batch, sorted, and where
-// their gradients lie.
+// The occurrences of one table's rows in a batch, sorted, and where their gradients lie.
 #include <vector>
 
 #include "embedding/update/row_update.h"

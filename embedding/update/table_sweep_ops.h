@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_TABLE_SWEEP_OPS_H_
 #define TESSERA_EMBEDDING_UPDATE_TABLE_SWEEP_OPS_H_
-// Private to table_sweep_ops*: what some rules ask for beside the update of touched rows, an
-// element at a time (embedding/update/update.h: SweepTables, MaxRowCounterSync, OwedWeights).
+// Operations on whole tables that some rules need beside the update of touched rows, an element at
+// a time (embedding/update/update.h: SweepTables, MaxRowCounterSync, OwedWeights).
 #include "embedding/lookup/element.h"
 #include "embedding/update/row_update.h"
 #include "embedding/update/update.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_CUDA_H_
 #define TESSERA_EMBEDDING_UPDATE_UPDATE_CUDA_H_
-// Private to update/*_cuda.*: what an update on a GPU works on. Plain values, passed to kernels.
+// The arguments of an update on a GPU, as plain values that are passed to kernels.
 //
 // Every row of every table of a call has one key: its table's first key plus its number. The
 // occurrences of all tables are sorted by key together. Tables that one launch updates (same rule,

@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_IMPL_H_
 #define TESSERA_EMBEDDING_UPDATE_UPDATE_IMPL_H_
-// Private to embedding/update: the devices' overloads, and how an executor for a rule is found.
+// The update on each device, and the search for a rule's executor.
 #include "embedding/update/update.h"
 #include "runtime/device/device.h"
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_ISA_H_
 #define TESSERA_EMBEDDING_UPDATE_UPDATE_ISA_H_
-// Private to embedding/update: what update_simd.cc gives for each instruction set and rule, and
-// run_sum_simd.cc for each set.
+// The functions that update_simd.cc compiles for each instruction set and rule, and run_sum_simd.cc
+// for each instruction set.
 #include "embedding/update/row_update.h"
 
 namespace tessera::internal {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_MODELS_LAYERS_INTERACTION_IMPL_H_
 #define TESSERA_MODELS_LAYERS_INTERACTION_IMPL_H_
-// The dot interaction on the devices; both give the same bits. Private to models.
+// The dot interaction on the devices; both give the same bits.
 #include "models/layers/interaction_kernels.h"
 #include "runtime/context.h"
 

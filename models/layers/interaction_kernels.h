@@ -1,7 +1,6 @@
 #ifndef TESSERA_MODELS_LAYERS_INTERACTION_KERNELS_H_
 #define TESSERA_MODELS_LAYERS_INTERACTION_KERNELS_H_
 // The loops of the dot interaction, compiled once for each instruction set (interaction_simd.cc).
-// Private to models.
 #include <cstdint>
 
 namespace tessera::internal {

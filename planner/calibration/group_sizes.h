@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_CALIBRATION_GROUP_SIZES_H_
 #define TESSERA_PLANNER_CALIBRATION_GROUP_SIZES_H_
-// Private to calibration: the numbers of ranks that are measured.
+// The numbers of ranks that are measured.
 #include <vector>
 
 namespace tessera {

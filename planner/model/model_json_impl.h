@@ -1,7 +1,6 @@
 #ifndef TESSERA_PLANNER_MODEL_MODEL_JSON_IMPL_H_
 #define TESSERA_PLANNER_MODEL_MODEL_JSON_IMPL_H_
-// Private to the .cc files beside it, and to the conformance cases. A model inside of other
-// documents.
+// A model inside of other documents.
 #include "planner/model/model.h"
 #include "runtime/json/json_object.h"
 

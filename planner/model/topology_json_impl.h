@@ -1,7 +1,6 @@
 #ifndef TESSERA_PLANNER_MODEL_TOPOLOGY_JSON_IMPL_H_
 #define TESSERA_PLANNER_MODEL_TOPOLOGY_JSON_IMPL_H_
-// Private to the .cc files beside it, and to the conformance cases. A topology inside of other
-// documents.
+// A topology inside of other documents.
 #include "planner/model/topology.h"
 #include "runtime/json/json_object.h"
 

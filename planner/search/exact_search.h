@@ -1,7 +1,7 @@
 #ifndef TESSERA_PLANNER_SEARCH_EXACT_SEARCH_H_
 #define TESSERA_PLANNER_SEARCH_EXACT_SEARCH_H_
-// Private to the .cc files beside it. Branch and bound over all candidates and ranks: for problems
-// of a few tables and ranks it ends, and then there is no better plan.
+// Branch and bound over all candidates and ranks: for problems of a few tables and ranks it ends,
+// and then there is no better plan.
 //
 // A branch is cut where its busiest rank, or the sum of what is placed and the least that is
 // missing over all ranks, is not below the best plan so far. Of ranks (and groups) in the same

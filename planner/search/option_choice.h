@@ -1,9 +1,8 @@
 #ifndef TESSERA_PLANNER_SEARCH_OPTION_CHOICE_H_
 #define TESSERA_PLANNER_SEARCH_OPTION_CHOICE_H_
-// Private to the .cc files beside it. Which candidate each item starts with: the cheapest whose
-// every shard is at most `threshold` (less `base` where it does not lie on all ranks: what those
-// that do take of each), where a byte of HBM costs as much as makes all of them fit into
-// `share` of all memory.
+// Chooses the candidate that each item starts with: the cheapest whose every shard is at most
+// `threshold` (less `base` where it does not lie on all ranks: what those that do take of each),
+// where a byte of HBM costs as much as makes all of them fit into `share` of all memory.
 #include <vector>
 
 #include "planner/search/search_items.h"

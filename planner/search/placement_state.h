@@ -1,7 +1,6 @@
 #ifndef TESSERA_PLANNER_SEARCH_PLACEMENT_STATE_H_
 #define TESSERA_PLANNER_SEARCH_PLACEMENT_STATE_H_
-// Private to the .cc files beside it. A placement under construction: what each rank holds and
-// does, and where a candidate would go.
+// A placement under construction: what each rank holds and does, and where a candidate would go.
 //
 // A place is judged by its potential, Σ (load / scale)^8 over the ranks that it changes (and over
 // their nodes, where ranks share cores), after minus before: nearly the largest load, but smooth,

@@ -1,7 +1,6 @@
 #ifndef TESSERA_PLANNER_SEARCH_PLAN_SEARCH_H_
 #define TESSERA_PLANNER_SEARCH_PLAN_SEARCH_H_
-// Private to the .cc files beside it. The search for a placement whose busiest rank has least to
-// do:
+// The search for a placement whose busiest rank has least to do:
 //
 //   choose   a candidate for each item, from thresholds round the lower bound (option_choice.h)
 //   place    from the largest item to the smallest, each shard on the least loaded rank with room

@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_SEARCH_PROPOSER_IMPL_H_
 #define TESSERA_PLANNER_SEARCH_PROPOSER_IMPL_H_
-// Private to the .cc files beside it. What proposers have in common.
+// Helpers that all proposers share.
 #include <algorithm>
 
 #include "planner/search/proposer.h"

@@ -1,8 +1,8 @@
 #ifndef TESSERA_PLANNER_SEARCH_SEARCH_ITEMS_H_
 #define TESSERA_PLANNER_SEARCH_SEARCH_ITEMS_H_
-// Private to the .cc files beside it. What the search places: an item is a table, or tables that
-// stay together; a candidate is one option of each of its tables, of one shape, whose i-th shards
-// share a rank. Candidates that another one of the item beats in everything are left out.
+// The items that the search places. An item is a table, or tables that stay together; a candidate
+// is one option of each of its tables, of one shape, whose i-th shards share a rank. Candidates
+// that another one of the item beats in everything are left out.
 #include <limits>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #ifndef TESSERA_PLANNER_SEARCH_SEARCH_STATE_H_
 #define TESSERA_PLANNER_SEARCH_SEARCH_STATE_H_
-// Private to the .cc files beside it. A placement that a search changes, the bytes that it moves,
-// and the work that is left.
+// A placement that a search changes, the bytes that it moves, and the work that is left.
 #include <algorithm>
 
 #include "planner/search/plan_search.h"

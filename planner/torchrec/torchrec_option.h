@@ -1,6 +1,6 @@
 #ifndef TESSERA_PLANNER_TORCHREC_TORCHREC_OPTION_H_
 #define TESSERA_PLANNER_TORCHREC_TORCHREC_OPTION_H_
-// Private to the .cc files beside it. What both of TorchRec's estimators know of an option.
+// The facts about a sharding option that both of TorchRec's estimators read.
 #include <cmath>
 
 #include "planner/model/estimator.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_BASE_NAMES_H_
 #define TESSERA_RUNTIME_BASE_NAMES_H_
-// Private to the library's .cc files. Enumerations that count from 0, by their names.
+// Enumerations that count from 0, by their names.
 #include <string>
 
 #include "runtime/base/check.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_BASE_REPORT_TEXT_H_
 #define TESSERA_RUNTIME_BASE_REPORT_TEXT_H_
-// Private to the library's .cc files and the command line's. What reports for people are made of.
+// Texts for reports that people read: bytes with units, tables, markup.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_DEVICE_CAPTURE_H_
 #define TESSERA_RUNTIME_DEVICE_CAPTURE_H_
-// Private to runtime: what a CudaGraph holds on to. While a stream is recorded, tensors that it
-// orders take their memory by way of another stream, since the recorded one runs nothing; and no
-// memory that recorded work may use is given back before the graph is gone.
+// The memory that a CudaGraph keeps. While a stream is recorded, tensors that it orders take their
+// memory by way of another stream, since the recorded one runs nothing; and no memory that recorded
+// work may use is given back before the graph is gone.
 #include <memory>
 #include <mutex>
 #include <vector>

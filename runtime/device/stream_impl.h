@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_DEVICE_STREAM_IMPL_H_
 #define TESSERA_RUNTIME_DEVICE_STREAM_IMPL_H_
-// Private to runtime: what streams and events are, on a machine that has them.
+// The CUDA side of streams and events.
 #include <atomic>
 
 #include "runtime/device/stream.h"

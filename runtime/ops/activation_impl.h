@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_OPS_ACTIVATION_IMPL_H_
 #define TESSERA_RUNTIME_OPS_ACTIVATION_IMPL_H_
-// Activations on the devices. Private to runtime/ops.
+// Activations on the devices.
 #include "runtime/context.h"
 #include "runtime/ops/kernels/activation_formulas.h"
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
 #define TESSERA_RUNTIME_OPS_GEMM_IMPL_H_
-// How a product runs on a device. Private to runtime/ops.
+// The matrix product on each device.
 #include "runtime/base/host_device.h"
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/kernels/activation_formulas.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_OPS_LINEAR_IMPL_H_
 #define TESSERA_RUNTIME_OPS_LINEAR_IMPL_H_
-// The parts of a linear layer that are not a product alone. Private to runtime/ops.
+// The parts of a linear layer that are not a product alone.
 #include "runtime/tensor.h"
 
 namespace tessera::internal {

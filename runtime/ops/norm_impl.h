@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_OPS_NORM_IMPL_H_
 #define TESSERA_RUNTIME_OPS_NORM_IMPL_H_
-// Layer normalization on the devices. Private to runtime/ops.
+// Layer normalization on the devices.
 #include "runtime/context.h"
 #include "runtime/ops/kernels/kernels.h"
 

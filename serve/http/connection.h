@@ -1,9 +1,8 @@
 #ifndef TESSERA_SERVE_HTTP_CONNECTION_H_
 #define TESSERA_SERVE_HTTP_CONNECTION_H_
-// Private to serve/http: one client's connection, HTTP/1.1 over TCP. It reads a request, has it
-// answered, and reads the next one then, so that answers come in the order of requests however many
-// were sent at once. It holds no thread: all of it runs in steps on its strand, but for Reply,
-// which any thread may call.
+// One client's connection, HTTP/1.1 over TCP. It reads a request, has it answered, and reads the
+// next one then, so that answers come in the order of requests however many were sent at once. It
+// holds no thread: all of it runs in steps on its strand, but for Reply, which any thread may call.
 //
 //   idle -> head -> body -> answering -> writing -> idle, or, at its end, lingering -> closed
 //

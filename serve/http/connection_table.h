@@ -1,6 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_CONNECTION_TABLE_H_
 #define TESSERA_SERVE_HTTP_CONNECTION_TABLE_H_
-// Private to serve/http: the connections of a server that are open. Any thread may call.
+// The connections of a server that are open. Any thread may call.
 #include <atomic>
 #include <functional>
 #include <map>

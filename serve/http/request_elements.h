@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
 #define TESSERA_SERVE_HTTP_REQUEST_ELEMENTS_H_
-// Private to serve/http: an input of a request as it lies in the body, and its elements, which are
-// written straight to where a model reads them.
+// An input of a request as it lies in the body, and its elements, which are written straight to
+// where a model reads them.
 #include <string>
 #include <string_view>
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SERVE_HTTP_REQUEST_HEAD_H_
 #define TESSERA_SERVE_HTTP_REQUEST_HEAD_H_
-// Private to serve/http: what a request's head (its first line and its fields) must be, so that a
-// proxy before the server and the server see the same requests. Stricter than Beast's parser.
+// Checks a request's head (its first line and its fields) more strictly than Beast's parser, so
+// that the server and a proxy before it see the same requests.
 #include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
 #include <string_view>

@@ -1,7 +1,6 @@
 #ifndef TESSERA_SERVE_HTTP_REQUEST_INPUTS_H_
 #define TESSERA_SERVE_HTTP_REQUEST_INPUTS_H_
-// Private to serve/http: the named inputs of a request, in whatever form they came, as what a
-// model reads.
+// The named inputs of a request, in whatever form they came, as what a model reads.
 #include <map>
 #include <string>
 

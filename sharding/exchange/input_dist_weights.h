@@ -1,7 +1,6 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_INPUT_DIST_WEIGHTS_H_
 #define TESSERA_SHARDING_EXCHANGE_INPUT_DIST_WEIGHTS_H_
-// Private to input_dist.cc: the way home of the gradients of per-sample weights that travelled with
-// their ids.
+// The way home of the gradients of per-sample weights that travelled with their ids.
 #include <memory>
 
 #include "runtime/autograd.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_PLAN_PLAN_JSON_IMPL_H_
 #define TESSERA_SHARDING_PLAN_PLAN_JSON_IMPL_H_
-// Private to the .cc files beside it. A plan inside of other documents.
+// A plan inside of other documents.
 #include <string>
 
 #include "runtime/json/json_object.h"

@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_QUANTIZED_SHARDED_FORWARD_H_
 #define TESSERA_SHARDING_QUANTIZED_SHARDED_FORWARD_H_
-// Private to sharding/quantized: one forward of ShardedQuantizedTables.
+// One forward of ShardedQuantizedTables.
 #include "sharding/quantized/sharded_quantized_state.h"
 
 namespace tessera::internal {

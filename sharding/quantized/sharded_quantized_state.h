@@ -1,6 +1,6 @@
 #ifndef TESSERA_SHARDING_QUANTIZED_SHARDED_QUANTIZED_STATE_H_
 #define TESSERA_SHARDING_QUANTIZED_SHARDED_QUANTIZED_STATE_H_
-// Private to sharding/quantized: what ShardedQuantizedTables is between calls.
+// The state that ShardedQuantizedTables keeps between calls.
 #include <vector>
 
 #include "embedding/quantized/quantized_state.h"

@@ -1,7 +1,6 @@
 #ifndef TESSERA_SPARSE_IDS_BUCKETIZE_PLACERS_H_
 #define TESSERA_SPARSE_IDS_BUCKETIZE_PLACERS_H_
-// Which bucket an id goes to, and as what: the formulas of bucketize.h, for host and device code.
-// Private to bucketize.
+// The formulas of bucketize.h, for host and device code: an id's bucket, and its value there.
 #include <cstdint>
 
 #include "runtime/base/host_device.h"

@@ -1,8 +1,7 @@
 #ifndef TESSERA_SPARSE_IDS_DENSE_IDS_H_
 #define TESSERA_SPARSE_IDS_DENSE_IDS_H_
 // Distinct ids of a narrow range [low, high], as bits: id's bit is id − low, its rank the number of
-// ones before it. Private to unique's host side; pointers only, as each instruction set has its
-// copy (runtime/base/isa.h).
+// ones before it. Pointers only, as each instruction set has its copy (runtime/base/isa.h).
 #include <cstdint>
 
 namespace tessera::internal {

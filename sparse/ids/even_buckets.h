@@ -1,8 +1,8 @@
 #ifndef TESSERA_SPARSE_IDS_EVEN_BUCKETS_H_
 #define TESSERA_SPARSE_IDS_EVEN_BUCKETS_H_
 // Ids dealt out to a few buckets of equal widths, 8 or 16 at a time and without a division: an id's
-// bucket is the number of bounds that it reaches. Private to bucketize's host side; pointers only,
-// as each instruction set has its copy (runtime/base/isa.h).
+// bucket is the number of bounds that it reaches. Pointers only, as each instruction set has its
+// copy (runtime/base/isa.h).
 //
 // Counting reads a block of ids once: for every 8 or 16 ids and bound a count of those before that
 // reach it, and a bit for each; then a bag's count is a difference of two sums.

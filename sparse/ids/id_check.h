@@ -1,6 +1,6 @@
 #ifndef TESSERA_SPARSE_IDS_ID_CHECK_H_
 #define TESSERA_SPARSE_IDS_ID_CHECK_H_
-// The search for an id that names no row. Private to KeyedJaggedTensor::Validate.
+// The search for an id that names no row. KeyedJaggedTensor::Validate uses it.
 #include "runtime/device/device.h"
 #include "runtime/tensor.h"
 

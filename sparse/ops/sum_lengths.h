@@ -1,6 +1,6 @@
 #ifndef TESSERA_SPARSE_OPS_SUM_LENGTHS_H_
 #define TESSERA_SPARSE_OPS_SUM_LENGTHS_H_
-// Private to sparse: sums of lengths in host memory, several at a time.
+// Sums of lengths in host memory, several at a time.
 #include <cstdint>
 
 namespace tessera::internal {

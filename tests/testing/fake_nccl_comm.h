@@ -1,8 +1,8 @@
 #ifndef TESSERA_TESTS_TESTING_FAKE_NCCL_COMM_H_
 #define TESSERA_TESTS_TESTING_FAKE_NCCL_COMM_H_
-// Private to the fake NCCL: ranks, and what they put before one another. A post says what a rank
-// gives and takes, from which place of its stream on its buffers may be used, and, set by the one
-// who reads them, from which on they are free.
+// Ranks, and what they put before one another. A post says what a rank gives and takes, from which
+// place of its stream on its buffers may be used, and, set by the one who reads them, from which on
+// they are free.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TOOLS_EMULATION_BLOCK_H_
 #define TESSERA_TOOLS_EMULATION_BLOCK_H_
-// Private to the emulator: runs the threads of a grid.
+// Runs the threads of a grid.
 #include <functional>
 
 #include "tools/emulation/emulation.h"

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TOOLS_EMULATION_MEMORY_H_
 #define TESSERA_TOOLS_EMULATION_MEMORY_H_
-// Private to the emulator: device memory is a range of addresses that only device code may touch;
-// pinned host memory is ordinary memory that is remembered.
+// Device memory is a range of addresses that only device code may touch; pinned host memory is
+// ordinary memory that is remembered.
 #include <cstdint>
 
 namespace cuda_emulation {

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TOOLS_EMULATION_STREAM_H_
 #define TESSERA_TOOLS_EMULATION_STREAM_H_
-// Private to the emulator: queues of work that runs when somebody waits for it.
+// Queues of work that runs when somebody waits for it.
 #include <chrono>
 #include <deque>
 #include <functional>

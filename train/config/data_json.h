@@ -1,7 +1,6 @@
 #ifndef TESSERA_TRAIN_CONFIG_DATA_JSON_H_
 #define TESSERA_TRAIN_CONFIG_DATA_JSON_H_
-// Private to the .cc files beside it. DataConfig as JSON (train_config.h shows it), and what data
-// ask of the rest of a configuration.
+// DataConfig as JSON (train_config.h shows it), and what data ask of the rest of a configuration.
 #include "runtime/json/json_object.h"
 #include "train/config/data_config.h"
 

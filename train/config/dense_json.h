@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_CONFIG_DENSE_JSON_H_
 #define TESSERA_TRAIN_CONFIG_DENSE_JSON_H_
-// Private to the .cc files beside it. A dense optimizer as JSON: {"name": "adagrad", "lr": 0.01,
-// …}. An option that is left out has torch's default.
+// A dense optimizer as JSON: {"name": "adagrad", "lr": 0.01, …}. An option that is left out has
+// torch's default.
 #include "optim/dense_optimizer_config.h"
 #include "runtime/json/json_object.h"
 

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_CONFIG_MANAGED_COLLISION_JSON_H_
 #define TESSERA_TRAIN_CONFIG_MANAGED_COLLISION_JSON_H_
-// Private to the .cc files beside it. How the raw ids of a table find their rows, as JSON; all but
-// "kind" may be left out:
+// The JSON of a table's managed collision (how raw ids find their rows); all but "kind" may be left
+// out:
 //
 //   {"kind": "growing", "eviction": "LRU" | "LFU" | "DISTANCE_LFU", "admit_after", "sketch_bytes",
 //    "shared_rows"}

@@ -1,8 +1,7 @@
 #ifndef TESSERA_TRAIN_CONFIG_MODEL_JSON_H_
 #define TESSERA_TRAIN_CONFIG_MODEL_JSON_H_
-// Private to the .cc files beside it and of serve/. The kind of model and its sizes as JSON:
-// {"type": "dlrm_dcn", "dense_in": 13, "dense_arch": […], …}, with the names of
-// models/ranking_net_config.h.
+// The kind of model and its sizes as JSON: {"type": "dlrm_dcn", "dense_in": 13, "dense_arch": […],
+// …}, with the names of models/ranking_net_config.h.
 #include "models/ranking_net_config.h"
 #include "runtime/json/json_object.h"
 

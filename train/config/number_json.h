@@ -1,7 +1,6 @@
 #ifndef TESSERA_TRAIN_CONFIG_NUMBER_JSON_H_
 #define TESSERA_TRAIN_CONFIG_NUMBER_JSON_H_
-// Private to the .cc files beside it. Numbers of optimizers: their ranges, and how a float is
-// written.
+// Numbers of optimizers: their ranges, and how a float is written.
 #include <string>
 
 namespace tessera::internal {

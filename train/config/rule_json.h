@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_CONFIG_RULE_JSON_H_
 #define TESSERA_TRAIN_CONFIG_RULE_JSON_H_
-// Private to the .cc files beside it. An optimizer of tables as JSON: {"name": "rowwise_adagrad",
-// "lr": 0.02, "eps": 1e-8, …}. A field that is left out has the rule's default.
+// An optimizer of tables as JSON: {"name": "rowwise_adagrad", "lr": 0.02, "eps": 1e-8, …}. A field
+// that is left out has the rule's default.
 #include "optim/any_rule.h"
 #include "runtime/json/json_object.h"
 

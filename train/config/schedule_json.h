@@ -1,8 +1,8 @@
 #ifndef TESSERA_TRAIN_CONFIG_SCHEDULE_JSON_H_
 #define TESSERA_TRAIN_CONFIG_SCHEDULE_JSON_H_
-// Private to the .cc files beside it. What lies round the optimizers, as JSON: stages of learning
-// rates, [{"policy": "linear", "max_iters": 1000, "value": 0.1}, …], each with the fields of its
-// policy and "lr_scale"; and clipping, {"mode": "norm", "max_gradient": 1, "norm_type": 2}.
+// The JSON of what surrounds the optimizers: stages of learning rates, [{"policy": "linear",
+// "max_iters": 1000, "value": 0.1}, …], each with the fields of its policy and "lr_scale"; and
+// clipping, {"mode": "norm", "max_gradient": 1, "norm_type": 2}.
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
 #include "runtime/json/json_object.h"

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_PIPELINE_COLLECTION_OUTPUTS_H_
 #define TESSERA_TRAIN_PIPELINE_COLLECTION_OUTPUTS_H_
-// Private to train/pipeline. What collections return, as a form that some variables are in: an
-// overload of each function for each type of output.
+// The outputs of collections as lists of variables and back: an overload of each function for each
+// type of output.
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,7 @@
 #ifndef TESSERA_TRAIN_PIPELINE_STAGE_THREADS_H_
 #define TESSERA_TRAIN_PIPELINE_STAGE_THREADS_H_
-// Private to train/pipeline: items that pass through stages, each a thread with a context of its
-// own (on a GPU: a stream; an event goes with each item from one to the next). The first stage also
-// asks the source.
+// Items that pass through stages, each a thread with a context of its own (on a GPU: a stream; an
+// event goes with each item from one to the next). The first stage also asks the source.
 //
 // How far a stage goes is counted, not a matter of time: after the caller's n-th Next, stage s of S
 // has done, or is going to do, its work on exactly n + S − s items, unless the source ends. So

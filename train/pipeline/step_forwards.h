@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_PIPELINE_STEP_FORWARDS_H_
 #define TESSERA_TRAIN_PIPELINE_STEP_FORWARDS_H_
-// Private to train/pipeline: what the forwards of a step's collections do in a pipeline, where some
-// of it was done ahead. The step is the caller's function, the same as without a pipeline.
+// The forwards of a step's collections in a pipeline, where parts of them were done ahead. The step
+// is the caller's function, the same as without a pipeline.
 #include <exception>
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_FREQUENCY_SKETCH_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_FREQUENCY_SKETCH_H_
-// Private to managed_collision: about how often ids came lately, in a byte or so for each
-// (count-min with conservative update, in lines of 64 counters as caches have them).
+// Approximate counts of how often ids came lately, in a byte or so for each (count-min with
+// conservative update, in lines of 64 counters as caches have them).
 //
 //   line       bits of the id's hash
 //   counters   one in each quarter of the line; the id's count is at most their minimum

@@ -1,7 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_ID_HASH_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_ID_HASH_H_
-// Private to managed_collision and to what serves its tables: the hash of an id, and numbers in
-// [0, size) from it.
+// The hash of an id, and numbers in [0, size) from it.
 #include "embedding/lookup/row_ops.h"
 
 namespace tessera::internal {

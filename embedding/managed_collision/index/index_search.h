@@ -1,8 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_INDEX_SEARCH_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_INDEX_SEARCH_H_
-// Private to managed_collision: ids are searched in a GrowingIndex a block at a time. While one
-// block is searched, the groups of the next come from memory: asking for an id of it, then
-// searching one, keeps both busy.
+// Ids are searched in a GrowingIndex a block at a time. While one block is searched, the groups of
+// the next come from memory: asking for an id of it, then searching one, keeps both busy.
 //
 //   ReadBlock     ids and their hashes
 //   SearchBlock   rows of the block; asks for the groups of the next one's ids

@@ -1,8 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_INDEX_SEGMENT_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_INDEX_SEGMENT_H_
-// Private to managed_collision: 2,560 slots of a GrowingIndex, in groups of two neighbouring cache
-// lines, which come from memory nearly as fast as one: an id is found, or found missing, by one
-// read.
+// 2,560 slots of a GrowingIndex, in groups of two neighbouring cache lines, which come from memory
+// nearly as fast as one: an id is found, or found missing, by one read.
 //
 //   group   ids [10]  rows [10]  used  overflow  spare [2]        128 bytes
 //   used    bit i: slot i has an id

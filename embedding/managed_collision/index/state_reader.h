@@ -1,7 +1,7 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_STATE_READER_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_STATE_READER_H_
-// Private to managed_collision: the tensors of a state dict, each asked for by its name, then none
-// left over. Errors name the module and the tensor.
+// The tensors of a state dict, each asked for by its name, then none left over. Errors name the
+// module and the tensor.
 #include <map>
 #include <string>
 #include <vector>

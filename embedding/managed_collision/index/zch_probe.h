@@ -1,6 +1,6 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_ZCH_PROBE_H_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_INDEX_ZCH_PROBE_H_
-// Private to managed_collision: where an id is looked for in the slots of multi-probe hashing.
+// The slots in which multi-probe hashing looks for an id.
 //
 //   bucket   id mod buckets, or ⌊id / ⌈input_hash_size / buckets⌉⌋ where ids are below a size
 //   slots    bucket · bucket_size + (h(id) + j) mod open, j = 0, 1, … max_probe − 1

@@ -2,7 +2,7 @@
 #define TESSERA_RUNTIME_OPS_KERNELS_CHUNKED_SUM_H_
 // Sums over many items, in double, whose bits depend neither on the number of threads nor on the
 // device: chunks of fixed length, each in the order of runtime/numbers/lanes.h; then the chunks'
-// sums, in that order again. Private to runtime/ops.
+// sums, in that order again.
 #include <vector>
 
 #include "runtime/device/dispatch.h"

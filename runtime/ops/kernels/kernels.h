@@ -3,7 +3,7 @@
 // Loops of the dense ops, compiled once for each instruction set (*_simd.cc, tools/isa.bzl). Raw
 // pointers, one thread, no allocation that outlives a call; the ops cut the work into pieces that
 // don't depend on the number of threads. Each level exports its functions as tables; Best…() has
-// those of the CPU's best level. Private to runtime/ops.
+// those of the CPU's best level.
 #include <cstdint>
 
 namespace tessera::internal {
