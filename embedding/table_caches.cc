@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "embedding/storage/disk_table.h"
 #include "embedding/table/table_batch.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "embedding/cache/row_cache.h"
-#include "embedding/storage/disk_table.h"
+#include "embedding/storage/disk_stats.h"
 #include "sparse/keyed_jagged_tensor.h"
 
 namespace tessera {

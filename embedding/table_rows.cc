@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "embedding/storage/disk_table.h"
 #include "embedding/table/table_batch.h"
 #include "embedding/table_caches.h"
 #include "sparse/ops/row_runs.h"

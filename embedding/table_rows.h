@@ -6,10 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "embedding/table/touched_rows.h"
 #include "runtime/named_parameter.h"
 
 namespace tessera {
+
+class TouchedRows;
 
 namespace internal {
 struct TablesState;

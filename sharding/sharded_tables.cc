@@ -39,7 +39,9 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
   return plan;
 }
 
-// How a part of a table starts: as that part of the whole table would.
+// How a part of a table starts: as that part of the whole table would. Every rank takes a table's
+// random numbers, also for tables of which it holds nothing: generators then stay alike on all
+// ranks, and a plan changes no first value.
 using PartInit = std::function<void(Context&, const Tensor& rows, const Shard&)>;
 
 PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
@@ -192,6 +194,8 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
         "table {}: the plan's kernel is dense, its rule {}; expected rule dense", tables_[t].name,
         RuleName(tables_[t].optimizer));
     own.push_back(PartOf(tables_[t], d.shard, kernel, inits[t]));
+    // A rank with some of the rows sees only some ids of a bag: it sums them, and the rank of the
+    // bag divides by the bag's length.
     own_poolings.push_back(form_->sequences        ? PoolingType::kNone
                            : layout_->row_split[t] ? PoolingType::kSum
                                                    : poolings[t]);

@@ -12,27 +12,20 @@
 namespace tessera::bench {
 namespace {
 
+template <typename... Rule>
+std::vector<AnyRule> WithSmallSteps() {
+  std::vector<AnyRule> rules;
+  (rules.emplace_back(Rule{}), ...);
+  for (AnyRule& rule : rules) SetLearningRate(rule, 1e-3f);
+  return rules;
+}
+
 // Every rule with an executor of its own, with the defaults of its options but a small step.
 const std::vector<AnyRule>& Rules() {
-  static const std::vector<AnyRule> rules = [] {
-    std::vector<AnyRule> all = {RowwiseAdagrad{},
-                                Sgd{},
-                                MomentumSgd{},
-                                LarsSgd{},
-                                Adagrad{},
-                                CounterRowwiseAdagrad{},
-                                CowClipRowwiseAdagrad{},
-                                GlobalDecayRowwiseAdagrad{},
-                                RowwiseRmspropAr{},
-                                Adam{},
-                                PartialRowwiseAdam{},
-                                Lamb{},
-                                PartialRowwiseLamb{},
-                                Lion{},
-                                Ftrl{}};
-    for (AnyRule& rule : all) SetLearningRate(rule, 1e-3f);
-    return all;
-  }();
+  static const std::vector<AnyRule> rules =
+      WithSmallSteps<RowwiseAdagrad, Sgd, MomentumSgd, LarsSgd, Adagrad, CounterRowwiseAdagrad,
+                     CowClipRowwiseAdagrad, GlobalDecayRowwiseAdagrad, RowwiseRmspropAr, Adam,
+                     PartialRowwiseAdam, Lamb, PartialRowwiseLamb, Lion, Ftrl>();
   return rules;
 }
 

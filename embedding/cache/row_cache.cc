@@ -203,6 +203,7 @@ void RowCache::Enter(Context& ctx) {
                 "row cache: which rows move differs from batch to batch, so its calls cannot be "
                 "recorded in a CUDA graph");
   State& s = *state_;
+  // Kernels of two calls work on the same lines: one on another stream waits for the one before.
   if (ctx.stream().handle() == s.last_stream) return;
   s.last_call.HoldBack(ctx.stream());
   s.RecordStream(ctx);
@@ -250,6 +251,7 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
     DispatchDevice(ctx.device(), [&](auto on) {
       internal::CacheRun(on, ctx, view).Prefetch(s.calls, features, slots, tensors);
     });
+    // How many rows found no line is read when the batch is loaded: a prefetch waits for nothing.
     batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
     if (s.disk) {
       s.disk->Prefetch(ctx, view, s.calls, tensors);
@@ -263,6 +265,7 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
 
 void RowCache::ReserveScratch(Context& ctx, const Batch::State& batch) {
   State& s = *state_;
+  // Where scratch would do for all ids of the batch, the host need not wait for the count.
   if (std::min(batch.tensors.num_ids, s.num_rows()) <= s.scratch) return;
   const int64_t needed = batch.Conflicts();
   if (needed <= s.scratch) return;
@@ -320,6 +323,8 @@ void RowCache::ReleaseNow(Context& ctx, Batch::State& batch, bool updated) {
   std::erase_if(s.pending, [&](const auto& p) { return p.get() == &batch; });
 }
 
+// A batch whose only owner is this list cannot be released by its caller any more: it would hold its
+// lines for ever.
 void RowCache::ReleaseAbandoned(Context& ctx) {
   const std::vector<std::shared_ptr<Batch::State>> pending = std::exchange(state_->pending, {});
   for (const auto& batch : pending)

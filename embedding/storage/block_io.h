@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "embedding/storage/disk_stats.h"
+
 namespace tessera {
 
 inline constexpr int kUringDepth = 128, kIoThreads = 32;
@@ -53,12 +55,6 @@ class BlockBatch {
   mutable std::condition_variable finished_;
   size_t left_;
   std::string failure_;
-};
-
-struct BlockIoStats {
-  int64_t reads = 0, bytes_read = 0, writes = 0, bytes_written = 0;
-  int64_t max_in_flight = 0;
-  double mean_in_flight = 0;  // when an operation was added to them, itself counted
 };
 
 class BlockIo {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "embedding/storage/disk_stats.h"
 #include "embedding/storage/row_log.h"
 #include "runtime/tensor.h"
 
@@ -23,15 +24,6 @@ namespace tessera {
 struct DiskStart {
   float low = 0, high = 0;
   uint64_t seed = 0, sequence = 0;
-};
-
-// All 0, and no name, for a table that does not lie on disk.
-struct DiskStats {
-  RowLogStats rows;
-  BlockIoStats io;  // of all tables that share the queue
-  std::string io_name;
-  bool direct = false;  // whether the page cache is bypassed
-  int64_t file_bytes = 0, memory_bytes = 0;
 };
 
 class DiskTable {

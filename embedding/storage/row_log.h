@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "embedding/storage/block_io.h"
+#include "embedding/storage/disk_stats.h"
 #include "embedding/storage/scratch_file.h"
 
 namespace tessera {
@@ -33,12 +34,6 @@ struct RowLogOptions {
   std::string folder;         // of the scratch file; "": $TMPDIR, or /tmp
   std::string table;          // whose rows these are, for errors
   int64_t segment_bytes = 0;  // 0: as the rows need
-};
-
-struct RowLogStats {
-  int64_t rows_read = 0, rows_made = 0, rows_written = 0;  // by callers; made: never written before
-  int64_t blocks_read = 0;                                 // for them
-  int64_t rows_moved = 0;                                  // within the log, to free segments
 };
 
 class RowLog {

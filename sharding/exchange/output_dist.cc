@@ -12,6 +12,19 @@
 #include "sharding/exchange/copy_segments.h"
 #include "sharding/exchange/float_exchange.h"
 
+// Two ranks; table A lies on rank 0, the rows of table B are split over both; rank 0 has the bags x
+// and y, rank 1 the bag z. "B0" are the sums over rank 0's rows of B, "B1" over rank 1's.
+//
+//   lookup    rank 0   for rank 0: A(x) A(y) B0(x) B0(y)   for rank 1: A(z) B0(z)
+//             rank 1   for rank 0: B1(x) B1(y)             for rank 1: B1(z)
+//   exchange  each of these four is a message: the lookup wrote it in one piece, so nothing is
+//             packed (rows of sequences are: they lie feature after feature)
+//   gather    rank 0   | A(x)  B0(x) + B1(x) |             rank 1   | A(z)  B0(z) + B1(z) |
+//                      | A(y)  B0(y) + B1(y) |
+//
+// "Home" is the rank of the bags, "away" the ranks of the rows. Backward spreads the gradient of
+// the gathered matrix into the same messages (B0 and B1 get the same columns), and exchanges them
+// the other way.
 namespace tessera {
 namespace {
 
