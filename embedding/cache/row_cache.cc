@@ -323,8 +323,8 @@ void RowCache::ReleaseNow(Context& ctx, Batch::State& batch, bool updated) {
   std::erase_if(s.pending, [&](const auto& p) { return p.get() == &batch; });
 }
 
-// A batch whose only owner is this list cannot be released by its caller any more: it would hold its
-// lines for ever.
+// A batch whose only owner is this list cannot be released by its caller any more: it would hold
+// its lines for ever.
 void RowCache::ReleaseAbandoned(Context& ctx) {
   const std::vector<std::shared_ptr<Batch::State>> pending = std::exchange(state_->pending, {});
   for (const auto& batch : pending)
