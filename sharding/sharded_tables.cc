@@ -7,9 +7,9 @@
 #include "embedding/lookup/feature_ids.h"
 #include "embedding/table/own_batches.h"
 #include "runtime/base/build_id.h"
-#include "runtime/fill_uniform.h"
 #include "sharding/exchange/dedup.h"
 #include "sharding/exchange/replica_exchange.h"
+#include "sharding/part_init.h"
 #include "sharding/plan/column_cuts.h"
 #include "sharding/plan/plan_json.h"
 
@@ -37,71 +37,6 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
   CheckSameOnAllRanks(comm, "the program's build", BuildId());
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
   return plan;
-}
-
-// How a part of a table starts: as that part of the whole table would. Every rank takes a table's
-// random numbers, also for tables of which it holds nothing: generators then stay alike on all
-// ranks, and a plan changes no first value.
-using PartInit = std::function<void(Context&, const Tensor& rows, const Shard&)>;
-
-PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
-  const auto [low, high] = InitRange(table);
-  const int64_t dim = table.embedding_dim;
-  return [=](Context& ctx, const Tensor& rows, const Shard& shard) {
-    if (rows.dim(0) != shard.rows) return FillUniform(ctx, rows, low, high);  // rows made anew
-    constexpr int64_t kElementsAtOnce = 1 << 22;
-    const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / dim);
-    for (int64_t begin = 0; begin < shard.rows; begin += at_once) {
-      const int64_t n = std::min(at_once, shard.rows - begin);
-      const Tensor part = rows.Rows(begin, begin + n);
-      const Tensor whole = shard.columns == dim ? part : Tensor::Empty(ctx, {n, dim});
-      FillUniformFrom(ctx, whole, low, high, sequence, (shard.row_offset + begin) * dim);
-      if (shard.columns != dim)
-        part.CopyFrom(ctx, whole.Narrow(1, shard.column_offset, shard.columns));
-    }
-  };
-}
-
-// Whole tables, from which parts are filled; none of them is left afterwards.
-struct WholeTables {
-  std::vector<std::shared_ptr<Tensor>> tables;
-  ~WholeTables() {
-    for (const auto& table : tables) *table = {};
-  }
-};
-
-// Of a user's function, which fills whole tables.
-PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
-                   WholeTables& wholes) {
-  const auto whole =
-      std::make_shared<Tensor>(Tensor::Empty(ctx, {table.num_embeddings, table.embedding_dim}));
-  table.init_fn(ctx, *whole);  // on every rank: it takes random numbers
-  if (!needed) *whole = {};
-  wholes.tables.push_back(whole);
-  return [whole, init = table.init_fn](Context& ctx, const Tensor& rows, const Shard& shard) {
-    if (!whole->defined()) return init(ctx, rows);  // rows made anew
-    rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
-                           .Narrow(1, shard.column_offset, shard.columns));
-  };
-}
-
-PartInit InitOf(Context& ctx, const BaseEmbeddingConfig& table, bool needed, WholeTables& wholes) {
-  if (table.init_fn) return GivenInit(ctx, table, needed, wholes);
-  return UniformInit(table, ctx.random().TakeSequence());
-}
-
-BaseEmbeddingConfig PartOf(BaseEmbeddingConfig table, const Shard& shard, ComputeKernel kernel,
-                           const PartInit& init) {
-  table.num_embeddings = shard.rows;
-  table.embedding_dim = shard.columns;
-  table.place = {shard.row_offset, shard.column_offset};
-  table.index_remap = nullptr;  // ids are checked and remapped before they travel
-  table.bounds_check = BoundsCheckMode::kNone;
-  table.init_fn = [init, shard](Context& ctx, const Tensor& rows) { init(ctx, rows, shard); };
-  if (kernel == ComputeKernel::kFusedUvm) table.location = EmbeddingLocation::kManaged;
-  if (kernel == ComputeKernel::kFusedUvmCaching)
-    table.location = EmbeddingLocation::kManagedCaching;
-  return table;
 }
 
 // What reads the distinct ids of each table.
@@ -165,18 +100,18 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
   std::vector<BaseEmbeddingConfig> own, replicas;
   std::vector<PoolingType> own_poolings, replica_poolings;
   std::vector<int> replica_of(tables_.size(), -1);
-  WholeTables wholes;
-  std::vector<PartInit> inits;
+  internal::WholeTables wholes;
+  std::vector<internal::PartInit> inits;
   for (size_t t = 0; t < tables_.size(); ++t) {
     const TableSharding& sharding = plan_.tables.at(tables_[t].name);
     const bool here = layout_->replicated[t] ||
                       std::any_of(mine.tables.begin(), mine.tables.end(), [&](const DistTable& d) {
                         return d.table == static_cast<int>(t);
                       });
-    inits.push_back(InitOf(ctx, tables_[t], here, wholes));
+    inits.push_back(internal::MakePartInit(ctx, tables_[t], here, wholes));
     if (!layout_->replicated[t]) continue;
     replica_of[t] = static_cast<int>(replicas.size());
-    replicas.push_back(PartOf(
+    replicas.push_back(internal::PartConfig(
         tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
         sharding.kernel, inits.back()));
     // Ids of replicas do not travel first, nor are they remapped then, unless they are made unique.
@@ -193,7 +128,7 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
         kernel != ComputeKernel::kDense || std::holds_alternative<Dense>(tables_[t].optimizer),
         "table {}: the plan's kernel is dense, its rule {}; expected rule dense", tables_[t].name,
         RuleName(tables_[t].optimizer));
-    own.push_back(PartOf(tables_[t], d.shard, kernel, inits[t]));
+    own.push_back(internal::PartConfig(tables_[t], d.shard, kernel, inits[t]));
     // A rank with some of the rows sees only some ids of a bag: it sums them, and the rank of the
     // bag divides by the bag's length.
     own_poolings.push_back(form_->sequences        ? PoolingType::kNone

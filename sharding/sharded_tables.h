@@ -93,10 +93,11 @@ class ShardedTables {
                                                    const InputDist& input);
   std::vector<Variable> Forward(Context& ctx, const KeyedJaggedTensor& kjt);
 
-  // Like TableBatchedEmbedding's. Prefetch brings rows of this rank's parts, for the ids that came
-  // by the input_dist; throws Error for raw ids that nobody has made rows.
+  // Like TableCaches'. Prefetch brings rows of this rank's parts, for the ids that came by the
+  // input_dist; throws Error for raw ids that nobody has made rows.
   void Prefetch(Context& ctx, const InputDist& input);
   void ForgetPrefetched();
+  // Like TableBatchedEmbedding's.
   void AllowForwardsAhead(int forwards);
   // Like TableBatchedEmbedding's; every rank calls. Throws Error for dedup_ids, whose sums of a
   // row's gradients are those of a forward.
@@ -116,7 +117,7 @@ class ShardedTables {
   // The embeddings that hold this rank's tables: the parts of cut tables, and the tables that every
   // rank has; either may be missing.
   std::vector<TableBatchedEmbedding*> parts() const;
-  // These call the same function of all parts().
+  // Flush and reset the caches of all parts() (embedding/table_caches.h).
   void Flush(Context& ctx) const;
   void ResetCaches(Context& ctx) const;
   void SetLearningRate(float lr);

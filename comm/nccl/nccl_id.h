@@ -1,6 +1,6 @@
 #ifndef TESSERA_COMM_NCCL_NCCL_ID_H_
 #define TESSERA_COMM_NCCL_NCCL_ID_H_
-// The id by which ranks join one NCCL group, and its exchange.
+// The exchange of the id by which ranks join one NCCL group.
 #include "comm/communicator.h"
 #include "comm/nccl/nccl_functions.h"
 

@@ -3,8 +3,8 @@
 // The first values of single rows of a growing table, as a function of the table's seed, the row's
 // and the column's number in the whole table, and the step in which it starts:
 //
-//   element (r, c)   low + (high − low)·u, u from word c mod 4 of Philox(seed, r, step·2^32 + c div
-//                    4)
+//   element (r, c)   low + (high − low)·u
+//   u                from word c mod 4 of Philox(seed, r, step·2^32 + ⌊c / 4⌋)
 //
 // So a resumed run, or one whose table is split over ranks, has the same bits. Under an init_fn row
 // r is what it makes of [1, D], with the random numbers of a Random of its own (seed, step, r).

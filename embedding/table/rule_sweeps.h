@@ -4,18 +4,11 @@
 // tables (EnsembleRowwiseAdagrad, EmaInPlaceRowwiseAdagrad), renew a maximum over all rows
 // (CounterRowwiseAdagrad), or read rows with the decay that they owe (GlobalDecayRowwiseAdagrad).
 // Other rules do nothing here.
-#include <functional>
-#include <map>
-#include <utility>
+#include <span>
 
 #include "embedding/table/table_batch.h"
-#include "runtime/device/scratch_pool.h"
 
 namespace tessera::internal {
-
-// Tables by the step t that their rules count: tables of one step are updated by one call.
-using TablesByStep = std::map<int64_t, ScratchVector<UpdateTable>, std::less<int64_t>,
-                              Recycling<std::pair<const int64_t, ScratchVector<UpdateTable>>>>;
 
 // Whether the table's rule is one of these.
 bool ActsBeforeLookup(const EmbeddingTable& table);

@@ -2,10 +2,13 @@
 #define TESSERA_EMBEDDING_TABLE_TABLE_BATCH_H_
 // The tables of a TableBatchedEmbedding, and what one KJT brings to them.
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "embedding/lookup/bounds_check_report.h"
@@ -41,6 +44,10 @@ struct TablesState {
   EmbeddingTable& at(int index) { return tables.at(static_cast<size_t>(index)); }
   void CheckForwardIsStep(std::string_view what) const;  // as TableBatchedEmbedding's
 };
+
+// Tables by the step t that their rules count: tables of one step are updated by one call.
+using TablesByStep = std::map<int64_t, ScratchVector<UpdateTable>, std::less<int64_t>,
+                              Recycling<std::pair<const int64_t, ScratchVector<UpdateTable>>>>;
 
 // The tensors that a lookup fills, or that backward reads in their place.
 struct OutputTensors {

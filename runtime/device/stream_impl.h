@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_DEVICE_STREAM_IMPL_H_
 #define TESSERA_RUNTIME_DEVICE_STREAM_IMPL_H_
-// The CUDA side of streams and events.
+// A stream and an event of a device, and the functions of them that CUDA has.
 #include <atomic>
 
 #include "runtime/device/stream.h"

@@ -1,7 +1,7 @@
 #ifndef TESSERA_SHARDING_POOLS_POOL_ROWS_EXCHANGE_H_
 #define TESSERA_SHARDING_POOLS_POOL_ROWS_EXCHANGE_H_
-// Ids to the ranks that own their rows, then rows one way or the other. Rank r owns rows [r·k, (r +
-// 1)·k) of the pool, k = ⌈pool_size / R⌉.
+// Ids to the ranks that own their rows, then rows one way or the other. Rank r owns rows
+// [r·k, (r + 1)·k) of the pool, k = ⌈pool_size / R⌉.
 //
 //   Lookup   ids ->  owners, who read  -> rows, in the order of the ids
 //   Update   ids and rows -> owners, who write: rank by rank, each rank's in its order

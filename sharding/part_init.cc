@@ -1,0 +1,65 @@
+#include "sharding/part_init.h"
+
+#include <algorithm>
+
+#include "runtime/fill_uniform.h"
+
+namespace tessera::internal {
+namespace {
+
+PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
+  const auto [low, high] = InitRange(table);
+  const int64_t dim = table.embedding_dim;
+  return [=](Context& ctx, const Tensor& rows, const Shard& shard) {
+    if (rows.dim(0) != shard.rows) return FillUniform(ctx, rows, low, high);  // rows made anew
+    constexpr int64_t kElementsAtOnce = 1 << 22;
+    const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / dim);
+    for (int64_t begin = 0; begin < shard.rows; begin += at_once) {
+      const int64_t n = std::min(at_once, shard.rows - begin);
+      const Tensor part = rows.Rows(begin, begin + n);
+      const Tensor whole = shard.columns == dim ? part : Tensor::Empty(ctx, {n, dim});
+      FillUniformFrom(ctx, whole, low, high, sequence, (shard.row_offset + begin) * dim);
+      if (shard.columns != dim)
+        part.CopyFrom(ctx, whole.Narrow(1, shard.column_offset, shard.columns));
+    }
+  };
+}
+
+// A user's function fills whole tables.
+PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
+                   WholeTables& wholes) {
+  const auto whole =
+      std::make_shared<Tensor>(Tensor::Empty(ctx, {table.num_embeddings, table.embedding_dim}));
+  table.init_fn(ctx, *whole);  // on every rank: it takes random numbers
+  if (!needed) *whole = {};
+  wholes.tables.push_back(whole);
+  return [whole, init = table.init_fn](Context& ctx, const Tensor& rows, const Shard& shard) {
+    if (!whole->defined()) return init(ctx, rows);  // rows made anew
+    rows.CopyFrom(ctx, whole->Rows(shard.row_offset, shard.row_offset + shard.rows)
+                           .Narrow(1, shard.column_offset, shard.columns));
+  };
+}
+
+}  // namespace
+
+PartInit MakePartInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
+                      WholeTables& wholes) {
+  if (table.init_fn) return GivenInit(ctx, table, needed, wholes);
+  return UniformInit(table, ctx.random().TakeSequence());
+}
+
+BaseEmbeddingConfig PartConfig(BaseEmbeddingConfig table, const Shard& shard, ComputeKernel kernel,
+                               const PartInit& init) {
+  table.num_embeddings = shard.rows;
+  table.embedding_dim = shard.columns;
+  table.place = {shard.row_offset, shard.column_offset};
+  table.index_remap = nullptr;  // ids are checked and remapped before they travel
+  table.bounds_check = BoundsCheckMode::kNone;
+  table.init_fn = [init, shard](Context& ctx, const Tensor& rows) { init(ctx, rows, shard); };
+  if (kernel == ComputeKernel::kFusedUvm) table.location = EmbeddingLocation::kManaged;
+  if (kernel == ComputeKernel::kFusedUvmCaching)
+    table.location = EmbeddingLocation::kManagedCaching;
+  return table;
+}
+
+}  // namespace tessera::internal
