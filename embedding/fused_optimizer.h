@@ -34,7 +34,8 @@ class FusedOptimizer final : public Optimizer {
   // Sets each table's rate to lr times its lr_scale, like TableBatchedEmbedding::SetLearningRate.
   void SetLearningRate(double lr) override;
 
-  // Throws Error where a cache holds updates: after TableCaches::Flush.
+  // The rule's states share memory with the tables; `iter` and `max_counter` are copies, and only
+  // LoadStateDict sets them. Throws Error where a cache holds updates: after TableCaches::Flush.
   OptimizerStateDict StateDict() const override;
   void CheckStateDict(const OptimizerStateDict& state) const override;
   // Writes into the tables' states.

@@ -45,7 +45,9 @@ class Optimizer {
   // Sets the learning rate of all groups.
   virtual void SetLearningRate(double lr) = 0;
 
-  // All that is remembered, sharing memory.
+  // All states by parameter and name. Tensors of elements and rows share memory with the optimizer;
+  // step counters of tables (FusedOptimizer's `iter` and `max_counter`) are copies: whoever loads
+  // into these tensors gives them to LoadStateDict, too.
   virtual OptimizerStateDict StateDict() const = 0;
   // Throws Error, naming keys, unless LoadStateDict takes this: the keys are those of StateDict()
   // (and may be those of parameters that have no state yet), each with all its states, and no

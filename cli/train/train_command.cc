@@ -1,4 +1,4 @@
-// tessera train: trains a DLRM on Criteo rows or planted data.
+// tessera train: trains a model by its configuration, on files of rows or on data that it makes up.
 #include <csignal>
 #include <cstdio>
 #include <memory>
