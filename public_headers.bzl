@@ -185,6 +185,7 @@ PUBLIC_HEADERS = {
         "train/trainer.h",
         "train/checkpoint/checkpoint.h",
         "train/checkpoint/checkpoint_files.h",
+        "train/checkpoint/model_checkpoint.h",
         "train/checkpoint/rank_chain.h",
         "train/config/train_config.h",
         "train/pipeline/pipelined_embeddings.h",

@@ -1,5 +1,8 @@
 #ifndef TESSERA_TESSERA_H_
 #define TESSERA_TESSERA_H_
+#if __cplusplus < 202002L
+#error "Tessera is C++20: compile with -std=c++20"
+#endif
 // Tessera: embedding tables for recommenders, without PyTorch. Include this one.
 //
 //   start here    Context (runtime/context.h), Tensor (runtime/tensor.h),
@@ -13,6 +16,7 @@
 //   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
 //                 your own: MakeCustomRule (embedding/custom_rule.h);
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
+//   saving        SaveCheckpoint, LoadCheckpoint (train/checkpoint/model_checkpoint.h)
 //   ranks         ShardingPlan, ShardedEmbeddingBagCollection, Communicator (sharding/, comm/)
 //   a plan        EmbeddingShardingPlanner, Topology (planner/)
 //   models        Mlp, CrossNet, DotInteraction, Dlrm, RankingModel, TwoTower,
@@ -75,6 +79,7 @@
 #include "runtime/ops/loss.h"
 #include "runtime/ops/norm.h"
 #include "runtime/ops/shaping.h"
+#include "runtime/ops/similarity.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor_text.h"
 #include "serve/export/model_writer.h"
@@ -98,5 +103,6 @@
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/keyed_tensor.h"
 #include "train/auto_shard.h"
+#include "train/checkpoint/model_checkpoint.h"
 #include "train/pipeline/train_pipeline.h"
 #endif  // TESSERA_TESSERA_H_

@@ -82,7 +82,8 @@ EmbeddingOutputs ForwardTables(Context& ctx, const std::shared_ptr<TablesState>&
   const bool training = ctx.tape() != nullptr;
   TESSERA_CHECK(!training || state->updates_pending < state->max_updates_pending,
                 "a second training forward before the backward of the first: its update would be "
-                "computed from rows that the first has changed");
+                "computed from rows that the first has changed. Call Tape::Backward between them, "
+                "or, to look up without training, make a NoGrad first");
   TableBatch batch = TakeBatch(ctx, *state, kjt, training);
   const OutputLayout layout = batch.layout();
   const OutputTensors tensors = EmptyOutputs(ctx, layout, state->options.output_type);

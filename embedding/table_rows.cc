@@ -5,6 +5,7 @@
 #include "embedding/storage/disk_table.h"
 #include "embedding/table/table_batch.h"
 #include "embedding/table_caches.h"
+#include "optim/state_dict.h"
 #include "sparse/ops/row_runs.h"
 
 namespace tessera {
@@ -33,6 +34,15 @@ NamedTensor TableRows::part(int index, int part) const {
   if (part == 0) return {"weight", table.weight, PartOnDisk(table, 0)};
   const OptimizerState& state = table.states.at(static_cast<size_t>(part - 1));
   return {state.name, state.tensor, PartOnDisk(table, part)};
+}
+
+std::vector<NamedTensor> TableRows::weights(const std::string& prefix) const {
+  std::vector<NamedTensor> weights;
+  for (int t = 0; t < std::ssize(state_->tables); ++t) {
+    weights.push_back(part(t, 0));
+    weights.back().name = internal::PrefixedKey(prefix, state_->at(t).config.name + ".weight");
+  }
+  return weights;
 }
 
 Tensor TableRows::Take(Context& ctx, int index, int part, const Tensor& ids) const {

@@ -4,7 +4,9 @@
 // behind a cache, on disk): read them, reset them, grow a table, follow which of them change.
 // embedding/lookup/row_access.h reads and writes single rows of a tensor.
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/named_parameter.h"
 
@@ -26,6 +28,9 @@ class TableRows {
   // hold the truth after TableCaches::Flush.
   int num_parts(int index) const;
   NamedTensor part(int index, int part) const;
+  // The weights of all tables, as "<prefix>.<table>.weight", or "<table>.weight" without a prefix:
+  // with "embedding_bags" or "embeddings", the names of TorchRec's collections.
+  std::vector<NamedTensor> weights(const std::string& prefix = "") const;
   // Rows `ids` ([n], i32 or i64) of a part, [n, …] of its type, on ctx's device. Flushes a cache
   // that holds updates. REQUIRES: they name rows.
   Tensor Take(Context& ctx, int index, int part, const Tensor& ids) const;

@@ -205,13 +205,9 @@ std::vector<DensePart> EmbeddingModel::DenseParts() const {
 }
 
 std::vector<NamedTensor> EmbeddingModel::TableTensors() const {
-  std::vector<NamedTensor> tensors;
-  if (sharded() != nullptr) return tensors;
-  const TableBatchedEmbedding& tables = embedding_bag_collection().tables();
-  for (int t = 0; t < tables.num_tables(); ++t) {
-    tensors.push_back(tables.rows().part(t, 0));
-    tensors.back().name = table_prefix_ + tables.table_name(t) + ".weight";
-  }
+  if (sharded() != nullptr) return {};
+  std::vector<NamedTensor> tensors = embedding_bag_collection().tables().rows().weights();
+  for (NamedTensor& table : tensors) table.name = table_prefix_ + table.name;
   return tensors;
 }
 
@@ -219,7 +215,7 @@ std::vector<NamedTensor> EmbeddingModel::StateDict() const {
   std::vector<NamedTensor> tensors = TableTensors();
   std::vector<NamedParameter> dense;
   AppendDenseParameters("", dense);
-  for (const NamedParameter& p : dense) tensors.push_back({p.name, p.variable.value()});
+  for (NamedTensor& value : ValuesOf(dense)) tensors.push_back(std::move(value));
   return tensors;
 }
 

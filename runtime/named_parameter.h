@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/autograd.h"
 
@@ -28,6 +29,13 @@ struct NamedTensor {
   Tensor tensor;
   std::shared_ptr<const RowsElsewhere> stored = nullptr;
 };
+
+// The parameters' values, under their names; they share memory.
+inline std::vector<NamedTensor> ValuesOf(std::span<const NamedParameter> parameters) {
+  std::vector<NamedTensor> values;
+  for (const NamedParameter& p : parameters) values.push_back({p.name, p.variable.value()});
+  return values;
+}
 
 }  // namespace tessera
 #endif  // TESSERA_RUNTIME_NAMED_PARAMETER_H_

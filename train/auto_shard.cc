@@ -1,5 +1,7 @@
 #include "train/auto_shard.h"
 
+#include <utility>
+
 #include "comm/leader.h"
 #include "planner/cost_models.h"
 #include "planner/plan_conversion.h"
@@ -25,11 +27,11 @@ ShardingPlan PlanOnLeader(Communicator& comm, const std::function<ShardingPlan()
 
 RankingModel AutoShard(Context& ctx, const RankingModelConfig& config, Communicator& comm,
                        const TopologyFile& machine, const AutoShardOptions& options) {
-  ModelSharding sharding{.comm = &comm, .plan = {}, .options = options.sharding};
-  sharding.plan = PlanOnLeader(comm, [&] {
+  ShardingPlan plan = PlanOnLeader(comm, [&] {
     return FindPlan(PlannerModelOf(config, options.batch_size, comm.size()), machine,
                     options.cost_model);
   });
+  const ModelSharding sharding{.comm = &comm, .plan = std::move(plan), .options = options.sharding};
   return RankingModel(ctx, config, sharding);
 }
 

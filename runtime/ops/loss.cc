@@ -47,7 +47,8 @@ Tensor CheckedTarget(Context& ctx, const char* loss, const char* what, const Ten
                      const Shape& shape) {
   TESSERA_CHECK(target.defined(), "{}: {} are undefined", loss, what);
   TESSERA_CHECK_EQ(target.dtype(), DType::kF32, "{}: {}", loss, what);
-  TESSERA_CHECK_EQ(target.shape(), shape, "{}: {}", loss, what);
+  TESSERA_CHECK(target.shape() == shape, "{}: expected {} of shape {}, like the input's; got {}",
+                loss, what, shape, target.shape());
   return target.Contiguous(ctx);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # README's program, every example and every chapter of the tour compile against what is installed, as do all public headers
-# together; README's program runs, and so does one whose ranks are processes.
+# together; README's program and the guide's run, and so does one whose ranks are processes.
 source "$(dirname "$0")/install_test_lib.sh"
 skip_without pkg-config
 cd "$TEST_TMPDIR"
@@ -16,6 +16,12 @@ printf '%s\0' "${sources[@]}" |
 
 g++ -std=c++20 readme.cc -o readme $(pkg-config --cflags --libs tessera)
 ./readme | grep -qx "1 training steps so far" || fail "README's program says $(./readme)"
+
+# The commands of docs/guide/program.md, on its program.
+mkdir program && sed -n '/^```cpp$/,/^```$/p' "$checkout/docs/guide/program.md" | sed '/^```/d' >program/program.cc
+commands=$(sed -n '/^```sh$/,/^```$/p' "$checkout/docs/guide/program.md" | sed '/^```/d')
+(cd program && PATH=$prefix/bin:$PATH bash -euo pipefail -c "$commands") | tee program/said
+grep -qE '^log-loss 0\.[0-2]' program/said || fail "the guide's program learned nothing"
 
 [ "$(ls "$prefix/include")" = tessera ] || fail "there is more than tessera/ in $prefix/include"
 
