@@ -40,13 +40,13 @@ struct Flags {
 };
 
 // As many as there are GPUs, or cores; at least 2, so that there are exchanges.
-int RanksOf(const Flags& flags) {
+int ChooseRanks(const Flags& flags) {
   if (flags.ranks > 0) return flags.ranks;
   return std::max(
       2, ParseDevice(flags.device).type == DeviceType::kCuda ? CudaDeviceCount() : MachineCores());
 }
 
-ContextOptions ContextOf(const Flags& flags, const Communicator& comm) {
+ContextOptions MakeContextOptions(const Flags& flags, const Communicator& comm) {
   const Device device = ParseDevice(flags.device);
   const bool gpu = device.type == DeviceType::kCuda;
   const int threads =
@@ -77,12 +77,12 @@ std::optional<MachineProfile> Measure(const Flags& flags) {
   std::optional<MachineProfile> profile;
   MeasureProgress progress;
   const auto measure = [&](Communicator& comm) {
-    Context ctx(ContextOf(flags, comm));
+    Context ctx(MakeContextOptions(flags, comm));
     const MachineProfile measured = Calibrate(ctx, comm, OptionsOf(flags, progress));
     if (IsLeader(comm)) profile = measured;
   };
   if (!UnderMpirun()) {
-    RunLocalRanks(RanksOf(flags), measure);
+    RunLocalRanks(ChooseRanks(flags), measure);
     return profile;
   }
   if (flags.ranks > 0) throw Error("--ranks under mpirun, which says itself how many there are");

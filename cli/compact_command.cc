@@ -26,7 +26,7 @@ struct Flags {
 };
 
 void CheckForm(const std::string& path) {
-  const SavedForm form = FormOf(path);
+  const SavedForm form = DetectForm(path);
   if (form == SavedForm::kIncremental || form == SavedForm::kRankChains) return;
   if (!IsCheckpoint(form)) throw NoCheckpoint(path, form);
   throw Error(Format("{}: it is {}, which is whole: tessera compact puts together what lies in {}",
@@ -65,7 +65,7 @@ int Compact(const Flags& flags) {
     outputs.AddFolder(flags.folder, flags.folder);
   else
     outputs.AddFile(flags.out);
-  const bool of_ranks = FormOf(flags.folder) == SavedForm::kRankChains;
+  const bool of_ranks = DetectForm(flags.folder) == SavedForm::kRankChains;
   const int64_t deltas = of_ranks ? PositionOfRanks(flags.folder).deltas
                                   : std::ssize(NewestChain(flags.folder).deltas);
   const std::string path = Written(flags, of_ranks);

@@ -74,7 +74,7 @@ void CheckGoesOn(const Flags& flags, const serve::ServedModel& model,
 }
 
 void CheckModelDirectory(const std::string& path) {
-  const SavedForm form = FormOf(path);
+  const SavedForm form = DetectForm(path);
   if (form == SavedForm::kModelDirectory) return;
   throw Error(Format("--delta {}: it is {}: expected {}", path, Described(form),
                      Described(SavedForm::kModelDirectory)));
@@ -114,7 +114,7 @@ int Export(const Flags& flags) {
   if (flags.out.empty()) throw Error("give --out FILE or --delta DIR to say what is written");
   Outputs outputs(flags.overwrite, {flags.checkpoint});
   outputs.AddFile(flags.out);
-  if (!IsOfRanks(FormOf(flags.checkpoint))) {
+  if (!IsOfRanks(DetectForm(flags.checkpoint))) {
     const Checkpoint from = ReadCheckpoint(flags.checkpoint);
     return ExportFile(flags, from, NumTables(from));
   }

@@ -35,7 +35,7 @@ int Generate(const Flags& flags) {
   const ClickModel model(flags.model);
   const RowRange rows{flags.first, flags.first + flags.rows};
   WriteCriteoFile(flags.path, model, rows);
-  const MetricValues optimum = OptimumOf(model, rows);
+  const MetricValues optimum = ComputeOptimum(model, rows);
   std::fputs(
       TextTable({{Format("{} rows in {}", WithCommas(static_cast<double>(flags.rows)), flags.path),
                   "best possible"},

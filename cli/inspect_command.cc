@@ -96,7 +96,7 @@ int InspectDirectory(const std::string& path, bool as_json) {
 
 int Inspect(const std::string& path, bool as_json) {
   if (IsRowFolder(path)) return InspectRows(path, as_json);
-  if (FormOf(path) == SavedForm::kModelDirectory) return InspectDirectory(path, as_json);
+  if (DetectForm(path) == SavedForm::kModelDirectory) return InspectDirectory(path, as_json);
   const CheckpointSummary summary = SummarizeCheckpoint(path);
   std::fputs((as_json ? AsJson(summary) : AsText(summary)).c_str(), stdout);
   return 0;

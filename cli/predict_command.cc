@@ -52,9 +52,9 @@ Outcome PredictAll(const Flags& flags, RowScorer& model) {
   return outcome;
 }
 
-std::optional<TrainConfig> ConfigOf(const Flags& flags) {
+std::optional<TrainConfig> ReadConfig(const Flags& flags) {
   if (flags.config.empty()) return {};
-  if (flags.checkpoint.empty() && FormOf(flags.model) == SavedForm::kModelDirectory)
+  if (flags.checkpoint.empty() && DetectForm(flags.model) == SavedForm::kModelDirectory)
     throw Error(Format("--config is for a checkpoint; {} is {}, which says itself what it is",
                        flags.model, Described(SavedForm::kModelDirectory)));
   return ReadTrainConfig(flags.config);
@@ -105,7 +105,7 @@ void CheckOutputs(const Flags& flags) {
 int Predict(const Flags& flags) {
   CheckOutputs(flags);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
-  const std::optional<TrainConfig> config = ConfigOf(flags);
+  const std::optional<TrainConfig> config = ReadConfig(flags);
   RowScorer model(flags.model, config,
                   {.threads = flags.threads, .batch_size = flags.rows.batch_size, .there = &there});
   if (!flags.checkpoint.empty())

@@ -56,7 +56,7 @@ struct Flags {
   bool overwrite = false;
 };
 
-PreprocessOptions OptionsOf(const Flags& flags) {
+PreprocessOptions MakeOptions(const Flags& flags) {
   PreprocessOptions options = flags.options;
   options.to = flags.to == "npy" ? PreprocessOutput::kNpy : PreprocessOutput::kFolder;
   options.missing = ParseMissingValues(flags.missing);
@@ -90,7 +90,7 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
 }
 
 int Run(const Flags& flags) {
-  const PreprocessOptions options = OptionsOf(flags);
+  const PreprocessOptions options = MakeOptions(flags);
   Outputs outputs(flags.overwrite, options.inputs);
   outputs.AddFolder(options.output);
   const auto begin = std::chrono::steady_clock::now();

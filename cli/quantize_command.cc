@@ -59,7 +59,7 @@ RowCodec CodecOfBits(const std::string& bits) {
   throw Error(Format("--bits {}: expected 32, 16, 8, 4, 2 or fp8", bits));
 }
 
-serve::WriteModelOptions OptionsOf(const Flags& flags) {
+serve::WriteModelOptions MakeOptions(const Flags& flags) {
   serve::WriteModelOptions options;
   options.codec = flags.codec.empty() ? CodecOfBits(flags.bits) : ParseRowCodec(flags.codec);
   options.default_row = serve::ParseDefaultRow(flags.default_row);
@@ -127,7 +127,7 @@ void ReportLoss(const Flags& flags, const MetricValues& before) {
 }
 
 // "0.3x".
-double ShareOf(const std::string& budget) {
+double ParseShare(const std::string& budget) {
   double share = 0;
   const char* end = budget.data() + budget.size();
   const auto [at, error] = std::from_chars(budget.data(), end, share);
@@ -143,10 +143,10 @@ bool HoldsModel(const std::string& folder) {
 }
 
 int Quantize(const Flags& flags) {
-  serve::WriteModelOptions options = OptionsOf(flags);
+  serve::WriteModelOptions options = MakeOptions(flags);
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
-  const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ShareOf(flags.budget),
+  const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ParseShare(flags.budget),
                                   .error = flags.max_error};
   std::vector<std::string> reads = flags.scored.data;
   reads.insert(reads.end(), {flags.checkpoint, flags.config});

@@ -39,7 +39,7 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
 
 RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
                      const RowScorerOptions& options) {
-  if (FormOf(path) != SavedForm::kModelDirectory) {
+  if (DetectForm(path) != SavedForm::kModelDirectory) {
     const Checkpoint checkpoint = ReadCheckpoint(path);
     if (options.there != nullptr) CheckScoringMemory(checkpoint, config, *options.there);
     Load(checkpoint, config, options.threads);

@@ -175,7 +175,7 @@ serve::PredictorOptions PredictorOptionsOf(const Flags& flags) {
 }
 
 void CheckServed(const std::string& path) {
-  const SavedForm form = FormOf(path);
+  const SavedForm form = DetectForm(path);
   if (form == SavedForm::kModelDirectory) return;
   throw Error(
       Format("{}: it is {}, but tessera serve answers with {}, which tessera quantize {} -o DIR "

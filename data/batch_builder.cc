@@ -48,7 +48,7 @@ int CategoryColumn(const std::string& feature) {
       Format("feature '{}': the data has cat_0 to cat_{}", feature, ClickRow::kCategories - 1));
 }
 
-int64_t HashSizeOf(const CategoricalFeature& feature) {
+int64_t CheckedHashSize(const CategoricalFeature& feature) {
   if (feature.raw) return 0;
   TESSERA_CHECK_GT(feature.rows, 0, "feature '{}': rows of its table", feature.name);
   return feature.rows;
@@ -60,7 +60,7 @@ BatchBuilder::BatchBuilder(const std::vector<CategoricalFeature>& features, Miss
     const int column = CategoryColumn(feature.name);
     TESSERA_CHECK(std::find(keys_.begin(), keys_.end(), feature.name) == keys_.end(),
                   "feature '{}' is given twice", feature.name);
-    const int64_t rows = HashSizeOf(feature);
+    const int64_t rows = CheckedHashSize(feature);
     keys_.push_back(feature.name);
     columns_.push_back({column, static_cast<uint64_t>(rows)});
     if (rows == 0 || rows > std::numeric_limits<int32_t>::max()) id_type_ = DType::kI64;

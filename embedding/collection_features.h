@@ -13,7 +13,7 @@ namespace tessera::internal {
 // In table order, then feature order in the table; "feature@table" for a feature that several
 // tables read.
 template <typename Config>
-std::vector<EmbeddingFeature> FeaturesOf(const std::vector<Config>& configs) {
+std::vector<EmbeddingFeature> ListFeatures(const std::vector<Config>& configs) {
   std::map<std::string, int> readers;
   for (const Config& config : configs) {
     TESSERA_CHECK(!config.feature_names.empty(), "table {}: no feature reads it", config.name);

@@ -94,7 +94,7 @@ class PositionWeightsFunction final : public Function {
 };
 
 // The weight of every id, [N].
-Variable WeightsOf(Context& ctx, Batch batch, LongBags long_bags) {
+Variable RecordWeights(Context& ctx, Batch batch, LongBags long_bags) {
   std::vector<Variable> inputs;
   CheckDevice(ctx, "position weights", batch.offsets);
   for (const PositionedKey& key : batch.keys) {
@@ -132,7 +132,7 @@ Variable PositionWeights(Context& ctx, const KeyedJaggedTensor& features,
     batch.keys.push_back({key, features.lengths_offset_per_key()[k], features.stride_per_key()[k],
                           found == weights.end() ? Variable() : found->second});
   }
-  return WeightsOf(ctx, std::move(batch), long_bags);
+  return RecordWeights(ctx, std::move(batch), long_bags);
 }
 
 PositionWeightedModule::PositionWeightedModule(Context& ctx, int64_t max_feature_length,
@@ -142,7 +142,7 @@ PositionWeightedModule::PositionWeightedModule(Context& ctx, int64_t max_feature
 
 JaggedTensor PositionWeightedModule::Forward(Context& ctx, const JaggedTensor& feature) const {
   const Tensor offsets = feature.offsets(ctx);
-  Variable weights = WeightsOf(
+  Variable weights = RecordWeights(
       ctx,
       {offsets, feature.values().dim(0), {{"of a JaggedTensor", 0, feature.batch_size(), weight_}}},
       long_bags_);

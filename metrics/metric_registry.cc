@@ -96,7 +96,7 @@ const std::vector<MetricKind>& AllMetricKinds() {
   return kinds;
 }
 
-const MetricKind& MetricKindOf(const std::string& name) {
+const MetricKind& FindMetricKind(const std::string& name) {
   std::string known;
   for (const MetricKind& kind : AllMetricKinds()) {
     if (kind.name == name) return kind;

@@ -29,7 +29,7 @@ struct MetricKind {
 const std::vector<MetricKind>& AllMetricKinds();
 
 // Throws Error for an unknown name, listing the known ones.
-const MetricKind& MetricKindOf(const std::string& name);
+const MetricKind& FindMetricKind(const std::string& name);
 
 }  // namespace tessera
 #endif  // TESSERA_METRICS_METRIC_REGISTRY_H_

@@ -162,7 +162,7 @@ void RecMetricModule::Add(const RecMetricDef& def, const RecTask& task) {
                 options_.batch_size, def.window_size);
   TESSERA_CHECK(task.name.find('.') == std::string::npos,
                 "metrics: expected a task's name without a dot, got '{}'", task.name);
-  const MetricKind& kind = MetricKindOf(def.name);
+  const MetricKind& kind = FindMetricKind(def.name);
   Entry entry{.metric = def.name,
               .key = NamespaceOf(def.name) + "-" + task.name,
               .task = task,

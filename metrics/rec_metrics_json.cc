@@ -77,7 +77,7 @@ RecTask ReadTask(const Json& value, const std::string& where) {
 RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::string& where) {
   const MetricKind* kind = nullptr;
   try {
-    kind = &MetricKindOf(name);
+    kind = &FindMetricKind(name);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }
@@ -196,7 +196,7 @@ Json RecMetricsToJson(const RecMetricsConfig& config) {
   for (const RecMetricDef& metric : config.metrics) {
     Json& entry = json["rec_metrics"][metric.name];
     entry = {{"tasks", metric.tasks}, {"window_size", metric.window_size}};
-    VisitOptions(MetricKindOf(metric.name), metric.options,
+    VisitOptions(FindMetricKind(metric.name), metric.options,
                  [&](const char* key, const auto& field) { entry[key] = field; });
   }
   json["throughput_metric"] = nullptr;

@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 // The dim of all tables.
-int64_t DimOf(const RankingModelConfig& config) {
+int64_t CheckedDim(const RankingModelConfig& config) {
   const bool has_arch = !config.net.dense_arch.empty();
   TESSERA_CHECK(has_arch || !config.tables.empty(), "a ranking model without tables");
   const int64_t dim = has_arch ? config.net.dense_arch.back() : config.tables.front().embedding_dim;
@@ -32,7 +32,7 @@ RankingModelConfig Checked(RankingModelConfig config) {
   CheckRankingNetConfig(config.net);
   for (const auto& [feature, length] : config.net.position_weights)
     CheckIsRead(config.tables, feature);
-  DimOf(config);
+  CheckedDim(config);
   return config;
 }
 
@@ -51,7 +51,7 @@ RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                      config.managed_collision),
       config_(std::move(config)),
       position_weights_(MakePositionWeights(ctx, config_.net)),
-      net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), DimOf(config_))) {}
+      net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), CheckedDim(config_))) {}
 
 std::string RankingModel::TableParameterName(const std::string& table) {
   return kTablePrefix + table + ".weight";

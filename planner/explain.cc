@@ -51,7 +51,7 @@ void AddOther(const ShardingOption& option, SearchCost cost, const Bonds& bonds,
 }
 
 // An item a table: candidate 0 is the chosen option, the others are the table's other ones.
-std::vector<Item> ItemsOf(const PlanResult& plan, const std::vector<Bonds>& bonds,
+std::vector<Item> ListItems(const PlanResult& plan, const std::vector<Bonds>& bonds,
                           SearchCost cost) {
   std::vector<std::vector<const ShardingOption*>> of_table(bonds.size());
   for (const ShardingOption& option : plan.options) of_table[At(option.table)].push_back(&option);
@@ -143,7 +143,7 @@ PlanExplanation Explain(const EmbeddingShardingPlanner& planner, const PlanResul
   const SearchCost cost =
       planner.options().perf_model == PerfModel::kMaxRankHbm ? SearchCost::kHbm : SearchCost::kPerf;
   const std::vector<Bonds> bonds = BondsOf(model, planner.options().rules);
-  const std::vector<Item> items = ItemsOf(plan, bonds, cost);
+  const std::vector<Item> items = ListItems(plan, bonds, cost);
   PlacementState state(items, planner.topology(), plan.reserved.capacity);
   state.SetScale(std::max(plan.rating, 1e-12));
   for (size_t i = 0; i < items.size(); ++i)

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-ComputeKernel KernelOf(PlanKernel kernel, const std::string& table) {
+ComputeKernel CheckedKernel(PlanKernel kernel, const std::string& table) {
   const std::optional<ComputeKernel> trained = TrainedKernel(kernel);
   TESSERA_CHECK(trained.has_value(),
                 "table {}: this build does not train with kernel {} (there is dense, fused, "
@@ -28,7 +28,7 @@ ShardingPlan ToShardingPlan(const Topology& topology, const PlannerModel& model,
     TableSharding sharding{
         .type = placed.option.type,
         .shards = ShardsOf(topology, model, placed.option.table, placed.option.type),
-        .kernel = KernelOf(placed.option.kernel, table.name)};
+        .kernel = CheckedKernel(placed.option.kernel, table.name)};
     TESSERA_CHECK_EQ(sharding.shards.size(), placed.ranks.size(), "table {}: ranks of its shards",
                      table.name);
     for (size_t i = 0; i < placed.ranks.size(); ++i) sharding.shards[i].rank = placed.ranks[i];

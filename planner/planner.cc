@@ -142,7 +142,7 @@ class Run {
     if (result_.tables.empty() && settings_.rules.empty() && EachFitsSomewhere(problem))
       Walk(LastResort(), true);
     if (result_.found_by == "search" || result_.tables.empty()) return;
-    const Solution start = SolutionOf(problem);
+    const Solution start = MakeSolution(problem);
     if (start.found()) Keep(problem.items, Improve(problem, start));
   }
 
@@ -222,7 +222,7 @@ class Run {
   }
 
   // What the proposers found, as a start; not found if one of its options is no candidate.
-  Solution SolutionOf(const SearchProblem& problem) const {
+  Solution MakeSolution(const SearchProblem& problem) const {
     std::vector<const PlacedOption*> of_table(model_.tables.size());
     for (const PlacedOption& placed : result_.tables)
       of_table[static_cast<size_t>(placed.option.table)] = &placed;

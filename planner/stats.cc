@@ -19,7 +19,7 @@ void ForEachPlaced(const PlacedOption& placed, Fn&& fn) {
       [&](int64_t i, const ShardRun& run) { fn(placed.ranks[static_cast<size_t>(i)], run); });
 }
 
-std::optional<Imbalance> ImbalanceOf(const std::vector<double>& values) {
+std::optional<Imbalance> ComputeImbalance(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   if (sum <= 0) return {};
@@ -171,9 +171,9 @@ PlanStats ComputeStats(const Topology& topology, const PlannerModel& model,
     hbm.push_back(static_cast<double>(rank.hbm));
     ddr.push_back(static_cast<double>(rank.ddr));
   }
-  stats.perf = ImbalanceOf(perf);
-  stats.hbm = ImbalanceOf(hbm);
-  stats.ddr = ImbalanceOf(ddr);
+  stats.perf = ComputeImbalance(perf);
+  stats.hbm = ComputeImbalance(hbm);
+  stats.ddr = ComputeImbalance(ddr);
   stats.tables_on_max_perf = TablesOnMax(model, topology.world_size, tables,
                                          [](const ShardRun& run) { return run.perf.total(); });
   stats.tables_on_max_hbm = TablesOnMax(model, topology.world_size, tables,

@@ -65,7 +65,7 @@ int64_t AlignmentOf(const WireCodec& codec) {
 }
 
 // Rows and bytes of one segment.
-internal::CodedRows RowsOf(Context& ctx, const WireCodec& codec, const WireSegment& segment,
+internal::CodedRows CheckedRows(Context& ctx, const WireCodec& codec, const WireSegment& segment,
                            const Tensor& bytes) {
   const Tensor& rows = segment.rows;
   CheckDevice(ctx, "wire codec", rows);
@@ -99,7 +99,7 @@ std::vector<internal::CodedRows> CheckedSegments(Context& ctx, const WireCodec& 
                 bytes.dtype(), bytes.shape());
   std::vector<internal::CodedRows> checked;
   for (const WireSegment& segment : segments) {
-    const internal::CodedRows rows = RowsOf(ctx, codec, segment, bytes);
+    const internal::CodedRows rows = CheckedRows(ctx, codec, segment, bytes);
     if (rows.rows > 0 && rows.row_size > 0) checked.push_back(rows);
   }
   return checked;

@@ -233,7 +233,7 @@ std::string UnknownIdsName(UnknownIds unknown) { return kUnknownIds[static_cast<
 
 namespace {
 
-Json JsonOf(const ModelSpec& spec) {
+Json MakeJson(const ModelSpec& spec) {
   Json tables = Json::array();
   for (const TableSpec& table : spec.tables) {
     tables.push_back({{"name", table.name},
@@ -262,9 +262,9 @@ Json JsonOf(const ModelSpec& spec) {
 
 }  // namespace
 
-std::string ToJson(const ModelSpec& spec) { return JsonOf(spec).dump(1) + "\n"; }
+std::string ToJson(const ModelSpec& spec) { return MakeJson(spec).dump(1) + "\n"; }
 std::string ToSealedJson(const ModelSpec& spec) {
-  return internal::Sealed(JsonOf(spec)).dump(1) + "\n";
+  return internal::Sealed(MakeJson(spec)).dump(1) + "\n";
 }
 
 ModelSpec ParseModelSpec(const std::string& text, const std::string& where) {

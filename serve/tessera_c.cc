@@ -77,7 +77,7 @@ Tensor Borrow(const T* data, const tessera::Shape& shape) {
   return Tensor::Borrow(const_cast<T*>(data), shape, tessera::DTypeOf<T>::value);
 }
 
-PredictRequest RequestOf(const ServedModel& model, int64_t batch, const float* dense,
+PredictRequest MakeRequest(const ServedModel& model, int64_t batch, const float* dense,
                          const int64_t* lengths, const int64_t* ids,
                          const tessera::Variable& weights) {
   const int64_t features = std::ssize(model.features());
@@ -117,7 +117,7 @@ void Predict(tessera_predictor& predictor, const ServedModel& model, int64_t bat
              const tessera_arrays& arrays, const tessera::Variable& weights = {}) {
   if (batch > 0) CheckGiven(arrays.scores, "scores");
   const PredictRequest request =
-      RequestOf(model, batch, arrays.dense, arrays.lengths, arrays.ids, weights);
+      MakeRequest(model, batch, arrays.dense, arrays.lengths, arrays.ids, weights);
   const PredictRequest* const one = &request;
   const std::vector<float> all = predictor.Loaded().Predict(model, std::span(&one, 1));
   std::copy(all.begin(), all.end(), arrays.scores);

@@ -193,7 +193,7 @@ DataIdentity DataSets::eval_identity() const {
 std::optional<MetricValues> DataSets::Optimum() const {
   const auto rows = EvalRows();
   if (planted_ == nullptr || !selection_.eval_files.empty() || !rows) return std::nullopt;
-  return OptimumOf(*planted_, *rows);
+  return ComputeOptimum(*planted_, *rows);
 }
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-MetricValues OptimumOf(const ClickModel& model, const RowRange& rows) {
+MetricValues ComputeOptimum(const ClickModel& model, const RowRange& rows) {
   TESSERA_CHECK_NE(rows.last, RowRange::kEnd, "end of the rows");
   std::vector<float> truth, labels;
   for (int64_t n = rows.first; n < rows.last; ++n) {

@@ -8,7 +8,7 @@
 namespace tessera {
 
 // Metrics of the true probabilities on these rows. REQUIRES: the range has an end.
-MetricValues OptimumOf(const ClickModel& model, const RowRange& rows);
+MetricValues ComputeOptimum(const ClickModel& model, const RowRange& rows);
 
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_OPTIMUM_H_

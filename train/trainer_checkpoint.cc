@@ -271,7 +271,7 @@ std::vector<NamedTensor> Trainer::IdsIn(ShardedCheckpoint& checkpoint) {
 bool Trainer::Load(ShardedCheckpoint& checkpoint) {
   TESSERA_CHECK(ranks_.has_value(), "{}: it is of ranks, of which this training has none",
                 checkpoint.folder());
-  const std::optional<TrainingProgress> progress = ProgressOf(checkpoint.info().metadata);
+  const std::optional<TrainingProgress> progress = ParseProgress(checkpoint.info().metadata);
   std::vector<NamedTensor> weights, rest;
   const std::vector<std::string> names = NamesIn(checkpoint.index());
   const std::set<std::string> dense_tables = ShardedDenseTables(model_);

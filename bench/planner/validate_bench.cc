@@ -212,8 +212,8 @@ void Validate(const Flags& flags, int ranks, const MachineProfile& profile) {
                 LimitOf(v.predicted).c_str());
     if (flags.parts) PrintParts(v.predicted, v.measured);
   }
-  PrintAgreement("calibrated", AgreementOf(validated));
-  PrintAgreement("TorchRec's", AgreementOf(torchrec, measured));
+  PrintAgreement("calibrated", ComputeAgreement(validated));
+  PrintAgreement("TorchRec's", ComputeAgreement(torchrec, measured));
 }
 
 int Main(int argc, char** argv) {

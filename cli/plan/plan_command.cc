@@ -39,7 +39,7 @@ constexpr char kFooter[] =
     "Times are of a training step. The bound says what no plan can beat under the same cost model. "
     "Equal input gives the same plan on every machine.\n";
 
-PlacementRules RulesOf(const PlanFlags& flags, const PlannerModel& model,
+PlacementRules ReadRules(const PlanFlags& flags, const PlannerModel& model,
                        const Topology& topology) {
   PlacementRules rules;
   if (!flags.constraints.empty())
@@ -58,7 +58,7 @@ PlacementRules RulesOf(const PlanFlags& flags, const PlannerModel& model,
 PlannerOptions OptionsOf(const PlanFlags& flags, const PlannerModel& model,
                          const TopologyFile& machine, const CalibratedOptions& known) {
   PlannerOptions options = CostModelOptions(flags.cost_model, machine, model, known);
-  options.rules = RulesOf(flags, model, machine.topology);
+  options.rules = ReadRules(flags, model, machine.topology);
   if (flags.reserve) options.reservation.percentage = *flags.reserve;
   return options;
 }

@@ -44,7 +44,7 @@ std::string Report(const std::vector<ValidatedPlan>& plans) {
   for (const ValidatedPlan& p : plans)
     rows.push_back(
         {p.name, Fixed(1e3 * p.predicted.seconds, 3), Fixed(1e3 * p.measured.seconds, 3)});
-  const Agreement agreement = AgreementOf(plans);
+  const Agreement agreement = ComputeAgreement(plans);
   return TextTable(rows) + Format("\nSpearman correlation {}, median error {} %\n",
                                   Fixed(agreement.spearman, 2),
                                   Fixed(100 * agreement.median_error, 1));

@@ -54,7 +54,7 @@ TrainConfig ConfigOf(const Flags& flags, const Checkpoint& checkpoint) {
 }
 
 ShardedCheckpoint Open(const Flags& flags) {
-  if (IsOfRanks(FormOf(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
+  if (IsOfRanks(DetectForm(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
   Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
   const TrainConfig model = ConfigOf(flags, checkpoint);
   return AsOfRanks(std::move(checkpoint), model);

@@ -99,7 +99,7 @@ CheckpointSummary OfFolder(const std::string& path) {
   const auto config = info.metadata.find("config");
   CheckpointSummary summary{.ranks = info.plan.world_size,
                             .config = config == info.metadata.end() ? "" : config->second,
-                            .progress = ProgressOf(info.metadata)};
+                            .progress = ParseProgress(info.metadata)};
   for (const CheckpointTable& table : info.tables) {
     const StoredTable& stored = checkpoint.index().tables.at(table.shape.name);
     summary.tables.push_back({.name = table.shape.name,
@@ -111,7 +111,7 @@ CheckpointSummary OfFolder(const std::string& path) {
                               .bytes = table.shape.rows * table.shape.dim * SizeOf(stored.dtype),
                               .state_bytes = StateBytes(stored)});
   }
-  if (FormOf(path) == SavedForm::kRankChains) summary.chain = PositionOfRanks(path);
+  if (DetectForm(path) == SavedForm::kRankChains) summary.chain = PositionOfRanks(path);
   AddDense(checkpoint, summary);
   AddOptimizers(path, summary);
   return summary;
@@ -126,7 +126,7 @@ std::string TableOf(const std::string& parameter) {
 }
 
 CheckpointSummary SummarizeCheckpoint(const std::string& path) {
-  return IsOfRanks(FormOf(path)) ? OfFolder(path) : OfFile(path);
+  return IsOfRanks(DetectForm(path)) ? OfFolder(path) : OfFile(path);
 }
 
 }  // namespace tessera::cli

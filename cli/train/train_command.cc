@@ -54,11 +54,11 @@ std::string ConfigIn(const ShardedCheckpoint& folder) {
 Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   Resumed resumed;
   if (flags.resume.empty()) return resumed;
-  resumed.form = FormOf(flags.resume);
+  resumed.form = DetectForm(flags.resume);
   if (with_ranks && IsOfRanks(resumed.form)) {
     const ShardedCheckpoint folder = OpenFolderOfRanks(flags.resume);
     resumed.config = ConfigIn(folder);
-    resumed.progress = ProgressOf(folder.info().metadata);
+    resumed.progress = ParseProgress(folder.info().metadata);
     return resumed;
   }
   Checkpoint checkpoint = ReadCheckpoint(flags.resume);
@@ -69,7 +69,7 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   return resumed;
 }
 
-TrainConfig ConfigOf(const TrainFlags& flags, const Resumed& resumed) {
+TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   if (!flags.config.empty()) return ReadTrainConfig(flags.config);
   if (flags.resume.empty())
     throw Error(
@@ -81,7 +81,7 @@ TrainConfig ConfigOf(const TrainFlags& flags, const Resumed& resumed) {
 }
 
 TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
-  TrainConfig config = ConfigOf(flags, resumed);
+  TrainConfig config = FindConfig(flags, resumed);
   config.epochs = flags.epochs.value_or(config.epochs);
   config.batch_size = flags.batch_size.value_or(config.batch_size);
   config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
@@ -181,7 +181,7 @@ void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRun
   if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum));
 }
 
-TrainingRunOptions OptionsOf(const TrainFlags& flags, const Resumed& resumed) {
+TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resumed) {
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
@@ -226,7 +226,7 @@ Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& co
     CheckTrainingMemory(config, {.on_gpu = on_gpu}, there);
     return Trainer(ctx, config);
   }
-  const TrainingRanks ranks = RanksOf(flags, *comm, config);
+  const TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
   TrainingPlace place = PlaceOf(ranks);
   place.on_gpu = on_gpu;
   CheckTrainingMemory(config, place, there);
@@ -249,7 +249,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader)
     for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
   LossCurve curve;
-  const TrainingRunOptions options = OptionsOf(flags, resumed);
+  const TrainingRunOptions options = MakeRunOptions(flags, resumed);
   const TrainingRunReport report =
       is_leader ? Run(options, trainer, data, curve) : RunTraining(trainer, data, options);
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
@@ -271,7 +271,7 @@ int Train(const TrainFlags& flags) {
   const bool with_ranks = WithRanks(flags);
   CheckTrainFlags(flags, with_ranks);
   const Outputs outputs = ClaimOutputs(flags, with_ranks);
-  const DataSelection selection = SelectionOf(flags);
+  const DataSelection selection = ParseSelection(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
   const TrainConfig config = ReadConfig(flags, resumed);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);

@@ -288,7 +288,7 @@ std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {
   return options;
 }
 
-DataSelection SelectionOf(const TrainFlags& flags) {
+DataSelection ParseSelection(const TrainFlags& flags) {
   DataSelection selection{
       .files = flags.data, .eval_files = flags.eval, .skip_bad_lines = flags.skip_bad_lines};
   if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);

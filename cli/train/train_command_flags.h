@@ -44,7 +44,7 @@ Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks);
 // Absent without --incremental.
 std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags);
 
-DataSelection SelectionOf(const TrainFlags& flags);
+DataSelection ParseSelection(const TrainFlags& flags);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_COMMAND_FLAGS_H_

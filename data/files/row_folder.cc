@@ -63,7 +63,7 @@ int64_t CountAt(JsonObject& object, const char* key) {
   return count;
 }
 
-RowShard ShardOf(const Json& json, const std::string& where) {
+RowShard ParseShard(const Json& json, const std::string& where) {
   JsonObject object(json, where);
   RowShard shard{.rows = CountAt(object, "rows")};
   object.Required("file", shard.file);
@@ -85,7 +85,7 @@ void ReadHead(JsonObject& document) {
   if (version != kVersion) ThrowExpected("version", std::to_string(kVersion), version);
 }
 
-RowFolderIndex IndexOf(const Json& json) {
+RowFolderIndex ParseIndex(const Json& json) {
   JsonObject document(json, "");
   ReadHead(document);
   internal::CheckSeal(json, document);
@@ -99,7 +99,7 @@ RowFolderIndex IndexOf(const Json& json) {
     feature.Finish();
   });
   ForEachElement(document, "shards", [&](const Json& element, const std::string& place) {
-    index.shards.push_back(ShardOf(element, place));
+    index.shards.push_back(ParseShard(element, place));
   });
   JsonObject made(document.Require("made"), "made");
   for (const auto& [key, value] : document.Require("made").items())
@@ -154,7 +154,7 @@ RowFolderIndex ReadRowFolderIndex(const std::string& folder) {
     throw Error(
         Format("{}: it has no {}: the writing of its rows was never finished", folder, kIndex));
   try {
-    return IndexOf(internal::ParseJson(ReadTextFile(path)));
+    return ParseIndex(internal::ParseJson(ReadTextFile(path)));
   } catch (const Error& error) {
     throw Error(Format("{}: {}", path, error.what()));
   }

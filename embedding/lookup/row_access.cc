@@ -22,7 +22,7 @@ void Run(Context& ctx, int64_t n, const Fn& fn) {
   DispatchDevice(ctx.device(), [&](auto on) { ForEachElement(on, ctx, n, fn); });
 }
 
-RowArray RowsOf(Context& ctx, const Tensor& table) {
+RowArray CheckedRows(Context& ctx, const Tensor& table) {
   CheckDevice(ctx, "row access", table);
   TESSERA_CHECK(table.rank() == 1 || table.rank() == 2, "row access: a table of shape {}",
                 table.shape());
@@ -48,7 +48,7 @@ SortedIds CheckedAndSorted(Context& ctx, const Tensor& given, int64_t rows) {
 // rows: [n, D] or [n], or undefined.
 void Scatter(Context& ctx, const Tensor& table, const Tensor& ids, const Tensor& rows,
              float value) {
-  const RowArray array = RowsOf(ctx, table);
+  const RowArray array = CheckedRows(ctx, table);
   const SortedIds sorted = CheckedAndSorted(ctx, ids, table.dim(0));
   const int64_t n = ids.numel();
   Run(ctx, n * array.dim,
@@ -104,7 +104,7 @@ void CheckRowIdsSync(Context& ctx, const std::string& what, const Tensor& given,
 }
 
 Tensor ReadRows(Context& ctx, const Tensor& table, const Tensor& ids) {
-  const internal::RowArray array = internal::RowsOf(ctx, table);
+  const internal::RowArray array = internal::CheckedRows(ctx, table);
   CheckRowIdsSync(ctx, "ReadRows", ids, table.dim(0));
   const Tensor contiguous = ids.Contiguous(ctx);
   Tensor rows = Tensor::Empty(ctx, internal::ShapeOf(table, ids.numel()));

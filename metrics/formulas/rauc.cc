@@ -6,7 +6,7 @@ namespace tessera {
 
 double Rauc(const ScoredExamples& examples) {
   if (examples.size() < 2) return 0.5;
-  const PairWeights pairs = PairWeightsOf({examples.predictions, examples.labels, {}});
+  const PairWeights pairs = ComputePairWeights({examples.predictions, examples.labels, {}});
   return 1 - pairs.discordant / pairs.total;
 }
 

@@ -10,7 +10,7 @@ class WeightedAvg final : public SumFormula {
  public:
   explicit WeightedAvg(bool of_tensor) : SumFormula(2), of_tensor_(of_tensor) {}
   BatchUse AddUp(const MetricBatch& batch, std::span<double> sums) override {
-    const std::span<const float> x = of_tensor_ ? TensorOf(batch) : batch.examples.predictions;
+    const std::span<const float> x = of_tensor_ ? CheckedTensor(batch) : batch.examples.predictions;
     for (size_t i = 0; i < batch.size(); ++i) {
       const double w = static_cast<double>(batch.examples.weight(i));
       sums[0] += w * static_cast<double>(x[i]);
@@ -23,7 +23,7 @@ class WeightedAvg final : public SumFormula {
   }
 
  private:
-  static std::span<const float> TensorOf(const MetricBatch& batch) {
+  static std::span<const float> CheckedTensor(const MetricBatch& batch) {
     TESSERA_CHECK_EQ(batch.tensors.size(), size_t{1}, "tensor_weighted_avg: tensors");
     TESSERA_CHECK_EQ(batch.tensors[0].size(), batch.size(), "tensor_weighted_avg: elements");
     return batch.tensors[0];

@@ -11,7 +11,7 @@ class Xauc final : public SumFormula {
  public:
   Xauc() : SumFormula(2) {}
   BatchUse AddUp(const MetricBatch& batch, std::span<double> sums) override {
-    const PairWeights pairs = PairWeightsOf(batch.examples);
+    const PairWeights pairs = ComputePairWeights(batch.examples);
     sums[0] = pairs.concordant + pairs.tied;
     sums[1] = pairs.total;
     return BatchUse::kLifetimeAndWindow;

@@ -46,7 +46,7 @@ size_t SortAndRank(std::vector<Example>& examples) {
 
 }  // namespace
 
-PairWeights PairWeightsOf(const ScoredExamples& given) {
+PairWeights ComputePairWeights(const ScoredExamples& given) {
   CheckSizes(given);
   std::vector<Example> examples;
   examples.reserve(given.size());

@@ -14,7 +14,7 @@ struct PairWeights {
 };
 
 // O(n log n). The order of the examples changes no bit as long as sums of weights are exact.
-PairWeights PairWeightsOf(const ScoredExamples& examples);
+PairWeights ComputePairWeights(const ScoredExamples& examples);
 
 }  // namespace tessera
 #endif  // TESSERA_METRICS_STATE_PAIR_WEIGHTS_H_

@@ -47,7 +47,7 @@ double MedianError(std::span<const double> predicted, std::span<const double> me
 
 }  // namespace
 
-Agreement AgreementOf(std::span<const double> predicted, std::span<const double> measured) {
+Agreement ComputeAgreement(std::span<const double> predicted, std::span<const double> measured) {
   TESSERA_CHECK(!predicted.empty() && predicted.size() == measured.size(),
                 "{} predictions of {} measurements", predicted.size(), measured.size());
   std::vector<double> ratios;

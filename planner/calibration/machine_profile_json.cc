@@ -134,21 +134,21 @@ void Read(const Json& value, const std::string& where, KernelFactors& factors) {
 }
 
 template <typename K>
-K KeyOf(const std::string& name);
+K ParseKey(const std::string& name);
 template <>
-std::string KeyOf(const std::string& name) {
+std::string ParseKey(const std::string& name) {
   return name;
 }
 template <>
-DType KeyOf(const std::string& name) {
+DType ParseKey(const std::string& name) {
   return ParseDType(name);
 }
 template <>
-WireType KeyOf(const std::string& name) {
+WireType ParseKey(const std::string& name) {
   return ParseWireCodec(name).type;
 }
 template <>
-ComputeKernel KeyOf(const std::string& name) {
+ComputeKernel ParseKey(const std::string& name) {
   return ParseComputeKernel(name);
 }
 
@@ -157,7 +157,7 @@ void Read(const Json& value, const std::string& where, std::map<K, V>& map) {
   if (!value.is_object()) ThrowExpected(where, "an object", value);
   for (const auto& [name, entry] : value.items()) {
     const std::string place = where + "." + name;
-    Read(entry, place, map[ParseField(name, place, KeyOf<K>)]);
+    Read(entry, place, map[ParseField(name, place, ParseKey<K>)]);
   }
 }
 

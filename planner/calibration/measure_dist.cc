@@ -37,7 +37,7 @@ std::vector<DistTrial> Trials(const MeasureSizes& sizes) {
   return trials;
 }
 
-std::vector<BaseEmbeddingConfig> ConfigsOf(const DistTrial& trial) {
+std::vector<BaseEmbeddingConfig> MakeConfigs(const DistTrial& trial) {
   std::vector<BaseEmbeddingConfig> configs;
   for (int64_t t = 0; t < trial.tables; ++t) {
     BaseEmbeddingConfig c;
@@ -49,10 +49,10 @@ std::vector<BaseEmbeddingConfig> ConfigsOf(const DistTrial& trial) {
   return configs;
 }
 
-ShardingPlan PlanOf(const DistTrial& trial, int ranks) {
+ShardingPlan MakePlan(const DistTrial& trial, int ranks) {
   std::vector<TableShape> shapes;
   std::map<std::string, TableSharder> sharders;
-  for (const BaseEmbeddingConfig& c : ConfigsOf(trial)) {
+  for (const BaseEmbeddingConfig& c : MakeConfigs(trial)) {
     const int home = static_cast<int>(shapes.size()) % ranks;
     shapes.push_back({c.name, c.num_embeddings, c.embedding_dim});
     sharders[c.name] = trial.type == ShardingType::kRowWise ? RowWise()
@@ -65,7 +65,7 @@ ShardingPlan PlanOf(const DistTrial& trial, int ranks) {
 
 StepLoad LoadOf(const DistTrial& trial) {
   StepLoad load;
-  for (const BaseEmbeddingConfig& c : ConfigsOf(trial)) {
+  for (const BaseEmbeddingConfig& c : MakeConfigs(trial)) {
     StepTable table{.name = c.name, .rows = kRows, .dim = trial.dim};
     table.features.push_back({static_cast<double>(trial.bags),
                               static_cast<double>(trial.bags * trial.ids), UniformRows(kRows)});
@@ -74,12 +74,12 @@ StepLoad LoadOf(const DistTrial& trial) {
   return load;
 }
 
-KeyedJaggedTensor BatchOf(Context& ctx, const DistTrial& trial, unsigned seed) {
+KeyedJaggedTensor MakeBatch(Context& ctx, const DistTrial& trial, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> ids(static_cast<size_t>(trial.tables * trial.bags * trial.ids));
   for (int64_t& id : ids) id = static_cast<int64_t>(random() % static_cast<uint64_t>(kRows));
   std::vector<std::string> keys;
-  for (const BaseEmbeddingConfig& c : ConfigsOf(trial)) keys.push_back(c.name);
+  for (const BaseEmbeddingConfig& c : MakeConfigs(trial)) keys.push_back(c.name);
   return KeyedJaggedTensor::FromLengthsSync(
       std::move(keys), Tensor::From(ctx, ids),
       Tensor::From(
@@ -91,16 +91,16 @@ std::vector<double> TimePhases(Rounds& rounds, const DistTrial& trial) {
   Context& ctx = rounds.ctx();
   Communicator& comm = rounds.comm();
   std::vector<EmbeddingFeature> features;
-  for (const BaseEmbeddingConfig& c : ConfigsOf(trial))
+  for (const BaseEmbeddingConfig& c : MakeConfigs(trial))
     features.push_back({c.name, static_cast<int>(features.size()), c.name});
-  ShardedTables tables(ctx, comm, ConfigsOf(trial),
+  ShardedTables tables(ctx, comm, MakeConfigs(trial),
                        std::vector<PoolingType>(features.size(), PoolingType::kSum), features,
-                       PlanOf(trial, comm.size()));
+                       MakePlan(trial, comm.size()));
   for (const HeldShard& shard : tables.shards()) shard.tables->SetFrozen(shard.index, true);
   std::vector<KeyedJaggedTensor> batches;
   for (size_t b = 0; b < kBatches; ++b)
     batches.push_back(
-        BatchOf(ctx, trial, static_cast<unsigned>(100 * comm.rank()) + static_cast<unsigned>(b)));
+        MakeBatch(ctx, trial, static_cast<unsigned>(100 * comm.rank()) + static_cast<unsigned>(b)));
   const Tensor grad = Tensor::Full(ctx, {trial.bags, trial.tables * trial.dim}, 1e-3);
   size_t next = 0;
   return rounds.Medians([&] {
@@ -162,7 +162,7 @@ void MeasureDist(Rounds& rounds, const MeasureSizes& sizes,
     const StepLoad load = LoadOf(trial);
     const WorkingSet none(load, ranks, 1);
     const PlanWork work =
-        WorkOfPlan({&nothing, &none, &load, static_cast<double>(ranks)}, PlanOf(trial, ranks));
+        WorkOfPlan({&nothing, &none, &load, static_cast<double>(ranks)}, MakePlan(trial, ranks));
     const std::vector<double> seconds = TimePhases(rounds, trial);
     const std::vector<double> counts[kPhases] = {MeanCounts(work, &RankWork::input),
                                                  MeanCounts(work, &RankWork::output),

@@ -32,7 +32,7 @@ StepLoad LoadOf(double bags) {
   return load;
 }
 
-std::vector<ShardingPlan> PlansOf(const StepLoad& load, int ranks) {
+std::vector<ShardingPlan> MakePlans(const StepLoad& load, int ranks) {
   std::vector<TableShape> shapes;
   std::map<std::string, TableSharder> dealt;
   for (const StepTable& t : load.tables) {
@@ -50,7 +50,7 @@ StepOverhead MeasureGroup(Context& ctx, Communicator& comm, const MeasureSizes& 
   for (const int64_t bags : {64, 512, 1024}) {
     const StepLoad load = LoadOf(static_cast<double>(sizes.Bags(bags)));
     const StepModel model(profile, load, {comm.size(), comm.size()});
-    for (const ShardingPlan& plan : PlansOf(load, comm.size())) {
+    for (const ShardingPlan& plan : MakePlans(load, comm.size())) {
       const StepPrediction step = model.Predict(plan);
       const double measured = TimePlan(ctx, comm, load, plan, 3 * sizes.seconds_a_point).seconds;
       // Waiting is as it was measured; some of a step always is work.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBatches = 3;
 
-std::vector<BaseEmbeddingConfig> ConfigsOf(const TableTrial& trial) {
+std::vector<BaseEmbeddingConfig> MakeConfigs(const TableTrial& trial) {
   std::vector<BaseEmbeddingConfig> configs;
   for (int64_t t = 0; t < trial.tables; ++t) {
     BaseEmbeddingConfig c;
@@ -30,7 +30,7 @@ std::vector<BaseEmbeddingConfig> ConfigsOf(const TableTrial& trial) {
   return configs;
 }
 
-KeyedJaggedTensor BatchOf(Context& ctx, const TableTrial& trial, unsigned seed) {
+KeyedJaggedTensor MakeBatch(Context& ctx, const TableTrial& trial, unsigned seed) {
   std::mt19937_64 random(seed);
   const int64_t named = trial.named_rows > 0 ? std::min(trial.named_rows, trial.rows) : trial.rows;
   const int64_t step = trial.rows / named;
@@ -54,12 +54,12 @@ TableTimes TimeTables(Rounds& rounds, const TableTrial& trial) {
     features.push_back({key, static_cast<int>(t), key});
   }
   TableBatchedEmbedding tables(
-      ctx, ConfigsOf(trial),
+      ctx, MakeConfigs(trial),
       std::vector<PoolingType>(static_cast<size_t>(trial.tables), PoolingType::kSum), features,
       {.bounds_check = BoundsCheckMode::kNone});
   std::vector<KeyedJaggedTensor> batches;
   for (int b = 0; b < kBatches; ++b)
-    batches.push_back(BatchOf(ctx, trial, static_cast<unsigned>(100 * rounds.comm().rank() + b)));
+    batches.push_back(MakeBatch(ctx, trial, static_cast<unsigned>(100 * rounds.comm().rank() + b)));
   const Tensor grad = Tensor::Full(ctx, {trial.bags, trial.tables * trial.dim}, 1e-3);
   size_t next = 0;
   const std::vector<double> times = rounds.Medians([&] {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned kBatches = 4;
 
-std::vector<BaseEmbeddingConfig> ConfigsOf(const StepLoad& load) {
+std::vector<BaseEmbeddingConfig> MakeConfigs(const StepLoad& load) {
   std::vector<BaseEmbeddingConfig> configs;
   for (const StepTable& t : load.tables) {
     TESSERA_CHECK(!t.weighted, "table {}: steps of weighted tables are not made up", t.name);
@@ -83,7 +83,7 @@ class RowDraw {
 };
 
 // Bags of a feature have as many ids as come nearest to its mean.
-KeyedJaggedTensor BatchOf(Context& ctx, const StepLoad& load, unsigned seed) {
+KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> ids, lengths;
   std::vector<std::string> keys;
@@ -143,11 +143,11 @@ class PlannedStep {
  public:
   PlannedStep(Context& ctx, Communicator& comm, const StepLoad& load, const ShardingPlan& plan)
       : comm_(comm),
-        tables_(ctx, comm, ConfigsOf(load), PoolingsOf(load), FeaturesOf(load), plan,
+        tables_(ctx, comm, MakeConfigs(load), PoolingsOf(load), FeaturesOf(load), plan,
                 {.sharding = {.codecs = load.codecs}}),
         dense_(ctx, load) {
     for (unsigned b = 0; b < kBatches; ++b)
-      batches_.push_back(BatchOf(ctx, load, 100 * static_cast<unsigned>(comm.rank()) + b));
+      batches_.push_back(MakeBatch(ctx, load, 100 * static_cast<unsigned>(comm.rank()) + b));
   }
 
   // The seconds of its phases.

@@ -32,7 +32,7 @@ struct Agreement {
   double median_ratio_error = 0;  // the same after all predictions were scaled by one number
 };
 // REQUIRES: as many of each, above 0.
-Agreement AgreementOf(std::span<const double> predicted, std::span<const double> measured);
+Agreement ComputeAgreement(std::span<const double> predicted, std::span<const double> measured);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_CALIBRATION_TIME_PLAN_H_

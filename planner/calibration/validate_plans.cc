@@ -41,13 +41,13 @@ std::vector<ValidatedPlan> ValidatePlans(Context& ctx, Communicator& comm, const
   return validated;
 }
 
-Agreement AgreementOf(const std::vector<ValidatedPlan>& plans) {
+Agreement ComputeAgreement(const std::vector<ValidatedPlan>& plans) {
   std::vector<double> predicted, measured;
   for (const ValidatedPlan& plan : plans) {
     predicted.push_back(plan.predicted.seconds);
     measured.push_back(plan.measured.seconds);
   }
-  return AgreementOf(predicted, measured);
+  return ComputeAgreement(predicted, measured);
 }
 
 }  // namespace tessera

@@ -34,7 +34,7 @@ std::vector<ValidatedPlan> ValidatePlans(Context& ctx, Communicator& comm, const
                                          const ValidateOptions& options = {});
 
 // Returns the agreement over the steps of all plans. REQUIRES: at least one.
-Agreement AgreementOf(const std::vector<ValidatedPlan>& plans);
+Agreement ComputeAgreement(const std::vector<ValidatedPlan>& plans);
 
 }  // namespace tessera
 #endif  // TESSERA_PLANNER_CALIBRATION_VALIDATE_PLANS_H_

@@ -39,7 +39,7 @@ const char* NameOf(DType dtype) {
   TESSERA_FAIL("no safetensors name for {}", dtype);
 }
 
-Json HeaderOf(const std::string& text) {
+Json ParseHeader(const std::string& text) {
   try {
     return internal::ReadJsonText(text);
   } catch (const Error& error) {
@@ -251,7 +251,7 @@ void SafetensorsFile::ReadHeader() {
   std::string text(header_bytes, '\0');
   ReadExactly(file_.get(), text.data(), static_cast<int64_t>(text.size()));
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
-  Json header = HeaderOf(text);
+  Json header = ParseHeader(text);
   const internal::Dismantled guard(header);
   TESSERA_CHECK(header.is_object(), "the header is not a JSON object");
   CheckHeader(header);

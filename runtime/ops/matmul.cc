@@ -7,7 +7,7 @@ namespace {
 
 using Product = Tensor (*)(Context&, GemmForm, const Tensor&, const Tensor&);
 
-GemmForm FormOf(bool transpose_b) { return transpose_b ? GemmForm::kNT : GemmForm::kNN; }
+GemmForm DetectForm(bool transpose_b) { return transpose_b ? GemmForm::kNT : GemmForm::kNN; }
 
 class MatMulFunction final : public Function {
  public:
@@ -39,14 +39,14 @@ class MatMulFunction final : public Function {
 }  // namespace
 
 Variable MatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b) {
-  const GemmForm form = FormOf(transpose_b);
+  const GemmForm form = DetectForm(transpose_b);
   Tensor c = Gemm(ctx, form, a, b);
   return Record(ctx, std::make_unique<MatMulFunction>(Gemm, form, a.value(), b.value()), {a, b},
                 std::move(c));
 }
 
 Variable BatchMatMul(Context& ctx, const Variable& a, const Variable& b, bool transpose_b) {
-  const GemmForm form = FormOf(transpose_b);
+  const GemmForm form = DetectForm(transpose_b);
   const Tensor at = a.value().Contiguous(ctx), bt = b.value().Contiguous(ctx);
   Tensor c = BatchGemm(ctx, form, at, bt);
   return Record(ctx, std::make_unique<MatMulFunction>(BatchGemm, form, at, bt), {a, b},

@@ -31,7 +31,7 @@ void AddPadded(StreamedSafetensors& content, const std::string& name, StreamedTe
 void AddDensePart(Context& ctx, const Checkpoint& checkpoint, const ModelSpec& spec,
                   StreamedSafetensors& content) {
   for (const NamedParameter& parameter : DensePart(ctx, spec).Parameters()) {
-    const CheckpointEntry& entry = EntryOf(checkpoint, parameter.name);
+    const CheckpointEntry& entry = FindEntry(checkpoint, parameter.name);
     const Shape& expected = parameter.variable.shape();
     if (entry.tensor.shape != expected || entry.tensor.dtype != DType::kF32)
       throw Error(Format("{}: {}: expected f32 {}, got {} {}", checkpoint.path, parameter.name,

@@ -112,7 +112,7 @@ DefaultRow ParseDefaultRow(const std::string& name) {
   throw Error(Format("default row '{}': expected none or mean", name));
 }
 
-TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config) {
+TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config) {
   if (config) return *config;
   if (checkpoint.config.empty())
     throw Error(
@@ -127,7 +127,7 @@ std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint) {
   return TrainedTo{static_cast<int64_t>(checkpoint.progress->seed), checkpoint.progress->step};
 }
 
-ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options) {
+ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) {
   ModelSpec spec;
   spec.net = config.model;
   spec.dense_type = options.dense_type;
@@ -149,8 +149,8 @@ ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options) {
 WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
                         const std::optional<TrainConfig>& given, const std::string& directory,
                         const WriteModelOptions& options) {
-  const TrainConfig config = ConfigOf(checkpoint, given);
-  WrittenModel model{.spec = SpecOf(config, options), .tables = {}};
+  const TrainConfig config = ReadConfig(checkpoint, given);
+  WrittenModel model{.spec = MakeSpec(config, options), .tables = {}};
   model.spec.trained = TrainedOf(checkpoint);
   CheckTableCodecs(model.spec, options);
   const std::optional<ModelSpec> there = SpecIn(directory);

@@ -19,7 +19,7 @@ class StateOf {
       : ctx_(ctx), checkpoint_(checkpoint), prefix_(prefix) {}
 
   std::vector<int64_t> Numbers(const std::string& name, int64_t count) const {
-    const CheckpointEntry& entry = EntryOf(checkpoint_, prefix_ + name);
+    const CheckpointEntry& entry = FindEntry(checkpoint_, prefix_ + name);
     const SafetensorsEntry& tensor = entry.tensor;
     if (tensor.dtype != DType::kI64 || tensor.shape.numel() != count)
       throw Error(Format("{}: {}: expected {} numbers i64, got {} {}", checkpoint_.path, entry.name,
@@ -99,7 +99,7 @@ int64_t RowsOfModule(const Checkpoint& checkpoint, const std::string& prefix,
   const auto* growing = std::get_if<GrowingIndexOptions>(&config);
   if (growing == nullptr) return most;
   const int64_t rows =
-      EntryOf(checkpoint, prefix + kGrowingIds).tensor.shape.numel() + growing->shared_rows;
+      FindEntry(checkpoint, prefix + kGrowingIds).tensor.shape.numel() + growing->shared_rows;
   if (rows > most)
     throw Error(Format("{}: {}{}: {} rows, but there are {}", checkpoint.path, prefix, kGrowingIds,
                        rows, most));
@@ -136,7 +136,7 @@ RawIdExport ReadParts(Context& ctx, const Checkpoint& checkpoint, const std::str
 
 }  // namespace
 
-const CheckpointEntry& EntryOf(const Checkpoint& checkpoint, const std::string& name) {
+const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, const std::string& name) {
   for (const CheckpointEntry& entry : checkpoint.tensors)
     if (entry.name == name) return entry;
   throw Error(Format("{}: {} is missing", checkpoint.path, name));

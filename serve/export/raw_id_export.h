@@ -26,7 +26,7 @@ int64_t RowsInUse(const Checkpoint& checkpoint, const std::string& prefix,
                   const ManagedTableConfig& config, int64_t table_rows);
 
 // The entry of that name. Throws Error, naming the file, if there is none.
-const CheckpointEntry& EntryOf(const Checkpoint& checkpoint, const std::string& name);
+const CheckpointEntry& FindEntry(const Checkpoint& checkpoint, const std::string& name);
 
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_EXPORT_RAW_ID_EXPORT_H_

@@ -88,7 +88,7 @@ const ManagedTableConfig* ManagedCollisionOf(const TrainConfig& config, const st
 
 RowSource SourceOf(const Checkpoint& checkpoint, const TrainConfig& config,
                    const EmbeddingBagConfig& table) {
-  const CheckpointEntry& entry = EntryOf(checkpoint, RankingModel::TableParameterName(table.name));
+  const CheckpointEntry& entry = FindEntry(checkpoint, RankingModel::TableParameterName(table.name));
   const ManagedTableConfig* managed = ManagedCollisionOf(config, table.name);
   const int64_t rows = managed == nullptr ? table.num_embeddings
                                           : RowsInUse(checkpoint, IdPrefix(table.name), *managed,
@@ -121,7 +121,7 @@ std::vector<TableExport> ExportTables(Context& ctx, const Checkpoint& checkpoint
   std::vector<TableExport> exports;
   for (size_t t = 0; t < tables.size(); ++t) {
     const std::string& name = tables[t].name;
-    const CheckpointEntry& entry = EntryOf(checkpoint, RankingModel::TableParameterName(name));
+    const CheckpointEntry& entry = FindEntry(checkpoint, RankingModel::TableParameterName(name));
     TableExport& table =
         exports.emplace_back(TableExport{tables[t], sources[t], entry.tensor.nbytes(), {}, {}});
     table.spec.rows = sources[t].rows;

@@ -10,7 +10,7 @@ Json TableJson(const CheckpointTable& table) {
           {"rule", table.rule},       {"iter", table.iter},     {"max_counter", table.max_counter}};
 }
 
-CheckpointTable TableOf(const std::string& name, const Json& value, const std::string& where) {
+CheckpointTable ParseTable(const std::string& name, const Json& value, const std::string& where) {
   JsonObject object(value, where);
   CheckpointTable table;
   table.shape.name = name;
@@ -47,7 +47,7 @@ void AddInfo(const CheckpointInfo& info, Json& json) {
 void ReadInfo(JsonObject& object, CheckpointInfo& info) {
   info.plan = PlanOf(object.Require("plan"), "plan");
   ForEachMember(object, "tables", [&](const auto& name, const Json& value, const auto& place) {
-    info.tables.push_back(TableOf(name, value, place));
+    info.tables.push_back(ParseTable(name, value, place));
   });
   info.metadata = StringsAt(object, "metadata");
 }

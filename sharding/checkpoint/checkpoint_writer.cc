@@ -20,7 +20,7 @@ std::string PartName(int64_t save, int rank) {
 }
 
 // The save that a file belongs to; absent for other files.
-std::optional<int64_t> SaveOf(const std::string& name) {
+std::optional<int64_t> ParseSave(const std::string& name) {
   if (!name.starts_with(kSavePrefix) || name.find(".safetensors") == std::string::npos) return {};
   int64_t save = 0;
   const char* begin = name.data() + kSavePrefix.size();
@@ -33,7 +33,7 @@ std::optional<int64_t> SaveOf(const std::string& name) {
 template <typename Fn>
 void ForEachSave(const std::string& folder, Fn&& fn) {
   for (const auto& entry : fs::directory_iterator(folder))
-    if (const auto save = SaveOf(entry.path().filename().string())) fn(entry.path(), *save);
+    if (const auto save = ParseSave(entry.path().filename().string())) fn(entry.path(), *save);
 }
 
 void RemoveOtherSaves(const std::string& folder, int64_t save) {
@@ -64,7 +64,7 @@ StreamedTensor Summed(StreamedTensor tensor, std::string* digits) {
 }
 
 // What is said of shards, less the checksums.
-std::map<std::string, StoredTable> TablesOf(const std::vector<ShardStreams>& shards) {
+std::map<std::string, StoredTable> DescribeTables(const std::vector<ShardStreams>& shards) {
   std::map<std::string, StoredTable> tables;
   for (const ShardStreams& shard : shards) {
     std::vector<StoredState> states;
@@ -120,7 +120,7 @@ int64_t NextSave(const std::string& folder) {
   return last + 1;
 }
 
-ShardStreams StreamsOf(Context& ctx, const ShardTensors& shard) {
+ShardStreams MakeStreams(Context& ctx, const ShardTensors& shard) {
   const Shape whole{shard.shard.rows, shard.shard.columns}, per_row{shard.shard.rows};
   TESSERA_CHECK_EQ(shard.weights.shape(), whole, "table {}, {}: weights", shard.table, shard.shard);
   ShardStreams streams{shard.table, shard.shard, Streamed(ctx, shard.weights), {}};
@@ -151,7 +151,7 @@ std::string WritePart(const std::string& folder, int64_t save, int rank, const S
   whole.merge(own);
   TESSERA_CHECK(own.empty(), "checkpoint: two tensors are called '{}'", own.begin()->first);
   CheckpointIndex part;
-  part.tables = TablesOf(shards);
+  part.tables = DescribeTables(shards);
   const std::string name = PartName(save, rank), path = PathIn(folder, name);
   WriteSafetensors(path, ContentOf(std::move(shards), std::move(whole), part));
   part.files.push_back({name, static_cast<int64_t>(fs::file_size(path))});

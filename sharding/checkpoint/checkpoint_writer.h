@@ -35,7 +35,7 @@ struct ShardStreams {
 };
 // REQUIRES: contiguous, of the host or on ctx's device. Throws Error for shapes that are not the
 // shard's.
-ShardStreams StreamsOf(Context& ctx, const ShardTensors& shard);
+ShardStreams MakeStreams(Context& ctx, const ShardTensors& shard);
 
 // Whether rank `rank`, which has the shard, writes it: one without rows nobody, one of a
 // data-parallel table one rank of all. Throws Error for a table that the plan lacks.

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-ShardStreams StreamsOf(ShardedCheckpoint& from, const std::string& table, const Shard& shard,
+ShardStreams MakeStreams(ShardedCheckpoint& from, const std::string& table, const Shard& shard,
                        StreamProgress& progress) {
   const auto stream = [&](const std::string& tensor) {
     return progress.Watch(from.Stream(table, shard, tensor));
@@ -24,7 +24,7 @@ std::vector<std::vector<ShardStreams>> ShardsByRank(ShardedCheckpoint& from,
   for (const auto& [name, sharding] : plan.tables)
     for (const Shard& shard : sharding.shards)
       if (IsWritten(plan, name, shard, shard.rank))
-        ranks[static_cast<size_t>(shard.rank)].push_back(StreamsOf(from, name, shard, progress));
+        ranks[static_cast<size_t>(shard.rank)].push_back(MakeStreams(from, name, shard, progress));
   return ranks;
 }
 

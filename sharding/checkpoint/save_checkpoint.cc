@@ -20,7 +20,7 @@ std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t
                       const ShardingPlan& plan, std::span<const ShardTensors> shards,
                       std::span<const NamedTensor> whole, std::span<const NamedTensor> own) {
   std::vector<ShardStreams> streams;
-  for (const ShardTensors& shard : shards) streams.push_back(StreamsOf(ctx, shard));
+  for (const ShardTensors& shard : shards) streams.push_back(MakeStreams(ctx, shard));
   return WritePart(folder, save, rank, plan, std::move(streams), StreamsByName(ctx, whole),
                    StreamsByName(ctx, own));
 }

@@ -46,7 +46,7 @@ Tensor Joined(Context& ctx, const std::vector<DistFeature>& features,
 }
 
 // Keys of all tables, with distinct ids [begins[t], begins[t + 1]).
-KeyedJaggedTensor KjtOf(Context& ctx, const Tensor& ids, const std::vector<int64_t>& begins) {
+KeyedJaggedTensor MakeKjt(Context& ctx, const Tensor& ids, const std::vector<int64_t>& begins) {
   KeyedJaggedTensorArgs args{.keys = {}, .values = ids};
   std::vector<int64_t> lengths;
   for (size_t t = 0; t + 1 < begins.size(); ++t) {
@@ -121,7 +121,7 @@ DedupedIds DedupIds(Context& ctx, const std::vector<DistFeature>& features,
   const UniqueIds unique = UniquePerGroup(ctx, ids, group_offsets, /*counts=*/false);
   const std::vector<int64_t> begins = unique.group_offsets.ToVector<int64_t>();
   const Tensor places = OwnPlaces(ctx, unique.inverse, begins);
-  result.kjt = KjtOf(ctx, unique.values, begins);
+  result.kjt = MakeKjt(ctx, unique.values, begins);
   for (size_t t = 0; t < num_tables; ++t) {
     const int64_t n = group_offsets[t + 1] - group_offsets[t];
     result.places.push_back(places.Rows(group_offsets[t], group_offsets[t + 1]).Reshape({1, n}));

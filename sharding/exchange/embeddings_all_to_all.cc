@@ -39,7 +39,7 @@ std::vector<Tensor> EmptyMessages(Context& ctx, const Side& side) {
   return messages;
 }
 
-std::vector<ColumnBlock> BlocksOf(const Side& side, const Tensor& whole,
+std::vector<ColumnBlock> MakeBlocks(const Side& side, const Tensor& whole,
                                   const std::vector<Tensor>& messages) {
   std::vector<ColumnBlock> blocks;
   float* at = whole.data<float>();
@@ -65,7 +65,7 @@ std::vector<ColumnBlock> BlocksOf(const Side& side, const Tensor& whole,
 std::vector<Tensor> Cut(Context& ctx, const Side& side, const Tensor& whole) {
   if (side.parts == Side::Parts::kColumns) {
     std::vector<Tensor> messages = EmptyMessages(ctx, side);
-    SpreadBlocks(ctx, BlocksOf(side, whole, messages));
+    SpreadBlocks(ctx, MakeBlocks(side, whole, messages));
     return messages;
   }
   const Tensor flat = whole.Reshape({whole.numel()});
@@ -85,7 +85,7 @@ Awaitable<Tensor> Exchange(Context& ctx, Communicator& comm, const WireCodec& co
                         what)
       .Then([&ctx, to](std::vector<Tensor> messages) {
         const Tensor joined = Tensor::Empty(ctx, to.WholeShape());
-        GatherBlocks(ctx, BlocksOf(to, joined, messages));
+        GatherBlocks(ctx, MakeBlocks(to, joined, messages));
         return joined;
       });
 }

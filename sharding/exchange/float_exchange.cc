@@ -22,7 +22,7 @@ int64_t MessageBytes(const WireCodec& codec, const MessageShapes& shapes) {
 }
 
 // The matrices of a message, and where their bytes are.
-std::vector<WireSegment> SegmentsOf(const WireCodec& codec, const Tensor& floats,
+std::vector<WireSegment> MakeSegments(const WireCodec& codec, const Tensor& floats,
                                     const MessageShapes& shapes) {
   std::vector<WireSegment> segments;
   int64_t element = 0, byte = 0;
@@ -50,7 +50,7 @@ Awaitable<std::vector<Tensor>> ExchangeFloats(Context& ctx, Communicator& comm,
   std::vector<Tensor> bytes;
   for (size_t r = 0; r < send.size(); ++r) {
     bytes.push_back(Tensor::Empty(ctx, {MessageBytes(codec, send_shapes[r])}, DType::kU8));
-    EncodeSegments(ctx, codec, SegmentsOf(codec, send[r], send_shapes[r]), bytes[r]);
+    EncodeSegments(ctx, codec, MakeSegments(codec, send[r], send_shapes[r]), bytes[r]);
     counts.push_back(MessageBytes(codec, receive_shapes[r]));
   }
   return comm.AllToAllV(ctx, std::move(bytes), std::move(counts), what)
@@ -58,7 +58,7 @@ Awaitable<std::vector<Tensor>> ExchangeFloats(Context& ctx, Communicator& comm,
         std::vector<Tensor> floats;
         for (size_t r = 0; r < received.size(); ++r) {
           floats.push_back(Tensor::Empty(ctx, {Elements(shapes[r])}));
-          DecodeSegments(ctx, codec, received[r], SegmentsOf(codec, floats[r], shapes[r]));
+          DecodeSegments(ctx, codec, received[r], MakeSegments(codec, floats[r], shapes[r]));
         }
         return floats;
       });

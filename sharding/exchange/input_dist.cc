@@ -240,7 +240,7 @@ Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>
   return to;
 }
 
-KeyedJaggedTensor KjtOf(const ReceivedIds& from, Received received, Variable weights,
+KeyedJaggedTensor MakeKjt(const ReceivedIds& from, Received received, Variable weights,
                         size_t streams) {
   KeyedJaggedTensorArgs args{
       .keys = {}, .values = std::move(received.ids), .weights = std::move(weights)};
@@ -283,7 +283,7 @@ Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLa
       weights = internal::RecordDistWeights(
           ctx, {layout, &comm, dist.sent_, dist.received_, kjt.values().numel()}, kjt.weights(),
           received.weights);
-    dist.received_->kjt = KjtOf(*dist.received_, std::move(received), std::move(weights), streams);
+    dist.received_->kjt = MakeKjt(*dist.received_, std::move(received), std::move(weights), streams);
     return dist;
   });
 }

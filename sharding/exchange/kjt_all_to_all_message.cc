@@ -79,7 +79,7 @@ struct Header {
 
 // ---- the side that sends
 
-std::vector<Header> HeadersOf(Context& ctx, const KeyedJaggedTensor& kjt,
+std::vector<Header> MakeHeaders(Context& ctx, const KeyedJaggedTensor& kjt,
                               const std::vector<int64_t>& key_splits) {
   KjtTypes types{kjt.lengths(ctx).dtype(), kjt.values().dtype(), {}, kjt.variable_stride_per_key()};
   bool differentiable = false;
@@ -98,7 +98,7 @@ std::vector<Header> HeadersOf(Context& ctx, const KeyedJaggedTensor& kjt,
   return headers;
 }
 
-std::vector<Tensor> MessagesOf(Context& ctx, const KeyedJaggedTensor& kjt,
+std::vector<Tensor> MakeMessages(Context& ctx, const KeyedJaggedTensor& kjt,
                                const std::vector<Header>& headers) {
   std::vector<Tensor> messages;
   int64_t bag = 0, value = 0;
@@ -224,7 +224,7 @@ Awaitable<KeyedJaggedTensor> StartKjtExchange(Context& ctx, Communicator& comm,
   u.sent.resize(ranks);
   std::vector<Header> mine;
   if (exchange.kjt != nullptr) {
-    mine = HeadersOf(ctx, *exchange.kjt, exchange.key_splits);
+    mine = MakeHeaders(ctx, *exchange.kjt, exchange.key_splits);
     u.weights = exchange.kjt->weights_or_none();
   }
   for (size_t r = 0; r < mine.size(); ++r) {
@@ -232,7 +232,7 @@ Awaitable<KeyedJaggedTensor> StartKjtExchange(Context& ctx, Communicator& comm,
     u.sent[r] = mine[r].num_values;
   }
   u.headers = TakeHeaders(comm.ExchangeNumbersSync(numbers, exchange.what), exchange);
-  if (exchange.kjt != nullptr) send = MessagesOf(ctx, *exchange.kjt, mine);
+  if (exchange.kjt != nullptr) send = MakeMessages(ctx, *exchange.kjt, mine);
   std::vector<int64_t> counts(ranks);
   for (size_t i = 0; i < u.headers.size(); ++i)
     counts[static_cast<size_t>(u.senders[i])] = u.headers[i].bytes();

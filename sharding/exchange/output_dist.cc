@@ -115,7 +115,7 @@ WideRows EmptyWide(Context& ctx, const Exchange& x) {
 }
 
 // The blocks of all ranks in `messages`, and of replicated tables in `replicas`.
-std::vector<ColumnBlock> BlocksOf(const Exchange& x, const WideRows& wide,
+std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
                                   const std::vector<Tensor>& messages,
                                   const std::vector<Tensor>& replicas) {
   // By feature, column and, in sequences, first row: partial sums of one place come together.
@@ -242,7 +242,7 @@ class OutputDistBackward final : public Function {
     const std::vector<Tensor> messages = EmptyMessages(ctx, SizesOf(x_.HomeShapes()));
     std::vector<Tensor> replicas;
     for (const Shape& shape : replica_shapes_) replicas.push_back(Tensor::Empty(ctx, shape));
-    SpreadBlocks(ctx, BlocksOf(x_, wide, messages, replicas));
+    SpreadBlocks(ctx, MakeBlocks(x_, wide, messages, replicas));
     const TraceSpan span("output_dist");
     const std::vector<Tensor> received =
         ExchangeFloats(ctx, *x_.comm, x_.form->codecs.backward, messages, x_.HomeShapes(),
@@ -367,7 +367,7 @@ Awaitable<std::vector<Variable>> StartOutputDist(Context& ctx,
                                replicas = std::move(replicas)](std::vector<Tensor> messages) {
     const WideRows wide = EmptyWide(ctx, x);
     const std::vector<Tensor> local = ValuesOf(replicas);
-    GatherBlocks(ctx, BlocksOf(x, wide, messages, local));
+    GatherBlocks(ctx, MakeBlocks(x, wide, messages, local));
     std::vector<Tensor> outputs = Outputs(ctx, x, wide);
     std::vector<Variable> inputs = away.sequences;
     if (away.pooled) inputs.push_back(away.pooled);

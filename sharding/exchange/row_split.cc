@@ -33,7 +33,7 @@ Tensor OnDevice(Context& ctx, const std::vector<SplitBlock>& blocks) {
   return Tensor::From(ctx, bytes);
 }
 
-std::vector<SplitFeature> FeaturesOf(const std::vector<SplitBags>& bags, const Tensor& offsets,
+std::vector<SplitFeature> MakeFeatures(const std::vector<SplitBags>& bags, const Tensor& offsets,
                                      const Tensor& blocks) {
   std::vector<SplitFeature> features;
   const auto* next = static_cast<const SplitBlock*>(blocks.raw_data());
@@ -80,7 +80,7 @@ RowSplit::RowSplit(Context& ctx, const Tensor& offsets, std::vector<SplitBags> f
       block.lengths = lengths_.data<int32_t>() + first_length_[At(f, b)];
     }
   const Tensor placed = OnDevice(ctx, blocks);
-  const std::vector<SplitFeature> split = FeaturesOf(features_, bag_offsets_, placed);
+  const std::vector<SplitFeature> split = MakeFeatures(features_, bag_offsets_, placed);
   DispatchDevice(ctx.device(), [&](auto on) {
     internal::ForBags(on, ctx, std::span<const SplitFeature>(split), internal::CountBag{});
   });
@@ -114,7 +114,7 @@ void RowSplit::Place(Context& ctx, const float* weights, const std::vector<Split
       base += counts_[i];
     }
   const Tensor placed = OnDevice(ctx, blocks);
-  std::vector<SplitFeature> split = FeaturesOf(features_, bag_offsets_, placed);
+  std::vector<SplitFeature> split = MakeFeatures(features_, bag_offsets_, placed);
   for (SplitFeature& f : split) f.weights = weights;
   DispatchDevice(ctx.device(), [&](auto on) {
     internal::ForBags(on, ctx, std::span<const SplitFeature>(split), internal::PlaceBag{});

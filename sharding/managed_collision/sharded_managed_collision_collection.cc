@@ -15,7 +15,7 @@ ShardedManagedCollisionCollection::ShardedManagedCollisionCollection(
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
   CheckPlan(plan, ShapesOf(configs_));
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));
-  const std::vector<int64_t> num_parts = NumPartsOf(managed, configs_);
+  const std::vector<int64_t> num_parts = CheckedNumParts(managed, configs_);
   for (size_t t = 0; t < configs_.size(); ++t)
     TESSERA_CHECK(num_parts[t] > 0, "managed collision: table {} has no modules", configs_[t].name);
   layout_ = std::make_shared<const DistLayout>(configs_, features_, plan, num_parts);

@@ -11,7 +11,7 @@ namespace {
 template <typename Config>
 ShardingOptions WithParts(ShardingOptions sharding, const std::vector<ShardedManagedTable>& managed,
                           const std::vector<Config>& configs) {
-  sharding.num_parts = NumPartsOf(managed, internal::BasesOf(configs));
+  sharding.num_parts = CheckedNumParts(managed, internal::BasesOf(configs));
   return sharding;
 }
 

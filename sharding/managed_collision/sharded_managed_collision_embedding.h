@@ -73,7 +73,7 @@ class ShardedManagedCollisionEmbeddingBagCollection
  public:
   // Takes what ShardedEmbeddingBagCollection takes; tables that are not managed read row numbers.
   // Throws Error for a managed table that is not row_wise, table_row_wise or table_wise with whole
-  // parts a rank (RowWiseBuckets of plan_makers.h makes such plans), and for what NumPartsOf
+  // parts a rank (RowWiseBuckets of plan_makers.h makes such plans), and for what CheckedNumParts
   // refuses. num_parts of `sharding` follow from `managed`. remapped_features are rows of whole
   // tables.
   ShardedManagedCollisionEmbeddingBagCollection(Context& ctx, Communicator& comm,

@@ -20,7 +20,7 @@ BaseEmbeddingConfig OfShard(const BaseEmbeddingConfig& table, const DistRank& ra
 
 }  // namespace
 
-std::vector<int64_t> NumPartsOf(const std::vector<ShardedManagedTable>& managed,
+std::vector<int64_t> CheckedNumParts(const std::vector<ShardedManagedTable>& managed,
                                 const std::vector<BaseEmbeddingConfig>& tables) {
   std::map<std::string, int64_t> parts;
   for (const ShardedManagedTable& m : managed)

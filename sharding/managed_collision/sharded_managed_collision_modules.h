@@ -29,12 +29,12 @@ struct ShardedManagedTable {
 // ShardingOptions::num_parts of `tables`, of which `managed` are remapped. Throws Error for a
 // managed table that is none of them, one that is pruned, and a feature that two managed tables
 // read.
-std::vector<int64_t> NumPartsOf(const std::vector<ShardedManagedTable>& managed,
+std::vector<int64_t> CheckedNumParts(const std::vector<ShardedManagedTable>& managed,
                                 const std::vector<BaseEmbeddingConfig>& tables);
 
 class ShardedManagedCollisionModules {
  public:
-  // layout: of `tables` with their NumPartsOf. REQUIRES: the same ctx.random() on all ranks.
+  // layout: of `tables` with their CheckedNumParts. REQUIRES: the same ctx.random() on all ranks.
   ShardedManagedCollisionModules(Context& ctx, const std::vector<ShardedManagedTable>& managed,
                                  const std::vector<BaseEmbeddingConfig>& tables,
                                  const DistLayout& layout, int rank);

@@ -37,7 +37,7 @@ Json ShardJson(const Shard& s) {
       {"rank", s.rank}, {"offset", {s.row_offset, s.column_offset}}, {"size", {s.rows, s.columns}}};
 }
 
-TableSharding ShardingOf(const Json& value, const std::string& where) {
+TableSharding ParseSharding(const Json& value, const std::string& where) {
   JsonObject object(value, where);
   TableSharding sharding;
   sharding.type = RequiredWord(object, "sharding_type", ParseShardingType);
@@ -91,7 +91,7 @@ ShardingPlan PlanOf(const Json& value, const std::string& where) {
   const Json& tables = object.Require("tables");
   if (!tables.is_object()) ThrowExpected(object.at("tables"), "an object {…}", tables);
   for (const auto& [name, table] : tables.items())
-    plan.tables[name] = ShardingOf(table, Format("{}.{}", object.at("tables"), name));
+    plan.tables[name] = ParseSharding(table, Format("{}.{}", object.at("tables"), name));
   object.Finish();
   return plan;
 }

@@ -51,7 +51,7 @@ std::vector<std::string> CellsOf(const std::string& line) {
 }
 
 template <typename T>
-std::vector<T> NumbersOf(const std::string& text, size_t expected = 0) {
+std::vector<T> ParseNumbers(const std::string& text, size_t expected = 0) {
   std::vector<T> numbers;
   const char *at = text.data() + 1, *end = text.data() + text.size() - 1;
   bool sound = text.size() >= 2 && text.front() == '[' && text.back() == ']';
@@ -68,7 +68,7 @@ std::vector<T> NumbersOf(const std::string& text, size_t expected = 0) {
 }
 
 // "rank:3/cuda:1"; nothing where no rank is told.
-std::optional<int> RankOf(const std::string& placement) {
+std::optional<int> ParseRank(const std::string& placement) {
   const std::string prefix = "rank:";
   const size_t at = placement.find(prefix);
   if (at == std::string::npos) return {};
@@ -127,15 +127,15 @@ class TextReader {
     Param& param = AddParam(params_, cells[0]);
     param.sharding.type = ParseShardingType(cells[1]);
     param.sharding.kernel = ParseComputeKernel(cells[2]);
-    param.ranks = NumbersOf<int>(cells[3]);
+    param.ranks = ParseNumbers<int>(cells[3]);
   }
 
   void ReadShard(const std::vector<std::string>& cells) {
     const auto param = params_.find(cells[0]);
     if (param == params_.end())
       throw Error(Format("a shard of {}, which is not among the tables above", cells[0]));
-    AddShard(param->second, NumbersOf<int64_t>(cells[1], 2), NumbersOf<int64_t>(cells[2], 2),
-             RankOf(cells[3]));
+    AddShard(param->second, ParseNumbers<int64_t>(cells[1], 2), ParseNumbers<int64_t>(cells[2], 2),
+             ParseRank(cells[3]));
   }
 
   enum { kNothing, kInTables, kInShards } inside_ = kNothing;
@@ -153,7 +153,7 @@ void ReadShards(const Json& shards, const std::string& where, Param& param) {
     if (given != nullptr && given->is_string()) placement = given->get<std::string>();
     AddShard(param, RequiredPair<int64_t>(shard, "shard_offsets", "[row, column]"),
              RequiredPair<int64_t>(shard, "shard_sizes", "[rows, columns]"),
-             internal::ParseField(placement, shard.at("placement"), RankOf));
+             internal::ParseField(placement, shard.at("placement"), ParseRank));
   }
 }
 

@@ -48,7 +48,7 @@ namespace {
 using internal::MeetOp;
 using Layout = std::shared_ptr<const JaggedLayout>;
 
-Layout LayoutOf(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
+Layout MakeLayout(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
                 const Variable& y) {
   CheckDevice(ctx, "a jagged and a dense operand", x, y);
   TESSERA_CHECK_GT(y.rank(), static_cast<int>(offsets.size()),
@@ -129,7 +129,7 @@ class MulFunction : public Function {
 
 Variable AddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
                          const std::vector<Variable>& dense) {
-  const Layout layout = LayoutOf(ctx, x, offsets, dense[0]);
+  const Layout layout = MakeLayout(ctx, x, offsets, dense[0]);
   Tensor z = x.value().Clone(ctx);
   std::vector<Variable> inputs = {x};
   for (const Variable& y : dense) {
@@ -145,7 +145,7 @@ Variable AddJaggedOutput(Context& ctx, const Variable& x, const std::vector<Tens
 
 Variable JaggedDenseElementwiseAdd(Context& ctx, const Variable& x,
                                    const std::vector<Tensor>& offsets, const Variable& y) {
-  const Layout layout = LayoutOf(ctx, x, offsets, y);
+  const Layout layout = MakeLayout(ctx, x, offsets, y);
   Tensor z = y.value().Clone(ctx);
   Meet(ctx, *layout, x.value().Contiguous(ctx), z, MeetOp::kAddToPadded);
   return Record(ctx, std::make_unique<AddDenseOutputFunction>(layout), {x, y}, std::move(z));
@@ -165,7 +165,7 @@ Variable JaggedDenseDenseElementwiseAddJaggedOutput(Context& ctx, const Variable
 
 Variable JaggedDenseElementwiseMul(Context& ctx, const Variable& x,
                                    const std::vector<Tensor>& offsets, const Variable& y) {
-  const Layout layout = LayoutOf(ctx, x, offsets, y);
+  const Layout layout = MakeLayout(ctx, x, offsets, y);
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   return Record(ctx, std::make_unique<MulFunction>(layout, left, right), {x, y},
                 Product(ctx, *layout, left, right));

@@ -74,7 +74,7 @@ struct Layout {
 };
 
 // On a device nobody looks whether a bag is longer than max_length: rows beyond count as 0.
-Layout LayoutOf(Context& ctx, const Tensor& offsets, int64_t max_length, int64_t rows) {
+Layout MakeLayout(Context& ctx, const Tensor& offsets, int64_t max_length, int64_t rows) {
   auto layout = std::make_shared<const JaggedLayout>(ctx, offsets, max_length, rows);
   if (ctx.device() == Device::Cpu())
     for (int64_t b = 0; b < layout->cells(); ++b)
@@ -152,7 +152,7 @@ Variable JaggedJaggedBmm(Context& ctx, const Variable& x, const Variable& y, con
   TESSERA_CHECK(x.rank() == 2 && y.rank() == 2, "JaggedJaggedBmm: x {}, y {}", x.shape(),
                 y.shape());
   TESSERA_CHECK_EQ(x.dim(0), y.dim(0), "JaggedJaggedBmm: rows of x and y");
-  const Layout layout = LayoutOf(ctx, offsets, max_length, x.dim(0));
+  const Layout layout = MakeLayout(ctx, offsets, max_length, x.dim(0));
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);
   const int64_t m = x.dim(1), k = y.dim(1);
   Tensor z = Tensor::Zeros(ctx, {layout.of_bags->cells(), m, k});
@@ -165,7 +165,7 @@ Variable JaggedDenseBmm(Context& ctx, const Variable& x, const Tensor& offsets, 
                         int64_t max_length) {
   CheckDevice(ctx, "JaggedDenseBmm", x, y);
   TESSERA_CHECK(x.rank() == 2 && y.rank() == 3, "JaggedDenseBmm: x {}, y {}", x.shape(), y.shape());
-  const Layout layout = LayoutOf(ctx, offsets, max_length, x.dim(0));
+  const Layout layout = MakeLayout(ctx, offsets, max_length, x.dim(0));
   TESSERA_CHECK_EQ(y.dim(0), layout.of_bags->cells(), "JaggedDenseBmm: matrices of y, and bags");
   TESSERA_CHECK_EQ(y.dim(1), x.dim(1), "JaggedDenseBmm: rows of each y, and columns of x");
   const Tensor left = x.value().Contiguous(ctx), right = y.value().Contiguous(ctx);

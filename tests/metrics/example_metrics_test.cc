@@ -90,7 +90,7 @@ class OfExamples : public ::testing::TestWithParam<std::string> {};
 TEST_P(OfExamples, WindowIsExactlyTheLastExamples) {
   const std::string name = GetParam();
   double (*value)(const Examples&) = name == "auc" ? Auc : name == "auprc" ? Auprc : Rauc;
-  const auto metric = MetricKindOf(name).make({.grouped = true}, 50, {});
+  const auto metric = FindMetricKind(name).make({.grouped = true}, 50, {});
   std::mt19937 random(5);
   Examples all;
   for (int step = 0; step < 20; ++step) {
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Metrics, OfExamples, ::testing::Values("auc", "auprc", 
 TEST(OfExamples, NaNPredictionsAreSeen) {
   const std::vector<float> p = {std::numeric_limits<float>::quiet_NaN(), 0.5f}, y = {0, 1};
   EXPECT_TRUE(std::isnan(Auprc(ScoredExamples{p, y, {}})));
-  const auto auc = MetricKindOf("auc").make({}, 50, {});
+  const auto auc = FindMetricKind("auc").make({}, 50, {});
   auc->Update({.examples = {p, y, {}}});
   EXPECT_TRUE(std::isnan(auc->Values()[0].value));
 }
@@ -142,7 +142,7 @@ TEST(BinnedScores, NaNPredictionsAreSeen) {
 
 TEST(OfExamples, GroupsMustBeGiven) {
   const std::vector<float> p = {0.5f};
-  const auto auc = MetricKindOf("auc").make({.grouped = true}, 50, {});
+  const auto auc = FindMetricKind("auc").make({.grouped = true}, 50, {});
   EXPECT_THROW(auc->Update({.examples = {p, p, {}}}), Error);
 }
 
@@ -162,7 +162,7 @@ TEST(PairWeights, AreThoseOfAllPairs) {
         if (product < 0) want.discordant += w;
         if (c.p[i] == c.p[j] && c.y[i] == c.y[j]) want.tied += w;
       }
-    const PairWeights got = PairWeightsOf(c.view());
+    const PairWeights got = ComputePairWeights(c.view());
     EXPECT_EQ(got.concordant, want.concordant);
     EXPECT_EQ(got.discordant, want.discordant);
     EXPECT_EQ(got.tied, want.tied);

@@ -54,7 +54,7 @@ void ExpectValues(const std::vector<MetricValue>& got, const std::string& prefix
 class Formulas : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Formulas, LifetimeAndWindowAreThoseOfTheObviousLoop) {
-  const MetricKind& kind = MetricKindOf(GetParam());
+  const MetricKind& kind = FindMetricKind(GetParam());
   std::mt19937 random(11);
   const auto metric = kind.make(OptionsFor(kind), 70, testing::CountingClock());
   Batches all, kept;
@@ -93,7 +93,7 @@ double ValueOf(RecMetric& metric, const std::string& name) {
 }
 
 std::unique_ptr<RecMetric> Make(const std::string& name, const MetricOptions& options = {}) {
-  return MetricKindOf(name).make(options, 100, testing::CountingClock());
+  return FindMetricKind(name).make(options, 100, testing::CountingClock());
 }
 
 TEST(Formulas, WhatHasNothingToDivideByIsZero) {
@@ -129,7 +129,7 @@ TEST(Formulas, NdcgOptions) {
 }
 
 TEST(Formulas, NdcgOfABatchWithoutSessionsPushesNothingOut) {
-  const auto metric = MetricKindOf("ndcg").make({.remove_single_length_sessions = true}, 3,
+  const auto metric = FindMetricKind("ndcg").make({.remove_single_length_sessions = true}, 3,
                                                 testing::CountingClock());
   const std::vector<float> p = {0.1f, 0.9f}, y = {1, 0};
   const std::vector<int64_t> pair = {1, 1}, single = {1, 2};
@@ -159,7 +159,7 @@ TEST(Formulas, OutputIsTheMeanOfTheLastBatch) {
 }
 
 TEST(Formulas, AtMostAThousandBatchesAreKept) {
-  const auto metric = MetricKindOf("ctr").make({}, 1 << 20, testing::CountingClock());
+  const auto metric = FindMetricKind("ctr").make({}, 1 << 20, testing::CountingClock());
   const std::vector<float> p = {0.5f}, one = {1}, zero = {0};
   metric->Update({.examples = {p, one, {}}});
   for (int i = 0; i < 999; ++i) metric->Update({.examples = {p, zero, {}}});
@@ -205,7 +205,7 @@ TEST(Formulas, MissingInputsAreErrors) {
   const MetricBatch batch{.examples = {p, p, {}}};
   for (const char* name :
        {"ndcg", "recall_session_level", "segmented_ne", "gauc", "tensor_weighted_avg", "output"})
-    EXPECT_THROW(Make(name, OptionsFor(MetricKindOf(name)))->Update(batch), Error) << name;
+    EXPECT_THROW(Make(name, OptionsFor(FindMetricKind(name)))->Update(batch), Error) << name;
   const std::vector<int64_t> groups = {0, 1};
   EXPECT_THROW(Make("segmented_ne")->Update({.examples = batch.examples, .grouping_keys = groups}),
                Error);

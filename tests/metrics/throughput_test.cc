@@ -80,7 +80,7 @@ TEST_F(Throughputs, GoOnFromACheckpoint) {
 
 TEST_F(Throughputs, OfATower) {
   const auto make = [&] {
-    return MetricKindOf("tower_qps").make({.warmup_steps = 1}, 20, clock());
+    return FindMetricKind("tower_qps").make({.warmup_steps = 1}, 20, clock());
   };
   const auto a = make(), b = make();
   Feed(*a, 5);

@@ -164,7 +164,7 @@ std::vector<NamedTensor> ReadAll(Context& ctx, const Checkpoint& checkpoint,
 
 }  // namespace
 
-std::optional<TrainingProgress> ProgressOf(const Metadata& metadata) {
+std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
   TrainingProgress progress;
   std::string missing;
   int64_t found = 0;
@@ -219,7 +219,7 @@ bool IsRunState(const std::string& name) {
 }
 
 void TakeMetadata(Checkpoint& checkpoint) {
-  checkpoint.progress = ProgressOf(checkpoint.metadata);
+  checkpoint.progress = ParseProgress(checkpoint.metadata);
   const auto config = checkpoint.metadata.find("config");
   if (config != checkpoint.metadata.end()) checkpoint.config = config->second;
 }
@@ -244,7 +244,7 @@ Tensor Checkpoint::Read(Context& ctx, const CheckpointEntry& entry) const {
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {
-  const SavedForm form = FormOf(path);
+  const SavedForm form = DetectForm(path);
   switch (form) {
     case SavedForm::kFile:
       return ReadCheckpointFile(path);

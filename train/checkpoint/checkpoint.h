@@ -96,7 +96,7 @@ bool IsRunState(const std::string& name);
 std::map<std::string, std::string> CheckpointMetadata(const TrainingProgress& progress,
                                                       const std::string& config);
 // The inverse; absent where metadata say nothing of it. Throws Error for numbers that are none.
-std::optional<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& metadata);
+std::optional<TrainingProgress> ParseProgress(const std::map<std::string, std::string>& metadata);
 
 // Fills progress and config from the metadata. Throws Error for numbers that are none.
 void TakeMetadata(Checkpoint& checkpoint);

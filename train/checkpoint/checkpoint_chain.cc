@@ -169,7 +169,7 @@ int64_t BytesOf(const std::string& path) {
 
 }  // namespace
 
-ChainPosition PositionOf(const ChainFiles& files) {
+ChainPosition ReadPosition(const ChainFiles& files) {
   const std::string& folder = files.folder;
   const std::string last =
       files.deltas.empty() ? BasePath(folder, files.base) : DeltaPath(folder, files.last());
@@ -190,7 +190,7 @@ Checkpoint ReadChain(const ChainFiles& files) {
   const auto chain = std::make_shared<const Chain>(files);
   Checkpoint checkpoint{.path = files.folder,
                         .file = {},
-                        .chain = PositionOf(files),
+                        .chain = ReadPosition(files),
                         .tensors = {},
                         .progress = {},
                         .config = {},

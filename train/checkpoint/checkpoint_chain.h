@@ -17,7 +17,7 @@ Checkpoint ReadChain(const std::string& folder);
 Checkpoint ReadChain(const ChainFiles& files);
 
 // Position of a chain; only the metadata of its last file are read.
-ChainPosition PositionOf(const ChainFiles& files);
+ChainPosition ReadPosition(const ChainFiles& files);
 
 // Makes a base of the newest chain of a folder; a chain without deltas stays. Then only `keep`
 // chains before it are left. Returns the path of the base. Throws Error as ReadChain, and for a

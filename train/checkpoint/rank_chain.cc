@@ -54,7 +54,7 @@ Json PartJson(const RankPart& part) {
   return json;
 }
 
-SafetensorsEntry WholeOf(const Json& value, const std::string& where) {
+SafetensorsEntry ParseWhole(const Json& value, const std::string& where) {
   JsonObject object(value, where);
   SafetensorsEntry entry;
   std::vector<int64_t> dims;
@@ -65,7 +65,7 @@ SafetensorsEntry WholeOf(const Json& value, const std::string& where) {
   return entry;
 }
 
-RankPart PartOf(const Json& value, const std::string& where) {
+RankPart ParsePart(const Json& value, const std::string& where) {
   JsonObject object(value, where);
   RankPart part;
   object.Required("identity", part.identity);
@@ -77,13 +77,13 @@ RankPart PartOf(const Json& value, const std::string& where) {
                           });
   internal::ForEachMember(object, "whole",
                           [&](const auto& name, const Json& json, const auto& place) {
-                            part.whole[name] = WholeOf(json, place);
+                            part.whole[name] = ParseWhole(json, place);
                           });
   object.Finish();
   return part;
 }
 
-RankSave SaveOf(const Json& json) {
+RankSave ParseSave(const Json& json) {
   JsonObject object(json, "");
   RankSave save;
   internal::CheckVersion(object, kVersionKey, kVersion);
@@ -91,7 +91,7 @@ RankSave SaveOf(const Json& json) {
   object.Required("number", save.number);
   internal::ReadInfo(object, save.info);
   internal::ForEachElement(object, "ranks", [&](const Json& value, const std::string& place) {
-    save.ranks.push_back(PartOf(value, place));
+    save.ranks.push_back(ParsePart(value, place));
   });
   object.Finish();
   CheckPlan(save.info.plan, ShapesOf(save.info));
@@ -118,7 +118,7 @@ RankSave NewestSave(const std::string& folder) {
   if (saves.empty())
     throw Error(Format("{}: no save of ranks counts in it (such as {})", folder, RanksPath("", 1)));
   const std::string path = RanksPath(folder, saves.back());
-  RankSave save = internal::ReadDocument(ReadTextFile(path), path, SaveOf);
+  RankSave save = internal::ReadDocument(ReadTextFile(path), path, ParseSave);
   TESSERA_CHECK_EQ(save.number, saves.back(), "{}: number", path);
   return save;
 }
@@ -315,7 +315,7 @@ void CompactRankChain(const std::string& folder, int64_t keep) {
 ChainPosition PositionOfRanks(const std::string& folder) {
   const RankSave save = NewestSave(folder);
   const auto of_rank = [&](int rank) {
-    return PositionOf(ChainUpTo(RankFolder(folder, rank), save.number));
+    return ReadPosition(ChainUpTo(RankFolder(folder, rank), save.number));
   };
   ChainPosition position = of_rank(0);
   position.folder = folder;

@@ -55,7 +55,7 @@ std::string RankCheckpoints::MyFolder() const { return RankFolder(folder_, comm_
 
 void RankCheckpoints::GoOn() {
   GatherResultsSync(comm_, kWhat, [&] {
-    position_ = PositionOf(ChainUpTo(MyFolder(), LastSave(folder_)));
+    position_ = ReadPosition(ChainUpTo(MyFolder(), LastSave(folder_)));
     return std::string();
   });
 }

@@ -29,7 +29,7 @@ std::optional<SavedForm> FormIn(const std::string& folder) {
   return std::nullopt;
 }
 
-SavedForm FormOf(const std::string& path) {
+SavedForm DetectForm(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     throw Error(Format("{}: cannot be read: there is no such file or folder", path));

@@ -22,7 +22,7 @@ enum class SavedForm {
 // Returns the form of a saved model; a path that is no folder is taken as a file. Throws Error for
 // a path that does not exist, a file that is no safetensors file, and a folder that is none of
 // these.
-SavedForm FormOf(const std::string& path);
+SavedForm DetectForm(const std::string& path);
 // Returns the form of a folder; absent if there is no saved model in it.
 std::optional<SavedForm> FormIn(const std::string& folder);
 

@@ -28,7 +28,7 @@ void AddRows(ShardedCheckpoint& from, const CheckpointTable& table, const std::s
 }
 
 // By their names in a checkpoint.
-Tensors TensorsOf(ShardedCheckpoint& from) {
+Tensors ListTensors(ShardedCheckpoint& from) {
   Tensors tensors;
   for (const CheckpointTable& table : from.info().tables) {
     AddRows(from, table, kWeightName, table.parameter, {}, tensors);
@@ -53,7 +53,7 @@ void ReadAll(const Checkpoint& checkpoint) {
 }  // namespace
 
 Checkpoint WholeTables(ShardedCheckpoint& from) {
-  const auto tensors = std::make_shared<const Tensors>(TensorsOf(from));
+  const auto tensors = std::make_shared<const Tensors>(ListTensors(from));
   Checkpoint checkpoint;
   checkpoint.path = from.folder();
   checkpoint.metadata = from.info().metadata;
@@ -68,7 +68,7 @@ Checkpoint WholeTables(ShardedCheckpoint& from) {
 }
 
 ShardedCheckpoint OpenFolderOfRanks(const std::string& folder) {
-  return FormOf(folder) == SavedForm::kRankChains ? OpenRankChain(folder)
+  return DetectForm(folder) == SavedForm::kRankChains ? OpenRankChain(folder)
                                                   : ShardedCheckpoint(folder);
 }
 

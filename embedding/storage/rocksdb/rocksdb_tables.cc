@@ -68,7 +68,7 @@ void CheckReadOnce(const TableBatchedEmbedding& tables) {
 struct Range {
   int64_t begin, end;
 };
-std::vector<Range> RangesOf(const TableBatchedEmbedding& tables, int table,
+std::vector<Range> MakeRanges(const TableBatchedEmbedding& tables, int table,
                             const KeyedJaggedTensor& kjt) {
   const std::vector<int64_t>& offsets = kjt.offset_per_key();
   std::map<int64_t, Range> ranges;
@@ -99,7 +99,7 @@ Tensor JoinedIds(Context& ctx, const Tensor& values, const std::vector<Range>& r
 // The distinct ids of a table's features; where these lie, `values` gets their numbers.
 std::vector<int64_t> NumberIds(Context& ctx, const TableBatchedEmbedding& tables, int table,
                                const KeyedJaggedTensor& features, const Tensor& values) {
-  const std::vector<Range> ranges = RangesOf(tables, table, features);
+  const std::vector<Range> ranges = MakeRanges(tables, table, features);
   const UniqueIds unique = Unique(ctx, JoinedIds(ctx, features.values(), ranges), /*counts=*/false);
   const int64_t n = unique.values.numel(), room = tables.table(table).num_embeddings;
   TESSERA_CHECK(n <= room,
@@ -129,7 +129,7 @@ void SetRows(Context& ctx, const std::vector<Tensor>& parts, const std::vector<c
 }
 
 // The inverse.
-std::vector<char> RecordsOf(Context& ctx, const std::vector<Tensor>& parts, int64_t n) {
+std::vector<char> MakeRecords(Context& ctx, const std::vector<Tensor>& parts, int64_t n) {
   if (n == 0) return {};
   std::vector<char> records(static_cast<size_t>(n * RecordBytes(parts)));
   char* to = records.data();
@@ -242,7 +242,7 @@ void RocksDbTables::WriteBack(Context& ctx, TableBatchedEmbedding& tables) {
     const std::vector<int64_t>& ids = dirty_[static_cast<size_t>(t)];
     const std::string& name = tables.table_name(t);
     const std::vector<Tensor> parts = PartsOf(tables, t);
-    const std::vector<char> records = RecordsOf(ctx, parts, std::ssize(ids));
+    const std::vector<char> records = MakeRecords(ctx, parts, std::ssize(ids));
     const auto bytes = static_cast<size_t>(RecordBytes(parts));
     for (size_t i = 0; i < ids.size(); ++i)
       batch.Put(name, ids[i], {records.data() + i * bytes, bytes});

@@ -15,26 +15,26 @@ namespace {
 
 TEST(Agreement, OfThingsInOneOrderIsPerfect) {
   const std::vector<double> predicted = {1, 2, 3, 4}, measured = {2, 4, 6, 8};
-  const Agreement a = AgreementOf(predicted, measured);
+  const Agreement a = ComputeAgreement(predicted, measured);
   EXPECT_DOUBLE_EQ(a.spearman, 1);
   EXPECT_DOUBLE_EQ(a.median_error, 0.5);
   EXPECT_NEAR(a.median_ratio_error, 0, 1e-12);
 }
 
 TEST(Agreement, OfThingsInTheOtherOrder) {
-  EXPECT_DOUBLE_EQ(AgreementOf(std::vector<double>{1, 2, 3}, std::vector<double>{3, 2, 1}).spearman,
+  EXPECT_DOUBLE_EQ(ComputeAgreement(std::vector<double>{1, 2, 3}, std::vector<double>{3, 2, 1}).spearman,
                    -1);
 }
 
 TEST(Agreement, TiesShareTheirRanks) {
   // Ranks 0.5, 0.5, 2 and 0, 1, 2.
-  EXPECT_NEAR(AgreementOf(std::vector<double>{1, 1, 2}, std::vector<double>{1, 2, 3}).spearman,
+  EXPECT_NEAR(ComputeAgreement(std::vector<double>{1, 1, 2}, std::vector<double>{1, 2, 3}).spearman,
               std::sqrt(3.0) / 2, 1e-12);
 }
 
 TEST(Agreement, RefusesWhatCannotBeCompared) {
-  EXPECT_THROW(AgreementOf({}, {}), Error);
-  EXPECT_THROW(AgreementOf(std::vector<double>{1}, std::vector<double>{0}), Error);
+  EXPECT_THROW(ComputeAgreement({}, {}), Error);
+  EXPECT_THROW(ComputeAgreement(std::vector<double>{1}, std::vector<double>{0}), Error);
 }
 
 StepLoad SmallLoad(bool sequences) {
@@ -91,7 +91,7 @@ TEST(ValidatePlans, SetsPredictionsBesideMeasurements) {
   EXPECT_EQ(results[0][1].name, "one");
   EXPECT_EQ(results[0][1].predicted.busiest, 1);
   EXPECT_EQ(results[0][1].measured.seconds, results[1][1].measured.seconds);
-  EXPECT_LE(AgreementOf(results[0]).spearman, 1);
+  EXPECT_LE(ComputeAgreement(results[0]).spearman, 1);
 }
 
 TEST(TimePlan, RefusesWeights) {

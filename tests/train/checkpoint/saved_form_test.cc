@@ -26,19 +26,19 @@ std::string FolderWith(const std::string& name) {
 }
 
 TEST(SavedFormTest, IsToldByWhatIsThere) {
-  EXPECT_EQ(FormOf(FolderWith("00000001.base.safetensors")), SavedForm::kIncremental);
-  EXPECT_EQ(FormOf(FolderWith("index.json")), SavedForm::kRanks);
-  EXPECT_EQ(FormOf(FolderWith("00000003.ranks.json")), SavedForm::kRankChains);
-  EXPECT_EQ(FormOf(FolderWith("model.json")), SavedForm::kModelDirectory);
-  EXPECT_EQ(FormOf(FolderWith(".metadata")), SavedForm::kPyTorchFolder);
-  EXPECT_THAT(ErrorOf([&] { FormOf(TempPath("nowhere")); }),
+  EXPECT_EQ(DetectForm(FolderWith("00000001.base.safetensors")), SavedForm::kIncremental);
+  EXPECT_EQ(DetectForm(FolderWith("index.json")), SavedForm::kRanks);
+  EXPECT_EQ(DetectForm(FolderWith("00000003.ranks.json")), SavedForm::kRankChains);
+  EXPECT_EQ(DetectForm(FolderWith("model.json")), SavedForm::kModelDirectory);
+  EXPECT_EQ(DetectForm(FolderWith(".metadata")), SavedForm::kPyTorchFolder);
+  EXPECT_THAT(ErrorOf([&] { DetectForm(TempPath("nowhere")); }),
               HasSubstr("nowhere: cannot be read: there is no such file or folder"));
-  EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("text") + "/text"); }),
+  EXPECT_THAT(ErrorOf([&] { DetectForm(FolderWith("text") + "/text"); }),
               HasSubstr("it is no safetensors file"));
-  EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("rows-00000.safetensors")); }),
+  EXPECT_THAT(ErrorOf([&] { DetectForm(FolderWith("rows-00000.safetensors")); }),
               HasSubstr("it is a folder of rows that tessera preprocess wrote"));
   EXPECT_EQ(FormIn(FolderWith("other")), std::nullopt);
-  EXPECT_THAT(ErrorOf([&] { FormOf(FolderWith("other")); }),
+  EXPECT_THAT(ErrorOf([&] { DetectForm(FolderWith("other")); }),
               HasSubstr("there is no saved model in this folder"));
 }
 
