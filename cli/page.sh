@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints docs/cli.md: what `tessera --help` and the help of every command and bench topic say. Argument: the program.
+# Prints docs/cli.md: what `tessera --help` and the help of every command and bench topic say.
+# Argument: the program.
 set -euo pipefail
 tessera=$1
 
@@ -20,5 +21,6 @@ END
 section '##' tessera
 for command in $("$tessera" --help | subcommands); do
   section '##' tessera "$command"
-  for topic in $("$tessera" "$command" --help | subcommands); do section '###' tessera "$command" "$topic"; done
+  for topic in $("$tessera" "$command" --help | subcommands); do section '###' tessera "$command" \
+    "$topic"; done
 done

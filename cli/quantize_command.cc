@@ -156,7 +156,7 @@ int Quantize(const Flags& flags) {
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   Context ctx({.threads = flags.threads});
   const Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
-  CheckWritingMemory(serve::ConfigOf(checkpoint, config), options, there);
+  CheckWritingMemory(serve::ReadConfig(checkpoint, config), options, there);
   if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);

@@ -61,7 +61,7 @@ RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConf
 
 void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& given,
                      int threads) {
-  const TrainConfig config = serve::ConfigOf(checkpoint, given);
+  const TrainConfig config = serve::ReadConfig(checkpoint, given);
   inputs_ = {.features = Features(config),
              .dense_in = config.model.dense_in,
              .missing = config.data.missing};
@@ -92,7 +92,7 @@ void CheckAnyScored(const ScoredRows& rows, int64_t examples) {
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
                         const MemoryThere& there) {
   CheckMemory("scoring rows with the checkpoint",
-              PartsOf(MemoryOfTraining(serve::ConfigOf(checkpoint, config))), there,
+              PartsOf(MemoryOfTraining(serve::ReadConfig(checkpoint, config))), there,
               "The model alone that tessera quantize makes of it takes less (without --data of "
               "quantize, --checkpoint of predict). --memory-limit SIZE sets another limit");
 }

@@ -58,7 +58,7 @@ class RowScorer {
   // memory than there is.
   RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
             const RowScorerOptions& options);
-  // Throws Error as serve::ConfigOf and Trainer::Load do.
+  // Throws Error as serve::ReadConfig and Trainer::Load do.
   RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
 
   const RowInputs& inputs() const { return inputs_; }

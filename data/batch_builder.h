@@ -28,7 +28,7 @@ struct CategoricalFeature {
 };
 
 // Returns the number that ids of a feature are taken modulo; 0: ids stay as they are. Throws
-int64_t HashSizeOf(const CategoricalFeature& feature);
+int64_t CheckedHashSize(const CategoricalFeature& feature);
 
 // "cat_0" … "cat_25" are columns 0 … 25.
 std::string CategoryName(int column);

@@ -9,7 +9,8 @@ EmbeddingCollection::EmbeddingCollection(Context& ctx, std::vector<EmbeddingConf
     : configs_(std::move(configs)), options_(options) {
   tables_ = std::make_unique<TableBatchedEmbedding>(
       ctx, internal::BasesOf(configs_),
-      std::vector<PoolingType>(configs_.size(), PoolingType::kNone), internal::ListFeatures(configs_),
+      std::vector<PoolingType>(configs_.size(), PoolingType::kNone),
+      internal::ListFeatures(configs_),
       TableBatchedEmbeddingOptions{.bounds_check = options.bounds_check,
                                    .max_gradient = options.max_gradient,
                                    .output_type = options.output_type,

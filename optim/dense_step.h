@@ -5,6 +5,8 @@
 // (dense_step_formulas.h).
 #include <cstdint>
 
+#include "runtime/base/isa.h"
+
 namespace tessera::internal {
 
 // A parameter or a piece of one, and what one step computes with. All formulas begin with g =
@@ -33,15 +35,12 @@ struct DenseStepKernels {
   void (*adam_amsgrad)(const DenseStepArgs&);
 };
 
-namespace baseline {
-extern const DenseStepKernels kDenseStep;
-}  // namespace baseline
-namespace avx2 {
-extern const DenseStepKernels kDenseStep;
-}  // namespace avx2
-namespace avx512 {
-extern const DenseStepKernels kDenseStep;
-}  // namespace avx512
+#define TESSERA_DECLARE_DENSE_STEP_(isa)    \
+  namespace isa {                           \
+  extern const DenseStepKernels kDenseStep; \
+  }
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_DENSE_STEP_)
+#undef TESSERA_DECLARE_DENSE_STEP_
 
 }  // namespace tessera::internal
 #endif  // TESSERA_OPTIM_DENSE_STEP_H_

@@ -52,7 +52,7 @@ void AddOther(const ShardingOption& option, SearchCost cost, const Bonds& bonds,
 
 // An item a table: candidate 0 is the chosen option, the others are the table's other ones.
 std::vector<Item> ListItems(const PlanResult& plan, const std::vector<Bonds>& bonds,
-                          SearchCost cost) {
+                            SearchCost cost) {
   std::vector<std::vector<const ShardingOption*>> of_table(bonds.size());
   for (const ShardingOption& option : plan.options) of_table[At(option.table)].push_back(&option);
   std::vector<Item> items;

@@ -4,6 +4,7 @@
 // back on each device. row_codec.h and wire_codec.h say what each code is.
 #include <span>
 
+#include "runtime/base/isa.h"
 #include "runtime/context.h"
 
 namespace tessera::internal {
@@ -67,9 +68,7 @@ void DecodeRows(OnCuda, Context& ctx, const RowCode& code, std::span<const Coded
   void EncodeRows(const RowCode& code, const CodedRows& segment); \
   void DecodeRows(const RowCode& code, const CodedRows& segment); \
   }
-TESSERA_DECLARE_ROW_CODE_(baseline)
-TESSERA_DECLARE_ROW_CODE_(avx2)
-TESSERA_DECLARE_ROW_CODE_(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_ROW_CODE_)
 #undef TESSERA_DECLARE_ROW_CODE_
 
 }  // namespace tessera::internal

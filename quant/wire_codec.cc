@@ -66,7 +66,7 @@ int64_t AlignmentOf(const WireCodec& codec) {
 
 // Rows and bytes of one segment.
 internal::CodedRows CheckedRows(Context& ctx, const WireCodec& codec, const WireSegment& segment,
-                           const Tensor& bytes) {
+                                const Tensor& bytes) {
   const Tensor& rows = segment.rows;
   CheckDevice(ctx, "wire codec", rows);
   TESSERA_CHECK(rows.rank() == 2 && rows.dtype() == DType::kF32,

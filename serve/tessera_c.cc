@@ -78,8 +78,8 @@ Tensor Borrow(const T* data, const tessera::Shape& shape) {
 }
 
 PredictRequest MakeRequest(const ServedModel& model, int64_t batch, const float* dense,
-                         const int64_t* lengths, const int64_t* ids,
-                         const tessera::Variable& weights) {
+                           const int64_t* lengths, const int64_t* ids,
+                           const tessera::Variable& weights) {
   const int64_t features = std::ssize(model.features());
   if (batch < 0 || batch > kMaxExamples) throw Error(Format("batch is {}", batch));
   if (batch > 0) CheckGiven(dense, "dense");

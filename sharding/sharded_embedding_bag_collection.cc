@@ -20,7 +20,7 @@ ShardedEmbeddingBagCollection::ShardedEmbeddingBagCollection(
                   "table {}: pooling NONE needs a ShardedEmbeddingCollection", config.name);
     poolings.push_back(config.pooling);
   }
-  std::vector<EmbeddingFeature> features = internal::FeaturesOf(configs_);
+  std::vector<EmbeddingFeature> features = internal::ListFeatures(configs_);
   for (const EmbeddingFeature& f : features) {
     embedding_names_.push_back(f.name);
     dims_.push_back(configs_[static_cast<size_t>(f.table)].embedding_dim);

@@ -15,7 +15,7 @@ ShardedEmbeddingCollection::ShardedEmbeddingCollection(Context& ctx, Communicato
   tables_ =
       std::make_unique<ShardedTables>(ctx, comm, internal::BasesOf(configs_),
                                       std::vector<PoolingType>(configs_.size(), PoolingType::kNone),
-                                      internal::FeaturesOf(configs_), plan,
+                                      internal::ListFeatures(configs_), plan,
                                       ShardedTablesOptions{.bounds_check = options.bounds_check,
                                                            .max_gradient = options.max_gradient,
                                                            .output_type = options.output_type,

@@ -1,4 +1,5 @@
 """What tools that run `tessera bench` share: building it, its cases, its data files."""
+
 import json
 import math
 import os
@@ -19,14 +20,19 @@ def run(command, environment=None, folder=None):
     except OSError as error:
         raise Failure(f"{command[0]}: {error.strerror}") from None
     if done.returncode != 0:
-        raise Failure(f"{shlex.join(command)} failed:\n{(done.stdout + done.stderr)[-2000:].strip()}")
+        raise Failure(
+            f"{shlex.join(command)} failed:\n{(done.stdout + done.stderr)[-2000:].strip()}"
+        )
     return done.stdout
 
 
 def build(target, root, bazel="bazel", options=()):
     """Builds a program of the checkout at `root` for speed; its path. bazel: a command, startup options and all; options: of its build."""
     bazel = shlex.split(bazel)
-    run([*bazel, "build", "-c", "opt", "--noshow_progress", "--symlink_prefix=/", *options, target], folder=root)
+    run(
+        [*bazel, "build", "-c", "opt", "--noshow_progress", "--symlink_prefix=/", *options, target],
+        folder=root,
+    )
     folder = run([*bazel, "info", "-c", "opt", "bazel-bin"], folder=root).strip()
     return os.path.join(folder, target[2:].replace(":", "/"))
 

@@ -17,6 +17,7 @@ starts afresh.
 
 Needs torch 2.3 or later, on a CPU, and nothing else. Tessera itself needs neither this nor Python.
 """
+
 import argparse
 import json
 import sys
@@ -46,8 +47,10 @@ def find_prefix(names):
     prefixes = {name[: name.index(KNOWN_PART)] for name in names if KNOWN_PART in name}
     prefixes = {p for p in prefixes if "optim" not in p}
     if not prefixes:
-        sys.exit(f"no name has '{KNOWN_PART}': say with --prefix what stands before the model's names "
-                 "('' for nothing); --list shows them")
+        sys.exit(
+            f"no name has '{KNOWN_PART}': say with --prefix what stands before the model's names "
+            "('' for nothing); --list shows them"
+        )
     return min(prefixes, key=len)
 
 
@@ -57,7 +60,7 @@ def weights_of(entries, prefix):
     for name, entry in entries.items():
         if not isinstance(entry, TensorStorageMetadata) or not name.startswith(prefix):
             continue
-        short = name[len(prefix):]
+        short = name[len(prefix) :]
         if short.split(".")[0] in ("optim", "optimizer", "optimizers"):
             continue
         found[short] = name
@@ -117,8 +120,10 @@ def main():
         for source in weights.values():
             tensor = read_tensor(args.folder, source, entries[source])
             out.write(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    print(f"{len(weights)} tensors of '{prefix}*' in {args.output}; "
-          f"left out {len(entries) - len(weights)} other entries")
+    print(
+        f"{len(weights)} tensors of '{prefix}*' in {args.output}; "
+        f"left out {len(entries) - len(weights)} other entries"
+    )
 
 
 if __name__ == "__main__":

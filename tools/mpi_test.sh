@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# mpi_test.sh RANKS PROGRAM [ARGUMENT…]: runs the program on that many ranks of this machine, as any user, on any number of cores, and
-# without a network.
+# mpi_test.sh RANKS PROGRAM [ARGUMENT…]: runs the program on that many ranks of this machine, as any
+# user, on any number of cores, and without a network.
 set -euo pipefail
 
 ranks=$1
@@ -11,13 +11,16 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Of one process each.
 unset TEST_PREMATURE_EXIT_FILE XML_OUTPUT_FILE
-# Open MPI gives not all its memory back, and its transport in shared memory takes two of its locks in either order.
+# Open MPI gives not all its memory back, and its transport in shared memory takes two of its locks
+# in either order.
 export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 echo 'deadlock:mca_btl_vader' >"$scratch/tsan"
 export TSAN_OPTIONS=suppressions=$scratch/tsan${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export HOME=${HOME:-$scratch}
-# Ranks that share cores give way to each other; there is no shell on other machines to be started through.
+# Ranks that share cores give way to each other; there is no shell on other machines to be started
+# through.
 mpirun --oversubscribe -n "$ranks" \
-  --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader --mca mpi_yield_when_idle 1 \
+  --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader \
+    --mca mpi_yield_when_idle 1 \
   "$@"

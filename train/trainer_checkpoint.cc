@@ -10,6 +10,7 @@
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
 #include "sharding/table_checkpoint.h"
 #include "train/checkpoint/as_of_ranks.h"
+#include "train/checkpoint/model_checkpoint.h"
 #include "train/dense_parts.h"
 #include "train/trainer.h"
 
@@ -17,19 +18,6 @@ namespace tessera {
 namespace {
 
 constexpr char kWarmupState[] = "warmup";
-
-// "optimizer.<parameter>.<state>" taken apart; no state's name has a dot.
-OptimizerStateDict StatesOf(const std::vector<NamedTensor>& tensors) {
-  OptimizerStateDict states;
-  for (const NamedTensor& named : tensors) {
-    const std::string name = named.name.substr(std::string(kOptimizerPrefix).size());
-    const size_t dot = name.rfind('.');
-    if (dot == std::string::npos)
-      throw Error(Format("it has '{}', which this model does not have", named.name));
-    states[name.substr(0, dot)][name.substr(dot + 1)] = named.tensor;
-  }
-  return states;
-}
 
 bool HasOptimizerState(const CheckpointIndex& index) {
   const std::string prefix = kOptimizerPrefix;
@@ -147,7 +135,8 @@ void Trainer::LoadRest(const std::vector<NamedTensor>& rest, bool with_optimizer
     else
       (named.name.starts_with(kMetricsPrefix) ? metrics : optimizer).push_back(named);
   }
-  OptimizerStateDict states = StatesOf(optimizer);
+  OptimizerStateDict states;
+  internal::AddOptimizerStates(optimizer, states);
   const auto schedule = warmup_ ? states.extract(kWarmupKey) : OptimizerStateDict::node_type();
   if (with_optimizer) dense_->CheckStateDict(states);
   model_.LoadIdStateDict(ctx_, ids);

@@ -119,7 +119,7 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
   return memory;
 }
 
-std::vector<MemoryPart> ListParts(const TrainingMemory& memory) {
+std::vector<MemoryPart> PartsOf(const TrainingMemory& memory) {
   double rows = 0, states = 0, cache = 0;
   std::vector<MemoryPart> tables;
   for (const TableMemory& table : memory.tables) {
@@ -141,7 +141,7 @@ void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
                          const MemoryThere& there) {
   const TrainingMemory memory = MemoryOfTraining(config, place);
   if (memory.total() <= there.bytes) return;
-  CheckMemory("the training", ListParts(memory), there, Advice(config, place, memory, there));
+  CheckMemory("the training", PartsOf(memory), there, Advice(config, place, memory, there));
 }
 
 }  // namespace tessera

@@ -40,7 +40,7 @@ constexpr char kFooter[] =
     "Equal input gives the same plan on every machine.\n";
 
 PlacementRules ReadRules(const PlanFlags& flags, const PlannerModel& model,
-                       const Topology& topology) {
+                         const Topology& topology) {
   PlacementRules rules;
   if (!flags.constraints.empty())
     rules = PlacementRulesFromJson(ReadTextFile(flags.constraints), flags.constraints);

@@ -47,16 +47,16 @@ int64_t BytesIn(const CheckpointIndex& index) {
   return bytes;
 }
 
-TrainConfig ConfigOf(const Flags& flags, const Checkpoint& checkpoint) {
+TrainConfig ReadConfig(const Flags& flags, const Checkpoint& checkpoint) {
   std::optional<TrainConfig> config;
   if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
-  return serve::ConfigOf(checkpoint, config);
+  return serve::ReadConfig(checkpoint, config);
 }
 
 ShardedCheckpoint Open(const Flags& flags) {
   if (IsOfRanks(DetectForm(flags.checkpoint))) return OpenFolderOfRanks(flags.checkpoint);
   Checkpoint checkpoint = ReadCheckpoint(flags.checkpoint);
-  const TrainConfig model = ConfigOf(flags, checkpoint);
+  const TrainConfig model = ReadConfig(flags, checkpoint);
   return AsOfRanks(std::move(checkpoint), model);
 }
 
@@ -64,7 +64,7 @@ ShardingPlan PlanFor(const Flags& flags, const std::vector<TableShape>& tables) 
   const RankLayout layout{flags.ranks,
                           flags.ranks_per_node == 0 ? flags.ranks : flags.ranks_per_node};
   if (flags.plan == "auto")
-    return FindAutoPlan(ConfigOf(flags, ReadCheckpoint(flags.checkpoint)), layout, Device::Cpu(),
+    return FindAutoPlan(ReadConfig(flags, ReadCheckpoint(flags.checkpoint)), layout, Device::Cpu(),
                         flags.topology);
   if (!flags.topology.empty()) throw Error("--topology needs --plan auto");
   return MakeRanksPlan(flags.plan, layout, tables);

@@ -105,7 +105,8 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
   CheckAgreement(comm, facts);
 }
 
-TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm, const TrainConfig& config) {
+TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
+                                const TrainConfig& config) {
   const RankLayout layout = LayoutOf(comm);
   TrainingRanks ranks{
       .comm = &comm,

@@ -35,7 +35,8 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
                      const DataSets& data, const std::optional<TrainingProgress>& resumed);
 
 // The plan that was asked for, the same on all ranks. Throws Error for one that does not fit.
-TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm, const TrainConfig& config);
+TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
+                                const TrainConfig& config);
 
 // The ranks whose tables lie in the memory of this machine. `ranks` outlives it.
 TrainingPlace PlaceOf(const TrainingRanks& ranks);

@@ -108,7 +108,7 @@ RatingRows::RatingRows(std::vector<Rating> ratings, const std::vector<Categorica
     : ratings_(std::move(ratings)), like_from_(like_from) {
   for (const CategoricalFeature& feature : features) {
     CheckRatingFeature(feature.name);
-    const int64_t rows = HashSizeOf(feature);
+    const int64_t rows = CheckedHashSize(feature);
     keys_.push_back(feature.name);
     columns_.push_back({feature.name == kUser ? &Rating::user : &Rating::item, rows});
   }

@@ -136,7 +136,7 @@ StoredRows::StoredRows(StoredParts parts, const std::vector<CategoricalFeature>&
       throw Error(Format("{}: feature '{}': the data has {} to {}", parts_.parts().front().name,
                          feature.name, columns.empty() ? "none" : columns.front(),
                          columns.empty() ? "none" : columns.back()));
-    const int64_t rows = HashSizeOf(feature);
+    const int64_t rows = CheckedHashSize(feature);
     keys_.push_back(feature.name);
     columns_.emplace_back(found - columns.begin(), rows);
     if (rows == 0 || rows > std::numeric_limits<int32_t>::max()) id_type_ = DType::kI64;

@@ -2,6 +2,7 @@
 #define TESSERA_EMBEDDING_LOOKUP_LOOKUP_IMPL_H_
 // The lookup on each device, and for each instruction set of a CPU (lookup_simd.cc).
 #include "embedding/lookup/lookup.h"
+#include "runtime/base/isa.h"
 #include "runtime/device/device.h"
 
 namespace tessera::internal {
@@ -36,9 +37,7 @@ struct LookupPiece {
   void LookupRows(const LookupPiece& piece);            \
   void LookupWeightGradients(const LookupPiece& piece); \
   }
-TESSERA_DECLARE_LOOKUP_(baseline)
-TESSERA_DECLARE_LOOKUP_(avx2)
-TESSERA_DECLARE_LOOKUP_(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_LOOKUP_)
 #undef TESSERA_DECLARE_LOOKUP_
 
 }  // namespace tessera::internal

@@ -27,7 +27,7 @@ std::vector<QuantizedTable> GroupedByPooling(std::vector<QuantizedTable> tables)
 
 QuantizedTableBatchedEmbedding MakeTables(Context& ctx, std::vector<QuantizedTable> tables,
                                           QuantizedOptions options) {
-  std::vector<EmbeddingFeature> features = internal::FeaturesOf(tables);
+  std::vector<EmbeddingFeature> features = internal::ListFeatures(tables);
   return QuantizedTableBatchedEmbedding(ctx, std::move(tables), std::move(features), options);
 }
 

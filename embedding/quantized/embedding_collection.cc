@@ -11,7 +11,7 @@ QuantizedTableBatchedEmbedding MakeTables(Context& ctx, std::vector<QuantizedTab
     TESSERA_CHECK(table.pooling == PoolingType::kNone,
                   "table {}: pooling {} needs an EmbeddingBagCollection", table.name,
                   table.pooling);
-  std::vector<EmbeddingFeature> features = internal::FeaturesOf(tables);
+  std::vector<EmbeddingFeature> features = internal::ListFeatures(tables);
   return QuantizedTableBatchedEmbedding(
       ctx, std::move(tables), std::move(features),
       {.bounds_check = options.bounds_check, .output_type = options.output_type});

@@ -3,6 +3,7 @@
 // The quantized lookup on each device, and for each instruction set of a CPU
 // (quantized_lookup_simd.cc).
 #include "embedding/quantized/quantized_lookup.h"
+#include "runtime/base/isa.h"
 #include "runtime/device/device.h"
 
 namespace tessera::internal {
@@ -24,9 +25,7 @@ struct QuantizedPiece {
   void QuantizedLookupBags(const QuantizedPiece& piece); \
   void QuantizedLookupRows(const QuantizedPiece& piece); \
   }
-TESSERA_DECLARE_QUANTIZED_LOOKUP_(baseline)
-TESSERA_DECLARE_QUANTIZED_LOOKUP_(avx2)
-TESSERA_DECLARE_QUANTIZED_LOOKUP_(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_QUANTIZED_LOOKUP_)
 #undef TESSERA_DECLARE_QUANTIZED_LOOKUP_
 
 }  // namespace tessera::internal

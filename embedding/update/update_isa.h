@@ -3,6 +3,7 @@
 // The functions that update_simd.cc compiles for each instruction set and rule, and run_sum_simd.cc
 // for each instruction set.
 #include "embedding/update/row_update.h"
+#include "runtime/base/isa.h"
 
 namespace tessera::internal {
 
@@ -12,9 +13,7 @@ namespace tessera::internal {
   void UpdateRows(const Step& step, const RowUpdateArgs& a); \
   void SelectRunSum(const RowUpdateArgs& a, RunSum& sum);    \
   }
-TESSERA_DECLARE_UPDATE_(baseline)
-TESSERA_DECLARE_UPDATE_(avx2)
-TESSERA_DECLARE_UPDATE_(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_UPDATE_)
 #undef TESSERA_DECLARE_UPDATE_
 
 }  // namespace tessera::internal

@@ -3,6 +3,8 @@
 // The loops of the dot interaction, compiled once for each instruction set (interaction_simd.cc).
 #include <cstdint>
 
+#include "runtime/base/isa.h"
+
 namespace tessera::internal {
 
 // z_0 is the dense row, z_1 … z_F are the F blocks of the sparse row. y = [z_0, z_i·z_j for i < j],
@@ -34,15 +36,12 @@ constexpr int64_t InteractionScratch(int64_t features, int64_t dim) {
   return InteractionPadding(features + 1) * dim + (features + 1) * (features + 1);
 }
 
-namespace baseline {
-extern const InteractionKernels kInteraction;
-}  // namespace baseline
-namespace avx2 {
-extern const InteractionKernels kInteraction;
-}  // namespace avx2
-namespace avx512 {
-extern const InteractionKernels kInteraction;
-}  // namespace avx512
+#define TESSERA_DECLARE_INTERACTION_(isa)       \
+  namespace isa {                               \
+  extern const InteractionKernels kInteraction; \
+  }
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_INTERACTION_)
+#undef TESSERA_DECLARE_INTERACTION_
 
 }  // namespace tessera::internal
 #endif  // TESSERA_MODELS_LAYERS_INTERACTION_KERNELS_H_

@@ -26,6 +26,9 @@ const T& ForBestIsa(const T& baseline, const T& avx2, const T& avx512) {
 
 }  // namespace tessera
 
+// X(namespace) for every level: declares what a *_simd.cc defines for each.
+#define TESSERA_FOR_EACH_ISA(X) X(baseline) X(avx2) X(avx512)
+
 // Calls namespace::fn(args…) of the given level, where the levels' namespaces are visible.
 #define TESSERA_CALL_ISA(level, fn, ...)   \
   do {                                     \

@@ -29,7 +29,7 @@ std::map<std::string, RowCodec> ChooseTableCodecs(Context& ctx, const Checkpoint
                                                   const QuantizeOptions& options) {
   TESSERA_CHECK((budget.share > 0) != (budget.error > 0), "a budget of memory or of error: {}, {}",
                 budget.share, budget.error);
-  const std::vector<RowSource> sources = RowsOf(checkpoint, ConfigOf(checkpoint, config));
+  const std::vector<RowSource> sources = RowsOf(checkpoint, ReadConfig(checkpoint, config));
   if (options.nan == NanPolicy::kError) CheckNoNan(ctx, sources);
   QuantizeOptions trial = options;
   trial.encode.search = false;  // some codecs don't take it, and the order of errors is the same

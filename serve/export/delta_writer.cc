@@ -122,11 +122,11 @@ std::vector<TableExport> TablesAfter(Context& ctx, const Checkpoint& checkpoint,
 
 WrittenDelta WriteDelta(Context& ctx, const Checkpoint& checkpoint,
                         const std::optional<TrainConfig>& given, ModelChain& chain, NanPolicy nan) {
-  const TrainConfig config = ConfigOf(checkpoint, given);
+  const TrainConfig config = ReadConfig(checkpoint, given);
   const std::shared_ptr<const ServedModel> before = chain.model();
   const ServedModel& model = *before;
   const WriteModelOptions options = OptionsOf(model.spec(), nan);
-  ModelSpec spec = SpecOf(config, options);
+  ModelSpec spec = MakeSpec(config, options);
   spec.trained = TrainedOf(checkpoint);
   const std::vector<TableExport> tables = TablesAfter(ctx, checkpoint, config, spec, model);
   for (size_t t = 0; t < tables.size(); ++t) spec.tables[t] = tables[t].spec;

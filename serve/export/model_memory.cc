@@ -78,7 +78,7 @@ std::vector<MemoryPart> MemoryOfWriting(const TrainConfig& config,
     else  // the ids that are kept, twice, their entries, and the remap
       pruned.push_back({table.name, (2 * kNumber + kEntry + kEntry) * rows});
   }
-  const ModelSpec spec = SpecOf(config, options);
+  const ModelSpec spec = MakeSpec(config, options);
   return {{"what pruning knows of rows", SumOf(pruned), LargestText(pruned)},
           {"what is known of raw ids", SumOf(raw), LargestText(raw)},
           {"what a table's rows are chosen by", 2 * kNumber * most_rows},

@@ -62,10 +62,10 @@ WrittenModel WriteModel(Context& ctx, const Checkpoint& checkpoint,
 // Step of the checkpoint's training, if the checkpoint says so.
 std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint);
 // Returns the spec that these options make of a config: whole tables; ExportTables adds the rest.
-ModelSpec SpecOf(const TrainConfig& config, const WriteModelOptions& options);
+ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options);
 
 // The given config, or the checkpoint's own. Throws Error where there is neither.
-TrainConfig ConfigOf(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config);
+TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config);
 
 }  // namespace tessera::serve
 #endif  // TESSERA_SERVE_EXPORT_MODEL_WRITER_H_

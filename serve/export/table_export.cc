@@ -88,7 +88,8 @@ const ManagedTableConfig* ManagedCollisionOf(const TrainConfig& config, const st
 
 RowSource SourceOf(const Checkpoint& checkpoint, const TrainConfig& config,
                    const EmbeddingBagConfig& table) {
-  const CheckpointEntry& entry = FindEntry(checkpoint, RankingModel::TableParameterName(table.name));
+  const CheckpointEntry& entry =
+      FindEntry(checkpoint, RankingModel::TableParameterName(table.name));
   const ManagedTableConfig* managed = ManagedCollisionOf(config, table.name);
   const int64_t rows = managed == nullptr ? table.num_embeddings
                                           : RowsInUse(checkpoint, IdPrefix(table.name), *managed,

@@ -6,7 +6,7 @@ namespace tessera {
 namespace {
 
 ShardStreams MakeStreams(ShardedCheckpoint& from, const std::string& table, const Shard& shard,
-                       StreamProgress& progress) {
+                         StreamProgress& progress) {
   const auto stream = [&](const std::string& tensor) {
     return progress.Watch(from.Stream(table, shard, tensor));
   };

@@ -40,7 +40,7 @@ std::vector<Tensor> EmptyMessages(Context& ctx, const Side& side) {
 }
 
 std::vector<ColumnBlock> MakeBlocks(const Side& side, const Tensor& whole,
-                                  const std::vector<Tensor>& messages) {
+                                    const std::vector<Tensor>& messages) {
   std::vector<ColumnBlock> blocks;
   float* at = whole.data<float>();
   for (size_t r = 0; r < messages.size(); ++r) {

@@ -23,7 +23,7 @@ int64_t MessageBytes(const WireCodec& codec, const MessageShapes& shapes) {
 
 // The matrices of a message, and where their bytes are.
 std::vector<WireSegment> MakeSegments(const WireCodec& codec, const Tensor& floats,
-                                    const MessageShapes& shapes) {
+                                      const MessageShapes& shapes) {
   std::vector<WireSegment> segments;
   int64_t element = 0, byte = 0;
   for (const Shape& s : shapes) {

@@ -241,7 +241,7 @@ Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>
 }
 
 KeyedJaggedTensor MakeKjt(const ReceivedIds& from, Received received, Variable weights,
-                        size_t streams) {
+                          size_t streams) {
   KeyedJaggedTensorArgs args{
       .keys = {}, .values = std::move(received.ids), .weights = std::move(weights)};
   args.lengths = std::move(received.lengths);
@@ -275,17 +275,18 @@ Awaitable<InputDist> InputDist::Start(Context& ctx, std::shared_ptr<const DistLa
       streams, types, *dist.received_);
   auto sent = comm.AllToAllV(ctx, sender.Messages(), BytesToReceive(*dist.received_, types),
                              "input_dist, ids, of " + layout->tables_text);
-  return std::move(sent).Then([&ctx, &comm, dist, layout, kjt, types,
-                               streams](std::vector<Tensor> messages) {
-    Received received = Sorted(ctx, *dist.received_, messages, types, streams);
-    Variable weights = received.weights;
-    if (types.weighted)
-      weights = internal::RecordDistWeights(
-          ctx, {layout, &comm, dist.sent_, dist.received_, kjt.values().numel()}, kjt.weights(),
-          received.weights);
-    dist.received_->kjt = MakeKjt(*dist.received_, std::move(received), std::move(weights), streams);
-    return dist;
-  });
+  return std::move(sent).Then(
+      [&ctx, &comm, dist, layout, kjt, types, streams](std::vector<Tensor> messages) {
+        Received received = Sorted(ctx, *dist.received_, messages, types, streams);
+        Variable weights = received.weights;
+        if (types.weighted)
+          weights = internal::RecordDistWeights(
+              ctx, {layout, &comm, dist.sent_, dist.received_, kjt.values().numel()}, kjt.weights(),
+              received.weights);
+        dist.received_->kjt =
+            MakeKjt(*dist.received_, std::move(received), std::move(weights), streams);
+        return dist;
+      });
 }
 
 }  // namespace tessera

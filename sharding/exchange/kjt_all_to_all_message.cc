@@ -80,7 +80,7 @@ struct Header {
 // ---- the side that sends
 
 std::vector<Header> MakeHeaders(Context& ctx, const KeyedJaggedTensor& kjt,
-                              const std::vector<int64_t>& key_splits) {
+                                const std::vector<int64_t>& key_splits) {
   KjtTypes types{kjt.lengths(ctx).dtype(), kjt.values().dtype(), {}, kjt.variable_stride_per_key()};
   bool differentiable = false;
   if (kjt.is_weighted()) {
@@ -99,7 +99,7 @@ std::vector<Header> MakeHeaders(Context& ctx, const KeyedJaggedTensor& kjt,
 }
 
 std::vector<Tensor> MakeMessages(Context& ctx, const KeyedJaggedTensor& kjt,
-                               const std::vector<Header>& headers) {
+                                 const std::vector<Header>& headers) {
   std::vector<Tensor> messages;
   int64_t bag = 0, value = 0;
   for (const Header& h : headers) {

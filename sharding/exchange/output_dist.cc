@@ -116,8 +116,8 @@ WideRows EmptyWide(Context& ctx, const Exchange& x) {
 
 // The blocks of all ranks in `messages`, and of replicated tables in `replicas`.
 std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
-                                  const std::vector<Tensor>& messages,
-                                  const std::vector<Tensor>& replicas) {
+                                    const std::vector<Tensor>& messages,
+                                    const std::vector<Tensor>& replicas) {
   // By feature, column and, in sequences, first row: partial sums of one place come together.
   std::map<std::tuple<int, int64_t, int64_t>, ColumnBlock> blocks;
   std::map<std::tuple<int, int64_t, int64_t>, std::map<int64_t, float*>> parts;

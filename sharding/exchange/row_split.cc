@@ -34,7 +34,7 @@ Tensor OnDevice(Context& ctx, const std::vector<SplitBlock>& blocks) {
 }
 
 std::vector<SplitFeature> MakeFeatures(const std::vector<SplitBags>& bags, const Tensor& offsets,
-                                     const Tensor& blocks) {
+                                       const Tensor& blocks) {
   std::vector<SplitFeature> features;
   const auto* next = static_cast<const SplitBlock*>(blocks.raw_data());
   for (const SplitBags& b : bags) {

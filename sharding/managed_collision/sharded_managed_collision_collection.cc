@@ -11,7 +11,7 @@ namespace tessera {
 ShardedManagedCollisionCollection::ShardedManagedCollisionCollection(
     Context& ctx, Communicator& comm, const std::vector<ShardedManagedTable>& managed,
     std::vector<BaseEmbeddingConfig> configs, const ShardingPlan& plan)
-    : comm_(comm), configs_(std::move(configs)), features_(internal::FeaturesOf(configs_)) {
+    : comm_(comm), configs_(std::move(configs)), features_(internal::ListFeatures(configs_)) {
   TESSERA_CHECK_EQ(plan.world_size, comm.size(), "ranks of the plan, and of the communicator");
   CheckPlan(plan, ShapesOf(configs_));
   CheckSameOnAllRanks(comm, "the sharding plan", PlanHash(plan));

@@ -21,7 +21,7 @@ BaseEmbeddingConfig OfShard(const BaseEmbeddingConfig& table, const DistRank& ra
 }  // namespace
 
 std::vector<int64_t> CheckedNumParts(const std::vector<ShardedManagedTable>& managed,
-                                const std::vector<BaseEmbeddingConfig>& tables) {
+                                     const std::vector<BaseEmbeddingConfig>& tables) {
   std::map<std::string, int64_t> parts;
   for (const ShardedManagedTable& m : managed)
     TESSERA_CHECK(parts.emplace(m.table, m.num_parts).second && m.num_parts > 0 && m.make,

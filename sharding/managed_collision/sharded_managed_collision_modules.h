@@ -30,7 +30,7 @@ struct ShardedManagedTable {
 // managed table that is none of them, one that is pruned, and a feature that two managed tables
 // read.
 std::vector<int64_t> CheckedNumParts(const std::vector<ShardedManagedTable>& managed,
-                                const std::vector<BaseEmbeddingConfig>& tables);
+                                     const std::vector<BaseEmbeddingConfig>& tables);
 
 class ShardedManagedCollisionModules {
  public:

@@ -4,6 +4,8 @@
 // ones before it. Pointers only, as each instruction set has its copy (runtime/base/isa.h).
 #include <cstdint>
 
+#include "runtime/base/isa.h"
+
 namespace tessera::internal {
 
 struct DenseIds {
@@ -34,9 +36,7 @@ struct DenseIdsOutput {
   void MarkDenseIds(DenseIds& ids); /* words, ranks, distinct */      \
   void WriteDenseIds(const DenseIds& ids, const DenseIdsOutput& out); \
   }
-TESSERA_DECLARE_DENSE_IDS(baseline)
-TESSERA_DECLARE_DENSE_IDS(avx2)
-TESSERA_DECLARE_DENSE_IDS(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_DENSE_IDS)
 #undef TESSERA_DECLARE_DENSE_IDS
 
 #endif  // TESSERA_SPARSE_IDS_DENSE_IDS_H_

@@ -8,6 +8,8 @@
 // reach it, and a bit for each; then a bag's count is a difference of two sums.
 #include <cstdint>
 
+#include "runtime/base/isa.h"
+
 namespace tessera::internal {
 
 constexpr int64_t kMaxEvenBuckets = 16;
@@ -58,9 +60,7 @@ struct DealEvenArgs {
   void CountEven(const CountEvenArgs& args); \
   void DealEven(const DealEvenArgs& args);   \
   }
-TESSERA_DECLARE_EVEN_BUCKETS(baseline)
-TESSERA_DECLARE_EVEN_BUCKETS(avx2)
-TESSERA_DECLARE_EVEN_BUCKETS(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_EVEN_BUCKETS)
 #undef TESSERA_DECLARE_EVEN_BUCKETS
 
 #endif  // TESSERA_SPARSE_IDS_EVEN_BUCKETS_H_

@@ -49,7 +49,7 @@ using internal::MeetOp;
 using Layout = std::shared_ptr<const JaggedLayout>;
 
 Layout MakeLayout(Context& ctx, const Variable& x, const std::vector<Tensor>& offsets,
-                const Variable& y) {
+                  const Variable& y) {
   CheckDevice(ctx, "a jagged and a dense operand", x, y);
   TESSERA_CHECK_GT(y.rank(), static_cast<int>(offsets.size()),
                    "rank of the dense operand {} with {} levels of offsets", y.shape(),

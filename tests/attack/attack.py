@@ -1,5 +1,7 @@
 """What the attacks on the `tessera` command share: the program, files of every kind that it reads, and the count of
-what came of each attempt. A test's last line is that count; it fails if any attempt ended in one of BAD."""
+what came of each attempt. A test's last line is that count; it fails if any attempt ended in one of BAD.
+"""
+
 import collections
 import concurrent.futures
 import dataclasses
@@ -20,10 +22,15 @@ HANG_SECONDS = 120  # far above what any of these small commands takes, also bes
 MEMORY_BYTES = 6 << 30  # of address space: who asks for more gets an error, not the machine
 
 CONFIG = {
-    "tables": [{"name": "a", "rows": 51, "dim": 4, "features": ["cat_0"]},
-               {"name": "b", "rows": 51, "dim": 4, "features": ["cat_1", "cat_2"]}],
+    "tables": [
+        {"name": "a", "rows": 51, "dim": 4, "features": ["cat_0"]},
+        {"name": "b", "rows": 51, "dim": 4, "features": ["cat_1", "cat_2"]},
+    ],
     "model": {"type": "dlrm", "dense_in": 13, "dense_arch": [8, 4], "over_arch": [16, 1]},
-    "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+    "optimizer": {
+        "sparse": {"name": "rowwise_adagrad", "lr": 0.1},
+        "dense": {"name": "adam", "lr": 0.01},
+    },
     "data": {"format": "planted", "rows": 3000, "eval_rows": 500, "vocabulary": 50},
     "train": {"batch_size": 64},
 }
@@ -59,7 +66,7 @@ class Result:
     err: str
 
     def verdict(self):
-        """"ok" (exit 0), "refused" (exit 1 with a sentence), or one of BAD."""
+        """ "ok" (exit 0), "refused" (exit 1 with a sentence), or one of BAD."""
         text = self.out + self.err
         if self.code is None:
             return "hang"
@@ -78,8 +85,14 @@ def limits():
 
 
 def run(*args, cwd, seconds=HANG_SECONDS):
-    process = subprocess.Popen([program(), *map(str, args)], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               stdin=subprocess.DEVNULL, preexec_fn=limits)
+    process = subprocess.Popen(
+        [program(), *map(str, args)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=limits,
+    )
     try:
         out, err = process.communicate(timeout=seconds)
         code = process.returncode
@@ -93,7 +106,9 @@ def run(*args, cwd, seconds=HANG_SECONDS):
 def must(*args, cwd):
     result = run(*args, cwd=cwd)
     if result.code != 0:
-        sys.exit(f"tessera {' '.join(map(str, args))}: exit {result.code}: {result.out}{result.err}")
+        sys.exit(
+            f"tessera {' '.join(map(str, args))}: exit {result.code}: {result.out}{result.err}"
+        )
     return result
 
 
@@ -101,7 +116,11 @@ def content(path):
     """The bytes of a file, or of all files of a folder by name; None where there is nothing."""
     path = pathlib.Path(path)
     if path.is_dir():
-        return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+        return {
+            str(file.relative_to(path)): file.read_bytes()
+            for file in sorted(path.rglob("*"))
+            if file.is_file()
+        }
     return path.read_bytes() if path.exists() else None
 
 
@@ -109,10 +128,10 @@ def without_data_identity(saved):
     """A checkpoint's header and tensors without what it says of the data's files and the checksums of that: the same rows may
     lie in other files."""
     size = int.from_bytes(saved[:8], "little")
-    header = json.loads(saved[8:8 + size])
+    header = json.loads(saved[8 : 8 + size])
     for key in ("data", "crc32", "header_crc32"):
         header.get("__metadata__", {}).pop(key, None)
-    return header, saved[8 + size:]
+    return header, saved[8 + size :]
 
 
 def copy(source, target):
@@ -125,7 +144,9 @@ def copy(source, target):
 @dataclasses.dataclass
 class Victim:
     """A kind of file, and a command that reads all of it: `args` with {victim} and {out}. `files`: patterns of the
-    files of a folder. Where `verified`, what is read is checked: exit 0 means the result of the whole file."""
+    files of a folder. Where `verified`, what is read is checked: exit 0 means the result of the whole file.
+    """
+
     name: str
     path: str
     args: list
@@ -151,7 +172,14 @@ class Victim:
         path = cwd / self.path
         if path.is_file():
             return [path]
-        return sorted({file for pattern in self.files for file in path.glob(pattern) if file.stat().st_size > 0})
+        return sorted(
+            {
+                file
+                for pattern in self.files
+                for file in path.glob(pattern)
+                if file.stat().st_size > 0
+            }
+        )
 
 
 def make_world(folder):
@@ -162,19 +190,68 @@ def make_world(folder):
     must("preprocess", "rows.tsv", "-o", "rows", "--shard-rows", 400, cwd=folder)
     must("preprocess", "rows.tsv", "-o", "npy", "--to", "npy", cwd=folder)
     must("train", "--config", "small.json", "--checkpoint", "model.safetensors", cwd=folder)
-    must("train", "--config", "small.json", "--ranks", 2, "--plan", "row_wise", "--checkpoint", "ranks", cwd=folder)
-    chain = ["--checkpoint", "chain", "--incremental", "--checkpoint-every", 12, "--max-deltas", 9, "--max-delta-share", 99]
+    must(
+        "train",
+        "--config",
+        "small.json",
+        "--ranks",
+        2,
+        "--plan",
+        "row_wise",
+        "--checkpoint",
+        "ranks",
+        cwd=folder,
+    )
+    chain = [
+        "--checkpoint",
+        "chain",
+        "--incremental",
+        "--checkpoint-every",
+        12,
+        "--max-deltas",
+        9,
+        "--max-delta-share",
+        99,
+    ]
     must("train", "--config", "small.json", *chain, cwd=folder)
     must("quantize", "model.safetensors", "-o", "served", "--bits", 8, cwd=folder)
     shutil.copytree(folder / "served", folder / "updated")
     for seed in (8, 9):
-        must("train", "--config", "small.json", "--seed", seed, "--checkpoint", f"newer{seed}.safetensors", cwd=folder)
+        must(
+            "train",
+            "--config",
+            "small.json",
+            "--seed",
+            seed,
+            "--checkpoint",
+            f"newer{seed}.safetensors",
+            cwd=folder,
+        )
         must("export", f"newer{seed}.safetensors", "--delta", "updated", "--overwrite", cwd=folder)
     must("plan", "--tables", "small.json", "--ranks", 2, "-o", "plan.json", cwd=folder)
-    (folder / "tables.json").write_text(json.dumps({"tessera_planner_model": 1, "modules": [
-        {"path": "ebc", "kind": "ebc", "tables": [{"name": "t", "rows": 100, "dim": 8, "features": ["f"]}]}]}))
-    (folder / "constraints.json").write_text(json.dumps(
-        {"tessera_placement_rules": 1, "apart": [["a", "b"]], "rank_caps": [{"rank": 0, "ddr": 0}]}))
+    (folder / "tables.json").write_text(
+        json.dumps(
+            {
+                "tessera_planner_model": 1,
+                "modules": [
+                    {
+                        "path": "ebc",
+                        "kind": "ebc",
+                        "tables": [{"name": "t", "rows": 100, "dim": 8, "features": ["f"]}],
+                    }
+                ],
+            }
+        )
+    )
+    (folder / "constraints.json").write_text(
+        json.dumps(
+            {
+                "tessera_placement_rules": 1,
+                "apart": [["a", "b"]],
+                "rank_caps": [{"rank": 0, "ddr": 0}],
+            }
+        )
+    )
 
 
 RESUME = ["--epochs", "2", "--checkpoint", "{out}"]
@@ -182,11 +259,24 @@ VICTIMS = [
     Victim("checkpoint", "model.safetensors", ["train", "--resume", "{victim}", *RESUME]),
     Victim("checkpoint of ranks", "ranks", ["export", "{victim}", "--out", "{out}"]),
     Victim("incremental checkpoint", "chain", ["compact", "{victim}", "--out", "{out}"]),
-    Victim("row folder", "rows", ["train", "--config", "small.json", "--data", "{victim}", "--checkpoint", "{out}"],
-           beside=["small.json"]),
-    Victim("model directory", "served", ["predict", "{victim}", "--data", "rows.tsv", "--out", "{out}"], beside=["rows.tsv"]),
-    Victim("model directory with deltas", "updated", ["predict", "{victim}", "--data", "rows.tsv", "--out", "{out}"],
-           beside=["rows.tsv"]),
+    Victim(
+        "row folder",
+        "rows",
+        ["train", "--config", "small.json", "--data", "{victim}", "--checkpoint", "{out}"],
+        beside=["small.json"],
+    ),
+    Victim(
+        "model directory",
+        "served",
+        ["predict", "{victim}", "--data", "rows.tsv", "--out", "{out}"],
+        beside=["rows.tsv"],
+    ),
+    Victim(
+        "model directory with deltas",
+        "updated",
+        ["predict", "{victim}", "--data", "rows.tsv", "--out", "{out}"],
+        beside=["rows.tsv"],
+    ),
 ]
 
 
@@ -211,7 +301,10 @@ class Tally:
             found = {verdict: n for (k, verdict), n in sorted(self.counts.items()) if k == kind}
             print(f"{kind}: " + ", ".join(f"{n} {verdict}" for verdict, n in found.items()))
         total = sum(self.counts.values())
-        bad = ", ".join(f"{sum(n for (_, v), n in self.counts.items() if v == verdict)} {verdict}" for verdict in BAD)
+        bad = ", ".join(
+            f"{sum(n for (_, v), n in self.counts.items() if v == verdict)} {verdict}"
+            for verdict in BAD
+        )
         print(f"{self.name}: {total} attempts in {time.monotonic() - self.begin:.0f} s: {bad}")
         return 1 if self.problems or total == 0 else 0
 
@@ -254,7 +347,11 @@ def damage_files(name, victims, count, damage):
         if verdict == "ok" and victim.verified:
             verdict = "same result" if written == wanted[victim.name] else "wrong result"
         shutil.rmtree(cwd)
-        return victim.name, verdict, f"file {number}, {where}: {result.out[-300:]}{result.err[-300:]}"
+        return (
+            victim.name,
+            verdict,
+            f"file {number}, {where}: {result.out[-300:]}{result.err[-300:]}",
+        )
 
     tally = Tally(name)
     for outcome in on_all_cores(attempt, range(share(count))):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Trainings and other commands killed (SIGKILL) at any moment: what was saved is whole, and the run that goes on ends
 in the bits of the run that was left alone. 1,000 kills with TESSERA_TEST_ALL, else a hundred."""
+
 import shutil
 import signal
 import subprocess
@@ -55,14 +56,38 @@ class Command:
 SAVE = ["--checkpoint", "saved", "--checkpoint-every", "7"]
 RUNS = [
     Training("checkpoint file", SAVE, ""),
-    Training("incremental checkpoint", [*SAVE, "--incremental", "--max-deltas", "5", "--max-delta-share", "9"], "*"),
+    Training(
+        "incremental checkpoint",
+        [*SAVE, "--incremental", "--max-deltas", "5", "--max-delta-share", "9"],
+        "*",
+    ),
     Training("checkpoint of ranks", [*SAVE, "--ranks", "2", "--plan", "row_wise"], "index.json"),
-    Command("quantize", ["quantize", "model.safetensors", "-o", "out"], ["predict", "out", "--data", "rows.tsv", "--out", "end"]),
-    Command("preprocess", ["preprocess", "rows.tsv", "-o", "out", "--shard-rows", "300"],
-            ["train", "--config", "small.json", "--data", "out", "--threads", "1", "--checkpoint", "end"]),
+    Command(
+        "quantize",
+        ["quantize", "model.safetensors", "-o", "out"],
+        ["predict", "out", "--data", "rows.tsv", "--out", "end"],
+    ),
+    Command(
+        "preprocess",
+        ["preprocess", "rows.tsv", "-o", "out", "--shard-rows", "300"],
+        [
+            "train",
+            "--config",
+            "small.json",
+            "--data",
+            "out",
+            "--threads",
+            "1",
+            "--checkpoint",
+            "end",
+        ],
+    ),
     Command("export", ["export", "ranks", "--out", "out"]),
-    Command("reshard", ["reshard", "ranks", "--world-size", "3", "--plan", "row_wise", "--out", "out"],
-            ["export", "out", "--out", "end"]),
+    Command(
+        "reshard",
+        ["reshard", "ranks", "--world-size", "3", "--plan", "row_wise", "--out", "out"],
+        ["export", "out", "--out", "end"],
+    ),
     Command("compact", ["compact", "chain", "--out", "out"]),
 ]
 NEEDS = ["small.json", "model.safetensors", "rows.tsv", "ranks", "chain"]
@@ -71,7 +96,9 @@ NEEDS = ["small.json", "model.safetensors", "rows.tsv", "ranks", "chain"]
 def kill_after(seconds, args, cwd):
     """The signal or exit code that the run ended with."""
     with open(cwd / "said", "w") as said:
-        process = subprocess.Popen([attack.program(), *args], cwd=cwd, stdout=said, stderr=said, preexec_fn=attack.limits)
+        process = subprocess.Popen(
+            [attack.program(), *args], cwd=cwd, stdout=said, stderr=said, preexec_fn=attack.limits
+        )
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -115,12 +142,18 @@ def main():
                 break
             if code == 0:
                 break
-        if "out" in kind.args(cwd) and (cwd / "out").exists() and kind.end(cwd) == wanted[kind.name]:
+        if (
+            "out" in kind.args(cwd)
+            and (cwd / "out").exists()
+            and kind.end(cwd) == wanted[kind.name]
+        ):
             verdict = "same result"
         else:
             result = attack.run(*kind.args(cwd), cwd=cwd)
             text = result.out[-300:] + result.err[-300:]
-            verdict = {"ok": "same result", "refused": "wrong result"}.get(result.verdict(), result.verdict())
+            verdict = {"ok": "same result", "refused": "wrong result"}.get(
+                result.verdict(), result.verdict()
+            )
             if verdict == "same result" and kind.end(cwd) != wanted[kind.name]:
                 verdict = "wrong result"
         if "crash" in ended:

@@ -3,7 +3,8 @@
 set -euo pipefail
 bench=$1 device=$2
 json=$TEST_TMPDIR/results.json
-"$bench" --device "$device" --tables 2 --rows 100 --dim 16 --batch 16 --pooling 3 --zipf 1.05 --rounds 2 --flush-mib 1 --json "$json"
+"$bench" --device "$device" --tables 2 --rows 100 --dim 16 --batch 16 --pooling 3 --zipf 1.05 \
+  --rounds 2 --flush-mib 1 --json "$json"
 python3 - "$json" <<'PYTHON'
 import json, sys
 report = json.load(open(sys.argv[1]))

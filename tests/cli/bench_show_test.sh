@@ -17,7 +17,8 @@ run 0 bench show old.json
 has out "lookup: M, 2026-11-21; cold caches, median of 9 rounds"
 has out "50 %"
 run 0 bench show old.json --json copy.json --csv old.csv --svg old.svg
-json copy.json 'd["rows"][0]["name"] == "lookup/D16/2t" and d["rows"][0]["share"] == 0.5 and len(d["rows"][0]["samples"]) == 9'
+json copy.json \
+  'd["rows"][0]["name"] == "lookup/D16/2t" and d["rows"][0]["share"] == 0.5 and len(d["rows"][0]["samples"]) == 9'
 has old.csv "axis_dim"
 has old.svg "</svg>"
 
@@ -33,7 +34,8 @@ has out "1 faster, 0 slower"
 
 fails_saying "nowhere.json: cannot be read" bench show nowhere.json
 fails_saying "/proc/no/where: cannot be written" bench show new.json --csv /proc/no/where
-fails_saying "a run of topic 'update' cannot be compared with one of topic 'lookup'" bench show update.json --compare old.json
+fails_saying "a run of topic 'update' cannot be compared with one of topic 'lookup'" bench show \
+  update.json --compare old.json
 echo '{"topic": "lookup", "rows": [{"case": "D16"}]}' >bad.json
 fails_saying "bad.json: rows[0].contender: is missing" bench show bad.json
 fails_saying "--allow requires --compare" bench show new.json --allow 5

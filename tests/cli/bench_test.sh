@@ -6,20 +6,25 @@ small=(--rows 1k --tables 2 --batch 16 --pooling 3 --rounds 3 --threads 1 --flus
 
 # The list.
 run 0 bench
-for topic in lookup update quant sparse train comm plan serve limits lab; do has out "  $topic "; done
+for topic in lookup update quant sparse train comm plan serve limits lab; do has out "  $topic "; \
+  done
 run 0 bench lookup --help
 has out "--skew"
 has out "peers, "
 
 # A sweep, as table and as files.
-run 0 bench lookup "${small[@]}" --dim 16,64 --skew uniform,zipf:1.05 --json sweep.json --csv sweep.csv --svg sweep.svg
+run 0 bench lookup "${small[@]}" --dim 16,64 --skew uniform,zipf:1.05 --json sweep.json \
+  --csv sweep.csv --svg sweep.svg
 has out "Limit: a bare gather"
 has out "dim=64,rows=1k,tables=2,batch=16,pooling=3,skew=zipf:1.05"
 has out "written to sweep.svg"
 json sweep.json 'd["topic"] == "lookup" and d["rounds"] == 3 and d["cold"] and len(d["rows"]) == 4'
-json sweep.json '[r["name"] for r in d["rows"]][:2] == [f"lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3,skew={s}/1t" for s in ("uniform", "zipf:1.05")]'
-json sweep.json 'all(r["contender"] == "tessera" and len(r["samples"]) == 3 and r["share"] > 0 and r["items"] == 96 for r in d["rows"])'
-json sweep.json 'd["rows"][0]["bytes"] == 4 * 16 * (96 + 32) and d["rows"][0]["values"]["rows"] == "1k"'
+json sweep.json \
+  '[r["name"] for r in d["rows"]][:2] == [f"lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3,skew={s}/1t" for s in ("uniform", "zipf:1.05")]'
+json sweep.json \
+  'all(r["contender"] == "tessera" and len(r["samples"]) == 3 and r["share"] > 0 and r["items"] == 96 for r in d["rows"])'
+json sweep.json \
+  'd["rows"][0]["bytes"] == 4 * 16 * (96 + 32) and d["rows"][0]["values"]["rows"] == "1k"'
 [ "$(wc -l <sweep.csv)" -eq 5 ] || fail "sweep.csv: $(cat sweep.csv)"
 has sweep.svg "</svg>"
 
@@ -27,7 +32,8 @@ has sweep.svg "</svg>"
 run 0 bench lookup "${small[@]}" --mode sum,mean,none --dim 16,20
 run 0 bench lookup "${small[@]}" --mode sum,mean --weighted yes --pooling poisson:3 --rows criteo:50
 run 0 bench lookup "${small[@]}" --api module --mode sum,mean,none --json module.json
-json module.json '[r["contender"] for r in d["rows"]] == ["tessera", "collection"] * 2 + ["tessera"]'
+json module.json \
+  '[r["contender"] for r in d["rows"]] == ["tessera", "collection"] * 2 + ["tessera"]'
 json module.json 'not any(r.get("cold", d["cold"]) for r in d["rows"])'
 
 # Suites.
@@ -40,7 +46,8 @@ run 0 bench lookup --suite calls --only T26_B1 --rounds 2
 has out "call_T26_B1_L1"
 
 # The machine's limits.
-run 0 bench limits --kind read,copy,write,gather:64,update:256 --memory 4Mi --rounds 2 --threads 1 --flush-mib 1
+run 0 bench limits --kind read,copy,write,gather:64,update:256 --memory 4Mi --rounds 2 --threads 1 \
+  --flush-mib 1
 has out "kind=update:256,memory=4Mi"
 
 # Against a file of before.
@@ -59,8 +66,10 @@ fails_saying "missing.json" bench lookup --compare missing.json
 echo '{"rows": 3}' >wrong.json
 fails_saying "wrong.json" bench lookup --compare wrong.json
 fails_saying "/proc/no/where: cannot be written" bench lookup --json /proc/no/where
-fails_saying "weighted=yes/1t: --weighted yes with --mode none" bench lookup "${small[@]}" --weighted yes --mode none
-fails_saying "a run of topic 'limits' cannot be compared with one of topic 'lookup'" bench limits --compare before.json --json lost.json
+fails_saying "weighted=yes/1t: --weighted yes with --mode none" bench lookup "${small[@]}" \
+  --weighted yes --mode none
+fails_saying "a run of topic 'limits' cannot be compared with one of topic 'lookup'" bench limits \
+  --compare before.json --json lost.json
 fails_saying "--op: " bench sparse --op permute,typo
 export TESSERA_THREADS=many
 fails_saying "TESSERA_THREADS=many: expected a number above 0" bench lookup --list

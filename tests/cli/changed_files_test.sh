@@ -1,6 +1,6 @@
 #!/bin/bash
-# Numbers that a disk or a hand changed beside the tensors of a checkpoint are refused by the file's name, and names in an
-# index lead nowhere else than into its folder.
+# Numbers that a disk or a hand changed beside the tensors of a checkpoint are refused by the file's
+# name, and names in an index lead nowhere else than into its folder.
 source "$(dirname "$0")/cli_test_lib.sh"
 run 0 train --config small.json --checkpoint model.safetensors
 run 0 train --config small.json --checkpoint chain --incremental --checkpoint-every 50
@@ -8,7 +8,8 @@ run 0 train --config small.json --ranks 2 --checkpoint ranks
 run 0 generate --rows 500 --vocabulary 50 rows.tsv
 run 0 preprocess rows.tsv -o rows
 
-# bump FROM TO KEY: a copy whose first number under the key, in the text before any tensor, is another one.
+# bump FROM TO KEY: a copy whose first number under the key, in the text before any tensor, is
+# another one.
 bump() {
   python3 - "$@" <<'PYTHON' || fail "bump $*"
 import re, sys
@@ -52,8 +53,8 @@ bump rows/index.json bad/index.json rows
 fails_saying "bad/index.json: it was changed, or is corrupt" train --config small.json --data bad
 rm -r bad
 
-# ---- names: an index without a checksum, as it was written before there was one, may say what it likes
-# renamed FROM TO: the first file that bad/index.json names is called TO.
+# ---- names: an index without a checksum, as it was written before there was one, may say what it
+# likes renamed FROM TO: the first file that bad/index.json names is called TO.
 renamed() {
   python3 - "$@" <<'PYTHON' || fail "renamed $*"
 import json, sys
@@ -67,7 +68,8 @@ PYTHON
 for folder in ranks rows; do
   file=$(ls $folder/*.safetensors | head -1)
   file=${file#*/}
-  read_it() { if [ $folder = ranks ]; then echo export bad --out out.safetensors; else echo train --config small.json --data bad; fi; }
+  read_it() { if [ $folder = ranks ]; then echo export bad --out out.safetensors; else echo train \
+    --config small.json --data bad; fi; }
   for name in "../$folder/$file" "$PWD/$folder/$file" ..; do
     cp -r $folder bad
     renamed "$name"

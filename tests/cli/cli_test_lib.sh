@@ -7,7 +7,8 @@ fail() {
   exit 1
 }
 
-# run CODE ARGS…: runs tessera, expects the exit code; stdout and stderr are then in files out and err.
+# run CODE ARGS…: runs tessera, expects the exit code; stdout and stderr are then in files out and
+# err.
 run() {
   local want=$1
   shift
@@ -20,7 +21,8 @@ run() {
 has() { grep -qF -- "$2" "$1" || fail "expected '$2' in $1: $(cat "$1")"; }
 lacks() { ! grep -qF -- "$2" "$1" || fail "did not expect '$2' in $1: $(cat "$1")"; }
 
-# fails_saying TEXT ARGS…: exit 1, one line on stderr that has the text, no place in our source, nothing of a bar.
+# fails_saying TEXT ARGS…: exit 1, one line on stderr that has the text, no place in our source,
+# nothing of a bar.
 fails_saying() {
   local text=$1
   shift
@@ -31,7 +33,8 @@ fails_saying() {
 }
 
 # json FILE EXPRESSION: the expression over the document d is true.
-json() { python3 -c "import json,sys; d=json.load(open(sys.argv[1])); assert $2, d" "$1" || fail "$1: $2"; }
+json() { python3 -c "import json,sys; d=json.load(open(sys.argv[1])); assert $2, d" "$1" ||
+  fail "$1: $2"; }
 
 # Two tables on planted rows.
 cat >small.json <<'EOF'
@@ -43,7 +46,8 @@ cat >small.json <<'EOF'
  "train": {"batch_size": 64}}
 EOF
 
-# same_tensors FILE FILE: two safetensors files have the same bytes but for the metadata, which say what data were read.
+# same_tensors FILE FILE: two safetensors files have the same bytes but for the metadata, which say
+# what data were read.
 same_tensors() {
   python3 - "$1" "$2" <<'EOF'
 import json, sys

@@ -4,10 +4,13 @@ source "$(dirname "$0")/cli_test_lib.sh"
 
 run 0 --help
 has out "tessera train --config examples/planted.json"
-for command in train generate preprocess inspect reshard export calibrate plan quantize predict serve bench; do has out "$command"; done
+for command in train generate preprocess inspect reshard export calibrate plan quantize predict \
+  serve bench; do has out "$command"; done
 run 0 train --help
-for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed --checkpoint \
-  --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology --wire-codecs; do has out "$flag"; done
+for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed \
+  --checkpoint \
+  --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology \
+    --wire-codecs; do has out "$flag"; done
 has out '"seconds" covers'
 run 0 inspect --help
 run 0 preprocess --help
@@ -19,11 +22,13 @@ fails_saying "expected a command: train, generate, preprocess, inspect, reshard,
 fails_saying "fly" fly
 # ---- exit codes, version, a request that can be pasted, and nothing of the parser's own
 run 0 --help
-for code in 0 1 130 143; do grep -qE "^  $code +[A-Z]" out || fail "--help does not say what exit code $code is: $(cat out)"; done
+for code in 0 1 130 143; do grep -qE "^  $code +[A-Z]" out ||
+  fail "--help does not say what exit code $code is: $(cat out)"; done
 run 0 --version
 grep -qE '^tessera [0-9]+\.[0-9]+\.[0-9]+ \(build [0-9a-f]+' out || fail "--version: $(cat out)"
 run 0 serve --help
-for word in '"datatype": "FP32"' /deltas "503 too many" --write-seconds --max-header --memory-limit; do has out "$word"; done
+for word in '"datatype": "FP32"' /deltas "503 too many" --write-seconds --max-header \
+  --memory-limit; do has out "$word"; done
 run 0 quantize --help
 has out "on SIGHUP"
 run 0 export --help
@@ -42,38 +47,49 @@ fails_saying "nowhere.json: cannot be read" train --config nowhere.json
 fails_saying "give --data FILE" train --config <(sed 's/"planted".*},/"criteo"},/' small.json)
 fails_saying "rows '5': expected FIRST:LAST" train --config small.json --train-rows 5
 fails_saying "--checkpoint-every needs --checkpoint" train --config small.json --checkpoint-every 5
-fails_saying "/proc/no/where: cannot be written" train --config small.json --checkpoint /proc/no/where
+fails_saying "/proc/no/where: cannot be written" train --config small.json \
+  --checkpoint /proc/no/where
 fails_saying "x: cannot be read" train --config small.json --data x
 fails_saying "cuda" train --config small.json --device cuda
 fails_saying "device 'tpu'" train --config small.json --device tpu
-sed 's/"dim": 4, "features": \["cat_0"\]/"dimension": 4, "features": ["cat_0"]/' small.json >bad.json
+sed 's/"dim": 4, "features": \["cat_0"\]/"dimension": 4, "features": ["cat_0"]/' small.json \
+  >bad.json
 fails_saying "bad.json: tables[0].dim: is missing" train --config bad.json
 sed 's/"batch_size"/"bach_size"/' small.json >bad.json
-fails_saying "bad.json: train.bach_size: unknown key; known here: batch_size, accumulate_steps, epochs, seed" train --config bad.json
+fails_saying \
+  "bad.json: train.bach_size: unknown key; known here: batch_size, accumulate_steps, epochs, seed" \
+  train --config bad.json
 fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv
 fails_saying "/proc/no/where.tsv: cannot be written" generate /proc/no/where.tsv
 fails_saying "'trian' is no command; did you mean train?" trian --config small.json
 fails_saying "--epcohs 3: not expected by tessera train; did you mean --epochs?" train --epcohs 3
 fails_saying "--epcohs=3: not expected by tessera train; did you mean --epochs?" train --epcohs=3
-fails_saying "--dmi 3: not expected by tessera bench lookup; did you mean --dim?" bench lookup --dmi 3 --list
+fails_saying "--dmi 3: not expected by tessera bench lookup; did you mean --dim?" bench lookup \
+  --dmi 3 --list
 fails_saying "did you mean --csv?" bench show --cvs x
-fails_saying "--plan rowwise: there is no such file, and plans by a word are auto, table_wise" train --config small.json --ranks 2 --plan rowwise
+fails_saying "--plan rowwise: there is no such file, and plans by a word are auto, table_wise" \
+  train --config small.json --ranks 2 --plan rowwise
 echo "no model" >text
 fails_saying "text: it is no safetensors file, or it was cut short" inspect text
-for command in "serve text" "compact text" "predict text --data x" "train --resume text" "export text --delta text" "quantize text -o x"; do
+for command in "serve text" "compact text" "predict text --data x" "train --resume text" \
+  "export text --delta text" "quantize text -o x"; do
   # shellcheck disable=SC2086
   fails_saying "text: it is no safetensors file, or it was cut short" $command
 done
-for command in "compact nowhere" "export nowhere --out x" "predict nowhere --data x" "quantize nowhere -o x" "export text --delta nowhere" "serve nowhere" "train --resume nowhere" "train --resume nowhere --ranks 2"; do
+for command in "compact nowhere" "export nowhere --out x" "predict nowhere --data x" \
+  "quantize nowhere -o x" "export text --delta nowhere" "serve nowhere" "train --resume nowhere" \
+  "train --resume nowhere --ranks 2"; do
   # shellcheck disable=SC2086
   fails_saying "nowhere: cannot be read: there is no such file or folder" $command
 done
 
 # ---- what cannot be written to standard output is a failure of every command
 run 0 train --config small.json --checkpoint model.safetensors
-for arguments in "--help" "train --help" "inspect model.safetensors" "inspect model.safetensors --json" "train --config small.json"; do
+for arguments in "--help" "train --help" "inspect model.safetensors" \
+  "inspect model.safetensors --json" "train --config small.json"; do
   # shellcheck disable=SC2086
-  "$tessera" $arguments >/dev/full 2>err && fail "tessera $arguments > /dev/full: expected a failure"
+  "$tessera" $arguments >/dev/full 2>err &&
+    fail "tessera $arguments > /dev/full: expected a failure"
   has err "tessera: standard output could not be written"
 done

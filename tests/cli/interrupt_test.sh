@@ -1,12 +1,12 @@
 #!/bin/bash
-# SIGINT and SIGTERM: the step is finished, the checkpoint saved if one was asked for, exit 130 or 143; and what
-# was saved goes on. A second signal, or a time, ends the process as it stands.
+# SIGINT and SIGTERM: the step is finished, the checkpoint saved if one was asked for, exit 130 or
+# 143; and what was saved goes on. A second signal, or a time, ends the process as it stands.
 source "$(dirname "$0")/cli_test_lib.sh"
 source "$(dirname "$0")/mpi_test_lib.sh"
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 
-# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it is under way, expects the exit
-# code, or -N for a process that signal N has ended.
+# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it is under way,
+# expects the exit code, or -N for a process that signal N has ended.
 interrupt() {
   local signals=$1 want=$2
   shift 2
@@ -47,12 +47,15 @@ step=$(python3 -c 'import json; print(json.load(open("out"))["progress"]["step"]
 
 # Going on to a later step gives the bits of a training that never stopped.
 rows=$((64 * (step + 100)))
-run 0 train --resume stopped.safetensors --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) --checkpoint a.safetensors
-run 0 train --config long.json --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) --checkpoint b.safetensors
+run 0 train --resume stopped.safetensors --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) \
+  --checkpoint a.safetensors
+run 0 train --config long.json --train-rows 0:$rows --eval-rows $rows:$((rows + 10)) \
+  --checkpoint b.safetensors
 cmp a.safetensors b.safetensors || fail "resumed: other bits"
 
 # What it says goes on does: the same command, which saves where it was told to.
-all=(--config long.json --seed 5 --batch-size 32 --checkpoint-every 100000 --metrics lines.jsonl --json report.json)
+all=(--config long.json --seed 5 --batch-size 32 --checkpoint-every 100000 --metrics lines.jsonl \
+  --json report.json)
 echo '{}' >lines.jsonl
 interrupt SIGTERM 143 train "${all[@]}" --checkpoint again.safetensors --overwrite
 has err "the same command with --resume again.safetensors in place of --overwrite goes on"
@@ -64,8 +67,11 @@ run 0 inspect again.safetensors --json
 rows=$(python3 -c 'import json; print(json.load(open("out"))["progress"]["row"] + 3200)')
 ranges=(--train-rows 0:$rows --eval-rows $rows:$((rows + 10)))
 run 0 train "${all[@]}" "${ranges[@]}" --checkpoint again.safetensors --resume again.safetensors
-run 0 train --config long.json --seed 5 --batch-size 32 "${ranges[@]}" --checkpoint whole.safetensors
-for model in again whole; do run 0 export $model.safetensors --out $model.weights --weights-only; done  # metrics know times
+run 0 train --config long.json --seed 5 --batch-size 32 "${ranges[@]}" \
+  --checkpoint whole.safetensors
+# metrics know times
+for model in again whole; do run 0 export $model.safetensors --out $model.weights \
+  --weights-only; done
 same_tensors again.weights whole.weights || fail "followed literally: other bits"
 
 # Ranks stop after the same step.
@@ -75,14 +81,17 @@ run 0 export ranks --out ranks.safetensors
 stands ranks.safetensors
 
 # ---- a step that takes long
-interrupt "SIGTERM SIGTERM" -15 train --config long.json --batch-size 20000000 --checkpoint never.safetensors
+interrupt "SIGTERM SIGTERM" -15 train --config long.json --batch-size 20000000 \
+  --checkpoint never.safetensors
 interrupt "SIGINT SIGTERM" -15 train --config long.json --batch-size 20000000
-interrupt SIGTERM 143 train --config long.json --batch-size 20000000 --stop-within 1 --checkpoint never.safetensors
+interrupt SIGTERM 143 train --config long.json --batch-size 20000000 --stop-within 1 \
+  --checkpoint never.safetensors
 has err "took longer than --stop-within"
 [ ! -e never.safetensors ] || fail "a step that was not finished was saved"
 
 # ---- commands that write: nothing half written is left
-# ends_clean SCRATCH WRITTEN ARGS…: SIGTERM once the command has made files named SCRATCH leaves none of these.
+# ends_clean SCRATCH WRITTEN ARGS…: SIGTERM once the command has made files named SCRATCH leaves
+# none of these.
 ends_clean() {
   python3 - "$tessera" "$@" <<'EOF' || fail "ends_clean $*"
 import glob, signal, subprocess, sys, time

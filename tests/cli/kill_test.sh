@@ -1,6 +1,7 @@
 #!/bin/bash
-# Kill −9 while tables are trained, checkpoints are written and chains compacted: what is there goes on,
-# and the end has the bits of the run that was never killed. 5 kills, or 50 where TESSERA_TEST_ALL is set.
+# Kill −9 while tables are trained, checkpoints are written and chains compacted: what is there goes
+# on, and the end has the bits of the run that was never killed. 5 kills, or 50 where
+# TESSERA_TEST_ALL is set.
 source "$(dirname "$0")/cli_test_lib.sh"
 kills=${TESSERA_TEST_ALL:+50}
 kills=${kills:-5}
@@ -40,7 +41,8 @@ same() {
   cmp end.safetensors whole.safetensors || fail "$1: other bits"
 }
 
-# A kill comes within 6 saves and 4 ms, in which a fast machine trains 2,000 rows: some are left for the last run.
+# A kill comes within 6 saves and 4 ms, in which a fast machine trains 2,000 rows: some are left for
+# the last run.
 rows=$((kills * 6000))
 sed "s/\"rows\": 5000/\"rows\": $rows/; s/\"rows\": 51/\"rows\": 5000/g; s/\"vocabulary\": 50/\"vocabulary\": 4000/" small.json >plain.json
 same plain.json
@@ -57,7 +59,8 @@ for kilobytes in 1 100; do  # in a delta; in the next base
   ls run/*.tmp >/dev/null || fail "$kilobytes kB: it was killed elsewhere"
   run 0 inspect run
 done
-"$tessera" train --threads 2 --resume run --checkpoint run --incremental --checkpoint-every 2 --max-deltas 5000 --max-delta-share 999 --keep-chains 1 >out 2>err || fail "$(cat err)"
+"$tessera" train --threads 2 --resume run --checkpoint run --incremental --checkpoint-every 2 \
+  --max-deltas 5000 --max-delta-share 999 --keep-chains 1 >out 2>err || fail "$(cat err)"
 (ulimit -f 100; "$tessera" compact run >/dev/null 2>&1)
 [ $? -gt 128 ] || fail "compact: it was not killed"
 ls run/*.tmp >/dev/null || fail "compact: it was killed elsewhere"
@@ -69,4 +72,5 @@ cmp run/*.base.safetensors whole.safetensors || fail "killed inside of writes: o
 fails_saying "--incremental needs --checkpoint" train --config small.json --incremental
 fails_saying "need --incremental" train --config small.json --checkpoint x --max-deltas 3
 fails_saying "which is whole: tessera compact puts together" compact whole.safetensors
-fails_saying "it is a file; this saves checkpoints in a folder" train --config small.json --checkpoint whole.safetensors --incremental
+fails_saying "it is a file; this saves checkpoints in a folder" train --config small.json \
+  --checkpoint whole.safetensors --incremental

@@ -2,12 +2,15 @@
 scratch=$(mktemp -d /tmp/mpi.XXXXXX)  # short: sockets lie in it
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOME=${HOME:-$scratch}
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}  # Open MPI gives not all its memory back
-mpirun=(mpirun --oversubscribe --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl self,vader
+# Open MPI gives not all its memory back
+export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+mpirun=(mpirun --oversubscribe --mca orte_tmpdir_base "$scratch" --mca plm isolated --mca btl \
+  self,vader
   --mca mpi_yield_when_idle 1)
 
-# start_ranks RANKS ARGS…: starts tessera on so many ranks in the background, output in files out and err, and
-# waits until it has said its first line; $job is mpirun's process, $processes are those of the ranks, in order.
+# start_ranks RANKS ARGS…: starts tessera on so many ranks in the background, output in files out
+# and err, and waits until it has said its first line; $job is mpirun's process, $processes are
+# those of the ranks, in order.
 start_ranks() {
   local ranks=$1
   shift

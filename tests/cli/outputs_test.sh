@@ -1,25 +1,31 @@
 #!/bin/bash
-# Nothing that was saved is lost: two writers of one path, what another run saved, and what a kill leaves.
+# Nothing that was saved is lost: two writers of one path, what another run saved, and what a kill
+# leaves.
 source "$(dirname "$0")/cli_test_lib.sh"
 sed 's/"rows": 5000/"rows": 60000/' small.json >long.json
 
-# ---- six pairs of trainings to one path: one of each is refused before it trains, the other's file is whole
+# ---- six pairs of trainings to one path: one of each is refused before it trains, the other's file
+# is whole
 pair() {
   local path=$1
   shift
   for seed in 1 2; do
-    "$tessera" train --config long.json --threads 1 --seed "$seed" --checkpoint "$path" --checkpoint-every 20 "$@" >"out$seed" 2>"err$seed" &
+    "$tessera" train --config long.json --threads 1 --seed "$seed" --checkpoint "$path" \
+      --checkpoint-every 20 "$@" >"out$seed" 2>"err$seed" &
     pids[seed]=$!
   done
   wait "${pids[1]}"; codes[1]=$?
   wait "${pids[2]}"; codes[2]=$?
-  [ "$((codes[1] + codes[2]))" -eq 1 ] || fail "$path: expected one of two to be refused, got ${codes[*]}: $(cat err1 err2)"
+  [ "$((codes[1] + codes[2]))" -eq 1 ] ||
+    fail "$path: expected one of two to be refused, got ${codes[*]}: $(cat err1 err2)"
   local refused=$((codes[1] == 1 ? 1 : 2))
   has "err$refused" "$path: "
-  grep -qE "process [0-9]+ on .* is writing it|another process is writing it|did not begin from" "err$refused" || fail "$(cat "err$refused")"
+  grep -qE "process [0-9]+ on .* is writing it|another process is writing it|did not begin from" \
+    "err$refused" || fail "$(cat "err$refused")"
   ! grep -q "epoch 1" "out$refused" || fail "$path: it trained, then was refused"
   run 0 inspect "$path"
-  [ -z "$(find . -name '*.tmp' -o -name '*.lock')" ] || fail "$path: something is left: $(find . -name '*.tmp' -o -name '*.lock')"
+  [ -z "$(find . -name '*.tmp' -o -name '*.lock')" ] ||
+    fail "$path: something is left: $(find . -name '*.tmp' -o -name '*.lock')"
 }
 pair one.safetensors
 pair two.safetensors
@@ -36,7 +42,8 @@ run 0 export ranks --out other.safetensors
 run 0 generate --rows 500 --vocabulary 50 rows.tsv
 run 0 preprocess rows.tsv -o rows
 run 0 quantize model.safetensors -o served
-sums() { find model.safetensors metrics.jsonl chain ranks other.safetensors rows.tsv rows served -type f -exec sha256sum {} + | sort; }
+sums() { find model.safetensors metrics.jsonl chain ranks other.safetensors rows.tsv rows served \
+  -type f -exec sha256sum {} + | sort; }
 sums >before
 refused() {
   local path=$1
@@ -46,7 +53,8 @@ refused() {
   sums | cmp - before || fail "tessera $*: changed what was there"
 }
 refused model.safetensors train --config small.json --checkpoint model.safetensors
-refused model.safetensors train --resume other.safetensors --config small.json --checkpoint model.safetensors
+refused model.safetensors train --resume other.safetensors --config small.json \
+  --checkpoint model.safetensors
 refused metrics.jsonl train --config small.json --metrics metrics.jsonl
 refused chain train --config small.json --checkpoint chain --incremental
 refused chain train --resume model.safetensors --checkpoint chain --incremental
@@ -57,17 +65,25 @@ refused rows reshard ranks --world-size 3 --plan row_wise --out rows
 refused rows.tsv generate --rows 5 rows.tsv
 refused rows preprocess rows.tsv -o rows
 refused rows quantize model.safetensors -o rows
-fails_saying "chain: it is a folder of tessera train --incremental" train --config small.json --ranks 2 --checkpoint chain --overwrite
+fails_saying "chain: it is a folder of tessera train --incremental" train --config small.json \
+  --ranks 2 --checkpoint chain --overwrite
 sums | cmp - before || fail "ranks into a chain: changed what was there"
 
 # ---- another form is never written beside what is there
-fails_saying "ranks: it is a folder that ranks saved, but this saves a model directory of tessera quantize" quantize model.safetensors -o ranks --overwrite
-fails_saying "chain: it is a folder of tessera train --incremental, but this saves a folder that ranks saved" reshard ranks --world-size 3 --plan row_wise --out chain --overwrite
-fails_saying "served: it is a model directory of tessera quantize, but this saves a folder that ranks saved" reshard ranks --world-size 3 --plan row_wise --out served --overwrite
+fails_saying \
+  "ranks: it is a folder that ranks saved, but this saves a model directory of tessera quantize" \
+  quantize model.safetensors -o ranks --overwrite
+fails_saying \
+  "chain: it is a folder of tessera train --incremental, but this saves a folder that ranks saved" \
+  reshard ranks --world-size 3 --plan row_wise --out chain --overwrite
+fails_saying \
+  "served: it is a model directory of tessera quantize, but this saves a folder that ranks saved" \
+  reshard ranks --world-size 3 --plan row_wise --out served --overwrite
 sums | cmp - before || fail "other forms: changed what was there"
 
 # ---- what a run began from goes on, and --overwrite replaces
-run 0 train --resume model.safetensors --epochs 2 --checkpoint model.safetensors --metrics metrics.jsonl
+run 0 train --resume model.safetensors --epochs 2 --checkpoint model.safetensors \
+  --metrics metrics.jsonl
 [ "$(wc -l <metrics.jsonl)" -eq 5 ] || fail "metrics.jsonl: $(cat metrics.jsonl)"
 run 0 train --resume chain --epochs 2 --checkpoint ./chain/ --incremental
 run 0 train --resume ranks --epochs 2 --ranks 3 --checkpoint ranks
@@ -97,12 +113,14 @@ run 0 train --resume other.safetensors --checkpoint new/chain --incremental
 run 0 export new/chain --out new/chain.safetensors
 same_tensors other.safetensors new/chain.safetensors || fail "new/chain: other tensors"
 run 0 train --resume new/chain --checkpoint new/chain --incremental
-[ "$(ls new/chain)" = 00000001.base.safetensors ] || fail "a chain that goes on has what there is: $(ls new/chain)"
+[ "$(ls new/chain)" = 00000001.base.safetensors ] ||
+  fail "a chain that goes on has what there is: $(ls new/chain)"
 run 0 train --resume other.safetensors --checkpoint new/ranks --ranks 2
 run 0 inspect new/ranks
 
 # ---- inspect checks every byte of what it shows
-printf 'x' | dd of=new/ranks/save-1-rank-1.safetensors bs=1 seek=$(($(stat -c %s new/ranks/save-1-rank-1.safetensors) - 100)) conv=notrunc 2>/dev/null
+printf 'x' | dd of=new/ranks/save-1-rank-1.safetensors bs=1 \
+  seek=$(($(stat -c %s new/ranks/save-1-rank-1.safetensors) - 100)) conv=notrunc 2>/dev/null
 fails_saying "new/ranks/save-1-rank-1.safetensors: " inspect new/ranks
 
 # ---- a killed run's lock is taken over, and what it left is cleaned; files of others stay
@@ -111,9 +129,11 @@ for target in killed.safetensors "killed --incremental"; do
   # shellcheck disable=SC2086
   (ulimit -f 1; "$tessera" train --config small.json --checkpoint $target >/dev/null 2>&1)
   [ $? -gt 128 ] || fail "$target: it was not killed"
-  find . -name '*killed*.tmp' -o -path './killed/*.tmp' | grep -q . || fail "$target: nothing is left: $(find .)"
+  find . -name '*killed*.tmp' -o -path './killed/*.tmp' | grep -q . ||
+    fail "$target: nothing is left: $(find .)"
   # shellcheck disable=SC2086
   run 0 train --config small.json --checkpoint $target
-  ! find . -name '*killed*.tmp' -o -path './killed/*.tmp' -o -name '*.lock' | grep . || fail "$target: something is left"
+  ! find . -name '*killed*.tmp' -o -path './killed/*.tmp' -o -name '*.lock' | grep . ||
+    fail "$target: something is left"
 done
 [ "$(cat note.safetensors.tmp)" = mine ] || fail "it removed a file that it did not make"

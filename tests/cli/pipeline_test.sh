@@ -5,7 +5,8 @@ source "$(dirname "$0")/cli_test_lib.sh"
 run 0 train --config small.json --ranks 2 --checkpoint none
 run 0 export none --out none.safetensors
 for kind in base sparse_dist prefetch; do
-  run 0 train --config small.json --ranks 2 --pipeline "$kind" --trace "$kind.json" --checkpoint "$kind"
+  run 0 train --config small.json --ranks 2 --pipeline "$kind" --trace "$kind.json" \
+    --checkpoint "$kind"
   run 0 export "$kind" --out "$kind.safetensors"
   cmp none.safetensors "$kind.safetensors" || fail "$kind: other bits than the plain loop"
 done
@@ -13,18 +14,23 @@ run 0 train --config small.json --pipeline semi_sync --json semi.json
 json semi.json 'd["auc"] > 0.5'
 
 # ---- raw ids travel ahead and find their rows inside the step
-sed 's/"features"/"managed_collision": {"kind": "hash_zch", "num_parts": 3}, "features"/' small.json >raw.json
+sed 's/"features"/"managed_collision": {"kind": "hash_zch", "num_parts": 3}, "features"/' \
+  small.json >raw.json
 run 0 train --config raw.json --ranks 2 --checkpoint raw_none
 run 0 train --config raw.json --checkpoint raw_alone_none
 run 0 export raw_none --out raw_none.safetensors
 for kind in sparse_dist prefetch; do
-  run 0 train --config raw.json --ranks 2 --pipeline "$kind" --checkpoint "raw_$kind" --checkpoint-every 30
+  run 0 train --config raw.json --ranks 2 --pipeline "$kind" --checkpoint "raw_$kind" \
+    --checkpoint-every 30
   run 0 export "raw_$kind" --out "raw_$kind.safetensors"
-  cmp raw_none.safetensors "raw_$kind.safetensors" || fail "raw ids, $kind: other bits than the plain loop"
+  cmp raw_none.safetensors "raw_$kind.safetensors" ||
+    fail "raw ids, $kind: other bits than the plain loop"
   run 0 train --config raw.json --pipeline "$kind" --checkpoint "raw_alone_$kind"
-  cmp raw_alone_none "raw_alone_$kind" || fail "raw ids alone, $kind: other bits than the plain loop"
+  cmp raw_alone_none "raw_alone_$kind" ||
+    fail "raw ids alone, $kind: other bits than the plain loop"
 done
-fails_saying "its raw ids (managed_collision) find their rows inside the step, but the pipeline semi_sync" \
+fails_saying \
+  "its raw ids (managed_collision) find their rows inside the step, but the pipeline semi_sync" \
   train --config raw.json --ranks 2 --pipeline semi_sync --checkpoint raw_semi
 [ ! -e raw_semi ] || fail "raw_semi was begun"
 
@@ -49,5 +55,6 @@ EOM
 run 0 train --config small.json --trace plain.json
 json plain.json '{"data", "step", "lookup"} <= {e["name"] for e in d["traceEvents"]}'
 
-fails_saying "expected none, base, sparse_dist, prefetch or semi_sync" train --config small.json --pipeline fast
+fails_saying "expected none, base, sparse_dist, prefetch or semi_sync" train --config small.json \
+  --pipeline fast
 fails_saying "/proc/no/trace.json" train --config small.json --trace /proc/no/trace.json

@@ -25,7 +25,8 @@ fails_saying "--topology needs --plan auto" train --config small.json --ranks 2 
 run 0 plan --tables folder --ranks 3 --batch 100
 has out "batch 100 a rank"
 run 0 export folder --out one.safetensors
-run 0 plan --tables one.safetensors --topology h200 --ranks 16 --cost-model torchrec -o torchrec.json
+run 0 plan --tables one.safetensors --topology h200 --ranks 16 --cost-model torchrec \
+  -o torchrec.json
 has out "by the torchrec cost model"
 json torchrec.json 'd["local_size"] == 8'
 
@@ -36,7 +37,8 @@ has out "by the calibrated cost model"
 has out "this plan"
 has out "Spearman correlation"
 run 0 train --config small.json --ranks 2 --plan auto --topology topology.json
-fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 --validate 3
+fails_saying "--validate needs the calibrated cost model" plan --tables small.json --ranks 2 \
+  --validate 3
 run 0 generate rows.tsv --rows 300
 run 0 plan --tables small.json --topology topology.json --data rows.tsv
 cat >tables.json <<'EOM'
@@ -48,19 +50,24 @@ fails_saying "does not say which columns" plan --tables tables.json --ranks 2 --
 # ---- re-planning, and rules
 run 0 plan --tables small.json --ranks 4 --existing plan.json --most-moved-bytes 0 -o same.json
 cmp plan.json same.json || fail "something moved"
-echo '{"tessera_placement_rules": 1, "apart": [["a", "b"]], "rank_caps": [{"rank": 0, "ddr": 0}]}' >rules.json
+echo '{"tessera_placement_rules": 1, "apart": [["a", "b"]], "rank_caps": [{"rank": 0, "ddr": 0}]}' \
+  >rules.json
 run 0 plan --tables small.json --ranks 4 --constraints rules.json -o apart.json
-json apart.json 'not {s["rank"] for s in d["tables"]["a"]["shards"]} & {s["rank"] for s in d["tables"]["b"]["shards"]}'
+json apart.json \
+  'not {s["rank"] for s in d["tables"]["a"]["shards"]} & {s["rank"] for s in d["tables"]["b"]["shards"]}'
 json apart.json 'all(s["rank"] != 0 for t in d["tables"].values() for s in t["shards"])'
 
 # ---- what cannot be
 sed 's/"name": "t"/"name": "c", "rows": 100, "dim": 8}, {"name": "t"/; s/\]}\]}/]}], "constraints": {"c": {"device_group": "cpu"}}}/' tables.json >grouped.json
-fails_saying "it is not in the plan: its constraints ask for device_group cpu, and the topology has cuda devices alone" plan --tables grouped.json --topology h100
+fails_saying \
+  "it is not in the plan: its constraints ask for device_group cpu, and the topology has cuda devices alone" plan --tables grouped.json --topology h100
 fails_saying "Give --ranks N" plan --tables small.json
-fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.json --ranks 2 --cost-model fast
+fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.json --ranks 2 \
+  --cost-model fast
 fails_saying "calibrate" plan --tables small.json --ranks 2 --cost-model calibrated
 fails_saying "is missing" plan --tables small.json --ranks 2 --ddr 0.000001
-fails_saying "--most-moved-bytes needs --existing" plan --tables small.json --ranks 2 --most-moved-bytes 5
+fails_saying "--most-moved-bytes needs --existing" plan --tables small.json --ranks 2 \
+  --most-moved-bytes 5
 fails_saying "nowhere.json: cannot be read" plan --tables nowhere.json --ranks 2
 echo '{"rows": 5}' >other.json
 fails_saying "neither a model to plan" plan --tables other.json --ranks 2

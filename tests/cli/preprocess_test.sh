@@ -10,11 +10,15 @@ run 0 preprocess rows.tsv more.tsv.gz -o rows --shard-rows 1500
 has out "5,000 rows in rows"
 has out "4000:5000"
 lacks err $'\r'
-[ "$(ls rows | tr '\n' ' ')" = "index.json rows-00000.safetensors rows-00001.safetensors rows-00002.safetensors rows-00003.safetensors " ] || fail "$(ls rows)"
-run 0 train --config small.json --data rows.tsv more.tsv.gz --train-rows 0:4500 --eval-rows 4500: --checkpoint text.safetensors --json text.json
-run 0 train --config small.json --data rows --train-rows 0:4500 --eval-rows 4500: --checkpoint folder.safetensors --json folder.json
+[ "$(ls rows | tr '\n' ' ')" = \
+  "index.json rows-00000.safetensors rows-00001.safetensors rows-00002.safetensors rows-00003.safetensors " ] || fail "$(ls rows)"
+run 0 train --config small.json --data rows.tsv more.tsv.gz --train-rows 0:4500 --eval-rows 4500: \
+  --checkpoint text.safetensors --json text.json
+run 0 train --config small.json --data rows --train-rows 0:4500 --eval-rows 4500: \
+  --checkpoint folder.safetensors --json folder.json
 same_tensors text.safetensors folder.safetensors || fail "text and a folder of rows: other bits"
-json folder.json "d['auc'] == $(python3 -c 'import json; print(json.load(open("text.json"))["auc"])')"
+json folder.json "d['auc'] == $(python3 -c \
+  'import json; print(json.load(open("text.json"))["auc"])')"
 run 0 inspect rows
 has out "5,000 rows in 4 shards, "
 has out "checksums good"
@@ -28,27 +32,33 @@ run 0 train --config small.json --data rows.tsv --checkpoint alone.safetensors
 same_tensors alone.safetensors npy.safetensors || fail "text and npy: other bits"
 
 # ---- numbered ids, as TorchRec numbers them; shuffled but for the last input
-run 0 preprocess rows.tsv more.tsv.gz -o contiguous --contiguous --frequency-threshold 5 --missing zero --dense log_from_min --shuffle --keep-last --seed 3
+run 0 preprocess rows.tsv more.tsv.gz -o contiguous --contiguous --frequency-threshold 5 \
+  --missing zero --dense log_from_min --shuffle --keep-last --seed 3
 has out "distinct ids"
 run 0 inspect contiguous
 has out "frequency_threshold: 5"
-run 0 train --config small.json --data contiguous --train-rows 0:4000 --eval-rows 4000: --json contiguous.json
+run 0 train --config small.json --data contiguous --train-rows 0:4000 --eval-rows 4000: \
+  --json contiguous.json
 json contiguous.json 'd["rows"] == 4000 and d["auc"] is not None'
 
 # ---- mistakes
 fails_saying "Parquet is not read" preprocess day_0.parquet -o none
 fails_saying "Parquet is not read" train --config small.json --data day_0.parquet
-fails_saying "--frequency-threshold needs --contiguous" preprocess rows.tsv -o none --frequency-threshold 2
+fails_saying "--frequency-threshold needs --contiguous" preprocess rows.tsv -o none \
+  --frequency-threshold 2
 (head -10 rows.tsv; echo "not a row"; tail -n +11 rows.tsv) >bad.tsv
-fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a row'" preprocess bad.tsv -o none
-[ ! -e none/index.json ] && [ ! -e none/tessera-preprocess-scratch ] || fail "an error left something: $(ls none)"
+fails_saying "bad.tsv:11: column 1 (label): expected a label, 0 or 1, got 'not a row'" preprocess \
+  bad.tsv -o none
+[ ! -e none/index.json ] && [ ! -e none/tessera-preprocess-scratch ] ||
+  fail "an error left something: $(ls none)"
 run 0 preprocess bad.tsv -o skipped --skip-bad-lines
 has out "left out 1 bad lines"
 printf '\x55' | dd of=rows/rows-00001.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
 fails_saying "rows-00001.safetensors: tensor" inspect rows
 fails_saying "are not what was written" train --config small.json --data rows
 
-# ---- one shard is missing, or cut short; one day of npy files is bad (the shards read before it are given back)
+# ---- one shard is missing, or cut short; one day of npy files is bad (the shards read before it
+# are given back)
 cp -r rows cut && rm cut/rows-00001.safetensors
 fails_saying "cut/rows-00001.safetensors: cannot be read" train --config small.json --data cut
 for bytes in 0 7 300 3000; do
@@ -69,7 +79,8 @@ fails_saying "rows: it has no index.json" train --config small.json --data rows
 
 # ---- shuffled, then killed: what is resumed ends in the same bits as what was left alone
 run 0 preprocess rows.tsv -o ready
-sed 's/"data": {[^}]*}/"data": {"shuffle": {"seed": 5, "window_rows": 512, "block_rows": 64}}/' small.json >shuffled.json
+sed 's/"data": {[^}]*}/"data": {"shuffle": {"seed": 5, "window_rows": 512, "block_rows": 64}}/' \
+  small.json >shuffled.json
 [ "$(grep -c shuffle shuffled.json)" -eq 1 ] || fail "shuffled.json"
 
 # killed_and_resumed NAME ARGS…: trains without a stop, and with one by kill -9.
@@ -79,12 +90,14 @@ killed_and_resumed() {
   run 0 train "$@" --epochs 12 --checkpoint "$name.whole" --checkpoint-every 25
   "$tessera" train "$@" --epochs 12 --checkpoint "$name.killed" --checkpoint-every 25 >out 2>err &
   local pid=$!
-  until [ -e "$name.killed" ]; do kill -0 $pid 2>/dev/null || fail "$name: ended by itself: $(cat out err)"; done
+  until [ -e "$name.killed" ]; do kill -0 $pid 2>/dev/null ||
+    fail "$name: ended by itself: $(cat out err)"; done
   kill -9 $pid || fail "$name: ended before it was killed"
   wait $pid 2>/dev/null
   run 0 inspect "$name.killed"
   lacks out "epochs done 12"
-  run 0 train "$@" --resume "$name.killed" --epochs 12 --checkpoint "$name.killed" --checkpoint-every 25
+  run 0 train "$@" --resume "$name.killed" --epochs 12 --checkpoint "$name.killed" \
+    --checkpoint-every 25
   cmp "$name.whole" "$name.killed" || fail "$name: killed and resumed: other bits"
 }
 killed_and_resumed text --config shuffled.json --data rows.tsv
@@ -98,9 +111,11 @@ run 0 train --config small.json --epochs 12 --checkpoint plain.whole
 same_tensors planted.whole plain.whole && fail "shuffling changed nothing"
 
 # ---- ranks read their own part of a folder of rows
-run 0 train --config shuffled.json --data ready --ranks 3 --plan row_wise --checkpoint ranks --json ranks.json
+run 0 train --config shuffled.json --data ready --ranks 3 --plan row_wise --checkpoint ranks \
+  --json ranks.json
 run 0 train --config shuffled.json --data ready --json alone.json
-json ranks.json "d['rows'] == 4000 and abs(d['epochs'][0]['train_loss'] - $(python3 -c 'import json; print(json.load(open("alone.json"))["epochs"][0]["train_loss"])')) < 1e-3"
+json ranks.json "d['rows'] == 4000 and abs(d['epochs'][0]['train_loss'] - $(python3 -c \
+  'import json; print(json.load(open("alone.json"))["epochs"][0]["train_loss"])')) < 1e-3"
 
 # ---- other data
 cat >random.json <<'JSON'
@@ -114,6 +129,7 @@ run 0 train --config random.json --json random_report.json
 json random_report.json 'd["rows"] == 500 and 0.3 < d["auc"] < 0.7'
 sed 's/"features": \["x", "y"\]/"features": ["userId", "movieId"]/; s/"dense_in": 5/"dense_in": 1/; s/"data": {.*}/"data": {"format": "movielens", "shuffle": {}}/' random.json >movies.json
 awk 'BEGIN { for (i = 0; i < 600; ++i) printf "%d::%d::%d::%d\n", i % 40 + 1, i * 7 % 50 + 1, i % 40 % 3 ? 5 : 2, 1000 + i }' >ratings.dat
-run 0 train --config movies.json --data ratings.dat --train-rows 0:500 --eval-rows 500: --json movies_report.json
+run 0 train --config movies.json --data ratings.dat --train-rows 0:500 --eval-rows 500: \
+  --json movies_report.json
 json movies_report.json 'd["rows"] == 500 and d["auc"] is not None'
 fails_saying "no data: give --data FILE with ratings" train --config movies.json

@@ -1,12 +1,14 @@
 #!/bin/bash
-# A rank that is killed or stopped ends all others, which name it; one that computes for long, or that a debugger
-# holds, does not.
+# A rank that is killed or stopped ends all others, which name it; one that computes for long, or
+# that a debugger holds, does not.
 source "$(dirname "$0")/cli_test_lib.sh"
 source "$(dirname "$0")/mpi_test_lib.sh"
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
-mpirun+=(--mca odls_base_sigkill_timeout 3)  # time for the ranks to find out by themselves; mpirun waits twice as long
+# time for the ranks to find out by themselves; mpirun waits twice as long
+mpirun+=(--mca odls_base_sigkill_timeout 3)
 
-# lose SIGNAL TEXT: the job of two ranks ends in some seconds once rank 1 has got the signal, and says the text of it.
+# lose SIGNAL TEXT: the job of two ranks ends in some seconds once rank 1 has got the signal, and
+# says the text of it.
 lose() {
   start_ranks 2 train --config long.json --plan row_wise --rank-timeout 2
   sleep 1
@@ -14,13 +16,15 @@ lose() {
   local start=$SECONDS
   wait $job && fail "$1: the job ended well"
   [ $((SECONDS - start)) -lt 30 ] || fail "$1: it took $((SECONDS - start)) s to end"
-  grep -qE "^rank 0: waited in .*: rank 1 \(process ${processes[1]} on .*\) $2" err || fail "$1: $(cat err)"
+  grep -qE "^rank 0: waited in .*: rank 1 \(process ${processes[1]} on .*\) $2" err ||
+    fail "$1: $(cat err)"
 }
 lose -STOP "has been stopped for 2 s \(SIGSTOP\)"
 lose -KILL "ended without taking leave: it was killed, or crashed"
 
 # ---- a step that takes longer than the time-out, and a debugger that holds a rank
-"${mpirun[@]}" -n 2 "$tessera" train --config long.json --plan row_wise --rank-timeout 0.05 --train-rows 0:300000 --batch-size 300000 >out 2>err ||
+"${mpirun[@]}" -n 2 "$tessera" train --config long.json --plan row_wise --rank-timeout 0.05 \
+  --train-rows 0:300000 --batch-size 300000 >out 2>err ||
   fail "a long step: $(cat err)"
 start_ranks 2 train --config long.json --plan row_wise --rank-timeout 1
 python3 - "${processes[1]}" <<'EOF'

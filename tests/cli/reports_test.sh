@@ -1,6 +1,6 @@
 #!/bin/bash
-# Reports replace earlier reports of their kind, and nothing else; no command writes over what it reads, or writes a path twice: no
-# model, data or configuration is lost to a mistaken path.
+# Reports replace earlier reports of their kind, and nothing else; no command writes over what it
+# reads, or writes a path twice: no model, data or configuration is lost to a mistaken path.
 source "$(dirname "$0")/cli_test_lib.sh"
 run 0 train --config small.json --checkpoint model.safetensors --metrics metrics.jsonl
 run 0 train --config small.json --ranks 2 --checkpoint ranks
@@ -36,7 +36,8 @@ for path in small.json model.safetensors metrics.jsonl served/model.json; do
   spared "$other" bench lookup --csv $path
   spared "$other" bench lookup --svg $path
 done
-spared "model.safetensors: a file is there that is not metrics" train --resume ranks --epochs 2 --metrics model.safetensors
+spared "model.safetensors: a file is there that is not metrics" train --resume ranks --epochs 2 \
+  --metrics model.safetensors
 
 # ---- what the command reads, whatever flag is given
 reads() { spared "$1: this command reads it" "${@:2}"; }
@@ -44,9 +45,11 @@ for option in --checkpoint --metrics; do
   reads small.json train --config small.json $option small.json --overwrite
   reads rows.tsv train --config small.json --data rows.tsv $option ./rows.tsv --overwrite
   reads rows.tsv train --config small.json --eval rows.tsv $option rows.tsv --overwrite
-  reads plan.json train --config small.json --ranks 2 --plan plan.json --metrics plan.json --overwrite
+  reads plan.json train --config small.json --ranks 2 --plan plan.json --metrics plan.json \
+    --overwrite
 done
-reads model.safetensors train --resume model.safetensors --epochs 2 --metrics model.safetensors --overwrite
+reads model.safetensors train --resume model.safetensors --epochs 2 --metrics model.safetensors \
+  --overwrite
 reads ranks/index.json train --resume ranks --epochs 2 --json ranks/index.json
 reads rows/index.json train --config small.json --data rows --checkpoint rows/index.json --overwrite
 reads model.safetensors export model.safetensors --out model.safetensors --overwrite
@@ -59,23 +62,28 @@ ln -s small.json link.json
 reads link.json train --config small.json --checkpoint link.json --overwrite
 
 # ---- rows are no model
-for command in "train --resume rows" "compact rows" "export rows --out new" "quantize rows -o new" "serve rows" "plan --tables rows --ranks 2" \
+for command in "train --resume rows" "compact rows" "export rows --out new" "quantize rows -o new" \
+  "serve rows" "plan --tables rows --ranks 2" \
   "export model.safetensors --delta rows" "predict rows --data rows.tsv"; do
   # shellcheck disable=SC2086
   fails_saying "rows: it is a folder of rows that tessera preprocess wrote" $command
 done
-fails_saying "--delta ranks: it is a folder that ranks saved: expected a model directory" export model.safetensors --delta ranks
+fails_saying "--delta ranks: it is a folder that ranks saved: expected a model directory" export \
+  model.safetensors --delta ranks
 
 # ---- no rows: nothing is made of them
 : >none.tsv
 fails_saying "none.tsv: there are no rows to score" predict served --data none.tsv -o new
-fails_saying "none.tsv: there are no rows to score" quantize model.safetensors -o new --data none.tsv
+fails_saying "none.tsv: there are no rows to score" quantize model.safetensors -o new \
+  --data none.tsv
 fails_saying "nowhere.tsv: cannot be read" quantize model.safetensors -o new --data nowhere.tsv
-fails_saying "none.tsv: there are no rows to measure" plan --tables small.json --ranks 2 --data none.tsv -o new
+fails_saying "none.tsv: there are no rows to measure" plan --tables small.json --ranks 2 \
+  --data none.tsv -o new
 [ ! -e new ] || fail "new was made"
 
 # ---- two outputs in one place
-twice() { spared "$1: this command is told to write it twice" "${@:2}" && [ ! -e "$1" ] || fail "$1 was made"; }
+twice() { spared "$1: this command is told to write it twice" "${@:2}" && [ ! -e "$1" ] ||
+  fail "$1 was made"; }
 twice new train --config small.json --checkpoint new --json new
 twice ./new train --config small.json --checkpoint new --trace ./new
 twice new train --config small.json --checkpoint new --metrics new
@@ -89,7 +97,8 @@ twice new bench lookup --csv new --svg new
 for _ in 1 2; do
   run 0 train --config small.json --json reports/train.json --trace reports/trace.json
   run 0 predict served --data rows.tsv --json reports/predict.json -o reports/scores.txt
-  run 0 plan --tables small.json --ranks 2 -o reports/plan.json --html reports/plan.html --json reports/why.json
+  run 0 plan --tables small.json --ranks 2 -o reports/plan.json --html reports/plan.html \
+    --json reports/why.json
 done
 [ "$(wc -l <reports/scores.txt)" -eq 200 ] || fail "scores: $(head -3 reports/scores.txt)"
 touch empty.json

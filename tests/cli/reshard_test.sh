@@ -1,7 +1,8 @@
 #!/bin/bash
 # A sharded checkpoint goes to other plans and into one file, and comes out the same.
 source "$(dirname "$0")/cli_test_lib.sh"
-"$TEST_SRCDIR/$TEST_WORKSPACE/tests/cli/make_sharded_checkpoint" ckpt || fail "cannot make a checkpoint"
+"$TEST_SRCDIR/$TEST_WORKSPACE/tests/cli/make_sharded_checkpoint" ckpt ||
+  fail "cannot make a checkpoint"
 
 # Tables as they are.
 run 0 export ckpt --out first.safetensors
@@ -13,7 +14,8 @@ has out "step 77"
 run 0 reshard ckpt --world-size 5 --plan row_wise --out rows
 has out "rows: 2 tables for 5 ranks"
 has err "the mean, weighted by columns"
-[ "$(ls rows)" = "$(printf 'index.json\nsave-1-rank-%d.safetensors\n' 0 1 2 3 4 | sort -u)" ] || fail "$(ls rows)"
+[ "$(ls rows)" = "$(printf 'index.json\nsave-1-rank-%d.safetensors\n' 0 1 2 3 4 | sort -u)" ] ||
+  fail "$(ls rows)"
 run 0 export rows --out second.safetensors
 cmp first.safetensors second.safetensors || fail "row_wise: another file"
 
@@ -47,7 +49,8 @@ run 0 reshard nodes --ranks 3 --out by_size
 run 0 export by_size --out fourth.safetensors
 cmp first.safetensors fourth.safetensors || fail "without --plan: another file"
 sed 's/"a"/"c"/' plan.json >other.json
-fails_saying "other.json: plan: table a is missing" reshard ckpt --world-size 4 --local-size 2 --plan other.json --out x
+fails_saying "other.json: plan: table a is missing" reshard ckpt --world-size 4 --local-size 2 \
+  --plan other.json --out x
 [ ! -e x ] || fail "x was made"
 rm ckpt/save-1-rank-1.safetensors
 fails_saying "ckpt: save-1-rank-1.safetensors is missing" export ckpt --out x

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Every form in which a model is saved, given to every command: it works and has the bits of the reference, or is refused by a
-# sentence that says what to do first. docs/saved_models.md shows what is met here.
+# Every form in which a model is saved, given to every command: it works and has the bits of the
+# reference, or is refused by a sentence that says what to do first. docs/saved_models.md shows what
+# is met here.
 source "$(dirname "$0")/cli_test_lib.sh"
 page="$TEST_SRCDIR/$TEST_WORKSPACE/docs/saved_models.md"
 
@@ -14,17 +15,22 @@ on_2=(--ranks 2 --plan row_wise) on_4=(--ranks 4 --plan column_wise)
 run 0 train "${one[@]}" --checkpoint plain.safetensors
 run 0 train "${one[@]}" --checkpoint saved_changes --incremental --checkpoint-every 3
 run 0 train "${one[@]}" --checkpoint saved_ranks "${on_2[@]}"
-run 0 train "${one[@]}" --checkpoint saved_changes_of_ranks --incremental --checkpoint-every 3 "${on_2[@]}"
+run 0 train "${one[@]}" --checkpoint saved_changes_of_ranks --incremental \
+  --checkpoint-every 3 "${on_2[@]}"
 run 0 export saved_ranks --out ranks.safetensors
 run 0 export plain.safetensors --out torchrec.safetensors --weights-only
 run 0 quantize plain.safetensors -o saved_model --bits 32
 mkdir saved_dcp && touch saved_dcp/.metadata saved_dcp/__0_0.distcp
-forms=("a file" "an incremental folder" "a folder of ranks" "an incremental folder of ranks" "a model directory" "TorchRec's state dict" "a PyTorch folder")
-paths=(plain.safetensors saved_changes saved_ranks saved_changes_of_ranks saved_model torchrec.safetensors saved_dcp)
+forms=("a file" "an incremental folder" "a folder of ranks" "an incremental folder of ranks" \
+  "a model directory" "TorchRec's state dict" "a PyTorch folder")
+paths=(plain.safetensors saved_changes saved_ranks saved_changes_of_ranks saved_model \
+  torchrec.safetensors saved_dcp)
 # The same as a file: what each cell is held against.
-files=(plain.safetensors plain.safetensors ranks.safetensors ranks.safetensors none torchrec.safetensors none)
+files=(plain.safetensors plain.safetensors ranks.safetensors ranks.safetensors none \
+  torchrec.safetensors none)
 
-# ---- a file of each: one epoch more, as it goes on from a file, and from a folder for as many ranks
+# ---- a file of each: one epoch more, as it goes on from a file, and from a folder for as many
+# ranks
 for file in plain ranks torchrec; do
   config=() && [ $file != torchrec ] || config=(--config config.json)
   run 0 predict $file.safetensors --data eval.tsv --out $file.scores "${config[@]}"
@@ -32,12 +38,15 @@ for file in plain ranks torchrec; do
   run 0 train --resume $file.safetensors "${two[@]}" "${config[@]}" --checkpoint $file.alone
   for n in 2 4; do
     plan="on_$n[@]" && plan=("${!plan}")
-    run 0 reshard $file.safetensors --world-size $n --plan "${plan[3]}" --out $file.for_$n "${config[@]}"
-    run 0 train --resume $file.for_$n "${two[@]}" "${config[@]}" "${plan[@]}" --checkpoint $file.on_$n
+    run 0 reshard $file.safetensors --world-size $n --plan "${plan[3]}" \
+      --out $file.for_$n "${config[@]}"
+    run 0 train --resume $file.for_$n "${two[@]}" "${config[@]}" "${plan[@]}" \
+      --checkpoint $file.on_$n
   done
 done
 run 0 train --threads 2 --config config.json --epochs 2 --checkpoint whole.safetensors
-same_tensors whole.safetensors plain.alone || fail "a file: other bits than a run that never stopped"
+same_tensors whole.safetensors plain.alone ||
+  fail "a file: other bits than a run that never stopped"
 run 0 train --threads 2 --config config.json --epochs 2 "${on_2[@]}" --checkpoint whole
 run 0 export whole --out whole_ranks.safetensors
 run 0 export ranks.on_2 --out went_through_a_file.safetensors
@@ -78,10 +87,12 @@ resumed() {
   equal next.safetensors reference.safetensors
 }
 inspect() { try inspect "$path"; }
-predict() { try predict "$path" --data eval.tsv --out scores "${config[@]}" && equal scores "$name.scores"; }
+predict() { try predict "$path" --data eval.tsv --out scores "${config[@]}" &&
+  equal scores "$name.scores"; }
 quantize() {
   rm -rf quantized
-  try quantize "$path" -o quantized "${config[@]}" && equal quantized/weights-1.safetensors "$name.model/weights-1.safetensors"
+  try quantize "$path" -o quantized "${config[@]}" &&
+    equal quantized/weights-1.safetensors "$name.model/weights-1.safetensors"
 }
 export_out() { rm -f exported && try export "$path" --out exported && equal exported "$file"; }
 export_delta() {
@@ -108,7 +119,8 @@ sed 's/"batch_size": 64/"batch_size": 64, "seed": 9/' config.json >seeded.json
 run 0 train --threads 2 --config seeded.json --epochs 1 --checkpoint seeded.safetensors
 run 0 quantize seeded.safetensors -o older_model
 
-commands=(inspect predict quantize export_out export_delta reshard compact alone incremental as_many ranks_incremental others)
+commands=(inspect predict quantize export_out export_delta reshard compact alone incremental \
+  as_many ranks_incremental others)
 {
   echo '| | `inspect` | `predict` | `quantize` | `export --out` | `export --delta` | `reshard` | `compact` | `train --resume` | the same `--incremental` | on as many ranks | the same `--incremental` | on others |'
   echo '|---|---|---|---|---|---|---|---|---|---|---|---|---|'
@@ -134,34 +146,45 @@ awk '/^\|/ { print; next }
 diff met shown >differs || fail "docs/saved_models.md does not show what was met: $(cat differs)"
 
 # ---- what is saved over is of the form that the run saves
-saves() { fails_saying "--checkpoint $1: it is $2, but this run saves $3: name another path" train --resume "$1" "${two[@]}" --checkpoint "$1" "${@:4}"; }
+saves() { fails_saying "--checkpoint $1: it is $2, but this run saves $3: name another path" train \
+  --resume "$1" "${two[@]}" --checkpoint "$1" "${@:4}"; }
 saves saved_ranks "a folder that ranks saved" "a checkpoint in one file"
-saves saved_ranks "a folder that ranks saved" "a folder of tessera train --incremental" --incremental
+saves saved_ranks "a folder that ranks saved" "a folder of tessera train --incremental" \
+  --incremental
 saves saved_changes "a folder of tessera train --incremental" "a checkpoint in one file"
-saves saved_changes "a folder of tessera train --incremental" "a folder that ranks saved" "${on_2[@]}"
-saves saved_changes "a folder of tessera train --incremental" "a folder of tessera train --incremental on ranks" "${on_2[@]}" --incremental
-saves saved_changes_of_ranks "a folder of tessera train --incremental on ranks" "a folder of tessera train --incremental" --incremental
-fails_saying "it is a file; this saves checkpoints in a folder" train --resume plain.safetensors "${two[@]}" --checkpoint plain.safetensors "${on_2[@]}"
+saves saved_changes "a folder of tessera train --incremental" "a folder that ranks saved" \
+  "${on_2[@]}"
+saves saved_changes "a folder of tessera train --incremental" \
+  "a folder of tessera train --incremental on ranks" "${on_2[@]}" --incremental
+saves saved_changes_of_ranks "a folder of tessera train --incremental on ranks" \
+  "a folder of tessera train --incremental" --incremental
+fails_saying "it is a file; this saves checkpoints in a folder" train \
+  --resume plain.safetensors "${two[@]}" --checkpoint plain.safetensors "${on_2[@]}"
 
 # ---- what is no model at all, what lacks a configuration, and what was changed
 mkdir nothing
 fails_saying "nothing: there is no saved model in this folder: expected index.json" inspect nothing
 fails_saying "nowhere: cannot be read" predict nowhere --data eval.tsv
-fails_saying "torchrec.safetensors: it does not say what the model is: give --config FILE" reshard torchrec.safetensors --world-size 2 --plan row_wise --out x
+fails_saying "torchrec.safetensors: it does not say what the model is: give --config FILE" reshard \
+  torchrec.safetensors --world-size 2 --plan row_wise --out x
 fails_saying "--config is for a checkpoint" predict saved_model --config config.json --data eval.tsv
 cp -r saved_ranks bad
-printf x | dd of=bad/save-1-rank-1.safetensors bs=1 seek=$(($(stat -c %s bad/save-1-rank-1.safetensors) - 1)) conv=notrunc 2>dd
+printf x | dd of=bad/save-1-rank-1.safetensors bs=1 \
+  seek=$(($(stat -c %s bad/save-1-rank-1.safetensors) - 1)) conv=notrunc 2>dd
 fails_saying "it is corrupt" quantize bad -o x
 fails_saying "it is corrupt" train --resume bad "${two[@]}"
 [ ! -e x ] || fail "x was made"
 run 0 inspect saved_model --json
 json out 'd["version"] == 1 and d["tables"][0]["rows"] == 51 and d["tables"][0]["codec"] == "f32"'
 
-# ---- states of one number a row are said to change where blocks of columns are joined or cut, and not else
+# ---- states of one number a row are said to change where blocks of columns are joined or cut, and
+# not else
 run 0 train "${one[@]}" --checkpoint columns --ranks 2 --plan column_wise
 run 0 train --resume columns "${two[@]}" --checkpoint joined
-grep -q "momentum1 of columns 0 to 8: the mean" err || fail "going on alone does not say what it joins: $(cat err)"
+grep -q "momentum1 of columns 0 to 8: the mean" err ||
+  fail "going on alone does not say what it joins: $(cat err)"
 run 0 train --resume plain.safetensors "${two[@]}" --checkpoint cut --ranks 2 --plan column_wise
-grep -q "momentum1 of columns 0 to 4: a copy of" err || fail "going on with ranks does not say what it cuts: $(cat err)"
+grep -q "momentum1 of columns 0 to 4: a copy of" err ||
+  fail "going on with ranks does not say what it cuts: $(cat err)"
 run 0 train --resume columns "${two[@]}" --checkpoint kept --ranks 2 --plan column_wise
 ! grep -q "momentum1" err || fail "nothing changes: $(cat err)"

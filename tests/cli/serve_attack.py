@@ -1,4 +1,5 @@
 """serve_attack.py TESSERA MODEL: what clients may do to `tessera serve`, and what others get meanwhile."""
+
 import json
 import math
 import signal
@@ -15,7 +16,9 @@ LONG = 60  # seconds that no test sits out
 class Server:
     def __init__(self, *flags):
         command = [TESSERA, "serve", MODEL, "--port", "0", "--deadline", "60000", *flags]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
 
     def connect(self):
@@ -39,7 +42,11 @@ class Server:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         out, err = self.process.communicate(timeout=LONG)
-        assert self.process.returncode == 0 and "stopped" in out, (self.process.returncode, out, err)
+        assert self.process.returncode == 0 and "stopped" in out, (
+            self.process.returncode,
+            out,
+            err,
+        )
 
 
 def answer(client):
@@ -61,7 +68,12 @@ INFER = "/v2/models/model/infer"
 
 def two_servers_on_a_port():
     server = Server()
-    second = subprocess.run([TESSERA, "serve", MODEL, "--port", str(server.port)], capture_output=True, text=True, timeout=LONG)
+    second = subprocess.run(
+        [TESSERA, "serve", MODEL, "--port", str(server.port)],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+    )
     assert second.returncode == 1 and "Address already in use" in second.stderr, second
     server.stop()
 
@@ -69,7 +81,11 @@ def two_servers_on_a_port():
 def hanging_clients():
     server = Server("--drain-seconds", "1")
     hanging = []
-    for begin in [b"", b"GET /v2 HT", b"POST " + INFER.encode() + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{"]:
+    for begin in [
+        b"",
+        b"GET /v2 HT",
+        b"POST " + INFER.encode() + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{",
+    ]:
         for _ in range(40):
             hanging.append(server.connect())
             hanging[-1].sendall(begin)
@@ -111,7 +127,11 @@ def many_keys():
 def safetensors(tensors):
     header, data = {}, b""
     for name, (kind, shape, content) in tensors.items():
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        header[name] = {
+            "dtype": kind,
+            "shape": shape,
+            "data_offsets": [len(data), len(data) + len(content)],
+        }
         data += content
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
@@ -122,31 +142,54 @@ def large_bodies():
     bodies = {}
     examples = (16 << 20) // (13 * 4 + 3 * 8) - 1000
     one = struct.pack("<q", 1) * examples
-    bodies["examples"] = safetensors({"dense": ("F32", [examples, 13], b"\0" * (52 * examples)), "cat_0": ("I64", [examples], one),
-                                      "cat_1": ("I64", [examples], one), "cat_2": ("I64", [examples], one)})
+    bodies["examples"] = safetensors(
+        {
+            "dense": ("F32", [examples, 13], b"\0" * (52 * examples)),
+            "cat_0": ("I64", [examples], one),
+            "cat_1": ("I64", [examples], one),
+            "cat_2": ("I64", [examples], one),
+        }
+    )
     ids = (16 << 20) // 8 - 1000
-    bodies["ids"] = safetensors({"dense": ("F32", [1, 13], b"\0" * 52), "cat_0": ("I64", [1, ids], struct.pack("<q", 1) * ids),
-                                 "cat_1": ("I64", [1], one[:8]), "cat_2": ("I64", [1], one[:8])})
+    bodies["ids"] = safetensors(
+        {
+            "dense": ("F32", [1, 13], b"\0" * 52),
+            "cat_0": ("I64", [1, ids], struct.pack("<q", 1) * ids),
+            "cat_1": ("I64", [1], one[:8]),
+            "cat_2": ("I64", [1], one[:8]),
+        }
+    )
     empty = {f"t{i}": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]} for i in range(230_000)}
     text = json.dumps(empty).encode()
     bodies["tensors"] = struct.pack("<Q", len(text)) + text
     examples = (16 << 20) // (13 * 4 + 3 * 2) - 1000
-    data = {"dense": ("FP32", [examples, 13], "0.5,"), "cat_0": ("INT64", [examples], "1,"), "cat_1": ("INT64", [examples], "2,"),
-            "cat_2": ("INT64", [examples], "3,")}
-    inputs = (f'{{"name": "{name}", "datatype": "{kind}", "shape": {shape}, "data": [{(text * math.prod(shape))[:-1]}]}}'
-              for name, (kind, shape, text) in data.items())
+    data = {
+        "dense": ("FP32", [examples, 13], "0.5,"),
+        "cat_0": ("INT64", [examples], "1,"),
+        "cat_1": ("INT64", [examples], "2,"),
+        "cat_2": ("INT64", [examples], "3,"),
+    }
+    inputs = (
+        f'{{"name": "{name}", "datatype": "{kind}", "shape": {shape}, "data": [{(text * math.prod(shape))[:-1]}]}}'
+        for name, (kind, shape, text) in data.items()
+    )
     bodies["json"] = ('{"inputs": [' + ", ".join(inputs) + "]}").encode()
     ids = (16 << 20) // 2 - 1000
     bodies["json of short ids"] = (
         '{"inputs": [{"name": "dense", "datatype": "FP32", "shape": [1, 13], "data": [0,0,0,0,0,0,0,0,0,0,0,0,0]}, '
         f'{{"name": "cat_0", "datatype": "INT64", "shape": [1, {ids}], "data": [{("1," * ids)[:-1]}]}}, '
         '{"name": "cat_1", "datatype": "INT64", "shape": [1], "data": [1]}, '
-        '{"name": "cat_2", "datatype": "INT64", "shape": [1], "data": [1]}]}').encode()
+        '{"name": "cat_2", "datatype": "INT64", "shape": [1], "data": [1]}]}'
+    ).encode()
     for name, body in bodies.items():
         server = Server()
         server.ask(HEALTH)
         before = server.resident()
-        status, text = server.post(INFER, body, "application/json" if name.startswith("json") else "application/x-safetensors")
+        status, text = server.post(
+            INFER,
+            body,
+            "application/json" if name.startswith("json") else "application/x-safetensors",
+        )
         assert status == (400 if name == "tensors" else 200), (name, status, text[:300])
         grown = (server.resident() - before) / len(body)
         print(f"{name}: {len(body)} bytes, resident memory grew by {grown:.1f} times as much")

@@ -18,7 +18,8 @@ has out "model: version 2"
 # ---- a model that reads other inputs does not take the place of another unasked
 sed 's/"cat_1", "cat_2"/"cat_1"/' small.json >fewer.json
 run 0 train --config fewer.json --checkpoint fewer.safetensors
-fails_saying "model: version 3 would read other inputs than version 2: not the feature cat_2; requests of its clients would be refused" \
+fails_saying \
+  "model: version 3 would read other inputs than version 2: not the feature cat_2; requests of its clients would be refused" \
   quantize fewer.safetensors -o model
 has err "(tessera quantize --new-inputs allows it)"
 cp -r model other
@@ -59,8 +60,10 @@ fails_saying "--dense f8: expected f32 or f16" quantize model.safetensors -o pru
 run 0 predict pruned --data eval.tsv --checkpoint model.safetensors --json pruned.json
 json pruned.json 'd["examples"] == 1000 and abs(d["auc_loss"]) < 0.2'
 run 0 predict bits32 --data eval.tsv --json f32.json --out scores --batch-size 1
-json f32.json "abs(d['auc'] - $(python3 -c 'import json; print(json.load(open("trained.json"))["auc"])')) < 1e-6"
-json f32.json 'd["examples"] == 1000 and d["calls"] == 1000 and 0 < d["p50_seconds"] <= d["p99_seconds"] <= d["p999_seconds"]'
+json f32.json "abs(d['auc'] - $(python3 -c \
+  'import json; print(json.load(open("trained.json"))["auc"])')) < 1e-6"
+json f32.json \
+  'd["examples"] == 1000 and d["calls"] == 1000 and 0 < d["p50_seconds"] <= d["p99_seconds"] <= d["p999_seconds"]'
 [ "$(wc -l <scores)" -eq 1000 ] || fail "scores"
 has out "p99.9"
 for bits in 16 8 4; do
@@ -81,13 +84,15 @@ has served "serving clicks, version 1, 2 tables"
 # http METHOD PATH BODY: the answer's head and body are then in file answer.
 http() {
   exec 3<>"/dev/tcp/127.0.0.1/$port" || fail "no connection"
-  printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" "$2" "${#3}" "$3" >&3
+  printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" \
+    "$2" "${#3}" "$3" >&3
   cat <&3 >answer
   exec 3<&-
 }
 input() { printf '{"name": "%s", "shape": [1%s], "datatype": "%s", "data": [%s]}' "$@"; }
 dense=$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0)
-body="{\"inputs\": [$dense, $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 99)]}"
+body="{\"inputs\": [$dense, $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" \
+  INT64 99)]}"
 http GET /v2/health/ready ""
 has answer "200 OK"
 http POST /v2/models/clicks/infer "$body"

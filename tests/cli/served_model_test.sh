@@ -1,6 +1,6 @@
 #!/bin/bash
-# A model directory that is not what was written: weights, deltas and model.json that changed, a delta that is missing, a version
-# number used twice.
+# A model directory that is not what was written: weights, deltas and model.json that changed, a
+# delta that is missing, a version number used twice.
 source "$(dirname "$0")/cli_test_lib.sh"
 
 run 0 train --config small.json --threads 1 --checkpoint model.safetensors
@@ -15,8 +15,10 @@ done
 # ---- a delta is what the same training learned later, unless --overwrite says otherwise
 run 0 train --resume model.safetensors --epochs 2 --threads 1 --checkpoint later.safetensors
 run 0 quantize later.safetensors -o trained
-fails_saying "trained: its version 1 is of step 158 of a training with seed 1, but model.safetensors is of step 79" export model.safetensors --delta trained
-fails_saying "but seed8.safetensors is of step 79 of one with seed 8" export seed8.safetensors --delta trained
+fails_saying \
+  "trained: its version 1 is of step 158 of a training with seed 1, but model.safetensors is of step 79" export model.safetensors --delta trained
+fails_saying "but seed8.safetensors is of step 79 of one with seed 8" export seed8.safetensors \
+  --delta trained
 run 0 train --resume later.safetensors --epochs 3 --threads 1 --checkpoint later.safetensors
 run 0 export later.safetensors --delta trained
 run 0 export model.safetensors --delta trained --overwrite
@@ -24,14 +26,17 @@ has out "version 3"
 run 0 predict model --data eval.tsv --out scores
 
 # flipped FILE OFFSET: one bit of a byte, counted from the end.
-flipped() { python3 -c 'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[-int(sys.argv[2])] ^= 4; open(sys.argv[1], "wb").write(d)' "$@"; }
+flipped() { python3 -c \
+  'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[-int(sys.argv[2])] ^= 4; open(sys.argv[1], "wb").write(d)' "$@"; }
 
 # ---- bytes that changed
 for offset in 1 100 700 1500; do
   rm -rf changed && cp -r model changed && flipped changed/weights-1.safetensors $offset
-  fails_saying "changed/weights-1.safetensors: its bytes do not have their crc32" predict changed --data eval.tsv
+  fails_saying "changed/weights-1.safetensors: its bytes do not have their crc32" predict changed \
+    --data eval.tsv
   rm -rf changed && cp -r model changed && flipped changed/delta-3.safetensors $offset
-  fails_saying "changed/delta-3.safetensors: its bytes do not have their crc32" predict changed --data eval.tsv
+  fails_saying "changed/delta-3.safetensors: its bytes do not have their crc32" predict changed \
+    --data eval.tsv
 done
 rm -rf changed && cp -r model changed && sed -i 's/"cat_2"/"cat_3"/' changed/model.json
 fails_saying "changed/model.json: it was changed, or is corrupt" predict changed --data eval.tsv
@@ -52,28 +57,34 @@ stop() {
   kill -TERM $server
   wait $server || fail "the server ended with $?"
 }
-# asked PATH [BODY]: a GET, or a POST of the body; the answer's head and body are then in file answer.
+# asked PATH [BODY]: a GET, or a POST of the body; the answer's head and body are then in file
+# answer.
 asked() {
   exec 3<>"/dev/tcp/127.0.0.1/$port" || fail "no connection"
   if [ $# -gt 1 ]; then
-    printf 'POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" "${#2}" "$2" >&3
+    printf 'POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' "$1" \
+      "${#2}" "$2" >&3
   else
     printf 'GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' "$1" >&3
   fi
   cat <&3 >answer
   exec 3<&-
 }
-eventually() { for _ in $(seq 600); do grep -qF -- "$2" "$1" && return; sleep 0.1; done; fail "expected '$2' in $1: $(cat "$1")"; }
+eventually() { for _ in $(seq 600); do grep -qF -- "$2" "$1" &&
+  return; sleep 0.1; done; fail "expected '$2' in $1: $(cat "$1")"; }
 
 input() { printf '{"name": "%s", "shape": [1%s], "datatype": "%s", "data": [%s]}' "$@"; }
-body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(input cat_0 "" INT64 1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 3)]}"
+body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(input cat_0 "" INT64 \
+  1), $(input cat_1 "" INT64 2), $(input cat_2 "" INT64 3)]}"
 
 # ---- a delta that is missing while a newer one is there
 rm -rf gap && cp -r model gap && mv gap/delta-2.safetensors kept
-fails_saying "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1" predict gap --data eval.tsv
+fails_saying \
+  "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1" predict gap --data eval.tsv
 serve gap
 has served "version 1"
-eventually errors "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1"
+eventually errors \
+  "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1"
 asked /metrics
 has answer "tessera_model_version 1"
 has answer "tessera_model_newest_version_seen 3"
@@ -85,11 +96,13 @@ stop
 rm -rf changed && cp -r model changed && flipped changed/delta-3.safetensors 50
 serve changed
 has served "version 2"
-eventually errors "changed/delta-3.safetensors: its bytes do not have their crc32; the model is version 2"
+eventually errors \
+  "changed/delta-3.safetensors: its bytes do not have their crc32; the model is version 2"
 
 stop
 
-# ---- weights that are cut while they are mapped: this model's requests fail, the server lives and takes up the next version
+# ---- weights that are cut while they are mapped: this model's requests fail, the server lives and
+# takes up the next version
 rm -rf cut && cp -r model cut && rm cut/delta-*
 serve cut
 : >cut/weights-1.safetensors
@@ -105,7 +118,8 @@ asked /v2/models/model/infer "$body"
 has answer "200 OK"
 stop
 
-# ---- the same where ids find their rows by a hash, or are raw: nobody looks for an end that is gone
+# ---- the same where ids find their rows by a hash, or are raw: nobody looks for an end that is
+# gone
 sed 's/"optimizer"/"managed_collision": {"kind": "growing"}, "optimizer"/' small.json >raw.json
 run 0 train --config raw.json --train-rows 0:64 --threads 1 --checkpoint raw.safetensors
 run 0 train --config raw.json --threads 1 --checkpoint more.safetensors
@@ -141,7 +155,8 @@ run 0 export seed9.safetensors --delta back --overwrite
 serve back
 second=$(digest)
 stop
-[ -n "$first" ] && [ -n "$second" ] && [ "$first" != "$second" ] || fail "digests '$first' and '$second'"
+[ -n "$first" ] && [ -n "$second" ] && [ "$first" != "$second" ] ||
+  fail "digests '$first' and '$second'"
 serve changed
 [ "$(digest)" = "$first" ] || fail "another digest for the same content"
 stop

@@ -31,16 +31,19 @@ has out "2 threads a rank"
 
 # ---- processes: the same bits
 under_mpirun() { "${mpirun[@]}" -n 4 "$tessera" "$@"; }
-under_mpirun train --config two.json --plan mixed.json --json processes.json --checkpoint processes >out 2>err ||
+under_mpirun train --config two.json --plan mixed.json --json processes.json \
+  --checkpoint processes >out 2>err ||
   fail "mpirun: $(cat out err)"
 has out "4 ranks (mpi)"
 [ "$(grep -c "epoch 2:" out)" = 1 ] || fail "not said once: $(cat out)"
 for folder in threads processes; do run 0 export "$folder" --out "$folder.safetensors"; done
 cmp threads.safetensors processes.safetensors || fail "processes: other bits than threads"
-if timeout 60 "${mpirun[@]}" -n 4 "$tessera" train --config two.json --checkpoint processes >out 2>err; then fail "it was written over"; fi
+if timeout 60 "${mpirun[@]}" -n 4 "$tessera" train --config two.json \
+  --checkpoint processes >out 2>err; then fail "it was written over"; fi
 has err "processes: processes/index.json is there, which this command did not begin from"
 lacks out "epoch 1"
-if under_mpirun train --config two.json --ranks 4 >out 2>err; then fail "--ranks under mpirun was taken"; fi
+if under_mpirun train --config two.json --ranks 4 >out 2>err; then fail \
+  "--ranks under mpirun was taken"; fi
 has err "--ranks under mpirun"
 
 # ---- ranks of different builds: a copy of the program whose build ID is another
@@ -53,7 +56,8 @@ open(sys.argv[2], "wb").write(program)
 EOM
 chmod +x other
 arguments=(train --config two.json --plan table_wise)
-if timeout 60 "${mpirun[@]}" -n 1 "$tessera" "${arguments[@]}" : -n 1 ./other "${arguments[@]}" >out 2>err; then
+if timeout 60 "${mpirun[@]}" -n 1 "$tessera" "${arguments[@]}" : \
+  -n 1 ./other "${arguments[@]}" >out 2>err; then
   fail "two builds went along"
 fi
 has err "the program's build"
@@ -88,7 +92,8 @@ run 0 train --resume threads.safetensors --epochs 3
 has out "epoch 3:"
 
 # ---- raw ids: in parts, which other numbers of ranks go on with, and a server reads
-sed 's/"optimizer"/"managed_collision": {"kind": "growing", "num_parts": 3}, "optimizer"/' two.json >raw.json
+sed 's/"optimizer"/"managed_collision": {"kind": "growing", "num_parts": 3}, "optimizer"/' \
+  two.json >raw.json
 run 0 train --config raw.json --ranks 2 --epochs 1 --checkpoint raw
 has out "raw ids of 2 tables:"
 run 0 train --resume raw --epochs 2 --ranks 3 --checkpoint raw --json raw_ranks.json
@@ -97,12 +102,14 @@ near raw_ranks.json raw_alone.json
 run 0 export raw --out raw.safetensors
 run 0 train --resume raw.safetensors --epochs 3 --checkpoint raw_alone.safetensors
 run 0 train --resume raw --epochs 3 --checkpoint raw_direct.safetensors
-cmp raw_alone.safetensors raw_direct.safetensors || fail "raw ids of a folder of ranks: other bits than of its file"
+cmp raw_alone.safetensors raw_direct.safetensors ||
+  fail "raw ids of a folder of ranks: other bits than of its file"
 run 0 train --resume raw.safetensors --epochs 3 --ranks 2 --checkpoint raw_of_file
 run 0 export raw_of_file --out raw_of_file.safetensors
 run 0 train --resume raw --epochs 3 --ranks 2 --checkpoint raw_of_folder
 run 0 export raw_of_folder --out raw_of_folder.safetensors
-cmp raw_of_file.safetensors raw_of_folder.safetensors || fail "raw ids of a file, over ranks: other bits than of the folder"
+cmp raw_of_file.safetensors raw_of_folder.safetensors ||
+  fail "raw ids of a file, over ranks: other bits than of the folder"
 run 0 quantize raw.safetensors -o raw_model --bits 32
 run 0 generate --rows 1000 --first 5000 --vocabulary 50 eval.tsv  # the evaluation's rows
 run 0 predict raw_model --data eval.tsv --json served.json
@@ -114,6 +121,8 @@ fails_saying "expected num_parts" train --config whole.json --ranks 2
 fails_saying "--plan needs --ranks" train --config two.json --plan row_wise
 fails_saying "--wire-codecs needs --ranks" train --config two.json --wire-codecs fp16
 fails_saying "it is for 4 ranks" train --config two.json --ranks 2 --plan mixed.json
-fails_saying "--plan nowhere.json: there is no such file, and plans by a word are auto" train --config two.json --ranks 2 --plan nowhere.json
+fails_saying "--plan nowhere.json: there is no such file, and plans by a word are auto" train \
+  --config two.json --ranks 2 --plan nowhere.json
 fails_saying "fp17" train --config two.json --ranks 2 --wire-codecs fp17
-fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 --checkpoint threads.safetensors
+fails_saying "this saves checkpoints in a folder" train --config two.json --ranks 2 \
+  --checkpoint threads.safetensors

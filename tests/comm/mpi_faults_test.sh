@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# mpi_faults_test.sh MPI_TEST_SH PROGRAM: each fault ends the job in seconds, with the reason, from every rank it reaches.
+# mpi_faults_test.sh MPI_TEST_SH PROGRAM: each fault ends the job in seconds, with the reason, from
+# every rank it reaches.
 set -uo pipefail
 run=$1 program=$2
 failures=0
@@ -33,16 +34,21 @@ expect throw '^rank 1: row 12 of t7 is out of range' \
 # mpirun ends at once, and may lose the last line of a rank.
 expect kill 'process rank 1 .*signal 9' "rank [02]: (ended by SIGTERM|waited) in $waits"
 expect op 'rank 1 made AllGather "rows of t7"' 'made AllReduce sum "sum of t7"'
-expect count 'AllToAllV "ids of t7" .*: rank 1 expected 20000 elements of f32 from rank 2, which sent 9000'
+expect count \
+  'AllToAllV "ids of t7" .*: rank 1 expected 20000 elements of f32 from rank 2, which sent 9000'
 expect leave "rank [02]: waits in $waits .*, but rank 1 has left"
 expect abort "rank [02]: waited in $waits .*: rank 1 aborted: the disk is full"
 expect split 'rank 2: no memory' 'rank [01].* in (Send "never sent"|Barrier "the pair")'
-expect timeout 'rank .: waited 1 s in (Send "never sent"|AllReduce sum "sum of t7").*: nothing, or not all, came from ranks [01]'
+expect timeout \
+  'rank .: waited 1 s in (Send "never sent"|AllReduce sum "sum of t7").*: nothing, or not all, came from ranks [01]'
 
-expect stop 'rank [02]: waited in AllReduce sum "(before|sum of t7)".*: rank 1 \(process [0-9]+ on .*\) has been stopped for 2 s \(SIGSTOP\)'
+expect stop \
+  'rank [02]: waited in AllReduce sum "(before|sum of t7)".*: rank 1 \(process [0-9]+ on .*\) has been stopped for 2 s \(SIGSTOP\)'
 threads=("")  # hosts hear of each other by the thread of MPI
-expect apart 'rank [02]: waited in AllReduce sum "(before|sum of t7)".*: rank 1 \(process [0-9]+ on .*\) has not been heard of for 2 s'
-output=$(timeout 60 "$run" 3 "$program" busy 2>&1) && [ "$(grep -c 'ended well' <<<"$output")" = 3 ] ||
+expect apart \
+  'rank [02]: waited in AllReduce sum "(before|sum of t7)".*: rank 1 \(process [0-9]+ on .*\) has not been heard of for 2 s'
+output=$(timeout 60 "$run" 3 "$program" busy 2>&1) &&
+  [ "$(grep -c 'ended well' <<<"$output")" = 3 ] ||
   { echo "a rank that computed for long was taken for lost: $output"; failures=$((failures + 1)); }
 
 echo "$failures failures"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# A page of somebody else's names and ours has a row for each of those names, names headers that there are, and symbols that they
-# declare: each is in one of its row's headers and compiles. Arguments: the WORKSPACE file, the page, the names by heading, and how
-# many symbols there are at least. (torchrec_names.txt: the classes, functions and methods of TorchRec's pages, without what every
-# torch.nn.Module or autograd function has. fbgemm_names.txt: the operators of torch.ops.fbgemm.)
+# A page of somebody else's names and ours has a row for each of those names, names headers that
+# there are, and symbols that they declare: each is in one of its row's headers and compiles.
+# Arguments: the WORKSPACE file, the page, the names by heading, and how many symbols there are at
+# least. (torchrec_names.txt: the classes, functions and methods of TorchRec's pages, without what
+# every torch.nn.Module or autograd function has. fbgemm_names.txt: the operators of
+# torch.ops.fbgemm.)
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$1")")"
 table=$2 names=$3 least=$4
@@ -34,7 +36,8 @@ awk -F '|' -v work="$work" '
 if [ -f "$work/unexplained" ]; then complain "$(cat "$work/unexplained")"; fi
 
 while read -r missing; do complain "$table lacks ${missing#*|}, under ${missing%|*}"; done < <(
-  awk '/^## / { heading = substr($0, 4); next } { print heading "|" $0 }' "$names" | sort | comm -23 - <(sort "$work/names")
+  awk '/^## / { heading = substr($0, 4); next } { print heading "|" $0 }' "$names" | sort |
+    comm -23 - <(sort "$work/names")
 )
 
 while IFS='|' read -r row header; do
@@ -60,7 +63,8 @@ while IFS='|' read -r row symbol; do
   fi
 done <"$work/symbols"
 echo "}" >>"$source"
-g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wno-unused-function -I. "$source" || complain "not all symbols compile"
+g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wno-unused-function -I. "$source" ||
+  complain "not all symbols compile"
 
 [ "$number" -ge "$least" ] || complain "only $number symbols were found in $table"
 echo "$(wc -l <"$work/names") names of $names, $number symbols checked, $failures failures"

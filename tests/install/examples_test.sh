@@ -1,24 +1,29 @@
 #!/bin/bash
-# README's program, every example and every chapter of the tour compile against what is installed, as do all public headers
-# together; README's program and the guide's run, and so does one whose ranks are processes.
+# README's program, every example and every chapter of the tour compile against what is installed,
+# as do all public headers together; README's program and the guide's run, and so does one whose
+# ranks are processes.
 source "$(dirname "$0")/install_test_lib.sh"
 skip_without pkg-config
 cd "$TEST_TMPDIR"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 
 sed -n '/^```cpp$/,/^```$/p' "$checkout/README.md" | sed '/^```/d' >readme.cc
-(cd "$prefix/include" && find tessera -name '*.h' -not -path '*/internal/*' | sed 's/.*/#include "&"/') >all_headers.cc
-sources=("$PWD/readme.cc" "$PWD/all_headers.cc" "$checkout"/examples/*.cc "$checkout"/examples/tour/*.cc)
+(cd "$prefix/include" && find tessera -name '*.h' -not -path '*/internal/*' | sed \
+  's/.*/#include "&"/') >all_headers.cc
+sources=("$PWD/readme.cc" "$PWD/all_headers.cc" "$checkout"/examples/*.cc \
+  "$checkout"/examples/tour/*.cc)
 mkdir examples && cp -r "$checkout/examples/two_tower" examples # it includes its own headers
 sources+=(examples/two_tower/*.cc)
 printf '%s\0' "${sources[@]}" |
-  xargs -0 -P "$(nproc)" -I{} g++ -std=c++20 -fsyntax-only -Wall -I. $(pkg-config --cflags tessera) {} || fail "a program does not compile"
+  xargs -0 -P "$(nproc)" -I{} g++ -std=c++20 -fsyntax-only -Wall \
+    -I. $(pkg-config --cflags tessera) {} || fail "a program does not compile"
 
 g++ -std=c++20 readme.cc -o readme $(pkg-config --cflags --libs tessera)
 ./readme | grep -qx "1 training steps so far" || fail "README's program says $(./readme)"
 
 # The commands of docs/guide/program.md, on its program.
-mkdir program && sed -n '/^```cpp$/,/^```$/p' "$checkout/docs/guide/program.md" | sed '/^```/d' >program/program.cc
+mkdir program && sed -n '/^```cpp$/,/^```$/p' "$checkout/docs/guide/program.md" |
+  sed '/^```/d' >program/program.cc
 commands=$(sed -n '/^```sh$/,/^```$/p' "$checkout/docs/guide/program.md" | sed '/^```/d')
 (cd program && PATH=$prefix/bin:$PATH bash -euo pipefail -c "$commands") | tee program/said
 grep -qE '^log-loss 0\.[0-2]' program/said || fail "the guide's program learned nothing"
@@ -35,4 +40,5 @@ int main() {
 }
 END
 g++ -std=c++20 ranks.cc -o ranks $(pkg-config --cflags --libs tessera_mpi)
-"$checkout/tools/mpi_test.sh" 2 ./ranks | grep -qx "2 ranks" || fail "a program with MPI does not run"
+"$checkout/tools/mpi_test.sh" 2 ./ranks | grep -qx "2 ranks" ||
+  fail "a program with MPI does not run"

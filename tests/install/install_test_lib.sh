@@ -11,7 +11,8 @@ fail() {
 }
 skip_without() { command -v "$1" >/dev/null || { echo "SKIPPED: there is no $1 here"; exit 0; }; }
 
-(cd "$checkout" && tools/install_files "$prefix.first" "$archive" "$mpi_archive" "$(realpath "$built/serve/libtessera_c.so")" "$(realpath "$built/cli/tessera")")
+(cd "$checkout" && tools/install_files "$prefix.first" "$archive" "$mpi_archive" \
+  "$(realpath "$built/serve/libtessera_c.so")" "$(realpath "$built/cli/tessera")")
 mv "$prefix.first" "$prefix" # it may be moved
 "$built/tests/serve/testing/make_small_model" "$model"
 

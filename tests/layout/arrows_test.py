@@ -5,14 +5,24 @@
           <- cli, examples, tests, bench
 
 Inside a top-level folder, subfolders may stand above or below the files on top, but never both: their includes form no circle.
-Also: no .cuh outside .cu and .cuh files, no kernel started by <<<>>>, no TESSERA_WITH_CUDA outside the runtime's dispatch."""
+Also: no .cuh outside .cu and .cuh files, no kernel started by <<<>>>, no TESSERA_WITH_CUDA outside the runtime's dispatch.
+"""
+
 import collections
 import pathlib
 import re
 import sys
 
-LEVELS = [["runtime"], ["sparse", "quant", "optim", "comm"], ["embedding", "metrics", "data"], ["sharding"],
-          ["planner", "models"], ["train"], ["serve"], ["cli", "examples", "tests", "bench"]]
+LEVELS = [
+    ["runtime"],
+    ["sparse", "quant", "optim", "comm"],
+    ["embedding", "metrics", "data"],
+    ["sharding"],
+    ["planner", "models"],
+    ["train"],
+    ["serve"],
+    ["cli", "examples", "tests", "bench"],
+]
 LEVEL_OF = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
@@ -36,6 +46,7 @@ def folder_of(path):
 
 def circles(arrows):
     """The sets of nodes (two or more) that reach each other."""
+
     def reached(start):
         seen, waiting = set(), [start]
         while waiting:
@@ -44,9 +55,13 @@ def circles(arrows):
                     seen.add(node)
                     waiting.append(node)
         return seen
+
     beyond = {node: reached(node) for node in arrows}
-    found = {frozenset(other for other in beyond[node] if node in beyond.get(other, ())) | {node}
-             for node in arrows if node in beyond[node]}
+    found = {
+        frozenset(other for other in beyond[node] if node in beyond.get(other, ())) | {node}
+        for node in arrows
+        if node in beyond[node]
+    }
     return sorted(sorted(circle) for circle in found)
 
 
@@ -64,18 +79,24 @@ def main():
     for path, text in sources(root, LEVEL_OF):
         for include in INCLUDE.findall(text):
             if path.endswith((".h", ".cc")) and include.endswith(".cuh"):
-                problems.append(f"{path} includes {include}: a .cuh may be included by .cu and .cuh files only")
+                problems.append(
+                    f"{path} includes {include}: a .cuh may be included by .cu and .cuh files only"
+                )
             if top(include) not in LEVEL_OF:
                 continue
             checked += 1
             here, there = LEVEL_OF[top(path)], LEVEL_OF[top(include)]
             if top(path) == top(include):
                 if folder_of(path) != folder_of(include) and top(path) not in LEVELS[-1][1:]:
-                    inside[folder_of(path)].setdefault(folder_of(include), []).append(f"{path} includes {include}")
+                    inside[folder_of(path)].setdefault(folder_of(include), []).append(
+                        f"{path} includes {include}"
+                    )
             elif here <= there and here < len(LEVELS) - 1:
                 problems.append(f"{path} includes {include}: that arrow points the wrong way")
         if "TESSERA_WITH_CUDA" in text and not KNOWS_CUDA.fullmatch(path):
-            problems.append(f"{path}: only runtime/device/dispatch.h and runtime/**/*_cuda.* know TESSERA_WITH_CUDA")
+            problems.append(
+                f"{path}: only runtime/device/dispatch.h and runtime/**/*_cuda.* know TESSERA_WITH_CUDA"
+            )
     for path, text in sources(root, [*LEVEL_OF, "tools"]):
         if "<<<" in text:
             problems.append(f"{path}: kernels start through Launch, not <<<>>>")

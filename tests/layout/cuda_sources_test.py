@@ -3,6 +3,7 @@
 
 Reads the BUILD files as the Python that they nearly are: rules and macros are called, and note their targets.
 """
+
 import os
 import re
 import sys
@@ -10,8 +11,22 @@ import types
 
 DEPENDENCIES = ("srcs", "hdrs", "textual_hdrs", "deps", "data")
 FUNCTIONS = ("aspect", "attr", "config", "provider", "struct", "depset", "DefaultInfo", "CcInfo")
-RULES = ("cc_library", "cc_binary", "cc_test", "sh_test", "sh_binary", "sh_library", "genrule", "filegroup", "config_setting",
-         "constraint_setting", "constraint_value", "package_group", "test_suite", "alias")
+RULES = (
+    "cc_library",
+    "cc_binary",
+    "cc_test",
+    "sh_test",
+    "sh_binary",
+    "sh_library",
+    "genrule",
+    "filegroup",
+    "config_setting",
+    "constraint_setting",
+    "constraint_value",
+    "package_group",
+    "test_suite",
+    "alias",
+)
 
 
 class Anything:
@@ -45,17 +60,29 @@ class Reader:
 
     def rule(self, kind):
         def note(name, **attributes):
-            labels = [self.label(item) for key in DEPENDENCIES for item in attributes.get(key) or []]
+            labels = [
+                self.label(item) for key in DEPENDENCIES for item in attributes.get(key) or []
+            ]
             self.targets[self.label(name)] = (kind, labels, attributes.get("tags") or [])
+
         return note
 
     def names(self):
         native = {kind: self.rule(kind) for kind in RULES}
-        names = {name: Anything() for name in FUNCTIONS + ("package", "exports_files", "licenses", "fail")}
+        names = {
+            name: Anything()
+            for name in FUNCTIONS + ("package", "exports_files", "licenses", "fail")
+        }
         native.update(glob=lambda *a, **k: [], package_name=lambda: self.package)
-        names.update(native, select=select, rule=lambda **k: self.rule("rule"), native=types.SimpleNamespace(**native))
+        names.update(
+            native,
+            select=select,
+            rule=lambda **k: self.rule("rule"),
+            native=types.SimpleNamespace(**native),
+        )
         names["load"] = lambda path, *symbols, **aliases: names.update(
-            self.symbols(path, {**{symbol: symbol for symbol in symbols}, **aliases}))
+            self.symbols(path, {**{symbol: symbol for symbol in symbols}, **aliases})
+        )
         return names
 
     def symbols(self, path, symbols):
@@ -76,14 +103,22 @@ def main(workspace):
     reader = Reader()
     sources = set()
     for folder, folders, files in os.walk("."):
-        folders[:] = [f for f in folders if not f.startswith((".", "bazel-")) and os.path.join(folder, f) != "./tools/offline"]
+        folders[:] = [
+            f
+            for f in folders
+            if not f.startswith((".", "bazel-")) and os.path.join(folder, f) != "./tools/offline"
+        ]
         if "BUILD" in files:
             reader.package = folder[2:]
             reader.run(os.path.join(folder, "BUILD"))
         sources.update(os.path.join(folder, file)[2:] for file in files if file.endswith(".cu"))
 
     reached = set()
-    waiting = [label for label, (kind, _, tags) in reader.targets.items() if kind.endswith("_test") and "device" in tags]
+    waiting = [
+        label
+        for label, (kind, _, tags) in reader.targets.items()
+        if kind.endswith("_test") and "device" in tags
+    ]
     while waiting:
         label = waiting.pop()
         if label not in reached:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every header compiles alone, those for .cu files (.cuh) beside the emulator; the build itself shows it of those that their own .cc
-# includes first. Public ones (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along (runtime/json/ is for .cc files).
+# Every header compiles alone, those for .cu files (.cuh) beside the emulator; the build itself
+# shows it of those that their own .cc includes first. Public ones (outside tests and bench) bring
+# no fmt, Eigen, JSON or CLI11 along (runtime/json/ is for .cc files).
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$1")")"
 
@@ -11,18 +12,21 @@ compile() {
   if shown_by_build "$1"; then return; fi
   local emulated=()
   [[ "$1" == *.cuh ]] && emulated=(-Itools/emulation -Wno-unknown-pragmas)
-  g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. -DTESSERA_ISA=native "${emulated[@]}" -x c++ "$1" || {
+  g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. \
+    -DTESSERA_ISA=native "${emulated[@]}" -x c++ "$1" || {
     echo "$1 does not compile alone"
     return 1
   }
 }
 export -f compile shown_by_build
 existing() { for folder in "$@"; do if [ -d "$folder" ]; then echo "$folder"; fi; done; }
-library=$(existing runtime sparse quant optim comm embedding metrics data sharding planner models serve)
+library=$(existing runtime sparse quant optim comm embedding metrics data sharding planner models \
+  serve)
 headers=$(find $library $(existing train cli bench tests tools) -name '*.h' -o -name '*.cuh')
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
 
-if grep -nE '#include <(fmt|eigen3|Eigen|nlohmann|CLI)/' $(find $library -name '*.h' -not -path 'runtime/json/*') tessera.h; then
+if grep -nE '#include <(fmt|eigen3|Eigen|nlohmann|CLI)/' \
+  $(find $library -name '*.h' -not -path 'runtime/json/*') tessera.h; then
   echo "a public header includes a library that only .cc files may"
   exit 1
 fi

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Counts what makes a house easy to find one's way in, prints the counts, and fails where one is above its bound:
-files in a folder, lines over 100 columns, comments that begin with a fragment, sources without a head comment."""
+files in a folder, lines over 100 columns, comments that begin with a fragment, sources without a head comment.
+"""
+
 import collections
 import os
 import pathlib
@@ -13,8 +15,8 @@ SOURCES = (".h", ".cc", ".cu", ".cuh")
 HEADERS = (".h", ".cuh")
 # Answers of other systems, one file a case; and what tools write.
 CASES = "tests/conformance/cases/"
-# A comment above a declaration is a sentence, or a noun phrase that stands alone; it does not lean on a
-# declaration that the reader has not read yet.
+# A comment above a declaration is a sentence, or a noun phrase that stands alone; it does not lean
+# on a declaration that the reader has not read yet.
 FRAGMENT = re.compile(r"^(Of|As|What|The same|Null)\b")
 TRAILING = re.compile(r"[;,{]\s*// (.*)$")
 
@@ -22,7 +24,11 @@ TRAILING = re.compile(r"[;,{]\s*// (.*)$")
 def files_of(root):
     """Paths of the checkout, without what builds and tools leave there."""
     for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith((".", "bazel-", "__")) and name != "shared"]
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith((".", "bazel-", "__")) and name != "shared"
+        ]
         for name in sorted(names):
             path = os.path.relpath(os.path.join(folder, name), root)
             if not path.startswith(CASES):
@@ -61,20 +67,31 @@ def has_head(text):
 
 
 def check_itself():
-    assert list(fragments("a.h", "// Of x.\nint a;\n// Good,\n// as it is.\nint b;  // As c.\n")) == \
-        ["a.h:1: Of x.", "a.h:5: As c."], "fragments() is wrong"
-    assert list(wide_lines("a.md", "|" + "x" * 200 + "\n" + "y" * 101)) == ["a.md:2: 101 columns"], "wide_lines() is wrong"
+    assert list(
+        fragments("a.h", "// Of x.\nint a;\n// Good,\n// as it is.\nint b;  // As c.\n")
+    ) == ["a.h:1: Of x.", "a.h:5: As c."], "fragments() is wrong"
+    assert list(wide_lines("a.md", "|" + "x" * 200 + "\n" + "y" * 101)) == [
+        "a.md:2: 101 columns"
+    ], "wide_lines() is wrong"
 
 
 def main():
     check_itself()
     root = pathlib.Path(sys.argv[1]).resolve().parent
     paths = list(files_of(root))
-    found = {"folders with more than 40 files": full_folders(paths), "lines over 100 columns": [],
-             "comments of headers that begin with a fragment": [], "headers without a head comment": []}
+    found = {
+        "folders with more than 40 files": full_folders(paths),
+        "lines over 100 columns": [],
+        "comments of headers that begin with a fragment": [],
+        "headers without a head comment": [],
+    }
     lines = collections.Counter()
     for path in paths:
-        kind = "tests" if path.startswith("tests/") else "documents" if path.endswith(".md") else "sources"
+        kind = (
+            "tests"
+            if path.startswith("tests/")
+            else "documents" if path.endswith(".md") else "sources"
+        )
         try:
             text = (root / path).read_text()
         except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):

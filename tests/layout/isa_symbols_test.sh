@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Objects compiled for AVX2 or AVX-512 define nothing that another object may define too: the linker keeps one copy of such a
-# function, and a machine without that instruction set would run it. Weak symbols (inline functions, templates) must carry the
-# name of their level.
+# Objects compiled for AVX2 or AVX-512 define nothing that another object may define too: the linker
+# keeps one copy of such a function, and a machine without that instruction set would run it. Weak
+# symbols (inline functions, templates) must carry the name of their level.
 set -euo pipefail
 failures=0 objects=0
 for archive in "$@"; do
@@ -11,7 +11,8 @@ for archive in "$@"; do
     *) continue ;;
   esac
   objects=$((objects + 1))
-  if nm -C --defined-only "$archive" 2>/dev/null | grep -E '^[0-9a-f]+ [WVu] ' | grep -v "$level"; then
+  if nm -C --defined-only "$archive" 2>/dev/null | grep -E '^[0-9a-f]+ [WVu] ' |
+    grep -v "$level"; then
     echo "$archive defines the symbols above for every level at once"
     failures=$((failures + 1))
   fi

@@ -8,6 +8,7 @@ One line a kernel: its source, its name, variants (template instances), then the
 stack, bytes spilled (stores and loads), static shared memory a block. A functor of ForEach is one line, whatever its types; CUB's
 kernels are left out.
 """
+
 import re
 import subprocess
 import sys
@@ -18,12 +19,18 @@ COLUMNS = ("registers", "stack", "spilled", "shared")
 
 
 def demangle(names):
-    out = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, check=True, universal_newlines=True)
+    out = subprocess.run(
+        ["c++filt"],
+        input="\n".join(names),
+        stdout=subprocess.PIPE,
+        check=True,
+        universal_newlines=True,
+    )
     return out.stdout.split("\n")
 
 
 def before_arguments(name):
-    """"f<(T)0>" of "f<(T)0>(int)"."""
+    """ "f<(T)0>" of "f<(T)0>(int)"."""
     depth = 0
     for place, c in enumerate(name):
         depth += (c == "<") - (c == ">")
@@ -34,7 +41,11 @@ def before_arguments(name):
 
 def short(name):
     """The kernel's own name; for ForEachKernel<Functor<…>> "ForEach Functor"."""
-    name = name.replace("(anonymous namespace)::", "").replace("tessera::", "").replace("internal::", "")
+    name = (
+        name.replace("(anonymous namespace)::", "")
+        .replace("tessera::", "")
+        .replace("internal::", "")
+    )
     name = before_arguments(re.sub(r"^void ", "", name))
     inner = re.match(r"ForEachKernel<(.*)>$", name)
     if inner:
@@ -60,20 +71,35 @@ def read(logs):
         with open(log) as file:
             parts = re.split(r"Compiling entry function '(\w+)' for '(\w+)'", file.read())
         for name, architecture, text in zip(demangle(parts[1::3]), parts[2::3], parts[3::3]):
-            if architecture != ARCHITECTURE or "tessera::" not in name or name.startswith("void cub::"):
+            if (
+                architecture != ARCHITECTURE
+                or "tessera::" not in name
+                or name.startswith("void cub::")
+            ):
                 continue
-            spilled = number(r"(\d+) bytes spill stores", text) + number(r"(\d+) bytes spill loads", text)
+            spilled = number(r"(\d+) bytes spill stores", text) + number(
+                r"(\d+) bytes spill loads", text
+            )
             row = kernels.setdefault("%s %s" % (source_of(log), short(name)), [0, 0, 0, 0, 0])
-            values = (number(r"Used (\d+) registers", text), number(r"(\d+) bytes stack frame", text), spilled,
-                      number(r"(\d+) bytes smem", text))
+            values = (
+                number(r"Used (\d+) registers", text),
+                number(r"(\d+) bytes stack frame", text),
+                spilled,
+                number(r"(\d+) bytes smem", text),
+            )
             row[:] = [row[0] + 1] + [max(a, b) for a, b in zip(row[1:], values)]
     return kernels
 
 
 def table(version, kernels):
-    lines = ["# %s, nvcc %s; tools/kernel_table writes this file" % (ARCHITECTURE, version),
-             "%-88s %8s %s" % ("# kernel", "variants", " ".join("%9s" % c for c in COLUMNS))]
-    lines += ["%-88s %8d %s" % (name, row[0], " ".join("%9d" % n for n in row[1:])) for name, row in sorted(kernels.items())]
+    lines = [
+        "# %s, nvcc %s; tools/kernel_table writes this file" % (ARCHITECTURE, version),
+        "%-88s %8s %s" % ("# kernel", "variants", " ".join("%9s" % c for c in COLUMNS)),
+    ]
+    lines += [
+        "%-88s %8d %s" % (name, row[0], " ".join("%9d" % n for n in row[1:]))
+        for name, row in sorted(kernels.items())
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +118,12 @@ def complaints(same_compiler, recorded, kernels):
             known = [0, 255, 0, 0, 0]
         for column in (2, 3):
             if row[column] > known[column]:
-                yield "%s: %d bytes %s, %d in the table" % (name, row[column], COLUMNS[column - 1], known[column])
+                yield "%s: %d bytes %s, %d in the table" % (
+                    name,
+                    row[column],
+                    COLUMNS[column - 1],
+                    known[column],
+                )
         if same_compiler and row[1] > known[1] + MORE_REGISTERS:
             yield "%s: %d registers, %d in the table" % (name, row[1], known[1])
     for name in sorted(set(recorded) - set(kernels)):

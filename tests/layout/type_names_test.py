@@ -2,15 +2,33 @@
 """No two files define types of one qualified name: linked into one program, the linker would keep the
 functions of one of them for both (the one definition rule). Headers of the whole checkout are compared, and
 what a .cc or .cu file of the library and the command defines outside anonymous namespaces."""
+
 import collections
 import pathlib
 import re
 import sys
 
-FOLDERS = ["runtime", "sparse", "quant", "optim", "comm", "embedding", "metrics", "data", "sharding", "planner", "models", "train", "serve", "cli"]
+FOLDERS = [
+    "runtime",
+    "sparse",
+    "quant",
+    "optim",
+    "comm",
+    "embedding",
+    "metrics",
+    "data",
+    "sharding",
+    "planner",
+    "models",
+    "train",
+    "serve",
+    "cli",
+]
 OTHER_HEADERS = ["tests", "bench", "examples"]
-NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^[ \t]*#(?:\\\n|[^\n])*',
-                   re.S | re.M)
+NOISE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^[ \t]*#(?:\\\n|[^\n])*',
+    re.S | re.M,
+)
 TOKEN = re.compile(r"[A-Za-z_]\w*|::|\[\[|\]\]|[{}();<>=,:\[\]&*]")
 TYPE_WORDS = {"struct", "class", "union", "enum"}
 
@@ -18,7 +36,7 @@ TYPE_WORDS = {"struct", "class", "union", "enum"}
 def head_name(head):
     """Of the tokens before a "{": ("namespace" | "type", name), or (None, None) for other blocks."""
     if "namespace" in head:
-        return "namespace", "".join(head[head.index("namespace") + 1:])
+        return "namespace", "".join(head[head.index("namespace") + 1 :])
     while "template" in head:  # its parameters are in angle brackets
         begin = head.index("template")
         end, depth = begin + 1, 0
@@ -29,14 +47,16 @@ def head_name(head):
                 break
         head = head[:begin] + head[end:]
     while "[[" in head:
-        head = head[:head.index("[[")] + head[head.index("]]") + 1:]
+        head = head[: head.index("[[")] + head[head.index("]]") + 1 :]
     if head[1:3] == ["alignas", "("]:
-        head = head[:1] + head[head.index(")") + 1:]
-    if not head or head[0] not in TYPE_WORDS or "(" in head or "=" in head:  # a function, or a variable's braces
+        head = head[:1] + head[head.index(")") + 1 :]
+    if (
+        not head or head[0] not in TYPE_WORDS or "(" in head or "=" in head
+    ):  # a function, or a variable's braces
         return None, None
     words = [word for word in head if word not in TYPE_WORDS]
     if ":" in words:
-        words = words[:words.index(":")]
+        words = words[: words.index(":")]
     words = [word for word in words if word != "final"]
     if not words or "<" in words:  # unnamed, or a specialization
         return None, None
@@ -96,7 +116,9 @@ def main():
             where[name].add(str(path.relative_to(root)))
     twice = {name: paths for name, paths in where.items() if len(paths) > 1}
     for name, paths in sorted(twice.items()):
-        print(f"{name} is defined in {' and in '.join(sorted(paths))}: give one of them another name")
+        print(
+            f"{name} is defined in {' and in '.join(sorted(paths))}: give one of them another name"
+        )
     print(f"{len(where)} types, {len(twice)} names used twice")
     if len(where) < 1000:
         sys.exit("too few types were found: is this the right folder?")

@@ -130,7 +130,7 @@ TEST(Formulas, NdcgOptions) {
 
 TEST(Formulas, NdcgOfABatchWithoutSessionsPushesNothingOut) {
   const auto metric = FindMetricKind("ndcg").make({.remove_single_length_sessions = true}, 3,
-                                                testing::CountingClock());
+                                                  testing::CountingClock());
   const std::vector<float> p = {0.1f, 0.9f}, y = {1, 0};
   const std::vector<int64_t> pair = {1, 1}, single = {1, 2};
   metric->Update({.examples = {p, y, {}}, .sessions = pair});

@@ -26,7 +26,7 @@ using tessera::testing::ExportedRun;
 using tessera::testing::TempPath;
 
 // Tables of fewer rows than there are ids, so that ids are turned away and evicted.
-TrainConfig ConfigOf(const std::string& managed_collision) {
+TrainConfig ReadConfig(const std::string& managed_collision) {
   return ParseTrainConfig(R"({
     "tables": [
       {"name": "a", "rows": 24, "dim": 4, "features": ["cat_0"]},
@@ -44,7 +44,7 @@ TrainConfig ConfigOf(const std::string& managed_collision) {
 class RawIds : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RawIds, AreServedAsTheTrainerReadsThem) {
-  ExportedRun run(ConfigOf(GetParam()), "raw.safetensors");
+  ExportedRun run(ReadConfig(GetParam()), "raw.safetensors");
   Context& ctx = run.ctx();
   const std::string directory = TempPath("raw");
   std::filesystem::remove_all(directory);
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Of growing tables that no forward has met there are no rows yet: what ids read adds nothing.
 TEST(RawIds, OfEmptyTablesAreServed) {
-  ExportedRun run(ConfigOf(R"({"kind": "growing", "shared_rows": 3})"), "empty.safetensors");
+  ExportedRun run(ReadConfig(R"({"kind": "growing", "shared_rows": 3})"), "empty.safetensors");
   Context& ctx = run.ctx();
   const std::string directory = TempPath("empty"), same = TempPath("same_as_empty");
   std::filesystem::remove_all(directory);
@@ -116,7 +116,7 @@ TEST(RawIds, OfEmptyTablesAreServed) {
 
 // Ids of ranks: saved by each, exported, served.
 TEST(RawIds, OfRanksAreServed) {
-  const TrainConfig config = ConfigOf(R"({"kind": "growing", "num_parts": 8})");
+  const TrainConfig config = ReadConfig(R"({"kind": "growing", "num_parts": 8})");
   const std::string folder = TempPath("ranks"), directory = TempPath("of_ranks");
   std::filesystem::remove_all(directory);
   const DataSets data(config, {});
@@ -147,7 +147,7 @@ TEST(RawIds, OfRanksAreServed) {
 }
 
 TEST(RawIds, WithoutTheirStateAreRefused) {
-  ExportedRun run(ConfigOf(R"({"kind": "growing"})"), "whole.safetensors");
+  ExportedRun run(ReadConfig(R"({"kind": "growing"})"), "whole.safetensors");
   const Checkpoint without =
       ChangedCheckpoint(run.Save().path, "stateless.safetensors", [](auto& tensors) {
         std::erase_if(tensors, [](const auto& t) { return t.first.ends_with("_growing_ids"); });

@@ -266,7 +266,7 @@ TEST_F(CheckpointFaultsTest, AFullDiskAtTheIndexIsAnErrorToo) {
   std::vector<std::string> parts;
   for (int rank = 0; rank < 2; ++rank) {
     std::vector<ShardStreams> streams;
-    for (const ShardTensors& shard : shards[rank]) streams.push_back(StreamsOf(ctx_, shard));
+    for (const ShardTensors& shard : shards[rank]) streams.push_back(MakeStreams(ctx_, shard));
     parts.push_back(WritePart(folder_, 2, rank, Plan(), std::move(streams)));
   }
   EXPECT_TRUE(Holds(1)) << "what was not committed does not count";
@@ -292,7 +292,7 @@ TEST_F(CheckpointFaultsTest, AFullDiskAtTheIndexIsAnErrorToo) {
     for (int rank = 0; rank < plan.world_size; ++rank) {
       std::vector<ShardStreams> streams;
       for (const ShardTensors& shard : ShardsOf(own, model, plan, rank))
-        streams.push_back(StreamsOf(own, shard));
+        streams.push_back(MakeStreams(own, shard));
       parts.push_back(WritePart(folder, save, rank, plan, std::move(streams)));
     }
     CheckpointInfo info = InfoOf(model, plan);

@@ -204,8 +204,9 @@ std::string OptimizerStateName(const std::string& parameter, const std::string& 
 
 std::string ParameterOfState(const std::string& name) {
   const std::string prefix = kOptimizerPrefix;
-  if (!name.starts_with(prefix)) return "";
-  return name.substr(prefix.size(), name.rfind('.') - prefix.size());
+  const size_t dot = name.rfind('.');
+  if (!name.starts_with(prefix) || dot < prefix.size()) return "";
+  return name.substr(prefix.size(), dot - prefix.size());
 }
 
 bool IsIdState(const std::string& name) {

@@ -22,8 +22,10 @@ void EraseNumbers(OptimizerStateDict& states) {
     std::erase_if(by_name, [](const auto& state) { return state.second.shape().rank() == 0; });
 }
 
-// Adds "optimizer.<parameter>.<state>" tensors, taken apart.
-void AddStates(OptimizerStateDict& states, const std::vector<NamedTensor>& tensors) {
+}  // namespace
+
+void internal::AddOptimizerStates(const std::vector<NamedTensor>& tensors,
+                                  OptimizerStateDict& states) {
   for (const NamedTensor& named : tensors) {
     const std::string parameter = ParameterOfState(named.name);
     if (parameter.empty())
@@ -32,8 +34,6 @@ void AddStates(OptimizerStateDict& states, const std::vector<NamedTensor>& tenso
     states[parameter][named.name.substr(prefix)] = named.tensor;
   }
 }
-
-}  // namespace
 
 void SaveCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& weights,
                     const Optimizer& optimizer, const TrainingProgress& progress) {
@@ -48,16 +48,17 @@ TrainingProgress LoadCheckpoint(Context& ctx, const std::string& path,
                                 const std::vector<NamedTensor>& weights, Optimizer& optimizer) {
   const Checkpoint checkpoint = ReadCheckpoint(path);
   if (!checkpoint.progress)
-    throw Error(Format("{}: it holds weights alone, without a training's progress; LoadWeights "
-                       "reads them",
-                       path));
+    throw Error(
+        Format("{}: it holds weights alone, without a training's progress; LoadWeights "
+               "reads them",
+               path));
   OptimizerStateDict states = optimizer.StateDict();
   EraseNumbers(states);
   if (!states.empty() && !checkpoint.has_optimizer_state())
     throw Error(Format("{}: it has no state of an optimizer, and '{}' of this model has some", path,
                        states.begin()->first));
   Restore(ctx, checkpoint, WithStates(weights, states), [&](const std::vector<NamedTensor>& rest) {
-    AddStates(states, rest);
+    internal::AddOptimizerStates(rest, states);
     optimizer.CheckStateDict(states);
   });
   optimizer.LoadStateDict(ctx, states);

@@ -42,5 +42,11 @@ TrainingProgress LoadCheckpoint(Context& ctx, const std::string& path,
 // REQUIRES: no cache holds rows of these tables (TableCaches::Flush, then Reset).
 void LoadWeights(Context& ctx, const std::string& path, const std::vector<NamedTensor>& weights);
 
+namespace internal {
+
+// Adds tensors that are called "optimizer.<parameter>.<state>". Throws Error for another name.
+void AddOptimizerStates(const std::vector<NamedTensor>& tensors, OptimizerStateDict& states);
+
+}  // namespace internal
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CHECKPOINT_MODEL_CHECKPOINT_H_

@@ -69,7 +69,7 @@ Checkpoint WholeTables(ShardedCheckpoint& from) {
 
 ShardedCheckpoint OpenFolderOfRanks(const std::string& folder) {
   return DetectForm(folder) == SavedForm::kRankChains ? OpenRankChain(folder)
-                                                  : ShardedCheckpoint(folder);
+                                                      : ShardedCheckpoint(folder);
 }
 
 Checkpoint ReadFolderOfRanks(const std::string& folder) {

@@ -7,6 +7,7 @@
 //   SearchBlock   rows of the block; asks for the groups of the next one's ids
 #include "embedding/lookup/row_ops.h"
 #include "embedding/managed_collision/index/index_segment.h"
+#include "runtime/base/isa.h"
 
 namespace tessera::internal {
 
@@ -36,9 +37,7 @@ struct IndexView {
   void ReadBlock(IndexArray ids, int64_t begin, int64_t end, IndexBlock& block);       \
   void SearchBlock(const IndexView& index, IndexBlock& block, const IndexBlock& next); \
   }
-TESSERA_DECLARE_INDEX_(baseline)
-TESSERA_DECLARE_INDEX_(avx2)
-TESSERA_DECLARE_INDEX_(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_INDEX_)
 #undef TESSERA_DECLARE_INDEX_
 
 }  // namespace tessera::internal

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "embedding/lookup/row_ops.h"
+#include "runtime/base/isa.h"
 
 namespace tessera::internal {
 
@@ -92,9 +93,7 @@ struct ZchSlots {
   void FindSlots(const ZchSlots& slots, IndexArray ids, int64_t begin, int64_t end, \
                  int64_t* found);                                                   \
   }
-TESSERA_DECLARE_ZCH_(baseline)
-TESSERA_DECLARE_ZCH_(avx2)
-TESSERA_DECLARE_ZCH_(avx512)
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_ZCH_)
 #undef TESSERA_DECLARE_ZCH_
 
 }  // namespace tessera::internal

@@ -69,7 +69,7 @@ struct Range {
   int64_t begin, end;
 };
 std::vector<Range> MakeRanges(const TableBatchedEmbedding& tables, int table,
-                            const KeyedJaggedTensor& kjt) {
+                              const KeyedJaggedTensor& kjt) {
   const std::vector<int64_t>& offsets = kjt.offset_per_key();
   std::map<int64_t, Range> ranges;
   for (const EmbeddingFeature& feature : tables.features())

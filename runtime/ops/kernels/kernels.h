@@ -6,6 +6,8 @@
 // those of the CPU's best level.
 #include <cstdint>
 
+#include "runtime/base/isa.h"
+
 namespace tessera::internal {
 
 // C[m, n] = op(A)·op(B), row-major, `ld*` elements from one row to the next. k is the length of the
@@ -58,21 +60,14 @@ struct NormKernels {
   void (*backward)(const LayerNormGradArgs&);
 };
 
-namespace baseline {
-extern const GemmKernels kGemm;
-extern const ElementwiseKernels kElementwise;
-extern const NormKernels kNorm;
-}  // namespace baseline
-namespace avx2 {
-extern const GemmKernels kGemm;
-extern const ElementwiseKernels kElementwise;
-extern const NormKernels kNorm;
-}  // namespace avx2
-namespace avx512 {
-extern const GemmKernels kGemm;
-extern const ElementwiseKernels kElementwise;
-extern const NormKernels kNorm;
-}  // namespace avx512
+#define TESSERA_DECLARE_KERNELS_(isa)           \
+  namespace isa {                               \
+  extern const GemmKernels kGemm;               \
+  extern const ElementwiseKernels kElementwise; \
+  extern const NormKernels kNorm;               \
+  }
+TESSERA_FOR_EACH_ISA(TESSERA_DECLARE_KERNELS_)
+#undef TESSERA_DECLARE_KERNELS_
 
 const GemmKernels& BestGemm();
 const ElementwiseKernels& BestElementwise();

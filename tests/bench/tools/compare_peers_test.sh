@@ -6,27 +6,37 @@ export REAL_TESSERA=$tessera
 mkdir -p venv/bin scripts
 cp "$main/tests/bench/tools/fake_peers_python" venv/bin/python
 touch scripts/lookup.py
-compare() { python3 "$main/tools/compare_peers" --peers venv --scripts scripts --tessera "$main/tests/bench/tools/fake_tessera.py" --bazel false "$@" >out 2>err; }
+compare() { python3 "$main/tools/compare_peers" --peers venv --scripts scripts \
+  --tessera "$main/tests/bench/tools/fake_tessera.py" --bazel false "$@" >out 2>err; }
 
-compare --topics lookup --thp --turns 3 --json out.json --svg out.svg || fail "compare_peers: $(cat out err)"
-json out.json 'set(d["rows"][0]) == {"name", "peer", "ours_seconds", "peer_seconds", "limit_seconds", "ratio"}'
-json out.json 'len(d["rows"]) == 16 and not any(row["peer"].startswith("bare") for row in d["rows"])'
-json out.json 'abs(d["geomean"]["lookup"]["fbgemm_tbe"]["1"] - 5) < 1e-9 and abs(d["geomean"]["lookup"]["fbgemm_tbe"]["2"] - 10) < 1e-9'
-json out.json 'abs(d["geomean"]["lookup"]["fbgemm_tbe_thp"]["1"] - 2.5) < 1e-9 and abs(d["geomean"]["lookup"]["torchrec"]["2"] - 5) < 1e-9'
+compare --topics lookup --thp --turns 3 --json out.json --svg out.svg ||
+  fail "compare_peers: $(cat out err)"
+json out.json \
+  'set(d["rows"][0]) == {"name", "peer", "ours_seconds", "peer_seconds", "limit_seconds", "ratio"}'
+json out.json \
+  'len(d["rows"]) == 16 and not any(row["peer"].startswith("bare") for row in d["rows"])'
+json out.json \
+  'abs(d["geomean"]["lookup"]["fbgemm_tbe"]["1"] - 5) < 1e-9 and abs(d["geomean"]["lookup"]["fbgemm_tbe"]["2"] - 10) < 1e-9'
+json out.json \
+  'abs(d["geomean"]["lookup"]["fbgemm_tbe_thp"]["1"] - 2.5) < 1e-9 and abs(d["geomean"]["lookup"]["torchrec"]["2"] - 5) < 1e-9'
 json out.json 'abs(d["geomean_by_rule"]["lookup"]["small calls"]["torchrec"]["1"] - 2.5) < 1e-9'
-json out.json 'd["versions"]["torch"] == "2.0" and d["machine"] == "a made-up machine" and d["date"]'
+json out.json \
+  'd["versions"]["torch"] == "2.0" and d["machine"] == "a made-up machine" and d["date"]'
 json out.json '{row["limit_seconds"] for row in d["rows"] if "D16" in row["name"]} == {1e-3, 5e-4}'
 has out.svg "fbgemm_tbe_thp"
 has out "lookup/small calls"
 
-compare --topics lookup --only D16 --keep out.json --json more.json || fail "with rows of another run: $(cat out err)"
-json more.json 'len(d["rows"]) == 12 and not any(row["peer"].endswith("_thp") for row in d["rows"] if "D16" in row["name"])'
+compare --topics lookup --only D16 --keep out.json --json more.json ||
+  fail "with rows of another run: $(cat out err)"
+json more.json \
+  'len(d["rows"]) == 12 and not any(row["peer"].endswith("_thp") for row in d["rows"] if "D16" in row["name"])'
 json more.json 'abs(d["geomean"]["lookup"]["fbgemm_tbe"]["1"] - 5) < 1e-9'
 sed 's/a made-up machine/another/' out.json > another.json
 ! compare --topics lookup --keep another.json || fail "rows of another machine"
 has err "lookup/D16: --keep: results of 'another' and 'a made-up machine' don't go together"
 
-FAKE_MORE=only_ours compare --topics lookup --json out.json || fail "a case that only we have: $(cat out err)"
+FAKE_MORE=only_ours compare --topics lookup --json out.json ||
+  fail "a case that only we have: $(cat out err)"
 has err "lookup/only_ours: the peers' script has no such case"
 
 compare --json out.json || fail "without a wish, the topics that are there: $(cat out err)"

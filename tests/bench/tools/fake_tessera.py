@@ -3,6 +3,7 @@
 
 FAKE_MS: of ours (2), FAKE_LIMIT_MS: of the limit (1; "" for none). Calls of `bench show` go to the real command, REAL_TESSERA.
 """
+
 import json
 import os
 import re
@@ -19,7 +20,11 @@ def flag(name, default=""):
     return arguments[arguments.index(name) + 1] if name in arguments else default
 
 
-cases = [case for case in ("D16", "call_T1_B1_L1", *os.environ.get("FAKE_MORE", "").split()) if re.search(flag("--only", "."), case)]
+cases = [
+    case
+    for case in ("D16", "call_T1_B1_L1", *os.environ.get("FAKE_MORE", "").split())
+    if re.search(flag("--only", "."), case)
+]
 threads = [int(text) for text in flag("--threads", "1").split(",")]
 if "--list" in arguments:
     for case in cases:
@@ -30,12 +35,35 @@ ours, limit = 1e-3 * float(os.environ.get("FAKE_MS", 2)), os.environ.get("FAKE_L
 rows = []
 for case in cases:
     for count in threads:
-        row = {"name": f"lookup/{case}/{count}t", "case": case, "threads": count, "contender": "tessera", "seconds": ours / count,
-               "samples": [ours / count * (1 + 0.001 * i) for i in range(int(flag("--rounds", "15")))]}
+        row = {
+            "name": f"lookup/{case}/{count}t",
+            "case": case,
+            "threads": count,
+            "contender": "tessera",
+            "seconds": ours / count,
+            "samples": [ours / count * (1 + 0.001 * i) for i in range(int(flag("--rounds", "15")))],
+        }
         if limit and case == "D16":
             row["limit_seconds"] = 1e-3 * float(limit) / count
         rows.append(row)
         if case != "D16":
-            rows.append(dict(row, contender="collection", seconds=4 * row["seconds"], samples=[4 * seconds for seconds in row["samples"]]))
+            rows.append(
+                dict(
+                    row,
+                    contender="collection",
+                    seconds=4 * row["seconds"],
+                    samples=[4 * seconds for seconds in row["samples"]],
+                )
+            )
 with open(flag("--json"), "w") as file:
-    json.dump({"machine": "a made-up machine", "date": "2026-11-21", "topic": "lookup", "rounds": 15, "cold": True, "rows": rows}, file)
+    json.dump(
+        {
+            "machine": "a made-up machine",
+            "date": "2026-11-21",
+            "topic": "lookup",
+            "rounds": 15,
+            "cold": True,
+            "rows": rows,
+        },
+        file,
+    )

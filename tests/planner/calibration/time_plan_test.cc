@@ -22,8 +22,8 @@ TEST(Agreement, OfThingsInOneOrderIsPerfect) {
 }
 
 TEST(Agreement, OfThingsInTheOtherOrder) {
-  EXPECT_DOUBLE_EQ(ComputeAgreement(std::vector<double>{1, 2, 3}, std::vector<double>{3, 2, 1}).spearman,
-                   -1);
+  EXPECT_DOUBLE_EQ(
+      ComputeAgreement(std::vector<double>{1, 2, 3}, std::vector<double>{3, 2, 1}).spearman, -1);
 }
 
 TEST(Agreement, TiesShareTheirRanks) {

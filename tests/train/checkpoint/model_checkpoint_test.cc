@@ -20,8 +20,8 @@ namespace tessera {
 namespace {
 
 using testing::ErrorOf;
-using testing::TempPath;
 using ::testing::HasSubstr;
+using testing::TempPath;
 
 constexpr char kPrefix[] = "embedding_bags";
 constexpr int64_t kDim = 4;
@@ -188,6 +188,8 @@ TEST_P(ModelCheckpointTest, RefusesWhatDoesNotFitAndChangesNothing) {
                 std::erase_if(bad.tensors, [](const auto& t) { return IsRunState(t.first); });
               }),
               HasSubstr("has no state of an optimizer"));
+  EXPECT_THAT(refusal([](auto& bad) { bad.tensors["optimizer.odd"] = bad.tensors.at("bias"); }),
+              HasSubstr("it has 'optimizer.odd'"));
   EXPECT_THAT(refusal([](auto& bad) { bad.metadata.clear(); }), HasSubstr("LoadWeights reads"));
 }
 
