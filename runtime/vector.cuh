@@ -15,24 +15,52 @@ __device__ __forceinline__ float ToFloat(float value) { return value; }
 __device__ __forceinline__ float ToFloat(Half value) { return WidenHalf(value.bits); }
 __device__ __forceinline__ float ToFloat(BFloat16 value) { return static_cast<float>(value); }
 
+// kWidth elements as they lie in memory, so that many can be asked for before one is widened.
+template <int kWidth, typename T>
+struct RawVector;
+template <typename T>
+struct RawVector<1, T> {
+  T v;
+};
+template <>
+struct RawVector<4, float> {
+  float4 v;
+};
+template <>
+struct RawVector<4, Half> {
+  uint2 v;
+};
+template <>
+struct RawVector<4, BFloat16> {
+  uint2 v;
+};
+
 // REQUIRES: p is a multiple of the size of kWidth elements.
 template <int kWidth, typename T>
-__device__ __forceinline__ Vector<kWidth> LoadVector(const T* p) {
-  static_assert(kWidth == 1 || kWidth == 4);
+__device__ __forceinline__ RawVector<kWidth, T> LoadRaw(const T* p) {
+  return {*reinterpret_cast<const decltype(RawVector<kWidth, T>::v)*>(p)};
+}
+
+template <int kWidth, typename T>
+__device__ __forceinline__ Vector<kWidth> Widen(const RawVector<kWidth, T>& raw) {
   if constexpr (kWidth == 1) {
-    return {{ToFloat(*p)}};
+    return {{ToFloat(raw.v)}};
   } else if constexpr (sizeof(T) == 4) {
-    const float4 v = *reinterpret_cast<const float4*>(p);
-    return {{v.x, v.y, v.z, v.w}};
+    return {{raw.v.x, raw.v.y, raw.v.z, raw.v.w}};
   } else {
-    const uint2 raw = *reinterpret_cast<const uint2*>(p);
     T half[4];
-    half[0].bits = static_cast<uint16_t>(raw.x);
-    half[1].bits = static_cast<uint16_t>(raw.x >> 16);
-    half[2].bits = static_cast<uint16_t>(raw.y);
-    half[3].bits = static_cast<uint16_t>(raw.y >> 16);
+    half[0].bits = static_cast<uint16_t>(raw.v.x);
+    half[1].bits = static_cast<uint16_t>(raw.v.x >> 16);
+    half[2].bits = static_cast<uint16_t>(raw.v.y);
+    half[3].bits = static_cast<uint16_t>(raw.v.y >> 16);
     return {{ToFloat(half[0]), ToFloat(half[1]), ToFloat(half[2]), ToFloat(half[3])}};
   }
+}
+
+// Alignment as LoadRaw.
+template <int kWidth, typename T>
+__device__ __forceinline__ Vector<kWidth> LoadVector(const T* p) {
+  return Widen<kWidth>(LoadRaw<kWidth>(p));
 }
 
 __device__ __forceinline__ uint16_t BitsAs(float value, Half) { return NarrowToHalf(value); }

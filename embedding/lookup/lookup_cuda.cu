@@ -8,18 +8,15 @@
 #include <algorithm>
 #include <bit>
 
+#include "embedding/lookup/bag_sum.cuh"
 #include "embedding/lookup/lookup_impl.h"
 #include "runtime/launch.cuh"
 #include "runtime/numbers/lanes.h"
-#include "runtime/vector.cuh"
 
 namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256;
-// Rows that a lane asks for before it adds the first: with 16 bytes each and 48 warps on a
-// multiprocessor, 96 KiB are on their way, four times what an H200's latency needs (kernels.md).
-constexpr int kRowsInFlight = 4;
 constexpr int64_t kLongBag = 256;
 
 // One feature for the kernel. Groups of 2^log_lanes lanes, vectors of `width` elements.
@@ -47,101 +44,28 @@ struct Batch {
   bool long_bags;  // there may be some
 };
 
-// The group's item of one feature.
 template <int kWidth>
-struct Item {
-  int64_t bag, begin, end;
-  int column;  // of this lane; at or past dim if it has none
-};
-
-template <int kWidth>
-__device__ __forceinline__ Item<kWidth> ItemOf(const Feature& f, IndexArray offsets, uint32_t index,
-                                               int lane) {
+__device__ __forceinline__ BagItem ItemOf(const Feature& f, IndexArray offsets, uint32_t index,
+                                          int lane) {
   const int64_t bag = index / f.pieces;
   return {bag, offsets[f.first_bag + bag], offsets[f.first_bag + bag + 1],
           ((static_cast<int>(index % f.pieces) << f.log_lanes) + lane) * kWidth};
 }
 
-// The lane's vectors of the rows of ids [i, i + kRowsInFlight), each times its weight; zeros past
-// `end` and for ids that name no row: adding them changes no bit of a sum that began with +0.
-template <int kWidth, typename Row>
-struct RowsInFlight {
-  int64_t id[kRowsInFlight];
-  Vector<kWidth> row[kRowsInFlight];
+template <int kWidthOf, typename Row>
+struct RowReader {
+  static constexpr int kWidth = kWidthOf;
+  using Raw = RawVector<kWidth, Row>;
 
-  __device__ __forceinline__ void AskForIds(const Feature& f, int64_t i, int64_t end) {
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u) id[u] = i + u < end ? f.Id(i + u) : -1;
-  }
-  __device__ __forceinline__ void AskForRows(const Feature& f, const float* weights, int64_t i,
-                                             int column) {
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u) {
-      row[u] = {};
-      if (!IsRow(id[u], f.num_rows) || column >= f.dim) continue;
-      row[u] = LoadVector<kWidth>(static_cast<const Row*>(f.rows) + id[u] * f.dim + column);
-      if (weights == nullptr) continue;
-      const float weight = weights[i + u];
-#pragma unroll
-      for (float& x : row[u].v) x = weight * x;
-    }
-  }
+  const Row* rows;  // from the lane's first column on
+  int dim;
+  bool has_columns;
+
+  __device__ RowReader(const Feature& f, int column)
+      : rows(static_cast<const Row*>(f.rows) + column), dim(f.dim), has_columns(column < f.dim) {}
+  __device__ __forceinline__ Raw Load(int64_t id) const { return LoadRaw<kWidth>(rows + id * dim); }
+  __device__ __forceinline__ Vector<kWidth> Numbers(const Raw& raw) const { return Widen(raw); }
 };
-
-template <int kWidth>
-__device__ __forceinline__ void Store(const Feature& f, int64_t row, int column,
-                                      const Vector<kWidth>& x) {
-  if (column >= f.dim) return;
-  const int64_t at = row * f.output_stride + column;
-  if (f.output_type == DType::kF32)
-    StreamVector(static_cast<float*>(f.output) + at, x);
-  else if (f.output_type == DType::kF16)
-    StreamVector(static_cast<Half*>(f.output) + at, x);
-  else
-    StreamVector(static_cast<BFloat16*>(f.output) + at, x);
-}
-
-// MEAN's division, then the store.
-template <int kWidth>
-__device__ __forceinline__ void StoreBag(const Feature& f, const Item<kWidth>& item,
-                                         Vector<kWidth> sum) {
-  if (f.pooling == PoolingType::kMean && item.end > item.begin) {
-    const float length = static_cast<float>(item.end - item.begin);
-#pragma unroll
-    for (float& x : sum.v) x = x / length;
-  }
-  Store(f, item.bag, item.column, sum);
-}
-
-template <int kWidth, typename Row>
-__device__ void SumBag(const Feature& f, const float* weights, const Item<kWidth>& item) {
-  Vector<kWidth> sum = {};
-  RowsInFlight<kWidth, Row> rows;
-  rows.AskForIds(f, item.begin, item.end);
-  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
-    rows.AskForRows(f, weights, i, item.column);
-    rows.AskForIds(f, i + kRowsInFlight, item.end);
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u)
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + rows.row[u].v[k];
-  }
-  StoreBag(f, item, sum);
-}
-
-// Pooling NONE: a row of the output for each id.
-template <int kWidth, typename Row>
-__device__ void CopyRows(const Feature& f, IndexArray offsets, const Item<kWidth>& item) {
-  const int64_t origin = offsets[f.first_bag];
-  RowsInFlight<kWidth, Row> rows;
-  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
-    rows.AskForIds(f, i, item.end);
-    rows.AskForRows(f, nullptr, i, item.column);
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u)
-      if (i + u < item.end) Store(f, i + u - origin, item.column, rows.row[u]);
-  }
-}
 
 // The block's shared memory: which items are long, and a tile of rows for one of them.
 struct LongBags {
@@ -158,20 +82,22 @@ __device__ void SumLongBag(const Feature& f, IndexArray offsets, const float* we
   const int lanes = 1 << f.log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1),
             group = static_cast<int>(threadIdx.x) >> f.log_lanes, columns = lanes * kWidth,
             tile_rows = (kThreads >> f.log_lanes) * kRowsInFlight;
-  const Item<kWidth> item = ItemOf<kWidth>(f, offsets, index, lane);
+  const BagItem item = ItemOf<kWidth>(f, offsets, index, lane);
+  const RowReader<kWidth, Row> reader(f, item.column);
   const int first_column = item.column - lane * kWidth, own = static_cast<int>(threadIdx.x);
   float sum = 0;
-  RowsInFlight<kWidth, Row> rows;
+  RowsInFlight<RowReader<kWidth, Row>> rows;
   const auto ask = [&](int64_t tile) {
     const int64_t i = tile + group * kRowsInFlight;
     rows.AskForIds(f, i, item.end);
-    rows.AskForRows(f, weights, i, item.column);
+    rows.AskForRows(reader, f.num_rows, weights, i);
   };
   ask(item.begin);
   for (int64_t tile = item.begin; tile < item.end; tile += tile_rows) {
 #pragma unroll
     for (int u = 0; u < kRowsInFlight; ++u)
-      StoreVector(shared.tile + (group * kRowsInFlight + u) * columns + lane * kWidth, rows.row[u]);
+      StoreVector(shared.tile + (group * kRowsInFlight + u) * columns + lane * kWidth,
+                  rows.Weighted(reader, u));
     __syncthreads();
     ask(tile + tile_rows);
     const int count = static_cast<int>(std::min<int64_t>(tile_rows, item.end - tile));
@@ -180,8 +106,7 @@ __device__ void SumLongBag(const Feature& f, IndexArray offsets, const float* we
     __syncthreads();
   }
   if (own >= columns || first_column + own >= f.dim) return;
-  const Item<1> result = {item.bag, item.begin, item.end, first_column + own};
-  StoreBag(f, result, Vector<1>{{sum}});
+  StoreBag(f, BagItem{item.bag, item.begin, item.end, first_column + own}, Vector<1>{{sum}});
 }
 
 template <int kWidth, typename Row, typename AnyBatch>
@@ -191,13 +116,15 @@ __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, LongBags& s
     __syncthreads();
   }
   const int lane = static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1);
-  const uint32_t index = ((blockIdx.x - f.first_block) * kThreads + threadIdx.x) >> f.log_lanes;
+  const uint32_t index = ((blockIdx.x - f.first_block) * (kThreads >> f.log_lanes)) +
+                         (threadIdx.x >> f.log_lanes);  // threads of a feature may be over 2^32
   if (index < f.num_bags * f.pieces) {
-    const Item<kWidth> item = ItemOf<kWidth>(f, batch.offsets, index, lane);
+    const BagItem item = ItemOf<kWidth>(f, batch.offsets, index, lane);
+    const RowReader<kWidth, Row> reader(f, item.column);
     if (f.pooling == PoolingType::kNone)
-      CopyRows<kWidth, Row>(f, batch.offsets, item);
+      CopyRows(f, reader, nullptr, batch.offsets[f.first_bag], item);
     else if (item.end - item.begin <= kLongBag)
-      SumBag<kWidth, Row>(f, batch.weights, item);
+      SumBag(f, reader, batch.weights, item);
     else if (lane == 0)
       shared.items[atomicAdd(&shared.count, 1)] = index;
   }

@@ -7,6 +7,7 @@
 // CPU's.
 #include <bit>
 
+#include "embedding/lookup/bag_sum.cuh"
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/quantized/quantized_lookup_impl.h"
 #include "embedding/quantized/row_numbers.cuh"
@@ -14,7 +15,7 @@
 namespace tessera::internal {
 namespace {
 
-constexpr int kThreads = 256, kLanesMost = 32, kRowsInFlight = 4;
+constexpr int kThreads = 256, kLanesMost = 32;
 
 struct Feature {
   int64_t count;  // items
@@ -30,109 +31,40 @@ struct Feature {
   DType output_type;
   PoolingType pooling;
 
-  __device__ const uint8_t* RowOf(int64_t i, int64_t end) const {
-    const int64_t id = i < end ? ids[i] : -1;
-    return IsRow(id, num_rows) ? rows + id * layout.row_bytes : nullptr;
-  }
+  __device__ int64_t Id(int64_t i) const { return ids[i]; }
 };
 
-// A bag and a lane's columns of it.
-struct Item {
-  int64_t bag, begin, end;
-  int column;
-};
-
-__device__ __forceinline__ Item ItemOf(const Feature& f, int64_t index, int lane) {
+__device__ __forceinline__ BagItem ItemOf(const Feature& f, int64_t index, int lane) {
   const int64_t bag = index / f.pieces;
   const auto piece = static_cast<int>(index - bag * f.pieces);
   return {bag, f.offsets[f.first_bag + bag], f.offsets[f.first_bag + bag + 1],
           ((piece << f.log_lanes) + lane) * f.width};
 }
 
-template <int kWidth>
-__device__ __forceinline__ void Store(const Feature& f, int64_t row, int column,
-                                      const Vector<kWidth>& x) {
-  const int64_t at = row * f.output_stride + column;
-  if (f.output_type == DType::kF32)
-    StreamVector(static_cast<float*>(f.output) + at, x);
-  else if (f.output_type == DType::kF16)
-    StreamVector(static_cast<Half*>(f.output) + at, x);
-  else
-    StreamVector(static_cast<BFloat16*>(f.output) + at, x);
-}
-
-// The lane's numbers of ids [i, i + kRowsInFlight), each times its weight; zeros past `end` and for
-// ids that name no row: adding them changes no bit of a sum that began with +0.
-template <int kWidth, RowReading kReading>
-__device__ __forceinline__ void Ask(const Feature& f, const Item& item, int64_t i,
-                                    Vector<kWidth> (&x)[kRowsInFlight]) {
-  const uint8_t* row[kRowsInFlight];
-#pragma unroll
-  for (int u = 0; u < kRowsInFlight; ++u) row[u] = f.RowOf(i + u, item.end);
-#pragma unroll
-  for (int u = 0; u < kRowsInFlight; ++u) {
-    x[u] = {};
-    if (row[u] == nullptr) continue;
-    x[u] = RowNumbers<kWidth, kReading>(row[u], f.layout, item.column, f.dim, f.aligned);
-    if (f.weights == nullptr) continue;
-    const float weight = f.weights[i + u];
-#pragma unroll
-    for (float& number : x[u].v) number = weight * number;
-  }
-}
-
-template <int kWidth, RowReading kReading>
-__device__ void SumBag(const Feature& f, const Item& item) {
-  Vector<kWidth> sum = {}, x[kRowsInFlight];
-  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
-    Ask<kWidth, kReading>(f, item, i, x);
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u)
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + x[u].v[k];
-  }
-  if (f.pooling == PoolingType::kMean && item.end > item.begin) {
-    const auto length = static_cast<float>(item.end - item.begin);
-#pragma unroll
-    for (float& number : sum.v) number = number / length;
-  }
-  Store(f, item.bag, item.column, sum);
-}
-
-// Pooling NONE: a row of the output for each id.
-template <int kWidth, RowReading kReading>
-__device__ void DecodeRowsOfBag(const Feature& f, const Item& item) {
-  const int64_t origin = f.offsets[f.first_bag];
-  Vector<kWidth> x[kRowsInFlight];
-  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
-    Ask<kWidth, kReading>(f, item, i, x);
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u)
-      if (i + u < item.end) Store(f, i + u - origin, item.column, x[u]);
-  }
-}
-
 // Stored rows, by bytes.
-__device__ void CopyRowsOfBag(const Feature& f, const Item& item, int lane) {
+__device__ void CopyStoredRows(const Feature& f, const BagItem& item, int lane) {
   const int64_t origin = f.offsets[f.first_bag];
   auto* out = static_cast<uint8_t*>(f.output);
   for (int64_t i = item.begin; i < item.end; ++i) {
-    const uint8_t* row = f.RowOf(i, item.end);
+    const int64_t id = f.Id(i);
+    const bool is_row = IsRow(id, f.num_rows);
+    const uint8_t* row = f.rows + (is_row ? id : 0) * f.layout.row_bytes;
     for (int64_t b = lane; b < f.layout.used_bytes; b += 1 << f.log_lanes)
-      out[(i - origin) * f.output_stride + b] = row != nullptr ? row[b] : uint8_t{0};
+      out[(i - origin) * f.output_stride + b] = is_row ? row[b] : uint8_t{0};
   }
 }
 
 template <int kWidth, RowReading kReading>
-__device__ __forceinline__ void ReadItem(const Feature& f, const Item& item) {
+__device__ __forceinline__ void ReadItem(const Feature& f, const BagItem& item) {
+  const StoredRowReader<kWidth, kReading> reader{f.rows, f.layout, item.column, f.dim, f.aligned};
   if (f.pooling == PoolingType::kNone)
-    DecodeRowsOfBag<kWidth, kReading>(f, item);
+    CopyRows(f, reader, f.weights, f.offsets[f.first_bag], item);
   else
-    SumBag<kWidth, kReading>(f, item);
+    SumBag(f, reader, f.weights, item);
 }
 
 template <int kWidth>
-__device__ void VisitItem(const Feature& f, const Item& item) {
+__device__ void VisitItem(const Feature& f, const BagItem& item) {
   switch (f.layout.reading) {
     case RowReading::kF32:
       return ReadItem<kWidth, RowReading::kF32>(f, item);
@@ -166,9 +98,9 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t step = (static_cast<int64_t>(gridDim.x) * kThreads) >> f.log_lanes;
   int64_t index = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) >> f.log_lanes;
   for (; index < f.count; index += step) {
-    const Item item = ItemOf(f, index, lane);
+    const BagItem item = ItemOf(f, index, lane);
     if (f.output_type == DType::kU8)
-      CopyRowsOfBag(f, item, lane);
+      CopyStoredRows(f, item, lane);
     else if (item.column >= f.dim)
       continue;
     else if (f.width == 4)
