@@ -22,7 +22,7 @@ struct SignDescent {
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>  // float, or a SIMD pack of floats
     TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      const Real sign = g / (Sqrt(g * g) + Real(1e-30f));
+      const Real sign = Sign(g);
       // 1 where the sign flipped, 0 where it stayed; the first time, last_sign is 0, which counts
       // as half a flip.
       const Real flipped = (Real(1) - sign * state[0]) * Real(0.5f);

@@ -1,7 +1,6 @@
 #ifndef TESSERA_OPTIM_ANY_RULE_H_
 #define TESSERA_OPTIM_ANY_RULE_H_
-// Any rule as a value: what a table's configuration holds. To add a rule to the library: its file,
-// a line here, a line in optim/rules/rules.bzl.
+// Any rule as a value: what a table's configuration holds. docs/howto/add_an_optimizer.md adds one.
 #include <memory>
 #include <variant>
 

@@ -3,9 +3,9 @@
 // A bag's sum, or its rows, by a group of lanes of a GPU, from rows of any storage. For .cu files.
 //
 // A lane asks for kRowsInFlight rows, as they are stored, before it looks at the first: the loop
-// that asks does nothing but load, as any arithmetic on a row would wait for it, and the rows behind
-// it would not be asked for yet. Each column is added in the order of the ids, so that all bits are
-// the CPU's.
+// that asks does nothing but load, as any arithmetic on a row would wait for it, and the rows
+// behind it would not be asked for yet. Each column is added in the order of the ids, so that all
+// bits are the CPU's.
 //
 // A Feature has   ids, num_rows, dim, output, output_type, output_stride, pooling and Id(i).
 // A Reader has    kWidth; Raw, what is loaded of a row, of which Raw{} stands for zeros; Load(id);

@@ -284,7 +284,7 @@ TEST_P(RowLogTest, NoRoomIsAnErrorAtOnce) {
   setrlimit(RLIMIT_FSIZE, &none);
   EXPECT_THAT([&] { Log(3000, 100, 0); }, ThrowsMessage<Error>(HasSubstr("files are limited to")));
   setrlimit(RLIMIT_FSIZE, &before);
-  EXPECT_THAT([&] { RowLog(io_, 3, 8, nullptr, {.folder = "/nowhere"}); },
+  EXPECT_THAT([&] { RowLog(io_, 3, 8, nullptr, {.folder = "/nowhere", .table = "t"}); },
               ThrowsMessage<Error>(HasSubstr("/nowhere: no scratch file")));
 }
 

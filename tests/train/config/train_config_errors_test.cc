@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "optim/rule_options.h"
 #include "tests/train/config/good_config.h"
 #include "tests/train/testing/files.h"
 #include "train/config/train_config.h"
@@ -16,6 +17,13 @@ using testing::With;
 
 std::string ErrorIn(const std::string& text) {
   return ErrorOf([&] { ParseTrainConfig(text, "x.json"); });
+}
+
+std::string RuleNames() {
+  std::string names;
+  ForEachNamedRule(
+      [&](auto rule) { names += (names.empty() ? "" : ", ") + std::string(rule.kName); });
+  return names;
 }
 
 struct Bad {
@@ -106,11 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
             "model.dense_in: expected at most 1048576, got 9223372036854775807"},
         Bad{R"([8, 4])", R"([])", "model.dense_arch: expected at least one layer"},
         Bad{R"("rowwise_adagrad")", R"("rowwise")",
-            "optimizer.sparse.name: no optimizer of tables is called 'rowwise'; there are sgd, "
-            "momentum_sgd, lars_sgd, adagrad, rowwise_adagrad, counter_rowwise_adagrad, "
-            "cowclip_rowwise_adagrad, global_decay_rowwise_adagrad, ensemble_rowwise_adagrad, "
-            "emainplace_rowwise_adagrad, rowwise_rmsprop_ar, adam, adamw, partial_rowwise_adam, "
-            "lamb, partial_rowwise_lamb, lion, ftrl, dense"},
+            "optimizer.sparse.name: no optimizer of tables is called 'rowwise'; there are " +
+                RuleNames()},
         Bad{R"("lr": 0.02)", R"("lr": -0.02)",
             "optimizer.sparse.lr: expected a number that is not negative, got -0.02"},
         Bad{R"("lr": 0.02)", R"("learning_rate": 0.02)",
