@@ -12,8 +12,9 @@
 namespace tessera::internal {
 
 inline constexpr int kUpdateThreads = 256;
-// Gradient rows that a lane asks for before it adds the first.
-inline constexpr int kGradsInFlight = 4;
+// Gradient rows that a lane asks for before it adds the first: of a chunk of a long run; and of a
+// short run, whose kernel has no registers for more.
+inline constexpr int kGradsInFlight = 4, kGradsOfShortRun = 2;
 
 template <int kTables, int kFeatures>
 struct GroupArgs {
@@ -40,58 +41,82 @@ struct Lanes {
   __device__ __forceinline__ int count() const { return 1 << log; }
 };
 
-// Place of one occurrence's gradient, and the factor of it.
-struct SlotGradient {
-  const float* grad;
-  float coefficient;
-};
+// Gradients of up to kCount occurrences of a row, asked for in steps: all payloads, all
+// weighted slots, all gradients, all bags' lengths. A step does nothing with what it asked for, so
+// that a lane waits once a step, not once an occurrence.
+template <int kWidth, int kCount>
+struct GradientsInFlight {
+  uint32_t slot[kCount];
+  float coefficient[kCount];
+  Vector<kWidth> grad[kCount];
 
-template <typename Args>
-__device__ __forceinline__ SlotGradient GradientOf(const Args& a, const CudaTable& table,
-                                                   uint32_t payload) {
-  uint32_t slot = payload;
-  float weight = 1.0f;
-  if (a.runs.weighted_slots != nullptr) {
-    const WeightedSlot weighted = a.runs.weighted_slots[payload];
-    slot = weighted.slot;
-    weight = weighted.weight;
+  // Occurrences [i, i + kCount); those past `end` have gradients of 0.
+  template <typename Args>
+  __device__ __forceinline__ void Ask(const Args& a, const CudaTable& table, uint32_t i,
+                                      uint32_t end, int column) {
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) slot[u] = i + u < end ? a.runs.payloads[i + u] : 0;
+    if (a.runs.weighted_slots != nullptr) {
+      WeightedSlot weighted[kCount];
+#pragma unroll
+      for (int u = 0; u < kCount; ++u) {
+        weighted[u] = {0, 1.0f};
+        if (i + u < end) weighted[u] = a.runs.weighted_slots[slot[u]];
+      }
+#pragma unroll
+      for (int u = 0; u < kCount; ++u) {
+        slot[u] = weighted[u].slot;
+        coefficient[u] = weighted[u].weight;
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < kCount; ++u) coefficient[u] = 1.0f;
+    }
+    const CudaFeature* feature[kCount];
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) {
+      feature[u] = i + u < end ? &FeatureOf(a, table, slot[u]) : nullptr;
+      grad[u] = {};
+      if (feature[u] == nullptr) continue;
+      const int64_t row = slot[u] - feature[u]->first_slot;
+      grad[u] = LoadVector<kWidth>(feature[u]->grad + row * feature[u]->stride + column);
+    }
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) {
+      if (feature[u] == nullptr || !feature[u]->mean) continue;
+      const int64_t bag = feature[u]->first_bag + (slot[u] - feature[u]->first_slot);
+      coefficient[u] = coefficient[u] * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
+    }
   }
-  int f = table.first_feature;
-  for (const int last = f + table.num_features - 1;
-       f < last && a.features[f + 1].first_slot <= slot;)
-    ++f;
-  const CudaFeature& feature = a.features[f];
-  const int64_t row = slot - feature.first_slot;
-  float coefficient = 1.0f;
-  if (feature.mean) {
-    const int64_t bag = feature.first_bag + row;
-    coefficient = MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
+
+ private:
+  // The feature of the table that a slot of the batch belongs to.
+  template <typename Args>
+  __device__ __forceinline__ static const CudaFeature& FeatureOf(const Args& a,
+                                                                 const CudaTable& table,
+                                                                 uint32_t slot) {
+    int f = table.first_feature;
+    for (const int last = f + table.num_features - 1;
+         f < last && a.features[f + 1].first_slot <= slot;)
+      ++f;
+    return a.features[f];
   }
-  return {feature.grad + row * feature.stride, weight * coefficient};
-}
+};
 
 // Columns [column, column + kWidth) of the sum over occurrences [begin, end), one chunk: from 0, in
 // order. (What is past the end adds +0 to a sum that began with +0: no bit changes.)
-template <int kWidth, typename Args>
+template <int kWidth, int kCount, typename Args>
 __device__ __forceinline__ Vector<kWidth> SumOccurrences(const Args& a, const CudaTable& table,
                                                          uint32_t begin, uint32_t end, int column) {
   Vector<kWidth> sum = {};
-  for (uint32_t i = begin; i < end; i += kGradsInFlight) {
-    Vector<kWidth> grad[kGradsInFlight];
-    float coefficient[kGradsInFlight];
+  GradientsInFlight<kWidth, kCount> grads;
+  for (uint32_t i = begin; i < end; i += kCount) {
+    grads.Ask(a, table, i, end, column);
 #pragma unroll
-    for (int u = 0; u < kGradsInFlight; ++u) {
-      grad[u] = {};
-      coefficient[u] = 1.0f;
-      if (i + u >= end) continue;
-      const SlotGradient slot = GradientOf(a, table, a.runs.payloads[i + u]);
-      grad[u] = LoadVector<kWidth>(slot.grad + column);
-      coefficient[u] = slot.coefficient;
-    }
+    for (int u = 0; u < kCount; ++u)
 #pragma unroll
-    for (int u = 0; u < kGradsInFlight; ++u)
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+      for (int k = 0; k < kWidth; ++k)
+        sum.v[k] = sum.v[k] + grads.coefficient[u] * grads.grad[u].v[k];
   }
   return sum;
 }
@@ -101,11 +126,11 @@ template <int kWidth, typename Args>
 __device__ __forceinline__ Vector<kWidth> SumRun(const Args& a, const CudaTable& table,
                                                  uint32_t begin, uint32_t end, int column) {
   constexpr uint32_t kStep = kChunk;
-  Vector<kWidth> total =
-      SumOccurrences<kWidth>(a, table, begin, std::min(begin + kStep, end), column);
+  Vector<kWidth> total = SumOccurrences<kWidth, kGradsOfShortRun>(
+      a, table, begin, std::min(begin + kStep, end), column);
   for (uint32_t chunk = begin + kStep; chunk < end; chunk += kStep) {
-    const Vector<kWidth> part =
-        SumOccurrences<kWidth>(a, table, chunk, std::min(chunk + kStep, end), column);
+    const Vector<kWidth> part = SumOccurrences<kWidth, kGradsOfShortRun>(
+        a, table, chunk, std::min(chunk + kStep, end), column);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) total.v[k] = total.v[k] + part.v[k];
   }

@@ -32,9 +32,9 @@ __global__ void __launch_bounds__(kUpdateThreads)
     float* out = a.runs.chunk_sums + c * a.runs.chunk_stride;
     const int stride = static_cast<int>(a.runs.chunk_stride);
     for (int d = lanes.lane * kWidth; d < stride; d += lanes.count() * kWidth)
-      StoreVector(out + d, d < table.dim
-                               ? SumOccurrences<kWidth>(a, table, chunk.begin, chunk.end, d)
-                               : Vector<kWidth>{});
+      StoreVector(out + d, d < table.dim ? SumOccurrences<kWidth, kGradsInFlight>(
+                                               a, table, chunk.begin, chunk.end, d)
+                                         : Vector<kWidth>{});
   }
 }
 

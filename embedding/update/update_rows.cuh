@@ -192,9 +192,22 @@ __device__ __forceinline__ Run LoadRun(const SortedRuns& runs, uint32_t r, uint3
   return {begin, r + 1 < num_runs ? runs.starts[r + 1] : runs.bound, runs.Key(begin)};
 }
 
+// Brings the weights of the row of a key, the first 4 KiB of them, to the second level of cache.
+template <typename Args>
+__device__ __forceinline__ void PrefetchRow(const Args& a, uint64_t key, const Lanes& lanes) {
+  if (a.compact || key >= a.end_key) return;
+  const CudaTable& table = a.tables[TableOf(a, key)];
+  const int64_t first = static_cast<int64_t>(key - table.first_key) * table.dim;
+  const int shift = table.row_type == DType::kF32 ? 2 : 1;  // bytes of an element
+  const int line = (lanes.lane * 128) >> shift;
+  if (line < table.dim)
+    PrefetchL2(static_cast<const char*>(table.weights) + ((first + line) << shift));
+}
+
 template <int kWidth, typename Step, typename Args>
 __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, const Run& run,
-                                          uint32_t r, const Lanes& lanes, float* shared) {
+                                          uint32_t r, uint64_t next_key, const Lanes& lanes,
+                                          float* shared) {
   const int t = TableOf(a, run.key);
   const CudaTable& table = a.tables[t];
   float *scratch = shared, *sum = shared + kLanes;
@@ -207,6 +220,7 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
     for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
     StoreVector(sum + d, total);
   }
+  PrefetchRow(a, next_key, lanes);  // its key was asked for before these gradients
   __syncwarp(lanes.mask);
   const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
   UpdateOneRow<kWidth>(steps[t], CudaRow<Args>{a, table, row}, lanes, sum, scratch);
@@ -239,21 +253,13 @@ __global__ void __launch_bounds__(kUpdateThreads, BlocksHeld<Step>())
   uint32_t r = first + blockIdx.x * groups + group;
   if (r >= end) return;
   Run next = LoadRun(a.runs, r, num_runs);
-  for (; r < end; r += stride) {
+  for (;; r += stride) {
     const Run run = next;
-    if (end - r > stride) {  // asked for while this row is worked on
-      next = LoadRun(a.runs, r + stride, num_runs);
-      if (next.key < a.end_key) {
-        const CudaTable& table = a.tables[TableOf(a, next.key)];
-        const int64_t first = static_cast<int64_t>(next.key - table.first_key) * table.dim;
-        const int shift = table.row_type == DType::kF32 ? 2 : 1;  // bytes of an element
-        const int line = (lanes.lane * 128) >> shift;
-        if (!a.compact && line < table.dim)
-          PrefetchL2(static_cast<const char*>(table.weights) + ((first + line) << shift));
-      }
-    }
-    if (run.key < a.end_key) UpdateRun<kWidth>(a, a.steps, run, r, lanes, shared);
-    if (end - r <= stride) break;
+    const bool is_last = end - r <= stride;
+    next.key = a.end_key;
+    if (!is_last) next = LoadRun(a.runs, r + stride, num_runs);
+    if (run.key < a.end_key) UpdateRun<kWidth>(a, a.steps, run, r, next.key, lanes, shared);
+    if (is_last) break;
   }
 }
 
