@@ -192,16 +192,25 @@ __device__ __forceinline__ Run LoadRun(const SortedRuns& runs, uint32_t r, uint3
   return {begin, r + 1 < num_runs ? runs.starts[r + 1] : runs.bound, runs.Key(begin)};
 }
 
-// Brings the weights of the row of a key, the first 4 KiB of them, to the second level of cache.
-template <typename Args>
+// Brings weights and state of the row of a key, the first 4 KiB of each, to the second level of
+// cache.
+template <typename Step, typename Args>
 __device__ __forceinline__ void PrefetchRow(const Args& a, uint64_t key, const Lanes& lanes) {
   if (a.compact || key >= a.end_key) return;
   const CudaTable& table = a.tables[TableOf(a, key)];
-  const int64_t first = static_cast<int64_t>(key - table.first_key) * table.dim;
-  const int shift = table.row_type == DType::kF32 ? 2 : 1;  // bytes of an element
-  const int line = (lanes.lane * 128) >> shift;
-  if (line < table.dim)
-    PrefetchL2(static_cast<const char*>(table.weights) + ((first + line) << shift));
+  const int64_t row = static_cast<int64_t>(key - table.first_key);
+  const auto prefetch = [&](const void* rows, DType type, int dim) {
+    const int shift = type == DType::kF32 ? 2 : 1;  // bytes of an element
+    const int line = (lanes.lane * 128) >> shift;
+    if (line < dim) PrefetchL2(static_cast<const char*>(rows) + ((row * dim + line) << shift));
+  };
+  prefetch(table.weights, table.row_type, table.dim);
+#pragma unroll
+  for (int s = 0; s < Step::kElementStates; ++s)
+    prefetch(table.element_states[s], table.element_type, table.dim);
+#pragma unroll
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s] != nullptr) prefetch(table.row_states[s], table.row_state_types[s], 1);
 }
 
 template <int kWidth, typename Step, typename Args>
@@ -220,7 +229,7 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
     for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
     StoreVector(sum + d, total);
   }
-  PrefetchRow(a, next_key, lanes);  // its key was asked for before these gradients
+  PrefetchRow<Step>(a, next_key, lanes);  // its key was asked for before these gradients
   __syncwarp(lanes.mask);
   const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
   UpdateOneRow<kWidth>(steps[t], CudaRow<Args>{a, table, row}, lanes, sum, scratch);
