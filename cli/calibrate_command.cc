@@ -180,37 +180,36 @@ int Run(const Flags& flags) {
 
 }  // namespace
 
-void AddCalibrateCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("calibrate", kDescription);
+void AddCalibrateCommand(Command app) {
+  Command command = app.AddCommand("calibrate", kDescription);
   const auto f = std::make_shared<Flags>();
   const auto count = NumbersFrom(1, 1 << 16);
-  command->add_option("--device", f->device, "Measure tables that lie on cpu or cuda")
-      ->capture_default_str()
-      ->type_name("DEVICE");
+  command.Add("--device", f->device, "Measure tables that lie on cpu or cuda")
+      .ShowDefault()
+      .Value("DEVICE");
   command
-      ->add_option(
+      .Add(
           "--ranks", f->ranks,
           "Number of ranks to measure, threads of this process; default: as many as cores or GPUs, "
           "at least 2")
-      ->check(count)
-      ->type_name("N");
+      .Within(count)
+      .Value("N");
   command
-      ->add_option("--threads", f->threads,
-                   "Threads of each rank; default: the cores divided by the ranks")
-      ->check(count)
-      ->type_name("N");
+      .Add("--threads", f->threads, "Threads of each rank; default: the cores divided by the ranks")
+      .Within(count)
+      .Value("N");
   command
-      ->add_option("--cores", f->cores,
-                   "Cores that the ranks of a node share; default: all cores of the machine")
-      ->check(count)
-      ->type_name("N");
-  command->add_flag("--quick", f->quick, "Measure roughly, in seconds");
-  command->add_flag("--json", f->json,
-                    "Print the topology as JSON instead of tables; this is a switch, and takes no "
-                    "FILE as --json of train, plan and predict does (--out FILE writes the same)");
-  command->add_option("-o,--out", f->out, "Write the topology to this file")->type_name("FILE");
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Run(*f); }; });
+      .Add("--cores", f->cores,
+           "Cores that the ranks of a node share; default: all cores of the machine")
+      .Within(count)
+      .Value("N");
+  command.Add("--quick", f->quick, "Measure roughly, in seconds");
+  command.Add("--json", f->json,
+              "Print the topology as JSON instead of tables; this is a switch, and takes no "
+              "FILE as --json of train, plan and predict does (--out FILE writes the same)");
+  command.Add("-o,--out", f->out, "Write the topology to this file").Value("FILE");
+  command.Footer(kFooter);
+  command.Run([f] { return Run(*f); });
 }
 
 }  // namespace tessera::cli

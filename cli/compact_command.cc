@@ -77,23 +77,23 @@ int Compact(const Flags& flags) {
 
 }  // namespace
 
-void AddCompactCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("compact", kDescription);
+void AddCompactCommand(Command app) {
+  Command command = app.AddCommand("compact", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->add_option("folder", f->folder, "The folder of a tessera train --incremental")
-      ->required()
-      ->type_name("DIR");
-  CLI::Option* out = command->add_option(
-      "-o,--out", f->out, "Write the whole checkpoint to this file, and leave the folder as it is");
-  out->type_name("FILE");
+  command.Add("folder", f->folder, "The folder of a tessera train --incremental")
+      .Required()
+      .Value("DIR");
+  Flag out = command.Add("-o,--out", f->out,
+                         "Write the whole checkpoint to this file, and leave the folder as it is");
+  out.Value("FILE");
   command
-      ->add_option("--keep-chains", f->keep,
-                   "Keep the last N earlier whole checkpoints with their deltas (default 0)")
-      ->check(NumbersFrom(int64_t{0}, int64_t{1} << 40))
-      ->excludes(out)
-      ->type_name("N");
-  AddOverwriteFlag(*command, f->overwrite);
-  command->callback([f, &action] { action = [f] { return Compact(*f); }; });
+      .Add("--keep-chains", f->keep,
+           "Keep the last N earlier whole checkpoints with their deltas (default 0)")
+      .Within(NumbersFrom(int64_t{0}, int64_t{1} << 40))
+      .Excludes(out)
+      .Value("N");
+  AddOverwriteFlag(command, f->overwrite);
+  command.Run([f] { return Compact(*f); });
 }
 
 }  // namespace tessera::cli

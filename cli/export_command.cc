@@ -125,46 +125,46 @@ int Export(const Flags& flags) {
 
 }  // namespace
 
-void AddExportCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("export", kDescription);
+void AddExportCommand(Command app) {
+  Command command = app.AddCommand("export", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
-      ->required()
-      ->type_name("PATH");
-  auto* out = command
-                  ->add_option("-o,--out", f->out,
-                               "Write one safetensors file; either this or --delta is needed")
-                  ->type_name("FILE");
-  auto* delta = command
-                    ->add_option("--delta", f->delta,
-                                 "Write the next delta of this model directory of tessera quantize")
-                    ->type_name("DIR");
-  out->excludes(delta);
+  command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
+      .Required()
+      .Value("PATH");
+  Flag out =
+      command
+          .Add("-o,--out", f->out, "Write one safetensors file; either this or --delta is needed")
+          .Value("FILE");
+  Flag delta = command
+                   .Add("--delta", f->delta,
+                        "Write the next delta of this model directory of tessera quantize")
+                   .Value("DIR");
+  out.Excludes(delta);
   command
-      ->add_flag("--weights-only", f->weights_only,
-                 "With --out: leave out optimizer state and where the training stands")
-      ->needs(out);
+      .Add("--weights-only", f->weights_only,
+           "With --out: leave out optimizer state and where the training stands")
+      .Needs(out);
   command
-      ->add_option(
+      .Add(
           "--config", f->config,
           "With --delta: read the training configuration from this file if the checkpoint has none "
           "inside")
-      ->needs(delta)
-      ->type_name("FILE");
+      .Needs(delta)
+      .Value("FILE");
   command
-      ->add_option("--nan", f->nan,
-                   "With --delta: a NaN in a table is an error (the default), or becomes zero")
-      ->needs(delta)
-      ->type_name("error|zero");
+      .Add("--nan", f->nan,
+           "With --delta: a NaN in a table is an error (the default), or becomes zero")
+      .Needs(delta)
+      .Value("error|zero");
   command
-      ->add_option("--threads", f->threads,
-                   "With --delta: number of threads that encode rows; default: all cores")
-      ->check(NumbersFrom(1, 1024))
-      ->needs(delta)
-      ->type_name("N");
-  AddOverwriteFlag(*command, f->overwrite);
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Export(*f); }; });
+      .Add("--threads", f->threads,
+           "With --delta: number of threads that encode rows; default: all cores")
+      .Within(NumbersFrom(1, 1024))
+      .Needs(delta)
+      .Value("N");
+  AddOverwriteFlag(command, f->overwrite);
+  command.Footer(kFooter);
+  command.Run([f] { return Export(*f); });
 }
 
 }  // namespace tessera::cli

@@ -48,38 +48,30 @@ int Generate(const Flags& flags) {
 
 }  // namespace
 
-void AddGenerateCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("generate", kDescription);
+void AddGenerateCommand(Command app) {
+  Command command = app.AddCommand("generate", kDescription);
   const auto f = std::make_shared<Flags>();
   const auto count = [](int64_t low) { return NumbersFrom(low, int64_t{1} << 50); };
-  command->option_defaults()->always_capture_default();
-  command->add_option("file", f->path, "File to write: plain, or gzip if its name ends in .gz")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--rows", f->rows, "Number of rows")->check(count(1))->type_name("N");
-  command->add_option("--first", f->first, "Number of the first row")
-      ->check(count(0))
-      ->type_name("N");
-  command->add_option("--seed", f->model.seed, "Seed of the click model and its rows")
-      ->type_name("N");
+  command.ShowDefaults();
+  command.Add("file", f->path, "File to write: plain, or gzip if its name ends in .gz")
+      .Required()
+      .Value("FILE");
+  command.Add("--rows", f->rows, "Number of rows").Within(count(1)).Value("N");
+  command.Add("--first", f->first, "Number of the first row").Within(count(0)).Value("N");
+  command.Add("--seed", f->model.seed, "Seed of the click model and its rows").Value("N");
+  command.Add("--vocabulary", f->model.vocabulary, "Number of values of the largest features")
+      .Value("N");
+  command.Add("--zipf", f->model.zipf, "Exponent of the power law that ids follow").Value("X");
+  command.Add("--click-rate", f->model.click_rate, "Fraction of rows that are clicks").Value("X");
+  command.Add("--missing-rate", f->model.missing_rate, "Fraction of values that are missing")
+      .Value("X");
   command
-      ->add_option("--vocabulary", f->model.vocabulary, "Number of values of the largest features")
-      ->type_name("N");
-  command->add_option("--zipf", f->model.zipf, "Exponent of the power law that ids follow")
-      ->type_name("X");
-  command->add_option("--click-rate", f->model.click_rate, "Fraction of rows that are clicks")
-      ->type_name("X");
-  command
-      ->add_option("--missing-rate", f->model.missing_rate, "Fraction of values that are missing")
-      ->type_name("X");
-  command
-      ->add_option(
-          "--strength", f->model.strength,
-          "Standard deviation of the logit: the larger, the better clicks can be predicted")
-      ->type_name("X");
-  AddOverwriteFlag(*command, f->overwrite);
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Generate(*f); }; });
+      .Add("--strength", f->model.strength,
+           "Standard deviation of the logit: the larger, the better clicks can be predicted")
+      .Value("X");
+  AddOverwriteFlag(command, f->overwrite);
+  command.Footer(kFooter);
+  command.Run([f] { return Generate(*f); });
 }
 
 }  // namespace tessera::cli

@@ -104,24 +104,24 @@ int Inspect(const std::string& path, bool as_json) {
 
 }  // namespace
 
-void AddInspectCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void AddInspectCommand(Command app) {
+  Command command = app.AddCommand(
       "inspect",
       "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory, or in "
       "rows of tessera preprocess. What is shown was checked.");
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command
-      ->add_option("checkpoint", *path,
-                   "A checkpoint of tessera train in any form, a safetensors file of a TorchRec "
-                   "DLRM, a model "
-                   "directory of tessera quantize, or a folder of rows of tessera preprocess")
-      ->required()
-      ->type_name("PATH");
-  command->add_flag("--json", *as_json,
-                    "Print JSON to standard output; this is a switch, and takes no FILE as --json "
-                    "of train, plan and predict does");
-  command->callback([=, &action] { action = [=] { return Inspect(*path, *as_json); }; });
+      .Add("checkpoint", *path,
+           "A checkpoint of tessera train in any form, a safetensors file of a TorchRec "
+           "DLRM, a model "
+           "directory of tessera quantize, or a folder of rows of tessera preprocess")
+      .Required()
+      .Value("PATH");
+  command.Add("--json", *as_json,
+              "Print JSON to standard output; this is a switch, and takes no FILE as --json "
+              "of train, plan and predict does");
+  command.Run([=] { return Inspect(*path, *as_json); });
 }
 
 }  // namespace tessera::cli

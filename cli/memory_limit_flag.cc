@@ -4,13 +4,13 @@
 
 namespace tessera::cli {
 
-void AddMemoryLimitFlag(CLI::App& command, std::string& size) {
+void AddMemoryLimitFlag(Command command, std::string& size) {
   command
-      .add_option("--memory-limit", size,
-                  "Refuse what would take more memory: a number of bytes, or one with K, M, G or T "
-                  "behind it (2^10, 2^20, 2^30, 2^40), such as 12G; default: what is available to "
-                  "this process")
-      ->type_name("SIZE");
+      .Add("--memory-limit", size,
+           "Refuse what would take more memory: a number of bytes, or one with K, M, G or T "
+           "behind it (2^10, 2^20, 2^30, 2^40), such as 12G; default: what is available to "
+           "this process")
+      .Value("SIZE");
 }
 
 MemoryThere MemoryThereIs(const std::string& size) {

@@ -123,8 +123,8 @@ void Outputs::AddFolder(const std::string& path, const std::string& begun_from) 
   written_.push_back(path);
 }
 
-void AddOverwriteFlag(CLI::App& command, bool& overwrite) {
-  command.add_flag(
+void AddOverwriteFlag(Command command, bool& overwrite) {
+  command.Add(
       "--overwrite", overwrite,
       "Replace a model, data or metrics that another run saved where this command writes; without "
       "this flag such a file or folder is an error, and nothing is changed");

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/show/reports.h"
 #include "runtime/files/output_lock.h"
 
@@ -39,7 +39,7 @@ class Outputs {
   std::vector<OutputLock> locks_;
 };
 
-void AddOverwriteFlag(CLI::App& command, bool& overwrite);
+void AddOverwriteFlag(Command command, bool& overwrite);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_OUTPUTS_H_

@@ -127,48 +127,42 @@ int Predict(const Flags& flags) {
 
 }  // namespace
 
-void AddPredictCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void AddPredictCommand(Command app) {
+  Command command = app.AddCommand(
       "predict",
       "Score rows with a model directory or a checkpoint: AUC where clicks are known, and "
       "latencies.");
   const auto f = std::make_shared<Flags>();
   command
-      ->add_option("model", f->model,
-                   "A model directory of tessera quantize, or a checkpoint of tessera train in any "
-                   "form")
-      ->required()
-      ->type_name("PATH");
+      .Add("model", f->model,
+           "A model directory of tessera quantize, or a checkpoint of tessera train in any "
+           "form")
+      .Required()
+      .Value("PATH");
+  command.Add("--data", f->rows.data, "Score these Criteo rows: one or more files, plain or .gz")
+      .Required()
+      .Value("FILE");
+  command.Add("--rows", f->rows.range, "Score only these rows; default: all").Value("FIRST:LAST");
+  command.Add("--batch-size", f->rows.batch_size, "Examples of each call; default 64")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 24))
+      .Value("N");
+  command.Add("--threads", f->threads, "Threads of each call; default 1")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
+              "Leave out bad lines and count them; without this flag a bad line is an error");
   command
-      ->add_option("--data", f->rows.data,
-                   "Score these Criteo rows: one or more files, plain or .gz")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--rows", f->rows.range, "Score only these rows; default: all")
-      ->type_name("FIRST:LAST");
-  command->add_option("--batch-size", f->rows.batch_size, "Examples of each call; default 64")
-      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 24))
-      ->type_name("N");
-  command->add_option("--threads", f->threads, "Threads of each call; default 1")
-      ->check(NumbersFrom(1, 1024))
-      ->type_name("N");
-  command->add_flag("--skip-bad-lines", f->rows.skip_bad_lines,
-                    "Leave out bad lines and count them; without this flag a bad line is an error");
+      .Add("--checkpoint", f->checkpoint,
+           "Score the same rows with the checkpoint, too, and say what AUC was lost")
+      .Value("PATH");
   command
-      ->add_option("--checkpoint", f->checkpoint,
-                   "Score the same rows with the checkpoint, too, and say what AUC was lost")
-      ->type_name("PATH");
-  command
-      ->add_option(
-          "--config", f->config,
-          "Read the training configuration from this file if the checkpoint has none inside")
-      ->type_name("FILE");
-  command->add_option("-o,--out", f->out, "Write the scores to this file, one a line")
-      ->type_name("FILE");
-  command->add_option("--json", f->json, "Write metrics and latencies to this file as JSON")
-      ->type_name("FILE");
-  AddMemoryLimitFlag(*command, f->memory_limit);
-  command->callback([f, &action] { action = [f] { return Predict(*f); }; });
+      .Add("--config", f->config,
+           "Read the training configuration from this file if the checkpoint has none inside")
+      .Value("FILE");
+  command.Add("-o,--out", f->out, "Write the scores to this file, one a line").Value("FILE");
+  command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
+  AddMemoryLimitFlag(command, f->memory_limit);
+  command.Run([f] { return Predict(*f); });
 }
 
 }  // namespace tessera::cli

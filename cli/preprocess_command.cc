@@ -112,79 +112,75 @@ int Run(const Flags& flags) {
   return 0;
 }
 
-void AddIdFlags(CLI::App& command, Flags& f) {
+void AddIdFlags(Command command, Flags& f) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 60);
-  command.add_flag("--contiguous", f.options.contiguous,
-                   "Number the ids of each column 2, 3, … in the order in which they come first");
+  command.Add("--contiguous", f.options.contiguous,
+              "Number the ids of each column 2, 3, … in the order in which they come first");
   command
-      .add_option("--frequency-threshold", f.frequency_threshold,
-                  "With --contiguous: ids that come less often than this become 1; default 3")
-      ->check(NumbersFrom(int64_t{0}, int64_t{1} << 60))
-      ->type_name("N");
+      .Add("--frequency-threshold", f.frequency_threshold,
+           "With --contiguous: ids that come less often than this become 1; default 3")
+      .Within(NumbersFrom(int64_t{0}, int64_t{1} << 60))
+      .Value("N");
   command
-      .add_option("--hash", f.options.hash_sizes,
-                  "Take ids modulo this, after they are numbered: one number for all columns, or "
-                  "one for each, with commas between")
-      ->delimiter(',')
-      ->default_str("")
-      ->check(positive)
-      ->type_name("ROWS");
+      .Add("--hash", f.options.hash_sizes,
+           "Take ids modulo this, after they are numbered: one number for all columns, or "
+           "one for each, with commas between")
+      .Delimiter(',')
+      .ShowDefault("")
+      .Within(positive)
+      .Value("ROWS");
   command
-      .add_option("--missing", f.missing,
-                  "A missing value of text is an id of its own (own), or the value 0 (zero)")
-      ->check(CLI::IsMember({"own", "zero"}).description(""))
-      ->type_name("HOW");
+      .Add("--missing", f.missing,
+           "A missing value of text is an id of its own (own), or the value 0 (zero)")
+      .OneOf({"own", "zero"})
+      .Value("HOW");
   command
-      .add_option("--dense", f.dense,
-                  "Dense values of text become log1p, that is log(1 + max(x, 0)); log+C, such as "
-                  "log+3; log_from_min, that is log(x - smallest of the file + 2); or stay as_is")
-      ->type_name("HOW");
+      .Add("--dense", f.dense,
+           "Dense values of text become log1p, that is log(1 + max(x, 0)); log+C, such as "
+           "log+3; log_from_min, that is log(x - smallest of the file + 2); or stay as_is")
+      .Value("HOW");
 }
 
-void AddOutputFlags(CLI::App& command, Flags& f) {
+void AddOutputFlags(Command command, Flags& f) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
-  command.add_option("-o,--out,--output", f.options.output, "Write to this folder")
-      ->required()
-      ->type_name("DIR");
-  command.add_option("--to", f.to, "Write a folder of shards (folder) or npy files (npy)")
-      ->check(CLI::IsMember({"folder", "npy"}).description(""))
-      ->type_name("LAYOUT");
-  command.add_flag("--shuffle", f.options.shuffle, "Put all rows in random order");
-  command.add_flag("--keep-last", f.options.keep_last,
-                   "With --shuffle: the rows of the last input stay as they are, behind the "
-                   "others, for evaluation");
-  command.add_option("--seed", f.seed, "Shuffle by this seed")
-      ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      ->type_name("N");
-  command.add_option("--shard-rows", f.options.shard_rows, "Rows of each shard")
-      ->check(positive)
-      ->type_name("N");
-  command
-      .add_option("--memory-mib", f.memory_mib,
-                  "Memory for counting ids and shuffling rows, in MiB")
-      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 30))
-      ->type_name("N");
+  command.Add("-o,--out,--output", f.options.output, "Write to this folder")
+      .Required()
+      .Value("DIR");
+  command.Add("--to", f.to, "Write a folder of shards (folder) or npy files (npy)")
+      .OneOf({"folder", "npy"})
+      .Value("LAYOUT");
+  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order");
+  command.Add("--keep-last", f.options.keep_last,
+              "With --shuffle: the rows of the last input stay as they are, behind the "
+              "others, for evaluation");
+  command.Add("--seed", f.seed, "Shuffle by this seed")
+      .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      .Value("N");
+  command.Add("--shard-rows", f.options.shard_rows, "Rows of each shard")
+      .Within(positive)
+      .Value("N");
+  command.Add("--memory-mib", f.memory_mib, "Memory for counting ids and shuffling rows, in MiB")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 30))
+      .Value("N");
 }
 
 }  // namespace
 
-void AddPreprocessCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("preprocess", kDescription);
+void AddPreprocessCommand(Command app) {
+  Command command = app.AddCommand("preprocess", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->option_defaults()->always_capture_default();
-  command
-      ->add_option("input", f->options.inputs,
-                   "Read these rows: text, npy days, or folders of rows")
-      ->default_str("")
-      ->required()
-      ->type_name("PATH");
-  AddOutputFlags(*command, *f);
-  AddIdFlags(*command, *f);
-  command->add_flag("--skip-bad-lines", f->options.skip_bad_lines,
-                    "Leave out bad lines and count them; without this flag a bad line is an error");
-  AddOverwriteFlag(*command, f->overwrite);
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Run(*f); }; });
+  command.ShowDefaults();
+  command.Add("input", f->options.inputs, "Read these rows: text, npy days, or folders of rows")
+      .ShowDefault("")
+      .Required()
+      .Value("PATH");
+  AddOutputFlags(command, *f);
+  AddIdFlags(command, *f);
+  command.Add("--skip-bad-lines", f->options.skip_bad_lines,
+              "Leave out bad lines and count them; without this flag a bad line is an error");
+  AddOverwriteFlag(command, f->overwrite);
+  command.Footer(kFooter);
+  command.Run([f] { return Run(*f); });
 }
 
 }  // namespace tessera::cli

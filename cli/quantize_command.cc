@@ -166,106 +166,98 @@ int Quantize(const Flags& flags) {
   return 0;
 }
 
-void AddPruneFlags(CLI::App& command, Flags& f) {
+void AddPruneFlags(Command command, Flags& f) {
   command
-      .add_option("--prune", f.prune.share,
-                  "Drop this fraction of each table's rows, those of the smallest norms")
-      ->check(NumbersFrom(0.0, 1.0))
-      ->type_name("SHARE");
-  command.add_option("--prune-norm", f.prune.max_norm, "Drop rows whose norm is at most this")
-      ->check(NumbersFrom(0.0, 1e30))
-      ->type_name("NORM");
-  command.add_flag("--prune-untouched", f.prune.untouched,
-                   "Drop rows that the training never met, as the optimizer's state tells");
+      .Add("--prune", f.prune.share,
+           "Drop this fraction of each table's rows, those of the smallest norms")
+      .Within(NumbersFrom(0.0, 1.0))
+      .Value("SHARE");
+  command.Add("--prune-norm", f.prune.max_norm, "Drop rows whose norm is at most this")
+      .Within(NumbersFrom(0.0, 1e30))
+      .Value("NORM");
+  command.Add("--prune-untouched", f.prune.untouched,
+              "Drop rows that the training never met, as the optimizer's state tells");
   command
-      .add_option("--remap", f.remap,
-                  "Ids find the rows that are left by an array (4 bytes an id; the default) or a "
-                  "hash (16 bytes a row)")
-      ->type_name("array|hash");
+      .Add("--remap", f.remap,
+           "Ids find the rows that are left by an array (4 bytes an id; the default) or a "
+           "hash (16 bytes a row)")
+      .Value("array|hash");
 }
 
-void AddScoreFlags(CLI::App& command, Flags& f) {
+void AddScoreFlags(Command command, Flags& f) {
   command
-      .add_option("--data", f.scored.data,
-                  "Score these Criteo rows with the checkpoint and the model, and say what AUC was "
-                  "lost")
-      ->type_name("FILE");
-  command.add_option("--rows", f.scored.range, "Score only these rows of --data; default: all")
-      ->type_name("FIRST:LAST");
+      .Add("--data", f.scored.data,
+           "Score these Criteo rows with the checkpoint and the model, and say what AUC was "
+           "lost")
+      .Value("FILE");
+  command.Add("--rows", f.scored.range, "Score only these rows of --data; default: all")
+      .Value("FIRST:LAST");
 }
 
 }  // namespace
 
-void AddQuantizeCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("quantize", kDescription);
+void AddQuantizeCommand(Command app) {
+  Command command = app.AddCommand("quantize", kDescription);
   const auto f = std::make_shared<Flags>();
-  command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
-      ->required()
-      ->type_name("PATH");
-  command->add_option("-o,--out", f->out, "Write the model to this directory")
-      ->required()
-      ->type_name("DIR");
-  auto* bits =
+  command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
+      .Required()
+      .Value("PATH");
+  command.Add("-o,--out", f->out, "Write the model to this directory").Required().Value("DIR");
+  Flag bits =
       command
-          ->add_option(
-              "--bits", f->bits,
-              "Bits of a number in the rows of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
-          ->type_name("BITS");
-  command->add_option("--codec", f->codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
-      ->excludes(bits)
-      ->type_name("CODEC");
-  auto* tables = command
-                     ->add_option("--table", f->tables,
-                                  "Codec of this table's rows; may be given more than once")
-                     ->type_name("TABLE=CODEC");
-  auto* budget = command
-                     ->add_option("--budget", f->budget,
-                                  "Choose each table's codec so that all together take at most "
-                                  "this fraction of their size "
-                                  "as f32, with the smallest error")
-                     ->excludes(bits)
-                     ->excludes(tables)
-                     ->type_name("0.3x");
+          .Add("--bits", f->bits,
+               "Bits of a number in the rows of all tables: 32, 16, 8, 4, 2 or fp8; default 8")
+          .Value("BITS");
+  command.Add("--codec", f->codec, "Codec of the rows of all tables, by name: e4m3, mx4, …")
+      .Excludes(bits)
+      .Value("CODEC");
+  Flag tables =
+      command.Add("--table", f->tables, "Codec of this table's rows; may be given more than once")
+          .Value("TABLE=CODEC");
+  Flag budget = command
+                    .Add("--budget", f->budget,
+                         "Choose each table's codec so that all together take at most "
+                         "this fraction of their size "
+                         "as f32, with the smallest error")
+                    .Excludes(bits)
+                    .Excludes(tables)
+                    .Value("0.3x");
   command
-      ->add_option(
-          "--max-error", f->max_error,
-          "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
-          "of its numbers")
-      ->check(NumbersFrom(1e-9, 1.0))
-      ->excludes(bits)
-      ->excludes(tables)
-      ->excludes(budget)
-      ->type_name("ERROR");
-  command->add_flag(
-      "--search", f->search,
-      "Look for ranges with a smaller squared error (int8, int4, int2; takes longer)");
+      .Add("--max-error", f->max_error,
+           "Choose each table's smallest codec whose RMS error is at most this fraction of the RMS "
+           "of its numbers")
+      .Within(NumbersFrom(1e-9, 1.0))
+      .Excludes(bits)
+      .Excludes(tables)
+      .Excludes(budget)
+      .Value("ERROR");
+  command.Add("--search", f->search,
+              "Look for ranges with a smaller squared error (int8, int4, int2; takes longer)");
   command
-      ->add_option("--default-row", f->default_row,
-                   "Unknown ids add nothing (none, the default), or read the mean of the table's "
-                   "rows (mean)")
-      ->type_name("none|mean");
+      .Add("--default-row", f->default_row,
+           "Unknown ids add nothing (none, the default), or read the mean of the table's "
+           "rows (mean)")
+      .Value("none|mean");
+  command.Add("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
+      .Value("error|zero");
   command
-      ->add_option("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
-      ->type_name("error|zero");
-  command
-      ->add_option(
-          "--config", f->config,
-          "Read the training configuration from this file if the checkpoint has none inside")
-      ->type_name("FILE");
-  command->add_option("--threads", f->threads, "Number of threads; default: all cores")
-      ->check(NumbersFrom(1, 1024))
-      ->type_name("N");
-  command->add_option("--dense", f->dense, "Store the dense part as f32 (the default) or f16")
-      ->type_name("f32|f16");
-  AddPruneFlags(*command, *f);
-  AddScoreFlags(*command, *f);
-  AddMemoryLimitFlag(*command, f->memory_limit);
-  AddOverwriteFlag(*command, f->overwrite);
-  command->add_flag("--new-inputs", f->new_inputs,
-                    "Let the directory's next version read other inputs than the one that is "
-                    "there: another number of dense values, or other features");
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Quantize(*f); }; });
+      .Add("--config", f->config,
+           "Read the training configuration from this file if the checkpoint has none inside")
+      .Value("FILE");
+  command.Add("--threads", f->threads, "Number of threads; default: all cores")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  command.Add("--dense", f->dense, "Store the dense part as f32 (the default) or f16")
+      .Value("f32|f16");
+  AddPruneFlags(command, *f);
+  AddScoreFlags(command, *f);
+  AddMemoryLimitFlag(command, f->memory_limit);
+  AddOverwriteFlag(command, f->overwrite);
+  command.Add("--new-inputs", f->new_inputs,
+              "Let the directory's next version read other inputs than the one that is "
+              "there: another number of dense values, or other features");
+  command.Footer(kFooter);
+  command.Run([f] { return Quantize(*f); });
 }
 
 }  // namespace tessera::cli

@@ -215,61 +215,56 @@ int Serve(Flags flags) {
   return 0;
 }
 
-void AddQueueFlags(CLI::App& command, Flags& f) {
+void AddQueueFlags(Command command, Flags& f) {
   const auto count = NumbersFrom(int64_t{1}, int64_t{1} << 24);
   command
-      .add_option("--workers", f.http.queue.workers,
-                  "Batches that are computed at the same time; default 1")
-      ->check(NumbersFrom(1, 1024))
-      ->type_name("N");
-  command.add_option("--threads", f.threads, "Threads of each batch; default 1")
-      ->check(NumbersFrom(1, 1024))
-      ->type_name("N");
+      .Add("--workers", f.http.queue.workers,
+           "Batches that are computed at the same time; default 1")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  command.Add("--threads", f.threads, "Threads of each batch; default 1")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  command.Add("--max-batch", f.http.queue.max_batch, "Most examples of one batch; default 2048")
+      .Within(count)
+      .Value("N");
   command
-      .add_option("--max-batch", f.http.queue.max_batch, "Most examples of one batch; default 2048")
-      ->check(count)
-      ->type_name("N");
+      .Add("--batch-wait", f.batch_wait_us,
+           "Time that a batch waits for more requests, in microseconds; default 0")
+      .Within(NumbersFrom(int64_t{0}, int64_t{10'000'000}))
+      .Value("US");
   command
-      .add_option("--batch-wait", f.batch_wait_us,
-                  "Time that a batch waits for more requests, in microseconds; default 0")
-      ->check(NumbersFrom(int64_t{0}, int64_t{10'000'000}))
-      ->type_name("US");
+      .Add("--deadline", f.deadline_ms,
+           "Refuse a request that has waited this many milliseconds for its batch; default 500")
+      .Within(NumbersFrom(int64_t{1}, int64_t{3'600'000}))
+      .Value("MS");
   command
-      .add_option(
-          "--deadline", f.deadline_ms,
-          "Refuse a request that has waited this many milliseconds for its batch; default 500")
-      ->check(NumbersFrom(int64_t{1}, int64_t{3'600'000}))
-      ->type_name("MS");
-  command
-      .add_option("--max-queued", f.http.queue.max_queued,
-                  "Refuse a request if this many wait already; default 4096")
-      ->check(count)
-      ->type_name("N");
+      .Add("--max-queued", f.http.queue.max_queued,
+           "Refuse a request if this many wait already; default 4096")
+      .Within(count)
+      .Value("N");
 }
 
-void AddSeconds(CLI::App& command, const char* flag, int64_t& seconds, const char* help) {
-  command.add_option(flag, seconds, help)
-      ->check(NumbersFrom(int64_t{1}, int64_t{3'600}))
-      ->type_name("S");
+void AddSeconds(Command command, const char* flag, int64_t& seconds, const char* help) {
+  command.Add(flag, seconds, help).Within(NumbersFrom(int64_t{1}, int64_t{3'600})).Value("S");
 }
 
-void AddConnectionFlags(CLI::App& command, Flags& f) {
+void AddConnectionFlags(Command command, Flags& f) {
   serve::ConnectionLimits& limits = f.http.limits;
   command
-      .add_option("--connections", limits.connections,
-                  "Most connections that are open at the same time; default 1024")
-      ->check(NumbersFrom(1, 65536))
-      ->type_name("N");
+      .Add("--connections", limits.connections,
+           "Most connections that are open at the same time; default 1024")
+      .Within(NumbersFrom(1, 65536))
+      .Value("N");
   command
-      .add_option(
-          "--connections-per-client", limits.connections_per_client,
-          "Most connections that are open with one address; default 256. Behind a proxy, give as "
-          "many as --connections")
-      ->check(NumbersFrom(1, 65536))
-      ->type_name("N");
-  command.add_option("--io-threads", f.http.io_threads, "Threads that read and write; default 2")
-      ->check(NumbersFrom(1, 64))
-      ->type_name("N");
+      .Add("--connections-per-client", limits.connections_per_client,
+           "Most connections that are open with one address; default 256. Behind a proxy, give as "
+           "many as --connections")
+      .Within(NumbersFrom(1, 65536))
+      .Value("N");
+  command.Add("--io-threads", f.http.io_threads, "Threads that read and write; default 2")
+      .Within(NumbersFrom(1, 64))
+      .Value("N");
   AddSeconds(command, "--header-seconds", f.header_s,
              "Refuse a request whose head takes longer to come; default 10");
   AddSeconds(command, "--body-seconds", f.body_s,
@@ -280,54 +275,49 @@ void AddConnectionFlags(CLI::App& command, Flags& f) {
              "Close a connection on which no request begins for so long; default 60");
   AddSeconds(command, "--drain-seconds", f.drain_s,
              "When the server is told to end, give requests that have begun so long; default 5");
-  command.add_flag("--admin", f.http.admin,
-                   "Answer requests that load the model (…/load) and that take deltas (…/deltas)");
+  command.Add("--admin", f.http.admin,
+              "Answer requests that load the model (…/load) and that take deltas (…/deltas)");
 }
 
 }  // namespace
 
-void AddServeCommand(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("serve", "Answer requests over HTTP with a model directory.");
+void AddServeCommand(Command app) {
+  Command command = app.AddCommand("serve", "Answer requests over HTTP with a model directory.");
   const auto f = std::make_shared<Flags>();
-  command->add_option("model", f->directory, "A model directory of tessera quantize")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("--host", f->http.host, "Listen on this address; default 127.0.0.1")
-      ->type_name("ADDRESS");
+  command.Add("model", f->directory, "A model directory of tessera quantize")
+      .Required()
+      .Value("DIR");
+  command.Add("--host", f->http.host, "Listen on this address; default 127.0.0.1").Value("ADDRESS");
   command
-      ->add_option("--port", f->http.port,
-                   "Listen on this port; 0 takes a free one and says which; default 8000")
-      ->check(NumbersFrom(0, 65535))
-      ->type_name("N");
+      .Add("--port", f->http.port,
+           "Listen on this port; 0 takes a free one and says which; default 8000")
+      .Within(NumbersFrom(0, 65535))
+      .Value("N");
+  command.Add("--name", f->http.model_name, "Requests call the model by this name; default model")
+      .Value("NAME");
   command
-      ->add_option("--name", f->http.model_name,
-                   "Requests call the model by this name; default model")
-      ->type_name("NAME");
+      .Add("--watch", f->watch_ms,
+           "Look for deltas in the directory every MS milliseconds (default 1000; 0: never)")
+      .Within(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
+      .Value("MS");
+  command.Add("--new-inputs", f->new_inputs,
+              "Let SIGHUP and …/load take up a model that reads other inputs than the one "
+              "that is served, although requests of its clients are refused from then on");
   command
-      ->add_option(
-          "--watch", f->watch_ms,
-          "Look for deltas in the directory every MS milliseconds (default 1000; 0: never)")
-      ->check(NumbersFrom(int64_t{0}, int64_t{3'600'000}))
-      ->type_name("MS");
-  command->add_flag("--new-inputs", f->new_inputs,
-                    "Let SIGHUP and …/load take up a model that reads other inputs than the one "
-                    "that is served, although requests of its clients are refused from then on");
+      .Add("--max-body", f->max_body_mib,
+           "Refuse a request whose body is larger than this; default 16")
+      .Within(NumbersFrom(int64_t{1}, int64_t{4096}))
+      .Value("MIB");
   command
-      ->add_option("--max-body", f->max_body_mib,
-                   "Refuse a request whose body is larger than this; default 16")
-      ->check(NumbersFrom(int64_t{1}, int64_t{4096}))
-      ->type_name("MIB");
-  command
-      ->add_option("--max-header", f->max_header_kib,
-                   "Refuse a request whose head is larger than this; default 16")
-      ->check(NumbersFrom(int64_t{1}, int64_t{1024}))
-      ->type_name("KIB");
-  AddConnectionFlags(*command, *f);
-  AddQueueFlags(*command, *f);
-  AddMemoryLimitFlag(*command, f->memory_limit);
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Serve(*f); }; });
+      .Add("--max-header", f->max_header_kib,
+           "Refuse a request whose head is larger than this; default 16")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1024}))
+      .Value("KIB");
+  AddConnectionFlags(command, *f);
+  AddQueueFlags(command, *f);
+  AddMemoryLimitFlag(command, f->memory_limit);
+  command.Footer(kFooter);
+  command.Run([f] { return Serve(*f); });
 }
 
 }  // namespace tessera::cli

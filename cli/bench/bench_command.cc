@@ -147,78 +147,63 @@ std::string SuitesHelp(const bench::Topic& topic) {
   return text;
 }
 
-void AddAxes(CLI::App* command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
+void AddAxes(Command command, const bench::Topic& topic, const std::shared_ptr<Flags>& flags) {
   for (const bench::Axis& axis : bench::AxesOf(topic)) {
     std::string values;
     for (const std::string& value : axis.values) values += (values.empty() ? "" : ",") + value;
-    command
-        ->add_option_function<std::vector<std::string>>(
-            "--" + axis.name,
-            [flags, name = axis.name](const std::vector<std::string>& given) {
-              flags->axes[name] = given;
-            },
-            Format("{} [{}]", axis.help, values))
-        ->delimiter(',')
-        ->type_name("V,…")
-        ->group("Axes");
+    const auto take = [flags, name = axis.name](const std::vector<std::string>& given) {
+      flags->axes[name] = given;
+    };
+    command.AddWords("--" + axis.name, take, Format("{} [{}]", axis.help, values))
+        .Value("V,…")
+        .Group("Axes");
   }
 }
 
-void AddTopic(CLI::App* bench, const bench::Topic& topic, Action& action) {
-  CLI::App* command = bench->add_subcommand(topic.name, topic.help);
+void AddTopic(Command bench, const bench::Topic& topic) {
+  Command command = bench.AddCommand(topic.name, topic.help);
   const auto f = std::make_shared<Flags>();
   AddAxes(command, topic, f);
-  if (!topic.suites.empty())
-    command->add_option("--suite", f->suite, SuitesHelp(topic))->type_name("NAME");
-  command->add_option("--only", f->only, "Only cases whose name this regular expression matches")
-      ->type_name("REGEX");
-  command->add_flag("--list", f->list, "Print the names of the cases, and time nothing");
-  command->add_option("--rounds", f->rounds, "Times that each contender is timed")
-      ->check(NumbersFrom(1, 10000))
-      ->capture_default_str()
-      ->type_name("N");
-  CLI::Option* cold = command->add_flag("--cold", f->cold,
-                                        topic.cold ? "Flush all caches before each call (default)"
-                                                   : "Flush all caches before each call");
-  command->add_flag("--warm", f->warm, topic.cold ? "Flush no caches" : "Flush no caches (default)")
-      ->excludes(cold);
+  if (!topic.suites.empty()) command.Add("--suite", f->suite, SuitesHelp(topic)).Value("NAME");
+  command.Add("--only", f->only, "Only cases whose name this regular expression matches")
+      .Value("REGEX");
+  command.Add("--list", f->list, "Print the names of the cases, and time nothing");
+  command.Add("--rounds", f->rounds, "Times that each contender is timed")
+      .Within(NumbersFrom(1, 10000))
+      .ShowDefault()
+      .Value("N");
+  Flag cold = command.Add("--cold", f->cold,
+                          topic.cold ? "Flush all caches before each call (default)"
+                                     : "Flush all caches before each call");
+  command.Add("--warm", f->warm, topic.cold ? "Flush no caches" : "Flush no caches (default)")
+      .Excludes(cold);
   command
-      ->add_option("--flush-mib", f->flush_mib,
-                   "Memory read to flush caches, in MiB (twice the largest cache)")
-      ->check(NumbersFrom(1, 1 << 20))
-      ->type_name("N");
-  AddMemoryLimitFlag(*command, f->memory_limit);
+      .Add("--flush-mib", f->flush_mib,
+           "Memory read to flush caches, in MiB (twice the largest cache)")
+      .Within(NumbersFrom(1, 1 << 20))
+      .Value("N");
+  AddMemoryLimitFlag(command, f->memory_limit);
   f->files.AddTo(command);
-  command->callback([f, &topic, &action] { action = [f, &topic] { return RunTopic(topic, *f); }; });
+  command.Run([f, &topic] { return RunTopic(topic, *f); });
 }
 
-std::string TopicNames() {
+std::string UnknownTopic(const std::string& word) {
   std::vector<std::string> names;
   for (const bench::Topic* topic : bench::Topics()) names.push_back(topic->name);
-  return bench::ListOfNames(names);
+  return Format("bench: no topic '{}': expected {}", word, bench::ListOfNames(names));
 }
 
 }  // namespace
 
-void AddBenchCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("bench", kDescription);
-  command->footer(kFooter);
-  command->allow_extras();
+void AddBenchCommand(Command app) {
+  Command command = app.AddCommand("bench", kDescription);
+  command.Footer(kFooter);
   // Topics ask for the machine's threads: other commands need none of it.
-  command->preparse_callback([command, &action](size_t) {
-    for (const bench::Topic* topic : bench::Topics()) AddTopic(command, *topic, action);
-    AddBenchShow(command, action);
-    for (CLI::App* sub : command->get_subcommands([](CLI::App*) { return true; }))
-      sub->allow_extras(false);  // which they would take from this one
-  });
-  command->callback([command, &action] {
-    if (!command->get_subcommands().empty()) return;
-    const std::vector<std::string> extras = command->remaining();
-    if (!extras.empty())
-      throw CLI::ValidationError(
-          Format("bench: no topic '{}': expected {}", extras[0], TopicNames()));
-    action = ListTopics;
-  });
+  const auto add_topics = [](Command bench) {
+    for (const bench::Topic* topic : bench::Topics()) AddTopic(bench, *topic);
+    AddBenchShow(bench);
+  };
+  command.AddCommandsWhenChosen(add_topics, ListTopics, UnknownTopic);
 }
 
 }  // namespace tessera::cli

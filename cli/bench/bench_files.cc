@@ -10,13 +10,13 @@
 
 namespace tessera::cli {
 
-void BenchFiles::AddTo(CLI::App* command) {
-  command->add_option("--json", json, "Write the results, with all samples")->type_name("FILE");
-  command->add_option("--csv", csv, "Write the results as a table")->type_name("FILE");
-  command->add_option("--svg", svg, "Draw the results: bars, or lines along the sweep's axis")
-      ->type_name("FILE");
-  command->add_option("--compare", compare, "Say what changed since a file that --json wrote")
-      ->type_name("FILE");
+void BenchFiles::AddTo(Command command) {
+  command.Add("--json", json, "Write the results, with all samples").Value("FILE");
+  command.Add("--csv", csv, "Write the results as a table").Value("FILE");
+  command.Add("--svg", svg, "Draw the results: bars, or lines along the sweep's axis")
+      .Value("FILE");
+  command.Add("--compare", compare, "Say what changed since a file that --json wrote")
+      .Value("FILE");
 }
 
 void BenchFiles::CheckOutputs(const std::string& shown) const {

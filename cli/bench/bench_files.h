@@ -1,12 +1,12 @@
 #ifndef TESSERA_CLI_BENCH_BENCH_FILES_H_
 #define TESSERA_CLI_BENCH_BENCH_FILES_H_
 // The files of `tessera bench`: what a run is written to, and the run it is compared with.
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
 #include "bench/harness/compare.h"
 #include "bench/harness/measurement.h"
+#include "cli/command_line.h"
 
 namespace tessera::cli {
 
@@ -14,7 +14,7 @@ struct BenchFiles {
   std::string json, csv, svg, compare;
 
   // REQUIRES: this outlives the command's action.
-  void AddTo(CLI::App* command);
+  void AddTo(Command command);
   // Throws Error unless all that is to be written can be, said before the work. `shown`: a file
   // that the command reads beside `compare`.
   void CheckOutputs(const std::string& shown = "") const;

@@ -57,19 +57,18 @@ int Show(const Flags& flags) {
 
 }  // namespace
 
-void AddBenchShow(CLI::App* bench, Action& action) {
-  CLI::App* command =
-      bench->add_subcommand("show", "Print, draw or compare a file that --json wrote");
+void AddBenchShow(Command bench) {
+  Command command = bench.AddCommand("show", "Print, draw or compare a file that --json wrote");
   const auto f = std::make_shared<Flags>();
-  command->add_option("FILE", f->file, "The file")->required()->type_name("");
+  command.Add("FILE", f->file, "The file").Required().Value("");
   f->files.AddTo(command);
   command
-      ->add_option("--allow", f->allowed,
-                   "With --compare: exit with 1 where a row of ours became slower by more percent")
-      ->needs("--compare")
-      ->check(NumbersFrom(0.0, 100.0))
-      ->type_name("PERCENT");
-  command->callback([f, &action] { action = [f] { return Show(*f); }; });
+      .Add("--allow", f->allowed,
+           "With --compare: exit with 1 where a row of ours became slower by more percent")
+      .Needs("--compare")
+      .Within(NumbersFrom(0.0, 100.0))
+      .Value("PERCENT");
+  command.Run([f] { return Show(*f); });
 }
 
 }  // namespace tessera::cli

@@ -114,12 +114,12 @@ int Plan(const PlanFlags& flags) {
 
 }  // namespace
 
-void AddPlanCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("plan", kDescription);
+void AddPlanCommand(Command app) {
+  Command command = app.AddCommand("plan", kDescription);
   const auto flags = std::make_shared<PlanFlags>();
-  AddPlanFlags(*command, *flags);
-  command->footer(kFooter);
-  command->callback([flags, &action] { action = [flags] { return Plan(*flags); }; });
+  AddPlanFlags(command, *flags);
+  command.Footer(kFooter);
+  command.Run([flags] { return Plan(*flags); });
 }
 
 }  // namespace tessera::cli

@@ -74,74 +74,66 @@ void SetRanks(Topology& topology, const PlanFlags& flags) {
 
 }  // namespace
 
-void AddPlanFlags(CLI::App& command, PlanFlags& f) {
+void AddPlanFlags(Command command, PlanFlags& f) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
   const auto ranks = NumbersFrom(1, 1 << 20);
   const auto size = NumbersFrom(0.0, 1e9);
   command
-      .add_option(
+      .Add(
           "--tables", f.tables,
           "Tables to plan: a configuration of tessera train, a checkpoint (a file or a folder), or "
           "a model (JSON)")
-      ->required()
-      ->type_name("PATH");
+      .Required()
+      .Value("PATH");
   command
-      .add_option("--topology", f.topology,
-                  "Machine to plan for: a file of tessera calibrate, or cpu, a100, h100 or h200")
-      ->type_name("FILE|NAME");
-  command.add_option("--ranks", f.ranks, "Number of ranks, of all nodes together")
-      ->check(ranks)
-      ->type_name("N");
-  command.add_option("--ranks-per-node", f.ranks_per_node, "Number of ranks on each node")
-      ->check(ranks)
-      ->type_name("N");
-  command.add_option("--hbm", f.hbm_gib, "GiB of device memory of each rank")
-      ->check(size)
-      ->type_name("GIB");
-  command.add_option("--ddr", f.ddr_gib, "GiB of host memory of each rank")
-      ->check(size)
-      ->type_name("GIB");
+      .Add("--topology", f.topology,
+           "Machine to plan for: a file of tessera calibrate, or cpu, a100, h100 or h200")
+      .Value("FILE|NAME");
+  command.Add("--ranks", f.ranks, "Number of ranks, of all nodes together")
+      .Within(ranks)
+      .Value("N");
+  command.Add("--ranks-per-node", f.ranks_per_node, "Number of ranks on each node")
+      .Within(ranks)
+      .Value("N");
+  command.Add("--hbm", f.hbm_gib, "GiB of device memory of each rank").Within(size).Value("GIB");
+  command.Add("--ddr", f.ddr_gib, "GiB of host memory of each rank").Within(size).Value("GIB");
   command
-      .add_option("--reserve", f.reserve,
-                  "Fraction of a rank's memory that is left to everything else; default 0.15")
-      ->check(NumbersFrom(0.0, 1.0))
-      ->type_name("SHARE");
-  command.add_option("--batch", f.batch_size, "Examples that each rank trains on in a step")
-      ->check(positive)
-      ->type_name("N");
+      .Add("--reserve", f.reserve,
+           "Fraction of a rank's memory that is left to everything else; default 0.15")
+      .Within(NumbersFrom(0.0, 1.0))
+      .Value("SHARE");
+  command.Add("--batch", f.batch_size, "Examples that each rank trains on in a step")
+      .Within(positive)
+      .Value("N");
   command
-      .add_option(
-          "--data", f.data,
-          "Measure the frequency of ids in these Criteo rows: one or more files, plain or .gz")
-      ->type_name("FILE");
+      .Add("--data", f.data,
+           "Measure the frequency of ids in these Criteo rows: one or more files, plain or .gz")
+      .Value("FILE");
   command
-      .add_option(
-          "--cost-model", f.cost_model,
-          "Cost model by which plans are compared: calibrated (default where the topology was "
-          "measured), bandwidth (default elsewhere) or torchrec")
-      ->type_name("MODEL");
+      .Add("--cost-model", f.cost_model,
+           "Cost model by which plans are compared: calibrated (default where the topology was "
+           "measured), bandwidth (default elsewhere) or torchrec")
+      .Value("MODEL");
   command
-      .add_option(
-          "--constraints", f.constraints,
-          "Read from this JSON file which tables must be kept together or apart, and limits of "
-          "ranks")
-      ->type_name("FILE");
-  command.add_option("--existing", f.existing, "Start from this plan, which the model has now")
-      ->type_name("PLAN");
+      .Add("--constraints", f.constraints,
+           "Read from this JSON file which tables must be kept together or apart, and limits of "
+           "ranks")
+      .Value("FILE");
+  command.Add("--existing", f.existing, "Start from this plan, which the model has now")
+      .Value("PLAN");
   command
-      .add_option("--most-moved-bytes", f.most_moved_bytes,
-                  "With --existing: move at most BYTES bytes of tables")
-      ->type_name("BYTES");
+      .Add("--most-moved-bytes", f.most_moved_bytes,
+           "With --existing: move at most BYTES bytes of tables")
+      .Value("BYTES");
   command
-      .add_option("--validate", f.validate,
-                  "Run this many plans, this one and others, and compare their step times with the "
-                  "prediction (needs a measured topology)")
-      ->check(NumbersFrom(2, 6))
-      ->type_name("PLANS");
-  command.add_option("-o,--out", f.out, "Write the plan to this file")->type_name("FILE");
-  command.add_option("--html", f.html, "Draw ranks, times and memory on a page")->type_name("FILE");
-  command.add_option("--json", f.json, "Write figures and reasons to this file as JSON")
-      ->type_name("FILE");
+      .Add("--validate", f.validate,
+           "Run this many plans, this one and others, and compare their step times with the "
+           "prediction (needs a measured topology)")
+      .Within(NumbersFrom(2, 6))
+      .Value("PLANS");
+  command.Add("-o,--out", f.out, "Write the plan to this file").Value("FILE");
+  command.Add("--html", f.html, "Draw ranks, times and memory on a page").Value("FILE");
+  command.Add("--json", f.json, "Write figures and reasons to this file as JSON").Value("FILE");
 }
 
 TopologyFile ReadTopology(const PlanFlags& flags) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/command.h"
+#include "cli/command_line.h"
 #include "planner/model/model.h"
 #include "planner/model/topology_json.h"
 #include "planner/step_model/calibrated_estimator.h"
@@ -21,7 +21,7 @@ struct PlanFlags {
   int validate = 0;  // plans
 };
 
-void AddPlanFlags(CLI::App& command, PlanFlags& flags);
+void AddPlanFlags(Command command, PlanFlags& flags);
 
 // A file, or a machine's name; its ranks and memory are the flags' where they say so.
 TopologyFile ReadTopology(const PlanFlags& flags);

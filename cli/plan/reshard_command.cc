@@ -92,43 +92,42 @@ int Reshard(const Flags& flags) {
 
 }  // namespace
 
-void AddReshardCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("reshard", kDescription);
+void AddReshardCommand(Command app) {
+  Command command = app.AddCommand("reshard", kDescription);
   const auto f = std::make_shared<Flags>();
   const auto ranks = NumbersFrom(1, 1 << 20);
-  command->add_option("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
-      ->required()
-      ->type_name("PATH");
-  command->add_option("--ranks,--world-size", f->ranks, "Number of ranks to write it for")
-      ->required()
-      ->check(ranks)
-      ->type_name("N");
+  command.Add("checkpoint", f->checkpoint, "A checkpoint of tessera train in any form")
+      .Required()
+      .Value("PATH");
+  command.Add("--ranks,--world-size", f->ranks, "Number of ranks to write it for")
+      .Required()
+      .Within(ranks)
+      .Value("N");
   command
-      ->add_option("--ranks-per-node,--local-size", f->ranks_per_node,
-                   "Number of ranks on each node; default: all of them")
-      ->check(ranks)
-      ->type_name("N");
+      .Add("--ranks-per-node,--local-size", f->ranks_per_node,
+           "Number of ranks on each node; default: all of them")
+      .Within(ranks)
+      .Value("N");
   command
-      ->add_option("--plan", f->plan,
-                   "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel "
-                   "for every table; or auto, which runs the planner")
-      ->type_name("PLAN");
+      .Add("--plan", f->plan,
+           "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel "
+           "for every table; or auto, which runs the planner")
+      .Value("PLAN");
   command
-      ->add_option("--topology", f->topology,
-                   "With --plan auto: the machine to plan for, a file of tessera calibrate, or "
-                   "cpu, a100, h100 or h200")
-      ->type_name("FILE|NAME");
-  command->add_option("-o,--out", f->out, "Write to this folder, which may be the same")
-      ->required()
-      ->type_name("DIR");
+      .Add("--topology", f->topology,
+           "With --plan auto: the machine to plan for, a file of tessera calibrate, or "
+           "cpu, a100, h100 or h200")
+      .Value("FILE|NAME");
+  command.Add("-o,--out", f->out, "Write to this folder, which may be the same")
+      .Required()
+      .Value("DIR");
   command
-      ->add_option(
-          "--config", f->config,
-          "Read the training configuration from this file if the checkpoint has none inside")
-      ->type_name("FILE");
-  AddOverwriteFlag(*command, f->overwrite);
-  command->footer(kFooter);
-  command->callback([f, &action] { action = [f] { return Reshard(*f); }; });
+      .Add("--config", f->config,
+           "Read the training configuration from this file if the checkpoint has none inside")
+      .Value("FILE");
+  AddOverwriteFlag(command, f->overwrite);
+  command.Footer(kFooter);
+  command.Run([f] { return Reshard(*f); });
 }
 
 }  // namespace tessera::cli

@@ -291,11 +291,11 @@ int Train(const TrainFlags& flags) {
 
 }  // namespace
 
-void AddTrainCommand(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("train", kDescription);
+void AddTrainCommand(Command app) {
+  Command command = app.AddCommand("train", kDescription);
   const auto flags = std::make_shared<TrainFlags>();
-  AddTrainFlags(*command, *flags);
-  command->callback([flags, &action] { action = [flags] { return Train(*flags); }; });
+  AddTrainFlags(command, *flags);
+  command.Run([flags] { return Train(*flags); });
 }
 
 }  // namespace tessera::cli

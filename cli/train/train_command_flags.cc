@@ -63,65 +63,56 @@ constexpr char kFooter[] =
     "checkpoint, signal one rank; mpirun then exits with 143.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
-void AddCheckpointFlags(CLI::App& app, TrainFlags& f) {
+void AddCheckpointFlags(Command app, TrainFlags& f) {
   const auto from_zero = NumbersFrom(int64_t{0}, int64_t{1} << 40);
-  app.add_option("--checkpoint", f.checkpoint,
-                 "Save the model and the state of the training in this file after each epoch; with "
-                 "--ranks, mpirun or --incremental it is a folder")
-      ->type_name("PATH");
+  app.Add("--checkpoint", f.checkpoint,
+          "Save the model and the state of the training in this file after each epoch; with "
+          "--ranks, mpirun or --incremental it is a folder")
+      .Value("PATH");
   AddOverwriteFlag(app, f.overwrite);
-  app.add_option("--checkpoint-every", f.checkpoint_every,
-                 "Also save the checkpoint every STEPS steps")
-      ->check(NumbersFrom(int64_t{1}, int64_t{1} << 40))
-      ->type_name("STEPS");
-  app.add_flag(
-      "--incremental", f.incremental,
-      "Save into the folder of --checkpoint: first a whole checkpoint, then deltas, files of "
-      "only the rows that changed since the last save");
-  app.add_option("--max-deltas", f.max_deltas,
-                 "With --incremental: write a whole checkpoint again after N deltas (default 16)")
-      ->check(from_zero)
-      ->type_name("N");
-  app.add_option(
-         "--max-delta-share", f.max_delta_share,
-         "With --incremental: write a whole checkpoint once deltas would exceed this fraction of "
-         "its size (default 1)")
-      ->check(NumbersFrom(1e-6, 1e6))
-      ->type_name("SHARE");
-  app.add_option(
-         "--keep-chains", f.keep_chains,
-         "With --incremental: keep the last N earlier whole checkpoints with their deltas (default"
-         " 0)")
-      ->check(from_zero)
-      ->type_name("N");
+  app.Add("--checkpoint-every", f.checkpoint_every, "Also save the checkpoint every STEPS steps")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 40))
+      .Value("STEPS");
+  app.Add("--incremental", f.incremental,
+          "Save into the folder of --checkpoint: first a whole checkpoint, then deltas, files of "
+          "only the rows that changed since the last save");
+  app.Add("--max-deltas", f.max_deltas,
+          "With --incremental: write a whole checkpoint again after N deltas (default 16)")
+      .Within(from_zero)
+      .Value("N");
+  app.Add("--max-delta-share", f.max_delta_share,
+          "With --incremental: write a whole checkpoint once deltas would exceed this fraction of "
+          "its size (default 1)")
+      .Within(NumbersFrom(1e-6, 1e6))
+      .Value("SHARE");
+  app.Add("--keep-chains", f.keep_chains,
+          "With --incremental: keep the last N earlier whole checkpoints with their deltas (default"
+          " 0)")
+      .Within(from_zero)
+      .Value("N");
 }
 
-void AddRankFlags(CLI::App& app, TrainFlags& f) {
-  app.add_option("--ranks", f.ranks,
-                 "Split the tables over N ranks, which are threads of this process")
-      ->check(NumbersFrom(1, 1024))
-      ->type_name("N");
-  app.add_option(
-         "--rank-timeout", f.rank_timeout,
-         "Under mpirun: end all ranks when one has been stopped, or a host silent, for this long "
-         "(default 10; 0: never). A rank that is killed is noticed at once")
-      ->check(NumbersFrom(0.0, 1e6))
-      ->type_name("SECONDS");
-  app.add_option(
-         "--plan", f.plan,
-         "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel for every"
-         " table; or auto, which runs the planner")
-      ->type_name("PLAN");
-  app.add_option(
-         "--topology", f.topology,
-         "With --plan auto: the machine to plan for, a file of tessera calibrate, or cpu, a100, "
-         "h100 or h200")
-      ->type_name("FILE|NAME");
-  app.add_option(
-         "--wire-codecs", f.wire_codecs,
-         "Codecs of rows and gradients between ranks, forward/backward: fp16, bf16, int8/fp16, …; "
-         "default fp32")
-      ->type_name("CODECS");
+void AddRankFlags(Command app, TrainFlags& f) {
+  app.Add("--ranks", f.ranks, "Split the tables over N ranks, which are threads of this process")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  app.Add("--rank-timeout", f.rank_timeout,
+          "Under mpirun: end all ranks when one has been stopped, or a host silent, for this long "
+          "(default 10; 0: never). A rank that is killed is noticed at once")
+      .Within(NumbersFrom(0.0, 1e6))
+      .Value("SECONDS");
+  app.Add("--plan", f.plan,
+          "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel for every"
+          " table; or auto, which runs the planner")
+      .Value("PLAN");
+  app.Add("--topology", f.topology,
+          "With --plan auto: the machine to plan for, a file of tessera calibrate, or cpu, a100, "
+          "h100 or h200")
+      .Value("FILE|NAME");
+  app.Add("--wire-codecs", f.wire_codecs,
+          "Codecs of rows and gradients between ranks, forward/backward: fp16, bf16, int8/fp16, …; "
+          "default fp32")
+      .Value("CODECS");
 }
 
 SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
@@ -177,84 +168,76 @@ void CheckIncremental(const TrainFlags& flags) {
 
 }  // namespace
 
-void AddTrainFlags(CLI::App& app, TrainFlags& f) {
+void AddTrainFlags(Command app, TrainFlags& f) {
   const auto positive = NumbersFrom(int64_t{1}, SizeLimits::kSteps);
-  app.add_option(
-         "--config", f.config,
-         "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
-      ->type_name("FILE");
-  app.add_option(
-         "--data", f.data,
-         "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
-         "preprocess; with \"format\": \"movielens\" in the configuration, files of MovieLens "
-         "ratings")
-      ->type_name("PATH");
-  app.add_option("--train-rows", f.train_rows, "Train only on these rows of the data")
-      ->type_name("FIRST:LAST");
-  app.add_option("--eval", f.eval,
-                 "Evaluate on the rows of these files after each epoch; none of them is trained on")
-      ->type_name("PATH");
-  app.add_option("--eval-rows", f.eval_rows,
-                 "Evaluate only on these rows: of --eval if it is given, else of --data")
-      ->type_name("FIRST:LAST");
-  app.add_option(
-         "--epochs", f.epochs,
-         "Number of passes over the data, including those that a resumed checkpoint has done")
-      ->check(positive)
-      ->type_name("N");
-  app.add_option(
+  app.Add("--config", f.config,
+          "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
+      .Value("FILE");
+  app.Add("--data", f.data,
+          "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
+          "preprocess; with \"format\": \"movielens\" in the configuration, files of MovieLens "
+          "ratings")
+      .Value("PATH");
+  app.Add("--train-rows", f.train_rows, "Train only on these rows of the data").Value("FIRST:LAST");
+  app.Add("--eval", f.eval,
+          "Evaluate on the rows of these files after each epoch; none of them is trained on")
+      .Value("PATH");
+  app.Add("--eval-rows", f.eval_rows,
+          "Evaluate only on these rows: of --eval if it is given, else of --data")
+      .Value("FIRST:LAST");
+  app.Add("--epochs", f.epochs,
+          "Number of passes over the data, including those that a resumed checkpoint has done")
+      .Within(positive)
+      .Value("N");
+  app.Add(
          "--batch-size", f.batch_size,
          "Rows of a step, for all ranks together (with --accumulate-steps, of each part of a step)")
-      ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
-      ->type_name("N");
-  app.add_option(
-         "--accumulate-steps", f.accumulate_steps,
-         "Number of batches of --batch-size rows that make one step: the result is that of one "
-         "batch of all their rows, in the memory of a small one")
-      ->check(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
-      ->type_name("N");
-  app.add_option("--threads", f.threads,
-                 "Number of threads, shared by all ranks of this process; default: all cores")
-      ->check(NumbersFrom(1, 4096))
-      ->type_name("N");
-  app.add_option("--seed", f.seed, "Seed of the random numbers that the model starts with")
-      ->check(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      ->type_name("N");
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
+      .Value("N");
+  app.Add("--accumulate-steps", f.accumulate_steps,
+          "Number of batches of --batch-size rows that make one step: the result is that of one "
+          "batch of all their rows, in the memory of a small one")
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kBatch))
+      .Value("N");
+  app.Add("--threads", f.threads,
+          "Number of threads, shared by all ranks of this process; default: all cores")
+      .Within(NumbersFrom(1, 4096))
+      .Value("N");
+  app.Add("--seed", f.seed, "Seed of the random numbers that the model starts with")
+      .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      .Value("N");
   AddCheckpointFlags(app, f);
-  app.add_option(
-         "--stop-within", f.stop_within,
-         "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take longer "
-         "than this (default 300; 0: no limit)")
-      ->check(NumbersFrom(0, 1 << 30))
-      ->type_name("SECONDS");
-  app.add_option("--resume", f.resume,
-                 "Continue from this checkpoint, in any form; --config may then be left out")
-      ->type_name("PATH");
-  app.add_flag("--other-data", f.other_data,
-               "With --resume inside an epoch: continue at the row where the checkpoint stopped, "
-               "although the data differ from those it was trained on");
-  app.add_flag("--skip-bad-lines", f.skip_bad_lines,
-               "Leave out bad lines and count them; without this flag a bad line is an error");
-  app.add_option("--device", f.device, "Device to train on: cpu, cuda, or cuda:N for GPU number N")
-      ->type_name("DEVICE");
-  app.add_option("--json", f.json, kJsonHelp)->type_name("FILE");
-  app.add_option("--metrics", f.metrics,
-                 "Write metrics of training and evaluations to this file, as lines of JSON")
-      ->type_name("FILE");
-  app.add_option("--tensorboard", f.tensorboard,
-                 "Write the same metrics as TensorBoard event files into this folder")
-      ->type_name("DIR");
-  app.add_option(
-         "--pipeline", f.pipeline,
-         "Overlap of the next batches with a step: none (default), base, sparse_dist, prefetch or "
-         "semi_sync")
-      ->type_name("KIND");
-  app.add_option("--trace", f.trace,
-                 "Write a trace of all threads to this file, for ui.perfetto.dev")
-      ->type_name("FILE");
+  app.Add("--stop-within", f.stop_within,
+          "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take longer "
+          "than this (default 300; 0: no limit)")
+      .Within(NumbersFrom(0, 1 << 30))
+      .Value("SECONDS");
+  app.Add("--resume", f.resume,
+          "Continue from this checkpoint, in any form; --config may then be left out")
+      .Value("PATH");
+  app.Add("--other-data", f.other_data,
+          "With --resume inside an epoch: continue at the row where the checkpoint stopped, "
+          "although the data differ from those it was trained on");
+  app.Add("--skip-bad-lines", f.skip_bad_lines,
+          "Leave out bad lines and count them; without this flag a bad line is an error");
+  app.Add("--device", f.device, "Device to train on: cpu, cuda, or cuda:N for GPU number N")
+      .Value("DEVICE");
+  app.Add("--json", f.json, kJsonHelp).Value("FILE");
+  app.Add("--metrics", f.metrics,
+          "Write metrics of training and evaluations to this file, as lines of JSON")
+      .Value("FILE");
+  app.Add("--tensorboard", f.tensorboard,
+          "Write the same metrics as TensorBoard event files into this folder")
+      .Value("DIR");
+  app.Add("--pipeline", f.pipeline,
+          "Overlap of the next batches with a step: none (default), base, sparse_dist, prefetch or "
+          "semi_sync")
+      .Value("KIND");
+  app.Add("--trace", f.trace, "Write a trace of all threads to this file, for ui.perfetto.dev")
+      .Value("FILE");
   AddRankFlags(app, f);
   AddMemoryLimitFlag(app, f.memory_limit);
-  app.footer(kFooter);
+  app.Footer(kFooter);
 }
 
 void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {

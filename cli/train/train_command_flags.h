@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/outputs.h"
 #include "train/checkpoint/incremental_checkpoints.h"
 #include "train/data_sets.h"
@@ -31,7 +31,7 @@ struct TrainFlags {
   bool skip_bad_lines = false, other_data = false, overwrite = false;
 };
 
-void AddTrainFlags(CLI::App& app, TrainFlags& flags);
+void AddTrainFlags(Command app, TrainFlags& flags);
 
 // Throws Error for flags that do not fit together, and files that could not be written.
 // `with_ranks`: --ranks was given, or mpirun has started this.

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cli/error_text.h"
-#include "cli/help_formatter.h"
+#include "cli/wrapped_text.h"
 #include "cli/latencies.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/numbers.h"

@@ -1,4 +1,4 @@
-#include "cli/help_formatter.h"
+#include "cli/wrapped_text.h"
 
 #include <algorithm>
 

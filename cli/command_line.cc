@@ -1,0 +1,254 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cli/error_text.h"
+#include "cli/nearest.h"
+#include "cli/wrapped_text.h"
+#include "runtime/base/build_id.h"
+#include "runtime/base/check.h"
+#include "runtime/base/version.h"
+
+namespace tessera::cli {
+namespace {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return Wrapped(CLI::Formatter::make_help(app, std::move(name), mode));
+  }
+};
+
+// Checks of values leave no mark in the help.
+CLI::Validator Unmarked(CLI::Validator check) {
+  check.description("");
+  return check;
+}
+
+// The exit code of a command that ends with `code`: what could not be written to standard output (a
+// full disk) is a failure of every command.
+int AfterOutput(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
+  std::cerr << "tessera: standard output could not be written"
+            << (errno == 0 ? "" : std::string(": ") + std::strerror(errno)) << "\n";
+  return code == 0 ? 1 : code;
+}
+
+std::vector<const CLI::App*> CommandsIn(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// The command that was chosen, or the one of its own commands.
+const CLI::App& Chosen(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : Chosen(*chosen.front());
+}
+
+// "; did you mean --rows?", where a word that was not expected is near one that is.
+std::string Suggestion(const CLI::App& app) {
+  const CLI::App& command = Chosen(app);
+  std::vector<std::string> names;
+  for (const CLI::App* sub : CommandsIn(command)) names.push_back(sub->get_name());
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& word : app.remaining(/*recurse=*/true))
+    if (const std::string name = Nearest(word.substr(0, word.find('=')), names); !name.empty())
+      return Format("; did you mean {}?", name);
+  return "";
+}
+
+// "'trian' is no command", "--epcohs 3: not expected by tessera train".
+std::string Unexpected(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
+  if (app.get_subcommands().empty()) return Format("'{}' is no command", words.front());
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  std::string command;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  return Format("{}: not expected by tessera{}", text, command);
+}
+
+// Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
+int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return AfterOutput(app.exit(error));
+  const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  std::cerr << "tessera: " << (unexpected ? Unexpected(app) : error.what()) << Suggestion(app)
+            << " (see tessera --help)\n";
+  return 1;
+}
+
+// "train, generate or inspect", say.
+std::string CommandNames(const CLI::App& app) {
+  const auto commands = CommandsIn(app);
+  std::string names;
+  for (size_t i = 0; i < commands.size(); ++i)
+    names += (i == 0 ? "" : i + 1 < commands.size() ? ", " : " or ") + commands[i]->get_name();
+  return names;
+}
+
+int ExitOnError(const std::exception& error) {
+  std::cerr << "tessera: " << ErrorText(error) << "\n";
+  return 1;
+}
+
+int DoChosen(const CLI::App& app, const Work& work) {
+  if (!work) {
+    std::cerr << "tessera: expected a command: " << CommandNames(app) << " (see tessera --help)\n";
+    return 1;
+  }
+  try {
+    return AfterOutput(work());
+  } catch (const std::exception& error) {
+    return ExitOnError(error);
+  }
+}
+
+}  // namespace
+
+Flag& Flag::Required() {
+  option_->required();
+  return *this;
+}
+
+Flag& Flag::Value(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Flag& Flag::Within(const NumberRange& range) {
+  option_->check(Unmarked(range.whole ? CLI::Range(range.low, range.high)
+                                      : CLI::Range(range.real_low, range.real_high)));
+  return *this;
+}
+
+Flag& Flag::OneOf(const std::vector<std::string>& words) {
+  option_->check(Unmarked(CLI::IsMember(words)));
+  return *this;
+}
+
+Flag& Flag::Delimiter(char delimiter) {
+  option_->delimiter(delimiter);
+  return *this;
+}
+
+Flag& Flag::ShowDefault() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Flag& Flag::ShowDefault(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Flag& Flag::Group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
+}
+
+Flag& Flag::Excludes(const Flag& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Flag& Flag::Needs(const Flag& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Flag& Flag::Needs(const std::string& other) {
+  option_->needs(other);
+  return *this;
+}
+
+Command Command::AddCommand(const std::string& name, const std::string& description) {
+  return Command(app_->add_subcommand(name, description), chosen_);
+}
+
+template <typename T>
+Flag Command::Add(const std::string& names, T& value, const std::string& help) {
+  if constexpr (std::is_same_v<T, bool>)
+    return Flag(app_->add_flag(names, value, help));
+  else
+    return Flag(app_->add_option(names, value, help));
+}
+template Flag Command::Add(const std::string&, bool&, const std::string&);
+template Flag Command::Add(const std::string&, int&, const std::string&);
+template Flag Command::Add(const std::string&, int64_t&, const std::string&);
+template Flag Command::Add(const std::string&, uint64_t&, const std::string&);
+template Flag Command::Add(const std::string&, double&, const std::string&);
+template Flag Command::Add(const std::string&, std::string&, const std::string&);
+template Flag Command::Add(const std::string&, std::optional<int>&, const std::string&);
+template Flag Command::Add(const std::string&, std::optional<int64_t>&, const std::string&);
+template Flag Command::Add(const std::string&, std::optional<double>&, const std::string&);
+template Flag Command::Add(const std::string&, std::vector<int64_t>&, const std::string&);
+template Flag Command::Add(const std::string&, std::vector<std::string>&, const std::string&);
+
+Flag Command::AddWords(const std::string& names,
+                       std::function<void(const std::vector<std::string>&)> take,
+                       const std::string& help) {
+  CLI::Option* option =
+      app_->add_option_function<std::vector<std::string>>(names, std::move(take), help);
+  return Flag(option->delimiter(','));
+}
+
+void Command::ShowDefaults() { app_->option_defaults()->always_capture_default(); }
+
+void Command::Footer(const std::string& text) { app_->footer(text); }
+
+void Command::Run(Work work) {
+  app_->callback([chosen = chosen_, work = std::move(work)] { *chosen = work; });
+}
+
+void Command::AddCommandsWhenChosen(std::function<void(Command)> add, Work work,
+                                    std::function<std::string(const std::string&)> unknown) {
+  app_->allow_extras();
+  app_->preparse_callback([self = *this, add = std::move(add)](size_t) {
+    add(self);
+    for (CLI::App* sub : self.app_->get_subcommands([](CLI::App*) { return true; }))
+      sub->allow_extras(false);  // which they would take from this one
+  });
+  app_->callback([self = *this, work = std::move(work), unknown = std::move(unknown)] {
+    if (!self.app_->get_subcommands().empty()) return;
+    const std::vector<std::string> words = self.app_->remaining();
+    if (!words.empty()) throw CLI::ValidationError(unknown(words[0]));
+    *self.chosen_ = work;
+  });
+}
+
+int RunCommandLine(int argc, char** argv, const std::string& description, const std::string& footer,
+                   void (*add)(Command)) {
+  CLI::App app(description, "tessera");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.failure_message(CLI::FailureMessage::simple);
+  app.set_version_flag(
+      "--version", [] { return Format("tessera {} (build {})", kVersion, BuildId()); },
+      "Print the version and the identity of the build, and exit");
+  app.footer(footer);
+  Work work;
+  add(Command(&app, &work));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return ExitOnParse(app, error);
+  } catch (const Error& error) {
+    return ExitOnError(error);
+  }
+  return DoChosen(app, work);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,103 @@
+#ifndef TESSERA_CLI_COMMAND_LINE_H_
+#define TESSERA_CLI_COMMAND_LINE_H_
+// Commands and flags of `tessera`. A command's file says what it takes and what it does; parsing,
+// help and the sentences for mistakes are here.
+//
+// CLI11 does the work. It is included by command_line.cc alone, as its templates take seconds to
+// compile in each file that includes them.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace tessera::cli {
+
+// Numbers that a flag allows, low and high among them.
+struct NumberRange {
+  bool whole;
+  int64_t low, high;           // where whole
+  double real_low, real_high;  // elsewhere
+};
+
+template <typename T>
+NumberRange NumbersFrom(T low, T high) {
+  if constexpr (std::is_integral_v<T>)
+    return {true, low, high, 0, 0};
+  else
+    return {false, 0, 0, low, high};
+}
+
+// A flag or an argument of a command; copies name the same one.
+class Flag {
+ public:
+  explicit Flag(CLI::Option* option) : option_(option) {}
+
+  Flag& Required();
+  // What its value is called in the help: FILE, N, ….
+  Flag& Value(const std::string& name);
+  Flag& Within(const NumberRange& range);
+  Flag& OneOf(const std::vector<std::string>& words);
+  // Its value is a list whose items the character parts.
+  Flag& Delimiter(char delimiter);
+  // The help shows the variable's value as the default; with a text, that.
+  Flag& ShowDefault();
+  Flag& ShowDefault(const std::string& text);
+  // The help lists it under this heading.
+  Flag& Group(const std::string& heading);
+  // Both together are refused.
+  Flag& Excludes(const Flag& other);
+  // It is refused without the other.
+  Flag& Needs(const Flag& other);
+  Flag& Needs(const std::string& other);
+
+ private:
+  CLI::Option* option_;
+};
+
+// A command's result is the exit code.
+using Work = std::function<int()>;
+
+// `tessera`, or one of its commands; copies name the same one.
+class Command {
+ public:
+  Command(CLI::App* app, Work* chosen) : app_(app), chosen_(chosen) {}
+
+  Command AddCommand(const std::string& name, const std::string& description);
+  // A value that goes into `value`, which outlives the command. T: bool (a switch), int, int64_t,
+  // uint64_t, double, float, std::string, std::optional of int, int64_t or double, std::vector of
+  // std::string or int64_t.
+  template <typename T>
+  Flag Add(const std::string& names, T& value, const std::string& help);
+  // Words, parted by commas, that `take` gets.
+  Flag AddWords(const std::string& names, std::function<void(const std::vector<std::string>&)> take,
+                const std::string& help);
+  // Flags that are added after this show their variables' values as defaults in the help.
+  void ShowDefaults();
+  // What stands below the flags in the help.
+  void Footer(const std::string& text);
+  // What the command does when it is chosen.
+  void Run(Work work);
+
+  // Adds its commands by `add` only when it is chosen itself: for lists that take time to make.
+  // Without one of them it does `work`. An unknown one is refused with `unknown(word)`.
+  void AddCommandsWhenChosen(std::function<void(Command)> add, Work work,
+                             std::function<std::string(const std::string&)> unknown);
+
+ private:
+  CLI::App* app_;
+  Work* chosen_;
+};
+
+// Parses the line into the commands that `add` adds to `tessera`, and does the work of the chosen
+// one. Returns the exit code: 1 after a mistake, which one sentence on standard error names.
+int RunCommandLine(int argc, char** argv, const std::string& description, const std::string& footer,
+                   void (*add)(Command));
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_COMMAND_LINE_H_
