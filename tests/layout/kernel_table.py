@@ -53,9 +53,9 @@ def short(name):
     return re.sub(r"\(\w+\)(?=\w)", "", name).replace("> >", ">>")
 
 
-def source_of(log):
-    """embedding/lookup/lookup_cuda.cu for …/bin/embedding/_cuda/lookup_cuda_nvcc/lookup_cuda.cu.ptxas."""
-    folder, file = re.search(r"/bin/(.*)/_cuda/[^/]*/(.*)\.ptxas$", log).groups()
+def source_of(output):
+    """embedding/lookup/lookup_cuda.cu for …/bin/embedding/lookup/_cuda/lookup_cuda_nvcc/lookup_cuda.cu.ptxas."""
+    folder, file = re.search(r"/bin/(.*)/_cuda/[^/]*/(.*\.cu)\.", output).groups()
     return "%s/%s" % (folder, file)
 
 

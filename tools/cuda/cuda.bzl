@@ -21,8 +21,11 @@ _FLAGS_BY_MODE = {
     "opt": ["-O3", "-lineinfo", "-DNDEBUG"],
 }
 
+def _code_for(arch):
+    return "-gencode=arch=compute_%s,code=sm_%s" % (arch, arch)
+
 def _architectures():
-    flags = ["-gencode=arch=compute_%s,code=sm_%s" % (arch, arch) for arch in CUDA_ARCHS]
+    flags = [_code_for(arch) for arch in CUDA_ARCHS]
     return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (CUDA_ARCHS[-1], CUDA_ARCHS[-1])]
 
 # What ptxas says of each kernel (registers, spills) goes to a file, all else to the user.
@@ -32,25 +35,38 @@ log=$1; shift
 grep -vE '^ptxas info|bytes stack frame' "$log" >&2 || true
 """
 
-PtxasInfo = provider(fields = {"logs": "depset of files: what ptxas said of a target's own kernels"})
+PtxasInfo = provider(fields = {
+    "logs": "depset of files: what ptxas said of a target's own kernels",
+    "cubins": "depset of files: these kernels, a file for each source and architecture; made only if asked for",
+})
 
-def _compile(ctx, source, flags, inputs):
-    path = "_cuda/%s/%s" % (ctx.label.name, source.basename)
-    output = ctx.actions.declare_file(path + ".o")
-    log = ctx.actions.declare_file(path + ".ptxas")
+def _run_nvcc(ctx, source, flags, inputs, output, log):
     own = ctx.actions.args()
-    own.add("-c", source)
     own.add("-o", output)
+    own.add(source)
     ctx.actions.run_shell(
         command = _RUN,
-        arguments = [log.path, CUDA_ROOT + "/bin/nvcc", flags, own],
+        arguments = [log.path, CUDA_ROOT + "/bin/nvcc"] + flags + [own],
         inputs = depset([source], transitive = [inputs]),
         outputs = [output, log],
         env = {"PATH": "/usr/bin:/bin"},
         mnemonic = "CudaCompile",
         progress_message = "Compiling %s" % source.short_path,
     )
-    return struct(object = output, log = log)
+
+def _compile(ctx, source, flags, inputs):
+    path = "_cuda/%s/%s" % (ctx.label.name, source.basename)
+    output = ctx.actions.declare_file(path + ".o")
+    log = ctx.actions.declare_file(path + ".ptxas")
+    _run_nvcc(ctx, source, [flags, ctx.actions.args().add_all(["-c"] + _architectures())], inputs, output, log)
+    cubins = []
+    for arch in CUDA_ARCHS:
+        cubin = ctx.actions.declare_file("%s.sm_%s.cubin" % (path, arch))
+        cubin_log = ctx.actions.declare_file("%s.sm_%s.cubin.ptxas" % (path, arch))
+        only = ctx.actions.args().add_all(["-cubin", _code_for(arch)])
+        _run_nvcc(ctx, source, [flags, only], inputs, cubin, cubin_log)
+        cubins.append(cubin)
+    return struct(object = output, log = log, cubins = cubins)
 
 def _cuda_objects_impl(ctx):
     if not CUDA_FOUND:
@@ -65,7 +81,7 @@ def _cuda_objects_impl(ctx):
     headers = deps.compilation_context
 
     flags = ctx.actions.args()
-    flags.add_all(_FLAGS + _FLAGS_BY_MODE[ctx.var["COMPILATION_MODE"]] + _architectures())
+    flags.add_all(_FLAGS + _FLAGS_BY_MODE[ctx.var["COMPILATION_MODE"]])
     flags.add("-ccbin", cc_common.get_tool_for_action(
         feature_configuration = features,
         action_name = "c++-compile",
@@ -94,7 +110,10 @@ def _cuda_objects_impl(ctx):
     )
     return [
         DefaultInfo(files = depset(objects)),
-        PtxasInfo(logs = depset([c.log for c in compiled])),
+        PtxasInfo(
+            logs = depset([c.log for c in compiled]),
+            cubins = depset([cubin for c in compiled for cubin in c.cubins]),
+        ),
         cc_common.merge_cc_infos(
             direct_cc_infos = [CcInfo(linking_context = linking)],
             cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
@@ -125,15 +144,18 @@ NVCC_ONLY = select({
     "//conditions:default": ["//tools/cuda:nowhere"],
 })
 
-def _ptxas_logs_aspect_impl(target, ctx):
-    own = [target[PtxasInfo].logs] if PtxasInfo in target else []
-    below = [dep[_Collected].logs for dep in getattr(ctx.rule.attr, "deps", []) if _Collected in dep]
-    return [_Collected(logs = depset(transitive = own + below))]
+_Collected = provider(fields = ["logs", "cubins"])
 
-_Collected = provider(fields = ["logs"])
+def _kernels_aspect_impl(target, ctx):
+    own = [target[PtxasInfo]] if PtxasInfo in target else []
+    below = [dep[_Collected] for dep in getattr(ctx.rule.attr, "deps", []) if _Collected in dep]
+    return [_Collected(
+        logs = depset(transitive = [one.logs for one in own + below]),
+        cubins = depset(transitive = [one.cubins for one in own + below]),
+    )]
 
-_ptxas_logs_aspect = aspect(
-    implementation = _ptxas_logs_aspect_impl,
+_kernels_aspect = aspect(
+    implementation = _kernels_aspect_impl,
     attr_aspects = ["deps"],
 )
 
@@ -143,7 +165,25 @@ def _ptxas_logs_impl(ctx):
 # What ptxas said of every kernel that `deps` link.
 ptxas_logs = rule(
     implementation = _ptxas_logs_impl,
-    attrs = {"deps": attr.label_list(aspects = [_ptxas_logs_aspect])},
+    attrs = {"deps": attr.label_list(aspects = [_kernels_aspect])},
+)
+
+def _cubins_impl(ctx):
+    parts = ["/_cuda/%s_nvcc/" % library for library in ctx.attr.libraries]
+    all = depset(transitive = [dep[_Collected].cubins for dep in ctx.attr.deps]).to_list()
+    return [DefaultInfo(files = depset([
+        file
+        for file in all
+        if [part for part in parts if part in file.path]
+    ]))]
+
+# The kernels, for each architecture, of those cuda_libraries below `deps` that are named.
+cubins = rule(
+    implementation = _cubins_impl,
+    attrs = {
+        "deps": attr.label_list(aspects = [_kernels_aspect]),
+        "libraries": attr.string_list(),
+    },
 )
 
 def _linked_only_impl(ctx):
