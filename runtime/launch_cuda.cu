@@ -1,5 +1,7 @@
 // Checks of launches.
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "runtime/launch.cuh"
 
@@ -18,12 +20,22 @@ constexpr bool kSyncLaunches = true;
 constexpr bool kSyncLaunches = false;
 #endif
 
+// Whether each launch is waited for; TESSERA_SYNC_LAUNCHES=1 asks for it in any build.
+bool SyncLaunches() {
+  static const bool asked = [] {
+    const char* value = std::getenv("TESSERA_SYNC_LAUNCHES");
+    return kSyncLaunches || (value != nullptr && std::string_view(value) == "1");
+  }();
+  return asked;
+}
+
 }  // namespace
 
 void CheckLaunch(cudaError_t error, const void* kernel, dim3 grid, dim3 block, size_t shared_bytes,
                  const Stream& stream) {
-  if (error == cudaSuccess && kSyncLaunches) error = cudaStreamSynchronize(CudaStream(stream));
-  if (error == cudaErrorStreamCaptureUnsupported && kSyncLaunches) error = cudaSuccess;
+  // A recorded launch runs later, and waiting for it would end the recording.
+  if (error == cudaSuccess && SyncLaunches() && stream.capture() == nullptr)
+    error = cudaStreamSynchronize(CudaStream(stream));
   if (error == cudaSuccess) return;
   (void)cudaGetLastError();
   TESSERA_FAIL(

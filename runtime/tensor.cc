@@ -82,10 +82,17 @@ struct Tensor::Storage {
         stream(ordered_by) {}
   ~Storage() {
     if (allocator == nullptr) return;
-    if (internal::Capture* capture = stream.capture())
+    if (internal::Capture* capture = RecordingOfIt())
       LeaveTo(*capture);
     else
       GiveBack();
+  }
+  // That of a stream that orders or uses it, or null.
+  internal::Capture* RecordingOfIt() const {
+    internal::Capture* capture = stream.capture();
+    for (const Stream& other : also_used_on)
+      if (capture == nullptr) capture = other.capture();
+    return capture;
   }
   void GiveBack() {
     for (const Stream& other : also_used_on) Event::Record(other).HoldBack(stream);

@@ -21,7 +21,8 @@
 namespace tessera {
 
 struct NcclOptions {
-  // How long a call may take, from the moment the stream has come to it. 0: for ever.
+  // How long making the communicator may take, and then each call, from the moment the stream has
+  // come to it. 0: for ever.
   double timeout_seconds = 600;
   // Compares what ranks call, and how many elements they expect, by a round over the host's
   // communicator before each collective. Without it, calls that differ end in a time-out.

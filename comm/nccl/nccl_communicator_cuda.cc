@@ -1,6 +1,10 @@
 // The backend `nccl`: what is written in nccl_communicator.h, over NCCL's own collectives.
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "comm/blocks.h"
@@ -37,7 +41,7 @@ class NcclCommunicator final : public Communicator {
         own_({.device = ctx.device(), .pool = ctx.pool()}),
         exceptions_(std::uncaught_exceptions()),
         watch_(std::move(family), comm,
-               {options.timeout_seconds, [this] { return host_->abort_reason(); },
+               {own_.device(), options.timeout_seconds, [this] { return host_->abort_reason(); },
                 [this](const std::string& reason) { AbortByWatch(reason); }}) {}
 
   // What was started is finished first, unless an exception leaves the place: then nobody may be
@@ -80,66 +84,70 @@ class NcclCommunicator final : public Communicator {
   }
 
   Awaitable<Tensor> AllGather(Context& ctx, const Tensor& send, std::string_view what) override {
-    const Call call = NewCall("AllGather", what);
+    const Call call = NewCall(ctx, "AllGather", what);
     const Tensor all = Tensor::Empty(ctx, Stacked(send.shape(), size()), send.dtype());
     CountSent(send.nbytes() * (size() - 1));
     return Run(ctx, call, send, all, [&](void* stream) {
-      Check(nccl_.all_gather(send.raw_data(), all.raw_data(), Bytes(send), kNcclBytes,
-                             watch_.comm(), stream),
-            "ncclAllGather", call);
+      CallNccl("ncclAllGather", call, [&](NcclComm comm) {
+        return nccl_.all_gather(send.raw_data(), all.raw_data(), Bytes(send), kNcclBytes, comm,
+                                stream);
+      });
     });
   }
 
   Awaitable<Tensor> ReduceScatter(Context& ctx, const Tensor& send,
                                   std::string_view what) override {
-    const Call call = NewCall("ReduceScatter", what);
+    const Call call = NewCall(ctx, "ReduceScatter", what);
     CheckReducible(send.dtype(), what);
     TESSERA_CHECK(send.rank() >= 1 && send.dim(0) == size(),
                   "{}: expected one block a rank, got {} for {} ranks", call, send.shape(), size());
     const Tensor block = Tensor::Empty(ctx, Shape(send.shape().dims().subspan(1)), send.dtype());
     CountSent(block.nbytes() * (size() - 1));
     return Run(ctx, call, send, block, [&](void* stream) {
-      Check(nccl_.reduce_scatter(send.raw_data(), block.raw_data(), Count(block),
-                                 NcclType(send.dtype()), NcclOp(ReduceOp::kSum), watch_.comm(),
-                                 stream),
-            "ncclReduceScatter", call);
+      CallNccl("ncclReduceScatter", call, [&](NcclComm comm) {
+        return nccl_.reduce_scatter(send.raw_data(), block.raw_data(), Count(block),
+                                    NcclType(send.dtype()), NcclOp(ReduceOp::kSum), comm, stream);
+      });
     });
   }
 
   Awaitable<Tensor> AllReduce(Context& ctx, const Tensor& send, ReduceOp op,
                               std::string_view what) override {
-    const Call call = NewCall("AllReduce " + ToString(op), what);
+    const Call call = NewCall(ctx, "AllReduce " + ToString(op), what);
     CheckReducible(send.dtype(), what);
     const Tensor sum = Tensor::Empty(ctx, send.shape(), send.dtype());
     CountSent(2 * send.nbytes() / size() * (size() - 1));
     return Run(ctx, call, send, sum, [&](void* stream) {
-      Check(nccl_.all_reduce(send.raw_data(), sum.raw_data(), Count(send), NcclType(send.dtype()),
-                             NcclOp(op), watch_.comm(), stream),
-            "ncclAllReduce", call);
+      CallNccl("ncclAllReduce", call, [&](NcclComm comm) {
+        return nccl_.all_reduce(send.raw_data(), sum.raw_data(), Count(send),
+                                NcclType(send.dtype()), NcclOp(op), comm, stream);
+      });
     });
   }
 
   Awaitable<Tensor> Broadcast(Context& ctx, const Tensor& tensor, int root,
                               std::string_view what) override {
-    const Call call = NewCall("Broadcast from " + std::to_string(root), what);
+    const Call call = NewCall(ctx, "Broadcast from " + std::to_string(root), what);
     TESSERA_CHECK(root >= 0 && root < size(), "{}: there are {} ranks", call, size());
     const Tensor result =
         rank() == root ? tensor : Tensor::Empty(ctx, tensor.shape(), tensor.dtype());
     if (rank() == root) CountSent(tensor.nbytes() * (size() - 1));
     return Run(ctx, call, tensor, result, [&](void* stream) {
-      Check(nccl_.broadcast(tensor.raw_data(), result.raw_data(), Bytes(tensor), kNcclBytes, root,
-                            watch_.comm(), stream),
-            "ncclBroadcast", call);
+      CallNccl("ncclBroadcast", call, [&](NcclComm comm) {
+        return nccl_.broadcast(tensor.raw_data(), result.raw_data(), Bytes(tensor), kNcclBytes,
+                               root, comm, stream);
+      });
     });
   }
 
   Awaitable<void> Barrier(Context& ctx, std::string_view what) override {
-    const Call call = NewCall("Barrier", what);
+    const Call call = NewCall(ctx, "Barrier", what);
     const Tensor number = Tensor::Zeros(ctx, {1}, DType::kI32);
     Awaitable<Tensor> met = Run(ctx, call, number, number, [&](void* stream) {
-      Check(nccl_.all_reduce(number.raw_data(), number.raw_data(), 1, NcclType(DType::kI32),
-                             NcclOp(ReduceOp::kSum), watch_.comm(), stream),
-            "ncclAllReduce", call);
+      CallNccl("ncclAllReduce", call, [&](NcclComm comm) {
+        return nccl_.all_reduce(number.raw_data(), number.raw_data(), 1, NcclType(DType::kI32),
+                                NcclOp(ReduceOp::kSum), comm, stream);
+      });
     });
     return met.Then([this, &ctx, call](const Tensor&) {
       ctx.Sync();
@@ -148,6 +156,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   Awaitable<void> Send(Context& ctx, const Tensor& tensor, int to, std::string_view what) override {
+    CheckNotRecorded(ctx, "Send", what);
     CheckOther("Send", to, what);
     CheckTensor(ctx, "Send", tensor);
     CountSent(tensor.nbytes());
@@ -157,6 +166,7 @@ class NcclCommunicator final : public Communicator {
 
   Awaitable<Tensor> Receive(Context& ctx, const Shape& shape, DType dtype, int from,
                             std::string_view what) override {
+    CheckNotRecorded(ctx, "Receive", what);
     CheckOther("Receive", from, what);
     const Tensor tensor = Tensor::Empty(ctx, shape, dtype);
     auto done = std::make_shared<Event>();
@@ -195,7 +205,7 @@ class NcclCommunicator final : public Communicator {
                                           std::vector<Tensor> send,
                                           std::vector<int64_t> receive_counts,
                                           std::string_view what) override {
-    const Call call = NewCall(op, what);
+    const Call call = NewCall(ctx, op, what);
     CheckExchange(*this, ctx, send, receive_counts, call);
     const std::vector<Tensor> received = EmptyFor(ctx, send, receive_counts);
     std::vector<int64_t> counts;
@@ -227,6 +237,17 @@ class NcclCommunicator final : public Communicator {
   Call NewCall(std::string_view op, std::string_view what) {
     return {next_call_++, false, std::string(op), std::string(what)};
   }
+  Call NewCall(Context& ctx, std::string_view op, std::string_view what) {
+    CheckNotRecorded(ctx, op, what);
+    return NewCall(op, what);
+  }
+  // A recording would take in the stream of the exchanges, which the watch looks at.
+  void CheckNotRecorded(Context& ctx, std::string_view op, std::string_view what) const {
+    TESSERA_CHECK(ctx.stream().capture() == nullptr,
+                  "{}: {} \"{}\": exchanges over NCCL cannot be part of a CUDA graph: record what "
+                  "lies before and after them",
+                  Name(), op, what);
+  }
 
   void Check(int status, const char* function, const Call& call) {
     if (status == 0 || status == kNcclInProgress) return;
@@ -234,6 +255,11 @@ class NcclCommunicator final : public Communicator {
     const char* last = nccl_.get_last_error(watch_.comm());
     TESSERA_FAIL("{}: {}: {}: {} ({})", Name(), call, function, nccl_.get_error_string(status),
                  last == nullptr ? "" : last);
+  }
+  // A call that only puts something into the open group.
+  template <typename Fn>
+  void CallNccl(const char* function, const Call& call, const Fn& fn) {
+    Check(watch_.WithComm(call, fn), function, call);
   }
   static void CheckTensor(Context& ctx, const char* op, const Tensor& tensor) {
     CheckDevice(ctx, op, tensor);
@@ -326,12 +352,11 @@ class NcclCommunicator final : public Communicator {
   void StartMessage(const Message& m, const Call& call, void* stream) {
     const size_t bytes = Bytes(m.tensor);
     if (bytes == 0) return;
-    if (m.is_send)
-      Check(nccl_.send(m.tensor.raw_data(), bytes, kNcclBytes, m.other, watch_.comm(), stream),
-            "ncclSend", call);
-    else
-      Check(nccl_.recv(m.tensor.raw_data(), bytes, kNcclBytes, m.other, watch_.comm(), stream),
-            "ncclRecv", call);
+    CallNccl(m.is_send ? "ncclSend" : "ncclRecv", call, [&](NcclComm comm) {
+      void* data = m.tensor.raw_data();
+      return m.is_send ? nccl_.send(data, bytes, kNcclBytes, m.other, comm, stream)
+                       : nccl_.recv(data, bytes, kNcclBytes, m.other, comm, stream);
+    });
   }
   // Starts the messages that were put, as one group.
   void Flush() {
@@ -370,16 +395,58 @@ class NcclCommunicator final : public Communicator {
 
 }  // namespace
 
+namespace {
+
+// What ncclCommInitRank came to, in a thread of its own: it returns only when every rank has
+// called it, and nothing but the end of the process ends it.
+struct Initialization {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  int status = 0;
+  NcclComm comm = nullptr;
+};
+
+std::shared_ptr<Initialization> StartInitialization(Device device, int ranks,
+                                                    const NcclUniqueId& id, int rank) {
+  auto started = std::make_shared<Initialization>();
+  std::thread([=] {
+    NcclComm comm = nullptr;
+    int status = cudaSetDevice(device.index) == cudaSuccess ? 0 : kNcclCudaError;
+    if (status == 0) status = Nccl().comm_init_rank(&comm, ranks, id, rank);
+    const std::lock_guard lock(started->mutex);
+    started->comm = comm;
+    started->status = status;
+    started->done = true;
+    started->changed.notify_all();
+  }).detach();
+  return started;
+}
+
+NcclComm InitializeComm(Context& ctx, Communicator& host, const NcclUniqueId& id,
+                        const NcclOptions& options) {
+  const auto started = StartInitialization(ctx.device(), host.size(), id, host.rank());
+  std::unique_lock lock(started->mutex);
+  const auto done = [&] { return started->done; };
+  if (options.timeout_seconds == 0)
+    started->changed.wait(lock, done);
+  else
+    started->changed.wait_for(lock, std::chrono::duration<double>(options.timeout_seconds), done);
+  TESSERA_CHECK(started->done, "rank {} of {}: ncclCommInitRank on {}: no result after {} s",
+                host.rank(), host.size(), ctx.device(), options.timeout_seconds);
+  TESSERA_CHECK(started->status == 0, "rank {} of {}: ncclCommInitRank on {}: {} ({})", host.rank(),
+                host.size(), ctx.device(), Nccl().get_error_string(started->status),
+                Nccl().get_last_error(nullptr));
+  return started->comm;
+}
+
+}  // namespace
+
 std::unique_ptr<Communicator> MakeNcclCommunicator(OnCuda, Context& ctx,
                                                    std::shared_ptr<Communicator> host,
                                                    const NcclOptions& options) {
   const NcclUniqueId id = AgreeOnNcclId(*host);
-  UseDevice(ctx.device());
-  NcclComm comm = nullptr;
-  const int status = Nccl().comm_init_rank(&comm, host->size(), id, host->rank());
-  TESSERA_CHECK(status == 0, "rank {} of {}: ncclCommInitRank on {}: {} ({})", host->rank(),
-                host->size(), ctx.device(), Nccl().get_error_string(status),
-                Nccl().get_last_error(nullptr));
+  const NcclComm comm = InitializeComm(ctx, *host, id, options);
   return std::make_unique<NcclCommunicator>(ctx, std::move(host), comm, NcclFamily::Of(id),
                                             options);
 }

@@ -41,6 +41,7 @@ struct NcclFunctions {
 };
 
 inline constexpr int kNcclBytes = 1, kNcclInProgress = 7, kNcclNoColor = -1;
+inline constexpr int kNcclCudaError = 1;  // ncclUnhandledCudaError
 // NCCL's number of a type that is reduced, and of a reduction.
 int NcclType(DType dtype);
 int NcclOp(ReduceOp op);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/call.h"
+#include "comm/communicator.h"
 #include "comm/nccl/nccl_functions.h"
 #include "runtime/device/stream.h"
 
@@ -42,6 +43,7 @@ class NcclFamily {
 };
 
 struct NcclWatchOptions {
+  Device device;
   double timeout_seconds = 0;
   // Why the host's group was ended, or empty.
   std::function<std::string()> host_failure;
@@ -58,6 +60,17 @@ class NcclWatch {
   NcclWatch& operator=(const NcclWatch&) = delete;
 
   NcclComm comm() const { return comm_; }
+  // Returns the status of fn(comm), during which AbortComm waits, so that no communicator is used
+  // that was just ended. Throws CommunicatorAborted if it was. REQUIRES: fn waits for nobody, and
+  // does not look at the watch.
+  template <typename Fn>
+  int WithComm(const Call& call, const Fn& fn) {
+    {
+      const std::lock_guard lock(comm_mutex_);
+      if (!aborted_) return fn(comm_);
+    }
+    throw CommunicatorAborted(Format("{}: {}", call, family_->reason()));
+  }
   const std::shared_ptr<NcclFamily>& family() const { return family_; }
 
   // Around a call of NCCL. Begin throws CommunicatorAborted if the family was aborted. Its time

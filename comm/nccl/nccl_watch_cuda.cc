@@ -4,6 +4,7 @@
 
 #include "comm/communicator.h"
 #include "comm/nccl/nccl_watch.h"
+#include "runtime/device/cuda_check.h"
 
 namespace tessera::internal {
 namespace {
@@ -103,6 +104,7 @@ void NcclWatch::AbortComm() noexcept {
 }
 
 void NcclWatch::Run() {
+  TESSERA_CUDA_LOG(cudaSetDevice(options_.device.index));  // a thread begins on the first one
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (flights_.empty()) {

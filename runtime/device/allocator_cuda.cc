@@ -1,9 +1,11 @@
 // Device memory over CUDA's stream-ordered pools, pinned host memory, and managed memory.
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "runtime/device/allocator.h"
@@ -22,6 +24,8 @@ class DevicePool final : public Allocator {
     // millisecond a step.
     uint64_t keep = UINT64_MAX;
     TESSERA_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
+    const char* peers = std::getenv("TESSERA_PEER_ACCESS");
+    if (peers == nullptr || std::string_view(peers) != "0") LetPeersIn();
   }
 
   void* Allocate(int64_t bytes, const Stream& stream) override {
@@ -60,6 +64,22 @@ class DevicePool final : public Allocator {
   }
 
  private:
+  // A pool's memory is its device's alone until others are given access. NCCL, whose ranks may be
+  // threads of this process, lets devices read each other's tensors.
+  void LetPeersIn() {
+    int count = 0;
+    TESSERA_CUDA_CHECK(cudaGetDeviceCount(&count));
+    for (int peer = 0; peer < count; ++peer) {
+      int can = 0;
+      if (peer != device_.index)
+        TESSERA_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, peer, device_.index));
+      if (can == 0) continue;
+      const cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, peer},
+                                        cudaMemAccessFlagsProtReadWrite};
+      TESSERA_CUDA_CHECK(cudaMemPoolSetAccess(pool_, &access, 1));
+    }
+  }
+
   int64_t Reserved() const {
     uint64_t reserved = 0;
     TESSERA_CUDA_LOG(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
@@ -83,13 +103,15 @@ class DevicePool final : public Allocator {
   AllocatorStats stats_;
 };
 
+// CUDA's calls may wait for a device, whose work may wait for another thread: the mutex is not held
+// meanwhile.
 class PinnedPool final : public Allocator {
  public:
   void* Allocate(int64_t bytes, const Stream&) override {
     const int64_t size = Rounded(bytes);
-    const std::lock_guard lock(mutex_);
     void* pointer = FromCache(size);
     if (pointer == nullptr) TESSERA_CUDA_CHECK(cudaMallocHost(&pointer, static_cast<size_t>(size)));
+    const std::lock_guard lock(mutex_);
     ++stats_.allocations;
     stats_.live_bytes += size;
     stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
@@ -99,13 +121,13 @@ class PinnedPool final : public Allocator {
   void Deallocate(void* pointer, int64_t bytes, const Stream& stream) override {
     const int64_t size = Rounded(bytes);
     const Event last_use = Event::Record(stream);
-    if (size > kLargestCached) last_use.Sync();
+    if (size > kLargestCached) {
+      last_use.Sync();
+      TESSERA_CUDA_LOG(cudaFreeHost(pointer));
+    }
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= size;
-    if (size > kLargestCached) {
-      TESSERA_CUDA_LOG(cudaFreeHost(pointer));
-      return;
-    }
+    if (size > kLargestCached) return;
     stats_.cached_bytes += size;
     cache_[size].push_back({pointer, last_use});
   }
@@ -129,6 +151,7 @@ class PinnedPool final : public Allocator {
         std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(bytes, 4096))));
   }
   void* FromCache(int64_t size) {
+    const std::lock_guard lock(mutex_);
     std::vector<Block>& blocks = cache_[size];
     const auto block = std::find_if(blocks.begin(), blocks.end(),
                                     [](const Block& b) { return b.free_from.done(); });

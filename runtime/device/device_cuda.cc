@@ -42,6 +42,13 @@ HandlePool& IdleEvents() {
   return pool;
 }
 
+void CheckNotRecorded(const Event::Impl& event) {
+  TESSERA_CHECK(!event.captured,
+                "nothing outside a CUDA graph can wait for what was recorded into it on {}: it "
+                "runs only when the graph is launched",
+                event.device);
+}
+
 cudaEvent_t Handle(const Event::Impl& event) { return static_cast<cudaEvent_t>(event.handle); }
 cudaStream_t Handle(const Stream::Impl& stream) { return static_cast<cudaStream_t>(stream.handle); }
 
@@ -97,7 +104,10 @@ std::shared_ptr<const Stream::Impl> MakeStream(OnCuda, Device device) {
       new Stream::Impl{device, handle, [](Device d, void* h) { IdleStreams().Give(d, h); }});
 }
 
+// Whoever waits or asks may be a thread that has not chosen a device: CUDA would make a context on
+// the first one.
 void SyncStream(OnCuda, const Stream::Impl& stream) {
+  UseDevice(stream.device);
   TESSERA_CUDA_CHECK(cudaStreamSynchronize(Handle(stream)));
 }
 
@@ -110,12 +120,14 @@ std::shared_ptr<const Event::Impl> RecordEvent(OnCuda, const Stream::Impl& strea
     handle = event;
   }
   std::shared_ptr<const Event::Impl> event(
-      new Event::Impl{stream.device, handle, [](Device d, void* h) { IdleEvents().Give(d, h); }});
+      new Event::Impl{stream.device, handle, [](Device d, void* h) { IdleEvents().Give(d, h); },
+                      stream.capture.load() != nullptr});
   TESSERA_CUDA_CHECK(cudaEventRecord(Handle(*event), Handle(stream)));
   return event;
 }
 
 bool EventDone(OnCuda, const Event::Impl& event) {
+  UseDevice(event.device);
   const cudaError_t error = cudaEventQuery(Handle(event));
   if (error == cudaErrorNotReady) {
     (void)cudaGetLastError();
@@ -126,10 +138,21 @@ bool EventDone(OnCuda, const Event::Impl& event) {
 }
 
 void SyncEvent(OnCuda, const Event::Impl& event) {
+  CheckNotRecorded(event);
+  UseDevice(event.device);
   TESSERA_CUDA_CHECK(cudaEventSynchronize(Handle(event)));
 }
 
+// A recorded wait for work outside the recording, or the reverse, would join both streams: CUDA
+// then records, or ends the recording of, a stream that nobody asked it to.
 void HoldBack(OnCuda, const Event::Impl& event, const Stream::Impl& stream) {
+  const bool recorded = stream.capture.load() != nullptr;
+  if (!recorded) CheckNotRecorded(event);
+  TESSERA_CHECK(event.captured || !recorded,
+                "while a CUDA graph is recorded on {}, its stream cannot wait for work that was "
+                "given to another stream before: wait for that work before the recording",
+                stream.device);
+  UseDevice(stream.device);
   TESSERA_CUDA_CHECK(cudaStreamWaitEvent(Handle(stream), Handle(event), 0));
 }
 

@@ -20,6 +20,7 @@ struct Event::Impl {
   Device device;
   void* handle;
   void (*release)(Device device, void* handle);
+  bool captured;  // recorded while a CudaGraph was: nothing outside the graph can wait for it
   ~Impl() { release(device, handle); }
 };
 

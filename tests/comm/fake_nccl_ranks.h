@@ -14,20 +14,26 @@ namespace tessera::testing {
 
 inline void UseFakeNccl() { setenv("TESSERA_NCCL_LIBRARY", kFakeNcclPath, 1); }
 
-// Gives rank `rank` a fault in the group after the next `after` ones.
-inline void InjectNcclFault(FakeNcclFault fault, int rank, int after = 0) {
+template <typename Fn>
+Fn FakeNcclFunction(const char* name) {
   void* library = dlopen(kFakeNcclPath, RTLD_NOW);
   TESSERA_CHECK(library != nullptr, "no fake NCCL: {}", dlerror());
-  reinterpret_cast<FakeNcclInject>(dlsym(library, kFakeNcclInject))(fault, rank, after);
+  return reinterpret_cast<Fn>(dlsym(library, name));
+}
+
+// Gives rank `rank` a fault in the group after the next `after` ones.
+inline void InjectNcclFault(FakeNcclFault fault, int rank, int after = 0) {
+  FakeNcclFunction<FakeNcclInject>(kFakeNcclInject)(fault, rank, after);
 }
 
 // Runs fn(NCCL communicator, context) on `ranks` threads; what RunLocalRanks says of failures
 // holds.
 inline void RunNcclRanks(int ranks, const NcclOptions& options,
-                         const std::function<void(Communicator&, Context&)>& fn) {
+                         const std::function<void(Communicator&, Context&)>& fn,
+                         Device device = Device::Cuda()) {
   UseFakeNccl();
   RunLocalRanks(ranks, [&](Communicator& host) {
-    Context ctx({.device = Device::Cuda(), .threads = 1});
+    Context ctx({.device = device, .threads = 1});
     const std::shared_ptr<Communicator> shared(&host, [](Communicator*) {});
     const auto comm = MakeNcclCommunicator(ctx, shared, options);
     fn(*comm, ctx);

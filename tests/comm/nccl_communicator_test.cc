@@ -6,7 +6,9 @@
 
 #include <mutex>
 
+#include "runtime/graph.h"
 #include "tests/comm/fake_nccl_ranks.h"
+#include "tools/emulation/emulation.h"
 
 namespace tessera {
 namespace {
@@ -17,6 +19,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::InjectNcclFault;
 using testing::RunNcclRanks;
+using ::testing::ThrowsMessage;
 
 Tensor Ones(Context& ctx, int64_t n) { return Tensor::Full(ctx, {n}, 1); }
 
@@ -160,6 +163,67 @@ TEST(NcclCommunicatorTest, ResultsNobodyWaitsForAreLetGo) {
     for (int i = 0; i < 3; ++i) comm.AllReduce(ctx, Ones(ctx, 1000), ReduceOp::kSum, "unread");
     comm.Receive(ctx, {0}, DType::kF32, 1 - comm.rank(), "nothing");
   });
+}
+
+// In a graph, the exchanges' own stream would be recorded with the caller's, and the watch would
+// end the family over it.
+TEST(NcclCommunicatorTest, NothingIsPartOfAGraph) {
+  RunNcclRanks(2, {}, [](Communicator& comm, Context& ctx) {
+    const Tensor ones = Ones(ctx, 3);
+    const auto refuses = [&](const char* op, const std::function<void()>& call) {
+      EXPECT_THAT([&] { CudaGraph::Capture(ctx, call); },
+                  ThrowsMessage<Error>(AllOf(
+                      HasSubstr(op), HasSubstr("\"x\": exchanges over NCCL cannot be part of a "
+                                               "CUDA graph"))));
+    };
+    refuses("AllReduce sum", [&] { comm.AllReduce(ctx, ones, ReduceOp::kSum, "x"); });
+    refuses("AllGather", [&] { comm.AllGather(ctx, ones, "x"); });
+    refuses("AllToAllV", [&] { comm.AllToAllV(ctx, {ones, ones}, {3, 3}, "x"); });
+    refuses("Barrier", [&] { comm.Barrier(ctx, "x"); });
+    refuses("Send", [&] { comm.Send(ctx, ones, 1 - comm.rank(), "x"); });
+    refuses("Receive", [&] { comm.Receive(ctx, {3}, DType::kF32, 1 - comm.rank(), "x"); });
+    TwoSums(comm, ctx);
+    const CudaGraph graph = CudaGraph::Capture(ctx, [&] { ones.Fill(ctx, 7); });
+    graph.Launch(ctx);
+    TwoSums(comm, ctx);
+    EXPECT_EQ(comm.abort_reason(), "");
+  });
+}
+
+// A thread that asks for an event of another device makes a context on its own.
+TEST(NcclCommunicatorTest, TheWatchStaysOnItsDevice) {
+  cuda_emulation::SetDeviceCount(2);
+  const int64_t before = cuda_emulation::Stats().foreign_waits;
+  RunNcclRanks(
+      2, {},
+      [](Communicator& comm, Context& ctx) {
+        for (int i = 0; i < 5; ++i) TwoSums(comm, ctx);
+      },
+      Device::Cuda(1));
+  EXPECT_EQ(cuda_emulation::Stats().foreign_waits, before);
+}
+
+TEST(NcclCommunicatorTest, ARankThatNeverJoinsEndsInATimeOut) {
+  InjectNcclFault(testing::kFakeNcclNoInit, 1);
+  EXPECT_THAT([] { RunNcclRanks(2, {.timeout_seconds = 0.3}, TwoSums); },
+              ThrowsMessage<Error>(HasSubstr("ncclCommInitRank on cuda:0: no result after 0.3 s")));
+}
+
+// The abort comes after the call was checked, and before it is given to NCCL.
+TEST(NcclCommunicatorTest, AnAbortedCommunicatorIsNotUsed) {
+  static Communicator* aborting;
+  const auto uses =
+      testing::FakeNcclFunction<testing::FakeNcclUsesAfterAbort>(testing::kFakeNcclUsesAfterAbort);
+  const int before = uses();
+  const auto failures = Failures(1, {}, [](Communicator& comm, Context& ctx) {
+    const Tensor ones = Ones(ctx, 3);
+    aborting = &comm;
+    testing::FakeNcclFunction<testing::FakeNcclAtGroupStart>(testing::kFakeNcclAtGroupStart)(
+        [] { aborting->Abort("enough"); });
+    comm.AllReduce(ctx, ones, ReduceOp::kSum, "losses").Wait();
+  });
+  EXPECT_THAT(failures, Each(HasSubstr("rank 0 aborted: enough")));
+  EXPECT_EQ(uses(), before);
 }
 
 TEST(NcclCommunicatorTest, BytesSentAreCounted) {

@@ -84,6 +84,36 @@ TEST_P(GraphTest, KeepsTheMemoryItWorksOn) {
   EXPECT_EQ(ctx().allocator().stats().live_bytes, before);
 }
 
+// Given back on its own stream, it would come to be part of the graph there.
+TEST_P(GraphTest, KeepsTheMemoryOfAnotherStreamThatItUses) {
+  Context other({.device = device()});
+  const Tensor out = Tensor::Zeros(ctx(), {1000});
+  Tensor early = Tensor::Full(other, {1000}, 5);
+  other.Sync();
+  early.RecordStream(ctx());
+  const CudaGraph graph = Capture([&] {
+    out.CopyFrom(ctx(), early);
+    early = {};
+  });
+  const Tensor next = Tensor::Full(other, {1000}, -1);
+  other.Sync();
+  graph.Launch(ctx());
+  EXPECT_THAT(out.ToVector<float>(), Each(5));
+}
+
+TEST_P(GraphTest, OtherStreamsStayOutOfIt) {
+  Context other({.device = device()});
+  EXPECT_THAT([&] { Capture([&] { other.WaitFor(ctx()); }); },
+              ThrowsMessage<Error>(HasSubstr("nothing outside a CUDA graph can wait for what was "
+                                             "recorded into it on cuda:0")));
+  EXPECT_THAT([&] { Capture([&] { ctx().WaitFor(other); }); },
+              ThrowsMessage<Error>(HasSubstr("its stream cannot wait for work that was given to "
+                                             "another stream before")));
+  const Tensor t = Tensor::Full(ctx(), {1}, 3);  // both are as they were
+  other.WaitFor(ctx());
+  EXPECT_THAT(t.Clone(other).ToVector<float>(), ElementsAre(3));
+}
+
 TEST_P(GraphTest, KeepsACopyOfOrdinaryHostMemory) {
   Tensor from_vector, from_tensor;
   const CudaGraph graph = Capture([&] {

@@ -1,6 +1,7 @@
 // Stands in for the part of NCCL's C interface that Tessera uses; fake_nccl.h says how.
 #include "tests/testing/fake_nccl.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -22,6 +23,13 @@ struct Fault {
   std::mutex mutex;
   int kind = kFakeNcclNoFault, rank = 0, after = 0;
 } fault;
+
+bool TakeFault(int rank, int kind) {
+  const std::lock_guard lock(fault.mutex);
+  if (fault.kind != kind || fault.rank != rank) return false;
+  fault.kind = kFakeNcclNoFault;
+  return true;
+}
 
 int TakeFault(int rank) {
   const std::lock_guard lock(fault.mutex);
@@ -214,7 +222,11 @@ int RunGroup(const std::vector<Op>& ops) {
 thread_local int depth = 0;
 thread_local std::vector<Op> group;
 
+std::atomic<int> uses_after_abort = 0;
+std::atomic<void (*)()> at_group_start = nullptr;
+
 int Put(const Op& op) {
+  if (op.comm != nullptr && op.comm->aborted) ++uses_after_abort;
   if (op.comm == nullptr || op.comm->aborted) return kInvalidArgument;
   group.push_back(op);
   return depth > 0 ? kSuccess : RunGroup(std::exchange(group, {}));
@@ -254,6 +266,9 @@ void fakeNcclInject(int kind, int rank, int after) {
   fault.after = after;
 }
 
+void fakeNcclAtGroupStart(void (*hook)()) { at_group_start = hook; }
+int fakeNcclUsesAfterAbort() { return uses_after_abort; }
+
 int ncclGetVersion(int* version) {
   *version = 22100;
   return kSuccess;
@@ -285,6 +300,7 @@ int ncclCommInitRank(Comm** comm, int ranks, Id id, int rank) {
   const std::shared_ptr<Clique> clique = CliqueOf(id, ranks);
   *comm = NewComm(clique, rank);
   std::unique_lock lock(clique->mutex);
+  if (TakeFault(rank, kFakeNcclNoInit)) clique->changed.wait(lock, [] { return false; });
   ++clique->joined;
   clique->changed.notify_all();
   clique->changed.wait(lock, [&] { return clique->joined == ranks; });
@@ -321,6 +337,7 @@ int ncclCommGetAsyncError(Comm* comm, int* status) {
 }
 
 int ncclGroupStart() {
+  if (void (*hook)() = at_group_start.exchange(nullptr)) hook();
   ++depth;
   return kSuccess;
 }

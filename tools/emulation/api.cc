@@ -1,6 +1,7 @@
 // The C interface of the CUDA runtime, on top of streams and memory.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <vector>
 
 #include "tools/emulation/memory.h"
@@ -11,6 +12,9 @@ using namespace cuda_emulation;
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local int current_device = 0;
+int device_count = 1;
+std::function<void()> pinned_hook;
 
 cudaError_t Result(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -31,6 +35,10 @@ void RunEverything() {
 cudaError_t Break(cudaStream* stream) {
   stream->broken = true;
   return Result(cudaErrorStreamCaptureUnsupported);
+}
+
+void CheckChosen(int device) {
+  if (device != current_device) CountForeignWait();
 }
 
 bool AnyCapture() {
@@ -79,6 +87,30 @@ cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitc
 
 }  // namespace
 
+struct cudaMemPool {
+  std::vector<int> peers;
+};
+
+namespace {
+
+cudaMemPool* PoolOf(int device) {
+  static auto& pools = *new std::map<int, cudaMemPool>;
+  return &pools[device];
+}
+
+}  // namespace
+
+namespace cuda_emulation {
+
+void SetDeviceCount(int count) { device_count = count; }
+std::vector<int> PeersOfPool(int device) {
+  const std::lock_guard lock(Lock());
+  return PoolOf(device)->peers;
+}
+void SetPinnedHook(std::function<void()> hook) { pinned_hook = std::move(hook); }
+
+}  // namespace cuda_emulation
+
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
     case cudaSuccess:
@@ -99,6 +131,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureInvalidated:
       return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureIsolation:
+      return "cudaErrorStreamCaptureIsolation";
     case cudaErrorCapturedEvent:
       return "cudaErrorCapturedEvent";
   }
@@ -108,12 +142,12 @@ const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(erro
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = device_count;
   return cudaSuccess;
 }
 // Few multiprocessors, so that small tests see loops over more work than fits at once.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-  if (device != 0) return Result(cudaErrorInvalidDevice);
+  if (device >= device_count) return Result(cudaErrorInvalidDevice);
   *p = {};
   std::snprintf(p->name, sizeof p->name, "emulated on the CPU");
   p->totalGlobalMem = static_cast<size_t>(DeviceBytesLimit());
@@ -127,11 +161,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = current_device;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  return device == 0 ? cudaSuccess : Result(cudaErrorInvalidDevice);
+  if (device < 0 || device >= device_count) return Result(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
   const std::lock_guard lock(Lock());
@@ -144,6 +180,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   const std::lock_guard lock(Lock());
   Streams().push_back(*stream = new cudaStream);
+  (*stream)->device = current_device;
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -156,6 +193,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   const std::lock_guard lock(Lock());
   cudaStream* stream = StreamOf(handle);
+  CheckChosen(stream->device);
   if (stream->capture) return Break(stream);
   CountSync();
   RunAll(stream);
@@ -170,6 +208,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (!event->last) return cudaSuccess;
   // Captures that fork and join are not emulated.
   if (event->last->captured && !StreamOf(stream)->capture) return Result(cudaErrorCapturedEvent);
+  if (!event->last->captured && StreamOf(stream)->capture)
+    return Result(cudaErrorStreamCaptureIsolation);
   Push(StreamOf(stream), [recording = event->last] { RunUntil(*recording); });
   return cudaSuccess;
 }
@@ -187,6 +227,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   cudaStream* stream = StreamOf(handle);
   event->last = std::make_shared<Recording>();
   event->last->stream = stream;
+  event->last->device = stream->device;
   event->last->captured = stream->capture != nullptr;
   Push(stream, [recording = event->last] {
     recording->done = true;
@@ -197,6 +238,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const std::lock_guard lock(Lock());
   if (!event->last) return cudaSuccess;
+  CheckChosen(event->last->device);
   if (event->last->captured) return Result(cudaErrorCapturedEvent);
   CountSync();
   RunUntil(*event->last);
@@ -204,6 +246,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::lock_guard lock(Lock());
+  if (event->last) CheckChosen(event->last->device);
   if (event->last && event->last->captured) return Result(cudaErrorCapturedEvent);
   return !event->last || event->last->done ? cudaSuccess : cudaErrorNotReady;
 }
@@ -215,8 +258,19 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
-  *pool = nullptr;
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  const std::lock_guard lock(Lock());
+  *pool = PoolOf(device);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  *can = device != peer;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* accesses,
+                                 size_t count) {
+  const std::lock_guard lock(Lock());
+  for (size_t i = 0; i < count; ++i) pool->peers.push_back(accesses[i].location.id);
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
@@ -244,10 +298,12 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  if (pinned_hook) pinned_hook();
   *pointer = AllocatePinned(static_cast<int64_t>(bytes));
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* pointer) {
+  if (pinned_hook) pinned_hook();
   FreePinned(pointer);
   return cudaSuccess;
 }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace cuda_emulation {
 
@@ -34,6 +35,9 @@ struct Counters {
   int64_t launches = 0, threads = 0;
   int64_t syncs = 0;  // times that the host waited
   int64_t copies = 0;
+  // Waits for and queries of an event or a stream by a thread that had chosen another device: on
+  // hardware they make a context on that other device.
+  int64_t foreign_waits = 0;
 };
 Counters Stats();
 
@@ -42,6 +46,12 @@ Counters Stats();
 void ShuffleThreads(unsigned seed);
 // How much device memory there is from now on (4 GiB at the start).
 void SetMemoryLimit(int64_t bytes);
+// How many devices there are from now on (1 at the start). All are the CPU, with the same memory.
+void SetDeviceCount(int count);
+// The devices that were given access to the pool of this one.
+std::vector<int> PeersOfPool(int device);
+// Called whenever pinned host memory is taken from or given back to the system; may be empty.
+void SetPinnedHook(std::function<void()> hook);
 
 // ---- for the emulated headers
 

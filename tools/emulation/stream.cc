@@ -46,6 +46,7 @@ void Push(cudaStream* stream, Work work) {
 
 void CountSync() { ++counters.syncs; }
 void CountCopy() { ++counters.copies; }
+void CountForeignWait() { ++counters.foreign_waits; }
 
 Counters Stats() {
   const std::lock_guard lock(Lock());

@@ -19,12 +19,14 @@ struct cudaGraphExec {
   std::vector<Work> work;
 };
 struct cudaStream {
+  int device = 0;
   std::deque<Work> queue;
   std::unique_ptr<cudaGraph> capture;  // what is enqueued goes here while it is set
   bool broken = false;                 // the capture: something was done that it does not allow
 };
 // One recording of an event.
 struct Recording {
+  int device = 0;
   cudaStream* stream = nullptr;
   bool captured = false;  // part of a graph: nobody can wait for it
   bool done = false;
@@ -45,6 +47,7 @@ void RunUntil(const Recording& recording);
 void Push(cudaStream* stream, Work work);
 void CountSync();
 void CountCopy();
+void CountForeignWait();
 
 }  // namespace cuda_emulation
 #endif  // TESSERA_TOOLS_EMULATION_STREAM_H_
