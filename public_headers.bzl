@@ -99,6 +99,7 @@ PUBLIC_HEADERS = {
         "optim/gradient_clipping_optimizer.h",
         "optim/optimizer.h",
         "optim/warmup_optimizer.h",
+        "embedding/check_rule.h",
         "embedding/custom_rule.h",
         "embedding/fused_optimizer.h",
     ],

@@ -1,17 +1,57 @@
 #ifndef TESSERA_EMBEDDING_CUSTOM_RULE_H_
 #define TESSERA_EMBEDDING_CUSTOM_RULE_H_
 // Your own update rule, from outside the library: write a struct as optim/rules/rule.h describes
-// it, and give MakeCustomRule(it) as a table's optimizer. The executor is compiled in your file,
-// for the instruction set of your flags; its bits are the same. For GPUs: custom_rule.cuh.
+// it, and give MakeCustomRule(it) as a table's optimizer. The executor's loop is compiled in your
+// file, for the one instruction set of its flags (SSE2 without -march=…), where a rule of the
+// library has a loop for each and takes the machine's best. With -ffp-contract=off its bits are the
+// same on all of them. embedding/check_rule.h holds a rule against its formula. For GPUs:
+// custom_rule.cuh.
 #include <memory>
 #include <type_traits>
 
 #include "embedding/update/update_executor.h"
 #include "optim/any_rule.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 
 namespace internal {
+
+template <typename Step, typename Real>
+concept UpdatesElements = requires(const Step& step, const typename Step::Row& row,
+                                   RowElement<Real>& x, Real* state) {
+  step.Update(row, x, state);
+};
+template <typename Step, typename Real>
+concept SumsStatistics = requires(const Step& step, const RowElement<Real>& x, Real* terms) {
+  step.Statistics(x, terms);
+};
+template <typename Step>
+concept HasLateStatistics = requires {
+  Step::kLateStatistics;
+};
+template <typename Step, typename Real>
+concept SumsLateStatistics = requires(const Step& step, const typename Step::Row& row,
+                                      const RowElement<Real>& x, const Real* state, Real* terms) {
+  step.LateStatistics(row, x, state, terms);
+};
+
+// Throws Error unless States() names as many states of each kind as Step computes with. It may name
+// fewer of a row, in whose place Step sees 0, and more of an element where the rule sweeps its table
+// (optim/rules/table_sweep.h).
+template <typename Rule>
+void CheckStates(const Rule& rule) {
+  const StateSpecs states = rule.States();
+  int element = 0, row = 0;
+  for (const StateSpec& state : states) ++(state.per_row ? row : element);
+  constexpr bool kSweeps = requires { rule.SweepAt(1); };
+  TESSERA_CHECK((element == Rule::Step::kElementStates ||
+                 (kSweeps && element > Rule::Step::kElementStates)) &&
+                    row <= Rule::Step::kRowStates,
+                "rule {}: States() names {} states of an element and {} of a row; Step computes "
+                "with kElementStates = {} and kRowStates = {}",
+                Rule::kName, element, row, Rule::Step::kElementStates, Rule::Step::kRowStates);
+}
 
 template <typename Rule>
 class CustomExecutor : public CustomRule::Executor {
@@ -19,10 +59,21 @@ class CustomExecutor : public CustomRule::Executor {
                     std::is_default_constructible_v<typename Rule::Step>,
                 "a Step is passed by value to every machine, in arrays");
   static_assert(Rule::Step::kElementStates <= kMaxElementStates &&
-                Rule::Step::kRowStates <= kMaxRowStates);
+                Rule::Step::kRowStates <= kMaxRowStates &&
+                Rule::Step::kStatistics <= kMaxStatistics);
+  static_assert(UpdatesElements<typename Rule::Step, float>,
+                "Step needs Update(const Row&, RowElement<Real>& x, Real* element_state)");
+  static_assert(Rule::Step::kStatistics == 0 || SumsStatistics<typename Rule::Step, float>,
+                "kStatistics > 0 needs Statistics(RowElement<Real> x, Real* terms)");
+  static_assert(!HasLateStatistics<typename Rule::Step> ||
+                    SumsLateStatistics<typename Rule::Step, float>,
+                "kLateStatistics needs LateStatistics(const Row&, RowElement<Real> x, const Real* "
+                "element_state, Real* terms)");
 
  public:
-  explicit CustomExecutor(const Rule& rule) : rule_(rule), states_(rule.States()) {}
+  explicit CustomExecutor(const Rule& rule) : rule_(rule), states_(rule.States()) {
+    CheckStates(rule);
+  }
   const char* name() const override { return Rule::kName; }
   StateSpecs States() const override { return states_; }
   void Update(float lr, int64_t t, const RowUpdateArgs& args) const override {
@@ -43,6 +94,7 @@ class CustomExecutor : public CustomRule::Executor {
 
 }  // namespace internal
 
+// Throws Error where States() and Step disagree.
 template <typename Rule>
 AnyRule MakeCustomRule(const Rule& rule) {
   return CustomRule{rule.lr, std::make_shared<internal::CustomExecutor<Rule>>(rule)};

@@ -1,7 +1,7 @@
 // An optimizer of your own in 20 lines, from outside the library: Rprop's cousin, which moves each
 // element by the sign of its gradient and shrinks its step wherever the sign flips. It runs in the
-// same fused backward, with the same SIMD, as the rules that ship; nothing in the library knows of
-// it.
+// same fused backward as the rules that ship, over packs of the instruction set that this file is
+// compiled for; nothing in the library knows of it.
 #include <cstdio>
 
 #include "tessera/tessera.h"
@@ -21,14 +21,14 @@ struct SignDescent {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>  // float, or a SIMD pack of floats
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      const Real sign = Sign(g);
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      const Real sign = Sign(x.g);
       // 1 where the sign flipped, 0 where it stayed; the first time, last_sign is 0, which counts
       // as half a flip.
       const Real flipped = (Real(1) - sign * state[0]) * Real(0.5f);
       state[1] = state[1] + flipped;
       state[0] = sign;
-      w = w - Real(lr) / (Real(1) + state[1]) * sign;
+      x.w = x.w - Real(lr) / (Real(1) + state[1]) * sign;
     }
   };
   Step AtStep(int64_t) const { return {lr}; }

@@ -12,8 +12,8 @@ struct StoreGradient {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real*) const {
-      w = g;
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real*) const {
+      x.w = x.g;
     }
   };
 };

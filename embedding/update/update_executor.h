@@ -191,7 +191,8 @@ inline __attribute__((always_inline)) void TakeStatistics(const Step& step, int6
     SumOverRow<Step::kStatistics>(
         dim,
         [&](int64_t d, int n, Pack* terms) {
-          step.Statistics(LoadGradient(gradient, d, n), LoadPart(w + d, n), terms);
+          step.Statistics(RowElement<Pack>{LoadPart(w + d, n), LoadGradient(gradient, d, n)},
+                          terms);
         },
         begun.sums);
 }
@@ -220,8 +221,9 @@ inline __attribute__((always_inline)) void UpdateElements(const Step& step, int6
         [&](int64_t d, int n, Pack* terms) {
           Pack state[kMaxElementStates];
           LoadElementStates<Step>(at, d, n, state);
-          step.LateStatistics(begun.row, LoadGradient(gradient, d, n), LoadPart(at.w + d, n), state,
-                              terms);
+          step.LateStatistics(begun.row,
+                              RowElement<Pack>{LoadPart(at.w + d, n), LoadGradient(gradient, d, n)},
+                              static_cast<const Pack*>(state), terms);
         },
         begun.sums);
     step.FinishRow(begun.row, begun.sums);
@@ -229,9 +231,9 @@ inline __attribute__((always_inline)) void UpdateElements(const Step& step, int6
   const auto update = [&](int64_t d, int n) __attribute__((always_inline)) {
     Pack state[kMaxElementStates];
     LoadElementStates<Step>(at, d, n, state);
-    Pack value = LoadPart(at.w + d, n);
-    step.Update(begun.row, value, LoadGradient(gradient, d, n), state);
-    StorePart(value, at.w + d, n);
+    RowElement<Pack> x = {LoadPart(at.w + d, n), LoadGradient(gradient, d, n)};
+    step.Update(begun.row, x, state);
+    StorePart(x.w, at.w + d, n);
     for (int s = 0; s < Step::kElementStates; ++s) StorePart(state[s], at.states[s] + d, n);
   };
   constexpr int kLine = 64 / sizeof(float);

@@ -126,7 +126,10 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
   if constexpr (Step::kStatistics > 0)
     SumInLanes<Step::kStatistics>(
         lanes, dim, scratch,
-        [&](int d, float* terms) { step.Statistics(sum[d], at.Weight(d), terms); }, sums);
+        [&](int d, float* terms) {
+          step.Statistics(RowElement<float>{at.Weight(d), sum[d]}, terms);
+        },
+        sums);
 
   float row_state[kMaxRowStates] = {};
 #pragma unroll
@@ -147,7 +150,8 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
           float state[kMaxElementStates];
 #pragma unroll
           for (int s = 0; s < Step::kElementStates; ++s) state[s] = at.State(s, d);
-          step.LateStatistics(begun, sum[d], at.Weight(d), state, terms);
+          step.LateStatistics(begun, RowElement<float>{at.Weight(d), sum[d]},
+                              static_cast<const float*>(state), terms);
         },
         sums);
     step.FinishRow(begun, sums);
@@ -165,7 +169,9 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
       float element[kMaxElementStates] = {};
 #pragma unroll
       for (int s = 0; s < Step::kElementStates; ++s) element[s] = state[s].v[k];
-      step.Update(begun, value.v[k], sum[d + k], element);
+      RowElement<float> x = {value.v[k], sum[d + k]};
+      step.Update(begun, x, element);
+      value.v[k] = x.w;
 #pragma unroll
       for (int s = 0; s < Step::kElementStates; ++s) state[s].v[k] = element[s];
     }

@@ -21,9 +21,9 @@ struct Adagrad {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      state[0] = state[0] + g * g;
-      w = w - Real(lr) * g / (Sqrt(state[0]) + Real(eps));
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      state[0] = state[0] + x.g * x.g;
+      x.w = x.w - Real(lr) * x.g / (Sqrt(state[0]) + Real(eps));
     }
   };
   Step AtStep(int64_t) const { return {lr, eps}; }

@@ -32,9 +32,9 @@ struct Adam {
       return CorrectionOfRow(counter);
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      NextMoments(g, state, state);
-      w = w - Real(lr) * Direction(row, w, state);
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {
+      NextMoments(x.g, state, state);
+      x.w = x.w - Real(lr) * Direction(row, x.w, state);
     }
   };
   Step AtStep(int64_t t) const { return {AdamStepOf(*this, t, use_rowwise_bias_correction)}; }

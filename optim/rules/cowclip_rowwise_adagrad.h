@@ -34,10 +34,10 @@ struct CowClipRowwiseAdagrad {
       float keep, step;
     };
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real w, Real* terms) const {
-      if (mode == WeightDecayMode::kL2) g = g + Real(weight_decay) * w;
-      terms[0] = g * g;
-      terms[1] = w * w;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      if (mode == WeightDecayMode::kL2) x.g = x.g + Real(weight_decay) * x.w;
+      terms[0] = x.g * x.g;
+      terms[1] = x.w * x.w;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* state) const {
       state[0] += sums[0] / static_cast<float>(dim);
@@ -49,8 +49,8 @@ struct CowClipRowwiseAdagrad {
       return {1.0f, step};
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real*) const {
-      w = Real(row.keep) * w - Real(row.step) * g;
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real*) const {
+      x.w = Real(row.keep) * x.w - Real(row.step) * x.g;
     }
   };
   Step AtStep(int64_t t) const {

@@ -26,14 +26,14 @@ struct Ftrl {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      const Real n = state[1] + g * g, root = Sqrt(n);
-      const Real z = state[0] + g - (root - Sqrt(state[1])) * Real(rate) * w;
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      const Real n = state[1] + x.g * x.g, root = Sqrt(n);
+      const Real z = state[0] + x.g - (root - Sqrt(state[1])) * Real(rate) * x.w;
       state[0] = z;
       state[1] = n;
       // |z| beyond l1, with z's sign.
       const Real beyond = Max(z - Real(l1), Real(0)) + Min(z + Real(l1), Real(0));
-      w = Real(0) - beyond / ((Real(beta) + root) * Real(rate) + Real(l2));
+      x.w = Real(0) - beyond / ((Real(beta) + root) * Real(rate) + Real(l2));
     }
   };
   Step AtStep(int64_t) const { return {1.0f / lr, beta, l1, l2}; }

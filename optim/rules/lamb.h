@@ -27,21 +27,21 @@ struct Lamb {
     };
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {correction, 0}; }
     template <typename Real>
-    TESSERA_HD void LateStatistics(const Row& row, Real g, Real w, const Real* state,
+    TESSERA_HD void LateStatistics(const Row& row, RowElement<Real> x, const Real* state,
                                    Real* terms) const {
       Real next[2];
-      NextMoments(g, state, next);
-      const Real r = Direction(row.correction, w, next);
-      terms[0] = w * w;
+      NextMoments(x.g, state, next);
+      const Real r = Direction(row.correction, x.w, next);
+      terms[0] = x.w * x.w;
       terms[1] = r * r;
     }
     TESSERA_HD void FinishRow(Row& row, const float* sums) const {
       row.rate = lr * (Sqrt(sums[0]) / Sqrt(sums[1]));
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      NextMoments(g, state, state);
-      w = w - Real(row.rate) * Direction(row.correction, w, state);
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {
+      NextMoments(x.g, state, state);
+      x.w = x.w - Real(row.rate) * Direction(row.correction, x.w, state);
     }
   };
   Step AtStep(int64_t t) const { return {AdamStepOf(*this, t, /*by_row=*/false)}; }

@@ -28,18 +28,18 @@ struct LarsSgd {
       float rate;
     };
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real w, Real* terms) const {
-      terms[0] = g * g;
-      terms[1] = w * w;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      terms[0] = x.g * x.g;
+      terms[1] = x.w * x.w;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t, float*) const {
       const float g = Sqrt(sums[0]), w = Sqrt(sums[1]);
       return {rate * w / (g + weight_decay * w)};
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      state[0] = Real(momentum) * state[0] + Real(row.rate) * (g + Real(weight_decay) * w);
-      w = w - state[0];
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {
+      state[0] = Real(momentum) * state[0] + Real(row.rate) * (x.g + Real(weight_decay) * x.w);
+      x.w = x.w - state[0];
     }
   };
   Step AtStep(int64_t) const { return {lr * eta, momentum, weight_decay}; }

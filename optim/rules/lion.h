@@ -23,9 +23,9 @@ struct Lion {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      w = w - Real(lr) * (Sign(look.Next(state[0], g)) + Real(weight_decay) * w);
-      state[0] = keep.Next(state[0], g);
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      x.w = x.w - Real(lr) * (Sign(look.Next(state[0], x.g)) + Real(weight_decay) * x.w);
+      state[0] = keep.Next(state[0], x.g);
     }
   };
   Step AtStep(int64_t) const {

@@ -26,10 +26,10 @@ struct MomentumSgd {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      g = g + Real(weight_decay) * w;
-      state[0] = Real(momentum) * state[0] + g;
-      w = w - Real(lr) * (nesterov ? g + Real(momentum) * state[0] : state[0]);
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      x.g = x.g + Real(weight_decay) * x.w;
+      state[0] = Real(momentum) * state[0] + x.g;
+      x.w = x.w - Real(lr) * (nesterov ? x.g + Real(momentum) * state[0] : state[0]);
     }
   };
   Step AtStep(int64_t) const { return {lr, momentum, weight_decay, nesterov}; }

@@ -24,16 +24,16 @@ struct PartialRowwiseAdam {
       float denominator;
     };
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real, Real* terms) const {
-      terms[0] = g * g;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      terms[0] = x.g * x.g;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* v) const {
       return {DenominatorOfRow(sums[0], dim, v)};
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      state[0] = first.Next(state[0], g);
-      w = w - Real(lr) * Direction(row.denominator, w, state[0]);
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {
+      state[0] = first.Next(state[0], x.g);
+      x.w = x.w - Real(lr) * Direction(row.denominator, x.w, state[0]);
     }
   };
   Step AtStep(int64_t t) const { return {PartialRowwiseAdamStepOf(*this, t)}; }

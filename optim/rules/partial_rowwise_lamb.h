@@ -22,26 +22,26 @@ struct PartialRowwiseLamb {
       float denominator, rate;
     };
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real, Real* terms) const {
-      terms[0] = g * g;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      terms[0] = x.g * x.g;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* v) const {
       return {DenominatorOfRow(sums[0], dim, v), 0};
     }
     template <typename Real>
-    TESSERA_HD void LateStatistics(const Row& row, Real g, Real w, const Real* state,
+    TESSERA_HD void LateStatistics(const Row& row, RowElement<Real> x, const Real* state,
                                    Real* terms) const {
-      const Real r = Direction(row.denominator, w, first.Next(state[0], g));
-      terms[0] = w * w;
+      const Real r = Direction(row.denominator, x.w, first.Next(state[0], x.g));
+      terms[0] = x.w * x.w;
       terms[1] = r * r;
     }
     TESSERA_HD void FinishRow(Row& row, const float* sums) const {
       row.rate = lr * (Sqrt(sums[0]) / Sqrt(sums[1]));
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      state[0] = first.Next(state[0], g);
-      w = w - Real(row.rate) * Direction(row.denominator, w, state[0]);
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {
+      state[0] = first.Next(state[0], x.g);
+      x.w = x.w - Real(row.rate) * Direction(row.denominator, x.w, state[0]);
     }
   };
   Step AtStep(int64_t t) const { return {PartialRowwiseAdamStepOf(*this, t)}; }

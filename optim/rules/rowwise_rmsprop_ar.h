@@ -30,8 +30,8 @@ struct RowwiseRmspropAr {
       float keep, step;
     };
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real, Real* terms) const {
-      terms[0] = g * g;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      terms[0] = x.g * x.g;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* state) const {
       state[0] = square.Next(state[0], sums[0] / static_cast<float>(dim));
@@ -41,8 +41,8 @@ struct RowwiseRmspropAr {
       return {Max(min_shrinkage, 1.0f - shrink), lr / (Sqrt(state[0]) + eps)};
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real*) const {
-      w = Real(row.keep) * w - Real(row.step) * g;
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real*) const {
+      x.w = Real(row.keep) * x.w - Real(row.step) * x.g;
     }
   };
   Step AtStep(int64_t t) const {

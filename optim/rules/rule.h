@@ -11,20 +11,21 @@
 //     Step AtStep(int64_t t) const;                // t = 1 at the first; powers of t, in double
 //   };
 //
-// Step says how many states it has (kElementStates, kRowStates: as many as States(), or fewer) and
-// has small functions over a Real, which is float (one CUDA lane, or the scalar reference) or a
+// Step says how many states it computes with: kElementStates, as many as States() names (fewer
+// where the table is swept), and kRowStates, at least as many (one that an option drops reads 0).
+// It has small functions over a Real, which is float (one CUDA lane, or the scalar reference) or a
 // Pack of floats:
 //
-//   void Statistics(Real g, Real w, Real* terms)         if kStatistics > 0
-//       terms to be summed over the row, in lane order (runtime/numbers/lanes.h); 0 where g and w
-//       are 0
+//   void Statistics(RowElement<Real> x, Real* terms)     if kStatistics > 0
+//       terms to be summed over the row, in lane order (runtime/numbers/lanes.h); 0 where x.g and
+//       x.w are 0
 //   Row BeginRow(const float* sums, int64_t dim, float* row_state)
 //       once a row; row_state has one float a per-row state
-//   void LateStatistics(const Row&, Real g, Real w, const Real* element_state, Real* terms)
+//   void LateStatistics(const Row&, RowElement<Real> x, const Real* element_state, Real* terms)
 //   void FinishRow(Row&, const float* sums)              if kLateStatistics > 0
 //       a second look at the row, for steps that depend on sums of the new direction (LAMB)
-//   void Update(const Row&, Real& w, Real g, Real* element_state)
-//       once an element, with its per-element states
+//   void Update(const Row&, RowElement<Real>& x, Real* element_state)
+//       once an element, with its per-element states; x.w is stored
 //
 // A Step with a member max_norm has its rows scaled back to that 2-norm afterwards (where
 // max_norm > 0). States are values: the executor loads and stores them. Only + − × ÷ and the
@@ -45,6 +46,13 @@ namespace tessera {
 inline constexpr int kMaxElementStates = 2;
 inline constexpr int kMaxRowStates = 3;
 inline constexpr int kMaxStatistics = 2;
+
+// One element of a row. Its parts have names, so that no rule can mistake one for the other.
+template <typename Real>
+struct RowElement {
+  Real w;  // the weight
+  Real g;  // the row's summed gradient
+};
 
 // One thing a rule remembers: [E, D] (an element each) or [E] (a row each), starting at 0. Of the
 // table's state type, but f32 if it counts (steps, updates), which 16 bits can't.

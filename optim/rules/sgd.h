@@ -18,8 +18,8 @@ struct Sgd {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real*) const {
-      w = w - Real(lr) * g;
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real*) const {
+      x.w = x.w - Real(lr) * x.g;
     }
   };
   Step AtStep(int64_t) const { return {lr}; }

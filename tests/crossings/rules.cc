@@ -20,9 +20,9 @@ struct RememberedGradient {
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real* state) const {
-      w = w - Real(lr) * (g + state[0] * Real(0.5f));
-      state[0] = g;
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real* state) const {
+      x.w = x.w - Real(lr) * (x.g + state[0] * Real(0.5f));
+      state[0] = x.g;
     }
   };
   Step AtStep(int64_t) const { return {lr}; }

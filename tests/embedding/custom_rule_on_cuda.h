@@ -18,17 +18,17 @@ struct SignRule {
       float rate;
     };
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real w, Real* terms) const {
-      terms[0] = g * w;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      terms[0] = x.g * x.w;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t dim, float* state) const {
       state[0] = state[0] + 1.0f;
       return {lr / Sqrt(state[0]) + sums[0] / static_cast<float>(dim) * 1e-3f};
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row& row, Real& w, Real g, Real* state) const {
-      state[0] = Real(0.5f) * state[0] + g;
-      w = w - Real(row.rate) * state[0] / (Sqrt(state[0] * state[0]) + Real(1e-6f));
+    TESSERA_HD void Update(const Row& row, RowElement<Real>& x, Real* state) const {
+      state[0] = Real(0.5f) * state[0] + x.g;
+      x.w = x.w - Real(row.rate) * state[0] / (Sqrt(state[0] * state[0]) + Real(1e-6f));
     }
   };
   Step AtStep(int64_t) const { return {lr}; }

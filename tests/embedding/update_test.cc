@@ -119,8 +119,9 @@ void UpdateRowByTheBook(const Step& r, const ScalarTable& at, int64_t row,
   };
   float sums[kMaxStatistics] = {}, row_state[kMaxRowStates] = {};
   if constexpr (Step::kStatistics > 0)
-    SumInLaneOrder<Step::kStatistics>(
-        dim, sums, [&](int64_t d, float* terms) { r.Statistics(g(d), w(d), terms); });
+    SumInLaneOrder<Step::kStatistics>(dim, sums, [&](int64_t d, float* terms) {
+      r.Statistics(RowElement<float>{w(d), g(d)}, terms);
+    });
   for (size_t s = 0; s < at.by_row.size(); ++s)
     row_state[s] = LoadElement(at.by_row[s].first, at.by_row[s].second, row);
   auto begun = r.BeginRow(sums, dim, row_state);
@@ -130,15 +131,17 @@ void UpdateRowByTheBook(const Step& r, const ScalarTable& at, int64_t row,
     SumInLaneOrder<Step::kLateStatistics>(dim, sums, [&](int64_t d, float* terms) {
       float state[kMaxElementStates] = {};
       load(d, state);
-      r.LateStatistics(begun, g(d), w(d), state, terms);
+      r.LateStatistics(begun, RowElement<float>{w(d), g(d)}, static_cast<const float*>(state),
+                       terms);
     });
     r.FinishRow(begun, sums);
   }
   for (int64_t d = 0; d < dim; ++d) {
-    float state[kMaxElementStates] = {}, value = w(d);
+    float state[kMaxElementStates] = {};
+    RowElement<float> x = {w(d), g(d)};
     load(d, state);
-    r.Update(begun, value, g(d), state);
-    at.SetWeight(row, d, value);
+    r.Update(begun, x, state);
+    at.SetWeight(row, d, x.w);
     for (size_t s = 0; s < at.by_element.size(); ++s)
       StoreElement(at.by_element[s].first, at.by_element[s].second, row * dim + d, state[s]);
   }
@@ -347,16 +350,16 @@ struct SignSgd {
     float lr;
     struct Row {};
     template <typename Real>
-    TESSERA_HD void Statistics(Real g, Real, Real* terms) const {
-      terms[0] = g * g;
+    TESSERA_HD void Statistics(RowElement<Real> x, Real* terms) const {
+      terms[0] = x.g * x.g;
     }
     TESSERA_HD Row BeginRow(const float* sums, int64_t, float* state) const {
       state[0] += sums[0];
       return {};
     }
     template <typename Real>
-    TESSERA_HD void Update(const Row&, Real& w, Real g, Real*) const {
-      w = w - Real(lr) * (g / Sqrt(g * g));
+    TESSERA_HD void Update(const Row&, RowElement<Real>& x, Real*) const {
+      x.w = x.w - Real(lr) * (x.g / Sqrt(x.g * x.g));
     }
   };
   Step AtStep(int64_t) const { return {lr}; }

@@ -3,84 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <vector>
 
+#include "embedding/check_rule.h"
 #include "optim/any_rule.h"
 #include "runtime/base/check.h"
-#include "runtime/numbers/lanes.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kDim = 37;
-constexpr int kSteps = 4;
 using Row = std::vector<double>;
+constexpr int64_t kDim = RuleCheck().dim;
 
-// One row under a rule, in float, as an executor without loops over packs would do it.
-template <typename Rule>
-class FloatRow {
- public:
-  FloatRow(Rule rule, const Row& start) : rule_(rule), w_(start.begin(), start.end()) {
-    for (auto& state : element_) state.assign(kDim, 0.0f);
-  }
-  void Update(int64_t t, const Row& gradient) {
-    const auto step = rule_.AtStep(t);
-    const std::vector<float> g(gradient.begin(), gradient.end());
-    float sums[kMaxStatistics] = {};
-    if constexpr (Rule::Step::kStatistics > 0)
-      Sum(sums, [&](size_t d, float* terms) { step.Statistics(g[d], w_[d], terms); });
-    auto row = step.BeginRow(sums, kDim, row_state_);
-    if constexpr (requires { Rule::Step::kLateStatistics; }) {
-      Sum(sums, [&](size_t d, float* terms) {
-        const float state[kMaxElementStates] = {element_[0][d], element_[1][d]};
-        step.LateStatistics(row, g[d], w_[d], state, terms);
-      });
-      step.FinishRow(row, sums);
-    }
-    for (size_t d = 0; d < kDim; ++d) {
-      float state[kMaxElementStates] = {element_[0][d], element_[1][d]};
-      step.Update(row, w_[d], g[d], state);
-      for (int s = 0; s < kMaxElementStates; ++s) element_[s][d] = state[s];
-    }
-  }
-  float* row_state() { return row_state_; }
-  const std::vector<float>& w() const { return w_; }
-
- private:
-  template <typename Terms>
-  static void Sum(float* sums, Terms&& terms_of) {
-    float lane[kMaxStatistics][kLanes] = {};
-    for (size_t d = 0; d < kDim; ++d) {
-      float terms[kMaxStatistics] = {};
-      terms_of(d, terms);
-      for (int k = 0; k < kMaxStatistics; ++k) lane[k][d % kLanes] += terms[k];
-    }
-    for (int k = 0; k < kMaxStatistics; ++k) sums[k] = FoldLanes(lane[k]);
-  }
-
-  Rule rule_;
-  std::vector<float> w_, element_[kMaxElementStates];
-  float row_state_[kMaxRowStates] = {};
-};
-
-// Runs kSteps steps of both; `formula(t, w, g)` changes w.
+// `formula(t, w, g)` changes w.
 template <typename Rule, typename Formula>
 void ExpectFormula(const Rule& rule, Formula&& formula) {
-  std::mt19937 random(3);
-  std::normal_distribution<float> normal;
-  Row w(kDim);
-  for (double& x : w) x = static_cast<double>(normal(random));
-  FloatRow<Rule> row(rule, w);
-  for (int64_t t = 1; t <= kSteps; ++t) {
-    Row g(kDim);
-    for (double& x : g) x = static_cast<double>(normal(random));
-    row.Update(t, g);
-    formula(static_cast<double>(t), w, g);
-    for (size_t d = 0; d < kDim; ++d)
-      ASSERT_NEAR(static_cast<double>(row.w()[d]), w[d], 2e-6 + 2e-6 * std::abs(w[d]))
-          << "step " << t << ", element " << d;
-  }
+  EXPECT_NO_THROW(CheckRule(rule, formula));
 }
 
 double MeanSquare(const Row& g) {
