@@ -23,8 +23,8 @@ KeyedJaggedTensor BagsOf(Context& ctx, const KeyedJaggedTensor& kjt, int64_t beg
 Batch RowsOfBatch(Context& ctx, const Batch& batch, int64_t begin, int64_t end) {
   Batch part = batch;
   part.dense = batch.dense.Rows(begin, end);
-  part.labels = batch.labels.Rows(begin, end);
-  if (batch.weights) part.weights = batch.weights.Rows(begin, end);
+  for (Tensor* rows : {&part.labels, &part.weights, &part.time})
+    if (*rows) *rows = rows->Rows(begin, end);
   part.features = BagsOf(ctx, batch.features, begin, end);
   return part;
 }

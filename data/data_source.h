@@ -12,16 +12,19 @@ namespace tessera {
 // B examples that follow each other. Rows are numbered from 0 over the whole data set, in the order
 // in which an epoch gives them out, so that a batch says where it came from.
 struct Batch {
-  Tensor dense;                // [B, dense_in], f32
+  Tensor dense;                // [B, dense_in], f32; dense_in may be 0
   KeyedJaggedTensor features;  // a key for each categorical feature
-  Tensor labels;               // [B], f32
-  Tensor weights = {};         // [B], f32: of each example in loss and metrics; undefined: all 1
+  // [B] for one label, or [B, T] for several, f32. NaN: the example has no such label. Undefined:
+  // the data have no labels.
+  Tensor labels;
+  Tensor weights = {};  // [B], f32: of each example in loss and metrics; undefined: all 1
+  Tensor time = {};     // [B], i64; undefined: the data have no times
   int64_t first_row = 0;
   int64_t end_row = 0;      // where the next batch begins
   int64_t rows_of_all = 0;  // where this is one rank's part, maybe of no rows: those of all ranks
   double fraction = 0;      // about what share of the data is given out with this batch
 
-  int64_t size() const { return labels.dim(0); }
+  int64_t size() const { return labels ? labels.dim(0) : dense.dim(0); }
   // Number of examples in the batch of all ranks.
   int64_t whole_size() const { return rows_of_all > 0 ? rows_of_all : size(); }
   // Its tensors in the memory of ctx's device, by two pinned transfers; nobody waits. Itself if

@@ -16,7 +16,9 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kWrittenHeader = 128;  // bytes before the elements; there is room for any shape
 
 constexpr std::pair<DType, std::string_view> kTypes[] = {
-    {DType::kF32, "<f4"}, {DType::kF64, "<f8"}, {DType::kI32, "<i4"}, {DType::kI64, "<i8"}};
+    {DType::kF32, "<f4"}, {DType::kF64, "<f8"}, {DType::kI32, "<i4"},
+    {DType::kI64, "<i8"}, {DType::kI16, "<i2"}, {DType::kI8, "|i1"},
+    {DType::kU8, "|u1"},  {DType::kBool, "|b1"}};
 
 // Reads a Python dictionary of the kind that numpy writes.
 class HeaderText {
@@ -64,7 +66,7 @@ class HeaderText {
 DType ParseType(std::string_view descr) {
   for (const auto& [dtype, name] : kTypes)
     if (name == descr) return dtype;
-  TESSERA_FAIL("expected elements <f4, <f8, <i4 or <i8, got '{}'", descr);
+  TESSERA_FAIL("expected elements <f4, <f8, <i4, <i8, <i2, |i1, |u1 or |b1, got '{}'", descr);
 }
 
 Shape ParseShape(HeaderText& text) {
@@ -125,15 +127,18 @@ NpyHeader ParseNpyHeader(std::string_view bytes) {
   return header;
 }
 
+Tensor NpyElements(std::string_view bytes, std::shared_ptr<void> owner) {
+  const NpyHeader header = ParseNpyHeader(bytes.substr(0, 1 << 16));
+  TESSERA_CHECK_EQ(std::ssize(bytes) - header.begin, Bytes(header), "bytes of {} of {}",
+                   header.shape, header.dtype);
+  return Tensor::Borrow(const_cast<char*>(bytes.data()) + header.begin, header.shape, header.dtype,
+                        std::move(owner));
+}
+
 Tensor MapNpy(const std::string& path) {
   const MappedFile file(path);
   try {
-    const auto shown = static_cast<size_t>(std::min<int64_t>(file.bytes(), 1 << 16));
-    const NpyHeader header = ParseNpyHeader({file.data(), shown});
-    TESSERA_CHECK_EQ(file.bytes() - header.begin, Bytes(header), "bytes of {} of {}", header.shape,
-                     header.dtype);
-    return Tensor::Borrow(const_cast<char*>(file.data()) + header.begin, header.shape, header.dtype,
-                          file.owner());
+    return NpyElements({file.data(), static_cast<size_t>(file.bytes())}, file.owner());
   } catch (const Error& error) {
     throw Error(Format("{}: {}", path, error.what()));
   }

@@ -3,7 +3,9 @@
 // Files of numpy.save: the magic "\x93NUMPY", a version, the length of the header, the header (a
 // Python dictionary: 'descr', 'fortran_order', 'shape'), then the elements, row-major.
 //
-// Read: versions 1 to 3, little-endian f32, f64, i32, i64, row-major. Written: version 1.
+// Read: versions 1 to 3, little-endian f32, f64, i8, u8, i16, i32, i64 and bool, row-major.
+// Written: version 1.
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -22,6 +24,9 @@ struct NpyHeader {
 // Error saying what was expected.
 NpyHeader ParseNpyHeader(std::string_view bytes);
 
+// The elements of a whole file's bytes, which the owner keeps; they may begin at any address.
+// Throws Error for a file that is not as above, or too short or long.
+Tensor NpyElements(std::string_view bytes, std::shared_ptr<void> owner);
 // A mapped file's elements. Throws Error, naming the file, for one that is not as above, or too
 // short or long.
 Tensor MapNpy(const std::string& path);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,6 +27,15 @@ struct TextFile::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   z_stream stream = {};
+};
+
+struct TextFile::Unzstd {
+  Unzstd() : stream(ZSTD_createDStream(), ZSTD_freeDStream) {
+    if (stream == nullptr) throw Error("zstd: out of memory");
+  }
+
+  std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream;
+  bool in_frame = false;
 };
 
 TextFile::TextFile(const std::string& path)
@@ -100,9 +110,35 @@ size_t TextFile::Copy(char* out, size_t bytes) {
   return count;
 }
 
-size_t TextFile::Read(char* out, size_t bytes) {
-  if (read_ == 0 && Fill() && end_ >= 2 && input_[0] == 0x1f && input_[1] == 0x8b)
+size_t TextFile::Decompress(char* out, size_t bytes) {
+  ZSTD_outBuffer output{out, bytes, 0};
+  while (output.pos < bytes) {
+    if (!Fill()) {
+      if (unzstd_->in_frame) Throw("a zstd frame is cut short");
+      break;
+    }
+    ZSTD_inBuffer input{input_.data() + begin_, end_ - begin_, 0};
+    const size_t left = ZSTD_decompressStream(unzstd_->stream.get(), &output, &input);
+    if (ZSTD_isError(left)) Throw(Format("zstd: {}", ZSTD_getErrorName(left)));
+    begin_ += input.pos;
+    unzstd_->in_frame = left > 0;
+  }
+  return output.pos;
+}
+
+void TextFile::Detect() {
+  const auto begins_with = [&](std::string_view magic) {
+    return end_ >= magic.size() && std::memcmp(input_.data(), magic.data(), magic.size()) == 0;
+  };
+  if (begins_with("\x1f\x8b") || (end_ > 0 && path_.ends_with(".gz")))
     inflater_ = std::make_unique<Inflater>();
+  else if (begins_with("\x28\xb5\x2f\xfd"))
+    unzstd_ = std::make_unique<Unzstd>();
+}
+
+size_t TextFile::Read(char* out, size_t bytes) {
+  if (read_ == 0 && Fill()) Detect();
+  if (unzstd_ != nullptr) return Decompress(out, bytes);
   return inflater_ == nullptr ? Copy(out, bytes) : Inflate(out, bytes);
 }
 

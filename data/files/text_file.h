@@ -1,8 +1,8 @@
 #ifndef TESSERA_DATA_FILES_TEXT_FILE_H_
 #define TESSERA_DATA_FILES_TEXT_FILE_H_
-// The bytes of one file that is plain or gzip (by its first two bytes), read in order. A gzip file
-// has one or more members (RFC 1952), which may be padded with zeros at the end; all of them are
-// read.
+// The bytes of one file that is plain, gzip or zstd (by its first bytes, or a name that ends with
+// .gz), read in order. A gzip file has one or more members (RFC 1952), which may be padded with
+// zeros at the end, a zstd file one or more frames (RFC 8878); all of them are read.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -30,13 +30,16 @@ class TextFile {
 
  private:
   struct Inflater;
+  struct Unzstd;
   struct Close {
     void operator()(FILE* file) const { std::fclose(file); }
   };
 
   bool Fill();
   bool BeginMember();
+  void Detect();
   size_t Inflate(char* out, size_t bytes);
+  size_t Decompress(char* out, size_t bytes);
   size_t Copy(char* out, size_t bytes);
   [[noreturn]] void Throw(const std::string& what) const;
 
@@ -45,7 +48,8 @@ class TextFile {
   std::vector<unsigned char> input_;
   size_t begin_ = 0, end_ = 0;  // bytes of input_ not yet used
   int64_t bytes_ = 0, read_ = 0;
-  std::unique_ptr<Inflater> inflater_;  // null for a plain file
+  std::unique_ptr<Inflater> inflater_;  // of gzip
+  std::unique_ptr<Unzstd> unzstd_;      // of zstd
   int64_t members_ = 0;
   bool in_member_ = false;
 };

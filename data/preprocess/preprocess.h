@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "data/preprocess/dense_transform.h"
 #include "data/preprocess/raw_input.h"
+#include "data/schema/dense_transform.h"
 
 namespace tessera {
 

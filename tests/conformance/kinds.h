@@ -16,6 +16,7 @@ Answer RunQuant(Context& ctx, const Case& c);
 Answer RunPlan(Context& ctx, const Case& c);
 Answer RunMetric(Context& ctx, const Case& c);
 Answer RunSharding(Context& ctx, const Case& c);
+Answer RunData(Context& ctx, const Case& c);
 
 }  // namespace tessera::conformance
 #endif  // TESSERA_TESTS_CONFORMANCE_KINDS_H_

@@ -24,6 +24,7 @@ using Kind = std::function<Answer(Context&, const Case&)>;
 const std::map<std::string, Kind>& Kinds() {
   static const std::map<std::string, Kind> kinds = {
       {"checkpoint", RunCheckpoint},
+      {"data", RunData},
       {"dense", RunDense},
       {"dense_optim", RunDenseOptim},
       {"kjt", RunKjt},

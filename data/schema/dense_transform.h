@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_PREPROCESS_DENSE_TRANSFORM_H_
-#define TESSERA_DATA_PREPROCESS_DENSE_TRANSFORM_H_
+#ifndef TESSERA_DATA_SCHEMA_DENSE_TRANSFORM_H_
+#define TESSERA_DATA_SCHEMA_DENSE_TRANSFORM_H_
 // Transforms the numbers of a row. Missing ones are 0 before.
 //
 //   log1p          log(1 + max(x, 0)), what a BatchBuilder makes of text
@@ -17,7 +17,10 @@ struct DenseTransform {
   int64_t shift = 0;  // C
 
   // `smallest`: m. Where a number has no logarithm, NaN.
-  float operator()(double x, double smallest) const;
+  double Apply(double x, double smallest = 0) const;
+  float operator()(double x, double smallest) const {
+    return static_cast<float>(Apply(x, smallest));
+  }
   friend bool operator==(const DenseTransform&, const DenseTransform&) = default;
 };
 
@@ -26,4 +29,4 @@ DenseTransform ParseDenseTransform(const std::string& name);
 std::string ToString(const DenseTransform& transform);
 
 }  // namespace tessera
-#endif  // TESSERA_DATA_PREPROCESS_DENSE_TRANSFORM_H_
+#endif  // TESSERA_DATA_SCHEMA_DENSE_TRANSFORM_H_

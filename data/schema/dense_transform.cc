@@ -1,4 +1,4 @@
-#include "data/preprocess/dense_transform.h"
+#include "data/schema/dense_transform.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,22 +14,20 @@ using Kind = DenseTransform::Kind;
 
 constexpr std::string_view kPlus = "log+";
 
-float Log(double x) {
-  return x > 0 ? static_cast<float>(std::log(x)) : std::numeric_limits<float>::quiet_NaN();
-}
+double Log(double x) { return x > 0 ? std::log(x) : std::numeric_limits<double>::quiet_NaN(); }
 
 }  // namespace
 
-float DenseTransform::operator()(double x, double smallest) const {
+double DenseTransform::Apply(double x, double smallest) const {
   switch (kind) {
     case Kind::kLog1p:
-      return static_cast<float>(std::log1p(std::max(x, 0.0)));
+      return std::log1p(std::max(x, 0.0));
     case Kind::kLogPlus:
       return Log(x + static_cast<double>(shift));
     case Kind::kLogFromMin:
       return Log(x - smallest + 2);
     case Kind::kAsIs:
-      return static_cast<float>(x);
+      return x;
   }
   TESSERA_FAIL("transform {}", static_cast<int>(kind));
 }

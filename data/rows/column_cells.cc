@@ -1,0 +1,152 @@
+#include "data/rows/column_cells.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "data/rows/bad_line.h"
+#include "data/rows/word_table.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kShownColumns = 100;
+
+std::string Listed(const std::vector<std::string>& columns) {
+  std::string text;
+  for (size_t i = 0; i < std::min(columns.size(), kShownColumns); ++i)
+    text += (i == 0 ? "" : ", ") + columns[i];
+  if (columns.size() > kShownColumns) text += Format(", … ({} in all)", columns.size());
+  return text;
+}
+
+}  // namespace
+
+std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
+                                               const std::vector<std::string>& columns,
+                                               const std::vector<std::string>& used,
+                                               const std::string& where) {
+  const WordTable table(columns);
+  std::vector<int32_t> cells(columns.size(), -1);
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < used.size(); ++i) {
+    numbers.push_back(table.Find(used[i]));
+    if (numbers.back() < 0)
+      throw Error(Format("{}: there is no column '{}'; there are {}", where, used[i],
+                         Listed(columns)));
+    cells[static_cast<size_t>(numbers.back())] = static_cast<int32_t>(i);
+  }
+  const bool rest =
+      std::any_of(schema.features.begin(), schema.features.end(), [&](const FeatureEntry& f) {
+        return f.from == columns.back() && f.separator == std::string(1, schema.delimiter);
+      });
+  return std::make_shared<const FileColumns>(
+      FileColumns{std::move(cells), CellPlaces(used, std::move(numbers)), rest});
+}
+
+std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
+                                        const std::string& where) {
+  ColumnCells reader(schema);
+  std::vector<std::string> columns;
+  std::set<std::string> seen;
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  reader.unquoted_.reserve(line.size());
+  try {
+    for (;; ++p) {
+      columns.emplace_back(reader.Take(p, end));
+      if (!seen.insert(columns.back()).second)
+        throw Error(Format("{}: two columns are called '{}'", where, columns.back()));
+      if (p == end) return columns;
+    }
+  } catch (const BadLine& bad) {
+    throw Error(Format("{}: {}", where, bad.what()));
+  }
+}
+
+std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {
+  const size_t begin = unquoted_.size();
+  for (++p;; ++p) {
+    const void* const quote =
+        p == end ? nullptr : std::memchr(p, '"', static_cast<size_t>(end - p));
+    if (quote == nullptr) throw BadLine("a quote does not end where a column does");
+    const char* const stop = static_cast<const char*>(quote);
+    unquoted_.append(p, stop);
+    p = stop + 1;
+    if (p == end || *p != '"') break;
+    unquoted_ += '"';
+  }
+  if (p != end && *p != delimiter_) throw BadLine("a quote does not end where a column does");
+  return std::string_view(unquoted_).substr(begin);
+}
+
+std::string_view ColumnCells::Take(const char*& p, const char* end) {
+  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end);
+  const char* const begin = p;
+  const void* const stop = std::memchr(p, delimiter_, static_cast<size_t>(end - p));
+  p = stop == nullptr ? end : static_cast<const char*>(stop);
+  return {begin, static_cast<size_t>(p - begin)};
+}
+
+void ColumnCells::TakeRest(const char* p, const char* end, Cell& cell, LineCells& out) {
+  cell.kind = Cell::Kind::kList;
+  cell.begin = out.items.size();
+  for (;; ++p) {
+    out.items.push_back(Take(p, end));
+    if (p == end) break;
+  }
+  cell.count = out.items.size() - cell.begin;
+  if (cell.count == 1 && out.items.back().empty()) cell.kind = Cell::Kind::kMissing;
+}
+
+void ColumnCells::ThrowCount(std::string_view line, size_t expected) {
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  int64_t count = 0;
+  unquoted_.clear();
+  for (;; ++p) {
+    Take(p, end);
+    ++count;
+    if (p == end) break;
+  }
+  throw BadLine(Format("expected {} columns", expected), Format("{}", count));
+}
+
+void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCells& out) {
+  const size_t count = columns.cells.size();
+  if (line.empty())
+    throw BadLine(Format("expected {} columns", count), count > 1 ? "1" : "a blank line");
+  out.items.clear();
+  unquoted_.clear();
+  if (quotes_) unquoted_.reserve(line.size());  // so that texts stay where they are
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  for (size_t c = 0; c < count; ++c, ++p) {
+    const int32_t at = columns.cells[c];
+    const bool last = c + 1 == count;
+    if (last && columns.rest) {
+      Cell unused;
+      TakeRest(p, end, at < 0 ? unused : out.cells[static_cast<size_t>(at)], out);
+      return;
+    }
+    const std::string_view text = Take(p, end);
+    if (at >= 0) {
+      Cell& cell = out.cells[static_cast<size_t>(at)];
+      cell.text = text;
+      const bool missing = text.empty() || (!null_.empty() && text == null_);
+      cell.kind = missing ? Cell::Kind::kMissing : Cell::Kind::kText;
+    }
+    if ((p == end) == last) {
+      if (last) return;
+      continue;
+    }
+    // One column before the rest may be the end of the line.
+    if (p != end || !columns.rest || c + 2 != count) ThrowCount(line, count);
+    if (const int32_t rest = columns.cells[c + 1]; rest >= 0)
+      out.cells[static_cast<size_t>(rest)].kind = Cell::Kind::kMissing;
+    return;
+  }
+}
+
+}  // namespace tessera

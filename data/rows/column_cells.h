@@ -1,0 +1,63 @@
+#ifndef TESSERA_DATA_ROWS_COLUMN_CELLS_H_
+#define TESSERA_DATA_ROWS_COLUMN_CELLS_H_
+// Lines of csv and tsv files as cells.
+//
+// csv (RFC 4180): a cell that begins with " ends at the next single ", "" inside is one, and then
+// the cell must end; elsewhere " is a character. tsv: no quotes. A quoted cell does not go over
+// lines.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/rows/line_cells.h"
+#include "data/schema/data_schema.h"
+
+namespace tessera {
+
+// Where the columns that a schema asks for stand in the lines of one file.
+struct FileColumns {
+  std::vector<int32_t> cells;  // of each column: the number of its cell, or -1
+  CellPlaces places;
+  // The last column takes all that is left of the line, as a list: it has a feature whose separator
+  // is the delimiter.
+  bool rest = false;
+};
+
+// Throws Error, which begins with `where`, for a column of `used` that is not there.
+std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
+                                               const std::vector<std::string>& columns,
+                                               const std::vector<std::string>& used,
+                                               const std::string& where);
+
+// The columns that a heading names. Throws Error, which begins with `where`, for one that names two
+// alike, or ends inside a quote.
+std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
+                                        const std::string& where);
+
+class ColumnCells {
+ public:
+  explicit ColumnCells(const DataSchema& schema)
+      : delimiter_(schema.delimiter), quotes_(schema.format == RowFormat::kCsv),
+        null_(schema.null) {}
+
+  // Fills `out` with as many cells as the schema asks for. Throws BadLine.
+  void Read(std::string_view line, const FileColumns& columns, LineCells& out);
+
+ private:
+  friend std::vector<std::string> HeadingColumns(const DataSchema&, std::string_view,
+                                                 const std::string&);
+  // Takes the next column of a line from `p` on, which then is at the delimiter, or the end.
+  std::string_view Take(const char*& p, const char* end);
+  std::string_view TakeQuoted(const char*& p, const char* end);
+  void TakeRest(const char* p, const char* end, Cell& cell, LineCells& out);
+  [[noreturn]] void ThrowCount(std::string_view line, size_t expected);
+
+  char delimiter_;
+  bool quotes_;
+  std::string null_;
+  std::string unquoted_;  // text of a line's quoted cells
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_COLUMN_CELLS_H_

@@ -1,0 +1,36 @@
+#ifndef TESSERA_DATA_ROWS_JSON_CELLS_H_
+#define TESSERA_DATA_ROWS_JSON_CELLS_H_
+// Lines of JSON as cells: an object a line, valid JSON to its end. null, "" and a key that is not
+// there are missing; a number is its digits as they are written; true is 1, false is 0; a list is a
+// list of such. Keys that nobody asks for may hold anything.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/rows/line_cells.h"
+
+namespace tessera {
+
+class JsonCells {
+ public:
+  // Bytes after a line that are there to be read, whatever they are.
+  static constexpr size_t kPadding = 64;
+
+  // `keys`: the columns of the cells. A text equal to `null` is missing, too; "": none is.
+  JsonCells(std::vector<std::string> keys, std::string null);
+  ~JsonCells();
+  JsonCells(const JsonCells&) = delete;
+  JsonCells& operator=(const JsonCells&) = delete;
+
+  // Fills `out`, whose texts are valid until the next call. Throws BadLine. REQUIRES: kPadding
+  // bytes after the line.
+  void Read(std::string_view line, LineCells& out);
+
+ private:
+  struct Reader;  // hides simdjson
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_JSON_CELLS_H_

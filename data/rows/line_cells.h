@@ -1,0 +1,47 @@
+#ifndef TESSERA_DATA_ROWS_LINE_CELLS_H_
+#define TESSERA_DATA_ROWS_LINE_CELLS_H_
+// The cells of one line that a schema asks for, in the same form whatever the format: missing, a
+// text, or a list of texts. Texts are borrowed from the line, or from who made the cells.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+struct Cell {
+  enum class Kind : uint8_t { kMissing, kText, kList };
+  Kind kind = Kind::kMissing;
+  std::string_view text = {};   // of kText
+  size_t begin = 0, count = 0;  // of kList, in LineCells::items
+};
+
+struct LineCells {
+  std::vector<Cell> cells;  // one for each column that is asked for
+  std::vector<std::string_view> items;
+
+  std::span<const std::string_view> ItemsOf(const Cell& cell) const {
+    return std::span(items).subspan(cell.begin, cell.count);
+  }
+};
+
+// What errors call a cell: "user", or of a file with columns "column 4 (user)"; an item of a list
+// is "user[2]".
+class CellPlaces {
+ public:
+  // `columns`: the number of each cell's column, counted from 0; empty: lines have none.
+  explicit CellPlaces(std::vector<std::string> names, std::vector<int64_t> columns = {})
+      : names_(std::move(names)), columns_(std::move(columns)) {}
+
+  // `item`: -1: the whole cell.
+  std::string Of(size_t cell, int64_t item = -1) const;
+  const std::string& name(size_t cell) const { return names_[cell]; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<int64_t> columns_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_LINE_CELLS_H_

@@ -1,0 +1,49 @@
+#ifndef TESSERA_DATA_ROWS_NUMBER_TEXT_H_
+#define TESSERA_DATA_ROWS_NUMBER_TEXT_H_
+// Numbers of cells, from their text; all of the text must be the number. Nothing depends on a
+// locale.
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+enum class NumberFault : uint8_t { kNone, kNotANumber, kTooBig };
+
+// Reads -?(digits[.digits*] | .digits)([eE][+-]?digits)?, rounded to the nearest double. kTooBig: a
+// float cannot hold it.
+NumberFault ParseNumber(std::string_view text, double& number);
+
+// A whole number from -2^63 to 2^64 - 1.
+struct WholeNumber {
+  uint64_t magnitude = 0;
+  bool negative = false;  // then magnitude is above 0
+};
+
+namespace internal {
+bool ParseLongWhole(std::string_view digits, uint64_t& magnitude);
+}  // namespace internal
+
+// Reads -?digits. False for anything else, or a number out of range.
+inline bool ParseWhole(std::string_view text, WholeNumber& number) {
+  const bool minus = !text.empty() && text[0] == '-';
+  text.remove_prefix(minus ? 1 : 0);
+  if (text.empty()) return false;
+  uint64_t magnitude = 0;
+  if (text.size() <= 19) {
+    for (const char c : text) {
+      const auto digit = static_cast<unsigned char>(c - '0');
+      if (digit > 9) return false;
+      magnitude = magnitude * 10 + digit;
+    }
+  } else if (!internal::ParseLongWhole(text, magnitude)) {
+    return false;
+  }
+  number = {magnitude, minus && magnitude > 0};
+  return !minus || magnitude <= uint64_t{1} << 63;
+}
+
+// Reads 1 to 16 hexadecimal digits.
+bool ParseHex(std::string_view text, uint64_t& number);
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_NUMBER_TEXT_H_

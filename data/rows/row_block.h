@@ -1,0 +1,61 @@
+#ifndef TESSERA_DATA_ROWS_ROW_BLOCK_H_
+#define TESSERA_DATA_ROWS_ROW_BLOCK_H_
+// Rows that were read from text, a column at a time, before they are cut into batches.
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/data_source.h"
+
+namespace tessera {
+
+// What a row has.
+struct RowLayout {
+  std::vector<std::string> keys;  // features
+  int64_t dense = 0, labels = 0;  // numbers of each
+  bool weighted = false;          // some feature has weights; ids of the others weigh 1
+  bool has_weight = false, has_time = false;
+  DType id_type = DType::kI32;  // i32 where all tables allow it
+};
+
+// Bags of one feature: bag i has ids [ends[i - 1], ends[i]).
+struct FeatureColumn {
+  std::vector<int64_t> ids;
+  std::vector<float> weights;  // as many, or none: all 1
+  std::vector<int64_t> ends;
+
+  int64_t begin(int64_t row) const { return row == 0 ? 0 : ends[static_cast<size_t>(row - 1)]; }
+};
+
+// How many lines were left out, by what was wrong with them.
+using BadLineCounts = std::map<std::string, int64_t>;
+
+struct RowBlock {
+  std::vector<FeatureColumn> features;
+  std::vector<float> dense, labels;  // row-major
+  std::vector<float> weight;
+  std::vector<int64_t> time;
+  std::vector<int64_t> numbers;  // of each row, among all rows of the data
+  BadLineCounts skipped;
+  double fraction = 0;  // of the data, up to the end of this block
+  std::string error;    // of the line after the last row; "": none
+
+  int64_t rows() const { return static_cast<int64_t>(numbers.size()); }
+  // Takes back what was added of a row that is not whole.
+  void Truncate(const RowLayout& layout);
+};
+
+// Rows [begin, end) of a block.
+struct RowRun {
+  const RowBlock* block;
+  int64_t begin, end;
+};
+
+// The rows of the runs, in their order, as one batch; where they came from is left to the caller.
+// labels: undefined without any, [B] for one, else [B, labels].
+Batch BatchOfRuns(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs);
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_ROW_BLOCK_H_

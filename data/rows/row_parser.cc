@@ -1,0 +1,241 @@
+#include "data/rows/row_parser.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "data/rows/bad_line.h"
+#include "data/rows/number_text.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+void SplitBy(std::string_view text, std::string_view separator,
+             std::vector<std::string_view>& items) {
+  items.clear();
+  if (separator.size() == 1) {
+    const char mark = separator[0];
+    const char* begin = text.data();
+    const char* const end = begin + text.size();
+    for (const char* p = begin; p != end; ++p)
+      if (*p == mark) {
+        items.emplace_back(begin, static_cast<size_t>(p - begin));
+        begin = p + 1;
+      }
+    items.emplace_back(begin, static_cast<size_t>(end - begin));
+    return;
+  }
+  for (;;) {
+    const size_t at = text.find(separator);
+    items.push_back(text.substr(0, at));
+    if (at == text.npos) return;
+    text.remove_prefix(at + separator.size());
+  }
+}
+
+// Leaves out the last items, then all but so many of the rest.
+template <typename T>
+void Keep(const FeatureEntry& entry, size_t begin, std::vector<T>& values) {
+  const auto count = static_cast<int64_t>(values.size() - begin);
+  const int64_t left = count - std::min(count, entry.drop_last);
+  const int64_t kept = std::min(left, entry.max_length.value_or(left));
+  const auto first = values.begin() + static_cast<int64_t>(begin);
+  if (entry.keep_last && kept < left) std::copy(first + left - kept, first + left, first);
+  values.resize(begin + static_cast<size_t>(kept));
+}
+
+}  // namespace
+
+RowBlock RowParser::NewBlock(int64_t rows) const {
+  const RowLayout& layout = rules_->layout();
+  const auto room = static_cast<size_t>(rows);
+  RowBlock block;
+  block.features.resize(rules_->features().size());
+  for (FeatureColumn& column : block.features) {
+    column.ids.reserve(room);
+    column.ends.reserve(room);
+  }
+  block.dense.reserve(room * static_cast<size_t>(layout.dense));
+  block.labels.reserve(room * static_cast<size_t>(layout.labels));
+  block.numbers.reserve(room);
+  return block;
+}
+
+// ---- cells
+
+RowParser::Items RowParser::ItemsOf(size_t cell, const std::string& separator,
+                                    std::vector<std::string_view>& scratch) {
+  const Cell& c = cells_->cells[cell];
+  if (c.kind == Cell::Kind::kList) return {cells_->ItemsOf(c), true};
+  if (separator.empty()) return {{&c.text, 1}, false};
+  SplitBy(c.text, separator, scratch);
+  return {scratch, true};
+}
+
+std::string RowParser::Place(size_t cell, const Items& items, size_t item) const {
+  return places_->Of(cell, items.listed ? static_cast<int64_t>(item) : -1);
+}
+
+double RowParser::Number(std::string_view text, size_t cell, const Items& items,
+                         size_t item) const {
+  double number = 0;
+  const NumberFault fault = ParseNumber(text, number);
+  if (fault == NumberFault::kNone) [[likely]]
+    return number;
+  throw BadLine(Place(cell, items, item),
+                fault == NumberFault::kTooBig ? "expected a number that a float can hold"
+                                              : "expected a number",
+                ShownText(text));
+}
+
+// The text of a cell that must not be a list of several.
+std::string_view RowParser::OneText(size_t cell) {
+  const Items items = ItemsOf(cell, "", items_);
+  if (items.texts.size() != 1)
+    throw BadLine(places_->Of(cell), "expected one number", Format("{}", items.texts.size()));
+  return items.texts[0];
+}
+
+double RowParser::OneNumber(size_t cell) {
+  const std::string_view text = OneText(cell);
+  return Number(text, cell, ItemsOf(cell, "", items_), 0);
+}
+
+// ---- what a row gives
+
+void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
+  const DenseEntry& entry = rule.entry();
+  const size_t cell = rule.cell(), size = static_cast<size_t>(entry.size);
+  if (cells_->cells[cell].kind == Cell::Kind::kMissing) {
+    if (!entry.missing) throw BadLine(places_->Of(cell), "is missing", {});
+    out.insert(out.end(), size, static_cast<float>(*entry.missing));
+    return;
+  }
+  const Items items = ItemsOf(cell, entry.separator, items_);
+  if (items.texts.size() != size)
+    throw BadLine(places_->Of(cell),
+                  Format("expected {} number{}", entry.size, entry.size == 1 ? "" : "s"),
+                  Format("{}", items.texts.size()));
+  for (size_t i = 0; i < size; ++i) {
+    const float number = rule(Number(items.texts[i], cell, items, i));
+    if (std::isnan(number)) [[unlikely]]
+      throw BadLine(Place(cell, items, i),
+                    Format("expected a number above {}, as {} is taken of it",
+                           -entry.transform.shift, entry.transform),
+                    ShownText(items.texts[i]));
+    out.push_back(number);
+  }
+}
+
+void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
+  if (rule.entry.missing == MissingFeature::kError)
+    throw BadLine(places_->Of(rule.cell), "is missing", {});
+  if (!rule.missing_row) return;
+  out.ids.push_back(*rule.missing_row);
+  if (rule.entry.weighted()) out.weights.push_back(1);
+}
+
+void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out) {
+  for (size_t i = 0; i < items.texts.size(); ++i) {
+    const std::optional<int64_t> id = rule.ids(items.texts[i]);
+    if (!id) [[unlikely]]
+      throw BadLine(Place(rule.cell, items, i), rule.ids.Expected(items.texts[i]),
+                    ShownText(items.texts[i]));
+    out.ids.push_back(*id);
+  }
+}
+
+RowParser::Items RowParser::CutWeights(const FeatureRule& rule, const Items& items,
+                                       FeatureColumn& out) {
+  const std::string& mark = rule.entry.weight_after;
+  const std::vector<std::string_view> texts(items.texts.begin(), items.texts.end());
+  items_.clear();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const size_t at = texts[i].rfind(mark);
+    if (at == std::string_view::npos)
+      throw BadLine(Place(rule.cell, items, i), Format("expected an id, '{}' and a weight", mark),
+                    ShownText(texts[i]));
+    out.weights.push_back(static_cast<float>(
+        Number(texts[i].substr(at + mark.size()), rule.cell, items, i)));
+    items_.push_back(texts[i].substr(0, at));
+  }
+  return {items_, items.listed};
+}
+
+void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn& out) {
+  const size_t cell = *rule.weights;
+  Items items{{}, true};
+  if (cells_->cells[cell].kind != Cell::Kind::kMissing)
+    items = ItemsOf(cell, rule.entry.separator, weight_items_);
+  if (items.texts.size() != count)
+    throw BadLine(
+        places_->Of(cell),
+        Format("expected {} weights, one for each of {}", count, places_->name(rule.cell)),
+        Format("{}", items.texts.size()));
+  for (size_t i = 0; i < count; ++i)
+    out.weights.push_back(static_cast<float>(Number(items.texts[i], cell, items, i)));
+}
+
+void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
+  const size_t begin = out.ids.size();
+  if (cells_->cells[rule.cell].kind == Cell::Kind::kMissing) {
+    AddMissing(rule, out);
+  } else {
+    Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
+    if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, out);
+    if (rule.weights) AddWeights(rule, items.texts.size(), out);
+    AddIds(rule, items, out);
+    if (rule.entry.drop_last > 0 || rule.entry.max_length) {
+      Keep(rule.entry, begin, out.ids);
+      if (rule.entry.weighted()) Keep(rule.entry, begin, out.weights);
+    }
+  }
+  out.ends.push_back(std::ssize(out.ids));
+}
+
+float RowParser::Label(const LabelRule& rule) {
+  if (cells_->cells[rule.cell].kind == Cell::Kind::kMissing) {
+    if (rule.entry.missing == LabelEntry::Missing::kError)
+      throw BadLine(places_->Of(rule.cell), "is missing", {});
+    return rule.entry.missing == LabelEntry::Missing::kSkip
+               ? std::numeric_limits<float>::quiet_NaN()
+               : static_cast<float>(rule.entry.missing_number);
+  }
+  const double number = OneNumber(rule.cell);
+  if (!rule.entry.at_least) return static_cast<float>(number);
+  return number >= *rule.entry.at_least ? 1 : 0;
+}
+
+float RowParser::ExampleWeight(size_t cell) {
+  if (cells_->cells[cell].kind == Cell::Kind::kMissing) return 1;
+  const double number = OneNumber(cell);
+  if (number < 0)
+    throw BadLine(places_->Of(cell), "expected a weight of 0 or more", ShownText(OneText(cell)));
+  return static_cast<float>(number);
+}
+
+int64_t RowParser::Time(size_t cell) {
+  if (cells_->cells[cell].kind == Cell::Kind::kMissing)
+    throw BadLine(places_->Of(cell), "is missing", {});
+  const std::string_view text = OneText(cell);
+  WholeNumber whole;
+  if (!ParseWhole(text, whole) || (!whole.negative && whole.magnitude >> 63 != 0))
+    throw BadLine(places_->Of(cell), "expected an integer of 64 bits", ShownText(text));
+  return static_cast<int64_t>(whole.negative ? -whole.magnitude : whole.magnitude);
+}
+
+void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t number,
+                       RowBlock& block) {
+  cells_ = &cells;
+  places_ = &places;
+  for (const DenseRule& rule : rules_->dense()) AddDense(rule, block.dense);
+  for (size_t f = 0; f < rules_->features().size(); ++f)
+    AddFeature(rules_->features()[f], block.features[f]);
+  for (const LabelRule& rule : rules_->labels()) block.labels.push_back(Label(rule));
+  if (rules_->weight()) block.weight.push_back(ExampleWeight(*rules_->weight()));
+  if (rules_->time()) block.time.push_back(Time(*rules_->time()));
+  block.numbers.push_back(number);
+}
+
+}  // namespace tessera

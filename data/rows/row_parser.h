@@ -1,0 +1,53 @@
+#ifndef TESSERA_DATA_ROWS_ROW_PARSER_H_
+#define TESSERA_DATA_ROWS_ROW_PARSER_H_
+// From the cells of a line to a row: the rules that are the same for all formats of text.
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/rows/line_cells.h"
+#include "data/rows/row_rules.h"
+
+namespace tessera {
+
+class RowParser {
+ public:
+  explicit RowParser(std::shared_ptr<const RowRules> rules) : rules_(std::move(rules)) {}
+
+  // A block without rows, for Append, with room for some.
+  RowBlock NewBlock(int64_t rows) const;
+  // Adds the row with that number. Throws BadLine, after which the block must be truncated.
+  void Append(const LineCells& cells, const CellPlaces& places, int64_t number, RowBlock& block);
+
+ private:
+  // The items of a cell that is not missing. Valid until the next call.
+  struct Items {
+    std::span<const std::string_view> texts;
+    bool listed;  // else one text, which is no item of a list
+  };
+  Items ItemsOf(size_t cell, const std::string& separator, std::vector<std::string_view>& scratch);
+  std::string Place(size_t cell, const Items& items, size_t item) const;
+  double Number(std::string_view text, size_t cell, const Items& items, size_t item) const;
+  std::string_view OneText(size_t cell);
+  double OneNumber(size_t cell);
+
+  void AddDense(const DenseRule& rule, std::vector<float>& out);
+  void AddFeature(const FeatureRule& rule, FeatureColumn& out);
+  void AddMissing(const FeatureRule& rule, FeatureColumn& out);
+  void AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out);
+  void AddWeights(const FeatureRule& rule, size_t count, FeatureColumn& out);
+  // Adds the weights after the ids; returns the ids.
+  Items CutWeights(const FeatureRule& rule, const Items& items, FeatureColumn& out);
+  float Label(const LabelRule& rule);
+  float ExampleWeight(size_t cell);
+  int64_t Time(size_t cell);
+
+  std::shared_ptr<const RowRules> rules_;
+  const LineCells* cells_ = nullptr;  // of the line
+  const CellPlaces* places_ = nullptr;
+  std::vector<std::string_view> items_, weight_items_;  // scratch
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_ROW_PARSER_H_

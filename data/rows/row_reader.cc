@@ -1,0 +1,198 @@
+#include "data/rows/row_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/rows/bad_line.h"
+#include "data/rows/column_cells.h"
+#include "data/rows/json_cells.h"
+#include "data/rows/row_parser.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kPiecesAThread = 4;  // of a round, so that all threads end it at about one time
+
+// Takes a line, without its "\n" or "\r\n", from the begin of `text`.
+std::string_view TakeLine(std::string_view& text) {
+  const void* const end = std::memchr(text.data(), '\n', text.size());
+  const size_t length = end == nullptr
+                            ? text.size()
+                            : static_cast<size_t>(static_cast<const char*>(end) - text.data());
+  std::string_view line = text.substr(0, length);
+  text.remove_prefix(std::min(length + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+struct RowReader::Piece {
+  TextPiece text;
+  int64_t first_row = 0;
+  std::shared_ptr<const FileColumns> columns;  // null for jsonl
+  std::shared_ptr<RowBlock> block;             // what became of it
+};
+
+// ---- one piece
+
+class RowReader::Parser {
+ public:
+  explicit Parser(const RowReader& reader)
+      : reader_(reader),
+        rows_(reader.rules_),
+        places_(reader.rules_->columns()),
+        columns_(reader.rules_->schema()) {
+    const DataSchema& schema = reader.rules_->schema();
+    if (schema.format == RowFormat::kJsonl)
+      json_ = std::make_unique<JsonCells>(reader.rules_->columns(), schema.null);
+    cells_.cells.resize(reader.rules_->columns().size());
+  }
+
+  // Fills piece.block. A line that is bad ends it, unless such lines are skipped.
+  void Parse(Piece& piece) {
+    piece.block = std::make_shared<RowBlock>(rows_.NewBlock(piece.text.lines));
+    piece.block->fraction = piece.text.fraction;
+    std::string_view text = piece.text.text;
+    for (int64_t i = 0; i < piece.text.lines; ++i) {
+      const std::string_view line = TakeLine(text);
+      const int64_t row = piece.first_row + i;
+      if (row < reader_.range_.first) continue;
+      if (row >= reader_.range_.last) return;
+      if (!ParseLine(line, row, i, piece)) return;
+    }
+  }
+
+ private:
+  bool ParseLine(std::string_view line, int64_t row, int64_t i, Piece& piece) {
+    try {
+      if (json_ != nullptr)
+        json_->Read(line, cells_);
+      else
+        columns_.Read(line, *piece.columns, cells_);
+      rows_.Append(cells_, json_ != nullptr ? places_ : piece.columns->places, row, *piece.block);
+      return true;
+    } catch (const BadLine& bad) {
+      piece.block->Truncate(reader_.rules_->layout());
+      if (reader_.files_.skip_bad_lines) {
+        ++piece.block->skipped[bad.reason()];
+        return true;
+      }
+      piece.block->error =
+          Format("{}:{}: {}", piece.text.path, piece.text.first_line + i, bad.what());
+      return false;
+    }
+  }
+
+  const RowReader& reader_;
+  RowParser rows_;
+  CellPlaces places_;  // of JSON
+  ColumnCells columns_;
+  std::unique_ptr<JsonCells> json_;
+  LineCells cells_;
+};
+
+// ---- all pieces
+
+RowReader::RowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range)
+    : rules_(std::move(rules)),
+      files_(files),
+      range_(range),
+      text_(files.paths, files.piece_bytes, JsonCells::kPadding),
+      ctx_({.threads = files.threads}) {
+  TESSERA_CHECK(rules_->schema().is_text(), "rows of {} are not read from text",
+                rules_->schema().format);
+  const int threads = ctx_.threads().threads();
+  pieces_.resize(static_cast<size_t>(threads == 1 ? 1 : kPiecesAThread * threads));
+  for (size_t i = 0; i < pieces_.size(); ++i) parsers_.push_back(std::make_unique<Parser>(*this));
+}
+
+RowReader::~RowReader() = default;
+
+// Of a piece that begins a file: the columns are looked for.
+void RowReader::TakeHeading(Piece& piece) {
+  const DataSchema& schema = rules_->schema();
+  if (schema.format == RowFormat::kJsonl) return;
+  const std::string where = Format("{}:1", piece.text.path);
+  std::vector<std::string> columns = schema.columns;
+  if (columns.empty()) {
+    if (piece.text.lines == 0)
+      throw Error(Format("{}: expected a heading, got an empty file", piece.text.path));
+    columns = HeadingColumns(schema, TakeLine(piece.text.text), where);
+    ++piece.text.first_line;
+    --piece.text.lines;
+  }
+  columns_ = FindColumns(schema, columns, rules_->columns(), where);
+}
+
+bool RowReader::ReadPiece(Piece& piece) {
+  while (next_row_ < range_.last && text_.Next(piece.text)) {
+    if (piece.text.first_line == 1) TakeHeading(piece);
+    piece.columns = columns_;
+    piece.first_row = next_row_;
+    next_row_ += piece.text.lines;
+    if (piece.text.lines > 0 && next_row_ > range_.first) return true;
+  }
+  return false;
+}
+
+void RowReader::CheckLength() {
+  const bool too_short = range_.last == RowRange::kEnd ? next_row_ < range_.first
+                                                       : next_row_ < range_.last;
+  if (too_short)
+    throw Error(
+        Format("rows {} were asked for, but the data has {} rows", range_, next_row_));
+}
+
+// Reads a round of pieces; returns how many.
+size_t RowReader::ReadRound() {
+  size_t count = 0;
+  try {
+    for (; count < pieces_.size(); ++count)
+      if (!ReadPiece(pieces_[count])) break;
+    ended_ = count < pieces_.size();
+    if (ended_) CheckLength();
+  } catch (const Error& error) {
+    error_ = error.what();
+    ended_ = true;
+  }
+  return count;
+}
+
+void RowReader::Fill() {
+  const auto count = static_cast<int64_t>(ReadRound());
+  ParallelFor(ctx_, count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      parsers_[static_cast<size_t>(i)]->Parse(pieces_[static_cast<size_t>(i)]);
+  });
+  for (int64_t i = 0; i < count; ++i)
+    blocks_.push_back(std::move(pieces_[static_cast<size_t>(i)].block));
+}
+
+std::shared_ptr<const RowBlock> RowReader::Next() {
+  if (blocks_.empty() && !ended_) Fill();
+  if (blocks_.empty()) {
+    if (!error_.empty()) throw Error(error_);
+    return nullptr;
+  }
+  std::shared_ptr<const RowBlock> block = std::move(blocks_.front());
+  blocks_.pop_front();
+  for (const auto& [reason, count] : block->skipped) {
+    skipped_[reason] += count;
+    skipped_rows_ += count;
+  }
+  const auto asked = static_cast<double>(range_.last - range_.first);
+  if (range_.last == RowRange::kEnd)
+    fraction_ = block->fraction;
+  else if (block->rows() > 0)
+    fraction_ = static_cast<double>(block->numbers.back() + 1 - range_.first) / asked;
+  if (!block->error.empty()) {
+    error_ = block->error;
+    ended_ = true;
+    blocks_.clear();
+  }
+  return block;
+}
+
+}  // namespace tessera

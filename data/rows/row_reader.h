@@ -1,0 +1,76 @@
+#ifndef TESSERA_DATA_ROWS_ROW_READER_H_
+#define TESSERA_DATA_ROWS_ROW_READER_H_
+// Reads rows of a user's own text files (jsonl, csv, tsv) by the rules of a schema. Pieces of text
+// are parsed on all threads of a pool and given out in the order of the files: what comes, and the
+// error that ends it, are the same with any number of threads. Memory is bounded by some pieces a
+// thread.
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/click_row_stream.h"
+#include "data/rows/row_block.h"
+#include "data/rows/row_rules.h"
+#include "data/rows/text_pieces.h"
+
+namespace tessera {
+
+struct FileColumns;
+
+struct RowFiles {
+  std::vector<std::string> paths;  // plain, .gz or .zst; several are one data set
+  bool skip_bad_lines = false;     // leave them out and count them; else they are errors
+  int threads = 1;                 // that parse
+  int64_t piece_bytes = 1 << 19;
+};
+
+class RowReader {
+ public:
+  // Reads the rows of the range; a row is a line other than a heading. Throws Error for a file that
+  // cannot be opened, or no file. REQUIRES: rules of text.
+  RowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range = {});
+  ~RowReader();
+  RowReader(const RowReader&) = delete;
+  RowReader& operator=(const RowReader&) = delete;
+
+  // The next rows, some or none; null after the last ones. Throws Error "FILE:LINE: what was
+  // expected, what came" when all rows before a bad line were given, and for a range that the files
+  // do not fill.
+  std::shared_ptr<const RowBlock> Next();
+
+  double fraction() const { return fraction_; }
+  // Bad lines in what Next gave.
+  int64_t skipped_rows() const { return skipped_rows_; }
+  const BadLineCounts& skipped() const { return skipped_; }
+
+ private:
+  struct Piece;  // a piece of text on its way to a block
+  class Parser;  // of pieces, a thread at a time
+
+  size_t ReadRound();
+  void Fill();
+  // Reads a piece of which rows are wanted; false at the end.
+  bool ReadPiece(Piece& piece);
+  void TakeHeading(Piece& piece);
+  void CheckLength();
+
+  std::shared_ptr<const RowRules> rules_;
+  const RowFiles files_;
+  const RowRange range_;
+  TextPieces text_;
+  Context ctx_;  // of its own: its threads parse
+  std::vector<std::unique_ptr<Parser>> parsers_;
+  std::shared_ptr<const FileColumns> columns_;  // of the file that is read
+  int64_t next_row_ = 0;                        // of the next piece
+  std::vector<Piece> pieces_;                   // of a round
+  std::deque<std::shared_ptr<const RowBlock>> blocks_;
+  std::string error_;  // after the blocks
+  bool ended_ = false;
+  double fraction_ = 0;
+  int64_t skipped_rows_ = 0;
+  BadLineCounts skipped_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_ROW_READER_H_

@@ -1,0 +1,137 @@
+#include "data/rows/row_rules.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "data/rows/number_text.h"
+#include "data/rows/text_hash.h"
+#include "data/table_row.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+
+// ---- numbers
+
+DenseRule::DenseRule(DenseEntry entry, size_t cell) : entry_(std::move(entry)), cell_(cell) {
+  if (entry_.transform.kind == DenseTransform::Kind::kAsIs) return;
+  for (int i = 0; i < kSmall; ++i) small_.push_back(Compute(i));
+}
+
+float DenseRule::Compute(double x) const {
+  x = entry_.transform.Apply(x);
+  if (entry_.normalize) x = (x - entry_.normalize->first) / entry_.normalize->second;
+  return static_cast<float>(x);
+}
+
+// ---- ids
+
+IdRule::IdRule(const FeatureEntry& entry, int64_t rows)
+    : kind_(entry.ids),
+      rows_(static_cast<uint64_t>(rows)),
+      shift_(entry.missing == MissingFeature::kRow0 ? 1 : 0),
+      vocabulary_(entry.vocabulary),
+      boundaries_(entry.boundaries) {}
+
+std::optional<uint64_t> IdRule::Unsigned(std::string_view item) const {
+  uint64_t value = 0;
+  double number = 0;
+  switch (kind_) {
+    case IdKind::kVocabulary:
+      return static_cast<uint64_t>(vocabulary_.Find(item) + 1);
+    case IdKind::kText:
+      return item.empty() ? std::nullopt : std::optional(internal::TextId(item));
+    case IdKind::kHex:
+      return ParseHex(item, value) ? std::optional(value) : std::nullopt;
+    case IdKind::kBoundaries:
+      if (ParseNumber(item, number) != NumberFault::kNone) return std::nullopt;
+      return static_cast<uint64_t>(
+          std::upper_bound(boundaries_.begin(), boundaries_.end(), number) - boundaries_.begin());
+    case IdKind::kInt:
+      break;
+  }
+  return std::nullopt;
+}
+
+// -magnitude + shift, as a row. REQUIRES: magnitude > 0.
+int64_t IdRule::Negative(uint64_t magnitude) const {
+  const uint64_t left = magnitude - shift_;  // of a number that is still not positive
+  if (rows_ == 0) return static_cast<int64_t>(-left);
+  const uint64_t rest = left % rows_;
+  return static_cast<int64_t>(rest == 0 ? 0 : rows_ - rest);
+}
+
+std::optional<int64_t> IdRule::operator()(std::string_view item) const {
+  uint64_t value = 0;
+  if (kind_ == IdKind::kInt) {
+    WholeNumber whole;
+    if (!ParseWhole(item, whole)) return std::nullopt;
+    if (whole.negative) return Negative(whole.magnitude);
+    value = whole.magnitude;
+  } else {
+    const std::optional<uint64_t> number = Unsigned(item);
+    if (!number) return std::nullopt;
+    value = *number;
+  }
+  return static_cast<int64_t>(TableRow(value, shift_, rows_));
+}
+
+std::string IdRule::Expected(std::string_view item) const {
+  if (item.empty()) return "expected an id";
+  double number = 0;
+  switch (kind_) {
+    case IdKind::kInt:
+      return "expected an integer of 64 bits";
+    case IdKind::kHex:
+      return "expected a hexadecimal value of at most 16 digits";
+    case IdKind::kBoundaries:
+      return ParseNumber(item, number) == NumberFault::kTooBig
+                 ? "expected a number that a float can hold"
+                 : "expected a number";
+    case IdKind::kText:
+    case IdKind::kVocabulary:
+      break;
+  }
+  return "expected a text";
+}
+
+// ---- rows
+
+size_t RowRules::CellOf(const std::string& column) {
+  const auto [found, is_new] = cells_.emplace(column, columns_.size());
+  if (is_new) columns_.push_back(column);
+  return found->second;
+}
+
+void RowRules::AddFeature(const CategoricalFeature& feature) {
+  const FeatureEntry entry = schema_.Feature(feature.name);
+  const int64_t rows = CheckedHashSize(feature);
+  FeatureRule rule{.entry = entry, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
+  if (!entry.weights.empty()) rule.weights = CellOf(entry.weights);
+  if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;
+  if (entry.missing == MissingFeature::kItem) {
+    rule.missing_row = rule.ids(entry.missing_item);
+    if (!rule.missing_row)
+      throw Error(Format("data.features: feature '{}': missing: {}, got '{}'", feature.name,
+                         rule.ids.Expected(entry.missing_item), entry.missing_item));
+  }
+  layout_.keys.push_back(feature.name);
+  layout_.weighted |= entry.weighted();
+  if (rows == 0 || rows > std::numeric_limits<int32_t>::max()) layout_.id_type = DType::kI64;
+  features_.push_back(std::move(rule));
+}
+
+RowRules::RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features)
+    : schema_(std::move(schema)) {
+  for (const DenseEntry& entry : schema_.dense) dense_.emplace_back(entry, CellOf(entry.from));
+  for (const CategoricalFeature& feature : features) AddFeature(feature);
+  for (const LabelEntry& entry : schema_.labels) labels_.push_back({entry, CellOf(entry.from)});
+  schema_.CheckFeaturesRead(layout_.keys);
+  if (!schema_.weight.empty()) weight_ = CellOf(schema_.weight);
+  if (!schema_.time.empty()) time_ = CellOf(schema_.time);
+  layout_.dense = schema_.dense_size();
+  layout_.labels = std::ssize(labels_);
+  layout_.has_weight = weight_.has_value();
+  layout_.has_time = time_.has_value();
+}
+
+}  // namespace tessera

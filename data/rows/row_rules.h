@@ -1,0 +1,104 @@
+#ifndef TESSERA_DATA_ROWS_ROW_RULES_H_
+#define TESSERA_DATA_ROWS_ROW_RULES_H_
+// A schema made ready for reading rows for certain tables: which cells a line must give, and what
+// becomes of each. Any thread may use it; nothing in it changes.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/batch_builder.h"
+#include "data/rows/row_block.h"
+#include "data/rows/word_table.h"
+#include "data/schema/data_schema.h"
+
+namespace tessera {
+
+// From a number of a cell to a number of a model: transform, then normalize, then rounded to f32.
+class DenseRule {
+ public:
+  DenseRule(DenseEntry entry, size_t cell);
+
+  const DenseEntry& entry() const { return entry_; }
+  size_t cell() const { return cell_; }
+  // NaN where the number has no logarithm.
+  float operator()(double x) const {
+    if (small_.empty() || !(x >= 0 && x < kSmall)) return Compute(x);
+    const auto whole = static_cast<size_t>(x);
+    return static_cast<double>(whole) == x ? small_[whole] : Compute(x);
+  }
+
+ private:
+  static constexpr int kSmall = 1024;
+  float Compute(double x) const;
+
+  DenseEntry entry_;
+  size_t cell_;
+  std::vector<float> small_;  // results for small whole numbers, where that takes a logarithm
+};
+
+// From an item to the row of a table.
+class IdRule {
+ public:
+  // `rows`: of the table; 0: ids stay raw.
+  IdRule(const FeatureEntry& entry, int64_t rows);
+
+  // nullopt for an item that is none; Expected says what was expected.
+  std::optional<int64_t> operator()(std::string_view item) const;
+  std::string Expected(std::string_view item) const;
+
+ private:
+  std::optional<uint64_t> Unsigned(std::string_view item) const;
+  int64_t Negative(uint64_t magnitude) const;
+
+  IdKind kind_;
+  uint64_t rows_, shift_;  // shift: 1 where row 0 stands for missing ids
+  WordTable vocabulary_;
+  std::vector<double> boundaries_;
+};
+
+struct FeatureRule {
+  FeatureEntry entry;
+  IdRule ids;
+  size_t cell;
+  std::optional<size_t> weights;        // cell of them
+  std::optional<int64_t> missing_row;   // that stands for a missing cell
+};
+
+struct LabelRule {
+  LabelEntry entry;
+  size_t cell;
+};
+
+class RowRules {
+ public:
+  // `features`: those that tables read, in their order. Throws Error for a feature of the schema
+  // that is not among them, and for an item that stands for a missing one, but is none.
+  RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features);
+
+  const DataSchema& schema() const { return schema_; }
+  const RowLayout& layout() const { return layout_; }
+  // Columns of the cells, each once.
+  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<DenseRule>& dense() const { return dense_; }
+  const std::vector<FeatureRule>& features() const { return features_; }
+  const std::vector<LabelRule>& labels() const { return labels_; }
+  std::optional<size_t> weight() const { return weight_; }
+  std::optional<size_t> time() const { return time_; }
+
+ private:
+  size_t CellOf(const std::string& column);
+  void AddFeature(const CategoricalFeature& feature);
+
+  DataSchema schema_;
+  RowLayout layout_;
+  std::vector<std::string> columns_;
+  std::map<std::string, size_t> cells_;
+  std::vector<DenseRule> dense_;
+  std::vector<FeatureRule> features_;
+  std::vector<LabelRule> labels_;
+  std::optional<size_t> weight_, time_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_ROW_RULES_H_

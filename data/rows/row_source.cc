@@ -1,0 +1,177 @@
+#include "data/rows/row_source.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+
+// Gives out rows one after the other; their blocks stay until Release.
+class RowSource::Feed {
+ public:
+  Feed(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range)
+      : reader_(std::move(rules), files, range) {}
+  virtual ~Feed() = default;
+  // The next row of a block; false after the last.
+  virtual bool Next(const RowBlock*& block, int64_t& row) = 0;
+  // The number after the row that Next gave last.
+  virtual int64_t next_row() const = 0;
+  // Nobody needs the rows that were given out.
+  virtual void Release() = 0;
+
+  const RowReader& reader() const { return reader_; }
+
+ protected:
+  RowReader reader_;
+};
+
+class RowSource::Plain final : public Feed {
+ public:
+  using Feed::Feed;
+
+  bool Next(const RowBlock*& block, int64_t& row) override {
+    while (blocks_.empty() || next_ == blocks_.back()->rows()) {
+      auto more = reader_.Next();
+      if (more == nullptr) return false;
+      blocks_.push_back(std::move(more));
+      next_ = 0;
+    }
+    block = blocks_.back().get();
+    row = next_++;
+    return true;
+  }
+  int64_t next_row() const override {
+    return blocks_.back()->numbers[static_cast<size_t>(next_ - 1)] + 1;
+  }
+  void Release() override {
+    if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
+  }
+
+ private:
+  std::vector<std::shared_ptr<const RowBlock>> blocks_;  // rows are given out of the last
+  int64_t next_ = 0;
+};
+
+class RowSource::Shuffled final : public Feed {
+ public:
+  Shuffled(std::shared_ptr<const RowRules> rules, const RowFiles& files,
+           const RowSourceOptions& options, int64_t window)
+      : Feed(std::move(rules), files, {Begin(options, window), options.range.last}),
+        options_(options) {
+    LoadWindow(window);
+    const int64_t place = std::max(options.first_place, options.range.first);
+    next_ = static_cast<size_t>(place - window_begin_);
+    if (next_ > order_.size())
+      throw Error(Format("row {} was asked for, but the data has {} rows", place,
+                         window_begin_ + std::ssize(order_)));
+  }
+
+  // The window of the place to begin at.
+  static int64_t FirstWindow(const RowSourceOptions& options) {
+    CheckOptions(*options.shuffle);
+    return std::max(int64_t{0}, options.first_place - options.range.first) /
+           options.shuffle->window_rows;
+  }
+
+  bool Next(const RowBlock*& block, int64_t& row) override {
+    while (next_ == order_.size())
+      if (!LoadWindow(window_ + 1)) return false;
+    std::tie(block, row) = rows_[static_cast<size_t>(order_[next_++])];
+    return true;
+  }
+  int64_t next_row() const override { return window_begin_ + static_cast<int64_t>(next_); }
+  void Release() override { old_.clear(); }
+
+ private:
+  static int64_t Begin(const RowSourceOptions& options, int64_t window) {
+    return options.range.first + window * options.shuffle->window_rows;
+  }
+
+  // Puts the rows of a window in order; false if none are left, in this window or after it.
+  bool LoadWindow(int64_t window) {
+    window_ = window;
+    window_begin_ = Begin(options_, window);
+    const int64_t end = Begin(options_, window + 1);
+    rows_.clear();
+    next_ = 0;
+    old_.insert(old_.end(), blocks_.begin(), blocks_.end());
+    if (!blocks_.empty()) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
+    while (TakeRows(end)) {
+      auto more = reader_.Next();
+      if (more == nullptr) break;
+      blocks_.push_back(std::move(more));
+      taken_ = 0;
+    }
+    order_.resize(rows_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    Shuffle(options_.shuffle->seed, WindowSequence(options_.epoch, window), order_);
+    return !rows_.empty() || (!blocks_.empty() && taken_ < blocks_.back()->rows());
+  }
+
+  // Takes the rows of the last block before `end`; false if some are left, which are after it.
+  bool TakeRows(int64_t end) {
+    if (blocks_.empty()) return true;
+    const RowBlock& block = *blocks_.back();
+    while (taken_ < block.rows() && block.numbers[static_cast<size_t>(taken_)] < end)
+      rows_.emplace_back(&block, taken_++);
+    return taken_ == block.rows();
+  }
+
+  const RowSourceOptions options_;
+  int64_t window_ = 0, window_begin_ = 0;
+  std::vector<std::shared_ptr<const RowBlock>> blocks_;  // of the window
+  std::vector<std::shared_ptr<const RowBlock>> old_;     // of windows before it
+  int64_t taken_ = 0;                                    // rows of the last block
+  std::vector<std::pair<const RowBlock*, int64_t>> rows_;
+  std::vector<int64_t> order_;  // in which they are given out
+  size_t next_ = 0;             // in order_
+};
+
+RowSource::RowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
+                     const RowSourceOptions& options)
+    : ctx_({.threads = 1}), rules_(std::move(rules)), batch_size_(options.batch_size) {
+  TESSERA_CHECK_GT(batch_size_, 0, "batch size");
+  const RowRange left{std::max(options.range.first, options.first_place), options.range.last};
+  if (options.shuffle)
+    feed_ = std::make_unique<Shuffled>(rules_, files, options, Shuffled::FirstWindow(options));
+  else
+    feed_ = std::make_unique<Plain>(rules_, files, left);
+}
+
+RowSource::~RowSource() = default;
+
+int64_t RowSource::skipped_rows() const { return feed_->reader().skipped_rows(); }
+
+std::optional<Batch> RowSource::Next() {
+  runs_.clear();
+  feed_->Release();
+  int64_t first_row = 0, end_row = 0, row = 0;
+  const RowBlock* block = nullptr;
+  for (int64_t count = 0; count < batch_size_ && feed_->Next(block, row); ++count) {
+    end_row = feed_->next_row();
+    if (count == 0) first_row = end_row - 1;
+    if (count > 0 && runs_.back().block == block && runs_.back().end == row)
+      ++runs_.back().end;
+    else
+      runs_.push_back({block, row, row + 1});
+  }
+  if (runs_.empty()) return std::nullopt;
+  Batch batch = BatchOfRuns(ctx_, rules_->layout(), runs_);
+  batch.first_row = first_row;
+  batch.end_row = end_row;
+  batch.fraction = feed_->reader().fraction();
+  batch.features.Sync(ctx_);  // what a device would have to be waited for
+  return batch;
+}
+
+AllRows ReadAllRows(Context& ctx, std::shared_ptr<const RowRules> rules, const RowFiles& files) {
+  RowReader reader(rules, files);
+  std::vector<std::shared_ptr<const RowBlock>> blocks;
+  while (auto block = reader.Next()) blocks.push_back(std::move(block));
+  std::vector<RowRun> runs;
+  for (const auto& block : blocks) runs.push_back({block.get(), 0, block->rows()});
+  return {BatchOfRuns(ctx, rules->layout(), runs), reader.skipped_rows()};
+}
+
+}  // namespace tessera

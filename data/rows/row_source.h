@@ -1,0 +1,54 @@
+#ifndef TESSERA_DATA_ROWS_ROW_SOURCE_H_
+#define TESSERA_DATA_ROWS_ROW_SOURCE_H_
+// Batches of a user's own text files, as they lie, or put in random order within windows of
+// ShuffleOptions::window_rows numbers that are kept in memory: the order of a ShuffledStream, so
+// that any place can be begun at.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/data_source.h"
+#include "data/row_order.h"
+#include "data/rows/row_reader.h"
+
+namespace tessera {
+
+struct RowSourceOptions {
+  int64_t batch_size = 0;
+  RowRange range = {};
+  std::optional<ShuffleOptions> shuffle = {};  // absent: rows as they lie
+  int64_t epoch = 0;                           // each is shuffled otherwise
+  int64_t first_place = 0;  // where to begin, as an end_row says; 0: at the first
+};
+
+class RowSource final : public DataSource {
+ public:
+  // Throws Error for files that cannot be opened, and for a place that the data do not reach.
+  RowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
+            const RowSourceOptions& options);
+  ~RowSource() override;
+
+  std::optional<Batch> Next() override;
+  int64_t skipped_rows() const override;
+
+ private:
+  class Feed;  // one row after the other
+  class Plain;
+  class Shuffled;
+
+  Context ctx_;  // of its own: it may run on another thread than the model
+  std::shared_ptr<const RowRules> rules_;
+  const int64_t batch_size_;
+  std::unique_ptr<Feed> feed_;
+  std::vector<RowRun> runs_;
+};
+
+// All rows of the files as one batch, maybe of none, and how many bad lines were left out.
+struct AllRows {
+  Batch batch;
+  int64_t skipped = 0;
+};
+AllRows ReadAllRows(Context& ctx, std::shared_ptr<const RowRules> rules, const RowFiles& files);
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_ROW_SOURCE_H_

@@ -1,0 +1,350 @@
+#include "data/schema/data_schema_json.h"
+
+#include <algorithm>
+#include <set>
+
+#include "data/schema/name_ranges.h"
+#include "runtime/base/size_limits.h"
+#include "runtime/files/files.h"
+
+namespace tessera {
+namespace internal {
+namespace {
+
+constexpr int64_t kMostOfABag = int64_t{1} << 31;
+
+// A string that is not empty; "" where the key is absent.
+std::string Text(JsonObject& object, const char* key) {
+  std::string text;
+  const Json* value = object.Find(key);
+  if (value == nullptr) return text;
+  ReadJson(*value, object.at(key), text);
+  if (text.empty()) ThrowExpected(object.at(key), "a string that is not empty", *value);
+  return text;
+}
+
+template <typename Entry>
+void CheckUnique(const std::vector<Entry>& entries, const std::string& where) {
+  std::set<std::string> names;
+  for (const Entry& entry : entries)
+    if (!names.insert(entry.name).second)
+      throw Error(Format("{}: two are called '{}'", where, entry.name));
+}
+
+// ---- one entry, but for its names
+
+void Fill(JsonObject& object, DenseEntry& entry) {
+  if (const Json* missing = object.Find("missing")) {
+    entry.missing.reset();
+    if (*missing != "error") {
+      double number = 0;
+      if (!missing->is_number())
+        ThrowExpected(object.at("missing"), "a number or \"error\"", *missing);
+      ReadJson(*missing, object.at("missing"), number);
+      entry.missing = number;
+    }
+  }
+  std::string transform = "as_is";
+  object.Optional("transform", transform);
+  if (transform != "as_is" && transform != "log1p" && !transform.starts_with("log+"))
+    ThrowExpected(object.at("transform"), "\"as_is\" or \"log1p\" or \"log+C\"", transform);
+  try {
+    entry.transform = ParseDenseTransform(transform);
+  } catch (const Error&) {
+    ThrowExpected(object.at("transform"), "\"log+C\" with an integer C", transform);
+  }
+  if (const Json* normalize = object.Find("normalize")) {
+    std::vector<double> pair;
+    ReadJson(*normalize, object.at("normalize"), pair);
+    if (pair.size() != 2 || !(pair[1] > 0))
+      ThrowExpected(object.at("normalize"), "[mean, deviation above 0]", *normalize);
+    entry.normalize = {pair[0], pair[1]};
+  }
+  object.Optional("size", entry.size);
+  CheckPositive(entry.size, SizeLimits::kDim, object.at("size"));
+  entry.separator = Text(object, "separator");
+}
+
+void FillMissing(JsonObject& object, FeatureEntry& entry) {
+  const Json* missing = object.Find("missing");
+  if (missing == nullptr || *missing == "empty_bag") return;
+  if (*missing == "row0") {
+    entry.missing = MissingFeature::kRow0;
+  } else if (*missing == "error") {
+    entry.missing = MissingFeature::kError;
+  } else if (missing->is_string() || missing->is_number()) {
+    entry.missing = MissingFeature::kItem;
+    entry.missing_item = missing->is_string() ? missing->get<std::string>() : missing->dump();
+  } else {
+    ThrowExpected(object.at("missing"), "\"empty_bag\", \"row0\", \"error\", or an id", *missing);
+  }
+}
+
+std::vector<std::string> LinesOf(const std::string& path) {
+  const std::string text = ReadTextFile(path);
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    if (lines.back().ends_with('\r')) lines.back().pop_back();
+    begin = end + 1;
+  }
+  return lines;
+}
+
+void FillVocabulary(const Json& value, const std::string& where, FeatureEntry& entry) {
+  if (value.is_string())
+    entry.vocabulary = LinesOf(value.get<std::string>());
+  else
+    ReadJson(value, where, entry.vocabulary);
+  std::set<std::string> words;
+  for (const std::string& word : entry.vocabulary)
+    if (!words.insert(word).second) throw Error(Format("{}: '{}' is there twice", where, word));
+}
+
+void FillIds(JsonObject& object, FeatureEntry& entry) {
+  const Json* const ids = object.Find("ids");
+  const Json* const vocabulary = object.Find("vocabulary");
+  const Json* const boundaries = object.Find("boundaries");
+  if ((ids != nullptr) + (vocabulary != nullptr) + (boundaries != nullptr) > 1) {
+    const std::string inside = object.at("ids");
+    throw Error(Format("{}: give one of ids, vocabulary and boundaries",
+                       inside.substr(0, inside.rfind('.'))));
+  }
+  if (ids != nullptr)
+    object.OptionalWord("ids", entry.ids, {IdKind::kInt, IdKind::kHex, IdKind::kText});
+  if (vocabulary != nullptr) {
+    entry.ids = IdKind::kVocabulary;
+    FillVocabulary(*vocabulary, object.at("vocabulary"), entry);
+  }
+  if (boundaries != nullptr) {
+    entry.ids = IdKind::kBoundaries;
+    ReadJson(*boundaries, object.at("boundaries"), entry.boundaries);
+    const auto& b = entry.boundaries;
+    if (std::adjacent_find(b.begin(), b.end(), std::greater_equal<>()) != b.end())
+      ThrowExpected(object.at("boundaries"), "numbers that rise", *boundaries);
+  }
+}
+
+void Fill(JsonObject& object, FeatureEntry& entry) {
+  FillMissing(object, entry);
+  FillIds(object, entry);
+  entry.separator = Text(object, "separator");
+  entry.weights = Text(object, "weights");
+  entry.weight_after = Text(object, "weight_after");
+  if (!entry.weights.empty() && !entry.weight_after.empty()) {
+    const std::string inside = object.at("weights");
+    throw Error(
+        Format("{}: give weights or weight_after, not both", inside.substr(0, inside.rfind('.'))));
+  }
+  object.Optional("drop_last", entry.drop_last);
+  CheckCount(entry.drop_last, kMostOfABag, object.at("drop_last"));
+  if (object.Find("max_length") != nullptr) {
+    object.Optional("max_length", entry.max_length.emplace());
+    CheckPositive(*entry.max_length, kMostOfABag, object.at("max_length"));
+  }
+  if (const Json* keep = object.Find("keep")) {
+    if (*keep != "first" && *keep != "last")
+      ThrowExpected(object.at("keep"), "\"first\" or \"last\"", *keep);
+    entry.keep_last = *keep == "last";
+  }
+}
+
+void Fill(JsonObject& object, LabelEntry& entry) {
+  using Missing = LabelEntry::Missing;
+  if (const Json* missing = object.Find("missing")) {
+    if (*missing == "skip") {
+      entry.missing = Missing::kSkip;
+    } else if (missing->is_number()) {
+      entry.missing = Missing::kNumber;
+      ReadJson(*missing, object.at("missing"), entry.missing_number);
+    } else if (*missing != "error") {
+      ThrowExpected(object.at("missing"), "a number, \"skip\" or \"error\"", *missing);
+    }
+  }
+  if (object.Find("at_least") != nullptr) object.Optional("at_least", entry.at_least.emplace());
+}
+
+// ---- lists of entries
+
+// One item of a list: an object, or a name alone; as many entries as its name has names.
+template <typename Entry>
+void AddEntries(const Json& item, const std::string& where, std::vector<Entry>& entries) {
+  const Json named = {{"name", item}};
+  JsonObject object(item.is_string() ? named : item, where);
+  const std::string name = Text(object, "name");
+  if (name.empty()) throw Error(Format("{}: is missing", object.at("name")));
+  std::string from = Text(object, "from");
+  if (from.empty()) from = name;
+  Entry entry;
+  Fill(object, entry);
+  object.Finish();
+  const auto names = ExpandNames(name, object.at("name"));
+  const auto columns = ExpandNames(from, object.at("from"));
+  if (columns.size() != names.size())
+    throw Error(Format("{}: expected {} columns, got {}", object.at("from"), names.size(),
+                       columns.size()));
+  for (size_t i = 0; i < names.size(); ++i) {
+    entry.name = names[i];
+    entry.from = columns[i];
+    entries.push_back(entry);
+  }
+}
+
+template <typename Entry>
+void ReadEntries(JsonObject& object, const char* key, std::vector<Entry>& entries) {
+  const Json* list = object.Find(key);
+  if (list == nullptr) return;
+  if (!list->is_array()) ThrowExpected(object.at(key), "a list", *list);
+  for (size_t i = 0; i < list->size(); ++i)
+    AddEntries((*list)[i], Format("{}[{}]", object.at(key), i), entries);
+  CheckUnique(entries, object.at(key));
+}
+
+void ReadColumns(JsonObject& object, DataSchema& schema) {
+  const Json* list = object.Find("columns");
+  const std::string delimiter = Text(object, "delimiter");
+  const bool has_columns = schema.format == RowFormat::kCsv || schema.format == RowFormat::kTsv;
+  for (const char* key : {"columns", "delimiter"})
+    if (!has_columns && object.Find(key) != nullptr)
+      throw Error(Format("{}: {} has none", object.at(key), schema.format));
+  if (schema.format == RowFormat::kTsv) schema.delimiter = '\t';
+  if (!delimiter.empty()) {
+    if (delimiter.size() != 1)
+      ThrowExpected(object.at("delimiter"), "one character of one byte", delimiter);
+    schema.delimiter = delimiter[0];
+  }
+  if (list == nullptr) return;
+  std::vector<std::string> given;
+  ReadJson(*list, object.at("columns"), given);
+  std::set<std::string> seen;
+  for (const std::string& name : given)
+    for (std::string& column : ExpandNames(name, object.at("columns"))) {
+      if (!seen.insert(column).second)
+        throw Error(Format("{}: two are called '{}'", object.at("columns"), column));
+      schema.columns.push_back(std::move(column));
+    }
+  if (schema.columns.empty()) ThrowExpected(object.at("columns"), "at least one name", *list);
+}
+
+// Arrays are taken as they are: what only texts have is refused.
+void CheckNpz(const DataSchema& schema, const JsonObject& object) {
+  const auto refuse = [&](const std::string& key) {
+    throw Error(Format("{}: npz has none: its arrays are taken as they are", object.at(key)));
+  };
+  if (!schema.null.empty()) refuse("null");
+  if (!schema.weight.empty()) refuse("weight");
+  if (!schema.time.empty()) refuse("time");
+  for (const FeatureEntry& f : schema.features)
+    if (f.ids != IdKind::kInt || !f.separator.empty() || f.weighted() || f.drop_last > 0 ||
+        f.max_length || f.keep_last || f.missing == MissingFeature::kItem)
+      throw Error(Format("{}: feature '{}': npz has ids alone, so expected no key but name, from "
+                         "and missing",
+                         object.at("features"), f.name));
+}
+
+// ---- back to JSON
+
+template <typename Entry>
+Json Named(const Entry& entry) {
+  Json json = {{"name", entry.name}};
+  if (entry.from != entry.name) json["from"] = entry.from;
+  return json;
+}
+
+Json ToJson(const DenseEntry& entry) {
+  Json json = Named(entry);
+  if (!entry.missing)
+    json["missing"] = "error";
+  else if (*entry.missing != 0)
+    json["missing"] = *entry.missing;
+  if (entry.transform.kind != DenseTransform::Kind::kAsIs)
+    json["transform"] = ToString(entry.transform);
+  if (entry.normalize) json["normalize"] = {entry.normalize->first, entry.normalize->second};
+  if (entry.size != 1) json["size"] = entry.size;
+  if (!entry.separator.empty()) json["separator"] = entry.separator;
+  return json;
+}
+
+void AddIds(const FeatureEntry& entry, Json& json) {
+  if (entry.ids == IdKind::kHex || entry.ids == IdKind::kText) json["ids"] = ToString(entry.ids);
+  if (entry.ids == IdKind::kVocabulary) json["vocabulary"] = entry.vocabulary;
+  if (entry.ids == IdKind::kBoundaries) json["boundaries"] = entry.boundaries;
+}
+
+Json ToJson(const FeatureEntry& entry) {
+  Json json = Named(entry);
+  if (entry.missing == MissingFeature::kRow0) json["missing"] = "row0";
+  if (entry.missing == MissingFeature::kError) json["missing"] = "error";
+  if (entry.missing == MissingFeature::kItem) json["missing"] = entry.missing_item;
+  AddIds(entry, json);
+  if (!entry.separator.empty()) json["separator"] = entry.separator;
+  if (!entry.weights.empty()) json["weights"] = entry.weights;
+  if (!entry.weight_after.empty()) json["weight_after"] = entry.weight_after;
+  if (entry.drop_last > 0) json["drop_last"] = entry.drop_last;
+  if (entry.max_length) json["max_length"] = *entry.max_length;
+  if (entry.keep_last) json["keep"] = "last";
+  return json;
+}
+
+Json ToJson(const LabelEntry& entry) {
+  Json json = Named(entry);
+  if (entry.missing == LabelEntry::Missing::kSkip) json["missing"] = "skip";
+  if (entry.missing == LabelEntry::Missing::kNumber) json["missing"] = entry.missing_number;
+  if (entry.at_least) json["at_least"] = *entry.at_least;
+  return json;
+}
+
+template <typename Entry>
+void AddList(const std::vector<Entry>& entries, const char* key, Json& json) {
+  for (const Entry& entry : entries) {
+    const Json item = ToJson(entry);
+    json[key].push_back(item.size() == 1 ? item.at("name") : item);
+  }
+}
+
+}  // namespace
+
+DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format) {
+  DataSchema schema;
+  schema.format = format;
+  ReadColumns(object, schema);
+  schema.null = Text(object, "null");
+  ReadEntries(object, "dense", schema.dense);
+  ReadEntries(object, "features", schema.features);
+  ReadEntries(object, "labels", schema.labels);
+  schema.weight = Text(object, "weight");
+  schema.time = Text(object, "time");
+  if (format == RowFormat::kNpz) CheckNpz(schema, object);
+  return schema;
+}
+
+Json DataSchemaToJson(const DataSchema& schema) {
+  Json json = {{"format", ToString(schema.format)}};
+  if (!schema.columns.empty()) json["columns"] = schema.columns;
+  const char usual = schema.format == RowFormat::kTsv ? '\t' : ',';
+  if (schema.delimiter != usual) json["delimiter"] = std::string(1, schema.delimiter);
+  if (!schema.null.empty()) json["null"] = schema.null;
+  AddList(schema.dense, "dense", json);
+  AddList(schema.features, "features", json);
+  AddList(schema.labels, "labels", json);
+  if (!schema.weight.empty()) json["weight"] = schema.weight;
+  if (!schema.time.empty()) json["time"] = schema.time;
+  return json;
+}
+
+}  // namespace internal
+
+DataSchema ParseDataSchema(const std::string& json) {
+  const internal::Json document = internal::ParseJson(json);
+  internal::JsonObject object(document, "data");
+  RowFormat format = RowFormat::kJsonl;
+  object.Require("format");
+  object.OptionalWord("format", format,
+                      {RowFormat::kJsonl, RowFormat::kCsv, RowFormat::kTsv, RowFormat::kNpz});
+  DataSchema schema = internal::DataSchemaFromJson(object, format);
+  object.Finish();
+  return schema;
+}
+
+}  // namespace tessera
