@@ -14,12 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files that say which rows these are: text itself, the index of a folder, or a day's npy
-// files.
+// The files that say which rows these are: text itself, the index of a folder, or a day's npy and
+// npz files.
 std::vector<std::string> FilesOf(const std::string& name) {
   if (fs::is_directory(name)) return {PathIn(name, "index.json")};
   if (fs::exists(name)) return {name};
-  return {name + "_labels.npy", name + "_dense.npy", name + "_sparse.npy"};
+  const std::string multi_hot = name + "_sparse_multi_hot.npz";
+  return {name + "_labels.npy", name + "_dense.npy",
+          fs::exists(multi_hot) ? multi_hot : name + "_sparse.npy"};
 }
 
 class Bytes {

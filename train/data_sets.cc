@@ -5,9 +5,12 @@
 #include "data/batch_source.h"
 #include "data/files/criteo_stream.h"
 #include "data/files/data_files.h"
+#include "data/files/expand_paths.h"
+#include "data/files/multi_hot_rows.h"
 #include "data/files/ratings.h"
 #include "data/read_ahead.h"
 #include "data/row_table_source.h"
+#include "data/rows/row_source.h"
 #include "data/same_rows.h"
 #include "data/shuffled_stream.h"
 #include "data/synthetic/planted_rows.h"
@@ -21,6 +24,7 @@ namespace {
 constexpr int64_t kEvalBatch = 2048;
 // What is made up has no last row; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;
+constexpr int64_t kFirstRows = 100;  // that are read before anything starts
 
 bool Overlap(const RowRange& a, const RowRange& b) { return a.first < b.last && b.first < a.last; }
 
@@ -46,9 +50,14 @@ DataSets::DataSets(const TrainConfig& config, DataSelection selection)
       features_(Features(config)),
       dense_in_(config.model.dense_in),
       batch_size_(ExamplesOfStep(config)) {
-  if (config.model.weighted)
+  if (config.model.weighted && data_.schema == nullptr)
     throw Error(Format("model.weighted: the rows of the format {} bring no weights of ids",
                        ToString(data_.format)));
+  selection_.files = ExpandPaths(selection_.files);
+  selection_.eval_files = ExpandPaths(selection_.eval_files);
+  CheckReadOnce(config.epochs);
+  if (data_.schema != nullptr && data_.schema->is_text())
+    rules_ = std::make_shared<const RowRules>(*data_.schema, features_);
   if (made_up())
     train_.table = MadeUp();
   else
@@ -72,10 +81,74 @@ std::shared_ptr<const RowTable> DataSets::MadeUp() {
                           .rows = kEndless,
                           .distinct_rows = data_.random.distinct_rows});
   throw Error(Format("no data: give --data FILE with {}",
-                     data_.format == DataFormat::kMovieLens ? "ratings" : "Criteo rows"));
+                     data_.format == DataFormat::kMovieLens ? std::string("ratings")
+                     : data_.schema                         ? ToString(data_.format) + " rows"
+                                                            : std::string("Criteo rows")));
+}
+
+// Standard input, or a pipe.
+void DataSets::CheckReadOnce(int64_t epochs) const {
+  for (const std::string& path : selection_.files) {
+    if (CanReadAgain(path)) continue;
+    if (epochs > 1)
+      throw Error(Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a "
+                         "file",
+                         path, epochs));
+    if (selection_.eval_files.empty() && selection_.eval_rows)
+      throw Error(Format("{}: it can be read once, so rows for evaluation (--eval-rows) cannot be "
+                         "taken of it: give them by --eval FILE",
+                         path));
+  }
+  for (const std::string& path : selection_.eval_files)
+    if (!CanReadAgain(path))
+      throw Error(Format("--eval {}: rows for evaluation are read several times, but this can be "
+                         "read once: expected a file",
+                         path));
+}
+
+RowFiles DataSets::OwnFiles(const std::vector<std::string>& files) const {
+  return {.paths = files,
+          .skip_bad_lines = selection_.skip_bad_lines,
+          .threads = selection_.threads};
+}
+
+std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
+  const auto rows =
+      std::make_shared<const MultiHotRows>(MultiHotDays(files), *data_.schema, features_);
+  if (rows->dense_columns() != dense_in_)
+    throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
+                       dense_in_, rows->dense_columns()));
+  if (rows->label_columns() != 1)
+    throw Error(Format("{}: the model trains on one label, got {}", files.front(),
+                       rows->label_columns()));
+  return rows;
+}
+
+// Columns that are not there, and rows that are not what the schema says, are errors now. Rows that
+// nobody reads may be bad.
+void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
+  if (!CanReadAgain(files.front())) return;
+  RowFiles first{.paths = {files.front()}, .skip_bad_lines = true, .piece_bytes = 1 << 16};
+  if (TrainRows().first == 0) first.skip_bad_lines = selection_.skip_bad_lines;
+  RowReader reader(rules_, first);
+  int64_t rows = 0;
+  while (rows < kFirstRows) {
+    const auto block = reader.Next();
+    if (block == nullptr) return;
+    rows += block->rows();
+    if (rows < kFirstRows && !block->error.empty()) throw Error(block->error);
+  }
+}
+
+DataSets::Rows DataSets::OwnRowsOf(const std::vector<std::string>& files) const {
+  if (rules_ == nullptr) return {files, MapDays(files)};
+  for (const std::string& file : files) TextFile probe(file);
+  ReadFirstRows(files);
+  return {files, nullptr};
 }
 
 DataSets::Rows DataSets::RowsOf(const std::vector<std::string>& files) const {
+  if (data_.schema != nullptr) return OwnRowsOf(files);
   if (data_.format == DataFormat::kMovieLens)
     return {files, std::make_shared<RatingRows>(ReadRatings(files), features_, data_.like_from)};
   if (LayoutOfFiles(files) != FileLayout::kText)
@@ -144,6 +217,14 @@ std::optional<RowRange> DataSets::EvalRows() const {
 std::unique_ptr<DataSource> DataSets::OpenText(const std::vector<std::string>& files, RowRange rows,
                                                int64_t batch_size, int64_t first_row, int64_t epoch,
                                                bool shuffled) const {
+  if (rules_ != nullptr)
+    return Ahead(std::make_unique<RowSource>(
+        rules_, OwnFiles(files),
+        RowSourceOptions{.batch_size = batch_size,
+                         .range = rows,
+                         .shuffle = shuffled ? data_.shuffle : std::nullopt,
+                         .epoch = epoch,
+                         .first_place = first_row}));
   const auto open = [&](RowRange range) -> std::unique_ptr<ClickRowStream> {
     return std::make_unique<CriteoStream>(CriteoFiles{files, selection_.skip_bad_lines}, range);
   };

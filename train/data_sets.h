@@ -12,19 +12,22 @@
 #include "data/data_source.h"
 #include "data/files/data_identity.h"
 #include "data/row_table.h"
+#include "data/rows/row_reader.h"
 #include "metrics/click_metrics.h"
 #include "train/config/train_config.h"
 
 namespace tessera {
 
-// Given files are ratings where the configuration says so, else Criteo rows in any layout
-// (data_files.h); without any, the data must be made up.
+// Given files are ratings or a user's own where the configuration says so, else Criteo rows in any
+// layout (data_files.h); without any, the data must be made up. Paths may be patterns, or "-"
+// (data/files/expand_paths.h).
 struct DataSelection {
   std::vector<std::string> files = {};
   std::vector<std::string> eval_files = {};  // empty: evaluation rows are of `files`
   std::optional<RowRange> train_rows = {};   // absent: all
   std::optional<RowRange> eval_rows = {};    // absent: all of eval_files, or none
   bool skip_bad_lines = false;
+  int threads = 1;  // that parse text of a user's own files; 0: as many as there are cores
 };
 
 class DataSets {
@@ -59,12 +62,17 @@ class DataSets {
   };
   bool made_up() const { return selection_.files.empty(); }
   Rows RowsOf(const std::vector<std::string>& files) const;
+  Rows OwnRowsOf(const std::vector<std::string>& files) const;
+  std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files) const;
+  void ReadFirstRows(const std::vector<std::string>& files) const;
+  void CheckReadOnce(int64_t epochs) const;
   std::shared_ptr<const RowTable> MadeUp();
   void CheckSelection() const;
   void CheckEvalFiles(const RowRange& eval_rows) const;
   void CheckPlace(int64_t first_row) const;
   RowRange TrainRows() const;
   std::optional<RowRange> EvalRows() const;
+  RowFiles OwnFiles(const std::vector<std::string>& files) const;
   std::unique_ptr<DataSource> OpenText(const std::vector<std::string>& files, RowRange rows,
                                        int64_t batch_size, int64_t first_row, int64_t epoch,
                                        bool shuffled) const;
@@ -74,6 +82,7 @@ class DataSets {
   std::vector<CategoricalFeature> features_;
   int64_t dense_in_, batch_size_;
   std::shared_ptr<const ClickModel> planted_;  // null for other data
+  std::shared_ptr<const RowRules> rules_;      // of a user's own text; null for other data
   Rows train_, eval_;
   mutable std::once_flag identified_;
   mutable DataIdentity train_identity_;

@@ -273,7 +273,10 @@ std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {
 
 DataSelection ParseSelection(const TrainFlags& flags) {
   DataSelection selection{
-      .files = flags.data, .eval_files = flags.eval, .skip_bad_lines = flags.skip_bad_lines};
+      .files = flags.data,
+      .eval_files = flags.eval,
+      .skip_bad_lines = flags.skip_bad_lines,
+      .threads = flags.threads};
   if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);
   if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows);
   return selection;

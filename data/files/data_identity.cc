@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "data/files/multi_hot_rows.h"
 #include "data/files/npy_rows.h"
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
@@ -60,6 +61,10 @@ PathIdentity OfPath(const std::string& given) {
         files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     return OfFiles(path.filename().string(), files);
+  }
+  if (const auto day = FindMultiHotDay(given)) {
+    const std::vector<std::string> files = MultiHotFiles(*day);
+    return OfFiles(fs::path(*day).filename().string(), {files.begin(), files.end()});
   }
   if (const auto day = FindNpyDay(given))
     return OfFiles(path.filename().string(), {day->dense, day->sparse, day->labels});

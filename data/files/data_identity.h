@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// A row folder or an npy day is one, of all its files: its head hashes what they are, its tail is
+// A row folder, an npy day or a day of multi-hot rows is one, of all its files: its head hashes what they are, its tail is
 // 0.
 struct PathIdentity {
   std::string name;

@@ -114,7 +114,7 @@ std::optional<std::string> FindMultiHotDay(const std::string& path) {
   for (const std::string end : kEnds)
     if (path.ends_with(end)) day = path.substr(0, path.size() - end.size());
   const std::vector<std::string> files = MultiHotFiles(day);
-  if (day == path && !std::filesystem::exists(files[2])) return std::nullopt;
+  if (!std::filesystem::exists(files[2])) return std::nullopt;
   for (const std::string& file : files)
     if (!std::filesystem::exists(file))
       throw Error(Format("{}: cannot be read: {} is not there", path, file));
@@ -126,8 +126,8 @@ std::vector<std::string> MultiHotDays(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const std::optional<std::string> day = FindMultiHotDay(path);
     if (!day)
-      throw Error(Format("{}: expected a day, with the files {}, {} and {}", path,
-                         path + kEnds[0], path + kEnds[1], path + kEnds[2]));
+      throw Error(Format("{}: expected a day, whose files are NAME{}, NAME{} and NAME{}", path,
+                         kEnds[0], kEnds[1], kEnds[2]));
     if (std::find(days.begin(), days.end(), *day) == days.end()) days.push_back(*day);
   }
   return days;

@@ -19,8 +19,8 @@
 
 namespace tessera {
 
-// The name of a day, from the name itself or that of one of its files; nullopt for a path of
-// another kind. Throws Error where some files of a day are there, but not all.
+// The name of a day, from the name itself or that of one of its files; nullopt where there is
+// no archive of that name. Throws Error where some files of a day are there, but not all.
 std::optional<std::string> FindMultiHotDay(const std::string& path);
 // The files of a day.
 std::vector<std::string> MultiHotFiles(const std::string& day);

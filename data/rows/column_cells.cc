@@ -5,6 +5,7 @@
 #include <set>
 
 #include "data/rows/bad_line.h"
+#include "data/rows/find_byte.h"
 #include "data/rows/word_table.h"
 #include "runtime/base/check.h"
 
@@ -45,6 +46,13 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
       FileColumns{std::move(cells), CellPlaces(used, std::move(numbers)), rest});
 }
 
+inline std::string_view ColumnCells::Take(const char*& p, const char* end) {
+  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end);
+  const char* const begin = p;
+  p = internal::FindByte(p, end, delimiter_);
+  return {begin, static_cast<size_t>(p - begin)};
+}
+
 std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
                                         const std::string& where) {
   ColumnCells reader(schema);
@@ -81,14 +89,6 @@ std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {
   return std::string_view(unquoted_).substr(begin);
 }
 
-std::string_view ColumnCells::Take(const char*& p, const char* end) {
-  if (quotes_ && p != end && *p == '"') return TakeQuoted(p, end);
-  const char* const begin = p;
-  const void* const stop = std::memchr(p, delimiter_, static_cast<size_t>(end - p));
-  p = stop == nullptr ? end : static_cast<const char*>(stop);
-  return {begin, static_cast<size_t>(p - begin)};
-}
-
 void ColumnCells::TakeRest(const char* p, const char* end, Cell& cell, LineCells& out) {
   cell.kind = Cell::Kind::kList;
   cell.begin = out.items.size();
@@ -119,7 +119,7 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     throw BadLine(Format("expected {} columns", count), count > 1 ? "1" : "a blank line");
   out.items.clear();
   unquoted_.clear();
-  if (quotes_) unquoted_.reserve(line.size());  // so that texts stay where they are
+  if (quotes_) unquoted_.reserve(line.size() + internal::kFindPadding);  // texts stay where they are
   const char* p = line.data();
   const char* const end = p + line.size();
   for (size_t c = 0; c < count; ++c, ++p) {

@@ -41,7 +41,8 @@ class ColumnCells {
       : delimiter_(schema.delimiter), quotes_(schema.format == RowFormat::kCsv),
         null_(schema.null) {}
 
-  // Fills `out` with as many cells as the schema asks for. Throws BadLine.
+  // Fills `out` with as many cells as the schema asks for. Throws BadLine. REQUIRES: kFindPadding
+  // bytes after the line can be read (find_byte.h).
   void Read(std::string_view line, const FileColumns& columns, LineCells& out);
 
  private:

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "data/rows/bad_line.h"
+#include "data/rows/find_byte.h"
 #include "data/rows/number_text.h"
 #include "runtime/base/check.h"
 
@@ -15,16 +16,14 @@ void SplitBy(std::string_view text, std::string_view separator,
              std::vector<std::string_view>& items) {
   items.clear();
   if (separator.size() == 1) {
-    const char mark = separator[0];
-    const char* begin = text.data();
-    const char* const end = begin + text.size();
-    for (const char* p = begin; p != end; ++p)
-      if (*p == mark) {
-        items.emplace_back(begin, static_cast<size_t>(p - begin));
-        begin = p + 1;
-      }
-    items.emplace_back(begin, static_cast<size_t>(end - begin));
-    return;
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    for (;; ++p) {
+      const char* const begin = p;
+      p = internal::FindByte(p, end, separator[0]);
+      items.emplace_back(begin, static_cast<size_t>(p - begin));
+      if (p == end) return;
+    }
   }
   for (;;) {
     const size_t at = text.find(separator);
@@ -98,6 +97,10 @@ std::string_view RowParser::OneText(size_t cell) {
 }
 
 double RowParser::OneNumber(size_t cell) {
+  double number = 0;
+  const Cell& c = cells_->cells[cell];
+  if (c.kind == Cell::Kind::kText && ParseNumber(c.text, number) == NumberFault::kNone)
+    return number;
   const std::string_view text = OneText(cell);
   return Number(text, cell, ItemsOf(cell, "", items_), 0);
 }
@@ -106,6 +109,12 @@ double RowParser::OneNumber(size_t cell) {
 
 void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
   const DenseEntry& entry = rule.entry();
+  double number = 0;
+  if (const Cell& c = cells_->cells[rule.cell()];
+      entry.size == 1 && c.kind == Cell::Kind::kText &&
+      ParseNumber(c.text, number) == NumberFault::kNone)
+    if (const float value = rule(number); !std::isnan(value)) [[likely]]
+      return out.push_back(value);
   const size_t cell = rule.cell(), size = static_cast<size_t>(entry.size);
   if (cells_->cells[cell].kind == Cell::Kind::kMissing) {
     if (!entry.missing) throw BadLine(places_->Of(cell), "is missing", {});
@@ -137,13 +146,10 @@ void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
 }
 
 void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out) {
-  for (size_t i = 0; i < items.texts.size(); ++i) {
-    const std::optional<int64_t> id = rule.ids(items.texts[i]);
-    if (!id) [[unlikely]]
-      throw BadLine(Place(rule.cell, items, i), rule.ids.Expected(items.texts[i]),
-                    ShownText(items.texts[i]));
-    out.ids.push_back(*id);
-  }
+  const size_t good = rule.ids.Append(items.texts, out.ids);
+  if (good < items.texts.size()) [[unlikely]]
+    throw BadLine(Place(rule.cell, items, good), rule.ids.Expected(items.texts[good]),
+                  ShownText(items.texts[good]));
 }
 
 RowParser::Items RowParser::CutWeights(const FeatureRule& rule, const Items& items,
@@ -178,6 +184,12 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
 }
 
 void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
+  int64_t row = 0;
+  if (const Cell& c = cells_->cells[rule.cell];
+      rule.one_id && c.kind == Cell::Kind::kText && rule.ids.Read(c.text, row)) [[likely]] {
+    out.ids.push_back(row);
+    return out.ends.push_back(std::ssize(out.ids));
+  }
   const size_t begin = out.ids.size();
   if (cells_->cells[rule.cell].kind == Cell::Kind::kMissing) {
     AddMissing(rule, out);

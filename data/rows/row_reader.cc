@@ -60,6 +60,8 @@ class RowReader::Parser {
       const int64_t row = piece.first_row + i;
       if (row < reader_.range_.first) continue;
       if (row >= reader_.range_.last) return;
+      if (std::ssize(line) > TextPieces::kMostLineBytes)
+        return End(piece, i, TextPieces::TooLong());
       if (!ParseLine(line, row, i, piece)) return;
     }
   }
@@ -79,10 +81,12 @@ class RowReader::Parser {
         ++piece.block->skipped[bad.reason()];
         return true;
       }
-      piece.block->error =
-          Format("{}:{}: {}", piece.text.path, piece.text.first_line + i, bad.what());
+      End(piece, i, bad.what());
       return false;
     }
+  }
+  static void End(Piece& piece, int64_t i, const std::string& why) {
+    piece.block->error = Format("{}:{}: {}", piece.text.path, piece.text.first_line + i, why);
   }
 
   const RowReader& reader_;

@@ -29,50 +29,74 @@ IdRule::IdRule(const FeatureEntry& entry, int64_t rows)
     : kind_(entry.ids),
       rows_(static_cast<uint64_t>(rows)),
       shift_(entry.missing == MissingFeature::kRow0 ? 1 : 0),
+      reciprocal_(rows_ == 0 || rows_ >> 32 != 0 ? 0 : ~uint64_t{0} / rows_ + 1),
       vocabulary_(entry.vocabulary),
       boundaries_(entry.boundaries) {}
 
-std::optional<uint64_t> IdRule::Unsigned(std::string_view item) const {
-  uint64_t value = 0;
-  double number = 0;
-  switch (kind_) {
-    case IdKind::kVocabulary:
-      return static_cast<uint64_t>(vocabulary_.Find(item) + 1);
-    case IdKind::kText:
-      return item.empty() ? std::nullopt : std::optional(internal::TextId(item));
-    case IdKind::kHex:
-      return ParseHex(item, value) ? std::optional(value) : std::nullopt;
-    case IdKind::kBoundaries:
-      if (ParseNumber(item, number) != NumberFault::kNone) return std::nullopt;
-      return static_cast<uint64_t>(
-          std::upper_bound(boundaries_.begin(), boundaries_.end(), number) - boundaries_.begin());
-    case IdKind::kInt:
-      break;
+inline int64_t IdRule::RowOf(uint64_t value) const {
+  const uint64_t shifted = value + shift_;
+  if (reciprocal_ != 0 && (value | shifted) >> 32 == 0) {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<int64_t>(static_cast<Wide>(reciprocal_ * shifted) * rows_ >> 64);
   }
-  return std::nullopt;
+  return static_cast<int64_t>(TableRow(value, shift_, rows_));
 }
 
 // -magnitude + shift, as a row. REQUIRES: magnitude > 0.
-int64_t IdRule::Negative(uint64_t magnitude) const {
+int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
   const uint64_t left = magnitude - shift_;  // of a number that is still not positive
   if (rows_ == 0) return static_cast<int64_t>(-left);
   const uint64_t rest = left % rows_;
   return static_cast<int64_t>(rest == 0 ? 0 : rows_ - rest);
 }
 
-std::optional<int64_t> IdRule::operator()(std::string_view item) const {
+inline bool IdRule::ReadWhole(std::string_view item, int64_t& row) const {
+  WholeNumber whole;
+  if (!ParseWhole(item, whole)) return false;
+  row = whole.negative ? RowOfNegative(whole.magnitude) : RowOf(whole.magnitude);
+  return true;
+}
+
+bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
+  double number = 0;
+  if (ParseNumber(item, number) != NumberFault::kNone) return false;
+  const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), number);
+  row = RowOf(static_cast<uint64_t>(above - boundaries_.begin()));
+  return true;
+}
+
+bool IdRule::Read(std::string_view item, int64_t& row) const {
   uint64_t value = 0;
-  if (kind_ == IdKind::kInt) {
-    WholeNumber whole;
-    if (!ParseWhole(item, whole)) return std::nullopt;
-    if (whole.negative) return Negative(whole.magnitude);
-    value = whole.magnitude;
-  } else {
-    const std::optional<uint64_t> number = Unsigned(item);
-    if (!number) return std::nullopt;
-    value = *number;
+  switch (kind_) {
+    case IdKind::kInt:
+      return ReadWhole(item, row);
+    case IdKind::kHex:
+      if (!ParseHex(item, value)) return false;
+      row = RowOf(value);
+      return true;
+    case IdKind::kText:
+      if (item.empty()) return false;
+      row = RowOf(internal::TextId(item));
+      return true;
+    case IdKind::kVocabulary:
+      row = RowOf(static_cast<uint64_t>(vocabulary_.Find(item) + 1));
+      return true;
+    case IdKind::kBoundaries:
+      break;
   }
-  return static_cast<int64_t>(TableRow(value, shift_, rows_));
+  return ReadBoundary(item, row);
+}
+
+size_t IdRule::Append(std::span<const std::string_view> items, std::vector<int64_t>& rows) const {
+  const size_t begin = rows.size();
+  rows.resize(begin + items.size());
+  int64_t* const out = rows.data() + begin;
+  size_t good = 0;
+  if (kind_ == IdKind::kInt)  // the many of a bag
+    while (good < items.size() && ReadWhole(items[good], out[good])) ++good;
+  else
+    while (good < items.size() && Read(items[good], out[good])) ++good;
+  return good;
 }
 
 std::string IdRule::Expected(std::string_view item) const {
@@ -106,11 +130,11 @@ void RowRules::AddFeature(const CategoricalFeature& feature) {
   const FeatureEntry entry = schema_.Feature(feature.name);
   const int64_t rows = CheckedHashSize(feature);
   FeatureRule rule{.entry = entry, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
+  rule.one_id = entry.separator.empty() && !entry.weighted() && entry.drop_last == 0;
   if (!entry.weights.empty()) rule.weights = CellOf(entry.weights);
   if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;
   if (entry.missing == MissingFeature::kItem) {
-    rule.missing_row = rule.ids(entry.missing_item);
-    if (!rule.missing_row)
+    if (!rule.ids.Read(entry.missing_item, rule.missing_row.emplace()))
       throw Error(Format("data.features: feature '{}': missing: {}, got '{}'", feature.name,
                          rule.ids.Expected(entry.missing_item), entry.missing_item));
   }

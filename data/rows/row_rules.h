@@ -4,6 +4,7 @@
 // becomes of each. Any thread may use it; nothing in it changes.
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,16 +44,24 @@ class IdRule {
   // `rows`: of the table; 0: ids stay raw.
   IdRule(const FeatureEntry& entry, int64_t rows);
 
-  // nullopt for an item that is none; Expected says what was expected.
-  std::optional<int64_t> operator()(std::string_view item) const;
+  // False for an item that is none; Expected says what was expected.
+  bool Read(std::string_view item, int64_t& row) const;
+  // Adds the rows of the items to `rows`. Returns how many items were good before the first one
+  // that is not.
+  size_t Append(std::span<const std::string_view> items, std::vector<int64_t>& rows) const;
   std::string Expected(std::string_view item) const;
 
  private:
-  std::optional<uint64_t> Unsigned(std::string_view item) const;
-  int64_t Negative(uint64_t magnitude) const;
+  bool ReadWhole(std::string_view item, int64_t& row) const;
+  bool ReadBoundary(std::string_view item, int64_t& row) const;
+  int64_t RowOf(uint64_t value) const;
+  int64_t RowOfNegative(uint64_t magnitude) const;
 
   IdKind kind_;
   uint64_t rows_, shift_;  // shift: 1 where row 0 stands for missing ids
+  // 2^64 / rows, rounded up: two products are the rest of a division of numbers of 32 bits (Lemire,
+  // Kaser, Kurz, 2019); 0 where rows have more bits, or are one.
+  uint64_t reciprocal_;
   WordTable vocabulary_;
   std::vector<double> boundaries_;
 };
@@ -63,6 +72,7 @@ struct FeatureRule {
   size_t cell;
   std::optional<size_t> weights;        // cell of them
   std::optional<int64_t> missing_row;   // that stands for a missing cell
+  bool one_id = false;                  // a text is one id, and nothing else comes with it
 };
 
 struct LabelRule {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/rows/find_byte.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -31,6 +32,10 @@ TextPieces::TextPieces(std::vector<std::string> paths, int64_t piece_bytes, int6
 
 TextPieces::~TextPieces() = default;
 
+std::string TextPieces::TooLong() {
+  return Format("the line is longer than {} bytes", kMostLineBytes);
+}
+
 void TextPieces::Open() {
   file_ = std::make_unique<TextFile>(paths_[next_path_++]);
   rest_.clear();
@@ -55,7 +60,7 @@ void TextPieces::SetText(TextPiece& piece, size_t size, bool ended) {
   piece.first_line = line_;
   if (line_ == 1 && piece.text.starts_with(kByteOrderMark))
     piece.text.remove_prefix(kByteOrderMark.size());
-  piece.lines = std::count(piece.text.begin(), piece.text.end(), '\n');
+  piece.lines = internal::CountByte(piece.text, '\n');
   if (!piece.text.empty() && piece.text.back() != '\n') ++piece.lines;
   line_ += piece.lines;
   const int64_t done = bytes_before_ + file_->offset();
@@ -75,8 +80,7 @@ bool TextPieces::Next(TextPiece& piece) {
     Fill(piece.bytes, size, want);
     if (size < want || WholeLines(piece.bytes, size) > 0) break;
     if (size > static_cast<size_t>(kMostLineBytes))
-      throw Error(Format("{}:{}: the line is longer than {} bytes", paths_[next_path_ - 1], line_,
-                         kMostLineBytes));
+      throw Error(Format("{}:{}: {}", paths_[next_path_ - 1], line_, TooLong()));
   }
   const bool ended = size < want;
   SetText(piece, size, ended);

@@ -23,8 +23,9 @@ struct TextPiece {
 
 class TextPieces {
  public:
-  // The longest line.
+  // The longest line, and what is said of one that is longer.
   static constexpr int64_t kMostLineBytes = 64 << 20;
+  static std::string TooLong();
 
   // `padding`: bytes after the text of a piece that may be read.
   explicit TextPieces(std::vector<std::string> paths, int64_t piece_bytes = 1 << 19,
@@ -33,7 +34,8 @@ class TextPieces {
 
   // The next piece; false after the last. Every file has at least one, maybe without a line; a
   // byte order mark before its first line is left out. Throws Error naming the file for one that
-  // cannot be read to its end, or has a line that is too long.
+  // cannot be read to its end, or has a line that is too long for memory; whoever takes lines
+  // refuses others that are too long.
   bool Next(TextPiece& piece);
 
  private:

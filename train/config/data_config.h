@@ -2,18 +2,21 @@
 #define TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_
 // The rows that a run reads, and their order: the "data" of a configuration.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/batch_builder.h"
 #include "data/row_order.h"
+#include "data/schema/data_schema.h"
 #include "data/synthetic/click_model.h"
 
 namespace tessera {
 
-enum class DataFormat { kCriteo, kPlanted, kRandom, kMovieLens };
-std::string ToString(DataFormat format);  // "criteo", "planted", "random", "movielens"
+// The last four are a user's own files, which a schema explains.
+enum class DataFormat { kCriteo, kPlanted, kRandom, kMovieLens, kJsonl, kCsv, kTsv, kNpz };
+std::string ToString(DataFormat format);  // "criteo", "planted", …
 
 // Fields as in RandomRowsOptions (data/synthetic/random_rows.h).
 struct RandomDataConfig {
@@ -32,6 +35,7 @@ struct DataConfig {
   ClickModelOptions planted;
   RandomDataConfig random;
   float like_from = 4;  // of MovieLens: ratings from there on are clicks
+  std::shared_ptr<const DataSchema> schema;  // of a user's own files; null for other formats
 };
 
 }  // namespace tessera

@@ -1,13 +1,15 @@
 #include "train/config/data_json.h"
 
 #include "data/files/ratings.h"
+#include "data/schema/data_schema_json.h"
 #include "runtime/base/size_limits.h"
 #include "train/config/number_json.h"
 
 namespace tessera {
 namespace {
 
-constexpr const char* kFormats[] = {"criteo", "planted", "random", "movielens"};
+constexpr const char* kFormats[] = {"criteo", "planted", "random", "movielens",
+                                    "jsonl",  "csv",     "tsv",    "npz"};
 
 }  // namespace
 
@@ -72,6 +74,18 @@ Json RandomToJson(const RandomDataConfig& random) {
           {"distinct_rows", random.distinct_rows}};
 }
 
+constexpr std::pair<DataFormat, RowFormat> kSchemaFormats[] = {
+    {DataFormat::kJsonl, RowFormat::kJsonl},
+    {DataFormat::kCsv, RowFormat::kCsv},
+    {DataFormat::kTsv, RowFormat::kTsv},
+    {DataFormat::kNpz, RowFormat::kNpz}};
+
+void ReadSchema(JsonObject& object, DataConfig& data) {
+  for (const auto& [format, rows] : kSchemaFormats)
+    if (format == data.format)
+      data.schema = std::make_shared<const DataSchema>(DataSchemaFromJson(object, rows));
+}
+
 bool IsCriteo(DataFormat format) {
   return format == DataFormat::kCriteo || format == DataFormat::kPlanted;
 }
@@ -92,7 +106,8 @@ DataConfig DataFromJson(const Json& value, const std::string& where) {
   DataConfig data;
   object.OptionalWord(
       "format", data.format,
-      {DataFormat::kCriteo, DataFormat::kPlanted, DataFormat::kRandom, DataFormat::kMovieLens});
+      {DataFormat::kCriteo, DataFormat::kPlanted, DataFormat::kRandom, DataFormat::kMovieLens,
+       DataFormat::kJsonl, DataFormat::kCsv, DataFormat::kTsv, DataFormat::kNpz});
   if (IsCriteo(data.format))
     object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
   if (const Json* shuffle = object.Find("shuffle"))
@@ -102,12 +117,14 @@ DataConfig DataFromJson(const Json& value, const std::string& where) {
   if (data.format == DataFormat::kPlanted) ReadPlanted(object, data.planted);
   if (data.format == DataFormat::kRandom) ReadRandom(object, data.random);
   if (data.format == DataFormat::kMovieLens) object.Optional("like_from", data.like_from);
+  ReadSchema(object, data);
   object.Finish();
   return data;
 }
 
 Json DataToJson(const DataConfig& data) {
-  Json json = {{"format", ToString(data.format)}};
+  Json json = data.schema ? DataSchemaToJson(*data.schema)
+                          : Json{{"format", ToString(data.format)}};
   if (IsCriteo(data.format)) json["missing"] = ToString(data.missing);
   if (data.shuffle)
     json["shuffle"] = {{"seed", data.shuffle->seed},
@@ -127,12 +144,17 @@ void CheckFeature(const DataConfig& data, const std::string& feature) {
 }
 
 void CheckDenseIn(const DataConfig& data, int64_t dense_in) {
-  const bool any = data.format == DataFormat::kRandom;
+  const bool any = data.format == DataFormat::kRandom || data.format == DataFormat::kNpz;
   const bool criteo = IsCriteo(data.format);
-  const int64_t expected = criteo ? ClickRow::kIntegers : 1;
+  const int64_t expected = data.schema ? data.schema->dense_size()
+                           : criteo    ? ClickRow::kIntegers
+                                       : 1;
   if (any || dense_in == expected) return;
   throw Error(Format("model.dense_in: expected {}, {}, got {}", expected,
-                     criteo ? "the integers of a row" : "the number of a rating", dense_in));
+                     data.schema ? "the numbers of data.dense"
+                     : criteo    ? "the integers of a row"
+                                 : "the number of a rating",
+                     dense_in));
 }
 
 }  // namespace internal

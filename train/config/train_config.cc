@@ -14,6 +14,7 @@
 #include "train/config/number_json.h"
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
+#include "train/config/schema_checks.h"
 
 namespace tessera {
 namespace {
@@ -183,10 +184,11 @@ void CheckData(const TrainConfig& config) {
   for (const CategoricalFeature& feature : Features(config))
     internal::CheckFeature(config.data, feature.name);
   internal::CheckDenseIn(config.data, config.model.dense_in);
+  internal::CheckSchema(config);
   if (config.data.format == DataFormat::kRandom && !config.managed_collision.empty())
     throw Error(
         "managed_collision: random data has no raw ids: expected the format \"criteo\", "
-        "\"planted\" or \"movielens\"");
+        "\"planted\", \"movielens\", or one of a user's own files");
 }
 
 void ReadTrain(JsonObject& document, TrainConfig& config) {

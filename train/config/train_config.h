@@ -20,7 +20,8 @@
 //         or {"format": "planted", "missing", "rows", "eval_rows", and ClickModelOptions' fields},
 //         or {"format": "random", "rows", "eval_rows", "seed", "ids_per_feature": [...],
 //             "distinct_rows"},
-//         or {"format": "movielens", "like_from"};
+//         or {"format": "movielens", "like_from"},
+//         or {"format": "jsonl", "csv", "tsv" or "npz", and the keys of data/schema/data_schema.h};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}
 //    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
 //    "metrics": {...}}   as in metrics/rec_metrics_config.h

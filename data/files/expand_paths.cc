@@ -1,0 +1,46 @@
+#include "data/files/expand_paths.h"
+
+#include <glob.h>
+
+#include <filesystem>
+
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> Matches(const std::string& pattern) {
+  glob_t found = {};
+  const int code = glob(pattern.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (code != 0 || paths.empty())
+    throw Error(Format("{}: expected a file, or a pattern that files match, found none", pattern));
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> ExpandPaths(const std::vector<std::string>& paths) {
+  std::vector<std::string> expanded;
+  std::error_code error;
+  for (const std::string& path : paths) {
+    if (path == "-")
+      expanded.push_back("/dev/stdin");
+    else if (path.find_first_of("*?[") == path.npos || fs::exists(path, error))
+      expanded.push_back(path);
+    else
+      for (std::string& match : Matches(path)) expanded.push_back(std::move(match));
+  }
+  return expanded;
+}
+
+bool CanReadAgain(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return !fs::is_fifo(status) && !fs::is_socket(status) && !fs::is_character_file(status);
+}
+
+}  // namespace tessera

@@ -1,0 +1,84 @@
+// Numbers of cells beside the C library's.
+#include "data/rows/number_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <string>
+
+
+namespace tessera {
+namespace {
+
+NumberFault FaultOf(std::string_view text) {
+  double number = 0;
+  return ParseNumber(text, number);
+}
+
+TEST(ParseNumber, GivesTheNearestDouble) {
+  for (const char* text :
+       {"0", "-0", "1", "007", "5.", ".5", "-.5", "1e3", "1E-2", "0.1", "9007199254740993",
+        "9007199254740993.5", "123456789012345678", "1234567890123456789012", "1e-400", "-1e-400",
+        "4.9e-324", "2.2250738585072011e-308", "3.4028235677973364e38", "0e999999999999999999999",
+        "0.30000000000000004", "1.7976931348623157", "00000000000000000000000000000000005"}) {
+    double number = -1;
+    ASSERT_EQ(ParseNumber(text, number), NumberFault::kNone) << text;
+    const double expected = std::strtod(text, nullptr);
+    EXPECT_EQ(number, expected) << text;
+    EXPECT_EQ(std::signbit(number), std::signbit(expected)) << text;
+  }
+}
+
+TEST(ParseNumber, RandomDecimalsAreRoundedOnce) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 100000; ++i) {
+    std::string text = std::to_string(random() >> (random() % 60));
+    text.insert(random() % (text.size() + 1), ".");
+    double number = 0;
+    ASSERT_EQ(ParseNumber(text, number), NumberFault::kNone) << text;
+    ASSERT_EQ(number, std::strtod(text.c_str(), nullptr)) << text;
+  }
+}
+
+TEST(ParseNumber, RefusesAnythingElse) {
+  for (const char* text : {"", "-", "+1", ".", "-.", "1e", "e5", "1e+", "0x10", "nan", "inf", " 1",
+                           "1 ", "1,5", "1_0", "--1", "1.2.3", "1e5.0", "infinity"})
+    EXPECT_EQ(FaultOf(text), NumberFault::kNotANumber) << text;
+  for (const char* text : {"1e39", "-1e39", "1e999", "3.4028235677973366e38"})
+    EXPECT_EQ(FaultOf(text), NumberFault::kTooBig) << text;
+}
+
+TEST(ParseWhole, Has64BitsOfEitherKind) {
+  const auto check = [](std::string_view text, uint64_t magnitude, bool negative) {
+    WholeNumber whole;
+    ASSERT_TRUE(ParseWhole(text, whole)) << text;
+    EXPECT_EQ(whole.magnitude, magnitude) << text;
+    EXPECT_EQ(whole.negative, negative) << text;
+  };
+  check("0", 0, false);
+  check("-0", 0, false);
+  check("007", 7, false);
+  check("-5", 5, true);
+  check("18446744073709551615", ~uint64_t{0}, false);
+  check("-9223372036854775808", uint64_t{1} << 63, true);
+  check("0000000000000000000000000000012", 12, false);
+  WholeNumber whole;
+  for (const char* text : {"", "-", "+1", "5.0", "1e3", " 1", "18446744073709551616", "0x1",
+                           "-9223372036854775809", "99999999999999999999999", "1 ", "12345678901a"})
+    EXPECT_FALSE(ParseWhole(text, whole)) << text;
+}
+
+TEST(ParseHex, HasAtMost16Digits) {
+  uint64_t value = 0;
+  EXPECT_TRUE(ParseHex("fF0", value));
+  EXPECT_EQ(value, 0xff0u);
+  EXPECT_TRUE(ParseHex("ffffffffffffffff", value));
+  EXPECT_EQ(value, ~uint64_t{0});
+  for (const char* text : {"", "g", "0x1", "-1", "00000000000000001", "1 "})
+    EXPECT_FALSE(ParseHex(text, value)) << text;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,104 @@
+// From items to rows of a table, beside arithmetic of 128 bits; and what a schema lays out.
+#include "data/rows/row_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/testing/error_of.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using Wide = __int128;
+
+int64_t Expected(Wide id, bool row0, int64_t rows) {
+  id += row0 ? 1 : 0;
+  if (rows == 0) return static_cast<int64_t>(static_cast<uint64_t>(id));
+  const Wide rest = id % rows;
+  return static_cast<int64_t>(rest < 0 ? rest + rows : rest);
+}
+
+std::string Text(Wide id) {
+  const bool minus = id < 0;
+  std::string digits;
+  for (auto rest = static_cast<unsigned __int128>(minus ? -id : id); rest > 0; rest /= 10)
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10)));
+  return (minus ? "-" : "") + (digits.empty() ? "0" : digits);
+}
+
+TEST(IdRule, IdsAreTakenModuloTheRowsExactly) {
+  std::mt19937_64 random(5);
+  std::vector<Wide> ids;
+  for (const Wide edge : {Wide{0}, Wide{1} << 31, Wide{1} << 32, Wide{1} << 63, Wide{1} << 64})
+    for (int64_t near = -3; near <= 3; ++near)
+      for (const Wide id : {edge + near, -edge + near})
+        if (id >= -(Wide{1} << 63) && id < Wide{1} << 64) ids.push_back(id);
+  for (int i = 0; i < 2000; ++i) ids.push_back(static_cast<Wide>(random() >> (random() % 64)));
+  for (const bool row0 : {false, true})
+    for (const int64_t rows : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{7}, int64_t{1000},
+                               int64_t{0x7fffffff}, int64_t{1} << 32, (int64_t{1} << 40) + 15}) {
+      const IdRule rule({.missing = row0 ? MissingFeature::kRow0 : MissingFeature::kError}, rows);
+      for (const Wide id : ids) {
+        int64_t row = -1;
+        ASSERT_TRUE(rule.Read(Text(id), row)) << Text(id);
+        ASSERT_EQ(row, Expected(id, row0, rows)) << Text(id) << " of " << rows << " " << row0;
+      }
+    }
+}
+
+int64_t Read(const FeatureEntry& entry, std::string_view item) {
+  int64_t row = -1;
+  EXPECT_TRUE(IdRule(entry, 0).Read(item, row)) << item;
+  return row;
+}
+
+TEST(IdRule, TextsHaveTheirXxh64) {
+  const FeatureEntry text{.ids = IdKind::kText};
+  EXPECT_EQ(static_cast<uint64_t>(Read(text, "a")), 0xd24ec4f1a98c6e5bu);
+  EXPECT_EQ(static_cast<uint64_t>(Read(text, "Drama")), 0x56c91f073fbb33bbu);
+  int64_t row = 0;
+  EXPECT_FALSE(IdRule(text, 0).Read("", row));
+}
+
+TEST(IdRule, WordsAndBoundariesAreCounted) {
+  const FeatureEntry words{.ids = IdKind::kVocabulary, .vocabulary = {"F", "M", "ü"}};
+  EXPECT_EQ(Read(words, "F"), 1);
+  EXPECT_EQ(Read(words, "ü"), 3);
+  EXPECT_EQ(Read(words, "f"), 0);
+  EXPECT_EQ(Read(words, ""), 0);
+  const FeatureEntry ages{.ids = IdKind::kBoundaries, .boundaries = {18, 25.5}};
+  EXPECT_EQ(Read(ages, "17.9"), 0);
+  EXPECT_EQ(Read(ages, "18"), 1);
+  EXPECT_EQ(Read(ages, "1e3"), 2);
+}
+
+TEST(RowRules, CellsAreAskedForOnce) {
+  const RowRules rules(
+      ParseDataSchema(R"({"format": "jsonl", "dense": ["x", {"name": "v", "size": 3}],
+        "features": [{"name": "f", "from": "x", "weights": "w"}],
+        "labels": [{"name": "l", "from": "x"}], "weight": "w", "time": "t"})"),
+      {{"g", int64_t{1} << 40, false}, {"f", 10, false}});
+  EXPECT_EQ(rules.columns(), (std::vector<std::string>{"x", "v", "g", "w", "t"}));
+  EXPECT_EQ(rules.layout().keys, (std::vector<std::string>{"g", "f"}));
+  EXPECT_EQ(rules.layout().dense, 4);
+  EXPECT_EQ(rules.layout().labels, 1);
+  EXPECT_TRUE(rules.layout().weighted);
+  EXPECT_EQ(rules.layout().id_type, DType::kI64);
+}
+
+TEST(RowRules, StandInsAndReadersAreChecked) {
+  const auto error = [](const std::string& feature) {
+    return ErrorOf([&] {
+      RowRules(ParseDataSchema(R"({"format": "jsonl", "features": [)" + feature + "]}"),
+               {{"x", 10, false}});
+    });
+  };
+  EXPECT_EQ(error(R"({"name": "x", "missing": 5.5})"),
+            "data.features: feature 'x': missing: expected an integer of 64 bits, got '5.5'");
+  EXPECT_EQ(error(R"("x", "z")"), "data.features: feature 'z' is read by no table");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,205 @@
+// Batches of text files: the same with any threads and pieces, in any order, from any place.
+#include "data/rows/row_source.h"
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <algorithm>
+
+#include "tests/train/testing/files.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using testing::TempPath;
+using testing::WriteFile;
+using testing::WriteGzFile;
+
+// Row n has the label n, the number n / 4, a bag of n mod 4 ids and their weights.
+std::string Line(int64_t n) {
+  std::string bag, weights;
+  for (int64_t i = 0; i < n % 4; ++i) {
+    bag += (i == 0 ? "" : "|") + std::to_string(n * 10 + i);
+    weights += (i == 0 ? "" : "|") + std::to_string(i) + ".5";
+  }
+  return Format("{},{},{},{}\n", n, static_cast<double>(n) / 4, bag, weights);
+}
+
+std::string Lines(int64_t begin, int64_t end) {
+  std::string text;
+  for (int64_t n = begin; n < end; ++n) text += Line(n);
+  return text;
+}
+
+std::shared_ptr<const RowRules> Rules() {
+  return std::make_shared<const RowRules>(
+      ParseDataSchema(R"({"format": "csv", "columns": ["n", "x", "bag", "w"], "dense": ["x"],
+        "features": [{"name": "bag", "separator": "|", "weights": "w"}], "labels": ["n"]})"),
+      std::vector<CategoricalFeature>{{"bag", 1000, false}, {"n", 1 << 20, false}});
+}
+
+std::vector<std::string> ThreeFiles() {
+  return {WriteFile("a.csv", Lines(0, 100)), WriteGzFile("b.csv.gz", Lines(100, 150)),
+          WriteFile("c.csv", Lines(150, 300))};
+}
+
+std::string Text(Context& ctx, const Batch& batch) {
+  std::string text = Format("{} {} |", batch.first_row, batch.end_row);
+  for (const float x : batch.labels.ToVector<float>()) text += Format(" {}", x);
+  for (const float x : batch.dense.ToVector<float>()) text += Format(" {}", x);
+  for (const int64_t id : batch.features.values().To(ctx, DType::kI64).ToVector<int64_t>())
+    text += Format(" {}", id);
+  for (const int32_t n : batch.features.lengths(ctx).ToVector<int32_t>()) text += Format(" {}", n);
+  for (const float x : batch.features.weights().value().ToVector<float>()) text += Format(" {}", x);
+  return text;
+}
+
+std::vector<std::string> ReadAll(RowFiles files, const RowSourceOptions& options) {
+  Context ctx({.threads = 1});
+  RowSource source(Rules(), files, options);
+  std::vector<std::string> texts;
+  while (const auto batch = source.Next()) texts.push_back(Text(ctx, *batch));
+  return texts;
+}
+
+std::vector<float> Labels(DataSource& source) {
+  std::vector<float> labels;
+  while (const auto batch = source.Next())
+    for (const float label : batch->labels.ToVector<float>()) labels.push_back(label);
+  return labels;
+}
+
+TEST(RowSource, ThreadsAndPiecesChangeNothing) {
+  const std::vector<std::string> paths = ThreeFiles();
+  for (const bool shuffled : {false, true}) {
+    RowSourceOptions options{.batch_size = 32, .range = {7, 290}};
+    if (shuffled) options.shuffle = ShuffleOptions{.seed = 5, .window_rows = 64};
+    const auto expected = ReadAll({.paths = paths}, options);
+    EXPECT_EQ(expected.size(), 9u);
+    for (const int threads : {1, 3})
+      for (const int64_t piece : {1, 50, 333, 1 << 20})
+        EXPECT_EQ(ReadAll({.paths = paths, .threads = threads, .piece_bytes = piece}, options),
+                  expected)
+            << threads << " threads, pieces of " << piece;
+  }
+}
+
+TEST(RowSource, GivesTheRowsAsTheyAre) {
+  Context ctx({.threads = 1});
+  RowSource source(Rules(), {.paths = ThreeFiles()}, {.batch_size = 3, .range = {101, 104}});
+  const Batch batch = *source.Next();
+  EXPECT_EQ(batch.labels.ToVector<float>(), (std::vector<float>{101, 102, 103}));
+  EXPECT_EQ(batch.labels.shape(), Shape{3});
+  EXPECT_EQ(batch.dense.ToVector<float>(), (std::vector<float>{25.25, 25.5, 25.75}));
+  EXPECT_EQ(batch.features.values().ToVector<int32_t>(),
+            (std::vector<int32_t>{10, 20, 21, 30, 31, 32, 101, 102, 103}));
+  EXPECT_EQ(batch.features.lengths(ctx).ToVector<int32_t>(),
+            (std::vector<int32_t>{1, 2, 3, 1, 1, 1}));
+  EXPECT_EQ(batch.features.weights().value().ToVector<float>(),
+            (std::vector<float>{0.5, 0.5, 1.5, 0.5, 1.5, 2.5, 1, 1, 1}));
+  EXPECT_FALSE(source.Next());
+}
+
+TEST(RowSource, ShufflesWithinWindowsAndGoesOnFromAnyPlace) {
+  const RowFiles files{.paths = ThreeFiles()};
+  RowSourceOptions options{.batch_size = 10, .range = {20, 300}};
+  options.shuffle = ShuffleOptions{.seed = 9, .window_rows = 50};
+  RowSource whole(Rules(), files, options);
+  const std::vector<float> all = Labels(whole);
+  ASSERT_EQ(all.size(), 280u);
+  for (size_t window = 0; window * 50 < all.size(); ++window) {
+    std::vector<float> rows(all.begin() + static_cast<int64_t>(window * 50),
+                            all.begin() + std::min<int64_t>(window * 50 + 50, 280));
+    std::sort(rows.begin(), rows.end());
+    for (size_t i = 0; i < rows.size(); ++i)
+      EXPECT_EQ(rows[i], static_cast<float>(20 + window * 50 + i));
+  }
+  for (const int64_t place : {20, 21, 69, 70, 155, 300}) {
+    options.first_place = place;
+    RowSource rest(Rules(), files, options);
+    EXPECT_EQ(Labels(rest), std::vector<float>(all.begin() + place - 20, all.end())) << place;
+  }
+  options.first_place = 0;
+  options.epoch = 1;
+  RowSource other(Rules(), files, options);
+  EXPECT_NE(Labels(other), all);
+}
+
+TEST(RowSource, RangesBeyondTheDataAreErrors) {
+  const RowFiles files{.paths = ThreeFiles()};
+  const auto error = [&](RowRange range) {
+    return ErrorOf([&] { ReadAll(files, {.batch_size = 7, .range = range}); });
+  };
+  EXPECT_EQ(error({3, 301}), "rows 3:301 were asked for, but the data has 300 rows");
+  EXPECT_EQ(error({301}), "rows 301: were asked for, but the data has 300 rows");
+  EXPECT_TRUE(ReadAll(files, {.batch_size = 7, .range = {300}}).empty());
+}
+
+TEST(RowSource, ABadLineIsAnErrorAfterTheRowsBeforeIt) {
+  const std::string path = WriteFile("bad.csv", Lines(0, 50) + "1,x,,\n" + Lines(51, 99) + "\n");
+  for (const int threads : {1, 3}) {
+    RowSource source(Rules(), {.paths = {path}, .threads = threads, .piece_bytes = 64},
+                     {.batch_size = 25});
+    EXPECT_EQ(source.Next()->end_row, 25);
+    EXPECT_EQ(source.Next()->end_row, 50);
+    EXPECT_EQ(ErrorOf([&] { source.Next(); }),
+              path + ":51: column 2 (x): expected a number, got 'x'");
+  }
+}
+
+TEST(RowSource, BadLinesAreCountedByWhatIsWrong) {
+  const std::string path =
+      WriteFile("skip.csv", Lines(0, 3) + "1,x,,\n1,2\n1,y,,\n" + Lines(6, 8) + "\n");
+  RowReader reader(Rules(), {.paths = {path}, .skip_bad_lines = true});
+  std::vector<int64_t> numbers;
+  while (const auto block = reader.Next())
+    numbers.insert(numbers.end(), block->numbers.begin(), block->numbers.end());
+  EXPECT_EQ(numbers, (std::vector<int64_t>{0, 1, 2, 6, 7}));
+  EXPECT_EQ(reader.skipped_rows(), 4);
+  EXPECT_EQ(reader.skipped(),
+            (BadLineCounts{{"expected 4 columns", 2}, {"expected a number", 2}}));
+}
+
+TEST(RowSource, EveryFileHasItsHeading) {
+  const auto rules = std::make_shared<const RowRules>(
+      ParseDataSchema(R"({"format": "csv", "labels": ["y"]})"),
+      std::vector<CategoricalFeature>{{"x", 10, false}});
+  Context ctx({.threads = 1});
+  const std::string a = WriteFile("h1.csv", "\xef\xbb\xbfx,y\n1,0\n"),
+                    b = WriteFile("h2.csv", "other,y,x\r\n9,1,2");
+  const AllRows rows = ReadAllRows(ctx, rules, {.paths = {a, b}});
+  EXPECT_EQ(rows.batch.features.values().ToVector<int32_t>(), (std::vector<int32_t>{1, 2}));
+  const auto error = [&](const std::string& text) {
+    const std::string path = WriteFile("h.csv", text);
+    return ErrorOf([&] { ReadAllRows(ctx, rules, {.paths = {path}}); }).substr(path.size());
+  };
+  EXPECT_EQ(error("x,z\n"), ":1: there is no column 'y'; there are x, z");
+  EXPECT_EQ(error("x,x\n"), ":1: two columns are called 'x'");
+  EXPECT_EQ(error(""), ": expected a heading, got an empty file");
+  EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end where a column does");
+  EXPECT_EQ(error("x,y\n\n"), ":2: expected 2 columns, got 1");
+}
+
+TEST(RowSource, ReadsZstdFramesAndRefusesDamagedOnes) {
+  std::string packed(1 << 16, '\0');
+  const std::string text = Lines(0, 200);
+  size_t size = 0;
+  for (const std::string_view part : {std::string_view(text).substr(0, 777),
+                                      std::string_view(text).substr(777)})
+    size += ZSTD_compress(packed.data() + size, packed.size() - size, part.data(), part.size(), 3);
+  packed.resize(size);
+  const RowSourceOptions options{.batch_size = 64};
+  EXPECT_EQ(ReadAll({.paths = {WriteFile("z.csv.zst", packed)}}, options),
+            ReadAll({.paths = {WriteFile("z.csv", text)}}, options));
+  const std::string cut = WriteFile("cut.zst", packed.substr(0, packed.size() - 5));
+  EXPECT_TRUE(ErrorOf([&] { ReadAll({.paths = {cut}}, options); })
+                  .starts_with(cut + ": cannot be read to its end: a zstd frame is cut short"));
+  packed[100] = static_cast<char>(packed[100] ^ 0x55);
+  packed[size / 2] = static_cast<char>(packed[size / 2] ^ 0x55);
+  const std::string bad = WriteFile("bad.zst", packed);
+  EXPECT_TRUE(ErrorOf([&] { ReadAll({.paths = {bad}}, options); }).starts_with(bad + ":"));
+}
+
+}  // namespace
+}  // namespace tessera

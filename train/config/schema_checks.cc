@@ -1,0 +1,60 @@
+#include "train/config/schema_checks.h"
+
+#include <algorithm>
+
+namespace tessera::internal {
+namespace {
+
+// Raw ids find a row each, so that a table of them may have any rows.
+void CheckRows(const DataSchema& schema, const EmbeddingBagConfig& table) {
+  for (const std::string& name : table.feature_names) {
+    const FeatureEntry entry = schema.Feature(name);
+    const std::optional<int64_t> needed = entry.RowsNeeded();
+    if (needed && *needed > table.num_embeddings)
+      throw Error(Format("feature '{}': its {} {} {} rows, table '{}' has {}", name, entry.ids,
+                         entry.ids == IdKind::kVocabulary ? "needs" : "need", *needed, table.name,
+                         table.num_embeddings));
+  }
+}
+
+void CheckWeights(const TrainConfig& config, const DataSchema& schema) {
+  const auto weighted =
+      std::find_if(schema.features.begin(), schema.features.end(),
+                   [](const FeatureEntry& entry) { return entry.weighted(); });
+  const bool any = weighted != schema.features.end();
+  if (any && !config.model.weighted)
+    throw Error(Format("data.features: feature '{}' has weights, but the model takes none: "
+                       "expected \"weighted\": true in model",
+                       weighted->name));
+  if (!any && config.model.weighted)
+    throw Error("model.weighted: expected a feature with weights or weight_after in data.features");
+}
+
+// A model has one task so far: the first label, which every row has.
+void CheckLabels(const DataSchema& schema) {
+  if (schema.labels.empty() && schema.is_text())
+    throw Error("data.labels: the model's loss needs a label, got none");
+  if (schema.labels.size() > 1)
+    throw Error(Format("data.labels: the model trains on one label, got {}: '{}' and '{}'",
+                       schema.labels.size(), schema.labels[0].name, schema.labels[1].name));
+  if (!schema.labels.empty() && schema.labels[0].missing == LabelEntry::Missing::kSkip)
+    throw Error(Format("data.labels: label '{}' may be missing (\"skip\"), but the model trains on "
+                       "it alone: expected a number that stands for it, or \"error\"",
+                       schema.labels[0].name));
+}
+
+}  // namespace
+
+void CheckSchema(const TrainConfig& config) {
+  if (config.data.schema == nullptr) return;
+  const DataSchema& schema = *config.data.schema;
+  std::vector<std::string> read;
+  for (const CategoricalFeature& feature : Features(config)) read.push_back(feature.name);
+  schema.CheckFeaturesRead(read);
+  for (const EmbeddingBagConfig& table : config.tables)
+    if (!config.managed_collision.contains(table.name)) CheckRows(schema, table);
+  CheckWeights(config, schema);
+  CheckLabels(schema);
+}
+
+}  // namespace tessera::internal
