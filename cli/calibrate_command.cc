@@ -39,7 +39,7 @@ struct Flags {
   bool json = false, quick = false;
 };
 
-// As many as there are GPUs, or cores; at least 2, so that there are exchanges.
+// One rank for each GPU, or for each core; at least 2, so that there are exchanges.
 int ChooseRanks(const Flags& flags) {
   if (flags.ranks > 0) return flags.ranks;
   return std::max(
@@ -102,7 +102,7 @@ double LookupBandwidth(const MachineProfile& profile) {
   return static_cast<double>(widest.row_bytes) / widest.by_working_set.back().seconds;
 }
 
-// Of a rank's share of its GPU, which it has to itself where there are enough.
+// The memory of one rank's share of its GPU; a rank has a GPU to itself where there are enough.
 int64_t HbmOfRank(int local_ranks) {
   const int gpus = std::max(1, CudaDeviceCount());
   return PropertiesOf(Device::Cuda(0)).memory_bytes / ((local_ranks + gpus - 1) / gpus);
@@ -117,7 +117,7 @@ Topology TopologyOf(const MachineProfile& profile) {
   topology.cores_per_node = profile.cores;
   topology.ddr_cap = MachineMemoryBytes() / topology.local_world_size;
   topology.compute_device = profile.device == "cuda" ? ComputeDevice::kCuda : ComputeDevice::kCpu;
-  // What TorchRec's formulas ask for: the bandwidth of a lookup in memory.
+  // TorchRec's formulas ask for the bandwidth of a lookup in memory.
   if (const double speed = LookupBandwidth(profile); speed > 0)
     (profile.device == "cuda" ? topology.hbm_mem_bw : topology.ddr_mem_bw) = speed / 1e3;
   topology.hbm_cap = profile.device == "cuda" ? HbmOfRank(topology.local_world_size) : 0;

@@ -33,7 +33,7 @@ void CheckForm(const std::string& path) {
                      path, Described(form), Described(SavedForm::kIncremental)));
 }
 
-// What came of it: a file, or a folder of ranks.
+// Compacts the chain, and returns what it has written: a file, or a folder of ranks.
 std::string Written(const Flags& flags, bool of_ranks) {
   if (!flags.out.empty()) {
     if (of_ranks) SayChangedStatistics(OpenRankChain(flags.folder).index());

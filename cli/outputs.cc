@@ -19,8 +19,8 @@ bool HoldsBytes(const fs::path& path) {
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
 }
 
-// What makes the files of a folder a whole: an index, or a file that is one by itself. Files that a
-// killed run left without it are nothing that can be read.
+// Whether this file makes its folder readable: an index, or a file that can be read alone. A run
+// that was killed before it wrote one left nothing that can be read.
 bool IsSavedName(const std::string& name) {
   return name == "index.json" || name == "model.json" || name.ends_with(".npy") ||
          name.ends_with(".base.safetensors") || name.ends_with(".delta.safetensors");

@@ -112,14 +112,14 @@ MetricValues ScoresOf(RowScorer scorer, const Flags& flags) {
   return scores;
 }
 
-// Of --data, before anything is written; absent without it.
+// The checkpoint's scores on --data, before anything is written; absent without --data.
 std::optional<MetricValues> ScoresOfCheckpoint(const Flags& flags, const Checkpoint& checkpoint,
                                                const std::optional<TrainConfig>& config) {
   if (flags.scored.data.empty()) return {};
   return ScoresOf(RowScorer(checkpoint, config, flags.threads), flags);
 }
 
-// What the model lost of the checkpoint's AUC.
+// Prints how much of the checkpoint's AUC the model lost.
 void ReportLoss(const Flags& flags, const MetricValues& before) {
   const MetricValues after =
       ScoresOf(RowScorer(flags.out, {}, {.threads = std::max(flags.threads, 1)}), flags);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
-// Of UTF-8: bytes that begin a character.
+// The number of characters of UTF-8: of bytes that begin one.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));

@@ -20,7 +20,7 @@ struct PositionedKey {
   Variable weight;
 };
 
-// What forward and backward know of a batch.
+// The batch, for forward and backward.
 struct Batch {
   Tensor offsets;
   int64_t num_ids;

@@ -19,7 +19,7 @@ double SteadySeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What TorchRec's keys begin with.
+// The beginning of TorchRec's keys of this metric.
 std::string NamespaceOf(const std::string& metric) {
   return metric == "tensor_weighted_avg" ? "weighted_avg" : metric;
 }
@@ -66,7 +66,7 @@ bool AllZero(std::span<const float> weights) {
          std::all_of(weights.begin(), weights.end(), [](float w) { return w == 0; });
 }
 
-// Where a batch has the numbers that are needed; null where tensors are.
+// The batch's numbers that a metric needs; null if it needs tensors.
 std::span<const int64_t>* NumbersFor(MetricNeeds needs, MetricBatch& batch) {
   switch (needs) {
     case MetricNeeds::kSessions:
@@ -103,7 +103,7 @@ struct RecMetricModule::Entry {
   std::unique_ptr<RecMetric> value = nullptr;
 
   std::string state_name() const { return metric + "." + task.name; }
-  // What it needs beside predictions, labels and weights.
+  // The inputs that it needs beside predictions, labels and weights.
   std::vector<std::string> more_inputs() const;
 };
 

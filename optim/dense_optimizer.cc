@@ -36,7 +36,7 @@ std::vector<std::string> StateNames(const DenseOptimizerConfig& c) {
   return names;
 }
 
-// What step t computes with. Factors that depend on t are formed in double.
+// The coefficients of step t. Factors that depend on t are formed in double.
 DenseStepArgs Coefficients(const DenseOptimizerConfig& c, int64_t t) {
   DenseStepArgs a = {};
   const bool decoupled = c.name == "adamw";

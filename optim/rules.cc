@@ -1,4 +1,4 @@
-// What the rules' headers leave open: names of modes, and what depends on the step alone.
+// Names of the rules' modes, and the factors that depend on the step alone.
 #include <array>
 #include <cmath>
 #include <utility>

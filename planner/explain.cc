@@ -27,7 +27,7 @@ bool AreAlike(const internal::Candidate& a, const internal::Candidate& b) {
                     });
 }
 
-// What a table is held to, beside its own constraints.
+// Ties between one table and others, beside its own constraints.
 struct Bonds {
   std::vector<int> apart;
   bool together = false;  // it cannot leave the ranks, nor take another shape

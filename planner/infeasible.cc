@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kNamed = 5;  // tables, at most
 
-// Of one table, over its options: the least in all, and the least shard.
+// The least memory of one table over its options: of all its shards, and of one shard.
 struct Least {
   Storage sum, shard;
 };

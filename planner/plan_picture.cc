@@ -49,7 +49,7 @@ double TopOf(const Chart& chart) {
   return top > 0 ? top : 1;
 }
 
-// Of each run of bars, the one with the largest sum.
+// Keeps the bar with the largest sum of each run of bars.
 Chart Thinned(Chart chart) {
   const size_t bars = BarsOf(chart);
   if (bars <= kMaxBars) return chart;

@@ -40,7 +40,7 @@ SearchCost SearchCostOf(PerfModel model) {
   return model == PerfModel::kMaxRankHbm ? SearchCost::kHbm : SearchCost::kPerf;
 }
 
-// What Σ cost of all ranks is divided by.
+// The number of ranks that work at a time: the cost of all ranks is divided by it.
 double Servers(const Topology& t) {
   const double ranks = t.world_size;
   if (t.cores_per_node == 0) return ranks;
@@ -221,7 +221,7 @@ class Run {
               });
   }
 
-  // What the proposers found, as a start; not found if one of its options is no candidate.
+  // The proposers' solution, to start from; not found if one of its options is no candidate.
   Solution MakeSolution(const SearchProblem& problem) const {
     std::vector<const PlacedOption*> of_table(model_.tables.size());
     for (const PlacedOption& placed : result_.tables)

@@ -1,4 +1,4 @@
-// What is done for a row of a block on a GPU: a thread a row.
+// Loops over a block's rows on a GPU: a thread a row.
 #include "quant/quantize_table_impl.h"
 #include "runtime/launch.cuh"
 

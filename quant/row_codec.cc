@@ -19,7 +19,7 @@ struct TypeInfo {
   RowReading reading;
   int dim_multiple = 1;
   bool searchable = false;
-  // Of affine codes.
+  // These describe affine codes.
   int bits = 0;
   bool front = false, f32_params = false;
 };

@@ -15,7 +15,7 @@
 namespace tessera::internal {
 namespace {
 
-// What cuBLAS asks for on Hopper; its products are as fast as they get.
+// The workspace that cuBLAS asks for on Hopper; a larger one makes no product faster.
 constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
 
 #if defined(TESSERA_CUDA_EMULATION)

@@ -98,7 +98,7 @@ struct Tensor::Storage {
     for (const Stream& other : also_used_on) Event::Record(other).HoldBack(stream);
     allocator->Deallocate(data, bytes, stream);
   }
-  // What is being recorded may use the memory whenever it runs.
+  // A graph that is being recorded may use the memory whenever it runs.
   void LeaveTo(internal::Capture& capture) {
     const std::lock_guard lock(capture.mutex);
     capture.kept.push_back(MakeScratch<Storage>(*this));

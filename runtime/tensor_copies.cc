@@ -17,7 +17,7 @@ using internal::Runs;
 // Elements of a piece in elementwise loops.
 constexpr int64_t kGrain = 1 << 16;
 
-// From the first element in memory to the last.
+// The number of elements from the first in memory to the last.
 int64_t CoveredElements(const Tensor& t) {
   if (t.numel() == 0) return 0;
   int64_t last = 0;

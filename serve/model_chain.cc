@@ -35,7 +35,8 @@ void CheckIntact(const MappedTensors& weights, int threads) {
         Format("{}: its bytes do not have their crc32: the file is damaged", weights.path()));
 }
 
-// Of a model that a file makes of the model before it ("" for the first).
+// The digest of a model that a file makes of the model before it (digest `before`, "" for the
+// first).
 std::string DigestAfter(const std::string& before, const ModelSpec& spec,
                         const std::string& crc32) {
   return Format("{:016x}", internal::HashOf(Format("{} {} {}", before, ToJson(spec), crc32)));

@@ -34,7 +34,7 @@ void CheckTableFollows(const TableSpec& before, const TableSpec& after, const st
   check("rows", before.rows, after.rows);
 }
 
-// With what a delta may change as in `before`.
+// The model's JSON with every field that a delta may change taken from `before`.
 std::string ComparableJson(ModelSpec spec, const ModelSpec& before) {
   spec.version = before.version;
   spec.trained = before.trained;

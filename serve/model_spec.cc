@@ -41,7 +41,7 @@ void CheckNotNegative(int64_t value, const std::string& where) {
     throw Error(Format("{}: expected a number that is not negative, got {}", where, value));
 }
 
-// Of a part of so many rows.
+// Checks the rule of a part with so many rows.
 void CheckRuleOfPart(const JsonObject& object, const RawIdRule& rule, int64_t rows) {
   if (rule.first_row < 0 || rule.num_rows < 1 || rule.num_rows > rows ||
       rule.first_row > rows - rule.num_rows)

@@ -15,7 +15,7 @@ namespace tessera::serve {
 namespace {
 
 constexpr int kAccess = PROT_READ | PROT_WRITE;
-// What is never written needs no swap, and what is reserved is mostly not.
+// Memory that is never written needs no swap, and most of the reserved memory never is.
 constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE;
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace tessera::serve {
 namespace {
 
-// What `done` was; nobody calls it a second time.
+// Takes `done` away, so that nobody calls it a second time.
 RequestQueue::Done TakeDone(RequestQueue::Done& done) { return std::exchange(done, nullptr); }
 
 void Refuse(RequestQueue::Done& done, std::exception_ptr error) {

@@ -16,7 +16,7 @@ struct ServedModel::PackedBatch {
   Tensor ids;           // [N] i64, or i32 in large batches; rows that are there, or -1
   Tensor offsets;       // [F·B + 1] i64; or those of all of a request
   Tensor weights = {};  // [N] f32, of ids; undefined: all 1
-  // Where the bags of each feature begin; empty: one feature after the other.
+  // The first bag of each feature; empty: one feature lies after the other.
   std::vector<int64_t> first_bags = {};
 };
 
@@ -45,7 +45,7 @@ void Count(TableCounter& counter, int64_t hits, int64_t misses) {
   counter.misses.fetch_add(misses, std::memory_order_relaxed);
 }
 
-// Of ids [begin, end) of a request; where the next go.
+// Copies the weights of ids [begin, end) of a request; returns where the next go.
 float* CopyWeights(Context& ctx, const PredictRequest& request, int64_t begin, int64_t end,
                    float* out) {
   const Tensor weights = request.features.weights().value().Contiguous(ctx);
@@ -172,7 +172,7 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
       most_ids += from.offsets[bag + part.count] - from.offsets[bag];
     }
   }
-  // Where there is much of it, memory counts.
+  // A large request must not be copied without need.
   constexpr int64_t kMany = 1 << 16;
   if (parts.size() == 1 && most_ids > kMany && IdsAreRows()) return AsItCame(ctx, parts.front());
   packed.dense = PackDense(ctx, parts, packed.batch);
@@ -290,7 +290,7 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
   scores.insert(scores.end(), some.data<float>(), some.data<float>() + some.numel());
 }
 
-// What was read of a file that was cut meanwhile is not what was written.
+// Throws if a mapped file was cut while its rows were read: the answer would be wrong.
 void ServedModel::CheckRows() const {
   if (!AnyMappingFaulted()) return;
   try {

@@ -36,7 +36,7 @@ constexpr int64_t kMaxExamples = std::numeric_limits<int32_t>::max();
 
 thread_local std::string last_error;
 
-// What fn returns, or `failed`.
+// Returns fn's result, or `failed` if it throws.
 template <typename T, typename Fn>
 T Guarded(T failed, Fn&& fn) noexcept {
   try {

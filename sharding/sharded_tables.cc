@@ -39,7 +39,7 @@ ShardingPlan Checked(const ShardingPlan& plan, const std::vector<BaseEmbeddingCo
   return plan;
 }
 
-// What reads the distinct ids of each table.
+// One feature for each table, which reads the table's distinct ids.
 std::vector<EmbeddingFeature> FeaturePerTable(const std::vector<BaseEmbeddingConfig>& tables) {
   std::vector<EmbeddingFeature> features;
   for (size_t t = 0; t < tables.size(); ++t)

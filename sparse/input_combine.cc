@@ -49,7 +49,7 @@ Tensor JoinedWeights(Context& ctx, const std::vector<TableInput>& tables) {
   return Joined(ctx, weights, DType::kF32);
 }
 
-// The same table with lengths of its bags, and no padding of ids.
+// The table's input with lengths of its bags, and no padding of ids.
 TableInput WithLengths(Context& ctx, const TableInput& t, bool complete) {
   TableInput out = t;
   if (!complete) {

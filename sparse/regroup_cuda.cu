@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Where a column block is read, in elements (or wider units) from one row to the next.
+// The place where a column block begins, and the step from one row to the next, in elements (or
+// wider units).
 struct Source {
   int64_t address, row_stride;
 };
@@ -21,7 +22,7 @@ struct Piece {
   int64_t to, row_stride, length, first, last;
 };
 
-// As the kernels read it.
+// A table as the kernels read it.
 struct TableView {
   const int64_t* starts;  // of the pieces, rising
   const Piece* pieces;

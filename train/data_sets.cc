@@ -22,7 +22,7 @@ namespace {
 
 // Evaluation learns nothing from a batch, so that its size is a matter of speed alone.
 constexpr int64_t kEvalBatch = 2048;
-// What is made up has no last row; ranges say which are used.
+// Synthetic rows have no last one; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;
 constexpr int64_t kFirstRows = 100;  // that are read before anything starts
 
@@ -169,7 +169,7 @@ void DataSets::CheckSelection() const {
              TrainRows(), *eval_rows));
 }
 
-// Where a row lies is known only where both have the same files in the same order.
+// The place of a row is known only if both have the same files in the same order.
 void DataSets::CheckEvalFiles(const RowRange& eval_rows) const {
   const auto& train = selection_.files;
   const auto& eval = selection_.eval_files;

@@ -29,7 +29,7 @@ std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) 
   return types;
 }
 
-// What the net itself says, made once to be asked.
+// The bytes of the net's parameters; a net is made once to ask it.
 int64_t DenseBytes(const RankingModelConfig& config) {
   if (config.tables.empty()) return 0;
   Context ctx({.threads = 1});

@@ -14,7 +14,7 @@ bool IsOneOf(const std::string& key, const std::set<std::string>& keys) {
   return keys.contains(key);
 }
 
-// Of a table's key.
+// The verdict on a change of a table's key.
 Verdict OfTable(const std::string& key, bool growing) {
   if (IsOneOf(key, {"features", "pooling", "dim", "dtype", "state_dtype", "optimizer.name",
                     "managed_collision.kind"}))

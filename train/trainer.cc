@@ -25,8 +25,9 @@ int64_t LargestPart(int64_t rows, const Communicator* comm) {
   return comm == nullptr ? rows : (rows + comm->size() - 1) / comm->size();
 }
 
-// Of the `mine` examples of a rank, where none has more than `most`: every rank has as many
-// micro-batches, whose numbers of examples are multiples of Accumulation::kExamples.
+// The ends of micro-batches in the `mine` examples of a rank, where none has more than `most`:
+// every rank has as many micro-batches, whose numbers of examples are multiples of
+// Accumulation::kExamples.
 std::vector<int64_t> EndsOfMicroBatches(int64_t mine, int64_t most, int64_t steps) {
   constexpr int64_t kMultiple = Accumulation::kExamples;
   const int64_t size = ((most + steps - 1) / steps + kMultiple - 1) / kMultiple * kMultiple;
@@ -38,7 +39,7 @@ std::vector<int64_t> EndsOfMicroBatches(int64_t mine, int64_t most, int64_t step
 
 constexpr char kOwnLoss[] = "cross_entropy";
 
-// Of a batch in host memory.
+// Checks the weights of a batch in host memory.
 void CheckWeights(const Batch& batch) {
   if (!batch.weights) return;
   TESSERA_CHECK_EQ(batch.weights.dtype(), DType::kF32, "weights of examples");
@@ -131,7 +132,7 @@ void Trainer::Backward(Tape& tape, const std::vector<Variable>& losses) {
   tape.Backward(losses, loss_weights_);
 }
 
-// Of all ranks.
+// The loss over all ranks.
 double Trainer::ReadLossSync(const std::vector<Variable>& losses) {
   const TraceSpan span("loss");
   const auto read = [&](const Tensor& mean) {

@@ -1,4 +1,4 @@
-// What of a trainer is in a checkpoint: saving, and going on from it.
+// Saves a trainer's state in a checkpoint, and loads it to go on from there.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -27,7 +27,7 @@ bool HasOptimizerState(const CheckpointIndex& index) {
                      [](const auto& table) { return !table.second.states.empty(); });
 }
 
-// As of an unsharded checkpoint, but tables' weights.
+// The names that an unsharded checkpoint would have, without tables' weights.
 std::vector<std::string> NamesIn(const CheckpointIndex& index) {
   std::vector<std::string> names;
   for (const auto& [name, stored] : index.whole) names.push_back(name);
@@ -106,7 +106,7 @@ std::vector<ShardTensors> Trainer::MyShards(std::vector<NamedTensor>& own) {
   return shards;
 }
 
-// Where something was trained, every dense parameter has state, and a schedule its place.
+// After training, every dense parameter has state, and so has a schedule.
 void Trainer::CheckStateIsThere(const std::string& path,
                                 const std::vector<std::string>& names) const {
   const auto check = [&](const std::string& parameter) {

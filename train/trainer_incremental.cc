@@ -1,4 +1,4 @@
-// What a trainer saves of the rows that have changed, alone or as one of several ranks.
+// Saves the rows that have changed, for a trainer alone or as one of several ranks.
 #include <map>
 #include <utility>
 

@@ -36,7 +36,7 @@ TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& pla
   return memory;
 }
 
-// Of a batch of so many, which all ranks share; no more than all made-up rows.
+// The examples here of a batch that all ranks share; no more than all synthetic rows.
 double ExamplesHere(const TrainConfig& config, int64_t batch, const TrainingPlace& place) {
   auto examples = static_cast<double>(batch);
   if (config.data.rows > 0) examples = std::min(examples, static_cast<double>(config.data.rows));
@@ -44,7 +44,7 @@ double ExamplesHere(const TrainConfig& config, int64_t batch, const TrainingPlac
   return examples * place.num_ranks / ranks;
 }
 
-// What the same training would take with every table changed.
+// The memory of the same training with every table changed.
 template <typename Change>
 double TotalWith(TrainConfig config, const TrainingPlace& place, Change&& change) {
   for (EmbeddingBagConfig& table : config.tables) change(table);

@@ -130,7 +130,7 @@ MachineProfile ProfileOf(const Flags& flags, int ranks) {
   return profile;
 }
 
-// What TorchRec's formulas and constants make of a plan: the busiest rank's Σ of milliseconds.
+// A plan's cost by TorchRec's formulas and constants: the busiest rank's sum of milliseconds.
 double TorchRecSeconds(const StepLoad& load, const ShardingPlan& plan, int64_t bags) {
   PlannerModel model;
   model.batch_size = bags;

@@ -50,7 +50,7 @@ struct Shape {
   int64_t batch = 2048, dim = 64, steps = 4;
 };
 
-// Of all ranks, a step.
+// The bytes that all ranks send in one step.
 int64_t BytesOf(const Shape& s, const Bags& bags, int64_t rows, bool dedup) {
   std::vector<int64_t> bytes(static_cast<size_t>(s.ranks));
   RunLocalRanks(s.ranks, [&](Communicator& comm) {

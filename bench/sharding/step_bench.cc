@@ -67,7 +67,7 @@ KeyedJaggedTensor Draw(Context& ctx, const StepShape& s, int64_t batch, unsigned
       Tensor::From(ctx, std::vector<int64_t>(static_cast<size_t>(s.tables * batch), s.ids)));
 }
 
-// As the peers' kinds; blocks of at least 32 columns.
+// A plan of the peers' kind `kind`; column blocks have at least 32 columns.
 ShardingPlan PlanOf(const std::string& kind, const StepShape& s, int ranks) {
   ShardingPlan plan;
   plan.world_size = plan.local_size = ranks;

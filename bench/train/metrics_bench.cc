@@ -1,10 +1,11 @@
-// What each metric costs beside a training step of the DLRM of examples/criteo.json at batch 2,048:
+// The cost of each metric beside a training step of the DLRM of examples/criteo.json at batch
+// 2,048:
 //
 //   bazel run -c opt //bench/train:metrics_bench -- --config $PWD/examples/criteo.json
 //
-// update: of one batch. compute: of all values, over full windows. The share is that of update, and
-// of compute every compute_interval_steps (100) steps, in a step of the model in this process; all
-// by the fastest round.
+// update: one batch is added. compute: all values are read, over full windows. share: update, and
+// compute every compute_interval_steps (100) steps, as a share of a step of the model in this
+// process. All times are those of the fastest round.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

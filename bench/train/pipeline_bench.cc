@@ -107,7 +107,7 @@ double TimeSteps(Context& ctx, Communicator& comm, TrainerPipeline& pipeline,
 
 using Timings = std::map<PipelineKind, Timing>;
 
-// Of rank 0. trace: of its last round, may be null.
+// Times rank 0. trace gets the spans of its last round; it may be null.
 Timings Measure(const BenchFlags& f, const SlowLink* link, Trace* trace) {
   Timings timings;
   RunLocalRanks(f.ranks, [&](Communicator& local) {

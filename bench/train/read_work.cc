@@ -52,7 +52,7 @@ Read ReadStored(const std::string& path, int64_t batch, int64_t table_rows, bool
   };
 }
 
-// What a part reads, and from where.
+// The file that a part reads, and how it reads it.
 struct Reader {
   std::string path;
   Read read;

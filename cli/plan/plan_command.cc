@@ -63,7 +63,7 @@ PlannerOptions OptionsOf(const PlanFlags& flags, const PlannerModel& model,
   return options;
 }
 
-// What --validate holds against steps; null without it.
+// The step model that --validate compares with measured steps; null without --validate.
 const StepModel* StepModelFor(const PlanFlags& flags, const EmbeddingShardingPlanner& planner) {
   if (flags.validate == 0) return nullptr;
   const auto* calibrated =

@@ -36,7 +36,7 @@ constexpr char kDescription[] =
     "Train a DLRM, DLRM-DCN, DLRM-Projection or DeepFM whose embedding tables are updated inside "
     "backward.";
 
-// What --resume names. Ranks open it themselves, each for its parts.
+// The checkpoint that --resume names. Ranks open it themselves, each for its parts.
 struct Resumed {
   SavedForm form = SavedForm::kFile;
   std::string config;
@@ -116,7 +116,7 @@ bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
   return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
 }
 
-// Of this rank. False for weights alone.
+// Loads this rank's part of the checkpoint. False if it holds weights alone.
 bool LoadOnRank(const TrainFlags& flags, Trainer& trainer, SavedForm form, bool is_leader) {
   const ShardingPlan& plan = trainer.model().sharded()->tables().plan();
   if (IsOfRanks(form)) {
@@ -258,7 +258,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   return InterruptedExit(signal);
 }
 
-// Of all ranks. Those that are threads share one trace.
+// Writes the spans of all ranks. Ranks that are threads share one trace.
 void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm) {
   if (comm == nullptr) return Trace::Write(path, {trace.Events()});
   const bool threads = comm->backend() == "local";

@@ -46,7 +46,7 @@ Rows MetricRows(const MetricValues& values, const std::optional<MetricValues>& o
   return rows;
 }
 
-// Of all tables; table and kind are "".
+// The sum over all tables; its table and kind are "".
 RawIdsReport Sum(const std::vector<RawIdsReport>& tables) {
   RawIdsReport sum;
   for (const RawIdsReport& table : tables) {

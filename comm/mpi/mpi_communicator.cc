@@ -79,12 +79,12 @@ class Outgoing {
   std::vector<MpiOutgoing> messages_;
 };
 
-// Where a message of the host or of a GPU arrives.
+// The host memory in which a message arrives, also one for a GPU.
 MpiIncoming Expect(Context& ctx, int from, const Content& content) {
   return {from, content, Tensor::EmptyPinned(ctx, {content.count}, content.dtype)};
 }
 
-// What came to the host, on ctx's device.
+// A message that came to the host, on ctx's device.
 Tensor OnDevice(Context& ctx, const Tensor& host) {
   return ctx.device() == Device::Cpu() ? host : host.Clone(ctx);
 }

@@ -34,7 +34,7 @@ struct MpiTransfer::Head {
   DType dtype;
   bool sized, two_ranks;
 
-  // What the sender called; the start of it if that is long and not `mine`.
+  // The sender's call; only its beginning if it is long and not `mine`.
   Call ReadCall(const char* text, const Call& mine, uint64_t my_hash) const {
     if (text_hash == my_hash) return mine;
     const std::string both(text, static_cast<size_t>(text_bytes));

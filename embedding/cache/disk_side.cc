@@ -20,7 +20,7 @@ Tensor PinnedCopy(Context& ctx, const std::vector<int64_t>& values) {
 struct RowsOfSlots {
   std::vector<int64_t> rows, slots;
 };
-// Of scratch (ListScratch's list), the rows whose truth is on disk.
+// The rows in scratch (ListScratch's list) whose current values are on disk.
 RowsOfSlots ScratchOnDisk(const CacheView& view, const Tensor& list, int64_t conflicts) {
   const int64_t *const rows = list.data<int64_t>(), *const truth = rows + list.dim(1);
   RowsOfSlots found;

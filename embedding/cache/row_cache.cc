@@ -265,11 +265,11 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
 
 void RowCache::ReserveScratch(Context& ctx, const Batch::State& batch) {
   State& s = *state_;
-  // Where scratch would do for all ids of the batch, the host need not wait for the count.
+  // If scratch has room for all ids of the batch, the host need not wait for the count.
   if (std::min(batch.tensors.num_ids, s.num_rows()) <= s.scratch) return;
   const int64_t needed = batch.Conflicts();
   if (needed <= s.scratch) return;
-  // What runs on ctx may use the slots that are about to go.
+  // Work on ctx may still use the slots that are about to be freed.
   ctx.Sync();
   s.GrowScratch(ctx, std::min(std::max(needed, 2 * s.scratch), s.num_rows()));
 }

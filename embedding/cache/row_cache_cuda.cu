@@ -30,7 +30,7 @@ struct CacheMachine<OnCuda> {
   }
   template <typename Count, typename Fn>
   void ForEachOf(const Count* count, int64_t each, int64_t most, const Fn& fn) const {
-    // As many blocks as the device holds at once: they loop.
+    // Blocks are as many as the device holds at once: they loop.
     const int64_t blocks = std::min((most * each + kThreads - 1) / kThreads,
                                     int64_t{8} * PropertiesOf(ctx.device()).multiprocessors);
     Launch(ctx, ForEachOfKernel<Count, Fn>, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0,

@@ -77,7 +77,7 @@ ScratchVector<CheckedSpan> SpansOf(std::span<const CheckedIds> features, const I
   return spans;
 }
 
-// The same of a whole batch, whose offsets are mended. Waits.
+// The spans of a whole batch, whose offsets are mended already. Waits for the device.
 ScratchVector<CheckedSpan> SpansOf(const Tensor& offsets, std::span<const int64_t> rows,
                                    const BoundsCheckLog& log) {
   const Tensor host = offsets.ToHost();
@@ -111,14 +111,14 @@ void Mend(Context& ctx, const Tensor& ids, std::span<const CheckedSpan> spans,
     DispatchDevice(ctx.device(), [&](auto on) { internal::MendIds(on, ctx, some, mended); });
     return mended;
   };
-  // What is illegal for one table may name a row of another.
+  // An id that is illegal for one table may name a row of another.
   const bool apart = Overlap(spans);
   const Tensor all = apart ? Tensor() : mend(spans);
   for (size_t f = 0; f < spans.size(); ++f)
     if (spans[f].count > 0) result[f] = apart ? mend(spans.subspan(f, 1)) : all;
 }
 
-// Of the features in one mode.
+// Checks the ids of all features that have one mode.
 void CheckIdsIn(Context& ctx, const InMode& in, const Tensor& ids, const Tensor& offsets,
                 std::span<const CheckedIds> features, const BoundsCheckLog& log,
                 std::vector<Tensor>& result) {

@@ -122,7 +122,7 @@ IndexRemap IndexRemap::FromMap(Context& ctx, RemapKind kind, const Tensor& map, 
       if (kind == RemapKind::kHash || sizeof(T) == 8) entries.push_back({id, row});
     }
   });
-  // What is checked, and of the type that it would be given.
+  // An array of i32 already has the stored form: it is copied.
   if (kind == RemapKind::kArray && map.dtype() == DType::kI32)
     return IndexRemap(kind, map.Clone(ctx), map.numel(), rows);
   return IndexRemap(ctx, kind, entries, map.numel(), rows);

@@ -39,8 +39,8 @@ struct Reader {
     const int64_t fit = kBytesAhead / (dim * static_cast<int64_t>(sizeof(Row)));
     if (fit < ahead) ahead = fit < 2 ? 2 : fit;
   }
-  // Where the columns from `column` on of the row that is `ahead` ids after id number i lie. An id
-  // that names no row gives an address that is not read: a prefetch of it is harmless.
+  // The address of the columns from `column` on of the row that is `ahead` ids after id number i.
+  // An id that names no row gives an address that is not read: a prefetch of it is harmless.
   const Row* RowAhead(int64_t i, int64_t column) const {
     const int64_t next = i + ahead < last ? i + ahead : last;
     return rows +
@@ -50,7 +50,7 @@ struct Reader {
   __attribute__((always_inline)) void PrefetchWholeRow(int64_t i) const {
     Prefetch<PrefetchFor::kToL2>(RowAhead(i, 0), dim * static_cast<long>(sizeof(Row)));
   }
-  // Of the first rows nobody has asked.
+  // Prefetches the first rows, which no earlier id has prefetched.
   __attribute__((always_inline)) void PrefetchFirst(int64_t begin) const {
     for (int64_t i = begin - ahead; i < begin && i + ahead <= last; ++i) PrefetchWholeRow(i);
   }

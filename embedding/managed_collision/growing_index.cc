@@ -22,7 +22,7 @@ namespace avx2 = internal::avx2;
 namespace avx512 = internal::avx512;
 namespace baseline = internal::baseline;
 
-// Of this machine's instruction set.
+// Searches with this machine's instruction set.
 struct Searcher {
   IsaLevel isa = SparseIsa();
   // The block of `ids` from number `begin` on; none if it lies behind the end.
@@ -50,7 +50,7 @@ Tensor CheckedIds(Context& ctx, const std::string& name, const Tensor& ids) {
   return ids.Contiguous(ctx);
 }
 
-// Of a sketch for so many rows; it is rounded up to a power of two.
+// The bytes of a sketch for so many rows, before they are rounded up to a power of two.
 int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
   if (options.admit_after == 1) return 0;
   return options.sketch_bytes > 0 ? options.sketch_bytes : 4 * rows;
@@ -59,8 +59,8 @@ int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
 // Twice what there can be of segments after random hashes, all just split.
 int64_t MostSegments(int64_t rows) { return 2 * (rows / kLeastUsed) + 4; }
 
-// Of a directory with 8 entries or more for each of those segments: 27 at the most rows. Only ids
-// whose hashes were made to agree would need more.
+// The depth of a directory with at least 8 entries for each of those segments: 27 at the most rows.
+// Only ids whose hashes were made to agree would need more.
 int MostDepth(int64_t rows) {
   return static_cast<int>(std::bit_width(static_cast<uint64_t>(MostSegments(rows)))) + 3;
 }

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// As records hold them.
+// Whether n fits a record's 32-bit count.
 bool IsCount(int64_t n) { return n >= 0 && n <= int64_t{UINT32_MAX}; }
 
 // Rows whose count is 0, each once.

@@ -51,7 +51,7 @@ void CheckOptIn(const HashZchOptions& o) {
                 "hash ZCH {}: LRU_EVICTION does not go with opt-in", o.name);
 }
 
-// Of each bucket.
+// The number of reserved slots in each bucket.
 int64_t ReservedSlots(const HashZchOptions& o) {
   if (o.opt_in_prob == -1) return 0;
   const int64_t bucket = o.zch_size / o.total_num_buckets;

@@ -137,7 +137,7 @@ void SortById(Context& ctx, MchList* list) {
   }
 }
 
-// From the best down.
+// Newcomers, best first.
 KeyedNumbers RankNewcomers(Context& ctx, const CandidateColumns& candidates,
                            const Tensor& newcomers, const MchScore& score) {
   const int64_t n = newcomers.numel();

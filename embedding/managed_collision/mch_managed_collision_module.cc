@@ -36,7 +36,8 @@ void CheckSlot(const std::string& what, const char* name, size_t slot, int64_t v
                value);
 }
 
-// What the policy remembers of places, each undefined where it does not; now: forwards so far.
+// Checks what the policy remembers of each slot; a column that it does not keep is undefined. now:
+// the number of forwards so far.
 void CheckRemembered(const std::string& what, const Tensor& counts, const Tensor& last,
                      int64_t now) {
   const auto check = [&](const char* name, const Tensor& column, int64_t most) {

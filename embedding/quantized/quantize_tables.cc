@@ -17,7 +17,7 @@ FloatTable FromEntry(const SafetensorsFile& file, const std::string& prefix, con
   return table;
 }
 
-// Of a table wherever it lies; of one on disk, blocks of rows as they are asked for.
+// A source of the rows of a table; one on disk is read in blocks of rows as they are asked for.
 RowSource SourceOf(const TableBatchedEmbedding& tables, int t) {
   const std::string& name = tables.table(t).name;
   const NamedTensor rows = tables.rows().part(t, 0);
@@ -128,7 +128,7 @@ QuantizedTables QuantizeTables(Context& ctx, const std::vector<FloatTable>& tabl
 
 namespace {
 
-// With the updates that caches hold.
+// The tables, with the updates that their caches hold.
 std::vector<FloatTable> FlushedTablesOf(Context& ctx, TableBatchedEmbedding tables) {
   tables.caches().Flush(ctx);
   return FloatTablesOf(tables);

@@ -47,9 +47,10 @@ struct Source {
     const int64_t fit = kBytesAhead / layout.row_bytes;
     if (fit < ahead) ahead = fit < 2 ? 2 : fit;
   }
-  // Of the row that is `ahead` ids after id number i. An id that names no row gives an address that
-  // is not read: a prefetch of it is harmless. As many lines for each row, wherever it begins: a
-  // branch that depends on it is mispredicted for every other row of 36 bytes.
+  // Prefetches the row that is `ahead` ids after id number i. An id that names no row gives an
+  // address that is not read: a prefetch of it is harmless. Every row gets the same number of
+  // lines, wherever it begins: a branch that depends on it is mispredicted for every other row of
+  // 36 bytes.
   __attribute__((always_inline)) void PrefetchAhead(int64_t i) const {
     const int64_t next = i + ahead < last ? i + ahead : last;
     const auto row = static_cast<int64_t>(static_cast<uint64_t>(ids[next]) *
@@ -147,8 +148,8 @@ void StoreSums(const float* sums, int n, Out* out, bool stream) {
   if (d < n) Pack::LoadFirst(sums + d, n - d).StoreFirst(out + d, n - d);
 }
 
-// What is left of a row behind its whole blocks goes in blocks of 8, 4, 2 and 1 packs: a function
-// for each number of packs would be twice the code, and saves few dims a walk over the bag.
+// The columns behind a row's whole blocks go in blocks of 8, 4, 2 and 1 packs: a function for each
+// number of packs would be twice the code, and saves few dims a walk over the bag.
 template <typename Reader, typename Out>
 void PooledBags(const QuantizedPiece& p) {
   const LookupFeature& f = *p.feature;

@@ -38,7 +38,7 @@ int64_t StepOf(RowReading reading) {
   return bits < 8 ? 8 / bits : 1;
 }
 
-// Where the codes of `column` begin. REQUIRES: a multiple of the step.
+// The byte at which the codes of `column` begin. REQUIRES: a multiple of the step.
 int64_t ByteOf(const RowLayout& layout, const RowCodec& codec, int64_t column) {
   if (layout.reading == RowReading::kMx4) return column == 0 ? 0 : UnpaddedRowBytes(codec, column);
   return layout.codes_at + column * BitsOf(layout.reading) / 8;

@@ -110,7 +110,7 @@ RowLog::RowLog(std::shared_ptr<BlockIo> io, int64_t rows, int64_t record_bytes, 
   TakeFreeSegment();
 }
 
-// What is under way names this file and memory of ours.
+// Reads and writes under way use this file and our memory, so they are waited for.
 RowLog::~RowLog() {
   for (const auto& read : reads_) try {
       read->Wait();

@@ -53,8 +53,8 @@ class Runs {
   std::vector<StridePerKeyPerRank> bags_, ids_;  // of each part
 };
 
-// From tensors that lie part after part, in each part x after x, in each x y after y, to one that
-// lies x after x, y after y, part after part. counts[part][x][y]: rows.
+// Reorders rows that lie by part, then x, then y: the result lies by x, then y, then part.
+// counts[part][x][y]: rows.
 Tensor PartsInnermost(Context& ctx, const std::vector<Tensor>& parts,
                       const std::vector<StridePerKeyPerRank>& counts) {
   std::vector<int64_t> offsets = {0}, picks;

@@ -54,7 +54,7 @@ int main() {
   std::cout << "Embedding Bag Collection Results:\n"
             << ToString(pooled.value()) << "\nShape: " << ToString(pooled.shape()) << "\n";
 
-  // The same by hand.
+  // The mean by hand.
   const std::vector<float> row = rows.values().value().ToVector<float>();
   std::vector<float> mean(4);
   for (size_t d = 0; d < 4; ++d) mean[d] = (row[d] + row[4 + d]) / 2;

@@ -39,7 +39,7 @@ int main() {
       Tensor::From<int64_t>(ctx, {3, 1, /* user: */ 2, 2}));
   const KeyedTensor result = ebc.Forward(ctx, batch);
 
-  // What a forward computes: for every table, feature and example the sum of the bag's rows.
+  // A forward computes the sum of the bag's rows for every table, feature and example.
   float largest_difference = 0;
   for (int t = 0; t < ebc.tables().num_tables(); ++t) {
     const std::string& key = ebc.configs()[static_cast<size_t>(t)].feature_names[0];

@@ -16,7 +16,7 @@ using namespace tessera;
 
 namespace {
 
-// Where the planner would put these tables, if `ranks` GPUs of 32 GiB were there.
+// The plan for these tables on `ranks` GPUs of 32 GiB; the GPUs need not be there.
 ShardingPlan PlanFor(int ranks, const std::vector<PlannerTable>& tables) {
   Topology topology;  // its memories and speeds are TorchRec's; `tessera calibrate` measures yours
   topology.compute_device = ComputeDevice::kCuda;

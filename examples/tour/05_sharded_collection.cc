@@ -47,7 +47,7 @@ std::string Rank(Communicator& comm) {
       {"product", "user"}, Tensor::From(ctx, first ? Ids{1, 2, 1, 5, 2, 3, 4, 1} : Ids{9, 4000, 1}),
       Tensor::From(ctx, first ? Ids{3, 1, 2, 2} : Ids{1, 0, 0, 0, 1, 1}));
 
-  // What is on its way is an Awaitable: until Wait there is time for other work. Forward does all
+  // An Awaitable is a result on its way: until Wait there is time for other work. Forward does all
   // of it in one call.
   PooledInput input = sharded_ebc.StartInputDist(ctx, kjt);
   Awaitable<KeyedTensor> output = sharded_ebc.ComputeAndOutputDist(ctx, std::move(input));

@@ -49,7 +49,7 @@ Examples Draw(Context& ctx, int64_t step, int rank) {
           Tensor::Zeros(ctx, {kBatch, 1}), Tensor::From(ctx, labels)};
 }
 
-// What all ranks' numbers are on average.
+// The mean of one number over all ranks.
 float MeanOverRanks(Context& ctx, Communicator& comm, const Tensor& mine) {
   const Tensor sum = comm.AllReduce(ctx, mine, ReduceOp::kSum, "loss").Wait();
   return sum.data<float>()[0] / static_cast<float>(comm.size());

@@ -9,7 +9,7 @@ namespace {
 constexpr char kPredictions[] = "predictions", kLabels[] = "labels", kWeights[] = "weights",
                kGroups[] = "grouping_keys", kLifetime[] = "lifetime";
 
-// Of apply_bin, as TorchRec has it.
+// The least positive prediction of apply_bin, as in TorchRec.
 constexpr float kLeastPositive = 0.039f;
 
 // The end of what a rank has.

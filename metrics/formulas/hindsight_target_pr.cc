@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kThresholds = 1000;
 
-// As torch.linspace(0, 1, 1000) in f32: each half from its own end.
+// torch.linspace(0, 1, 1000) in f32, which counts each half from its own end.
 std::array<float, kThresholds> Thresholds() {
   std::array<float, kThresholds> thresholds;
   const float step = 1.0f / (kThresholds - 1);
@@ -42,7 +42,8 @@ class HindsightTargetPr final : public SumFormula {
       }
       if (from != thresholds_.end()) fn[IndexOf(from)] += w * y;
     }
-    // From examples by their last or first threshold to sums over all beyond it.
+    // Examples are counted at their last or first threshold; now they are summed over all beyond
+    // it.
     for (size_t i = kThresholds - 1; i > 0; --i) {
       tp[i - 1] += tp[i];
       fp[i - 1] += fp[i];

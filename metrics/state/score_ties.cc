@@ -7,7 +7,7 @@
 namespace tessera::internal {
 namespace {
 
-// From here on sorting by digits is faster than by comparisons.
+// With at least so many examples, sorting by digits is faster than by comparisons.
 constexpr size_t kManyExamples = 512;
 constexpr int kDigitBits = 11, kKeyBits = 32;
 constexpr size_t kDigits = size_t{1} << kDigitBits;

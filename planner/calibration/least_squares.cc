@@ -42,7 +42,7 @@ std::vector<double> FitPrices(const std::vector<Bill>& bills) {
     rows.push_back(bill.counts);
     for (double& count : rows.back()) count /= bill.seconds;
   }
-  // Of one scale, so that the order of magnitude of a count does not matter.
+  // Columns are scaled to at most 1, so that the order of magnitude of a count does not matter.
   std::vector<double> scale(n, 0);
   for (const std::vector<double>& row : rows)
     for (size_t j = 0; j < n; ++j) scale[j] = std::max(scale[j], row[j]);

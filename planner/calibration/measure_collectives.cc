@@ -83,7 +83,7 @@ std::vector<CollectivePrices> MeasureGroup(Context& ctx, Communicator& comm,
       const double seconds = rounds.Median([&] {
         for (int i = 0; i < kCalls; ++i) collective.Call();
       });
-      // What was measured as faster than something smaller is as fast.
+      // A message that measured faster than a smaller one gets the smaller one's time.
       const double least = prices.by_bytes.empty() ? 0 : prices.by_bytes.back().seconds;
       prices.by_bytes.push_back({static_cast<double>(bytes), std::max(seconds / kCalls, least)});
     }

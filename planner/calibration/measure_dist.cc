@@ -168,7 +168,7 @@ void MeasureDist(Rounds& rounds, const MeasureSizes& sizes,
                                                  MeanCounts(work, &RankWork::output),
                                                  MeanCounts(work, &RankWork::gradient)};
     const std::vector<double> waits = Waits(profile, work);
-    // What is left without the wire; some of it always is the rank's own.
+    // The wire's time is taken off; at least a quarter always is the rank's own.
     for (size_t p = 0; p < kPhases; ++p)
       bills[p].push_back({counts[p], std::max(seconds[p] - waits[p], seconds[p] / 4)});
   }

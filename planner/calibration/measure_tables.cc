@@ -69,7 +69,8 @@ class TableMeasurement {
     }
   }
 
-  // What the sort of an id takes more where its table has more rows: always as many distinct ones.
+  // Measures how much longer the sort of an id takes when its table has more rows, with the same
+  // number of distinct ones.
   void Sorts() {
     constexpr int64_t kNamed = 1024;
     const int64_t ids = most_ids_ / 4;

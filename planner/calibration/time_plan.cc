@@ -132,7 +132,7 @@ class DensePart {
   std::vector<Layer> layers_;
 };
 
-// What backward starts from: sequences as one.
+// The variable that backward starts from: all sequences as one.
 Variable Joined(Context& ctx, const std::vector<Variable>& sequences) {
   std::vector<Variable> flat;
   for (const Variable& s : sequences) flat.push_back(Reshape(ctx, s, {-1}));

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Of each number, the median over the passes.
+// The median of each number over the passes.
 PlanTime MedianTime(const std::vector<PlanTime>& times) {
   const auto median = [&](const auto& number) {
     std::vector<double> all;

@@ -175,7 +175,8 @@ class BranchAndBound {
       if (SameGroup(earlier, group)) return true;
     return false;
   }
-  // Of one node, or of two groups in the same state throughout.
+  // Whether an earlier rank is in the same state: one of the same node, or the same place of
+  // another group whose ranks all are in the same states.
   bool IsLikeEarlierRank(int rank, int first) const {
     if (ordered_ranks_) return false;
     for (int earlier = first; earlier < rank; ++earlier) {
@@ -223,7 +224,7 @@ class BranchAndBound {
     found_ = {placed_, rating};
   }
 
-  // With the memory that shards really take.
+  // Whether the items also fit with the memory that shards really take.
   bool IsPlacement() const {
     PlacementState state(problem_.items, problem_.topology, problem_.capacity);
     for (size_t i = 0; i < placed_.size(); ++i) {

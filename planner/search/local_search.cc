@@ -55,7 +55,7 @@ class Descent {
     return best;
   }
 
-  // Of an item that is taken out.
+  // The best spot of an item that has been taken out.
   Step BestSpotOf(int item, double relief, bool by_busiest) {
     Step best;
     for (int c = 0; c < static_cast<int>(state_.item(item).candidates.size()); ++c) {

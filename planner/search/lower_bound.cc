@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kBisections = 60, kPriceSteps = 40;
 
-// Where an item has a cheaper choice from `threshold` on.
+// A threshold from which on an item has a cheaper choice.
 struct Step {
   double threshold, saving;  // the first choice of an item "saves" −total
   bool first;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kBisections = 50, kDoublings = 80;
 
-// What bytes cost, in units of the items' cost.
+// The price of a byte, in units of the items' cost.
 struct Prices {
   double hbm = 0, ddr = 0;
 };

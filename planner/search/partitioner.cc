@@ -130,7 +130,7 @@ class GreedyPartitioner {
     return ranks;
   }
 
-  // From the least to the most loaded.
+  // Hosts from the least to the most loaded.
   std::vector<int> Hosts() const {
     const int count = topology_.world_size / group_size_;
     std::vector<double> load(At(count));

@@ -93,7 +93,7 @@ Solution PlaceAll(const SearchProblem& problem, const std::vector<int>& chosen, 
   return {state.placed(), Rate(problem, state.placed())};
 }
 
-// What the items on all ranks take of each.
+// The cost on each rank of the items that lie on all ranks.
 double BaseOf(const std::vector<Item>& items, const std::vector<int>& chosen) {
   double base = 0;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -109,8 +109,8 @@ class Starter {
   explicit Starter(const SearchProblem& problem)
       : problem_(problem), unit_(std::max(problem.lower_bound, 1e-12)) {}
 
-  // With shards up to `factor` times the bound. What lies on all ranks leaves less to the others,
-  // so that some of them have to be cut too: until that ends.
+  // Adds a choice with shards up to `factor` times the bound. Items on all ranks leave less to the
+  // others, so that some of these have to be cut too: repeats until none has to.
   void Add(double factor, double share) {
     constexpr int kRounds = 4;
     double base = 0;

@@ -31,7 +31,7 @@ std::vector<double> SortedShares(int64_t rows, double exponent, double total) {
   return shares;
 }
 
-// Of ids that name rows before `position`, a fraction of all rows.
+// The share of ids that name rows before `position`, which is a fraction of all rows.
 double ShareBefore(const std::vector<double>& shares, double position) {
   const double at = position * static_cast<double>(shares.size());
   const auto whole = std::min(static_cast<size_t>(at), shares.size());

@@ -47,7 +47,7 @@ double RowTypeFactor(const MachineProfile& profile, DType type) {
   return found == profile.update.row_type.end() ? 1 : found->second;
 }
 
-// What a call reads of a part for one feature.
+// The bags and ids that a call reads of a part for one feature.
 struct Reading {
   const StepFeature& feature;
   double bags = 0, ids = 0;  // of the call

@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kFloat = 4, kLength = 4, kWeight = 4;
 
-// Of a feature: what one rank's batch brings to a part, and what comes of it.
+// One rank's batch of a feature at a part: bags, ids, and the outputs of the part.
 struct Part {
   double bags, ids, outputs, columns;
 };

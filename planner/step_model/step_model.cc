@@ -28,8 +28,8 @@ RankLayout Checked(const RankLayout& layout) {
   return layout;
 }
 
-// Of the rows of all ranks, what one rank's caches see: a node's, by those of its ranks that run at
-// a time.
+// The share of all ranks' rows that one rank's caches see: its node's share, by the node's ranks
+// that run at a time.
 double ShareOfCaches(const MachineProfile& profile, const RankLayout& layout) {
   const double nodes = layout.world_size / layout.local_size;
   const int at_a_time =
@@ -55,7 +55,7 @@ constexpr NamedPart kParts[] = {{"input_dist", &RankSeconds::input_dist},
                                 {"exchange of gradients", &RankSeconds::gradients_wire},
                                 {"exchange of dense gradients", &RankSeconds::dense_wire}};
 
-// What a rank does between two exchanges, and the waiting for the second.
+// A rank's work between two exchanges, and its waiting for the second.
 struct Phase {
   double work = 0, waiting = 0;
 };

@@ -17,7 +17,7 @@ constexpr double kDefaultLoadFactor = 0.2, kUvmSlowdown = 10;
 // Narrow rows waste a part of a warp.
 double ColumnPenalty(int64_t columns) { return columns >= 128 ? 1.0 : columns >= 64 ? 1.15 : 1.75; }
 
-// What does not depend on the shard.
+// The prices that do not depend on the shard.
 struct Pricer {
   explicit Pricer(const OptionFacts& facts) : f(facts) {
     const double t = f.element_bytes;
@@ -48,7 +48,7 @@ struct Pricer {
     return MissRate(statistics, *f.load_factor()) * statistics.expected_lookups;
   }
 
-  // From bytes touched in the forward, and the two directions' comms.
+  // A shard's times from the bytes touched in the forward and the two directions' comms.
   ShardPerf Perf(double bytes, double fwd_comms, double bwd_comms, double fetches, double columns,
                  double penalty = 1) const {
     ShardPerf p;
@@ -97,7 +97,7 @@ struct Pricer {
         misses / f.row_ranks(), columns);
   }
 
-  // Of the sums of one group, to the others.
+  // The time to send the sums of one group to the others.
   double BetweenGroups(double columns, double bytes) const {
     const int groups = std::max(1, f.topology.world_size / f.topology.group_size());
     if (groups == 1) return 0;

@@ -88,7 +88,7 @@ struct Sizer {
     return CeilBytes(outputs * Batches() * static_cast<double>(run.columns) * element_bytes);
   }
 
-  // Of batches in flight.
+  // The memory of batches in flight.
   int64_t Pipeline(int64_t input, int64_t output) const {
     if (inference) return 0;
     const EstimatorSettings& e = f.model.estimator;

@@ -37,7 +37,7 @@ constexpr CgroupFiles kV2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "
 constexpr CgroupFiles kV1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                              "memory.usage_in_bytes", "total_inactive_file"};
 
-// What one cgroup leaves; absent where it has no limit.
+// The memory that one cgroup leaves; absent if it has no limit.
 std::optional<double> LeftIn(const std::string& folder, const CgroupFiles& files) {
   const auto limit = NumberIn(folder + "/" + files.limit, "");  // "max" is no number
   if (!limit) return {};

@@ -73,7 +73,7 @@ void MoveFromStore(List& to, size_t index) {
   for (int64_t i = 0; i < kMovedAtOnce && from.blocks > 0; ++i) to.Push(from.Pop());
 }
 
-// What a thread keeps.
+// The blocks that a thread keeps.
 struct Kept {
   std::array<List, kLists> lists;
   ~Kept();

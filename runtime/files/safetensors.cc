@@ -48,8 +48,9 @@ Json ParseHeader(const std::string& text) {
 }
 
 constexpr char kMetadata[] = "__metadata__";
-// Of the header without it, as Json::dump() writes it: covers the metadata, the tensors' shapes and
-// their checksum. Files of other programs, and from before there was one, lack it.
+// The key of the header's checksum. It is that of the header without this entry, as Json::dump()
+// writes it, and so covers the metadata, the tensors' shapes and their checksum. Files of other
+// programs, and of versions without this checksum, lack it.
 constexpr char kHeaderChecksum[] = "header_crc32";
 
 // The header goes on without it.

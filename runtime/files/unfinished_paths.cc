@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What lies in a folder comes before the folder.
+// The paths in this order: a folder's content comes before the folder.
 struct List {
   std::mutex mutex;
   std::map<std::string, Unfinished, std::greater<>> paths;

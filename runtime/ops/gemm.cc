@@ -12,7 +12,7 @@ struct Extents {
   int64_t m, n, k;
 };
 
-// Of matrices whose rows are dimension `first`.
+// The extents of matrices whose rows are dimension `first`.
 Extents CheckedExtents(GemmForm form, const Shape& a, const Shape& b, int first) {
   const bool ta = form == GemmForm::kTN, tb = form == GemmForm::kNT;
   const Extents e{a[first + (ta ? 1 : 0)], b[first + (tb ? 0 : 1)], a[first + (ta ? 0 : 1)]};

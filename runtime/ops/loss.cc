@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kGrain = 1024;
 
-// What the sum over a batch's items is multiplied by for their mean.
+// The factor that makes a mean of a sum over the batch's items.
 double OneOf(Context& ctx, int64_t items) {
   return 1.0 / static_cast<double>(internal::ItemsOfStep(ctx, items));
 }

@@ -6,8 +6,8 @@
 namespace tessera {
 namespace {
 
-// Of n parts, those that are copied together: as many as have a megabyte, so that threads share the
-// work of many small ones; all of them, one after another, where a copy of one is shared itself.
+// The number of parts, of n, that are copied together. Small ones: as many as have a megabyte, so
+// that threads share the work. Otherwise all, one after another: threads share the copy of each.
 int64_t PartsOfPiece(const Context& ctx, int64_t n, int64_t bytes) {
   constexpr int64_t kPieceBytes = 1 << 20;
   const bool small = ctx.device() == Device::Cpu() && bytes < n * kPieceBytes;

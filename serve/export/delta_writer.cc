@@ -9,7 +9,7 @@
 namespace tessera::serve {
 namespace {
 
-// What made the model, as far as its tables still say.
+// The options that made the model, as far as its tables still show them.
 WriteModelOptions OptionsOf(const ModelSpec& spec, NanPolicy nan) {
   WriteModelOptions options{.dense_type = spec.dense_type,
                             .quantize = {.nan = nan, .encode = {.search = spec.search}}};

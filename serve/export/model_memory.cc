@@ -18,7 +18,7 @@ double RowsBytes(const TableSpec& table, int64_t rows) {
   return static_cast<double>(rows) * static_cast<double>(RowBytes(table.codec, table.dim));
 }
 
-// What deltas may add to it, in both copies.
+// The bytes that deltas may add to the table, in both copies.
 double GrowthBytes(const TableSpec& table) {
   const int64_t more = table.most_stored_rows() - table.stored_rows();
   if (more <= 0) return 0;

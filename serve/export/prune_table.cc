@@ -10,7 +10,7 @@
 namespace tessera::serve {
 namespace {
 
-// Of floats, or of a state's bytes, that are in memory at once.
+// Bytes of floats, or of a state, that are in memory at once.
 constexpr int64_t kBytesAtOnce = 2 << 20;
 
 int64_t RowsAtOnce(int64_t row_bytes) {

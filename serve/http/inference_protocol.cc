@@ -105,7 +105,7 @@ void ReadInput(const Json& json, const std::string& where, size_t body_bytes, Bo
     throw Error(Format("{}: '{}' is there twice", where, name));
 }
 
-// What the JSON of a request to this model may hold; the data of its inputs is not counted.
+// The limits of the JSON of a request to this model; the data of its inputs is not counted.
 JsonLimits LimitsOf(const ModelSpec& spec) {
   constexpr size_t kOfAnInput = 32, kOthers = 1000;
   return {.values = kOthers + kOfAnInput * (2 * spec.Features().size() + 1)};

@@ -26,7 +26,7 @@ const char* NumberEnd(const char* at, const char* end) {
   throw Error(Format("{}: expected {}, got {}", where, expected, got));
 }
 
-// What behind `at` is a number ends where it returns. The text is known to be JSON.
+// Reads the number at `at`, and returns its end. The text is known to be JSON.
 const char* ReadNumber(const RequestInput& input, const char* at, const char* end, int64_t& out) {
   const auto [behind, error] = std::from_chars(at, end, out);
   if (error != std::errc() || (behind < end && std::strchr(".eE", *behind) != nullptr))

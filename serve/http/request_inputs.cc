@@ -132,7 +132,7 @@ KeyedJaggedTensor ReadFeatures(Context& ctx, const FeatureInputs& features) {
   return FeatureColumns<int64_t>(ctx, features).Read();
 }
 
-// Of all ids, [N], feature after feature.
+// The weights of all ids, [N], feature after feature.
 Tensor ReadWeights(Context& ctx, const Inputs& inputs, const FeatureInputs& features) {
   const Tensor weights = Tensor::Empty(ctx, {features.num_ids});
   float* next = weights.data<float>();

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 // A process may have 1,024 files open, as a rule; a save may have more.
 constexpr int kMaxOpenFiles = 256;
 
-// What a file holds, for the message that it is missing.
+// The content of a file, for the message that it is missing.
 std::string ContentOf(const CheckpointIndex& index, int file) {
   std::string first;
   int64_t more = -1;
@@ -92,7 +92,7 @@ std::string ChecksumsOf(const std::map<std::string, std::string>& checksums,
   return found == checksums.end() ? "" : found->second;
 }
 
-// Where a part's numbers a row come from, "" if from a column block of its own.
+// The origin of a part's numbers per row, "" if they come from a column block of its own.
 std::string OriginOfStatistics(const StoredTable& table, const Shard& part) {
   std::set<int64_t> blocks;  // by their offsets
   bool wider = false;

@@ -63,7 +63,7 @@ StreamedTensor Summed(StreamedTensor tensor, std::string* digits) {
           }};
 }
 
-// What is said of shards, less the checksums.
+// The shards' description without checksums.
 std::map<std::string, StoredTable> DescribeTables(const std::vector<ShardStreams>& shards) {
   std::map<std::string, StoredTable> tables;
   for (const ShardStreams& shard : shards) {

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// What an old and a new shard of a table share.
+// The overlap of an old and a new shard of a table.
 struct Piece {
   Shard source, target, shared;
 };
@@ -40,7 +40,7 @@ std::vector<Tensor> TensorsOf(const ShardTensors& shard, ShardPart part) {
   return tensors;
 }
 
-// Of the shards that this rank holds.
+// The tensors of one of the shards that this rank holds.
 std::vector<Tensor> TensorsFor(const std::vector<ShardTensors>& held, const std::string& table,
                                const Shard& shard, ShardPart part) {
   for (const ShardTensors& s : held)

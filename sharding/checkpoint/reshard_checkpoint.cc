@@ -16,7 +16,7 @@ ShardStreams MakeStreams(ShardedCheckpoint& from, const std::string& table, cons
   return streams;
 }
 
-// What the ranks of a plan write.
+// The shards that each rank of a plan writes.
 std::vector<std::vector<ShardStreams>> ShardsByRank(ShardedCheckpoint& from,
                                                     const ShardingPlan& plan,
                                                     StreamProgress& progress) {

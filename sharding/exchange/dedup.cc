@@ -59,7 +59,7 @@ KeyedJaggedTensor MakeKjt(Context& ctx, const Tensor& ids, const std::vector<int
   return KeyedJaggedTensor(std::move(args));
 }
 
-// From places among the distinct ids of all tables to places among the table's own.
+// Turns places among the distinct ids of all tables into places among the table's own.
 Tensor OwnPlaces(Context& ctx, const Tensor& places, const std::vector<int64_t>& begins) {
   const Tensor count =
       CompleteCumsum(ctx, Tensor::Full(ctx, {begins.back()}, 1, DType::kI64));  // 0, 1, 2, …

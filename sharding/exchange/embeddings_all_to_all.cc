@@ -16,7 +16,7 @@ struct Side {
   enum class Parts { kRows, kColumns, kWhole };  // kWhole: sent to all, added where they meet
   Parts parts = Parts::kRows;
   std::vector<Shape> shapes;  // by rank
-  // What a rank's part is made of, where its rows are not those that a codec is to see.
+  // The matrices of each rank's part, if a codec must not see its rows as they lie.
   std::vector<MessageShapes> matrices = {};
 
   Shape WholeShape() const {
@@ -104,7 +104,7 @@ class ExchangeBackward final : public Function {
   std::string_view name() const override { return plan_.name; }
 
   std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
-    // What was sent must stay as it is; whose the gradient is, this does not know.
+    // The sent gradient must stay as it is, and its owner is not known here.
     const bool views = plan_.to.parts != Side::Parts::kColumns;
     const Tensor grad = views ? grads[0].Clone(ctx) : grads[0].Contiguous(ctx);
     const Tensor back = Exchange(ctx, *plan_.comm, plan_.options.codecs.backward, grad, plan_.to,
@@ -136,7 +136,7 @@ Side RowsOf(const std::vector<int64_t>& rows, int64_t columns) {
   return side;
 }
 
-// The same shape for all ranks.
+// A side on which all ranks have this shape.
 Side Same(Side::Parts parts, const Communicator& comm, const Shape& shape) {
   return {parts, std::vector<Shape>(static_cast<size_t>(comm.size()), shape)};
 }

@@ -13,7 +13,7 @@ char* At(const Tensor& tensor, int64_t element) {
   return static_cast<char*>(tensor.raw_data()) + element * SizeOf(tensor.dtype());
 }
 
-// What all messages of an exchange have in common.
+// Types that all messages of an exchange share.
 struct WireTypes {
   DType ids = DType::kI64;
   bool weighted = false;
@@ -49,7 +49,7 @@ class Sender {
 
   const WireTypes& types() const { return types_; }
 
-  // Of each rank: what it is to expect.
+  // The numbers that each rank is told to expect.
   std::vector<std::vector<int64_t>> Counts() const {
     std::vector<std::vector<int64_t>> numbers;
     for (size_t r = 0; r < layout_.ranks.size(); ++r) {
@@ -179,7 +179,7 @@ class Sender {
 
 // ---- the side of the rows
 
-// What each rank announced: bags and ids of my streams.
+// Takes the numbers that each rank announced: bags and ids of my streams.
 void TakeCounts(const std::vector<std::vector<int64_t>>& numbers, size_t streams,
                 const WireTypes& types, ReceivedIds& from) {
   for (size_t q = 0; q < numbers.size(); ++q) {
@@ -207,7 +207,7 @@ struct Received {
   Tensor lengths, ids, weights;
 };
 
-// From rank after rank to stream after stream.
+// Reorders messages, which lie rank after rank, stream after stream.
 Received Sorted(Context& ctx, const ReceivedIds& from, const std::vector<Tensor>& messages,
                 const WireTypes& types, size_t streams) {
   std::vector<MessageLayout> layouts;

@@ -56,7 +56,8 @@ class DistWeights final : public Function {
     return send;
   }
 
-  // What one feature brought home of one block of rows, from each rank that holds columns of it.
+  // The gradients of one feature that came home for one block of rows, from each rank that holds
+  // columns of it.
   struct Reader {
     const DistFeature* feature;
     const Tensor* positions;

@@ -14,7 +14,7 @@ int64_t Sum(const std::vector<int64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), int64_t{0});
 }
 
-// What all messages of an exchange have in common.
+// Types that all messages of an exchange share.
 struct KjtTypes {
   DType lengths = DType::kI32, values = DType::kF32;
   std::optional<DType> weights = {};
@@ -28,7 +28,7 @@ std::string ToString(const KjtTypes& t) {
                 t.variable ? "variable" : "the same");
 }
 
-// What is said of a message beforehand.
+// The description of a message, which is sent before it.
 struct Header {
   KjtTypes types;
   bool differentiable = false;  // weights want their gradient

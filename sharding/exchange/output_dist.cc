@@ -54,7 +54,8 @@ struct Exchange {
     const auto s = static_cast<size_t>(block.stream);
     return form->sequences ? received->ids[q][s] : received->bags[q][s];
   }
-  // What each rank returns to this one, and this one to each.
+  // HomeShapes: the rows that each rank returns to this one. AwayShapes: those that this one
+  // returns to each.
   std::vector<MessageShapes> HomeShapes() const {
     std::vector<MessageShapes> shapes(size());
     for (size_t r = 0; r < size(); ++r)
@@ -166,7 +167,7 @@ std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
 
 // ---- away: between the lookup's tensors and messages
 
-// Of pooled rows messages are views: they lie rank after rank.
+// The messages of pooled rows, as views: these rows lie rank after rank.
 std::vector<Tensor> ViewsOf(const Tensor& flat, const std::vector<int64_t>& sizes) {
   std::vector<Tensor> views;
   int64_t at = 0;

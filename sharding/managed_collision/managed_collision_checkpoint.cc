@@ -14,7 +14,7 @@ std::vector<std::string> SavedNames(const CheckpointIndex& index, const std::str
   return names;
 }
 
-// What was saved of this rank's parts of a table.
+// The saved state of this rank's parts of a table.
 std::vector<NamedTensor> ReadParts(Context& ctx, ShardedCheckpoint& checkpoint,
                                    const std::string& table_prefix, const std::string& table,
                                    const PartitionedManagedCollisionModule& module) {

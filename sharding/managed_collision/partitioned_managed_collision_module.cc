@@ -34,7 +34,7 @@ uint64_t SeedOf(uint64_t seed, uint64_t sequence, int64_t part) {
   return uint64_t{bits.v[1]} << 32 | bits.v[0];
 }
 
-// What each part gets of each feature: [part][feature].
+// The ids of each feature that each part gets, and their positions: [part][feature].
 struct PartIds {
   std::vector<std::vector<Tensor>> ids, positions;
 };

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Of each stream of a rank: whether raw ids travel on it.
+// Whether raw ids travel on each stream of a rank.
 std::vector<bool> Remapped(const DistLayout& layout, const DistRank& rank) {
   std::vector<bool> remapped(rank.streams.size(), false);
   for (const DistBlock& block : rank.blocks)
@@ -55,7 +55,7 @@ std::vector<int64_t> CountsToReceive(const DistLayout& layout, const SentIds& ho
   return counts;
 }
 
-// What was sent, with rows for raw ids.
+// The ids that were sent, with rows in place of raw ids.
 Tensor PlacedAtHome(Context& ctx, const DistLayout& layout, const SentIds& home,
                     const std::vector<Tensor>& messages, const Tensor& sent) {
   const Tensor values = sent.dtype() == DType::kI64 ? sent.Clone(ctx) : sent.To(ctx, DType::kI64);
@@ -78,7 +78,7 @@ Tensor PlacedAtHome(Context& ctx, const DistLayout& layout, const SentIds& home,
   return values;
 }
 
-// From rows of distinct ids to those of the ids.
+// Spreads the rows of distinct ids to all ids.
 Tensor Spread(Context& ctx, const DistLayout& layout, const std::vector<EmbeddingFeature>& features,
               const DedupedIds& distinct, const Tensor& rows, const KeyedJaggedTensor& kjt) {
   const Tensor& ids = kjt.values();

@@ -24,7 +24,8 @@ std::string ColumnsOf(const Shard& s) {
   return Range("columns", s.column_offset, s.column_offset + s.columns);
 }
 
-// What makes shards of a table acceptable. Every error begins with the table and its type.
+// Checks whether the shards of a table are acceptable. Every error begins with the table and its
+// type.
 class Checker {
  public:
   Checker(const TableSharding& sharding, const TableShape& table, int world_size, int local_size)

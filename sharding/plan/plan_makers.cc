@@ -39,7 +39,7 @@ TableSharding OnConsecutiveRanks(ShardingType type, std::vector<Shard> shards, i
   return {.type = type, .shards = std::move(shards)};
 }
 
-// The same for blocks of the usual sizes.
+// Puts blocks of the usual sizes on consecutive ranks.
 TableSharding Even(ShardingType type, int first, const TableShape& table,
                    const RankLayout& layout) {
   return OnConsecutiveRanks(type, ShardSizes(type, table, layout.world_size, layout.local_size),

@@ -19,7 +19,7 @@ using internal::RequiredPair;
 using internal::RequiredWord;
 using internal::ThrowExpected;
 
-// What was printed of one table.
+// One table as it was printed.
 struct Param {
   TableSharding sharding;
   std::vector<int> ranks;

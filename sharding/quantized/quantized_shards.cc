@@ -36,7 +36,7 @@ void CheckServable(const QuantizedTable& table, const TableSharding& sharding) {
       table.name, sharding.kernel);
 }
 
-// With the default row behind the last rows.
+// The shard as it is stored: the default row lies behind the last rows.
 Shard Stored(const QuantizedTable& table, Shard shard) {
   if (shard.row_offset + shard.rows == table.num_embeddings) shard.rows += table.has_default_row;
   return shard;

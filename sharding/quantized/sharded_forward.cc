@@ -12,7 +12,8 @@
 namespace tessera::internal {
 namespace {
 
-// What a lookup reads of a shard; the rest is where its ids and outputs are.
+// The part of a lookup that depends on the shard alone; the rest says where its ids and outputs
+// are.
 QuantizedLookupFeature LookupOf(const QuantizedShard& shard, PoolingType pooling, const Tensor& ids,
                                 int64_t first_bag, int64_t num_bags) {
   QuantizedLookupFeature feature;
@@ -137,7 +138,7 @@ class Forward {
 
   // ---- the ranks
 
-  // From a GPU to ranks of the host, which could not wait for home's stream.
+  // Moves messages from a GPU to ranks of the host, which could not wait for home's stream.
   void MoveMessages() {
     if (state_.home_device == Device::Cpu()) return;
     Tensor host_offsets;

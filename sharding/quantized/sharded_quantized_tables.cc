@@ -22,7 +22,7 @@ std::vector<Device> DevicesOf(const Context& ctx, const ShardingPlan& plan,
   return devices;
 }
 
-// What home needs of the tables.
+// The tables as home needs them.
 std::vector<QuantizedTable> WithoutRows(Context& ctx, std::vector<QuantizedTable> tables) {
   for (QuantizedTable& table : tables) {
     table.rows = {};

@@ -70,7 +70,7 @@ void MoveWeights(Context& ctx, const Variable& weights, bool sequence, Bucketize
   if (!sequence) result->unbucketize_permute = {};
 }
 
-// Of each input id: ids of a bucket lie side by side.
+// The bucket of each input id: ids of a bucket lie side by side.
 Tensor BucketsOf(Context& ctx, const Bucketized& result, int64_t my_size) {
   const std::vector<int64_t> lengths = ToInt64(result.lengths);
   const Tensor of_slot = Tensor::Empty(ctx, result.indices.shape(), DType::kI64);

@@ -24,7 +24,8 @@ struct FreeSlots {
   int64_t ids_end;
 };
 
-// Of all pieces: piece p's run in bucket k is firsts_[k·pieces + p] up to the next element.
+// The slots of all pieces: piece p's run in bucket k is firsts_[k·pieces + p] up to the next
+// element.
 class PieceSlots {
  public:
   PieceSlots(int64_t bags, int64_t buckets)
@@ -39,7 +40,7 @@ class PieceSlots {
     for (int64_t k = 0; k < buckets_; ++k)
       firsts_[At(k, begin)] = SumLengths(lengths, k * bags + begin, k * bags + end, &signs);
   }
-  // The same, where the sums are known.
+  // Sets a piece's numbers of ids in the buckets, if they are known.
   void Set(int64_t begin, const ScratchVector<int64_t>& totals) {
     for (int64_t k = 0; k < buckets_; ++k) firsts_[At(k, begin)] = totals[static_cast<size_t>(k)];
   }
@@ -132,7 +133,7 @@ std::vector<int64_t> PerFeature(const Tensor& t, const char* what) {
   return numbers;
 }
 
-// What is particular to one feature.
+// The facts and the scratch of one feature.
 struct Feature {
   Feature() {}  // NOLINT: a vector of them need not be zeroed, `even` least of all
 
@@ -155,7 +156,8 @@ void SetEvenBlocks(Feature* f, int64_t buckets) {
   f->even.bounds[buckets - 1] = SaturatedProduct(f->size, f->blocks);
 }
 
-// As many buckets as this instruction set's loops take faster than divisions do. end: of the ids.
+// The most buckets for which this instruction set's loops are faster than divisions. end: that of
+// the ids.
 int64_t MostEvenBuckets(IsaLevel isa, uint64_t end) {
   const bool compresses = isa == IsaLevel::kAvx512 || (isa == IsaLevel::kAvx2 && end <= kNarrowIds);
   return compresses ? kMaxEvenBuckets : 4;
@@ -164,7 +166,7 @@ int64_t MostEvenBuckets(IsaLevel isa, uint64_t end) {
 // Fewer ids of one feature are done one by one before those loops have begun.
 constexpr int64_t kManyIds = 48;
 
-// Of one feature, whose ids go to even blocks or by boundaries.
+// Places the ids of one feature in even blocks or by boundaries.
 class FeaturePlacing {
  public:
   FeaturePlacing(const Feature& feature, IsaLevel isa) : feature_(feature), isa_(isa) {}
@@ -220,7 +222,7 @@ class FeaturePlacing {
   }
 
  private:
-  // Of bags [begin, end).
+  // Whether bags [begin, end) are placed by even_buckets.
   bool IsEven(const BucketizeInput& in, int64_t begin, int64_t end) const {
     const int64_t* at = in.bags.offsets.data<int64_t>();
     return at[end] - at[begin] >= kManyIds && feature_.boundaries.empty() &&

@@ -68,8 +68,8 @@ Index IdOfLowestBit(uint64_t word, uint64_t first) {
 }
 
 #if defined(__AVX2__)
-// Of a word with few bits set it is faster to look for each, four at a time: what comes behind the
-// last is written over, as `| 1 << 63` has a bit for ctz to find.
+// In a word with few bits set it is faster to look for each, four at a time. Values behind the last
+// are written over: `| 1 << 63` gives ctz a bit to find.
 constexpr int kFewBits = 8;
 template <typename Index>
 void WriteFew(uint64_t word, int count, uint64_t first, Index* values) {

@@ -36,14 +36,15 @@ template <typename Ids, typename Index>
 template <typename Ids>
 class Ranks {
  public:
-  // Of ids [0, n), of which `readable` may be read; totals[k] += those in bucket k. False if one
+  // Ranks ids [0, n), of which `readable` may be read; totals[k] += those in bucket k. False if one
   // reaches the last bound.
   template <typename Index>
   bool Fill(const EvenBuckets& b, const Index* ids, int64_t n, int64_t readable, int64_t* totals) {
     return VisitBuckets(
         b, [&]<int kBuckets>() { return FillAll<kBuckets>(b, ids, n, readable, totals); });
   }
-  // Of ids [0, ends[i]) those that reach bound k, for i < n. Reads and writes up to 15 more.
+  // reached[i], for i < n: how many of ids [0, ends[i]) reach bound k. Reads and writes up to 15
+  // more.
   void At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reached) const;
 
  private:
@@ -77,7 +78,8 @@ class Ranks {
     return ids.AtLeast(b.bounds[last]);
   }
 
-  // Of a group of ids: how many of those before it reach the bound, 16 bits; a bit for each of its.
+  // A word for each group of ids: 16 bits count those before the group that reach the bound, and
+  // each id of the group has one bit.
   uint32_t words_[kMaxEvenBuckets - 1][kBlock / Ids::kLanes + 1];
 };
 
@@ -121,7 +123,7 @@ void Ranks<Ids>::At(int64_t k, const uint32_t* ends, int64_t n, uint32_t* reache
 
 constexpr int64_t kEnds = 128;  // of bags, at a time
 
-// Of a run of fewer than kEnds bags that begin or end in the block of ids [first, first + n):
+// Counts a run of fewer than kEnds bags that begin or end in the block of ids [first, first + n):
 // counts are set, but those of a first bag that began before are added to.
 template <typename Ids, typename Length>
 void CountBags(const CountEvenArgs& args, const Ranks<Ids>& ranks, int64_t begin, int64_t end,

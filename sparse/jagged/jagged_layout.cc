@@ -46,7 +46,7 @@ void Pad(OnCpu, Context& ctx, const JaggedLayout& layout, const Tensor& values, 
 
 void Unpad(OnCpu, Context& ctx, const JaggedLayout& layout, const Tensor& padded,
            const Tensor& values) {
-  // With several levels, whole bags may have no cell, and nobody else would write their rows.
+  // With several levels, whole bags may have no cell, and no cell writes their rows.
   if (layout.levels() > 1) values.Fill(ctx, 0);
   const int64_t row_bytes = RowBytes(values), cell_bytes = row_bytes * layout.slots();
   const JaggedView view = layout.view();

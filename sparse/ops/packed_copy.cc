@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 
-// Where each tensor begins in the block, and where the block ends.
+// The place where each tensor begins in the block, and the block's end.
 std::vector<int64_t> Places(const std::vector<Tensor>& tensors) {
   std::vector<int64_t> places = {0};
   for (const Tensor& t : tensors) {

@@ -32,7 +32,7 @@ struct Uses {
   }
 };
 
-// Where segments of equally many pieces begin and end.
+// The ends of segments that have equally many pieces.
 Tensor EndsOf(Context& ctx, const Tensor& offsets, int64_t segments) {
   const int64_t pieces = offsets.dim(0) - 1, step = segments == 0 ? 0 : pieces / segments;
   if (pieces == segments) return offsets;

@@ -91,7 +91,7 @@ void CheckShapes(const char* op, const Variable& values, const Tensor& lengths) 
   TESSERA_CHECK(values.rank() >= 1, "{}: values {}", op, values.shape());
 }
 
-// Of the values. A selection checks them when it waits.
+// Segments of the values. A selection checks them when it waits.
 Segments UncheckedSegments(Context& ctx, const char* op, const Variable& values,
                            const Tensor& lengths) {
   CheckShapes(op, values, lengths);
@@ -107,7 +107,7 @@ std::shared_ptr<const SegmentSelection> Selection(Context& ctx, const Segments& 
                                                   segments.rows, picks);
 }
 
-// Of the output segments.
+// The lengths of the output segments.
 Tensor LengthsOf(Context& ctx, const SegmentSelection& selection, DType dtype) {
   return LengthsFromOffsets(ctx, selection.output_offsets()).To(ctx, dtype);
 }

@@ -1,4 +1,4 @@
-// What all topics keep to: their flags can be told apart, and every case can be named.
+// Rules for all topics: their flags can be told apart, and every case can be named.
 #include "bench/topics.h"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What RunLocalRanks throws.
+// The error that RunLocalRanks throws.
 std::string FailureOf(int ranks, const std::function<void(Communicator&, Context&)>& fn) {
   try {
     RunLocalRanks(ranks, [&](Communicator& comm) {

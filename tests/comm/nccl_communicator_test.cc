@@ -1,4 +1,4 @@
-// What goes wrong with NCCL, and what is said then: faults that the fake NCCL has on demand.
+// Failures of NCCL and their messages: the fake NCCL has faults on demand.
 #include "comm/nccl/nccl_communicator.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using ::testing::ThrowsMessage;
 
 Tensor Ones(Context& ctx, int64_t n) { return Tensor::Full(ctx, {n}, 1); }
 
-// What each of `ranks` ranks is told when it makes these calls; empty if nothing failed.
+// The error of each of `ranks` ranks when it makes these calls; empty if nothing failed.
 std::vector<std::string> Failures(int ranks, const NcclOptions& options,
                                   const std::function<void(Communicator&, Context&)>& calls) {
   std::vector<std::string> failures(static_cast<size_t>(ranks));

@@ -44,7 +44,7 @@ std::vector<T> Append(std::vector<T> a, const std::vector<T>& b) {
   return a;
 }
 
-// What an all-reduce of Values gives.
+// The result of an all-reduce of Values.
 template <typename T>
 std::vector<T> Reduced(int ranks, int64_t n, int salt, ReduceOp op = ReduceOp::kSum) {
   std::vector<T> result = Values<T>(0, n, salt);

@@ -153,7 +153,7 @@ Answer RunWarmup(Context& ctx, const Case& c) {
   return answer;
 }
 
-// What torch alone has is not looked for.
+// Whether torch alone has the option; such options are ignored.
 bool IsTorchsAlone(const std::string& option) {
   static const std::set<std::string> names = {"foreach", "capturable", "differentiable", "fused",
                                               "decoupled_weight_decay"};

@@ -11,7 +11,7 @@ float Number(const Json& o, const char* key, double otherwise) {
   return static_cast<float>(o.value(key, otherwise));
 }
 
-// What most rules have.
+// Reads the options that most rules have.
 template <typename Rule>
 Rule WithCommonOptions(const Json& o) {
   Rule rule;

@@ -69,7 +69,7 @@ Answer AnswerOf(const Kind& kind, Context& ctx, Case c) {
   return answer;
 }
 
-// What became of a case; `why` says so where it did not pass.
+// The outcome of a case; `why` gives the reason if it did not pass.
 Outcome Replay(Context& host, Context& ctx, const std::string& path, std::string& why) {
   try {
     const Case c = ReadCase(host, path);

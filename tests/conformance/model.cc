@@ -51,7 +51,7 @@ Tensor StepOf(Context& ctx, const Tensor& all, int64_t step) {
   return all.rank() == 3 ? one.Reshape({all.dim(1), all.dim(2)}) : one.Reshape({all.dim(1)});
 }
 
-// What a step gives.
+// The results of a step.
 struct Step {
   Variable outputs, loss;
 };

@@ -15,7 +15,7 @@ void Require(bool holds, const std::string& what) {
   if (!holds) throw Different(what);
 }
 
-// Of each rank within the capacity.
+// Requires that each rank is within its capacity.
 void CheckMemory(const PlanResult& plan) {
   for (size_t r = 0; r < plan.rank_storage.size(); ++r)
     Require(plan.rank_storage[r].FitsIn(plan.reserved.capacity[r]),

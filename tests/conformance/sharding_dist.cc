@@ -89,8 +89,9 @@ std::vector<size_t> SourceOrder(const Case& c, const ShardingPlan& plan) {
   return order;
 }
 
-// What the case lists on a rank: a feature for each of its blocks, with the block's stream; −1 for
-// those of a shard without rows, to which nothing is sent here, and empty bags there.
+// The blocks that the case lists on a rank: a feature for each of its blocks, with the block's
+// stream; −1 for those of a shard without rows, to which nothing is sent here, and empty bags
+// there.
 std::vector<std::pair<int, int>> ListedBlocks(const DistLayout& layout, const ShardingPlan& plan,
                                               const ShardedTables& tables, size_t rank) {
   std::vector<std::pair<int, int>> listed;
@@ -151,7 +152,7 @@ KeyedJaggedTensor Reordered(Context& ctx, const InputDist& dist,
   return KeyedJaggedTensor(std::move(joined));
 }
 
-// Where each id went, in the order of buckets, then features, then bags.
+// The place to which each id went, in the order of buckets, then features, then bags.
 Tensor UnbucketizePermute(Context& ctx, const SentIds& home, const DistLayout& layout) {
   std::vector<int64_t> first = {0};
   for (const DistFeature& f : home.features) first.push_back(first.back() + f.end - f.begin);
@@ -205,7 +206,7 @@ class WholeTables {
             held.shard.row_offset);
     }
   }
-  // As the case calls it.
+  // The case's name of a state.
   std::string NameOf(const std::string& state) const {
     if (case_.attrs.at("optimizer").at("type") != "adam") return "sum";
     return state == "momentum1" ? "m" : "v";

@@ -17,7 +17,7 @@
 namespace tessera::testing {
 namespace {
 
-// What the outputs of all kinds of collections have in common.
+// The outputs of all kinds of collections as variables.
 std::vector<Variable> ValuesOf(const KeyedTensor& pooled) { return {pooled.values()}; }
 std::vector<Variable> ValuesOf(const NamedSequences& sequences) {
   std::vector<Variable> values;
@@ -142,7 +142,7 @@ std::vector<Config> ConfigsOf(Context& ctx, const TablesCase& c) {
   return configs;
 }
 
-// Of the two kinds of collections.
+// Types and members of the two kinds of collections.
 struct Pooled {
   using Config = EmbeddingBagConfig;
   using Options = EmbeddingBagCollectionOptions;

@@ -34,7 +34,7 @@ A rule's name with a number (`adam_2`) is the same rule with other options. `cus
 outside the library, `dense` the optimizer of the dense part.
 )";
 
-// What an axis is, by its name; both spaces have some of them.
+// The meaning of each axis by its name; both spaces share some of them.
 const std::map<std::string, std::string>& Meanings() {
   static const std::map<std::string, std::string> meanings = {
       {"rule", "the optimizer of the tables"},

@@ -62,7 +62,7 @@ class PlainTables {
         outcome.tensors[t.name] = t.tensor.ToHost();
   }
 
-  // Of the last batch, from int8 rows.
+  // Looks up the last batch in int8 rows.
   void Quantized(TablesOutcome& outcome) {
     const KeyedJaggedTensor rows =
         RowsOf(c_.Batch(ctx_, kTablesSteps - 1, 0, c_.parts()), /*training=*/false);
@@ -76,7 +76,7 @@ class PlainTables {
             .output_type = OutputTypeOf(c_),
             .rounding_seed = kRoundingSeed};
   }
-  // Where the plan's blocks of columns of a table begin.
+  // The columns at which the plan's blocks of a table begin.
   std::set<int64_t> BeginsOf(const std::string& table) const {
     std::set<int64_t> begins = {0};
     if (!c_.sharded()) return begins;

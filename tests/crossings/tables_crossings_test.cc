@@ -35,7 +35,7 @@ std::string Difference(const Tensor& got, const Tensor& expected, Closeness clos
   return Format("differs by {} at most", largest);
 }
 
-// What is different; empty if nothing is.
+// The first difference; empty if there is none.
 std::string Compared(const TablesCase& c, const TablesOutcome& got, const TablesOutcome& expected) {
   for (const auto& [name, tensor] : expected.tensors) {
     const auto found = got.tensors.find(name);

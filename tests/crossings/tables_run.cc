@@ -87,7 +87,7 @@ struct NumberedBatch {
   KeyedJaggedTensor features;
 };
 
-// What one rank does.
+// The run of one rank.
 class RankRun {
  public:
   RankRun(Context& ctx, Communicator* comm, const TablesCase& c, std::string folder,
@@ -215,7 +215,7 @@ Closeness ClosenessOf(const TablesCase& c, const std::string& name) {
   if (name.starts_with("step"))
     return c.pooled() && splits_rows ? Closeness::kNear : Closeness::kEqual;
   if (name.starts_with("gradient")) return c.sharded() ? Closeness::kNear : Closeness::kEqual;
-  // Where a MEAN is split over rows, 1/L meets the gradient before the weight does.
+  // A MEAN that is split over rows applies 1/L to the gradient before the weight.
   const bool mean = splits_rows && c.weighted() && p.Is("pooling", "MEAN");
   return mean ? Closeness::kNear : Closeness::kEqual;
 }

@@ -44,7 +44,7 @@ std::string Compared(const TrainingOutcome& got, const TrainingOutcome& expected
   return "";
 }
 
-// What is served says what the trainer says, whose ranks get rows by way of a codec.
+// The served model's scores agree with the trainer's, whose ranks get rows through a codec.
 std::string ComparedScores(const Point& point, const TrainingOutcome& got) {
   if (point.Is("after", "nothing") || !point.Is("codec", "fp32")) return "";
   const double difference =

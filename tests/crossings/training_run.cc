@@ -256,7 +256,7 @@ class Training {
     }
   }
 
-  // Of ranks, too.
+  // Reads the checkpoint whole, also one of ranks.
   Checkpoint Whole(const std::string& name) const { return ReadCheckpoint(folder_ + "/" + name); }
 
   // The checkpoint at the end, and the model that is served from it.

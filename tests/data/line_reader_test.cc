@@ -104,7 +104,7 @@ TEST(LineReader, TruncatedOrCorruptGzipIsAnError) {
   }
 }
 
-// What `cat a.gz b.gz` makes is one file of two members.
+// One file of several members, as `cat a.gz b.gz` makes it.
 std::string Members(const std::vector<std::string>& texts) {
   std::string bytes;
   for (const std::string& text : texts) bytes += testing::ReadFile(WriteGzFile("member.gz", text));

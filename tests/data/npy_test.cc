@@ -19,7 +19,7 @@ std::string Header(const std::string& text, char version = 1) {
   return bytes + text;
 }
 
-// What numpy 2.4 writes of np.array([[1, 2, 3]], dtype=np.float32).
+// The bytes that numpy 2.4 writes of np.array([[1, 2, 3]], dtype=np.float32).
 std::string OneRow() {
   std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }";
   text.resize(117, ' ');

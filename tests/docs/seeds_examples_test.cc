@@ -32,7 +32,7 @@ Config Table(const std::string& name, int64_t rows, int64_t dim, const std::stri
   return table;
 }
 
-// What each rank says, by rank.
+// The text of each rank, by rank.
 std::vector<std::string> OnRanks(int ranks,
                                  const std::function<std::string(Context&, Communicator&)>& fn) {
   std::vector<std::string> texts(static_cast<size_t>(ranks));

@@ -25,7 +25,7 @@ class AccumulationTest : public testing::DeviceTest {
         {PoolingType::kSum, PoolingType::kNone}, {{"a", 0, "a"}, {"b", 0, "b"}, {"c", 1, "c"}},
         options);
   }
-  // Of one example each, or joined: keys a, b, c with the ids of these examples.
+  // A batch of one example or of several: keys a, b, c with the ids of these examples.
   KeyedJaggedTensor Examples(std::vector<std::vector<std::vector<int64_t>>> examples) {
     std::vector<int64_t> ids, lengths;
     for (size_t key = 0; key < 3; ++key)

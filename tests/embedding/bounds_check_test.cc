@@ -125,7 +125,7 @@ TEST_P(CheckIdsTest, MendsACopyAndCountsByFeature) {
 }
 
 TEST_P(CheckIdsTest, OneKeyReadFromTwoTables) {
-  // What one has no row for, the other has.
+  // One table has no row for an id that is legal for the other.
   const std::vector<CheckedIds> features = {{0, 3, 13, "a", 0, 2}, {0, 3, 5, "b", 0, 2}};
   for (const BoundsCheckMode mode : {BoundsCheckMode::kIgnore, BoundsCheckMode::kWarning}) {
     const std::vector<Tensor> both = Check(mode, features);

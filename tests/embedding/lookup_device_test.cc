@@ -109,7 +109,7 @@ TEST_P(LookupDeviceTest, NothingToLookUp) {
   }
 }
 
-// As many features as one launch takes, and more.
+// More features than one launch takes.
 TEST_P(LookupDeviceTest, ManyFeatures) {
   for (const int features : {17, 65, 300})
     ExpectCpuBits({.dims = {4, 2},

@@ -91,7 +91,7 @@ class TypedBatch {
   int64_t Rows(const LookupFeature& f) const {
     return f.pooling == PoolingType::kNone ? Offset(f, f.num_bags) - Offset(f, 0) : f.num_bags;
   }
-  // Null where the id names no row.
+  // The row of an id; null if the id names no row.
   const float* RowOf(size_t f, int64_t i) const {
     const int64_t id = ids_[static_cast<size_t>(i)];
     return id < 0

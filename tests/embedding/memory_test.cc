@@ -1,4 +1,4 @@
-// What memory tables, their states and an update's workspace come to. A program of its own: the
+// The memory of tables, their states and an update's workspace. A program of its own: the
 // allocator's peak is one of the process.
 #include <gtest/gtest.h>
 

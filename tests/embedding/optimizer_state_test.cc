@@ -21,7 +21,7 @@ class OptimizerStateTest : public testing::DeviceTest {
     std::iota(values.begin(), values.end(), 0.0f);
     return Tensor::From(ctx(), shape, values).To(ctx(), type);
   }
-  // Of a table [5, 4].
+  // The states of a table [5, 4].
   std::vector<OptimizerState> States() {
     return {{"momentum1", Counting({5, 4}, DType::kBF16)}, {"momentum2", Counting({5})}};
   }

@@ -50,7 +50,7 @@ TEST_P(PositionWeightedTest, AnIdWeighsWhatItsPositionDoes) {
   const KeyedJaggedTensor weighted = weights.Forward(ctx(), kjt);
   EXPECT_THAT(weighted.weights().value().ToVector<float>(), ElementsAre(2, 3, 4, 1, 1, 1, 7, 8, 7));
   EXPECT_EQ(weighted.values().raw_data(), kjt.values().raw_data());
-  // What the batch brings is replaced.
+  // The batch's own weights are replaced.
   const KeyedJaggedTensor again = weights.Forward(ctx(), weighted);
   EXPECT_TRUE(SameBits(again.weights().value(), weighted.weights().value()));
 }

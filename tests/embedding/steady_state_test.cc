@@ -1,4 +1,4 @@
-// What calls take from the heap once the first few have made all that is used again.
+// The heap that calls use once the first few have made all that is used again.
 #include <gtest/gtest.h>
 
 #include "embedding/update/update.h"
@@ -26,14 +26,15 @@ class SteadyStateTest : public ::testing::Test {
   void SetUp() override {
     if (!CountsAllocations()) GTEST_SKIP() << "SKIPPED: sanitizers replace malloc themselves";
   }
-  // Of one call after a few.
+  // The heap use of one call after a few.
   static HeapUse Steady(const std::function<void()>& fn) {
     for (int i = 0; i < 5; ++i) fn();
     return MeasureHeapUse(fn);
   }
-  // Of the first that takes at most `allocations`, or of the last of many. For calls whose loops
-  // make lists: a thread that had no part in the calls before takes its own when it has one, and
-  // blocks that one takes and another gives back are enough for both after some dozens of calls.
+  // The heap use of the first call that takes at most `allocations`, or of the last of many. It is
+  // for calls whose loops make lists: a thread that had no part in the calls before takes its own
+  // when it has one, and blocks that one takes and another gives back are enough for both after
+  // some dozens of calls.
   static HeapUse SteadyOnAllThreads(int64_t allocations, const std::function<void()>& fn) {
     HeapUse use = Steady(fn);
     for (int i = 0; i < 100 && use.allocations > allocations; ++i) use = MeasureHeapUse(fn);
@@ -70,7 +71,7 @@ TEST_F(SteadyStateTest, AnUpdateTakesNothing) {
   }
 }
 
-// What is left is in vectors of public types: a KeyedTensor's names and offsets, outputs and
+// The allocations left are vectors of public types: a KeyedTensor's names and offsets, outputs and
 // gradients as a Function has them, a tape's node, the ids that each feature is to read.
 TEST_F(SteadyStateTest, StepsOfACollectionTakeListsOfOutputsAlone) {
   constexpr int64_t kForward = 9, kStep = 13;

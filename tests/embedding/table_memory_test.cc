@@ -49,7 +49,7 @@ TEST(TableMemory, AGrowingTableCountsAllThatItMayTake) {
   EXPECT_EQ(MemoryOfTable(table).total(), 192000);
 }
 
-// What is counted is what the allocator is asked for, of rows and states of every type.
+// The counted bytes are those that the allocator is asked for, for rows and states of every type.
 TEST(TableMemory, IsWhatATableTakes) {
   for (const DType dtype : {DType::kF32, DType::kF16}) {
     EmbeddingBagConfig table = Table();

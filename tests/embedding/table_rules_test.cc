@@ -1,4 +1,4 @@
-// What a training forward of a TableBatchedEmbedding does for rules that look at whole tables, in
+// The work of a TableBatchedEmbedding's training forward for rules that look at whole tables, in
 // its order: count, max_counter, sweeps, owed decay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

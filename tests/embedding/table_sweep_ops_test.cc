@@ -1,4 +1,4 @@
-// What some rules do beside the update of touched rows: sweeps over whole tables, the largest
+// The ops of rules beside the update of touched rows: sweeps over whole tables, the largest
 // counter, the decay that rows owe.
 #include <gtest/gtest.h>
 

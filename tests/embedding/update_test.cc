@@ -163,7 +163,7 @@ void UpdateByTheBook(const Rule& rule, int64_t step, const Occurrences& occurren
     UpdateRowByTheBook(r, at, row, SumByTheBook(list, table.dim));
 }
 
-// The same of all tables of a batch, whatever their rules of the library.
+// Updates all tables of a batch by the book, if their rules are the library's.
 void UpdateAllByTheBook(const RandomBatch& batch, const std::vector<int64_t>& ids,
                         const BatchShape& shape, int64_t step, const UpdateTables& tables) {
   for (size_t t = 0; t < tables.tables().size(); ++t)
@@ -284,7 +284,8 @@ TEST(Update, LeavesUntouchedRowsBitForBit) {
           << "row " << row;
 }
 
-// Of a step far below a unit in the last place, chance keeps the mean; nearest loses all.
+// If a step is far below a unit in the last place, stochastic rounding keeps the mean, and rounding
+// to nearest loses the whole step.
 TEST(Update, StochasticRoundingMovesRowsOnAverage) {
   Context ctx;
   constexpr int64_t kRows = 2000, kDim = 16;

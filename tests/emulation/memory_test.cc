@@ -95,7 +95,7 @@ TEST(DeviceMemory, RunsOut) {
   EXPECT_EQ(cudaMallocAsync(&second, 800, nullptr), cudaErrorMemoryAllocation);
   EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-  // What was freed is there again, when the free has run.
+  // Memory can be allocated again when its free has run.
   cudaFreeAsync(first, nullptr);
   EXPECT_EQ(cudaMallocAsync(&second, 800, nullptr), cudaSuccess);
   cudaFreeAsync(second, nullptr);

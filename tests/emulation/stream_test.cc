@@ -140,7 +140,7 @@ TEST(Counters, CountLaunchesWaitsAndCopies) {
 
 class Graphs : public ::testing::Test {
  protected:
-  // What `fn` gives to stream_.
+  // A graph of the work that `fn` gives to stream_.
   cudaGraphExec_t Capture(const std::function<void()>& fn) {
     EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
     fn();

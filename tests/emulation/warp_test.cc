@@ -52,7 +52,7 @@ TEST(Shuffle, ByXor) {
               [](int l) { return l ^ 1; });
 }
 
-// As hardware does: into a group before one's own, out of one after it.
+// Lanes read from a group before their own, and not from one after it, as hardware does.
 TEST(Shuffle, ByXorBeyondItsGroup) {
   ExpectLanes(OfEachLane(+[](int* p) { p[Lane()] = __shfl_xor_sync(kAll, Lane(), 8, 8); }),
               [](int l) { return (l ^ 8) < l ? l ^ 8 : l; });

@@ -17,7 +17,7 @@ std::string WithMetadata(std::map<std::string, std::string> metadata) {
                                 .metadata = std::move(metadata)});
 }
 
-// As a checkpoint is written, with checksums of tensors and header.
+// A checkpoint as it is written, with checksums of tensors and header.
 std::string Sealed(const std::map<std::string, std::string>& metadata) {
   Context ctx({.threads = 1});
   const SafetensorsChecksum checksum = CheckpointChecksum();

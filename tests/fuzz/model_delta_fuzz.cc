@@ -22,8 +22,8 @@ std::shared_ptr<const serve::ServedModel> WithDelta(std::string_view bytes) {
   return serve::LoadServedModel(directory);
 }
 
-// What makes version 2 of the model: rows 3 and 6 of table b, which has a row more, and two of its
-// ids; the dense part as it was.
+// The delta that makes version 2 of the model: rows 3 and 6 of table b, which has a row more, and
+// two of its ids; the dense part is unchanged.
 std::string GoodDelta() {
   Context ctx({.threads = 1});
   serve::ModelSpec spec = SmallSpec();

@@ -39,7 +39,7 @@ TEST(RecMetricsConfig, IsRead) {
 
 TEST(RecMetricsConfig, GoesToJsonAndBack) {
   RecMetricsConfig config = testing::AllMetrics(500);
-  // What a metric does not look at is not written.
+  // A metric's JSON has only the options that it uses.
   for (RecMetricDef& metric : config.metrics) metric.options = {.number_of_classes = 0};
   std::erase_if(config.metrics, [](const RecMetricDef& m) {
     return m.name == "multiclass_recall" || m.name.ends_with("session_level");

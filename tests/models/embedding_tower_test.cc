@@ -137,7 +137,7 @@ Tensor GradientOf(Context& ctx, int64_t first, int64_t count, int64_t columns, f
 
 class EmbeddingTowerTest : public testing::DeviceTest {};
 
-// What one process computes and learns from all examples in one step.
+// The outputs and gradients of one process that takes all examples in one step.
 struct Whole {
   std::vector<float> outputs;
   std::vector<Tensor> weights;                 // of each tower's table

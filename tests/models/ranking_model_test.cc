@@ -1,4 +1,4 @@
-// What all ranking models and two towers have in common; dlrm_test looks at DLRM closely.
+// Properties of all ranking models and of two towers; dlrm_test looks at DLRM closely.
 #include "models/ranking_model.h"
 
 #include <gtest/gtest.h>

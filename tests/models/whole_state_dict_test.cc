@@ -166,7 +166,7 @@ TEST_P(WholeStateDictTest, NamesNeedNotMatchWithoutStrict) {
   });
 }
 
-// What one rank refuses, all refuse, and nothing has changed.
+// If one rank refuses, all refuse, and nothing has changed.
 TEST_P(WholeStateDictTest, RanksRefuseTogether) {
   const RankingModelConfig config = ConfigOf();
   RunLocalRanks(2, [&](Communicator& comm) {

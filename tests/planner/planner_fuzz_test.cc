@@ -151,7 +151,8 @@ class Fuzzer {
   std::mt19937 random_;
 };
 
-// What a case does before it ends, so that errors and plans both come from every part.
+// Plans a case, checks the plan, its report and its explanation. True unless it throws, so that
+// plans and errors can be counted.
 bool PlanOnce(Fuzzer& fuzzer) {
   const Topology topology = fuzzer.MakeTopology();
   const PlannerModel model = fuzzer.MakeModel();

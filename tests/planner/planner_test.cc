@@ -1,5 +1,5 @@
-// What a plan is, whatever finds it: sound, as good as brute force where that is possible, the same
-// for the same input, and explained where there is none.
+// Properties of every plan, whichever search finds it: sound, as good as brute force where that is
+// possible, the same for the same input, and explained where there is none.
 #include "planner/planner.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is said of a plan: the plan that sharding/ runs, the report, the explanation.
+// The outputs of a plan: the plan that sharding/ runs, the report, the explanation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -23,7 +23,7 @@ class QuantizeTableTest : public testing::DeviceTest {
     FillUniform(ctx(), rows, -1, 1);
     return rows;
   }
-  // The same with numbers put in.
+  // The rows with numbers put in.
   Tensor With(const Tensor& rows, const std::vector<std::pair<int64_t, float>>& at) {
     std::vector<float> x = rows.ToVector<float>();
     for (const auto& [i, value] : at) x[static_cast<size_t>(i)] = value;

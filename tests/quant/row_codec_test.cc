@@ -87,7 +87,7 @@ TEST_P(RowCodecTest, NumbersComeBack) {
   }
 }
 
-// The same bytes and numbers with every instruction set, and on the host, whatever the dim and the
+// Bytes and numbers are the same with every instruction set, and on the host, at every dim and
 // alignment; what is past a row's bytes is 0.
 TEST_P(RowCodecTest, BytesDependOnNothingButTheNumbers) {
   Context host({.threads = 1});

@@ -40,7 +40,7 @@ class CublasTest : public ::testing::Test {
   }
   void TearDown() override { internal::UseCublas(nullptr); }
 
-  // The same product by our own kernel.
+  // The product by our own kernel.
   template <typename Product>
   Tensor ByOurKernel(const Product& product) {
     internal::UseCublas(nullptr);

@@ -20,7 +20,7 @@ TEST(StartThreads, EachRunsWithItsNumber) {
   EXPECT_EQ(sum, 6);
 }
 
-// What can be copied only so often stands for a system without room for another thread.
+// A value that can be copied only so often stands for a system without room for another thread.
 struct FailsToBeCopied {
   explicit FailsToBeCopied(int copies) : left(std::make_shared<int>(copies)) {}
   FailsToBeCopied(const FailsToBeCopied& other) : left(other.left) {

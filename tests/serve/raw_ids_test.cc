@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                       R"({"kind": "hash_zch", "max_probe": 3, "percent_reserved_slots": 25,
                           "num_parts": 2})"));
 
-// Of growing tables that no forward has met there are no rows yet: what ids read adds nothing.
+// Growing tables that no forward has met have no rows yet: ids that are read add nothing.
 TEST(RawIds, OfEmptyTablesAreServed) {
   ExportedRun run(ReadConfig(R"({"kind": "growing", "shared_rows": 3})"), "empty.safetensors");
   Context& ctx = run.ctx();

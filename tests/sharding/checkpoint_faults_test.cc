@@ -1,4 +1,4 @@
-// What becomes of a sharded checkpoint when something breaks: files, disks, ranks.
+// Sharded checkpoints when something breaks: files, disks, ranks.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -110,7 +110,7 @@ class DedupTest : public testing::DeviceTest {
  protected:
   static constexpr int kSteps = 2;
 
-  // Of each rank: outputs of all steps, then weights.
+  // The results of each rank: outputs of all steps, then weights.
   std::vector<Result> Train(const Case& c, bool dedup) {
     const std::vector<BaseEmbeddingConfig> tables = Tables();
     std::vector<TableShape> shapes;

@@ -51,7 +51,7 @@ struct Outcome {
 
 class EmbeddingsAllToAllTest : public testing::DeviceTest {
  protected:
-  // What all ranks get, and the gradients of their inputs for gradients Draw(…, 50 + rank).
+  // The outputs of all ranks, and the gradients of their inputs for gradients Draw(…, 50 + rank).
   Outcome Run(const Matrices& inputs, const Start& start) {
     const auto world = inputs.size();
     Outcome outcome{Matrices(world), Matrices(world), Numbers(world)};

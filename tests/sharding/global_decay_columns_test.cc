@@ -1,4 +1,4 @@
-// What rows of GlobalDecayRowwiseAdagrad owe is told to lookups once, however many blocks of their
+// Lookups are told once what rows of GlobalDecayRowwiseAdagrad owe, however many blocks of their
 // columns lie on one rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

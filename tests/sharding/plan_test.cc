@@ -19,7 +19,7 @@ ShardingPlan PlanOf(ShardingType type, std::vector<Shard> shards) {
           .tables = {{"t0", {.type = type, .shards = std::move(shards)}}}};
 }
 
-// What CheckPlan says of it.
+// The error of CheckPlan.
 std::string Refusal(ShardingType type, std::vector<Shard> shards) {
   return ErrorOf([&] { CheckPlan(PlanOf(type, std::move(shards)), kTables); });
 }

@@ -56,7 +56,7 @@ class ShardedTablesTest : public testing::DeviceTest {
       if (c.weighted)
         ExpectSame(got.weight_grads[s], expected.weight_grads[s], false, "gradients of weights");
     }
-    // Where a MEAN is split over rows, 1/L meets the gradient before the weight does.
+    // A MEAN that is split over rows applies 1/L to the gradient before the weight.
     const bool exact = !(split && c.weighted && c.pooling == PoolingType::kMean);
     ASSERT_EQ(got.tables.size(), expected.tables.size());
     for (const auto& [name, tensor] : expected.tables)

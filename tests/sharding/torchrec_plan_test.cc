@@ -14,7 +14,7 @@ using testing::WriteFile;
 const std::vector<TableShape> kTables = {{"large", 4096, 64}, {"small", 5, 8}, {"wide", 6, 256}};
 constexpr RankLayout kLayout{.world_size = 2, .local_size = 2};
 
-// As TorchRec prints it, the heading's words in the middle, with lines of a log round it.
+// A plan as TorchRec prints it, the heading's words in the middle, with lines of a log round it.
 constexpr char kText[] = R"(INFO rank:0 Sharding Plan generated: module: sparse.ebc
 
     param     | sharding type | compute kernel | ranks

@@ -38,7 +38,7 @@ TEST_P(KjtDistTest, LabelsAndSplits) {
   EXPECT_EQ(variable.DistTensors(ctx)[2].value().ToVector<int64_t>(), (Longs{1, 2, 3}));
 }
 
-// What rank `to` receives when every rank sends `key_splits[r]` keys to rank r.
+// The arguments of rank `to` when every rank sends `key_splits[r]` keys to rank r.
 KeyedJaggedTensorDistArgs Exchange(Context& ctx, const std::vector<KeyedJaggedTensor>& sent,
                                    const Longs& key_splits, size_t to) {
   KeyedJaggedTensorDistArgs args;

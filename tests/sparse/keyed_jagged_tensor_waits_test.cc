@@ -1,4 +1,4 @@
-// What makes the host wait for the device, and what does not: the emulator counts.
+// Ops that make the host wait for the device, and ops that do not: the emulator counts.
 #include <gtest/gtest.h>
 
 #include "sparse/ids/bucketize.h"

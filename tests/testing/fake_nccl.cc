@@ -72,7 +72,7 @@ void ReduceInto(char* sum, const char* x, size_t n, int type, int op) {
     ReduceInto(reinterpret_cast<double*>(sum), reinterpret_cast<const double*>(x), n, op);
 }
 
-// What rank `rank` gets of a collective. Runs on the device.
+// The result of a collective for rank `rank`. Runs on the device.
 std::vector<char> ResultOf(const std::vector<PostPtr>& posts, int rank) {
   const Op& op = posts[0]->op;
   const size_t bytes = op.count * SizeOf(op.type);

@@ -19,7 +19,7 @@ using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::TempPath;
 
-// Of row n of the batch: 0 to 3.
+// The weight of row n of the batch: 0 to 3.
 float WeightOf(int64_t n) { return static_cast<float>(n % 4); }
 
 class Weighted final : public DataSource {

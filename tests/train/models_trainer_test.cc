@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Types, ModelsTrainer,
                                            RankingModelType::kDeepFm),
                          [](const auto& info) { return ToString(info.param); });
 
-// What a run comes to that stops after `stop` steps, if it says so, and goes on in another trainer.
+// The result of a run that stops after `stop` steps, if given, and goes on in another trainer.
 std::string Trained(const TrainConfig& config, std::optional<int64_t> stop = {}) {
   const std::string path = TempPath(ToString(config.model.type));
   const auto run = [&](bool resumes, std::optional<int64_t> until) {

@@ -81,7 +81,7 @@ void Train(const TrainConfig& config, const ShardingPlan& plan, const Sitting& r
   RunLocalRanks(plan.world_size, [&](Communicator& comm) { TrainRank(comm, config, plan, run); });
 }
 
-// As a file.
+// The checkpoint joined into one file.
 std::string Joined(const std::string& folder) {
   const std::string path = folder + ".joined";
   WriteWhole(ReadCheckpoint(folder), path);

@@ -191,7 +191,7 @@ TEST_P(DenseTablesOnRanks, TrainAndAreSavedAsThoseOfOneProcess) {
   }
 }
 
-// From one process to ranks, to ranks under another plan, and back.
+// A run goes on from one process to ranks, to ranks under another plan, and back.
 TEST_P(DenseTablesOnRanks, GoOnUnderAnyPlan) {
   const auto& [dense, choice] = GetParam();
   TrainConfig config = DenseTables(dense);

@@ -25,14 +25,14 @@ using testing::ReadFile;
 using testing::RunCurve;
 using testing::TempPath;
 
-// Of few rows: much is evicted in each of 3 parts.
+// A config with few rows: much is evicted in each of 3 parts.
 TrainConfig ConfigOf(const RawIdKind& kind) {
   ManagedCollisionConfig managed = kind.config;
   if (auto* mch = std::get_if<MchConfig>(&managed)) mch->mch_size = 0;
   return RawIdsConfig(managed, 3);
 }
 
-// What a checkpoint knows of raw ids, by name.
+// The raw ids in a checkpoint, by name.
 std::map<std::string, std::vector<int64_t>> IdsIn(const std::string& path) {
   Context ctx({.threads = 1});
   const Checkpoint checkpoint = ReadCheckpoint(path);

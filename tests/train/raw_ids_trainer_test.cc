@@ -98,8 +98,7 @@ TEST_P(RawIds, ConfigurationIsInTheCheckpoint) {
   EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "saved")), ToJson(config));
 }
 
-// Of a checkpoint with more or fewer rows of growing tables, whether its names or its ids are
-// refused.
+// A checkpoint with more or fewer rows of growing tables is refused for its names or for its ids.
 TEST_P(RawIds, ARefusedCheckpointChangesNothing) {
   TrainConfig config = RawIdsConfig(GetParam().config);
   config.dense_optimizer.name = "sgd";  // so that what was not trained fits what was

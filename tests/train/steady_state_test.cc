@@ -1,4 +1,4 @@
-// What a training step takes from the heap once the first few have made all that is used again.
+// The heap that a training step uses once the first few have made all that is used again.
 #include <gtest/gtest.h>
 
 #include "tests/testing/allocation_counter.h"
@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Of one step after a few, of so many rows each.
+// The heap use of one step after a few, with so many rows each.
 HeapUse SteadyStep(int64_t rows) {
   TrainConfig config = testing::SmallConfig();
   config.batch_size = rows;

@@ -104,7 +104,7 @@ TEST(Trainer, TablesOnDiskGoOnWhereTheyStoppedAndSaveWhatThoseInMemoryDo) {
     EXPECT_TRUE(SameBits(tensor, on_disk.at(name))) << name;
 }
 
-// With a schedule of all learning rates and clipped gradients.
+// A config with a schedule of all learning rates and clipped gradients.
 TrainConfig Scheduled() {
   TrainConfig config = SmallConfig();
   config.warmup = {
@@ -192,7 +192,7 @@ TEST(Trainer, ReportsEpochsAndSteps) {
   // One forward a step, none for evaluations.
   EXPECT_EQ(trainer.progress().iter, 32);
   EXPECT_EQ(trainer.progress().epoch, 2);
-  // What is done is evaluated again, and no more.
+  // A finished run is evaluated again, and no more.
   const TrainingRunReport again = RunTraining(trainer, DataSets(config, {}));
   EXPECT_EQ(again.rows, 0);
   EXPECT_EQ(again.evaluation->auc, report.evaluation->auc);
@@ -224,7 +224,7 @@ TEST(Trainer, CheckpointHoldsTorchRecNames) {
 
 class Loading : public ::testing::Test {
  protected:
-  // What Load says of the changed checkpoint, having changed nothing.
+  // The error of Load for the changed checkpoint; nothing has changed.
   std::string Refusal(const std::function<void(Safetensors&)>& change,
                       const TrainConfig& config = SmallConfig()) {
     Context ctx({.threads = 1, .seed = 3});

@@ -1,4 +1,4 @@
-// What a training on a device says of itself, beside the same on the CPU.
+// The metrics of a training on a device, beside those of the same on the CPU.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// What a training says of itself as it goes.
+// The metrics that a training writes as it goes.
 #include "train/run/training_metrics.h"
 
 #include <gtest/gtest.h>

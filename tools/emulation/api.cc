@@ -31,7 +31,7 @@ void RunEverything() {
   for (cudaStream* stream : Streams()) RunAll(stream);
 }
 
-// What a capture does not allow ends it.
+// A call that a capture does not allow ends the capture.
 cudaError_t Break(cudaStream* stream) {
   stream->broken = true;
   return Result(cudaErrorStreamCaptureUnsupported);
@@ -315,7 +315,7 @@ cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
 cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
   return IsPinned(pointer) ? cudaSuccess : Result(cudaErrorInvalidValue);
 }
-// Of managed memory. Waits for the device.
+// Frees managed memory. Waits for the device.
 cudaError_t cudaFree(void* pointer) {
   const std::lock_guard lock(Lock());
   RunEverything();

@@ -289,7 +289,7 @@ void RunGrid(Extent grid, Extent dim, size_t shared_bytes, const std::function<v
   std::iota(order.begin(), order.end(), 0);
   const int64_t blocks = int64_t{grid.x} * grid.y * grid.z;
   for (int64_t b = 0; b < blocks; ++b) {
-    // Of the exact size, so that AddressSanitizer sees an overrun.
+    // Memory has the exact size, so that AddressSanitizer sees an overrun.
     block.shared.reset(new char[shared_bytes]);
     std::fill_n(block.shared.get(), shared_bytes, static_cast<char>(0xcd));
     PlaceThreads(grid, dim, b);

@@ -125,13 +125,13 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   const std::map<std::string, ChainTensor>& tensors() const { return tensors_; }
-  // Of the last file.
+  // The metadata of the last file.
   std::map<std::string, std::string> Metadata() const {
     return WithoutDelta((deltas_.empty() ? base_.file : deltas_.back().file)->metadata());
   }
 
  private:
-  // What the delta does not have is gone.
+  // Tensors that the delta does not have are gone.
   void Add(const DeltaFile& delta) {
     std::map<std::string, ChainTensor> before = std::exchange(tensors_, {});
     for (const auto& [name, entry] : delta.file->entries()) {

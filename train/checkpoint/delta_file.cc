@@ -28,7 +28,7 @@ RowsByParameter ByParameter(const std::vector<ChangedRows>& changed) {
   return rows;
 }
 
-// Null for a tensor that a delta holds whole.
+// The changed rows of a tensor; null if a delta holds it whole.
 const ChangedRows* ChangedOf(const RowsByParameter& changed, const std::string& name) {
   const auto found = changed.find(ParameterOf(name));
   return found == changed.end() ? nullptr : found->second;

@@ -26,7 +26,7 @@ IncrementalCheckpoints::IncrementalCheckpoints(std::string folder,
   CheckOptions(options_);
   while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
   MakeChainFolder(folder_);
-  // What others keep here is not mixed with checkpoints.
+  // Checkpoints are not mixed with other programs' files.
   if (HoldsFiles(folder_) && !IsCheckpointFolder(folder_))
     throw Error(Format("{}: it is a folder of something else than checkpoints", folder_));
 }

@@ -72,7 +72,7 @@ int64_t RankCheckpoints::NextNumberSync() const {
   });
 }
 
-// Of the bytes of all ranks, of which some may have next to none.
+// Decides on the bytes of all ranks together: some ranks may have next to none.
 bool RankCheckpoints::NextIsBaseSync(Context& ctx, int64_t delta_bytes) const {
   if (!position_) return true;
   const std::vector<int64_t> mine = {position_->base_bytes, position_->delta_bytes, delta_bytes};
@@ -86,7 +86,8 @@ bool RankCheckpoints::NextIsBaseSync(Context& ctx, int64_t delta_bytes) const {
   return NextIsBase(options_, together, all[2]);
 }
 
-// What every rank says of its file. If one could not write, Error on all; then no rank commits.
+// Writes every rank's file, and gathers their results. If one could not write, Error on all; then
+// no rank commits.
 std::vector<std::string> RankCheckpoints::WriteFilesSync(int64_t number,
                                                          const std::function<std::string()>& mine) {
   try {

@@ -8,7 +8,7 @@
 namespace tessera::internal {
 namespace {
 
-// Of the device of `ctx`, with its threads.
+// A context beside `ctx`: on its device, with its threads.
 ContextOptions Beside(Context& ctx) {
   return {.device = ctx.device(), .pool = ctx.pool(), .matmul_precision = ctx.matmul_precision()};
 }
@@ -43,8 +43,8 @@ void StepForwards::Run(const PipelineInputs& inputs, const NextInputs& next,
                    "that the pipeline was told of; forwards not made");
 }
 
-// What fails here is the next batch's: this one is trained first, if it can be. Other ranks may
-// wait for the next batch's input_dist before they go on with this step.
+// A failure here belongs to the next batch: this one is trained first, if it can be. Other ranks
+// may wait for the next batch's input_dist before they go on with this step.
 void StepForwards::WorkAhead(const NextInputs& next) {
   try {
     AfterLookups(next);
@@ -107,10 +107,10 @@ class SemiSyncForwards::Lookup {
     *last_lookup_ = Event::Record(ctx_.stream());
   }
 
-  // As ops of ctx see it; undone by Backward.
+  // The lookup as a forward on ctx sees it; undone by Backward.
   static std::shared_ptr<LookupAhead> Answer(Context& ctx, const std::shared_ptr<Lookup>& lookup);
 
-  // As if it had not been.
+  // Undoes the lookup.
   void TakeBack() {
     rows_->Variables();
     restore_counters_();

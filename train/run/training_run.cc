@@ -107,7 +107,7 @@ class TrainingRun {
     options_.on_epoch(epoch);
   }
 
-  // What is left of the epoch, for this rank.
+  // The rest of the epoch, for this rank.
   std::unique_ptr<DataSource> OpenTrain() const {
     const TrainingProgress at = trainer_.progress();
     const Communicator* const comm = trainer_.comm();

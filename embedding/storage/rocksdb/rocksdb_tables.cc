@@ -15,7 +15,7 @@ namespace {
 
 using internal::RowBytes;
 
-// Where the tables' counters lie: no table has an empty name.
+// The key of the tables' counters: no table has an empty name.
 constexpr std::string_view kCounters = "";
 
 // Weights, then states.

@@ -26,7 +26,7 @@ std::string WriteTrace(const std::string& text) {
   return path;
 }
 
-// What ParseSkew throws.
+// The error that ParseSkew throws.
 std::string Refusal(const std::string& text) {
   try {
     ParseSkew(text);
@@ -169,7 +169,7 @@ TEST(SkewTest, ALineThatIsNoIdIsNamed) {
   EXPECT_NE(Refusal("trace:" + WriteTrace("")).find("empty"), std::string::npos);
 }
 
-// Of a file's sections, those of the sixteen parts: the sum of one histogram.
+// The sum of one histogram over a file's sections of the sixteen parts.
 std::vector<double> SumOfParts(const std::string& text, const std::string& title) {
   std::vector<double> sum(kReuseBins);
   const std::regex part(R"(_\d+\.pt\n)"), line(R"(\n\([^:]*: ([0-9.]+))");

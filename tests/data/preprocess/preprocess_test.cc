@@ -133,7 +133,7 @@ TEST(Preprocess, NumbersAreTransformed) {
     EXPECT_EQ(ToString(ParseDenseTransform(name)), name);
 }
 
-// What tells rows apart.
+// The first dense number of each row, which tells rows apart.
 std::vector<float> FirstNumbers(const std::vector<std::string>& paths) {
   const Batch rows = AllRows(paths, {{"cat_0", 100}});
   std::vector<float> numbers;

@@ -218,7 +218,7 @@ TEST_P(CachedUpdateTest, ManySteps) {
       {Adam{0.1f}, 8, {DType::kF16}, {.policy = CachePolicy::kLfu, .load_factor = 0.3}, 1}, 60);
 }
 
-// What Flush wrote, another table goes on from, whose cache forgets what it held.
+// Another table goes on from what Flush wrote; its cache forgets what it held.
 TEST_P(CachedUpdateTest, GoesOnFromAFlushedTable) {
   const AnyRule rule = Adagrad{0.1f};
   const CacheConfig config = {.ways = 4, .load_factor = 0.1};

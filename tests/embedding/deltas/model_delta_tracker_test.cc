@@ -1,5 +1,5 @@
-// What a consumer is told against the rows that batches named, by the obvious sets, and against the
-// bits that changed; in memory and behind a cache.
+// Rows that a consumer is told against the rows that batches named, by the obvious sets, and
+// against the bits that changed; in memory and behind a cache.
 #include "embedding/deltas/model_delta_tracker.h"
 
 #include <gmock/gmock.h>

@@ -132,7 +132,7 @@ TEST_P(ItepTest, EqualsASlowReference) {
     ASSERT_EQ(rows[0].numel(), 0);
     ASSERT_EQ(rows[1].ToVector<int64_t>(), moved) << step;
     handed_on += rows[1].numel();
-    // What does not train changes nothing.
+    // A forward that does not train changes nothing.
     module.Forward(ctx(), KjtOf(ids), step, /*training=*/false);
   }
   EXPECT_GT(handed_on, on_cpu() ? 50 : 3);

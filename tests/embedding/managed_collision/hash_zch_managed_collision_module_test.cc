@@ -18,7 +18,7 @@ using testing::ErrorOf;
 using ::testing::HasSubstr;
 using testing::RawIds;
 
-// Of MurmurHash3_x64_128 of the package mmh3, its halves xor-ed.
+// Expected values are MurmurHash3_x64_128 of the package mmh3, its halves xor-ed.
 TEST(HashZchTest, TheHashIsMurmur3) {
   EXPECT_EQ(internal::MurmurHash3(0, 0, 0), 0xffd8b21eb0d00460u);
   EXPECT_EQ(internal::MurmurHash3(1, 0, 0), 0xd6290c3e64a73f15u);

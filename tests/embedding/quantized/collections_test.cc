@@ -51,7 +51,7 @@ class QuantizedCollectionsTest : public testing::DeviceTest {
     table.rows = EncodeRows(ctx(), table.codec, Tensor::From<float>(ctx(), {3, 1}, {1, 2, 3}));
     return table;
   }
-  // The same with 5 for ids that name no row.
+  // The table with 5 for ids that name no row.
   QuantizedTable WithDefault(QuantizedTable table) {
     table.rows = EncodeRows(ctx(), table.codec, Tensor::From<float>(ctx(), {4, 1}, {1, 2, 3, 5}));
     table.has_default_row = true;

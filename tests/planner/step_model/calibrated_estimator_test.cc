@@ -90,7 +90,8 @@ TEST(CalibratedPerfEstimator, AHotBlockOfRowsIsDearer) {
   EXPECT_EQ(even.num_shards(), 4);
 }
 
-// Of 2 column blocks of 4 row blocks each, all of one shape: a single run until it is priced.
+// A table of 2 column blocks of 4 row blocks each, all of one shape: a single run until it is
+// priced.
 ShardingOption Grid(int table) { return Option(table, ShardingType::kGridShard, {{8, 2'500, 32}}); }
 
 TEST(CalibratedPerfEstimator, LaterColumnBlocksOfAGridAreCopies) {
@@ -108,7 +109,7 @@ TEST(CalibratedPerfEstimator, LaterColumnBlocksOfAGridAreCopies) {
                 1e3 * (price.own.total() + 4 * price.everyone.total()), 1e-9);
   }
   EXPECT_NE(grid.shards[0].perf, grid.shards[1].perf);
-  // What is cut already stays as it is, and so do whole columns.
+  // A grid that is cut already stays as it is, and so do whole columns.
   ShardingOption again = grid, columns = Option(0, ShardingType::kColumnWise, {{2, 10'000, 32}});
   estimator.Estimate(FourRanks(), model, again);
   estimator.Estimate(FourRanks(), model, columns);

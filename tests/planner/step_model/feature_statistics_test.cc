@@ -54,7 +54,7 @@ TEST(FeatureCounter, SharesAddUp) {
   }
 }
 
-// What a sample says of other batches of the same kind; of much larger ones less well.
+// A sample predicts other batches of the same kind; much larger ones less well.
 TEST(FeatureCounter, ForeseesDistinctRowsOfOtherBatches) {
   Context ctx({.threads = 1});
   constexpr int64_t kRows = 20'000;

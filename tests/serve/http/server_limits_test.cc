@@ -1,4 +1,4 @@
-// What a client may take of a server, and what others get meanwhile.
+// Limits of what a client may take of a server, and what others get meanwhile.
 #include <gtest/gtest.h>
 
 #include <memory>

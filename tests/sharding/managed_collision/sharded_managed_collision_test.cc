@@ -85,7 +85,7 @@ class ShardedManagedCollisionTest : public testing::DeviceTest {
     return all;
   }
 
-  // As many as are worth their time.
+  // Numbers of ranks that are worth their time.
   std::vector<int> Worlds() const {
     return on_cpu() ? std::vector<int>{2, 3, 4, 7} : std::vector<int>{3};
   }

@@ -10,7 +10,7 @@
 namespace tessera::testing {
 namespace {
 
-// Of [rank][output] each output's rows, rank after rank.
+// Joins each output's rows, rank after rank. of_ranks: [rank][output].
 std::vector<Tensor> JoinedRanks(const std::vector<std::vector<Tensor>>& of_ranks) {
   std::vector<Tensor> joined;
   for (size_t o = 0; o < of_ranks[0].size(); ++o) {

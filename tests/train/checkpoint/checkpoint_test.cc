@@ -47,7 +47,7 @@ constexpr TrainingProgress kProgress{.epoch = 1,
 
 class CheckpointTest : public ::testing::Test {
  protected:
-  // What Restore says of the content, having changed nothing.
+  // The error of Restore for this content; nothing has changed.
   std::string Refusal(const Safetensors& content) {
     const std::string path = TempPath("refused");
     WriteSafetensors(ctx_, path, content);

@@ -34,7 +34,7 @@ class WholeTablesTest : public ::testing::Test {
     });
   }
 
-  // What an unsharded model has, under its names.
+  // The state of an unsharded model, under its names.
   std::vector<NamedTensor> StateOf(const Model& model, const std::vector<NamedTensor>& dense) {
     std::vector<NamedTensor> state = dense;
     for (const ShardTensors& table : model) {

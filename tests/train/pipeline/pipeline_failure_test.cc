@@ -1,4 +1,4 @@
-// What fails in a pipeline, where, and what the ranks then do.
+// Failures in each part of a pipeline, and what the ranks then do.
 #include <gtest/gtest.h>
 
 #include "comm/local_communicator.h"
@@ -50,7 +50,7 @@ int Train(const std::string& pipeline, Communicator* comm,
   return trained;
 }
 
-// What the ranks' training fails with if `change` is made on rank 1 alone; every rank ends.
+// The error of the ranks' training if `change` is made on rank 1 alone; every rank ends.
 std::string ErrorOfRanks(const std::string& pipeline, const SmallKind& kind,
                          const std::function<void(SmallLoop&)>& change) {
   return ErrorOf([&] {
@@ -79,7 +79,7 @@ void FailingCopy(SmallLoop& loop) {
   };
 }
 
-// Of table t2, found by the bounds check, which the input_dist makes.
+// Puts a bad id of table t2 into the batch; the bounds check, which input_dist makes, finds it.
 void BadId(SmallLoop& loop) {
   loop.copy = [](Context&, SmallBatch batch) {
     if (batch.number == kFailing) batch.features.values().span<int64_t>().back() = 1000;

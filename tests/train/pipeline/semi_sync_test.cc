@@ -115,7 +115,7 @@ TEST_P(SemiSyncTest, SettledIsAsAfterTheLastStep) {
   ExpectReference(options, [](int n) { return n == 4; });
 }
 
-// What was looked up ahead is taken back, counters too; the rest is in sync.
+// A batch that was looked up ahead is taken back, counters too; the rest is in sync.
 TEST_P(SemiSyncTest, LeavingEarly) {
   SmallRunOptions options = Options();
   options.leave_after = 4;

@@ -101,7 +101,7 @@ struct TwoBatches {
   }
 };
 
-// What training two models in one step comes to; with a pipeline, both are in it.
+// The result of training two models in one step; with a pipeline, both are in it.
 std::vector<SmallRun> RunOfTwo(const SmallRunOptions& options, const SmallKind& other,
                                Communicator& comm) {
   Context ctx({.device = options.device, .threads = 1, .seed = 5});
@@ -137,7 +137,7 @@ std::vector<SmallRun> RunOfTwo(const SmallRunOptions& options, const SmallKind& 
   return {losses, {{}, second.State(ctx)}};
 }
 
-// Of one some is done ahead, of the other perhaps nothing.
+// One collection runs partly ahead, the other perhaps not at all.
 TEST_P(TrainPipelineTest, TwoCollectionsOfDifferentKinds) {
   SmallRunOptions options = On("none", {.name = "bags", .cached = true});
   for (const SmallKind& other : Kinds())

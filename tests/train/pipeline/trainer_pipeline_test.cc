@@ -108,7 +108,7 @@ TEST(TrainerPipeline, StoppedAndResumedByAnyOtherItLosesNothing) {
   }
 }
 
-// Of each kind of managed collision; rows for ids are found in the order of the steps.
+// A config for each kind of managed collision; rows for ids are found in the order of the steps.
 std::vector<TrainConfig> RawIdConfigs() {
   std::vector<TrainConfig> configs;
   for (testing::RawIdKind& kind : testing::RawIdKinds()) {
@@ -146,7 +146,7 @@ TEST(TrainerPipeline, RawIdsAreNotLookedUpBehind) {
       << error;
 }
 
-// Where a checkpoint is saved, the batch after it is looked up again.
+// After a checkpoint is saved, the next batch is looked up again.
 TEST(TrainerPipeline, SemiSyncIsResumedWhereItSaved) {
   for (const int ranks : {0, 2}) {
     const RunOptions semi_sync{.kind = PipelineKind::kSemiSync, .checkpoint_every = 6};

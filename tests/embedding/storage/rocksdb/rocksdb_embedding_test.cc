@@ -139,7 +139,7 @@ TEST_P(RocksDbTest, ACheckpointKeepsWhatWasThere) {
   RocksDbEmbeddingBagCollection old(InMemory(Adam{0.1f}, 20),
                                     std::make_shared<RocksDbStore>(copy.path()));
   EXPECT_TRUE(SameBits(old.Forward(ctx(), Batch(9, Raw)).values().value().ToHost(), then));
-  // The same step from there has the same bits.
+  // A step from the old model's state has the same bits.
   Step(old, Batch(3, Raw));
   EXPECT_TRUE(SameBits(old.Forward(ctx(), Batch(3, Raw)).values().value().ToHost(),
                        tables.Forward(ctx(), Batch(3, Raw)).values().value().ToHost()));
