@@ -72,7 +72,7 @@ CalibrateOptions OptionsOf(const Flags& flags, MeasureProgress& progress) {
   return options;
 }
 
-// On the process that is to report it.
+// Measures the machine; the profile is present on the process that reports it.
 std::optional<MachineProfile> Measure(const Flags& flags) {
   std::optional<MachineProfile> profile;
   MeasureProgress progress;

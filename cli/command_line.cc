@@ -28,14 +28,14 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// Checks of values leave no mark in the help.
+// Checks a value without a mark in the help.
 CLI::Validator Unmarked(CLI::Validator check) {
   check.description("");
   return check;
 }
 
-// The exit code of a command that ends with `code`: what could not be written to standard output (a
-// full disk) is a failure of every command.
+// The exit code of a command that ends with `code`: if standard output could not be written (a full
+// disk), every command fails.
 int AfterOutput(int code) {
   errno = 0;
   std::cout.flush();
@@ -55,7 +55,7 @@ const CLI::App& Chosen(const CLI::App& app) {
   return chosen.empty() ? app : Chosen(*chosen.front());
 }
 
-// "; did you mean --rows?", where a word that was not expected is near one that is.
+// "; did you mean --rows?" if an unexpected word is near an expected one; else "".
 std::string Suggestion(const CLI::App& app) {
   const CLI::App& command = Chosen(app);
   std::vector<std::string> names;
@@ -68,7 +68,8 @@ std::string Suggestion(const CLI::App& app) {
   return "";
 }
 
-// "'trian' is no command", "--epcohs 3: not expected by tessera train".
+// The sentence about a word that was not expected: "'trian' is no command", "--epcohs 3: not
+// expected by tessera train".
 std::string Unexpected(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   if (app.get_subcommands().empty()) return Format("'{}' is no command", words.front());
@@ -91,7 +92,7 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
   return 1;
 }
 
-// "train, generate or inspect", say.
+// The names of the commands: "train, generate or inspect".
 std::string CommandNames(const CLI::App& app) {
   const auto commands = CommandsIn(app);
   std::string names;

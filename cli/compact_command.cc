@@ -1,4 +1,4 @@
-// tessera compact: one whole checkpoint of a base and the changes after it.
+// tessera compact: makes one whole checkpoint of a base and the changes after it.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -41,7 +41,7 @@ std::string Written(const Flags& flags, bool of_ranks) {
     return flags.out;
   }
   if (!of_ranks) {
-    ReadChain(flags.folder);  // found whole before anything is written
+    ReadChain(flags.folder);  // checked before anything is written
     return CompactChain(flags.folder, flags.keep);
   }
   ReadFolderOfRanks(flags.folder);

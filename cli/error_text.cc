@@ -7,7 +7,7 @@
 namespace tessera::cli {
 namespace {
 
-// "embedding/lookup/lookup.cc:41".
+// Whether the text is a place in the source: "embedding/lookup/lookup.cc:41".
 bool IsPlace(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon + 1 == text.size()) return false;

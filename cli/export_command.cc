@@ -59,8 +59,8 @@ void Report(const serve::WrittenDelta& delta) {
               Bytes(static_cast<int64_t>(std::filesystem::file_size(delta.path))).c_str());
 }
 
-// That a delta brings what the model's own training learned since; where either does not say where
-// it stood, nobody knows.
+// Throws unless the delta goes on from the model's own training. A checkpoint or model that does
+// not say how far it was trained passes.
 void CheckGoesOn(const Flags& flags, const serve::ServedModel& model,
                  const Checkpoint& checkpoint) {
   const auto &before = model.spec().trained, after = serve::TrainedOf(checkpoint);

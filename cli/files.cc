@@ -15,7 +15,7 @@ void CheckWritable(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw Error(Format("{}: cannot be written: it is a directory", path));
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // what cannot be made cannot be written to either
+  std::error_code ignored;  // a folder that cannot be made cannot be written to either
   std::filesystem::create_directories(parent, ignored);
   const std::string folder = parent.empty() ? std::string(".") : parent.string();
   if (access(folder.c_str(), W_OK | X_OK) != 0)

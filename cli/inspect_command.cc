@@ -1,4 +1,4 @@
-// tessera inspect: what is in a saved model of any form, or in a folder of rows.
+// tessera inspect: prints what is in a saved model of any form, or in a folder of rows.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -56,6 +56,6 @@ void AddCommands(Command tessera) {
 
 int main(int argc, char** argv) {
   using namespace tessera::cli;
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // who reads a pipe sees each line when it is said
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a reader of a pipe sees each line at once
   return RunCommandLine(argc, argv, kDescription, kFooter, AddCommands);
 }

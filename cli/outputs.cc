@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether losing it would lose anything.
+// Whether the file has bytes that could be lost.
 bool HoldsBytes(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
@@ -63,7 +63,7 @@ void Outputs::CheckNothingIsLost(const std::string& path, const std::string& sav
              path, saved == path ? "a file" : saved));
 }
 
-// That the path is none of the command's inputs, but for the one that it goes on from, and none of
+// Throws if the path is one of the command's inputs, except the one that it goes on from, or one of
 // its other outputs.
 void Outputs::CheckApart(const std::string& path, const std::string& begun_from) const {
   for (const std::string& read : reads_) {

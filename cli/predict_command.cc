@@ -1,4 +1,4 @@
-// tessera predict: what a saved model says of rows whose clicks are known, and how long it takes.
+// tessera predict: scores rows whose clicks are known with a saved model, and times it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -114,7 +114,7 @@ int Predict(const Flags& flags) {
   CheckAnyScored(flags.rows, outcome.metrics.Lifetime().examples);
   Say(flags, outcome);
   if (!flags.checkpoint.empty()) {
-    // On the rows as the model reads them.
+    // The checkpoint scores the same rows, read as the model reads them.
     const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
     outcome.of_checkpoint =
         RowScorer(ReadCheckpoint(flags.checkpoint), config, flags.threads).ScoreAll(*source);

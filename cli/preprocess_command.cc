@@ -1,4 +1,4 @@
-// tessera preprocess: from Criteo text or npy files to files that training maps.
+// tessera preprocess: turns Criteo text or npy files into files that training maps.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// tessera quantize: a checkpoint as a model directory that is served.
+// tessera quantize: writes a checkpoint as a model directory that can be served.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -126,7 +126,7 @@ void ReportLoss(const Flags& flags, const MetricValues& before) {
   std::printf("%s\n", AucLossText(before, after).c_str());
 }
 
-// "0.3x".
+// Reads a budget such as "0.3x".
 double ParseShare(const std::string& budget) {
   double share = 0;
   const char* end = budget.data() + budget.size();
@@ -137,7 +137,7 @@ double ParseShare(const std::string& budget) {
   return share;
 }
 
-// Its next version is what is written then.
+// Whether the folder holds a model; then its next version is written.
 bool HoldsModel(const std::string& folder) {
   return std::filesystem::exists(PathIn(folder, serve::kModelFile));
 }

@@ -1,4 +1,4 @@
-// tessera serve: a model directory behind HTTP.
+// tessera serve: serves a model directory over HTTP.
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -73,7 +73,8 @@ struct Flags {
   int64_t drain_s = 5, header_s = 10, body_s = 60, write_s = 30, idle_s = 60, max_header_kib = 16;
 };
 
-// Signals that wait for their thread, in all threads made from here on.
+// Blocks the signals in this thread and in all that it starts, so that one thread can wait for
+// them.
 sigset_t HoldSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -93,7 +94,7 @@ void Reload(serve::Predictor& predictor) {
   }
 }
 
-// Whether there was nothing wrong with those that were there.
+// Takes the deltas that are there. False if one of them was wrong.
 bool TakeDeltas(serve::Predictor& predictor) {
   try {
     if (predictor.TakeDeltas() > 0) std::printf("took up version %lld\n", VersionOf(predictor));
@@ -115,7 +116,8 @@ int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
   return std::max(signal, 0);
 }
 
-// Returns when the server is to stop. A delta that is wrong is looked at less and less often.
+// Returns when the server is to stop. A wrong delta is looked at again after longer and longer
+// pauses.
 void FollowSignals(const sigset_t& signals, serve::Predictor& predictor,
                    std::chrono::milliseconds watch) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
@@ -140,7 +142,7 @@ void CheckThreads(const Flags& flags) {
                        flags.http.queue.workers, flags.threads, all, kMaxThreads));
 }
 
-// A connection is an open file: lets the process have as many as it was told to.
+// Raises the process' limit of open files to the number of connections: each is an open file.
 void AllowFiles(int connections) {
   constexpr rlim_t kOthers = 256;
   rlimit files{};

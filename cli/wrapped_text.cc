@@ -13,8 +13,8 @@ size_t Width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
 }
 
-// Column where the text that `line`'s first words describe begins: behind the first two spaces that
-// follow a word; without such, the line's own begin.
+// The column at which the text described by `line`'s first words begins: behind the first two
+// spaces that follow a word. Without such spaces, the column at which the line begins.
 size_t Indent(std::string_view line) {
   const size_t begin = std::min(line.find_first_not_of(' '), line.size());
   if (begin == 0) return 0;

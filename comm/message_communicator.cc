@@ -11,7 +11,7 @@
 namespace tessera::internal {
 namespace {
 
-// Up to here the second exchange costs more than the bytes it saves.
+// For messages up to this size, the second exchange costs more than the bytes that it saves.
 constexpr int64_t kSmallBytes = 8 << 10;
 
 // The elements of each rank's block of n.
@@ -25,7 +25,7 @@ std::vector<int64_t> NearEqualBlocks(int64_t n, int64_t ranks) {
 
 class MessageCommunicator::TwoStepAllReduce {
  public:
-  // Step 1, and the name of step 2.
+  // Starts step 1; `second` names step 2.
   TwoStepAllReduce(MessageCommunicator* comm, Context& ctx, const Tensor& send, ReduceOp op,
                    const Call& first, Call second)
       : comm_(comm),
@@ -133,7 +133,7 @@ Awaitable<Tensor> MessageCommunicator::Receive(Context& ctx, const Shape& shape,
                                                int from, std::string_view what) {
   TESSERA_CHECK(from >= 0 && from < size() && from != rank(), "Receive {} on rank {} from {} of {}",
                 what, rank(), from, size());
-  // Named as its partner names itself.
+  // The call has the sender's name, so that both sides match.
   const Call call = {next_received_[from]++, true, "Send", std::string(what)};
   return InOrder(next_call_, StartReceive(ctx, call, shape.numel(), dtype, from))
       .Then([shape](const Tensor& flat) { return flat.Reshape(shape); });

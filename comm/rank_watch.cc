@@ -19,16 +19,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A rank that failed has told the others why before it ends: that message wins.
+// A rank that fails sends its reason before it ends: that message has so long to arrive.
 constexpr milliseconds kForMessages(300);
-// For this rank to come to the call that fails, and to say so.
+// This rank has so long to reach the call that fails, and to report it.
 constexpr milliseconds kToEnd(3000);
 
-// Readable once the process has ended; -1 where it has, or the kernel is older than 5.3.
+// A descriptor that is readable once the process has ended; -1 if it has ended already, or if the
+// kernel is older than 5.3.
 int OpenProcess(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
-// 'T' for one that is stopped, 't' for one that a debugger holds, 'Z' for one that has ended, …;
-// 0 where it cannot be seen.
+// The process' state: 'T' stopped, 't' held by a debugger, 'Z' ended, …; 0 if it cannot be seen.
 char StateOf(pid_t pid) {
   std::ifstream file(Format("/proc/{}/stat", int64_t{pid}));
   std::string line;

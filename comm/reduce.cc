@@ -11,7 +11,7 @@ namespace tessera {
 namespace internal {
 namespace {
 
-// Elements whose sums stay in the first cache while the parts come by one after another.
+// The sums of so many elements stay in the first cache while the parts come by one after another.
 constexpr int64_t kInCache = 2048;
 constexpr int64_t kGrain = 16 * kInCache;
 

@@ -4,7 +4,7 @@
 namespace tessera::internal {
 namespace {
 
-// Up to kMaxSources parts a launch; further ones are added by further launches, in order.
+// A launch adds up to kMaxSources parts; further ones are added by further launches, in order.
 template <ReduceOp op, typename T>
 struct ReduceItems {
   static constexpr int kMaxSources = 16;

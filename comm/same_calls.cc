@@ -5,7 +5,7 @@
 namespace tessera::internal {
 namespace {
 
-// A call and what a rank sends to each: numbers, then both names, each ended by a zero byte.
+// A call and the sizes that a rank sends: numbers, then both names, each ended by a zero byte.
 struct Header {
   Call call;
   DType dtype;

@@ -17,7 +17,7 @@ class Link {
     TESSERA_CHECK(speed.latency_s >= 0 && speed.bytes_per_s >= 0,
                   "a link of latency {} s and {} bytes/s", speed.latency_s, speed.bytes_per_s);
   }
-  // When a call of `bytes` made now has its result.
+  // The time at which a call of `bytes` that is made now has its result.
   Clock::time_point Take(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     const double seconds =

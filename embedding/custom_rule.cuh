@@ -6,7 +6,7 @@
 #include "embedding/custom_rule.h"
 #include "embedding/update/update_rows.cuh"
 
-// A Step's functions, marked for host and device, are also called with Packs, on the host alone.
+// A Step's functions are marked for host and device, but are called with Packs on the host alone.
 #pragma nv_diag_suppress 20014
 
 namespace tessera {

@@ -52,7 +52,7 @@ void RefuseLongBags(Context& ctx, const Batch& batch, std::span<const Positioned
                   key.name, bag - key.first_bag, key.weight.dim(0));
 }
 
-// Backward of the weights of all ids. Inputs: the keys' weights, of those that have some, and the
+// Backward of the weights of all ids. Inputs: the weights of the keys that have some, and the
 // offsets, which differ from batch to batch.
 class PositionWeightsFunction final : public Function {
  public:

@@ -23,7 +23,7 @@ void CheckInMemory(const EmbeddingTable& table) {
                 table.config.name);
 }
 
-// Whoever reads all rows must not miss what is still in the cache.
+// Throws if the cache still holds updates that a reader of all rows would miss.
 void CheckWholeIsTruth(const EmbeddingTable& table) {
   CheckInMemory(table);
   if (table.cache_holds_updates())
@@ -44,7 +44,7 @@ void SeedTables(Context& ctx, internal::TablesState& state) {
     const PhiloxBits bits = Philox(ctx.random().seed(), ctx.random().TakeSequence(), 0);
     state.options.rounding_seed = uint64_t{bits.v[1]} << 32 | bits.v[0];
   }
-  // Tables of one seed round by numbers of their own, whatever their order.
+  // Tables with one seed round by different random numbers, which do not depend on their order.
   for (EmbeddingTable& table : state.tables)
     table.rounding_seed = *state.options.rounding_seed + internal::HashOf(table.config.name);
 }
@@ -57,8 +57,8 @@ void CheckFeatures(const internal::TablesState& state) {
   for (const EmbeddingFeature& f : state.features)
     TESSERA_CHECK(f.table >= 0 && static_cast<size_t>(f.table) < state.tables.size(),
                   "feature {}: table {} of {}", f.name, f.table, state.tables.size());
-  // Owed decay is told to a lookup as weights of ids, which a key has once. Blocks of columns of
-  // the same rows owe the same.
+  // Owed decay reaches a lookup as weights of ids, and a key has one weight for each id. Blocks of
+  // columns of the same rows owe the same.
   for (const EmbeddingFeature& f : state.features) {
     const EmbeddingTable& table = state.tables[static_cast<size_t>(f.table)];
     if (!std::holds_alternative<GlobalDecayRowwiseAdagrad>(table.config.optimizer)) continue;

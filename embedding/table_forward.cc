@@ -17,7 +17,7 @@ OutputTensors EmptyOutputs(Context& ctx, const OutputLayout& layout, DType type)
   return outputs;
 }
 
-// Sequences take no weights: where bags have some, they are looked up by a call of their own.
+// Sequences take no weights: beside bags with weights, they are looked up by a call of their own.
 void LookupAll(Context& ctx, const LookupArgs& args) {
   if (args.weights == nullptr) return Lookup(ctx, args);
   ScratchVector<LookupFeature> pooled, sequences;
@@ -46,7 +46,7 @@ void Read(Context& ctx, const TablesState& state, const TableBatch& batch,
   if (!training) batch.cached().Release(ctx, state, /*updated=*/false);
 }
 
-// The batch of `kjt`: the first that was prefetched, if it is that.
+// The batch of `kjt`: the first prefetched one if that is of `kjt`.
 TableBatch TakeBatch(Context& ctx, TablesState& state, const KeyedJaggedTensor& kjt,
                      bool training) {
   if (state.prefetched.empty()) return TableBatch(ctx, state, kjt);

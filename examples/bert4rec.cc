@@ -3,7 +3,7 @@
 // blocks, and the hidden item of each is predicted by a softmax over all items.
 //
 // Truth: a planted Markov chain. Item i is followed by item (3i + 7) mod 30 nine times of ten, else
-// by any. All items are equally frequent: who does not look at neighbours has the loss ln 30 = 3.4.
+// by any. All items are equally frequent: a model that ignores neighbours has the loss ln 30 = 3.4.
 #include <cmath>
 #include <cstdio>
 

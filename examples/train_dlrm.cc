@@ -1,4 +1,4 @@
-// A DLRM trained on made-up clicks: tables are updated inside backward, the rest by a dense
+// A DLRM trained on synthetic clicks: tables are updated inside backward, the rest by a dense
 // optimizer.
 //
 // Truth: an example is clicked if its user and its item are both even. No single feature tells;

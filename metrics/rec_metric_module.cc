@@ -33,7 +33,7 @@ std::span<const T> Find(const ModelOutput& output, const std::string& name,
   return found->second.span<T>();
 }
 
-// Numbers without their fractions, kept in `cut`; i64 as they are.
+// Numbers without their fractions, kept in `cut`; i64 stays as it is.
 std::span<const int64_t> Cut(const ModelOutput& output, const std::string& name,
                              const std::string& whose, std::vector<int64_t>& cut) {
   const auto found = output.find(name);
@@ -99,7 +99,7 @@ struct RecMetricModule::Entry {
   std::vector<std::string> tensors = {};
   std::string grouping_keys = {};
   bool cast_keys_to_int = false;
-  bool of_examples = true;  // whether it looks at what the task names
+  bool of_examples = true;  // whether it uses the columns that the task names
   std::unique_ptr<RecMetric> value = nullptr;
 
   std::string state_name() const { return metric + "." + task.name; }
@@ -305,7 +305,8 @@ std::vector<NamedTensor> RecMetricModule::State(Communicator& comm) const {
   return all;
 }
 
-// Rank r of R takes over ranks r, r + R, …: what all remember together stays what it was.
+// Rank r of R takes over the states of ranks r, r + R, …, so that the sum over all ranks stays the
+// same.
 void RecMetricModule::Load(const std::vector<NamedTensor>& state, int rank) {
   std::map<std::string, Tensor> by_name;
   std::set<int> ranks;
@@ -327,7 +328,7 @@ void RecMetricModule::Load(const std::vector<NamedTensor>& state, int rank) {
     }
   }
   updates_ = 0;
-  // Ranks update together: whichever was saved says how often.
+  // Ranks update together: the counts of all saved ranks are the same.
   for (const auto& [name, tensor] : by_name)
     if (name.ends_with(Format(".{}", std::string_view(kUpdates))))
       updates_ = std::max(updates_, tensor.ToVector<int64_t>().at(0));

@@ -68,7 +68,7 @@ void Print(const Json& row) {
   std::fflush(stdout);
 }
 
-// Every rank; the first prints.
+// Every rank measures; the first one prints.
 void RunAll(Communicator& comm, const Options& options, std::vector<Json>& results) {
   Context ctx({.threads = 1});
   for (const Collective& c : Collectives())

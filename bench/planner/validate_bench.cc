@@ -46,7 +46,7 @@ StepLoad Model(const Flags& flags) {
     double zipf;
     bool sorted;
   };
-  // Small and large, wide and narrow, evenly and unevenly named.
+  // Small and large, wide and narrow tables, whose rows are named evenly or unevenly.
   constexpr Shape kShapes[] = {{300'000, 64, 10, 0, false}, {200'000, 32, 20, 1.05, true},
                                {1'000, 16, 1, 0, false},    {100'000, 128, 4, 0.8, false},
                                {20'000, 64, 1, 0, false},   {500'000, 16, 5, 1.2, false},

@@ -4,7 +4,7 @@
 //
 // sends the body to the model named "model": first one request after another over one connection;
 // then an open loop, requests that come at random times (Poisson) at RATE (2,000) a second over 32
-// connections, whatever the answers take. Latency is from the time a request was due.
+// connections, however long answers take. Latency is from the time a request was due.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>

@@ -81,7 +81,7 @@ class Answers {
     }
     changed_.notify_one();
   }
-  // After the last one.
+  // Waits for all answers. Called after the last Add.
   void Finish() {
     {
       const std::lock_guard lock(mutex_);
@@ -133,7 +133,7 @@ std::map<int64_t, std::vector<RawRequest>> DrawRequests(Draws& draws,
   return raw;
 }
 
-// Prints what memory is resident, `times` in `seconds`, from the first time asked on.
+// Prints the resident memory at `times` in `seconds`, counted from the first call.
 class ResidentLines {
  public:
   ResidentLines(int times, double seconds) : every_(seconds / times) {}

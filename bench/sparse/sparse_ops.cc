@@ -17,7 +17,7 @@ namespace {
 
 using Batch = std::shared_ptr<const JaggedBatch>;
 
-// call() is what is timed; verify(its result) throws where that is wrong.
+// call() is timed; verify(its result) throws if the result is wrong.
 template <typename Call, typename Verify>
 OpCall Checked(Call call, Verify verify) {
   return {[call] { call(); }, [call, verify] { verify(call()); }, 0, 0};

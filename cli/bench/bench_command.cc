@@ -1,4 +1,4 @@
-// tessera bench: how fast this machine does what a topic is of, beside what its memory allows.
+// tessera bench: how fast this machine does the work of a topic, beside what its memory allows.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -62,7 +62,7 @@ std::string Heading(const bench::Topic& topic, const bench::BenchRun& run) {
                 run.cold ? "cold caches" : "warm caches", run.rounds);
 }
 
-// Times the points into `run`, and prints each as soon as it is there.
+// Times the points into `run`, and prints each one when it is done.
 void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points, const Flags& flags,
              bench::BenchRun& run) {
   bench::ResultTable table(points);
@@ -83,7 +83,7 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
                     .rows = show});
 }
 
-// All points are asked before one is made.
+// Checks the memory of all points before the first one is made.
 void CheckPointsMemory(const bench::Topic& topic, const std::vector<bench::Point>& points,
                        const Flags& flags) {
   if (!topic.memory) return;
@@ -198,7 +198,7 @@ std::string UnknownTopic(const std::string& word) {
 void AddBenchCommand(Command app) {
   Command command = app.AddCommand("bench", kDescription);
   command.Footer(kFooter);
-  // Topics ask for the machine's threads: other commands need none of it.
+  // Topics are added only for this command, since they look at the machine's threads.
   const auto add_topics = [](Command bench) {
     for (const bench::Topic* topic : bench::Topics()) AddTopic(bench, *topic);
     AddBenchShow(bench);

@@ -1,4 +1,4 @@
-// tessera plan: which table goes where.
+// tessera plan: decides which table goes where.
 #include <cstdio>
 #include <memory>
 #include <optional>

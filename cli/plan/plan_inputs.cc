@@ -21,7 +21,7 @@ bool IsCheckpoint(const std::string& path) {
   return std::filesystem::is_directory(path) || path.ends_with(".safetensors");
 }
 
-// Tables alone, of a checkpoint that says nothing of its training.
+// The tables alone, for a checkpoint without its training's configuration.
 PlannerModel ModelOfTables(const CheckpointSummary& summary) {
   PlannerModel model;
   model.modules = {{.path = "sparse_arch.embedding_bag_collection"}};
@@ -59,7 +59,8 @@ PlanInput OfJson(const std::string& path, int ranks) {
 
 int64_t Gib(double gib) { return static_cast<int64_t>(gib * 1073741824.0); }
 
-// So many ranks of the same machine; what was listed a rank no longer fits.
+// Sets the number of ranks of the same machine; capacities listed by rank are dropped, since they
+// no longer fit.
 void SetRanks(Topology& topology, const PlanFlags& flags) {
   const int ranks = flags.ranks.value_or(topology.world_size);
   int per_node = flags.ranks_per_node.value_or(std::min(topology.local_world_size, ranks));

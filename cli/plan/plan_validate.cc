@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMaxRanks = 64;
 
-// This plan, and those of tessera train's words; column_wise where the ranks divide all columns.
+// This plan, and those that tessera train knows by name; column_wise only if the ranks divide all
+// columns.
 std::vector<NamedPlan> Candidates(const StepModel& model, const ShardingPlan& plan) {
   const std::vector<TableShape> shapes = ShapesOf(model.load());
   const bool divides = std::all_of(shapes.begin(), shapes.end(), [&](const TableShape& t) {

@@ -1,4 +1,4 @@
-// tessera reshard: a checkpoint of any form for another number of ranks, or another plan.
+// tessera reshard: writes a checkpoint of any form for another number of ranks or another plan.
 #include <cstdio>
 #include <memory>
 #include <optional>

@@ -75,7 +75,7 @@ void AddDense(ShardedCheckpoint& checkpoint, CheckpointSummary& summary) {
   }
 }
 
-// Throws Error for bytes of tables that are not those that were saved.
+// Throws Error if the tables' bytes are not the saved ones.
 void VerifyTables(ShardedCheckpoint& checkpoint) {
   int64_t total = 0, done = 0;
   for (const auto& [name, bytes] : checkpoint.index().files) total += bytes;

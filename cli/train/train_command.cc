@@ -1,4 +1,4 @@
-// tessera train: trains a model by its configuration, on files of rows or on data that it makes up.
+// tessera train: trains a model by its configuration, on files of rows or on synthetic data.
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -110,7 +110,7 @@ std::string ModelLine(const Trainer& trainer, Context& ctx) {
                 WithCommas(static_cast<double>(dense)), Machine(ctx, trainer.comm() != nullptr));
 }
 
-// Without ranks. False for weights alone.
+// Loads the whole checkpoint in a run without ranks. False if it holds weights alone.
 bool LoadAlone(const TrainFlags& flags, Trainer& trainer, Resumed& resumed) {
   if (IsOfRanks(resumed.form)) SayChangedStatistics(OpenFolderOfRanks(flags.resume).index());
   return trainer.Load(*std::exchange(resumed.checkpoint, std::nullopt));
@@ -152,7 +152,7 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is
                 static_cast<long long>(trainer.config().epochs));
 }
 
-// Refuses what cannot be meant: one sentence for each change that is taken.
+// Refuses changes that make no sense; returns one sentence for each change that is accepted.
 std::vector<std::string> ChangesSince(const TrainFlags& flags, const TrainConfig& config,
                                       const DataSets& data, const Resumed& resumed) {
   if (!resumed.progress) return {};
@@ -195,7 +195,7 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   return options;
 }
 
-// The loop with everything a user sees of it.
+// The training loop with all its output.
 TrainingRunReport Run(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
                       LossCurve& curve) {
   Progress progress;

@@ -120,7 +120,7 @@ SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
   return flags.incremental ? SavedForm::kIncremental : SavedForm::kFile;
 }
 
-// That what is there, if anything, has the form that this run saves in.
+// Throws if --checkpoint names something of another form than this run saves.
 void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
   const std::string& path = flags.checkpoint;
   const SavedForm saves = FormSaved(flags, with_ranks);
@@ -135,7 +135,8 @@ void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
                      there ? Described(*there) : "a directory", Described(saves)));
 }
 
-// Files and folders. A plan and a topology may be words, of which a folder may have the name.
+// The files and folders that are read. --plan and --topology may be words, even if a folder has
+// that name.
 std::vector<std::string> ReadBy(const TrainFlags& flags) {
   std::vector<std::string> reads = flags.data;
   reads.insert(reads.end(), flags.eval.begin(), flags.eval.end());

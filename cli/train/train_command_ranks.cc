@@ -17,19 +17,19 @@
 namespace tessera::cli {
 namespace {
 
-// Ranks of one node, where they are as many on each.
+// The ranks of one node, if all nodes have as many; else all ranks.
 RankLayout LayoutOf(const Communicator& comm) {
   const int here = UnderMpirun() ? MpiLocalSize() : 0;
   const bool known = here > 0 && comm.size() % here == 0;
   return {comm.size(), known ? here : comm.size()};
 }
 
-// Its threads exchange at the same time.
+// Whether threads of the pipeline exchange at the same time.
 bool PipelineNeedsThread(const TrainFlags& flags) {
   return ParsePipelineKind(flags.pipeline) != PipelineKind::kNone;
 }
 
-// Which hear of each other by messages alone.
+// Ranks on several hosts learn of each other's failures by messages alone.
 bool OnSeveralHosts() { return MpiLocalSize() > 0 && MpiLocalSize() < MpiSize(); }
 
 int OnLocalRanks(int ranks, const std::function<int(Communicator*)>& fn) {

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 constexpr MetricValues kNoValues = {0, kUndefined, kUndefined, kUndefined, kUndefined};
 
-// NaN is written as null.
+// Adds the metrics; NaN is written as null.
 void AddMetrics(Json& json, const std::optional<MetricValues>& given) {
   const MetricValues values = given.value_or(kNoValues);
   json["auc"] = values.auc;
@@ -74,8 +74,8 @@ void AddRawIds(Json& json, const std::vector<RawIdsReport>& tables) {
                                {"evicted", r.evicted}});
 }
 
-// "3 tables on disk (1.2 GiB in files), caches of 200.0 MiB: 93.10 % of 81,230 rows found there;
-// …".
+// The line about tables on disk: "3 tables on disk (1.2 GiB in files), caches of 200.0 MiB: 93.10 %
+// of 81,230 rows found there; …".
 std::string DiskLine(const DiskReport& d) {
   return Format(
       "{} tables on disk ({} in files{}), caches of {}: {:.2f} % of {} rows found there; {} read, "

@@ -25,7 +25,7 @@ MpiBeats::MpiBeats(MPI_Comm comm, char kind, int rank, const std::vector<RankPro
 std::string MpiBeats::Step() {
   const Clock::time_point now = Clock::now();
   if (peers_.empty() || now - last_ < timeout_ / 10) return {};
-  // This process was stopped, or did not come to this: it has not listened.
+  // If this process was stopped, or was kept from this loop, it has not listened.
   const bool was_away = now - last_ > timeout_ / 2;
   last_ = now;
   for (Peer& peer : peers_) {

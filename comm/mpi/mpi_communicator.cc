@@ -96,7 +96,7 @@ Awaitable<std::vector<Tensor>> MpiCommunicator::StartExchange(Context& ctx, cons
   std::vector<MpiIncoming> in;
   const DType dtype = send[0].dtype();
   for (int i = 1; i < size(); ++i) {
-    // Each rank begins with another one.
+    // Each rank begins with another partner.
     const int to = (rank() + i) % size(), from = (rank() + size() - i) % size();
     out.Add(to, send[static_cast<size_t>(to)]);
     in.push_back(Expect(ctx, from, {dtype, receive_counts[static_cast<size_t>(from)]}));

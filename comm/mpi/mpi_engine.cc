@@ -22,7 +22,7 @@ using std::chrono::duration;
 using std::chrono::microseconds;
 using std::chrono::seconds;
 
-// How long a rank that has left may still have bytes on their way.
+// A rank that has left may still have bytes on their way for so long.
 constexpr seconds kAfterLeaving(2);
 // A process without work looks for other ranks' failures this often.
 constexpr std::chrono::milliseconds kIdle(10);

@@ -1,4 +1,4 @@
-// How MPI ends in this process: by leaving together, or because a rank has failed.
+// The end of MPI in this process: ranks leave together, or a rank has failed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::seconds;
 
-// How long sends may take at the end; later, MPI_Finalize still moves them.
+// Sends may take so long at the end; MPI_Finalize moves what is left.
 constexpr seconds kFlush(10);
-// For the other ranks to say what they were in, before the job is ended.
+// Other ranks have so long to report the call they were in, before the job is ended.
 constexpr std::chrono::milliseconds kBeforeEnd(500);
 
 }  // namespace
@@ -36,7 +36,7 @@ void MpiEngine::End() {
   }
 }
 
-// Those without a result are of Awaitables that nobody waited for.
+// Tasks without a result belong to Awaitables that nobody waited for: they are cancelled.
 void MpiEngine::FlushSends() {
   for (const auto& task : under_way_)
     if (!task->has_result_) task->Cancel();
@@ -55,7 +55,7 @@ void MpiEngine::FlushSends() {
   }
 }
 
-// Who is lost does not leave.
+// Ends the job if a rank is lost: it will never leave.
 void MpiEngine::EndIfLost() {
   std::unique_lock lock(mutex_);
   if (lost_.empty()) return;
@@ -111,7 +111,7 @@ void MpiEngine::EndJob() {
     queue_.push_back([] { MPI_Abort(MPI_COMM_WORLD, 1); });
   }
   submitted_.notify_one();
-  // Should MPI hang: mpirun ends the others when a process ends like this.
+  // If MPI_Abort hangs, mpirun ends the others when a process ends like this.
   std::this_thread::sleep_for(seconds(5));
   _exit(1);
 }

@@ -10,7 +10,7 @@
 namespace tessera::internal {
 namespace {
 
-// A payload up to here comes with its head.
+// A payload up to this size comes with its head.
 constexpr int64_t kWithHead = 8 << 10;
 constexpr size_t kMaxText = 400;
 
@@ -143,8 +143,8 @@ void MpiTransfer::ReadHead(size_t peer) {
   CheckAgreement(group_.rank, call(), in.content, in.from, head.ReadCall(at, call(), text_hash_),
                  {head.dtype, head.count, head.sized});
   if (!in.content.sized) in.payload = Tensor::EmptyHost({head.count}, DType::kU8);
-  // Only what has the right size is let into the payload: Open MPI 4.1 writes behind the end of one
-  // that is too short.
+  // Only a payload of the right size is received: Open MPI 4.1 writes behind the end of one that is
+  // too short.
   if (in.payload.nbytes() > kWithHead)
     PostPieces(peer);
   else if (in.payload.nbytes() > 0)

@@ -11,7 +11,7 @@
 namespace tessera::internal {
 namespace {
 
-// Two, so that the handler never reads the one that is being written.
+// There are two, so that the handler never reads the one that is being written.
 struct Status {
   char text[600];
   size_t length;

@@ -8,7 +8,7 @@
 namespace tessera::internal {
 namespace {
 
-// Records that are staged at once where there may be many: by Flush.
+// Flush stages at most so many records at once.
 constexpr int64_t kStagedRows = 1 << 13;
 
 Tensor PinnedCopy(Context& ctx, const std::vector<int64_t>& values) {

@@ -36,7 +36,7 @@ void CheckParts(const Context& ctx, const std::vector<Tensor>& parts) {
   }
 }
 
-// No more than the table needs.
+// The number of sets, no more than the table needs.
 int64_t NumSets(const std::vector<Tensor>& parts, const CacheConfig& config) {
   const int64_t rows = parts[0].dim(0), ways = config.ways;
   int64_t line_bytes = 0;
@@ -119,7 +119,7 @@ struct RowCache::State {
     return parts;
   }
 
-  // Slots that never held a row are 0, so that who looks at all of them finds nothing odd.
+  // Slots that never held a row are 0, so that a reader of all slots finds valid numbers.
   void MakeSlots(Context& ctx) {
     for (const Tensor& table : tables)
       slots.push_back(
@@ -149,8 +149,8 @@ struct RowCache::State {
     for (const Tensor& t : {row_ids, ranks, locks, dirty, counters}) t.RecordStream(ctx);
   }
 
-  // The reads of a batch's prefetch and of those before; where it has rows without a line, which
-  // may go to and fro between lines and scratch, all.
+  // Waits for the reads of a batch's prefetch and of earlier ones; for all reads if the batch has
+  // rows without a line, since these may move between lines and scratch.
   void FinishReads(Context& ctx, const Batch::State& batch) {
     if (!disk) return;
     const bool all = batch.Conflicts() > 0;
@@ -251,7 +251,8 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
     DispatchDevice(ctx.device(), [&](auto on) {
       internal::CacheRun(on, ctx, view).Prefetch(s.calls, features, slots, tensors);
     });
-    // How many rows found no line is read when the batch is loaded: a prefetch waits for nothing.
+    // The number of rows without a line is read when the batch is loaded: a prefetch waits for
+    // nothing.
     batch.state_->num_conflicts = std::make_unique<HostCopy>(ctx, tensors.num_conflicts);
     if (s.disk) {
       s.disk->Prefetch(ctx, view, s.calls, tensors);

@@ -1,5 +1,5 @@
 // The row cache on a GPU. Rows go over the bus by kernels that read and write the host's memory;
-// how many there are to move stays on the device.
+// the number of rows to move stays on the device.
 #include "embedding/cache/row_cache_run.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"

@@ -23,7 +23,7 @@ bool IsCounted(int64_t n) {
 
 constexpr float kDecay = 0.98f;
 
-// The ids of a key as the whole batch has them: with inverse indices, of each example.
+// The ids of a key for each example of the whole batch, also with inverse indices.
 Tensor IdsOfExamples(Context& ctx, const KeyedJaggedTensor& features, const std::string& key) {
   const JaggedTensor bags = features.At(ctx, key);
   const InverseIndices* inverse = features.inverse_indices_or_none();

@@ -59,7 +59,7 @@ void KeepExamples(Context& ctx, const Tensor& ids, const Tensor& offsets,
                  [&](auto on) { internal::KeepExamples(on, ctx, ids, ArrayOf(offsets), spans); });
 }
 
-// Features that are checked in one mode. Those in another have no ids here.
+// The features that are checked in one mode; features in another mode have no ids here.
 struct InMode {
   BoundsCheckMode mode, of_call;
   bool Has(const CheckedIds& feature) const { return feature.mode.value_or(of_call) == mode; }
@@ -103,7 +103,7 @@ ScratchVector<CheckedSpan> SpansOf(const Tensor& offsets, std::span<const int64_
       internal::BagOf(span, ArrayOf(host), bad.place), bad.count);
 }
 
-// The ids of each span that has some, mended.
+// Mends the ids of each span that has some; spans without ids get no tensor.
 void Mend(Context& ctx, const Tensor& ids, std::span<const CheckedSpan> spans,
           std::vector<Tensor>& result) {
   const auto mend = [&](std::span<const CheckedSpan> some) {

@@ -24,12 +24,12 @@ bool AllLegal(Context& ctx, const Id* ids, int64_t n, int64_t rows) {
 template <typename Id, typename Offset>
 class Mender {
  public:
-  // fatal_findings above 0: the first finding is an error that says there are so many. log: null or
-  // the entries.
+  // fatal_findings above 0: the first finding is an error, whose text gives this number. log: null
+  // or the entries.
   Mender(int64_t fatal_findings, std::span<Id> ids, std::span<Offset> offsets, int64_t* log)
       : fatal_findings_(fatal_findings), ids_(ids), offsets_(offsets), log_(log) {}
 
-  // The number of findings.
+  // Mends ids and offsets; returns the number of findings.
   int64_t Mend(std::span<const int64_t> rows) {
     const auto n = static_cast<int64_t>(ids_.size());
     const int64_t batch =

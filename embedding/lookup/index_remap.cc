@@ -27,7 +27,7 @@ void CheckRow(int64_t id, int64_t row, int64_t rows) {
 
 [[noreturn]] void FailOnRepeated(int64_t id) { TESSERA_FAIL("remap: id {} is listed twice", id); }
 
-// Number type T of the map on the host, then moved.
+// The map with numbers of type T, made on the host, then moved.
 template <typename T>
 Tensor ArrayOf(Context& ctx, std::span<const RemapEntry> entries, int64_t original_rows) {
   const Tensor map = Tensor::EmptyHost({original_rows}, DTypeOf<T>::value);
@@ -60,7 +60,7 @@ Tensor SlotsOf(Context& ctx, std::span<const RemapEntry> entries) {
   return slots.To(ctx, ctx.device());
 }
 
-// Which of the tensors made so far each feature's ids go into, and up to where those are taken.
+// The output tensors made so far: which one takes each feature's ids, and how far each is filled.
 class Outputs {
  public:
   Tensor For(Context& ctx, const RemappedIds& feature) {

@@ -162,7 +162,7 @@ bool IsAligned(const LookupFeature& f) {
          0;
 }
 
-// The columns of a row as blocks: whole ones, then what is left.
+// Cuts the columns of a row into blocks: whole ones, then the rest.
 template <typename Row, bool kWeighted>
 class ColumnBlocks {
  public:
@@ -186,8 +186,9 @@ class ColumnBlocks {
   Columns<Row> full_, last_;
 };
 
-// How many bags are summed in one block of columns before the next block: as many as have rows of
-// 16 KiB, so that they are near still. Bags of one wide row would be mostly calls otherwise.
+// The number of bags that are summed in one block of columns before the next block: so many that
+// their rows have 16 KiB, and are still in a near cache. With one bag at a time, wide rows would be
+// mostly calls.
 template <typename Row>
 int64_t BagsAtOnce(const LookupPiece& p) {
   constexpr int64_t kNearBytes = 16 << 10;
@@ -246,7 +247,7 @@ void CopyRows(const LookupPiece& p) {
   }
 }
 
-// n ≤ kLanes elements of a row as floats: where they lie, or else in `wide`.
+// n ≤ kLanes elements of a row as floats: the row itself, or a copy in `wide`.
 inline const float* AsFloats(const float* row, int64_t, float*) { return row; }
 template <typename Row>
 const float* AsFloats(const Row* row, int64_t n, float* wide) {

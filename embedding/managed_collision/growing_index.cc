@@ -36,9 +36,9 @@ struct Searcher {
 
 using internal::kSeenAVictim;
 constexpr int64_t kWindow = internal::kEvictionWindow;
-// Rows that one call looks at: a few ms at most, and what evictions for its ids take.
+// One call looks at no more rows than this (a few ms), and at so many for each id that needs one.
 constexpr int64_t kMaxLookedAt = 1 << 20, kLookedAtAnId = 32;
-// Ids of the segment that has fewest, just after the split of one that splits early.
+// The fewest ids in a segment, which has just come from an early split.
 constexpr int64_t kLeastUsed = (IndexSegment::kMaxUsed - IndexSegment::kLimitSpread) / 2;
 constexpr int64_t kMaxSketchBytes = int64_t{1} << 40;
 
@@ -56,7 +56,7 @@ int64_t SketchBytes(const GrowingIndexOptions& options, int64_t rows) {
   return options.sketch_bytes > 0 ? options.sketch_bytes : 4 * rows;
 }
 
-// Twice what there can be of segments after random hashes, all just split.
+// Twice as many segments as there can be with random hashes when all have just been split.
 int64_t MostSegments(int64_t rows) { return 2 * (rows / kLeastUsed) + 4; }
 
 // The depth of a directory with at least 8 entries for each of those segments: 27 at the most rows.
@@ -65,7 +65,7 @@ int MostDepth(int64_t rows) {
   return static_cast<int>(std::bit_width(static_cast<uint64_t>(MostSegments(rows)))) + 3;
 }
 
-// All that rows of row_bytes and their index take at most.
+// The most bytes that rows of row_bytes and their index can take.
 int64_t WorstBytes(int64_t rows, int64_t row_bytes, const GrowingIndexOptions& options) {
   constexpr int64_t kRecord = 16, kSegment = sizeof(IndexSegment) + 8 * sizeof(uint32_t);
   const int64_t segments = rows / kLeastUsed + 2, sketch = SketchBytes(options, rows);
@@ -179,8 +179,8 @@ void GrowingIndex::MarkNamed(Context& ctx, const Tensor& ids) {
   }
 }
 
-// found: where the id was when its block was searched. Ids before it may since have taken its row,
-// or brought the id itself.
+// found: the id's place when its block was searched. Ids before it may since have taken its row, or
+// brought the id itself.
 int64_t GrowingIndex::InsertOne(uint64_t hash, int64_t id, int64_t found, Inserted* inserted) {
   int64_t row = found;
   if (row < 0 || records_[row].id != id || records_[row].count == 0)

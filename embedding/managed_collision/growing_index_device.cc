@@ -1,4 +1,4 @@
-// A growing index on a GPU: what the host keeps of it, and what it asks the device for.
+// A growing index on a GPU: the host's part of it, and its calls of the device.
 #include <algorithm>
 
 #include "embedding/managed_collision/growing_index.h"

@@ -1,4 +1,4 @@
-// The state of a growing index: what it saves, and one that is made from that.
+// The state of a growing index: saving it, and making an index from it.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 // Whether n fits a record's 32-bit count.
 bool IsCount(int64_t n) { return n >= 0 && n <= int64_t{UINT32_MAX}; }
 
-// Rows whose count is 0, each once.
+// Throws unless `free` lists the rows whose count is 0, each once.
 void CheckFreeRows(const std::string& what, const std::vector<int64_t>& counts,
                    std::vector<int64_t> free) {
   std::sort(free.begin(), free.end());

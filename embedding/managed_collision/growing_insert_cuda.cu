@@ -59,12 +59,12 @@ struct FindAgain {
   TESSERA_HD void operator()(int64_t k) const { rows[places[k]] = columns.Find(ids[k]); }
 };
 
-// Occurrences of ids without rows: where, and of which.
+// The occurrences of ids without rows: their places and their ids.
 struct Missing {
   Tensor places, ids;
 };
 
-// Which occurrences bring their id a row, of at most so many ids, or come after one that did.
+// The occurrences that admit their id, or come after one that did, for at most `most_ids` ids.
 std::vector<size_t> Admit(const std::vector<int64_t>& ids, size_t most_ids,
                           const GrowingCall& call) {
   std::unordered_set<int64_t> admitted;
@@ -80,7 +80,7 @@ std::vector<size_t> Admit(const std::vector<int64_t>& ids, size_t most_ids,
   return kept;
 }
 
-// Rows for so many new ids, or for fewer, in the order in which they are given away.
+// Rows for `wanted` new ids, or for fewer, in the order in which they are given away.
 std::vector<int64_t> RowsForSync(Context& ctx, GrowingRows* rows, int64_t wanted,
                                  const GrowingCall& call) {
   std::vector<int64_t> given;
@@ -103,7 +103,7 @@ std::vector<int64_t> RowsForSync(Context& ctx, GrowingRows* rows, int64_t wanted
   return given;
 }
 
-// How many ids got rows, and how many asked for one.
+// Gives rows to ids. Returns how many ids got one, and how many asked.
 std::pair<int64_t, int64_t> GiveRowsSync(Context& ctx, GrowingRows* rows, const Missing& missing,
                                          const Tensor& found, const GrowingCall& call) {
   const int64_t n = missing.ids.numel();
@@ -123,13 +123,13 @@ std::pair<int64_t, int64_t> GiveRowsSync(Context& ctx, GrowingRows* rows, const 
   return {given.numel(), count};
 }
 
-// The sketch is asked on the host, id by id as they came. It is first asked as if all rows that are
-// wanted could be had; where not, ids that found none are counted each time they come.
+// The sketch is asked on the host, id by id as they came. It is first asked as if there were rows
+// for all ids; if there are not, ids without one are counted each time they come.
 void AdmitAndGiveSync(Context& ctx, GrowingRows* rows, const Missing& missing, const Tensor& found,
                       const GrowingCall& call) {
   const auto ids = missing.ids.ToVector<int64_t>();
   const auto places = missing.places.ToVector<int32_t>();
-  // In calls of fewer ids enough rows can be freed.
+  // With fewer ids than that, a call can always free enough rows.
   std::optional<FrequencySketch> before;
   if (2 * found.numel() >= call.max_rows) before = call.sketch;
   std::vector<int64_t> kept_ids;

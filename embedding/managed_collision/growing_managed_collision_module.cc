@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// All features' ids as one: what one call of the index names, it does not evict.
+// Joins all features' ids: one call of the index does not evict what it names itself.
 Tensor Joined(Context& ctx, std::span<const Tensor> features) {
   if (features.size() == 1) return features[0];
   int64_t total = 0;

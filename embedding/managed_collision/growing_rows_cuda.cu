@@ -34,7 +34,7 @@ struct VictimsArgs {
   int32_t* counts;   // how many of them there are
 };
 
-// A block a window: each thread counts the rows that are to be freed before its own.
+// A block takes a window: each thread counts the rows that are to be freed before its own.
 __global__ void __launch_bounds__(kEvictionWindow)
     VictimsKernel(const __grid_constant__ VictimsArgs a) {
   __shared__ double scores[kEvictionWindow];
@@ -119,7 +119,7 @@ void PlaceBehindShared(OnCuda, Context& ctx, const Tensor& ids, int64_t shared,
   ForEach(ctx, rows.numel(), PlaceBehindSharedRows{ArrayOf(ids), shared, rows.data<int64_t>()});
 }
 
-// Windows are looked at many at a time, from where nothing was freed: those behind the last one
+// Looks at many windows at a time, from where nothing was freed on; windows behind the last one
 // that was needed are forgotten.
 std::vector<int64_t> EvictSync(Context& ctx, GrowingRows* rows, const GrowingCall& call,
                                int64_t need) {

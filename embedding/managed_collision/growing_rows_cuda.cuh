@@ -46,10 +46,10 @@ struct RowColumns {
   }
 };
 
-// Enters all of `num_rows` rows that somebody has into slots that are emptied before.
+// Enters all of `num_rows` rows that have an owner into slots that are emptied before.
 void EnterAnew(Context& ctx, GrowingRows* rows, int64_t num_rows);
-// Frees up to `need` rows as GrowingIndex does; more where the last window had more. In the order
-// in which they are to be given away.
+// Frees up to `need` rows as GrowingIndex does; more if the last window had more. The result is in
+// the order in which rows are to be given away.
 std::vector<int64_t> EvictSync(Context& ctx, GrowingRows* rows, const GrowingCall& call,
                                int64_t need);
 

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// -1: there is none of this name.
+// The number of the table of this name, -1 without one.
 int TableOf(const TableBatchedEmbedding& tables, const std::string& name) {
   for (int t = 0; t < tables.num_tables(); ++t)
     if (tables.table(t).name == name) return t;
@@ -29,7 +29,8 @@ void CheckTables(const TableBatchedEmbedding& tables,
   }
 }
 
-// A feature's ids become rows of the table that has a module; another table would read these too.
+// Throws if a key with a module feeds another table too: that table would read the first one's
+// rows.
 void CheckOtherTables(const TableBatchedEmbedding& tables,
                       const std::vector<BaseEmbeddingConfig>& configs) {
   std::map<std::string, std::string> managed;
@@ -54,7 +55,7 @@ void CheckParts(const std::unique_ptr<Collection>& embeddings,
   CheckOtherTables(embeddings->tables(), collisions->configs());
 }
 
-// Rows instead of ids; rows that came into use or changed hands are as new.
+// Replaces ids by rows, and initializes rows that came into use or changed hands.
 KeyedJaggedTensor Remapped(Context& ctx, ManagedCollisionCollection& collisions,
                            TableBatchedEmbedding& tables, const KeyedJaggedTensor& features) {
   if (ctx.tape() != nullptr) tables.CheckForwardIsStep("managed collision");

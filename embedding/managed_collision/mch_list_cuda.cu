@@ -30,7 +30,7 @@ struct CandidateColumns {
   const uint8_t* admitted;
 };
 
-// Flags those that are not in the list.
+// Flags the candidates that are not in the list.
 struct AbsorbOne {
   MchColumns list;
   CandidateColumns candidates;
@@ -57,7 +57,7 @@ struct RenewMissRow {
   }
 };
 
-// By count, descending; newcomers come by id.
+// Keys that sort newcomers by count, descending; before that they are in the order of their ids.
 struct CountKey {
   const int32_t* newcomers;
   const int64_t* counts;
@@ -79,7 +79,8 @@ struct NewcomerKey {
   }
 };
 
-// Places from the last on: of equals the last is the worst.
+// Keys that sort places; they are listed from the last on, since among equals the last is the
+// worst.
 struct PlaceKey {
   MchColumns list;
   MchScore score;
@@ -92,7 +93,7 @@ struct PlaceKey {
   }
 };
 
-// How many of the best are better than as many of the worst.
+// Counts the newcomers, best first, that are better than the worst place left.
 struct CountSwaps {
   const uint64_t *best, *worst;
   int64_t most;

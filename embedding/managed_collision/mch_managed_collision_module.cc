@@ -13,7 +13,8 @@ namespace {
 
 using internal::kNobody;
 
-// Ids ascend, each once but for nobody's; each row is there once; the miss row is the last.
+// Throws unless ids ascend, each once except nobody's, each row occurs once, and the miss row is
+// last.
 void CheckPlaces(const std::string& what, const std::vector<int64_t>& ids,
                  std::vector<int64_t> rows) {
   for (size_t p = 1; p < ids.size(); ++p)
@@ -49,7 +50,7 @@ void CheckRemembered(const std::string& what, const Tensor& counts, const Tensor
   check("_mch_last_access_iter", last, now);
 }
 
-// last: ascends, as the history was written.
+// Throws unless last accesses ascend, as the history was written.
 void CheckHistoryAccesses(const std::string& what, const std::vector<int64_t>& ids,
                           const std::vector<int64_t>& last, int64_t now) {
   TESSERA_CHECK_EQ(ids.size(), last.size(), "state of {}: ids and accesses of the history", what);

@@ -13,7 +13,7 @@ void FindSlots(IsaLevel level, const ZchSlots& slots, IndexArray ids, int64_t be
   TESSERA_CALL_ISA(level, FindSlots, slots, ids, begin, end, found);
 }
 
-// Rows of all ids; missed(i) for those that have none.
+// Reads the rows of all ids; missed(i) is called for those without one.
 template <typename Fn>
 void FindAll(Context& ctx, const ZchTable& table, const ZchFeature& f, const Fn& missed) {
   const IsaLevel level = SparseIsa();

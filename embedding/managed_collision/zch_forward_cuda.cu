@@ -21,7 +21,7 @@ struct LookUp {
   }
 };
 
-// Rows of ids that have one, which are renewed; flags of those that have none and may.
+// Reads the rows of ids that have one, and renews these; flags the others that may have one.
 struct FindAndRenew {
   ZchTable table;
   ZchOptIn opt_in;
@@ -36,8 +36,8 @@ struct FindAndRenew {
   }
 };
 
-// Occurrences that may have slots, and what slots they claim: each slot has the lowest number of an
-// occurrence that chose it.
+// Occurrences that may get slots, and the slots that they claim: each slot keeps the lowest number
+// of the occurrences that chose it.
 struct Claims {
   const int64_t* ids;
   IdRuns runs;
@@ -89,7 +89,8 @@ struct Settle {
   }
 };
 
-// Rows of the ids that had none: of those given away now, from the occurrence on that was given it.
+// Reads the rows of ids that had none: a row given away now counts from the occurrence on that got
+// it.
 struct ReadNewRows {
   ZchTable table;
   const uint32_t* claims;  // null: none was given away

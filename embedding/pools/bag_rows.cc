@@ -17,8 +17,8 @@ Tensor Padded(Context& ctx, const Tensor& values, int64_t padding) {
   return joined;
 }
 
-// Number of piece `key` of example i, where the last of F + 1 keys is the padding: among pieces
-// that lie example by example, and key by key.
+// The number of piece `key` of example i, among pieces that lie example by example, and key by key.
+// The last of F + 1 keys is the padding.
 int64_t ByExample(int64_t i, int64_t key, int64_t keys) { return i * (keys + 1) + key; }
 int64_t ByKey(int64_t i, int64_t key, int64_t examples) { return key * examples + i; }
 

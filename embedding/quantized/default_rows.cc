@@ -19,7 +19,8 @@ std::vector<Tensor> RowsOrDefault(Context& ctx, std::span<const DefaultedIds> fe
     const bool wide = f.ids.dtype() == DType::kI64;
     TESSERA_CHECK(wide || f.rows < std::numeric_limits<int32_t>::max(),
                   "default row {} is not named by ids of 32 bits", f.rows);
-    // A feature's range is written, memory that is not touched costs nothing.
+    // Only this feature's range is written; the rest of the memory is never touched and costs
+    // nothing.
     const Tensor out = Tensor::Empty(ctx, f.ids.shape(), f.ids.dtype());
     result.push_back(out);
     items.push_back({f.end - f.begin,

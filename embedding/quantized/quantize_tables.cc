@@ -42,7 +42,7 @@ void CheckListed(const std::vector<FloatTable>& tables, const TablesQuantization
                   "table {}: it is to be quantized, but there is none of that name", name);
 }
 
-// The source without what is not kept.
+// The source of the kept rows alone.
 RowSource Kept(const FloatTable& table, const TableQuantization& how) {
   RowSource source = table.rows;
   if (how.kept_rows < 0) return source;

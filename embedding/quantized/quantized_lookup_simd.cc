@@ -9,8 +9,8 @@
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-// Packs of a column block, for which there are registers beside a row's constants (AVX-512 has 32,
-// the others 16). Rows that are wider are met again for each block, in the caches.
+// Packs of a column block: as many as registers hold beside a row's constants (AVX-512 has 32, the
+// others 16). Wider rows are read again for each block, from the caches.
 #if defined(__AVX512F__)
 constexpr int kBlockPacks = 16;
 #else

@@ -47,7 +47,7 @@ CheckedIds RangeOf(const QuantizedState& state, size_t feature, const KeyedJagge
           kjt.lengths_offset_per_key()[key], kjt.stride_per_key()[key]};
 }
 
-// All features, since a log has an entry for each. The log is one for all threads.
+// All features are checked, since a log has an entry for each. All threads share the log.
 std::vector<Tensor> Checked(Context& ctx, QuantizedState& state, BoundsCheckMode mode,
                             const KeyedJaggedTensor& kjt, std::span<const CheckedIds> ranges) {
   if (mode == BoundsCheckMode::kNone) return std::vector<Tensor>(ranges.size(), kjt.values());

@@ -15,7 +15,7 @@ using internal::LogRecordHeader;
 
 constexpr int64_t kHeaderBytes = sizeof(LogRecordHeader);
 constexpr int64_t kMaxSegmentBytes = 1 << 20;
-// Segments that are kept free, and those whose writes may be under way before somebody waits.
+// Free segments that are kept, and segments whose writes may be under way before anybody waits.
 constexpr int64_t kSpareSegments = 2, kMaxWriting = 4;
 constexpr int64_t kMoreSegments = kSpareSegments + kMaxWriting + 2;
 
@@ -25,7 +25,8 @@ int64_t SegmentsFor(int64_t rows, int64_t per_segment) {
   return (rows + rows / 2) / per_segment + 1 + kMoreSegments;
 }
 
-// "" for a whole record of `row`, else what is wrong with it; place: where it lies in its file.
+// "" for a whole record of `row`, else a sentence about what is wrong; place: its offset in the
+// file.
 std::string WrongRecord(const char* at, int64_t row, int64_t record_bytes, const std::string& table,
                         int64_t place) {
   LogRecordHeader found;
@@ -201,7 +202,7 @@ void RowLog::Append(int64_t row, const char* record) {
   uint32_t& entry = index_[static_cast<size_t>(row)];
   const bool in_tail = entry != kNone && SegmentOf(entry) == tail_;
   if (!in_tail) {
-    // Which may move this row. After errors it moves several segments, which may fill the next one.
+    // Seal may move this row. After errors it moves several segments, which may fill the next one.
     while (tail_records_ == layout_.per_segment) Seal();
     if (entry != kNone) Unlink(entry);
     entry = static_cast<uint32_t>(tail_ * layout_.per_segment + tail_records_++);
@@ -239,7 +240,7 @@ void RowLog::StartWrite(int64_t segment) {
   io_->Start(full.write);
 }
 
-// wait: for the oldest. One that failed stays, and is started again.
+// Ends writes that are done; `wait` waits for the oldest. A write that failed is started again.
 void RowLog::FinishWrites(bool wait) {
   for (size_t left = writing_.size(); left > 0; --left) {
     const int64_t index = writing_.front();
@@ -281,8 +282,8 @@ int64_t RowLog::FindFree() {
   return -1;
 }
 
-// Reads that hold a free segment back are waited for. Where disk errors keep all others in memory,
-// there is one more, past the end of the file.
+// Waits for reads that hold a free segment back. If disk errors keep all others in memory, a
+// segment past the end of the file is added.
 void RowLog::TakeFreeSegment() {
   FinishReads(/*wait=*/false);
   int64_t found = FindFree();
@@ -319,14 +320,15 @@ void RowLog::MakeFree() {
         victim = static_cast<int64_t>(s);
     }
     if (free >= kSpareSegments || victim < 0) break;
-    // All live: only where errors keep others in memory.
+    // A segment whose records are all live frees nothing; it is chosen only while errors keep
+    // others in memory.
     if (segments_[static_cast<size_t>(victim)].live == layout_.per_segment) break;
     if (!Collect(victim)) break;
   }
   collecting_ = false;
 }
 
-// "" where all that lives in a segment, read into `bytes`, is what was written.
+// "" if all live records of a segment, read into `bytes`, are what was written.
 std::string RowLog::WrongIn(const char* bytes, int64_t segment) const {
   const auto first = static_cast<uint32_t>(segment * layout_.per_segment);
   int64_t live = 0;
@@ -349,7 +351,7 @@ std::string RowLog::WrongIn(const char* bytes, int64_t segment) const {
       segment * layout_.segment_bytes);
 }
 
-// Moves what lives in a segment to the end of the log. False where it cannot be read.
+// Moves a segment's live records to the end of the log. False if it cannot be read.
 bool RowLog::Collect(int64_t segment) {
   AlignedBytes bytes = AllocateAligned(layout_.segment_bytes);
   const auto read =

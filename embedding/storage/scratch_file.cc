@@ -21,7 +21,8 @@ std::string FolderOf(const std::string& folder) {
   return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
 }
 
-// O_TMPFILE where there is such a thing, else a file whose name goes at once. −1 and errno.
+// Uses O_TMPFILE if the file system has it, else a file whose name is removed at once. −1 and errno
+// on failure.
 int OpenUnnamed(const std::string& folder, int flags) {
   const int fd = open(folder.c_str(), O_RDWR | O_CLOEXEC | O_TMPFILE | flags, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
@@ -60,7 +61,7 @@ ScratchFile::ScratchFile(const std::string& folder, int64_t bytes)
   }
 }
 
-// A limit is asked for first: to run into it is a signal.
+// The file-size limit is checked first: running into it would be a signal.
 void ScratchFile::Reserve(int64_t bytes) const {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&

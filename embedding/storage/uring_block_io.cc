@@ -13,7 +13,7 @@ namespace {
 
 class UringBlockIo final : public BlockIo {
  public:
-  // Takes the ring.
+  // Owns the ring from now on.
   explicit UringBlockIo(const io_uring& ring) : ring_(ring), entries_(kUringDepth) {
     for (size_t i = 0; i < entries_.size(); ++i) free_.push_back(i);
     try {
@@ -38,7 +38,7 @@ class UringBlockIo final : public BlockIo {
     char* memory = nullptr;
   };
 
-  // Waits for work only while nothing is in flight; else for what is, and looks for work then.
+  // Waits for work while nothing is in flight; else waits for what is, and looks for work then.
   void Run() {
     for (;;) {
       const bool idle = free_.size() == entries_.size();

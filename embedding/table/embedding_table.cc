@@ -105,7 +105,7 @@ void FillInitial(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& 
   FillUniform(ctx, rows, low, high);
 }
 
-// Rows of 16 bits, of what `wide_rows` gives for [begin, end).
+// Makes rows of 16 bits of wide_rows(begin, end), some rows at a time.
 template <typename Fn>
 Tensor RoundedRows(Context& ctx, const BaseEmbeddingConfig& c, Fn&& wide_rows) {
   Tensor rows = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim}, c.data_type);
@@ -117,8 +117,8 @@ Tensor RoundedRows(Context& ctx, const BaseEmbeddingConfig& c, Fn&& wide_rows) {
   return rows;
 }
 
-// All rows where they belong. Those of 16 bits are filled and rounded some at a time, since there
-// may be no room for all as f32; an init_fn is given all of them all the same.
+// Makes all rows at the table's location. Rows of 16 bits are filled and rounded some at a time,
+// since there may be no room for all as f32; only an init_fn gets all at once.
 Tensor PlacedRows(Context& ctx, const BaseEmbeddingConfig& c) {
   if (c.data_type == DType::kF32 || c.init_fn) {
     Tensor wide = EmptyAt(ctx, c.location, {c.num_embeddings, c.embedding_dim});
@@ -191,7 +191,7 @@ void EmbeddingTable::ResetRows(Context& ctx, const Tensor& ids, bool initial) {
 
 namespace {
 
-// No row is in use.
+// Memory for all rows, none of which is in use.
 Tensor ReservedRows(Context& ctx, const BaseEmbeddingConfig& c, const Shape& shape, DType dtype) {
   return ctx.device() == Device::Cpu() ? EmptyInVirtualMemory(shape, dtype)
                                        : EmptyAt(ctx, c.location, shape, dtype);

@@ -34,7 +34,7 @@ void StartUniform(Context& ctx, const BaseEmbeddingConfig& config, const Tensor&
                  [&](auto on) { ForEachElement(on, ctx, rows.size() * start.blocks(), start); });
 }
 
-// A row at a time, so that none depends on which others start with it.
+// Fills one row at a time, so that its values do not depend on the other new rows.
 void StartByFunction(Context& ctx, const BaseEmbeddingConfig& config, const Tensor& weight,
                      const RowSelection& rows, uint64_t seed, int64_t step) {
   constexpr int64_t kRowsAtOnce = 1 << 14;
@@ -49,7 +49,7 @@ void StartByFunction(Context& ctx, const BaseEmbeddingConfig& config, const Tens
     std::vector<int64_t> places;
     for (int64_t k = 0; k < n; ++k) {
       places.push_back(rows.ids ? ids[static_cast<size_t>(first + k)] : rows.begin + first + k);
-      // An init_fn may draw 2^16 sequences.
+      // Each row has 2^16 sequences of its own, which its init_fn may draw.
       const auto row = static_cast<uint64_t>(config.place.first_row + places.back());
       ctx.random() = Random(own_seed, row << 16);
       config.init_fn(ctx, made.Rows(k, k + 1));

@@ -26,7 +26,8 @@ void CheckInside(const TablePart& p, int64_t rows, int64_t dim) {
                 p.first_column, p.num_columns, rows, dim);
 }
 
-// Parts inside the table that don't overlap and have as many elements as it: they cover it.
+// Throws unless the parts lie inside the table, do not overlap, and have as many elements as it:
+// then they cover it.
 void CheckCover(int64_t rows, int64_t dim, std::span<const OptimizerStatePart> parts) {
   int64_t elements = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -41,7 +42,7 @@ void CheckCover(int64_t rows, int64_t dim, std::span<const OptimizerStatePart> p
                    "merging optimizer state: elements of all parts of a table [{}, {}]", rows, dim);
 }
 
-// `state` is that of the same place in the first part.
+// Throws unless `state` is like the one at the same place of the first part.
 void CheckLike(const OptimizerState& first, const OptimizerState& state, const TablePart& part) {
   TESSERA_CHECK_EQ(state.name, first.name, "merging optimizer state: name");
   TESSERA_CHECK_EQ(state.tensor.dtype(), first.tensor.dtype(), "merging optimizer state {}",
@@ -51,7 +52,7 @@ void CheckLike(const OptimizerState& first, const OptimizerState& state, const T
   TESSERA_CHECK_EQ(state.tensor.shape(), expected, "merging optimizer state {}", state.name);
 }
 
-// Rows that an earlier part has too must be the same in both.
+// Throws if rows that an earlier part has too differ.
 void CheckAgreement(std::span<const OptimizerStatePart> parts, size_t index, size_t state) {
   const TablePart& here = parts[index].part;
   for (size_t k = 0; k < index; ++k) {

@@ -37,7 +37,7 @@ std::vector<Tensor> TableBackward::Backward(Context& ctx, const std::vector<Tens
   OutputTensors gradients = Gradients(ctx, grad_outputs);
   batch_.cached().Load(ctx, *state_);
   std::vector<Tensor> grads;
-  // The weights' gradient is of the rows as they were: before any update.
+  // The weights' gradient needs the rows as they were before any update.
   if (state_->options.weighted) {
     const ScratchVector<LookupFeature> features = batch_.Features(*state_, gradients);
     grads.push_back(needs_grad(0) ? WeightGradient(ctx, batch_.Args(features)) : Tensor());
@@ -133,7 +133,8 @@ Tensor TableBackward::WeightGradient(Context& ctx, const LookupArgs& lookup) con
     LookupWeightGradients(ctx, args, gradient.data<float>());
     sum = sum ? Add(ctx, sum, gradient).value() : gradient;
   }
-  // The forward read p·f·row: its derivative has the f that the row owes.
+  // The forward read p·f·row: its derivative has the factor f, which is the decay that the row
+  // owes.
   const Tensor owed =
       PendingDecayWeights(ctx, *state_, batch_, lookup.features, /*weighted=*/false);
   return owed ? Mul(ctx, sum, owed).value() : sum;

@@ -64,7 +64,7 @@ void TableBatch::RecordStream(const Context& ctx) const {
 
 ScratchVector<LookupFeature> TableBatch::Features(const TablesState& state,
                                                   const OutputTensors& tensors) const {
-  // Filled in place: a feature copied as soon as written would wait for its stores.
+  // Features are filled in place: copying one just after it was written would wait for its stores.
   ScratchVector<LookupFeature> features(layout_.parts().size());
   for (size_t i = 0; i < features.size(); ++i) {
     const OutputPart& part = layout_.parts()[i];

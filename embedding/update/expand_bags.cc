@@ -54,7 +54,8 @@ Tensor ExpandBags(Context& ctx, const Tensor& distinct, std::span<const Distinct
   return full;
 }
 
-// Rows of 0, less −1 times their gradients: SGD sums all features' gradients in one call.
+// Starts from rows of 0 and adds gradients by SGD of rate −1, which sums all features' gradients in
+// one call.
 Tensor FoldBags(Context& ctx, const Tensor& grad, std::span<const DistinctBags> features,
                 const Tensor& inverse) {
   int64_t elements = 0;

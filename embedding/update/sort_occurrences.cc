@@ -8,9 +8,9 @@
 namespace tessera::internal {
 namespace {
 
-// 2,048 counters fit the first-level cache twice over; fewer where there is little to sort.
+// 2,048 counters fit the first-level cache twice; small sorts take fewer.
 constexpr int kMaxDigitBits = 11, kFewestDigitBits = 6;
-// Below this one thread is faster.
+// Below this number of ids, one thread is faster.
 constexpr int64_t kParallelFrom = 1 << 17;
 
 struct Digit {

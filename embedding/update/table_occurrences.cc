@@ -63,7 +63,7 @@ struct Collector {
     }
     size = c.size;
   }
-  // The next one takes its place if it names no row.
+  // Adds an id. If it names no row, the next one takes its place.
   void AddId(int64_t id, int64_t i, int64_t slot) {
     occurrences[size] = {static_cast<Key>(id), static_cast<uint32_t>(slot)};
     if (slot_of != nullptr) {

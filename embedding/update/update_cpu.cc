@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kPieceOccurrences = 4096;
 // A run at least this long is summed chunk by chunk on all threads.
 constexpr int64_t kHotRun = 2 * kPieceOccurrences;
-// Below this the calling thread does all.
+// Below this number of occurrences, the calling thread does all.
 constexpr int64_t kSerialOccurrences = 256;
 // Tables with at most so many ids are each collected, sorted and updated by one thread.
 constexpr int64_t kWholeTable = 2 * kPieceOccurrences;
@@ -164,7 +164,7 @@ CollectedTables CollectTables(Context& ctx, const UpdateArgs& args,
   return collected;
 }
 
-// One table, whose rule is not used.
+// Collects one table, whose rule is not used.
 CollectedTables CollectOne(Context& ctx, const LookupArgs& lookup, const UpdateTable& table) {
   CollectedTables collected(1);
   collected.work.push_back(
@@ -193,7 +193,7 @@ class BufferPool {
   ScratchVector<OccurrenceBuffers> free_;
 };
 
-// Each of these tables by one thread, from its ids to its rows.
+// Updates each of these tables by one thread, from its ids to its rows.
 void UpdateWholeTables(Context& ctx, const UpdateArgs& args, const ScratchVector<size_t>& tables,
                        int64_t ids, IsaLevel isa) {
   BufferPool pool;

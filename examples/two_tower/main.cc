@@ -1,6 +1,7 @@
 // Two towers on MovieLens: users and movies become vectors, and whoever is near to a movie will
-// like it. Trained on who liked what; then, for every user, the movies are ranked, and we count how
-// many of the likes that were held out are among the first ten, beside a list of what is popular.
+// like it. The model is trained on who liked what. Then the movies are ranked for every user, and
+// we count how many of the likes that were held out are among the first ten, beside a list of what
+// is popular.
 //
 //   bazel run -c opt //examples/two_tower -- --data ratings.dat
 //
@@ -80,8 +81,8 @@ Pairs Draw(Context& ctx, const Likes& likes, std::span<const int64_t> rows) {
           Variable(Tensor::From(ctx, minus_log_share)), Tensor::From(ctx, right)};
 }
 
-// Each user's own item among the items of all users of the batch. Items that come more often as
-// wrong answers are made up for it, else what is popular would be pushed away.
+// Each user's own item among the items of all users of the batch. Popular items come more often as
+// wrong answers; the loss corrects for that, or they would be pushed away.
 double Step(Context& ctx, TwoTower& model, DenseOptimizer& dense, const Pairs& pairs) {
   Tape tape(ctx);
   const TowerOutputs towers = model.Forward(ctx, pairs.features);

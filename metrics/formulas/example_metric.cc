@@ -12,7 +12,7 @@ constexpr char kPredictions[] = "predictions", kLabels[] = "labels", kWeights[] 
 // The least positive prediction of apply_bin, as in TorchRec.
 constexpr float kLeastPositive = 0.039f;
 
-// The end of what a rank has.
+// The last examples of one rank.
 struct Part {
   ScoredExamples examples;
   std::span<const int64_t> groups;

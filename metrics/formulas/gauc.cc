@@ -1,6 +1,6 @@
 // `gauc`: the mean AUC of sessions, whose lengths are num_candidates; `gauc_num_samples`: how many
 // there were. Weights are not looked at. Sessions of one class, or of equal predictions alone, are
-// left out; of none: 0.5.
+// left out; without any session it is 0.5.
 #include <algorithm>
 
 #include "metrics/formulas/auc.h"

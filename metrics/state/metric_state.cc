@@ -36,7 +36,7 @@ class Unpacker {
   size_t at_ = 0;
 };
 
-// Shapes are not sent: whoever reads a state knows its columns.
+// Shapes are not sent: the reader of a state knows its columns.
 void Pack(Packer& packer, const std::string& name, const Tensor& tensor) {
   packer.Number(static_cast<int64_t>(name.size()));
   packer.Bytes(name.data(), name.size());

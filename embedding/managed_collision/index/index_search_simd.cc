@@ -18,7 +18,7 @@ inline unsigned MatchIn(const IndexGroup& group, int64_t id) {
   return (first | second << 8) & unsigned{group.used};
 }
 #elif defined(__AVX2__)
-// The third four are two ids and what lies behind them.
+// The third register of four holds two ids, and fields that lie behind the ids.
 inline unsigned MatchIn(const IndexGroup& group, int64_t id) {
   const __m256i wanted = _mm256_set1_epi64x(id);
   const auto four = [&](int first) {

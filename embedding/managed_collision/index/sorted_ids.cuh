@@ -12,7 +12,7 @@ using Count = unsigned long long;  // what CUDA's 64-bit atomics take
 
 inline uint32_t* Numbers(const Tensor& t) { return reinterpret_cast<uint32_t*>(t.data<int32_t>()); }
 
-// n keys and the numbers of what they belong to.
+// n keys, and for each the number of the thing that it belongs to.
 class KeyedNumbers {
  public:
   KeyedNumbers(Context& ctx, int64_t n)
@@ -33,7 +33,7 @@ class KeyedNumbers {
  private:
   uint64_t* FirstKey() const { return reinterpret_cast<uint64_t*>(keys_.data<int64_t>()); }
 
-  Tensor keys_, numbers_;  // twice: SortPairs needs a second buffer
+  Tensor keys_, numbers_;  // two of each: SortPairs needs a second buffer
   int64_t n_;
   SortedPairs<uint64_t> now_;
 };
@@ -56,7 +56,7 @@ struct IdKey {
   }
 };
 
-// Ascending; of the same ids the first comes first.
+// Sorts ids, ascending; equal ones keep their order.
 inline KeyedNumbers SortIds(Context& ctx, const Tensor& ids) {
   KeyedNumbers sorted(ctx, ids.numel());
   ForEach(ctx, ids.numel(), IdKey{ids.data<int64_t>(), sorted.keys(), sorted.numbers()});

@@ -18,7 +18,7 @@ using internal::RowBytes;
 // The key of the tables' counters: no table has an empty name.
 constexpr std::string_view kCounters = "";
 
-// Weights, then states.
+// The table's weights, then its states.
 std::vector<Tensor> PartsOf(const TableBatchedEmbedding& tables, int table) {
   std::vector<Tensor> parts = {tables.weight(table)};
   for (const OptimizerState& state : tables.optimizer_states(table)) parts.push_back(state.tensor);
@@ -115,7 +115,7 @@ std::vector<int64_t> NumberIds(Context& ctx, const TableBatchedEmbedding& tables
   return unique.values.ToVector<int64_t>();
 }
 
-// n records become the first n rows of the parts.
+// Writes n records to the first n rows of the parts.
 void SetRows(Context& ctx, const std::vector<Tensor>& parts, const std::vector<char>& records,
              int64_t n) {
   const char* from = records.data();
@@ -128,7 +128,7 @@ void SetRows(Context& ctx, const std::vector<Tensor>& parts, const std::vector<c
   }
 }
 
-// The inverse.
+// Makes records of the first n rows of the parts.
 std::vector<char> MakeRecords(Context& ctx, const std::vector<Tensor>& parts, int64_t n) {
   if (n == 0) return {};
   std::vector<char> records(static_cast<size_t>(n * RecordBytes(parts)));
