@@ -61,7 +61,7 @@ DenseStepArgs Coefficients(const DenseOptimizerConfig& c, int64_t t) {
   return a;
 }
 
-// A number that no step waits for.
+// A number on the host, for which no step has to wait.
 Tensor HostScalar(float value) {
   Tensor t = Tensor::EmptyHost({});
   *t.data<float>() = value;

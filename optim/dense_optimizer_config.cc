@@ -10,7 +10,7 @@ namespace {
 using Config = DenseOptimizerConfig;
 using Names = std::vector<std::string>;
 
-// An option: its member, who has it, and the values it may take.
+// An option: its member, the optimizers that have it, and the values that it may take.
 struct Option {
   const char* name;
   double Config::*number;

@@ -1,5 +1,5 @@
-// Steps of dense optimizers over a piece of a parameter. Plain loops: the compiler vectorizes them
-// for each level.
+// Steps of dense optimizers over a piece of a parameter. The loops are plain: the compiler
+// vectorizes them for each level.
 #include "optim/dense_step.h"
 #include "optim/dense_step_formulas.h"
 #include "runtime/ops/kernels/row_lanes.h"

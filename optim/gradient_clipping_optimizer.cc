@@ -15,12 +15,12 @@ using internal::kClipPiece;
 using internal::NormType;
 using internal::Rowwise;
 
-// The gradients of a step, and where the clipped ones go.
+// The gradients of a step, and the places of the clipped ones.
 struct Gradients {
   std::vector<NamedParameter> variables;  // that have one
   std::vector<Tensor> from, to;           // hold the memory until the step has been given
   internal::ParameterRows<ClipArgs> rows;
-  int64_t own = 0;  // pieces of what is not replicated, which come first
+  int64_t own = 0;  // pieces of gradients that are not replicated; they come first
 
   void Add(Context& ctx, const NamedParameter& p) {
     const bool in_place = p.variable.grad().unique() && p.variable.grad().is_contiguous();
@@ -58,7 +58,7 @@ Gradients Collect(Context& ctx, const std::vector<NamedParameter>& variables,
   return gradients;
 }
 
-// This rank's Σ|g|^p of what each rank has for itself, and of what is replicated: [2], f64.
+// This rank's Σ|g|^p of its own gradients, and of the replicated ones: [2], f64.
 Tensor Totals(Context& ctx, const Gradients& gradients,
               const internal::ParameterTable<ClipArgs>& table, const NormType& norm) {
   const int64_t pieces = gradients.rows.pieces;

@@ -13,7 +13,7 @@ int64_t Common(int64_t begin_a, int64_t size_a, int64_t begin_b, int64_t size_b)
       0, std::min(begin_a + size_a, begin_b + size_b) - std::max(begin_a, begin_b));
 }
 
-// Elements that both hold.
+// The number of elements that both shards hold.
 int64_t Overlap(const Shard& a, const Shard& b) {
   return Common(a.row_offset, a.rows, b.row_offset, b.rows) *
          Common(a.column_offset, a.columns, b.column_offset, b.columns);
@@ -66,7 +66,7 @@ const std::vector<Shard>& ExistingPlan::Shards(int table, ShardingType type) {
 
 bool ExistingPlan::Is(const ShardingOption& option, const std::vector<int>& ranks) {
   const Table& table = TableAt(option.table);
-  // The one type that asks more of ranks than its rectangles do.
+  // This is the only type with a rule for the ranks beside that for the rectangles.
   const auto of_one_group = [&](int rank) {
     return rank / topology_.group_size() == ranks[0] / topology_.group_size();
   };

@@ -19,7 +19,7 @@ constexpr size_t kShownTables = 200, kShownBottleneck = 10;
 
 size_t At(int i) { return static_cast<size_t>(i); }
 
-// Whether two options are one but for the name: of one shard, say, column_wise is table_wise.
+// Whether two options differ in the name alone: column_wise with one shard is table_wise.
 bool AreAlike(const internal::Candidate& a, const internal::Candidate& b) {
   return std::equal(a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(),
                     [](const internal::PieceRun& x, const internal::PieceRun& y) {
@@ -50,7 +50,7 @@ void AddOther(const ShardingOption& option, SearchCost cost, const Bonds& bonds,
   if (!AreAlike(candidate, item.candidates[0])) item.candidates.push_back(std::move(candidate));
 }
 
-// An item a table: candidate 0 is the chosen option, the others are the table's other ones.
+// One item for each table: candidate 0 is the chosen option, the others are the table's other ones.
 std::vector<Item> ListItems(const PlanResult& plan, const std::vector<Bonds>& bonds,
                             SearchCost cost) {
   std::vector<std::vector<const ShardingOption*>> of_table(bonds.size());

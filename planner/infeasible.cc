@@ -15,7 +15,7 @@ struct Least {
   Storage sum, shard;
 };
 
-// The option of least memory, and, apart from it, the smallest of the largest shards.
+// The option of least memory, and the one whose largest shard is smallest.
 std::map<int, Least> LeastOf(const std::vector<ShardingOption>& options) {
   std::map<int, Least> least;
   for (const ShardingOption& option : options) {
@@ -46,7 +46,7 @@ struct Explainer {
                        [&](const Storage& rank) { return option.max_storage().FitsIn(rank); });
   }
 
-  // The table's options without a constraint; what relaxing it would allow, or "".
+  // A sentence on an option that would fit if the table's constraint `what` were relaxed, or "".
   std::string Relaxed(int table, const char* what, void (*relax)(TableConstraints&)) const {
     PlannerModel model = planner.model();
     const std::string& name = model.tables[static_cast<size_t>(table)].name;
@@ -72,7 +72,7 @@ struct Explainer {
     return text.empty() ? "use more ranks, or ranks with more memory" : text;
   }
 
-  // Tables none of whose options fits on any rank.
+  // The tables that have no option that fits on some rank.
   std::string TooBig() const {
     std::map<int, bool> fits;
     for (const ShardingOption& option : options) fits[option.table] |= FitsSomewhere(option);

@@ -41,7 +41,7 @@ double LargestBar(const Chart& chart) {
   return largest;
 }
 
-// A line far above the bars is only spoken of.
+// A line far above the bars is not drawn, but given in the text.
 bool ShowsLine(const Chart& chart) { return chart.line > 0 && chart.line <= 4 * LargestBar(chart); }
 
 double TopOf(const Chart& chart) {
@@ -173,7 +173,7 @@ Chart TimeChart(const std::vector<RankSums>& sums, double lower_bound) {
           .ranks = static_cast<int>(sums.size())};
 }
 
-// A line at the cap where all ranks have the same.
+// Draws a line at the cap if all ranks have the same one.
 Chart MemoryChart(const Topology& topology, const std::vector<RankSums>& sums) {
   constexpr double kMiB = 1048576;
   const bool cpu = topology.compute_device == ComputeDevice::kCpu;

@@ -19,7 +19,7 @@ namespace {
 using namespace internal;  // NOLINT: the planner's own parts
 
 constexpr const char* kPerfModelNames[] = {"max_rank_perf", "max_rank_hbm"};
-// A plan of the search replaces one of the proposers' where it is better by more than rounding.
+// A plan of the search replaces the proposers' if it is better by more than rounding.
 constexpr double kBetter = 1e-6;
 
 std::vector<Storage> Capped(const Topology& topology, std::vector<Storage> capacity,
@@ -74,7 +74,7 @@ class Run {
   }
 
  private:
-  // Rates as the perf model says.
+  // The rating of these times under the perf model.
   double RatingOf(const std::vector<double>& perf, const std::vector<Storage>& storage) const {
     double rating = 0;
     if (settings_.perf_model == PerfModel::kMaxRankHbm) {
@@ -146,7 +146,7 @@ class Run {
     if (start.found()) Keep(problem.items, Improve(problem, start));
   }
 
-  // TorchRec's proposers find a place now and then where memory is short.
+  // Settings of TorchRec's proposers, which now and then find a place when memory is short.
   std::vector<ProposerSettings> LastResort() const {
     std::vector<ProposerSettings> proposers = TorchRecProposers();
     const double share = std::min(1.0, settings_.effort);
@@ -210,7 +210,7 @@ class Run {
     result_.found_by = "search";
   }
 
-  // Into the order of the options.
+  // Sorts the tables into the order of the options.
   void SortTables() {
     std::vector<size_t> place(model_.tables.size());
     for (size_t o = options_.size(); o-- > 0;) place[static_cast<size_t>(options_[o].table)] = o;
@@ -286,7 +286,8 @@ class Run {
     }
     result_.max_rank_perf = *std::max_element(result_.rank_perf.begin(), result_.rank_perf.end());
     result_.rating = RatingOf(result_.rank_perf, result_.rank_storage);
-    // Scaled caches are options that the bound does not know.
+    // A rating below the bound is possible only with scaled caches: these options are unknown to
+    // the bound.
     if (result_.rating < result_.lower_bound * (1 - kProven))
       result_.threshold_bound = result_.lower_bound = 0;
     const bool at_bound = result_.lower_bound > 0 && result_.gap() <= kProven;

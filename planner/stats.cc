@@ -119,7 +119,7 @@ void AddCriticalPath(const Topology& topology, const std::vector<PlacedOption>& 
   stats.critical_compute = most(compute[0]) + most(compute[1]);
 }
 
-// Tables on all ranks of the largest Σ value(run).
+// The tables on all ranks with the largest Σ value(run).
 template <typename Value>
 std::vector<std::string> TablesOnMax(const PlannerModel& model, int world_size,
                                      const std::vector<PlacedOption>& tables, Value&& value) {

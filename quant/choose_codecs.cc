@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Rows that do not decode as numbers are as wrong as can be.
+// The error of a trial; rows that do not decode as numbers have the largest.
 double ErrorOf(const TableTrials& table, const CodecTrial& trial) {
   if (trial.error.not_finite > 0) return std::numeric_limits<double>::infinity();
   const double scale = trial.error.value_rms;

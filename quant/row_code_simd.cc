@@ -51,7 +51,7 @@ void DecodeElements(const Float16Code<T, kSent>& code, const T* in, int64_t n, f
   (scaled ? Unscaled<T>(p, code.loss_scale) : p).StoreFirst(x + i, tail);
 }
 
-// fn(first element, elements, first byte) for each block of a row.
+// Calls fn(first element, elements, first byte) for each block of a row.
 template <typename Code, typename Fn>
 void ForEachBlock(int64_t row_size, const Fn& fn) {
   const int64_t size = Code::BlockSize(row_size), bytes = Code::BlockBytes(size);

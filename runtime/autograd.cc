@@ -15,8 +15,8 @@ const Tensor& NoTensor() {
   return none;
 }
 
-// a + b in new memory: the operands may be shared with other gradients. Of 16 bits: added in f32
-// and rounded.
+// a + b in new memory: the operands may be shared with other gradients. 16-bit numbers are added in
+// f32 and rounded.
 Tensor Sum(Context& ctx, const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype() && (a.dtype() == DType::kF16 || a.dtype() == DType::kBF16))
     return Sum(ctx, a.To(ctx, DType::kF32), b.To(ctx, DType::kF32)).To(ctx, a.dtype());

@@ -93,8 +93,8 @@ bool FitsInt(const SgemmArgs& a) {
 
 void UseCublas(const CublasFunctions* functions) { Chosen() = functions; }
 
-// A row-major matrix is a column-major one transposed, so Cᵀ = op(B)ᵀ·op(A)ᵀ is what cuBLAS is
-// asked for: B comes first, and neither needs a transposition that the caller's form has not.
+// A row-major matrix is a column-major one transposed, so cuBLAS computes Cᵀ = op(B)ᵀ·op(A)ᵀ: B
+// comes first, and the transpositions are the caller's.
 bool CublasSgemm(Context& ctx, const SgemmArgs& args) {
   const CublasFunctions* cublas = Chosen();
   if (cublas == nullptr || !FitsInt(args)) return false;

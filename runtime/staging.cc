@@ -43,7 +43,7 @@ void CheckPieces(Context& ctx, const Tensor& tensor) {
   if (tensor.device() != Device::Cpu()) CheckDevice(ctx, "bytes of a tensor", tensor);
 }
 
-// These are templates, so that a build for the CPU does not ask for what they call.
+// These are templates so that a build for the CPU does not need the functions that they call.
 template <typename On>
 void ReadOnDevice(On on, Context& ctx, const Tensor& tensor,
                   const std::function<void(const void*, int64_t)>& fn) {

@@ -22,13 +22,13 @@ Shape RowMajorStrides(const Shape& shape) {
   int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    // Beside an extent of 0 the others may be of any size; nothing asks for these strides.
+    // If one extent is 0, the others may be of any size; nothing reads these strides.
     (void)__builtin_mul_overflow(step, shape[i], &step);
   }
   return strides;
 }
 
-// Every tensor is made with this, so that its nbytes() is a number of 63 bits.
+// The bytes of a tensor. Every tensor is made with this, so that nbytes() fits 63 bits.
 int64_t BytesOf(const Shape& shape, DType dtype) {
   for (int64_t d : shape.dims()) TESSERA_CHECK_GE(d, 0, "shape {}", shape);
   int64_t bytes = 0;
@@ -126,8 +126,8 @@ Tensor Tensor::Allocate(Allocator& allocator, Device device, const Stream& strea
   return Tensor(std::move(storage), data, shape, dtype);
 }
 
-// The graph keeps a handle. Device memory that nobody else holds any more serves again, as recorded
-// work runs in its order; what the host wrote into pinned memory has to stay.
+// The graph keeps a handle. Device memory that nobody else holds can be used again, since recorded
+// work runs in its order; pinned memory must keep what the host wrote.
 std::shared_ptr<Tensor::Storage> Tensor::AllocateRecorded(internal::Capture& capture,
                                                           Allocator& allocator, Device device,
                                                           const Stream& stream, int64_t bytes) {
@@ -169,7 +169,7 @@ Tensor Tensor::Zeros(Context& ctx, const Shape& shape, DType dtype) {
              [&](auto on) { internal::ZeroBytes(on, ctx.stream(), t.raw_data(), t.nbytes()); });
   if (ctx.device() != Device::Cpu()) return t;
   char* bytes = static_cast<char*>(t.raw_data());
-  // Split, so that the pages of a large table are touched first by several threads.
+  // The work is split, so that the pages of a large table are touched first by several threads.
   ParallelFor(ctx, t.nbytes(), 1 << 20, [&](int64_t begin, int64_t end) {
     std::memset(bytes + begin, 0, static_cast<size_t>(end - begin));
   });
@@ -249,7 +249,7 @@ Tensor Tensor::Recordable(const Stream& stream) const {
 
 void Tensor::RecordStream(const Context& ctx) const {
   if (!defined()) return;
-  // Threads that were handed the same memory tell it at the same time.
+  // Threads that share the memory may call this at the same time.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::vector<Stream>& others = storage_->also_used_on;

@@ -25,7 +25,7 @@ int64_t CoveredElements(const Tensor& t) {
   return last + 1;
 }
 
-// A megabyte by a thread at a time: less is not worth waking one.
+// Copies a megabyte by a thread at a time: less is not worth waking one.
 void CopyInPieces(Context& ctx, void* to, const void* from, int64_t bytes) {
   ParallelFor(ctx, bytes, 1 << 20, [&](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,

@@ -24,8 +24,8 @@ MappedTensors::MappedTensors(const std::string& path, bool writable) : path_(pat
     tensors_begin_ = std::min(tensors_begin_, entry.begin);
     bytes_ = std::max(bytes_, entry.begin + entry.nbytes());
   }
-  // The header was read by its name before: a file renamed over it in between has another size, or
-  // another header, and is refused by what is checked then.
+  // The header was read by its name before. A file that was renamed over it in between has another
+  // size or header, and is refused by the checks below.
   const MappedFile mapped(path);
   if (writable) file_ = std::make_shared<const PrivateFile>(path);
   TESSERA_CHECK(mapped.bytes() == bytes_ && (file_ == nullptr || file_->bytes() == bytes_),

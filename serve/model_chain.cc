@@ -92,7 +92,7 @@ std::shared_ptr<ServedTables> ModelChain::TakeSpare() {
   return spare;
 }
 
-// Throws Error where it is not, but a newer one is.
+// Whether the next delta is there. Throws Error if it is missing, but a newer one is there.
 bool ModelChain::IsNextThere() {
   const int64_t next = model_->spec().version + 1;
   newest_version_seen_ = std::max(newest_version_seen_, NewestDelta(directory_));

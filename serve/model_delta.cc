@@ -11,7 +11,7 @@ int64_t RowsOf(const MappedTensors& tensors, const std::string& name) {
   return tensors.Contains(name) && tensors.ShapeOf(name).rank() > 0 ? tensors.ShapeOf(name)[0] : 0;
 }
 
-// A view, or an empty tensor where it is missing.
+// A view of a tensor, or an empty tensor if it is missing.
 Tensor AtOrEmpty(const MappedTensors& tensors, const std::string& name, DType dtype, Shape shape) {
   if (tensors.Contains(name)) return tensors.At(name, dtype, shape);
   Context ctx({.threads = 1});

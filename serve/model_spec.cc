@@ -160,7 +160,7 @@ void CheckTables(const ModelSpec& spec) {
   }
 }
 
-// A name, not a path: what is outside the directory is none of its business.
+// Throws unless it is a plain name: a model has no files outside its directory.
 void CheckFileName(const std::string& name, const std::string& where) {
   if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos)

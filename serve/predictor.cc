@@ -9,7 +9,7 @@
 namespace tessera::serve {
 namespace {
 
-// That read a model while another one is served: most cores go on serving.
+// The threads that read a new model while another one is served: most cores go on serving.
 int ThreadsBeside() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
 }
@@ -33,7 +33,7 @@ class Predictor::ContextLease {
     owner_.idle_contexts_.reserve(owner_.contexts_ + 1);
     ++owner_.contexts_;
   }
-  // There is room: giving it back needs no memory.
+  // The list has room, so that giving the context back needs no memory.
   ~ContextLease() {
     const std::lock_guard lock(owner_.mutex_);
     owner_.idle_contexts_.push_back(std::move(context_));
@@ -95,7 +95,7 @@ void Predictor::Reload(const std::string& directory, bool new_inputs) {
   NoteChain();
 }
 
-// After what changed the chain; reload_mutex_ is held.
+// Notes the chain's state after a change. REQUIRES: reload_mutex_ is held.
 void Predictor::NoteChain() {
   const std::lock_guard lock(mutex_);
   delta_failure_ = chain_->failure();

@@ -38,7 +38,8 @@ std::shared_ptr<void> PrivateFile::Map(int64_t offset, int64_t count, int64_t re
   const int64_t page = sysconf(_SC_PAGESIZE), before = offset % page;
   const auto size = static_cast<size_t>(before + reserved);
   if (reserved == 0) return nullptr;
-  // First all of it, so that nobody takes addresses in between; then the file over its begin.
+  // All addresses are mapped first, so that nobody takes one in between; then the file over their
+  // beginning.
   void* const base = mmap(nullptr, size, kAccess, kFlags | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
     throw Error(Format("{}: no address space for {} bytes: {}", path_, size, std::strerror(errno)));

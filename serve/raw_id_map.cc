@@ -68,7 +68,7 @@ void RawIdMap::Remove(int64_t id) {
   uint64_t slot = (hole + 1) % at.size;
   for (uint64_t left = at.size; left > 0 && data[2 * slot + 1] >= 0;
        --left, slot = (slot + 1) % at.size) {
-    // Who lies at `slot` may move to the hole unless that is before the first of its slots.
+    // The id at `slot` may move to the hole, unless that lies before the id's first slot.
     const uint64_t way = (slot + at.size - at.FirstSlot(data[2 * slot])) % at.size;
     if (way < (slot + at.size - hole) % at.size) continue;
     std::copy_n(data + 2 * slot, 2, data + 2 * hole);

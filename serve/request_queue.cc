@@ -94,7 +94,7 @@ RequestQueue::Items RequestQueue::Take() {
     changed_.wait(lock, [&] { return closed_ || !items_.empty(); });
     --idle_;
     if (items_.empty()) break;
-    // Another worker may take what this one waits for: it begins anew then.
+    // Another worker may take the requests that this one waits for; then it begins anew.
     const auto until = items_.front().arrival + options_.max_wait;
     if (Clock::now() < until && !closed_ && !BatchIsFull()) {
       changed_.wait_until(lock, until);

@@ -14,7 +14,7 @@ struct ServedModel::PackedBatch {
   int64_t batch = 0;
   Tensor dense;         // [B, dense_in]
   Tensor ids;           // [N] i64, or i32 in large batches; rows that are there, or -1
-  Tensor offsets;       // [F·B + 1] i64; or those of all of a request
+  Tensor offsets;       // [F·B + 1] i64; or the offsets of a whole request
   Tensor weights = {};  // [N] f32, of ids; undefined: all 1
   // The first bag of each feature; empty: one feature lies after the other.
   std::vector<int64_t> first_bags = {};

@@ -15,7 +15,7 @@ RemapEntry EntryAt(const TableRemap& remap, const RemapView& view, int64_t i) {
   return {view.data[2 * i], view.data[2 * i + 1]};
 }
 
-// Whether every entry of a map or a hash is what it may be.
+// Whether every entry of a map or a hash is valid.
 bool IsSound(const TableRemap& remap, const TableSpec& table) {
   const RemapView view = remap.view();
   int64_t keys = 0;

@@ -8,7 +8,7 @@
 
 #include "serve/predictor.h"
 
-// The predictor is made by the first load.
+// The predictor is made by the first load; `mutex` guards it.
 struct tessera_predictor {
   explicit tessera_predictor(int threads) : options{.threads = threads, .new_inputs = true} {}
 
@@ -102,7 +102,7 @@ void CheckCount(int64_t got, int64_t expected, const char* what) {
   if (got != expected) throw Error(Format("{} is {}; expected {}", what, got, expected));
 }
 
-// Before anything is read: the lengths are as many as the batch has bags.
+// Checks, before anything is read, that the arrays have as many elements as the batch needs.
 void CheckSizes(const ServedModel& model, int64_t batch, const tessera_arrays& arrays) {
   if (batch < 0 || batch > kMaxExamples) throw Error(Format("batch is {}", batch));
   const int64_t bags = std::ssize(model.features()) * batch;

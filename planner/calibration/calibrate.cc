@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// Tells rank 0's caller of each step. Shares of the time are what the steps took on two cores.
+// Reports each step on rank 0. Shares of the time are those that steps took on two cores.
 class Progress {
  public:
   Progress(const CalibrateOptions& options, const Communicator& comm)

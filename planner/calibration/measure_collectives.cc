@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// One after another, as a rank that is late once is not late for all of them.
+// Calls are timed one after another: a rank that is late once is not late for all of them.
 constexpr int kCalls = 4;
 
 void CallNumbers(Context&, Communicator& comm, int64_t bytes) {

@@ -129,7 +129,7 @@ std::vector<double> MeanCounts(const PlanWork& work,
   return mean;
 }
 
-// For the network, in each phase.
+// The network's seconds in each phase.
 std::vector<double> Waits(const MachineProfile& profile, const PlanWork& work) {
   const auto longest = [&](WireBytes RankWork::*bytes) {
     double most = 0;

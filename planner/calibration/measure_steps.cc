@@ -53,7 +53,7 @@ StepOverhead MeasureGroup(Context& ctx, Communicator& comm, const MeasureSizes& 
     for (const ShardingPlan& plan : MakePlans(load, comm.size())) {
       const StepPrediction step = model.Predict(plan);
       const double measured = TimePlan(ctx, comm, load, plan, 3 * sizes.seconds_a_point).seconds;
-      // Waiting is as it was measured; some of a step always is work.
+      // Waiting is taken as measured; at least a quarter of a step is taken to be work.
       bills.push_back(
           {{1, step.seconds - step.waiting}, std::max(measured - step.waiting, measured / 4)});
     }

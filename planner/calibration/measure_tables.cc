@@ -38,7 +38,7 @@ class TableMeasurement {
     update().call = std::max(0.0, one.backward - update().table);
   }
 
-  // A bag beside its ids: as many ids in few bags, and in many.
+  // Measures a bag apart from its ids: as many ids lie in few bags, and in many.
   void Bags() {
     for (const int64_t dim : kDims) {
       TableTrial trial{.rows = RowsOf(kSmallBytes, dim), .dim = dim};
@@ -54,7 +54,7 @@ class TableMeasurement {
     }
   }
 
-  // An occurrence beside its row: few rows, named by many ids.
+  // Measures an occurrence apart from its row: many ids name few rows.
   void Occurrences() {
     for (const int64_t dim : kDims) {
       RowPrices prices{dim * kFloat, {}};
@@ -164,7 +164,7 @@ class TableMeasurement {
             .ids = kBagIds};
   }
 
-  // A table of `bytes`, named as often as it has rows where that is not too often.
+  // Measures a table of `bytes`, whose ids are as many as its rows, within the limits of a call.
   Point Measure(int64_t bytes, int64_t dim, DType type, const std::string& rule) {
     TableTrial trial{.rows = RowsOf(bytes, dim), .dim = dim};
     trial.bags = std::clamp(trial.rows, least_ids_ / 8, most_ids_) / kBagIds;
@@ -179,7 +179,7 @@ class TableMeasurement {
     const double distinct = DistinctRows(UniformRows(trial.rows), ids);
     const double of_ids = (ids - distinct) * RowPrice(update().occurrence, row, bags * row) +
                           ids * PriceAt(update().sort, static_cast<double>(trial.rows));
-    // Between its lookup and its update lies what this step named.
+    // The working set of an update is the rows that this step named.
     const double named = in_use * distinct / static_cast<double>(trial.rows) / (1 - std::exp(-1.0));
     const double looked_up =
         times.forward - lookup().call - lookup().feature - bags * PriceAt(lookup().bag, row);
@@ -189,12 +189,14 @@ class TableMeasurement {
 
   Rounds& rounds_;
   int64_t largest_;
-  // Enough ids that a call's own cost does not matter, few enough to be done in some milliseconds.
+  // The ids are so many that a call's own cost does not matter, and so few that it takes some
+  // milliseconds.
   int64_t most_ids_, least_ids_;
   MachineProfile& profile_;
 };
 
-// A table of at most most_ids_ rows a step has been named whole: larger ones name no more bytes.
+// Drops points that do not rise: every row of a table with at most most_ids_ rows is named in a
+// step, and larger tables name no more bytes.
 void KeepRising(RowPriceTable& table) {
   for (RowPrices& row : table) {
     CostCurve rising;

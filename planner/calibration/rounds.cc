@@ -53,7 +53,7 @@ std::vector<double> Rounds::Medians(const std::function<std::vector<double>()>& 
     for (size_t i = 0; i < parts.size(); ++i) times[i].push_back(parts[i]);
   };
   run();
-  // The ranks have to agree.
+  // The ranks have to agree on the number of rounds.
   const double once = MeanOverRanks({Since(begin)})[0];
   const auto more = static_cast<int>(std::clamp(budget_ / std::max(once, 1e-7), kLeast, kMax)) - 1;
   for (int i = 0; i < more; ++i) run();

@@ -52,7 +52,7 @@ std::vector<EmbeddingFeature> FeaturesOf(const StepLoad& load) {
   return features;
 }
 
-// Rows as a feature names them.
+// Draws rows as a feature names them.
 class RowDraw {
  public:
   RowDraw(const RowPopularity& popularity, int64_t rows) : popularity_(popularity), rows_(rows) {
@@ -62,7 +62,7 @@ class RowDraw {
       firsts_.push_back(first);
       first += g.rows;
     }
-    // Strewn: by a step that has no factor in common with the number of rows.
+    // Popular rows are strewn over the table, by a step that has no factor in common with its rows.
     step_ = static_cast<int64_t>(0.618 * static_cast<double>(rows)) | 1;
     while (std::gcd(step_, rows) != 1) step_ += 2;
   }
@@ -82,7 +82,7 @@ class RowDraw {
   std::vector<double> ends_, firsts_;
 };
 
-// Bags of a feature have as many ids as come nearest to its mean.
+// A batch: each bag of a feature has one of the two numbers of ids nearest to the mean.
 KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> ids, lengths;
@@ -100,7 +100,7 @@ KeyedJaggedTensor MakeBatch(Context& ctx, const StepLoad& load, unsigned seed) {
                                             Tensor::From(ctx, lengths));
 }
 
-// Square layers, and the all-reduce of gradients.
+// The dense part of a step: square layers, and the all-reduce of gradients.
 class DensePart {
  public:
   DensePart(Context& ctx, const StepLoad& load)
@@ -192,7 +192,7 @@ PlanTime TimePlan(Context& ctx, Communicator& comm, const StepLoad& load, const 
                   double budget) {
   PlannedStep step(ctx, comm, load, plan);
   Rounds rounds(ctx, comm, budget);
-  // One after another: ranks wait for each other where steps make them, and nowhere else.
+  // Steps run one after another: ranks wait for each other inside of them, and nowhere else.
   const std::vector<double> times = rounds.Medians([&] {
     std::vector<double> phases = step.Run(ctx);
     phases.push_back(std::accumulate(phases.begin(), phases.end(), 0.0));

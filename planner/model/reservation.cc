@@ -44,7 +44,7 @@ int64_t DenseBytes(const PlannerModel& model, const Reservation& r) {
                      static_cast<double>(model.dense_buffer_bytes)));
 }
 
-// Before dense and kjt.
+// The HBM that is left before dense parameters and batches are taken off.
 int64_t HbmLeft(int64_t hbm, const Reservation& r) {
   const int64_t none = 0;
   switch (r.kind) {

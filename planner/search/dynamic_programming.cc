@@ -8,7 +8,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kNobody = -1;
 
-// The least Σ perf that ends in a bin of HBM, and how it came there.
+// The least Σ perf that ends in a bin of HBM, and the choice that led there.
 struct Cell {
   double perf = kNever, hbm = 0;
   int option = kNobody, from = kNobody;
@@ -49,7 +49,7 @@ class DynamicProgramming : public Proposer {
   void Feedback(std::optional<double>) override {}
 
  private:
-  // In bins.
+  // The option's HBM, in bins.
   double Hbm(const ShardingOption& option) const {
     const auto bytes = static_cast<double>(option.total_storage().hbm);
     return bytes == 0 ? 0 : width_ > 0 ? bytes / width_ : kNever;

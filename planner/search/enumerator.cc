@@ -22,7 +22,7 @@ bool Contains(const std::vector<T>& values, T value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// Keeps what `keep` says.
+// Keeps the elements for which `keep` is true.
 template <typename T, typename Fn>
 void Filter(std::vector<T>& values, Fn&& keep) {
   std::erase_if(values, [&](T value) { return !keep(value); });

@@ -24,7 +24,7 @@ bool IsSmall(const SearchProblem& problem) {
   });
 }
 
-// Neighbouring shards of one cost as one run of the least storage.
+// Merges neighbouring shards of one cost into one run with the least of their storage.
 void Relax(Candidate& candidate) {
   std::vector<PieceRun> pieces;
   for (const PieceRun& piece : candidate.pieces) {
@@ -124,7 +124,7 @@ class BranchAndBound {
     return candidate.pieces[run];
   }
 
-  // Shard i on rank first + i.
+  // Puts shard i on rank first + i.
   void InOrder(size_t depth, const Candidate& candidate, int first, std::vector<int>& ranks) {
     const double busiest = busiest_;
     for (int64_t i = 0; i < candidate.shards; ++i) {
@@ -140,7 +140,7 @@ class BranchAndBound {
     busiest_ = busiest;
   }
 
-  // Each shard on any rank of [begin, end); alike shards on ascending ranks.
+  // Puts each shard on any rank of [begin, end); alike shards go to ascending ranks.
   void OneByOne(size_t depth, const Candidate& candidate, int64_t shard, int begin, int end,
                 std::vector<int>& ranks) {
     if (shard == candidate.shards) return Branch(depth + 1);
@@ -188,7 +188,7 @@ class BranchAndBound {
     return false;
   }
 
-  // Whether a candidate of that kind tells its ranks apart.
+  // Whether a candidate with this kind of partition distinguishes its ranks.
   bool TellsApart(PartitionBy kind) const {
     for (const Item& item : items_)
       for (const Candidate& c : item.candidates)

@@ -37,8 +37,8 @@ class Descent {
   }
 
  private:
-  // By potential, or by the busiest rank that it touches: a table that goes to all ranks may raise
-  // the potential, and still be the way down.
+  // The best move, by potential or by the busiest rank that it touches: a table that goes to all
+  // ranks may raise the potential, and still lower the busiest rank.
   Step BestMove(int rank, bool by_busiest) {
     std::vector<int> items = state_.placement().on_rank(rank);
     const std::vector<int>& on_all = state_.placement().on_all();

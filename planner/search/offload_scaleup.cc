@@ -22,7 +22,7 @@ int64_t SumHbm(const Proposal& proposal) {
   return sum.hbm;
 }
 
-// The point of least cost in [left, right], asked one point at a time.
+// Finds the point of least cost in [left, right], trying one point at a time.
 class BudgetSearch {
  public:
   BudgetSearch(double right, double cost_left)
@@ -33,7 +33,7 @@ class BudgetSearch {
 
   double next() const { return next_; }
 
-  // A point that could not be placed ends the interval at `reached`.
+  // Ends the interval at `reached`, a point that could not be placed.
   void Shrink(double reached) {
     right_ = reached;
     cost_right_ = std::numeric_limits<double>::infinity();
@@ -41,7 +41,7 @@ class BudgetSearch {
     best_ = Clamp(best_);
   }
 
-  // Draws the next point; false at the end.
+  // Takes the cost of the last point, and draws the next one; false at the end.
   bool Tell(double cost) {
     ++step_;
     if (step_ == kMaxProposals) return false;

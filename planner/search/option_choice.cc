@@ -61,7 +61,7 @@ struct Chooser {
     return total;
   }
 
-  // The least price that makes `fits` of the chosen ones true, or the highest tried.
+  // The least price with which `fits` accepts the chosen candidates, or the highest tried.
   template <typename Set, typename Fits>
   Prices Least(Prices prices, double unit, Set set, Fits fits) const {
     double high = unit;

@@ -79,7 +79,7 @@ class GreedyPartitioner {
            proposal_[o]->kernel == PlanKernel::kKeyValue;
   }
 
-  // Shard i on ranks[i].
+  // Puts shard i on ranks[i].
   bool InOrder(size_t o, const std::vector<int>& ranks) {
     const ShardingOption& option = *proposal_[o];
     if (option.num_shards() != static_cast<int64_t>(ranks.size())) return false;
@@ -95,7 +95,8 @@ class GreedyPartitioner {
     return true;
   }
 
-  // Each shard to the least loaded of `ranks`; ties by place in a node of `local` ranks.
+  // Puts each shard on the least loaded of `ranks`; ties are broken by the place in a node of
+  // `local` ranks.
   bool LeastLoaded(size_t o, const std::vector<int>& ranks, int local, bool distinct) {
     std::vector<int>& placed = placement_.ranks[o];
     placed.clear();
@@ -188,7 +189,7 @@ class GreedyPartitioner {
     return false;
   }
 
-  // On `blocks` hosts from hosts[begin] on, around the end.
+  // Puts the option on `blocks` hosts from hosts[begin] on, around the end.
   bool OnWindow(size_t o, const std::vector<int>& hosts, size_t begin, size_t blocks) {
     std::vector<int> ranks;
     for (size_t b = 0; b < blocks; ++b)

@@ -138,7 +138,7 @@ Spot PlacementState::OnBestGroup(const Item& item, const Candidate& candidate) {
   return best;
 }
 
-// Each column block on a group of its own, as long as there are groups.
+// Puts each column block on a group of its own, as long as there are groups.
 Spot PlacementState::OnGroups(const Item& item, const Candidate& candidate) {
   const int groups = ranks_ / group_;
   const int blocks = static_cast<int>(candidate.shards / group_);

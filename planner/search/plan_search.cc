@@ -9,8 +9,8 @@
 namespace tessera::internal {
 namespace {
 
-// Ranks looked at, of a start; some nanoseconds each. The work grows with items × ranks: fast where
-// there are few, then slowly.
+// Budgets of work for one start, counted in ranks looked at (some nanoseconds each). The work grows
+// with items × ranks: fast while they are few, then slowly.
 constexpr double kDescentWork = 2e8;
 constexpr double kLeastRuinWork = 2e6, kSmallRuinWork = 6e7, kMaxRuinWork = 6e8;
 constexpr double kSmallRuinWorkAPlace = 2e5, kRuinWorkAPlace = 40;
@@ -26,7 +26,8 @@ size_t At(int i) { return static_cast<size_t>(i); }
 // How items are ordered before they are placed.
 enum class Order { kCost, kCostAndMemory, kMemory };
 
-// The larger of a candidate's shares of what one rank has.
+// The share of one rank's time or memory that a candidate takes, whichever is larger, as `order`
+// says.
 double Weight(const Candidate& c, Order order, double cost_unit, const Storage& room) {
   const auto share = [](int64_t bytes, int64_t of) {
     return of > 0 ? static_cast<double>(bytes) / static_cast<double>(of) : 0.0;
@@ -36,7 +37,8 @@ double Weight(const Candidate& c, Order order, double cost_unit, const Storage& 
   return order == Order::kCost ? cost : order == Order::kMemory ? memory : std::max(cost, memory);
 }
 
-// Uniform ones first, then those that need a group, then the rest.
+// The place of a candidate's class: uniform ones come first, then those that need a group, then
+// others.
 int Class(const Candidate& c) {
   switch (c.partition_by()) {
     case PartitionBy::kUniform:
@@ -103,7 +105,7 @@ double BaseOf(const std::vector<Item>& items, const std::vector<int>& chosen) {
   return base;
 }
 
-// Placements of different choices.
+// Collects starts: placements of different choices.
 class Starter {
  public:
   explicit Starter(const SearchProblem& problem)

@@ -59,7 +59,7 @@ class GridSearch : public BlindProposer {
   }
 
  private:
-  // The last table counts fastest.
+  // Steps to the next proposal; the last table counts fastest.
   void StepOn() {
     for (size_t t = tables_.size(); t-- > 0;) {
       if (++at_[t] < tables_[t].size()) return;

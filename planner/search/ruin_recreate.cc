@@ -49,7 +49,7 @@ class Ruiner {
     if (Random(2) == 0 || chosen_.empty()) Choose(static_cast<int>(Random(state_.items().size())));
   }
 
-  // Large ones first, mostly.
+  // Orders the items, mostly with large ones first.
   void OrderItems() {
     for (size_t i = chosen_.size(); i > 1; --i) std::swap(chosen_[i - 1], chosen_[Random(i)]);
     if (Random(4) == 0) return;
@@ -58,7 +58,7 @@ class Ruiner {
     });
   }
 
-  // Whether a new placement of a few items is better, and kept.
+  // Tries a new placement of a few items; true if it is better, and then it is kept.
   bool Try(double rating) {
     ChooseItems();
     OrderItems();
@@ -80,7 +80,7 @@ class Ruiner {
     return false;
   }
 
-  // At the cheapest spot, or now and then at the second cheapest candidate's.
+  // Puts an item back at its cheapest spot, or now and then at its second cheapest candidate's.
   bool PutBack(int item, double& potential) {
     Spot best, second;
     int candidate = -1, second_candidate = -1;

@@ -22,7 +22,7 @@ std::vector<PieceRun> PiecesOf(const ShardingOption& option, SearchCost cost) {
   return pieces;
 }
 
-// The i-th shards of both as one.
+// Merges the i-th shards of both into one.
 std::vector<PieceRun> Merged(const std::vector<PieceRun>& a, const std::vector<PieceRun>& b) {
   std::vector<PieceRun> merged;
   int64_t left_a = a[0].count, left_b = b[0].count;
@@ -57,7 +57,7 @@ std::vector<Candidate> CandidatesOf(const Options& options, SearchCost cost) {
   return candidates;
 }
 
-// Every pair of one shape.
+// All pairs of candidates with the same type and number of shards.
 std::vector<Candidate> Together(const std::vector<Candidate>& a, const std::vector<Candidate>& b) {
   std::vector<Candidate> pairs;
   for (const Candidate& x : a) {
@@ -73,7 +73,7 @@ std::vector<Candidate> Together(const std::vector<Candidate>& a, const std::vect
   return pairs;
 }
 
-// Wherever b can lie, a can too.
+// Whether a can lie wherever b can.
 bool IsAsFree(const Candidate& a, const Candidate& b) {
   if (a.distinct_ranks() && !b.distinct_ranks()) return false;
   if (a.shards != b.shards || a.pieces.size() != b.pieces.size()) return false;
@@ -91,7 +91,7 @@ bool Beats(const Candidate& a, const Candidate& b) {
   return true;
 }
 
-// Without those that an earlier one beats; sorted by total.
+// Removes candidates that an earlier one beats; the rest is sorted by total.
 void Prune(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.total < b.total; });

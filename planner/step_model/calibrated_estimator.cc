@@ -53,8 +53,8 @@ bool HasRowShares(const StepTable& table) {
                      [](const StepFeature& f) { return !f.popularity.row_shares.empty(); });
 }
 
-// How many shards of a run cost what the next one does, which begins at `row`: blocks of rows
-// differ by the rows' popularity, and those of one column block from those of the next, whose ids
+// The number of shards of a run that cost as much as the next one, which begins at `row`. Blocks of
+// rows differ by the rows' popularity, and one column block's differ from the next one's, whose ids
 // are copies. Whole columns do not differ.
 int64_t AlikeShards(const ShardRun& run, const StepTable& table, int64_t row, bool by_rows) {
   if (run.rows == 0 || run.rows == table.rows) return INT64_MAX;

@@ -18,7 +18,7 @@ double RowsNamed(const RowsByCount& rows, int64_t times) {
   return found == rows.end() ? 0 : static_cast<double>(found->second);
 }
 
-// How often a row that the sample named `count` times is named on the average.
+// The mean number of times that a row with `count` occurrences in the sample is named.
 double Expected(const RowsByCount& rows, int64_t count) {
   constexpr int64_t kRare = 4;
   const auto seen = static_cast<double>(count);
@@ -27,8 +27,8 @@ double Expected(const RowsByCount& rows, int64_t count) {
   return std::min(seen, (seen + 1) * more / RowsNamed(rows, count));
 }
 
-// The share of rows that were not met, as evenly spread as another sample of this size may have it
-// to name as many distinct rows; the rest of them is never named.
+// Adds the rows that were not met. As many of them get the share, evenly, that another sample of
+// this size names as many distinct rows; the others are never named.
 void AddUnmet(double rows, double share, int64_t ids, int64_t distinct,
               std::vector<RowGroup>& groups) {
   const auto n = static_cast<double>(ids);

@@ -71,7 +71,8 @@ struct Distinct {
   double rows = 0, seconds = 0;
 };
 
-// Distinct rows, and their updates. A row was named by this step's forward, or by an earlier one.
+// The distinct rows of a reading, and their updates' seconds. A row was last used by this step's
+// forward, or by an earlier step.
 Distinct DistinctUpdates(const WorkSettings& s, const Part& part, const Reading& r) {
   const RowPriceTable& prices = UpdateRows(*s.profile, part.table.rule);
   Distinct sum;
@@ -85,7 +86,8 @@ Distinct DistinctUpdates(const WorkSettings& s, const Part& part, const Reading&
   return sum;
 }
 
-// Updates of a part by all its features' readings: occurrences one by one, distinct rows once.
+// Seconds of a part's updates by all its features' readings: each occurrence counts, and each
+// distinct row once.
 double UpdateSeconds(const WorkSettings& s, const Part& part,
                      const std::vector<Reading>& readings) {
   const UpdatePrices& prices = s.profile->update;
@@ -120,7 +122,7 @@ double BytesOfId(const WorkSettings& s, const StepTable& table) {
   return static_cast<double>(s.load->id_bytes) + (table.weighted ? kWeightBytes : 0);
 }
 
-// A weight is half as much again to copy.
+// The number of ids to copy; one with a weight counts one and a half.
 double Moved(const StepTable& table, double ids) { return table.weighted ? 1.5 * ids : ids; }
 
 // Ids of one feature on their way to a shard.

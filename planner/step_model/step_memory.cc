@@ -58,11 +58,12 @@ ShardMemory MemoryOfShard(const MemorySettings& s, const StepTable& table, const
         ShareOfRows(f.popularity, table.rows, shard.row_offset, shard.row_offset + shard.rows);
     const Part p = PartOf(table, f, share, columns);
     const double input = InputBytes(*s.load, table, p), moved = p.outputs * columns * kFloat;
-    // Away: the messages that came, and their ids sorted; at home: the message that left.
+    // The rows' rank holds the received messages and their sorted ids; the bags' rank holds the
+    // message that it sent.
     memory.own.input += 2 * s.ranks * input * s.batches_in_flight;
     memory.everyone.input += input * s.batches_in_flight;
-    // Away: looked-up rows, then gradients in messages and put together; at home: rows that came
-    // and the output that they join, then the same of gradients.
+    // The rows' rank holds looked-up rows, then gradients in messages and put together. The bags'
+    // rank holds received rows and the output that they join, then gradients of both.
     memory.own.rows_moved += s.ranks * (3 * moved + EncodedElements(*s.load, p));
     memory.everyone.rows_moved += 4 * moved + EncodedElements(*s.load, p);
     memory.own.workspace += Workspace(table, rows, p, s.ranks);
@@ -75,7 +76,7 @@ MemoryBytes MemoryOfReplica(const MemorySettings& s, const StepTable& table) {
   MemoryBytes memory = Kept(table, rows, columns);
   for (const StepFeature& f : table.features) {
     const Part p = PartOf(table, f, 1, columns);
-    // Everyone's ids and gradients come before the update: messages, and put together.
+    // All ranks' ids and gradients come before the update: as messages, and put together.
     memory.input += 3 * s.ranks * InputBytes(*s.load, table, p);
     memory.rows_moved += (3 + 2 * s.ranks) * p.outputs * columns * kFloat;
     memory.workspace += Workspace(table, rows, p, s.ranks);

@@ -40,7 +40,7 @@ struct Pricer {
     return CollectiveBandwidthOf(f.topology, collective, world, local);
   }
 
-  // Rows that a rank's cache has to fetch, of the whole table.
+  // The number of rows that a rank's cache has to fetch, over the whole table.
   double Misses() const {
     if (f.option.kernel != PlanKernel::kFusedUvmCaching || !f.load_factor()) return 0;
     if (!f.constraints.cache_params || !f.constraints.cache_params->statistics) return 0;

@@ -15,13 +15,13 @@ constexpr double kIdBytes = 8, kDefaultRatio = 0.2;
 constexpr double kCacheBytesARow = 4, kCacheBytesASlot = 16;
 constexpr int64_t kQuantBytesARow = 4;
 
-// ⌈x⌉ of the double nearest to numerator / denominator.
+// ⌈x⌉, where x is the double nearest to numerator / denominator.
 int64_t CeilOfQuotient(Wide numerator, Wide denominator) {
   const auto whole = static_cast<int64_t>(numerator / denominator);
   const Wide rest = numerator % denominator;
   if (rest == 0) return whole;
   if (whole == 0) return 1;
-  // The double is `whole` itself where the rest is less than half of its last place.
+  // The double is `whole` itself if the rest is less than half of its last place.
   const int exponent = std::bit_width(static_cast<uint64_t>(whole)) - 1;
   if (exponent > 52) return static_cast<int64_t>(static_cast<double>(whole));
   const Wide half_places = rest << (53 - exponent);

@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-// Notes: a header of three words, then name and content, each filled up to 4 bytes.
+// The build id in notes: a note is a header of three words, then name and content, each filled up
+// to 4 bytes.
 std::string IdIn(const unsigned char* note, size_t size) {
   const auto padded = [](size_t n) { return (n + 3) / 4 * 4; };
   for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {

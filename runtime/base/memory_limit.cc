@@ -46,8 +46,8 @@ std::optional<double> LeftIn(const std::string& folder, const CgroupFiles& files
   return std::max(0.0, *limit - std::max(0.0, used - cached));
 }
 
-// The least of a cgroup and those that it lies in. In a container the path may be that of the host,
-// of which only the end is mounted: then the mount itself is looked at.
+// The least of a cgroup and those that it lies in. In a container the path may be the host's, of
+// which only the end is mounted: then the mount itself is read.
 std::optional<double> LeftFrom(const std::string& root, std::string path,
                                const CgroupFiles& files) {
   std::optional<double> least;
@@ -60,7 +60,8 @@ std::optional<double> LeftFrom(const std::string& root, std::string path,
   }
 }
 
-// Lines of /proc/self/cgroup: "0::/path" of v2, "7:memory,…:/path" of v1.
+// The least that the cgroups of /proc/self/cgroup leave. Its lines: "0::/path" of v2,
+// "7:memory,…:/path" of v1.
 std::optional<double> LeftInCgroups(const std::string& root) {
   std::ifstream file(root + "/proc/self/cgroup");
   std::optional<double> least;

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// "3 * 4 * 5".
+// The numbers as a product: "3 * 4 * 5".
 std::string Joined(std::initializer_list<int64_t> numbers, const char* sign) {
   std::string text;
   for (const int64_t number : numbers) text += (text.empty() ? "" : sign) + std::to_string(number);

@@ -26,8 +26,8 @@ constexpr int64_t kMaxBytes = int64_t{1} << 56;  // of a block: no address is la
 constexpr int64_t kCacheBytes = kRecycles ? 256 << 20 : 0;
 static_assert(kHostAlignment <= kScratchAlignment);
 
-// Sizes are rounded up so that blocks of nearly the same size serve each other (batches are rarely
-// alike to the id), and aligned_alloc is content. An eighth at most.
+// Sizes are rounded up, by an eighth at most, so that blocks of nearly the same size can replace
+// each other (two batches rarely have the same number of ids), and as aligned_alloc demands.
 int64_t Rounded(int64_t bytes) {
   const auto eighth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)) / 8);
   const int64_t unit = bytes >= kHugePage         ? kHugePage
@@ -36,7 +36,7 @@ int64_t Rounded(int64_t bytes) {
   return std::max<int64_t>((bytes + unit - 1) / unit * unit, kHostAlignment);
 }
 
-// Nobody's mistake, so no Error: what came to ask may ask again later.
+// It is no Error, since no caller made a mistake: the same call may succeed later.
 class OutOfHostMemory final : public std::bad_alloc {
  public:
   OutOfHostMemory(int64_t asked, int64_t live, int64_t cached) {
@@ -104,8 +104,8 @@ class CachingHostAllocator final : public Allocator {
     void* block = std::aligned_alloc(static_cast<size_t>(alignment),
                                      static_cast<size_t>(huge ? size + kHugePage : size));
     if (block == nullptr) throw OutOfHostMemory(size, stats_.live_bytes, stats_.cached_bytes);
-    if (!huge) return block;  // else one page more, of which colors take some bytes
-    // Advice only: without huge pages everything works, slower.
+    if (!huge) return block;  // else one page more, part of which page colors take
+    // This is advice only: without huge pages everything works, but slower.
     (void)madvise(block, static_cast<size_t>(size), MADV_HUGEPAGE);
     return static_cast<char*>(block) + internal::NextPageColor();
   }

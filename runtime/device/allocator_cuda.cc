@@ -142,9 +142,10 @@ class PinnedPool final : public Allocator {
     void* pointer;
     Event free_from;
   };
-  // Larger ones (tables) go back to the system.
+  // Larger blocks (tables) go back to the system.
   static constexpr int64_t kLargestCached = 64 << 20;
-  // To powers of two: batches differ a little in size, and pinning memory is slow.
+  // Sizes are rounded up to powers of two: batches differ a little in size, and pinning memory is
+  // slow.
   static int64_t Rounded(int64_t bytes) {
     if (bytes > kLargestCached) return bytes;
     return static_cast<int64_t>(
@@ -187,7 +188,7 @@ class ManagedMemory final : public Allocator {
     const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
     void* pointer = nullptr;
     TESSERA_CUDA_CHECK(cudaMallocManaged(&pointer, size, cudaMemAttachGlobal));
-    // Advice only: a system that cannot follow it moves pages instead.
+    // This is advice only: a system that cannot follow it moves pages instead.
     (void)Advise(pointer, size, cudaMemAdviseSetPreferredLocation, {cudaMemLocationTypeHost, 0});
     (void)Advise(pointer, size, cudaMemAdviseSetAccessedBy,
                  {cudaMemLocationTypeDevice, device_.index});
@@ -217,7 +218,7 @@ class ManagedMemory final : public Allocator {
   AllocatorStats stats_;
 };
 
-// That of a device, made when first asked for; outlives every static tensor.
+// The T of a device, made on first use; it outlives every static tensor.
 template <typename T>
 T& OfDevice(Device device) {
   static std::mutex mutex;

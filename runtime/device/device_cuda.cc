@@ -1,4 +1,4 @@
-// Which GPUs there are, streams and events, over CUDA's runtime.
+// GPUs, streams and events, over CUDA's runtime.
 #include <cstdio>
 #include <map>
 #include <mutex>

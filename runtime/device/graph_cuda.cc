@@ -4,7 +4,7 @@
 
 namespace tessera::internal {
 
-// Relaxed: memory may be taken, on other streams, while this one is recorded.
+// The capture mode is relaxed: memory may be taken, on other streams, while this one is recorded.
 void BeginCapture(OnCuda, const Stream& stream) {
   UseDevice(stream.device());
   TESSERA_CUDA_CHECK(cudaStreamBeginCapture(CudaStream(stream), cudaStreamCaptureModeRelaxed));
@@ -20,7 +20,7 @@ void* EndCapture(OnCuda, const Stream& stream) {
   return graph;
 }
 
-// An error here is one that the recording had met before.
+// An error here repeats one that the recording has met before.
 void DropCapture(OnCuda, const Stream& stream) noexcept {
   cudaGraph_t recorded = nullptr;
   if (cudaStreamEndCapture(CudaStream(stream), &recorded) != cudaSuccess) (void)cudaGetLastError();

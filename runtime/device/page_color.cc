@@ -4,8 +4,8 @@
 
 namespace tessera::internal {
 
-// Blocks that many tables apart are a table and its state: a prime number of colors keeps them
-// apart for all numbers of tables but its multiples.
+// A table and its state are as many blocks apart as there are tables: a prime number of colors
+// gives them different colors unless that is a multiple of it.
 int64_t NextPageColor() {
   constexpr uint32_t kColors = 31, kStep = 9;
   static std::atomic<uint32_t> blocks{0};

@@ -54,7 +54,7 @@ std::string_view TargetOfName(std::string_view name) {
   return ours ? name.substr(0, dot) : std::string_view();
 }
 
-// Its writer holds a lock on it, which the kernel takes away when the process ends.
+// Removes a file unless it is being written: its writer holds a lock, which ends with the process.
 void RemoveUnlessWritten(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -74,7 +74,7 @@ bool IsStream(const std::string& path) {
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), file_(nullptr, std::fclose) {
   if (IsStream(path)) {
-    file_.reset(std::fopen(path.c_str(), "ab"));  // a log that the shell adds to is added to
+    file_.reset(std::fopen(path.c_str(), "ab"));  // appends, as a shell's >> does
     if (file_ == nullptr) Fail();
     return;
   }
@@ -97,7 +97,7 @@ void AtomicFile::Open() {
     if (file < 0) internal::DropUnfinished(beside_);
   } while (file < 0 && errno == EEXIST);
   if (file < 0) Fail();
-  flock(file, LOCK_EX | LOCK_NB);  // where there are no locks, leftovers of others are removed late
+  flock(file, LOCK_EX | LOCK_NB);  // without locks, leftovers of others are removed late
   file_.reset(fdopen(file, "w+b"));
   if (file_ != nullptr) return;
   const int reason = errno;

@@ -57,7 +57,7 @@ MappedFile::MappedFile(const std::string& path, int file, int64_t bytes, bool wr
 MappedFile MappedFile::Create(const std::string& path, int64_t bytes) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) ThrowErrno(path, "cannot be written", errno);
-  // Space is taken now: a full disk is an error here, not a fault at some write.
+  // Space is taken now, so that a full disk is an error here, and not a fault at some write.
   const int reason = bytes == 0 ? 0 : posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (reason != 0) {
     close(file);

@@ -13,17 +13,17 @@
 namespace tessera {
 namespace {
 
-// A guarded mapping; begin 0: free. The handler reads what is atomic alone.
+// A guarded mapping; begin is 0 if the slot is free. The handler reads only the atomic members.
 struct Slot {
   std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<bool> faulted{false};
   std::string path;  // under the mutex
 };
 
-// A mapping beyond these is not guarded.
+// Further mappings are not guarded.
 constexpr size_t kSlots = 4096;
 std::array<Slot, kSlots> slots;
-std::atomic<size_t> used_slots{0};  // of which any was ever used: the first so many
+std::atomic<size_t> used_slots{0};  // slots from here on were never used
 std::atomic<bool> any_faulted{false};
 std::mutex mutex;
 struct sigaction before;
@@ -34,7 +34,7 @@ Slot* Find(uintptr_t address) {
   return nullptr;
 }
 
-// Puts zeros in the place of what is gone. Nothing here takes a lock or memory of the heap.
+// Puts zeros in place of the missing pages. Nothing here takes a lock or memory of the heap.
 void OnFault(int signal, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   Slot* const slot = Find(address);
@@ -47,7 +47,7 @@ void OnFault(int signal, siginfo_t* info, void*) {
     any_faulted = true;
     if (zeros != MAP_FAILED) return;
   }
-  sigaction(signal, &before, nullptr);  // the read is tried again, and does what it did before
+  sigaction(signal, &before, nullptr);  // the read is tried again, with the earlier handler
 }
 
 void InstallHandler() {

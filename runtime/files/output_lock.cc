@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr char kFolderLock[] = ".tessera.lock";
 
-// "4711 on host".
+// This process, as others are told: "4711 on host".
 std::string WhoThisIs() {
   char host[256] = "this host";
   gethostname(host, sizeof host - 1);
@@ -42,7 +42,7 @@ std::string ReadHolder(int file) {
                      holder.empty() ? "another process" : "process " + holder));
 }
 
-// Whether the open file is what the path still names: its last holder may have removed it.
+// Whether the path still names the open file: its last holder may have removed it.
 bool IsStillThere(int file, const std::string& path) {
   struct stat opened, named;
   return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
@@ -94,7 +94,7 @@ void OutputLock::Take(const std::string& path) {
   SayWhose();
 }
 
-// False where the lock was another file than is there now.
+// False if the path now names another file than the locked one.
 bool OutputLock::TryTake(const std::string& path) {
   file_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0)
@@ -109,7 +109,7 @@ bool OutputLock::TryTake(const std::string& path) {
   return false;
 }
 
-// For whoever is refused; without it he is refused all the same.
+// Writes down who holds the lock, for the message to others. They are refused without it, too.
 void OutputLock::SayWhose() const {
   const std::string text = WhoThisIs();
   if (ftruncate(file_, 0) == 0 && pwrite(file_, text.data(), text.size(), 0) < 0) return;

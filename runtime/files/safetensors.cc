@@ -53,7 +53,7 @@ constexpr char kMetadata[] = "__metadata__";
 // programs, and of versions without this checksum, lack it.
 constexpr char kHeaderChecksum[] = "header_crc32";
 
-// The header goes on without it.
+// Checks the checksum, and removes its entry: the header goes on without it.
 void CheckHeader(Json& header) {
   const auto metadata = header.find(kMetadata);
   if (metadata == header.end() || !metadata->is_object()) return;
@@ -141,7 +141,7 @@ int64_t BytesOf(const StreamedTensor& tensor) {
   return tensor.shape.numel() * SizeOf(tensor.dtype);
 }
 
-// `width` bytes at least: the rest is blank. `sealed`: with a checksum of its own.
+// A header of at least `width` bytes, filled with blanks; `sealed`: with its own checksum.
 std::string Header(const StreamedSafetensors& content, size_t width, bool sealed) {
   nlohmann::json header = nlohmann::json::object();  // sorted: finds a name fast
   if (!content.metadata.empty()) header[kMetadata] = content.metadata;
@@ -177,7 +177,7 @@ void WriteHeader(std::FILE* file, const std::string& header) {
   Write(file, header.data(), static_cast<int64_t>(header.size()));
 }
 
-// The number is known after the elements: the header is written anew then, in the room that the
+// A number is known only after the elements: the header is written again then, in the room that the
 // longest number takes.
 void WriteOpened(std::FILE* file, StreamedSafetensors content,
                  const SafetensorsChecksum* checksum) {

@@ -50,7 +50,7 @@ void DropUnfinished(const std::string& path) noexcept {
 
 void RemoveUnfinished() noexcept {
   List& list = TheList();
-  list.mutex.lock();  // and it stays so
+  list.mutex.lock();  // and is never unlocked
   // Other threads may still make files in a folder that is being removed, until one of their calls
   // fails: a pass that removed something is followed by another.
   constexpr int kPasses = 200;

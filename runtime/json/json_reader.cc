@@ -63,7 +63,7 @@ struct OpenValue {
   std::vector<Json> children;
 };
 
-// By sorting: no keys make it slow, as they can a hash.
+// Keys are sorted: unlike a hash, this is slow for no keys.
 void CheckDistinct(const std::vector<std::string>& keys) {
   std::vector<std::string_view> sorted(keys.begin(), keys.end());
   std::sort(sorted.begin(), sorted.end());
@@ -84,7 +84,7 @@ Json Closed(OpenValue open) {
   return object;
 }
 
-// Called by nlohmann's parser for what it meets (its names); the tree is then `root`.
+// The callbacks of nlohmann's parser, under its names; in the end the tree is `root`.
 class TreeBuilder {
  public:
   TreeBuilder(std::string_view text, const JsonLimits& limits, const UnreadList& unread)

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// out[i] = Items' operation on a[i] and b[i].
+// Sets out[i] to Items' operation on a[i] and b[i].
 template <typename Items>
 Tensor Map2(Context& ctx, const Tensor& a_in, const Tensor& b_in) {
   const Tensor a = a_in.Contiguous(ctx), b = b_in.Contiguous(ctx);

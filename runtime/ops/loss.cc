@@ -73,7 +73,7 @@ class SoftmaxCrossEntropyFunction final : public Function {
       : softmax_(std::move(softmax)), labels_(std::move(labels)) {}
   std::string_view name() const override { return "SoftmaxCrossEntropy"; }
 
-  // Labels that are not defined name each row's own number.
+  // Undefined labels mean each row's own number.
   static internal::ClassLabels LabelsOf(const Tensor& labels) {
     if (!labels) return {};
     return {labels.raw_data(), labels.dtype() == DType::kI64};
@@ -91,7 +91,7 @@ class SoftmaxCrossEntropyFunction final : public Function {
   Tensor softmax_, labels_;
 };
 
-// Labels as i32 or i64; on a CPU, where looking costs nothing, each is a class.
+// Labels as i32 or i64. A CPU, which can look at them for nothing, checks that each is a class.
 Tensor CheckedLabels(Context& ctx, const Tensor& labels, int64_t rows, int64_t classes) {
   TESSERA_CHECK(labels.defined() && IsInteger(labels.dtype()),
                 "SoftmaxCrossEntropy: labels are not integers");
@@ -107,7 +107,7 @@ Tensor CheckedLabels(Context& ctx, const Tensor& labels, int64_t rows, int64_t c
   return values;
 }
 
-// `labels`: checked, or undefined for each row's own number.
+// `labels`: checked, or undefined for each row's own number as its label.
 Variable RunSoftmaxCrossEntropy(Context& ctx, const Variable& logits, const Tensor& x,
                                 const Tensor& labels) {
   const int64_t rows = x.dim(0);

@@ -39,7 +39,7 @@ class LayerNormFunction final : public Function {
                                               rows,
                                               dim};
     DispatchDevice(ctx.device(), [&](auto on) { internal::LayerNormBackward(on, ctx, args); });
-    // A chunk of pieces is more than a micro-batch need have: the pieces' sums are kept.
+    // The sums of pieces are kept, since a chunk of pieces may have more rows than a micro-batch.
     const auto keep = [&](const Tensor& so_far) {
       return so_far ? Concat(ctx, {so_far, partial}, 0).value() : partial;
     };

@@ -62,7 +62,7 @@ struct ChangedIds {
   std::vector<int64_t> set, removed;  // set: (id, row) after (id, row)
 };
 
-// Both ascending.
+// REQUIRES: both ascend by id.
 ChangedIds Compare(const std::vector<RemapEntry>& before, const std::vector<RemapEntry>& after) {
   ChangedIds changed;
   auto old = before.begin();

@@ -27,7 +27,7 @@ void CheckTableCodecs(const ModelSpec& spec, const WriteModelOptions& options) {
           Format("codec {} of table {}: there is no such table; there are {}", codec, name, names));
 }
 
-// The directory's model; none where there is none or it can't be read: it is replaced then.
+// The directory's model; none if it has none or one that cannot be read, which is then replaced.
 std::optional<ModelSpec> SpecIn(const std::string& directory) {
   try {
     const std::string path = PathIn(directory, kModelFile);
@@ -37,7 +37,7 @@ std::optional<ModelSpec> SpecIn(const std::string& directory) {
   }
 }
 
-// The newest version that is there, of the model or of a delta for it; 0 without a model.
+// The newest version in the directory, of the model or of a delta for it; 0 without a model.
 int64_t VersionIn(const std::string& directory, const std::optional<ModelSpec>& there) {
   if (!there) return 0;
   int64_t version = there->version;
@@ -59,7 +59,7 @@ void AddIds(Context& ctx, const TableExport& table, StreamedSafetensors& content
   AddPadded(content, IdsName(table.spec), Streamed(ctx, ids.slots()));
 }
 
-// `written` gets the errors.
+// Adds the tables; `written` gets their errors.
 void AddTables(Context& ctx, const std::vector<TableExport>& tables,
                const WriteModelOptions& options, std::vector<WrittenTable>& written,
                StreamedSafetensors& content) {
@@ -86,7 +86,7 @@ void Prune(Context& ctx, const Checkpoint& checkpoint, const PruneOptions& optio
   }
 }
 
-// Weights of other versions, their deltas, and what a crash left.
+// Removes weights of other versions, their deltas, and what a crash left.
 void RemoveOthers(const std::string& directory, const std::string& keep) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {

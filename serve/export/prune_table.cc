@@ -52,7 +52,7 @@ void MarkTouched(const Checkpoint& checkpoint, const CheckpointEntry& state,
   }
 }
 
-// By what the optimizer remembers of each row.
+// The rows that were trained, by the optimizer's state of each row.
 std::vector<bool> TouchedRows(const Checkpoint& checkpoint, const std::string& parameter,
                               int64_t rows) {
   std::vector<bool> touched(static_cast<size_t>(rows));
@@ -70,7 +70,7 @@ std::vector<bool> TouchedRows(const Checkpoint& checkpoint, const std::string& p
   return touched;
 }
 
-// Ids by falling norms, up to `count`, in no order.
+// The `count` ids with the largest norms, in no order.
 std::vector<int64_t> Largest(const std::vector<double>& norms, int64_t count) {
   std::vector<int64_t> ids(norms.size());
   std::iota(ids.begin(), ids.end(), 0);

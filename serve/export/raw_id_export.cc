@@ -12,7 +12,7 @@ using tessera::internal::kNobody;
 
 constexpr char kGrowingIds[] = "_growing_ids";
 
-// State of a module: i64 [n], or [n, 1].
+// Reads the state of a module: i64 [n], or [n, 1].
 class StateOf {
  public:
   StateOf(Context& ctx, const Checkpoint& checkpoint, const std::string& prefix)
@@ -33,7 +33,8 @@ class StateOf {
   const std::string& prefix_;
 };
 
-// The first rows are those of ids without one; the index's rows are behind them.
+// Reads a growing module: its first rows are shared by ids without one, and the index's rows come
+// after them.
 RawIdExport Read(const StateOf& state, const GrowingIndexOptions& options, int64_t rows_in_use,
                  int64_t table_rows) {
   const int64_t shared = options.shared_rows, index_rows = rows_in_use - shared;
@@ -85,7 +86,7 @@ void CheckRows(const Checkpoint& checkpoint, const std::string& prefix,
                          entry.row, rows));
 }
 
-// ids: ascending.
+// REQUIRES: ids ascend.
 void CheckOneRowEach(const Checkpoint& checkpoint, const std::string& prefix,
                      const std::vector<RemapEntry>& ids) {
   for (size_t i = 1; i < ids.size(); ++i)
@@ -93,7 +94,7 @@ void CheckOneRowEach(const Checkpoint& checkpoint, const std::string& prefix,
       throw Error(Format("{}: {}_*: id {} has two rows", checkpoint.path, prefix, ids[i].id));
 }
 
-// Rows of a module of so many at most that its ids may name, the first ones.
+// The number of rows, the first ones, that a module's ids may name; `most` are there.
 int64_t RowsOfModule(const Checkpoint& checkpoint, const std::string& prefix,
                      const ManagedCollisionConfig& config, int64_t most) {
   const auto* growing = std::get_if<GrowingIndexOptions>(&config);

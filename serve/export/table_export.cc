@@ -11,7 +11,7 @@
 namespace tessera::serve {
 namespace {
 
-// "embedding_bags.t_cat_0.", before the names of what managed collision knows of its ids.
+// The prefix of the state of a table's managed collision: "embedding_bags.t_cat_0.".
 std::string IdPrefix(const std::string& table) {
   const std::string parameter = RankingModel::TableParameterName(table);
   return parameter.substr(0, parameter.rfind('.') + 1);
@@ -25,11 +25,11 @@ bool TakesSearch(const RowCodec& codec) {
 
 QuantizeOptions OptionsFor(const RowCodec& codec, QuantizeOptions options) {
   options.encode.search = options.encode.search && TakesSearch(codec);
-  if (options.nan == NanPolicy::kError) options.nan = NanPolicy::kChecked;  // in all tables, before
+  if (options.nan == NanPolicy::kError) options.nan = NanPolicy::kChecked;  // tables were checked
   return options;
 }
 
-// Adds what is read to sums of columns; a NaN counts as 0.
+// Adds the rows that are read to sums of columns; a NaN counts as 0.
 RowSource Summing(const RowSource& source, std::vector<double>& sums) {
   RowSource summing = source;
   summing.read = [read = source.read, &sums](Context& ctx, int64_t begin, int64_t end) {

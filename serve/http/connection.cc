@@ -91,9 +91,9 @@ void Connection::Read() {
 }
 
 void Connection::OnRead(error_code error, size_t count) {
-  if (phase_ == Phase::kClosed || phase_ == Phase::kWriting) return;  // it was late
+  if (phase_ == Phase::kClosed || phase_ == Phase::kWriting) return;  // the read ended too late
   if (error) return Close();
-  if (phase_ == Phase::kLingering) return Read();  // into the same place: what comes is not kept
+  if (phase_ == Phase::kLingering) return Read();  // into the same place: these bytes are dropped
   buffer_.commit(count);
   Advance();
 }
@@ -133,12 +133,13 @@ void Connection::BeginBody() {
   Enter(Phase::kBody, limits_.body_time);
   parser_->eager(true);
   const auto length = parser_->content_length();
-  if (length) parser_->get().body().reserve(*length);  // touched as it comes
+  if (length) parser_->get().body().reserve(*length);  // memory is touched as bytes come
   const bool asks = parser_->get().count(http::field::expect) > 0;
   if (asks && !parser_->is_done() && buffer_.size() == 0) Continue();
 }
 
-// The few bytes find room in an empty socket; if not, the client goes on without them.
+// Writes "100 Continue": its few bytes find room in an empty socket; if not, the client goes on
+// without them.
 void Connection::Continue() {
   error_code error;
   socket_.non_blocking(true, error);

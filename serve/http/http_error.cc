@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMaxShown = 500;
 
-// "…what (runtime/base/check.cc:12)": places in our source are none of a client's business.
+// Cuts places in our source off a message such as "… (runtime/base/check.cc:12)": they mean nothing
+// to a client.
 std::string WithoutSource(std::string what) {
   for (size_t at; what.ends_with(')') && (at = what.rfind(" (")) != std::string::npos;) {
     const std::string place = what.substr(at);

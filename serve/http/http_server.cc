@@ -39,7 +39,7 @@ constexpr char kFull[] =
                      in_use ? " by another server; --port takes another one" : ""));
 }
 
-// One body of the largest size can always be read.
+// The checked options: one body of the largest size can always be read.
 HttpServerOptions Checked(HttpServerOptions options) {
   TESSERA_CHECK_GE(options.io_threads, 1, "http server: threads that move bytes");
   const auto one = static_cast<int64_t>(options.limits.max_body);
@@ -110,12 +110,12 @@ class HttpServer::Impl {
         io_.run();
         return;
       } catch (const std::exception&) {
-        // Memory ran out for a step; its connection closes as it is forgotten.
+        // Memory ran out in one step; its connection closes when it is dropped.
       }
     }
   }
 
-  // Whether Stop was called, by then.
+  // Waits until then; true if Stop was called.
   bool SweepUntilStop(std::chrono::steady_clock::time_point until) {
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, until, [this] { return stopped_; });
@@ -126,11 +126,11 @@ class HttpServer::Impl {
       if (!accepting_.exchange(true)) asio::post(acceptor_.get_executor(), [this] { Accept(); });
       table_.ForEach([](Connection& connection) { connection.Expire(); });
     } catch (const std::exception&) {
-      // No memory: the next look has more.
+      // Memory ran out; the next sweep may have more.
     }
   }
 
-  // Sweep begins it, anew after an error: where files run out, the next one may find one.
+  // Accepts connections until an error; Sweep calls it again, when a file may be free.
   void Accept() {
     acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, Socket socket) {
       if (error) {

@@ -47,7 +47,7 @@ Shape ReadShape(JsonObject& input, int64_t element_bytes, size_t most) {
   return Shape(std::span(dims));
 }
 
-// Binary parts, taken one after the other.
+// Takes the next of the binary parts.
 std::string_view TakeBytes(std::string_view& binary, int64_t bytes, const std::string& where,
                            DType dtype, const Shape& shape) {
   const int64_t expected = shape.numel() * SizeOf(dtype);
@@ -66,7 +66,7 @@ std::string_view UnreadText(const Json& place, const std::string& where, std::st
   return text.substr(begin, end - begin);
 }
 
-// An input's "parameters", of which we know one.
+// The binary size in an input's "parameters", the only one that we know.
 std::optional<int64_t> BinarySize(JsonObject& input) {
   const Json* parameters = input.Find("parameters");
   if (parameters == nullptr || !parameters->is_object()) return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<int64_t> BinarySize(JsonObject& input) {
   return bytes;
 }
 
-// The texts of a request: its JSON, and what of the bytes behind it is not taken yet.
+// The texts of a request: its JSON, and the bytes behind it that are not taken yet.
 struct BodyParts {
   std::string_view json, binary;
 };
@@ -91,7 +91,7 @@ void ReadInput(const Json& json, const std::string& where, size_t body_bytes, Bo
   const DType dtype = TypeNamed(datatype, input.at("datatype"));
   const std::optional<int64_t> binary_size = BinarySize(input);
   const Shape shape =
-      ReadShape(input, binary_size ? SizeOf(dtype) : 1, body_bytes);  // a digit at least
+      ReadShape(input, binary_size ? SizeOf(dtype) : 1, body_bytes);  // at least a digit
   RequestInput read{.dtype = dtype, .shape = shape, .bytes = {}, .json = !binary_size, .where = {}};
   if (binary_size) {
     read.bytes = TakeBytes(parts.binary, *binary_size, input.at("parameters.binary_data_size"),
@@ -136,8 +136,8 @@ void CheckOutputs(JsonObject& request) {
   }
 }
 
-// A string as JSON, which is UTF-8; what is not comes from a request, and is shown so. Documents
-// are written as text: a tree of them could not be taken down where memory has run out.
+// A string as JSON, which is UTF-8; bytes of a request that are not UTF-8 are replaced. Documents
+// are written as text: a tree could not be freed when memory has run out.
 std::string Quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A body or answer beyond it is read or written by the threads for large ones: it would hold up the
+// Larger bodies and answers are read and written by threads of their own: they would hold up the
 // small ones of a thread that moves bytes.
 constexpr size_t kLargeBody = 64 << 10, kManyScores = 4096;
 constexpr char kMetricsType[] = "text/plain; version=0.0.4";
@@ -33,7 +33,7 @@ std::optional<size_t> JsonBytes(const HttpRequest& request) {
   return length;
 }
 
-// JSON can't say NaN, and a score that is no number means nothing in any form.
+// JSON has no NaN, and a score that is no number means nothing in any form.
 void CheckFinite(const ScoredRequest& scored, const std::string& model) {
   size_t bad = 0;
   for (const float score : scored.scores) bad += std::isfinite(score) ? 0 : 1;
@@ -158,7 +158,7 @@ class InferenceService::Impl {
     }
   }
 
-  // Keeps no model: while a request waits for its batch, no delta is to wait for it.
+  // The request keeps no model: while it waits for its batch, it does not hold up a delta.
   InferRequest Read(Call& call, const HttpRequest& request) const {
     const auto served = predictor_.model();
     CheckModel(call.path, served->spec().version);
@@ -173,7 +173,7 @@ class InferenceService::Impl {
     return ParseInferJson(request.body, length, served->spec());
   }
 
-  // By a worker of the queue.
+  // Called by a worker of the queue.
   void Scored(const std::shared_ptr<Call>& call, std::exception_ptr error,
               ScoredRequest scored) noexcept {
     try {

@@ -60,7 +60,7 @@ const char* ReadNumber(const RequestInput& input, const char* at, const char* en
   return behind;
 }
 
-// Elements behind the last are counted, not written.
+// Reads elements; those behind the last are counted, not written.
 template <typename T>
 void ReadList(const RequestInput& input, T* out, int64_t room) {
   const char *at = input.bytes.data(), *const end = at + input.bytes.size();

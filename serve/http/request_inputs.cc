@@ -52,8 +52,8 @@ FeatureInputs FindFeatures(const Inputs& inputs, const std::vector<std::string>&
   return features;
 }
 
-// Whether ids and offsets are kept as i32 if they fit: as i64 those of a large request of short
-// numbers ("1,") would take several times its bytes.
+// Whether ids and offsets are kept as i32 if they fit: as i64, a large request of short numbers
+// ("1,") would take several times its bytes.
 bool AreNarrow(const FeatureInputs& features) {
   constexpr int64_t kMany = 1 << 16;
   const int64_t numbers = features.num_ids + features.num_bags();
@@ -90,7 +90,7 @@ class FeatureColumns {
   }
 
  private:
-  // The lengths are read to where the offsets they make take their place.
+  // Reads the lengths into the place of the offsets that they become.
   void AppendLengths(const std::string& name, const RequestInput& ids,
                      const RequestInput& lengths) {
     const int64_t batch = features_.batch;

@@ -68,7 +68,7 @@ void MakeBytes(RowReader& rows, const StreamedTensor::Sink& sink) {
   });
 }
 
-// On ctx's device.
+// The stream's tensor on ctx's device.
 Tensor Made(Context& ctx, const StreamedTensor& stream) {
   const Tensor host = Tensor::EmptyHost(stream.shape, stream.dtype);
   char* to = static_cast<char*>(host.raw_data());
@@ -78,14 +78,14 @@ Tensor Made(Context& ctx, const StreamedTensor& stream) {
   return host.To(ctx, ctx.device());
 }
 
-// fn(tensor's name, tensor).
+// Calls fn(tensor's name, tensor) for all tensors of a shard.
 template <typename Fn>
 void ForEachTensor(const ShardTensors& part, Fn&& fn) {
   fn(std::string(kWeightName), part.weights);
   for (const OptimizerState& state : part.states) fn(state.name, state.tensor);
 }
 
-// None of what lies elsewhere.
+// The checksums of a tensor; "" for one that lies elsewhere.
 std::string ChecksumsOf(const std::map<std::string, std::string>& checksums,
                         const std::string& tensor) {
   const auto found = checksums.find(tensor);

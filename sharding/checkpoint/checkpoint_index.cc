@@ -128,8 +128,8 @@ std::vector<Shard> ShardsToStore(const TableSharding& sharding) {
   return shards;
 }
 
-// Throws unless the shards are those of the plan, whose order they get. A data-parallel table's may
-// come from any rank.
+// Sorts the shards into the plan's order; throws unless they are the plan's. A data-parallel
+// table's may come from any rank.
 void CheckShards(const std::string& name, const TableSharding& sharding, StoredTable& table) {
   const bool replicas = sharding.type == ShardingType::kDataParallel;
   std::vector<StoredShard> sorted;
@@ -161,7 +161,7 @@ void CheckIndex(CheckpointIndex& index) {
       throw Error(Format("table {} is stored, but the plan lacks it", name));
 }
 
-// A rank's part of one table joins those of the ranks before.
+// Adds a rank's part of one table to those of the ranks before.
 void MergeTable(const std::string& name, int rank, StoredTable part, StoredTable& table) {
   const bool first = table.shards.empty();
   if (first) {

@@ -67,7 +67,7 @@ void RowReader::ReadBytes(int64_t begin, int64_t count, void* out) {
   std::memcpy(out, bytes.data() + (begin - first * width), static_cast<size_t>(count));
 }
 
-// Rows [begin, end) of the table, all of which the part has; `out` is where the first one goes.
+// Reads rows [begin, end) of the table, all of which the part has; the first one goes to `out`.
 void RowReader::ReadElements(const StoredPart& part, int64_t begin, int64_t end, char* out) {
   const Shard& s = part.shard;
   const int64_t size = SizeOf(dtype_), shared = SharedColumns(s, wanted_),

@@ -50,7 +50,7 @@ bool WritesCopy(const ShardingPlan& plan, const std::string& table, int rank) {
   return place % plan.world_size == rank;
 }
 
-// `tensor`, whose checksums are put into `digits` when it is made. `digits` must stay where it is.
+// The `tensor`, whose checksums are put into `digits` when it is made. `digits` must not move.
 StreamedTensor Summed(StreamedTensor tensor, std::string* digits) {
   return {tensor.dtype, tensor.shape,
           [make = std::move(tensor.make), digits](const StreamedTensor::Sink& sink) {
@@ -171,7 +171,7 @@ void CommitSave(const std::string& folder, int64_t save, const CheckpointInfo& i
   file.Write(json.data(), std::ssize(json));
   SyncFolder(folder);
   file.Rename();
-  // It counts. What goes wrong now leaves files that the next save removes.
+  // From here on the save counts. A failure below leaves files that the next save removes.
   try {
     SyncFolder(folder);
     RemoveOtherSaves(folder, save);

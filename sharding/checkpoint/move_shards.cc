@@ -20,7 +20,7 @@ Shard Shared(const Shard& a, const Shard& b) {
           SharedRows(a, b), SharedColumns(a, b)};
 }
 
-// In the order of the new shards, then of the old.
+// The pieces, in the order of the new shards, then of the old.
 std::vector<Piece> PiecesOf(const TableSharding& from, const TableSharding& to) {
   std::vector<Piece> pieces;
   for (const Shard& target : to.shards)
@@ -115,7 +115,7 @@ class Mover {
     return message;
   }
 
-  // Statistics of rows wait until all that belong to a shard are there.
+  // Reads the received pieces. Statistics of rows wait until all pieces of a shard are there.
   void Take(const std::vector<Tensor>& messages) const {
     std::vector<int64_t> next(messages.size(), 0);
     std::vector<std::vector<StoredPart>> numbers;  // of each tensor of the shard that is being read

@@ -25,7 +25,7 @@ std::string WriteMine(Context& ctx, int rank, const std::string& folder, int64_t
                    StreamsByName(ctx, own));
 }
 
-// Every rank's text. If a rank has none to give, Error on all; then no rank commits.
+// Gathers every rank's text. If a rank fails, all throw Error and no rank commits.
 std::vector<std::string> GatherParts(Communicator& comm, const std::string& folder, int64_t save,
                                      const std::function<std::string()>& mine) {
   try {
@@ -36,7 +36,8 @@ std::vector<std::string> GatherParts(Communicator& comm, const std::string& fold
   }
 }
 
-// Rank 0 alone knows whether it came to count.
+// Commits the save on rank 0, which alone learns whether it counts; files of a failed one are
+// removed.
 void Commit(const std::string& folder, int64_t save, const CheckpointInfo& info,
             const std::vector<std::string>& parts) {
   try {

@@ -1,4 +1,5 @@
-// Activations, bias and column sums. Plain loops: the compiler vectorizes them for each level.
+// Activations, bias and column sums. The loops are plain: the compiler vectorizes them for each
+// level.
 #include "runtime/ops/kernels/activation_formulas.h"
 #include "runtime/ops/kernels/kernels.h"
 
