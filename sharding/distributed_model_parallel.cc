@@ -16,7 +16,7 @@ std::string Description(const std::vector<NamedParameter>& parameters) {
   return text;
 }
 
-// One tensor for the gradients of parameters [begin, end), and the other way.
+// Packed puts the gradients of parameters [begin, end) into one tensor; Unpack is its inverse.
 Tensor Packed(Context& ctx, std::vector<NamedParameter>& parameters, size_t begin, size_t end) {
   int64_t elements = 0;
   for (size_t p = begin; p < end; ++p) elements += parameters[p].variable.value().numel();
@@ -83,7 +83,7 @@ void DistributedModelParallel::Overlap(Context& ctx, Tape& tape) {
   tape.OnGradientReady([this, &ctx](const Variable& variable) { CountReady(ctx, variable); });
 }
 
-// Buckets leave in one order on all ranks.
+// Counts a gradient that is ready. All ranks start buckets in one order.
 void DistributedModelParallel::CountReady(Context& ctx, const Variable& variable) {
   for (Bucket& bucket : buckets_)
     for (size_t p = bucket.begin; p < bucket.end; ++p)
@@ -130,7 +130,8 @@ void AverageReplicas(Context& ctx, Communicator& replicas, const ShardedTables& 
     for (const OptimizerState& s : held.tables->optimizer_states(held.index))
       averaged.push_back(s.tensor);
   }
-  // The next tensor travels while one is written, and no more: they may be as large as the tables.
+  // The next tensor travels while one is written, but no further one: each may be as large as a
+  // table.
   const auto start = [&](size_t i) {
     if (i >= averaged.size()) return Awaitable<Tensor>();
     return replicas.AllReduce(ctx, averaged[i].To(ctx, DType::kF32).Contiguous(ctx), ReduceOp::kSum,

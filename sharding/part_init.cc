@@ -25,7 +25,7 @@ PartInit UniformInit(const BaseEmbeddingConfig& table, uint64_t sequence) {
   };
 }
 
-// A user's function fills whole tables.
+// A user's init_fn fills the whole table; parts are cut out of it.
 PartInit GivenInit(Context& ctx, const BaseEmbeddingConfig& table, bool needed,
                    WholeTables& wholes) {
   const auto whole =

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// In the order of the rule.
+// The states that are tensors, in the order of the rule.
 std::vector<internal::ExpectedState> TensorStatesOf(const BaseEmbeddingConfig& table) {
   std::vector<internal::ExpectedState> states;
   for (const StateSpec& spec : RuleStates(table.optimizer))

@@ -114,7 +114,8 @@ void ShardedTables::MakeParts(Context& ctx, const std::vector<PoolingType>& pool
     replicas.push_back(internal::PartConfig(
         tables_[t], {comm_.rank(), 0, 0, tables_[t].num_embeddings, tables_[t].embedding_dim},
         sharding.kernel, inits.back()));
-    // Ids of replicas do not travel first, nor are they remapped then, unless they are made unique.
+    // Ids of replicas do not travel first, and so are not remapped on the way, unless they are made
+    // unique.
     if (!options_.sharding.dedup_ids) {
       replicas.back().index_remap = tables_[t].index_remap;
       replicas.back().bounds_check = tables_[t].bounds_check;

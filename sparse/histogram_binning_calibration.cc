@@ -24,7 +24,7 @@ namespace {
 using internal::BoundaryBins;
 using internal::EqualBins;
 
-// The segments of the samples as i64; undefined tensors where there is one segment.
+// The segments of the samples as i64; the tensors are undefined if there is one segment.
 struct SampleSegments {
   Tensor values, offsets;
   int64_t num_segments = 0;

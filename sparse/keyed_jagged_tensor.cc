@@ -21,7 +21,7 @@ std::string ListKeys(const std::vector<std::string>& keys) {
   return keys.size() > 20 ? text + Format(", … ({} in all)", keys.size()) : text;
 }
 
-// Bag of the value at `position` in the key whose bags are lengths [begin, …).
+// The bag of the value at `position` in the key whose bags are lengths [begin, …).
 int64_t BagOf(const Tensor& all_lengths, int64_t begin, int64_t position) {
   const Tensor lengths = all_lengths.ToHost();
   return VisitIndexType(lengths.dtype(), "lengths", [&]<typename T>() {

@@ -32,7 +32,7 @@ void CheckValues(const KeyedJaggedTensorArgs& args) {
                 weights.shape());
 }
 
-// Bags of each key where each has its own.
+// Sets the numbers of bags of keys that each have their own.
 void SetVariableStrides(const KeyedJaggedTensorArgs& args, int64_t bags, KjtState* state) {
   const StridePerKeyPerRank& strides = args.stride_per_key_per_rank;
   TESSERA_CHECK_EQ(strides.size(), args.keys.size(),
@@ -83,7 +83,8 @@ void CheckInverseRow(const std::string& key, const T* row, int64_t columns, int6
                   row[b], b, bags);
 }
 
-// Row i of the indices belongs to inverse.keys[i]; every key of the KJT needs one.
+// Throws unless every key of the KJT has inverse indices; row i of these belongs to
+// inverse.keys[i].
 void CheckInverseIndices(const KjtState& state) {
   const InverseIndices& inverse = state.inverse_indices;
   if (!inverse.indices.defined()) return;

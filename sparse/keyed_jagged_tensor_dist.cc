@@ -51,8 +51,8 @@ StridePerKeyPerRank Strides(const std::vector<int64_t>& block_bags, int64_t keys
   return strides;
 }
 
-// How the values of the blocks move. On a device their totals stay there: all blocks are taken,
-// each once, so the number of values is known.
+// The moves of the blocks' values. On a device their totals stay there: all blocks are taken, each
+// once, so the number of values is known.
 std::shared_ptr<const SegmentSelection> BlocksOfValues(Context& ctx,
                                                        const KeyedJaggedTensorDistArgs& args,
                                                        const std::vector<int64_t>& bag_offsets,

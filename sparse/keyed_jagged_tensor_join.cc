@@ -1,5 +1,5 @@
-// Split, permute, concat: new KeyedJaggedTensors from old ones. What they make is well-formed
-// because what they take is, so it isn't checked again.
+// Split, permute, concat: new KeyedJaggedTensors from old ones. The results are well-formed because
+// the inputs are, so they are not checked again.
 #include <algorithm>
 #include <utility>
 
@@ -32,7 +32,7 @@ void Append(std::vector<T>* all, const std::vector<T>& more) {
   all->insert(all->end(), more.begin(), more.end());
 }
 
-// All of `parts` must be like the first.
+// Throws unless all of `parts` are like the first.
 void CheckAlike(const std::vector<KeyedJaggedTensor>& parts) {
   const KeyedJaggedTensor& first = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -52,7 +52,7 @@ void CheckAlike(const std::vector<KeyedJaggedTensor>& parts) {
   }
 }
 
-// get(part) of all parts, joined along the first dimension.
+// Joins get(part) of all parts along the first dimension.
 template <typename Get>
 Variable Join(Context& ctx, const std::vector<KeyedJaggedTensor>& parts, Get get) {
   std::vector<Variable> all;

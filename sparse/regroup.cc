@@ -92,7 +92,7 @@ class RegroupFunction : public Function {
   DType dtype_;
 };
 
-// Rows of the last column of permutes: how the uses of one block are chained.
+// Fills the last column of permutes, which chains the uses of one block.
 void LinkUses(const std::vector<int64_t>& uses, int64_t moves, int32_t* permutes) {
   if (uses.size() < 2) return;
   for (size_t c = 0; c < uses.size(); ++c) {

@@ -32,13 +32,13 @@ struct TableView {
 
 class Table {
  public:
-  // Columns of a target; calls come in the order of columns.
+  // Adds columns of a target; calls come in the order of columns.
   void AddPiece(const Tensor& target, int64_t column, int64_t length) {
     starts_.push_back(columns_);
     pieces_.push_back({Address(target, column), target.row_stride(), length, 0, 0});
     columns_ += length;
   }
-  // For the piece added last.
+  // Adds a source to the last piece.
   void AddSource(const Tensor& source, int64_t column) {
     sources_.push_back({Address(source, column), source.row_stride()});
   }
@@ -47,7 +47,7 @@ class Table {
     pieces_.back().last = static_cast<int64_t>(sources_.size());
   }
 
-  // The most elements of `size` bytes, 1, 2, 4 …, that all moves are multiples of, to 16 bytes.
+  // The most elements of `size` bytes (1, 2, 4 …, up to 16 bytes) that divide all moves.
   int64_t Widest(int64_t size) const {
     int64_t elements = 0, bytes = 0;
     for (const Piece& p : pieces_) {
@@ -63,7 +63,7 @@ class Table {
       unit *= 2;
     return unit;
   }
-  // Counts in units of that many elements from now on.
+  // Counts in units of so many elements from now on.
   void Widen(int64_t unit) {
     for (int64_t& start : starts_) start /= unit;
     for (Piece& p : pieces_) p.row_stride /= unit, p.length /= unit;

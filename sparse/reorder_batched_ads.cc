@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Which bag each place after the reordering has, [t][candidate].
+// The bag at each place after the reordering, [t][candidate].
 std::vector<int64_t> BagsInOrder(int64_t bags, const std::vector<int64_t>& requests,
                                  bool broadcast) {
   const int64_t candidates = requests.back(), num_requests = std::ssize(requests) - 1,

@@ -42,7 +42,7 @@ std::vector<ConfigKey> FromBytes(const std::string& bytes) {
   return facts;
 }
 
-// A value; of a long one what lies round the place where it and `other` begin to differ.
+// A value as errors show it; of a long one only the part around its first difference from `other`.
 std::string Shown(const std::string& value, const std::string& other) {
   if (value.empty()) return "none";
   if (value.size() <= kShownText) return value;

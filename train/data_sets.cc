@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-// Evaluation learns nothing from a batch, so that its size is a matter of speed alone.
+// Evaluation learns nothing from a batch, so its size only matters for speed.
 constexpr int64_t kEvalBatch = 2048;
 // Synthetic rows have no last one; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;

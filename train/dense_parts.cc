@@ -22,7 +22,7 @@ ShardTensors& ShardOf(std::vector<ShardTensors>& shards, const HeldShard& held) 
   throw Error(Format("table {}: no shard {}", held.table, held.shard));
 }
 
-// Whether this rank speaks for a table: it has the first shard with rows, of copies the first.
+// Whether this rank speaks for a table: it has the first shard with rows, or the first of copies.
 bool LeadsTable(const TableSharding& sharding, int rank) {
   for (const Shard& shard : sharding.shards)
     if (shard.rows > 0) return shard.rank == rank;

@@ -25,7 +25,7 @@ RankingModelConfig RankingModelConfigOf(const TrainConfig& config) {
   RankingModelConfig model = {
       .tables = config.tables,
       .net = config.model,
-      // Ids were made to fit the tables. A run that goes on rounds as it began.
+      // Ids were made to fit the tables. A resumed run rounds as it began.
       .embeddings = {.bounds_check = BoundsCheckMode::kFatal, .rounding_seed = config.seed},
       .managed_collision = config.managed_collision};
   for (EmbeddingBagConfig& table : model.tables) {

@@ -27,7 +27,7 @@ Verdict OfTable(const std::string& key, bool growing) {
 Verdict OfDocument(const std::string& key) {
   if (key == "tables" || key == "optimizer.dense.name" || key.starts_with("model."))
     return Verdict::kRefused;
-  // How many rows are made up does not change those before.
+  // Another number of synthetic rows does not change the rows before.
   if (IsOneOf(key, {"data.rows", "data.eval_rows"})) return Verdict::kSaid;
   if (key.starts_with("data.")) return Verdict::kData;
   return key == "train.epochs" || key.starts_with("metrics") ? Verdict::kSilent : Verdict::kSaid;
@@ -85,7 +85,7 @@ class Changes {
       of_tables_[change].push_back(was.table);
   }
 
-  // A last file that has grown goes on as if it had been so from the start.
+  // A last file that has grown counts as if it had been so from the start.
   void ComparePath(size_t i, const DataIdentity& was, const DataIdentity& is, bool shuffled) {
     const PathIdentity* const before = i < was.paths.size() ? &was.paths[i] : nullptr;
     const PathIdentity* const now = i < is.paths.size() ? &is.paths[i] : nullptr;

@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-// Examples of the rank that has the most.
+// The number of examples of the rank that has the most.
 int64_t LargestPart(int64_t rows, const Communicator* comm) {
   return comm == nullptr ? rows : (rows + comm->size() - 1) / comm->size();
 }
@@ -115,7 +115,7 @@ void Trainer::AddLoss(AuxiliaryLoss loss) {
   more_losses_.push_back(std::move(loss));
 }
 
-// The model's own first.
+// All losses, the model's own first.
 std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch, int64_t rows) {
   const auto of_part = [&](const std::function<Variable()>& mean) {
     return ranks_ ? LossOfPart(ctx_, *comm(), outputs, batch.size(), rows, mean) : mean();
@@ -176,7 +176,7 @@ std::vector<Variable> Trainer::LossesOfAll(const Tensor& outputs, const Batch& b
   return Losses(outputs, batch, rows);
 }
 
-// The loss of all is known before the last backward, which changes the first row.
+// The loss of the whole batch is known before the last backward, which changes the first row.
 double Trainer::AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
   const std::vector<int64_t> ends =
       EndsOfMicroBatches(batch.size(), LargestPart(rows, comm()), config_.accumulate_steps);
@@ -234,8 +234,8 @@ Tensor Trainer::Predict(const Batch& given) {
   return ranks_ ? GatherParts(ctx_, *comm(), clicks, given.size()) : clicks;
 }
 
-// While a batch's predictions come to the host, the next batch is on its way already. Rank 0
-// counts for all.
+// While a batch's predictions come to the host, the next batch is already under way. Rank 0 counts
+// for all.
 MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop,
                                const std::function<void(const ScoredExamples&)>& on_scored) {
   struct Scored {

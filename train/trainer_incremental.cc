@@ -9,10 +9,11 @@
 namespace tessera {
 namespace {
 
-// The consumer of changed rows.
+// The name under which the tracker lists changed rows to saves.
 constexpr char kSaved[] = "default";
 
-// All rows of such a table change in each step, and its states come with the first: it is whole.
+// Whether all rows of the table change in each step, and its states come with the first one: such a
+// table is saved whole.
 bool IsDense(const TableBatchedEmbedding& tables, int t) {
   return std::holds_alternative<Dense>(tables.rule(t));
 }
@@ -30,7 +31,7 @@ void Trainer::TrackChanges() {
     changes_.emplace_back(ctx_, *part);
 }
 
-// Makes sure that they are tracked: of all rows if they were not.
+// Begins tracking changes; if they were not tracked before, all rows count as changed.
 void Trainer::BeginChanges() {
   if (!changes_.empty()) return;
   TrackChanges();

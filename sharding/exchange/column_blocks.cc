@@ -10,7 +10,7 @@ namespace {
 
 using internal::BlockPart;
 
-// Parts [first, …) of a block, as many as an item takes.
+// Parts of a block from `first` on, as many as an item takes.
 BlockPart PartOf(const ColumnBlock& block, size_t first, bool by_columns, bool scaled_once) {
   BlockPart part;
   part.piece_columns = by_columns ? 1 : block.columns;
@@ -29,7 +29,7 @@ BlockPart PartOf(const ColumnBlock& block, size_t first, bool by_columns, bool s
   return part;
 }
 
-// Calls fn with the first parts of all blocks, then with the next, …: what is added to what.
+// Calls fn with the first parts of all blocks, then with the next parts, which are added to them.
 template <typename Fn>
 void ForRounds(Context& ctx, const std::vector<ColumnBlock>& blocks, bool scaled_once,
                const Fn& fn) {
@@ -61,8 +61,8 @@ void SpreadBlocks(Context& ctx, const std::vector<ColumnBlock>& blocks) {
 namespace internal {
 namespace {
 
-// A few rows of all blocks, then the next few: wide rows are written, or read, whole, instead of a
-// page touched for each block's few columns.
+// Takes a few rows of all blocks, then the next few: a wide row is written, or read, whole, while
+// its pages are near.
 template <typename Fn>
 void ForEachRow(Context& ctx, std::span<const BlockPart> parts, const Fn& fn) {
   constexpr int64_t kRows = 8, kSlabs = 8;

@@ -13,8 +13,7 @@
 namespace tessera {
 namespace {
 
-// Distinct ids travel in bags of so many, so that those of a table can be looked at by many
-// threads.
+// Distinct ids travel in bags of so many, so that several threads can look at one table's.
 constexpr int64_t kBag = 64;
 
 // The ids of all features, table after table; fills result.readers.

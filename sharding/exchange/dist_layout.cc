@@ -25,7 +25,7 @@ void AddShard(DistRank& rank, int table, const Shard& shard, int64_t rows,
   }
 }
 
-// Finds the blocks of rows, and tells the streams theirs.
+// Finds the blocks of rows, and sets each stream's block.
 std::vector<DistSplit> SplitsOf(std::vector<DistRank>& ranks, size_t features) {
   std::vector<DistSplit> of_feature(features);
   for (const DistRank& rank : ranks)

@@ -61,7 +61,7 @@ std::vector<ColumnBlock> MakeBlocks(const Side& side, const Tensor& whole,
   return blocks;
 }
 
-// Views, where parts lie together.
+// Cuts a matrix into its parts; they are views if each lies in one piece.
 std::vector<Tensor> Cut(Context& ctx, const Side& side, const Tensor& whole) {
   if (side.parts == Side::Parts::kColumns) {
     std::vector<Tensor> messages = EmptyMessages(ctx, side);
@@ -129,7 +129,7 @@ Awaitable<Variable> StartPlan(Context& ctx, const Variable& embeddings, Plan pla
   });
 }
 
-// Parts [rows_r, columns].
+// The side whose parts are [rows_r, columns].
 Side RowsOf(const std::vector<int64_t>& rows, int64_t columns) {
   Side side;
   for (const int64_t n : rows) side.shapes.push_back({n, columns});
@@ -159,7 +159,7 @@ int64_t ColumnsOf(const Variable& embeddings, std::string_view what) {
 
 constexpr std::string_view kVariableBatch = "VariableBatchPooledEmbeddingsAllToAll";
 
-// A rank's part: flat, of matrices [batches[f], dims[f]].
+// Adds a rank's part: flat, of matrices [batches[f], dims[f]].
 void AppendMatrices(Side& side, const std::vector<int64_t>& batches,
                     const std::vector<int64_t>& dims) {
   const size_t rank = side.shapes.size();

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Matrices begin where every codec may write.
+// Matrices begin at multiples of 4 bytes, where every codec may write.
 int64_t Padded(int64_t bytes) { return (bytes + 3) / 4 * 4; }
 
 int64_t Elements(const MessageShapes& shapes) {

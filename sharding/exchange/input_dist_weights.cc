@@ -83,7 +83,8 @@ class DistWeights final : public Function {
     return readers;
   }
 
-  // Readers of different ids. Of several features that read one key each is in a round of its own.
+  // Rounds of readers that read different ids. Features that read one key are each in a round of
+  // their own.
   static std::vector<std::vector<const Reader*>> Rounds(const Readers& readers) {
     std::map<int64_t, std::set<int>> features;  // by where their ids begin
     for (const auto& [key, reader] : readers) features[reader.feature->begin].insert(key.first);
@@ -97,8 +98,8 @@ class DistWeights final : public Function {
     return rounds;
   }
 
-  // Gradients of a block's columns are added in the order of the ranks, then those of features that
-  // read one key, in theirs.
+  // Adds up gradients: those of a block's columns in the order of the ranks, then those of features
+  // that read one key, in their order.
   Tensor AddUp(Context& ctx, const std::vector<Tensor>& received) const {
     const Readers readers = ReadersOf(received);
     Tensor sum;

@@ -149,7 +149,7 @@ Tensor Joined(Context& ctx, const std::vector<Header>& headers, const std::vecto
 // Weights' gradients go back to the ranks that the weights came from.
 class KjtWeightsBackward final : public Function {
  public:
-  // sent, received: how many weights, by rank.
+  // sent, received: numbers of weights, by rank.
   KjtWeightsBackward(Communicator& comm, std::vector<int64_t> sent, std::vector<int64_t> received)
       : comm_(comm), sent_(std::move(sent)), received_(std::move(received)) {}
   std::string_view name() const override { return "all-to-all of weights"; }

@@ -45,7 +45,8 @@ struct Exchange {
   const DistRank& rank(size_t r) const { return form->layout->ranks[r]; }
   const DistRank& mine() const { return rank(static_cast<size_t>(comm->rank())); }
   size_t size() const { return static_cast<size_t>(comm->size()); }
-  // Rows of a block that rank r returns to this one, and that this one returns to rank q.
+  // HomeRows: the rows of a block that rank r returns to this one. AwayRows: those that this one
+  // returns to rank q.
   int64_t HomeRows(size_t r, const DistBlock& block) const {
     return form->sequences ? sent->ids[r][static_cast<size_t>(block.stream)]
                            : sent->features[static_cast<size_t>(block.feature)].num_bags;
@@ -77,7 +78,7 @@ int64_t RowsAtHome(const Exchange& x, size_t f) {
   return x.form->sequences ? feature.end - feature.begin : feature.num_bags;
 }
 
-// The tensors that blocks are gathered into, or spread from, and where in them features lie.
+// The tensors that blocks are gathered into, or spread from, and the features' places in them.
 struct WideRows {
   Tensor pooled;                  // [B, ΣD] or flat
   std::vector<Tensor> sequences;  // [N_f, D]
@@ -95,7 +96,7 @@ struct WideRows {
   Shape PooledShape(const Exchange& x) const {
     return x.flat ? Shape{elements} : Shape{x.stride, columns};
   }
-  // Row 0 of a feature, and elements from row to row.
+  // The address of a feature's row 0, and the number of elements from row to row.
   std::pair<float*, int64_t> Of(const Exchange& x, size_t f) const {
     const int64_t dim = x.form->features[f].dim;
     if (x.form->sequences) return {sequences[f].data<float>(), dim};
@@ -109,7 +110,7 @@ WideRows EmptyWide(Context& ctx, const Exchange& x) {
     wide.pooled = Tensor::Empty(ctx, wide.PooledShape(x));
     return wide;
   }
-  // An id that names no row is sent to nobody.
+  // Rows of ids that name none stay 0: no rank sends them.
   for (size_t f = 0; f < x.form->features.size(); ++f)
     wide.sequences.push_back(Tensor::Zeros(ctx, {RowsAtHome(x, f), x.form->features[f].dim}));
   return wide;
@@ -119,7 +120,7 @@ WideRows EmptyWide(Context& ctx, const Exchange& x) {
 std::vector<ColumnBlock> MakeBlocks(const Exchange& x, const WideRows& wide,
                                     const std::vector<Tensor>& messages,
                                     const std::vector<Tensor>& replicas) {
-  // By feature, column and, in sequences, first row: partial sums of one place come together.
+  // The key is feature, column and, for sequences, first row: partial sums of one place meet there.
   std::map<std::tuple<int, int64_t, int64_t>, ColumnBlock> blocks;
   std::map<std::tuple<int, int64_t, int64_t>, std::map<int64_t, float*>> parts;
   for (size_t r = 0; r < messages.size(); ++r) {

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Every key to every rank.
+// The layout that sends every key to every rank.
 DistLayout ToAll(size_t keys, size_t ranks) {
   ShardingPlan plan;
   plan.world_size = static_cast<int>(ranks);
@@ -58,7 +58,7 @@ class ReplicaExchange {
           comm_.AllGatherV(ctx, own.pooled.Reshape({-1}), counts, "data_parallel, gradients")
               .Wait();
     }
-    // Features with pooling NONE, one gradient each; the others are in `pooled`.
+    // Features with pooling NONE have one gradient each; the others' gradients are in `pooled`.
     for (size_t f = 0; f < own.sequences.size(); ++f) {
       std::vector<int64_t> counts;
       for (const std::vector<int64_t>& ids : dist.received().ids)

@@ -18,7 +18,7 @@ using internal::SplitFeature;
 
 constexpr int64_t kBagsAtOnce = 512;
 
-// The block size of blocks that all have it, but perhaps the last; else 0.
+// The size of the blocks if all have it, except perhaps the last; else 0.
 int64_t EvenRows(const SplitBags& bags) {
   if (bags.rows[0] != 0) return 0;
   const int64_t size = bags.rows.size() > 1 ? bags.rows[1] : bags.end;

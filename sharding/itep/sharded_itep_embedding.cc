@@ -6,7 +6,7 @@
 namespace tessera::internal {
 namespace {
 
-// ctx.random() is as it was when this goes.
+// Restores ctx.random() at the end of the scope.
 struct KeepRandom {
   Context& ctx;
   const Random saved = ctx.random();

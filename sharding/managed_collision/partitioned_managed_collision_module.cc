@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kBag = 256;
 constexpr char kRandomName[] = "_part_random";
 
-// ctx.random() is another's for a while.
+// Replaces ctx.random() by another one for a scope.
 class WithRandom {
  public:
   WithRandom(Context& ctx, Random& random) : ctx_(ctx), random_(random) {

@@ -1,4 +1,4 @@
-// Row numbers put in their places on a GPU: a thread a row.
+// Writes row numbers to their places on a GPU: a thread a row.
 #include "embedding/lookup/feature_items.cuh"
 #include "sharding/managed_collision/place_rows_impl.h"
 

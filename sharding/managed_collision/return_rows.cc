@@ -1,5 +1,5 @@
-// Rows that ids became, back to where the ids came from: each rank sends, for each of its streams
-// that were remapped, the rows of what every rank had sent.
+// Returns the rows that ids became to the ranks of the ids: each rank sends, for each of its
+// streams that were remapped, the rows of the ids that every rank had sent.
 #include <utility>
 
 #include "sharding/exchange/copy_segments.h"

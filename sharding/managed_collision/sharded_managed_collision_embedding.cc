@@ -15,7 +15,7 @@ ShardingOptions WithParts(ShardingOptions sharding, const std::vector<ShardedMan
   return sharding;
 }
 
-// Rows instead of ids; rows that changed hands are as new.
+// Replaces ids by rows, and initializes rows that changed hands.
 void RemapAndReset(Context& ctx, ShardedManagedCollisionModules& modules, ShardedTables& tables,
                    InputDist& input) {
   if (ctx.tape() != nullptr) tables.CheckForwardIsStep("managed collision");

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// A rank's shard of a table, as the table of its own that its streams read.
+// The config of a rank's shard as a table of its own, which the rank's streams read.
 BaseEmbeddingConfig OfShard(const BaseEmbeddingConfig& table, const DistRank& rank, size_t held) {
   BaseEmbeddingConfig config;
   config.name = table.name;

@@ -72,7 +72,7 @@ class Checker {
     }
   }
 
-  // [begin, end) of the shards in the same column block as `begin`.
+  // The end of the run of shards that are in the same column block as `begin`.
   static size_t BlockEnd(const std::vector<Shard>& shards, size_t begin) {
     size_t end = begin + 1;
     while (end < shards.size() && shards[end].column_offset == shards[begin].column_offset) ++end;
@@ -97,7 +97,7 @@ class Checker {
     if (column < table_.dim) Fail("gap: {} are on no rank", Range("columns", column, table_.dim));
   }
 
-  // Shards of one column block cover the rows.
+  // Throws unless the shards of one column block cover the rows.
   void CheckRows(std::span<const Shard> block) const {
     int64_t row = 0;
     for (size_t i = 0; i < block.size(); ++i) {
@@ -112,7 +112,8 @@ class Checker {
       Fail("gap: {} of {} are on no rank", Range("rows", row, table_.rows), ColumnsOf(block[0]));
   }
 
-  // After CheckCover: the order given is one that covers, too.
+  // Called after CheckCover. Throws unless the shards are given in the order in which they cover
+  // the table.
   void CheckOrder() const {
     for (size_t i = 1; i < shards_.size(); ++i) {
       const Shard &a = shards_[i - 1], &b = shards_[i];
@@ -163,7 +164,7 @@ class Checker {
              shards_[0].rank, s.rank);
   }
 
-  // Block i lies on the i-th of all ranks, or of a node's.
+  // Throws unless block i lies on the i-th of all ranks, or of a node's.
   void CheckRowBlocks(std::span<const Shard> blocks) const {
     const bool over_all = type_ == ShardingType::kRowWise;
     const int count = over_all ? world_size_ : local_size_;
@@ -202,7 +203,8 @@ std::string ToString(const Shard& shard) {
 
 void SortShards(TableSharding& sharding) {
   const bool by_rank = sharding.type == ShardingType::kDataParallel;
-  // Blocks without rows come before the one that begins where they do, and in the order of ranks.
+  // An empty block comes before the block that begins at the same row; empty ones are in the order
+  // of ranks.
   const auto key = [&](const Shard& s) {
     return by_rank ? std::tuple<int64_t, int64_t, int64_t, int>(0, 0, 0, s.rank)
                    : std::tuple(s.column_offset, s.row_offset, s.rows, s.rank);

@@ -32,7 +32,7 @@ std::string Listed(const std::vector<int>& numbers) {
   return "[" + text + "]";
 }
 
-// Shard i on rank first + i.
+// Puts shard i on rank first + i.
 TableSharding OnConsecutiveRanks(ShardingType type, std::vector<Shard> shards, int first) {
   int rank = first;
   for (Shard& shard : shards) shard.rank = rank++;

@@ -28,7 +28,7 @@ std::string Line(const Row& cells) {
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
-// The first row is the heading: its words stand in the middle.
+// Formats a table; the first row is the heading, whose words stand in the middle.
 std::string TableText(const std::vector<Row>& rows) {
   std::string text;
   std::array<size_t, kColumns> widths = {};

@@ -41,7 +41,7 @@ std::string Trimmed(const std::string& text) {
 
 constexpr size_t kCells = 4;
 
-// Empty for a line that is no row of four cells.
+// The four cells of a row; empty for any other line.
 std::vector<std::string> CellsOf(const std::string& line) {
   std::vector<std::string> cells;
   std::istringstream parts(line);
@@ -67,7 +67,7 @@ std::vector<T> ParseNumbers(const std::string& text, size_t expected = 0) {
   return numbers;
 }
 
-// "rank:3/cuda:1"; nothing where no rank is told.
+// The rank in "rank:3/cuda:1"; absent if the text names none.
 std::optional<int> ParseRank(const std::string& placement) {
   const std::string prefix = "rank:";
   const size_t at = placement.find(prefix);

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Each tensor of the rows, as `send` sends it.
+// Calls `send` for each tensor of the rows.
 template <typename Send>
 BagRows Sent(const BagRows& rows, const Send& send) {
   return {send(rows.values, "values of a pool"), send(rows.lengths, "lengths of a pool"),

@@ -57,7 +57,7 @@ class Forward {
   }
 
  private:
-  // A sequence that a rank makes whole.
+  // A sequence that one rank makes whole.
   struct Move {
     QuantizedLookupFeature feature;
     int sequence;
@@ -227,7 +227,7 @@ class Forward {
   const QuantizedShard& ShardOf(const SentLookup& lookup) const {
     return sent_[lookup.bags].table->shards[lookup.shard];
   }
-  // A MEAN over split rows divides at home, by the whole bag's length.
+  // The pooling on the ranks: a MEAN over split rows divides at home, by the whole bag's length.
   PoolingType PoolingOf(const SentLookup& lookup) const {
     const auto f = static_cast<size_t>(sent_parts_[lookup.bags].feature);
     const PoolingType pooling = state_.home.table_of(f).pooling;
@@ -239,7 +239,7 @@ class Forward {
   static Tensor OnRank(Context& rank, const Tensor& tensor) {
     return tensor.To(rank, rank.device());
   }
-  // An answer for a home on the host is there when the rank has ended.
+  // The answer for home; on a home that is the host it is complete when the rank has ended.
   Tensor HomeFromGpu(Context& rank, const Tensor& answer) const {
     return state_.home_device == Device::Cpu() ? answer.To(rank, Device::Cpu()) : answer;
   }
@@ -272,7 +272,7 @@ class Forward {
     return answers_[rank].data<float>() + lookup.answer_at;
   }
 
-  // A block for each column block of a table, with the answers of its row blocks.
+  // Adds a block for each column block of a table, with the answers of its row blocks.
   void AddPooledBlocks(size_t bags, std::vector<ColumnBlock>& blocks) {
     const SentBags& sent = sent_[bags];
     const OutputPart& part = sent_parts_[bags];
@@ -301,7 +301,7 @@ class Forward {
                          [&](const SentLookup& l) { return l.bags == bags && l.shard == shard; });
   }
 
-  // Rows of each shard to the places of their ids.
+  // Adds blocks that copy the rows of each shard to the places of their ids.
   void AddSequenceBlocks(std::vector<ColumnBlock>& blocks) {
     for (size_t r = 0; r < messages_.size(); ++r)
       for (const SentLookup& lookup : messages_[r].lookups) {

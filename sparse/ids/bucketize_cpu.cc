@@ -44,7 +44,7 @@ class PieceSlots {
   void Set(int64_t begin, const ScratchVector<int64_t>& totals) {
     for (int64_t k = 0; k < buckets_; ++k) firsts_[At(k, begin)] = totals[static_cast<size_t>(k)];
   }
-  // After all counts.
+  // Called after all counts.
   void Place() { std::exclusive_scan(firsts_.begin(), firsts_.end(), firsts_.begin(), int64_t{0}); }
   FreeSlots Of(int64_t begin, int64_t ids_end) const {
     const auto n = static_cast<size_t>(buckets_);
@@ -66,8 +66,8 @@ class PieceSlots {
 };
 
 // Both passes. `visit(begin, end, fn)` calls fn(placing, begin', end') for each feature's share of
-// bags [begin, end); a placing counts and scatters the ids of its bags. Count says whether it added
-// what each bucket gets to its totals; if one did not, lengths are summed.
+// bags [begin, end); a placing counts and scatters the ids of its bags. Count is true if it added
+// each bucket's number of ids to its totals; if any did not, lengths are summed.
 template <typename Visit>
 Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Visit& visit) {
   const int64_t bags = in.bags.count();
@@ -99,7 +99,7 @@ Bucketized RunPasses(Context& ctx, const BucketizeInput& in, const Visit& visit)
   return result;
 }
 
-// One id after another, by any placer.
+// Counts and scatters one id after another, by any placer.
 template <typename Placer>
 struct Placing {
   Placer place;
@@ -163,7 +163,7 @@ int64_t MostEvenBuckets(IsaLevel isa, uint64_t end) {
   return compresses ? kMaxEvenBuckets : 4;
 }
 
-// Fewer ids of one feature are done one by one before those loops have begun.
+// For fewer ids of one feature it is faster to take them one by one.
 constexpr int64_t kManyIds = 48;
 
 // Places the ids of one feature in even blocks or by boundaries.

@@ -7,7 +7,7 @@
 namespace tessera::internal {
 namespace {
 
-// fn's placer is that of the bag's feature.
+// Visit calls fn with the placer of the bag's feature.
 struct BlockPlacers {
   const FeaturePlacer* placers;
   const int64_t* feature_offsets;

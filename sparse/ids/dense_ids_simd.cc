@@ -9,10 +9,9 @@
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-// Loops copy what a DenseIds says: what they write might else, for all the compiler knows, be part
-// of it.
+// Loops copy the fields of a DenseIds: the compiler must assume that their stores could change it.
 
-// fn(const Index* ids).
+// Calls fn(const Index* ids).
 template <typename Fn>
 void VisitIds(const DenseIds& d, Fn fn) {
   if (d.wide)
@@ -34,7 +33,7 @@ uint64_t LastWord(const DenseIds& d) {
 }
 
 #if defined(__AVX512F__)
-// first + the place of each bit set, at `to`; eight are written.
+// Writes first + the place of each bit set, at `to`; eight numbers are written.
 template <typename Index>
 void WriteEight(uint8_t bits, uint64_t first, Index* to) {
   const __m512i ids = _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
@@ -89,8 +88,8 @@ void WriteMany(uint64_t word, uint64_t first, Index* values) {
 }
 #endif
 
-// Ids from `first` on whose bits are set, to values[0 … ); returns the end of them. Up to seven
-// more are written before `end`.
+// Writes the ids from `first` on whose bits are set, to values[0 … ); returns their end. Up to
+// seven more are written before `end`.
 template <typename Index>
 Index* WriteWord(uint64_t word, uint64_t first, Index* values, Index* end) {
 #if defined(__AVX2__)

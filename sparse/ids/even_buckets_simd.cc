@@ -4,10 +4,10 @@
 namespace tessera::internal::TESSERA_ISA {
 namespace {
 
-// Ids of which a block of bits is made at a time.
+// A block of bits is made of so many ids at a time.
 constexpr int64_t kBlock = 2048;
 
-// Asks for the ids that come a block later: what happens between blocks lets the machine's own
+// Prefetches the ids that come a block later: the work between blocks makes the hardware's own
 // prefetching stop.
 template <typename Ids, typename Index>
 [[gnu::always_inline]] inline void Ask(const Index* ids) {
@@ -16,7 +16,7 @@ template <typename Ids, typename Index>
     __builtin_prefetch(later + byte);
 }
 
-// fn.operator()<k>(), k: how many buckets there are; 0: found at run time.
+// Calls fn.operator()<k>(), where k is the number of buckets; 0 if it is known at run time alone.
 template <typename Fn>
 auto VisitBuckets(const EvenBuckets& b, const Fn& fn) {
   if (b.buckets == 2) return fn.template operator()<2>();
@@ -25,14 +25,15 @@ auto VisitBuckets(const EvenBuckets& b, const Fn& fn) {
   return fn.template operator()<0>();
 }
 
-// Ids [i, i + n) for n < kLanes, of which `readable` may be read: lanes behind them hold anything.
+// Loads ids [i, i + n) for n < kLanes, of which `readable` may be read; further lanes hold
+// anything.
 template <typename Ids, typename Index>
 [[gnu::always_inline]] inline Ids LoadLast(const Index* ids, int64_t i, int64_t n,
                                            int64_t readable) {
   return i + Ids::kLanes <= readable ? Ids::Load(ids + i) : Ids::LoadFirst(ids + i, n);
 }
 
-// How many ids of a block, up to any, reach each bound.
+// The number of a block's ids, up to any place, that reach each bound.
 template <typename Ids>
 class Ranks {
  public:
@@ -84,7 +85,7 @@ class Ranks {
 };
 
 #if defined(__AVX512F__)
-// Ones of each 32-bit lane, of whose bits only the low 16 may be set.
+// The number of ones in each 32-bit lane, of whose bits only the low 16 may be set.
 __m512i CountOnes(__m512i x) {
   const __m512i nibble = _mm512_set1_epi8(0x0f);
   const __m512i ones =
@@ -174,9 +175,9 @@ bool Count(const CountEvenArgs& args) {
   return true;
 }
 
-// Deals ids out, with the next free slots at hand. kBuckets: as VisitBuckets says; kSlots: whether
-// slots are wanted. What a group of ids changes is kept in variables of Run, so that it stays in
-// registers.
+// Deals ids out, with the next free slots at hand. kBuckets: as in VisitBuckets; kSlots: whether
+// slots are wanted. Run keeps the numbers that a group of ids changes in its variables, so that
+// they stay in registers.
 template <typename Ids, typename Index, int kBuckets, bool kSlots>
 class Dealer {
  public:
@@ -207,7 +208,7 @@ class Dealer {
   }
 
  private:
-  // n ids from i on; `whole`: slots of a whole register may be written.
+  // Deals n ids from i on; `whole`: slots of a whole register may be written.
   [[gnu::always_inline]] void DealGroup(int64_t i, const Ids& ids, int n, bool whole,
                                         int64_t* next) const {
     if constexpr (Ids::kCompresses)
@@ -270,7 +271,7 @@ void Deal(const DealEvenArgs& args) {
   });
 }
 
-// fn(ids, index): what ids are held as, and what they are.
+// Calls fn(ids, index) with the type that ids are held as, and the type that they have.
 template <typename Fn>
 void VisitIds(const EvenBuckets& buckets, bool wide_ids, const Fn& fn) {
   const bool narrow = buckets.bounds[buckets.buckets - 1] <= kNarrowIds;

@@ -1,5 +1,5 @@
-// Groups are found one by one, in whichever way is cheapest for their size and range, with a
-// scratch area of at most 32 bytes an id; then, the groups' places known, they are written.
+// Groups are found one by one, in the way that is cheapest for their size and range, with a scratch
+// area of at most 32 bytes an id; then, the groups' places known, they are written.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -20,9 +20,9 @@ constexpr int kBits = 11;
 constexpr uint64_t kBuckets = uint64_t{1} << kBits;
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
-// Up to here a comparing sort beats clearing a histogram.
+// For up to so many ids, a comparing sort beats clearing a histogram.
 constexpr int64_t kFew = 64;
-// Ids that a thread takes at least.
+// A thread takes at least so many ids.
 constexpr int64_t kPieceIds = 1 << 13;
 
 struct Entry {
@@ -30,8 +30,8 @@ struct Entry {
   int64_t at;    // in its group
 };
 
-// Stable, least significant digit first; digits that are the same everywhere are skipped. The
-// result is in one of the two.
+// A stable sort, least significant digit first; digits that are the same everywhere are skipped.
+// The result is in one of the two.
 std::span<const Entry> RadixSort(std::span<Entry> entries, std::span<Entry> other) {
   uint64_t differing = 0;
   for (const Entry& e : entries) differing |= e.key ^ entries.front().key;
@@ -80,7 +80,8 @@ class Group {
   }
   int64_t distinct() const { return dense_.distinct; }
 
-  // values and counts (or null) at the group's first distinct id, which has the number `first`.
+  // Writes values and counts (or null) from the group's first distinct id on, which has the number
+  // `first`.
   void Write(int64_t first, T* values, int64_t* counts, int64_t* inverse) const {
     if (dense_.n == 0) return;
     if (counts != nullptr) std::fill_n(counts, distinct(), 0);

@@ -40,7 +40,8 @@ struct MakeGroupKey {
   }
 };
 
-// 1 where a distinct id begins. Group g's ids are at group_offsets[g] … in the sorted order too.
+// Marks the places at which a distinct id begins by 1. In the sorted order too, group g's ids are
+// at group_offsets[g] ….
 template <typename T>
 struct MarkBeginning {
   const T* ids;
@@ -54,7 +55,7 @@ struct MarkBeginning {
   }
 };
 
-// `before` [n+1]: beginnings before a place. starts [U+1].
+// Writes the distinct ids. `before` [n+1]: beginnings before a place. starts [U+1].
 template <typename T>
 struct WriteDistinct {
   const T* ids;

@@ -4,7 +4,7 @@
 namespace tessera::internal {
 namespace {
 
-// Nothing happens where there is no jagged element.
+// Calls fn for each jagged element.
 template <typename Fn>
 struct WherePresent {
   Fn fn;

@@ -73,7 +73,7 @@ struct Layout {
   }
 };
 
-// On a device nobody looks whether a bag is longer than max_length: rows beyond count as 0.
+// Only a CPU checks that no bag is longer than max_length; on a device, rows beyond it count as 0.
 Layout MakeLayout(Context& ctx, const Tensor& offsets, int64_t max_length, int64_t rows) {
   auto layout = std::make_shared<const JaggedLayout>(ctx, offsets, max_length, rows);
   if (ctx.device() == Device::Cpu())

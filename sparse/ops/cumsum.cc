@@ -12,7 +12,7 @@ namespace tessera {
 namespace internal {
 namespace {
 
-// Elements a thread sums at a time; below that, two passes cost more than they save.
+// A thread sums so many elements at a time; for fewer, two passes cost more than they save.
 constexpr int64_t kBlock = 1 << 14;
 
 // a + b, wrapping around instead of being undefined when a total does not fit the dtype.
@@ -22,7 +22,7 @@ T Add(T a, T b) {
   return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
 }
 
-// out[0 … n) = sum + sums of in, each with its own element (kInclusive) or without.
+// Sets out[0 … n) to sum + sums of in, each with its own element (kInclusive) or without.
 template <bool kInclusive, typename T>
 void SumBlock(const T* in, T* out, int64_t n, T sum) {
   for (int64_t i = 0; i < n; ++i) {
@@ -32,7 +32,7 @@ void SumBlock(const T* in, T* out, int64_t n, T sum) {
   }
 }
 
-// Total of each block first, then all blocks at once: exact for integers, however they are split.
+// Sums each block first, then all blocks at once: exact for integers, wherever they are cut.
 template <bool kInclusive, typename T>
 void Sum(Context& ctx, const T* in, T* out, int64_t n) {
   if (n <= kBlock || ctx.threads().threads() == 1) return SumBlock<kInclusive>(in, out, n, T{0});

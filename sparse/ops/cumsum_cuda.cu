@@ -6,8 +6,9 @@
 namespace tessera::internal {
 namespace {
 
-// A row's sums, from sums over all rows at once: what came before the row is taken off. Exact, as
-// integers wrap around. `columns`: of y, which has one more than the sums (`complete`) or as many.
+// Makes a row's sums from sums over all rows at once: the sum before the row is taken off. This is
+// exact, as integers wrap around. `columns`: those of y, which has one more than the sums
+// (`complete`) or as many.
 template <typename T>
 struct SumsOfRows {
   const T *in, *sums;

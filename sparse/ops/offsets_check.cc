@@ -17,13 +17,13 @@ void CheckIndexTensor(const Tensor& t, const char* what, const char* part) {
                 what, part, t.shape());
 }
 
-// "KeyedJaggedTensor: key "a": ".
+// The beginning of an error: "KeyedJaggedTensor: key "a": ".
 std::string Prefix(const OffsetsCheckArgs& args, size_t group) {
   const std::string name = args.name(static_cast<int64_t>(group));
   return std::string(args.what) + ": " + (name.empty() ? "" : name + ": ");
 }
 
-// Totals that are not the number of values: where they leave them.
+// Throws for totals that are not the number of values: says where they exceed it.
 [[noreturn]] void FailTotal(const OffsetsCheckArgs& args, const std::vector<int64_t>& totals,
                             int64_t total) {
   const char* part = args.offsets.defined() ? "the last offset" : "the sum of lengths";

@@ -1,4 +1,5 @@
-// The device finds the totals, and whether anything is wrong; what is wrong, the host's check says.
+// The device finds the totals, and whether anything is wrong; the host's check then says what it
+// is.
 #include "runtime/launch.cuh"
 #include "sparse/ops/offsets_check_impl.h"
 #include "sparse/ops/segments_impl.h"

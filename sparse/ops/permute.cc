@@ -36,7 +36,7 @@ Tensor AsInt64(Context& ctx, const Tensor& t) {
   return t.Contiguous(ctx).To(ctx, DType::kI64);
 }
 
-// Output row i is row permute[i]: its lengths, and how its values move.
+// The rows [permute[i]] as output rows: their lengths, and the moves of their values.
 struct Selected {
   Tensor lengths;
   std::shared_ptr<const SegmentSelection> of_values;

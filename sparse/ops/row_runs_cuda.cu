@@ -113,7 +113,7 @@ struct StepOffsets {
   }
 };
 
-// Waits for the number of selected rows, and for whether the input is what it should be.
+// Reads the number of selected rows from the device, and throws if the input is wrong.
 int64_t OutputRowsSync(Context& ctx, const Tensor& offsets, const Tensor& picks,
                        const SelectionParts& parts, const Tensor& end) {
   const int64_t last = offsets.dim(0) - 1, outputs = picks.dim(0);
@@ -146,8 +146,8 @@ struct MoveRow {
   }
 };
 
-// An element of a source row: the sum of its copies. The uses of segment s are where sorted picks
-// equal s, in the order of output.
+// Sums the copies of an element of a source row. The uses of segment s are those whose sorted pick
+// is s, in the order of output.
 struct AddUses {
   Selection s;
   int64_t segments;
@@ -191,7 +191,7 @@ SelectionParts MakeSelection(OnCuda, Context& ctx, const Tensor& offsets, int64_
   parts.source_rows = source_rows;
   parts.source_offsets = Tensor::Empty(ctx, {segments + 1}, DType::kI64);
   parts.picks = Tensor::Empty(ctx, {outputs}, DType::kI64);
-  // The last two: where the output ends, and whether something is wrong.
+  // The last two elements are the end of the output, and whether something is wrong.
   const Tensor all = Tensor::Zeros(ctx, {outputs + 2}, DType::kI64);
   parts.output_offsets = all.Rows(0, outputs + 1);
   const Tensor lengths = Tensor::Empty(ctx, {outputs}, DType::kI64);

@@ -31,7 +31,7 @@ Masked SelectMasked(OnCpu, Context& ctx, const Segments& segments, const Tensor&
   Tensor left = Tensor::Empty(ctx, {segments.count()}, DType::kI64);
   for (int64_t s = 0; s < segments.count(); ++s)
     left.data<int64_t>()[s] = std::count(keep + offsets[s], keep + offsets[s + 1], true);
-  // Runs of equal flags; every other one stays.
+  // Bounds of runs of equal flags; every other run is kept.
   std::vector<int64_t> cuts = {0}, kept;
   for (int64_t i = 0; i < segments.rows; ++i) {
     if (i > 0 && keep[i] != keep[i - 1]) cuts.push_back(i);

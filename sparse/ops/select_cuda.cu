@@ -23,7 +23,7 @@ struct KeptOfSegment {
   }
 };
 
-// Row i as a segment of its own; if it is kept, the pick it becomes.
+// Makes row i a segment of its own, and a pick if it is kept.
 struct PlaceRow {
   const int64_t* kept_before;
   int64_t rows;

@@ -52,9 +52,9 @@ cudaError_t BreakAll() {
   return Result(cudaErrorStreamCaptureUnsupported);
 }
 
-// Ordinary host memory is copied as hardware does: read before the call returns, and written before
-// it returns; pinned and device memory in the order of the stream. Stricter than hardware: none of
-// it in a graph, which would read it when it runs.
+// Copies of pinned and device memory run in the order of the stream. Ordinary host memory is copied
+// as hardware does: read before the call returns, and written before it returns. One rule is
+// stricter than hardware: a graph, which would read it when it runs, may not have it.
 bool InStreamOrder(const void* p) { return IsDevice(p) || IsPinned(p); }
 
 cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -280,7 +280,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value)
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
 
-// Memory that belongs to a graph is not emulated: it has to be there before.
+// Memory that belongs to a graph is not emulated: it has to be allocated before.
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
   const std::lock_guard lock(Lock());
   if (StreamOf(handle)->capture) return Break(StreamOf(handle));

@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kStackBytes = 128 << 10;
 constexpr uint64_t kNobody = 0xcdcdcdcdcdcdcdcd;  // what a lane that took no part is read as
 
-// A stack of its own for each fiber, below it a page that nobody may touch.
+// A stack for one fiber, above a page that nobody may touch.
 struct Stack {
   char* low;
   explicit Stack() {
@@ -49,7 +49,7 @@ struct StackOf {
   void deallocate(boost::context::stack_context&) {}
 };
 
-// Runs one thread after another, to its end each; a thread that waits keeps its fiber.
+// A fiber runs one thread after another, each to its end; a thread that waits keeps its fiber.
 class Fiber {
  public:
   Fiber();
@@ -79,7 +79,7 @@ struct Thread {
   uint64_t brought = 0, received = 0;
 };
 
-// The block that runs. One at a time: the stream lock is held.
+// The block that runs. There is one at a time: the stream lock is held.
 struct Block {
   std::vector<Thread> threads;
   std::unique_ptr<char[]> shared;
@@ -140,7 +140,7 @@ unsigned LiveLanesOf(int warp) {
   return live;
 }
 
-// Lets the lanes that `thread` waits for go on, if all of them have come. False if not.
+// Lets the lanes that `thread` waits for go on if all of them have come; else false.
 bool CompleteWarpCall(Thread& thread) {
   Thread* first = FirstOfWarp(thread);
   const unsigned group = thread.mask & LiveLanesOf(thread.at.warp);
@@ -181,7 +181,7 @@ bool CompleteBlockBarrier() {
   return true;
 }
 
-// Kept for the whole process, where leak checkers see them.
+// Makes a fiber that lives as long as the process, where leak checkers see it.
 Fiber* NewFiber() {
   static auto& all = *new std::vector<std::unique_ptr<Fiber>>;
   all.push_back(std::make_unique<Fiber>());
@@ -201,7 +201,8 @@ void RunThread(Thread& thread) {
   if (block.error) std::rethrow_exception(std::exchange(block.error, nullptr));
 }
 
-// After a round in which nothing could run: groups whose last lanes ended, and the block's barrier.
+// Called after a round in which nothing could run. Releases groups whose last lanes have ended, or
+// the block's barrier.
 bool ReleaseWaiting() {
   bool any = false;
   for (Thread& t : block.threads)
@@ -279,7 +280,7 @@ uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source
 
 void* DynamicShared() { return block.shared.get(); }
 
-// After an exception, fibers amid the kernel are left behind with it.
+// Runs a grid. After an exception, fibers amid the kernel are left behind with it.
 void RunGrid(Extent grid, Extent dim, size_t shared_bytes, const std::function<void()>& thread) {
   StartFromEnvironment();
   const unsigned n = dim.x * dim.y * dim.z;

@@ -28,7 +28,7 @@ constexpr unsigned char kFresh = 0xcd, kGuard = 0xfd;
 
 int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// First fit over one range of addresses; each block ends in a red zone.
+// Allocates by first fit from one range of addresses; each block ends in a red zone.
 class Arena {
  public:
   Arena() {

@@ -50,7 +50,8 @@ class OneRank {
   }
 
  private:
-  // Those that are of rows; a number of a whole table stays with what no plan cuts.
+  // Adds the states that have rows; a number of a whole table stays with the tensors that no plan
+  // cuts.
   void AddStates(const TableShape& table, const std::string& prefix, const Shard& all,
                  StoredTable& stored) {
     for (auto at = left_.lower_bound(prefix); at != left_.end() && at->first.starts_with(prefix);) {
@@ -74,7 +75,7 @@ class OneRank {
   }
 
   std::shared_ptr<const Checkpoint> from_;
-  std::map<std::string, CheckpointEntry> left_;  // what is of no table so far
+  std::map<std::string, CheckpointEntry> left_;  // tensors that belong to no table so far
   CheckpointIndex index_;
   std::map<std::string, StoredTensor> tensors_;
 };

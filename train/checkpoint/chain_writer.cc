@@ -49,7 +49,7 @@ bool NextIsBase(const IncrementalOptions& options, const std::optional<ChainPosi
          static_cast<double>(position->delta_bytes + delta_bytes) > share;
 }
 
-// A file that may not outlast a loss of power goes: the next save has its number.
+// Removes a file that might not survive a loss of power: the next save gets its number.
 ChainPosition WriteChainFile(Context& ctx, const std::string& folder, int64_t number, bool base,
                              const std::optional<ChainPosition>& position,
                              const ChainState& saved) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kModelPrefix = "model.";
 constexpr char kCrc32[] = "crc32";
-// Files from before there was one lack it.
+// Older files, which had no such field, lack it.
 constexpr std::string_view kOptionalField = "max_counter";
 constexpr char kData[] = "data";
 
@@ -108,7 +108,7 @@ struct Matched {
   std::vector<CheckpointEntry> rest;  // of the file, without a partner
 };
 
-// Throws where the model has a tensor that the file lacks.
+// Pairs tensors by name. Throws if the model has a tensor that the file lacks.
 Matched MatchNames(const Checkpoint& checkpoint, const std::vector<NamedTensor>& state) {
   const bool weights_alone = !checkpoint.has_optimizer_state();
   std::map<std::string, SafetensorsEntry> given;
@@ -147,7 +147,7 @@ void CheckLike(const Pair& pair) {
     throw Error(Format("'{}': expected shape {}, got {}", name, to.shape(), from.shape));
 }
 
-// Pairs with the tensors of those names in place of theirs.
+// Replaces the pairs' tensors by those of the same names.
 void Retarget(std::vector<Pair>& pairs, const std::vector<NamedTensor>& to) {
   std::map<std::string, NamedTensor> by_name;
   for (const NamedTensor& named : to) by_name.emplace(named.name, named);

@@ -28,7 +28,7 @@ class ChainTensor {
   const SafetensorsEntry& shape() const { return shape_; }
   int64_t rows() const { return shape_.shape[0]; }
 
-  // The rows of a later delta, which leads to `table.num_rows` rows.
+  // Adds the rows of a later delta, after which the table has `table.num_rows` rows.
   void Cover(const DeltaFile& delta, const std::string& name, const DeltaFile::Table& table) {
     const SafetensorsEntry& entry = delta.file->entries().at(name);
     CheckCovers(delta.path, name, entry, table);
@@ -76,7 +76,8 @@ class ChainTensor {
                          table.num_rows, table.rows.end() - added, rows()));
   }
 
-  // Rows of the layer that lie next to each other in the file are read at once.
+  // Copies a layer's rows over the window; rows that lie next to each other in the file are read at
+  // once.
   void Overlay(const Layer& layer, const Window& window) const {
     const int64_t width = RowBytes();
     if (width == 0) return;

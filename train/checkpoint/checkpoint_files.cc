@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kBase = ".base.safetensors", kDelta = ".delta.safetensors",
                            kRanks = ".ranks.json", kRank = "rank-", kUnfinished = ".tmp";
 
-// At least eight.
+// The number with at least eight digits.
 std::string Digits(int64_t number) {
   std::string digits = std::to_string(number);
   return digits.insert(0, 8 - std::min<size_t>(8, digits.size()), '0');
@@ -30,7 +30,7 @@ std::string Numbered(const std::string& folder, int64_t number, std::string_view
   return PathIn(folder, Digits(number) + std::string(suffix));
 }
 
-// The number before the suffix; 0 for names that Numbered does not make of a number above 0.
+// The number before the suffix; 0 for names that Numbered never makes.
 int64_t NumberOf(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return 0;
   name.remove_suffix(suffix.size());
@@ -39,13 +39,13 @@ int64_t NumberOf(std::string_view name, std::string_view suffix) {
   return error == std::errc() && number > 0 && Digits(number) == name ? number : 0;
 }
 
-// Whether each is a base, by number.
+// The numbers of files in a folder, and whether each is a base.
 std::map<int64_t, bool> NumbersIn(const std::string& folder) {
   std::map<int64_t, bool> numbers;
   for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
     const std::string name = file.path().filename().string();
     if (const int64_t base = NumberOf(name, kBase); base > 0) numbers[base] = true;
-    // A base of the same number has all of the delta.
+    // A base of the same number includes the delta.
     if (const int64_t delta = NumberOf(name, kDelta); delta > 0) numbers.emplace(delta, false);
   }
   return numbers;
@@ -74,7 +74,7 @@ void RemoveNumbers(const std::string& folder, const std::function<bool(int64_t n
   }
 }
 
-// The n of "rank-n"; absent for other names.
+// The n in "rank-n"; absent for other names.
 std::optional<int64_t> RankOf(std::string_view name) {
   if (!name.starts_with(kRank)) return {};
   name.remove_prefix(kRank.size());

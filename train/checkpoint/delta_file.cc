@@ -14,7 +14,7 @@ using Metadata = std::map<std::string, std::string>;
 constexpr char kDeltaKeys[] = "delta.", kNumber[] = "delta.number", kPrevious[] = "delta.previous",
                kNumRows[] = "delta.num_rows.";
 
-// Names that are of no state are parameters.
+// The parameter that a tensor belongs to; a name that is no state's is a parameter.
 std::string ParameterOf(const std::string& name) {
   const std::string of_state = ParameterOfState(name);
   return of_state.empty() ? name : of_state;

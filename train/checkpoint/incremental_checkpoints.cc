@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Other than locks.
+// Whether the folder has files other than locks.
 bool HoldsFiles(const std::string& folder) {
   for (const fs::directory_entry& file : fs::directory_iterator(folder))
     if (!IsLockName(file.path().filename().string())) return true;
@@ -38,7 +38,7 @@ void IncrementalCheckpoints::GoOnFrom(const ChainPosition& position) {
   position_ = position;
 }
 
-// Files that came since from elsewhere are seen, and not written over.
+// The next number, after files that have come from elsewhere too, so that none is written over.
 int64_t IncrementalCheckpoints::NextNumber() const {
   const int64_t next = tessera::NextNumber(folder_);
   if (position_ && next != position_->number + 1)

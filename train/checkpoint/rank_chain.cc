@@ -22,7 +22,7 @@ using internal::JsonObject;
 constexpr char kVersionKey[] = "tessera_rank_chains";
 constexpr int64_t kVersion = 1;
 
-// A tensor of a rank's chain, which it is called by, or by StoredName.
+// The name of a tensor of a rank's chain, beside StoredName.
 std::string NameInChain(const std::string& table, const Shard& shard, const std::string& tensor) {
   const std::string parameter = ShardName(table, shard);
   return tensor == kWeightName ? parameter : OptimizerStateName(parameter, tensor);
@@ -232,7 +232,7 @@ void RemoveEmpty(const std::string& folder) {
   fs::remove(folder, ignored);
 }
 
-// A base of the rank's chain as file `number` + 1; what it is.
+// Writes a base of the rank's chain as file `number` + 1; returns its description.
 std::string CompactFiles(const std::string& folder, int64_t number) {
   RemoveUnfinished(folder);
   RemoveAfter(folder, number);
@@ -277,7 +277,7 @@ void CommitRankFiles(const std::string& folder, int64_t number, const Checkpoint
   WriteSave(folder, number, info, std::move(ranks));
 }
 
-// Ranks that this run does not have have files of earlier chains alone.
+// Removes files of earlier chains, also those of ranks that this run does not have.
 void RemoveOldRankFiles(const std::string& folder, int rank, int ranks, int64_t keep) {
   const std::string mine = RankFolder(folder, rank);
   RemoveOldChains(mine, keep);

@@ -19,7 +19,8 @@ int64_t LastSave(const std::string& folder) {
   return saves.empty() ? 0 : saves.back();
 }
 
-// Other than locks and folders of ranks, which a first save that was interrupted has left.
+// Whether the folder has files other than locks and folders of ranks, which a first save that was
+// interrupted has left.
 bool HoldsOtherFiles(const std::string& folder) {
   size_t others = 0;
   for (const fs::directory_entry& file : fs::directory_iterator(folder))
@@ -60,7 +61,7 @@ void RankCheckpoints::GoOn() {
   });
 }
 
-// Saves that came since from elsewhere are seen, and not written over.
+// The next number, after saves that have come from elsewhere too, so that none is written over.
 int64_t RankCheckpoints::NextNumberSync() const {
   return InvokeOnRankAndBroadcastResult(comm_, 0, kWhat, [&] {
     const int64_t last = LastSave(folder_);
@@ -98,7 +99,7 @@ std::vector<std::string> RankCheckpoints::WriteFilesSync(int64_t number,
   }
 }
 
-// Rank 0 alone knows whether it came to count.
+// Commits the save on rank 0, which alone learns whether it counts.
 void RankCheckpoints::Commit(int64_t number, const CheckpointInfo& info,
                              const std::vector<std::string>& described) const {
   try {

@@ -15,13 +15,14 @@ int64_t RowsAtOnce(const Tensor& tensor) {
   return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, internal::RowBytes(tensor)));
 }
 
-// fn(begin, end) for all of [0, count).
+// Calls fn(begin, end) for pieces of [0, count).
 template <typename Fn>
 void InPieces(int64_t count, int64_t step, Fn&& fn) {
   for (int64_t begin = 0; begin < count; begin += step) fn(begin, std::min(begin + step, count));
 }
 
-// The numbers of all rows of a stored tensor, some at a time, with room for their bytes.
+// Calls fn with the numbers of a stored tensor's rows, some rows at a time, with room for their
+// bytes.
 template <typename Fn>
 void ForStoredRows(const Tensor& shape, Fn&& fn) {
   const int64_t width = internal::RowBytes(shape);

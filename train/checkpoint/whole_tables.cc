@@ -27,7 +27,7 @@ void AddRows(ShardedCheckpoint& from, const CheckpointTable& table, const std::s
                 "{}: two tensors are called '{}'", from.folder(), name);
 }
 
-// By their names in a checkpoint.
+// The tensors by their names in a checkpoint.
 Tensors ListTensors(ShardedCheckpoint& from) {
   Tensors tensors;
   for (const CheckpointTable& table : from.info().tables) {

@@ -28,7 +28,7 @@ class LookupOf final : public LookupAhead {
   std::optional<Output> output_;
 };
 
-// A collection whose forwards are answered.
+// A collection whose forwards are answered with rows that were looked up ahead.
 template <typename Collection>
 class AnsweredCollection : public PipelinedEmbeddings {
  public:
@@ -86,7 +86,7 @@ class PipelinedTables final : public AnsweredCollection<Collection> {
   }
 };
 
-// Ids travel ahead.
+// A sharded collection whose ids travel ahead.
 template <typename Collection>
 class AnsweredShards : public AnsweredCollection<Collection> {
  public:
@@ -127,7 +127,8 @@ class PipelinedShards final : public AnsweredShards<Collection> {
   }
 };
 
-// Why rows of a batch can't be looked up before the step of the batch before it.
+// Throws for the reason `why` rows of a batch cannot be looked up before the step of the batch
+// before it.
 void RefuseForwardsAhead(int forwards, const char* why) {
   if (forwards == 0) return;
   throw Error(Format(
@@ -143,7 +144,7 @@ constexpr const char* kPruned =
 constexpr const char* kProcessed =
     "a feature processor's weights are parameters, those that the last step left";
 
-// Raw ids travel ahead and become rows in the step.
+// A sharded collection whose raw ids travel ahead and become rows in the step.
 template <typename Collection>
 class PipelinedRawIds final : public AnsweredShards<Collection> {
  public:
@@ -160,7 +161,7 @@ class PipelinedRawIds final : public AnsweredShards<Collection> {
 // A collection whose whole forward is part of the step.
 class WholeInStep final : public PipelinedEmbeddings {
  public:
-  // why: it does.
+  // why: the reason that its forward cannot begin ahead.
   WholeInStep(bool alone, const char* why) : alone_(alone), why_(why) {}
 
   bool alone() const override { return alone_; }

@@ -11,8 +11,8 @@
 namespace tessera::internal {
 namespace {
 
-// Where threads outnumber cores, what runs ahead takes what the training leaves: waking up, this
-// thread does not push another off its core. A wish, which a system may not grant.
+// If threads outnumber cores, work ahead takes the time that the training leaves: a batch thread
+// that wakes up pushes no other off its core. A system may refuse this.
 void TakeWhatIsLeft() {
   const sched_param priority = {};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
@@ -100,7 +100,7 @@ void StageThreads::Run(size_t stage, TraceThread* trace) {
   }
 }
 
-// False where the stage owes no more and the caller wants no more.
+// Takes a slot. False if the stage owes no more and the caller wants no more.
 bool StageThreads::Take(size_t stage, int64_t number, Slot& slot) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {

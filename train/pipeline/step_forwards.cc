@@ -78,8 +78,8 @@ void PrefetchForwards::AfterLookups(const NextInputs& next) {
   }
 }
 
-// Gives its inputs gradients that are known: so a tape, which goes back from one variable, does
-// from several.
+// Gives its inputs known gradients, so that a tape, which goes back from one variable, does so from
+// several.
 class KnownGradients final : public Function {
  public:
   explicit KnownGradients(std::vector<Tensor> grads) : grads_(std::move(grads)) {}
@@ -92,7 +92,7 @@ class KnownGradients final : public Function {
   std::vector<Tensor> grads_;
 };
 
-// A training forward of one collection, ahead of its step. Begins where `after` is now.
+// A training forward of one collection, ahead of its step. It begins where `after` is now.
 class SemiSyncForwards::Lookup {
  public:
   Lookup(Context& after, PipelinedEmbeddings& embeddings, const InputAhead& input,
@@ -169,7 +169,7 @@ SemiSyncForwards::~SemiSyncForwards() {
   try {
     Settle();
   } catch (const std::exception&) {
-    // A rank that failed: whoever trains on hears of it from its next call.
+    // A rank failed: it is reported by the next call of the training.
   }
   lookups_.clear();
   for (PipelinedEmbeddings* e : embeddings()) e->AllowForwardsAhead(0);

@@ -85,7 +85,7 @@ class PipelinedSteps final : public TrainerSteps {
 std::unique_ptr<PipelinedEmbeddings> EmbeddingsOf(Trainer& trainer, PipelineKind kind) {
   CheckPipelineKind(kind, trainer.config());
   if (kind == PipelineKind::kNone || kind == PipelineKind::kBase) return nullptr;
-  // These are learned in each step: nothing is begun ahead that depends on them.
+  // Position weights change in each step: nothing that depends on them is begun ahead.
   if (!trainer.config().model.position_weights.empty()) return nullptr;
   return std::visit([](auto& collection) { return Pipelined(collection); },
                     trainer.model().embeddings());

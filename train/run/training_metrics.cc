@@ -31,13 +31,13 @@ void CheckInputs(const RecMetricModule& metrics) {
                   std::string_view(kWeight));
 }
 
-// Borrows the examples.
+// A tensor that borrows the examples.
 Tensor HostView(std::span<const float> values) {
   return Tensor::Borrow(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())},
                         DType::kF32);
 }
 
-// The weights of examples that have none.
+// The weights of examples without weights.
 Tensor Ones(const Tensor& labels) {
   const Tensor ones = Tensor::EmptyHost(labels.shape(), DType::kF32);
   std::ranges::fill(ones.span<float>(), 1.0f);

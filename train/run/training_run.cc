@@ -9,13 +9,13 @@
 namespace tessera {
 namespace {
 
-// A stopwatch that can be held.
+// A stopwatch that can be stopped for a while.
 class Timer {
  public:
   double seconds() const {
     return std::chrono::duration<double>(Clock::now() - begin_ - held_).count();
   }
-  // Does not count what `fn` takes.
+  // Runs `fn` without counting its time.
   template <typename Fn>
   void Hold(Fn&& fn) {
     const auto from = Clock::now();
@@ -76,7 +76,7 @@ class TrainingRun {
            OpenRankChain(from).info().plan == trainer_.model().sharded()->tables().plan();
   }
 
-  // A chain that goes on has what there is.
+  // Saves, unless a chain goes on, which already has this state.
   void SaveAsItIs() {
     const bool goes_on =
         (checkpoints_ && checkpoints_->position()) || (of_ranks_ && of_ranks_->position());
@@ -125,7 +125,7 @@ class TrainingRun {
       throw Error("there are no rows to train on");
   }
 
-  // The sum of the rows' losses.
+  // Trains on the source; returns the sum of the rows' losses.
   double TrainOn(DataSource& source, EpochReport& epoch) {
     const auto steps = pipeline_.Over(source, metrics_.has_value());
     double loss_sum = 0;
