@@ -18,7 +18,7 @@ void Sum(Communicator& comm, Context& ctx, const char* what) {
   comm.AllReduce(ctx, Ones(ctx, 10000), ReduceOp::kSum, what).Wait();
 }
 
-// Rank 1 does what it should not; the others see it in the sum of t7.
+// Rank 1 makes a mistake; the others see it in the sum of t7.
 void Fail(Communicator& comm, Context& ctx, const std::string& fault) {
   const bool mine = comm.rank() == 1;
   if (mine && fault == "throw") throw Error("row 12 of t7 is out of range");

@@ -29,7 +29,7 @@ MpiOptions OptionsOf(int argc, char** argv) {
   return options;
 }
 
-// A rank whose test fails waits for no others, and they not for it.
+// If a test fails on one rank, no rank waits for the others.
 class FailTogether : public ::testing::EmptyTestEventListener {
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (result.failed() && !IsLeader(*world))

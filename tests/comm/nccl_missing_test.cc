@@ -1,4 +1,4 @@
-// A machine without NCCL. In a program of its own: the library is found once.
+// A machine without NCCL. The test is a program of its own, since the library is looked for once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace {
 
 class ReduceTest : public testing::DeviceTest {};
 
-// More parts than one launch of a GPU takes, of magnitudes at which the order shows.
+// Sums more parts than one launch of a GPU takes, of magnitudes at which the order shows.
 TEST_P(ReduceTest, SumsInTheOrderOfParts) {
   for (const int num_parts : {1, 2, 16, 17, 35}) {
     const int64_t n = 3001;

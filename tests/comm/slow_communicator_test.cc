@@ -13,7 +13,7 @@
 namespace tessera::testing {
 namespace {
 
-// The ranks of a local group behind slow links.
+// Runs the ranks of a local group behind slow links.
 void RunSlowRanks(int ranks, const SlowLink& link,
                   const std::function<void(Communicator&, Context&)>& fn) {
   std::vector<std::thread> threads;

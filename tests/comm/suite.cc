@@ -8,8 +8,8 @@
 namespace tessera::testing {
 namespace {
 
-// Value i of what rank `rank` has under `salt`: of many magnitudes, so that the order of a sum
-// shows, and small for integers.
+// Value i of rank `rank` under `salt`: of many magnitudes, so that the order of a sum shows, and
+// small for integers.
 template <typename T>
 T ValueOf(int rank, int64_t i, int salt = 0) {
   const auto mix =
@@ -28,7 +28,7 @@ std::vector<T> Values(int rank, int64_t n, int salt = 0) {
   return values;
 }
 
-// On a GPU the values are there only when the stream has come so far.
+// Reads values; on a GPU they are there only when the stream has come so far.
 template <typename T>
 Tensor Make(Context& ctx, const Shape& shape, const std::vector<T>& values) {
   return Tensor::From(ctx, shape, values).Clone(ctx);
@@ -57,7 +57,7 @@ std::vector<T> Reduced(int ranks, int64_t n, int salt, ReduceOp op = ReduceOp::k
   return result;
 }
 
-// The host's copy of a result, by way of the context's stream.
+// The host's copy of a result, made on the context's stream.
 template <typename T>
 std::vector<T> Read(Context& ctx, const Tensor& t) {
   return t.To(ctx, Device::Cpu()).ToVector<T>();
@@ -65,7 +65,7 @@ std::vector<T> Read(Context& ctx, const Tensor& t) {
 
 template <typename T>
 void AllToAllVOf(Communicator& comm, Context& ctx) {
-  // 0 to itself and to some others.
+  // The count is 0 for oneself and for some others.
   const auto count = [](int from, int to) { return (from * 5 + to * 3) % 4 * (from != to); };
   std::vector<Tensor> send;
   std::vector<int64_t> counts;
@@ -238,7 +238,7 @@ void SendReceive(Communicator& comm, Context& ctx) {
   for (Awaitable<void>& s : sent) s.Wait();
 }
 
-// Calls of every kind under way at once, waited for in another order by every second rank.
+// Calls of every kind are under way at once; every second rank waits for them in another order.
 void Overlap(Communicator& comm, Context& ctx) {
   const int64_t n = 6000;
   std::vector<Awaitable<Tensor>> results;
@@ -275,7 +275,7 @@ int32_t SumOf(Communicator& comm, Context& ctx, int32_t value) {
   return Read<int32_t>(ctx, comm.AllReduce(ctx, mine, ReduceOp::kSum, "value").Wait())[0];
 }
 
-// The even and the odd ranks, in the opposite order; of those, all but the first.
+// Splits off the even and the odd ranks, in the opposite order; then all but the first of those.
 void Split(Communicator& comm, Context& ctx) {
   const int color = comm.rank() % 2;
   const auto half = comm.Split(color, -comm.rank());

@@ -27,7 +27,7 @@ class Bench {
     return v;
   }
   Variable Param(const std::string& name) { return Input("param." + name); }
-  // in.<name> where the context works, undefined if there is none.
+  // in.<name> on the context's device, undefined if there is none.
   Tensor Given(const std::string& name) const {
     const Tensor given = case_.optional(name);
     return given ? given.To(ctx, ctx.device()) : given;

@@ -94,7 +94,7 @@ Answer Differentiate(Context& ctx, const Case& c, const std::vector<std::string>
   return answer;
 }
 
-// Inputs go to the context's device, answers come back.
+// Inputs go to the context's device, and answers come back.
 Answer RunKjt(Context& ctx, const Case& given) {
   Case c = given;
   for (auto& [name, tensor] : c.in) tensor = tensor.To(ctx, ctx.device());

@@ -72,7 +72,7 @@ Answer RunMetric(Context& ctx, const Case& c) {
       column[static_cast<size_t>(b) * tasks + task] = value;
     }
   }
-  // Ours is both TorchRec's and scikit-learn's; with ties only the latter is in the case.
+  // Our AUC is both TorchRec's and scikit-learn's; with ties only the latter is in the case.
   if (values.contains("window_auc")) values["sklearn_auc"] = values["window_auc"];
   if (!c.out.contains("window_auc")) values.erase("window_auc");
   Answer answer;

@@ -1,5 +1,5 @@
-// Kind `plan`: TorchRec's planner, piece by piece and as a whole. What is compared, and how, is
-// said in the cases' README; an answer that passes is the expected one.
+// Kind `plan`: TorchRec's planner, piece by piece and as a whole. The cases' README says what is
+// compared, and how; an answer that passes is the expected one.
 #include "planner/model/planner_error.h"
 #include "tests/conformance/kinds.h"
 #include "tests/conformance/plan_case.h"
@@ -107,7 +107,8 @@ void PlanFamily(const Json& attrs) {
   if (attrs.contains("expect")) ComparePlan(input, plan, attrs["expect"]);
 }
 
-// Costs at most what TorchRec's plan does, and at most a tenth more than the bound.
+// Requires a plan that costs at most as much as TorchRec's, and at most a tenth more than the
+// bound.
 void ScaleFamily(const Json& attrs) {
   PlanInput input = PlanInputOf(attrs.at("input"));
   input.options.proposers.clear();

@@ -22,7 +22,8 @@ void CheckMemory(const PlanResult& plan) {
             Format("rank {}: {} of {}", r, plan.rank_storage[r], plan.reserved.capacity[r]));
 }
 
-// Every option is one that the enumerator lists, but for its cache, which scale-up changes.
+// Requires that every option is one that the enumerator lists, but for its cache, which scale-up
+// changes.
 void CheckOptions(const EmbeddingShardingPlanner& planner, const PlanResult& plan) {
   const std::vector<ShardingOption> options = planner.enumerator().Enumerate();
   Require(plan.num_options == static_cast<int64_t>(options.size()), "num_options");
@@ -41,7 +42,7 @@ Json CapacityJson(const std::vector<Storage>& capacity, int64_t Storage::*memory
   return list;
 }
 
-// A table on one rank is table-wise, whatever it is called.
+// The type by which options are compared: a table on one rank is table-wise under any name.
 std::string TypeName(const std::string& type, size_t shards) {
   return shards == 1 && (type == "column_wise" || type == "table_column_wise") ? "table_wise"
                                                                                : type;

@@ -1,5 +1,5 @@
-// Kind `quant`: what a stored or a sent row is. Row codecs, wire codecs, the choice TorchRec makes
-// of them, and the number formats that they are made of.
+// Kind `quant`: stored rows and sent rows. Row codecs, wire codecs, the choice TorchRec makes of
+// them, and the number formats that they are made of.
 #include <algorithm>
 
 #include "quant/hfp8.h"
@@ -79,7 +79,7 @@ Answer RunFallback(Context& ctx, const Case& c) {
 
 Tensor BitsOf(const Tensor& floats) { return floats.Reinterpret(0, floats.shape(), DType::kI32); }
 
-// f32 -> 16 bits. With clamp it is what goes over the wire.
+// Casts f32 to 16 bits; with clamp as it is sent to other ranks.
 Answer RunCast(Context& ctx, const Case& c) {
   const bool half_away = c.attrs.at("rounding") == "half_away";
   if (!half_away && c.attrs["rounding"] != "half_even")
@@ -130,7 +130,7 @@ Answer RunHfp8(Context& ctx, const Case& c) {
           {}};
 }
 
-// x in stored rows without padding, and back.
+// Encodes x into stored rows without padding, and decodes them.
 Answer RowsBy(Context& ctx, const std::string& codec_name, const Tensor& x, const char* decoded) {
   const RowCodec codec = ParseRowCodec(codec_name + "@1");
   const Tensor bytes = EncodeRows(ctx, codec, x);

@@ -30,7 +30,7 @@ DType OutputOf(const Json& attrs) {
 
 // ---- FBGEMM's tables
 
-// The rows, or, where the case has none since it expects an error, zeros.
+// The rows; zeros if the case has none since it expects an error.
 QuantizedTable TbeTable(Context& ctx, const Case& c, size_t i) {
   const Json& attrs = c.attrs.at("tables").at(i);
   QuantizedTable table;

@@ -1,5 +1,5 @@
-// Kind `train`: forward and update, several steps: fused, or, with `update` "dense", of tables that
-// are ordinary variables.
+// Kind `train`: forward and update, several steps: fused, or, with `update` "dense", for tables
+// that are ordinary variables.
 #include <map>
 
 #include "optim/dense_optimizer.h"
@@ -24,8 +24,8 @@ std::vector<AnyRule> RulesOf(const Case& c) {
   return rules;
 }
 
-// The dense optimizer of each table, all rows in every step, and what its states are called in the
-// case.
+// The dense optimizer of each table, which updates all rows in every step, and the case's names of
+// its states.
 class DenseUpdates {
  public:
   DenseUpdates(Context& ctx, const Case& c, const TableBatchedEmbedding& tables) {

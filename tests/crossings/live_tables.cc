@@ -29,7 +29,7 @@ auto ValuesOf(const Output& output) -> decltype(ValuesOf(output.embeddings)) {
   return ValuesOf(output.embeddings);
 }
 
-// A collection that was taken apart into what is done with it.
+// A collection behind the functions that tests call.
 class AnyTables final : public LiveTables {
  public:
   std::function<std::vector<Variable>(Context&, const KeyedJaggedTensor&)> forward;
@@ -112,7 +112,7 @@ class AnyTables final : public LiveTables {
     next.whole->set_iter(whole->iter());
     next.whole->set_max_counter(whole->max_counter());
   }
-  // Weights alone; on disk, states too.
+  // Moves the weights; for a table on disk, the states too.
   void MoveRows(Context& ctx, int t, TableBatchedEmbedding& next) {
     for (int part = 0; part < whole->rows().num_parts(t); ++part) {
       const NamedTensor from = whole->rows().part(t, part), to = next.rows().part(t, part);
@@ -183,7 +183,7 @@ void SetCollection(AnyTables& live, const std::shared_ptr<Collection>& collectio
     return ValuesOf(c.Forward(ctx, features));
   };
 }
-// The int8 rows of `tables` answer for the last batch, whose ids rows_of makes rows.
+// Looks up the last batch in int8 rows of `tables`; rows_of turns its ids into rows.
 template <typename Collection>
 void SetQuantized(AnyTables& live, const TablesCase& c, Collection& tables,
                   std::function<KeyedJaggedTensor(Context&, const KeyedJaggedTensor&)> rows_of) {

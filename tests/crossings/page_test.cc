@@ -1,4 +1,4 @@
-// docs/crossings.md is what the crossings are; tools/docs writes it.
+// docs/crossings.md must show the crossings; tools/docs writes it.
 #include "tests/crossings/page.h"
 
 #include <gtest/gtest.h>

@@ -149,7 +149,7 @@ class PlainTables {
     return blocks;
   }
 
-  // Rows that were handed on start anew.
+  // Turns raw ids into rows; rows that were handed on start anew.
   KeyedJaggedTensor RowsOf(const KeyedJaggedTensor& raw, bool training) {
     if (itep_) return ItepRows(raw, training);
     if (!collisions_) return raw;
@@ -180,7 +180,7 @@ class PlainTables {
     return rows;
   }
 
-  // Each feature's blocks are sequences of their own.
+  // Cuts gradients of sequences by columns: each block of a feature is a sequence of its own.
   std::vector<Tensor> CutColumns(const std::vector<Tensor>& gradients) const {
     std::vector<Tensor> cut;
     size_t next = 0;

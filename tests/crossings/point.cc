@@ -24,7 +24,7 @@ int ValueNumber(const Axis& axis, const std::string& value) {
   return static_cast<int>(found - axis.values.begin());
 }
 
-// Values a and b of axes i < j.
+// The values a and b of axes i < j.
 using Pair = std::tuple<size_t, size_t, int, int>;
 
 std::set<Pair> AllPairs(const std::vector<Axis>& axes, const std::vector<Refusal>& refusals) {
@@ -49,7 +49,8 @@ int Covers(const Point& point, const std::set<Pair>& left) {
   return covered;
 }
 
-// `pair`, and on the other axes, in a random order, the value that covers most of what is left.
+// A point with `pair`; the other axes, in a random order, take the value that covers most of the
+// pairs left.
 Point PointWith(const std::vector<Axis>& axes, const std::vector<Refusal>& refusals,
                 const Pair& pair, const std::set<Pair>& left, std::mt19937& random) {
   const auto& [i, j, a, b] = pair;

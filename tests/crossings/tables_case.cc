@@ -54,7 +54,7 @@ std::vector<float> Floats(std::mt19937& random, int64_t n) {
   return values;
 }
 
-// Made so that sums have no rounding: their order does not matter.
+// Multiples of 1/8, whose sums have no rounding: their order does not matter.
 std::vector<float> Eighths(std::mt19937& random, int64_t n) {
   std::vector<float> values;
   for (int64_t i = 0; i < n; ++i)
@@ -62,7 +62,7 @@ std::vector<float> Eighths(std::mt19937& random, int64_t n) {
   return values;
 }
 
-// Any 64-bit number.
+// A 64-bit number for each id.
 int64_t RawIdOf(int64_t id) {
   return static_cast<int64_t>(static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 - 77);
 }
@@ -95,7 +95,7 @@ struct Ranks {
   int node() const { return table % (world / local); }
 };
 
-// Blocks of columns are uneven.
+// A sharding whose blocks of columns are uneven.
 TableSharding ShardingOf(ShardingType type, const SmallTable& t, const Ranks& on) {
   const int64_t left = t.dim / 2 - 1, right = t.dim - left;
   const int first = on.node() * on.local, next = (on.home() + 1) % on.world;
@@ -129,7 +129,7 @@ TableSharding ShardingOf(ShardingType type, const SmallTable& t, const Ranks& on
   return s;
 }
 
-// A type that keeps blocks of columns, where there are any.
+// Another type that keeps the blocks of columns, if there are any.
 ShardingType OtherType(ShardingType type) {
   switch (type) {
     case ShardingType::kTableWise:
@@ -246,7 +246,7 @@ ShardingPlan TablesCase::Plan(bool after_checkpoint) const {
   return plan;
 }
 
-// All tables that read the key have these.
+// The bound of the ids of a key: all tables that read it have rows for them.
 int64_t TablesCase::IdBelow(const std::string& key) const {
   int64_t rows = 1000;
   for (const SmallTable& t : SmallTables(point_.Is("keys", "shared")))

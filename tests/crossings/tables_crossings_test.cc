@@ -62,7 +62,7 @@ const Space& Tables() {
 
 TEST(TablesCrossingsTest, NamedPoint) { CheckNamedPoint(Tables()); }
 TEST(TablesCrossingsTest, WhatIsRefusedSaysWhy) { CheckRefusals(Tables()); }
-// Micro-batches of a step have the bits of one batch, whatever the rule and wherever rows lie.
+// Micro-batches of a step have the bits of one batch, for every rule and location of rows.
 TEST(TablesCrossingsTest, AccumulationOfEveryRule) {
   int points = 0;
   for (const std::string& rule : RuleNames())

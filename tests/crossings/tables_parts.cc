@@ -13,7 +13,7 @@ Tensor RowsOf(Context& ctx, TableBatchedEmbedding& tables, int index, int part) 
   return tables.rows().Take(ctx, index, part, Tensor::From(ctx, ids)).ToHost();
 }
 
-// Rows [begin, …) of a whole that is as long as its parts make it.
+// Writes rows from `begin` on to a tensor that grows to the end of its parts.
 void PutRows(const std::string& name, int64_t begin, const Tensor& rows,
              std::map<std::string, Tensor>& to) {
   Context host({.threads = 1});

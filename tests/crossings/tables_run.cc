@@ -1,4 +1,4 @@
-// RunPoint: collections as users make them, with all that the point asks for.
+// RunPoint: collections as users make them, with every feature of the point.
 #include "tests/crossings/tables_run.h"
 
 #include <filesystem>
@@ -62,7 +62,7 @@ class Collected {
     }
     return all;
   }
-  // Key by key, then part by part.
+  // Joins gradients of weights key by key, then part by part.
   Tensor WeightGradients(const std::string& name, const std::map<int, Tensor>& of_parts) const {
     Context host({.threads = 1});
     const int step = std::stoi(name.substr(name.rfind(' ')));

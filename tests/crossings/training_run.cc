@@ -126,7 +126,7 @@ ShardingPlan PlanOf(const Point& point, const TrainConfig& config, const std::st
   return MakeShardingPlan(layout, shapes, sharders.at(type));
 }
 
-// Another one that has the same blocks of columns.
+// Another type with the same blocks of columns.
 std::string OtherType(const std::string& type) {
   if (type == "table_wise") return "row_wise";
   if (type == "row_wise") return "table_row_wise";
@@ -169,7 +169,7 @@ Tensor ScoresByC(const std::string& model, const Batch& batch) {
   return Tensor::From(host, scores);
 }
 
-// One training: by the only process, or what all ranks do together.
+// One training, by one process or by all ranks together.
 class Training {
  public:
   Training(const Point& point, std::string folder, bool alone, bool one_batch)
@@ -235,7 +235,7 @@ class Training {
     TrainingRunOptions options{.pipeline = ParsePipelineKind(point_["pipeline"])};
     if (incremental()) {
       options.checkpoint = ChainFolder();
-      // A save takes back what semi_sync has looked up ahead: the run is one that saves there.
+      // A save takes back the batch that semi_sync has looked up ahead: this run saves there, too.
       options.checkpoint_every = point_.Is("pipeline", "semi_sync") ? 0 : 1;
       options.incremental = {.max_deltas = 16, .max_delta_share = 100};
       if (end > kBreakAfter && sharded_) options.resumed_of_ranks = ChainFolder();
@@ -339,7 +339,7 @@ TrainingOutcome RunTrainingAlone(const Point& point, const std::string& folder) 
 
 TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder) {
   Point plain = point;
-  // Behind a cache a table of growing raw ids has all rows from the start, which start otherwise.
+  // Behind a cache, a table of growing raw ids has all rows from the start, with other values.
   const bool other_start =
       point.Is("ids", "growing") && point.Is("location", "MANAGED_CACHING|DISK");
   plain.Set("location", other_start ? "MANAGED_CACHING" : "DEVICE");

@@ -119,8 +119,9 @@ TEST(LineReader, ReadsAllGzipMembers) {
   }
 }
 
-// Wherever the second member is damaged or cut, its lines are not left out without a word. (A
-// member has bytes that change nothing: when and by what it was made, bits behind its last code.)
+// Wherever the second member is damaged or cut, there is an error, and no line is silently left
+// out. (A member has bytes that change nothing: when and by what it was made, bits behind its last
+// code.)
 TEST(LineReader, ADamagedSecondMemberIsAnError) {
   const std::string first = Members({"1\n2\n"}), both = Members({"1\n2\n", "3\n4\n"});
   const auto is_refused = [](const std::string& bytes) {

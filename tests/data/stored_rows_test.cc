@@ -78,7 +78,7 @@ TEST(NpyRows, DaysFollowEachOther) {
   ExpectRows(MapStoredFiles({TempPath("day_0"), TempPath("day_1_sparse.npy")}), 20);
 }
 
-// A file that is cut while it is mapped: what is read of it never becomes a batch.
+// If a file is cut while it is mapped, its damaged rows never become a batch.
 TEST(StoredRows, ACutFileIsAnError) {
   WriteDay("cut", 0, 20);
   const std::string folder = WriteFolder("cut_rows", 20);

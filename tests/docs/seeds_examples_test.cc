@@ -1,5 +1,4 @@
-// The examples of TorchRec's pages beside the tutorial: what they say is printed, or comes out,
-// does here.
+// The examples of TorchRec's pages beside the tutorial print or return here what those pages say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

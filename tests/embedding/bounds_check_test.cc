@@ -154,7 +154,7 @@ TEST_P(CheckIdsTest, EachFeatureHasItsMode) {
 }
 
 TEST_P(CheckIdsTest, KeepsTheFirstExamplesOfAllBatches) {
-  // Bags of 40 ids, empty ones between; every 30th id is bad.
+  // Bags of 40 ids with empty ones between them; every 30th id is bad.
   std::vector<int64_t> ids(400), offsets;
   for (int64_t i = 0; i < 400; ++i) ids[static_cast<size_t>(i)] = i % 30 == 29 ? 1000 + i : 1;
   for (int64_t b = 0; b < 10; ++b) offsets.insert(offsets.end(), {b * 40, b * 40});

@@ -1,4 +1,4 @@
-// A lookup on a GPU gives the CPU's bits, whatever the shapes.
+// A lookup on a GPU gives the CPU's bits for all shapes.
 #include <gtest/gtest.h>
 
 #include "embedding/lookup/lookup.h"
@@ -18,7 +18,7 @@ class LookupDeviceTest : public testing::DeviceTest {
     if (on_cpu()) GTEST_SKIP() << "SKIPPED: the CPU is what the others are compared with";
   }
 
-  // Counts the cases, too.
+  // Compares a lookup on both devices, and counts the cases.
   void ExpectCpuBits(const BatchShape& shape) {
     ++cases_;
     RandomBatch there(ctx(), shape), here(cpu_, shape);

@@ -306,8 +306,8 @@ TEST(Lookup, WidensEvery16BitFloatOnEveryInstructionSet) {
 }
 
 TEST(Lookup, RoundsFloatsOnEveryInstructionSet) {
-  // About every value of both types, with the ties between neighbours and what lies beside them;
-  // then any bits at all, NaNs and infinities among them.
+  // The values are about all of both types, with the ties between neighbours and the numbers beside
+  // these; then random bits, NaNs and infinities among them.
   std::vector<float> values;
   for (uint32_t upper = 0; upper < 65536; ++upper)
     for (const uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})

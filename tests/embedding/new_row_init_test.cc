@@ -42,7 +42,7 @@ TEST_P(NewRowInitTest, ElementsAreThoseOfTheFormula) {
     }
 }
 
-// Single rows, other types and parts of a table start as they do among others.
+// Single rows, other types and parts of a table start with the values that they have among others.
 TEST_P(NewRowInitTest, ARowDependsOnNoOther) {
   for (const bool by_function : {false, true}) {
     BaseEmbeddingConfig config = Config(10);

@@ -18,7 +18,8 @@ using testing::RandomBatch;
 using testing::Step;
 using testing::UpdateTables;
 
-// Names, lists of what a call is cut into, a sort's counters: never ids, gradients or rows.
+// The bytes for names, for lists of the pieces of a call and for a sort's counters; ids, gradients
+// and rows are never among them.
 constexpr int64_t kBookkeeping = 64 << 10;
 
 class SteadyStateTest : public ::testing::Test {
@@ -87,7 +88,7 @@ TEST_F(SteadyStateTest, StepsOfACollectionTakeListsOfOutputsAlone) {
   }
 }
 
-// Real batches are never of the same size twice.
+// Batches of a real training are never of the same size twice.
 TEST_F(SteadyStateTest, BatchesOfAllSizesServeEachOther) {
   EmbeddingBagCollection tables(ctx_, Configs(5000, 32, Adam{}));
   std::vector<KeyedJaggedTensor> warm, cold;

@@ -1,5 +1,6 @@
 // A training step of tables, captured once in a CUDA graph and replayed with other ids, gives what
-// plain steps give; and nothing in it waits for the device, or it could not be captured.
+// plain steps give; and nothing in it waits for the device, since such a step could not be
+// captured.
 #include <gtest/gtest.h>
 
 #include "embedding/table_batched_embedding.h"

@@ -104,7 +104,8 @@ TEST_P(UpdateDeviceTest, EveryRulePoolingWeightDimAndSkew) {
         }
 }
 
-// Runs of one chunk, of several, of so many that blocks share them; sorted by one block or by all.
+// Runs of one chunk, of several, and of so many that blocks share them; sorted by one block or by
+// all.
 TEST_P(UpdateDeviceTest, EveryRuleAndLengthOfRun) {
   unsigned seed = 1000;
   for (const AnyRule& rule : AllRules())

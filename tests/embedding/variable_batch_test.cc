@@ -76,7 +76,7 @@ TEST_P(VariableBatchTest, InverseIndicesSpreadBagsAndGatherTheirGradients) {
               ElementsAre(2 * 10 + 3 * 20, 4 * 101 + 5 * 202, 12, 8));
 }
 
-// A batch without repetitions and the same with each example's bags spelled out.
+// A batch without repetitions gives the same as one with each example's bags written out.
 TEST_P(VariableBatchTest, IsTheWholeBatchInOtherWords) {
   std::mt19937 random(3);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -120,7 +120,7 @@ TEST_P(VariableBatchTest, IsTheWholeBatchInOtherWords) {
     tape.Backward(out, Tensor::From(ctx(), {kFull, 21}, grads));
     return out.value();
   };
-  // Whole numbers: sums are exact in any order.
+  // Numbers are whole, so that sums are exact in any order.
   EXPECT_TRUE(SameBits(step(few, kjt), step(all, whole)));
   for (int t = 0; t < 2; ++t) EXPECT_TRUE(SameBits(few.tables().weight(t), all.tables().weight(t)));
 }

@@ -1,4 +1,4 @@
-// Device memory: who may touch it, what is found, when it runs out.
+// Device memory: who may touch it, which mistakes are found, and when it runs out.
 #include <gmock/gmock.h>
 
 #include <stdexcept>

@@ -17,7 +17,7 @@ cudaStream_t NewStream() {
   return stream;
 }
 
-// The place in a stream where it is made.
+// Remembers the place in a stream where it is made.
 class Place {
  public:
   explicit Place(cudaStream_t stream) {
@@ -76,7 +76,7 @@ TEST(Streams, ReadPinnedMemoryWhenTheyComeToIt) {
   const DeviceArray<int> sum(1, 0);
   const Pinned source(3);
   CopyInt(sum.get(), source.get(), nullptr);
-  *source = 4;  // too early: what hardware may do, happens here
+  *source = 4;  // too early: hardware may do this, and the emulator always does
   EXPECT_THAT(sum.Values(), ElementsAre(4));
 }
 

@@ -78,7 +78,7 @@ TEST(Ballot, NamesTheLanesThatSaySo) {
 }
 
 TEST(Mask, GroupsWorkApart) {
-  // Each group of eight sums over itself as often as its number says.
+  // Each group of eight lanes sums as often as its number says.
   const std::vector<int> sums = OfEachLane(+[](int* p) {
     const int group = Lane() / 8;
     const unsigned mask = 0xffu << group * 8;
@@ -136,7 +136,7 @@ TEST(Mask, OfLanesInDifferentCallsIsAnError) {
       "meet in different calls");
 }
 
-// Hardware returns what it likes; here it is recognised.
+// Hardware returns any value; the emulator's can be recognised.
 TEST(Mask, AShuffleFromALaneOutsideGivesNonsense) {
   EXPECT_THAT(OfEachLane(+[](unsigned* p) {
                 if (Lane() < 16) {

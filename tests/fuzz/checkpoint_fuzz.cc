@@ -1,6 +1,5 @@
-// A checkpoint's file, with what it says of itself: bytes of a safetensors file, or, where the
-// first byte is odd, pairs of lines that become its metadata; as it is, and with the checksums that
-// it should have.
+// A checkpoint's file and its metadata: bytes of a safetensors file, or, if the first byte is odd,
+// pairs of lines that become its metadata; unchanged, and with correct checksums.
 #include "runtime/files/files.h"
 #include "tests/fuzz/checksums.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// The index of a sharded checkpoint: what is read is written and read again.
+// The index of a sharded checkpoint: an index that is read is written and read again.
 #include "sharding/checkpoint/checkpoint_index.h"
 #include "sharding/plan/plan_makers.h"
 #include "tests/fuzz/fuzz.h"

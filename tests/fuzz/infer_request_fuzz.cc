@@ -1,5 +1,5 @@
 // The body of an inference request, in each of its forms: the first byte says which, and, times 8,
-// how long the JSON is. What is understood is predicted.
+// how long the JSON is. A request that is understood is predicted.
 #include "runtime/files/safetensors.h"
 #include "serve/http/inference_protocol.h"
 #include "serve/predictor.h"

@@ -1,5 +1,5 @@
-// A bad delta beside a good model: as it is, and with the crc32 that its tensors have, so that what
-// lies behind that check is met, too. A model that takes it is asked.
+// A bad delta beside a good model: unchanged, and with the correct crc32 of its tensors, so that
+// the code behind that check is met, too. A model that takes it is asked.
 #include "runtime/files/files.h"
 #include "serve/export/export_tensors.h"
 #include "serve/model_chain.h"

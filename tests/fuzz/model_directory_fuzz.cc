@@ -1,6 +1,5 @@
-// A model directory: a bad model.json beside good weights, or, where the first byte is odd, the
-// other way round, as they are and with the checksum that their tensors have. One that loads is
-// asked.
+// A model directory: a bad model.json beside good weights, or, if the first byte is odd, the other
+// way round; unchanged, and with the correct checksum of the tensors. One that loads is asked.
 #include "runtime/files/files.h"
 #include "serve/model_chain.h"
 #include "tests/fuzz/fuzz.h"

@@ -61,7 +61,7 @@ void ChangeNumber(Numbers& numbers, std::string& text) {
   text.replace(begin, end, numbers.OneOf(kNumbers));
 }
 
-// Up to some bytes, mostly few, from `at` on.
+// A number of bytes from `at` on, mostly few.
 size_t RunLength(Numbers& numbers, const std::string& text, size_t at) {
   const size_t most = numbers.Below(4) == 0 ? text.size() : 16;
   return std::min(text.size() - at, 1 + numbers.Below(most));

@@ -1,4 +1,4 @@
-// A planner's topology and model as JSON: what is read is written and read again.
+// A planner's topology and model as JSON: each one that is read is written and read again.
 #include "planner/model/model_json.h"
 #include "planner/model/topology_json.h"
 #include "tests/fuzz/fuzz.h"

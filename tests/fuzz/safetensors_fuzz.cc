@@ -1,5 +1,5 @@
-// A safetensors file: as it is, or, where the first byte is odd, the rest as a header with its
-// length before it and some data behind.
+// A safetensors file: unchanged, or, if the first byte is odd, the rest as a header with its length
+// before it and some data behind.
 #include <cstring>
 
 #include "runtime/files/safetensors.h"

@@ -1,4 +1,4 @@
-// A training configuration: what is read is written and read again.
+// A training configuration: one that is read is written and read again.
 #include "tests/fuzz/fuzz.h"
 #include "train/config/train_config.h"
 

@@ -40,7 +40,7 @@ Columns Random(std::mt19937& random, size_t n) {
   return c;
 }
 
-// Straight from the formulas.
+// The metrics straight from their formulas.
 MetricValues Reference(const Columns& c) {
   double w = 0, wy = 0, wp = 0, ce = 0;
   for (size_t i = 0; i < c.p.size(); ++i) {

@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-// A bit at a time, on the polynomial as it is written: x^32 + 0x1edc6f41.
+// The checksum one bit at a time, on the polynomial as it is written: x^32 + 0x1edc6f41.
 uint32_t SlowCrc32c(const std::string& bytes) {
   const auto reversed = [](uint32_t value, int bits) {
     uint32_t result = 0;

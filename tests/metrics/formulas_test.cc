@@ -23,7 +23,7 @@ using testing::OptionsFor;
 using testing::RandomColumns;
 using testing::Reference;
 
-// Other tests have these.
+// Whether another test covers the metric.
 bool IsElsewhere(const std::string& name) {
   return name == "auc" || name == "auprc" || name == "rauc" || name == "tower_qps" ||
          name == "output";

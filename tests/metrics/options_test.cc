@@ -36,7 +36,7 @@ MetricReport Computed(const std::string& metrics, const ModelOutput& output,
   return module.Compute();
 }
 
-// Pairs in order, ties half.
+// The share of pairs in the right order; ties count half.
 double PairAuc(const std::vector<float>& p, const std::vector<float>& y) {
   double good = 0, pairs = 0;
   for (size_t i = 0; i < p.size(); ++i)

@@ -30,7 +30,7 @@ RecMetricModule Module(int64_t window, int ranks = 1) {
   return RecMetricModule(AllMetrics(window), {.ranks = ranks, .clock = CountingClock()});
 }
 
-// NaN equals NaN.
+// Compares two reports; NaN equals NaN.
 void ExpectSame(const MetricReport& got, const MetricReport& want, double tolerance = 0) {
   ASSERT_EQ(got.size(), want.size());
   for (const auto& [key, value] : want) {
@@ -76,11 +76,11 @@ TEST(RecMetricModule, KeysAreTorchRecs) {
   EXPECT_FALSE(report.contains("segmented_ne-t|window_segmented_ne_0"));
 }
 
-// Whether a value depends on which clock ticked when.
+// Whether a value depends on the clock.
 bool IsOfTime(const std::string& key) {
   return key.find("qps") != std::string::npos || key.find("throughput") != std::string::npos;
 }
-// Or is of the last batch of each rank.
+// Whether a value is that of each rank's last batch.
 bool IsOfLastBatch(const std::string& key) {
   return key.starts_with("output") || key == "scalar-t|lifetime_scalar";
 }

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// A clock that is told what to say.
+// The clock of these tests shows the time that it is given.
 class Throughputs : public ::testing::Test {
  protected:
   Clock clock() {

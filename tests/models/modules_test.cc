@@ -191,8 +191,8 @@ TEST_P(DotInteractionTest, SlicesAndEdges) {
   }
 }
 
-// A step of all but the tables, recorded once: nothing in it waits for the device, and played three
-// times it is three steps.
+// A step of all but the tables is recorded once: nothing in it waits for the device, and replaying
+// it three times makes three steps.
 TEST_P(CaptureTest, DenseStep) {
   if (on_cpu()) return;
   const auto train = [&](bool captured) {

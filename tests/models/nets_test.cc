@@ -1,4 +1,5 @@
-// Cross nets, factorization machines, attention: gradients, names, and what their formulas say.
+// Cross nets, factorization machines, attention: gradients, names, and results against their
+// formulas.
 #include <gtest/gtest.h>
 
 #include "models/layers/attention.h"

@@ -82,7 +82,7 @@ TEST_P(RankingModelTest, NamesAreTorchRecs) {
             "sparse_arch.embedding_bag_collection.embedding_bags.t_b.weight");
 }
 
-// Four examples are learned by heart.
+// Every type of model learns four examples by heart.
 TEST_P(RankingModelTest, EveryTypeLearns) {
   for (const RankingModelConfig& config : AllTypes()) {
     SCOPED_TRACE(ToString(config.net.type));

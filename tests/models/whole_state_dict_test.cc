@@ -53,14 +53,14 @@ KeyedJaggedTensor Bags(Context& ctx) {
                                             Tensor::From<int64_t>(ctx, {1, 2, 1, 1, 2, 0}));
 }
 
-// Rows change, in caches where there are some.
+// One step changes rows, also in caches.
 void Step(Context& ctx, RankingModel& model) {
   Tape tape(ctx);
   const Variable outputs = model.Forward(ctx, Tensor::Full(ctx, {2, 3}, 0.5), Bags(ctx));
   tape.Backward(model.Loss(ctx, outputs, Tensor::Full(ctx, {2}, 1)));
 }
 
-// For other contexts, which do not wait for the stream that made them.
+// Copies for other contexts, which do not wait for the stream that made the tensors.
 std::vector<NamedTensor> OnHost(std::vector<NamedTensor> tensors) {
   for (NamedTensor& t : tensors) t.tensor = t.tensor.ToHost();
   return tensors;

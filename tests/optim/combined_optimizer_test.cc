@@ -91,7 +91,7 @@ TEST_P(CombinedOptimizerTest, StateDictsRestore) {
   EXPECT_THAT(other.StateDict().at("x.b").at("step").ToVector<float>(), ElementsAre(1));
 }
 
-// The first part's state would do; it is left alone because of the second's.
+// The first part's state would be valid; it is not loaded because the second's is not.
 TEST_P(CombinedOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
   CombinedOptimizer optimizer(
       {{"x", MakeDense(ctx(), {p_[0]}, "adagrad")}, {"y", MakeDense(ctx(), {p_[1]}, "adagrad")}});

@@ -150,7 +150,8 @@ TEST_P(DenseOptimizerTest, AgreesWithFormulas) {
   }
 }
 
-// On every device, with any number of threads; on CUDA more parameters than one launch takes.
+// Bits are the same on every device, with any number of threads; on CUDA there are more parameters
+// than one launch takes.
 TEST_P(DenseOptimizerTest, SameBitsEverywhere) {
   for (const DenseOptimizerConfig& config : AllConfigs()) {
     const auto run = [&](Device on, int threads) {

@@ -104,7 +104,7 @@ TEST_P(GradientClippingTest, TheOptimizerTakesTheClippedGradients) {
   EXPECT_THAT(GradientOf(a), ElementsAre(3, -1));
 }
 
-// An op may give two inputs one gradient: it is to be scaled once.
+// An op may give two inputs one gradient: it must be scaled once.
 TEST_P(GradientClippingTest, SharedGradientsAreNotChangedInPlace) {
   NamedParameter a = Ones(ctx(), "a"), b = Ones(ctx(), "b");
   const Tensor shared = Tensor::From<float>(ctx(), {3, 4});

@@ -1,4 +1,4 @@
-// How many launches and waits a step takes: the emulator counts.
+// The number of launches and waits of a step, as the emulator counts them.
 #include <gtest/gtest.h>
 
 #include "optim/gradient_clipping_optimizer.h"

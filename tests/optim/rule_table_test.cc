@@ -1,5 +1,5 @@
-// The table of docs/guide/optimizers.md (rules, options, states) is what the code says: this writes
-// it and compares.
+// The table of docs/guide/optimizers.md (rules, options, states) must agree with the code: this
+// writes it and compares.
 #include <gtest/gtest.h>
 
 #include <fstream>

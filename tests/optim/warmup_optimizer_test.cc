@@ -17,7 +17,7 @@ using testing::Ones;
 using testing::SetGradient;
 using ::testing::ThrowsMessage;
 
-// Halved for 2 iterations, then ×2 for 1, then as it is.
+// The rate is halved for 2 iterations, then doubled for 1, then unchanged.
 const std::vector<WarmupStage> kStages = {
     {.policy = WarmupPolicy::kConstant, .max_iters = 2, .value = 0.5},
     {.policy = WarmupPolicy::kConstant, .max_iters = 3, .value = 2}};
@@ -103,7 +103,7 @@ TEST_P(WarmupOptimizerTest, RefusesBadStateDictsAndChangesNothing) {
   EXPECT_DOUBLE_EQ(optimizer.GroupLearningRate(0), 0.05);
 }
 
-// Nothing is updated by a step whose next rate is no number.
+// A step updates nothing if its next rate is no number.
 TEST_P(WarmupOptimizerTest, ABadRateIsAnErrorBeforeTheStep) {
   NamedParameter p = Ones(ctx(), "p");
   WarmupOptimizer optimizer(

@@ -66,7 +66,7 @@ TEST_F(RulesTest, ApartSharesNoRank) {
 }
 
 TEST_F(RulesTest, ACapLeavesARankEmpty) {
-  // Nothing fits in no memory at all, so nothing lies on rank 2 (or on all ranks).
+  // Rank 2 has no memory at all, so nothing lies on it, nor on all ranks.
   const PlanResult plan = Plan({.rank_caps = {{.rank = 2, .hbm = 0}}});
   EXPECT_EQ(plan.rank_storage[2], Storage{});
 }
@@ -76,7 +76,7 @@ TEST_F(RulesTest, ReplanningMovesNoMoreThanAllowed) {
   PlacementRules rules;
   rules.existing = ToShardingPlan(topology, model, before.tables);
   rules.most_moved_bytes = 0;
-  // Other traffic: what was balanced is not any more.
+  // With other traffic, the tables that were balanced no longer are.
   for (int t = 0; t < 6; ++t) model.constraints["t" + std::to_string(t)].pooling_factors = {40.0};
   const PlanResult fixed = Plan(rules);
   EXPECT_EQ(fixed.moved_bytes, 0);

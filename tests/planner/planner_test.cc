@@ -145,7 +145,7 @@ TEST(PlannerTest, BeatsTheProposersOrKeepsWhatTheyFound) {
   }
 }
 
-// 60 problems of which TorchRec's search finds some feasible: so does ours.
+// Of 60 problems, our search finds a plan for each that TorchRec's does.
 TEST(PlannerTest, FindsAPlanWhereverTorchRecDoes) {
   std::mt19937 random(4);
   int feasible = 0;

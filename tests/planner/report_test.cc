@@ -69,8 +69,8 @@ TEST(ReportTest, StatsAddUp) {
   EXPECT_THAT(text, HasSubstr("no plan is"));
 }
 
-// Explains the plan of one large table and two small ones, in which nothing can be done for the
-// large one under these rules.
+// Explains the plan of one large table and two small ones, in which these rules allow no change of
+// the large one.
 PlanExplanation ExplainedUnder(const PlacementRules& rules, double* rating) {
   const PlannerModel model = ModelOf({{3'000'000, 128}, {5'000, 64}, {6'000, 64}});
   const EmbeddingShardingPlanner planner(GpuTopology(3, 3), model, {.rules = rules});
@@ -110,7 +110,7 @@ TEST(ReportTest, AnExplanationNamesRunnerUpAndBottleneck) {
   EXPECT_NEAR(sum, plan.max_rank_perf, 1e-12);
   for (const TableExplanation& t : e.tables) {
     ASSERT_TRUE(t.runner_up.has_value());
-    // One step away from a plan that no step improves.
+    // The runner-up is one step away from a plan that no step improves.
     EXPECT_GE(t.runner_up->rating, plan.rating * (1 - 1e-9)) << t.table;
   }
   const std::string text = ExplanationText(e, plan);

@@ -127,8 +127,8 @@ TEST_P(RowCodecTest, RowsThatAreColumnsOfATable) {
                        EncodeRows(ctx(), codec, part.Clone(ctx())).ToHost()));
 }
 
-// 2 and 4 bits: the searched range leaves a smaller error in no row a larger one, and the same
-// bytes come from every machine.
+// For 2 and 4 bits, the searched range gives no row a larger error, and the same bytes come from
+// every machine.
 TEST_P(RowCodecTest, ASearchedRangeIsBetter) {
   Context host({.threads = 1});
   std::mt19937 random(8);

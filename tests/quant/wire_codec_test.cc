@@ -45,7 +45,7 @@ class WireCodecTest : public testing::DeviceTest {
   std::mt19937 random_{5};
 };
 
-// How far from x a number of a row may come back, m the row's largest magnitude.
+// The largest distance from x at which a number may come back; m is the row's largest magnitude.
 double Tolerance(const std::string& codec, double x, double m) {
   const double a = std::abs(x);
   if (codec == "fp32") return 0;
@@ -182,7 +182,7 @@ TEST_P(WireCodecTest, NumbersBeyondTheFormat) {
   EXPECT_EQ(RoundTripRow("fp16", {1e6f, -infinity})[1], -65504);
   EXPECT_EQ(RoundTripRow("bf16", {infinity})[0], 0x1.fep127f);
   EXPECT_EQ(RoundTripRow("fp8", {-7.0f})[0], -0.9375f);
-  // A loss scale moves what would be lost into the range of a half.
+  // A loss scale moves numbers that would be lost into the range of a half.
   EXPECT_EQ(RoundTripRow("fp16", {1e-9f})[0], 0);
   EXPECT_NEAR(RoundTripRow("fp16*8", {1e-7f})[0], 1e-7f, 0x1p-25);
 }

@@ -26,7 +26,7 @@ double Hfp8Value(const Hfp8& format, int code) {
   return code < 128 ? magnitude : -magnitude;
 }
 
-// The code of the nearest value up to max_pos, the even one of two.
+// The code of the nearest value up to max_pos; of two as near, the even one.
 int NearestHfp8(const Hfp8& format, double magnitude) {
   int best = 0;
   double best_distance = std::numeric_limits<double>::infinity();

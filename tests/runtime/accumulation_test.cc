@@ -32,8 +32,8 @@ class AccumulationTest : public testing::DeviceTest {
   int64_t salt_ = 0;
 };
 
-// Every op that sums over examples for a parameter; a parameter that is used twice; one that
-// passes through an op first.
+// A net with every op that sums over examples for a parameter, a parameter that is used twice, and
+// one that passes through an op first.
 struct Net {
   Variable w1, b1, w2, b2, scale, shift, product, through;
 
@@ -67,7 +67,7 @@ class NetTest : public AccumulationTest {
     const std::vector<float> a = got.ToVector<float>(), b = expected.ToVector<float>();
     for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-5);
   }
-  // In micro-batches that end at `ends`; the sum of their losses.
+  // Trains in micro-batches that end at `ends`; returns the sum of their losses.
   double Train(const Net& net, const Tensor& x, const Tensor& labels, std::vector<int64_t> ends) {
     Accumulation step(x.dim(0), static_cast<int>(ends.size()));
     double loss = 0;

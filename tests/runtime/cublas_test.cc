@@ -1,5 +1,5 @@
-// Products by way of cuBLAS's interface: row-major matrices in terms of column-major ones. The
-// library itself is stood in for by the emulator.
+// Products by cuBLAS's interface: row-major matrices in terms of column-major ones. The emulator
+// stands in for the library.
 #include "runtime/cublas.h"
 
 #include <gtest/gtest.h>

@@ -61,8 +61,8 @@ TEST_P(GraphTest, TensorsItMadeBelongToIt) {
   EXPECT_THAT(made.ToVector<float>(), Each(3));
 }
 
-// Memory that is given back while a graph is recorded, whether made before or then, may go to later
-// recorded work, but to nobody else.
+// Memory that is given back while a graph is recorded, made before or meanwhile, may go to later
+// recorded work, but to nothing else.
 TEST_P(GraphTest, KeepsTheMemoryItWorksOn) {
   const int64_t before = ctx().allocator().stats().live_bytes;
   {

@@ -1,5 +1,5 @@
-// Files that are cut while they are mapped: what is read of them is known to be wrong, and others
-// go on.
+// Files that are cut while they are mapped: a read of a missing part is known to be wrong, and
+// reads of other files go on.
 #include "runtime/files/mapping_faults.h"
 
 #include <gmock/gmock.h>

@@ -37,7 +37,7 @@ TEST(VirtualMemoryTest, SmallOnesTakeSmallPages) {
   EXPECT_EQ(EmptyInVirtualMemory({0, 5}).numel(), 0);
 }
 
-// A table and its state are some blocks apart (page_color.h).
+// A table and its state are some blocks apart, and get different colors (page_color.h).
 TEST(VirtualMemoryTest, LargeBlocksBeginAtDifferentPlacesOfTheirFirstPages) {
   Context ctx({.threads = 1});
   for (const bool reserved : {false, true}) {

@@ -27,8 +27,8 @@ using tessera::testing::SmallModel;
 using tessera::testing::TempPath;
 using tessera::testing::WriteSmallModel;
 
-// The small model's checkpoint with numbers that say v: one in all rows of all tables, another one
-// in all weights and biases of the dense part.
+// The small model's checkpoint with numbers that depend on v: one in all rows of all tables,
+// another one in all weights and biases of the dense part.
 Checkpoint Numbered(const SmallModel& small, int64_t v) {
   const auto step = static_cast<double>(v);
   Context ctx({.threads = 1});
@@ -40,14 +40,14 @@ Checkpoint Numbered(const SmallModel& small, int64_t v) {
   });
 }
 
-// In a directory that was not there before.
+// Writes the model into a new directory.
 std::string FreshModel(const SmallModel& small, const std::string& name,
                        const WriteModelOptions& options = {}) {
   fs::remove_all(TempPath(name));
   return WriteSmallModel(small, name, options);
 }
 
-// Whether tables and scores are the same.
+// Expects the same tables and scores.
 void ExpectSame(Predictor& deltas, Predictor& fresh, const PredictRequest& request) {
   ExpectSameTables(*deltas.model(), *fresh.model());
   EXPECT_EQ(deltas.Predict(request), fresh.Predict(request));
@@ -67,7 +67,7 @@ struct Answer {
   float score;
 };
 
-// Asks until `done`; the newest version that anybody was answered from is in `seen`.
+// Asks until `done`; `seen` gets the newest version that an answer came from.
 std::vector<Answer> Ask(RequestQueue& queue, const std::atomic<bool>& done,
                         std::atomic<int64_t>& seen) {
   std::vector<Answer> answers;
@@ -83,8 +83,8 @@ std::vector<Answer> Ask(RequestQueue& queue, const std::atomic<bool>& done,
   return answers;
 }
 
-// Every version's tables and dense part say its number: an answer that mixes two of them is none of
-// theirs. (Each request is a batch of its own: others round otherwise.)
+// Every version's tables and dense part depend on its number: an answer that mixes two versions
+// equals neither's. (Each request is a batch of its own: others round otherwise.)
 TEST(ModelDelta, EveryAnswerUnderLoadIsOfOneVersion) {
   constexpr int64_t kVersions = 101;
   const SmallModel small = MakeSmallModel("load.safetensors");
@@ -128,7 +128,7 @@ TEST(ModelDelta, EveryAnswerUnderLoadIsOfOneVersion) {
   Predictor fresh(TempPath("load_fresh"));
   ExpectSame(predictor, fresh, small.request);
   EXPECT_EQ(predictor.delta_counts().taken, kVersions - 1);
-  // Who begins now finds all of them; the next export replaces them.
+  // A predictor that begins now finds all deltas; the next export replaces them.
   Predictor begun(served);
   EXPECT_EQ(begun.model()->spec().version, kVersions);
   ExpectSame(begun, fresh, small.request);
@@ -161,7 +161,8 @@ TEST(ModelDelta, DeltasOfATrainingAreAnExportOfItsEnd) {
     Predictor fresh(TempPath("goes_on_fresh"));
     ExpectSame(predictor, fresh, run.request());
   }
-  // Counters go on from version to version: an id an example, asked once in each.
+  // Counters go on from version to version: one id was asked for each example, once in each
+  // version.
   EXPECT_EQ(predictor.model()->counter(0).hits, 3 * run.request().size());
 }
 
@@ -211,7 +212,7 @@ TEST(ModelDelta, IsNotWrittenWhereKeptRowsAreInAnotherOrder) {
   EXPECT_FALSE(fs::exists(PathIn(directory, DeltaFileName(2))));
 }
 
-// Who holds an old model keeps it, however many versions come.
+// A caller that holds an old model keeps it, however many versions come.
 TEST(ModelDelta, AModelThatIsHeldStaysWhatItIs) {
   const SmallModel small = MakeSmallModel("held.safetensors");
   const std::string directory = FreshModel(small, "held");
@@ -245,7 +246,7 @@ TEST(ModelDelta, ADeltaThatWasCutSinceIsNeverApplied) {
   EXPECT_EQ(predictor.Predict(small.request), scores);
 }
 
-// No row is read for ids that a map does not know: what the map said of them must not be believed.
+// No row is read for ids that a map does not know, so the map's answers themselves must be checked.
 TEST(ModelDelta, AMapOfIdsThatWasCutIsNeverBelieved) {
   const SmallModel small = MakeSmallModel("cut_map.safetensors");
   const std::string directory =
@@ -262,7 +263,7 @@ class BadDelta : public ::testing::Test {
         directory_(FreshModel(small_, "bad_delta")),
         predictor_(directory_) {}
 
-  // A delta for a directory with a model like this one's, but for `options` and numbers.
+  // A delta for a directory with a model like this one's, except for `options` and numbers.
   std::string DeltaOfAnother(const WriteModelOptions& options, int64_t number) {
     const std::string other = TempPath("bad_delta_other");
     WriteModel(ctx_, Numbered(small_, number), {}, other, options);

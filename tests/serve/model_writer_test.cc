@@ -130,8 +130,8 @@ Checkpoint WithNan(const SmallModel& small) {
 
 // ---- pruned tables
 
-// The small model's table with these rows alone, as one that was not pruned reads them: an id whose
-// row is gone is one that nobody knows.
+// A request for the small model without these rows, as an unpruned model reads it: an id whose row
+// is gone is unknown.
 PredictRequest WithoutRows(const PredictRequest& request, const ServedModel& model,
                            const std::vector<std::set<int64_t>>& kept) {
   Context ctx({.threads = 1});

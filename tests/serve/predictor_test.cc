@@ -59,7 +59,7 @@ TEST(Predictor, RequestsThatDoNotFitAreRefused) {
                   .empty());
 }
 
-// Threads predict while models change under them: every answer is wholly one model's.
+// Threads predict while models change under them: all of an answer comes from one model.
 TEST(Predictor, ReloadsWhileItIsAsked) {
   const SmallModel first = MakeSmallModel("first.safetensors", 3);
   const SmallModel second = MakeSmallModel("second.safetensors", 4);
@@ -140,7 +140,7 @@ TEST(Predictor, LargeRequestsAreLookedUpWithoutACopy) {
   }
 }
 
-// A model of other features is refused before its weights are read, and taken where that is asked
+// A model of other features is refused before its weights are read, and accepted if that is asked
 // for.
 TEST(Predictor, OtherInputsAreTakenWhenAsked) {
   const SmallModel small = MakeSmallModel("inputs.safetensors");

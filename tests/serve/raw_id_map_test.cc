@@ -52,7 +52,7 @@ TEST(RawIdMap, DoesWhatAMapDoes) {
   }
 }
 
-// Slots of a mapped file become zeros where it is cut: nothing they say is true, but every call
+// Slots of a mapped file become zeros where it is cut: their entries are wrong, but every call
 // ends.
 TEST(RawIdMap, SlotsThatBecomeZerosAreSearchedOnce) {
   RawIdMap ids(40);

@@ -1,4 +1,4 @@
-// Models whose tables have managed collision: what is served says of raw ids what the trainer says,
+// Models whose tables have managed collision: the served model gives raw ids the trainer's scores,
 // after an export and after deltas.
 #include <gtest/gtest.h>
 
@@ -114,7 +114,7 @@ TEST(RawIds, OfEmptyTablesAreServed) {
   EXPECT_EQ(predictor.Predict(run.request()), run.Scores());
 }
 
-// Ids of ranks: saved by each, exported, served.
+// Ids of ranks are saved by each rank, exported, and served.
 TEST(RawIds, OfRanksAreServed) {
   const TrainConfig config = ReadConfig(R"({"kind": "growing", "num_parts": 8})");
   const std::string folder = TempPath("ranks"), directory = TempPath("of_ranks");

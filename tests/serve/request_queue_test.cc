@@ -16,7 +16,7 @@ using tessera::testing::OneExample;
 using tessera::testing::SmallModel;
 using tessera::testing::WriteSmallModel;
 
-// A wait that no test sits out.
+// A wait so long that no test could last it.
 constexpr std::chrono::seconds kLong{600};
 
 PredictRequest Example(int64_t i) { return OneExample({{i % 60}, {i % 50, i % 7}, {}, {i % 3}}); }
@@ -80,8 +80,8 @@ TEST(RequestQueue, DeadlinesAndLimits) {
   ExpectNear(last.get().scores, predictor.Predict(Example(0)));
 }
 
-// Whichever allocation of a worker is the first to fail: each request has one answer, and the queue
-// goes on.
+// Each allocation of a worker in turn is the first to fail: each request has one answer, and the
+// queue goes on.
 TEST(RequestQueue, AnswersOnceWhenMemoryRunsOut) {
   tessera::testing::SpareThisThread();
   Predictor predictor(WriteSmallModel(MakeSmallModel("memory.safetensors"), "memory"));

@@ -45,7 +45,7 @@ class CheckpointFaultsTest : public ::testing::Test {
   }
   void Save(int seed) { SaveModel(ctx_, folder_, ModelOf(seed), Plan()); }
 
-  // Whether the folder holds ModelOf(seed), whole.
+  // Whether the folder holds the whole of ModelOf(seed).
   bool Holds(int seed) {
     ShardedCheckpoint checkpoint(folder_);
     for (const ShardTensors& table : ModelOf(seed)) {

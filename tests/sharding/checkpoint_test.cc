@@ -28,7 +28,7 @@ struct NamedPlan {
   bool cuts_columns = false;
 };
 
-// Every type, on 1 to 8 ranks; tables of 64 columns.
+// Plans of every type, on 1 to 8 ranks; tables have 64 columns.
 std::vector<NamedPlan> PlansFor(const std::vector<TableShape>& tables) {
   const auto plan = [&](int world_size, int local_size, const TableSharder& sharder) {
     return MakeShardingPlan({.world_size = world_size, .local_size = local_size}, tables, sharder);
@@ -70,7 +70,7 @@ TEST_P(ShardedCheckpointTest, TheSamePlanGetsTheSameBits) {
   }
 }
 
-// All column blocks bring the same number a row here, so that every plan gives the same bits.
+// All column blocks have the same statistics of a row here, so that every plan gives the same bits.
 TEST_P(ShardedCheckpointTest, EveryPlanLoadsIntoEveryOther) {
   const Model model = SmallModel(ctx());
   const std::vector<NamedPlan> plans = PlansFor(ShapesOf(model));
@@ -133,7 +133,7 @@ TESSERA_INSTANTIATE_DEVICES(ShardedCheckpointTest);
 
 class StatisticsTest : public ::testing::Test {
  protected:
-  // Saved under column blocks of 2, 4 and 10 columns, with the numbers of each block given.
+  // Saves under column blocks of 2, 4 and 10 columns, with the given statistics of each block.
   void SaveBlocks(const std::vector<std::vector<float>>& numbers, DType type = DType::kF32) {
     const ShardingPlan plan =
         MakeShardingPlan({.world_size = 3, .local_size = 3}, kShapes, ColumnWiseSizes({2, 4, 10}));
@@ -150,7 +150,7 @@ class StatisticsTest : public ::testing::Test {
           {.plan = plan, .tables = {{kShapes[0], "t", "rowwise_adagrad"}}, .metadata = {}}, mine);
     });
   }
-  // The numbers of columns [begin, end) when they are loaded.
+  // The statistics of columns [begin, end) after loading.
   template <typename T = float>
   std::vector<T> Loaded(int64_t begin, int64_t end) {
     ShardedCheckpoint checkpoint(folder_);
@@ -207,7 +207,7 @@ TEST_F(StatisticsTest, WhatChangesIsSaid) {
                 "blocks"}));
 }
 
-// Pieces with checksums of their own: several a tensor, borders inside of rows.
+// Pieces have checksums of their own: several for a tensor, with borders inside of rows.
 TEST(LargeShardedCheckpoint, PartsOfTensorsOfManyPiecesAreRead) {
   Context ctx({.threads = 2});
   const Model model = {WholeTable(ctx, {"large", 30011, 33}, 5)};

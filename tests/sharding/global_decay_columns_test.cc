@@ -61,7 +61,8 @@ KeyedJaggedTensor Batch(Context& ctx, int64_t step, bool with_bags) {
 
 using Values = std::map<std::string, std::vector<float>>;
 
-// Outputs of rank 0, which has all bags, and what the ranks then hold, by place in the table.
+// The outputs of rank 0, which has all bags, and the rows of the ranks afterwards, by place in the
+// table.
 Values ValuesOf(Device device, PoolingType pooling, bool weighted, const ShardingPlan& plan) {
   Values values;
   std::mutex mutex;

@@ -98,7 +98,8 @@ class KjtAllToAllTest : public testing::DeviceTest {
     EXPECT_TRUE(KjtIsEqual(ctx, got, expected))
         << "expected " << ToString(ctx, expected) << "got " << ToString(ctx, got);
   }
-  // Twice the weights, as gradients of what arrived, come back to where the weights came from.
+  // Gradients of the received weights, twice the weights, come back to the ranks that the weights
+  // came from.
   static void CheckWeightGrads(Context& own, Tape& tape, const KeyedJaggedTensor& sent,
                                const KeyedJaggedTensor& got) {
     const Tensor values = got.weights().value();

@@ -88,7 +88,7 @@ TEST_P(ShardedTablesTest, EqualsOneTable) {
 }
 
 TEST_P(ShardedTablesTest, CodecsChangeWhatTravelsAndNothingElse) {
-  // bf16 halves the bytes; what a rank gets is the rows rounded, and what tables see the gradients.
+  // bf16 halves the bytes: a rank gets rounded rows, and tables get rounded gradients.
   const Combination c{.type = static_cast<int>(ShardingType::kTableWise), .world = 2};
   std::vector<BaseEmbeddingConfig> configs;
   for (const TestTable& t : Tables()) configs.push_back(ConfigOf(c, t));

@@ -1,4 +1,4 @@
-// Which tables may be sharded how, and what is left of the making of them.
+// Which tables may be sharded in which ways, and which memory is left after they are made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ ShardingPlan PlanFor(const EmbeddingBagConfig& table, const TableSharder& sharde
   return MakeShardingPlan({.world_size = 2, .local_size = 2}, shapes, sharder);
 }
 
-// `look` at the table sharded over two ranks.
+// Calls `look` on the table sharded over two ranks.
 void OnRanks(const EmbeddingBagConfig& table, const TableSharder& sharder,
              const std::function<void(Context&, ShardedEmbeddingBagCollection&)>& look) {
   RunLocalRanks(2, [&](Communicator& comm) {
@@ -43,7 +43,7 @@ std::string ErrorOnRanks(const EmbeddingBagConfig& table, const TableSharder& sh
   return ErrorOf([&] { OnRanks(table, sharder, [](auto&, auto&) {}); });
 }
 
-// 32 MiB; before it is measured every rank has made its part, and no rank has ended.
+// The table has 32 MiB. When it is measured every rank has made its part, and no rank has ended.
 TEST(TableStart, OfAnInitFnNothingIsKept) {
   EmbeddingBagConfig table = Table(1 << 20);
   table.init_fn = [](Context& ctx, const Tensor& rows) { rows.Fill(ctx, 0.5); };

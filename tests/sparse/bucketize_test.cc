@@ -264,7 +264,7 @@ TEST_P(BucketizeTest, Errors) {
     change(args);
     EXPECT_THROW(BlockBucketizeSparseFeatures(ctx, args), Error);
   };
-  // By the CPU; a device stays within its memory.
+  // Only a CPU reports these errors; a device stays within its memory.
   const auto malformed = [&](auto change) {
     if (on_cpu()) return refused(change);
     auto args = good;

@@ -67,7 +67,7 @@ TEST_P(KjtDeviceTest, OpsAgreeWithTheHost) {
   }
 }
 
-// Made from tensors of the device: totals come when they are asked for, by either way.
+// A KJT made from tensors of the device finds its totals when they are asked for, in either way.
 TEST_P(KjtDeviceTest, TotalsAreFoundWhenAskedFor) {
   std::mt19937 random(59);
   for (const RandomKjtOptions& options : AllKjtOptions()) {

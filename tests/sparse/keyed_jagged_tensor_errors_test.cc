@@ -20,8 +20,8 @@ class KjtErrorsTest : public testing::DeviceTest {
     return args;
   }
 
-  // Expects a refusal whose text has all of `parts`. A device finds what is wrong with its numbers
-  // when it is first asked for totals.
+  // Expects a refusal whose text has all of `parts`. A device checks its numbers when totals are
+  // first asked for.
   void ExpectRefused(const KeyedJaggedTensorArgs& args, const std::vector<std::string>& parts) {
     ExpectError([&] { KeyedJaggedTensor(args).Sync(ctx()); }, parts);
   }

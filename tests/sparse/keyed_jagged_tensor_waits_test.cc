@@ -14,14 +14,14 @@ using Longs = std::vector<int64_t>;
 
 class WaitsTest : public ::testing::Test {
  protected:
-  // How often fn waited.
+  // The number of waits in fn.
   template <typename Fn>
   int64_t Waits(Fn fn) {
     const int64_t before = cuda_emulation::Stats().syncs;
     fn();
     return cuda_emulation::Stats().syncs - before;
   }
-  // How often a read of one number waits.
+  // The number of waits for a read of one number.
   int64_t OneRead() {
     const Tensor one = Tensor::Zeros(ctx_, {1});
     return Waits([&] { one.ToVector<float>(); });

@@ -38,7 +38,7 @@ int TakeFault(int rank) {
   return std::exchange(fault.kind, kFakeNcclNoFault);
 }
 
-// The rank's call comes to nothing until somebody aborts it.
+// Makes the rank's call hang until somebody aborts it.
 int Hang(Comm* comm, int async_error) {
   std::unique_lock lock(comm->clique->mutex);
   comm->async_error = async_error;
@@ -176,8 +176,8 @@ int RunCollective(Running& running) {
   return kSuccess;
 }
 
-// The stream goes on when nobody uses the buffers any more; only then are results written, which
-// may lie where others read.
+// The stream goes on when nobody uses the buffers any more; only then are results written, since
+// they may lie where others read.
 int Finish(const Running& running) {
   const Op& op = running.post->op;
   Comm& comm = *op.comm;

@@ -41,7 +41,7 @@ TEST(AutoShard, RanksHoldWhatThePlannerFinds) {
   });
 }
 
-// Only rank 0 is asked, and what it says is what all have.
+// Only rank 0 is asked, and all ranks get its answer.
 TEST(AutoShard, OneRankPlansForAll) {
   const PlannerModel model = PlannerModelOf(SmallModel(), 32, 3);
   int asked[3] = {};

@@ -1,6 +1,6 @@
 // Kill −9 while tables are trained, some of them on disk and some from raw ids, while checkpoints
-// are written and while chains are compacted: what is there goes on, and the end has the bits of
-// the run that was never killed. 5 kills, or 50 where TESSERA_TEST_ALL is set.
+// are written and while chains are compacted: the run goes on from its files, and the end has the
+// bits of the run that was never killed. 5 kills, or 50 where TESSERA_TEST_ALL is set.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -40,7 +40,7 @@ class KillRun : public ::testing::Test {
  protected:
   KillRun() { std::filesystem::remove_all(folder_); }
 
-  // Goes on from the folder, or begins, until the last epoch is done.
+  // Goes on from the folder, or begins if it is empty, until the last epoch is done.
   void Train(const TrainConfig& config) const {
     const bool resumes = IsCheckpointFolder(folder_);
     Context ctx({.threads = 2, .seed = resumes ? 99 : config.seed});
@@ -55,7 +55,7 @@ class KillRun : public ::testing::Test {
     RunTraining(trainer, DataSets(config, {}), options);
   }
 
-  // fn() in a process of its own, which has no threads before.
+  // Runs fn() in a process of its own, which has no threads before.
   template <typename Fn>
   static pid_t InChild(Fn&& fn) {
     const pid_t child = fork();
@@ -68,7 +68,7 @@ class KillRun : public ::testing::Test {
     }
     _exit(0);
   }
-  // The signal that ended the process; 0: it ended by itself.
+  // The signal that ended the process; 0 if it ended by itself.
   static int SignalOf(pid_t child) {
     int status = 0;
     waitpid(child, &status, 0);

@@ -1,6 +1,6 @@
 // Ranks that save what changed, stop anywhere, and go on from the folder: each save is the whole
-// checkpoint of its step, byte for byte, and the end is that of ranks that never stopped. What
-// kills, missing and mixed files leave is the last save that counts, or an error.
+// checkpoint of its step, byte for byte, and the end is that of ranks that never stopped. After
+// kills, with missing or mixed files, the last save that counts is read, or there is an error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -58,7 +58,7 @@ struct Sitting {
   std::string folder, whole = {};  // incremental ones; the last step's, saved whole
 };
 
-// Goes on from the folder if there is something.
+// Trains; goes on from the folder if there is something.
 void TrainRank(Communicator& comm, const TrainConfig& config, const ShardingPlan& plan,
                const Sitting& run) {
   const bool resumes = !SavesOfRanks(run.folder).empty();
@@ -186,7 +186,7 @@ TEST_F(RankIncrementsTest, WhatIsMissingMixedOrChangedIsAnError) {
               HasSubstr(RankFolder(folder_, 1) + ": it is missing; expected a folder with file"));
   fs::rename(folder_ + "_rank_1", RankFolder(folder_, 1));
 
-  // The file of another run, of the same number.
+  // This file has the same number, but belongs to another run.
   TrainConfig other = config_;
   other.seed = 77;
   const std::string theirs = TempPath("increments_of_others");

@@ -1,4 +1,4 @@
-// Trainings of several ranks beside the same of one.
+// Trainings of several ranks beside the same training of one.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -25,8 +25,8 @@ HeapUse SteadyStep(int64_t rows) {
   return MeasureHeapUse([&] { trainer.Step(batches[0]); });
 }
 
-// Nodes of the tape, lists of tensors and names, the counters of a sort: as many for a large batch
-// as for a small one.
+// A step takes nodes of the tape, lists of tensors and names, and the counters of a sort: as many
+// for a large batch as for a small one.
 TEST(SteadyStateTest, AStepTakesNoMemoryForItsRows) {
   if (!CountsAllocations()) GTEST_SKIP() << "SKIPPED: sanitizers replace malloc themselves";
   const HeapUse small = SteadyStep(32), large = SteadyStep(2048);

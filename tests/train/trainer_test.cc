@@ -28,7 +28,7 @@ std::string Trained(const TrainConfig& config, int threads = 1) {
   return testing::ReadFile(path);
 }
 
-// Trains, stops after `steps` steps, and goes on in another trainer from what was saved.
+// Trains, stops after `steps` steps, and goes on in another trainer from the checkpoint.
 std::string TrainedInTwoParts(const TrainConfig& config, int64_t steps) {
   const std::string path = TempPath("part");
   {

@@ -46,7 +46,7 @@ std::vector<Json> Lines(const std::string& path) {
   return lines;
 }
 
-// A training that goes on does not know the loss of the step before.
+// The metrics without the loss: a resumed training does not know that of the step before.
 std::vector<Json> WithoutLoss(std::vector<Json> lines) {
   for (Json& line : lines) line.erase("loss");
   return lines;

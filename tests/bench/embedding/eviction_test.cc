@@ -1,4 +1,4 @@
-// The offline optimum against all choices there are, and policies beside it.
+// The offline optimum against all possible choices, and policies beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// By all choices of rows there are; sets of ids are bits.
+// The most hits over all choices of rows; sets of ids are bits.
 int64_t MostHits(std::span<const int64_t> ids, int64_t batch, int64_t capacity) {
   std::map<uint32_t, int64_t> best = {{0, 0}};  // hits so far, by the ids that have rows
   for (size_t begin = 0; begin < ids.size(); begin += static_cast<size_t>(batch)) {
@@ -102,7 +102,7 @@ TEST(IdSource, WordsBagsAndColumns) {
     EXPECT_THROW(CheckIdSource(bad), Error) << bad;
 }
 
-// Each checks itself: no id reads another's row, none beats the optimum.
+// Each policy checks itself: no id reads another's row, none beats the optimum.
 TEST(EvictionTopic, EveryPolicyRuns) {
   std::vector<Measurement> all;
   RunPoints(EvictionTopic(),

@@ -9,7 +9,7 @@
 namespace tessera::bench {
 namespace {
 
-// Each checks itself: ids have the rows that they should.
+// Each op checks itself: ids have the rows that they should.
 TEST(GrowingTopic, EveryOpRuns) {
   std::vector<Measurement> all;
   RunPoints(GrowingTopic(),

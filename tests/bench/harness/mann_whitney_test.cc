@@ -9,7 +9,7 @@
 namespace tessera::bench {
 namespace {
 
-// Pairs in which a is larger, ties for half.
+// The pairs in which a is larger; a tie counts half.
 double CountU(const std::vector<double>& a, const std::vector<double>& b) {
   double u = 0;
   for (const double x : a)
@@ -17,7 +17,7 @@ double CountU(const std::vector<double>& a, const std::vector<double>& b) {
   return u;
 }
 
-// The share of all ways to deal the samples to the sides that lie as far apart as these.
+// The share of all ways to split the samples in two that are as far apart as these.
 double ExactP(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> all = a;
   all.insert(all.end(), b.begin(), b.end());

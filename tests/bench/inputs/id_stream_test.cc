@@ -199,7 +199,8 @@ TEST(SourcesTest, TablesAreThoseOfTheFiles) {
     EXPECT_NEAR(met.at_least[i], law.at_least[i], 1e-4) << law.distances[i];
 }
 
-// Shares of ids by the reuse distance's power of two, new rows last: what a cache would see.
+// Shares of ids by the power of two of their reuse distance, new rows last, as a cache would see
+// them.
 std::vector<double> PlainDistances(const std::vector<int64_t>& ids) {
   std::vector<double> shares(64);
   LruStack stack;

@@ -14,7 +14,7 @@
 namespace tessera::bench {
 namespace {
 
-// The topic's point with these values, small where nothing is said.
+// The topic's point with these values; the others are small.
 Point LabPoint(std::map<std::string, std::string> values) {
   values.insert({{"rows", "3k"}, {"tables", "3"}, {"batch", "300"}});
   std::vector<std::pair<std::string, std::string>> all;

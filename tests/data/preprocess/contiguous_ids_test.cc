@@ -18,7 +18,7 @@ std::vector<int64_t> Numbered(const std::vector<int64_t>& ids, const ContiguousI
   return out;
 }
 
-// TorchRec's loop.
+// The ids by TorchRec's loop.
 std::vector<int64_t> Expected(const std::vector<int64_t>& ids, int64_t threshold) {
   std::map<int64_t, int64_t> frequency, number;
   for (const int64_t id : ids) ++frequency[id];

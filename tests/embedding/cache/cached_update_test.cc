@@ -169,7 +169,7 @@ class CachedUpdateTest : public testing::DeviceTest {
     ++cases_;
   }
 
-  // Skewed, some rows many times, some ids no row.
+  // Random ids, skewed: some rows come many times, and some ids name no row.
   std::pair<std::vector<int64_t>, std::vector<int64_t>> RandomBags() {
     std::vector<int64_t> ids, offsets = {0};
     for (int64_t bag = 0; bag < 2 * kBags; ++bag) {
@@ -248,7 +248,7 @@ TEST_P(CachedUpdateTest, GoesOnFromAFlushedTable) {
   EXPECT_TRUE(same());
 }
 
-// Rules that change whole tables act on table and slots alike: the truth about each row is changed
+// Rules that change whole tables act on table and slots alike: each row's current copy is changed
 // once.
 TEST_P(CachedUpdateTest, RulesThatSweepWholeTables) {
   for (const AnyRule& rule : {AnyRule(EmaInPlaceRowwiseAdagrad{.lr = 0.1f, .step_ema = 2}),

@@ -132,7 +132,7 @@ TEST_P(PlacedTablesTest, GiveTheBitsOfTheDevice) {
     }
 }
 
-// Fills in the gradient of weights too: the rows before the update are in scratch.
+// Training reads the gradients of weights too: the rows before the update are in scratch.
 TEST_P(PlacedTablesTest, GradientsOfWeights) {
   TableBatchedEmbedding plain = Tables({{}}),
                         placed = Tables({{EmbeddingLocation::kManagedCaching, {.ways = 1}}});

@@ -1,5 +1,5 @@
-// Which rows a cache holds, what it counts and what lies in its slots, beside a plain simulation;
-// batches prefetched ahead, on one stream and on two.
+// The rows that a cache holds, its counts and its slots' contents, beside a plain simulation;
+// batches are prefetched ahead, on one stream and on two.
 #include "embedding/cache/row_cache.h"
 
 #include <gmock/gmock.h>
@@ -108,7 +108,7 @@ class RowCacheTest : public testing::DeviceTest {
     }
   }
 
-  // A new number in every row of the batch.
+  // Writes a new number into every row of the batch.
   static void Change(Context& ctx, const RowCache& cache, Table& table, const Batch& batch,
                      float by) {
     for (const auto& [row, slot] : batch.expected) {
@@ -199,7 +199,7 @@ TEST_P(RowCacheTest, PrefetchOnAStreamOfItsOwn) {
 
 class RowCachePolicyTest : public RowCacheTest {
  protected:
-  // Named as one batch, which is released.
+  // Uses the ids as one batch, and releases it.
   void Name(const std::vector<int64_t>& ids) {
     const Batch batch = Prefetch(ctx(), *cache_, *plain_, ids);
     cache_->Release(ctx(), batch.handle, false);
@@ -210,7 +210,7 @@ class RowCachePolicyTest : public RowCacheTest {
     std::sort(rows.begin(), rows.end());
     return rows;
   }
-  // One set of four lines.
+  // Makes a cache of one set of four lines.
   void Make(CachePolicy policy) {
     table_ = std::make_unique<Table>(ctx(), 100);
     cache_ = std::make_unique<RowCache>(ctx(), std::vector{table_->weights, table_->state},
@@ -257,8 +257,8 @@ TEST_P(RowCachePolicyTest, RowsOfPendingBatchesStay) {
   EXPECT_THAT(Resident(), ::testing::IsSupersetOf({5, 6, 7}));
 }
 
-// A row in scratch of the first batch comes into a line for the second, which is then to see what
-// the first wrote.
+// A row in scratch of the first batch comes into a line for the second, which must see what the
+// first wrote.
 TEST_P(RowCachePolicyTest, ScratchGoesToTheLineThatCameMeanwhile) {
   Make(CachePolicy::kLru);
   Batch holder = Prefetch(ctx(), *cache_, *plain_, {1, 2, 3, 4});

@@ -37,8 +37,8 @@ class ModelDeltaTrackerTest : public testing::DeviceTest {
                                  {.bounds_check = BoundsCheckMode::kIgnore});
   }
 
-  // Bags of `a`, `b` of up to 3 ids, some of which name no row; into `named`, those of each key
-  // that do.
+  // A batch of bags of `a`, `b` of up to 3 ids, some of which name no row; the ids of each key that
+  // name one are added to `named`.
   KeyedJaggedTensor Batch(std::vector<std::set<int64_t>>& named) {
     std::vector<int64_t> ids, lengths;
     named.assign(2, {});
@@ -46,7 +46,7 @@ class ModelDeltaTrackerTest : public testing::DeviceTest {
       lengths.push_back(static_cast<int64_t>(random_() % 4));
       for (int64_t i = 0; i < lengths.back(); ++i) {
         ids.push_back(static_cast<int64_t>(random_() % (kRows + 20)) - 10);
-        // The check's mode makes row 0 of an id that is none.
+        // The check's mode turns an illegal id into row 0.
         const bool legal = ids.back() >= -1 && ids.back() < kRows;
         if (ids.back() != -1) named[bag < 4 ? 0 : 1].insert(legal ? ids.back() : 0);
       }

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kIds = 100, kRows = 12, kInterval = 7;
 
-// FBGEMM's steps, an id at a time; ids with a row of their own in a map.
+// FBGEMM's steps, one id at a time; a map holds the ids that have rows of their own.
 struct Reference {
   std::map<int64_t, int64_t> row;
   std::map<int64_t, float> util;
@@ -31,7 +31,7 @@ struct Reference {
   }
   int64_t RowOf(int64_t id) const { return row.count(id) == 1 ? row.at(id) : 0; }
 
-  // Rows that changed hands.
+  // Prunes; returns the rows that changed hands.
   Numbers Prune(int64_t n) {
     Numbers moved;
     if (!((n < 10 && n % 3 == 2) || (n < 100 && n % 30 == 29) || (n < 1000 && n % 300 == 299) ||
@@ -87,7 +87,8 @@ ItepOptions Options() {
 
 class ItepTest : public testing::DeviceTest {
  protected:
-  // Half of the ids under a, the others under b, in bags of all; c is not pruned.
+  // A batch with half of the ids under a, the others under b, in bags of several ids; c is not
+  // pruned.
   KeyedJaggedTensor KjtOf(const Numbers& ids) {
     const auto n = static_cast<int64_t>(ids.size());
     Numbers values = {5, 3};
@@ -215,7 +216,7 @@ TEST_P(ItepTest, BadInputIsRefused) {
                 collection->Forward(ctx(), KjtOf({1, kIds}));
               }),
               HasSubstr("feature b of table t: id 100"));
-  // In another mode it adds nothing.
+  // In another mode such an id adds nothing.
   const auto lenient = MakeCollection(BoundsCheckMode::kWarning);
   EXPECT_TRUE(SameBits(lenient->Forward(ctx(), KjtOf({1, kIds})).values().value().ToHost(),
                        Tensor::From<float>(ctx(), {1, 6}, {1, 1, 1, 1, 0, 0}).ToHost()));

@@ -226,7 +226,8 @@ TEST(GrowingIndexTest, OneWithACapInBytesIsResumed) {
               ElementsAre(1, 0, -1));
 }
 
-// Sixteen for each row that is given away, and, if a call has named all, each once.
+// A call looks at sixteen rows for each row that is given away; if it has named all rows, at each
+// once.
 TEST(GrowingIndexTest, ACallLooksAtFewRowsForWhatItEvicts) {
   Context ctx;
   constexpr int64_t kRows = 20000, kNew = 1000;
@@ -326,7 +327,7 @@ TEST(GrowingIndexTest, AFullIndexStaysAsLargeAsItIs) {
   EXPECT_LE(index.bytes(), bytes * 2);
 }
 
-// The id of a hash, and so ids whose hashes agree.
+// The id that has this hash; so ids with equal hashes can be made.
 int64_t IdOfHash(uint64_t hash) {
   const auto inverse = [](uint64_t odd) {
     uint64_t x = odd;
@@ -349,7 +350,7 @@ TEST(GrowingIndexTest, IdsWhoseHashesWereMadeToAgreeAreRefused) {
               HasSubstr("growing index t: a segment is full of ids whose hashes have the same "
                         "first 8 bits"));
   EXPECT_LT(index.bytes(), bytes + (8 << 20));
-  // Those before have their rows, and ids of other segments get theirs.
+  // Ids from before keep their rows, and ids of other segments get theirs.
   const int64_t rows = index.num_rows();
   alike.resize(static_cast<size_t>(rows));
   const auto found = index.Find(ctx, Tensor::From(ctx, alike)).ToVector<int64_t>();

@@ -48,7 +48,7 @@ struct Reference {
     const int64_t n = options.total_num_buckets;
     return ((id % n) + n) % n;
   }
-  // The slots that are looked at, in turn.
+  // The slots that are probed, in order.
   std::vector<int64_t> Slots(int64_t id) const {
     const int64_t open = bucket_size() - reserved();
     std::vector<int64_t> slots;

@@ -85,8 +85,8 @@ class LeakTest : public ::testing::TestWithParam<Kind> {
 };
 
 // A row that an id reads holds what this id learned, or nothing: another may have had it since, and
-// lost it. With gradients of 1, SGD of rate 1 and rows that start at 0, what was learned is minus
-// the number of times the id was named.
+// lost it. With gradients of 1, SGD of rate 1 and rows that start at 0, an id has learned minus the
+// number of times it was named.
 TEST_P(LeakTest, NoIdReadsWhatAnotherLearned) {
   Context ctx(Options());
   std::vector<EmbeddingBagConfig> configs = {Table<EmbeddingBagConfig>("t", 9, {"a"})};

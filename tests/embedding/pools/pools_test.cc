@@ -57,7 +57,7 @@ TEST_P(PoolsTest, TensorPoolRefusesWhatDoesNotFit) {
                 HasSubstr("a pool has no cache of rows"));
 }
 
-// bags[key][example], of the keys named.
+// bags[key][example], for the given keys.
 KeyedJaggedTensor KjtOf(Context& ctx, const std::vector<std::string>& keys,
                         const std::vector<std::vector<Numbers>>& bags) {
   Numbers values, lengths;

@@ -129,7 +129,7 @@ TEST_P(QuantizedCollectionsTest, PrunedTables) {
     EXPECT_THAT([&] { Pooled(table, {10}, {1}); }, ThrowsMessage<Error>(HasSubstr("id 10")));
     table = WithDefault(table);
     table.pooling = PoolingType::kSum;
-    // Pruned, beyond the ids there are, negative; −1 stays nothing.
+    // Pruned, too large and negative ids read the default row; −1 still adds nothing.
     EXPECT_THAT(Pooled(table, {9, 5, 10, -3, -1}, {1, 1, 1, 1, 1}), ElementsAre(1, 5, 5, 5, 0));
   }
 }

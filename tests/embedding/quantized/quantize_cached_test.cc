@@ -34,7 +34,7 @@ class CachedCollection : public ::testing::Test {
     table.cache.load_factor = 0.5;
     return EmbeddingBagCollection(ctx_, {table});
   }
-  // Row 3 is updated.
+  // Updates row 3.
   void Train() {
     Tape tape(ctx_);
     tape.Backward(Sum(ctx_, collection_.Forward(ctx_, Kjt()).values()));
@@ -59,7 +59,7 @@ TEST_F(CachedCollection, IsQuantizedWithWhatItsCacheHolds) {
   EXPECT_EQ(served, Row3());
 }
 
-// Blocks of rows are read from the disk, after what the cache holds is there.
+// Blocks of rows are read from the disk after the cache has written its updates there.
 TEST_F(CachedCollection, IsQuantizedFromDisk) {
   EmbeddingBagCollection on_disk = Make(EmbeddingLocation::kDisk);
   for (EmbeddingBagCollection* collection : {&collection_, &on_disk}) {

@@ -38,7 +38,7 @@ class QuantizedLookupTest : public testing::DeviceTest {
     MakeIds(static_cast<int64_t>(codecs.size()));
   }
 
-  // All features' outputs side by side, or below each other.
+  // Looks all features up; outputs lie side by side, or below each other.
   Tensor Run(Context& ctx, bool decoded, DType output_type, bool weighted) {
     const Device device = ctx.device();
     const Tensor ids = ids_.To(ctx, device), offsets = offsets_.To(ctx, device),

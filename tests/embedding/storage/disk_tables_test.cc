@@ -1,5 +1,5 @@
 // Tables on disk have the bits of tables in memory: every rule, row types, caps of the cache,
-// batches prefetched ahead, readers in between, rows reset, parts written; and what they refuse.
+// batches prefetched ahead, readers in between, rows reset, parts written; and their refusals.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -20,7 +20,7 @@ constexpr int64_t kRows = 70, kBags = 5;
 
 class DiskTablesTest : public testing::DeviceTest {
  protected:
-  // Two tables of one rule, of rows in f32 and in f16, where `on_disk` says.
+  // Two tables of one rule, with rows in f32 and in f16; `on_disk` says which are on disk.
   TableBatchedEmbedding Tables(const AnyRule& rule, bool on_disk) {
     Context same({.device = device(), .threads = 1, .seed = 3});
     std::vector<BaseEmbeddingConfig> configs(2);
@@ -79,7 +79,7 @@ class DiskTablesTest : public testing::DeviceTest {
     }
   }
 
-  // Steps of the two, some batches prefetched ahead.
+  // Trains both with some batches prefetched ahead, and compares them.
   void ExpectSameSteps(TableBatchedEmbedding& plain, TableBatchedEmbedding& disk, int steps,
                        int ahead) {
     Context side({.device = device(), .threads = 1});

@@ -26,7 +26,7 @@ void Make(int64_t row, char* record, int64_t bytes) {
   for (int64_t b = 0; b < bytes; ++b) record[b] = static_cast<char>(row * 7 + b);
 }
 
-// The records of all rows, and who changes them.
+// The records of all rows, and functions that change them.
 class PlainRows {
  public:
   PlainRows(int64_t rows, int64_t bytes) : bytes_(bytes) {
@@ -68,7 +68,7 @@ struct Reading {
   RowLog::Read read;
 };
 
-// Nothing of a log's file can be read while this lives; writing goes on.
+// While it lives, nothing of a log's file can be read; writing goes on.
 class Unreadable {
  public:
   explicit Unreadable(const RowLog& log) : fd_(log.fd()), kept_(dup(fd_)) {
@@ -191,7 +191,7 @@ TEST_P(RowLogTest, AReadThatFailsSaysSoAndMayBeRepeated) {
   Expect(Start(log, plain, All(log)));
 }
 
-// Wherever a byte of the file is another one, no row is given out that is not what was written.
+// Wherever a byte of the file was changed, a read returns the written row or an error.
 TEST_P(RowLogTest, FlippedBytesAreRefused) {
   RowLog log = Log(500, 100, 4096);
   PlainRows plain(500, 100);
@@ -248,7 +248,7 @@ TEST_P(RowLogTest, WhatCannotBeWrittenStaysInMemory) {
   Expect(Start(log, plain, All(log)));
 }
 
-// Two records a segment, of which one dies at a time: free segments come from moving alone.
+// A segment has two records, of which one dies at a time: free segments come from moving alone.
 TEST_P(RowLogTest, WhatCannotBeMovedIsMovedLater) {
   constexpr int64_t kRows = 300, kBytes = 2000;
   RowLog log = Log(kRows, kBytes, 4096);

@@ -141,7 +141,7 @@ Named MultiLabel(const Batches& batches) {
   return values;
 }
 
-// How many examples of its session have a higher value.
+// The number of examples of its session that have a higher value.
 int Rank(const MetricColumns& b, const std::vector<float>& values, size_t i) {
   int rank = 0;
   for (size_t j = 0; j < b.size(); ++j)

@@ -27,7 +27,7 @@ std::vector<TableShape> Shapes() {
   return {{"a", kRows, kDim}, {"b", kRows, kDim}, {"c", kRows, kDim}};
 }
 
-// Bytes that each rank sends in a step: what `bytes_sent` counts.
+// The bytes that each rank sends in a step, as `bytes_sent` counts them.
 std::vector<double> BytesSent(const StepLoad& load, const ShardingPlan& plan) {
   std::vector<double> sent(static_cast<size_t>(plan.world_size));
   RunLocalRanks(plan.world_size, [&](Communicator& comm) {
@@ -87,7 +87,7 @@ TEST_P(WireBytesTest, AreThoseThatRanksSend) {
       const RankWork& rank = work.ranks[r];
       const double predicted =
           rank.ids.sent + rank.rows.sent + rank.gradients.sent + 3 * rank.gathered;
-      // Counts and padding are not in it; ids of row blocks are as many as chance has it.
+      // The prediction has no counts and padding; ids of row blocks are as many as chance decides.
       EXPECT_NEAR(predicted, sent[r], 0.03 * sent[r] + 700) << "plan " << p << ", rank " << r;
     }
   }

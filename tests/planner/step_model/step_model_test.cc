@@ -141,7 +141,7 @@ TEST(StepModel, KernelsRowTypesAndRulesHaveTheirPrices) {
   EXPECT_GT(Predict(other, kDealt).ranks[0].update, 0);
 }
 
-// Prices of shards, their number of times, are the plan's work.
+// The prices of all shards, each times their number, add up to the plan's work.
 TEST(StepModel, PricesAddUpToTheStep) {
   const StepLoad load = SmallLoad();
   MachineProfile profile = MadeUpProfile();
@@ -161,7 +161,7 @@ TEST(StepModel, PricesAddUpToTheStep) {
   }
   RankSeconds step;
   for (const RankSeconds& rank : model.Predict(plan).ranks) step += rank;
-  // Calls, and the check of ids, are any plan's.
+  // Calls, and the check of ids, belong to every plan.
   EXPECT_NEAR(prices.lookup, step.lookup, 4 * 2 * 1.21e-6);
   EXPECT_NEAR(prices.update, step.update, 4 * 2 * 1.21e-6);
   EXPECT_NEAR(prices.output_dist, step.output_dist, 4 * 2 * 2.41e-6);

@@ -63,7 +63,7 @@ void ExpectAllForms(Context& ctx, int64_t m, int64_t n, int64_t k) {
       [&](int64_t i, int64_t l) { return At(hat, l, i); }, of_b);
 }
 
-// Among them, on CUDA: sums in pieces, of small tiles and of large ones.
+// On CUDA, some of these sums are made in pieces, of small tiles and of large ones.
 TEST_P(GemmTest, AgreesWithTripleLoop) {
   Context ctx({.device = device()});
   const int64_t sizes[][3] = {{1, 1, 1},      {3, 5, 7},     {64, 64, 64},  {65, 17, 33},

@@ -1,5 +1,5 @@
-// Bytes that no honest client sends, each on a connection of its own: one answer, the connection
-// closed, and the server goes on.
+// Bytes that no honest client sends, each on a connection of its own: there is one answer, the
+// connection is closed, and the server goes on.
 #include <gtest/gtest.h>
 
 #include "tests/serve/http/testing/serving.h"

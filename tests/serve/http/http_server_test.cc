@@ -157,7 +157,7 @@ TEST(HttpServer, TakesDeltasAndNamesVersions) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
 }
 
-// Clients ask while models change: each gets an answer, wholly of the model that it names.
+// Clients ask while models change: each gets an answer, all of it from the model that it names.
 TEST(HttpServer, LosesNoRequestOverAReload) {
   Serving serving("hot");
   std::vector<std::vector<float>> scores_of = {{}, ExpectedScores(serving.predictor())};

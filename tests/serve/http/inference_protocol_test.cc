@@ -55,7 +55,7 @@ TEST(InferJson, BagsOfAnyLength) {
   ExpectExamples(Parse(Json(std::string(kDense) + kU + bags)), {3, 4, 5, 6, 7}, {1, 1, 0, 3});
 }
 
-// Ids of a few digits in a large request, as i32; where one of them is wide, as i64.
+// A large request's ids of a few digits are read as i32; if one of them is wide, as i64.
 TEST(InferJson, LargeRequestsOfShortIdsTakeNoMoreThanTheyMust) {
   constexpr int kIds = 80'000;
   for (const std::string last : {"7", "4000000000"}) {

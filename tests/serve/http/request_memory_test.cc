@@ -1,5 +1,5 @@
-// Memory that runs out while a request is read or an answer written ends that request, nothing
-// else: no destructor of what was half-made asks for more.
+// If memory runs out while a request is read or an answer written, that request fails and nothing
+// else: no destructor of a half-made object asks for more.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,8 +21,8 @@ ModelSpec Small() {
   return spec;
 }
 
-// How often fn met the end of memory, whichever allocation was the first to fail, until it met
-// none.
+// Lets each allocation of fn in turn be the first that fails, until fn meets none; returns how
+// often it failed.
 int TimesWithoutMemory(const std::function<void()>& fn) {
   testing::SpareThisThread();
   int times = 0;

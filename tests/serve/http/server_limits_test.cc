@@ -24,7 +24,7 @@ constexpr char kHead[] = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n";
 
 using Clients = std::vector<std::unique_ptr<HttpClient>>;
 
-// Clients that have sent so much, and say no more.
+// Clients that have sent this text, and send no more.
 Clients Hanging(int port, int count, const std::string& sent) {
   Clients clients;
   for (int i = 0; i < count; ++i) {
@@ -89,8 +89,8 @@ TEST(ServerLimits, ConnectionsInAllAndOfAClient) {
   }
 }
 
-// Two bodies that do not fit beside each other: at least one of them is refused, and what it took
-// is given back. A small one always fits.
+// Of two bodies that do not fit beside each other at least one is refused, and its memory is given
+// back. A small one always fits.
 TEST(ServerLimits, BodiesTogether) {
   Serving serving("together", {.limits = {.max_body = 300'000, .max_bodies = 300'000}});
   const std::string body(300'000, ' '), json = "application/json";

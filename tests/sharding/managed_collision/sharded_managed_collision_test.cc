@@ -157,7 +157,7 @@ TEST_P(ShardedManagedCollisionTest, AnotherNumberOfPartsIsRefused) {
   });
 }
 
-// Against collections without shards, whose module has all parts.
+// Pooled rows equal those of collections without shards, whose module has all parts.
 TEST_P(ShardedManagedCollisionTest, PooledRowsAreThoseOfOneProcess) {
   std::vector<EmbeddingBagConfig> configs = Configs<EmbeddingBagConfig>();
   for (EmbeddingBagConfig& config : configs) config.init_fn = ConstantRows(0.5f);
@@ -181,7 +181,7 @@ TEST_P(ShardedManagedCollisionTest, PooledRowsAreThoseOfOneProcess) {
                                                      std::vector<BaseEmbeddingConfig>{configs[0]}));
     const std::vector<float> expected = TrainPooled(own, one, 0, 1);
     EXPECT_GT(module->num_evicted(), 0);
-    // Ranks have bags of their own of each step.
+    // In each step, ranks have bags of their own.
     const size_t of_step = expected.size() / kSteps, of_rank = of_step / 3;
     for (size_t i = 0; i < expected.size(); ++i) {
       const size_t step = i / of_step, rank = i % of_step / of_rank;

@@ -54,7 +54,7 @@ KeyedJaggedTensor KjtOf(Context& ctx, const Batch& b) {
 
 class ShardedPoolsTest : public testing::DeviceTest {
  protected:
-  // fn(context, communicator) on as many ranks.
+  // Runs fn(context, communicator) on several ranks.
   template <typename Fn>
   void OnRanks(int ranks, const Fn& fn) {
     RunLocalRanks(ranks, [&](Communicator& comm) {

@@ -88,7 +88,7 @@ class ShardedQuantTest : public testing::DeviceTest {
         {"a", "b"}, Tensor::From(ctx(), ids).To(ctx(), type), Tensor::From(ctx(), lengths),
         weighted ? Variable(Tensor::From(ctx(), weights)) : Variable());
   }
-  // Sums of row blocks, each rounded: of 6 rows of numbers up to 1, weights up to 1.
+  // Compares sums of row blocks, each rounded: 6 rows of numbers up to 1, weights up to 1.
   static void ExpectNear(const std::vector<float>& expected, const std::vector<float>& got) {
     ASSERT_EQ(expected.size(), got.size());
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], got[i], 7 * 6 * 0x1p-24f);

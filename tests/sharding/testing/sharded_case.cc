@@ -51,7 +51,7 @@ std::vector<int> RanksFrom(int first, int count) {
   return ranks;
 }
 
-// Blocks of columns are uneven.
+// A sharding whose blocks of columns are uneven.
 TableSharding ShardingOf(ShardingType type, size_t t, int world, int local) {
   const TestTable& table = Tables()[t];
   const int home = static_cast<int>(t) % world, nodes = world / local,

@@ -93,7 +93,7 @@ class Whole {
         return FirstWeights(t).Narrow(1, block.place.first_column, block.embedding_dim);
     return {};
   }
-  // Each feature's blocks are sequences of their own.
+  // Runs backward; each block of a feature is a sequence of its own.
   void BackwardSequences(Tape& tape, const std::vector<Variable>& sequences,
                          const std::vector<Tensor>& grads, Result& result) {
     std::vector<Tensor> parts, joined;

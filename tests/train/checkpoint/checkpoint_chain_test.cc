@@ -1,5 +1,6 @@
-// Folders of incremental checkpoints: a chain is the whole checkpoint, byte for byte, whatever
-// changed; and what crashes, gaps and mixed files leave is the last whole chain, or an error.
+// Folders of incremental checkpoints: a chain equals the whole checkpoint, byte for byte, after any
+// change; and after crashes, with gaps or mixed files, the last whole chain is read, or there is an
+// error.
 #include "train/checkpoint/checkpoint_chain.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +24,7 @@ bool g_folders_fail = false;
 
 }  // namespace
 
-// In place of the C library's: a disk that fails when a folder is synced.
+// Replaces the C library's fsync: a disk that fails when a folder is synced.
 extern "C" int fsync(int file) {
   struct stat status = {};
   if (g_folders_fail && fstat(file, &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -230,11 +231,11 @@ TEST_F(CheckpointChainTest, WhatACrashLeavesIsTheLastWholeChain) {
     WriteWhole(ReadCheckpoint(folder_), TempPath("joined"));
     EXPECT_EQ(ReadFile(TempPath("joined")), ReadFile(TempPath("whole")));
   };
-  // While a delta, or a base, was written.
+  // The process was killed while a delta, or a base, was written.
   fs::copy(BasePath(folder_, 1), DeltaPath(folder_, 4) + ".tmp");
   fs::resize_file(DeltaPath(folder_, 4) + ".tmp", 1000);
   expect_whole();
-  // When a base was there, but the files before it were not removed, or some were.
+  // It was killed when a base was there, but the files before it were not removed, or only some.
   fs::copy(folder_, TempPath("before"), fs::copy_options::recursive);
   CompactChain(folder_);
   EXPECT_THAT(Files(), ElementsAre("00000004.base.safetensors"));
@@ -309,7 +310,7 @@ TEST_F(CheckpointChainTest, OtherNamesAreNoFilesOfAChain) {
   EXPECT_EQ(Files().size(), names.size() + 1);
   EXPECT_TRUE(fs::remove(BasePath(folder_, 3)));
   EXPECT_FALSE(IsCheckpointFolder(folder_));
-  // Numbers of more digits have them all.
+  // Numbers of more than eight digits keep all digits.
   testing::WriteFile("chain/123456789.base.safetensors", "");
   EXPECT_EQ(NewestChain(folder_).last(), 123456789);
 }
@@ -332,7 +333,7 @@ TEST_F(CheckpointChainTest, RefusesWhatIsNoChain) {
   EXPECT_THAT(refusal(), HasSubstr("expected delta number 2, got 3"));
   fs::remove_all(folder_);
 
-  // A delta of another run.
+  // This delta belongs to another run.
   Chain(1);
   const std::string other = ReadFile(DeltaPath(folder_, 2));
   fs::remove_all(folder_);

@@ -1,5 +1,5 @@
 // A model of a program of its own is saved, loaded into a fresh one and trained on: it has the bits
-// of the model that was never saved, whatever its optimizers remember.
+// of the model that was never saved, with every kind of optimizer state.
 #include "train/checkpoint/model_checkpoint.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ struct Model {
     return weights;
   }
 
-  // Two bags of three ids a table, others in every step.
+  // A batch of two bags of three ids for each table, other ones in every step.
   KeyedJaggedTensor Batch(Context& ctx, int64_t step) const {
     std::vector<std::string> keys;
     std::vector<int64_t> ids, lengths;

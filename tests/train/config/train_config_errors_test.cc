@@ -1,5 +1,4 @@
-// Training configurations that cannot be: errors that say which key, what was expected and what
-// came.
+// Training configurations that are refused: errors say which key, what was expected and what came.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Training configurations: what is read, and that what is written reads the same.
+// Training configurations: reading them, and that a written one reads the same.
 #include "train/config/train_config.h"
 
 #include <gtest/gtest.h>

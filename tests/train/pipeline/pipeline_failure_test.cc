@@ -27,7 +27,7 @@ std::string ErrorOf(Fn&& fn) {
   return "";
 }
 
-// Trains as many batches as it can; `change` has had its way with the loop. Returns how many.
+// Applies `change` to the loop, and trains as many batches as it can. Returns how many.
 int Train(const std::string& pipeline, Communicator* comm,
           const std::function<void(SmallLoop&)>& change, const SmallKind& kind = {}) {
   SmallTraining training({.batches = kBatches, .kind = kind}, comm);
@@ -40,7 +40,8 @@ int Train(const std::string& pipeline, Communicator* comm,
   try {
     while (running->Progress()) ++trained;
   } catch (const Error& error) {
-    // On ranks, the step that waits for what failed is the one before, if it works ahead.
+    // On ranks, a pipeline that works ahead fails in the step before, which waits for the failed
+    // work.
     const bool waits = comm != nullptr && !kind.itep() && kind.name != "processed" &&
                        (pipeline == "prefetch" || pipeline == "semi_sync") &&
                        error.what() != std::string("step failed");
@@ -103,7 +104,7 @@ constexpr Failure kFailures[] = {{FailingSource, "source failed"},
                                  {BadId, "1000"},
                                  {FailingStep, "step failed"}};
 
-// fn(pipeline, kind) for all that go together.
+// Calls fn(pipeline, kind) for all that go together.
 void ForAll(const std::function<void(const std::string&, const SmallKind&)>& fn) {
   for (const char* pipeline : kAll)
     for (const char* kind : {"bags", "sequences", "raw_bags", "itep_sequences", "processed"}) {

@@ -1,4 +1,4 @@
-// TrainPipelineSemiSync beside a slow reference that does, one after another, what it promises:
+// TrainPipelineSemiSync beside a slow reference that does the same work one step after another:
 // rows of batch i + 1 are those from before the update of batch i.
 #include <gtest/gtest.h>
 

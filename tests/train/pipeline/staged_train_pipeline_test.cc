@@ -58,8 +58,8 @@ TEST_F(StagedTrainPipelineTest, EveryBatchPassesAllStagesInOrder) {
 }
 
 TEST_F(StagedTrainPipelineTest, StagesWorkAtTheSameTime) {
-  // Each stage waits for the other to be at the batch beside its own: one after another they never
-  // would.
+  // Each stage waits for the other to be at the batch beside its own: if they ran in turn, they
+  // would wait forever.
   std::promise<void> first_at_1, second_at_0;
   StagedTrainPipeline<int> pipeline(ctx_, CountTo(2),
                                     Stages{{"first",
@@ -138,7 +138,7 @@ TEST_F(StagedTrainPipelineTest, LeavingBeforeAFailureWasSeen) {
   EXPECT_EQ(pipeline.Next(), 0);
 }
 
-// Made on one stream, added to on another, read on a third.
+// Numbers that are made on one stream, added to on another, and read on a third.
 struct Numbers {
   Tensor tensor;
   void RecordStream(const Context& ctx) const { tensor.RecordStream(ctx); }

@@ -27,7 +27,7 @@ std::vector<SmallKind> Kinds(bool cached = false) {
   return kinds;
 }
 
-// One a rank; one without ranks (0).
+// The runs of all ranks; one run if there are no ranks (0).
 std::vector<SmallRun> RunsOf(const SmallRunOptions& options, int ranks) {
   if (ranks == 0) return {SmallTraining(options).Run()};
   std::vector<SmallRun> runs(static_cast<size_t>(ranks));

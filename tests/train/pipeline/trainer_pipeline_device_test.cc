@@ -10,7 +10,7 @@ namespace {
 
 class TrainerPipelineDeviceTest : public testing::DeviceTest {
  protected:
-  // Losses of a few steps, and of the evaluation after them.
+  // The losses of a few steps, and of the evaluation after them.
   std::vector<double> Train(PipelineKind kind, std::optional<TrainingRanks> ranks) const {
     TrainConfig config = testing::SmallConfig();
     config.data.rows = 150;

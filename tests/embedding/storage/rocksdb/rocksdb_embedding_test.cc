@@ -25,7 +25,7 @@ using ::testing::Pair;
 
 constexpr int64_t kIds = 40;
 
-// A folder that is not there, and is removed in the end.
+// A folder that does not exist at first, and is removed in the end.
 class Folder {
  public:
   explicit Folder(const std::string& name) : path_(::testing::TempDir() + "/rocksdb_" + name) {
@@ -85,7 +85,7 @@ class RocksDbTest : public testing::DeviceTest {
 };
 
 int64_t Same(int64_t i) { return i; }
-// Far apart, and of both signs.
+// Raw ids, far apart and of both signs.
 int64_t Raw(int64_t i) {
   return static_cast<int64_t>(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15u);
 }
@@ -101,7 +101,7 @@ TEST_P(RocksDbTest, TablesHaveTheBitsOfTablesInMemory) {
     for (int step = 0; step < 8; ++step) {
       const Tensor expected = Step(*memory, Batch(step, Same));
       EXPECT_TRUE(SameBits(Step(*tables, Batch(step, Raw)), expected)) << step;
-      // Reading alone, then a process that comes after this one.
+      // Reads without training, then goes on as another process would.
       const Tensor read = tables->Forward(ctx(), Batch(step + 20, Raw)).values().value().ToHost();
       EXPECT_TRUE(
           SameBits(read, memory->Forward(ctx(), Batch(step + 20, Same)).values().value().ToHost()));
