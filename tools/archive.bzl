@@ -16,7 +16,8 @@ def _merged_archive(ctx):
     archives = [archive for archive in _archives(ctx.attr.deps) if archive not in elsewhere]
     out = ctx.actions.declare_file(ctx.attr.archive)
     script = ctx.actions.declare_file(ctx.attr.name + ".mri")
-    lines = ["create " + out.path] + ["addlib " + archive.path for archive in archives] + ["save", "end"]
+    lines = ["create " + out.path] + ["addlib " + archive.path for archive in archives]
+    lines += ["save", "end"]
     ctx.actions.write(script, "\n".join(lines) + "\n")
     ctx.actions.run_shell(
         command = "ar -M < " + script.path,

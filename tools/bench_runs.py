@@ -27,7 +27,8 @@ def run(command, environment=None, folder=None):
 
 
 def build(target, root, bazel="bazel", options=()):
-    """Builds a program of the checkout at `root` for speed; its path. bazel: a command, startup options and all; options: of its build."""
+    """Builds a program of the checkout at `root` for speed; its path. bazel: a command, startup
+    options and all; options: of its build."""
     bazel = shlex.split(bazel)
     run(
         [*bazel, "build", "-c", "opt", "--noshow_progress", "--symlink_prefix=/", *options, target],

@@ -5,15 +5,16 @@
     tessera inspect model.safetensors
     tessera train --resume model.safetensors --config config.json ...
 
-FOLDER is what torch.distributed.checkpoint.save wrote (".metadata" and "*.distcp"), of any number of
-ranks and any sharding: sharded tables come out whole. One tensor at a time is in memory.
+FOLDER is what torch.distributed.checkpoint.save wrote (".metadata" and "*.distcp"), of any number
+of ranks and any sharding: sharded tables come out whole. One tensor at a time is in memory.
 
-Names stay TorchRec's, as `tessera` knows them ("sparse_arch.embedding_bag_collection.embedding_bags.
-t_cat_0.weight", "dense_arch.model._mlp.0._linear.weight", ...). What stands before them in the folder,
-such as the "model." of {"model": model.state_dict()} or the "module." of a wrapper, is told by --prefix
-and dropped; without --prefix it is found, as what stands before "sparse_arch." everywhere. Other
-entries (optimizers, counters, objects that are no tensors) are left out, and counted: optimizer state
-starts afresh.
+Names stay TorchRec's, as `tessera` knows them
+("sparse_arch.embedding_bag_collection.embedding_bags. t_cat_0.weight",
+"dense_arch.model._mlp.0._linear.weight", ...). What stands before them in the folder, such as the
+"model." of {"model": model.state_dict()} or the "module." of a wrapper, is told by --prefix and
+dropped; without --prefix it is found, as what stands before "sparse_arch." everywhere. Other
+entries (optimizers, counters, objects that are no tensors) are left out, and counted: optimizer
+state starts afresh.
 
 Needs torch 2.3 or later, on a CPU, and nothing else. Tessera itself needs neither this nor Python.
 """
@@ -43,7 +44,8 @@ KNOWN_PART = "sparse_arch."
 
 
 def find_prefix(names):
-    """What stands before "sparse_arch." in all names that have it, the shortest where they differ."""
+    """What stands before "sparse_arch." in all names that have it, the shortest where they
+    differ."""
     prefixes = {name[: name.index(KNOWN_PART)] for name in names if KNOWN_PART in name}
     prefixes = {p for p in prefixes if "optim" not in p}
     if not prefixes:

@@ -2,11 +2,19 @@
 
 load("//tools/cuda:cuda.bzl", "cuda_library")
 
-def device_op(name, srcs = None, hdrs = [], deps = [], cpu_deps = [], kernel_deps = [], visibility = None):
+def device_op(
+        name,
+        srcs = None,
+        hdrs = [],
+        deps = [],
+        cpu_deps = [],
+        kernel_deps = [],
+        visibility = None):
     """The library `name` of name.h, its sources (default name.cc) and name_cuda.cu.
 
-    The devices' halves meet in name_impl.h (or name.h alone), which both sides include. `deps` are those of the
-    headers, `cpu_deps` those of the sources besides, `kernel_deps` those of the kernels besides.
+    The devices' halves meet in name_impl.h (or name.h alone), which both sides include. `deps` are
+    those of the headers, `cpu_deps` those of the sources besides, `kernel_deps` those of the
+    kernels besides.
     """
     native.cc_library(
         name = name + "_headers",

@@ -1,13 +1,15 @@
 """isa_library: one source compiled once for each x86 level, each in a namespace of its own.
 
-A source named *_simd.cc puts all it defines into namespace TESSERA_ISA (a macro that names the level), so that the
-linker never keeps one level's copy of a function for all of them; //tests/layout checks this with nm.
+A source named *_simd.cc puts all it defines into namespace TESSERA_ISA (a macro that names the
+level), so that the linker never keeps one level's copy of a function for all of them;
+//tests/layout checks this with nm.
 """
 
 ISA_LEVELS = {
     "baseline": [],
     "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
-    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mprfchw", "-mprefer-vector-width=512"],
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq"] +
+              ["-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mprfchw", "-mprefer-vector-width=512"],
 }
 
 def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs):
@@ -16,7 +18,8 @@ def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs)
         native.cc_library(
             name = name + "_" + level,
             srcs = srcs,
-            # GCC 12 takes the undefined operand inside its own AVX-512 intrinsics for an uninitialised variable.
+            # GCC 12 takes the undefined operand inside its own AVX-512 intrinsics for an
+            # uninitialised variable.
             copts = copts + flags + ["-O3", "-fno-math-errno", "-Wno-maybe-uninitialized"],
             local_defines = local_defines + ["TESSERA_ISA=" + level, "Eigen=Eigen_" + level],
             visibility = ["//tests/layout:__pkg__"],

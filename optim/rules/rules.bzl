@@ -1,4 +1,5 @@
-"""The rules of the library with a Step of their own: file (without .h) of each C++ type. embedding/update/BUILD compiles the executor once a rule."""
+"""The rules of the library with a Step of their own: file (without .h) of each C++ type.
+embedding/update/BUILD compiles the executor once a rule."""
 
 RULES = {
     "Adagrad": "adagrad",

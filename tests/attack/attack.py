@@ -1,5 +1,6 @@
-"""What the attacks on the `tessera` command share: the program, files of every kind that it reads, and the count of
-what came of each attempt. A test's last line is that count; it fails if any attempt ended in one of BAD.
+"""What the attacks on the `tessera` command share: the program, files of every kind that it reads,
+and the count of what came of each attempt. A test's last line is that count; it fails if any
+attempt ended in one of BAD.
 """
 
 import collections
@@ -125,8 +126,8 @@ def content(path):
 
 
 def without_data_identity(saved):
-    """A checkpoint's header and tensors without what it says of the data's files and the checksums of that: the same rows may
-    lie in other files."""
+    """A checkpoint's header and tensors without what it says of the data's files and the checksums
+    of that: the same rows may lie in other files."""
     size = int.from_bytes(saved[:8], "little")
     header = json.loads(saved[8 : 8 + size])
     for key in ("data", "crc32", "header_crc32"):
@@ -143,8 +144,9 @@ def copy(source, target):
 
 @dataclasses.dataclass
 class Victim:
-    """A kind of file, and a command that reads all of it: `args` with {victim} and {out}. `files`: patterns of the
-    files of a folder. Where `verified`, what is read is checked: exit 0 means the result of the whole file.
+    """A kind of file, and a command that reads all of it: `args` with {victim} and {out}. `files`:
+    patterns of the files of a folder. Where `verified`, what is read is checked: exit 0 means the
+    result of the whole file.
     """
 
     name: str
@@ -329,8 +331,8 @@ def results_of_whole(world, victims):
 
 
 def damage_files(name, victims, count, damage):
-    """Runs each victim's command on `count` files in turn that damage(path, dice) has changed, which says how. The exit
-    code of the test."""
+    """Runs each victim's command on `count` files in turn that damage(path, dice) has changed,
+    which says how. The exit code of the test."""
     world = scratch() / "world"
     world.mkdir()
     make_world(world)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Single bits flipped in checkpoints, their metadata, row folders, model directories and deltas: the command that reads
-the file refuses, or its result is that of the whole file. 812 flips with TESSERA_TEST_ALL, else a tenth.
+"""Single bits flipped in checkpoints, their metadata, row folders, model directories and deltas:
+the command that reads the file refuses, or its result is that of the whole file. 812 flips with
+TESSERA_TEST_ALL, else a tenth.
 """
 
 import sys

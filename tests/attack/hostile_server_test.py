@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A server among hostile clients: 10,000 requests that are cut, contradict themselves or ask for too much (a tenth
-without TESSERA_TEST_ALL), then 64 clients that send a byte now and then beside 500 honest requests a second. Every
-honest request is answered rightly, the server lives, and it ends in time. Prints the honest p50 and p99 with and without
-the attack."""
+"""A server among hostile clients: 10,000 requests that are cut, contradict themselves or ask for
+too much (a tenth without TESSERA_TEST_ALL), then 64 clients that send a byte now and then beside
+500 honest requests a second. Every honest request is answered rightly, the server lives, and it
+ends in time. Prints the honest p50 and p99 with and without the attack."""
 
 import asyncio
 import collections
@@ -368,7 +368,8 @@ async def main_async(server, tally):
         (f"beside {DRIPPING_CLIENTS} dripping clients", beside),
     ):
         print(
-            f"honest requests {name}, {HONEST_RATE}/s: p50 {1e3 * p50:.2f} ms, p99 {1e3 * p99:.2f} ms"
+            f"honest requests {name}, {HONEST_RATE}/s: "
+            f"p50 {1e3 * p50:.2f} ms, p99 {1e3 * p99:.2f} ms"
         )
 
 

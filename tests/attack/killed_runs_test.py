@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Trainings and other commands killed (SIGKILL) at any moment: what was saved is whole, and the run that goes on ends
-in the bits of the run that was left alone. 1,000 kills with TESSERA_TEST_ALL, else a hundred."""
+"""Trainings and other commands killed (SIGKILL) at any moment: what was saved is whole, and the run
+that goes on ends in the bits of the run that was left alone. 1,000 kills with TESSERA_TEST_ALL,
+else a hundred."""
 
 import shutil
 import signal
@@ -41,7 +42,8 @@ class Training:
 
 
 class Command:
-    """A command that writes `out`: killed, it leaves nothing there or all of it; then it is run once more."""
+    """A command that writes `out`: killed, it leaves nothing there or all of it; then it is run
+    once more."""
 
     def __init__(self, name, args, reader=None):
         self.name, self.command, self.reader = name, args, reader

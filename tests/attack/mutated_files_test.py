@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Files of every kind that the command reads, cut, lengthened, overwritten and with other numbers: each is refused by a
-sentence, or read; what has checksums is refused or read as it was. 5,000 files with TESSERA_TEST_ALL, else a tenth.
+"""Files of every kind that the command reads, cut, lengthened, overwritten and with other numbers:
+each is refused by a sentence, or read; what has checksums is refused or read as it was. 5,000 files
+with TESSERA_TEST_ALL, else a tenth.
 """
 
 import gzip

@@ -12,7 +12,8 @@ shape, *one_example = report["results"]
 for op in "lookup", "rowwise_adagrad":
     assert shape[op]["gbps"] > 0 and shape[op]["share_of_copy"] > 0, shape
 assert shape["copy_gbps"] > 0
-assert [r["tables"] for r in one_example] == [8, 26] and all(r["step_microseconds"] > 0 for r in one_example)
+assert [r["tables"] for r in one_example] == [8, 26]
+assert all(r["step_microseconds"] > 0 for r in one_example)
 PYTHON
 if "$bench" --device cuda:9 2> "$TEST_TMPDIR/error"; then
   echo "a device that is not there was accepted" >&2

@@ -10,7 +10,8 @@ config one ''
 config lr 's/"lr": 0.1}/"lr": 0.2}/'
 config dense 's/"lr": 0.01/"lr": 0.02/'
 config clipping \
-  's/"dense": {"name": "adam", "lr": 0.01}/&, "gradient_clipping": {"mode": "norm", "max_gradient": 1}/'
+  's/"dense": {"name": "adam", "lr": 0.01}/&, \
+"gradient_clipping": {"mode": "norm", "max_gradient": 1}/'
 
 # disagree TEXT… -- ARGS OF RANK 0 -- ARGS OF RANK 1: both end with an error that has the texts.
 disagree() {

@@ -19,10 +19,11 @@ has out "Limit: a bare gather"
 has out "dim=64,rows=1k,tables=2,batch=16,pooling=3,skew=zipf:1.05"
 has out "written to sweep.svg"
 json sweep.json 'd["topic"] == "lookup" and d["rounds"] == 3 and d["cold"] and len(d["rows"]) == 4'
-json sweep.json \
-  '[r["name"] for r in d["rows"]][:2] == [f"lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3,skew={s}/1t" for s in ("uniform", "zipf:1.05")]'
-json sweep.json \
-  'all(r["contender"] == "tessera" and len(r["samples"]) == 3 and r["share"] > 0 and r["items"] == 96 for r in d["rows"])'
+point="lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3"
+json sweep.json "[r['name'] for r in d['rows']][:2] == [
+  f'$point,skew={s}/1t' for s in ('uniform', 'zipf:1.05')]"
+json sweep.json 'all(r["contender"] == "tessera" and len(r["samples"]) == 3 for r in d["rows"])'
+json sweep.json 'all(r["share"] > 0 and r["items"] == 96 for r in d["rows"])'
 json sweep.json \
   'd["rows"][0]["bytes"] == 4 * 16 * (96 + 32) and d["rows"][0]["values"]["rows"] == "1k"'
 [ "$(wc -l <sweep.csv)" -eq 5 ] || fail "sweep.csv: $(cat sweep.csv)"

@@ -9,10 +9,10 @@ has out "update of a row, rowwise_adagrad"
 has out "all_to_all"
 has out "GFLOP/s"
 has out "written to topology.json"
-json topology.json \
-  'd["tessera_topology"] == 1 and d["compute_device"] == "cpu" and d["world_size"] == 2 and d["ddr_cap"] > 0'
-json topology.json \
-  'd["profile"]["tessera_profile"] == 1 and d["profile"]["ranks"] == 2 and len(d["profile"]["collectives"]) == 4'
+json topology.json 'd["tessera_topology"] == 1 and d["compute_device"] == "cpu"'
+json topology.json 'd["world_size"] == 2 and d["ddr_cap"] > 0'
+json topology.json 'd["profile"]["tessera_profile"] == 1 and d["profile"]["ranks"] == 2'
+json topology.json 'len(d["profile"]["collectives"]) == 4'
 
 run 0 calibrate --quick --ranks 3 --cores 2 --threads 1 --json
 json out 'd["cores_per_node"] == 2 and d["profile"]["measuring_ranks"] == 2'

@@ -41,7 +41,8 @@ cat >small.json <<'EOF'
 {"tables": [{"name": "a", "rows": 51, "dim": 4, "features": ["cat_0"]},
             {"name": "b", "rows": 51, "dim": 4, "features": ["cat_1", "cat_2"]}],
  "model": {"type": "dlrm", "dense_in": 13, "dense_arch": [8, 4], "over_arch": [16, 1]},
- "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1}, "dense": {"name": "adam", "lr": 0.01}},
+ "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1},
+               "dense": {"name": "adam", "lr": 0.01}},
  "data": {"format": "planted", "rows": 5000, "eval_rows": 1000, "vocabulary": 50},
  "train": {"batch_size": 64}}
 EOF

@@ -11,7 +11,7 @@ interrupt() {
   local signals=$1 want=$2
   shift 2
   # A shell without job control starts its background jobs with SIGINT ignored; python undoes that.
-  python3 - "$signals" "$want" "$tessera" "$@" >out 2>err <<'EOF' || fail "$signals $*: $(cat out err)"
+  python3 - "$signals" "$want" "$tessera" "$@" >out 2>err <<'EOF' ||
 import signal, subprocess, sys, time
 signals, want = sys.argv[1].split(), int(sys.argv[2])
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -27,6 +27,7 @@ except subprocess.TimeoutExpired:
   raise
 if got != want: sys.exit(f"expected exit {want}, got {got}")
 EOF
+    fail "$signals $*: $(cat out err)"
 }
 
 # stands FILE: it was saved after a step.
@@ -100,7 +101,8 @@ process = subprocess.Popen([tessera, *args], stdout=subprocess.DEVNULL, stderr=s
 while not glob.glob(scratch) and process.poll() is None: time.sleep(0.01)
 process.send_signal(signal.SIGTERM)
 said = process.communicate(timeout=60)[1].decode()
-if process.returncode != 143 or "ended by SIGTERM" not in said: sys.exit(f"exit {process.returncode}: {said}")
+if process.returncode != 143 or "ended by SIGTERM" not in said:
+  sys.exit(f"exit {process.returncode}: {said}")
 left = [f for pattern in (written, "." + written) for f in glob.glob(pattern, include_hidden=True)]
 if left: sys.exit(f"left: {left}")
 EOF

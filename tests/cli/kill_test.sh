@@ -16,16 +16,21 @@ kill_often() {
 import os, random, re, subprocess, sys, time
 tessera, config, kills, save = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 dice = random.Random(7)
-newest = lambda: max([int(f[:8]) for f in os.listdir("run") if re.fullmatch(r"\d{8}\.\w+\.safetensors", f)] or [0]) if os.path.isdir("run") else 0
+def newest():
+  files = os.listdir("run") if os.path.isdir("run") else []
+  return max([int(f[:8]) for f in files if re.fullmatch(r"\d{8}\.\w+\.safetensors", f)] or [0])
 for kill in range(kills):
   start = ["--resume", "run"] if newest() else ["--config", config]
   with open("killed.txt", "w") as said:
-    process = subprocess.Popen([tessera, "train", "--threads", "2", *start, *save], stdout=said, stderr=said)
+    command = [tessera, "train", "--threads", "2", *start, *save]
+    process = subprocess.Popen(command, stdout=said, stderr=said)
     until = newest() + dice.randint(1, 6)
     while newest() < until and process.poll() is None: time.sleep(0.0005)
     time.sleep(dice.random() * 0.004)
     process.kill()
-    if process.wait() != -9: sys.exit(f"kill {kill}: it ended by itself with {process.returncode}: {open('killed.txt').read()}")
+    if process.wait() != -9:
+      text = open("killed.txt").read()
+      sys.exit(f"kill {kill}: it ended by itself with {process.returncode}: {text}")
 PYTHON
 }
 
@@ -44,7 +49,8 @@ same() {
 # A kill comes within 6 saves and 4 ms, in which a fast machine trains 2,000 rows: some are left for
 # the last run.
 rows=$((kills * 6000))
-sed "s/\"rows\": 5000/\"rows\": $rows/; s/\"rows\": 51/\"rows\": 5000/g; s/\"vocabulary\": 50/\"vocabulary\": 4000/" small.json >plain.json
+sed "s/\"rows\": 5000/\"rows\": $rows/; s/\"rows\": 51/\"rows\": 5000/g
+  s/\"vocabulary\": 50/\"vocabulary\": 4000/" small.json >plain.json
 same plain.json
 
 # ---- inside of a write: the limit of a file's size ends the process there, as a kill does

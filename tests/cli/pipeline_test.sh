@@ -42,14 +42,16 @@ names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] ==
 for rank in (0, 1):
     assert {n for (p, _), n in names.items() if p == rank} == {"step", "copy", "input_dist"}, names
 spans = [e for e in events if e["ph"] == "X"]
-on = lambda thread, name: [e for e in spans if names[e["pid"], e["tid"]] == thread and e["name"] == name]
+def on(thread, name):
+    return [e for e in spans if names[e["pid"], e["tid"]] == thread and e["name"] == name]
 assert on("copy", "data") and on("copy", "copy") and on("input_dist", "input_dist")
 for name in ("step", "forward", "lookup", "backward", "update", "optimizer"):
     assert on("step", name), name
 steps = {(e["pid"], e["args"]["batch"]): e for e in on("step", "step")}
 dists = {(e["pid"], e["args"]["batch"]): e for e in on("input_dist", "input_dist")}
 assert len(steps) == len(dists) == 2 * 79, (len(steps), len(dists))
-ahead = sum(dists[r, b]["ts"] < steps[r, b - 1]["ts"] + steps[r, b - 1]["dur"] for r, b in dists if b)
+end = lambda step: step["ts"] + step["dur"]
+ahead = sum(dists[r, b]["ts"] < end(steps[r, b - 1]) for r, b in dists if b)
 assert ahead > 0  # how many is the machine's business
 EOM
 run 0 train --config small.json --trace plain.json

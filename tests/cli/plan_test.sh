@@ -42,7 +42,8 @@ fails_saying "--validate needs the calibrated cost model" plan --tables small.js
 run 0 generate rows.tsv --rows 300
 run 0 plan --tables small.json --topology topology.json --data rows.tsv
 cat >tables.json <<'EOM'
-{"tessera_planner_model": 1, "modules": [{"path": "ebc", "kind": "ebc", "tables": [{"name": "t", "rows": 100, "dim": 8}]}]}
+{"tessera_planner_model": 1, "modules": [
+  {"path": "ebc", "kind": "ebc", "tables": [{"name": "t", "rows": 100, "dim": 8}]}]}
 EOM
 run 0 plan --tables tables.json --ranks 2
 fails_saying "does not say which columns" plan --tables tables.json --ranks 2 --data rows.tsv
@@ -54,13 +55,14 @@ echo '{"tessera_placement_rules": 1, "apart": [["a", "b"]], "rank_caps": [{"rank
   >rules.json
 run 0 plan --tables small.json --ranks 4 --constraints rules.json -o apart.json
 json apart.json \
-  'not {s["rank"] for s in d["tables"]["a"]["shards"]} & {s["rank"] for s in d["tables"]["b"]["shards"]}'
+  'not set.intersection(*({s["rank"] for s in d["tables"][t]["shards"]} for t in "ab"))'
 json apart.json 'all(s["rank"] != 0 for t in d["tables"].values() for s in t["shards"])'
 
 # ---- what cannot be
-sed 's/"name": "t"/"name": "c", "rows": 100, "dim": 8}, {"name": "t"/; s/\]}\]}/]}], "constraints": {"c": {"device_group": "cpu"}}}/' tables.json >grouped.json
-fails_saying \
-  "it is not in the plan: its constraints ask for device_group cpu, and the topology has cuda devices alone" plan --tables grouped.json --topology h100
+sed 's/"name": "t"/"name": "c", "rows": 100, "dim": 8}, {"name": "t"/
+  s/\]}\]}/]}], "constraints": {"c": {"device_group": "cpu"}}}/' tables.json >grouped.json
+wrong="its constraints ask for device_group cpu, and the topology has cuda devices alone"
+fails_saying "it is not in the plan: $wrong" plan --tables grouped.json --topology h100
 fails_saying "Give --ranks N" plan --tables small.json
 fails_saying "expected calibrated, bandwidth or torchrec" plan --tables small.json --ranks 2 \
   --cost-model fast

@@ -22,8 +22,9 @@ cmp first.safetensors second.safetensors || fail "row_wise: another file"
 # A plan of this library's, on two nodes; then in place, without ranks.
 cat >plan.json <<'EOF'
 {"tessera_sharding_plan": 1, "world_size": 4, "local_size": 2, "tables": {
-  "a": {"sharding_type": "table_row_wise", "shards": [{"rank": 2, "offset": [0, 0], "size": [30, 16]},
-                                                      {"rank": 3, "offset": [30, 0], "size": [30, 16]}]},
+  "a": {"sharding_type": "table_row_wise", "shards": [
+    {"rank": 2, "offset": [0, 0], "size": [30, 16]},
+    {"rank": 3, "offset": [30, 0], "size": [30, 16]}]},
   "b": {"sharding_type": "table_wise", "shards": [{"rank": 0, "offset": [0, 0], "size": [5, 8]}]}}}
 EOF
 run 0 reshard rows --world-size 4 --local-size 2 --plan plan.json --out nodes

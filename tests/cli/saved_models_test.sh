@@ -5,7 +5,8 @@
 source "$(dirname "$0")/cli_test_lib.sh"
 page="$TEST_SRCDIR/$TEST_WORKSPACE/docs/saved_models.md"
 
-sed 's/"dim": 4/"dim": 8/g; s/\[8, 4\]/[16, 8]/; s/"rows": 5000, "eval_rows": 1000/"rows": 640, "eval_rows": 200/' small.json >config.json
+sed 's/"dim": 4/"dim": 8/g; s/\[8, 4\]/[16, 8]/
+  s/"rows": 5000, "eval_rows": 1000/"rows": 640, "eval_rows": 200/' small.json >config.json
 run 0 generate --rows 200 --first 640 --vocabulary 50 eval.tsv
 one=(--threads 2 --config config.json --epochs 1)
 two=(--threads 2 --epochs 2)
@@ -54,7 +55,8 @@ same_tensors whole_ranks.safetensors went_through_a_file.safetensors ||
   fail "ranks, a file, ranks: other bits than a run that never stopped"
 run 0 predict saved_model --data eval.tsv --out model.scores
 python3 -c 'import sys; a, b = ([float(l) for l in open(f)] for f in sys.argv[1:])
-assert len(a) == len(b) == 200 and all(abs(x - y) <= 1e-6 for x, y in zip(a, b))' model.scores plain.scores || fail "scores"
+assert len(a) == len(b) == 200 and all(abs(x - y) <= 1e-6 for x, y in zip(a, b))' \
+  model.scores plain.scores || fail "scores"
 
 # ---- what a cell of the table says: yes, or the number of a sentence
 sentences=()
@@ -122,7 +124,9 @@ run 0 quantize seeded.safetensors -o older_model
 commands=(inspect predict quantize export_out export_delta reshard compact alone incremental \
   as_many ranks_incremental others)
 {
-  echo '| | `inspect` | `predict` | `quantize` | `export --out` | `export --delta` | `reshard` | `compact` | `train --resume` | the same `--incremental` | on as many ranks | the same `--incremental` | on others |'
+  echo '| | `inspect` | `predict` | `quantize` | `export --out` | `export --delta` |' \
+    '`reshard` | `compact` | `train --resume` | the same `--incremental` |' \
+    'on as many ranks | the same `--incremental` | on others |'
   echo '|---|---|---|---|---|---|---|---|---|---|---|---|---|'
 } >met
 for i in "${!forms[@]}"; do

@@ -1,4 +1,5 @@
-"""serve_attack.py TESSERA MODEL: what clients may do to `tessera serve`, and what others get meanwhile."""
+"""serve_attack.py TESSERA MODEL: what clients may do to `tessera serve`, and what others get
+meanwhile."""
 
 import json
 import math
@@ -31,7 +32,10 @@ class Server:
             return answer(client)
 
     def post(self, path, body, kind="application/json"):
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: x\r\n"
+            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
         return self.ask(head.encode() + body)
 
     def resident(self):
@@ -170,14 +174,17 @@ def large_bodies():
         "cat_2": ("INT64", [examples], "3,"),
     }
     inputs = (
-        f'{{"name": "{name}", "datatype": "{kind}", "shape": {shape}, "data": [{(text * math.prod(shape))[:-1]}]}}'
+        f'{{"name": "{name}", "datatype": "{kind}", "shape": {shape}, '
+        f'"data": [{(text * math.prod(shape))[:-1]}]}}'
         for name, (kind, shape, text) in data.items()
     )
     bodies["json"] = ('{"inputs": [' + ", ".join(inputs) + "]}").encode()
     ids = (16 << 20) // 2 - 1000
     bodies["json of short ids"] = (
-        '{"inputs": [{"name": "dense", "datatype": "FP32", "shape": [1, 13], "data": [0,0,0,0,0,0,0,0,0,0,0,0,0]}, '
-        f'{{"name": "cat_0", "datatype": "INT64", "shape": [1, {ids}], "data": [{("1," * ids)[:-1]}]}}, '
+        '{"inputs": [{"name": "dense", "datatype": "FP32", "shape": [1, 13], '
+        '"data": [0,0,0,0,0,0,0,0,0,0,0,0,0]}, '
+        f'{{"name": "cat_0", "datatype": "INT64", "shape": [1, {ids}], '
+        f'"data": [{("1," * ids)[:-1]}]}}, '
         '{"name": "cat_1", "datatype": "INT64", "shape": [1], "data": [1]}, '
         '{"name": "cat_2", "datatype": "INT64", "shape": [1], "data": [1]}]}'
     ).encode()

@@ -18,8 +18,8 @@ has out "model: version 2"
 # ---- a model that reads other inputs does not take the place of another unasked
 sed 's/"cat_1", "cat_2"/"cat_1"/' small.json >fewer.json
 run 0 train --config fewer.json --checkpoint fewer.safetensors
-fails_saying \
-  "model: version 3 would read other inputs than version 2: not the feature cat_2; requests of its clients would be refused" \
+other="not the feature cat_2; requests of its clients would be refused"
+fails_saying "model: version 3 would read other inputs than version 2: $other" \
   quantize fewer.safetensors -o model
 has err "(tessera quantize --new-inputs allows it)"
 cp -r model other
@@ -37,7 +37,9 @@ begin, end = header[name]["data_offsets"]
 infinite = struct.pack("<f", float("inf")) * ((end - begin) // 4)
 header.pop("__metadata__")
 text = json.dumps(header).encode()
-open("infinite.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:8 + size + begin] + infinite + data[8 + size + end:])
+tensors = data[8 + size:]
+open("infinite.safetensors", "wb").write(
+    struct.pack("<Q", len(text)) + text + tensors[:begin] + infinite + tensors[end:])
 PYTHON
 run 0 quantize infinite.safetensors --config small.json -o infinite
 run 0 predict infinite --data eval.tsv --json infinite.json
@@ -62,8 +64,8 @@ json pruned.json 'd["examples"] == 1000 and abs(d["auc_loss"]) < 0.2'
 run 0 predict bits32 --data eval.tsv --json f32.json --out scores --batch-size 1
 json f32.json "abs(d['auc'] - $(python3 -c \
   'import json; print(json.load(open("trained.json"))["auc"])')) < 1e-6"
-json f32.json \
-  'd["examples"] == 1000 and d["calls"] == 1000 and 0 < d["p50_seconds"] <= d["p99_seconds"] <= d["p999_seconds"]'
+json f32.json 'd["examples"] == 1000 and d["calls"] == 1000'
+json f32.json '0 < d["p50_seconds"] <= d["p99_seconds"] <= d["p999_seconds"]'
 [ "$(wc -l <scores)" -eq 1000 ] || fail "scores"
 has out "p99.9"
 for bits in 16 8 4; do
@@ -130,7 +132,7 @@ has answer 'tessera_model_deltas_total{result="ok"} 1'
 
 # ---- a model that reads other inputs is not taken up unasked
 run 0 quantize fewer.safetensors -o bits8 --new-inputs
-refused="bits8: version 4 would read other inputs than version 3: not the feature cat_2; requests of its clients would be refused"
+refused="bits8: version 4 would read other inputs than version 3: $other"
 load=/v2/repository/models/clicks/load
 http POST $load ""
 has answer "400 Bad Request"

@@ -15,8 +15,9 @@ done
 # ---- a delta is what the same training learned later, unless --overwrite says otherwise
 run 0 train --resume model.safetensors --epochs 2 --threads 1 --checkpoint later.safetensors
 run 0 quantize later.safetensors -o trained
-fails_saying \
-  "trained: its version 1 is of step 158 of a training with seed 1, but model.safetensors is of step 79" export model.safetensors --delta trained
+later="its version 1 is of step 158 of a training with seed 1"
+fails_saying "trained: $later, but model.safetensors is of step 79" export model.safetensors \
+  --delta trained
 fails_saying "but seed8.safetensors is of step 79 of one with seed 8" export seed8.safetensors \
   --delta trained
 run 0 train --resume later.safetensors --epochs 3 --threads 1 --checkpoint later.safetensors
@@ -26,8 +27,10 @@ has out "version 3"
 run 0 predict model --data eval.tsv --out scores
 
 # flipped FILE OFFSET: one bit of a byte, counted from the end.
-flipped() { python3 -c \
-  'import sys; d = bytearray(open(sys.argv[1], "rb").read()); d[-int(sys.argv[2])] ^= 4; open(sys.argv[1], "wb").write(d)' "$@"; }
+flipped() { python3 -c 'import sys
+d = bytearray(open(sys.argv[1], "rb").read())
+d[-int(sys.argv[2])] ^= 4
+open(sys.argv[1], "wb").write(d)' "$@"; }
 
 # ---- bytes that changed
 for offset in 1 100 700 1500; do
@@ -79,12 +82,11 @@ body="{\"inputs\": [$(input dense ", 13" FP32 0,0,0,0,0,0,0,0,0,0,0,0,0), $(inpu
 
 # ---- a delta that is missing while a newer one is there
 rm -rf gap && cp -r model gap && mv gap/delta-2.safetensors kept
-fails_saying \
-  "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1" predict gap --data eval.tsv
+missing="delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken"
+fails_saying "gap: $missing: the newest version is 1" predict gap --data eval.tsv
 serve gap
 has served "version 1"
-eventually errors \
-  "gap: delta-2.safetensors is missing, so that delta-3.safetensors cannot be taken: the newest version is 1"
+eventually errors "gap: $missing: the newest version is 1"
 asked /metrics
 has answer "tessera_model_version 1"
 has answer "tessera_model_newest_version_seen 3"

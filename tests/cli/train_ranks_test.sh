@@ -7,14 +7,17 @@ sed 's/"batch_size": 64/"batch_size": 64, "epochs": 2/' small.json >two.json
 # near A B: the metrics of two reports differ by 1e-3 at most.
 near() {
   python3 -c 'import json,sys; a, b = (json.load(open(f)) for f in sys.argv[1:])
-assert all(abs(a[k] - b[k]) <= 1e-3 for k in ("auc", "log_loss")), (a, b)' "$1" "$2" || fail "$1 and $2"
+assert all(abs(a[k] - b[k]) <= 1e-3 for k in ("auc", "log_loss")), (a, b)' "$1" "$2" ||
+    fail "$1 and $2"
 }
 
 cat >mixed.json <<'EOM'
 {"tessera_sharding_plan": 1, "world_size": 4, "local_size": 4, "tables": {
   "a": {"sharding_type": "row_wise", "shards": [
-    {"rank": 0, "offset": [0, 0], "size": [13, 4]}, {"rank": 1, "offset": [13, 0], "size": [13, 4]},
-    {"rank": 2, "offset": [26, 0], "size": [13, 4]}, {"rank": 3, "offset": [39, 0], "size": [12, 4]}]},
+    {"rank": 0, "offset": [0, 0], "size": [13, 4]},
+    {"rank": 1, "offset": [13, 0], "size": [13, 4]},
+    {"rank": 2, "offset": [26, 0], "size": [13, 4]},
+    {"rank": 3, "offset": [39, 0], "size": [12, 4]}]},
   "b": {"sharding_type": "table_wise", "shards": [{"rank": 2, "offset": [0, 0], "size": [51, 4]}]}}}
 EOM
 

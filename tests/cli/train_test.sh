@@ -9,21 +9,23 @@ has out "best possible"
 has out "epoch 2:"
 has out "saved two.safetensors"
 lacks err $'\r'
-json report.json \
-  'list(d)[:6] == ["auc", "log_loss", "normalized_entropy", "calibration", "seconds", "samples_per_second"]'
+json report.json 'list(d)[:4] == ["auc", "log_loss", "normalized_entropy", "calibration"]'
+json report.json 'list(d)[4:6] == ["seconds", "samples_per_second"]'
 json report.json '0.5 < d["auc"] < d["optimum"]["auc"] and d["log_loss"] > d["optimum"]["log_loss"]'
 json report.json \
   'len(d["epochs"]) == 2 and d["epochs"][1]["auc"] == d["auc"] and d["epochs"][0]["rows"] == 5000'
-json report.json \
-  'd["rows"] == 10000 and d["seconds"] > 0 and d["samples_per_second"] > 0 and d["skipped_rows"] == 0'
+json report.json 'd["rows"] == 10000 and d["skipped_rows"] == 0'
+json report.json 'd["seconds"] > 0 and d["samples_per_second"] > 0'
 
 # ---- inspect
 run 0 inspect two.safetensors
 has out "rowwise_adagrad"
 has out "epochs done 2, next row 0, step 158, iter 158, seed 1"
 run 0 inspect two.safetensors --json
-json out '[t["name"] for t in d["tables"]] == ["a", "b"] and d["tables"][0]["rows"] == 51 and d["tables"][0]["dim"] == 4'
-json out 'd["progress"]["step"] == 158 and d["dense"]["optimizer"] == "adam" and d["config"]["train"]["epochs"] == 2'
+json out '[t["name"] for t in d["tables"]] == ["a", "b"]'
+json out 'd["tables"][0]["rows"] == 51 and d["tables"][0]["dim"] == 4'
+json out 'd["progress"]["step"] == 158 and d["dense"]["optimizer"] == "adam"'
+json out 'd["config"]["train"]["epochs"] == 2'
 
 # ---- the same bits again, with other threads and instruction sets
 for variant in "1 avx512" "1 avx2" "2 baseline"; do
@@ -48,8 +50,8 @@ run 0 train --config small.json --epochs 1 --metrics metrics.jsonl --tensorboard
   --checkpoint watched.safetensors --json watched.json
 [ "$(wc -l <metrics.jsonl)" -eq 2 ] || fail "metrics.jsonl: $(cat metrics.jsonl)"
 head -1 metrics.jsonl >line.json
-json line.json \
-  'd["phase"] == "train" and d["step"] == 79 and d["metrics"]["throughput-throughput|total_examples"] == 5000'
+json line.json 'd["phase"] == "train" and d["step"] == 79'
+json line.json 'd["metrics"]["throughput-throughput|total_examples"] == 5000'
 tail -1 metrics.jsonl >line.json
 json line.json "d['phase'] == 'eval' and d['metrics']['auc-click|window_auc'] == $(python3 -c \
   'import json; print(json.load(open("watched.json"))["auc"])')"
@@ -90,8 +92,9 @@ fails_saying "no row may be both" train --config small.json --data rows.tsv --ev
 cat more.tsv.gz more.tsv.gz >members.tsv.gz
 run 0 train --config small.json --data members.tsv.gz --json members.json
 json members.json 'd["rows"] == 2000'
-python3 -c \
-  'd = bytearray(open("members.tsv.gz", "rb").read()); d[len(d) // 2] ^= 1; open("members.tsv.gz", "wb").write(d)'
+python3 -c 'd = bytearray(open("members.tsv.gz", "rb").read())
+d[len(d) // 2] ^= 1
+open("members.tsv.gz", "wb").write(d)'
 fails_saying "members.tsv.gz: cannot be read to its end: gzip member 2" train --config small.json \
   --data members.tsv.gz
 fails_saying "the data has 3000 rows" train --config small.json --data rows.tsv --train-rows 0:3001

@@ -1,10 +1,13 @@
 """fuzz_test: a reader fed with bad inputs, as a test, or, with clang, by libFuzzer."""
 
 def fuzz_test(name, deps = [], size = "medium"):
-    """The target of `name`.cc. It links every command too: a reader can break on code that it meets in the program alone.
+    """The target of `name`.cc. It links every command too: a reader can break on code that it meets
+    in the program alone.
 
-    A test of made-up bad inputs (driver.cc); with --define fuzzer=libfuzzer a program of libFuzzer's:
-      CC=clang bazel run --define fuzzer=libfuzzer --copt=-fsanitize=fuzzer-no-link,address //tests/fuzz:NAME -- FOLDER
+    A test of made-up bad inputs (driver.cc); with --define fuzzer=libfuzzer a program of
+    libFuzzer's:
+      CC=clang bazel run --define fuzzer=libfuzzer --copt=-fsanitize=fuzzer-no-link,address \\
+        //tests/fuzz:NAME -- FOLDER
     """
     native.cc_test(
         name = name,

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The folders' arrows: a file includes only from its own folder and from folders to the left of it.
 
-  runtime <- sparse | quant | optim | comm <- embedding | metrics | data <- sharding <- planner | models <- train <- serve
-          <- cli, examples, tests, bench
+  runtime <- sparse | quant | optim | comm <- embedding | metrics | data <- sharding
+          <- planner | models <- train <- serve <- cli, examples, tests, bench
 
-Inside a top-level folder, subfolders may stand above or below the files on top, but never both: their includes form no circle.
-Also: no .cuh outside .cu and .cuh files, no kernel started by <<<>>>, no TESSERA_WITH_CUDA outside the runtime's dispatch.
+Inside a top-level folder, subfolders may stand above or below the files on top, but never both:
+their includes form no circle. Also: no .cuh outside .cu and .cuh files, no kernel started by
+<<<>>>, no TESSERA_WITH_CUDA outside the runtime's dispatch.
 """
 
 import collections
@@ -95,7 +96,8 @@ def main():
                 problems.append(f"{path} includes {include}: that arrow points the wrong way")
         if "TESSERA_WITH_CUDA" in text and not KNOWS_CUDA.fullmatch(path):
             problems.append(
-                f"{path}: only runtime/device/dispatch.h and runtime/**/*_cuda.* know TESSERA_WITH_CUDA"
+                f"{path}: only runtime/device/dispatch.h and runtime/**/*_cuda.* "
+                "know TESSERA_WITH_CUDA"
             )
     for path, text in sources(root, [*LEVEL_OF, "tools"]):
         if "<<<" in text:

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Every .cu is part of a library that a test with the tag "device" links, so that every kernel runs in CI.
+"""Every .cu is part of a library that a test with the tag "device" links, so that every kernel runs
+in CI.
 
-Reads the BUILD files as the Python that they nearly are: rules and macros are called, and note their targets.
+Reads the BUILD files as the Python that they nearly are: rules and macros are called, and note
+their targets.
 """
 
 import os

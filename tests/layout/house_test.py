@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Counts what makes a house easy to find one's way in, prints the counts, and fails where one is above its bound:
-files in a folder, lines over 100 columns, comments that begin with a fragment, sources without a head comment.
+"""Counts what makes a house easy to find one's way in, prints the counts, and fails where one is
+above its bound: files in a folder, lines over 100 columns, comments that begin with a fragment,
+sources without a head comment.
 """
 
 import collections
@@ -41,7 +42,8 @@ def full_folders(paths):
 
 
 def wide_lines(path, text):
-    """Over 100 columns; table rows and links of a document cannot be broken, nor strings of JSON."""
+    """Over 100 columns; table rows and links of a document cannot be broken, nor strings of
+    JSON."""
     fixed = re.compile(r'^\||\]\(|": ' if path.endswith(".md") else r'R"\(|": |":"')
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > COLUMNS and not fixed.search(line):

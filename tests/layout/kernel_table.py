@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What nvcc made of each kernel: a table from ptxas's logs, and its comparison with the one that is committed.
+"""What nvcc made of each kernel: a table from ptxas's logs, and its comparison with the one that is
+committed.
 
   kernel_table.py write VERSION LOGS…    prints the table
-  kernel_table.py check TABLE NEW        fails where the new table is worse: registers spilled, or many more of them used
+  kernel_table.py check TABLE NEW        fails where the new table is worse: registers spilled, or
+                                         many more of them used
 
-One line a kernel: its source, its name, variants (template instances), then the largest of each: registers a thread, bytes of its
-stack, bytes spilled (stores and loads), static shared memory a block. A functor of ForEach is one line, whatever its types; CUB's
-kernels are left out.
+One line a kernel: its source, its name, variants (template instances), then the largest of each:
+registers a thread, bytes of its stack, bytes spilled (stores and loads), static shared memory a
+block. A functor of ForEach is one line, whatever its types; CUB's kernels are left out.
 """
 
 import re
@@ -54,7 +56,8 @@ def short(name):
 
 
 def source_of(output):
-    """embedding/lookup/lookup_cuda.cu for …/bin/embedding/lookup/_cuda/lookup_cuda_nvcc/lookup_cuda.cu.ptxas."""
+    """embedding/lookup/lookup_cuda.cu for
+    …/bin/embedding/lookup/_cuda/lookup_cuda_nvcc/lookup_cuda.cu.ptxas."""
     folder, file = re.search(r"/bin/(.*)/_cuda/[^/]*/(.*\.cu)\.", output).groups()
     return "%s/%s" % (folder, file)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""No two files define types of one qualified name: linked into one program, the linker would keep the
-functions of one of them for both (the one definition rule). Headers of the whole checkout are compared, and
-what a .cc or .cu file of the library and the command defines outside anonymous namespaces."""
+"""No two files define types of one qualified name: linked into one program, the linker would keep
+the functions of one of them for both (the one definition rule). Headers of the whole checkout are
+compared, and what a .cc or .cu file of the library and the command defines outside anonymous
+namespaces."""
 
 import collections
 import pathlib
@@ -26,7 +27,8 @@ FOLDERS = [
 ]
 OTHER_HEADERS = ["tests", "bench", "examples"]
 NOISE = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^[ \t]*#(?:\\\n|[^\n])*',
+    r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"'
+    r"|'(?:\\.|[^'\\\n])'|^[ \t]*#(?:\\\n|[^\n])*",
     re.S | re.M,
 )
 TOKEN = re.compile(r"[A-Za-z_]\w*|::|\[\[|\]\]|[{}();<>=,:\[\]&*]")
@@ -34,7 +36,8 @@ TYPE_WORDS = {"struct", "class", "union", "enum"}
 
 
 def head_name(head):
-    """Of the tokens before a "{": ("namespace" | "type", name), or (None, None) for other blocks."""
+    """Of the tokens before a "{": ("namespace" | "type", name), or (None, None) for other
+    blocks."""
     if "namespace" in head:
         return "namespace", "".join(head[head.index("namespace") + 1 :])
     while "template" in head:  # its parameters are in angle brackets
@@ -64,7 +67,8 @@ def head_name(head):
 
 
 def types_of(text):
-    """The qualified names of the types that a file defines, outside anonymous namespaces and functions."""
+    """The qualified names of the types that a file defines, outside anonymous namespaces and
+    functions."""
     scopes, head, found = [], [], []
     for token in TOKEN.findall(NOISE.sub(" ", text)):
         if token == "{":
@@ -98,8 +102,10 @@ def files(root):
 
 
 def check_itself():
-    text = """namespace a { namespace { struct Hidden {}; } template <typename T, int n = 3> struct [[nodiscard]] B final : C<T> {
-    enum class D : int { kOne }; int f() { struct Local {}; return 0; } }; template <> struct B<int, 1> {}; struct Declared; }
+    text = """namespace a { namespace { struct Hidden {}; }
+    template <typename T, int n = 3> struct [[nodiscard]] B final : C<T> {
+    enum class D : int { kOne }; int f() { struct Local {}; return 0; } };
+    template <> struct B<int, 1> {}; struct Declared; }
     namespace a::b { class C { public: struct D {}; }; } // struct Comment {}"""
     expected = ["a::B", "a::B::D", "a::b::C", "a::b::C::D"]
     found = types_of(text)

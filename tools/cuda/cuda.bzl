@@ -1,9 +1,11 @@
-"""Libraries of CUDA code: compiled by nvcc under --config=cuda, as C++ against tools/emulation under --config=emulated, empty otherwise."""
+"""Libraries of CUDA code: compiled by nvcc under --config=cuda, as C++ against tools/emulation
+under --config=emulated, empty otherwise."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_cuda//:defs.bzl", "CUDA_ARCHS", "CUDA_FOUND", "CUDA_MISSING", "CUDA_ROOT")
 
-# -fmad=false: lookups and updates promise the CPU's bits, and a fused multiply-add rounds once where the CPU rounds twice.
+# -fmad=false: lookups and updates promise the CPU's bits, and a fused multiply-add rounds once
+# where the CPU rounds twice.
 _FLAGS = [
     "-std=c++20",
     "--expt-relaxed-constexpr",
@@ -37,7 +39,8 @@ grep -vE '^ptxas info|bytes stack frame' "$log" >&2 || true
 
 PtxasInfo = provider(fields = {
     "logs": "depset of files: what ptxas said of a target's own kernels",
-    "cubins": "depset of files: these kernels, a file for each source and architecture; made only if asked for",
+    "cubins": "depset of files: these kernels, a file for each source and architecture; " +
+              "made only if asked for",
 })
 
 def _run_nvcc(ctx, source, flags, inputs, output, log):
@@ -58,7 +61,8 @@ def _compile(ctx, source, flags, inputs):
     path = "_cuda/%s/%s" % (ctx.label.name, source.basename)
     output = ctx.actions.declare_file(path + ".o")
     log = ctx.actions.declare_file(path + ".ptxas")
-    _run_nvcc(ctx, source, [flags, ctx.actions.args().add_all(["-c"] + _architectures())], inputs, output, log)
+    for_all = ctx.actions.args().add_all(["-c"] + _architectures())
+    _run_nvcc(ctx, source, [flags, for_all], inputs, output, log)
     cubins = []
     for arch in CUDA_ARCHS:
         cubin = ctx.actions.declare_file("%s.sm_%s.cubin" % (path, arch))
@@ -160,7 +164,8 @@ _kernels_aspect = aspect(
 )
 
 def _ptxas_logs_impl(ctx):
-    return [DefaultInfo(files = depset(transitive = [dep[_Collected].logs for dep in ctx.attr.deps]))]
+    logs = depset(transitive = [dep[_Collected].logs for dep in ctx.attr.deps])
+    return [DefaultInfo(files = logs)]
 
 # What ptxas said of every kernel that `deps` link.
 ptxas_logs = rule(
@@ -190,8 +195,8 @@ def _linked_only_impl(ctx):
     merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     return [CcInfo(linking_context = merged.linking_context)]
 
-# What `deps` link, without their headers and paths of headers: who depends on CUDA code is compiled by the same command in every
-# kind of build, and so once.
+# What `deps` link, without their headers and paths of headers: who depends on CUDA code is compiled
+# by the same command in every kind of build, and so once.
 _linked_only = rule(
     implementation = _linked_only_impl,
     attrs = {"deps": attr.label_list(providers = [CcInfo])},
@@ -199,7 +204,8 @@ _linked_only = rule(
 )
 
 def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
-    """What `enabled` links under --config=cuda, `emulated` under --config=emulated, nothing otherwise."""
+    """What `enabled` links under --config=cuda, `emulated` under --config=emulated, nothing
+    otherwise."""
     _linked_only(
         name = name + "_linked",
         testonly = testonly,
@@ -220,8 +226,8 @@ def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
 def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **kwargs):
     """A library of `srcs` (.cu).
 
-    Under --config=cuda nvcc compiles them; under --config=emulated g++ does, each through a file of one line that
-    includes it (a cc_library takes no .cu); otherwise the library is empty.
+    Under --config=cuda nvcc compiles them; under --config=emulated g++ does, each through a file of
+    one line that includes it (a cc_library takes no .cu); otherwise the library is empty.
     """
     _cuda_objects(
         name = name + "_nvcc",

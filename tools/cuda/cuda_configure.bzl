@@ -1,8 +1,9 @@
 """Makes the repository @local_cuda from the CUDA toolkit of this machine.
 
-Looks at $CUDA_PATH (and then nowhere else), nvcc on $PATH, /usr/local/cuda. Without a toolkit, or with one older than
-12.4 (no full C++20), the repository has the same targets, empty, and CUDA_FOUND = False, so that //... builds anywhere.
-$CUDA_ARCHS names the architectures to compile for, "80,90" unless set.
+Looks at $CUDA_PATH (and then nowhere else), nvcc on $PATH, /usr/local/cuda. Without a toolkit, or
+with one older than 12.4 (no full C++20), the repository has the same targets, empty, and CUDA_FOUND
+= False, so that //... builds anywhere. $CUDA_ARCHS names the architectures to compile for, "80,90"
+unless set.
 """
 
 _TARGETS = """
@@ -56,7 +57,8 @@ def _cuda_configure_impl(ctx):
         for folder in ["bin", "include", "lib64", "nvvm"]:
             ctx.symlink(root + "/" + folder, folder)
     ctx.file("BUILD", _TARGETS % repr(["-ldl", "-lpthread", "-lrt"] if root else []))
-    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_MISSING = %s\nCUDA_ROOT = %s\nCUDA_VERSION = %s\nCUDA_ARCHS = %s\n" % (
+    names = ["CUDA_FOUND", "CUDA_MISSING", "CUDA_ROOT", "CUDA_VERSION", "CUDA_ARCHS"]
+    ctx.file("defs.bzl", "".join([name + " = %s\n" for name in names]) % (
         root != None,
         repr(why),
         repr(root or ""),

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Stands for `tessera bench` in tests of the tools around it: a topic "lookup" of two cases whose times come from the environment, in milliseconds.
+"""Stands for `tessera bench` in tests of the tools around it: a topic "lookup" of two cases whose
+times come from the environment, in milliseconds.
 
-FAKE_MS: of ours (2), FAKE_LIMIT_MS: of the limit (1; "" for none). Calls of `bench show` go to the real command, REAL_TESSERA.
+FAKE_MS: of ours (2), FAKE_LIMIT_MS: of the limit (1; "" for none). Calls of `bench show` go to the
+real command, REAL_TESSERA.
 """
 
 import json
