@@ -39,7 +39,7 @@ class Flag {
   explicit Flag(CLI::Option* option) : option_(option) {}
 
   Flag& Required();
-  // What its value is called in the help: FILE, N, ….
+  // Names its value in the help: FILE, N, ….
   Flag& Value(const std::string& name);
   Flag& Within(const NumberRange& range);
   Flag& OneOf(const std::vector<std::string>& words);
@@ -79,9 +79,9 @@ class Command {
                 const std::string& help);
   // Flags that are added after this show their variables' values as defaults in the help.
   void ShowDefaults();
-  // What stands below the flags in the help.
+  // Adds text below the flags in the help.
   void Footer(const std::string& text);
-  // What the command does when it is chosen.
+  // Sets the work of the command, for when it is chosen.
   void Run(Work work);
 
   // Adds its commands by `add` only when it is chosen itself: for lists that take time to make.

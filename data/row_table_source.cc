@@ -17,7 +17,7 @@ RowTableSourceOptions WithEnd(const RowTable& table, RowTableSourceOptions optio
   return options;
 }
 
-// Of rows shared evenly, the first shares one more: where share r begins.
+// The first row of share r, if rows are shared evenly; the first shares have one more.
 int64_t EvenShare(int64_t rows, int64_t r, int64_t shares) {
   return rows / shares * r + std::min(r, rows % shares);
 }

@@ -95,7 +95,7 @@ class CheckedRow {
   float row_state_[kMaxRowStates] = {};
 };
 
-// The same row under the executor that a backward calls.
+// The row under the executor that a backward calls.
 template <typename Rule>
 class ExecutedRow {
  public:

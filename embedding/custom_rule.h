@@ -37,8 +37,8 @@ concept SumsLateStatistics = requires(const Step& step, const typename Step::Row
 };
 
 // Throws Error unless States() names as many states of each kind as Step computes with. It may name
-// fewer of a row, in whose place Step sees 0, and more of an element where the rule sweeps its table
-// (optim/rules/table_sweep.h).
+// fewer states of a row, in whose place Step sees 0, and more of an element if the rule sweeps its
+// table (optim/rules/table_sweep.h).
 template <typename Rule>
 void CheckStates(const Rule& rule) {
   const StateSpecs states = rule.States();

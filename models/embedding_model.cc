@@ -63,8 +63,8 @@ TensorsByName ByName(const std::vector<NamedTensor>& tensors) {
   return by_name;
 }
 
-// What one has and the other has not. Throws Error for that if `strict`, and always for tensors of
-// another shape or dtype.
+// The names that only one of the two has. Throws Error for such names if `strict`, and always for
+// tensors of another shape or dtype.
 UnmatchedNames Matched(const std::vector<NamedTensor>& own, const TensorsByName& given,
                        bool strict) {
   UnmatchedNames unmatched;

@@ -31,7 +31,7 @@ class Sizer {
 
 double Last(const std::vector<int64_t>& sizes) { return static_cast<double>(sizes.back()); }
 
-// What lies between the lower and the upper MLP of a DLRM; z has `blocks` blocks of `dim`.
+// Adds the layers between the lower and the upper MLP of a DLRM; z has `blocks` blocks of `dim`.
 void AddInteraction(const RankingNetConfig& config, double blocks, double dim, Sizer& sizer) {
   const double z = blocks * dim;
   if (config.type == RankingModelType::kDlrmDcn) {

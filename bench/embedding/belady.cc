@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// Of each occurrence, the next later batch that names its id; of all but an id's last in a batch,
-// that batch itself.
+// The batch of the next occurrence of each occurrence's id: the same batch if the id comes again in
+// it.
 std::vector<int64_t> NextBatches(std::span<const int64_t> ids, size_t distinct, int64_t batch) {
   std::vector<int64_t> seen(distinct, kNever), next(ids.size());
   for (size_t i = ids.size(); i-- > 0;) {

@@ -121,7 +121,7 @@ class Steps {
   std::vector<double> seconds_;
 };
 
-// What the disk gives: blocks here and there in a file, many at once.
+// Reads the disk's limit: blocks all over a file, many at once.
 class RandomReads {
  public:
   explicit RandomReads(const std::string& folder) : io_(MakeBlockIo()), file_(folder, kReadBytes) {

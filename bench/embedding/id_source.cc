@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-// What of a file's lines is an id.
+// The words of a file's lines that are ids.
 struct FileWords {
   std::string path;
   int64_t skip = 0;    // words of each line

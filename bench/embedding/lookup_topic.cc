@@ -66,7 +66,7 @@ Work MakeWork(Context& ctx, const Point& point) {
   return point.Text("api") == "op" ? OpWork(ctx, shape) : ModuleWork(ctx, shape);
 }
 
-// What a call of few ids costs, on one thread.
+// Points that measure the cost of a call with few ids, on one thread.
 std::vector<Point> SmallCalls() {
   std::vector<Point> points;
   const auto add = [&](const std::string& name, PointValues values) {

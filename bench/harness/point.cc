@@ -9,7 +9,7 @@
 namespace tessera::bench {
 namespace {
 
-// What a number's ending multiplies it by; 0 for none that is known.
+// The factor that a number's ending stands for; 0 if it is unknown.
 double Scale(std::string_view ending) {
   if (ending.empty()) return 1;
   if (ending == "k") return 1e3;

@@ -31,7 +31,7 @@ std::vector<Axis> Chosen(const Topic& topic, const AxisValues& flags) {
   return axes;
 }
 
-// What sets the point apart: "default" where nothing does.
+// The values that distinguish the point; "default" if none does.
 std::string LabelOf(const std::vector<Axis>& axes, const std::vector<Axis>& defaults,
                     const PointValues& values) {
   std::string label;

@@ -57,7 +57,7 @@ AnyRule RuleOf(const std::string& name) {
   return RowwiseAdagrad{.lr = 1e-3f};
 }
 
-// What the closures of an update share.
+// The data that the closures of an update share.
 struct UpdateData {
   UpdateData(Context& ctx, const Shape& shape, const AnyRule& of)
       : rule(of), work(ctx, shape, 0, 1), tables(work.Tables(rule)) {}

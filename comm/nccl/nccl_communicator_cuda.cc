@@ -44,8 +44,8 @@ class NcclCommunicator final : public Communicator {
                {own_.device(), options.timeout_seconds, [this] { return host_->abort_reason(); },
                 [this](const std::string& reason) { AbortByWatch(reason); }}) {}
 
-  // What was started is finished first, unless an exception leaves the place: then nobody may be
-  // there to finish it with.
+  // Finishes started calls, unless an exception leaves the scope: then the other ranks may never
+  // come.
   ~NcclCommunicator() override {
     try {
       if (std::uncaught_exceptions() > exceptions_) {
@@ -397,8 +397,8 @@ class NcclCommunicator final : public Communicator {
 
 namespace {
 
-// What ncclCommInitRank came to, in a thread of its own: it returns only when every rank has
-// called it, and nothing but the end of the process ends it.
+// The result of ncclCommInitRank, which runs in a thread of its own: it returns only when every
+// rank has called it, and nothing but the end of the process ends it.
 struct Initialization {
   std::mutex mutex;
   std::condition_variable changed;

@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-// A row folder, an npy day or a day of multi-hot rows is one, of all its files: its head hashes what they are, its tail is
-// 0.
+// The identity of a path. A row folder, an npy day and a day of multi-hot rows have one for all
+// their files: its head is a hash of them, its tail is 0.
 struct PathIdentity {
   std::string name;
   int64_t bytes = 0;

@@ -87,14 +87,14 @@ int64_t CopySmallIds(const char* from, int64_t count, int64_t rows, int32_t* out
 template <typename From, typename Id>
 void CopyIds(const Tensor& from, int64_t begin, int64_t count, int64_t rows, int64_t shift,
              Id* out) {
-  const char* const ids =
-      static_cast<const char*>(from.raw_data()) + begin * int64_t{sizeof(From)};
+  const char* const ids = static_cast<const char*>(from.raw_data()) + begin * int64_t{sizeof(From)};
   int64_t i = 0;
   if constexpr (sizeof(From) == 4 && sizeof(Id) == 4)
     if (shift == 0) i = CopySmallIds(ids, count, rows, out);
   for (; i < count; ++i) {
-    const auto id = static_cast<int64_t>(static_cast<uint64_t>(HashedId(Element<From>(ids, i), rows)) +
-                                         static_cast<uint64_t>(shift));
+    const auto id =
+        static_cast<int64_t>(static_cast<uint64_t>(HashedId(Element<From>(ids, i), rows)) +
+                             static_cast<uint64_t>(shift));
     out[i] = static_cast<Id>(HashedId(id, rows));
   }
 }
@@ -159,12 +159,13 @@ void MultiHotRows::CheckDay(const Day& day, const DataSchema& schema) const {
   const auto check = [](bool good, const std::string& file, const std::string& expected,
                         const Tensor& got) {
     if (!good)
-      throw Error(Format("{}: expected {}, got {} of {}", file, expected, got.shape(), got.dtype()));
+      throw Error(
+          Format("{}: expected {}, got {} of {}", file, expected, got.shape(), got.dtype()));
   };
   check(day.dense.rank() == 2, files[0], "numbers [rows, columns]", day.dense);
   const int64_t rows = day.rows(), rank = day.labels.rank();
-  check((rank == 1 || rank == 2) && day.labels.dim(0) == rows, files[1],
-        Format("{} rows", rows), day.labels);
+  check((rank == 1 || rank == 2) && day.labels.dim(0) == rows, files[1], Format("{} rows", rows),
+        day.labels);
   for (size_t f = 0; f < features_.size(); ++f) {
     const Tensor& ids = day.ids[f];
     const std::string file = Format("{}: feature '{}'", files[2], features_[f].name);

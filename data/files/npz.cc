@@ -32,8 +32,8 @@ class Bytes {
   uint64_t begin_;
 };
 
-constexpr std::string_view kEnd = "PK\5\6", kEnd64 = "PK\6\6", kEntry = "PK\1\2",
-                           kLocal = "PK\3\4", kLocator64 = "PK\6\7";
+constexpr std::string_view kEnd = "PK\5\6", kEnd64 = "PK\6\6", kEntry = "PK\1\2", kLocal = "PK\3\4",
+                           kLocator64 = "PK\6\7";
 constexpr uint32_t kIn64 = 0xffffffff;  // the number is in a ZIP64 record
 
 void Expect(const Bytes& record, std::string_view mark) {
@@ -122,8 +122,8 @@ std::vector<std::string> NpzFile::names() const {
 }
 
 Tensor NpzFile::Array(const std::string& name) const {
-  const auto entry =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& e) { return e.name == name; });
   if (entry == entries_.end())
     throw Error(Format("{}: there is no array '{}'", file_.path(), name));
   if (!entry->stored)

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kUser = "userId", kItem = "movieId";  // features
 constexpr int kNone = -1;
 
-// What stands where. Lines have `columns` or, with `more`, at least so many.
+// The columns of a line, which has `columns` of them or, with `more`, at least so many.
 struct Layout {
   std::string_view expected, separator;
   int columns;

@@ -145,7 +145,7 @@ class Preprocessor {
     report_.rows = spool_->rows();
   }
 
-  // Where a logarithm cannot be taken, while the line is still known.
+  // Throws for a number that has no logarithm while its line is still known.
   void LookAtNumbers(const RawRow& row, const RawInput& input) {
     for (const double x : row.dense) {
       smallest_.back() = std::min(smallest_.back(), x);
@@ -213,7 +213,7 @@ class Preprocessor {
     return std::make_unique<RowFolderWriter>(options_.output, folder);
   }
 
-  // Of npy, each input's rows go to files of their own, whatever row stands there after a shuffle.
+  // For npy, each input's number of rows goes to files of their own, also after a shuffle.
   void Write(const StoredRow& row) {
     while (writer_ == nullptr || (options_.to == PreprocessOutput::kNpy &&
                                   written_in_input_ == report_.inputs[input_].rows))

@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_ROWS_BAD_LINE_H_
 #define TESSERA_DATA_ROWS_BAD_LINE_H_
-// What is wrong with a line. Texts that are shown are cut at 40 bytes.
+// An error in a line. Texts that are shown are cut at 40 bytes.
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -34,8 +34,8 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
   for (size_t i = 0; i < used.size(); ++i) {
     numbers.push_back(table.Find(used[i]));
     if (numbers.back() < 0)
-      throw Error(Format("{}: there is no column '{}'; there are {}", where, used[i],
-                         Listed(columns)));
+      throw Error(
+          Format("{}: there is no column '{}'; there are {}", where, used[i], Listed(columns)));
     cells[static_cast<size_t>(numbers.back())] = static_cast<int32_t>(i);
   }
   const bool rest =
@@ -119,7 +119,8 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     throw BadLine(Format("expected {} columns", count), count > 1 ? "1" : "a blank line");
   out.items.clear();
   unquoted_.clear();
-  if (quotes_) unquoted_.reserve(line.size() + internal::kFindPadding);  // texts stay where they are
+  if (quotes_)
+    unquoted_.reserve(line.size() + internal::kFindPadding);  // texts stay where they are
   const char* p = line.data();
   const char* const end = p + line.size();
   for (size_t c = 0; c < count; ++c, ++p) {

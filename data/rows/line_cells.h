@@ -26,8 +26,8 @@ struct LineCells {
   }
 };
 
-// What errors call a cell: "user", or of a file with columns "column 4 (user)"; an item of a list
-// is "user[2]".
+// The name of a cell in errors: "user", or, in a file with columns, "column 4 (user)"; an item of a
+// list is "user[2]".
 class CellPlaces {
  public:
   // `columns`: the number of each cell's column, counted from 0; empty: lines have none.

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// What a row has.
+// The parts of every row.
 struct RowLayout {
   std::vector<std::string> keys;  // features
   int64_t dense = 0, labels = 0;  // numbers of each

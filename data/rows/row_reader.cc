@@ -114,7 +114,7 @@ RowReader::RowReader(std::shared_ptr<const RowRules> rules, const RowFiles& file
 
 RowReader::~RowReader() = default;
 
-// Of a piece that begins a file: the columns are looked for.
+// Finds the columns in a piece that begins a file.
 void RowReader::TakeHeading(Piece& piece) {
   const DataSchema& schema = rules_->schema();
   if (schema.format == RowFormat::kJsonl) return;

@@ -12,7 +12,7 @@ namespace tessera {
 class WordTable {
  public:
   WordTable() = default;
-  // Of equal words, the first is found.
+  // If a word occurs twice, its first place counts.
   explicit WordTable(std::vector<std::string> words);
 
   // The place of the word in the list; -1 where it is not there.

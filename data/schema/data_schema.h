@@ -1,7 +1,7 @@
 #ifndef TESSERA_DATA_SCHEMA_DATA_SCHEMA_H_
 #define TESSERA_DATA_SCHEMA_DATA_SCHEMA_H_
-// What the columns of a user's own files mean: the "data" of a configuration whose format is jsonl,
-// csv, tsv or npz. docs/guide/data.md explains every key.
+// The meaning of the columns of a user's own files: the "data" of a configuration whose format is
+// jsonl, csv, tsv or npz. docs/guide/data.md explains every key.
 //
 //   {"format", "columns": [names], "delimiter", "null",
 //    "dense":    [{"name", "from", "missing", "transform", "normalize": [mean, deviation], "size",
@@ -34,7 +34,7 @@ struct DenseEntry {
   std::string separator;                               // "": a text is one number
 };
 
-// What an item of a feature is.
+// The kinds of items that a feature can have.
 enum class IdKind { kInt, kHex, kText, kVocabulary, kBoundaries };
 std::string ToString(IdKind kind);
 

@@ -68,7 +68,8 @@ Count* CountOf(const Tensor& tensor) { return reinterpret_cast<Count*>(tensor.da
 
 // ---- whole batches, offsets too
 
-// As the walk of bounds_check.h leaves it, offset b is the largest of the clamped offsets up to b.
+// Clamps offsets. In the walk of bounds_check.h, offset b becomes the largest of the clamped
+// offsets up to b.
 template <typename Offset>
 struct ClampOffset {
   const Offset* in;
@@ -127,7 +128,7 @@ int64_t At(Context& ctx, const Tensor& offsets, int64_t i) {
   return ReadScalarSync(ctx, offsets.data<Offset>() + i);
 }
 
-// What FATAL says of the first finding.
+// Throws the error of mode FATAL for the first finding.
 template <typename Id, typename Offset>
 [[noreturn]] void FailOnFirst(Context& ctx, Count first, const Tensor& ids, const Tensor& offsets,
                               const Tensor& mended, std::span<const int64_t> rows, int64_t batch,

@@ -10,7 +10,7 @@ namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256;
-// What one block sorts: each of its threads has one occurrence.
+// One block sorts up to so many occurrences, one for each of its threads.
 constexpr int kSmall = 1024;
 constexpr int kMaxGroups = 128;
 

@@ -95,7 +95,7 @@ int LogLanes(int64_t dim, int width) {
   return std::min(5, static_cast<int>(std::bit_width(static_cast<uint64_t>(dim / width - 1))));
 }
 
-// What tables have in common that one launch updates.
+// The properties that all tables of one launch share.
 struct Kind {
   size_t rule;  // place in AnyRule; each custom rule is a kind of its own
   int custom, width, log_lanes;

@@ -24,7 +24,7 @@ struct Plan {
 };
 
 constexpr int64_t kMaxThreads = 256, kThreadsOfABlock = 128;
-// What several blocks on a multiprocessor have; what an example may have that needs more.
+// Shared memory of a block when several share a multiprocessor, and of one example that needs more.
 constexpr int64_t kBlockFloats = (32 << 10) / 4, kExampleFloats = (96 << 10) / 4;
 
 constexpr int64_t StrideOf(int64_t columns) { return (columns / 4 | 1) * 4; }

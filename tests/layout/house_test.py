@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Counts what makes a house easy to find one's way in, prints the counts, and fails where one is
-above its bound: files in a folder, lines over 100 columns, comments that begin with a fragment,
-sources without a head comment.
+"""Counts what makes a house easy to find one's way in, prints the counts and each place, and fails
+where one is above its bound: files in a folder, lines over 100 columns (sources, documents, scripts
+and build files), comments that begin with a fragment, headers without a head comment.
 """
 
 import collections
@@ -14,6 +14,7 @@ MOST_FILES = 40
 COLUMNS = 100
 SOURCES = (".h", ".cc", ".cu", ".cuh")
 HEADERS = (".h", ".cuh")
+SCRIPTS = (".sh", ".py", ".bzl", ".bazelrc", "BUILD", "WORKSPACE")
 # Answers of other systems, one file a case; and what tools write.
 CASES = "tests/conformance/cases/"
 # A comment above a declaration is a sentence, or a noun phrase that stands alone; it does not lean
@@ -41,16 +42,24 @@ def full_folders(paths):
     return [f"{folder}: {count} files" for folder, count in counts.items() if count > MOST_FILES]
 
 
+def is_script(path, text):
+    return path.endswith(SCRIPTS) or text.startswith("#!")
+
+
 def wide_lines(path, text):
-    """Over 100 columns; table rows and links of a document cannot be broken, nor strings of
-    JSON."""
-    fixed = re.compile(r'^\||\]\(|": ' if path.endswith(".md") else r'R"\(|": |":"')
+    """Over 100 columns. Rows of a table and links of a document cannot be broken, nor can strings
+    of JSON in a source."""
+    if is_script(path, text):
+        fixed = re.compile("(?!)")
+    else:
+        fixed = re.compile(r'^\||\]\(|": ' if path.endswith(".md") else r'R"\(|": |":"')
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > COLUMNS and not fixed.search(line):
             yield f"{path}:{number}: {len(line)} columns"
 
 
 def fragments(path, text):
+    """Comments of a source, above a line or behind it, that begin with a fragment."""
     in_comment = False
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
@@ -69,12 +78,17 @@ def has_head(text):
 
 
 def check_itself():
-    assert list(
-        fragments("a.h", "// Of x.\nint a;\n// Good,\n// as it is.\nint b;  // As c.\n")
-    ) == ["a.h:1: Of x.", "a.h:5: As c."], "fragments() is wrong"
-    assert list(wide_lines("a.md", "|" + "x" * 200 + "\n" + "y" * 101)) == [
-        "a.md:2: 101 columns"
-    ], "wide_lines() is wrong"
+    source = "// Of x.\nint a;\n// Good,\n// as it is.\nint b;  // As c.\n"
+    found = list(fragments("a.cc", source))
+    assert found == ["a.cc:1: Of x.", "a.cc:5: As c."], f"fragments() is wrong: {found}"
+    for path, text, number in (
+        ("a.md", "|" + "x" * 200 + "\n" + "y" * 101, 2),
+        ("a.cc", 'R"({"key": "' + "x" * 100 + "\n" + "y" * 101, 2),
+        ("a/BUILD", 'R"({"key": "' + "x" * 100, 1),
+        ("tool", "#!/bin/bash\n# " + "x" * 99, 2),
+    ):
+        found = [place.split(": ")[0] for place in wide_lines(path, text)]
+        assert found == [f"{path}:{number}"], f"wide_lines() is wrong: {found}"
 
 
 def main():
@@ -84,7 +98,7 @@ def main():
     found = {
         "folders with more than 40 files": full_folders(paths),
         "lines over 100 columns": [],
-        "comments of headers that begin with a fragment": [],
+        "comments that begin with a fragment": [],
         "headers without a head comment": [],
     }
     lines = collections.Counter()
@@ -99,12 +113,12 @@ def main():
         except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
             continue
         lines[kind] += text.count("\n")
-        if path.endswith((*SOURCES, ".md")):
+        if path.endswith((*SOURCES, ".md")) or is_script(path, text):
             found["lines over 100 columns"] += wide_lines(path, text)
-        if path.endswith(HEADERS):
-            found["comments of headers that begin with a fragment"] += fragments(path, text)
-            if not has_head(text):
-                found["headers without a head comment"].append(path)
+        if path.endswith(SOURCES):
+            found["comments that begin with a fragment"] += fragments(path, text)
+        if path.endswith(HEADERS) and not has_head(text):
+            found["headers without a head comment"].append(path)
     for what, places in found.items():
         print(f"{what}: {len(places)}")
         print("\n".join(f"  {place}" for place in places))

@@ -145,7 +145,7 @@ TEST(PlannerTest, BeatsTheProposersOrKeepsWhatTheyFound) {
   }
 }
 
-// Of 60 problems, our search finds a plan for each that TorchRec's does.
+// Our search finds a plan for each of 60 problems for which TorchRec's finds one.
 TEST(PlannerTest, FindsAPlanWhereverTorchRecDoes) {
   std::mt19937 random(4);
   int feasible = 0;

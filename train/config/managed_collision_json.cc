@@ -133,7 +133,7 @@ Json OptionsToJson(const HashZchOptions& options) {
           {"disable_fallback", options.disable_fallback}};
 }
 
-// Of a table, or of each part: those that ids share, and one for an id.
+// The fewest rows of a table, or of each of its parts: the rows that ids share, and one for an id.
 int64_t LeastRows(const ManagedCollisionConfig& config) {
   if (const auto* growing = std::get_if<GrowingIndexOptions>(&config))
     return growing->shared_rows + 1;

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_CONFIG_SCHEMA_CHECKS_H_
 #define TESSERA_TRAIN_CONFIG_SCHEMA_CHECKS_H_
-// What a schema asks of tables and model, held against them before anything starts.
+// Checks, before anything starts, that tables and model have what a schema needs.
 #include "train/config/train_config.h"
 
 namespace tessera::internal {

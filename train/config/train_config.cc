@@ -179,7 +179,7 @@ void CheckPositionWeights(const TrainConfig& config) {
       throw Error(Format("model.position_weights: no table reads the feature '{}'", name));
 }
 
-// What the data must have for the tables and the model.
+// Throws unless the data have everything that the tables and the model need.
 void CheckData(const TrainConfig& config) {
   for (const CategoricalFeature& feature : Features(config))
     internal::CheckFeature(config.data, feature.name);

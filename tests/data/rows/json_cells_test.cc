@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-// What a line gives for the keys a, b and c: "-" for missing, a text, or a list in brackets; or its
-// error.
+// The cells of a line for the keys a, b and c: "-" for missing, a text, or a list in brackets; or
+// the line's error.
 std::string CellsOf(JsonCells& reader, std::string line) {
   LineCells cells;
   cells.cells.resize(3);

@@ -89,7 +89,7 @@ TEST(ServerLimits, ConnectionsInAllAndOfAClient) {
   }
 }
 
-// Of two bodies that do not fit beside each other at least one is refused, and its memory is given
+// At least one of two bodies that do not fit beside each other is refused, and its memory is given
 // back. A small one always fits.
 TEST(ServerLimits, BodiesTogether) {
   Serving serving("together", {.limits = {.max_body = 300'000, .max_bodies = 300'000}});
