@@ -16,8 +16,8 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Make one whole checkpoint of a folder of tessera train --incremental: in the folder, in place "
-    "of the files of changes, or, with --out, as a file elsewhere.";
+    "Make one whole checkpoint of a folder of tessera train --incremental: in the folder, in "
+    "place of its deltas, or, with --out, as a file elsewhere.";
 
 struct Flags {
   std::string folder, out;

@@ -24,17 +24,18 @@ namespace {
 
 constexpr char kDescription[] =
     "Write a checkpoint of any form as one safetensors file with whole tables, as a training "
-    "without ranks saves it; or what it changes in a model directory, as its next delta.";
+    "without ranks saves it; or its changes to a model directory as the directory's next delta.";
 constexpr char kFooter[] =
-    "\nExamples:\n"
+    "\n"
+    "Examples:\n"
     "  tessera export folder_of_ranks --out model.safetensors\n"
     "  tessera export incremental --out weights.safetensors --weights-only\n"
     "  tessera export newer.safetensors --delta model\n"
     "\n"
-    "A delta has the rows whose stored bytes differ from the directory's newest version, new rows "
-    "and raw ids, and the dense part; it is written beside model.json as "
-    "delta-VERSION.safetensors. A running tessera serve takes it as it answers. Where the "
-    "directory is elsewhere, copy the file under another name and rename it.\n";
+    "A delta has the rows whose stored bytes differ from the directory's newest version, new "
+    "rows and raw ids, and the dense part; it is written beside model.json as "
+    "delta-VERSION.safetensors. A running tessera serve takes it while it answers. If the "
+    "directory is on another machine, copy the file there under another name, then rename it.\n";
 
 struct Flags {
   std::string checkpoint, out, delta, config, nan = "error";

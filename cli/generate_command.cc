@@ -13,14 +13,15 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Write made-up clicks in the Criteo layout, and print the best AUC and log-loss that any model "
-    "can reach on them.";
+    "Write synthetic clicks in the Criteo layout, and print the best AUC and log-loss that any "
+    "model can reach on them.";
 constexpr char kFooter[] =
-    "\nExample:\n"
+    "\n"
+    "Example:\n"
     "  tessera generate --rows 200000 clicks.tsv\n"
     "\n"
     "Row n depends on the options and n alone: with the same options, --first 200000 writes more "
-    "rows of the same world.\n";
+    "rows of the same click model.\n";
 
 struct Flags {
   std::string path;

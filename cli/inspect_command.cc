@@ -107,8 +107,8 @@ int Inspect(const std::string& path, bool as_json) {
 void AddInspectCommand(Command app) {
   Command command = app.AddCommand(
       "inspect",
-      "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory, or in "
-      "rows of tessera preprocess. What is shown was checked.");
+      "Show what is in a checkpoint (tables, sizes, optimizers, step), in a model directory, or "
+      "in rows of tessera preprocess. Everything shown has been checked.");
   const auto path = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   command

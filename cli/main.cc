@@ -10,8 +10,8 @@ namespace {
 constexpr char kDescription[] =
     "Tessera trains recommender models with large embedding tables.\n"
     "\n"
-    "New here? These three lines train a small model on data made up on the spot, whose best "
-    "possible result is known, and show what was saved:\n"
+    "New here? These three lines train a small model on synthetic data, whose best possible "
+    "result is known, and show what was saved:\n"
     "  tessera train --config examples/planted.json --checkpoint model.safetensors\n"
     "  tessera inspect model.safetensors\n"
     "  tessera train --help\n"

@@ -7,9 +7,9 @@ namespace tessera::cli {
 void AddMemoryLimitFlag(Command command, std::string& size) {
   command
       .Add("--memory-limit", size,
-           "Refuse what would take more memory: a number of bytes, or one with K, M, G or T "
-           "behind it (2^10, 2^20, 2^30, 2^40), such as 12G; default: what is available to "
-           "this process")
+           "Refuse to start if more memory than this is needed: a number of bytes, or one with "
+           "K, M, G or T behind it (2^10, 2^20, 2^30, 2^40), such as 12G; default: the memory "
+           "that is available to this process")
       .Value("SIZE");
 }
 

@@ -153,7 +153,7 @@ void AddPredictCommand(Command app) {
               "Leave out bad lines and count them; without this flag a bad line is an error");
   command
       .Add("--checkpoint", f->checkpoint,
-           "Score the same rows with the checkpoint, too, and say what AUC was lost")
+           "Score the same rows with the checkpoint, too, and print how much AUC was lost")
       .Value("PATH");
   command
       .Add("--config", f->config,

@@ -17,36 +17,32 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Make rows ready for training once: ids numbered or hashed, numbers transformed, rows "
-    "shuffled, "
-    "in files that training maps into memory.";
+    "Prepare rows for training, once: ids numbered or hashed, numbers transformed, rows "
+    "shuffled, in files that training maps into memory.";
 constexpr char kFooter[] =
-    "\nExamples:\n"
+    "\n"
+    "Examples:\n"
     "  tessera preprocess clicks.tsv -o clicks\n"
     "  tessera train --config examples/criteo.json --data clicks\n"
-    "  tessera preprocess day_0.gz day_1.gz day_2.gz -o criteo --contiguous --shuffle --keep-last\n"
+    "  tessera preprocess day_0.gz day_1.gz day_2.gz -o criteo --contiguous --shuffle "
+    "--keep-last\n"
     "\n"
-    "Inputs: Criteo text, plain or .gz; npy days as TorchRec writes them, named by what their "
-    "three "
-    "files begin with (data/day_0 for data/day_0_dense.npy, _sparse.npy and _labels.npy); or "
-    "folders "
-    "that this command wrote. Parquet is not read.\n"
+    "Inputs: Criteo text, plain or .gz; npy days as TorchRec writes them, named by the common "
+    "beginning of their three files (data/day_0 for data/day_0_dense.npy, _sparse.npy and "
+    "_labels.npy); or folders that this command wrote. Parquet is not read.\n"
     "The output is a folder of shards, which train and inspect take as it is, or, with --to npy, "
-    "npy "
-    "files.\n"
+    "npy files.\n"
     "--contiguous numbers the ids of each column 2, 3, … in the order in which they come first; "
-    "ids "
-    "that come less than --frequency-threshold times all become 1.\n"
-    "Without --contiguous and --hash a value v is stored as v + 1, a missing one as 0, which train "
-    "takes mod the rows of each table: it then learns the same, bit for bit, as from the text.\n"
+    "ids that occur fewer than --frequency-threshold times all become 1.\n"
+    "Without --contiguous and --hash a value v is stored as v + 1, a missing one as 0, which "
+    "train takes mod the rows of each table: it then learns the same, bit for bit, as from the "
+    "text.\n"
     "As TorchRec's scripts: --missing zero --dense log_from_min (--contiguous, --shuffle "
     "--keep-last) --to npy.\n"
     "--shuffle mixes the rows of all inputs, every order with equal chance. With --keep-last the "
-    "last "
-    "input stays as it is, behind the others, for evaluation.\n"
-    "Two passes: rows are first put into columns in a folder inside the output, which take about "
-    "the "
-    "space of the text and go in the end. Memory stays near --memory-mib.\n";
+    "last input stays as it is, behind the others, for evaluation.\n"
+    "The first pass writes the rows as columns into a folder inside the output, which takes "
+    "about the space of the text and is removed in the end. Memory stays near --memory-mib.\n";
 
 struct Flags {
   PreprocessOptions options;
@@ -118,7 +114,7 @@ void AddIdFlags(Command command, Flags& f) {
               "Number the ids of each column 2, 3, … in the order in which they come first");
   command
       .Add("--frequency-threshold", f.frequency_threshold,
-           "With --contiguous: ids that come less often than this become 1; default 3")
+           "With --contiguous: ids that occur less often than this become 1; default 3")
       .Within(NumbersFrom(int64_t{0}, int64_t{1} << 60))
       .Value("N");
   command

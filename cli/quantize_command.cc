@@ -23,20 +23,20 @@ constexpr char kDescription[] =
     "Make a model directory of a checkpoint, with rows of fewer bits, for tessera predict, tessera "
     "serve and programs.";
 constexpr char kFooter[] =
-    "\nExamples:\n"
+    "\n"
+    "Examples:\n"
     "  tessera quantize model.safetensors -o model --bits 8\n"
     "  tessera quantize model.safetensors -o model --bits 4 --search --table t_user=int8\n"
     "  tessera quantize model.safetensors -o model --prune 0.3 --dense f16 --data eval.tsv\n"
     "\n"
     "--bits 32 and 16 are f32 and f16, 8, 4 and 2 are TorchRec's int8, int4 and int2 rows (scale "
-    "and bias as halves before the codes), fp8 is FBGEMM's (hfp8). A directory that holds a model "
-    "already gets the next version, which a running tessera serve takes up on SIGHUP (kill -HUP) "
-    "or …/load. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
+    "and bias as halves before the codes), fp8 is FBGEMM's (hfp8). A directory that holds a "
+    "model already gets the next version, which a running tessera serve takes up on SIGHUP (kill "
+    "-HUP) or …/load. Rows are padded to 16 bytes, as TorchRec's; --codec int4@4 pads to 4.\n"
     "The errors shown are those of single numbers of the rows.\n"
-    "--prune and its siblings drop rows; what any of them names goes. Ids of such rows read the "
-    "default row, or add nothing, as unknown ids do. A dense part stored as f16 is computed in "
-    "f32. "
-    "--budget counts the rows before any is dropped.\n";
+    "--prune, --prune-norm and --prune-untouched drop every row that one of them names. Ids of "
+    "such rows read the default row, or add nothing, as unknown ids do. A dense part stored as "
+    "f16 is computed in f32. --budget counts the rows before any is dropped.\n";
 
 struct Flags {
   std::string checkpoint, out, bits = "8", codec, config, default_row = "none", nan = "error",
@@ -179,16 +179,16 @@ void AddPruneFlags(Command command, Flags& f) {
               "Drop rows that the training never met, as the optimizer's state tells");
   command
       .Add("--remap", f.remap,
-           "Ids find the rows that are left by an array (4 bytes an id; the default) or a "
-           "hash (16 bytes a row)")
+           "Ids find the remaining rows through an array (4 bytes an id; the default) or a hash "
+           "(16 bytes a row)")
       .Value("array|hash");
 }
 
 void AddScoreFlags(Command command, Flags& f) {
   command
       .Add("--data", f.scored.data,
-           "Score these Criteo rows with the checkpoint and the model, and say what AUC was "
-           "lost")
+           "Score these Criteo rows with the checkpoint and the model, and print how much AUC "
+           "was lost")
       .Value("FILE");
   command.Add("--rows", f.scored.range, "Score only these rows of --data; default: all")
       .Value("FIRST:LAST");

@@ -21,7 +21,8 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kFooter[] =
-    "\nExample, with a model of examples/planted.json (its inputs: GET /v2/models/model):\n"
+    "\n"
+    "Example, with a model of examples/planted.json (its inputs: GET /v2/models/model):\n"
     "  tessera serve model --port 8000\n"
     "  curl localhost:8000/v2/models/model/infer --json '{\"inputs\": [\n"
     "    {\"name\": \"dense\", \"datatype\": \"FP32\", \"shape\": [1, 13], \"data\": "
@@ -29,16 +30,16 @@ constexpr char kFooter[] =
     "    for i in $(seq 0 25); do echo ', {\"name\": \"cat_'$i'\", \"datatype\": \"INT64\", "
     "\"shape\": [1], \"data\": [7]}'; done)\"']}'\n"
     "\n"
-    "An example has one id a feature here. Shape [1, L] brings L ids, and NAME.lengths, INT64 [B], "
-    "is the number of ids of NAME, [N], in each example. NAME.weights, FP32, brings a weight for "
-    "each id, if the model was trained with weights.\n"
+    "Here an example has one id for each feature. Shape [1, L] brings L ids, and NAME.lengths, "
+    "INT64 [B], is the number of ids of NAME, [N], in each example. NAME.weights, FP32, brings a "
+    "weight for each id, if the model was trained with weights.\n"
     "\n"
     "Routes (the Open Inference Protocol, KServe v2; bodies are JSON, JSON with Triton's binary "
     "tensors, or safetensors):\n"
     "  GET  /v2  /v2/models/NAME                       what the server and the model are\n"
     "  GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready\n"
-    "  POST /v2/models/NAME/infer                      scores; /v2/models/NAME/versions/V/infer of "
-    "version V alone\n"
+    "  POST /v2/models/NAME/infer                      scores; /v2/models/NAME/versions/V/infer "
+    "of version V alone\n"
     "  POST /v2/repository/models/NAME/load            with --admin: takes up what the directory "
     "holds; {\"parameters\": {\"new_inputs\": true}} allows other inputs\n"
     "  POST /v2/repository/models/NAME/deltas          with --admin: takes the deltas that are "
@@ -46,20 +47,17 @@ constexpr char kFooter[] =
     "  GET  /metrics                                   for Prometheus\n"
     "Statuses; an error's body is {\"error\": \"…\"}:\n"
     "  200 answered; 400 the request makes no sense; 403 load or deltas without --admin; 404 no "
-    "such "
-    "path, model or version; 408 it came too slowly; 413 its body is too large; 415 a content type "
-    "that is not taken; 431 its head is too large; 500 scores are not finite, or the model's files "
-    "were cut; 503 too many requests or connections, or no memory: try again; 504 it waited longer "
-    "than --deadline\n"
+    "such path, model or version; 408 it came too slowly; 413 its body is too large; 415 a "
+    "content type that is not taken; 431 its head is too large; 500 scores are not finite, or "
+    "the model's files were cut; 503 too many requests or connections, or no memory: try again; "
+    "504 it waited longer than --deadline\n"
     "\n"
-    "SIGHUP takes up what the directory holds by then. Deltas of tessera export --delta are taken "
-    "as "
-    "they come into it. Every answer is of one version, which its header Tessera-Model-Version "
-    "names "
-    "(and Tessera-Model-Digest, where a number was used twice). A delta that is damaged or missing "
-    "is named on standard error and tried again; the version before it is served. SIGTERM or "
-    "Ctrl-C "
-    "answers the requests that have begun, for --drain-seconds at most, and ends.\n"
+    "SIGHUP takes up the model that the directory then holds. Deltas of tessera export --delta "
+    "are taken as they come into it. Every answer is of one version, which its header "
+    "Tessera-Model-Version names (and Tessera-Model-Digest, which differs if a number was used "
+    "twice). A delta that is damaged or missing is named on standard error and tried again; the "
+    "version before it is served. SIGTERM or Ctrl-C answers the requests that have begun, for "
+    "--drain-seconds at most, and ends.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
@@ -260,8 +258,8 @@ void AddConnectionFlags(Command command, Flags& f) {
       .Value("N");
   command
       .Add("--connections-per-client", limits.connections_per_client,
-           "Most connections that are open with one address; default 256. Behind a proxy, give as "
-           "many as --connections")
+           "Most connections that are open from one address; default 256. Behind a proxy, give "
+           "as many as --connections")
       .Within(NumbersFrom(1, 65536))
       .Value("N");
   command.Add("--io-threads", f.http.io_threads, "Threads that read and write; default 2")
@@ -274,9 +272,9 @@ void AddConnectionFlags(Command command, Flags& f) {
   AddSeconds(command, "--write-seconds", f.write_s,
              "Close a connection whose client takes longer to receive an answer; default 30");
   AddSeconds(command, "--idle-seconds", f.idle_s,
-             "Close a connection on which no request begins for so long; default 60");
+             "Close a connection on which no request begins for this long; default 60");
   AddSeconds(command, "--drain-seconds", f.drain_s,
-             "When the server is told to end, give requests that have begun so long; default 5");
+             "When the server is told to end, give requests that have begun this long; default 5");
   command.Add("--admin", f.http.admin,
               "Answer requests that load the model (…/load) and that take deltas (…/deltas)");
 }

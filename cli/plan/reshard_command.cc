@@ -22,8 +22,8 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Write a checkpoint of any form anew for a number of ranks and a plan: weights, "
-    "optimizer state, and where the training stands.";
+    "Rewrite a checkpoint of any form for a number of ranks and a plan: weights, optimizer "
+    "state, and where the training stands.";
 constexpr char kFooter[] =
     "\nExamples:\n"
     "  tessera reshard ckpt --ranks 16 --plan plan.json --out ckpt16\n"

@@ -16,13 +16,15 @@ namespace tessera::cli {
 namespace {
 
 constexpr char kFooter[] =
-    "\nExamples:\n"
+    "\n"
+    "Examples:\n"
     "  tessera train --config examples/planted.json\n"
     "  tessera train --config examples/criteo.json --data clicks.tsv --train-rows 0:56000 \\\n"
     "    --eval-rows 56000:64000\n"
     "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 \\\n"
     "    --checkpoint model.safetensors\n"
-    "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint folder\n"
+    "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint "
+    "folder\n"
     "  mpirun -n 4 tessera train --config examples/planted.json --plan plan.json\n"
     "\n"
     "Rows are numbered from 0 over all files in the order given, bad lines included. A flag "
@@ -36,31 +38,30 @@ constexpr char kFooter[] =
     "before the first step. --checkpoint then names a folder.\n"
     "--resume takes a checkpoint in any form: a file, an incremental folder, or a folder of "
     "ranks, under any plan and number of ranks. --checkpoint saves in the form that this run "
-    "asks for. --resume refuses another model, and other data inside an epoch; it says what "
-    "else has changed since the checkpoint.\n"
+    "asks for. --resume refuses another model, and other data inside an epoch; it says what else "
+    "has changed since the checkpoint.\n"
     "--metrics and --tensorboard write the metrics that the configuration names under "
-    "\"metrics\" (default: ne, calibration, auc, throughput), every compute_interval_steps "
-    "steps and after each evaluation. A checkpoint keeps their state.\n"
+    "\"metrics\" (default: ne, calibration, auc, throughput), every compute_interval_steps steps "
+    "and after each evaluation. A checkpoint keeps their state.\n"
     "Without --plan, tables larger than a rank's equal share are split by rows over all ranks; "
     "each of the others goes to the rank that has the least so far, the largest table first. A "
     "plan file is one of this library (JSON) or of TorchRec.\n"
     "--pipeline: base copies the next batch ahead; sparse_dist also sends its ids to the other "
     "ranks; prefetch also brings rows of cached tables to the GPU; these three change no bit. "
-    "semi_sync looks the next batch up before this one's update, so it trains on rows that lack"
-    " one update. Raw ids (managed_collision) find their rows inside the step: they travel "
-    "ahead with sparse_dist and prefetch, and semi_sync refuses them.\n"
-    "--incremental: the folder gets a whole checkpoint, then deltas. --resume continues from "
-    "it, tessera inspect shows it, and tessera compact makes one whole checkpoint of it. With "
-    "ranks, each rank writes files of its own shards; under another plan or number of ranks the"
-    " next save is a whole checkpoint. Whenever the training is killed, the last save is "
-    "complete.\n"
+    "semi_sync looks the next batch up before this one's update, so it trains on rows that lack "
+    "one update. Raw ids (managed_collision) find their rows inside the step: they travel ahead "
+    "with sparse_dist and prefetch, and semi_sync refuses them.\n"
+    "--incremental: the folder gets a whole checkpoint, then deltas. --resume continues from it, "
+    "tessera inspect shows it, and tessera compact makes one whole checkpoint of it. With ranks, "
+    "each rank writes files of its own shards; under another plan or number of ranks the next "
+    "save is a whole checkpoint. Whenever the training is killed, the last save is complete.\n"
     "--checkpoint and --metrics never replace what another run saved: they name new files or "
     "folders, or those that --resume continues from, unless --overwrite is given.\n"
-    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and "
-    "exit with 143 and 130; a resumed training gives the same bits. A second signal, or "
-    "--stop-within, ends it at once. One rank that gets the signal stops all. (mpirun that gets"
-    " SIGTERM kills its ranks soon after passing it on, and exits with 1: for a long "
-    "checkpoint, signal one rank; mpirun then exits with 143.)\n";
+    "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
+    "with 143 and 130; a resumed training gives the same bits. A second signal, or "
+    "--stop-within, ends it at once. One rank that gets the signal stops all. (If mpirun itself "
+    "gets SIGTERM, it passes it on, kills its ranks soon after, and exits with 1. For a long "
+    "checkpoint, signal one rank instead; mpirun then exits with 143.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";
 
 void AddCheckpointFlags(Command app, TrainFlags& f) {
@@ -273,11 +274,10 @@ std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {
 }
 
 DataSelection ParseSelection(const TrainFlags& flags) {
-  DataSelection selection{
-      .files = flags.data,
-      .eval_files = flags.eval,
-      .skip_bad_lines = flags.skip_bad_lines,
-      .threads = flags.threads};
+  DataSelection selection{.files = flags.data,
+                          .eval_files = flags.eval,
+                          .skip_bad_lines = flags.skip_bad_lines,
+                          .threads = flags.threads};
   if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);
   if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows);
   return selection;
