@@ -1,32 +1,45 @@
 #include "optim/any_rule.h"
 
+#include <cmath>
+#include <concepts>
 #include <type_traits>
 
+#include "optim/rule_options.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
 namespace {
 
+void CheckNumber(const char* rule, const char* option, std::floating_point auto value) {
+  if (IsDecay(option))
+    TESSERA_CHECK(value >= 0 && value < 1, "{}: {} {}; expected at least 0, below 1", rule, option,
+                  value);
+  TESSERA_CHECK(value >= 0 && std::isfinite(value),
+                "{}: {} {}; expected a finite number, at least 0", rule, option, value);
+}
+
 template <typename Rule>
-void CheckOptions(const Rule& r) {
-  const char* name = r.kName;
-  TESSERA_CHECK(r.lr >= 0, "{}: lr {}; expected at least 0", name, r.lr);
-  if constexpr (requires { r.eps; })
-    TESSERA_CHECK(r.eps >= 0, "{}: eps {}; expected at least 0", name, r.eps);
-  if constexpr (requires { r.beta2; })
-    TESSERA_CHECK(r.beta1 >= 0 && r.beta1 < 1 && r.beta2 >= 0 && r.beta2 < 1,
-                  "{}: beta1 {}, beta2 {}; expected at least 0, below 1", name, r.beta1, r.beta2);
-  if constexpr (requires { r.weight_decay; })
-    TESSERA_CHECK(r.weight_decay >= 0, "{}: weight_decay {}; expected at least 0", name,
-                  r.weight_decay);
+void CheckModesAndCounts(const Rule& r) {
   if constexpr (requires { r.weight_decay_mode; })
     TESSERA_CHECK(r.weight_decay_mode != WeightDecayMode::kAdagradW ||
                       (std::is_same_v<Rule, CounterRowwiseAdagrad>),
-                  "{}: weight_decay_mode ADAGRADW is for counter_rowwise_adagrad alone", name);
-  if constexpr (requires { r.step_ema; }) TESSERA_CHECK_GE(r.step_ema, 1, "{}: step_ema", name);
-  if constexpr (requires { r.step_swap; }) TESSERA_CHECK_GE(r.step_swap, 1, "{}: step_swap", name);
+                  "{}: weight_decay_mode ADAGRADW is for counter_rowwise_adagrad alone", r.kName);
+  if constexpr (requires { r.step_ema; }) TESSERA_CHECK_GE(r.step_ema, 1, "{}: step_ema", r.kName);
+  if constexpr (requires { r.step_swap; })
+    TESSERA_CHECK_GE(r.step_swap, 1, "{}: step_swap", r.kName);
   if constexpr (requires { r.max_counter; })
-    TESSERA_CHECK(r.max_counter > 0, "{}: max_counter {}; expected above 0", name, r.max_counter);
+    TESSERA_CHECK(r.max_counter > 0, "{}: max_counter {}; expected above 0", r.kName,
+                  r.max_counter);
+}
+
+template <typename Rule>
+void CheckOptions(const Rule& rule) {
+  CheckNumber(rule.kName, "lr", rule.lr);
+  VisitRuleOptions(rule, [](const char* option, const auto& value) {
+    if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>)
+      CheckNumber(Rule::kName, option, value);
+  });
+  CheckModesAndCounts(rule);
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 #ifndef TESSERA_OPTIM_RULE_OPTIONS_H_
 #define TESSERA_OPTIM_RULE_OPTIONS_H_
 // The options of every rule by name, for whoever reads, writes or lists them.
+#include <string_view>
 #include <type_traits>
 
 #include "optim/any_rule.h"
 
 namespace tessera {
 
-// Calls visit(name, option) for each option of a rule of the library, in one order for all. An
-// option is a float, double, bool, int64_t or a mode with ToString. Dense and None have none. An
+// Calls visit(name, option) for each option of a rule of the library, in the order of its struct.
+// An option is a float, double, bool, int64_t or a mode with ToString. Dense and None have none. An
 // option that a new rule brings gets its line here.
 template <typename Rule>
 void VisitRuleOptions(Rule& r, auto&& visit) {
@@ -18,10 +19,10 @@ void VisitRuleOptions(Rule& r, auto&& visit) {
   if constexpr (requires { r.eps; }) visit("eps", r.eps);
   if constexpr (requires { r.beta1; }) visit("beta1", r.beta1);
   if constexpr (requires { r.beta2; }) visit("beta2", r.beta2);
-  if constexpr (requires { r.momentum; }) visit("momentum", r.momentum);
-  if constexpr (requires { r.nesterov; }) visit("nesterov", r.nesterov);
   if constexpr (requires { r.eta; }) visit("eta", r.eta);
+  if constexpr (requires { r.momentum; }) visit("momentum", r.momentum);
   if constexpr (requires { r.weight_decay; }) visit("weight_decay", r.weight_decay);
+  if constexpr (requires { r.nesterov; }) visit("nesterov", r.nesterov);
   if constexpr (requires { r.weight_decay_mode; }) visit("weight_decay_mode", r.weight_decay_mode);
   if constexpr (requires { r.max_norm; }) visit("max_norm", r.max_norm);
   if constexpr (requires { r.use_rowwise_bias_correction; })
@@ -47,15 +48,16 @@ void VisitRuleOptions(Rule& r, auto&& visit) {
   if constexpr (requires { r.weight_norm_coefficient; })
     visit("weight_norm_coefficient", r.weight_norm_coefficient);
   if constexpr (requires { r.lower_bound; }) visit("lower_bound", r.lower_bound);
-  if constexpr (requires { r.step_ema; }) {
-    visit("step_ema", r.step_ema);
-    visit("step_start", r.step_start);
-    visit("step_ema_coef", r.step_ema_coef);
-  }
-  if constexpr (requires { r.step_swap; }) {
-    visit("step_swap", r.step_swap);
-    visit("step_mode", r.step_mode);
-  }
+  if constexpr (requires { r.step_ema; }) visit("step_ema", r.step_ema);
+  if constexpr (requires { r.step_swap; }) visit("step_swap", r.step_swap);
+  if constexpr (requires { r.step_start; }) visit("step_start", r.step_start);
+  if constexpr (requires { r.step_ema_coef; }) visit("step_ema_coef", r.step_ema_coef);
+  if constexpr (requires { r.step_mode; }) visit("step_mode", r.step_mode);
+}
+
+// Whether an option is the part of a moment that a step keeps: it must be below 1.
+inline bool IsDecay(std::string_view option) {
+  return option == "beta1" || option == "beta2" || option == "momentum" || option == "ema_beta";
 }
 
 // Whether a configuration can name it: all but None, which only code can use, and CustomRule.

@@ -1,10 +1,14 @@
 // The table of docs/guide/optimizers.md (rules, options, states) must agree with the code: this
 // writes it and compares.
+#include <cxxabi.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <sstream>
+#include <typeinfo>
 
 #include "optim/rule_options.h"
 #include "runtime/base/check.h"
@@ -43,15 +47,24 @@ std::string StatesOf(const Rule& rule) {
   return text.empty() ? "none" : text;
 }
 
+template <typename Rule>
+std::string TypeName() {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(typeid(Rule).name(), nullptr, nullptr, &status), std::free);
+  const std::string full = name.get();
+  return full.substr(full.rfind(':') + 1);
+}
+
 std::string Table() {
-  std::string table = "| rule | options and their defaults | state |\n|---|---|---|\n";
+  std::string table = "| rule | in C++ | options and their defaults | state |\n|---|---|---|---|\n";
   ForEachNamedRule([&](auto rule) {
     std::string options;
     VisitRuleOptions(rule, [&](const char* name, const auto& option) {
       options += Format("{}{} {}", options.empty() ? "" : ", ", name, ValueOf(option));
     });
-    table += Format("| `{}` | {} | {} |\n", rule.kName, options.empty() ? "none" : options,
-                    StatesOf(rule));
+    table += Format("| `{}` | `{}` | {} | {} |\n", rule.kName, TypeName<decltype(rule)>(),
+                    options.empty() ? "none" : options, StatesOf(rule));
   });
   return table;
 }
@@ -64,6 +77,17 @@ TEST(RuleTable, IsInTheGuide) {
   EXPECT_NE(page.str().find(Table()), std::string::npos)
       << "docs/guide/optimizers.md's table of rules should be:\n"
       << Table();
+}
+
+// Whoever writes MomentumSgd{0.1f, 0.9f, …} reads the order in the guide.
+TEST(RuleTable, HasOptionsInTheOrderOfTheStructs) {
+  ForEachNamedRule([](auto rule) {
+    const void* last = nullptr;
+    VisitRuleOptions(rule, [&](const char* name, const auto& option) {
+      EXPECT_LT(last, static_cast<const void*>(&option)) << rule.kName << ": " << name;
+      last = &option;
+    });
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "embedding/check_rule.h"
@@ -241,6 +242,15 @@ TEST(AnyRule, RefusesOptionsThatMakeNoSense) {
   EXPECT_NO_THROW(CheckRule(Adam{}));
   EXPECT_THROW(CheckRule(Adam{.beta1 = 1.0}), Error);
   EXPECT_THROW(CheckRule(Sgd{-1.0f}), Error);
+  EXPECT_THROW(CheckRule(Sgd{std::numeric_limits<float>::infinity()}), Error);
+  EXPECT_THROW(CheckRule(MomentumSgd{.momentum = -3}), Error);
+  EXPECT_THROW(CheckRule(MomentumSgd{.momentum = std::nanf("")}), Error);
+  EXPECT_THROW(CheckRule(LarsSgd{.momentum = 1.5f}), Error);
+  EXPECT_THROW(CheckRule(LarsSgd{.eta = -1}), Error);
+  EXPECT_THROW(CheckRule(RowwiseAdagrad{.max_norm = -1}), Error);
+  EXPECT_THROW(CheckRule(RowwiseRmspropAr{.ema_beta = 1.5}), Error);
+  EXPECT_THROW(CheckRule(Ftrl{.l1 = -1}), Error);
+  EXPECT_THROW(CheckRule(Dense{.lr = -1}), Error);
   EXPECT_THROW(CheckRule(RowwiseAdagrad{.weight_decay_mode = WeightDecayMode::kAdagradW}), Error);
   EXPECT_THROW(CheckRule(EmaInPlaceRowwiseAdagrad{.step_ema = 0}), Error);
 }

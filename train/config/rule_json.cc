@@ -18,6 +18,8 @@ void ReadField(JsonObject& object, const char* key, std::floating_point auto& fi
   double number = 0;
   ReadJson(*value, object.at(key), number);
   CheckNumberField(key, number, object.at(key));
+  if (IsDecay(key) && number >= 1)
+    throw Error(Format("{}: expected a number below 1, got {}", object.at(key), number));
   ReadJson(*value, object.at(key), field);
 }
 

@@ -11,7 +11,7 @@ namespace tessera::internal {
 // range.
 AnyRule RuleFromJson(const Json& value, const std::string& where);
 
-// Every field, in the order of the rule's definition.
+// Every field, in the order of the rule's struct.
 Json RuleToJson(const AnyRule& rule);
 
 }  // namespace tessera::internal

@@ -117,6 +117,9 @@ INSTANTIATE_TEST_SUITE_P(
                 RuleNames()},
         Bad{R"("lr": 0.02)", R"("lr": -0.02)",
             "optimizer.sparse.lr: expected a number that is not negative, got -0.02"},
+        Bad{R"({"name": "rowwise_adagrad", "lr": 0.02)",
+            R"({"name": "momentum_sgd", "momentum": 1.5, "lr": 0.02)",
+            "optimizer.sparse.momentum: expected a number below 1, got 1.5"},
         Bad{R"("lr": 0.02)", R"("learning_rate": 0.02)",
             "optimizer.sparse.learning_rate: unknown key; known here: name, lr, eps, weight_decay, "
             "weight_decay_mode, max_norm"},
