@@ -13,7 +13,7 @@
 //                 (embedding/managed_collision/)
 //   pruning       ITEPEmbeddingBagCollection (embedding/itep/)
 //   pools         TensorPool, KeyedJaggedTensorPool (embedding/pools/)
-//   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/);
+//   optimizers    Sgd, Adagrad, RowwiseAdagrad, Adam, … (optim/rules/);
 //                 your own: MakeCustomRule (embedding/custom_rule.h);
 //                 round them: FusedOptimizer, CombinedOptimizer, WarmupOptimizer, …
 //   saving        SaveCheckpoint, LoadCheckpoint (train/checkpoint/model_checkpoint.h)
