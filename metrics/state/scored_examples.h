@@ -7,9 +7,9 @@
 namespace tessera {
 
 struct ScoredExamples {
-  std::span<const float> predictions;  // probabilities
-  std::span<const float> labels;       // 0 to 1
-  std::span<const float> weights;      // ≥ 0; empty: all 1
+  std::span<const float> predictions;   // probabilities
+  std::span<const float> labels;        // 0 to 1
+  std::span<const float> weights = {};  // ≥ 0; empty: all 1
 
   size_t size() const { return labels.size(); }
   float weight(size_t i) const { return weights.empty() ? 1.0f : weights[i]; }

@@ -17,6 +17,8 @@ sources+=(examples/two_tower/*.cc)
 printf '%s\0' "${sources[@]}" |
   xargs -0 -P "$(nproc)" -I{} g++ -std=c++20 -fsyntax-only -Wall \
     -I. $(pkg-config --cflags tessera) {} || fail "a program does not compile"
+g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags tessera) \
+  all_headers.cc || fail "a public header warns"
 
 g++ -std=c++20 readme.cc -o readme $(pkg-config --cflags --libs tessera)
 ./readme | grep -qx "1 training steps so far" || fail "README's program says $(./readme)"
@@ -27,6 +29,8 @@ mkdir program && sed -n '/^```cpp$/,/^```$/p' "$checkout/docs/guide/program.md" 
 commands=$(sed -n '/^```sh$/,/^```$/p' "$checkout/docs/guide/program.md" | sed '/^```/d')
 (cd program && PATH=$prefix/bin:$PATH bash -euo pipefail -c "$commands") | tee program/said
 grep -qE '^log-loss 0\.[0-2]' program/said || fail "the guide's program learned nothing"
+grep -qE '^AUC (0\.[7-9]|1\.)' program/said || fail "the guide's program says $(cat program/said)"
+grep -q 'embedding_bags.t_user.weight' program/said || fail "inspect says $(cat program/said)"
 
 [ "$(ls "$prefix/include")" = tessera ] || fail "there is more than tessera/ in $prefix/include"
 
