@@ -7,6 +7,11 @@ namespace tessera {
 namespace {
 
 Device Usable(Device device) {
+  if (!kWithCuda && device.type == DeviceType::kCuda)
+    throw Error(
+        Format("device {}: this build of Tessera runs on the CPU only; to use a GPU, build "
+               "it with --config=cuda, or install it by tools/install PREFIX --config=cuda",
+               device));
   OnlyOnCuda(device, [&](auto on) { internal::CheckUsable(on, device); });
   return device;
 }

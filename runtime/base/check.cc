@@ -3,7 +3,8 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
-#include <cstring>
+#include <string>
+#include <string_view>
 
 namespace tessera {
 
@@ -16,8 +17,26 @@ std::string FormatMessage(std::string_view pattern, std::initializer_list<Format
 
 namespace internal {
 
+namespace {
+
+// What a comparison asks of its left side: "at least 2".
+std::string Asked(std::string_view op, const std::string& b) {
+  const char* words = op == "=="   ? ""
+                      : op == "!=" ? "other than "
+                      : op == "<"  ? "below "
+                      : op == "<=" ? "at most "
+                      : op == ">"  ? "above "
+                                   : "at least ";
+  return words + b;
+}
+
+}  // namespace
+
+// Headers come by "./" where a program is compiled beside them.
 void ThrowError(const char* file, int line, const std::string& what) {
-  throw Error(fmt::format("{} ({}:{})", what, file, line));
+  const std::string_view place = file;
+  throw Error(
+      fmt::format("{} ({}:{})", what, place.starts_with("./") ? place.substr(2) : place, line));
 }
 
 void FailCheck(const char* file, int line, const char* condition, const std::string& message) {
@@ -27,12 +46,11 @@ void FailCheck(const char* file, int line, const char* condition, const std::str
 void FailComparison(const char* file, int line, const char* a, const char* op, const char* b,
                     const FormatArg& a_value, const FormatArg& b_value,
                     const std::string& message) {
-  const std::string prefix = message.empty() ? "" : message + ": ";
-  ThrowError(
-      file, line,
-      prefix + FormatMessage("expected {} {} {}, got {} and {}",
-                             {std::string_view(a), std::string_view(op), std::string_view(b),
-                              FormatMessage("{}", {a_value}), FormatMessage("{}", {b_value})}));
+  const std::string left = FormatMessage("{}", {a_value}), right = FormatMessage("{}", {b_value});
+  ThrowError(file, line,
+             message.empty()
+                 ? fmt::format("expected {} {} {}, got {} and {}", a, op, b, left, right)
+                 : fmt::format("{}: expected {}, got {}", message, Asked(op, right), left));
 }
 
 }  // namespace internal

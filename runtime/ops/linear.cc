@@ -47,7 +47,7 @@ Variable RunLinear(Context& ctx, const Variable& x, const Variable& weight, cons
   CheckDevice(ctx, "Linear", x.value(), weight.value(), bias.value());
   const Tensor xm = internal::AsMatrix(ctx, x, "Linear: x"),
                wm = internal::AsMatrix(ctx, weight, "Linear: weight");
-  TESSERA_CHECK_EQ(xm.dim(1), wm.dim(1), "Linear: columns of x {} and of the weight {}", x.shape(),
+  TESSERA_CHECK_EQ(xm.dim(1), wm.dim(1), "Linear: columns of x {} for the weight {}", x.shape(),
                    weight.shape());
   if (bias) {
     TESSERA_CHECK(bias.value().dtype() == DType::kF32, "Linear: bias: expected f32, got {}",

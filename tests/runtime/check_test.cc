@@ -14,7 +14,7 @@ TEST(Check, ComparisonsSayBothValuesAndWhere) {
   const int64_t rows = 3;
   EXPECT_NO_THROW(TESSERA_CHECK_EQ(rows, 3));
   EXPECT_THAT([&] { TESSERA_CHECK_LT(rows, 2, "table {}", std::string("t_user")); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("table t_user: expected rows < 2, got 3 and 2"),
+              ThrowsMessage<Error>(AllOf(HasSubstr("table t_user: expected below 2, got 3"),
                                          HasSubstr("check_test.cc:"))));
 }
 

@@ -23,7 +23,8 @@ TEST(Device, NamesComeAndGo) {
 TEST(Context, RefusesADeviceItCannotRunOn) {
   const int count = CudaDeviceCount();
   const Device missing = Device::Cuda(count);
-  const char* why = !kWithCuda   ? "device cuda:0: this build of Tessera runs on the CPU only"
+  const char* why = !kWithCuda
+                        ? "device cuda:0: this build of Tessera runs on the CPU only; to use a GPU"
                     : count == 0 ? "device cuda:0: this machine has no GPU to use"
                                  : "this machine has";
   EXPECT_THAT([&] { Context ctx({.device = missing}); },
