@@ -68,6 +68,16 @@ std::string Suggestion(const CLI::App& app) {
   return "";
 }
 
+// The words of the chosen command: "tessera train".
+std::string CommandPath(const CLI::App& app) {
+  std::string path = "tessera";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  return path;
+}
+
 // The sentence about a word that was not expected: "'trian' is no command", "--epcohs 3: not
 // expected by tessera train".
 std::string Unexpected(const CLI::App& app) {
@@ -75,12 +85,7 @@ std::string Unexpected(const CLI::App& app) {
   if (app.get_subcommands().empty()) return Format("'{}' is no command", words.front());
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  std::string command;
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    command += " " + at->get_name();
-  }
-  return Format("{}: not expected by tessera{}", text, command);
+  return Format("{}: not expected by {}", text, CommandPath(app));
 }
 
 // Mistakes on the command line, said in one sentence; --help and --version are no mistakes.
@@ -88,7 +93,7 @@ int ExitOnParse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return AfterOutput(app.exit(error));
   const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   std::cerr << "tessera: " << (unexpected ? Unexpected(app) : error.what()) << Suggestion(app)
-            << " (see tessera --help)\n";
+            << " (see " << CommandPath(app) << " --help)\n";
   return 1;
 }
 

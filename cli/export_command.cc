@@ -43,9 +43,15 @@ struct Flags {
   bool weights_only = false, overwrite = false;
 };
 
-long long NumTables(const Checkpoint& checkpoint) {
-  return std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                       [](const CheckpointEntry& t) { return !TableOf(t.name).empty(); });
+// "3 tables"; a program's own model has names of its own: "5 tensors of SaveCheckpoint".
+std::string Counted(const Checkpoint& checkpoint) {
+  const bool of_program = IsOfProgram(checkpoint);
+  const auto count = std::count_if(
+      checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const CheckpointEntry& t) {
+        return of_program ? !IsRunState(t.name) : !TableOf(t.name).empty();
+      });
+  if (!of_program) return Format("{} tables", count);
+  return Format("{} {} of SaveCheckpoint", count, count == 1 ? "tensor" : "tensors");
 }
 
 void Report(const serve::WrittenDelta& delta) {
@@ -95,7 +101,7 @@ int ExportDelta(const Flags& flags) {
   return 0;
 }
 
-int ExportFile(const Flags& flags, const Checkpoint& from, long long num_tables) {
+int ExportFile(const Flags& flags, const Checkpoint& from, const std::string& counted) {
   double seconds = 0;
   {
     ByteProgress progress;
@@ -104,7 +110,7 @@ int ExportFile(const Flags& flags, const Checkpoint& from, long long num_tables)
                 .progress = [&](int64_t done, int64_t total) { progress.Show(done, total); }});
     seconds = progress.seconds();
   }
-  std::printf("%s: %lld tables, %s, in %s\n", flags.out.c_str(), num_tables,
+  std::printf("%s: %s, %s, in %s\n", flags.out.c_str(), counted.c_str(),
               Bytes(static_cast<int64_t>(std::filesystem::file_size(flags.out))).c_str(),
               Duration(seconds).c_str());
   return 0;
@@ -117,11 +123,11 @@ int Export(const Flags& flags) {
   outputs.AddFile(flags.out);
   if (!IsOfRanks(DetectForm(flags.checkpoint))) {
     const Checkpoint from = ReadCheckpoint(flags.checkpoint);
-    return ExportFile(flags, from, NumTables(from));
+    return ExportFile(flags, from, Counted(from));
   }
   ShardedCheckpoint folder = OpenFolderOfRanks(flags.checkpoint);
   if (!flags.weights_only) SayChangedStatistics(folder.index());
-  return ExportFile(flags, WholeTables(folder), std::ssize(folder.info().tables));
+  return ExportFile(flags, WholeTables(folder), Format("{} tables", folder.info().tables.size()));
 }
 
 }  // namespace

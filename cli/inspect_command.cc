@@ -34,7 +34,23 @@ std::string TablesText(const CheckpointSummary& summary) {
   return TextTable(rows) + "\n";
 }
 
+std::string ProgramText(const CheckpointSummary& summary) {
+  std::vector<std::vector<std::string>> rows = {
+      {"tensor", "shape", "dtype", "size", "state of the optimizer", "its size"}};
+  for (const TensorSummary& t : summary.tensors) {
+    std::string states;
+    for (const std::string& state : t.states) states += (states.empty() ? "" : ", ") + state;
+    rows.push_back({t.name, t.shape, t.dtype, Bytes(t.bytes), states, Bytes(t.state_bytes)});
+  }
+  const TrainingProgress& p = *summary.progress;
+  return TextTable(rows) + Format(
+                               "\nsaved by a program with SaveCheckpoint; LoadCheckpoint reads it\n"
+                               "epochs done {}, next row {}, step {}, seed {}\n",
+                               p.epoch, p.row, p.step, p.seed);
+}
+
 std::string AsText(const CheckpointSummary& summary) {
+  if (summary.of_program) return ProgramText(summary);
   std::string text = TablesText(summary);
   if (summary.ranks > 0)
     text += Format("saved by {} {}\n", summary.ranks, summary.ranks == 1 ? "rank" : "ranks");
@@ -61,7 +77,22 @@ Json TableJson(const TableSummary& t) {
   return json;
 }
 
+std::string ProgramJson(const CheckpointSummary& summary) {
+  Json json = {{"saved_by", "SaveCheckpoint"}, {"tensors", Json::array()}};
+  for (const TensorSummary& t : summary.tensors)
+    json["tensors"].push_back({{"name", t.name},
+                               {"shape", Json::parse(t.shape)},
+                               {"dtype", t.dtype},
+                               {"bytes", t.bytes},
+                               {"optimizer_states", t.states},
+                               {"optimizer_bytes", t.state_bytes}});
+  const TrainingProgress& p = *summary.progress;
+  json["progress"] = {{"epoch", p.epoch}, {"row", p.row}, {"step", p.step}, {"seed", p.seed}};
+  return json.dump(2) + "\n";
+}
+
 std::string AsJson(const CheckpointSummary& summary) {
+  if (summary.of_program) return ProgramJson(summary);
   Json json = {{"tables", Json::array()}};
   for (const TableSummary& t : summary.tables) json["tables"].push_back(TableJson(t));
   json["dense"] = {{"parameters", summary.dense_parameters},
@@ -113,9 +144,9 @@ void AddInspectCommand(Command app) {
   const auto as_json = std::make_shared<bool>(false);
   command
       .Add("checkpoint", *path,
-           "A checkpoint of tessera train in any form, a safetensors file of a TorchRec "
-           "DLRM, a model "
-           "directory of tessera quantize, or a folder of rows of tessera preprocess")
+           "A checkpoint of tessera train in any form, a file that a program saved with "
+           "SaveCheckpoint, a safetensors file of a TorchRec DLRM, a model directory of tessera "
+           "quantize, or a folder of rows of tessera preprocess")
       .Required()
       .Value("PATH");
   command.Add("--json", *as_json,

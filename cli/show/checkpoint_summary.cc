@@ -1,6 +1,7 @@
 #include "cli/show/checkpoint_summary.h"
 
 #include <map>
+#include <utility>
 
 #include "cli/show/byte_progress.h"
 #include "models/ranking_model.h"
@@ -33,8 +34,28 @@ void AddOptimizers(const std::string& path, CheckpointSummary& summary) {
       if (c.name == table.name) table.optimizer = RuleName(c.optimizer);
 }
 
+CheckpointSummary OfProgram(const Checkpoint& checkpoint) {
+  CheckpointSummary summary{.progress = checkpoint.progress, .of_program = true};
+  std::map<std::string, TensorSummary> by_name;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (!IsRunState(name))
+      by_name[name] = {.name = name,
+                       .dtype = ToString(tensor.dtype),
+                       .shape = Format("{}", tensor.shape),
+                       .bytes = tensor.nbytes()};
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    const auto of = by_name.find(ParameterOfState(name));
+    if (of == by_name.end()) continue;
+    of->second.states.push_back(name.substr(name.rfind('.') + 1));
+    of->second.state_bytes += tensor.nbytes();
+  }
+  for (auto& [name, tensor] : by_name) summary.tensors.push_back(std::move(tensor));
+  return summary;
+}
+
 CheckpointSummary OfFile(const std::string& path) {
   const Checkpoint checkpoint = ReadCheckpoint(path);
+  if (IsOfProgram(checkpoint)) return OfProgram(checkpoint);
   CheckpointSummary summary{.config = checkpoint.config, .progress = checkpoint.progress};
   summary.chain = checkpoint.chain;
   std::map<std::string, int64_t> state_bytes = StateBytes(checkpoint);

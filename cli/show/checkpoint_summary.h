@@ -15,6 +15,14 @@ struct TableSummary {
   int64_t rows = 0, dim = 0, bytes = 0, state_bytes = 0;
 };
 
+// A tensor of a program's own model, with the names of what its optimizer remembers of it.
+struct TensorSummary {
+  std::string name, dtype, shape;
+  int64_t bytes = 0;
+  std::vector<std::string> states = {};
+  int64_t state_bytes = 0;
+};
+
 struct CheckpointSummary {
   std::vector<TableSummary> tables = {};
   int64_t dense_parameters = 0, dense_bytes = 0, dense_state_bytes = 0;
@@ -23,6 +31,8 @@ struct CheckpointSummary {
   std::string config = {};  // JSON, "" if it has none
   std::optional<TrainingProgress> progress = {};
   std::optional<ChainPosition> chain = {};  // of a folder of incremental checkpoints
+  std::vector<TensorSummary> tensors = {};  // of a file of SaveCheckpoint, in place of the tables
+  bool of_program = false;                  // whether it is such a file
 };
 
 // The part of a parameter's name that is the table's, "" for other parameters.

@@ -40,6 +40,7 @@ constexpr char kDescription[] =
 struct Resumed {
   SavedForm form = SavedForm::kFile;
   std::string config;
+  bool of_program = false;  // a file of SaveCheckpoint
   std::optional<TrainingProgress> progress;
   std::optional<Checkpoint> checkpoint;  // without ranks
   std::optional<ChainPosition> chain;    // where training goes on from
@@ -63,6 +64,7 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   }
   Checkpoint checkpoint = ReadCheckpoint(flags.resume);
   resumed.config = checkpoint.config;
+  resumed.of_program = IsOfProgram(checkpoint);
   resumed.progress = checkpoint.progress;
   resumed.chain = checkpoint.chain;
   if (!with_ranks) resumed.checkpoint = std::move(checkpoint);
@@ -76,7 +78,7 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
         "no configuration: give --config FILE, for example examples/planted.json, which needs no "
         "data");
   if (resumed.config.empty())
-    throw Error(Format("{}: it holds no configuration; give --config FILE too", flags.resume));
+    throw NoConfiguration(flags.resume, resumed.of_program);
   return ParseTrainConfig(resumed.config, flags.resume);
 }
 

@@ -10,6 +10,7 @@
 #include "serve/model_delta.h"
 #include "serve/model_inputs.h"
 #include "serve/raw_id_map.h"
+#include "train/checkpoint/saved_form.h"
 
 namespace tessera::serve {
 namespace {
@@ -115,10 +116,7 @@ DefaultRow ParseDefaultRow(const std::string& name) {
 TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config) {
   if (config) return *config;
   if (checkpoint.config.empty())
-    throw Error(
-        Format("{}: it does not say what the model is: give --config FILE, its training "
-               "configuration, too",
-               checkpoint.path));
+    throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
   return ParseTrainConfig(checkpoint.config, checkpoint.path + ": config");
 }
 

@@ -43,6 +43,7 @@ fails_saying "--speed" train --speed 5
 fails_saying "--threads" train --threads 0 --config small.json
 fails_saying "--epochs" train --epochs -1 --config small.json
 fails_saying "give --config FILE" train
+fails_saying "(see tessera predict --help)" predict model
 fails_saying "nowhere.json: cannot be read" train --config nowhere.json
 fails_saying "give --data FILE" train --config <(sed 's/"planted".*},/"criteo"},/' small.json)
 fails_saying "rows '5': expected FIRST:LAST" train --config small.json --train-rows 5

@@ -22,13 +22,15 @@ run 0 export saved_ranks --out ranks.safetensors
 run 0 export plain.safetensors --out torchrec.safetensors --weights-only
 run 0 quantize plain.safetensors -o saved_model --bits 32
 mkdir saved_dcp && touch saved_dcp/.metadata saved_dcp/__0_0.distcp
+"$TEST_SRCDIR/$TEST_WORKSPACE/tests/cli/make_program_checkpoint" program.safetensors ||
+  fail "cannot save a program's model"
 forms=("a file" "an incremental folder" "a folder of ranks" "an incremental folder of ranks" \
-  "a model directory" "TorchRec's state dict" "a PyTorch folder")
+  "a model directory" "TorchRec's state dict" "a program's file" "a PyTorch folder")
 paths=(plain.safetensors saved_changes saved_ranks saved_changes_of_ranks saved_model \
-  torchrec.safetensors saved_dcp)
+  torchrec.safetensors program.safetensors saved_dcp)
 # The same as a file: what each cell is held against.
 files=(plain.safetensors plain.safetensors ranks.safetensors ranks.safetensors none \
-  torchrec.safetensors none)
+  torchrec.safetensors program.safetensors none)
 
 # ---- a file of each: one epoch more, as it goes on from a file, and from a folder for as many
 # ranks
@@ -148,6 +150,18 @@ awk '/^\|/ { print; next }
   sentence != "" { print sentence; sentence = "" }
   END { if (sentence != "") print sentence }' "$page" >shown
 diff met shown >differs || fail "docs/saved_models.md does not show what was met: $(cat differs)"
+
+# ---- a program's file has tensors of its own names
+run 0 inspect program.safetensors
+has out "embedding_bags.t_user.weight"
+has out "momentum1, momentum2"
+has out "saved by a program with SaveCheckpoint"
+run 0 inspect program.safetensors --json
+json out 'd["saved_by"] == "SaveCheckpoint" and d["tensors"][0]["shape"] == [20, 8] and
+  d["tensors"][0]["optimizer_states"] == ["iter", "momentum1", "momentum2"] and
+  d["progress"]["step"] == 400'
+run 0 export program.safetensors --out program_again.safetensors
+has out "program_again.safetensors: 1 tensor of SaveCheckpoint"
 
 # ---- what is saved over is of the form that the run saves
 saves() { fails_saying "--checkpoint $1: it is $2, but this run saves $3: name another path" train \

@@ -271,11 +271,7 @@ Checkpoint ReadCheckpointFile(const std::string& path) {
 
 void WriteCheckpoint(Context& ctx, const std::string& path, const std::vector<NamedTensor>& state,
                      const TrainingProgress& progress, const std::string& config) {
-  StreamedSafetensors content;
-  for (const NamedTensor& named : state) {
-    TESSERA_CHECK(content.tensors.emplace(named.name, StreamedState(ctx, named)).second,
-                  "checkpoint: two tensors are called '{}'", named.name);
-  }
+  StreamedSafetensors content = StreamedStates(ctx, state);
   content.metadata = CheckpointMetadata(progress, config);
   const SafetensorsChecksum checksum = CheckpointChecksum();
   WriteSafetensors(path, content, &checksum);

@@ -1,7 +1,11 @@
 #include "train/checkpoint/model_checkpoint.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/state_rows.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +24,24 @@ std::vector<NamedTensor> WithStates(std::vector<NamedTensor> tensors,
 void EraseNumbers(OptimizerStateDict& states) {
   for (auto& [parameter, by_name] : states)
     std::erase_if(by_name, [](const auto& state) { return state.second.shape().rank() == 0; });
+}
+
+// A weight that the file lacks is said before a state that it lacks.
+void CheckHasWeights(const Checkpoint& checkpoint, const std::vector<NamedTensor>& weights) {
+  for (const NamedTensor& weight : weights) {
+    const auto is_it = [&](const CheckpointEntry& entry) { return entry.name == weight.name; };
+    if (std::none_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), is_it))
+      throw Error(Format("{}: it lacks '{}', which this model has", checkpoint.path, weight.name));
+  }
+}
+
+// REQUIRES: no numbers are among the states.
+void CheckHasStates(const Checkpoint& checkpoint, const OptimizerStateDict& states) {
+  if (checkpoint.has_optimizer_state()) return;
+  for (const auto& [parameter, by_name] : states)
+    if (!by_name.empty())
+      throw Error(Format("{}: it has no state of an optimizer, and '{}' of this model has some",
+                         checkpoint.path, parameter));
 }
 
 }  // namespace
@@ -41,7 +63,11 @@ void SaveCheckpoint(Context& ctx, const std::string& path, const std::vector<Nam
   saved.data = progress.data;
   saved.seed = ctx.random().seed();
   saved.random_next_sequence = ctx.random().next_sequence();
-  WriteCheckpoint(ctx, path, WithStates(weights, optimizer.StateDict()), saved, "");
+  StreamedSafetensors content = StreamedStates(ctx, WithStates(weights, optimizer.StateDict()));
+  content.metadata = CheckpointMetadata(saved, "");
+  content.metadata[kSavedBy] = kSaveCheckpoint;
+  const SafetensorsChecksum checksum = CheckpointChecksum();
+  WriteSafetensors(path, content, &checksum);
 }
 
 TrainingProgress LoadCheckpoint(Context& ctx, const std::string& path,
@@ -54,9 +80,8 @@ TrainingProgress LoadCheckpoint(Context& ctx, const std::string& path,
                path));
   OptimizerStateDict states = optimizer.StateDict();
   EraseNumbers(states);
-  if (!states.empty() && !checkpoint.has_optimizer_state())
-    throw Error(Format("{}: it has no state of an optimizer, and '{}' of this model has some", path,
-                       states.begin()->first));
+  CheckHasWeights(checkpoint, weights);
+  CheckHasStates(checkpoint, states);
   Restore(ctx, checkpoint, WithStates(weights, states), [&](const std::vector<NamedTensor>& rest) {
     internal::AddOptimizerStates(rest, states);
     optimizer.CheckStateDict(states);

@@ -6,6 +6,7 @@
 #include "runtime/files/files.h"
 #include "runtime/files/safetensors.h"
 #include "sharding/checkpoint/checkpoint_index.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_files.h"
 
 namespace tessera {
@@ -79,6 +80,18 @@ std::string Described(SavedForm form) {
       return "a folder of torch.distributed.checkpoint";
   }
   return "";
+}
+
+bool IsOfProgram(const Checkpoint& checkpoint) {
+  const auto saved_by = checkpoint.metadata.find(kSavedBy);
+  return saved_by != checkpoint.metadata.end() && saved_by->second == kSaveCheckpoint;
+}
+
+Error NoConfiguration(const std::string& path, bool of_program) {
+  return Error(Format("{}: it does not say what the model is: {}", path,
+                      of_program ? "a program saved it by SaveCheckpoint, and reads it by "
+                                   "LoadCheckpoint or LoadWeights"
+                                 : "give --config FILE, its training configuration, too"));
 }
 
 Error NoCheckpoint(const std::string& path, SavedForm form) {

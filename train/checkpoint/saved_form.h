@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+struct Checkpoint;
+
 enum class SavedForm {
   kFile,            // a safetensors file: of a training, or a state dict of TorchRec's
   kIncremental,     // a folder of a base and changes (checkpoint_files.h)
@@ -37,6 +39,14 @@ bool IsOfRanks(SavedForm form);
 
 // "a folder that ranks saved".
 std::string Described(SavedForm form);
+
+// Metadata of a file that SaveCheckpoint (model_checkpoint.h) wrote: it has the tensors' names of a
+// program's own model, and no configuration.
+inline constexpr char kSavedBy[] = "saved_by", kSaveCheckpoint[] = "SaveCheckpoint";
+bool IsOfProgram(const Checkpoint& checkpoint);
+
+// Makes the error for a checkpoint without a configuration, where a command needs one.
+Error NoConfiguration(const std::string& path, bool of_program);
 
 // Makes the error for a path whose form is no checkpoint: it says what the path is, and what to do
 // first.

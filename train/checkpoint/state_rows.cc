@@ -48,6 +48,14 @@ StreamedTensor StreamedState(Context& ctx, const NamedTensor& state) {
           }};
 }
 
+StreamedSafetensors StreamedStates(Context& ctx, const std::vector<NamedTensor>& states) {
+  StreamedSafetensors content;
+  for (const NamedTensor& named : states)
+    TESSERA_CHECK(content.tensors.emplace(named.name, StreamedState(ctx, named)).second,
+                  "checkpoint: two tensors are called '{}'", named.name);
+  return content;
+}
+
 StreamedTensor StreamedRows(Context& ctx, const NamedTensor& state, const Tensor& rows) {
   const Tensor& tensor = state.tensor;
   const auto in_memory = [&ctx, state, rows](const StreamedTensor::Sink& sink) {

@@ -194,6 +194,20 @@ TEST_P(ModelCheckpointTest, RefusesWhatDoesNotFitAndChangesNothing) {
   EXPECT_THAT(refusal([](auto& bad) { bad.metadata.clear(); }), HasSubstr("LoadWeights reads"));
 }
 
+// SGD remembers nothing that a file could lack: the weight that is missing is what to say.
+TEST_P(ModelCheckpointTest, SaysAMissingWeightBeforeAMissingState) {
+  const std::string path = TempPath("other_model");
+  Context host;
+  WriteSafetensors(host, path,
+                   {.tensors = {{"weight", Tensor::Full(host, {1, 2}, 0.5)}},
+                    .metadata = CheckpointMetadata({.step = 1}, "")});
+  EmbeddingBagCollection tables(ctx(), {Config("t", Sgd{})});
+  FusedOptimizer optimizer(tables.tables(), kPrefix);
+  const auto weights = tables.tables().rows().weights(kPrefix);
+  EXPECT_THAT(ErrorOf([&] { LoadCheckpoint(ctx(), path, weights, optimizer); }),
+              HasSubstr("it lacks 'embedding_bags.t.weight', which this model has"));
+}
+
 TESSERA_INSTANTIATE_DEVICES(ModelCheckpointTest);
 
 }  // namespace
