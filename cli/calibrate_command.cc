@@ -14,6 +14,7 @@
 #include "planner/calibration/machine_profile_json.h"
 #include "planner/model/topology_json.h"
 #include "runtime/base/machine.h"
+#include "runtime/context.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
 

@@ -12,6 +12,7 @@
 #include "cli/show/byte_progress.h"
 #include "cli/show/checkpoint_summary.h"
 #include "cli/show/numbers.h"
+#include "runtime/context.h"
 #include "serve/export/delta_writer.h"
 #include "serve/export/model_writer.h"
 #include "sharding/checkpoint/checkpoint.h"

@@ -10,6 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
 #include "cli/show/numbers.h"
+#include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "serve/export/choose_table_codecs.h"
 #include "serve/export/model_memory.h"

@@ -11,6 +11,7 @@
 #include "data/data_source.h"
 #include "metrics/click_metrics.h"
 #include "runtime/base/memory_limit.h"
+#include "runtime/context.h"
 #include "serve/predictor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"

@@ -1,5 +1,7 @@
 #include "comm/call.h"
 
+#include "runtime/base/check.h"
+
 namespace tessera::internal {
 
 std::string ToString(const Call& call) {

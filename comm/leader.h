@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

@@ -9,6 +9,7 @@
 #include "comm/message_communicator.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/base/start_threads.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace internal {

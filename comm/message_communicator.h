@@ -11,6 +11,7 @@
 
 #include "comm/call.h"
 #include "comm/communicator.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -1,5 +1,6 @@
 #include "comm/reduce_impl.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/tensor.h"
+
 namespace tessera {
 namespace {
 

@@ -12,6 +12,7 @@
 
 #include "data/click_row.h"
 #include "data/data_source.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -1,5 +1,7 @@
 #include "data/batch_rows.h"
 
+#include "runtime/tensor.h"
+
 namespace tessera {
 namespace {
 

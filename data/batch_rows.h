@@ -2,6 +2,7 @@
 #define TESSERA_DATA_BATCH_ROWS_H_
 // A part of a batch: what one rank, or one micro-batch of a step, takes.
 #include "data/data_source.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

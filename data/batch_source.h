@@ -6,6 +6,7 @@
 
 #include "data/batch_builder.h"
 #include "data/click_row_stream.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

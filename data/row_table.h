@@ -5,6 +5,7 @@
 #include <span>
 
 #include "data/data_source.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -15,6 +15,7 @@
 
 #include "data/row_order.h"
 #include "data/row_table.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "embedding/table_batched_embedding.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

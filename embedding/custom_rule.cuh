@@ -5,6 +5,7 @@
 // the same bits.
 #include "embedding/custom_rule.h"
 #include "embedding/update/update_rows.cuh"
+#include "runtime/context.h"
 
 // A Step's functions are marked for host and device, but are called with Packs on the host alone.
 #pragma nv_diag_suppress 20014

@@ -12,6 +12,7 @@
 
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/feature_processor.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

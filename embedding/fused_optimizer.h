@@ -11,6 +11,7 @@
 //            with CounterRowwiseAdagrad also `max_counter` [] f32
 #include "embedding/table_batched_embedding.h"
 #include "optim/optimizer.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

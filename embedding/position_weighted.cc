@@ -5,6 +5,7 @@
 
 #include "embedding/position_weighted_impl.h"
 #include "runtime/device/dispatch.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

@@ -20,6 +20,7 @@
 
 #include "embedding/feature_processor.h"
 #include "runtime/accumulation.h"
+#include "runtime/context.h"
 #include "sparse/jagged_tensor.h"
 
 namespace tessera {

@@ -6,6 +6,7 @@
 
 #include "embedding/lookup/feature_items.h"
 #include "embedding/position_weighted_impl.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 namespace {

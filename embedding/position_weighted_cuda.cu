@@ -2,6 +2,7 @@
 // bags, neighbours neighbouring positions.
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/position_weighted_impl.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

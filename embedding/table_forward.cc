@@ -5,6 +5,7 @@
 #include "embedding/table/rule_sweeps.h"
 #include "embedding/table/table_backward.h"
 #include "runtime/files/trace.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

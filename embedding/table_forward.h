@@ -5,6 +5,7 @@
 
 #include "embedding/table/table_batch.h"
 #include "embedding/table_batched_embedding.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

@@ -17,6 +17,7 @@
 #include "metrics/formulas/formulas.h"
 #include "metrics/rec_metrics_config.h"
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

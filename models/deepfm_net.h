@@ -6,6 +6,7 @@
 //   y = sigmoid(linear([d, ReLU(linear(v)), FM(v)]))    a probability
 #include "models/layers/mlp.h"
 #include "models/ranking_net.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 // dot products of all pairs beside the dense part, an MLP to one logit. Its siblings are other
 // types of RankingModel.
 #include "models/ranking_model.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -6,6 +6,7 @@
 #include "models/layers/interaction.h"
 #include "models/layers/over_arch.h"
 #include "models/ranking_net.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -12,6 +12,7 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "models/layers/module.h"
+#include "runtime/tensor.h"
 #include "sharding/managed_collision/sharded_managed_collision_embedding.h"
 
 namespace tessera {

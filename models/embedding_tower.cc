@@ -1,5 +1,6 @@
 #include "models/embedding_tower.h"
 
+#include "runtime/base/check.h"
 #include "runtime/ops/shaping.h"
 
 namespace tessera {

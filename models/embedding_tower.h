@@ -14,6 +14,7 @@
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
 #include "models/layers/module.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -7,6 +7,7 @@
 //   tape.Backward(model.Loss(ctx, outputs, labels));
 #include "models/embedding_model.h"
 #include "models/ranking_net.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

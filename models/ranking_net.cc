@@ -2,6 +2,7 @@
 
 #include "models/deepfm_net.h"
 #include "models/dlrm_net.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

@@ -7,6 +7,7 @@
 #include "embedding/position_weighted.h"
 #include "models/layers/module.h"
 #include "models/ranking_net_config.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/ops/shaping.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/embeddings_all_to_all.h"
 #include "sharding/exchange/kjt_all_to_all.h"
 #include "sparse/regroup.h"

@@ -17,6 +17,7 @@
 
 #include "comm/communicator.h"
 #include "models/embedding_tower.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

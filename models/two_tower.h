@@ -13,6 +13,7 @@
 //   dense_optimizer.Step(ctx);
 #include "models/embedding_model.h"
 #include "models/layers/mlp.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

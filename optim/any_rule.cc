@@ -6,6 +6,7 @@
 
 #include "optim/rule_options.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera {
 namespace {

@@ -1,6 +1,7 @@
 #include "optim/combined_optimizer.h"
 
 #include "optim/state_dict.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "optim/optimizer.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -15,6 +15,7 @@
 
 #include "optim/dense_optimizer_config.h"
 #include "optim/optimizer.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

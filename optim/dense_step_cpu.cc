@@ -3,6 +3,7 @@
 
 #include "optim/dense_step_impl.h"
 #include "runtime/base/isa.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 namespace {

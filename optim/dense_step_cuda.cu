@@ -4,6 +4,8 @@
 #include "optim/dense_step_formulas.h"
 #include "optim/dense_step_impl.h"
 #include "optim/parameter_table.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/ops/kernels/warp_lanes.cuh"
 
 namespace tessera::internal {

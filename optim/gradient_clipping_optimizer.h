@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "optim/optimizer_wrapper.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "optim/optimizer.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

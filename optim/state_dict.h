@@ -4,6 +4,7 @@
 #include <span>
 
 #include "optim/optimizer.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

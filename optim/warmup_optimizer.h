@@ -10,6 +10,7 @@
 
 #include "optim/optimizer_wrapper.h"
 #include "optim/warmup_schedule.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

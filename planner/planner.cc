@@ -11,6 +11,7 @@
 #include "planner/search/lower_bound.h"
 #include "planner/search/plan_search.h"
 #include "planner/torchrec/torchrec_estimators.h"
+#include "runtime/base/check.h"
 #include "runtime/base/names.h"
 
 namespace tessera {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/tensor.h"
+
 namespace tessera {
 namespace {
 

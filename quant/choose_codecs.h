@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "quant/quantize_table.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

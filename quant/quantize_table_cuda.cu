@@ -1,5 +1,6 @@
 // Loops over a block's rows on a GPU: a thread a row.
 #include "quant/quantize_table_impl.h"
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 
 namespace tessera::internal {

@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_ELEMENTWISE_CUH_
 #define TESSERA_RUNTIME_ELEMENTWISE_CUH_
 // How the items of elementwise.h run on CUDA. For .cu files.
+#include "runtime/context.h"
 #include "runtime/elementwise.h"
 #include "runtime/launch.cuh"
 

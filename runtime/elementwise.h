@@ -5,6 +5,7 @@
 // does not know needs a line in the .cu file of its op (TESSERA_ELEMENTWISE_ON_CUDA in
 // elementwise.cuh).
 #include "runtime/base/host_device.h"
+#include "runtime/context.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 

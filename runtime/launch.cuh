@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/device/cuda_check.h"
 #include "runtime/device/device_properties.h"

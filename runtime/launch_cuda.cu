@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/check.h"
 #include "runtime/launch.cuh"
 
 namespace tessera::internal {

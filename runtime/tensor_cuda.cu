@@ -1,5 +1,6 @@
 // Copies, fills and conversions of tensors in a GPU's memory.
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "runtime/tensor_impl.h"
 
 namespace tessera::internal {

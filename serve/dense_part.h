@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/ranking_net.h"
+#include "runtime/tensor.h"
 #include "serve/model_spec.h"
 
 namespace tessera::serve {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "serve/mapped_tensors.h"
 #include "serve/model_spec.h"
 

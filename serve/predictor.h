@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/context.h"
 #include "serve/model_chain.h"
 
 namespace tessera::serve {

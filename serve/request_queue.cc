@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/base/start_threads.h"
 

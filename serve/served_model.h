@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "quant/row_layout.h"
+#include "runtime/tensor.h"
 #include "serve/dense_part.h"
 #include "serve/mapped_tensors.h"
 #include "serve/predict_request.h"

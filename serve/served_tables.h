@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "serve/mapped_tensors.h"
 #include "serve/model_delta.h"
 #include "serve/raw_id_map.h"

@@ -4,6 +4,7 @@
 // checks it passed.
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "serve/mapped_tensors.h"
 #include "serve/model_spec.h"
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "runtime/tensor.h"
 #include "serve/predictor.h"
 
 // The predictor is made by the first load; `mutex` guards it.

@@ -15,6 +15,7 @@
 
 #include "comm/communicator.h"
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

@@ -1,5 +1,6 @@
 #include "sharding/live_reshard.h"
 
+#include "runtime/base/check.h"
 #include "sharding/checkpoint/move_shards.h"
 #include "sharding/table_checkpoint.h"
 

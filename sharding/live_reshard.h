@@ -7,6 +7,7 @@
 // other's: one exchange for weights, one for states, so that there is never more than one table on
 // its way. States of one number a row follow checkpoint_rows.h. The bits are those of a checkpoint
 // saved by the one and loaded by the other.
+#include "runtime/context.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

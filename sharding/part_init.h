@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "embedding/config/embedding_configs.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/plan.h"
 
 namespace tessera::internal {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "embedding/collection_features.h"
+#include "runtime/base/check.h"
 #include "runtime/files/trace.h"
 
 namespace tessera {

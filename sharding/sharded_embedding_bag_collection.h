@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "embedding/embedding_bag_collection.h"
+#include "runtime/context.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "embedding/feature_processor.h"
+#include "runtime/context.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 
 namespace tessera {

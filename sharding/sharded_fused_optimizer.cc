@@ -4,6 +4,7 @@
 
 #include "comm/leader.h"
 #include "embedding/table/fused_states.h"
+#include "runtime/tensor.h"
 #include "sharding/table_checkpoint.h"
 #include "sharding/whole_rows.h"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "optim/optimizer.h"
+#include "runtime/context.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

@@ -7,6 +7,7 @@
 #include "embedding/lookup/feature_ids.h"
 #include "embedding/table/own_batches.h"
 #include "runtime/base/build_id.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/dedup.h"
 #include "sharding/exchange/replica_exchange.h"
 #include "sharding/part_init.h"

@@ -24,6 +24,7 @@
 
 #include "comm/communicator.h"
 #include "embedding/table_batched_embedding.h"
+#include "runtime/context.h"
 #include "sharding/exchange/input_dist.h"
 #include "sharding/exchange/output_dist.h"
 

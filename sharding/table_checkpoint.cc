@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "sharding/checkpoint/save_checkpoint.h"
 
 namespace tessera {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/context.h"
 #include "runtime/named_parameter.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "sharding/sharded_tables.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/move_shards.h"
 #include "sharding/sharded_tables.h"
 

@@ -2,6 +2,7 @@
 
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/batched_unary_embeddings_impl.h"
 #include "sparse/ops/search.h"
 

@@ -2,6 +2,7 @@
 #define TESSERA_SPARSE_BATCHED_UNARY_EMBEDDINGS_IMPL_H_
 // The devices' halves of batched_unary_embeddings.h.
 #include "runtime/device/device.h"
+#include "runtime/tensor.h"
 #include "sparse/ops/segments.h"
 
 namespace tessera::internal {

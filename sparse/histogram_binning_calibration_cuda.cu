@@ -1,3 +1,4 @@
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "sparse/histogram_binning_calibration_impl.h"
 

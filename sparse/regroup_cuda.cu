@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/search.h"
 #include "sparse/regroup_impl.h"
 

@@ -5,6 +5,7 @@
 #include "comm/leader.h"
 #include "planner/cost_models.h"
 #include "planner/plan_conversion.h"
+#include "runtime/base/check.h"
 #include "sharding/plan/plan_json.h"
 #include "train/planner_model.h"
 

@@ -15,6 +15,7 @@
 #include "models/ranking_model.h"
 #include "planner/model/model.h"
 #include "planner/model/topology_json.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/tensor.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera {

@@ -9,6 +9,7 @@
 
 #include "models/embedding_model.h"
 #include "optim/gradient_clipping_optimizer.h"
+#include "runtime/context.h"
 #include "sharding/checkpoint/checkpoint.h"
 
 namespace tessera {

@@ -4,6 +4,7 @@
 
 #include "models/ranking_net.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "train/model_config.h"
 
 namespace tessera {

@@ -12,6 +12,7 @@
 #include "data/data_source.h"
 #include "models/ranking_model.h"
 #include "quant/wire_codec.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/plan.h"
 
 namespace tessera {

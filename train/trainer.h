@@ -28,6 +28,7 @@
 #include "models/ranking_model.h"
 #include "optim/dense_optimizer.h"
 #include "optim/warmup_optimizer.h"
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "sharding/distributed_model_parallel.h"
 #include "train/checkpoint/incremental_checkpoints.h"

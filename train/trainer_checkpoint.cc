@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "metrics/state/metric_state.h"
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/save_checkpoint.h"
 #include "sharding/managed_collision/managed_collision_checkpoint.h"
 #include "sharding/table_checkpoint.h"

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint_writer.h"
 #include "sharding/table_checkpoint.h"
 #include "train/trainer.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 

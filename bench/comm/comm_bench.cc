@@ -17,6 +17,7 @@
 #include "bench/harness/samples.h"
 #include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "bench/comm/collectives.h"
 #include "bench/comm/rank_threads.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {

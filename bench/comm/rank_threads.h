@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 

@@ -21,6 +21,7 @@
 #include "bench/harness/cold_rounds.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/device/dispatch.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {

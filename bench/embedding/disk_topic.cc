@@ -12,6 +12,7 @@
 #include "embedding/storage/block_io.h"
 #include "embedding/storage/scratch_file.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/trainer.h"
 

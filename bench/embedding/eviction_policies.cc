@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {

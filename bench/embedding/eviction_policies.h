@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "embedding/managed_collision/managed_collision_config.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 

@@ -9,6 +9,7 @@
 #include "bench/embedding/eviction_policies.h"
 #include "bench/embedding/id_source.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -12,6 +12,7 @@
 #include "bench/inputs/skew.h"
 #include "embedding/managed_collision/growing_managed_collision_module.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bench/embedding/growing_calls.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

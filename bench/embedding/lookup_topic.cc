@@ -9,6 +9,7 @@
 #include "bench/embedding/module_calls.h"
 #include "bench/embedding/shape_axes.h"
 #include "bench/harness/run_bare.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

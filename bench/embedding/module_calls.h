@@ -8,6 +8,7 @@
 
 #include "bench/embedding/workload.h"
 #include "embedding/embedding_bag_collection.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 

@@ -9,6 +9,7 @@
 
 #include "bench/harness/cache_flusher.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -3,6 +3,7 @@
 #include "bench/lab/update_variants.h"
 #include "embedding/update/update_executor.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

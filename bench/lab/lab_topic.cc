@@ -11,6 +11,7 @@
 #include "bench/lab/update_check.h"
 #include "bench/lab/update_variants.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -3,6 +3,7 @@
 // The lab's check of update variants against ours.
 #include "bench/embedding/workload.h"
 #include "bench/lab/update_variants.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 

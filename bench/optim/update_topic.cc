@@ -9,6 +9,7 @@
 #include "bench/optim/update_check.h"
 #include "optim/rule_options.h"
 #include "optim/state_bytes.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -7,6 +7,7 @@
 #include "planner/model/shipped_topologies.h"
 #include "planner/planner.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -22,6 +22,7 @@
 #include "planner/calibration/validate_plans.h"
 #include "planner/step_model/step_model.h"
 #include "planner/torchrec/torchrec_estimators.h"
+#include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "sharding/plan/plan_makers.h"
 

@@ -10,6 +10,7 @@
 #include "bench/limits/stream_loops.h"
 #include "bench/quant/stored_tables.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {

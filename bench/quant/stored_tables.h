@@ -9,6 +9,7 @@
 #include "bench/quant/bare_rows.h"
 #include "embedding/quantized/quantized_lookup.h"
 #include "quant/row_codec.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 

@@ -30,6 +30,7 @@
 #include "bench/harness/scratch_folder.h"
 #include "bench/serve/served_dlrm.h"
 #include "runtime/base/report_text.h"
+#include "runtime/context.h"
 #include "serve/request_queue.h"
 
 namespace tessera::bench {

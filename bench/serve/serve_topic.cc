@@ -8,6 +8,7 @@
 #include "bench/serve/served_dlrm.h"
 #include "quant/row_codec.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 #include "serve/dense_part.h"
 #include "serve/predictor.h"
 

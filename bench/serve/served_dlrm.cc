@@ -6,6 +6,7 @@
 #include "bench/inputs/id_stream.h"
 #include "bench/train/criteo_dlrm.h"
 #include "runtime/files/files.h"
+#include "runtime/tensor.h"
 #include "serve/export/model_writer.h"
 #include "train/trainer.h"
 

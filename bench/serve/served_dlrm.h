@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/inputs/draws.h"
+#include "runtime/context.h"
 #include "serve/served_model.h"
 
 namespace tessera::bench {

@@ -13,6 +13,7 @@
 
 #include "bench/harness/bench_main.h"
 #include "comm/local_communicator.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 

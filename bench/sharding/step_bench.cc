@@ -18,6 +18,7 @@
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "comm/local_communicator.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 

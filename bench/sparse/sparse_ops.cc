@@ -7,6 +7,7 @@
 
 #include "bench/sparse/jagged_batch.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 #include "sparse/ids/bucketize.h"
 #include "sparse/ids/unique.h"
 #include "sparse/keyed_tensor.h"

@@ -15,6 +15,7 @@
 #include "bench/harness/bench_main.h"
 #include "bench/harness/cold_rounds.h"
 #include "metrics/metric_registry.h"
+#include "runtime/context.h"
 #include "train/data_sets.h"
 #include "train/trainer.h"
 

@@ -19,6 +19,7 @@
 #include "comm/local_communicator.h"
 #include "comm/slow_communicator.h"
 #include "runtime/files/trace.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/dist_layout.h"
 #include "train/pipeline/trainer_pipeline.h"
 #include "train/ranks_plan.h"

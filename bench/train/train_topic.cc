@@ -7,6 +7,7 @@
 #include "bench/train/dense_products.h"
 #include "bench/train/read_work.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "train/data_sets.h"
 #include "train/trainer.h"
 #include "train/training_memory.h"

@@ -8,6 +8,7 @@
 #include "planner/model/model_json.h"
 #include "planner/model/shipped_topologies.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/files/files.h"
 #include "train/data_sets.h"
 #include "train/planner_model.h"

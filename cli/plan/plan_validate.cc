@@ -7,6 +7,7 @@
 #include "comm/local_communicator.h"
 #include "planner/calibration/validate_plans.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "train/ranks_plan.h"
 
 namespace tessera::cli {

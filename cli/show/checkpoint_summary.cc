@@ -6,6 +6,7 @@
 #include "cli/show/byte_progress.h"
 #include "models/ranking_model.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/rank_chain.h"
 #include "train/checkpoint/saved_form.h"

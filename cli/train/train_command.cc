@@ -17,6 +17,7 @@
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_report.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
 #include "runtime/files/trace.h"
@@ -77,8 +78,7 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
     throw Error(
         "no configuration: give --config FILE, for example examples/planted.json, which needs no "
         "data");
-  if (resumed.config.empty())
-    throw NoConfiguration(flags.resume, resumed.of_program);
+  if (resumed.config.empty()) throw NoConfiguration(flags.resume, resumed.of_program);
   return ParseTrainConfig(resumed.config, flags.resume);
 }
 

@@ -12,6 +12,7 @@
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_transfer.h"
 #include "runtime/staging.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace internal {

@@ -13,6 +13,7 @@
 #include "comm/backoff.h"
 #include "comm/mpi/mpi_control.h"
 #include "comm/mpi/mpi_watchdog.h"
+#include "runtime/base/check.h"
 #include "runtime/base/start_threads.h"
 
 namespace tessera::internal {

@@ -1,6 +1,7 @@
 #include "comm/nccl/nccl_communicator.h"
 
 #include "comm/nccl/nccl_communicator_impl.h"
+#include "runtime/base/check.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {

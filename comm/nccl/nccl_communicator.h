@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "comm/communicator.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -14,6 +14,7 @@
 #include "comm/nccl/nccl_watch.h"
 #include "comm/same_calls.h"
 #include "runtime/device/cuda_check.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

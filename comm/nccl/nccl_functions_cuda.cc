@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/nccl/nccl_functions.h"
+#include "runtime/base/check.h"
 #include "runtime/device/cuda_check.h"
 
 namespace tessera::internal {

@@ -1,5 +1,6 @@
 #include "comm/leader.h"
 #include "comm/nccl/nccl_id.h"
+#include "runtime/base/check.h"
 
 namespace tessera::internal {
 namespace {

@@ -16,6 +16,7 @@
 #include "data/batch_builder.h"
 #include "data/row_table.h"
 #include "data/schema/data_schema.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

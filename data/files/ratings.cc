@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "data/files/line_reader.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "data/batch_builder.h"
 #include "data/row_table.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

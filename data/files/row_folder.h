@@ -18,6 +18,7 @@
 
 #include "data/files/row_writer.h"
 #include "data/files/stored_rows.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

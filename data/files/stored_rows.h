@@ -11,6 +11,7 @@
 
 #include "data/batch_builder.h"
 #include "data/row_table.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/tensor.h"
+
 namespace tessera {
 namespace {
 
@@ -64,8 +66,7 @@ Tensor Ids(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs, 
   return ids;
 }
 
-Tensor Weights(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs,
-               int64_t count) {
+Tensor Weights(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs, int64_t count) {
   const Tensor weights = Tensor::Empty(ctx, {count});
   float* out = weights.data<float>();
   ForIds(layout, runs, [&](const FeatureColumn& column, int64_t begin, int64_t end) {
@@ -76,8 +77,7 @@ Tensor Weights(Context& ctx, const RowLayout& layout, std::span<const RowRun> ru
   return weights;
 }
 
-KeyedJaggedTensor FeaturesOf(Context& ctx, const RowLayout& layout,
-                             std::span<const RowRun> runs) {
+KeyedJaggedTensor FeaturesOf(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs) {
   const int64_t bags = static_cast<int64_t>(layout.keys.size()) * RowsOf(runs);
   const Tensor lengths = Tensor::Empty(ctx, {bags}, DType::kI32);
   const int64_t count = FillLengths(layout, runs, lengths.data<int32_t>());
@@ -109,9 +109,9 @@ Batch BatchOfRuns(Context& ctx, const RowLayout& layout, std::span<const RowRun>
   Batch batch;
   batch.dense = Joined(ctx, runs, &RowBlock::dense, {rows, layout.dense}, layout.dense);
   if (layout.labels > 0)
-    batch.labels = Joined(ctx, runs, &RowBlock::labels,
-                          layout.labels == 1 ? Shape{rows} : Shape{rows, layout.labels},
-                          layout.labels);
+    batch.labels =
+        Joined(ctx, runs, &RowBlock::labels,
+               layout.labels == 1 ? Shape{rows} : Shape{rows, layout.labels}, layout.labels);
   if (layout.has_weight) batch.weights = Joined(ctx, runs, &RowBlock::weight, {rows}, 1);
   if (layout.has_time) batch.time = Joined(ctx, runs, &RowBlock::time, {rows}, 1);
   batch.features = FeaturesOf(ctx, layout, runs);

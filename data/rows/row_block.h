@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/data_source.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -13,6 +13,7 @@
 #include "data/rows/row_block.h"
 #include "data/rows/row_rules.h"
 #include "data/rows/text_pieces.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -10,6 +10,7 @@
 #include "data/data_source.h"
 #include "data/row_order.h"
 #include "data/rows/row_reader.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

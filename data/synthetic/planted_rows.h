@@ -7,6 +7,7 @@
 #include "data/batch_builder.h"
 #include "data/row_table.h"
 #include "data/synthetic/click_model.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 #include "data/synthetic/normal.h"
 #include "runtime/base/check.h"
 #include "runtime/numbers/random.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

@@ -19,6 +19,7 @@
 
 #include "embedding/cache/row_cache_impl.h"
 #include "embedding/storage/disk_table.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -2,6 +2,7 @@
 #include "embedding/cache/row_cache_run.h"
 #include "embedding/update/sort_occurrences.h"
 #include "runtime/for_each.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -3,6 +3,7 @@
 #include "embedding/cache/row_cache_run.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

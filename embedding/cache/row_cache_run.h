@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "embedding/cache/row_cache_impl.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

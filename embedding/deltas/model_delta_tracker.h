@@ -21,6 +21,7 @@
 #include "embedding/table/optimizer_state.h"
 #include "embedding/table/touched_rows.h"
 #include "embedding/table_batched_embedding.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

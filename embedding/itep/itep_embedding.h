@@ -13,6 +13,7 @@
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
 #include "embedding/itep/itep_steps.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

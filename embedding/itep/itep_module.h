@@ -21,6 +21,7 @@
 #include "embedding/config/embedding_configs.h"
 #include "embedding/itep/itep_table.h"
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -10,6 +10,7 @@
 
 #include "embedding/itep/itep_module.h"
 #include "embedding/table_batched_embedding.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "embedding/lookup/index_remap.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "embedding/lookup/bounds_check_impl.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

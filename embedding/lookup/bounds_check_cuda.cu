@@ -6,6 +6,7 @@
 #include "embedding/lookup/feature_items.cuh"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "embedding/config/embedding_configs.h"
 #include "embedding/lookup/bounds_check.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 
 namespace tessera::internal {

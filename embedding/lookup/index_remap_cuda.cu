@@ -1,6 +1,7 @@
 // Remapping ids on a GPU: a thread an id.
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/lookup/index_remap_impl.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

@@ -1,6 +1,7 @@
 #include "embedding/lookup/lookup.h"
 
 #include "embedding/lookup/lookup_impl.h"
+#include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/device/dispatch.h"
 

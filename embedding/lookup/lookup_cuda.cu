@@ -10,6 +10,8 @@
 
 #include "embedding/lookup/bag_sum.cuh"
 #include "embedding/lookup/lookup_impl.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "runtime/numbers/lanes.h"
 

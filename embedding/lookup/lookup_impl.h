@@ -3,6 +3,7 @@
 // The lookup on each device, and for each instruction set of a CPU (lookup_simd.cc).
 #include "embedding/lookup/lookup.h"
 #include "runtime/base/isa.h"
+#include "runtime/context.h"
 #include "runtime/device/device.h"
 
 namespace tessera::internal {

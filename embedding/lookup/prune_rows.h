@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "embedding/lookup/index_remap.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -3,6 +3,7 @@
 #include "embedding/lookup/prune_rows_impl.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

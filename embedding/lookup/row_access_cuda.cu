@@ -4,6 +4,7 @@
 #include "embedding/lookup/row_access_impl.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -35,6 +35,7 @@
 #include "embedding/managed_collision/index/index_search.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

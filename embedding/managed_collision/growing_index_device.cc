@@ -5,6 +5,7 @@
 #include "embedding/managed_collision/growing_rows.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace internal {

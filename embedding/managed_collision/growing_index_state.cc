@@ -6,6 +6,7 @@
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/index/id_hash.h"
 #include "embedding/managed_collision/index/state_reader.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

@@ -7,6 +7,7 @@
 #include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
 #include "embedding/managed_collision/index/sorted_ids.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -10,6 +10,7 @@
 // states take memory by and by); any other table of so many rows does too.
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/managed_collision_module.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

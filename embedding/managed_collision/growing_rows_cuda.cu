@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "embedding/managed_collision/growing_rows_cuda.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -25,6 +25,7 @@
 
 #include "embedding/managed_collision/managed_collision_module.h"
 #include "embedding/managed_collision/zch_forward.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

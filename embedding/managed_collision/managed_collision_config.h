@@ -18,6 +18,7 @@
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/hash_zch_managed_collision_module.h"
 #include "embedding/managed_collision/mch_managed_collision_module.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "runtime/tensor.h"
+
 namespace tessera {
 namespace {
 

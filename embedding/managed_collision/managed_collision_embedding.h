@@ -18,6 +18,7 @@
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
 #include "embedding/managed_collision/managed_collision_collection.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

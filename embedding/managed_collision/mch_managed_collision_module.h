@@ -33,6 +33,7 @@
 #include "embedding/managed_collision/admission_filter.h"
 #include "embedding/managed_collision/managed_collision_module.h"
 #include "embedding/managed_collision/mch_list.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 #include "embedding/lookup/index_array.h"
 #include "embedding/managed_collision/index/sorted_ids.cuh"
 #include "embedding/managed_collision/zch_forward.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

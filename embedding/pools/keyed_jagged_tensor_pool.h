@@ -10,6 +10,7 @@
 
 #include "embedding/pools/bag_rows.h"
 #include "embedding/pools/tensor_pool.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -9,6 +9,7 @@
 
 #include "embedding/config/placement.h"
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

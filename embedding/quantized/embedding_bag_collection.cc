@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "embedding/collection_features.h"
+#include "runtime/base/check.h"
 
 namespace tessera::quant {
 namespace {

@@ -1,6 +1,7 @@
 #include "embedding/quantized/embedding_collection.h"
 
 #include "embedding/collection_features.h"
+#include "runtime/base/check.h"
 
 namespace tessera::quant {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "embedding/quantized/quantized_table_batched_embedding.h"
+#include "runtime/context.h"
 #include "runtime/named_parameter.h"
 #include "sparse/jagged_tensor.h"
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/check.h"
+
 namespace tessera::quant {
 
 FeatureProcessedEmbeddingBagCollection::FeatureProcessedEmbeddingBagCollection(

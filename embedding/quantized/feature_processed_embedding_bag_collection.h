@@ -6,6 +6,7 @@
 
 #include "embedding/feature_processed_embedding_bag_collection.h"
 #include "embedding/quantized/quantize_tables.h"
+#include "runtime/context.h"
 
 namespace tessera::quant {
 

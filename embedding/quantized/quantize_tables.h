@@ -13,6 +13,7 @@
 #include "embedding/quantized/embedding_collection.h"
 #include "embedding/quantized/quantized_table.h"
 #include "quant/quantize_table.h"
+#include "runtime/tensor.h"
 
 namespace tessera::quant {
 

@@ -1,6 +1,7 @@
 #include "embedding/quantized/quantized_lookup.h"
 
 #include "embedding/quantized/quantized_lookup_impl.h"
+#include "runtime/base/check.h"
 #include "runtime/context.h"
 #include "runtime/device/dispatch.h"
 

@@ -10,6 +10,7 @@
 
 #include "embedding/lookup/lookup.h"
 #include "quant/row_layout.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

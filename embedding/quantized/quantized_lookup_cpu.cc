@@ -2,6 +2,7 @@
 #include "embedding/lookup/bag_pieces.h"
 #include "embedding/quantized/quantized_lookup_impl.h"
 #include "runtime/base/isa.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

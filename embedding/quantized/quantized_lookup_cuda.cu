@@ -11,6 +11,8 @@
 #include "embedding/lookup/feature_items.cuh"
 #include "embedding/quantized/quantized_lookup_impl.h"
 #include "embedding/quantized/row_numbers.cuh"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 namespace {

@@ -11,6 +11,7 @@
 #include "embedding/quantized/quantized_table.h"
 #include "embedding/quantized/quantized_table_batched_embedding.h"
 #include "embedding/table/output_layout.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

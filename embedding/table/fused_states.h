@@ -10,6 +10,7 @@
 
 #include "optim/any_rule.h"
 #include "optim/state_dict.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/ops/shaping.h"
+#include "runtime/tensor.h"
 #include "sparse/ops/row_runs.h"
 
 namespace tessera::internal {

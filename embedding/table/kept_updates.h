@@ -9,6 +9,7 @@
 
 #include "embedding/config/embedding_configs.h"
 #include "embedding/table/output_layout.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

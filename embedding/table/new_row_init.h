@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "embedding/config/embedding_configs.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -1,4 +1,5 @@
 #include "embedding/table/row_init_impl.h"
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 
 namespace tessera::internal {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "embedding/table/table_batch.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

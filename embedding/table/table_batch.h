@@ -17,6 +17,7 @@
 #include "embedding/table/kept_updates.h"
 #include "embedding/table/output_layout.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -9,6 +9,7 @@
 
 #include "embedding/storage/disk_table.h"
 #include "embedding/table/embedding_table.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -2,6 +2,7 @@
 #include "embedding/table/touched_rows_impl.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "embedding/update/update_cuda.h"
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "runtime/numbers/lanes.h"
 #include "runtime/vector.cuh"

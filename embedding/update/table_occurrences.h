@@ -5,6 +5,7 @@
 
 #include "embedding/update/row_update.h"
 #include "embedding/update/update.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

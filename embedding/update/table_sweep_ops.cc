@@ -5,6 +5,7 @@
 #include "embedding/update/executor_table.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace internal {

@@ -5,6 +5,7 @@
 #include "embedding/lookup/element.h"
 #include "embedding/update/row_update.h"
 #include "embedding/update/update.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

@@ -12,6 +12,7 @@
 #include "embedding/update/update_isa.h"
 #include "runtime/base/isa.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

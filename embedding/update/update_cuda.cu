@@ -11,6 +11,7 @@
 #include "embedding/update/occurrences_cuda.h"
 #include "embedding/update/store_gradient.h"
 #include "embedding/update/update_impl.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "embedding/update/gradient_sums.cuh"
 #include "embedding/update/row_rounding.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

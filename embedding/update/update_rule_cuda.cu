@@ -2,6 +2,7 @@
 // TESSERA_RULE_FILE).
 #include "embedding/update/rule_file.h"
 #include "embedding/update/update_rows.cuh"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 

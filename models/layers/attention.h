@@ -4,6 +4,7 @@
 // other, x [B·L, D], and lengths [B] (i64, where the context works) say how many positions of each
 // count. Rows of padding come out as some numbers, which no other row has seen. No dropout.
 #include "models/layers/mlp.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -1,6 +1,7 @@
 #include "models/layers/cross_net.h"
 
 #include "models/layers/parameters.h"
+#include "runtime/base/check.h"
 #include "runtime/ops/arithmetic.h"
 #include "runtime/ops/linear.h"
 #include "runtime/ops/matmul.h"

@@ -12,6 +12,7 @@
 // Matrices start uniform with Xavier's variance (TorchRec: normal with the same), biases at 0. All
 // REQUIRE in > 0, layers > 0 and, where there is one, a rank above 0.
 #include "models/layers/mlp.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/kernels/row_lanes.h"
 #include "runtime/ops/shaping.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

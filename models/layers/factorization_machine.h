@@ -3,6 +3,7 @@
 // Both halves of DeepFM (torchrec/modules/deepfm.py). Their inputs are tensors [B, …], each
 // flattened to a row an example; the rows are joined in the order given.
 #include "models/layers/mlp.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -7,6 +7,7 @@
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/matmul.h"
 #include "runtime/ops/shaping.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

@@ -5,6 +5,7 @@
 // EmbeddingBagCollection returns them.
 #include "models/layers/cross_net.h"
 #include "models/layers/mlp.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

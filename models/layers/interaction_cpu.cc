@@ -1,5 +1,6 @@
 #include "models/layers/interaction_impl.h"
 #include "runtime/base/isa.h"
+#include "runtime/context.h"
 #include "runtime/device/scratch_pool.h"
 
 namespace tessera::internal {

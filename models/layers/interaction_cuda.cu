@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "models/layers/interaction_impl.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "runtime/ops/kernels/four.cuh"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/layers/parameters.h"
+#include "runtime/base/check.h"
 #include "runtime/ops/activation.h"
 #include "runtime/ops/linear.h"
 #include "runtime/ops/norm.h"

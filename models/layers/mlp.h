@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/layers/module.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -1,5 +1,7 @@
 #include "models/layers/over_arch.h"
 
+#include "runtime/base/check.h"
+
 namespace tessera {
 namespace {
 

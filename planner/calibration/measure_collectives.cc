@@ -8,6 +8,7 @@
 #include "planner/calibration/machine_profile_json.h"
 #include "planner/calibration/rounds.h"
 #include "runtime/base/check.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "planner/calibration/least_squares.h"
 #include "planner/step_model/shard_work.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/plan_makers.h"
 #include "sharding/sharded_tables.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "embedding/table_batched_embedding.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

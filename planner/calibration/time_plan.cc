@@ -11,6 +11,7 @@
 #include "planner/step_model/rule_by_name.h"
 #include "runtime/ops/linear.h"
 #include "runtime/ops/shaping.h"
+#include "runtime/tensor.h"
 #include "sharding/sharded_tables.h"
 
 namespace tessera {

@@ -7,6 +7,7 @@
 
 #include "planner/calibration/time_plan.h"
 #include "planner/step_model/step_model.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

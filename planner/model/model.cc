@@ -5,6 +5,7 @@
 #include <set>
 
 #include "planner/model/planner_error.h"
+#include "runtime/base/check.h"
 #include "runtime/base/names.h"
 #include "runtime/base/size_limits.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "planner/model/planner_error.h"
+#include "runtime/base/check.h"
 #include "runtime/base/names.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/base/check.h"
 #include "runtime/base/names.h"
 #include "runtime/base/size_limits.h"
 

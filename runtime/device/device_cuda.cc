@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/device/cuda_check.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/device/stream_impl.h"

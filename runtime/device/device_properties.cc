@@ -1,5 +1,6 @@
 #include "runtime/device/device_properties.h"
 
+#include "runtime/base/check.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera {

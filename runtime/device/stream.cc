@@ -1,5 +1,6 @@
 #include "runtime/device/stream.h"
 
+#include "runtime/base/check.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/device/stream_impl.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/check.h"
 #include "runtime/base/checksums.h"
 
 namespace tessera {

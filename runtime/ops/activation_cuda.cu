@@ -1,3 +1,4 @@
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "runtime/ops/activation_impl.h"
 

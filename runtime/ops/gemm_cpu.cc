@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/accumulation.h"
+#include "runtime/context.h"
 #include "runtime/ops/gemm_impl.h"
 
 namespace tessera::internal {

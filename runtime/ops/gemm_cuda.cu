@@ -15,6 +15,7 @@
 #include "runtime/launch.cuh"
 #include "runtime/ops/gemm_impl.h"
 #include "runtime/ops/kernels/four.cuh"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

@@ -1,6 +1,7 @@
 #include "runtime/accumulation.h"
 #include "runtime/ops/gemm_impl.h"
 #include "runtime/ops/linear_impl.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

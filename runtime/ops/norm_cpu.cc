@@ -1,3 +1,4 @@
+#include "runtime/context.h"
 #include "runtime/ops/norm_impl.h"
 
 namespace tessera::internal {

@@ -1,3 +1,4 @@
+#include "runtime/context.h"
 #include "runtime/elementwise.cuh"
 #include "runtime/ops/kernels/norm_formulas.h"
 #include "runtime/ops/kernels/similarity_formulas.h"

@@ -1,6 +1,7 @@
 #include "serve/export/choose_table_codecs.h"
 
 #include "quant/choose_codecs.h"
+#include "runtime/base/check.h"
 
 namespace tessera::serve {
 namespace {

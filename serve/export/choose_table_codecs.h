@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/context.h"
 #include "serve/export/model_writer.h"
 
 namespace tessera::serve {

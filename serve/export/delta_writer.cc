@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/files/files.h"
+#include "runtime/tensor.h"
 #include "serve/export/export_tensors.h"
 #include "serve/export/model_writer.h"
 

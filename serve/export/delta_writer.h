@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quant/quantize_table.h"
+#include "runtime/context.h"
 #include "serve/model_chain.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"

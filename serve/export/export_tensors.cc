@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/tensor.h"
 #include "serve/dense_part.h"
 #include "serve/export/raw_id_export.h"
 

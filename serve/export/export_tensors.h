@@ -4,6 +4,7 @@
 // and the dense part of a checkpoint.
 #include <string>
 
+#include "runtime/context.h"
 #include "runtime/files/safetensors.h"
 #include "serve/model_spec.h"
 #include "train/checkpoint/checkpoint.h"

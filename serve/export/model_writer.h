@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "quant/quantize_table.h"
+#include "runtime/context.h"
 #include "serve/export/prune_table.h"
 #include "serve/export/table_export.h"
 #include "serve/model_spec.h"

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/tensor.h"
+
 namespace tessera::serve {
 namespace {
 

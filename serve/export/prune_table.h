@@ -6,6 +6,7 @@
 
 #include "embedding/lookup/index_remap.h"
 #include "quant/quantize_table.h"
+#include "runtime/context.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera::serve {

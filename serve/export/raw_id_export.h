@@ -6,6 +6,7 @@
 
 #include "embedding/lookup/index_remap.h"
 #include "embedding/managed_collision/managed_collision_config.h"
+#include "runtime/context.h"
 #include "serve/model_spec.h"
 #include "train/checkpoint/checkpoint.h"
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "models/ranking_model.h"
+#include "runtime/tensor.h"
 #include "serve/export/prune_table.h"
 #include "serve/export/raw_id_export.h"
 

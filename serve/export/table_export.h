@@ -7,6 +7,7 @@
 
 #include "embedding/lookup/index_remap.h"
 #include "quant/quantize_table.h"
+#include "runtime/context.h"
 #include "serve/model_spec.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"

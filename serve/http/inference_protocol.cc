@@ -7,6 +7,7 @@
 
 #include "runtime/files/safetensors.h"
 #include "runtime/json/json_reader.h"
+#include "runtime/tensor.h"
 #include "serve/http/request_inputs.h"
 
 namespace tessera::serve {

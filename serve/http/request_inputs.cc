@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "serve/http/inference_protocol.h"
 
 namespace tessera::serve::internal {

@@ -22,6 +22,7 @@
 #include "embedding/table/optimizer_state.h"
 #include "runtime/files/checkpoint_checksums.h"
 #include "runtime/files/safetensors.h"
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint_index.h"
 #include "sharding/checkpoint/checkpoint_rows.h"
 

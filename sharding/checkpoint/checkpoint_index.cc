@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/check.h"
 #include "runtime/files/checkpoint_checksums.h"
 #include "runtime/json/json_seal.h"
 #include "sharding/checkpoint/checkpoint_info_json.h"

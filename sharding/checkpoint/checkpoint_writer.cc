@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "runtime/base/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/files.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint_rows.h"
 #include "sharding/exchange/copy_segments.h"
 

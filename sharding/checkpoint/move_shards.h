@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/context.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "sharding/plan/plan.h"
 

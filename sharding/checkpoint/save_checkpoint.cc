@@ -1,6 +1,7 @@
 #include "sharding/checkpoint/save_checkpoint.h"
 
 #include "comm/leader.h"
+#include "runtime/base/check.h"
 
 namespace tessera {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "runtime/context.h"
 #include "sharding/checkpoint/checkpoint_writer.h"
 
 namespace tessera {

@@ -1,5 +1,6 @@
 // Column blocks on a GPU: a thread an element.
 #include "embedding/lookup/feature_items.cuh"
+#include "runtime/context.h"
 #include "sharding/exchange/column_blocks_impl.h"
 
 namespace tessera::internal {

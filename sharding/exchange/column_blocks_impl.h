@@ -6,6 +6,7 @@
 
 #include "embedding/lookup/feature_items.h"
 #include "embedding/lookup/row_ops.h"
+#include "runtime/context.h"
 #include "runtime/device/dispatch.h"
 
 namespace tessera::internal {

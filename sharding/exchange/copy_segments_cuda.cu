@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "embedding/lookup/feature_items.cuh"
+#include "runtime/context.h"
 #include "sharding/exchange/copy_segments_impl.h"
 
 namespace tessera::internal {

@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "quant/wire_codec.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -8,6 +8,7 @@
 #include "embedding/update/clamp_gradient.h"
 #include "embedding/update/expand_bags.h"
 #include "runtime/files/trace.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/column_blocks.h"
 #include "sharding/exchange/copy_segments.h"
 #include "sharding/exchange/float_exchange.h"

@@ -14,6 +14,7 @@
 #include "comm/communicator.h"
 #include "embedding/table_batched_embedding.h"
 #include "quant/wire_codec.h"
+#include "runtime/context.h"
 #include "sharding/exchange/input_dist.h"
 
 namespace tessera {

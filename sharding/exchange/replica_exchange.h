@@ -8,6 +8,7 @@
 
 #include "comm/communicator.h"
 #include "embedding/config/embedding_configs.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

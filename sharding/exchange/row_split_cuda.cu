@@ -1,5 +1,6 @@
 // Bags of ids cut by blocks of rows on a GPU: a thread a bag.
 #include "embedding/lookup/feature_items.cuh"
+#include "runtime/context.h"
 #include "sharding/exchange/row_split_impl.h"
 
 namespace tessera::internal {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "embedding/itep/itep_steps.h"
+#include "runtime/tensor.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "sharding/sharded_embedding_collection.h"
 

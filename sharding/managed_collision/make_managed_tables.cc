@@ -1,5 +1,7 @@
 #include "sharding/managed_collision/make_managed_tables.h"
 
+#include "runtime/base/check.h"
+
 namespace tessera {
 namespace {
 

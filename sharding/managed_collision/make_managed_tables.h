@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "embedding/managed_collision/managed_collision_config.h"
+#include "runtime/context.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 
 namespace tessera {

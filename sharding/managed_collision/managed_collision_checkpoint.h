@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/context.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 #include "sharding/table_checkpoint.h"
 

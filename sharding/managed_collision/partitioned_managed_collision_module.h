@@ -17,6 +17,7 @@
 
 #include "embedding/managed_collision/managed_collision_module.h"
 #include "runtime/numbers/random.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/hash_parts.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 // streams that were remapped, the rows of the ids that every rank had sent.
 #include <utility>
 
+#include "runtime/tensor.h"
 #include "sharding/exchange/copy_segments.h"
 #include "sharding/exchange/dedup.h"
 #include "sharding/managed_collision/place_rows.h"

@@ -4,6 +4,7 @@
 
 #include "comm/leader.h"
 #include "embedding/collection_features.h"
+#include "runtime/base/check.h"
 #include "sharding/plan/plan_json.h"
 
 namespace tessera {

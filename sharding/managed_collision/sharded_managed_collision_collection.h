@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/context.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 
 namespace tessera {

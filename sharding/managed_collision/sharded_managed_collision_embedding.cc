@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "embedding/collection_features.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {

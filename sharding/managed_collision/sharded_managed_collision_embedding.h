@@ -20,6 +20,7 @@
 
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "embedding/precomputed_forward.h"
+#include "runtime/context.h"
 #include "sharding/managed_collision/sharded_managed_collision_modules.h"
 #include "sharding/sharded_embedding_bag_collection.h"
 #include "sharding/sharded_embedding_collection.h"

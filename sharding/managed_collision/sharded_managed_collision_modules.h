@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "embedding/managed_collision/managed_collision_collection.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/input_dist.h"
 #include "sharding/managed_collision/partitioned_managed_collision_module.h"
 

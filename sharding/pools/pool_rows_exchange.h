@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

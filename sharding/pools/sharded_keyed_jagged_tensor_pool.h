@@ -6,6 +6,7 @@
 // counts.
 #include "comm/communicator.h"
 #include "embedding/pools/keyed_jagged_tensor_pool.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 // update in one call, the last rank's row counts.
 #include "comm/communicator.h"
 #include "embedding/pools/tensor_pool.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

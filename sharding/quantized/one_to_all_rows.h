@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "sharding/exchange/row_split.h"
 #include "sharding/quantized/quantized_shards.h"
 

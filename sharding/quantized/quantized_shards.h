@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "embedding/quantized/quantized_table.h"
+#include "runtime/tensor.h"
 #include "sharding/plan/plan.h"
 
 namespace tessera {

@@ -5,6 +5,7 @@
 
 #include "embedding/lookup/index_array.h"
 #include "embedding/quantized/quantized_lookup.h"
+#include "runtime/tensor.h"
 #include "sharding/exchange/column_blocks.h"
 #include "sharding/quantized/one_to_all_rows.h"
 #include "sparse/ops/cumsum.h"

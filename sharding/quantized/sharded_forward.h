@@ -1,6 +1,7 @@
 #ifndef TESSERA_SHARDING_QUANTIZED_SHARDED_FORWARD_H_
 #define TESSERA_SHARDING_QUANTIZED_SHARDED_FORWARD_H_
 // One forward of ShardedQuantizedTables.
+#include "runtime/context.h"
 #include "sharding/quantized/sharded_quantized_state.h"
 
 namespace tessera::internal {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "embedding/quantized/embedding_collection.h"
+#include "runtime/context.h"
 #include "sharding/quantized/sharded_quantized_tables.h"
 
 namespace tessera::quant {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "embedding/quantized/quantized_state.h"
+#include "runtime/context.h"
 #include "sharding/quantized/quantized_shards.h"
 #include "sharding/quantized/shard_workers.h"
 

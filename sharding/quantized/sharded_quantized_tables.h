@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "embedding/quantized/quantized_table_batched_embedding.h"
+#include "runtime/context.h"
 #include "sharding/plan/plan.h"
 
 namespace tessera {

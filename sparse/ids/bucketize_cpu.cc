@@ -7,6 +7,7 @@
 
 #include "runtime/base/isa.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/tensor.h"
 #include "sparse/ids/bucketize_impl.h"
 #include "sparse/ids/even_buckets.h"
 #include "sparse/ops/sum_lengths.h"

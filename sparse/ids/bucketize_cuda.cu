@@ -1,6 +1,7 @@
 // A thread a bag: counts, then slots. Placers of the features are made on the device, from the
 // numbers there, so nobody waits.
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ids/bucketize_impl.h"
 #include "sparse/ops/cumsum.h"
 

@@ -10,6 +10,7 @@
 
 #include "runtime/base/isa.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/tensor.h"
 #include "sparse/ids/dense_ids.h"
 #include "sparse/ids/unique_impl.h"
 

@@ -4,6 +4,7 @@
 
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ids/unique_impl.h"
 #include "sparse/ops/search.h"
 

@@ -1,3 +1,4 @@
+#include "runtime/tensor.h"
 #include "sparse/jagged/jagged_elementwise_impl.h"
 #include "sparse/jagged/jagged_intersect.cuh"
 

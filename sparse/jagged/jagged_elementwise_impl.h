@@ -3,6 +3,7 @@
 // The formulas of jagged_elementwise.h, and the devices' halves.
 #include "runtime/base/host_device.h"
 #include "runtime/device/device.h"
+#include "runtime/tensor.h"
 #include "sparse/jagged/jagged_layout.h"
 
 namespace tessera::internal {

@@ -3,6 +3,7 @@
 // A thread for each element of a padded tensor, with the element of its jagged twin where it has
 // one. For .cu files.
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/jagged/jagged_layout.h"
 #include "sparse/ops/divider.h"
 #include "sparse/ops/row_runs.h"

@@ -1,3 +1,4 @@
+#include "runtime/tensor.h"
 #include "runtime/tensor_impl.h"
 #include "sparse/jagged/jagged_intersect.cuh"
 #include "sparse/jagged/jagged_layout_impl.h"

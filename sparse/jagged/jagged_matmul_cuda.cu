@@ -1,4 +1,5 @@
 // A block takes tiles of c, a thread an element of each; a and b come through shared memory.
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "sparse/jagged/jagged_matmul_impl.h"
 

@@ -3,6 +3,7 @@
 // The one product that jagged_matmul.h is made of: c = a·b for every head of every bag, each
 // element a sum in order.
 #include "runtime/base/host_device.h"
+#include "runtime/context.h"
 #include "runtime/device/device.h"
 #include "sparse/jagged/jagged_layout.h"
 

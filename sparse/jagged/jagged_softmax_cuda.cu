@@ -1,4 +1,5 @@
 // A warp a column of a bag. Columns of a bag lie in one block, so that they share lines of memory.
+#include "runtime/tensor.h"
 #include "sparse/jagged/jagged_softmax_impl.h"
 #include "sparse/ops/warp.cuh"
 

@@ -2,6 +2,7 @@
 #define TESSERA_SPARSE_JAGGED_JAGGED_SOFTMAX_IMPL_H_
 // The devices' halves of jagged_softmax.h. Tensors are contiguous [N, D].
 #include "runtime/device/device.h"
+#include "runtime/tensor.h"
 #include "sparse/ops/segments.h"
 
 namespace tessera::internal {

@@ -1,5 +1,6 @@
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/cumsum_impl.h"
 #include "sparse/ops/search.h"
 

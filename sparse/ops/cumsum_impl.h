@@ -3,6 +3,7 @@
 // The devices' halves of cumsum.h.
 #include "runtime/base/host_device.h"
 #include "runtime/device/device.h"
+#include "runtime/tensor.h"
 #include "sparse/ops/segments.h"
 
 namespace tessera::internal {

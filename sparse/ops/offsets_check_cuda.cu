@@ -1,6 +1,7 @@
 // The device finds the totals, and whether anything is wrong; the host's check then says what it
 // is.
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/offsets_check_impl.h"
 #include "sparse/ops/segments_impl.h"
 

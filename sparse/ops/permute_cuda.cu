@@ -1,4 +1,5 @@
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/permute_impl.h"
 
 namespace tessera::internal {

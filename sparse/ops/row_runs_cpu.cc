@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/tensor.h"
 #include "sparse/ops/row_runs_impl.h"
 
 namespace tessera::internal {

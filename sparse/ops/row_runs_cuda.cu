@@ -4,6 +4,7 @@
 
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/divider.h"
 #include "sparse/ops/row_runs_impl.h"
 #include "sparse/ops/search.h"

@@ -1,5 +1,6 @@
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/segments_impl.h"
 #include "sparse/ops/warp.cuh"
 

@@ -1,5 +1,6 @@
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
+#include "runtime/tensor.h"
 #include "sparse/ops/select_impl.h"
 
 namespace tessera::internal {

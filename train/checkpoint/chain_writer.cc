@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "runtime/base/check.h"
 #include "runtime/files/files.h"
 #include "train/checkpoint/checkpoint_files.h"
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/context.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/delta_file.h"
 

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "train/checkpoint/checkpoint.h"
 
 namespace tessera {

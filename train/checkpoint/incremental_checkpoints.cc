@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/files/output_lock.h"
 #include "train/checkpoint/checkpoint_files.h"
 

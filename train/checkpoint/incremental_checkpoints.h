@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/context.h"
 #include "train/checkpoint/chain_writer.h"
 
 namespace tessera {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "optim/optimizer.h"
+#include "runtime/context.h"
 #include "runtime/named_parameter.h"
 #include "train/checkpoint/checkpoint.h"
 

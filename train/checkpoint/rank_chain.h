@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tensor.h"
 #include "sharding/checkpoint/checkpoint.h"
 #include "train/checkpoint/chain_writer.h"
 

@@ -5,6 +5,7 @@
 
 #include "comm/leader.h"
 #include "runtime/files/output_lock.h"
+#include "runtime/tensor.h"
 #include "train/checkpoint/checkpoint_chain.h"
 
 namespace tessera {

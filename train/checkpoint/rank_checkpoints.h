@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "runtime/context.h"
 #include "train/checkpoint/rank_chain.h"
 
 namespace tessera {

@@ -8,6 +8,7 @@
 
 #include "runtime/files/safetensors.h"
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

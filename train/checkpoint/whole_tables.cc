@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/staging.h"
 #include "train/checkpoint/rank_chain.h"
 #include "train/checkpoint/saved_form.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "embedding/embedding_collection.h"
+#include "runtime/context.h"
 #include "sparse/keyed_tensor.h"
 
 namespace tessera::internal {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/tensor.h"
 #include "sharding/exchange/dedup.h"
 #include "train/pipeline/collection_outputs.h"
 

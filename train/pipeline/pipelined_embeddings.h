@@ -29,6 +29,7 @@
 #include "embedding/feature_processed_embedding_bag_collection.h"
 #include "embedding/itep/itep_embedding.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
+#include "runtime/context.h"
 #include "sharding/itep/sharded_itep_embedding.h"
 #include "sharding/managed_collision/sharded_managed_collision_embedding.h"
 #include "sharding/sharded_embedding_bag_collection.h"

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "train/pipeline/stage_threads.h"
 
 namespace tessera {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/files/trace.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 namespace {

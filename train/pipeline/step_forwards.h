@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/context.h"
 #include "train/pipeline/pipelined_embeddings.h"
 
 namespace tessera::internal {

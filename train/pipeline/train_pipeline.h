@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/context.h"
 #include "runtime/files/trace.h"
 #include "train/pipeline/staged_train_pipeline.h"
 #include "train/pipeline/step_forwards.h"

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/context.h"
 #include "runtime/files/trace.h"
 #include "train/pipeline/train_pipeline.h"
 

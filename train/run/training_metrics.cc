@@ -4,6 +4,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "runtime/tensor.h"
+
 namespace tessera {
 namespace {
 

@@ -16,6 +16,7 @@
 #include "metrics/log/event_file.h"
 #include "metrics/log/metrics_log.h"
 #include "metrics/rec_metric_module.h"
+#include "runtime/context.h"
 #include "runtime/staging.h"
 #include "train/trainer.h"
 

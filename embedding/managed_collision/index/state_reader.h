@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/named_parameter.h"
+#include "runtime/tensor.h"
 
 namespace tessera::internal {
 

@@ -17,6 +17,7 @@
 #include "embedding/embedding_bag_collection.h"
 #include "embedding/embedding_collection.h"
 #include "embedding/storage/rocksdb/rocksdb_tables.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

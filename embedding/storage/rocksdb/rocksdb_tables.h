@@ -20,6 +20,7 @@
 
 #include "embedding/storage/rocksdb/rocksdb_store.h"
 #include "embedding/table_batched_embedding.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 

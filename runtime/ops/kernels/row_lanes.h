@@ -12,6 +12,7 @@
 // In the namespace of the instruction set, as all that is compiled more than once (tools/isa.bzl).
 #include <limits>
 
+#include "runtime/context.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
 #include "runtime/ops/kernels/vector_math.h"

@@ -1,6 +1,7 @@
 #ifndef TESSERA_RUNTIME_OPS_KERNELS_WARP_LANES_CUH_
 #define TESSERA_RUNTIME_OPS_KERNELS_WARP_LANES_CUH_
 // A warp as the lanes of row_lanes.h, and rows run by a warp each. For .cu files.
+#include "runtime/context.h"
 #include "runtime/launch.cuh"
 #include "runtime/ops/kernels/row_lanes.h"
 
