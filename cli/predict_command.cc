@@ -11,6 +11,7 @@
 #include "cli/memory_limit_flag.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
+#include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
 #include "metrics/click_metrics.h"
 #include "runtime/files/files.h"
@@ -30,6 +31,7 @@ struct Outcome {
   Latencies latencies;
   std::string scores;  // a line an example, if they are asked for
   int64_t skipped_rows = 0;
+  BadLineCounts skipped_by_reason;
   std::optional<MetricValues> of_checkpoint;
   int64_t not_finite = 0;  // scores
 };
@@ -44,11 +46,12 @@ Outcome PredictAll(const Flags& flags, RowScorer& model) {
     outcome.latencies.Add(taken.count());
     outcome.not_finite += std::count_if(scores.begin(), scores.end(),
                                         [](float score) { return !std::isfinite(score); });
-    outcome.metrics.Update({scores, batch->labels.span<float>(), {}});
+    outcome.metrics.Update({scores, batch->labels.span<float>(), WeightsOf(*batch)});
     if (flags.out.empty()) continue;
     for (const float score : scores) outcome.scores += Format("{:.9g}\n", score);
   }
   outcome.skipped_rows = source->skipped_rows();
+  outcome.skipped_by_reason = source->skipped_by_reason();
   return outcome;
 }
 
@@ -89,7 +92,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
         WithCommas(static_cast<double>(outcome.not_finite)).c_str(),
         WithCommas(static_cast<double>(values.examples)).c_str());
   if (outcome.skipped_rows > 0)
-    std::printf("left out %lld bad lines\n", static_cast<long long>(outcome.skipped_rows));
+    std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
   std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
               static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
 }
@@ -139,7 +142,10 @@ void AddPredictCommand(Command app) {
            "form")
       .Required()
       .Value("PATH");
-  command.Add("--data", f->rows.data, "Score these Criteo rows: one or more files, plain or .gz")
+  command
+      .Add("--data", f->rows.data,
+           "Score these rows: files of the format that the model was trained on, else Criteo text; "
+           "plain, .gz or .zst")
       .Required()
       .Value("FILE");
   command.Add("--rows", f->rows.range, "Score only these rows; default: all").Value("FIRST:LAST");
@@ -162,7 +168,10 @@ void AddPredictCommand(Command app) {
   command.Add("-o,--out", f->out, "Write the scores to this file, one a line").Value("FILE");
   command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);
-  command.Run([f] { return Predict(*f); });
+  command.Run([f] {
+    f->rows.threads = f->threads;
+    return Predict(*f);
+  });
 }
 
 }  // namespace tessera::cli

@@ -5,7 +5,11 @@
 #include "cli/show/numbers.h"
 #include "data/batch_source.h"
 #include "data/files/criteo_stream.h"
+#include "data/files/expand_paths.h"
+#include "data/files/multi_hot_rows.h"
 #include "data/read_ahead.h"
+#include "data/row_table_source.h"
+#include "data/rows/text_row_source.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
 #include "train/checkpoint/saved_form.h"
@@ -24,10 +28,29 @@ RowInputs InputsOf(const serve::ModelSpec& spec) {
   return inputs;
 }
 
+// The rows of a user's own files.
+std::unique_ptr<DataSource> OpenOwnRows(const ScoredRows& rows, const RowInputs& inputs) {
+  const std::vector<std::string> paths = ExpandPaths(rows.data);
+  const RowRange range = ParseRowRange(rows.range);
+  if (inputs.schema->is_text())
+    return std::make_unique<TextRowSource>(
+        std::make_shared<const RowRules>(*inputs.schema, inputs.features),
+        RowFiles{.paths = paths, .skip_bad_lines = rows.skip_bad_lines, .threads = rows.threads},
+        TextRowSourceOptions{.batch_size = rows.batch_size, .range = range});
+  const auto days =
+      std::make_shared<const MultiHotRows>(MultiHotDays(paths), *inputs.schema, inputs.features);
+  if (days->dense_columns() != inputs.dense_in)
+    throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", paths.front(),
+                       inputs.dense_in, days->dense_columns()));
+  return std::make_unique<RowTableSource>(
+      days, RowTableSourceOptions{.batch_size = rows.batch_size, .range = range});
+}
+
 }  // namespace
 
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path) {
+  if (inputs.schema != nullptr) return std::make_unique<ReadAhead>(OpenOwnRows(rows, inputs));
   if (inputs.dense_in != ClickRow::kIntegers)
     throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", path,
                        inputs.dense_in, ClickRow::kIntegers));
@@ -64,7 +87,8 @@ void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConf
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
   inputs_ = {.features = Features(config),
              .dense_in = config.model.dense_in,
-             .missing = config.data.missing};
+             .missing = config.data.missing,
+             .schema = config.data.schema};
   ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
   trainer_ = std::make_unique<Trainer>(*ctx_, config);
   trainer_->Load(checkpoint);
@@ -79,8 +103,12 @@ std::vector<float> RowScorer::Score(const Batch& batch) {
 MetricValues RowScorer::ScoreAll(DataSource& source) {
   ClickMetrics metrics;
   while (const auto batch = source.Next())
-    metrics.Update({Score(*batch), batch->labels.span<float>(), {}});
+    metrics.Update({Score(*batch), batch->labels.span<float>(), WeightsOf(*batch)});
   return metrics.Lifetime();
+}
+
+std::span<const float> WeightsOf(const Batch& batch) {
+  return batch.weights ? batch.weights.span<float>() : std::span<float>();
 }
 
 void CheckAnyScored(const ScoredRows& rows, int64_t examples) {

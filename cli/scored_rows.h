@@ -4,11 +4,13 @@
 // a checkpoint, or both, of which the difference is what quantizing has cost.
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "data/batch_builder.h"
 #include "data/data_source.h"
+#include "data/schema/data_schema.h"
 #include "metrics/click_metrics.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/context.h"
@@ -20,10 +22,11 @@
 namespace tessera::cli {
 
 struct ScoredRows {
-  std::vector<std::string> data = {};  // Criteo files
+  std::vector<std::string> data = {};  // files, or patterns of them
   std::string range = ":";             // FIRST:LAST
   int64_t batch_size = 64;
   bool skip_bad_lines = false;
+  int threads = 1;  // that parse text of a schema
 };
 
 // The columns of a row that a model reads.
@@ -31,11 +34,16 @@ struct RowInputs {
   std::vector<CategoricalFeature> features;
   int64_t dense_in = 0;
   MissingIds missing = MissingIds::kRow0;
+  std::shared_ptr<const DataSchema> schema = nullptr;  // of a user's own files; null: Criteo rows
 };
 
-// Throws Error, naming the model's `path`, for a model that does not read Criteo rows.
+// Throws Error, naming the model's `path`, for a model that reads neither a user's own rows nor
+// Criteo's.
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path);
+
+// The weights of a batch's examples; none: all weigh 1.
+std::span<const float> WeightsOf(const Batch& batch);
 
 // Throws Error where no row was scored.
 void CheckAnyScored(const ScoredRows& rows, int64_t examples);

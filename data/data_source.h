@@ -2,7 +2,9 @@
 #define TESSERA_DATA_DATA_SOURCE_H_
 // A source of batches: a file reader, a generator, or either one read ahead on its own thread.
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "runtime/tensor.h"
 #include "sparse/keyed_jagged_tensor.h"
@@ -32,6 +34,9 @@ struct Batch {
   Batch To(Context& ctx) const;
 };
 
+// How many lines were left out, by what was wrong with them ("expected a number").
+using BadLineCounts = std::map<std::string, int64_t>;
+
 // A finite sequence of batches. Not thread safe.
 class DataSource {
  public:
@@ -41,6 +46,8 @@ class DataSource {
   virtual std::optional<Batch> Next() = 0;
   // Rows left out so far because they were bad.
   virtual int64_t skipped_rows() const { return 0; }
+  // The same by reason, where the source tells.
+  virtual BadLineCounts skipped_by_reason() const { return {}; }
 };
 
 }  // namespace tessera

@@ -27,6 +27,7 @@ ReadAhead::Item ReadAhead::ReadOne() {
     item.error = std::current_exception();
   }
   item.skipped = source_->skipped_rows();
+  item.reasons = source_->skipped_by_reason();
   return item;
 }
 
@@ -47,6 +48,7 @@ std::optional<Batch> ReadAhead::Next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !queue_.empty(); });
   skipped_ = queue_.front().skipped;
+  reasons_ = queue_.front().reasons;
   if (queue_.front().error) std::rethrow_exception(queue_.front().error);
   if (!queue_.front().batch) return std::nullopt;  // stays, so that asking again gives the same
   std::optional<Batch> batch = std::move(queue_.front().batch);

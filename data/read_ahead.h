@@ -24,6 +24,7 @@ class ReadAhead final : public DataSource {
   std::optional<Batch> Next() override;
   // Rows skipped up to the batch that Next gave last.
   int64_t skipped_rows() const override { return skipped_; }
+  BadLineCounts skipped_by_reason() const override { return reasons_; }
 
  private:
   // A batch that the source gave; the last item of a queue has none.
@@ -31,6 +32,7 @@ class ReadAhead final : public DataSource {
     std::optional<Batch> batch;
     std::exception_ptr error;
     int64_t skipped = 0;
+    BadLineCounts reasons = {};
   };
   Item ReadOne();
   void Run();
@@ -38,6 +40,7 @@ class ReadAhead final : public DataSource {
   std::unique_ptr<DataSource> source_;
   const size_t depth_;
   int64_t skipped_ = 0;
+  BadLineCounts reasons_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> queue_;  // guarded by mutex_

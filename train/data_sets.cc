@@ -10,7 +10,7 @@
 #include "data/files/ratings.h"
 #include "data/read_ahead.h"
 #include "data/row_table_source.h"
-#include "data/rows/row_source.h"
+#include "data/rows/text_row_source.h"
 #include "data/same_rows.h"
 #include "data/shuffled_stream.h"
 #include "data/synthetic/planted_rows.h"
@@ -91,25 +91,27 @@ void DataSets::CheckReadOnce(int64_t epochs) const {
   for (const std::string& path : selection_.files) {
     if (CanReadAgain(path)) continue;
     if (epochs > 1)
-      throw Error(Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a "
-                         "file",
-                         path, epochs));
+      throw Error(
+          Format("{}: it can be read once, but train.epochs is {}: expected 1 epoch, or a "
+                 "file",
+                 path, epochs));
     if (selection_.eval_files.empty() && selection_.eval_rows)
-      throw Error(Format("{}: it can be read once, so rows for evaluation (--eval-rows) cannot be "
-                         "taken of it: give them by --eval FILE",
-                         path));
+      throw Error(
+          Format("{}: it can be read once, so rows for evaluation (--eval-rows) cannot be "
+                 "taken of it: give them by --eval FILE",
+                 path));
   }
   for (const std::string& path : selection_.eval_files)
     if (!CanReadAgain(path))
-      throw Error(Format("--eval {}: rows for evaluation are read several times, but this can be "
-                         "read once: expected a file",
-                         path));
+      throw Error(
+          Format("--eval {}: rows for evaluation are read several times, but this can be "
+                 "read once: expected a file",
+                 path));
 }
 
 RowFiles DataSets::OwnFiles(const std::vector<std::string>& files) const {
-  return {.paths = files,
-          .skip_bad_lines = selection_.skip_bad_lines,
-          .threads = selection_.threads};
+  return {
+      .paths = files, .skip_bad_lines = selection_.skip_bad_lines, .threads = selection_.threads};
 }
 
 std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
@@ -119,8 +121,8 @@ std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
                        dense_in_, rows->dense_columns()));
   if (rows->label_columns() != 1)
-    throw Error(Format("{}: the model trains on one label, got {}", files.front(),
-                       rows->label_columns()));
+    throw Error(
+        Format("{}: the model trains on one label, got {}", files.front(), rows->label_columns()));
   return rows;
 }
 
@@ -130,7 +132,7 @@ void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
   if (!CanReadAgain(files.front())) return;
   RowFiles first{.paths = {files.front()}, .skip_bad_lines = true, .piece_bytes = 1 << 16};
   if (TrainRows().first == 0) first.skip_bad_lines = selection_.skip_bad_lines;
-  RowReader reader(rules_, first);
+  TextRowReader reader(rules_, first);
   int64_t rows = 0;
   while (rows < kFirstRows) {
     const auto block = reader.Next();
@@ -218,13 +220,13 @@ std::unique_ptr<DataSource> DataSets::OpenText(const std::vector<std::string>& f
                                                int64_t batch_size, int64_t first_row, int64_t epoch,
                                                bool shuffled) const {
   if (rules_ != nullptr)
-    return Ahead(std::make_unique<RowSource>(
+    return Ahead(std::make_unique<TextRowSource>(
         rules_, OwnFiles(files),
-        RowSourceOptions{.batch_size = batch_size,
-                         .range = rows,
-                         .shuffle = shuffled ? data_.shuffle : std::nullopt,
-                         .epoch = epoch,
-                         .first_place = first_row}));
+        TextRowSourceOptions{.batch_size = batch_size,
+                             .range = rows,
+                             .shuffle = shuffled ? data_.shuffle : std::nullopt,
+                             .epoch = epoch,
+                             .first_place = first_row}));
   const auto open = [&](RowRange range) -> std::unique_ptr<ClickRowStream> {
     return std::make_unique<CriteoStream>(CriteoFiles{files, selection_.skip_bad_lines}, range);
   };

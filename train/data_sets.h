@@ -12,7 +12,7 @@
 #include "data/data_source.h"
 #include "data/files/data_identity.h"
 #include "data/row_table.h"
-#include "data/rows/row_reader.h"
+#include "data/rows/text_row_reader.h"
 #include "metrics/click_metrics.h"
 #include "train/config/train_config.h"
 

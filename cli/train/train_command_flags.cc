@@ -176,9 +176,9 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
       .Value("FILE");
   app.Add("--data", f.data,
-          "Train on these rows: Criteo text (plain or .gz), npy days or folders of tessera "
-          "preprocess; with \"format\": \"movielens\" in the configuration, files of MovieLens "
-          "ratings")
+          "Train on these rows: files of the configuration's \"format\", plain, .gz or .zst; a "
+          "pattern stands for the files that match it, - for standard input. Of the format "
+          "\"criteo\" also npy days and folders of tessera preprocess; of \"npz\" days")
       .Value("PATH");
   app.Add("--train-rows", f.train_rows, "Train only on these rows of the data").Value("FIRST:LAST");
   app.Add("--eval", f.eval,

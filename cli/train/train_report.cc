@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 
@@ -118,7 +119,7 @@ std::string FinalTable(const TrainingRunReport& report,
   if (report.evaluation) text += TextTable(MetricRows(*report.evaluation, optimum)) + "\n";
   text += Format("trained {} rows", WithCommas(static_cast<double>(report.rows)));
   if (report.skipped_rows > 0)
-    text += Format(", left out {} bad lines", WithCommas(static_cast<double>(report.skipped_rows)));
+    text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);
   text += Format(", {} samples/s; {:.2f} s with evaluation\n", WithCommas(SamplesPerSecond(report)),
                  report.seconds);
   if (report.disk) text += DiskLine(*report.disk);
@@ -139,6 +140,7 @@ std::string ReportJson(const TrainingRunReport& report,
   json["samples_per_second"] = SamplesPerSecond(report);
   json["rows"] = report.rows;
   json["skipped_rows"] = report.skipped_rows;
+  if (!report.skipped_by_reason.empty()) json["skipped_by_reason"] = report.skipped_by_reason;
   json["epochs"] = Json::array();
   for (const EpochReport& epoch : report.epochs) {
     Json entry = {{"epoch", epoch.epoch},

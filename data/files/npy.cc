@@ -16,9 +16,8 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kWrittenHeader = 128;  // bytes before the elements; there is room for any shape
 
 constexpr std::pair<DType, std::string_view> kTypes[] = {
-    {DType::kF32, "<f4"}, {DType::kF64, "<f8"}, {DType::kI32, "<i4"},
-    {DType::kI64, "<i8"}, {DType::kI16, "<i2"}, {DType::kI8, "|i1"},
-    {DType::kU8, "|u1"},  {DType::kBool, "|b1"}};
+    {DType::kF32, "<f4"}, {DType::kF64, "<f8"}, {DType::kI32, "<i4"}, {DType::kI64, "<i8"},
+    {DType::kI16, "<i2"}, {DType::kI8, "|i1"},  {DType::kU8, "|u1"},  {DType::kBool, "|b1"}};
 
 // Reads a Python dictionary of the kind that numpy writes.
 class HeaderText {

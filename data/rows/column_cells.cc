@@ -89,15 +89,15 @@ std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {
   return std::string_view(unquoted_).substr(begin);
 }
 
-void ColumnCells::TakeRest(const char* p, const char* end, Cell& cell, LineCells& out) {
-  cell.kind = Cell::Kind::kList;
+void ColumnCells::TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out) {
+  cell.kind = LineCell::Kind::kList;
   cell.begin = out.items.size();
   for (;; ++p) {
     out.items.push_back(Take(p, end));
     if (p == end) break;
   }
   cell.count = out.items.size() - cell.begin;
-  if (cell.count == 1 && out.items.back().empty()) cell.kind = Cell::Kind::kMissing;
+  if (cell.count == 1 && out.items.back().empty()) cell.kind = LineCell::Kind::kMissing;
 }
 
 void ColumnCells::ThrowCount(std::string_view line, size_t expected) {
@@ -127,16 +127,16 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     const int32_t at = columns.cells[c];
     const bool last = c + 1 == count;
     if (last && columns.rest) {
-      Cell unused;
+      LineCell unused;
       TakeRest(p, end, at < 0 ? unused : out.cells[static_cast<size_t>(at)], out);
       return;
     }
     const std::string_view text = Take(p, end);
     if (at >= 0) {
-      Cell& cell = out.cells[static_cast<size_t>(at)];
+      LineCell& cell = out.cells[static_cast<size_t>(at)];
       cell.text = text;
       const bool missing = text.empty() || (!null_.empty() && text == null_);
-      cell.kind = missing ? Cell::Kind::kMissing : Cell::Kind::kText;
+      cell.kind = missing ? LineCell::Kind::kMissing : LineCell::Kind::kText;
     }
     if ((p == end) == last) {
       if (last) return;
@@ -145,7 +145,7 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     // One column before the rest may be the end of the line.
     if (p != end || !columns.rest || c + 2 != count) ThrowCount(line, count);
     if (const int32_t rest = columns.cells[c + 1]; rest >= 0)
-      out.cells[static_cast<size_t>(rest)].kind = Cell::Kind::kMissing;
+      out.cells[static_cast<size_t>(rest)].kind = LineCell::Kind::kMissing;
     return;
   }
 }

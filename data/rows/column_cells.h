@@ -38,7 +38,8 @@ std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_vi
 class ColumnCells {
  public:
   explicit ColumnCells(const DataSchema& schema)
-      : delimiter_(schema.delimiter), quotes_(schema.format == RowFormat::kCsv),
+      : delimiter_(schema.delimiter),
+        quotes_(schema.format == RowFormat::kCsv),
         null_(schema.null) {}
 
   // Fills `out` with as many cells as the schema asks for. Throws BadLine. REQUIRES: kFindPadding
@@ -51,7 +52,7 @@ class ColumnCells {
   // Takes the next column of a line from `p` on, which then is at the delimiter, or the end.
   std::string_view Take(const char*& p, const char* end);
   std::string_view TakeQuoted(const char*& p, const char* end);
-  void TakeRest(const char* p, const char* end, Cell& cell, LineCells& out);
+  void TakeRest(const char* p, const char* end, LineCell& cell, LineCells& out);
   [[noreturn]] void ThrowCount(std::string_view line, size_t expected);
 
   char delimiter_;

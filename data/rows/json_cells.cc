@@ -136,7 +136,7 @@ struct JsonCells::Reader {
 
   void Read(std::string_view line, LineCells& out);
   void ReadField(ondemand::field& field, LineCells& out);
-  void ReadList(const std::string& key, ondemand::value& value, Cell& cell, LineCells& out);
+  void ReadList(const std::string& key, ondemand::value& value, LineCell& cell, LineCells& out);
   void Check(ondemand::value& value);
   std::string_view KeyOf(ondemand::field& field);
 
@@ -183,17 +183,16 @@ std::string_view JsonCells::Reader::KeyOf(ondemand::field& field) {
   return Good(field.unescaped_key());
 }
 
-void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value, Cell& cell,
+void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value, LineCell& cell,
                                  LineCells& out) {
-  cell.kind = Cell::Kind::kList;
+  cell.kind = LineCell::Kind::kList;
   cell.begin = out.items.size();
   for (auto item : Good(value.get_array())) {
     ondemand::value inside = Good(std::move(item));
     std::string_view text, got;
     if (ShapeOf(inside) != Shape::kScalar)
-      got = ShapeOf(inside) == Shape::kList
-                ? Good(Good(inside.get_array()).raw_json())
-                : Good(Good(inside.get_object()).raw_json());
+      got = ShapeOf(inside) == Shape::kList ? Good(Good(inside.get_array()).raw_json())
+                                            : Good(Good(inside.get_object()).raw_json());
     else if (ReadScalar(inside, text) == Scalar::kNull)
       got = "null";
     if (!got.empty())
@@ -211,7 +210,7 @@ void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
   const auto place = static_cast<size_t>(at);
   const std::string& key = keys.words()[place];
   if (seen[place]++ > 0) throw BadLine(Format("the key \"{}\" is given twice", key));
-  Cell& cell = out.cells[place];
+  LineCell& cell = out.cells[place];
   switch (ShapeOf(value)) {
     case Shape::kList:
       return ReadList(key, value, cell, out);
@@ -220,9 +219,9 @@ void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
                     ShownJson(Good(Good(value.get_object()).raw_json())));
     case Shape::kScalar:
       const Scalar scalar = ReadScalar(value, cell.text);
-      const bool missing = scalar == Scalar::kNull || cell.text.empty() ||
-                           (!null.empty() && cell.text == null);
-      cell.kind = missing ? Cell::Kind::kMissing : Cell::Kind::kText;
+      const bool missing =
+          scalar == Scalar::kNull || cell.text.empty() || (!null.empty() && cell.text == null);
+      cell.kind = missing ? LineCell::Kind::kMissing : LineCell::Kind::kText;
   }
 }
 
@@ -230,7 +229,7 @@ void JsonCells::Reader::Read(std::string_view line, LineCells& out) {
   out.items.clear();
   line_end = line.data() + line.size();
   std::fill(seen.begin(), seen.end(), 0);
-  for (Cell& cell : out.cells) cell.kind = Cell::Kind::kMissing;
+  for (LineCell& cell : out.cells) cell.kind = LineCell::Kind::kMissing;
   ondemand::document document =
       Good(parser.iterate(line.data(), line.size(), line.size() + kPadding));
   ondemand::object object = Good(document.get_object());

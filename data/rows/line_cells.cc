@@ -5,8 +5,7 @@
 namespace tessera {
 
 std::string CellPlaces::Of(size_t cell, int64_t item) const {
-  const std::string name =
-      item < 0 ? names_[cell] : Format("{}[{}]", names_[cell], item);
+  const std::string name = item < 0 ? names_[cell] : Format("{}[{}]", names_[cell], item);
   return columns_.empty() ? name : Format("column {} ({})", columns_[cell] + 1, name);
 }
 

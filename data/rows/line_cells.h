@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-struct Cell {
+struct LineCell {
   enum class Kind : uint8_t { kMissing, kText, kList };
   Kind kind = Kind::kMissing;
   std::string_view text = {};   // of kText
@@ -18,10 +18,10 @@ struct Cell {
 };
 
 struct LineCells {
-  std::vector<Cell> cells;  // one for each column that is asked for
+  std::vector<LineCell> cells;  // one for each column that is asked for
   std::vector<std::string_view> items;
 
-  std::span<const std::string_view> ItemsOf(const Cell& cell) const {
+  std::span<const std::string_view> ItemsOf(const LineCell& cell) const {
     return std::span(items).subspan(cell.begin, cell.count);
   }
 };

@@ -12,7 +12,7 @@ namespace {
 
 // Doubles hold these, and whole numbers below 2^53, exactly, so that a quotient of both is rounded
 // once.
-constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
 constexpr int64_t kExactDigits = 18;
 constexpr double kFloatLimit = 3.4028235677973366e38;  // what rounds to infinity from here on

@@ -28,7 +28,7 @@ Tensor Joined(Context& ctx, std::span<const RowRun> runs, const std::vector<T> R
 }
 
 // Lengths of all bags, key-major; returns the number of ids.
-int64_t FillLengths(const RowLayout& layout, std::span<const RowRun> runs, int32_t* out) {
+int64_t FillLengths(const RowColumns& layout, std::span<const RowRun> runs, int32_t* out) {
   int64_t ids = 0;
   for (size_t f = 0; f < layout.keys.size(); ++f)
     for (const RowRun& run : runs) {
@@ -47,7 +47,7 @@ int64_t FillLengths(const RowLayout& layout, std::span<const RowRun> runs, int32
 
 // Calls fn(column, first id, last id) for the ids of each feature and run.
 template <typename Fn>
-void ForIds(const RowLayout& layout, std::span<const RowRun> runs, Fn&& fn) {
+void ForIds(const RowColumns& layout, std::span<const RowRun> runs, Fn&& fn) {
   for (size_t f = 0; f < layout.keys.size(); ++f)
     for (const RowRun& run : runs) {
       const FeatureColumn& column = run.block->features[f];
@@ -56,7 +56,7 @@ void ForIds(const RowLayout& layout, std::span<const RowRun> runs, Fn&& fn) {
 }
 
 template <typename Id>
-Tensor Ids(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs, int64_t count) {
+Tensor Ids(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs, int64_t count) {
   const Tensor ids = Tensor::Empty(ctx, {count}, DTypeOf<Id>::value);
   Id* out = ids.data<Id>();
   ForIds(layout, runs, [&](const FeatureColumn& column, int64_t begin, int64_t end) {
@@ -66,7 +66,8 @@ Tensor Ids(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs, 
   return ids;
 }
 
-Tensor Weights(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs, int64_t count) {
+Tensor Weights(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs,
+               int64_t count) {
   const Tensor weights = Tensor::Empty(ctx, {count});
   float* out = weights.data<float>();
   ForIds(layout, runs, [&](const FeatureColumn& column, int64_t begin, int64_t end) {
@@ -77,7 +78,7 @@ Tensor Weights(Context& ctx, const RowLayout& layout, std::span<const RowRun> ru
   return weights;
 }
 
-KeyedJaggedTensor FeaturesOf(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs) {
+KeyedJaggedTensor FeaturesOf(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs) {
   const int64_t bags = static_cast<int64_t>(layout.keys.size()) * RowsOf(runs);
   const Tensor lengths = Tensor::Empty(ctx, {bags}, DType::kI32);
   const int64_t count = FillLengths(layout, runs, lengths.data<int32_t>());
@@ -90,7 +91,7 @@ KeyedJaggedTensor FeaturesOf(Context& ctx, const RowLayout& layout, std::span<co
 
 }  // namespace
 
-void RowBlock::Truncate(const RowLayout& layout) {
+void RowBlock::Truncate(const RowColumns& layout) {
   const auto count = static_cast<size_t>(rows());
   for (FeatureColumn& column : features) {
     column.ends.resize(count);
@@ -104,7 +105,7 @@ void RowBlock::Truncate(const RowLayout& layout) {
   time.resize(layout.has_time ? count : 0);
 }
 
-Batch BatchOfRuns(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs) {
+Batch BatchOfRuns(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs) {
   const int64_t rows = RowsOf(runs);
   Batch batch;
   batch.dense = Joined(ctx, runs, &RowBlock::dense, {rows, layout.dense}, layout.dense);

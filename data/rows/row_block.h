@@ -2,7 +2,6 @@
 #define TESSERA_DATA_ROWS_ROW_BLOCK_H_
 // Rows that were read from text, a column at a time, before they are cut into batches.
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 namespace tessera {
 
 // The parts of every row.
-struct RowLayout {
+struct RowColumns {
   std::vector<std::string> keys;  // features
   int64_t dense = 0, labels = 0;  // numbers of each
   bool weighted = false;          // some feature has weights; ids of the others weigh 1
@@ -30,9 +29,6 @@ struct FeatureColumn {
   int64_t begin(int64_t row) const { return row == 0 ? 0 : ends[static_cast<size_t>(row - 1)]; }
 };
 
-// How many lines were left out, by what was wrong with them.
-using BadLineCounts = std::map<std::string, int64_t>;
-
 struct RowBlock {
   std::vector<FeatureColumn> features;
   std::vector<float> dense, labels;  // row-major
@@ -45,7 +41,7 @@ struct RowBlock {
 
   int64_t rows() const { return static_cast<int64_t>(numbers.size()); }
   // Takes back what was added of a row that is not whole.
-  void Truncate(const RowLayout& layout);
+  void Truncate(const RowColumns& layout);
 };
 
 // Rows [begin, end) of a block.
@@ -56,7 +52,7 @@ struct RowRun {
 
 // The rows of the runs, in their order, as one batch; where they came from is left to the caller.
 // labels: undefined without any, [B] for one, else [B, labels].
-Batch BatchOfRuns(Context& ctx, const RowLayout& layout, std::span<const RowRun> runs);
+Batch BatchOfRuns(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_ROWS_ROW_BLOCK_H_

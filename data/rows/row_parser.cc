@@ -47,7 +47,7 @@ void Keep(const FeatureEntry& entry, size_t begin, std::vector<T>& values) {
 }  // namespace
 
 RowBlock RowParser::NewBlock(int64_t rows) const {
-  const RowLayout& layout = rules_->layout();
+  const RowColumns& layout = rules_->layout();
   const auto room = static_cast<size_t>(rows);
   RowBlock block;
   block.features.resize(rules_->features().size());
@@ -65,8 +65,8 @@ RowBlock RowParser::NewBlock(int64_t rows) const {
 
 RowParser::Items RowParser::ItemsOf(size_t cell, const std::string& separator,
                                     std::vector<std::string_view>& scratch) {
-  const Cell& c = cells_->cells[cell];
-  if (c.kind == Cell::Kind::kList) return {cells_->ItemsOf(c), true};
+  const LineCell& c = cells_->cells[cell];
+  if (c.kind == LineCell::Kind::kList) return {cells_->ItemsOf(c), true};
   if (separator.empty()) return {{&c.text, 1}, false};
   SplitBy(c.text, separator, scratch);
   return {scratch, true};
@@ -98,8 +98,8 @@ std::string_view RowParser::OneText(size_t cell) {
 
 double RowParser::OneNumber(size_t cell) {
   double number = 0;
-  const Cell& c = cells_->cells[cell];
-  if (c.kind == Cell::Kind::kText && ParseNumber(c.text, number) == NumberFault::kNone)
+  const LineCell& c = cells_->cells[cell];
+  if (c.kind == LineCell::Kind::kText && ParseNumber(c.text, number) == NumberFault::kNone)
     return number;
   const std::string_view text = OneText(cell);
   return Number(text, cell, ItemsOf(cell, "", items_), 0);
@@ -110,13 +110,13 @@ double RowParser::OneNumber(size_t cell) {
 void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
   const DenseEntry& entry = rule.entry();
   double number = 0;
-  if (const Cell& c = cells_->cells[rule.cell()];
-      entry.size == 1 && c.kind == Cell::Kind::kText &&
+  if (const LineCell& c = cells_->cells[rule.cell()];
+      entry.size == 1 && c.kind == LineCell::Kind::kText &&
       ParseNumber(c.text, number) == NumberFault::kNone)
     if (const float value = rule(number); !std::isnan(value)) [[likely]]
       return out.push_back(value);
   const size_t cell = rule.cell(), size = static_cast<size_t>(entry.size);
-  if (cells_->cells[cell].kind == Cell::Kind::kMissing) {
+  if (cells_->cells[cell].kind == LineCell::Kind::kMissing) {
     if (!entry.missing) throw BadLine(places_->Of(cell), "is missing", {});
     out.insert(out.end(), size, static_cast<float>(*entry.missing));
     return;
@@ -162,8 +162,8 @@ RowParser::Items RowParser::CutWeights(const FeatureRule& rule, const Items& ite
     if (at == std::string_view::npos)
       throw BadLine(Place(rule.cell, items, i), Format("expected an id, '{}' and a weight", mark),
                     ShownText(texts[i]));
-    out.weights.push_back(static_cast<float>(
-        Number(texts[i].substr(at + mark.size()), rule.cell, items, i)));
+    out.weights.push_back(
+        static_cast<float>(Number(texts[i].substr(at + mark.size()), rule.cell, items, i)));
     items_.push_back(texts[i].substr(0, at));
   }
   return {items_, items.listed};
@@ -172,7 +172,7 @@ RowParser::Items RowParser::CutWeights(const FeatureRule& rule, const Items& ite
 void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn& out) {
   const size_t cell = *rule.weights;
   Items items{{}, true};
-  if (cells_->cells[cell].kind != Cell::Kind::kMissing)
+  if (cells_->cells[cell].kind != LineCell::Kind::kMissing)
     items = ItemsOf(cell, rule.entry.separator, weight_items_);
   if (items.texts.size() != count)
     throw BadLine(
@@ -185,13 +185,13 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
 
 void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
   int64_t row = 0;
-  if (const Cell& c = cells_->cells[rule.cell];
-      rule.one_id && c.kind == Cell::Kind::kText && rule.ids.Read(c.text, row)) [[likely]] {
+  if (const LineCell& c = cells_->cells[rule.cell];
+      rule.one_id && c.kind == LineCell::Kind::kText && rule.ids.Read(c.text, row)) [[likely]] {
     out.ids.push_back(row);
     return out.ends.push_back(std::ssize(out.ids));
   }
   const size_t begin = out.ids.size();
-  if (cells_->cells[rule.cell].kind == Cell::Kind::kMissing) {
+  if (cells_->cells[rule.cell].kind == LineCell::Kind::kMissing) {
     AddMissing(rule, out);
   } else {
     Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
@@ -207,7 +207,7 @@ void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
 }
 
 float RowParser::Label(const LabelRule& rule) {
-  if (cells_->cells[rule.cell].kind == Cell::Kind::kMissing) {
+  if (cells_->cells[rule.cell].kind == LineCell::Kind::kMissing) {
     if (rule.entry.missing == LabelEntry::Missing::kError)
       throw BadLine(places_->Of(rule.cell), "is missing", {});
     return rule.entry.missing == LabelEntry::Missing::kSkip
@@ -220,7 +220,7 @@ float RowParser::Label(const LabelRule& rule) {
 }
 
 float RowParser::ExampleWeight(size_t cell) {
-  if (cells_->cells[cell].kind == Cell::Kind::kMissing) return 1;
+  if (cells_->cells[cell].kind == LineCell::Kind::kMissing) return 1;
   const double number = OneNumber(cell);
   if (number < 0)
     throw BadLine(places_->Of(cell), "expected a weight of 0 or more", ShownText(OneText(cell)));
@@ -228,7 +228,7 @@ float RowParser::ExampleWeight(size_t cell) {
 }
 
 int64_t RowParser::Time(size_t cell) {
-  if (cells_->cells[cell].kind == Cell::Kind::kMissing)
+  if (cells_->cells[cell].kind == LineCell::Kind::kMissing)
     throw BadLine(places_->Of(cell), "is missing", {});
   const std::string_view text = OneText(cell);
   WholeNumber whole;

@@ -70,9 +70,9 @@ struct FeatureRule {
   FeatureEntry entry;
   IdRule ids;
   size_t cell;
-  std::optional<size_t> weights;        // cell of them
-  std::optional<int64_t> missing_row;   // that stands for a missing cell
-  bool one_id = false;                  // a text is one id, and nothing else comes with it
+  std::optional<size_t> weights;       // cell of them
+  std::optional<int64_t> missing_row;  // that stands for a missing cell
+  bool one_id = false;                 // a text is one id, and nothing else comes with it
 };
 
 struct LabelRule {
@@ -87,7 +87,7 @@ class RowRules {
   RowRules(DataSchema schema, const std::vector<CategoricalFeature>& features);
 
   const DataSchema& schema() const { return schema_; }
-  const RowLayout& layout() const { return layout_; }
+  const RowColumns& layout() const { return layout_; }
   // Columns of the cells, each once.
   const std::vector<std::string>& columns() const { return columns_; }
   const std::vector<DenseRule>& dense() const { return dense_; }
@@ -101,7 +101,7 @@ class RowRules {
   void AddFeature(const CategoricalFeature& feature);
 
   DataSchema schema_;
-  RowLayout layout_;
+  RowColumns layout_;
   std::vector<std::string> columns_;
   std::map<std::string, size_t> cells_;
   std::vector<DenseRule> dense_;

@@ -1,6 +1,7 @@
 #ifndef TESSERA_DATA_ROWS_TEXT_HASH_H_
 #define TESSERA_DATA_ROWS_TEXT_HASH_H_
 // Hashes of texts. For .cc files: public headers include no xxHash.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cstdint>

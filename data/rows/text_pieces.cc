@@ -14,9 +14,8 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 // The bytes up to the last end of a line; 0 without any.
 size_t WholeLines(const std::vector<char>& bytes, size_t size) {
   const void* const last = size == 0 ? nullptr : memrchr(bytes.data(), '\n', size);
-  return last == nullptr
-             ? 0
-             : static_cast<size_t>(static_cast<const char*>(last) - bytes.data()) + 1;
+  return last == nullptr ? 0
+                         : static_cast<size_t>(static_cast<const char*>(last) - bytes.data()) + 1;
 }
 
 }  // namespace

@@ -182,8 +182,8 @@ void AddEntries(const Json& item, const std::string& where, std::vector<Entry>& 
   const auto names = ExpandNames(name, object.at("name"));
   const auto columns = ExpandNames(from, object.at("from"));
   if (columns.size() != names.size())
-    throw Error(Format("{}: expected {} columns, got {}", object.at("from"), names.size(),
-                       columns.size()));
+    throw Error(
+        Format("{}: expected {} columns, got {}", object.at("from"), names.size(), columns.size()));
   for (size_t i = 0; i < names.size(); ++i) {
     entry.name = names[i];
     entry.from = columns[i];
@@ -238,9 +238,10 @@ void CheckNpz(const DataSchema& schema, const JsonObject& object) {
   for (const FeatureEntry& f : schema.features)
     if (f.ids != IdKind::kInt || !f.separator.empty() || f.weighted() || f.drop_last > 0 ||
         f.max_length || f.keep_last || f.missing == MissingFeature::kItem)
-      throw Error(Format("{}: feature '{}': npz has ids alone, so expected no key but name, from "
-                         "and missing",
-                         object.at("features"), f.name));
+      throw Error(
+          Format("{}: feature '{}': npz has ids alone, so expected no key but name, from "
+                 "and missing",
+                 object.at("features"), f.name));
 }
 
 // ---- back to JSON

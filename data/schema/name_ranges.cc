@@ -45,8 +45,8 @@ std::vector<std::string> ExpandNames(const std::string& name, const std::string&
   if (range->last < range->first)
     throw Error(Format("{}: expected a range that does not fall, got '{}'", where, name));
   if (range->last - range->first >= kMostNames)
-    throw Error(Format("{}: expected a range of at most {} names, got '{}'", where, kMostNames,
-                       name));
+    throw Error(
+        Format("{}: expected a range of at most {} names, got '{}'", where, kMostNames, name));
   std::vector<std::string> names;
   for (int64_t i = range->first; i <= range->last; ++i)
     names.push_back(

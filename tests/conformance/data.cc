@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "data/files/multi_hot_rows.h"
-#include "data/rows/row_source.h"
+#include "data/rows/text_row_source.h"
 #include "tests/conformance/kinds.h"
 
 namespace tessera::conformance {
@@ -55,8 +55,8 @@ AllRows ReadCase(Context& ctx, const Case& c, const Folder& folder) {
   std::vector<std::string> paths;
   const Json& files = c.attrs.at("files");
   for (size_t i = 0; i < files.size(); ++i)
-    paths.push_back(folder.Write(files[i].get<std::string>(),
-                                 c.input(Format("file.{}", i)).ToHost()));
+    paths.push_back(
+        folder.Write(files[i].get<std::string>(), c.input(Format("file.{}", i)).ToHost()));
   const DataSchema schema = ParseDataSchema(c.attrs.at("schema").dump());
   const std::vector<CategoricalFeature> features = FeaturesOf(c);
   if (!schema.is_text()) return ReadDays(ctx, paths, schema, features);
@@ -72,8 +72,8 @@ void CheckMentions(const Case& c, const Error& error) {
   const std::string text = error.what();
   for (const Json& mention : c.attrs.value("mentions", Json::array()))
     if (text.find(mention.get<std::string>()) == text.npos)
-      throw std::runtime_error(Format("the error does not mention \"{}\": {}",
-                                      mention.get<std::string>(), text));
+      throw std::runtime_error(
+          Format("the error does not mention \"{}\": {}", mention.get<std::string>(), text));
 }
 
 Tensor AsTable(const Tensor& labels, int64_t rows) {
@@ -94,8 +94,7 @@ Answer RunData(Context&, const Case& c) {
     answer.tensors["lengths"] = batch.features.lengths(host);
     answer.tensors["dense"] = batch.dense;
     answer.tensors["labels"] = AsTable(batch.labels, batch.dense.dim(0));
-    if (batch.features.is_weighted())
-      answer.tensors["weights"] = batch.features.weights().value();
+    if (batch.features.is_weighted()) answer.tensors["weights"] = batch.features.weights().value();
     if (batch.weights) answer.tensors["weight"] = batch.weights;
     if (batch.time) answer.tensors["time"] = batch.time;
     if (c.out.contains("skipped"))

@@ -34,7 +34,7 @@ struct DataConfig {
   int64_t rows = 0, eval_rows = 0;
   ClickModelOptions planted;
   RandomDataConfig random;
-  float like_from = 4;  // of MovieLens: ratings from there on are clicks
+  float like_from = 4;                       // of MovieLens: ratings from there on are clicks
   std::shared_ptr<const DataSchema> schema;  // of a user's own files; null for other formats
 };
 

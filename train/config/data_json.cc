@@ -123,8 +123,8 @@ DataConfig DataFromJson(const Json& value, const std::string& where) {
 }
 
 Json DataToJson(const DataConfig& data) {
-  Json json = data.schema ? DataSchemaToJson(*data.schema)
-                          : Json{{"format", ToString(data.format)}};
+  Json json =
+      data.schema ? DataSchemaToJson(*data.schema) : Json{{"format", ToString(data.format)}};
   if (IsCriteo(data.format)) json["missing"] = ToString(data.missing);
   if (data.shuffle)
     json["shuffle"] = {{"seed", data.shuffle->seed},

@@ -18,14 +18,14 @@ void CheckRows(const DataSchema& schema, const EmbeddingBagConfig& table) {
 }
 
 void CheckWeights(const TrainConfig& config, const DataSchema& schema) {
-  const auto weighted =
-      std::find_if(schema.features.begin(), schema.features.end(),
-                   [](const FeatureEntry& entry) { return entry.weighted(); });
+  const auto weighted = std::find_if(schema.features.begin(), schema.features.end(),
+                                     [](const FeatureEntry& entry) { return entry.weighted(); });
   const bool any = weighted != schema.features.end();
   if (any && !config.model.weighted)
-    throw Error(Format("data.features: feature '{}' has weights, but the model takes none: "
-                       "expected \"weighted\": true in model",
-                       weighted->name));
+    throw Error(
+        Format("data.features: feature '{}' has weights, but the model takes none: "
+               "expected \"weighted\": true in model",
+               weighted->name));
   if (!any && config.model.weighted)
     throw Error("model.weighted: expected a feature with weights or weight_after in data.features");
 }
@@ -38,9 +38,10 @@ void CheckLabels(const DataSchema& schema) {
     throw Error(Format("data.labels: the model trains on one label, got {}: '{}' and '{}'",
                        schema.labels.size(), schema.labels[0].name, schema.labels[1].name));
   if (!schema.labels.empty() && schema.labels[0].missing == LabelEntry::Missing::kSkip)
-    throw Error(Format("data.labels: label '{}' may be missing (\"skip\"), but the model trains on "
-                       "it alone: expected a number that stands for it, or \"error\"",
-                       schema.labels[0].name));
+    throw Error(
+        Format("data.labels: label '{}' may be missing (\"skip\"), but the model trains on "
+               "it alone: expected a number that stands for it, or \"error\"",
+               schema.labels[0].name));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/data_source.h"
 #include "metrics/click_metrics.h"
 
 namespace tessera {
@@ -64,6 +65,7 @@ struct TrainingRunReport {
   std::optional<DiskReport> disk;          // where a table lies on disk
   int64_t rows = 0;                        // trained in this run
   int64_t skipped_rows = 0;                // bad ones, left out
+  BadLineCounts skipped_by_reason;         // in epochs that ended, where the data tell
   double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
   double training_seconds = 0;  // reading and training
   bool stopped = false;

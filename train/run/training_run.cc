@@ -134,6 +134,8 @@ class TrainingRun {
       const std::optional<TrainedBatch> batch = steps->Next();
       if (!batch) {
         skipped = source.skipped_rows();
+        for (const auto& [reason, count] : source.skipped_by_reason())
+          report_.skipped_by_reason[reason] += count;
         break;
       }
       skipped = batch->skipped_rows;

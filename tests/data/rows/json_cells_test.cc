@@ -24,10 +24,10 @@ std::string CellsOf(JsonCells& reader, std::string line) {
   } catch (const BadLine& bad) {
     return bad.what();
   }
-  for (const Cell& cell : cells.cells) {
-    if (cell.kind == Cell::Kind::kMissing) text += "- ";
-    if (cell.kind == Cell::Kind::kText) text += std::string(cell.text) + " ";
-    if (cell.kind != Cell::Kind::kList) continue;
+  for (const LineCell& cell : cells.cells) {
+    if (cell.kind == LineCell::Kind::kMissing) text += "- ";
+    if (cell.kind == LineCell::Kind::kText) text += std::string(cell.text) + " ";
+    if (cell.kind != LineCell::Kind::kList) continue;
     text += "[";
     for (const std::string_view item : cells.ItemsOf(cell)) text += std::string(item) + ",";
     text += "] ";
@@ -55,8 +55,7 @@ TEST(JsonCells, EscapesAreDecodedInTextsAndKeys) {
 }
 
 TEST(JsonCells, ListsHaveTheirItems) {
-  EXPECT_EQ(CellsOf(R"({"a": [], "b": [1, "two", true, ""], "c": [ 3 ]})"),
-            "[] [1,two,1,,] [3,] ");
+  EXPECT_EQ(CellsOf(R"({"a": [], "b": [1, "two", true, ""], "c": [ 3 ]})"), "[] [1,two,1,,] [3,] ");
 }
 
 TEST(JsonCells, OtherKeysMayHoldAnything) {
@@ -72,13 +71,41 @@ TEST(JsonCells, WhatAKeyMayNotHoldIsNamed) {
 }
 
 TEST(JsonCells, WhatIsNoObjectIsRefused) {
-  for (const char* line :
-       {"", " ", "[]", "1", "null", "\"x\"", "{", "}", "{\"a\": 1", "{\"a\": 1}}", "{\"a\": 1} x",
-        "{\"a\": 1}{}", "{\"a\" 1}", "{\"a\": 1,}", "{,}", "{\"a\": 01}", "{\"a\": 1.}",
-        "{\"a\": -}", "{\"a\": tru}", "{\"a\": NaN}", "{\"a\": \"\\x\"}", "{\"a\": \"\\ud83d\"}",
-        "{\"a\": \"\\udc00\"}", "{\"a\": \"\\ud83d\\ud83d\"}", "{\"a\": \"x}", "{\"a\": [1,]}",
-        "{\"a\": [1 2]}", "{\"a\": \"b\": 1}", "{a: 1}", "{\"a\": \"\x80\"}", "{\"a\": \"\t\"}",
-        "{\"x\": [1, tru]}", "{\"x\": {\"y\" 1}}", "{\"x\": \"\\ud800\"}", "{\"\\udc00\": 1}"})
+  for (const char* line : {"",
+                           " ",
+                           "[]",
+                           "1",
+                           "null",
+                           "\"x\"",
+                           "{",
+                           "}",
+                           "{\"a\": 1",
+                           "{\"a\": 1}}",
+                           "{\"a\": 1} x",
+                           "{\"a\": 1}{}",
+                           "{\"a\" 1}",
+                           "{\"a\": 1,}",
+                           "{,}",
+                           "{\"a\": 01}",
+                           "{\"a\": 1.}",
+                           "{\"a\": -}",
+                           "{\"a\": tru}",
+                           "{\"a\": NaN}",
+                           "{\"a\": \"\\x\"}",
+                           "{\"a\": \"\\ud83d\"}",
+                           "{\"a\": \"\\udc00\"}",
+                           "{\"a\": \"\\ud83d\\ud83d\"}",
+                           "{\"a\": \"x}",
+                           "{\"a\": [1,]}",
+                           "{\"a\": [1 2]}",
+                           "{\"a\": \"b\": 1}",
+                           "{a: 1}",
+                           "{\"a\": \"\x80\"}",
+                           "{\"a\": \"\t\"}",
+                           "{\"x\": [1, tru]}",
+                           "{\"x\": {\"y\" 1}}",
+                           "{\"x\": \"\\ud800\"}",
+                           "{\"\\udc00\": 1}"})
     EXPECT_EQ(CellsOf(line), "expected a JSON object, got '" + std::string(line) + "'");
 }
 

@@ -1,8 +1,8 @@
 // Lines of 64 MiB, bags of a million ids, ten thousand columns.
 #include <gtest/gtest.h>
 
-#include "data/rows/row_source.h"
 #include "data/rows/text_pieces.h"
+#include "data/rows/text_row_source.h"
 #include "tests/train/testing/files.h"
 
 namespace tessera {

@@ -23,8 +23,7 @@ std::string ErrorWith(const std::string& keys) {
 }
 
 TEST(NameRanges, StandForTheirNames) {
-  EXPECT_EQ(ExpandNames("cat_{0..2}", ""),
-            (std::vector<std::string>{"cat_0", "cat_1", "cat_2"}));
+  EXPECT_EQ(ExpandNames("cat_{0..2}", ""), (std::vector<std::string>{"cat_0", "cat_1", "cat_2"}));
   EXPECT_EQ(ExpandNames("a{9..10}b", ""), (std::vector<std::string>{"a9b", "a10b"}));
   for (const char* name : {"cat", "cat_{0..}", "{a..b}", "{0.2}", "}0..2{", "{0..2", ""})
     EXPECT_EQ(ExpandNames(name, ""), std::vector<std::string>{name});

@@ -1,4 +1,4 @@
-#include "data/rows/row_source.h"
+#include "data/rows/text_row_source.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 namespace tessera {
 
 // Gives out rows one after the other; their blocks stay until Release.
-class RowSource::Feed {
+class TextRowSource::Feed {
  public:
   Feed(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range)
       : reader_(std::move(rules), files, range) {}
@@ -20,13 +20,13 @@ class RowSource::Feed {
   // Nobody needs the rows that were given out.
   virtual void Release() = 0;
 
-  const RowReader& reader() const { return reader_; }
+  const TextRowReader& reader() const { return reader_; }
 
  protected:
-  RowReader reader_;
+  TextRowReader reader_;
 };
 
-class RowSource::Plain final : public Feed {
+class TextRowSource::Plain final : public Feed {
  public:
   using Feed::Feed;
 
@@ -53,10 +53,10 @@ class RowSource::Plain final : public Feed {
   int64_t next_ = 0;
 };
 
-class RowSource::Shuffled final : public Feed {
+class TextRowSource::Shuffled final : public Feed {
  public:
   Shuffled(std::shared_ptr<const RowRules> rules, const RowFiles& files,
-           const RowSourceOptions& options, int64_t window)
+           const TextRowSourceOptions& options, int64_t window)
       : Feed(std::move(rules), files, {Begin(options, window), options.range.last}),
         options_(options) {
     LoadWindow(window);
@@ -68,7 +68,7 @@ class RowSource::Shuffled final : public Feed {
   }
 
   // The window of the place to begin at.
-  static int64_t FirstWindow(const RowSourceOptions& options) {
+  static int64_t FirstWindow(const TextRowSourceOptions& options) {
     CheckOptions(*options.shuffle);
     return std::max(int64_t{0}, options.first_place - options.range.first) /
            options.shuffle->window_rows;
@@ -84,7 +84,7 @@ class RowSource::Shuffled final : public Feed {
   void Release() override { old_.clear(); }
 
  private:
-  static int64_t Begin(const RowSourceOptions& options, int64_t window) {
+  static int64_t Begin(const TextRowSourceOptions& options, int64_t window) {
     return options.range.first + window * options.shuffle->window_rows;
   }
 
@@ -118,7 +118,7 @@ class RowSource::Shuffled final : public Feed {
     return taken_ == block.rows();
   }
 
-  const RowSourceOptions options_;
+  const TextRowSourceOptions options_;
   int64_t window_ = 0, window_begin_ = 0;
   std::vector<std::shared_ptr<const RowBlock>> blocks_;  // of the window
   std::vector<std::shared_ptr<const RowBlock>> old_;     // of windows before it
@@ -128,8 +128,8 @@ class RowSource::Shuffled final : public Feed {
   size_t next_ = 0;             // in order_
 };
 
-RowSource::RowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
-                     const RowSourceOptions& options)
+TextRowSource::TextRowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
+                             const TextRowSourceOptions& options)
     : ctx_({.threads = 1}), rules_(std::move(rules)), batch_size_(options.batch_size) {
   TESSERA_CHECK_GT(batch_size_, 0, "batch size");
   const RowRange left{std::max(options.range.first, options.first_place), options.range.last};
@@ -139,11 +139,13 @@ RowSource::RowSource(std::shared_ptr<const RowRules> rules, const RowFiles& file
     feed_ = std::make_unique<Plain>(rules_, files, left);
 }
 
-RowSource::~RowSource() = default;
+TextRowSource::~TextRowSource() = default;
 
-int64_t RowSource::skipped_rows() const { return feed_->reader().skipped_rows(); }
+int64_t TextRowSource::skipped_rows() const { return feed_->reader().skipped_rows(); }
 
-std::optional<Batch> RowSource::Next() {
+BadLineCounts TextRowSource::skipped_by_reason() const { return feed_->reader().skipped(); }
+
+std::optional<Batch> TextRowSource::Next() {
   runs_.clear();
   feed_->Release();
   int64_t first_row = 0, end_row = 0, row = 0;
@@ -166,7 +168,7 @@ std::optional<Batch> RowSource::Next() {
 }
 
 AllRows ReadAllRows(Context& ctx, std::shared_ptr<const RowRules> rules, const RowFiles& files) {
-  RowReader reader(rules, files);
+  TextRowReader reader(rules, files);
   std::vector<std::shared_ptr<const RowBlock>> blocks;
   while (auto block = reader.Next()) blocks.push_back(std::move(block));
   std::vector<RowRun> runs;

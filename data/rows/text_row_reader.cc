@@ -1,4 +1,4 @@
-#include "data/rows/row_reader.h"
+#include "data/rows/text_row_reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,7 +28,7 @@ std::string_view TakeLine(std::string_view& text) {
 
 }  // namespace
 
-struct RowReader::Piece {
+struct TextRowReader::Piece {
   TextPiece text;
   int64_t first_row = 0;
   std::shared_ptr<const FileColumns> columns;  // null for jsonl
@@ -37,9 +37,9 @@ struct RowReader::Piece {
 
 // ---- one piece
 
-class RowReader::Parser {
+class TextRowReader::Parser {
  public:
-  explicit Parser(const RowReader& reader)
+  explicit Parser(const TextRowReader& reader)
       : reader_(reader),
         rows_(reader.rules_),
         places_(reader.rules_->columns()),
@@ -89,7 +89,7 @@ class RowReader::Parser {
     piece.block->error = Format("{}:{}: {}", piece.text.path, piece.text.first_line + i, why);
   }
 
-  const RowReader& reader_;
+  const TextRowReader& reader_;
   RowParser rows_;
   CellPlaces places_;  // of JSON
   ColumnCells columns_;
@@ -99,7 +99,8 @@ class RowReader::Parser {
 
 // ---- all pieces
 
-RowReader::RowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range)
+TextRowReader::TextRowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files,
+                             RowRange range)
     : rules_(std::move(rules)),
       files_(files),
       range_(range),
@@ -112,10 +113,10 @@ RowReader::RowReader(std::shared_ptr<const RowRules> rules, const RowFiles& file
   for (size_t i = 0; i < pieces_.size(); ++i) parsers_.push_back(std::make_unique<Parser>(*this));
 }
 
-RowReader::~RowReader() = default;
+TextRowReader::~TextRowReader() = default;
 
 // Finds the columns in a piece that begins a file.
-void RowReader::TakeHeading(Piece& piece) {
+void TextRowReader::TakeHeading(Piece& piece) {
   const DataSchema& schema = rules_->schema();
   if (schema.format == RowFormat::kJsonl) return;
   const std::string where = Format("{}:1", piece.text.path);
@@ -130,7 +131,7 @@ void RowReader::TakeHeading(Piece& piece) {
   columns_ = FindColumns(schema, columns, rules_->columns(), where);
 }
 
-bool RowReader::ReadPiece(Piece& piece) {
+bool TextRowReader::ReadPiece(Piece& piece) {
   while (next_row_ < range_.last && text_.Next(piece.text)) {
     if (piece.text.first_line == 1) TakeHeading(piece);
     piece.columns = columns_;
@@ -141,16 +142,15 @@ bool RowReader::ReadPiece(Piece& piece) {
   return false;
 }
 
-void RowReader::CheckLength() {
-  const bool too_short = range_.last == RowRange::kEnd ? next_row_ < range_.first
-                                                       : next_row_ < range_.last;
+void TextRowReader::CheckLength() {
+  const bool too_short =
+      range_.last == RowRange::kEnd ? next_row_ < range_.first : next_row_ < range_.last;
   if (too_short)
-    throw Error(
-        Format("rows {} were asked for, but the data has {} rows", range_, next_row_));
+    throw Error(Format("rows {} were asked for, but the data has {} rows", range_, next_row_));
 }
 
 // Reads a round of pieces; returns how many.
-size_t RowReader::ReadRound() {
+size_t TextRowReader::ReadRound() {
   size_t count = 0;
   try {
     for (; count < pieces_.size(); ++count)
@@ -164,7 +164,7 @@ size_t RowReader::ReadRound() {
   return count;
 }
 
-void RowReader::Fill() {
+void TextRowReader::Fill() {
   const auto count = static_cast<int64_t>(ReadRound());
   ParallelFor(ctx_, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
@@ -174,7 +174,7 @@ void RowReader::Fill() {
     blocks_.push_back(std::move(pieces_[static_cast<size_t>(i)].block));
 }
 
-std::shared_ptr<const RowBlock> RowReader::Next() {
+std::shared_ptr<const RowBlock> TextRowReader::Next() {
   if (blocks_.empty() && !ended_) Fill();
   if (blocks_.empty()) {
     if (!error_.empty()) throw Error(error_);

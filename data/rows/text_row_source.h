@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_ROWS_ROW_SOURCE_H_
-#define TESSERA_DATA_ROWS_ROW_SOURCE_H_
+#ifndef TESSERA_DATA_ROWS_TEXT_ROW_SOURCE_H_
+#define TESSERA_DATA_ROWS_TEXT_ROW_SOURCE_H_
 // Batches of a user's own text files, as they lie, or put in random order within windows of
 // ShuffleOptions::window_rows numbers that are kept in memory: the order of a ShuffledStream, so
 // that any place can be begun at.
@@ -9,12 +9,12 @@
 
 #include "data/data_source.h"
 #include "data/row_order.h"
-#include "data/rows/row_reader.h"
+#include "data/rows/text_row_reader.h"
 #include "runtime/context.h"
 
 namespace tessera {
 
-struct RowSourceOptions {
+struct TextRowSourceOptions {
   int64_t batch_size = 0;
   RowRange range = {};
   std::optional<ShuffleOptions> shuffle = {};  // absent: rows as they lie
@@ -22,15 +22,16 @@ struct RowSourceOptions {
   int64_t first_place = 0;  // where to begin, as an end_row says; 0: at the first
 };
 
-class RowSource final : public DataSource {
+class TextRowSource final : public DataSource {
  public:
   // Throws Error for files that cannot be opened, and for a place that the data do not reach.
-  RowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
-            const RowSourceOptions& options);
-  ~RowSource() override;
+  TextRowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
+                const TextRowSourceOptions& options);
+  ~TextRowSource() override;
 
   std::optional<Batch> Next() override;
   int64_t skipped_rows() const override;
+  BadLineCounts skipped_by_reason() const override;
 
  private:
   class Feed;  // one row after the other
@@ -52,4 +53,4 @@ struct AllRows {
 AllRows ReadAllRows(Context& ctx, std::shared_ptr<const RowRules> rules, const RowFiles& files);
 
 }  // namespace tessera
-#endif  // TESSERA_DATA_ROWS_ROW_SOURCE_H_
+#endif  // TESSERA_DATA_ROWS_TEXT_ROW_SOURCE_H_

@@ -1,5 +1,5 @@
 // Batches of text files: the same with any threads and pieces, in any order, from any place.
-#include "data/rows/row_source.h"
+#include "data/rows/text_row_source.h"
 
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -55,9 +55,9 @@ std::string Text(Context& ctx, const Batch& batch) {
   return text;
 }
 
-std::vector<std::string> ReadAll(RowFiles files, const RowSourceOptions& options) {
+std::vector<std::string> ReadAll(RowFiles files, const TextRowSourceOptions& options) {
   Context ctx({.threads = 1});
-  RowSource source(Rules(), files, options);
+  TextRowSource source(Rules(), files, options);
   std::vector<std::string> texts;
   while (const auto batch = source.Next()) texts.push_back(Text(ctx, *batch));
   return texts;
@@ -70,10 +70,10 @@ std::vector<float> Labels(DataSource& source) {
   return labels;
 }
 
-TEST(RowSource, ThreadsAndPiecesChangeNothing) {
+TEST(TextRowSource, ThreadsAndPiecesChangeNothing) {
   const std::vector<std::string> paths = ThreeFiles();
   for (const bool shuffled : {false, true}) {
-    RowSourceOptions options{.batch_size = 32, .range = {7, 290}};
+    TextRowSourceOptions options{.batch_size = 32, .range = {7, 290}};
     if (shuffled) options.shuffle = ShuffleOptions{.seed = 5, .window_rows = 64};
     const auto expected = ReadAll({.paths = paths}, options);
     EXPECT_EQ(expected.size(), 9u);
@@ -85,9 +85,9 @@ TEST(RowSource, ThreadsAndPiecesChangeNothing) {
   }
 }
 
-TEST(RowSource, GivesTheRowsAsTheyAre) {
+TEST(TextRowSource, GivesTheRowsAsTheyAre) {
   Context ctx({.threads = 1});
-  RowSource source(Rules(), {.paths = ThreeFiles()}, {.batch_size = 3, .range = {101, 104}});
+  TextRowSource source(Rules(), {.paths = ThreeFiles()}, {.batch_size = 3, .range = {101, 104}});
   const Batch batch = *source.Next();
   EXPECT_EQ(batch.labels.ToVector<float>(), (std::vector<float>{101, 102, 103}));
   EXPECT_EQ(batch.labels.shape(), Shape{3});
@@ -101,11 +101,11 @@ TEST(RowSource, GivesTheRowsAsTheyAre) {
   EXPECT_FALSE(source.Next());
 }
 
-TEST(RowSource, ShufflesWithinWindowsAndGoesOnFromAnyPlace) {
+TEST(TextRowSource, ShufflesWithinWindowsAndGoesOnFromAnyPlace) {
   const RowFiles files{.paths = ThreeFiles()};
-  RowSourceOptions options{.batch_size = 10, .range = {20, 300}};
+  TextRowSourceOptions options{.batch_size = 10, .range = {20, 300}};
   options.shuffle = ShuffleOptions{.seed = 9, .window_rows = 50};
-  RowSource whole(Rules(), files, options);
+  TextRowSource whole(Rules(), files, options);
   const std::vector<float> all = Labels(whole);
   ASSERT_EQ(all.size(), 280u);
   for (size_t window = 0; window * 50 < all.size(); ++window) {
@@ -117,16 +117,16 @@ TEST(RowSource, ShufflesWithinWindowsAndGoesOnFromAnyPlace) {
   }
   for (const int64_t place : {20, 21, 69, 70, 155, 300}) {
     options.first_place = place;
-    RowSource rest(Rules(), files, options);
+    TextRowSource rest(Rules(), files, options);
     EXPECT_EQ(Labels(rest), std::vector<float>(all.begin() + place - 20, all.end())) << place;
   }
   options.first_place = 0;
   options.epoch = 1;
-  RowSource other(Rules(), files, options);
+  TextRowSource other(Rules(), files, options);
   EXPECT_NE(Labels(other), all);
 }
 
-TEST(RowSource, RangesBeyondTheDataAreErrors) {
+TEST(TextRowSource, RangesBeyondTheDataAreErrors) {
   const RowFiles files{.paths = ThreeFiles()};
   const auto error = [&](RowRange range) {
     return ErrorOf([&] { ReadAll(files, {.batch_size = 7, .range = range}); });
@@ -136,11 +136,11 @@ TEST(RowSource, RangesBeyondTheDataAreErrors) {
   EXPECT_TRUE(ReadAll(files, {.batch_size = 7, .range = {300}}).empty());
 }
 
-TEST(RowSource, ABadLineIsAnErrorAfterTheRowsBeforeIt) {
+TEST(TextRowSource, ABadLineIsAnErrorAfterTheRowsBeforeIt) {
   const std::string path = WriteFile("bad.csv", Lines(0, 50) + "1,x,,\n" + Lines(51, 99) + "\n");
   for (const int threads : {1, 3}) {
-    RowSource source(Rules(), {.paths = {path}, .threads = threads, .piece_bytes = 64},
-                     {.batch_size = 25});
+    TextRowSource source(Rules(), {.paths = {path}, .threads = threads, .piece_bytes = 64},
+                         {.batch_size = 25});
     EXPECT_EQ(source.Next()->end_row, 25);
     EXPECT_EQ(source.Next()->end_row, 50);
     EXPECT_EQ(ErrorOf([&] { source.Next(); }),
@@ -148,23 +148,22 @@ TEST(RowSource, ABadLineIsAnErrorAfterTheRowsBeforeIt) {
   }
 }
 
-TEST(RowSource, BadLinesAreCountedByWhatIsWrong) {
+TEST(TextRowSource, BadLinesAreCountedByWhatIsWrong) {
   const std::string path =
       WriteFile("skip.csv", Lines(0, 3) + "1,x,,\n1,2\n1,y,,\n" + Lines(6, 8) + "\n");
-  RowReader reader(Rules(), {.paths = {path}, .skip_bad_lines = true});
+  TextRowReader reader(Rules(), {.paths = {path}, .skip_bad_lines = true});
   std::vector<int64_t> numbers;
   while (const auto block = reader.Next())
     numbers.insert(numbers.end(), block->numbers.begin(), block->numbers.end());
   EXPECT_EQ(numbers, (std::vector<int64_t>{0, 1, 2, 6, 7}));
   EXPECT_EQ(reader.skipped_rows(), 4);
-  EXPECT_EQ(reader.skipped(),
-            (BadLineCounts{{"expected 4 columns", 2}, {"expected a number", 2}}));
+  EXPECT_EQ(reader.skipped(), (BadLineCounts{{"expected 4 columns", 2}, {"expected a number", 2}}));
 }
 
-TEST(RowSource, EveryFileHasItsHeading) {
-  const auto rules = std::make_shared<const RowRules>(
-      ParseDataSchema(R"({"format": "csv", "labels": ["y"]})"),
-      std::vector<CategoricalFeature>{{"x", 10, false}});
+TEST(TextRowSource, EveryFileHasItsHeading) {
+  const auto rules =
+      std::make_shared<const RowRules>(ParseDataSchema(R"({"format": "csv", "labels": ["y"]})"),
+                                       std::vector<CategoricalFeature>{{"x", 10, false}});
   Context ctx({.threads = 1});
   const std::string a = WriteFile("h1.csv", "\xef\xbb\xbfx,y\n1,0\n"),
                     b = WriteFile("h2.csv", "other,y,x\r\n9,1,2");
@@ -181,20 +180,21 @@ TEST(RowSource, EveryFileHasItsHeading) {
   EXPECT_EQ(error("x,y\n\n"), ":2: expected 2 columns, got 1");
 }
 
-TEST(RowSource, ReadsZstdFramesAndRefusesDamagedOnes) {
+TEST(TextRowSource, ReadsZstdFramesAndRefusesDamagedOnes) {
   std::string packed(1 << 16, '\0');
   const std::string text = Lines(0, 200);
   size_t size = 0;
-  for (const std::string_view part : {std::string_view(text).substr(0, 777),
-                                      std::string_view(text).substr(777)})
+  for (const std::string_view part :
+       {std::string_view(text).substr(0, 777), std::string_view(text).substr(777)})
     size += ZSTD_compress(packed.data() + size, packed.size() - size, part.data(), part.size(), 3);
   packed.resize(size);
-  const RowSourceOptions options{.batch_size = 64};
+  const TextRowSourceOptions options{.batch_size = 64};
   EXPECT_EQ(ReadAll({.paths = {WriteFile("z.csv.zst", packed)}}, options),
             ReadAll({.paths = {WriteFile("z.csv", text)}}, options));
   const std::string cut = WriteFile("cut.zst", packed.substr(0, packed.size() - 5));
-  EXPECT_TRUE(ErrorOf([&] { ReadAll({.paths = {cut}}, options); })
-                  .starts_with(cut + ": cannot be read to its end: a zstd frame is cut short"));
+  EXPECT_TRUE(ErrorOf([&] {
+                ReadAll({.paths = {cut}}, options);
+              }).starts_with(cut + ": cannot be read to its end: a zstd frame is cut short"));
   packed[100] = static_cast<char>(packed[100] ^ 0x55);
   packed[size / 2] = static_cast<char>(packed[size / 2] ^ 0x55);
   const std::string bad = WriteFile("bad.zst", packed);

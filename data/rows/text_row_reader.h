@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_ROWS_ROW_READER_H_
-#define TESSERA_DATA_ROWS_ROW_READER_H_
+#ifndef TESSERA_DATA_ROWS_TEXT_ROW_READER_H_
+#define TESSERA_DATA_ROWS_TEXT_ROW_READER_H_
 // Reads rows of a user's own text files (jsonl, csv, tsv) by the rules of a schema. Pieces of text
 // are parsed on all threads of a pool and given out in the order of the files: what comes, and the
 // error that ends it, are the same with any number of threads. Memory is bounded by some pieces a
@@ -26,14 +26,14 @@ struct RowFiles {
   int64_t piece_bytes = 1 << 19;
 };
 
-class RowReader {
+class TextRowReader {
  public:
   // Reads the rows of the range; a row is a line other than a heading. Throws Error for a file that
   // cannot be opened, or no file. REQUIRES: rules of text.
-  RowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range = {});
-  ~RowReader();
-  RowReader(const RowReader&) = delete;
-  RowReader& operator=(const RowReader&) = delete;
+  TextRowReader(std::shared_ptr<const RowRules> rules, const RowFiles& files, RowRange range = {});
+  ~TextRowReader();
+  TextRowReader(const TextRowReader&) = delete;
+  TextRowReader& operator=(const TextRowReader&) = delete;
 
   // The next rows, some or none; null after the last ones. Throws Error "FILE:LINE: what was
   // expected, what came" when all rows before a bad line were given, and for a range that the files
@@ -74,4 +74,4 @@ class RowReader {
 };
 
 }  // namespace tessera
-#endif  // TESSERA_DATA_ROWS_ROW_READER_H_
+#endif  // TESSERA_DATA_ROWS_TEXT_ROW_READER_H_

@@ -1,0 +1,198 @@
+// A user's own files in training: Criteo's rows by a schema give the bits of the format "criteo",
+// and what does not fit is an error before anything starts.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/synthetic/criteo_file_writer.h"
+#include "runtime/files/safetensors.h"
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/small_run.h"
+#include "train/data_sets.h"
+#include "train/run/training_run.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using testing::TempPath;
+using testing::WriteFile;
+
+std::string Criteo() {
+  const std::string path = TempPath("clicks.tsv");
+  WriteCriteoFile(path, ClickModel({.vocabulary = 50, .missing_rate = 0.2, .strength = 3}),
+                  {0, 1000});
+  return path;
+}
+
+constexpr char kCriteoSchema[] = R"({
+  "format": "tsv", "columns": ["label", "int_{0..12}", "cat_{0..25}"],
+  "dense": [{"name": "int_{0..12}", "transform": "log1p"}],
+  "features": [{"name": "cat_{0..2}", "ids": "hex", "missing": "row0"},
+               {"name": "cat_9", "ids": "hex", "missing": "row0"}],
+  "labels": ["label"] SHUFFLE})";
+
+// The small run with these data.
+TrainConfig ConfigWith(const std::string& data) {
+  std::string text = ToJson(testing::SmallConfig());
+  const size_t begin = text.find("\"data\":"), end = text.find(",\"train\":");
+  text.replace(begin, end - begin, "\"data\": " + data);
+  return ParseTrainConfig(text, "own.json");
+}
+
+std::string Shuffled(std::string schema, bool shuffled) {
+  const std::string keys = R"(, "shuffle": {"seed": 5, "window_rows": 128})";
+  return schema.replace(schema.find(" SHUFFLE"), 8, shuffled ? keys : "");
+}
+
+TrainConfig ByFormat(bool shuffled) {
+  return ConfigWith(Shuffled(R"({"format": "criteo" SHUFFLE})", shuffled));
+}
+TrainConfig BySchema(bool shuffled) { return ConfigWith(Shuffled(kCriteoSchema, shuffled)); }
+
+TEST(OwnData, CriteosSchemaGivesTheTensorsOfTheFormat) {
+  const std::string path = Criteo();
+  for (const bool shuffled : {false, true})
+    for (const int64_t first : {0, 64, 200}) {
+      const DataSelection selection{.files = {path}, .train_rows = RowRange{0, 900}};
+      const auto a = DataSets(ByFormat(shuffled), selection).OpenTrain(first, 1);
+      const auto b = DataSets(BySchema(shuffled), selection).OpenTrain(first, 1);
+      Context ctx({.threads = 1});
+      int64_t batches = 0;
+      for (auto x = a->Next(); x; x = a->Next(), ++batches) {
+        const auto y = b->Next();
+        ASSERT_TRUE(y);
+        EXPECT_TRUE(SameBits(x->dense, y->dense));
+        EXPECT_TRUE(SameBits(x->labels, y->labels));
+        EXPECT_EQ(x->features.keys(), y->features.keys());
+        EXPECT_TRUE(SameBits(x->features.values(), y->features.values()));
+        EXPECT_TRUE(SameBits(x->features.lengths(ctx), y->features.lengths(ctx)));
+        EXPECT_EQ(std::pair(x->first_row, x->end_row), std::pair(y->first_row, y->end_row));
+      }
+      EXPECT_FALSE(b->Next());
+      EXPECT_GT(batches, 10);
+    }
+}
+
+std::map<std::string, Tensor> Trained(const TrainConfig& config, const DataSelection& selection,
+                                      int64_t stop_at = 0) {
+  const std::string path = TempPath("trained");
+  const DataSets data(config, selection);
+  {
+    Context ctx({.threads = 1, .seed = config.seed});
+    Trainer trainer(ctx, config);
+    TrainingRunOptions options{.checkpoint = path};
+    if (stop_at > 0) options.stop = [&] { return trainer.progress().step >= stop_at; };
+    RunTraining(trainer, data, options);
+  }
+  Context ctx({.threads = 1, .seed = 999});
+  if (stop_at > 0) {
+    Trainer trainer(ctx, config);
+    trainer.Load(ReadCheckpoint(path));
+    RunTraining(trainer, data, {.checkpoint = path});
+  }
+  return ReadSafetensors(ctx, path).tensors;
+}
+
+void ExpectEqual(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [name, tensor] : a) EXPECT_TRUE(SameBits(tensor, b.at(name))) << name;
+}
+
+TEST(OwnData, CriteosSchemaGivesTheCheckpointOfTheFormat) {
+  const std::string path = Criteo();
+  for (const bool shuffled : {false, true})
+    ExpectEqual(Trained(ByFormat(shuffled), {.files = {path}}),
+                Trained(BySchema(shuffled), {.files = {path}, .threads = 3}));
+}
+
+// Rows of bags with weights, as JSON; 1 in 50 is bad.
+std::string Bags() {
+  std::string text;
+  for (int n = 0; n < 600; ++n) {
+    if (n % 50 == 7) {
+      text += "{\"y\": 1, \"a\": [\"x\"]}\n";
+      continue;
+    }
+    text += Format("{{\"y\": {}, \"x\": [{}, {}], \"w\": 0.5, \"cat_0\": {}, \"a\": [{}], \"s\": "
+                   "[{}], \"cat_9\": \"w{}\"}}\n",
+                   n * 7 % 3 / 2, n % 11, n % 5, n, n % 2 ? "1, 2, 3" : "",
+                   n % 2 ? "1, 0.5, 2" : "", n % 3);
+  }
+  return WriteFile("bags.jsonl", text);
+}
+
+constexpr char kBagSchema[] = R"({"format": "jsonl",
+  "dense": [{"name": "x", "size": 2}],
+  "features": [{"name": "cat_1", "from": "a", "weights": "s"},
+               {"name": "cat_2", "from": "a", "max_length": 1},
+               {"name": "cat_9", "vocabulary": ["w1", "w2"]}],
+  "labels": ["y"], "weight": "w" SHUFFLE})";
+
+TEST(OwnData, BagsOfLinesGoOnWhereTheyStopped) {
+  for (const bool shuffled : {false, true}) {
+    TrainConfig config = testing::SmallConfig();
+    std::string text = ToJson(config);
+    text.replace(text.find("\"dense_in\":13"), 13, "\"dense_in\":2,\"weighted\":true");
+    const size_t begin = text.find("\"data\":"), end = text.find(",\"train\":");
+    text.replace(begin, end - begin, "\"data\": " + Shuffled(kBagSchema, shuffled));
+    config = ParseTrainConfig(text, "bags.json");
+    EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "again.json")), ToJson(config));
+    const DataSelection selection{.files = {Bags()}, .skip_bad_lines = true, .threads = 2};
+    ExpectEqual(Trained(config, selection), Trained(config, selection, 13));
+  }
+}
+
+std::string ErrorIn(const std::string& schema) {
+  return ErrorOf([&] { ConfigWith(schema); });
+}
+
+std::string With(std::string text, const std::string& from, const std::string& to) {
+  return Shuffled(text.replace(text.find(from), from.size(), to), false);
+}
+
+TEST(OwnData, TheSchemaIsHeldAgainstTablesAndModel) {
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"cat_9\", \"ids\": \"hex\"",
+                         R"("cat_9", "vocabulary": ["F", "M"])")),
+            "own.json: feature 'cat_9': its vocabulary needs 4 rows, table 'c' has 3");
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"cat_9\", \"ids\": \"hex\", \"missing\": \"row0\"",
+                         R"("cat_9", "boundaries": [1, 2, 3])")),
+            "own.json: feature 'cat_9': its boundaries need 4 rows, table 'c' has 3");
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"cat_9\"", "\"cat_11\"")),
+            "own.json: data.features: feature 'cat_11' is read by no table");
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "int_{0..12}\", \"tr", "int_{0..11}\", \"tr")),
+            "own.json: model.dense_in: expected 12, the numbers of data.dense, got 13");
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"cat_9\"", "\"cat_9\", \"weight_after\": \":\"")),
+            "own.json: data.features: feature 'cat_9' has weights, but the model takes none: "
+            "expected \"weighted\": true in model");
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"labels\": [\"label\"]", "\"labels\": []")),
+            "own.json: data.labels: the model's loss needs a label, got none");
+  EXPECT_EQ(ErrorIn(With(kCriteoSchema, "\"labels\": [\"label\"]", "\"lable\": []")),
+            "own.json: data.lable: unknown key; known here: format, shuffle, columns, delimiter, "
+            "null, dense, features, labels, weight, time");
+}
+
+TEST(OwnData, FirstRowsAreReadBeforeAnythingStarts) {
+  const TrainConfig config = BySchema(false);
+  const auto error = [&](const DataSelection& selection) {
+    return ErrorOf([&] { DataSets(config, selection); });
+  };
+  const std::string bad = WriteFile("bad.tsv", "1\t2\n");
+  EXPECT_EQ(error({.files = {bad}}), bad + ":1: expected 40 columns, got 2");
+  EXPECT_EQ(error({.files = {bad}, .skip_bad_lines = true}), "");
+  EXPECT_EQ(error({.files = {bad}, .train_rows = RowRange{5, 10}}), "");
+  EXPECT_EQ(error({}), "no data: give --data FILE with tsv rows");
+  EXPECT_EQ(error({.files = {TempPath("none*.tsv")}}),
+            TempPath("none*.tsv") + ": expected a file, or a pattern that files match, found none");
+}
+
+TEST(OwnData, APatternStandsForItsFiles) {
+  const std::string text = testing::NumberedLines(0, 30);
+  std::filesystem::create_directories(TempPath("days"));
+  for (const char* name : {"days/2.tsv", "days/1.tsv"}) WriteFile(name, text);
+  const DataSets data(BySchema(false), {.files = {TempPath("days/[12].tsv")}});
+  EXPECT_EQ(data.OpenTrain(0)->Next()->size(), 60);
+}
+
+}  // namespace
+}  // namespace tessera
