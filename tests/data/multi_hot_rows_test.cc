@@ -91,7 +91,8 @@ TEST(NpzFile, DamagedArchivesAreErrors) {
   const std::string good = NpzBytes({{"0", NpyOf<int32_t>("<i4", "(2,)", {0, 1})}});
   const auto error = [&](const std::string& bytes) {
     const std::string path = WriteFile("bad.npz", bytes);
-    return ErrorOf([&] { NpzFile(path).Array("0"); }).substr(path.size());
+    const std::string text = ErrorOf([&] { NpzFile(path).Array("0"); });
+    return text.empty() ? text : text.substr(path.size());
   };
   EXPECT_EQ(error(good), "");
   EXPECT_EQ(error(good.substr(0, good.size() - 30)),
