@@ -8,6 +8,7 @@
 #include "bench/embedding/belady.h"
 #include "bench/embedding/eviction_policies.h"
 #include "bench/embedding/id_source.h"
+#include "bench/inputs/id_file.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 
@@ -87,7 +88,7 @@ const Topic& EvictionTopic() {
           "How many ids find a row of their own where rows are few, beside the best that could "
           "be (Belady's optimum); a call is a whole trace.",
       .limit = "",
-      .axes = {{"ids", {"zipf:1.05"}, kIdSourceHelp, CheckIdSource},
+      .axes = {{"ids", {"zipf:1.05"}, Format("{} | {}", kDrawnIdsHelp, kIdFileHelp), CheckIdSource},
                {"policy", EvictionPolicies(), "who gets rows, and loses them",
                 OneOf(EvictionPolicies())},
                {"capacity", {"0.1"}, "rows as a share of distinct ids", NumberFrom(1e-6, 1)},

@@ -1,37 +1,57 @@
 #include "bench/embedding/lookup_check.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
+#include <vector>
 
+#include "embedding/lookup/element.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
 
-constexpr int64_t kChecked = 64;  // outputs of a feature
-constexpr double kTolerance = 1e-5;
+using internal::LoadElement;
 
-// Column d of ids first … last − 1, pooled.
-double Expected(const LookupArgs& args, const LookupFeature& f, int64_t first, int64_t last,
-                int64_t d) {
-  const bool weighted = args.weights != nullptr && f.pooling != PoolingType::kNone;
-  double sum = 0;
-  for (int64_t i = first; i < last; ++i)
-    sum += static_cast<double>(f.RowAt<float>(f.ids[i])[d]) *
-           (weighted ? static_cast<double>(args.weights[i]) : 1.0);
-  const bool mean = f.pooling == PoolingType::kMean && last > first;
-  return mean ? sum / static_cast<double>(last - first) : sum;
+// The ids [first, last) of one feature, pooled into `sum`.
+template <typename Row>
+void Pool(const LookupArgs& args, const LookupFeature& f, int64_t first, int64_t last,
+          std::vector<float>& sum) {
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  const bool none = f.pooling == PoolingType::kNone, weighted = args.weights != nullptr && !none;
+  for (int64_t i = first; i < last; ++i) {
+    if (!IsRow(f.ids[i], f.num_rows)) continue;
+    const Row* row = f.RowAt<Row>(f.ids[i]);
+    for (size_t d = 0; d < sum.size(); ++d) {
+      const auto value = static_cast<float>(row[d]);
+      sum[d] = none ? value : sum[d] + (weighted ? args.weights[i] * value : value);
+    }
+  }
+  if (f.pooling != PoolingType::kMean || last == first) return;
+  for (float& s : sum) s = s / static_cast<float>(last - first);
 }
 
-void CheckOutput(const LookupArgs& args, size_t feature, int64_t output, int64_t first,
-                 int64_t last) {
-  const LookupFeature& f = args.features[feature];
-  const float* row = f.OutputAt<float>(output);
+void PoolBag(const LookupArgs& args, const LookupFeature& f, int64_t first, int64_t last,
+             std::vector<float>& sum) {
+  if (f.row_type == DType::kF16) return Pool<Half>(args, f, first, last, sum);
+  if (f.row_type == DType::kBF16) return Pool<BFloat16>(args, f, first, last, sum);
+  Pool<float>(args, f, first, last, sum);
+}
+
+// Compares output `output` of a feature with `expected`, rounded to its type into `rounded`.
+void CompareOutput(const LookupFeature& f, size_t feature, int64_t output,
+                   const std::vector<float>& expected, std::vector<float>& rounded) {
+  const auto size = static_cast<size_t>(SizeOf(f.output_type));
+  const char* got =
+      static_cast<const char*>(f.output) + static_cast<size_t>(output * f.output_stride) * size;
+  for (size_t d = 0; d < expected.size(); ++d)
+    internal::StoreElement(rounded.data(), f.output_type, static_cast<int64_t>(d), expected[d]);
+  if (std::memcmp(got, rounded.data(), expected.size() * size) == 0) return;
   for (int64_t d = 0; d < f.dim; ++d) {
-    const double expected = Expected(args, f, first, last, d);
-    TESSERA_CHECK(std::abs(row[d] - expected) <= kTolerance * (1 + std::abs(expected)),
-                  "feature {}, output {}, column {}: expected {}, got {}", feature, output, d,
-                  expected, row[d]);
+    const auto at = static_cast<size_t>(d) * size;
+    if (std::memcmp(got + at, reinterpret_cast<const char*>(rounded.data()) + at, size) != 0)
+      TESSERA_FAIL("feature {}, output {}, column {}: expected {:.9g}, got {:.9g}", feature, output,
+                   d, LoadElement(rounded.data(), f.output_type, d),
+                   LoadElement(got, f.output_type, d));
   }
 }
 
@@ -40,15 +60,15 @@ void CheckOutput(const LookupArgs& args, size_t feature, int64_t output, int64_t
 void CheckLookup(const LookupArgs& args) {
   for (size_t k = 0; k < args.features.size(); ++k) {
     const LookupFeature& f = args.features[k];
+    std::vector<float> sum(static_cast<size_t>(f.dim)), rounded(sum.size());
     const int64_t first_id = args.offsets[f.first_bag];
     const bool none = f.pooling == PoolingType::kNone;
     const int64_t outputs = none ? args.offsets[f.first_bag + f.num_bags] - first_id : f.num_bags;
-    const int64_t checked = std::min(outputs, kChecked);
-    for (int64_t c = 0; c < checked; ++c) {
-      const int64_t output = checked > 1 ? c * (outputs - 1) / (checked - 1) : 0;
+    for (int64_t output = 0; output < outputs; ++output) {
       const int64_t bag = f.first_bag + output;
-      CheckOutput(args, k, output, none ? first_id + output : args.offsets[bag],
-                  none ? first_id + output + 1 : args.offsets[bag + 1]);
+      PoolBag(args, f, none ? first_id + output : args.offsets[bag],
+              none ? first_id + output + 1 : args.offsets[bag + 1], sum);
+      CompareOutput(f, k, output, sum, rounded);
     }
   }
 }

@@ -1,38 +1,16 @@
 #include "bench/embedding/lookup_topic.h"
 
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "bench/embedding/growth_suite.h"
 #include "bench/embedding/lookup_check.h"
 #include "bench/embedding/module_calls.h"
 #include "bench/embedding/shape_axes.h"
-#include "bench/harness/run_bare.h"
 #include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {
-
-bool HasBareGather(const Shape& shape) {
-  const bool ragged = shape.lengths.kind != BagLengths::Kind::kFixed;
-  return IsBareDim(shape.dim) && !(ragged && shape.pooling == PoolingType::kNone);
-}
-
-// The limit's closure. A sequence is gathered as bags of one id each.
-Contender BareContender(Context& ctx, std::shared_ptr<Workload> work) {
-  if (!HasBareGather(work->shape())) return {};
-  if (work->shape().pooling != PoolingType::kNone)
-    return {"bare gather", [&ctx, work](int round) { RunBare(ctx, work->Gather(round)); }};
-  auto offsets = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(work->num_ids() + 1));
-  std::iota(offsets->begin(), offsets->end(), 0);
-  return {"bare gather", [&ctx, work, offsets](int round) {
-            BareGather gather = work->Gather(round);
-            gather.batch = work->num_ids() / gather.num_tables;
-            gather.offsets = offsets->data();
-            RunBare(ctx, gather);
-          }};
-}
 
 Work OpWork(Context& ctx, const Shape& shape) {
   const auto data = std::make_shared<Workload>(ctx, shape, 0, 0);
@@ -43,7 +21,7 @@ Work OpWork(Context& ctx, const Shape& shape) {
   };
   work.contenders = {
       {"tessera", [&ctx, data](int round) { Lookup(ctx, data->Lookup(round, false)); }}};
-  work.limit = BareContender(ctx, data);
+  work.limit = {"bare gather", [&ctx, data](int round) { data->RunGather(ctx, round); }};
   work.bytes = data->LookupBytes();
   work.items = data->num_ids();
   return work;
@@ -101,7 +79,7 @@ std::vector<Point> PeerPoints() {
 }
 
 std::vector<Axis> LookupAxes() {
-  std::vector<Axis> axes = ShapeAxes();
+  std::vector<Axis> axes = ShapeAxes({.outputs = true});
   axes.push_back({"api",
                   {"op"},
                   "op: Lookup on arguments that lie ready; module: TableBatchedEmbedding and "
@@ -116,7 +94,7 @@ const Topic& LookupTopic() {
   static const Topic topic = {
       .name = "lookup",
       .help = "Rows of many tables, pooled in one call: the forward of embedding tables.",
-      .limit = "a bare gather of the same rows, for dims 16, 32, 64, 128 and 256",
+      .limit = "a bare gather of the same rows",
       .axes = LookupAxes(),
       .suites = {{"peers", "the cases of the comparison with FBGEMM, torch and TorchRec",
                   PeerPoints()},

@@ -3,7 +3,8 @@
 // The forward of many tables. Two ways in: `op`, Lookup on arguments and an output that lie ready,
 // beside the bare gather of the same rows; and `module`, TableBatchedEmbedding::Forward of a
 // KeyedJaggedTensor, without a tape, beside EmbeddingBagCollection's, where calls of few ids show
-// what a call costs. Bytes: the rows of all ids once, and the output once.
+// what a call costs. Bytes: the rows of all ids, the
+// ids and the output, once each.
 #include "bench/harness/topic.h"
 
 namespace tessera::bench {

@@ -17,6 +17,7 @@ BaseEmbeddingConfig TableConfig(const Shape& shape, size_t t) {
   config.embedding_dim = shape.dim;
   config.feature_names = {Key(t)};
   config.init_range = std::pair(-0.01f, 0.01f);
+  config.data_type = shape.row_type;
   return config;
 }
 
@@ -25,7 +26,9 @@ std::unique_ptr<EmbeddingBagCollection> MakeCollection(Context& ctx, const Shape
   for (size_t t = 0; t < shape.rows.size(); ++t)
     configs.push_back({TableConfig(shape, t), shape.pooling});
   return std::make_unique<EmbeddingBagCollection>(
-      ctx, configs, EmbeddingBagCollectionOptions{.is_weighted = shape.weighted});
+      ctx, configs,
+      EmbeddingBagCollectionOptions{.is_weighted = shape.weighted,
+                                    .output_type = shape.output_type});
 }
 
 std::unique_ptr<TableBatchedEmbedding> MakeTables(Context& ctx, const Shape& shape) {
@@ -43,12 +46,14 @@ std::vector<KeyedJaggedTensor> MakeBatches(Context& ctx, const Shape& shape) {
   std::vector<std::string> keys;
   for (size_t t = 0; t < shape.rows.size(); ++t) keys.push_back(Key(t));
   IdBatches drawn = DrawIdBatches(ctx, shape);
-  Variable weights;
-  if (shape.weighted) weights = Variable(Tensor::Full(ctx, {drawn.offsets().back()}, 0.5));
   std::vector<KeyedJaggedTensor> batches;
-  for (int k = 0; k < Workload::kBatches; ++k)
+  for (int k = 0; k < Workload::kBatches; ++k) {
+    const IdBatch batch = drawn.Next();
+    Variable weights;
+    if (shape.weighted) weights = Variable(Tensor::Full(ctx, {std::ssize(batch.ids)}, 0.5));
     batches.push_back(KeyedJaggedTensor::FromOffsetsSync(
-        keys, Tensor::From(ctx, drawn.Next()), Tensor::From(ctx, drawn.offsets()), weights));
+        keys, Tensor::From(ctx, batch.ids), Tensor::From(ctx, batch.offsets), weights));
+  }
   return batches;
 }
 
@@ -92,14 +97,17 @@ void ModuleCalls::CheckOutputs(Context& ctx, const std::vector<Tensor>& outputs)
   std::vector<LookupFeature> features;
   for (int64_t t = 0; t < num_tables; ++t) {
     const Tensor& out = outputs[static_cast<size_t>(pooled ? 0 : t)];
+    const int64_t column = pooled ? t * shape_.dim : 0;
     features.push_back({.rows = Tables().weight(static_cast<int>(t)).raw_data(),
+                        .row_type = shape_.row_type,
                         .num_rows = shape_.rows[static_cast<size_t>(t)],
                         .dim = shape_.dim,
                         .ids = {kjt.values().data<int64_t>(), true},
                         .first_bag = t * shape_.batch,
                         .num_bags = shape_.batch,
                         .pooling = shape_.pooling,
-                        .output = out.data<float>() + (pooled ? t * shape_.dim : 0),
+                        .output = static_cast<char*>(out.raw_data()) + column * SizeOf(out.dtype()),
+                        .output_type = out.dtype(),
                         .output_stride = pooled ? num_tables * shape_.dim : shape_.dim});
   }
   CheckLookup({features,

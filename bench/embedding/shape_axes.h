@@ -3,7 +3,9 @@
 // The axes that topics over whole tables have in common, and the shape that a point of them is.
 //
 //   dim 128 | rows 1M or criteo:1M | tables 8 | batch 4096 | pooling 20 | skew uniform | mode sum |
-//   weighted no
+//   weighted no | ids drawn | remap none | row-type f32 | output-type f32 | state-type f32
+//
+// and those of machine_axes.h.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +15,12 @@
 
 namespace tessera::bench {
 
-std::vector<Axis> ShapeAxes();
+// The types that a topic has as axes.
+struct ShapeTypes {
+  bool rows = true, outputs = false, states = false;
+};
+// files: whether ids may be a user's.
+std::vector<Axis> ShapeAxes(ShapeTypes types, bool files = true);
 
 // "1M": as many tables of a million rows; "criteo:1M": one for each of Criteo's 26 features, of its
 // rows, at most a million. Throws Error for other text.
@@ -30,7 +37,7 @@ PoolingType ParsePooling(const std::string& mode);
 
 // REQUIRES: a point of a topic that has ShapeAxes() among its axes.
 Shape ShapeOf(const Point& point);
-// Bytes of its tables' rows in f32, each with so many bytes beside it.
+// Bytes of its tables' rows, each with so many bytes beside it.
 double TableBytes(const Point& point, int64_t beside_a_row = 0);
 
 }  // namespace tessera::bench

@@ -1,11 +1,13 @@
 #include "bench/embedding/workload.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "bench/harness/cold_rounds.h"
 #include "bench/harness/run_bare.h"
+#include "embedding/lookup/element.h"
 #include "runtime/numbers/random.h"
 
 namespace tessera::bench {
@@ -20,85 +22,92 @@ StateCounts CountStates(const AnyRule& rule) {
   return counts;
 }
 
-std::vector<float*> Pointers(const std::vector<Tensor>& tensors) {
-  std::vector<float*> pointers;
-  for (const Tensor& tensor : tensors) pointers.push_back(tensor.data<float>());
+std::vector<void*> Pointers(const std::vector<Tensor>& tensors) {
+  std::vector<void*> pointers;
+  for (const Tensor& tensor : tensors) pointers.push_back(tensor.raw_data());
   return pointers;
 }
 
+// Rows of small random numbers, in any type of rows.
+Tensor RandomRows(Context& ctx, int64_t rows, int64_t dim, DType type) {
+  Tensor numbers = Tensor::Empty(ctx, {rows, dim});
+  FillUniform(ctx, numbers, -0.01f, 0.01f);
+  if (type == DType::kF32) return numbers;
+  Tensor narrow = Tensor::Empty(ctx, {rows, dim}, type);
+  const float* from = numbers.data<float>();
+  ParallelFor(ctx, rows * dim, 1 << 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      internal::StoreElement(narrow.raw_data(), type, i, from[i]);
+  });
+  return narrow;
+}
+
+// The pointers as those of f32. REQUIRES: they are.
+float* const* FloatsOf(const std::vector<void*>& pointers) {
+  return reinterpret_cast<float* const*>(pointers.data());
+}
+
 }  // namespace
-
-IdBatches::IdBatches(const Shape& shape, uint64_t seed) : batch_(shape.batch), offsets_{0} {
-  for (const int64_t rows : shape.rows)
-    streams_.emplace_back(shape.skew, rows, seed, streams_.size());
-  const int64_t bags = std::ssize(shape.rows) * shape.batch;
-  for (const int64_t length : DrawLengths(shape.lengths, bags, Draws(seed, streams_.size())))
-    offsets_.push_back(offsets_.back() + length);
-}
-
-std::vector<int64_t> IdBatches::Next() {
-  std::vector<int64_t> ids(static_cast<size_t>(offsets_.back()));
-  for (size_t t = 0; t < streams_.size(); ++t) {
-    const int64_t* bags = offsets_.data() + static_cast<int64_t>(t) * batch_;
-    streams_[t].Draw(std::span(ids).subspan(static_cast<size_t>(bags[0]),
-                                            static_cast<size_t>(bags[batch_] - bags[0])));
-  }
-  return ids;
-}
-
-IdBatches DrawIdBatches(Context& ctx, const Shape& shape) {
-  return {shape, ctx.random().seed() + ctx.random().TakeSequence()};
-}
 
 Workload::Workload(Context& ctx, const Shape& shape, int element_states, int row_states)
     : shape_(shape),
       element_states_(static_cast<size_t>(element_states)),
       row_states_(static_cast<size_t>(row_states)) {
   for (const int64_t rows : shape.rows) {
-    weights_.push_back(Tensor::Empty(ctx, {rows, shape.dim}));
-    FillUniform(ctx, weights_.back(), -0.01f, 0.01f);
-    for (auto& states : element_states_) states.push_back(Tensor::Zeros(ctx, {rows, shape.dim}));
+    weights_.push_back(RandomRows(ctx, rows, shape.dim, shape.row_type));
+    for (auto& states : element_states_)
+      states.push_back(Tensor::Zeros(ctx, {rows, shape.dim}, shape.state_type));
     for (auto& states : row_states_) states.push_back(Tensor::Zeros(ctx, {rows}));
   }
   pointers_ = Pointers(weights_);
   for (auto& states : element_states_) element_pointers_.push_back(Pointers(states));
   if (row_states > 0) row_pointers_ = Pointers(row_states_[0]);
   IdBatches batches = DrawIdBatches(ctx, shape);
-  offsets_ = batches.offsets();
+  int64_t most_ids = 0;
+  for (int k = 0; k < kBatches; ++k) {
+    batches_.push_back(batches.Next());
+    most_ids = std::max(most_ids, std::ssize(batches_.back().ids));
+  }
   output_ = shape.pooling == PoolingType::kNone
-                ? Tensor::Zeros(ctx, {num_ids(), shape.dim})
-                : Tensor::Zeros(ctx, {shape.batch, num_tables() * shape.dim});
+                ? Tensor::Zeros(ctx, {most_ids, shape.dim}, shape.output_type)
+                : Tensor::Zeros(ctx, {shape.batch, num_tables() * shape.dim}, shape.output_type);
   grad_ = Tensor::Full(ctx, output_.shape(), 1e-3);
-  if (shape.weighted) sample_weights_ = Tensor::Full(ctx, {num_ids()}, 0.5);
-  for (int k = 0; k < kBatches; ++k) AddBatch(batches.Next());
+  if (shape.weighted) sample_weights_ = Tensor::Full(ctx, {most_ids}, 0.5);
+  for (const IdBatch& batch : batches_) AddGrouping(batch);
 }
 
 LookupArgs Workload::Lookup(int round, bool gradient) {
   const Tensor& target = gradient ? grad_ : output_;
   const bool none = shape_.pooling == PoolingType::kNone;
   features_.clear();
+  const DType type = gradient ? DType::kF32 : shape_.output_type;
   for (int64_t t = 0; t < num_tables(); ++t)
     features_.push_back(
         {.rows = pointers_[static_cast<size_t>(t)],
+         .row_type = shape_.row_type,
          .num_rows = shape_.rows[static_cast<size_t>(t)],
          .dim = shape_.dim,
          .ids = {ids(round).data(), true},
          .first_bag = t * shape_.batch,
          .num_bags = shape_.batch,
          .pooling = shape_.pooling,
-         .output = target.data<float>() +
-                   shape_.dim * (none ? offsets_[static_cast<size_t>(t * shape_.batch)] : t),
+         .output = static_cast<char*>(target.raw_data()) +
+                   SizeOf(type) * shape_.dim *
+                       (none ? offsets(round)[static_cast<size_t>(t * shape_.batch)] : t),
+         .output_type = type,
          .output_stride = none ? shape_.dim : num_tables() * shape_.dim});
   return {features_,
-          {offsets_.data(), true},
+          {offsets(round).data(), true},
           sample_weights_ ? sample_weights_.data<float>() : nullptr,
-          num_ids()};
+          std::ssize(ids(round))};
 }
 
 std::vector<UpdateTable> Workload::Tables(const AnyRule& rule) const {
   std::vector<UpdateTable> tables;
   for (size_t t = 0; t < shape_.rows.size(); ++t) {
     UpdateTable table{pointers_[t], shape_.rows[t], shape_.dim, {static_cast<int>(t)}, &rule};
+    table.row_type = shape_.row_type;
+    table.state_type = shape_.state_type;
     size_t element = 0, row = 0;
     for (const StateSpec& spec : RuleStates(rule))
       table.states.push_back(
@@ -109,19 +118,62 @@ std::vector<UpdateTable> Workload::Tables(const AnyRule& rule) const {
 }
 
 BareGather Workload::Gather(int round) const {
-  return {pointers_.data(),  num_tables(),    shape_.batch,         shape_.dim,
-          ids(round).data(), offsets_.data(), output_.data<float>()};
+  return {FloatsOf(pointers_), num_tables(),          shape_.batch,         shape_.dim,
+          ids(round).data(),   offsets(round).data(), output_.data<float>()};
+}
+
+AnyGather Workload::GatherAny(int round) const {
+  return {.tables = pointers_.data(),
+          .row_type = shape_.row_type,
+          .output_type = shape_.output_type,
+          .num_tables = num_tables(),
+          .batch = shape_.batch,
+          .dim = shape_.dim,
+          .ids = ids(round).data(),
+          .offsets = offsets(round).data(),
+          .out = output_.raw_data(),
+          .sequence = shape_.pooling == PoolingType::kNone};
+}
+
+void Workload::RunGather(Context& ctx, int round) const {
+  HasBareLoop() ? RunBare(ctx, Gather(round)) : RunBare(ctx, GatherAny(round));
+}
+
+void Workload::RunBareUpdate(Context& ctx, int round, const AnyRule& rule, int64_t ahead) const {
+  HasBareLoop() ? RunBare(ctx, Bare(round, rule, ahead))
+                : RunBare(ctx, UpdateAny(round, rule, ahead));
+}
+
+AnyUpdate Workload::UpdateAny(int round, const AnyRule& rule, int64_t ahead) const {
+  const Grouping& g = groupings_[static_cast<size_t>(round % kBatches)];
+  const StateCounts counts = CountStates(rule);
+  AnyUpdate any{.tables = pointers_.data(),
+                .num_element_states = counts.element,
+                .row_states = counts.row > 0 ? row_pointers_.data() : nullptr,
+                .row_type = shape_.row_type,
+                .state_type = shape_.state_type,
+                .num_tables = num_tables(),
+                .dim = shape_.dim,
+                .unique = g.unique.data(),
+                .table_start = g.table_start.data(),
+                .occurrence_start = g.occurrence_start.data(),
+                .grad_rows = g.grad_rows.data(),
+                .grad = grad_.data<float>(),
+                .ahead = ahead};
+  for (int s = 0; s < counts.element; ++s)
+    any.element_states[s] = element_pointers_[static_cast<size_t>(s)].data();
+  return any;
 }
 
 BareUpdate Workload::Bare(int round, const AnyRule& rule, int64_t ahead) const {
   const Grouping& g = groupings_[static_cast<size_t>(round % kBatches)];
   const StateCounts counts = CountStates(rule);
   BareUpdate bare;
-  bare.tables = pointers_.data();
+  bare.tables = FloatsOf(pointers_);
   for (int s = 0; s < counts.element; ++s)
-    bare.element_states[s] = element_pointers_[static_cast<size_t>(s)].data();
+    bare.element_states[s] = FloatsOf(element_pointers_[static_cast<size_t>(s)]);
   bare.num_element_states = counts.element;
-  if (counts.row > 0) bare.row_states = row_pointers_.data();
+  if (counts.row > 0) bare.row_states = FloatsOf(row_pointers_);
   bare.num_tables = num_tables();
   bare.dim = shape_.dim;
   bare.unique = g.unique.data();
@@ -133,26 +185,45 @@ BareUpdate Workload::Bare(int round, const AnyRule& rule, int64_t ahead) const {
   return bare;
 }
 
-int64_t Workload::distinct_rows() const {
-  return static_cast<int64_t>(groupings_[0].unique.size());
-}
-double Workload::LookupBytes() const {
-  return 4.0 * static_cast<double>(shape_.dim * (num_ids() + output_.numel() / shape_.dim));
-}
-double Workload::UpdateBytes(const AnyRule& rule) const {
-  const StateCounts counts = CountStates(rule);
-  return 8.0 * static_cast<double>(distinct_rows()) *
-             static_cast<double>(shape_.dim * (1 + counts.element) + counts.row) +
-         4.0 * static_cast<double>(output_.numel());
+void Workload::ClearOutput() {
+  std::memset(output_.raw_data(), 0xA5, static_cast<size_t>(output_.nbytes()));
 }
 
-void Workload::AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table) const {
+int64_t Workload::num_ids() const {
+  int64_t all = 0;
+  for (const IdBatch& batch : batches_) all += std::ssize(batch.ids);
+  return all / kBatches;
+}
+
+int64_t Workload::distinct_rows() const {
+  int64_t all = 0;
+  for (const Grouping& grouping : groupings_) all += std::ssize(grouping.unique);
+  return all / kBatches;
+}
+
+int64_t Workload::num_outputs() const {
+  return shape_.pooling == PoolingType::kNone ? num_ids() : num_tables() * shape_.batch;
+}
+double Workload::LookupBytes() const {
+  return static_cast<double>(num_ids() * (shape_.dim * SizeOf(shape_.row_type) + 8) +
+                             num_outputs() * shape_.dim * SizeOf(shape_.output_type));
+}
+double Workload::UpdateBytes(const AnyRule& rule) const {
+  int64_t row = shape_.dim * SizeOf(shape_.row_type);
+  for (const StateSpec& spec : RuleStates(rule))
+    row += SizeOf(spec.counts ? DType::kF32 : shape_.state_type) * (spec.per_row ? 1 : shape_.dim);
+  return static_cast<double>(2 * distinct_rows() * row + 8 * num_ids() +
+                             num_outputs() * shape_.dim * SizeOf(DType::kF32));
+}
+
+void Workload::AddTable(Grouping& g, const IdBatch& batch, int64_t table) const {
+  const bool none = shape_.pooling == PoolingType::kNone;
   std::vector<std::pair<int64_t, int32_t>> pairs;
   for (int64_t bag = 0; bag < shape_.batch; ++bag) {
     const auto at = static_cast<size_t>(table * shape_.batch + bag);
-    for (int64_t i = offsets_[at]; i < offsets_[at + 1]; ++i)
-      pairs.emplace_back(ids[static_cast<size_t>(i)],
-                         static_cast<int32_t>(bag * num_tables() + table));
+    for (int64_t i = batch.offsets[at]; i < batch.offsets[at + 1]; ++i)
+      pairs.emplace_back(batch.ids[static_cast<size_t>(i)],
+                         static_cast<int32_t>(none ? i : bag * num_tables() + table));
   }
   std::stable_sort(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.first < b.first; });
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -166,11 +237,10 @@ void Workload::AddTable(Grouping& g, std::span<const int64_t> ids, int64_t table
   g.table_start.push_back(static_cast<int64_t>(g.unique.size()));
 }
 
-void Workload::AddBatch(std::vector<int64_t> ids) {
+void Workload::AddGrouping(const IdBatch& batch) {
   Grouping g;
-  for (int64_t t = 0; t < num_tables(); ++t) AddTable(g, ids, t);
+  for (int64_t t = 0; t < num_tables(); ++t) AddTable(g, batch, t);
   g.occurrence_start.push_back(static_cast<int64_t>(g.grad_rows.size()));
-  ids_.push_back(std::move(ids));
   groupings_.push_back(std::move(g));
 }
 
@@ -179,7 +249,7 @@ int64_t BestAhead(Context& ctx, const Workload& work, const AnyRule& rule) {
   const std::vector<int64_t> distances = {4, 8, 16, 32, 64};
   for (const int64_t ahead : distances)
     contenders.push_back(
-        {"", [&, ahead](int round) { RunBare(ctx, work.Bare(round, rule, ahead)); }});
+        {"", [&, ahead](int round) { work.RunBareUpdate(ctx, round, rule, ahead); }});
   const std::vector<Timing> timings = TimeCold(ctx, contenders, 3);
   size_t best = 0;
   for (size_t i = 1; i < timings.size(); ++i)

@@ -1,5 +1,8 @@
 #include "bench/harness/compare.h"
 
+#include <algorithm>
+#include <sstream>
+
 #include "bench/harness/mann_whitney.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
@@ -48,21 +51,21 @@ RowChange Change(const Measurement& before, const Measurement& now) {
   const std::vector<double> new_speeds = SpeedSamples(now, change.ByShare());
   change.speed = MedianOf(new_speeds) / MedianOf(old_speeds);
   change.p = MannWhitney(old_speeds, new_speeds);
-  change.verdict = VerdictOf(change.speed, change.p);
+  change.verdict = LeastP(old_speeds.size(), new_speeds.size()) < kSignificance
+                       ? VerdictOf(change.speed, change.p)
+                       : Verdict::kTooFewRounds;
   return change;
 }
 
 std::string Percent(double share) { return share > 0 ? Format("{:.1f} %", 100 * share) : "-"; }
 
 std::vector<std::string> Cells(const RowChange& change) {
-  return {change.name,
-          change.contender,
+  return {change.contender,
           SecondsText(change.old_seconds),
           SecondsText(change.new_seconds),
           Format("{:.3f}x", change.Ratio()),
           Percent(change.old_share),
           Percent(change.new_share),
-          change.ByShare() ? Format("{:+.1f}", 100 * (change.new_share - change.old_share)) : "-",
           change.p < 0.0001 ? "<0.0001" : Format("{:.4f}", change.p),
           ToString(change.verdict)};
 }
@@ -74,18 +77,45 @@ std::string NamesLine(const char* where, const std::vector<std::string>& names) 
 }
 
 std::string CountsLine(const RunComparison& comparison) {
-  int64_t counts[3] = {};
+  int64_t counts[4] = {};
   for (const RowChange& row : comparison.rows) ++counts[static_cast<int>(row.verdict)];
   return Format(
-      "{} faster, {} slower, {} the same (more than {:.0f} %, and p < {} by the test of "
-      "Mann and Whitney over the rounds, of shares of the limit where both are known)\n",
+      "{} faster, {} slower, {} the same (more than {:.0f} %, and p < {} by the test of Mann and "
+      "Whitney\nover the rounds, of shares of the limit where both are known)\n",
       counts[0], counts[1], counts[2], 100 * kLeastChange, kSignificance);
+}
+
+// A table of the rows, a line with the case's name before its contenders.
+std::string RowsText(const std::vector<RowChange>& rows) {
+  std::vector<std::vector<std::string>> table = {
+      {"contender", "old", "new", "old/new", "old share", "new share", "p", "verdict"}};
+  for (const RowChange& row : rows) table.push_back(Cells(row));
+  std::istringstream lines(internal::TextTable(table, "  "));
+  std::string text, line;
+  std::getline(lines, line);
+  text += line + "\n";
+  for (size_t i = 0; i < rows.size() && std::getline(lines, line); ++i) {
+    if (i == 0 || rows[i].name != rows[i - 1].name) text += rows[i].name + "\n";
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string TooFewLine(const RunComparison& comparison) {
+  const auto few =
+      std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                    [](const RowChange& row) { return row.verdict == Verdict::kTooFewRounds; });
+  if (few == 0) return "";
+  return Format(
+      "warning: {} of {} rows have too few rounds to decide: p can fall below {} from 5 rounds on "
+      "in both\nruns (--rounds)\n",
+      few, comparison.rows.size(), kSignificance);
 }
 
 }  // namespace
 
 std::string ToString(Verdict verdict) {
-  constexpr const char* kNames[] = {"faster", "slower", "same"};
+  constexpr const char* kNames[] = {"faster", "slower", "same", "too few rounds"};
   return kNames[static_cast<int>(verdict)];
 }
 
@@ -111,16 +141,12 @@ RunComparison CompareRuns(const BenchRun& old_run, const BenchRun& new_run) {
 }
 
 std::string ComparisonText(const RunComparison& comparison) {
-  std::vector<std::vector<std::string>> table = {{"row", "contender", "old", "new", "old/new",
-                                                  "old share", "new share", "change", "p",
-                                                  "verdict"}};
-  for (const RowChange& row : comparison.rows) table.push_back(Cells(row));
   std::string text = Format("old: {}, new: {}\n", comparison.old_date, comparison.new_date);
   if (comparison.old_machine != comparison.new_machine)
     text += Format("warning: the old run is of another machine: {}, now {}\n",
                    comparison.old_machine, comparison.new_machine);
-  return text + internal::TextTable(table) + NamesLine("old", comparison.only_old) +
-         NamesLine("new", comparison.only_new) + CountsLine(comparison);
+  return text + RowsText(comparison.rows) + NamesLine("old", comparison.only_old) +
+         NamesLine("new", comparison.only_new) + CountsLine(comparison) + TooFewLine(comparison);
 }
 
 }  // namespace tessera::bench

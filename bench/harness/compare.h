@@ -5,7 +5,8 @@
 // A row is faster or slower where its speed changed by more than kLeastChange and the test of Mann
 // and Whitney (mann_whitney.h) gives p < kSignificance. Speed is the share of the limit, a sample a
 // round, where both runs know the limit: what slows a whole machine slows both alike. Else it is
-// 1 / seconds.
+// 1 / seconds. Where so few rounds were timed that p cannot fall below kSignificance, the verdict
+// is that there are too few.
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace tessera::bench {
 
 inline constexpr double kSignificance = 0.01, kLeastChange = 0.02;
 
-enum class Verdict { kFaster, kSlower, kSame };
+enum class Verdict { kFaster, kSlower, kSame, kTooFewRounds };
 std::string ToString(Verdict verdict);
 
 struct RowChange {

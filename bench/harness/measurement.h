@@ -55,6 +55,7 @@ struct BenchRun {
   int rounds = 0;
   bool cold = true;  // unless a row says otherwise
   std::vector<Measurement> rows;
+  std::vector<std::pair<std::string, std::string>> context = {};  // run_context.h
 };
 
 // More than this, and a median says as much of the machine's other users as of the code.

@@ -51,8 +51,10 @@ std::vector<std::string> FieldsOf(const Measurement& row) {
           row.cold ? "cold" : "warm",
           Format("{}", row.seconds.size()),
           Number(row.Median()),
+          Number(row.Quantile(0)),
           Number(row.Quantile(0.1)),
           Number(row.Quantile(0.9)),
+          Number(row.Quantile(0.99)),
           Number(row.Spread()),
           NumberIf(row.HasLimit(), row.LimitMedian()),
           NumberIf(row.HasLimit(), row.Share()),
@@ -65,10 +67,10 @@ std::vector<std::string> FieldsOf(const Measurement& row) {
 }  // namespace
 
 std::string RunToCsv(const BenchRun& run) {
-  std::vector<std::string> heading = {"name",   "case",   "threads",       "contender",
-                                      "caches", "rounds", "seconds",       "p10",
-                                      "p90",    "spread", "limit_seconds", "share",
-                                      "bytes",  "gbps",   "items",         "items_per_second"};
+  std::vector<std::string> heading = {
+      "name",          "case",  "threads", "contender", "caches", "rounds",
+      "seconds",       "min",   "p10",     "p90",       "p99",    "spread",
+      "limit_seconds", "share", "bytes",   "gbps",      "items",  "items_per_second"};
   const std::vector<std::string> axes = KeysOf(run, &Measurement::values);
   const std::vector<std::string> facts = KeysOf(run, &Measurement::facts);
   for (const std::string& axis : axes) heading.push_back("axis_" + axis);

@@ -37,9 +37,11 @@ void WriteRates(const Measurement& row, Json& json) {
 }
 
 Json RowToJson(const Measurement& row, bool cold) {
-  Json json = {{"name", row.Name()},         {"case", row.case_name},   {"threads", row.threads},
-               {"contender", row.contender}, {"seconds", row.Median()}, {"p10", row.Quantile(0.1)},
-               {"p90", row.Quantile(0.9)},   {"spread", row.Spread()},  {"samples", row.seconds}};
+  Json json = {
+      {"name", row.Name()},         {"case", row.case_name},    {"threads", row.threads},
+      {"contender", row.contender}, {"seconds", row.Median()},  {"min", row.Quantile(0)},
+      {"p10", row.Quantile(0.1)},   {"p90", row.Quantile(0.9)}, {"p99", row.Quantile(0.99)},
+      {"spread", row.Spread()},     {"samples", row.seconds}};
   WriteLimit(row, json);
   WriteRates(row, json);
   json["values"] = ObjectOf(row.values);
@@ -94,8 +96,8 @@ Measurement RowFromJson(const Json& json, const std::string& where, const BenchR
   ReadField(object, "cold", row.cold);
   ReadPairs(object, "values", row.values);
   ReadPairs(object, "facts", row.facts);
-  for (const char* derived :
-       {"name", "seconds", "p10", "p90", "spread", "share", "gbps", "items_per_second"})
+  for (const char* derived : {"name", "seconds", "min", "p10", "p90", "p99", "spread", "share",
+                              "gbps", "items_per_second"})
     object.Find(derived);
   object.Finish();
   return row;
@@ -109,6 +111,7 @@ BenchRun ParseRun(const Json& json) {
   object.Required("topic", run.topic);
   ReadField(object, "rounds", run.rounds);
   ReadField(object, "cold", run.cold);
+  ReadPairs(object, "context", run.context);
   const Json& rows = object.Require("rows");
   if (!rows.is_array()) internal::ThrowExpected("rows", "a list", rows);
   for (size_t i = 0; i < rows.size(); ++i)
@@ -120,11 +123,12 @@ BenchRun ParseRun(const Json& json) {
 }  // namespace
 
 std::string RunToJson(const BenchRun& run) {
-  const Json head = {{"machine", run.machine},
-                     {"date", run.date},
-                     {"topic", run.topic},
-                     {"rounds", run.rounds},
-                     {"cold", run.cold}};
+  Json head = {{"machine", run.machine},
+               {"date", run.date},
+               {"topic", run.topic},
+               {"rounds", run.rounds},
+               {"cold", run.cold}};
+  if (!run.context.empty()) head["context"] = ObjectOf(run.context);
   std::string text = head.dump();
   text.back() = ',';
   text += "\n\"rows\": [";

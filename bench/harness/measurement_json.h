@@ -2,8 +2,9 @@
 #define TESSERA_BENCH_HARNESS_MEASUREMENT_JSON_H_
 // A run as a data file.
 //
-//   {"machine", "date", "topic", "rounds", "cold", "rows": [{"name": "<topic>/<case>/<threads>t",
-//    "case", "threads", "contender", "seconds", "p10", "p90", "spread", "samples": [seconds…],
+//   {"machine", "date", "topic", "rounds", "cold", "context": {name: text} (run_context.h),
+//    "rows": [{"name": "<topic>/<case>/<threads>t",
+//    "case", "threads", "contender", "seconds", "min", "p10", "p90", "p99", "spread", "samples": [seconds…],
 //    "limit_seconds", "share", "limit_samples": [seconds…], "bytes", "gbps", "items", "item",
 //    "items_per_second", "values": {axis: value}, "facts": {…}, "cold"}]}
 //

@@ -7,12 +7,49 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t kWidths[] = {0, 9, 0, 12, 9, 9, 13, 10, 12, 9};
-constexpr size_t kContenderWidth = 18;
+constexpr size_t kLineWidth = 100, kThreadsWidth = 9;
+constexpr double kAboveLimit = 1.005;  // what prints as more than 100 %
 
 std::string Padded(const std::string& text, size_t width, bool left) {
   const std::string space(width > text.size() ? width - text.size() : 0, ' ');
   return left ? text + space : space + text;
+}
+
+// "dim=64", "skew=uniform" of a sweep's label; nothing of a suite's name.
+std::vector<std::string> PartsOf(const std::string& label) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= label.size();) {
+    const size_t end = std::min(label.find(',', begin), label.size());
+    parts.push_back(label.substr(begin, end - begin));
+    if (parts.back().find('=') == std::string::npos) return {};
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string Joined(const std::vector<std::string>& parts, const char* separator) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+bool Has(const std::vector<std::string>& parts, const std::string& part) {
+  return std::find(parts.begin(), parts.end(), part) != parts.end();
+}
+
+// "1.57 us", "15.7 us", "157 us".
+std::string ThreeDigits(double seconds) {
+  double scaled = 1e9 * seconds;
+  const char* const units[] = {"ns", "us", "ms", "s"};
+  size_t unit = 0;
+  for (; scaled >= 999.5 && unit < 3; ++unit) scaled /= 1e3;
+  if (scaled < 9.995) return Format("{:.2f} {}", scaled, units[unit]);
+  return scaled < 99.95 ? Format("{:.1f} {}", scaled, units[unit])
+                        : Format("{:.0f} {}", scaled, units[unit]);
+}
+
+std::string ThreadsText(const std::string& threads) {
+  return threads + (threads == "1" ? " thread" : " threads");
 }
 
 }  // namespace
@@ -24,55 +61,118 @@ std::string SecondsText(double seconds) {
   return Format("{:.2f} s", seconds);
 }
 
-ResultTable::ResultTable(const std::vector<Point>& points) : case_width_(4) {
-  for (const Point& point : points) case_width_ = std::max(case_width_, point.label().size());
+ResultTable::ResultTable(const std::vector<Point>& points) {
+  if (points.empty()) return;
+  shared_ = PartsOf(points[0].label());
+  if (points[0].Has("threads")) threads_ = points[0].Text("threads");
+  for (const Point& point : points) {
+    const std::vector<std::string> parts = PartsOf(point.label());
+    std::erase_if(shared_, [&](const std::string& part) { return !Has(parts, part); });
+    if (!point.Has("threads") || point.Text("threads") != threads_) threads_.clear();
+  }
+  for (const Point& point : points)
+    case_width_ = std::max(case_width_, OwnPart(point.label()).size());
+}
+
+std::string ResultTable::OwnPart(const std::string& label) const {
+  std::vector<std::string> parts = PartsOf(label);
+  if (parts.empty()) return label;
+  std::erase_if(parts, [&](const std::string& part) { return Has(shared_, part); });
+  return Joined(parts, ",");
+}
+
+std::vector<ResultTable::Column> ResultTable::ColumnsOf(const Measurement& row) const {
+  const bool noisy = row.Spread() > kNoisySpread, above = row.Share() > kAboveLimit;
+  const std::optional<Score> score = row.ScoreOfFacts();
+  std::vector<Column> columns;
+  const auto time = [&](const char* heading, double q, const char* mark) {
+    const size_t width = q == 0.5 ? 10 : 9;  // with a mark
+    columns.push_back({heading, ThreeDigits(row.Quantile(q)) + mark, width});
+  };
+  if (!score) time("min", 0, "");
+  time("p50", 0.5, noisy ? "!" : "");
+  if (!score) time("p90", 0.9, "");
+  if (!score) time("p99", 0.99, "");
+  columns.push_back(
+      {"GB/s", row.bytes > 0 ? Format("{:.2f}", 1e-9 * row.BytesPerSecond()) : "-", 8});
+  columns.push_back({"M " + row.item + "/s",
+                     row.items > 0 ? Format("{:.3g}", 1e-6 * row.ItemsPerSecond()) : "-",
+                     row.item.size() + 6});
+  columns.push_back(
+      {"of limit", row.HasLimit() ? Format("{:.0f} %{}", 100 * row.Share(), above ? "*" : "") : "-",
+       10});
+  if (score) {
+    columns.push_back({score->name, Format("{:.1f} %", 100 * score->value), 12});
+    columns.push_back({"of best", Format("{:.0f} %", 100 * score->ShareOfBest()), 9});
+  }
+  return columns;
+}
+
+void ResultTable::FitWidths(const std::vector<Measurement>& rows) {
+  contender_width_ = std::string("contender").size();
+  for (const Measurement& row : rows)
+    contender_width_ = std::max(contender_width_, row.contender.size());
+  size_t taken = contender_width_ + 2 + (threads_.empty() ? kThreadsWidth : 0);
+  for (const Column& column : ColumnsOf(rows[0])) taken += column.width;
+  if (case_width_ > 0) case_width_ = std::max(case_width_, std::string("case").size());
+  own_lines_ = case_width_ + taken > kLineWidth;
+}
+
+std::string ResultTable::Line(const std::string& case_name, int threads,
+                              const std::string& contender, const std::vector<Column>& columns,
+                              bool heading) const {
+  std::string line;
+  if (!own_lines_ && case_width_ > 0) line = Padded(case_name, case_width_, true);
+  if (!own_lines_ && threads_.empty())
+    line += Padded(heading ? "threads" : std::to_string(threads), kThreadsWidth, false);
+  if (own_lines_ || !line.empty()) line += "  ";
+  line += Padded(contender, contender_width_, true);
+  for (const Column& column : columns)
+    line += Padded(heading ? column.heading : column.cell, column.width, false);
+  return line + "\n";
 }
 
 std::string ResultTable::Lines(const std::vector<Measurement>& rows) {
   std::string text;
+  if (item_.empty() && !rows.empty()) {
+    FitWidths(rows);
+    std::vector<std::string> common;
+    if (!shared_.empty()) common.push_back(Joined(shared_, ", "));
+    if (!threads_.empty()) common.push_back(ThreadsText(threads_));
+    if (!common.empty()) text += "All rows: " + Joined(common, "; ") + "\n";
+  }
   for (const Measurement& row : rows) {
-    const std::optional<Score> score = row.ScoreOfFacts();
+    const std::vector<Column> columns = ColumnsOf(row);
     if (item_.empty() || (row.items > 0 && item_ != row.item)) {
       item_ = row.item;
-      std::vector<std::string> heading = {"case",   "threads", "contender",         "time",
-                                          "spread", "GB/s",    "M " + item_ + "/s", "of limit"};
-      if (score) heading.insert(heading.end(), {score->name, "of best"});
-      text += Line(heading);
+      text += Line("case", 0, "contender", columns, /*heading=*/true);
     }
-    const double spread = row.Spread();
-    std::vector<std::string> cells = {
-        row.case_name,
-        std::to_string(row.threads),
-        row.contender,
-        SecondsText(row.Median()),
-        Format("{:.0f} %{}", 100 * spread, spread > kNoisySpread ? "!" : " "),
-        row.bytes > 0 ? Format("{:.2f}", 1e-9 * row.BytesPerSecond()) : "-",
-        row.items > 0 ? Format("{:.3g}", 1e-6 * row.ItemsPerSecond()) : "-",
-        row.HasLimit() ? Format("{:.0f} %", 100 * row.Share()) : "-"};
-    if (score)
-      cells.insert(cells.end(), {Format("{:.1f} %", 100 * score->value),
-                                 Format("{:.0f} %", 100 * score->ShareOfBest())});
-    text += Line(cells);
+    const std::string name =
+        OwnPart(row.case_name) +
+        (threads_.empty() ? ", " + ThreadsText(Format("{}", row.threads)) : "");
+    if (own_lines_ && name != last_case_) text += name + "\n";
+    last_case_ = name;
+    text += Line(OwnPart(row.case_name), row.threads, row.contender, columns, /*heading=*/false);
   }
   return text;
 }
 
-std::string ResultTable::Line(const std::vector<std::string>& cells) const {
-  std::string line = Padded(cells[0], case_width_, true);
-  for (size_t c = 1; c < cells.size(); ++c)
-    line += c == 2 ? "  " + Padded(cells[c], kContenderWidth, true)
-                   : Padded(cells[c], kWidths[c], false);
-  return line + "\n";
-}
-
-std::string ResultTable::NoiseWarning(const std::vector<Measurement>& rows) {
-  const auto noisy = std::count_if(rows.begin(), rows.end(),
-                                   [](const Measurement& r) { return r.Spread() > kNoisySpread; });
-  if (noisy == 0) return "";
-  return Format(
-      "{} of {} rows spread by more than {:.0f} % (!): something else uses this machine, or calls "
-      "differ. Shares of the limit suffer less than times; more --rounds help.\n",
-      noisy, rows.size(), 100 * kNoisySpread);
+std::string ResultTable::Warnings(const std::vector<Measurement>& rows) {
+  std::string text;
+  const auto count = [&](auto&& fits) { return std::count_if(rows.begin(), rows.end(), fits); };
+  if (const auto noisy = count([](const Measurement& r) { return r.Spread() > kNoisySpread; }))
+    text += Format(
+        "{} of {} rows spread by more than {:.0f} % (!): something else uses this machine, or "
+        "calls\ndiffer. Shares of the limit suffer less than times; more --rounds help.\n",
+        noisy, rows.size(), 100 * kNoisySpread);
+  if (const auto above = count([](const Measurement& r) { return r.Share() > kAboveLimit; }))
+    text += Format(
+        "{} of {} rows reached more than 100 % of the limit (*): the limit is the best bare loop "
+        "we "
+        "know,\nno bound. Where rows come from caches or calls are short, a loop made for memory "
+        "is not the best.\n",
+        above, rows.size());
+  return text;
 }
 
 }  // namespace tessera::bench

@@ -1,13 +1,16 @@
 #ifndef TESSERA_BENCH_HARNESS_RESULT_TABLE_H_
 #define TESSERA_BENCH_HARNESS_RESULT_TABLE_H_
-// Measurements as lines for people, one as soon as it is there:
+// Measurements as lines for people, at most 100 columns wide, one as soon as it is there:
 //
-//   case            threads  contender      time  spread   GB/s  M ids/s  of limit
-//   D128_zipf1.05         1  tessera    23.41 ms     3 %  15.43    27.90      92 %
+//   All rows: rows=1M, tables=8; 1 thread
+//   case    contender      min       p50      p90      p99    GB/s  M ids/s  of limit
+//   dim=64  tessera    23.3 ms   23.4 ms  23.5 ms  23.6 ms   15.43     27.9      92 %
 //
-// and, of rows with a score (measurement.h), what it is and its share of the best possible.
+// The table's heading says what all cases have in common; where cases are too long for a column,
+// each has a line of its own. Rows with a score (measurement.h) show their median alone, then the
+// score and its share of the best possible.
 //
-// A '!' after a spread: too noisy for its median to be trusted.
+// A '!' after a median: too noisy to be trusted. A '*' after a share: above 100 %.
 #include <string>
 #include <vector>
 
@@ -21,20 +24,32 @@ std::string SecondsText(double seconds);
 
 class ResultTable {
  public:
-  // points: those that will be measured; their labels say how wide the first column is.
+  // points: those that will be measured.
   explicit ResultTable(const std::vector<Point>& points);
 
   // The heading before the first row, then a line a measurement.
   std::string Lines(const std::vector<Measurement>& rows);
-  // Returns the text below the table of rows whose spread is above kNoisySpread; "" if there are
-  // none.
-  static std::string NoiseWarning(const std::vector<Measurement>& rows);
+  // Returns the text below the table: how many rows spread by more than kNoisySpread, and what a
+  // share above 100 % means where there is one; "" where neither is so.
+  static std::string Warnings(const std::vector<Measurement>& rows);
 
  private:
-  std::string Line(const std::vector<std::string>& cells) const;
+  struct Column {
+    std::string heading, cell;
+    size_t width;
+  };
+  std::vector<Column> ColumnsOf(const Measurement& row) const;
+  void FitWidths(const std::vector<Measurement>& rows);
+  std::string Line(const std::string& case_name, int threads, const std::string& contender,
+                   const std::vector<Column>& columns, bool heading) const;
+  // The label without what all have in common.
+  std::string OwnPart(const std::string& label) const;
 
-  size_t case_width_;
-  std::string item_;  // of the heading that was printed last
+  std::vector<std::string> shared_;  // "rows=1M"
+  std::string threads_;              // of all points; "": they differ
+  size_t case_width_ = 0, contender_width_ = 0;
+  bool own_lines_ = false;        // of cases
+  std::string item_, last_case_;  // of the heading, and of the row, that was printed last
 };
 
 }  // namespace tessera::bench

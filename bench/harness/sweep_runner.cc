@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <numeric>
 #include <optional>
 
 #include "bench/harness/cache_flusher.h"
+#include "bench/harness/machine_axes.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
 
@@ -16,6 +18,7 @@ namespace {
 
 constexpr double kWarmStretch = 1e-3;  // seconds that calls from warm caches are timed together
 constexpr double kMaxCalls = 1e6;
+constexpr size_t kMaxRounds = 10'000;
 
 // The counter that carries a contender's seconds through Google Benchmark.
 std::string CounterOf(size_t contender) { return std::to_string(contender); }
@@ -30,6 +33,7 @@ class Rounds {
   }
 
   size_t size() const { return contenders_.size(); }
+  int calls() const { return calls_[0]; }  // of ours in a round
 
   // Seconds of one call of each contender.
   std::vector<double> Next() {
@@ -130,7 +134,8 @@ class PointRun {
         options_(options),
         threads_(static_cast<int>(point.Int("threads"))),
         name_(Format("{}/{}/{}t", topic.name, point.label(), threads_)),
-        ctx_({.threads = threads_, .seed = 5}) {}
+        ctx_({.threads = threads_, .seed = SeedOf(point)}),
+        machine_(ctx_, point) {}
 
   const std::string& name() const { return name_; }
 
@@ -138,15 +143,35 @@ class PointRun {
   std::vector<Measurement> Run(const std::function<void(int)>& between) {
     const Work work = topic_.make(ctx_, point_);
     TESSERA_CHECK(!work.contenders.empty(), "the topic gives nothing to time");
+    if (options_.note)
+      for (const std::string& note : work.notes) options_.note(name_, note);
     if (work.check) work.check();
     const bool cold = options_.cold && !work.warm;
     std::optional<CacheFlusher> flusher;
     if (cold) flusher.emplace(ctx_, options_.flush_bytes);
     Rounds rounds(ctx_, work, cold ? &*flusher : nullptr);
-    return Rows(work, Repeat(name_, rounds, options_.rounds, between), cold);
+    return Rows(work, RepeatLongEnough(rounds, between), cold);
   }
 
  private:
+  // options_.rounds rounds, and more until ours took min_seconds together.
+  std::vector<std::vector<double>> RepeatLongEnough(Rounds& rounds,
+                                                    const std::function<void(int)>& between) const {
+    auto samples = Repeat(name_, rounds, options_.rounds, between);
+    while (true) {
+      const std::vector<double>& ours = samples[0];
+      const double took = std::accumulate(ours.begin(), ours.end(), 0.0) * rounds.calls();
+      if (took >= options_.min_seconds || ours.size() >= kMaxRounds) return samples;
+      const double more =
+          std::ceil((options_.min_seconds / took - 1) * static_cast<double>(ours.size()));
+      const int count =
+          static_cast<int>(std::clamp(more, 1.0, static_cast<double>(kMaxRounds - ours.size())));
+      const auto next = Repeat(name_, rounds, count, [&](int) { between(options_.rounds); });
+      for (size_t c = 0; c < samples.size(); ++c)
+        samples[c].insert(samples[c].end(), next[c].begin(), next[c].end());
+    }
+  }
+
   std::vector<Measurement> Rows(const Work& work, const std::vector<std::vector<double>>& samples,
                                 bool cold) const {
     Measurement row;
@@ -179,6 +204,7 @@ class PointRun {
   int threads_;
   std::string name_;
   Context ctx_;
+  PointMachine machine_;
 };
 
 }  // namespace

@@ -15,12 +15,15 @@ namespace tessera::bench {
 
 struct SweepOptions {
   int rounds = 15;
+  double min_seconds = 0;   // rounds go on until ours took as long, all together
   bool cold = true;         // false: no caches are flushed
   int64_t flush_bytes = 0;  // read to flush them; 0: see CacheFlusher
   // Told what is being done, and how much of the points is over (0 to 1).
   std::function<void(const std::string& what, double fraction)> progress = nullptr;
   // True once no further round is wanted: the point at hand is left out, and all after it.
   std::function<bool()> stop = nullptr;
+  // Given the point's name and a note of its work, before it is timed.
+  std::function<void(const std::string& name, const std::string& note)> note = nullptr;
   // Given the rows of a point as soon as they are there, one a contender, ours first.
   std::function<void(const std::vector<Measurement>&)> rows = nullptr;
 };

@@ -39,6 +39,7 @@ struct Work {
   // Small calls, whose overhead is meant: no caches are flushed, and so many calls are timed
   // together that the clock does not show.
   bool warm = false;
+  std::vector<std::string> notes = {};  // for people, such as what was left out
 };
 
 // Points need to name only the axes that differ from their first values. One that names "threads"
@@ -55,10 +56,12 @@ struct Topic {
   // "threads" (all cores) is every topic's; a topic that lists it itself has other values or words.
   std::vector<Axis> axes;
   std::vector<Suite> suites;
-  std::function<Work(Context&, const Point&)> make;  // on the CPU, with the point's threads
+  // On the CPU, with the point's threads. Axes of machine_axes.h are the runner's.
+  std::function<Work(Context&, const Point&)> make;
   // Bytes of memory that `make` takes for a point, about; null: little.
   std::function<double(const Point&)> memory = nullptr;
-  bool cold = true;  // caches are flushed before each timed call unless --warm is given
+  bool cold = true;     // caches are flushed before each timed call unless --warm is given
+  bool ranked = false;  // tables list a point's contenders by time, the fastest first
 };
 
 }  // namespace tessera::bench

@@ -38,6 +38,11 @@ IdStream::IdStream(Skew skew, int64_t rows, uint64_t seed, uint64_t sequence)
     : skew_(std::move(skew)), rows_(rows), step_(StepOver(rows)), draws_(seed, sequence) {
   TESSERA_CHECK(rows > 0, "ids of a table: expected rows, got {}", rows);
   if (skew_.kind != Skew::Kind::kTrace) return;
+  if (skew_.trace->rows > rows)
+    throw Error(
+        Format("trace: id {} is no row of a table of {} rows; give more rows, or, where the "
+               "topic has them, --ids text:FILE with --remap dense or hash",
+               skew_.trace->rows - 1, rows));
   const double turns = static_cast<double>(sequence) * kGoldenRatio;
   trace_at_ = static_cast<size_t>((turns - std::floor(turns)) *
                                   static_cast<double>(skew_.trace->ids.size()));
@@ -64,10 +69,9 @@ int64_t IdStream::Strewn(int64_t rank) const {
 }
 
 void IdStream::DrawTrace(std::span<int64_t> ids) {
-  const Trace& trace = *skew_.trace;
-  const std::vector<int64_t>& from = trace.rows <= rows_ ? trace.ids : trace.renamed;
+  const std::vector<int64_t>& from = skew_.trace->ids;
   for (int64_t& id : ids) {
-    id = from[trace_at_] % rows_;
+    id = from[trace_at_];
     trace_at_ = (trace_at_ + 1) % from.size();
   }
 }

@@ -13,8 +13,7 @@
 // that was not used for longest.
 //
 // A trace is read in turn, from its beginning in sequence 0 and from elsewhere in others, and
-// begins anew at its end. If it names ids that the table has no row for, its ids are numbered 0, 1,
-// 2, … in the order of their first use, modulo the table's rows.
+// begins anew at its end.
 #include <cstdint>
 #include <span>
 
@@ -30,7 +29,7 @@ int64_t DrawRow(double u, int64_t rows, double zipf);
 
 class IdStream {
  public:
-  // REQUIRES: rows > 0.
+  // REQUIRES: rows > 0. Throws Error for a trace with an id that is no row.
   IdStream(Skew skew, int64_t rows, uint64_t seed, uint64_t sequence);
 
   // The next ids, each in [0, rows).

@@ -1,6 +1,7 @@
+#include <algorithm>
 #include <variant>
 
-#include "bench/lab/update_variants.h"
+#include "bench/lab/update_variant.h"
 #include "embedding/update/update_executor.h"
 #include "runtime/base/check.h"
 #include "runtime/context.h"
@@ -9,55 +10,76 @@ namespace tessera::bench {
 namespace {
 
 using internal::RowUpdateArgs;
-
-constexpr int64_t kMaxColumns = 256;
+using internal::ScaledGradient;
 
 // Σ of the run's gradients in the chunks of row_ops.h, all columns at once.
 void SumRun(const RowUpdateArgs& a, int64_t begin, int64_t end, int64_t, int, float* sum) {
-  const int64_t dim = a.table.dim;
-  float part[kMaxColumns];
+  const auto dim = static_cast<size_t>(a.table.dim);
+  thread_local std::vector<float> part;
+  if (part.size() < dim) part.resize(dim);
   for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
-    float* to = chunk == begin ? sum : part;
-    for (int64_t d = 0; d < dim; ++d) to[d] = 0;
+    float* to = chunk == begin ? sum : part.data();
+    std::fill_n(to, dim, 0.0f);
     for (int64_t i = chunk; i < end && i < chunk + kChunk; ++i) {
-      const float* g = a.GradientOf(a.PayloadAt(i)).data;
-      for (int64_t d = 0; d < dim; ++d) to[d] += g[d];
+      const ScaledGradient g = a.GradientOf(a.PayloadAt(i));
+      for (size_t d = 0; d < dim; ++d) to[d] += g.coefficient * g.data[d];
     }
-    for (int64_t d = 0; chunk != begin && d < dim; ++d) sum[d] += part[d];
+    for (size_t d = 0; chunk != begin && d < dim; ++d) sum[d] += part[d];
   }
 }
 
-std::vector<RowOccurrence> Collect(const LookupArgs& lookup, const LookupFeature& f,
-                                   int64_t num_rows) {
+// One table's occurrences, and what their gradients are found and multiplied by.
+struct TableBatch {
   std::vector<RowOccurrence> occurrences;
-  for (int64_t b = 0; b < f.num_bags; ++b)
-    for (int64_t i = lookup.offsets[f.first_bag + b]; i < lookup.offsets[f.first_bag + b + 1]; ++i)
+  std::vector<int32_t> slots;      // with weights: of each id
+  std::vector<float> slot_scales;  // of MEAN: of each bag
+};
+
+TableBatch Collect(const LookupArgs& lookup, const LookupFeature& f, int64_t num_rows) {
+  TableBatch batch;
+  const int64_t first = lookup.offsets[f.first_bag];
+  const bool by_id = f.pooling == PoolingType::kNone || lookup.weights != nullptr;
+  for (int64_t b = 0; b < f.num_bags; ++b) {
+    const int64_t begin = lookup.offsets[f.first_bag + b],
+                  end = lookup.offsets[f.first_bag + b + 1];
+    if (f.pooling == PoolingType::kMean) batch.slot_scales.push_back(MeanScale(end - begin));
+    for (int64_t i = begin; i < end; ++i) {
+      if (lookup.weights != nullptr) batch.slots.push_back(static_cast<int32_t>(b));
       if (IsRow(f.ids[i], num_rows))
-        occurrences.push_back({static_cast<uint32_t>(f.ids[i]), static_cast<uint32_t>(b)});
-  return occurrences;
+        batch.occurrences.push_back(
+            {static_cast<uint32_t>(f.ids[i]), static_cast<uint32_t>(by_id ? i - first : b)});
+    }
+  }
+  return batch;
 }
 
-RowUpdateArgs ArgsOf(const UpdateTable& table, const LookupFeature& f, int64_t step) {
-  RowUpdateArgs args;
-  args.table.weights = table.weights;
-  args.table.dim = table.dim;
-  if (!table.states.empty()) args.table.row_states[0].data = table.states[0];
-  args.table.step = step;
-  args.grad = f.OutputAt<float>(0);
-  args.slot_stride = f.output_stride;
-  return args;
+RowUpdateArgs ArgsOf(const UpdateArgs& args, const UpdateTable& table, const LookupFeature& f,
+                     const TableBatch& batch) {
+  RowUpdateArgs row;
+  row.table.weights = table.weights;
+  row.table.row_type = table.row_type;
+  row.table.dim = table.dim;
+  if (!table.states.empty()) row.table.row_states[0] = {table.states[0], table.state_type};
+  row.table.step = args.step;
+  row.grad = f.OutputAt<float>(0);
+  row.slot_stride = f.output_stride;
+  if (!batch.slot_scales.empty()) row.slot_scales = batch.slot_scales.data();
+  if (!batch.slots.empty()) {
+    row.slots = batch.slots.data();
+    row.sample_weights = args.lookup.weights + args.lookup.offsets[f.first_bag];
+  }
+  row.occurrences = batch.occurrences.data();
+  row.end = static_cast<int64_t>(batch.occurrences.size());
+  return row;
 }
 
-void UpdateTableGrouped(const UpdateArgs& args, const UpdateTable& table, Grouping group) {
+void UpdateTableGrouped(const UpdateArgs& args, const UpdateTable& table, const Grouping& group) {
   const LookupFeature& f = args.lookup.features[static_cast<size_t>(table.features[0])];
-  std::vector<RowOccurrence> occurrences = Collect(args.lookup, f, table.num_rows);
-  group(occurrences);
-  RowUpdateArgs update = ArgsOf(table, f, args.step);
-  TESSERA_CHECK_LE(table.dim, kMaxColumns, "dim of a table in the lab");
+  TableBatch batch = Collect(args.lookup, f, table.num_rows);
+  group(batch.occurrences);
+  RowUpdateArgs update = ArgsOf(args, table, f, batch);
   const internal::RunSum sum{.full = SumRun, .block = table.dim, .full_columns = table.dim};
   update.run_sum = &sum;
-  update.occurrences = occurrences.data();
-  update.end = static_cast<int64_t>(occurrences.size());
   if (const auto* sgd = std::get_if<Sgd>(table.rule))
     internal::TESSERA_ISA::Update(sgd->AtStep(args.step), update);
   else if (const auto* adagrad = std::get_if<RowwiseAdagrad>(table.rule))
@@ -68,7 +90,7 @@ void UpdateTableGrouped(const UpdateArgs& args, const UpdateTable& table, Groupi
 
 }  // namespace
 
-void UpdateGrouped(Context& ctx, const UpdateArgs& args, Grouping group) {
+void UpdateGrouped(Context& ctx, const UpdateArgs& args, const Grouping& group) {
   ParallelFor(ctx, static_cast<int64_t>(args.tables.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
       UpdateTableGrouped(args, args.tables[static_cast<size_t>(t)], group);

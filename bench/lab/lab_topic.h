@@ -1,7 +1,7 @@
 #ifndef TESSERA_BENCH_LAB_LAB_TOPIC_H_
 #define TESSERA_BENCH_LAB_LAB_TOPIC_H_
-// `tessera bench lab`: ours beside its variants, on one shape. Each variant's result is checked
-// before anything is timed: a lookup against the obvious loop in double, an update against ours.
+// `tessera bench lab`: ours beside its variants, on one shape. Each variant is checked bit by bit
+// before anything is timed (variant_check.h). Parameters of variants are axes.
 #include "bench/harness/topic.h"
 
 namespace tessera::bench {

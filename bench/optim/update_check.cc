@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "embedding/lookup/element.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
@@ -26,18 +27,21 @@ UpdateCheck::UpdateCheck(const LookupArgs& args) {
 }
 
 void UpdateCheck::Keep(const LookupFeature& feature, size_t table, int64_t row, bool named) {
-  const float* now = static_cast<const float*>(feature.rows) + row * feature.dim;
-  rows_.push_back({table, row, named, now, std::vector<float>(now, now + feature.dim)});
+  const int64_t bytes = feature.dim * SizeOf(feature.row_type);
+  const char* now = static_cast<const char*>(feature.rows) + row * bytes;
+  rows_.push_back({table, row, named, feature.row_type, now, std::vector<char>(now, now + bytes)});
 }
 
 void UpdateCheck::Verify() const {
   for (const Row& row : rows_) {
     const bool same = std::equal(row.before.begin(), row.before.end(), row.now);
-    TESSERA_CHECK_EQ(same, !row.named, "table {}: row {}, which the batch {}: unchanged", row.table,
-                     row.number, row.named ? "names" : "does not name");
-    const bool finite =
-        std::all_of(row.now, row.now + row.before.size(), [](float x) { return std::isfinite(x); });
-    TESSERA_CHECK(finite, "table {}: row {} is no longer finite", row.table, row.number);
+    if (!row.named || row.type == DType::kF32)
+      TESSERA_CHECK_EQ(same, !row.named, "table {}: row {}, which the batch {}: unchanged",
+                       row.table, row.number, row.named ? "names" : "does not name");
+    const auto dim = static_cast<int64_t>(row.before.size()) / SizeOf(row.type);
+    for (int64_t d = 0; d < dim; ++d)
+      TESSERA_CHECK(std::isfinite(internal::LoadElement(row.now, row.type, d)),
+                    "table {}: row {} is no longer finite", row.table, row.number);
   }
 }
 

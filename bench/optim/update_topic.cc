@@ -5,7 +5,6 @@
 
 #include "bench/embedding/growth_suite.h"
 #include "bench/embedding/shape_axes.h"
-#include "bench/harness/run_bare.h"
 #include "bench/optim/update_check.h"
 #include "optim/rule_options.h"
 #include "optim/state_bytes.h"
@@ -69,12 +68,10 @@ Work MakeWork(Context& ctx, const Point& point) {
     check.Verify();
   };
   work.contenders = {{"tessera", [&ctx, update](int round) { update->Run(ctx, round); }}};
-  if (shape.pooling != PoolingType::kNone && IsBareDim(shape.dim)) {
-    const int64_t ahead = BestAhead(ctx, update->data, update->rule);
-    work.limit = {"bare update", [&ctx, update, ahead](int round) {
-                    RunBare(ctx, update->data.Bare(round, update->rule, ahead));
-                  }};
-  }
+  const int64_t ahead = BestAhead(ctx, update->data, update->rule);
+  work.limit = {"bare update", [&ctx, update, ahead](int round) {
+                  update->data.RunBareUpdate(ctx, round, update->rule, ahead);
+                }};
   work.bytes = update->data.UpdateBytes(update->rule);
   work.items = update->data.num_ids();
   work.facts = {{"distinct_rows", static_cast<double>(update->data.distinct_rows())}};
@@ -121,7 +118,7 @@ std::vector<Point> PeerPoints() {
 }
 
 std::vector<Axis> UpdateAxes() {
-  std::vector<Axis> axes = ShapeAxes();
+  std::vector<Axis> axes = ShapeAxes({.states = true});
   axes.insert(axes.begin(), {"rule",
                              {"rowwise_adagrad"},
                              "the optimizer, by its name in docs/guide/optimizers.md",
@@ -135,9 +132,7 @@ const Topic& UpdateTopic() {
   static const Topic topic = {
       .name = "update",
       .help = "Backward of embedding tables: gradients of bags summed by row, the rule applied.",
-      .limit =
-          "a bare gather-modify-scatter of the same rows, grouping given, for dims 16, 32, 64, "
-          "128 and 256",
+      .limit = "a bare gather-modify-scatter of the same rows, grouping given",
       .axes = UpdateAxes(),
       .suites = {{"rules", "every rule, on 4 tables of dim 16 and 128", RulePoints()},
                  {"peers", "the cases of the comparison with FBGEMM and torch", PeerPoints()},
@@ -145,7 +140,8 @@ const Topic& UpdateTopic() {
       .make = MakeWork,
       .memory = [](const Point& point) {
         const AnyRule& rule = RuleOf(point.Text("rule"));
-        return TableBytes(point, StateBytesARow(rule, DType::kF32, point.Int("dim")));
+        const DType type = ParseDType(point.Text("state-type"));
+        return TableBytes(point, StateBytesARow(rule, type, point.Int("dim")));
       }};
   return topic;
 }

@@ -162,7 +162,7 @@ std::vector<Axis> QuantAxes() {
        "how rows are stored, by its name in the documentation of row codecs",
        [](const std::string& name) { Unpadded(name); }},
       {"output", {"f32"}, "type of looked-up rows: f32 or f16", OneOf({"f32", "f16"})}};
-  for (Axis& axis : ShapeAxes()) axes.push_back(std::move(axis));
+  for (Axis& axis : ShapeAxes({.rows = false}, /*files=*/false)) axes.push_back(std::move(axis));
   return axes;
 }
 

@@ -39,13 +39,13 @@ Tensor StoredTables::StoredTable(Context& ctx, int64_t rows, const Tensor& encod
 
 void StoredTables::DrawBatches(uint64_t seed) {
   IdBatches batches(shape_, seed);
-  offsets_.assign(batches.offsets().begin(), batches.offsets().end());
+  for (int k = 0; k < kBatches; ++k) {
+    const IdBatch drawn = batches.Next();
+    offsets_.assign(drawn.offsets.begin(), drawn.offsets.end());  // the same of every batch
+    ids_.emplace_back(drawn.ids.begin(), drawn.ids.end());
+  }
   each_.resize(static_cast<size_t>(num_ids()) + 1);
   std::iota(each_.begin(), each_.end(), 0);
-  for (int k = 0; k < kBatches; ++k) {
-    const std::vector<int64_t> drawn = batches.Next();
-    ids_.emplace_back(drawn.begin(), drawn.end());
-  }
 }
 
 void StoredTables::Lookup(Context& ctx, int round) {

@@ -8,6 +8,7 @@
 
 #include "bench/harness/compare.h"
 #include "bench/harness/result_table.h"
+#include "bench/harness/run_context.h"
 #include "bench/harness/sweep.h"
 #include "bench/harness/sweep_runner.h"
 #include "bench/topics.h"
@@ -33,15 +34,21 @@ constexpr char kFooter[] =
     "  tessera bench lookup --suite peers --only '^D128' --json old.json\n"
     "  tessera bench lookup --suite peers --only '^D128' --compare old.json\n"
     "\n"
-    "Several values of an axis are a sweep. Times are medians over rounds; the spread is that of "
-    "the 10th to the 90th percentile. The limit is timed in the same rounds, so shares of it say "
-    "more than times on a machine that others use too.\n";
+    "Several values of an axis are a sweep. Times are the least and percentiles over rounds; rates "
+    "and shares follow from the median, and '!' marks one whose 10th to 90th percentile spread by "
+    "more than 10 %. The limit is timed in the same rounds, so shares of it say "
+    "more than times on a machine that others use too.\n"
+    "\n"
+    "Bytes of a lookup are the row of every id, every id (8) and every output, once each; bytes of "
+    "an update every distinct row and its states in and out, every id (8) and every gradient once; "
+    "on CPUs and GPUs alike.\n";
 
 struct Flags {
   bench::AxisValues axes;
   std::string suite, only;
   BenchFiles files;
   int rounds = 15;
+  double min_time = 0;
   int64_t flush_mib = 0;
   std::string memory_limit;
   bool list = false, cold = false, warm = false;
@@ -57,9 +64,16 @@ std::string Today() {
 }
 
 std::string Heading(const bench::Topic& topic, const bench::BenchRun& run) {
-  return Format("{}: {}\n{}{}; {}, median of {} rounds\n\n", topic.name, topic.help,
+  return Format("{}: {}\n{}{}; {}, {} rounds\n\n", topic.name, topic.help,
                 topic.limit.empty() ? "" : "Limit: " + topic.limit + ".\n", run.machine,
                 run.cold ? "cold caches" : "warm caches", run.rounds);
+}
+
+// The fastest first.
+std::vector<bench::Measurement> ByTime(std::vector<bench::Measurement> rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.Median() < b.Median(); });
+  return rows;
 }
 
 // Times the points into `run`, and prints each one when it is done.
@@ -69,17 +83,24 @@ void Measure(const bench::Topic& topic, const std::vector<bench::Point>& points,
   std::optional<MeasureProgress> progress(std::in_place);
   const auto show = [&](const std::vector<bench::Measurement>& rows) {
     progress.reset();  // a line of the table takes the place of the bar
-    std::fputs(table.Lines(rows).c_str(), stdout);
+    std::fputs(table.Lines(topic.ranked ? ByTime(rows) : rows).c_str(), stdout);
     progress.emplace();
     run.rows.insert(run.rows.end(), rows.begin(), rows.end());
   };
   bench::RunPoints(topic, points,
                    {.rounds = flags.rounds,
+                    .min_seconds = flags.min_time,
                     .cold = run.cold,
                     .flush_bytes = flags.flush_mib << 20,
                     .progress = [&](const std::string& what,
                                     double fraction) { progress->Show(what, fraction); },
                     .stop = Interrupted,
+                    .note =
+                        [&](const std::string& name, const std::string& note) {
+                          progress.reset();
+                          std::printf("%s: %s\n", name.c_str(), note.c_str());
+                          progress.emplace();
+                        },
                     .rows = show});
 }
 
@@ -113,7 +134,8 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
                          .topic = topic.name,
                          .rounds = flags.rounds,
                          .cold = flags.cold || (topic.cold && !flags.warm),
-                         .rows = {}};
+                         .rows = {},
+                         .context = bench::RunContext()};
   if (old) bench::CheckComparable(*old, run);
   std::fputs(Heading(topic, run).c_str(), stdout);
   std::exception_ptr failure;  // what was measured before it is kept
@@ -122,7 +144,7 @@ int RunTopic(const bench::Topic& topic, const Flags& flags) {
   } catch (...) {
     failure = std::current_exception();
   }
-  std::fputs(("\n" + bench::ResultTable::NoiseWarning(run.rows)).c_str(), stdout);
+  std::fputs(("\n" + bench::ResultTable::Warnings(run.rows)).c_str(), stdout);
   if (old && !failure)
     std::fputs(bench::ComparisonText(bench::CompareRuns(*old, run)).c_str(), stdout);
   flags.files.Write(run);
@@ -172,6 +194,12 @@ void AddTopic(Command bench, const bench::Topic& topic) {
       .Within(NumbersFrom(1, 10000))
       .ShowDefault()
       .Value("N");
+  command
+      .Add("--min-time", f->min_time,
+           "Seconds that ours is timed at least in each case: rounds are added (at most 10,000 in "
+           "all)")
+      .Within(NumbersFrom(0.0, 3600.0))
+      .Value("SECONDS");
   Flag cold = command.Add("--cold", f->cold,
                           topic.cold ? "Flush all caches before each call (default)"
                                      : "Flush all caches before each call");

@@ -2,9 +2,10 @@
 
 #include <cstdio>
 
+#include "bench/harness/google_benchmark_json.h"
 #include "bench/harness/measurement_csv.h"
 #include "bench/harness/measurement_json.h"
-#include "bench/harness/sweep_svg.h"
+#include "bench/pictures/sweep_svg.h"
 #include "cli/outputs.h"
 #include "runtime/files/files.h"
 
@@ -12,6 +13,10 @@ namespace tessera::cli {
 
 void BenchFiles::AddTo(Command command) {
   command.Add("--json", json, "Write the results, with all samples").Value("FILE");
+  command
+      .Add("--gbench", gbench,
+           "Write the results in the layout of Google Benchmark, for its compare.py")
+      .Value("FILE");
   command.Add("--csv", csv, "Write the results as a table").Value("FILE");
   command.Add("--svg", svg, "Draw the results: bars, or lines along the sweep's axis")
       .Value("FILE");
@@ -22,6 +27,7 @@ void BenchFiles::AddTo(Command command) {
 void BenchFiles::CheckOutputs(const std::string& shown) const {
   Outputs outputs(/*overwrite=*/false, {compare, shown});
   outputs.AddReport(json, kBenchRun);
+  outputs.AddReport(gbench, kGoogleBenchmark);
   outputs.AddReport(csv, kBenchTable);
   outputs.AddReport(svg, kBenchPicture);
 }
@@ -34,9 +40,10 @@ std::optional<bench::BenchRun> BenchFiles::OldRun() const {
 void BenchFiles::Write(const bench::BenchRun& run) const {
   if (run.rows.empty()) return;
   if (!json.empty()) ReplaceTextFile(json, bench::RunToJson(run));
+  if (!gbench.empty()) ReplaceTextFile(gbench, bench::RunToGoogleBenchmarkJson(run));
   if (!csv.empty()) ReplaceTextFile(csv, bench::RunToCsv(run));
   if (!svg.empty()) ReplaceTextFile(svg, bench::RunToSvg(run));
-  for (const std::string& path : {json, csv, svg})
+  for (const std::string& path : {json, gbench, csv, svg})
     if (!path.empty()) std::printf("written to %s\n", path.c_str());
 }
 

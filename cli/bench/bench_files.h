@@ -11,7 +11,7 @@
 namespace tessera::cli {
 
 struct BenchFiles {
-  std::string json, csv, svg, compare;
+  std::string json, gbench, csv, svg, compare;
 
   // REQUIRES: this outlives the command's action.
   void AddTo(Command command);

@@ -22,6 +22,8 @@ inline constexpr Report kPlanPage = {"a page of tessera plan", "<!DOCTYPEhtml>"}
 inline constexpr Report kPlanReport = {"a report of tessera plan", "{\"cost_model\":"};
 inline constexpr Report kTopology = {"a topology", "{\"tessera_topology\":"};
 inline constexpr Report kBenchRun = {"results of tessera bench", "{\"machine\":"};
+inline constexpr Report kGoogleBenchmark = {"results in Google Benchmark's layout",
+                                            "{\n \"context\":"};
 inline constexpr Report kBenchTable = {"a table of tessera bench", "name,case,threads,"};
 inline constexpr Report kBenchPicture = {"a picture of tessera bench", "<svg"};
 

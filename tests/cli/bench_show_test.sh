@@ -17,7 +17,7 @@ data 3 lookup >new.json
 data 3 update >update.json
 
 run 0 bench show old.json
-has out "lookup: M, 2026-11-21; cold caches, median of 9 rounds"
+has out "lookup: M, 2026-11-21; cold caches, 9 rounds"
 has out "50 %"
 run 0 bench show old.json --json copy.json --csv old.csv --svg old.svg
 json copy.json 'd["rows"][0]["name"] == "lookup/D16/2t" and d["rows"][0]["share"] == 0.5'

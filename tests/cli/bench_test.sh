@@ -16,7 +16,8 @@ has out "peers, "
 run 0 bench lookup "${small[@]}" --dim 16,64 --skew uniform,zipf:1.05 --json sweep.json \
   --csv sweep.csv --svg sweep.svg
 has out "Limit: a bare gather"
-has out "dim=64,rows=1k,tables=2,batch=16,pooling=3,skew=zipf:1.05"
+has out "All rows: rows=1k, tables=2, batch=16, pooling=3; 1 thread"
+has out "dim=64,skew=zipf:1.05 "
 has out "written to sweep.svg"
 json sweep.json 'd["topic"] == "lookup" and d["rounds"] == 3 and d["cold"] and len(d["rows"]) == 4'
 point="lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3"
@@ -25,7 +26,7 @@ json sweep.json "[r['name'] for r in d['rows']][:2] == [
 json sweep.json 'all(r["contender"] == "tessera" and len(r["samples"]) == 3 for r in d["rows"])'
 json sweep.json 'all(r["share"] > 0 and r["items"] == 96 for r in d["rows"])'
 json sweep.json \
-  'd["rows"][0]["bytes"] == 4 * 16 * (96 + 32) and d["rows"][0]["values"]["rows"] == "1k"'
+  'd["rows"][0]["bytes"] == 4 * 16 * (96 + 32) + 8 * 96 and d["rows"][0]["values"]["rows"] == "1k"'
 [ "$(wc -l <sweep.csv)" -eq 5 ] || fail "sweep.csv: $(cat sweep.csv)"
 has sweep.svg "</svg>"
 
@@ -49,12 +50,31 @@ has out "call_T26_B1_L1"
 # The machine's limits.
 run 0 bench limits --kind read,copy,write,gather:64,update:256 --memory 4Mi --rounds 2 --threads 1 \
   --flush-mib 1
-has out "kind=update:256,memory=4Mi"
+has out "kind=update:256  bare"
 
 # Against a file of before.
 run 0 bench lookup "${small[@]}" --dim 16 --json before.json
 run 0 bench lookup "${small[@]}" --dim 16 --compare before.json
 has out "lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3/1t"
+
+# Types, any dim, ids of a user, and Google Benchmark's layout.
+for bag in $(seq 40); do echo "$bag 5 $((bag * 20))"; done >bags.txt
+run 0 bench lookup "${small[@]}" --dim 48 --row-type f16,f32 --ids lines:bags.txt \
+  --gbench google.json --json with_context.json
+has out "All rows: dim=48, rows=1k"
+json google.json '{b["name"].split("/")[-1] for b in d["benchmarks"]} >= {"tessera", "tessera_median"}'
+json with_context.json '"tessera bench lookup" in d["context"]["command"] and d["context"]["isa"]'
+[ "$(wc -L <out)" -le 160 ] || fail "wide lines: $(cat out)"
+fails_saying "id 800 (place 119) is no row of a table of 500 rows" bench lookup "${small[@]}" \
+  --ids lines:bags.txt --rows 500 --tables 1
+
+# The lab ranks a point's contenders, and takes parameters of variants as axes.
+run 0 bench lab "${small[@]}" --variants plain+policies --ahead 0,16 --min-time 0.001
+has out "of limit"
+run 0 bench lab "${small[@]}" --dim 20 --variants all
+has out "variant policies does not take --dim 20"
+fails_saying "policies does not take --dim 20" bench lab "${small[@]}" --dim 20 --variants policies
+run 0 bench lab "${small[@]}" --kernel update --mode mean --row-type bf16 --variants hash_map
 
 # Mistakes.
 fails_saying "bench: no topic 'lokup': expected lookup" bench lokup

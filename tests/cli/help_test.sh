@@ -69,6 +69,13 @@ fails_saying "--epcohs=3: not expected by tessera train; did you mean --epochs?"
 fails_saying "--dmi 3: not expected by tessera bench lookup; did you mean --dim?" bench lookup \
   --dmi 3 --list
 fails_saying "did you mean --csv?" bench show --cvs x
+topics=$("$tessera" bench | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+[ "$(wc -w <<<"$topics")" -ge 13 ] || fail "topics of the bench: $topics"
+for topic in $topics; do
+  fails_saying "--threds 3: not expected by tessera bench $topic; did you mean --threads?" \
+    bench "$topic" --threds 3 --list
+  fails_saying "stray: not expected by tessera bench $topic" bench "$topic" --list stray
+done
 fails_saying "--plan rowwise: there is no such file, and plans by a word are auto, table_wise" \
   train --config small.json --ranks 2 --plan rowwise
 echo "no model" >text

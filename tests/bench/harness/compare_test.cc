@@ -38,13 +38,22 @@ TEST(CompareTest, ComparesTimesWhereNoLimitIsKnown) {
       Verdict::kSlower);
 }
 
-TEST(CompareTest, SmallChangesAndFewSamplesAreNone) {
+TEST(CompareTest, SmallChangesAreNone) {
   EXPECT_EQ(ChangeOf(MadeUpRow("a", "tessera", About(1)), MadeUpRow("a", "tessera", About(1.015)))
                 .verdict,
             Verdict::kSame);
-  EXPECT_EQ(
-      ChangeOf(MadeUpRow("a", "tessera", {1, 1, 1}), MadeUpRow("a", "tessera", {2, 2, 2})).verdict,
-      Verdict::kSame);
+}
+
+TEST(CompareTest, FiveRoundsDecideAndFewerAreSaidToBeTooFew) {
+  const auto run = [](std::vector<double> seconds) {
+    return MadeUpRun({MadeUpRow("a", "tessera", std::move(seconds))});
+  };
+  const RunComparison decided = CompareRuns(run({1, 1.1, 1.2, 1.3, 1.4}), run({9, 10, 11, 12, 13}));
+  EXPECT_EQ(decided.rows.at(0).verdict, Verdict::kSlower);
+  EXPECT_THAT(ComparisonText(decided), Not(HasSubstr("warning")));
+  const RunComparison few = CompareRuns(run({1, 1.1, 1.2, 1.3}), run({9, 10, 11, 12}));
+  EXPECT_EQ(few.rows.at(0).verdict, Verdict::kTooFewRounds);
+  EXPECT_THAT(ComparisonText(few), HasSubstr("warning: 1 of 1 rows have too few rounds to decide"));
 }
 
 TEST(CompareTest, SharesDecideWhereTheMachineBecameSlower) {
@@ -75,11 +84,11 @@ TEST(CompareTest, SaysWhatOnlyOneRunHas) {
   EXPECT_THAT(comparison.only_new, ElementsAre("lookup/a/2t tessera", "lookup/a/1t plain loop"));
   const std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("only in the old run: lookup/b/1t tessera\n"));
-  EXPECT_THAT(text, HasSubstr("0 faster, 0 slower, 1 the same"));
+  EXPECT_THAT(text, HasSubstr("0 faster, 0 slower, 0 the same"));
 }
 
 TEST(CompareTest, WarnsOfAnotherMachine) {
-  BenchRun before = MadeUpRun({MadeUpRow("a", "tessera", {1})}), now = before;
+  BenchRun before = MadeUpRun({MadeUpRow("a", "tessera", About(1))}), now = before;
   EXPECT_THAT(ComparisonText(CompareRuns(before, now)), Not(HasSubstr("warning")));
   now.machine = "another";
   EXPECT_THAT(ComparisonText(CompareRuns(before, now)),

@@ -19,10 +19,11 @@ TEST(MeasurementCsvTest, HasAColumnForEachAxisAndFact) {
   second.facts = {{"distinct", 0.5}};
   EXPECT_EQ(
       RunToCsv(MadeUpRun({first, second})),
-      "name,case,threads,contender,caches,rounds,seconds,p10,p90,spread,limit_seconds,share,"
+      "name,case,threads,contender,caches,rounds,seconds,min,p10,p90,p99,spread,limit_seconds,"
+      "share,"
       "bytes,gbps,items,items_per_second,axis_dim,axis_skew,fact_distinct\r\n"
-      "lookup/D16/1t,D16,1,tessera,cold,2,0.5,0.5,0.5,0,0.25,0.5,1e+09,2,4,8,16,,\r\n"
-      "\"lookup/say \"\"x\"\"/2t\",\"say \"\"x\"\"\",2,\"a, b\",warm,1,2,2,2,0,,,,,,,,uniform,"
+      "lookup/D16/1t,D16,1,tessera,cold,2,0.5,0.5,0.5,0.5,0.5,0,0.25,0.5,1e+09,2,4,8,16,,\r\n"
+      "\"lookup/say \"\"x\"\"/2t\",\"say \"\"x\"\"\",2,\"a, b\",warm,1,2,2,2,2,2,0,,,,,,,,uniform,"
       "0.5\r\n");
 }
 

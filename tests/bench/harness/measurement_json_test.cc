@@ -64,6 +64,13 @@ TEST(MeasurementJsonTest, ReadsBackWhatItWrites) {
   EXPECT_EQ(RunToJson(back), RunToJson(run));
 }
 
+TEST(MeasurementJsonTest, KeepsWhatTheRunDependsOn) {
+  BenchRun run = WholeRun();
+  run.context = {{"time", "2026-11-25T02:00:00Z"}, {"command", "tessera bench \"x\""}};
+  const BenchRun back = RunFromJson(RunToJson(run), "x.json");
+  EXPECT_EQ(back.context, run.context);
+}
+
 TEST(MeasurementJsonTest, TellsOtherProgramsWhatFollowsFromSamples) {
   const std::string json = RunToJson(WholeRun());
   for (const char* field :

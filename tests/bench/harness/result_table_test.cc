@@ -1,9 +1,14 @@
 #include "bench/harness/result_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace tessera::bench {
 namespace {
+
+using ::testing::HasSubstr;
 
 Measurement Row(std::vector<double> seconds) {
   Measurement row;
@@ -12,6 +17,16 @@ Measurement Row(std::vector<double> seconds) {
   row.contender = "tessera";
   row.seconds = std::move(seconds);
   return row;
+}
+
+std::string JoinedLines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+Point PointOf(const std::string& label, const std::string& threads = "1") {
+  return Point(label, {{"threads", threads}});
 }
 
 TEST(SecondsTextTest, PicksAUnit) {
@@ -23,22 +38,46 @@ TEST(SecondsTextTest, PicksAUnit) {
 }
 
 TEST(ResultTableTest, HasAHeadingThenALineAMeasurement) {
-  ResultTable table({Point("D128_zipf", {})});
-  Measurement row = Row({1e-3, 1e-3, 1e-3});
-  row.limit_seconds = {0.9e-3, 0.9e-3, 0.9e-3};
-  row.bytes = 2e6;
-  row.items = 5000;
-  EXPECT_EQ(
-      table.Lines({row}),
-      "case       threads  contender                 time   spread     GB/s      M ids/s  of "
-      "limit\n"
-      "D16              1  tessera                1.00 ms     0 %      2.00            5      90 "
-      "%\n");
+  ResultTable table({PointOf("D128_zipf"), PointOf("D16")});
+  Measurement row = Row({1e-3, 2e-3, 3e-3, 4e-3, 5e-3});
+  row.limit_seconds = {0.9e-3, 1.8e-3, 2.7e-3, 3.6e-3, 4.5e-3};
+  row.bytes = 6e6;
+  row.items = 15000;
+  EXPECT_EQ(table.Lines({row}),
+            JoinedLines({"All rows: 1 thread",
+                         "case       contender      min       p50      p90      p99    GB/s  M "
+                         "ids/s  of limit",
+                         "D16        tessera    1.00 ms  3.00 ms!  4.60 ms  4.96 ms    2.00        "
+                         "5      90 %"}));
   row.limit_seconds.clear();
   row.bytes = row.items = 0;
-  EXPECT_EQ(table.Lines({row}),
-            "D16              1  tessera                1.00 ms     0 %         -            -    "
-            "     -\n");
+  EXPECT_THAT(table.Lines({row}), HasSubstr("   -        -         -\n"));
+}
+
+TEST(ResultTableTest, SaysOnceWhatAllCasesShare) {
+  ResultTable table({PointOf("dim=16,rows=1M"), PointOf("dim=64,rows=1M")});
+  Measurement row = Row({1e-3});
+  row.case_name = "dim=64,rows=1M";
+  const std::string lines = table.Lines({row});
+  EXPECT_THAT(lines, HasSubstr("All rows: rows=1M; 1 thread\n"));
+  EXPECT_THAT(lines, HasSubstr("\ndim=64  tessera "));
+  ResultTable one({PointOf("dim=64,rows=1M")});
+  EXPECT_THAT(one.Lines({row}), HasSubstr("\ntessera "));
+}
+
+TEST(ResultTableTest, NoLineIsWiderThanAHundredColumns) {
+  std::vector<Point> points;
+  for (const std::string threads : {"1", "16"})
+    points.push_back(PointOf("rowwise_adagrad_criteo_D64_with_a_long_name", threads));
+  ResultTable table(points);
+  Measurement row = Row({0.3, 0.32, 0.5});
+  row.case_name = points[0].label();
+  row.contender = "torch.nn.EmbeddingBag";
+  row.item = "examples";
+  std::istringstream lines(table.Lines({row}));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+  EXPECT_THAT(lines.str(),
+              HasSubstr("\nrowwise_adagrad_criteo_D64_with_a_long_name, 1 thread\n  "));
 }
 
 TEST(ResultTableTest, ShowsScores) {
@@ -52,10 +91,15 @@ TEST(ResultTableTest, ShowsScores) {
   EXPECT_TRUE(table.Lines({row}).ends_with("       0.0 %    100 %\n"));
 }
 
-TEST(NoiseWarningTest, CountsNoisyRows) {
-  EXPECT_EQ(ResultTable::NoiseWarning({Row({1, 1, 1})}), "");
-  const std::string warning = ResultTable::NoiseWarning({Row({1, 1, 1}), Row({1, 2, 3})});
+TEST(WarningsTest, CountNoisyRowsAndSharesAboveTheLimit) {
+  EXPECT_EQ(ResultTable::Warnings({Row({1, 1, 1})}), "");
+  const std::string warning = ResultTable::Warnings({Row({1, 1, 1}), Row({1, 2, 3})});
   EXPECT_TRUE(warning.starts_with("1 of 2 rows spread by more than 10 %")) << warning;
+  Measurement above = Row({1, 1, 1});
+  above.limit_seconds = {1.4, 1.4, 1.4};
+  EXPECT_THAT(ResultTable::Warnings({above}),
+              HasSubstr("1 of 1 rows reached more than 100 % of the limit (*)"));
+  EXPECT_THAT(ResultTable({Point("D16", {})}).Lines({above}), HasSubstr("140 %*\n"));
 }
 
 }  // namespace

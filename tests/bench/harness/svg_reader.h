@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/harness/svg_canvas.h"
+#include "bench/pictures/svg_canvas.h"
 
 namespace tessera::bench {
 

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/harness/bars_svg.h"
-#include "bench/harness/chart_parts.h"
-#include "bench/harness/sweep_svg.h"
+#include "bench/pictures/bars_svg.h"
+#include "bench/pictures/chart_parts.h"
+#include "bench/pictures/sweep_svg.h"
 #include "runtime/base/check.h"
 #include "tests/bench/harness/run_for_tests.h"
 #include "tests/bench/harness/svg_reader.h"

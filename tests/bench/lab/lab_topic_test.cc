@@ -1,5 +1,5 @@
-// Every variant of the lab gives the reference's result, on shapes with empty, short and long bags
-// and with hot rows, and each contender can be timed.
+// Every variant of the lab gives the library's bits on every shape that it takes, and each
+// contender can be timed.
 #include "bench/lab/lab_topic.h"
 
 #include <gmock/gmock.h>
@@ -7,12 +7,16 @@
 
 #include <map>
 
-#include "bench/lab/lookup_variants.h"
-#include "bench/lab/update_variants.h"
+#include "bench/lab/lookup_variant.h"
+#include "bench/lab/update_variant.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {
 namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // The topic's point with these values; the others are small.
 Point LabPoint(std::map<std::string, std::string> values) {
@@ -36,40 +40,99 @@ void CheckAndRun(const std::map<std::string, std::string>& values, size_t conten
   work.limit.run(1);
 }
 
+TEST(LabTopic, VariantsAreKnownByTheirFilesAlone) {
+  std::vector<std::string> names;
+  for (const auto& variant : RegisteredVariants<LookupVariant>()) names.push_back(variant.name);
+  for (const auto& variant : RegisteredVariants<UpdateVariant>()) names.push_back(variant.name);
+  for (const char* name :
+       {"plain", "policies", "stable_sort", "sort_keys", "hash_map", "four_bytes"})
+    EXPECT_THAT(names, Contains(name));
+}
+
 TEST(LabTopic, EveryLookupVariantIsRight) {
+  const size_t contenders = 1 + RegisteredVariants<LookupVariant>().size();
   for (const std::string dim : {"16", "32", "64", "128", "256"})
-    for (const std::string pooling : {"1", "range:0-9", "70"})
-      CheckAndRun({{"dim", dim}, {"pooling", pooling}}, 1 + LookupVariants().size());
+    CheckAndRun({{"dim", dim}, {"pooling", "range:0-9"}}, contenders);
+  for (const std::string pooling : {"1", "70"}) CheckAndRun({{"pooling", pooling}}, contenders);
+}
+
+TEST(LabTopic, EveryParameterIsRight) {
+  for (const std::string ahead : {"0", "3", "1000"})
+    for (const std::string into : {"l1", "l2"})
+      CheckAndRun({{"variants", "policies"}, {"ahead", ahead}, {"into", into}}, 2);
+  for (const std::string stores : {"past", "through"})
+    for (const std::string bags : {"1", "2"})
+      CheckAndRun({{"variants", "policies"}, {"stores", stores}, {"bags", bags}}, 2);
 }
 
 TEST(LabTopic, EveryUpdateVariantIsRight) {
   for (const std::string rule : {"sgd", "rowwise_adagrad"})
     for (const std::string skew : {"uniform", "zipf:1.2"})
       CheckAndRun({{"kernel", "update"}, {"rule", rule}, {"dim", "32"}, {"skew", skew}},
-                  1 + UpdateVariants().size());
+                  1 + RegisteredVariants<UpdateVariant>().size());
+}
+
+TEST(LabTopic, TakesEveryTypeDimAndPooling) {
+  struct Case {
+    std::string mode, weighted, rows, others, dim;
+  };
+  for (const std::string kernel : {"lookup", "update"})
+    for (const Case& c : {Case{"sum", "no", "f16", "bf16", "48"},
+                          {"mean", "no", "bf16", "f16", "100"},
+                          {"sum", "yes", "f32", "f32", "100"},
+                          {"mean", "yes", "f16", "f32", "7"},
+                          {"none", "no", "bf16", "bf16", "48"},
+                          {"none", "no", "f32", "f16", "100"}})
+      CheckAndRun({{"kernel", kernel},
+                   {"variants", kernel == "lookup" ? "plain" : "stable_sort"},
+                   {"mode", c.mode},
+                   {"weighted", c.weighted},
+                   {"dim", c.dim},
+                   {"row-type", c.rows},
+                   {kernel == "lookup" ? "output-type" : "state-type", c.others}},
+                  2);
 }
 
 TEST(LabTopic, VariantsAreChosenByName) {
-  CheckAndRun({{"variants", "plain+two_bags"}}, 3);
+  CheckAndRun({{"variants", "plain+policies"}}, 3);
   EXPECT_THAT(
       [] {
         LabPoint({{"variants", "plain+none_such"}});
       },
-      testing::ThrowsMessage<Error>(testing::HasSubstr("none_such")));
+      ThrowsMessage<Error>(HasSubstr("none_such")));
 }
 
-TEST(LabTopic, ShapesThatVariantsDoNotTakeAreErrors) {
+TEST(LabTopic, AVariantThatDoesNotTakeAShapeIsSaidToBeLeftOut) {
   Context ctx({.threads = 1});
+  const Work work = LabTopic().make(ctx, LabPoint({{"dim", "20"}}));
+  EXPECT_THAT(work.notes, Contains("variant policies does not take --dim 20"));
   EXPECT_THAT(
       [&] {
-        LabTopic().make(ctx, LabPoint({{"dim", "20"}}));
+        LabTopic().make(ctx, LabPoint({{"dim", "20"}, {"variants", "policies"}}));
       },
-      testing::ThrowsMessage<Error>(testing::HasSubstr("got 20")));
+      ThrowsMessage<Error>(HasSubstr("policies does not take --dim 20")));
+}
+
+TEST(LabTopic, OptionsOfTheOtherKernelOrOfNoTimedVariantAreErrors) {
+  Context ctx({.threads = 1});
+  const auto refuses = [&](const std::map<std::string, std::string>& values, const char* text) {
+    EXPECT_THAT([&] { LabTopic().make(ctx, LabPoint(values)); },
+                ThrowsMessage<Error>(HasSubstr(text)));
+  };
+  refuses({{"variants", "hash_map"}}, "--variants hash_map with --kernel lookup");
+  refuses({{"rule", "sgd"}}, "--rule sgd with --kernel lookup");
+  refuses({{"variants", "plain"}, {"ahead", "3"}}, "--ahead 3: a parameter of variant policies");
+  refuses({{"kernel", "update"}, {"ahead", "3"}}, "--ahead 3: a parameter of variant policies");
   EXPECT_THAT(
       [&] {
-        LabTopic().make(ctx, LabPoint({{"mode", "mean"}}));
+        LabTopic().make(ctx, LabPoint({{"state-type", "f16"}}));
       },
-      testing::ThrowsMessage<Error>(testing::HasSubstr("--mode sum")));
+      ThrowsMessage<Error>(HasSubstr("--state-type f16 with --kernel lookup")));
+  EXPECT_THAT(
+      [&] {
+        LabTopic().make(ctx, LabPoint({{"kernel", "update"}, {"output-type", "f16"}}));
+      },
+      ThrowsMessage<Error>(HasSubstr("--output-type f16 with --kernel update")));
 }
 
 }  // namespace

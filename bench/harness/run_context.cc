@@ -1,0 +1,102 @@
+#include "bench/harness/run_context.h"
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/base/build_id.h"
+#include "runtime/base/check.h"
+#include "runtime/base/isa.h"
+
+namespace tessera::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file's bytes; "" where it cannot be read.
+std::string Contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string FirstLine(const fs::path& path) {
+  const std::string text = Contents(path);
+  return text.substr(0, text.find('\n'));
+}
+
+std::string TimeNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string Command() {
+  std::string text = Contents("/proc/self/cmdline");
+  if (!text.empty()) text.pop_back();
+  for (char& c : text)
+    if (c == '\0') c = ' ';
+  return text;
+}
+
+// The folder of git for a checkout's folder: .git, or what the file .git names.
+fs::path GitFolder(const fs::path& checkout) {
+  const fs::path git = checkout / ".git";
+  if (fs::is_directory(git)) return git;
+  const std::string line = FirstLine(git), key = "gitdir: ";
+  return line.starts_with(key) ? checkout / line.substr(key.size()) : fs::path();
+}
+
+// Of the checkout of Tessera that the command runs in, as far as its files say.
+std::string Commit() {
+  std::error_code error;
+  for (fs::path folder = fs::current_path(error); !folder.empty(); folder = folder.parent_path()) {
+    const fs::path git = GitFolder(folder);
+    if (!git.empty() && fs::exists(folder / "bench/topics.cc")) {
+      const std::string head = FirstLine(git / "HEAD"), key = "ref: ";
+      if (!head.starts_with(key)) return head;
+      const std::string common = FirstLine(git / "commondir");
+      const std::string commit =
+          FirstLine((common.empty() ? git : git / common) / head.substr(key.size()));
+      return commit.empty() ? head.substr(key.size()) : commit;
+    }
+    if (folder == folder.parent_path()) break;
+  }
+  return "unknown";
+}
+
+// "L1d 32K, L2 512K, L3 16384K".
+std::string Caches() {
+  std::string text;
+  for (int index = 0; index < 8; ++index) {
+    const fs::path cache = Format("/sys/devices/system/cpu/cpu0/cache/index{}", index);
+    const std::string type = FirstLine(cache / "type"), size = FirstLine(cache / "size");
+    if (size.empty() || type == "Instruction") continue;
+    text += Format("{}L{}{} {}", text.empty() ? "" : ", ", FirstLine(cache / "level"),
+                   type == "Data" ? "d" : "", size);
+  }
+  return text.empty() ? "unknown" : text;
+}
+
+// The word in brackets of "always [madvise] never".
+std::string HugePages() {
+  const std::string text = FirstLine("/sys/kernel/mm/transparent_hugepage/enabled");
+  const size_t open = text.find('['), close = text.find(']');
+  if (open == std::string::npos || close == std::string::npos) return "unknown";
+  return text.substr(open + 1, close - open - 1);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> RunContext() {
+  return {{"time", TimeNow()},         {"command", Command()},
+          {"commit", Commit()},        {"build", BuildId()},
+          {"compiler", __VERSION__},   {"flags", TESSERA_BENCH_FLAGS},
+          {"isa", ToString(SparseIsa())}, {"caches", Caches()},
+          {"huge_pages", HugePages()}};
+}
+
+}  // namespace tessera::bench
