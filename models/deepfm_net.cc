@@ -1,30 +1,44 @@
 #include "models/deepfm_net.h"
 
 #include "models/layers/factorization_machine.h"
-#include "runtime/ops/activation.h"
 #include "runtime/ops/shaping.h"
 
 namespace tessera {
+namespace {
+
+std::optional<LinearLayer> MakeLayer(Context& ctx, bool wanted, int64_t in, int64_t out) {
+  if (!wanted) return {};
+  return LinearLayer(ctx, in, out);
+}
+
+}  // namespace
 
 SimpleDeepFmNet::SimpleDeepFmNet(Context& ctx, const RankingNetConfig& config, int64_t num_features,
                                  int64_t dim)
-    : lower_(ctx, config.dense_in, config.hidden),
-      to_dim_(ctx, config.hidden, dim),
-      deep_(ctx, (num_features + 1) * dim, config.deep_fm_dim),
-      over_(ctx, dim + config.deep_fm_dim + 1, 1) {}
+    : config_(config),
+      lower_(MakeLayer(ctx, config.dense_in > 0, config.dense_in, config.hidden)),
+      to_dim_(MakeLayer(ctx, config.dense_in > 0, config.hidden, dim)),
+      deep_(ctx, (num_features + (lower_ ? 1 : 0)) * dim, config.deep_fm_dim),
+      over_(ctx, (lower_ ? dim : 0) + config.deep_fm_dim + 1, config.num_tasks()) {}
 
 Variable SimpleDeepFmNet::Forward(Context& ctx, const Variable& dense,
                                   const Variable& pooled) const {
-  const Variable d = to_dim_.ForwardRelu(ctx, lower_.ForwardRelu(ctx, dense));
-  const Variable v = JoinedRows(ctx, {d, pooled});
-  const Variable y = Concat(ctx, {d, deep_.ForwardRelu(ctx, v), FactorizationMachine(ctx, v)}, 1);
-  return Reshape(ctx, Sigmoid(ctx, over_.Forward(ctx, y)), {-1});
+  std::vector<Variable> v_parts = {pooled}, parts;
+  if (lower_) {
+    parts = {to_dim_->ForwardRelu(ctx, lower_->ForwardRelu(ctx, dense))};
+    v_parts = {parts[0], pooled};
+  }
+  const Variable v = JoinedRows(ctx, v_parts);
+  parts.push_back(deep_.ForwardRelu(ctx, v));
+  parts.push_back(FactorizationMachine(ctx, v));
+  const Variable outputs = over_.Forward(ctx, Concat(ctx, parts, 1));
+  return AsOutputs(ctx, Predictions(ctx, config_, outputs, /*outputs_are_probabilities=*/false));
 }
 
 void SimpleDeepFmNet::AppendParameters(const std::string& prefix,
                                        std::vector<NamedParameter>& out) const {
-  lower_.AppendParameters(prefix + "dense_arch.model.0.", out);
-  to_dim_.AppendParameters(prefix + "dense_arch.model.2.", out);
+  if (lower_) lower_->AppendParameters(prefix + "dense_arch.model.0.", out);
+  if (to_dim_) to_dim_->AppendParameters(prefix + "dense_arch.model.2.", out);
   deep_.AppendParameters(prefix + "inter_arch.deep_fm.dense_module.0.", out);
   over_.AppendParameters(prefix + "over_arch.model.0.", out);
 }

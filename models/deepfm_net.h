@@ -4,6 +4,8 @@
 // layers to D numbers and v = [d, pooled],
 //
 //   y = sigmoid(linear([d, ReLU(linear(v)), FM(v)]))    a probability
+//
+// of each task by bce; of a task by mse without the sigmoid. Without dense features there is no d.
 #include "models/layers/mlp.h"
 #include "models/ranking_net.h"
 #include "runtime/context.h"
@@ -22,7 +24,9 @@ class SimpleDeepFmNet final : public RankingNet {
   void AppendParameters(const std::string& prefix, std::vector<NamedParameter>& out) const override;
 
  private:
-  LinearLayer lower_, to_dim_, deep_, over_;
+  RankingNetConfig config_;
+  std::optional<LinearLayer> lower_, to_dim_;
+  LinearLayer deep_, over_;
 };
 
 }  // namespace tessera

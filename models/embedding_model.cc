@@ -124,9 +124,11 @@ EmbeddingModel::Embeddings EmbeddingModel::MakeEmbeddings(
                                        sharding->options);
 }
 
-int64_t CountFeatures(const std::vector<EmbeddingBagConfig>& tables) {
-  int64_t features = 0;
-  for (const EmbeddingBagConfig& table : tables) features += std::ssize(table.feature_names);
+std::vector<PooledFeature> PooledFeatures(const std::vector<EmbeddingBagConfig>& tables) {
+  std::vector<PooledFeature> features;
+  for (const EmbeddingBagConfig& table : tables)
+    for (const std::string& feature : table.feature_names)
+      features.push_back({feature, table.embedding_dim});
   return features;
 }
 

@@ -12,6 +12,7 @@
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "embedding/managed_collision/managed_collision_embedding.h"
 #include "models/layers/module.h"
+#include "models/ranking_net_config.h"
 #include "runtime/tensor.h"
 #include "sharding/managed_collision/sharded_managed_collision_embedding.h"
 
@@ -129,8 +130,8 @@ class EmbeddingModel : public Module {
   Embeddings embeddings_;
 };
 
-// Features of all tables.
-int64_t CountFeatures(const std::vector<EmbeddingBagConfig>& tables);
+// The blocks of columns of Pool's result.
+std::vector<PooledFeature> PooledFeatures(const std::vector<EmbeddingBagConfig>& tables);
 
 }  // namespace tessera
 #endif  // TESSERA_MODELS_EMBEDDING_MODEL_H_

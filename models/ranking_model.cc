@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/ops/activation.h"
-#include "runtime/ops/loss.h"
-
 namespace tessera {
 namespace {
 
-// The dim of all tables.
-int64_t CheckedDim(const RankingModelConfig& config) {
+// All tables have one dim, where the type asks for it.
+void CheckDims(const RankingModelConfig& config) {
+  if (TakesAnyDims(config.net.type)) return;
   const bool has_arch = !config.net.dense_arch.empty();
   TESSERA_CHECK(has_arch || !config.tables.empty(), "a ranking model without tables");
   const int64_t dim = has_arch ? config.net.dense_arch.back() : config.tables.front().embedding_dim;
@@ -18,7 +16,6 @@ int64_t CheckedDim(const RankingModelConfig& config) {
     TESSERA_CHECK_EQ(table.embedding_dim, dim, "{}: dim of table {} and {}",
                      ToString(config.net.type), table.name,
                      has_arch ? "last size of dense_arch" : "of the first table");
-  return dim;
 }
 
 void CheckIsRead(const std::vector<EmbeddingBagConfig>& tables, const std::string& feature) {
@@ -32,7 +29,7 @@ RankingModelConfig Checked(RankingModelConfig config) {
   CheckRankingNetConfig(config.net);
   for (const auto& [feature, length] : config.net.position_weights)
     CheckIsRead(config.tables, feature);
-  CheckedDim(config);
+  CheckDims(config);
   return config;
 }
 
@@ -51,7 +48,7 @@ RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                      config.managed_collision),
       config_(std::move(config)),
       position_weights_(MakePositionWeights(ctx, config_.net)),
-      net_(MakeRankingNet(ctx, config_.net, CountFeatures(config_.tables), CheckedDim(config_))) {}
+      net_(MakeRankingNet(ctx, config_.net, PooledFeatures(config_.tables))) {}
 
 std::string RankingModel::TableParameterName(const std::string& table) {
   return kTablePrefix + table + ".weight";
@@ -69,15 +66,29 @@ Variable RankingModel::ForwardPooled(Context& ctx, const Variable& dense,
   return net_->Forward(ctx, dense, pooled);
 }
 
+Variable RankingModel::LossOf(Context& ctx, const Variable& outputs, TaskLoss loss,
+                              const Tensor& labels, const Tensor& weights,
+                              const LossOver& over) const {
+  if (loss == TaskLoss::kMse) return Mse(ctx, outputs, labels, weights, over);
+  return gives_probabilities() ? Bce(ctx, outputs, labels, weights, over)
+                               : BceWithLogits(ctx, outputs, labels, weights, over);
+}
+
 Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                             const Tensor& weights) const {
-  return gives_probabilities() ? Bce(ctx, outputs, labels, weights)
-                               : BceWithLogits(ctx, outputs, labels, weights);
+  TESSERA_CHECK_EQ(config_.net.num_tasks(), 1, "Loss is of one task (TaskLoss: of each): tasks");
+  return LossOf(ctx, outputs, config_.net.loss_of(0), labels, weights, {});
+}
+
+Variable RankingModel::LossOfTask(Context& ctx, const Variable& outputs, size_t task,
+                                  const LossRows& rows, double factor) const {
+  return LossOf(ctx, OutputOfTask(ctx, config_.net, outputs, task), config_.net.loss_of(task),
+                rows.labels, rows.weights, {rows.total, factor});
 }
 
 Tensor RankingModel::Probabilities(Context& ctx, const Variable& outputs) const {
   const NoGrad no_grad(ctx);
-  return gives_probabilities() ? outputs.value() : Sigmoid(ctx, outputs).value();
+  return Predictions(ctx, config_.net, outputs, gives_probabilities()).value();
 }
 
 void RankingModel::AppendDenseParameters(const std::string& prefix,

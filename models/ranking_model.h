@@ -1,18 +1,20 @@
 #ifndef TESSERA_MODELS_RANKING_MODEL_H_
 #define TESSERA_MODELS_RANKING_MODEL_H_
-// Models that foresee a click from dense features and pooled rows: tables and a RankingNet.
+// Models that foresee clicks, or other labels, from dense features and pooled rows: tables and a
+// RankingNet.
 //
 //   RankingModel model(ctx, {.tables = tables, .net = {.type = RankingModelType::kDlrmDcn, …}});
 //   const Variable outputs = model.Forward(ctx, dense, features);
 //   tape.Backward(model.Loss(ctx, outputs, labels));
 #include "models/embedding_model.h"
 #include "models/ranking_net.h"
+#include "runtime/ops/loss.h"
 #include "runtime/tensor.h"
 
 namespace tessera {
 
 struct RankingModelConfig {
-  std::vector<EmbeddingBagConfig> tables;  // of one dim
+  std::vector<EmbeddingBagConfig> tables;  // of one dim, but of mmoe and ple
   RankingNetConfig net;
   EmbeddingBagCollectionOptions embeddings = {};
   ManagedTableConfigs managed_collision = {};
@@ -27,17 +29,23 @@ class RankingModel : public EmbeddingModel {
   RankingModel(Context& ctx, RankingModelConfig config,
                const std::optional<ModelSharding>& sharding = {});
 
-  // dense [B, dense_in], features with stride B -> [B]: logits, or probabilities.
+  // dense [B, dense_in], features with stride B -> [B] of one task, [B, tasks] of several: logits,
+  // or probabilities, and the numbers of tasks by mse.
   Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
-  // Forward from rows that are pooled already, [B, F·D], as Pool returns them for features whose
+  // Forward from rows that are pooled already, [B, ΣD], as Pool returns them for features whose
   // ids have the position weights.
   Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
 
-  // The mean cross entropy of Forward's outputs, of shape []; with weights [B] the mean over all
-  // examples of each one's, times its weight.
+  // The loss of Forward's outputs, of shape []: the mean cross entropy, or of a task by mse the
+  // mean square; with weights [B] the mean over all examples of each one's, times its weight.
+  // REQUIRES: one task.
   Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                 const Tensor& weights = {}) const;
-  // Probabilities of clicks, from Forward's outputs; not recorded.
+  // That of one of several tasks, over the rows that count: Σ w·l·factor / Σ w, 0 where none does.
+  Variable LossOfTask(Context& ctx, const Variable& outputs, size_t task, const LossRows& rows,
+                      double factor = 1) const;
+  // The answers to each task, from Forward's outputs, [B] of one task, [B, tasks] of several:
+  // probabilities of clicks, or numbers of tasks by mse. Not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;
   bool gives_probabilities() const { return net_->gives_probabilities(); }
 
@@ -51,6 +59,9 @@ class RankingModel : public EmbeddingModel {
                              std::vector<NamedParameter>& out) const override;
 
  private:
+  Variable LossOf(Context& ctx, const Variable& outputs, TaskLoss loss, const Tensor& labels,
+                  const Tensor& weights, const LossOver& over) const;
+
   RankingModelConfig config_;
   std::optional<PositionWeightedModuleCollection> position_weights_;
   std::unique_ptr<RankingNet> net_;

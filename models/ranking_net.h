@@ -1,6 +1,7 @@
 #ifndef TESSERA_MODELS_RANKING_NET_H_
 #define TESSERA_MODELS_RANKING_NET_H_
-// A ranking model without its tables: dense features and pooled rows in, one number an example out.
+// A ranking model without its tables: dense features and pooled rows in, a number an example and
+// task out.
 #include <memory>
 #include <optional>
 
@@ -13,7 +14,8 @@ namespace tessera {
 
 class RankingNet : public Module {
  public:
-  // dense [B, dense_in], pooled [B, F·D] -> [B]: logits, or probabilities.
+  // dense [B, dense_in], pooled [B, ΣD] -> [B] of one task, or [B, tasks]. Of a task by bce these
+  // are logits, or probabilities.
   virtual Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const = 0;
   virtual bool gives_probabilities() const { return false; }
 };
@@ -25,11 +27,21 @@ inline constexpr char kFeatureProcessorsPrefix[] =
 std::optional<PositionWeightedModuleCollection> MakePositionWeights(Context& ctx,
                                                                     const RankingNetConfig& config);
 
-// For F features of tables of dim D. Parameters have the names of TorchRec's models,
-// "dense_arch.…", "inter_arch.…", "over_arch.…". Throws Error for sizes that don't fit, and for a
-// dim that is not the last of dense_arch.
+// For pooled rows of these features. Parameters have the names of TorchRec's models,
+// "dense_arch.…", "inter_arch.…", "over_arch.…"; those of mmoe and ple are in mixture_net.h. Throws
+// Error for sizes that don't fit, and for a dim that is not the last of dense_arch.
 std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
-                                           int64_t num_features, int64_t dim);
+                                           const std::vector<PooledFeature>& features);
+
+// A net's outputs as [B, tasks], or [B] of one task: of n numbers an example.
+Variable AsOutputs(Context& ctx, const Variable& outputs);
+// The outputs of one task, [B].
+Variable OutputOfTask(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
+                      size_t task);
+// The answers of a net to each task, shaped as its outputs: probabilities of tasks by bce, the
+// numbers of tasks by mse.
+Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
+                     bool outputs_are_probabilities);
 
 }  // namespace tessera
 #endif  // TESSERA_MODELS_RANKING_NET_H_

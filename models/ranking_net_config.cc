@@ -1,23 +1,36 @@
 #include "models/ranking_net_config.h"
 
+#include <cmath>
+#include <set>
+
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 
 namespace tessera {
 
-std::string ToString(RankingModelType type) {
+using Type = RankingModelType;
+
+std::string ToString(Type type) {
   switch (type) {
-    case RankingModelType::kDlrm:
+    case Type::kDlrm:
       return "dlrm";
-    case RankingModelType::kDlrmDcn:
+    case Type::kDlrmDcn:
       return "dlrm_dcn";
-    case RankingModelType::kDlrmProjection:
+    case Type::kDlrmProjection:
       return "dlrm_projection";
-    case RankingModelType::kDeepFm:
+    case Type::kDeepFm:
       return "deepfm";
+    case Type::kMmoe:
+      return "mmoe";
+    case Type::kPle:
+      return "ple";
   }
   TESSERA_FAIL("unknown type of model {}", static_cast<int>(type));
 }
+
+std::string ToString(TaskLoss loss) { return loss == TaskLoss::kBce ? "bce" : "mse"; }
+
+bool TakesAnyDims(Type type) { return type == Type::kMmoe || type == Type::kPle; }
 
 namespace {
 
@@ -34,29 +47,53 @@ void CheckSize(const RankingNetConfig& config, const char* name, int64_t size, b
   CheckCount(size, SizeLimits::kDim, Format("{}: {}", ToString(config.type), name));
 }
 
+// The sizes of an MLP that ends in a linear layer of `outputs`.
+void CheckOutputs(const RankingNetConfig& config, const char* name,
+                  const std::vector<int64_t>& sizes, int64_t outputs) {
+  TESSERA_CHECK(sizes.size() >= 2, "{}: {}: expected at least two sizes, got {}",
+                ToString(config.type), name, sizes.size());
+  TESSERA_CHECK_EQ(sizes.back(), outputs, "{}: last size of {}", ToString(config.type), name);
+}
+
+void CheckTasks(const RankingNetConfig& config) {
+  std::set<std::string> names;
+  for (const TaskConfig& task : config.tasks) {
+    TESSERA_CHECK(names.insert(task.name).second, "{}: two tasks are called '{}'",
+                  ToString(config.type), task.name);
+    TESSERA_CHECK(std::isfinite(task.weight) && task.weight >= 0,
+                  "{}: task '{}': expected a weight of 0 or more, got {}", ToString(config.type),
+                  task.name, task.weight);
+  }
+}
+
 }  // namespace
 
 void CheckRankingNetConfig(const RankingNetConfig& config) {
-  const bool deepfm = config.type == RankingModelType::kDeepFm,
-             dcn = config.type == RankingModelType::kDlrmDcn,
-             projection = config.type == RankingModelType::kDlrmProjection;
-  CheckSize(config, "dense_in", config.dense_in, true);
-  CheckSizes(config, "dense_arch", config.dense_arch, !deepfm);
-  CheckSizes(config, "over_arch", config.over_arch, !deepfm);
+  const bool deepfm = config.type == Type::kDeepFm, dcn = config.type == Type::kDlrmDcn,
+             projection = config.type == Type::kDlrmProjection, ple = config.type == Type::kPle,
+             mixture = ple || config.type == Type::kMmoe, has_dense = config.dense_in > 0;
+  CheckSize(config, "dense_in", config.dense_in, has_dense);
+  CheckSizes(config, "dense_arch", config.dense_arch, !deepfm && has_dense);
+  CheckSizes(config, "over_arch", config.over_arch, !deepfm && !mixture);
   CheckSize(config, "dcn_layers", config.dcn_layers, dcn);
   CheckCount(config.dcn_layers, SizeLimits::kLayers, "dcn_layers");
   CheckSize(config, "dcn_low_rank", config.dcn_low_rank, dcn);
   CheckSizes(config, "branch1", config.branch1, projection);
   CheckSizes(config, "branch2", config.branch2, projection);
-  CheckSize(config, "hidden", config.hidden, deepfm);
+  CheckSize(config, "hidden", config.hidden, deepfm && has_dense);
   CheckSize(config, "deep_fm_dim", config.deep_fm_dim, deepfm);
+  CheckSize(config, "experts", config.experts, mixture);
+  CheckSizes(config, "expert_arch", config.expert_arch, mixture);
+  CheckSizes(config, "tower_arch", config.tower_arch, mixture);
+  CheckSize(config, "layers", config.extraction_layers, ple);
+  CheckCount(config.extraction_layers, SizeLimits::kLayers, "layers");
+  CheckSize(config, "task_experts", config.task_experts, ple);
   TESSERA_CHECK(!config.weighted || config.position_weights.empty(),
                 "weighted beside position_weights, which would take the place of the weights that "
                 "ids come with");
-  if (deepfm) return;
-  TESSERA_CHECK(config.over_arch.size() >= 2, "{}: over_arch: expected at least two sizes, got {}",
-                ToString(config.type), config.over_arch.size());
-  TESSERA_CHECK_EQ(config.over_arch.back(), 1, "{}: last size of over_arch", ToString(config.type));
+  CheckTasks(config);
+  if (mixture) CheckOutputs(config, "tower_arch", config.tower_arch, 1);
+  if (!mixture && !deepfm) CheckOutputs(config, "over_arch", config.over_arch, config.num_tasks());
 }
 
 }  // namespace tessera

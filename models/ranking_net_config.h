@@ -1,13 +1,16 @@
 #ifndef TESSERA_MODELS_RANKING_NET_CONFIG_H_
 #define TESSERA_MODELS_RANKING_NET_CONFIG_H_
-// The type and sizes of a ranking model, as plain data.
+// The type, sizes and tasks of a ranking model, as plain data.
 //
 //   dlrm             dense_in, dense_arch, over_arch
 //   dlrm_dcn         the same, dcn_layers, dcn_low_rank
 //   dlrm_projection  the same as dlrm, branch1, branch2
 //   deepfm           dense_in, hidden, deep_fm_dim
+//   mmoe             dense_in, dense_arch, experts, expert_arch, tower_arch
+//   ple              the same as mmoe, extraction_layers, task_experts
 //
-// Any of them may have weighted, or position_weights.
+// Any of them may have tasks, and weighted or position_weights. Each may be without dense features:
+// dense_in is then 0, and there is no dense_arch, or hidden.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,14 +18,29 @@
 
 namespace tessera {
 
-enum class RankingModelType { kDlrm, kDlrmDcn, kDlrmProjection, kDeepFm };
-std::string ToString(RankingModelType type);  // "dlrm", "dlrm_dcn", "dlrm_projection", "deepfm"
+enum class RankingModelType { kDlrm, kDlrmDcn, kDlrmProjection, kDeepFm, kMmoe, kPle };
+inline constexpr RankingModelType kRankingModelTypes[] = {
+    RankingModelType::kDlrm,   RankingModelType::kDlrmDcn, RankingModelType::kDlrmProjection,
+    RankingModelType::kDeepFm, RankingModelType::kMmoe,    RankingModelType::kPle};
+std::string ToString(RankingModelType type);  // "dlrm", "dlrm_dcn", …, as above
+
+enum class TaskLoss { kBce, kMse };
+std::string ToString(TaskLoss loss);  // "bce", "mse"
+
+// A label that a model learns to foresee, and how far its answer is from it.
+struct TaskConfig {
+  std::string name, label;
+  TaskLoss loss = TaskLoss::kBce;  // of a logit against 0 to 1, or of the number itself
+  float weight = 1;                // of its loss in the sum over tasks
+  std::string where = {};          // a label: only rows where it is above 0 count
+  friend bool operator==(const TaskConfig&, const TaskConfig&) = default;
+};
 
 struct RankingNetConfig {
   RankingModelType type = RankingModelType::kDlrm;
   int64_t dense_in = 0;  // dense features
-  // Sizes of the lower MLP, the last of which is D, the dim of every table, and of the upper, whose
-  // last is 1.
+  // Sizes of the lower MLP, the last of which is D, the dim of every table (not of mmoe and ple,
+  // whose tables have any), and of the upper, whose last is the number of tasks.
   std::vector<int64_t> dense_arch = {}, over_arch = {};
   int64_t dcn_layers = 0, dcn_low_rank = 0;
   std::vector<int64_t> branch1 = {}, branch2 = {};  // sizes; the last ones are multiples of D
@@ -33,9 +51,27 @@ struct RankingNetConfig {
   // Longest bag by feature: its bags have at most so many ids, and the id at each position has a
   // learned weight (embedding/position_weighted.h). Ids of other features weigh 1.
   std::map<std::string, int64_t> position_weights = {};
+  int64_t experts = 0;                    // that tasks share; of ple in each layer
+  std::vector<int64_t> expert_arch = {};  // sizes of each expert
+  std::vector<int64_t> tower_arch = {};   // sizes of each task's tower; the last is 1
+  int64_t extraction_layers = 0;          // of ple
+  int64_t task_experts = 0;               // of ple: experts of each task in each layer
+  std::vector<TaskConfig> tasks = {};     // empty: one, the data's first label, by bce
+  int64_t num_tasks() const { return tasks.empty() ? 1 : static_cast<int64_t>(tasks.size()); }
+  TaskLoss loss_of(size_t task) const { return tasks.empty() ? TaskLoss::kBce : tasks[task].loss; }
 };
 
-// Throws Error for a size that is missing, not above 0, or of another type of model.
+// A block of columns of the pooled rows: those of a feature, in a table.
+struct PooledFeature {
+  std::string feature;
+  int64_t dim = 0;
+};
+
+// Whether tables may have different dims.
+bool TakesAnyDims(RankingModelType type);
+
+// Throws Error for a size that is missing, not above 0, or of another type of model, for another
+// number of outputs than tasks, and for tasks of one name.
 void CheckRankingNetConfig(const RankingNetConfig& config);
 
 }  // namespace tessera

@@ -33,43 +33,87 @@ double Last(const std::vector<int64_t>& sizes) { return static_cast<double>(size
 
 // Adds the layers between the lower and the upper MLP of a DLRM; z has `blocks` blocks of `dim`.
 void AddInteraction(const RankingNetConfig& config, double blocks, double dim, Sizer& sizer) {
-  const double z = blocks * dim;
+  const double z = blocks * dim, own = config.dense_in > 0 ? dim : 0;  // columns of the dense part
   if (config.type == RankingModelType::kDlrmDcn) {
     const auto layers = static_cast<double>(config.dcn_layers),
                rank = static_cast<double>(config.dcn_low_rank);
     sizer.Add({layers * (2 * z * rank + z), layers * (2 * z + rank)});
     return sizer.Output(z);
   }
-  if (config.type == RankingModelType::kDlrm) return sizer.Output(dim + (blocks - 1) * blocks / 2);
+  if (config.type == RankingModelType::kDlrm) return sizer.Output(own + (blocks - 1) * blocks / 2);
   for (const auto* branch : {&config.branch1, &config.branch2}) {
-    Sizer own(z);
-    own.Mlp(*branch);
-    sizer.Add(own.size());
+    Sizer of_branch(z);
+    of_branch.Mlp(*branch);
+    sizer.Add(of_branch.size());
   }
-  sizer.Output(dim + Last(config.branch1) / dim * (Last(config.branch2) / dim));
+  sizer.Output(own + Last(config.branch1) / dim * (Last(config.branch2) / dim));
 }
 
-RankingNetSize SizeOfDeepFm(const RankingNetConfig& config, double blocks, double dim) {
+RankingNetSize SizeOfDeepFm(const RankingNetConfig& config, double pooled, double dim) {
   const auto hidden = static_cast<double>(config.hidden),
              deep = static_cast<double>(config.deep_fm_dim);
-  Sizer lower(static_cast<double>(config.dense_in)), inner(blocks * dim), over(dim + deep + 1);
-  lower.Linear(hidden);
-  lower.Linear(dim);
+  const double own = config.dense_in > 0 ? dim : 0;
+  Sizer lower(static_cast<double>(config.dense_in)), inner(own + pooled), over(own + deep + 1);
+  if (own > 0) {
+    lower.Linear(hidden);
+    lower.Linear(dim);
+  }
   inner.Linear(deep);
-  over.Linear(1);
+  over.Linear(static_cast<double>(config.num_tasks()));
   lower.Add(inner.size());
   lower.Add(over.size());
   return lower.size();
 }
 
-}  // namespace
+// `count` MLPs beside each other.
+void AddMlps(double count, double in, const std::vector<int64_t>& sizes, Sizer& sizer) {
+  Sizer one(in);
+  one.Mlp(sizes);
+  sizer.Add({count * one.size().parameters, count * one.size().activations});
+}
 
-RankingNetSize SizeOfRankingNet(const RankingNetConfig& config, int64_t num_features, int64_t dim) {
-  const auto blocks = static_cast<double>(num_features) + 1, width = static_cast<double>(dim);
-  if (config.type == RankingModelType::kDeepFm) return SizeOfDeepFm(config, blocks, width);
+// A gate over so many experts of `size` outputs.
+void AddGate(double in, double experts, double size, Sizer& sizer) {
+  Sizer gate(in);
+  gate.Linear(experts);
+  gate.Output((experts + 1) * size);
+  sizer.Add(gate.size());
+}
+
+RankingNetSize SizeOfMixture(const RankingNetConfig& config, double pooled) {
+  const bool ple = config.type == RankingModelType::kPle;
+  const auto tasks = static_cast<double>(config.num_tasks()),
+             own = static_cast<double>(config.task_experts),
+             shared = static_cast<double>(config.experts);
+  const double size = Last(config.expert_arch);
   Sizer sizer(static_cast<double>(config.dense_in));
   sizer.Mlp(config.dense_arch);
-  AddInteraction(config, blocks, width, sizer);
+  double in = pooled + (config.dense_arch.empty() ? 0 : Last(config.dense_arch));
+  const int64_t layers = ple ? config.extraction_layers : 1;
+  for (int64_t l = 0; l < layers; ++l, in = size) {
+    AddMlps(tasks * own + shared, in, config.expert_arch, sizer);
+    for (double t = 0; t < tasks; ++t) AddGate(in, own + shared, size, sizer);
+    if (l + 1 < layers) AddGate(in, tasks * own + shared, size, sizer);
+  }
+  AddMlps(tasks, size, config.tower_arch, sizer);
+  return sizer.size();
+}
+
+}  // namespace
+
+RankingNetSize SizeOfRankingNet(const RankingNetConfig& config,
+                                const std::vector<PooledFeature>& features) {
+  double pooled = 0;
+  for (const PooledFeature& feature : features) pooled += static_cast<double>(feature.dim);
+  if (TakesAnyDims(config.type)) return SizeOfMixture(config, pooled);
+  const double dim = !config.dense_arch.empty() ? Last(config.dense_arch)
+                     : features.empty()         ? 1
+                                                : static_cast<double>(features.front().dim);
+  if (config.type == RankingModelType::kDeepFm) return SizeOfDeepFm(config, pooled, dim);
+  const double blocks = static_cast<double>(features.size()) + (config.dense_in > 0 ? 1 : 0);
+  Sizer sizer(static_cast<double>(config.dense_in));
+  sizer.Mlp(config.dense_arch);
+  AddInteraction(config, blocks, dim, sizer);
   sizer.Mlp(config.over_arch);
   return sizer.size();
 }

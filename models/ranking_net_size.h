@@ -11,7 +11,8 @@ struct RankingNetSize {
   double activations = 0;  // numbers an example, of all layers' outputs
 };
 
-RankingNetSize SizeOfRankingNet(const RankingNetConfig& config, int64_t num_features, int64_t dim);
+RankingNetSize SizeOfRankingNet(const RankingNetConfig& config,
+                                const std::vector<PooledFeature>& features);
 
 }  // namespace tessera
 #endif  // TESSERA_MODELS_RANKING_NET_SIZE_H_

@@ -1,12 +1,11 @@
 #include "serve/dense_part.h"
 
-#include "runtime/ops/activation.h"
-
 namespace tessera::serve {
 
 DensePart::DensePart(Context& ctx, const ModelSpec& spec)
-    : position_weights_(MakePositionWeights(ctx, spec.net)),
-      net_(MakeRankingNet(ctx, spec.net, std::ssize(spec.Reads()), spec.dim())) {}
+    : config_(spec.net),
+      position_weights_(MakePositionWeights(ctx, spec.net)),
+      net_(MakeRankingNet(ctx, spec.net, spec.PooledFeatures())) {}
 
 void DensePart::AppendParameters(const std::string& prefix,
                                  std::vector<NamedParameter>& out) const {
@@ -20,10 +19,9 @@ Tensor DensePart::position_weights(const std::string& feature) const {
   return position_weights_->position_weight(feature).value();
 }
 
-Tensor DensePart::ClickProbabilities(Context& ctx, const Tensor& dense,
-                                     const Tensor& pooled) const {
-  const Variable outputs = net_->Forward(ctx, dense, pooled);
-  return net_->gives_probabilities() ? outputs.value() : Sigmoid(ctx, outputs).value();
+Tensor DensePart::Predict(Context& ctx, const Tensor& dense, const Tensor& pooled) const {
+  return Predictions(ctx, config_, net_->Forward(ctx, dense, pooled), net_->gives_probabilities())
+      .value();
 }
 
 }  // namespace tessera::serve

@@ -23,10 +23,12 @@ class DensePart : public Module {
   // [longest bag] f32 of a feature; undefined: all its ids weigh 1.
   Tensor position_weights(const std::string& feature) const;
 
-  // The click probabilities [B] of dense [B, dense_in] and pooled [B, F·D].
-  Tensor ClickProbabilities(Context& ctx, const Tensor& dense, const Tensor& pooled) const;
+  // The model's answers for dense [B, dense_in] and pooled [B, ΣD]: of one task [B], click
+  // probabilities; of several [B, tasks].
+  Tensor Predict(Context& ctx, const Tensor& dense, const Tensor& pooled) const;
 
  private:
+  RankingNetConfig config_;
   std::optional<PositionWeightedModuleCollection> position_weights_;
   std::unique_ptr<RankingNet> net_;
 };

@@ -143,12 +143,13 @@ TableSpec ReadTable(const Json& json, const std::string& where) {
 void CheckTables(const ModelSpec& spec) {
   if (spec.tables.empty() && spec.net.dense_arch.empty())
     throw Error("tables: expected at least one");
-  const int64_t dim = spec.net.dense_arch.empty() ? spec.dim() : spec.net.dense_arch.back();
+  const int64_t dim =
+      spec.net.dense_arch.empty() ? spec.tables.front().dim : spec.net.dense_arch.back();
   std::set<std::string> names;
   for (const TableSpec& table : spec.tables) {
     if (!names.insert(table.name).second)
       throw Error(Format("tables: {} is there twice", table.name));
-    if (table.dim != dim)
+    if (table.dim != dim && !TakesAnyDims(spec.net.type))
       throw Error(
           Format("tables: {}: expected dim {}, {}, got {}", table.name, dim,
                  spec.net.dense_arch.empty() ? "the first table's" : "the last size of dense_arch",
@@ -211,6 +212,13 @@ std::vector<std::string> ModelSpec::Features() const {
   for (const std::string& feature : Reads())
     if (known.insert(feature).second) all.push_back(feature);
   return all;
+}
+
+std::vector<PooledFeature> ModelSpec::PooledFeatures() const {
+  std::vector<PooledFeature> features;
+  for (const TableSpec& table : tables)
+    for (const std::string& feature : table.features) features.push_back({feature, table.dim});
+  return features;
 }
 
 std::vector<std::string> ModelSpec::Reads() const {

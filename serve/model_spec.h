@@ -111,8 +111,8 @@ struct ModelSpec {
   // The features that the tables read, table after table: what is pooled, one block of columns
   // each. A feature that several tables read is there as often.
   std::vector<std::string> Reads() const;
-  // Dim of every table.
-  int64_t dim() const { return tables.empty() ? net.dense_arch.back() : tables.front().dim; }
+  // The blocks of columns of what is pooled, as Reads.
+  std::vector<PooledFeature> PooledFeatures() const;
 };
 
 inline constexpr char kModelFile[] = "model.json";

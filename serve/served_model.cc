@@ -257,7 +257,8 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
 }
 
 Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
-  const int64_t dim = spec_.dim(), width = std::ssize(reads_) * dim;
+  int64_t width = 0, column = 0;
+  for (const PooledFeature& feature : spec_.PooledFeatures()) width += feature.dim;
   const Tensor pooled = Tensor::Empty(ctx, {batch.batch, width});
   std::vector<QuantizedLookupFeature> lookups(reads_.size());
   for (size_t f = 0; f < reads_.size(); ++f) {
@@ -265,15 +266,16 @@ Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
     QuantizedLookupFeature& lookup = lookups[f];
     lookup.rows = rows_[t].raw_data();
     lookup.num_rows = rows_[t].dim(0);
-    lookup.dim = dim;
+    lookup.dim = spec_.tables[t].dim;
     lookup.layout = layouts_[t];
     lookup.ids = Indices(batch.ids);
     lookup.first_bag =
         batch.first_bags.empty() ? static_cast<int64_t>(f) * batch.batch : batch.first_bags[f];
     lookup.num_bags = batch.batch;
     lookup.pooling = spec_.tables[t].pooling;
-    lookup.output = pooled.data<float>() + static_cast<int64_t>(f) * dim;
+    lookup.output = pooled.data<float>() + column;
     lookup.output_stride = width;
+    column += lookup.dim;
   }
   QuantizedLookup(ctx, {.features = lookups,
                         .offsets = Indices(batch.offsets),
@@ -286,7 +288,7 @@ void ServedModel::PredictParts(Context& ctx, std::span<const Part> parts,
                                std::vector<float>& scores) const {
   const PackedBatch batch = Pack(ctx, parts);
   if (batch.batch == 0) return;
-  const Tensor some = dense_->ClickProbabilities(ctx, batch.dense, Lookup(ctx, batch));
+  const Tensor some = dense_->Predict(ctx, batch.dense, Lookup(ctx, batch));
   scores.insert(scores.end(), some.data<float>(), some.data<float>() + some.numel());
 }
 

@@ -34,8 +34,7 @@ std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) 
 int64_t DenseBytes(const RankingModelConfig& config) {
   if (config.tables.empty()) return 0;
   Context ctx({.threads = 1});
-  const auto net = MakeRankingNet(ctx, config.net, CountFeatures(config.tables),
-                                  config.tables.front().embedding_dim);
+  const auto net = MakeRankingNet(ctx, config.net, PooledFeatures(config.tables));
   int64_t bytes = 0;
   for (const NamedParameter& p : net->Parameters()) bytes += p.variable.value().nbytes();
   return bytes;

@@ -37,13 +37,11 @@ std::vector<int64_t> EndsOfMicroBatches(int64_t mine, int64_t most, int64_t step
   return ends;
 }
 
-constexpr char kOwnLoss[] = "cross_entropy";
-
 // Checks the weights of a batch in host memory.
 void CheckWeights(const Batch& batch) {
   if (!batch.weights) return;
   TESSERA_CHECK_EQ(batch.weights.dtype(), DType::kF32, "weights of examples");
-  TESSERA_CHECK_EQ(batch.weights.shape(), batch.labels.shape(), "weights of examples");
+  TESSERA_CHECK_EQ(batch.weights.shape(), Shape{batch.size()}, "weights of examples");
   if (batch.weights.device() != Device::Cpu()) return;
   for (const float weight : batch.weights.span<float>())
     TESSERA_CHECK(std::isfinite(weight) && weight >= 0,
@@ -68,7 +66,11 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       model_(ctx, RankingModelConfigOf(config), ShardingOf(ranks_)),
       dense_(
           std::make_shared<DenseOptimizer>(ctx, DenseParameters(model_), config.dense_optimizer)),
-      loss_weights_(1) {
+      tasks_(TasksOf(config)),
+      num_labels_(std::ssize(LabelNames(config.data))) {
+  for (const TrainTask& t : tasks_)
+    loss_weights_.push_back(t.task.weight == 1 ? Tensor()
+                                               : Tensor::Full(ctx, Shape(), t.task.weight));
   if (ranks_) parallel_.emplace(ctx, *comm(), model_.Parameters());
   MakeOptimizer();
   progress_.seed = config.seed;
@@ -106,7 +108,8 @@ Variable Trainer::Forward(const Batch& batch) {
 Batch Trainer::MyPart(const Batch& batch) { return PartOf(host_ ? *host_ : ctx_, ctx_, batch); }
 
 void Trainer::AddLoss(AuxiliaryLoss loss) {
-  bool known = loss.name == kOwnLoss;
+  bool known = std::ranges::any_of(
+      tasks_, [&](const TrainTask& task) { return task.loss_name == loss.name; });
   for (const AuxiliaryLoss& other : more_losses_) known = known || other.name == loss.name;
   TESSERA_CHECK(!known, "AddLoss: there is a loss '{}'", loss.name);
   TESSERA_CHECK(std::isfinite(loss.weight), "AddLoss: '{}': weight {}", loss.name, loss.weight);
@@ -115,16 +118,46 @@ void Trainer::AddLoss(AuxiliaryLoss loss) {
   more_losses_.push_back(std::move(loss));
 }
 
-// All losses, the model's own first.
-std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch, int64_t rows) {
-  const auto of_part = [&](const std::function<Variable()>& mean) {
-    return ranks_ ? LossOfPart(ctx_, *comm(), outputs, batch.size(), rows, mean) : mean();
-  };
-  std::vector<Variable> losses = {
-      of_part([&] { return model_.Loss(ctx_, outputs, batch.labels, batch.weights); })};
-  for (const AuxiliaryLoss& more : more_losses_)
-    losses.push_back(of_part([&] { return more.mean(ctx_, outputs, batch); }));
+// The rows of each task that count, with the totals of all ranks.
+std::vector<LossRows> Trainer::RowsOfTasks(const Batch& part) {
+  std::vector<LossRows> counted;
+  std::vector<Variable> totals;
+  for (const TrainTask& task : tasks_) {
+    counted.push_back(RowsOfTask(ctx_, task, part));
+    totals.emplace_back(counted.back().total.Reshape({1}));
+  }
+  if (!ranks_) return counted;
+  const Tensor mine = Concat(ctx_, totals, 0).value();
+  const Tensor all = comm()->AllReduce(ctx_, mine, ReduceOp::kSum, "rows of tasks").Wait();
+  for (size_t t = 0; t < counted.size(); ++t)
+    counted[t].total = all.Rows(static_cast<int64_t>(t), static_cast<int64_t>(t) + 1).Reshape({});
+  return counted;
+}
+
+// All losses, those of tasks first. A rank's loss is its rows' times the ranks, so that the mean over the ranks
+// is the loss of all.
+std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch,
+                                      const std::vector<LossRows>& counted, int64_t rows) {
+  std::vector<Variable> losses;
+  for (size_t t = 0; t < tasks_.size(); ++t)
+    losses.push_back(model_.LossOfTask(ctx_, outputs, t, counted[t], ranks_ ? comm()->size() : 1));
+  for (const AuxiliaryLoss& more : more_losses_) {
+    const auto mean = [&] { return more.mean(ctx_, outputs, batch); };
+    losses.push_back(ranks_ ? LossOfPart(ctx_, *comm(), outputs, batch.size(), rows, mean)
+                            : mean());
+  }
   return losses;
+}
+
+std::vector<ScoredBatch> Trainer::Scored(const Variable& outputs,
+                                         const std::vector<LossRows>& counted) {
+  const NoGrad no_grad(ctx_);
+  const Variable predictions = model_.Probabilities(ctx_, outputs);
+  std::vector<ScoredBatch> scored;
+  for (size_t t = 0; t < tasks_.size(); ++t)
+    scored.push_back({OutputOfTask(ctx_, config_.model, predictions, t).value(), counted[t].labels,
+                      counted[t].weights});
+  return scored;
 }
 
 void Trainer::Backward(Tape& tape, const std::vector<Variable>& losses) {
@@ -139,11 +172,13 @@ double Trainer::ReadLossSync(const std::vector<Variable>& losses) {
     return ranks_ ? MeanOverRanksSync(ctx_, *comm(), mean)
                   : static_cast<double>(ReadScalarSync(ctx_, mean.data<float>()));
   };
-  double loss = losses_[kOwnLoss] = read(losses[0]);
-  for (size_t i = 0; i < more_losses_.size(); ++i) {
-    const double more = losses_[more_losses_[i].name] = read(losses[i + 1]);
-    loss += static_cast<double>(more_losses_[i].weight) * more;
-  }
+  double loss = 0;
+  const auto add = [&](size_t i, const std::string& name, double weight) {
+    loss += weight * (losses_[name] = read(losses[i]));
+  };
+  for (size_t t = 0; t < tasks_.size(); ++t) add(t, tasks_[t].loss_name, tasks_[t].task.weight);
+  for (size_t i = 0; i < more_losses_.size(); ++i)
+    add(tasks_.size() + i, more_losses_[i].name, more_losses_[i].weight);
   if (!std::isfinite(loss))
     throw Error(
         Format("the loss of step {} is {}: the training diverged; try smaller learning rates",
@@ -151,13 +186,13 @@ double Trainer::ReadLossSync(const std::vector<Variable>& losses) {
   return loss;
 }
 
-double Trainer::StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
+double Trainer::StepBackward(const Batch& batch, int64_t rows, std::vector<ScoredBatch>* scored) {
+  const std::vector<LossRows> counted = RowsOfTasks(batch);
   Tape tape(ctx_);
   const Variable outputs = Forward(batch);
-  const std::vector<Variable> losses = Losses(outputs, batch, rows);
+  const std::vector<Variable> losses = Losses(outputs, batch, counted, rows);
   const double loss = ReadLossSync(losses);
-  if (scored != nullptr)
-    *scored = {model_.Probabilities(ctx_, outputs), batch.labels, batch.weights};
+  if (scored != nullptr) *scored = Scored(outputs, counted);
   if (parallel_) parallel_->Overlap(ctx_, tape);
   Backward(tape, losses);
   return loss;
@@ -171,13 +206,15 @@ void Trainer::AccumulateForwards(int forwards) {
 }
 
 std::vector<Variable> Trainer::LossesOfAll(const Tensor& outputs, const Batch& batch,
-                                           int64_t rows) {
+                                           const std::vector<LossRows>& counted, int64_t rows) {
   const Tape whole_batch(ctx_);  // not a micro-batch of what is accumulated
-  return Losses(outputs, batch, rows);
+  return Losses(outputs, batch, counted, rows);
 }
 
 // The loss of the whole batch is known before the last backward, which changes the first row.
-double Trainer::AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored) {
+double Trainer::AccumulateBackward(const Batch& batch, int64_t rows,
+                                   std::vector<ScoredBatch>* scored) {
+  const std::vector<LossRows> counted = RowsOfTasks(batch);
   const std::vector<int64_t> ends =
       EndsOfMicroBatches(batch.size(), LargestPart(rows, comm()), config_.accumulate_steps);
   Accumulation step(batch.size(), static_cast<int>(ends.size()));
@@ -187,17 +224,17 @@ double Trainer::AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch
   int64_t begin = 0;
   for (const int64_t end : ends) {
     const Batch part = RowsOfBatch(ctx_, batch, begin, end);
+    const std::vector<LossRows> of_part = PartsOf(counted, begin, end);
     step.Begin(part.size());
     begin = end;
     Tape tape(ctx_, &step);
     const Variable outputs = Forward(part);
-    const std::vector<Variable> shares = Losses(outputs, part, rows);
+    const std::vector<Variable> shares = Losses(outputs, part, of_part, rows);
     all_outputs.emplace_back(outputs.value());
     if (step.last()) {
       const Tensor all = Concat(ctx_, all_outputs, 0).value();
-      loss = ReadLossSync(LossesOfAll(all, batch, rows));
-      if (scored != nullptr)
-        *scored = {model_.Probabilities(ctx_, all), batch.labels, batch.weights};
+      loss = ReadLossSync(LossesOfAll(all, batch, counted, rows));
+      if (scored != nullptr) *scored = Scored(all, counted);
       if (parallel_) parallel_->Overlap(ctx_, tape);
     }
     Backward(tape, shares);
@@ -206,8 +243,9 @@ double Trainer::AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch
   return loss;
 }
 
-double Trainer::Step(const Batch& batch, ScoredBatch* scored) {
+double Trainer::Step(const Batch& batch, std::vector<ScoredBatch>* scored) {
   CheckWeights(batch);
+  CheckLabels(batch, num_labels_);
   const Batch part = MyPart(batch);
   const double loss = config_.accumulate_steps == 1
                           ? StepBackward(part, batch.whole_size(), scored)
@@ -236,34 +274,52 @@ Tensor Trainer::Predict(const Batch& given) {
 
 // While a batch's predictions come to the host, the next batch is already under way. Rank 0 counts
 // for all.
-MetricValues Trainer::Evaluate(DataSource& source, const std::function<bool()>& stop,
-                               const std::function<void(const ScoredExamples&)>& on_scored) {
+EvaluationValues Trainer::Evaluate(
+    DataSource& source, const std::function<bool()>& stop,
+    const std::function<void(std::span<const TaskExamples>)>& on_scored) {
   struct Scored {
     HostCopy predictions;
-    Tensor labels, weights;
+    Batch batch;
   };
-  ClickMetrics metrics;
+  std::vector<TaskMeter> meters;
+  for (const TrainTask& task : tasks_) meters.emplace_back(task.task.loss);
   std::optional<Scored> last;
   const bool counts = !ranks_ || IsLeader(*comm());
   const auto add_last = [&] {
     if (!last || !counts) return;
-    const ScoredExamples examples = {
-        last->predictions.Wait().span<float>(), last->labels.span<float>(),
-        last->weights ? last->weights.span<float>() : std::span<float>()};
-    metrics.Update(examples);
+    std::vector<TaskExamples> examples;
+    for (size_t t = 0; t < tasks_.size(); ++t)
+      examples.push_back(ExamplesOfTask(tasks_[t], last->predictions.Wait(),
+                                        static_cast<int64_t>(t), last->batch));
+    for (size_t t = 0; t < tasks_.size(); ++t) meters[t].Update(examples[t].view());
     if (on_scored) on_scored(examples);
   };
   while (!(stop && stop())) {
-    const std::optional<Batch> batch = source.Next();
+    std::optional<Batch> batch = source.Next();
     if (!batch) break;
     CheckWeights(*batch);
-    Scored scored{HostCopy(ctx_, Predict(*batch)), batch->labels, batch->weights};
+    CheckLabels(*batch, num_labels_);
+    HostCopy predictions(ctx_, Predict(*batch));
     add_last();
-    last = std::move(scored);
+    last.emplace(std::move(predictions), std::move(*batch));
   }
   add_last();
-  const auto values = [&] { return metrics.Lifetime(); };
-  return ranks_ ? InvokeOnRankAndBroadcastResult(*comm(), 0, "metrics", values) : values();
+  return ValuesOf(meters);
+}
+
+EvaluationValues Trainer::ValuesOf(const std::vector<TaskMeter>& meters) {
+  EvaluationValues all;
+  all.loss = 0;
+  for (size_t t = 0; t < tasks_.size(); ++t) {
+    const auto values = [&] { return meters[t].Values(); };
+    const auto& [name, label, loss, weight, where] = tasks_[t].task;
+    all.tasks.push_back(
+        {name, loss,
+         ranks_ ? InvokeOnRankAndBroadcastResult(*comm(), 0, "metrics", values) : values()});
+    all.loss += static_cast<double>(weight) * all.tasks.back().values.loss(loss);
+  }
+  static_cast<MetricValues&>(all) = all.tasks.front().values.clicks;
+  return all;
 }
 
 TrainingProgress Trainer::progress() const {

@@ -6,9 +6,9 @@
 // forward and backward on its own, in the memory of a micro-batch, and the step has the bits of the
 // whole batch (runtime/accumulation.h; on a GPU but for the order of sums in dense gradients).
 //
-// A step: outputs = model(batch); loss = mean cross entropy, of weighted examples if the batch has
-// weights, and the losses that AddLoss has added; backward, inside which the tables are updated;
-// then the dense optimizer, on clipped gradients if asked; then the next learning rates of the
+// A step: outputs = model(batch); loss = Σ_t weight_t · mean of task t's losses over the rows that
+// count for it (Σ w·l / Σ w with w the examples' weights), without tasks the mean cross entropy,
+// and the losses that AddLoss has added; backward, inside which the tables are updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of the
 // schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds and
 // batches give equal bits, with any number of threads. On a GPU batches are moved there, and a step
 // waits once for each loss.
@@ -24,7 +24,6 @@
 
 #include "data/data_source.h"
 #include "embedding/deltas/model_delta_tracker.h"
-#include "metrics/click_metrics.h"
 #include "models/ranking_model.h"
 #include "optim/dense_optimizer.h"
 #include "optim/warmup_optimizer.h"
@@ -35,13 +34,14 @@
 #include "train/checkpoint/rank_checkpoints.h"
 #include "train/config/train_config.h"
 #include "train/ranks.h"
+#include "train/task_meter.h"
+#include "train/task_rows.h"
 
 namespace tessera {
 
-// Predictions and labels of one batch, on the context's device.
+// Predictions and labels of one batch for one task, on the context's device.
 struct ScoredBatch {
-  Tensor predictions, labels;  // [B]
-  Tensor weights = {};         // [B]; undefined: all 1
+  Tensor predictions, labels, weights;  // [B]; weights are 0 of rows that don't count
 };
 
 // A loss beside the model's own: a step minimizes their sum, this one times `weight`.
@@ -49,7 +49,7 @@ struct AuxiliaryLoss {
   std::string name;
   float weight = 1;
   // Returns the mean over the batch's examples, of shape [], computed by recorded ops of ctx
-  // (runtime/ops/loss.h). outputs: [B] of the model, logits or probabilities. With ranks, and with
+  // (runtime/ops/loss.h). outputs: as RankingModel::Forward's. With ranks, and with
   // micro-batches, it is called for each part of a batch.
   std::function<Variable(Context& ctx, const Variable& outputs, const Batch& batch)> mean;
 };
@@ -66,22 +66,28 @@ class Trainer {
   void AddLoss(AuxiliaryLoss loss);
 
   // Trains one batch; its loss before that: of several the sum, each times its weight. Throws
-  // Error, having learned nothing, if the loss is not a finite number, and for weights of examples
-  // below 0 or not finite. `scored` gets the predictions of this rank's part before that.
-  double Step(const Batch& batch, ScoredBatch* scored = nullptr);
-  // The losses of the last step, by name, before they were multiplied by their weights.
+  // Error, having learned nothing, if the loss is not a finite number, for weights of examples
+  // below 0 or not finite, and for another number of labels than the data have. `scored` gets, for
+  // each task, the predictions of this rank's part before that.
+  double Step(const Batch& batch, std::vector<ScoredBatch>* scored = nullptr);
+  // The losses of the last step, by name (a task's, "cross_entropy" without tasks, an added one's),
+  // before they were multiplied by their weights.
   const std::map<std::string, double>& losses() const { return losses_; }
   // This rank's part of a batch, where `on` works, as Step takes it too: so that another thread can
   // make it ahead. REQUIRES: `host` works in host memory; the other thread alone uses both.
   Batch PartOf(Context& host, Context& on, const Batch& batch) const;
   // The next step begins a new epoch.
   void EndEpoch();
-  // Probabilities of clicks, [B], on the context's device. Nothing is learned.
+  // Probabilities of clicks, or what else the task foresees, [B]; of several tasks [B, tasks]. On
+  // the context's device. Nothing is learned.
   Tensor Predict(const Batch& batch);
   // Metrics of all batches. `stop`, asked before each batch, ends it early. With ranks, rank 0
-  // counts for all: there alone `on_scored` gets the batches.
-  MetricValues Evaluate(DataSource& source, const std::function<bool()>& stop = nullptr,
-                        const std::function<void(const ScoredExamples&)>& on_scored = nullptr);
+  // counts for all: there alone `on_scored` gets the batches, a run of examples for each task.
+  EvaluationValues Evaluate(
+      DataSource& source, const std::function<bool()>& stop = nullptr,
+      const std::function<void(std::span<const TaskExamples>)>& on_scored = nullptr);
+  // The configuration's, at least one.
+  const std::vector<TrainTask>& tasks() const { return tasks_; }
 
   TrainingProgress progress() const;
   // Names the data that the rows of `progress` belong to (data_identity.h), for checkpoints saved
@@ -125,14 +131,20 @@ class Trainer {
   std::shared_ptr<Optimizer> TableOptimizer();
   Batch MyPart(const Batch& batch);
   Variable Forward(const Batch& batch);
-  std::vector<Variable> Losses(const Variable& outputs, const Batch& batch, int64_t rows);
+  std::vector<LossRows> RowsOfTasks(const Batch& part);
+  std::vector<Variable> Losses(const Variable& outputs, const Batch& batch,
+                               const std::vector<LossRows>& counted, int64_t rows);
+  std::vector<ScoredBatch> Scored(const Variable& outputs, const std::vector<LossRows>& counted);
   double ReadLossSync(const std::vector<Variable>& losses);
   void Backward(Tape& tape, const std::vector<Variable>& losses);
-  double StepBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
-  double AccumulateBackward(const Batch& batch, int64_t rows, ScoredBatch* scored);
+  double StepBackward(const Batch& batch, int64_t rows, std::vector<ScoredBatch>* scored);
+  double AccumulateBackward(const Batch& batch, int64_t rows, std::vector<ScoredBatch>* scored);
   // Losses of all examples of this rank's part, from their outputs.
-  std::vector<Variable> LossesOfAll(const Tensor& outputs, const Batch& batch, int64_t rows);
+  std::vector<Variable> LossesOfAll(const Tensor& outputs, const Batch& batch,
+                                    const std::vector<LossRows>& counted, int64_t rows);
   void AccumulateForwards(int forwards);
+  // Values of all tasks, the same on every rank, as rank 0 has counted. Every rank calls.
+  EvaluationValues ValuesOf(const std::vector<TaskMeter>& meters);
   // State of the dense optimizer, without parts of tables, and of the schedule.
   std::vector<NamedTensor> RestOfState() const;
   // This rank's shards of tables; `own` gets what the rank alone has beside them.
@@ -175,8 +187,10 @@ class Trainer {
   // Since the last save, where they are tracked; with ranks, of each of ShardedTables::parts.
   std::vector<ModelDeltaTracker> changes_;
   bool was_tracking_ = false;  // tables go on marking rows: none of them can go
+  std::vector<TrainTask> tasks_;
+  int64_t num_labels_;
   std::vector<AuxiliaryLoss> more_losses_;
-  std::vector<Tensor> loss_weights_;  // of all losses; the first undefined: 1
+  std::vector<Tensor> loss_weights_;  // of all losses, those of tasks first; undefined: 1
   std::map<std::string, double> losses_;
   std::vector<NamedTensor> loaded_metrics_;
   TrainingProgress progress_;  // iter and random numbers are asked for when needed

@@ -100,18 +100,19 @@ double TrainingMemory::total() const {
 
 TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place) {
   TrainingMemory memory;
-  double features = 0;
-  for (const EmbeddingBagConfig& table : RankingModelConfigOf(config).tables) {
+  const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
+  for (const EmbeddingBagConfig& table : tables) {
     memory.tables.push_back(MemoryHere(table, place));
-    features += static_cast<double>(table.feature_names.size());
     if (config.managed_collision.contains(table.name))
       memory.ids += kManagedRowBytes * static_cast<double>(table.num_embeddings);
   }
-  const int64_t dim = config.tables.empty() ? 1 : config.tables.front().embedding_dim;
-  const RankingNetSize net = SizeOfRankingNet(config.model, static_cast<int64_t>(features), dim);
+  const std::vector<PooledFeature> features = PooledFeatures(tables);
+  const RankingNetSize net = SizeOfRankingNet(config.model, features);
   memory.dense = net.parameters * kFloat * kDenseCopies * place.num_ranks;
-  const double rows = features * (kIdBytes + static_cast<double>(dim) * kFloat * kActivationCopies),
-               dense = static_cast<double>(config.model.dense_in) + 1;
+  const double dense = static_cast<double>(config.model.dense_in + config.model.num_tasks());
+  double rows = 0;
+  for (const PooledFeature& feature : features)
+    rows += kIdBytes + static_cast<double>(feature.dim) * kFloat * kActivationCopies;
   // Ids, inputs and gradients of pooled rows are kept for a whole step.
   memory.batch =
       ExamplesHere(config, ExamplesOfStep(config), place) * (rows + dense * kFloat) +

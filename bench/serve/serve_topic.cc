@@ -66,7 +66,8 @@ class Client {
 Contender DensePart(Context& ctx, const serve::ModelSpec& spec, int64_t batch) {
   const auto dense = std::make_shared<const serve::DensePart>(ctx, spec);
   const Tensor x = Tensor::Zeros(ctx, {batch, ClickRow::kIntegers});
-  const Tensor pooled = Tensor::Zeros(ctx, {batch, std::ssize(spec.tables) * spec.dim()});
+  const Tensor pooled =
+      Tensor::Zeros(ctx, {batch, std::ssize(spec.tables) * spec.tables.front().dim});
   return {"dense part", [=, &ctx](int) { dense->net().Forward(ctx, x, pooled); }};
 }
 

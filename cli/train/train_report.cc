@@ -1,6 +1,6 @@
 #include "cli/train/train_report.h"
 
-#include <limits>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/show/bad_lines.h"
@@ -12,21 +12,42 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
-constexpr MetricValues kNoValues = {0, kUndefined, kUndefined, kUndefined, kUndefined};
-
 // Adds the metrics; NaN is written as null.
 void AddMetrics(Json& json, const std::optional<MetricValues>& given) {
-  const MetricValues values = given.value_or(kNoValues);
+  const MetricValues values = given.value_or(kNoClicks);
   json["auc"] = values.auc;
   json["log_loss"] = values.log_loss;
   json["normalized_entropy"] = values.normalized_entropy;
   json["calibration"] = values.calibration;
 }
 
+// Of more than clicks alone.
+bool HasTasks(const EvaluationValues& values) {
+  return values.tasks.size() > 1 ||
+         (values.tasks.size() == 1 && values.tasks[0].loss != TaskLoss::kBce);
+}
+
+// The first task's, and where there are several those of each.
+void AddEvaluation(Json& json, const std::optional<EvaluationValues>& given) {
+  AddMetrics(json, given);
+  if (!given || !HasTasks(*given)) return;
+  json["loss"] = given->loss;
+  for (const NamedTaskValues& task : given->tasks) {
+    Json& entry = json["tasks"][task.task];
+    entry = {{"examples", task.values.clicks.examples}, {"loss", ToString(task.loss)}};
+    if (task.loss == TaskLoss::kBce) {
+      AddMetrics(entry, task.values.clicks);
+    } else {
+      entry["mse"] = task.values.mse;
+      entry["rmse"] = std::sqrt(task.values.mse);
+      entry["mae"] = task.values.mae;
+    }
+  }
+}
+
 double SamplesPerSecond(const TrainingRunReport& report) {
   return report.training_seconds > 0 ? static_cast<double>(report.rows) / report.training_seconds
-                                     : kUndefined;
+                                     : kNoValue;
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -44,6 +65,24 @@ Rows MetricRows(const MetricValues& values, const std::optional<MetricValues>& o
   add("log-loss", &MetricValues::log_loss);
   add("normalized entropy", &MetricValues::normalized_entropy);
   add("calibration", &MetricValues::calibration);
+  return rows;
+}
+
+// A column a task; what a task's loss does not have is "–".
+Rows TaskRows(const EvaluationValues& values) {
+  Rows rows = {{"on rows not trained on"}, {"rows"},        {"AUC"},  {"log-loss"},
+               {"normalized entropy"},     {"calibration"}, {"RMSE"}, {"MAE"}};
+  for (const auto& [task, loss, of] : values.tasks) {
+    const double numbers[] = {
+        of.clicks.auc,         of.clicks.log_loss, of.clicks.normalized_entropy,
+        of.clicks.calibration, std::sqrt(of.mse),  of.mae};
+    rows[0].push_back(task);
+    rows[1].push_back(WithCommas(static_cast<double>(of.clicks.examples)));
+    for (size_t i = 0; i < std::size(numbers); ++i) {
+      const bool has = (i < 4) == (loss == TaskLoss::kBce);
+      rows[i + 2].push_back(has ? Fixed(numbers[i], 4) : "–");
+    }
+  }
   return rows;
 }
 
@@ -100,6 +139,12 @@ void AddDisk(Json& json, const DiskReport& d) {
                   {"direct", d.direct}};
 }
 
+std::string ShortText(const NamedTaskValues& task) {
+  if (task.loss == TaskLoss::kMse) return Format("  RMSE {}", Fixed(std::sqrt(task.values.mse), 4));
+  return Format("  AUC {}  log-loss {}", Fixed(task.values.clicks.auc, 4),
+                Fixed(task.values.clicks.log_loss, 4));
+}
+
 }  // namespace
 
 std::string EpochLine(const EpochReport& epoch) {
@@ -107,8 +152,8 @@ std::string EpochLine(const EpochReport& epoch) {
   if (!epoch.whole)
     line += Format(" of the {} rows since the resume", WithCommas(static_cast<double>(epoch.rows)));
   if (epoch.evaluation)
-    line += Format("  AUC {}  log-loss {}", Fixed(epoch.evaluation->auc, 4),
-                   Fixed(epoch.evaluation->log_loss, 4));
+    for (const NamedTaskValues& task : epoch.evaluation->tasks)
+      line += (epoch.evaluation->tasks.size() > 1 ? "  " + task.task : "") + ShortText(task);
   line += Format("  ({:.2f} s)", epoch.seconds);
   return epoch.raw_ids.empty() ? line : line + "  " + InUse(Sum(epoch.raw_ids));
 }
@@ -116,7 +161,10 @@ std::string EpochLine(const EpochReport& epoch) {
 std::string FinalTable(const TrainingRunReport& report,
                        const std::optional<MetricValues>& optimum) {
   std::string text;
-  if (report.evaluation) text += TextTable(MetricRows(*report.evaluation, optimum)) + "\n";
+  if (report.evaluation)
+    text += TextTable(HasTasks(*report.evaluation) ? TaskRows(*report.evaluation)
+                                                   : MetricRows(*report.evaluation, optimum)) +
+            "\n";
   text += Format("trained {} rows", WithCommas(static_cast<double>(report.rows)));
   if (report.skipped_rows > 0)
     text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);
@@ -135,7 +183,7 @@ std::string FinalTable(const TrainingRunReport& report,
 std::string ReportJson(const TrainingRunReport& report,
                        const std::optional<MetricValues>& optimum) {
   Json json;
-  AddMetrics(json, report.evaluation);
+  AddEvaluation(json, report.evaluation);
   json["seconds"] = report.seconds;
   json["samples_per_second"] = SamplesPerSecond(report);
   json["rows"] = report.rows;
@@ -147,7 +195,7 @@ std::string ReportJson(const TrainingRunReport& report,
                   {"rows", epoch.rows},
                   {"train_loss", epoch.train_loss},
                   {"seconds", epoch.seconds}};
-    AddMetrics(entry, epoch.evaluation);
+    AddEvaluation(entry, epoch.evaluation);
     AddRawIds(entry, epoch.raw_ids);
     json["epochs"].push_back(entry);
   }

@@ -18,10 +18,13 @@ std::string EpochLine(const EpochReport& epoch);
 std::string FinalTable(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
 
 // {"auc", "log_loss", "normalized_entropy", "calibration", "seconds", "samples_per_second", "rows",
-// "skipped_rows", "epochs": [...]}, "optimum" where it is known, and with managed collision, of the
-// run and of each epoch, "raw_ids": [{"table", "kind", "rows", "ids", "admitted", "evicted"}, …];
-// with tables on disk "disk": {"tables", "file_bytes", "cache_bytes", "rows", "hits", "hit_rate",
-// "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. What is not defined is null.
+// "skipped_rows", "epochs": [...]}; with several tasks, or one by mse, of the run and of each epoch
+// "loss" and "tasks": {name: {"examples", "loss", and "auc", … or "mse", "rmse", "mae"}, …}, the
+// values outside being the first task's; "optimum" where it is known, and with managed collision,
+// of the run and of each epoch, "raw_ids": [{"table", "kind", "rows", "ids", "admitted",
+// "evicted"}, …]; with tables on disk "disk": {"tables", "file_bytes", "cache_bytes", "rows",
+// "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. What is
+// not defined is null.
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
 
 }  // namespace tessera::cli

@@ -87,7 +87,7 @@ std::string JsonObject::at(std::string_view key) const {
 }
 
 const Json* JsonObject::Find(std::string_view key) {
-  known_.emplace_back(key);
+  if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
   const auto found = value_.find(std::string(key));
   return found == value_.end() ? nullptr : &*found;
 }

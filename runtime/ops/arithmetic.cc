@@ -100,7 +100,7 @@ Variable ScaledSum(Context& ctx, const Variable& x, double factor) {
   CheckDevice(ctx, "Sum", x.value());
   const Tensor in = x.value().Contiguous(ctx);
   Tensor sum =
-      internal::ChunkedSum(ctx, in.numel(), internal::NumbersOf<float>{in.data<float>()}, factor);
+      internal::ChunkedSum(ctx, in.numel(), internal::NumbersOf<float>{in.data<float>()}, {factor});
   return Record(ctx, std::make_unique<SumFunction>(in.shape(), factor), {x}, std::move(sum));
 }
 

@@ -26,15 +26,16 @@ double GrowthBytes(const TableSpec& table) {
 }
 
 double DenseBytes(const ModelSpec& spec) {
-  const auto reads = std::ssize(spec.Reads());
-  return kFloat * SizeOfRankingNet(spec.net, reads, spec.dim()).parameters;
+  return kFloat * SizeOfRankingNet(spec.net, spec.PooledFeatures()).parameters;
 }
 
 double BatchBytes(const ModelSpec& spec, const ServingLoad& load) {
-  const auto reads = static_cast<double>(spec.Reads().size());
-  const RankingNetSize net = SizeOfRankingNet(spec.net, std::ssize(spec.Reads()), spec.dim());
-  const double pooled = reads * static_cast<double>(spec.dim()),
-               dense = static_cast<double>(spec.net.dense_in);
+  const std::vector<PooledFeature> features = spec.PooledFeatures();
+  const RankingNetSize net = SizeOfRankingNet(spec.net, features);
+  const auto reads = static_cast<double>(features.size()),
+             dense = static_cast<double>(spec.net.dense_in);
+  double pooled = 0;
+  for (const PooledFeature& feature : features) pooled += static_cast<double>(feature.dim);
   const double example = kFloat * (dense + kActivationCopies * (pooled + net.activations)) +
                          2 * kNumber * reads;  // an id and an offset
   return example * load.calls * static_cast<double>(load.examples);

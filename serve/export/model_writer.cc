@@ -126,6 +126,11 @@ std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint) {
 }
 
 ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) {
+  if (config.model.num_tasks() > 1)
+    throw Error(
+        Format("model.tasks: {} tasks: a served model answers one; expected a model of one "
+               "task",
+               config.model.num_tasks()));
   ModelSpec spec;
   spec.net = config.model;
   spec.dense_type = options.dense_type;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "comm/local_communicator.h"
@@ -47,8 +48,17 @@ std::vector<RankingModelConfig> AllTypes() {
   projection.branch2 = {12};
   const RankingNetConfig deepfm{
       .type = Type::kDeepFm, .dense_in = 3, .hidden = 7, .deep_fm_dim = 5};
+  const RankingNetConfig mmoe{.type = Type::kMmoe,
+                              .dense_in = 3,
+                              .dense_arch = {5, 3},
+                              .experts = 3,
+                              .expert_arch = {7, 6},
+                              .tower_arch = {16, 1}};
+  RankingNetConfig ple = mmoe;
+  ple.type = Type::kPle;
+  ple.extraction_layers = ple.task_experts = 2;
   std::vector<RankingModelConfig> configs;
-  for (const RankingNetConfig& net : {dlrm, dcn, projection, deepfm})
+  for (const RankingNetConfig& net : {dlrm, dcn, projection, deepfm, mmoe, ple})
     configs.push_back({.tables = tables, .net = net});
   return configs;
 }
@@ -109,6 +119,87 @@ TEST_P(RankingModelTest, EveryTypeLearns) {
     EXPECT_LT(p[0], 0.5f);
     EXPECT_GT(p[1], 0.5f);
   }
+}
+
+// The same models without dense features, or with two tasks, of which one is by mse.
+std::vector<RankingModelConfig> WithoutDense() {
+  std::vector<RankingModelConfig> configs = AllTypes();
+  for (RankingModelConfig& config : configs) {
+    config.net.dense_in = config.net.hidden = 0;
+    config.net.dense_arch.clear();
+  }
+  configs.back().tables[1].embedding_dim = 5;
+  return configs;
+}
+std::vector<RankingModelConfig> OfTwoTasks() {
+  std::vector<RankingModelConfig> configs = AllTypes();
+  for (const RankingModelConfig& config : WithoutDense()) configs.push_back(config);
+  for (RankingModelConfig& config : configs) {
+    config.net.tasks = {{.name = "like", .label = "l"},
+                        {.name = "stars", .label = "s", .loss = TaskLoss::kMse, .weight = 0.5f}};
+    if (!config.net.over_arch.empty()) config.net.over_arch.back() = 2;
+  }
+  return configs;
+}
+
+TEST_P(RankingModelTest, TwoTasksAreLearnedByHeart) {
+  for (const RankingModelConfig& config : OfTwoTasks()) {
+    SCOPED_TRACE(Format("{} of {}", ToString(config.net.type), config.net.dense_in));
+    Context ctx({.device = device(), .seed = 3});
+    RankingModel model(ctx, config);
+    const Tensor dense = RandomTensor(ctx, {4, config.net.dense_in}),
+                 likes = Tensor::From<float>(ctx, {0, 1, 1, 0}),
+                 stars = Tensor::From<float>(ctx, {3, -2, 1, 5});
+    DenseOptimizerConfig adam("adam");
+    adam.lr = 0.03;
+    DenseOptimizer optimizer(ctx, model.Parameters(), adam);
+    for (int step = 0; step < 250; ++step) {
+      optimizer.ZeroGrad();
+      Tape tape(ctx);
+      const Variable outputs = model.Forward(ctx, dense, Batch(ctx));
+      ASSERT_EQ(outputs.shape(), (Shape{4, 2}));
+      tape.Backward(std::vector<Variable>{
+          model.LossOfTask(ctx, outputs, 0, RowsThatCount(ctx, 4, likes, {}, {})),
+          model.LossOfTask(ctx, outputs, 1, RowsThatCount(ctx, 4, stars, {}, {}))});
+      optimizer.Step(ctx);
+    }
+    const std::vector<float> said =
+        model.Probabilities(ctx, model.Forward(ctx, dense, Batch(ctx))).ToVector<float>();
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(said[2 * i], likes.ToVector<float>()[i], 0.3) << i;
+      EXPECT_NEAR(said[2 * i + 1], stars.ToVector<float>()[i], 1) << i;
+    }
+  }
+}
+
+TEST_P(RankingModelTest, GradientsOfMixtures) {
+  Context ctx({.device = device(), .seed = 5});
+  for (const RankingModelConfig& config : OfTwoTasks()) {
+    if (!TakesAnyDims(config.net.type)) continue;
+    const std::vector<PooledFeature> features = {{"a", 4}, {"b", 2}};
+    const auto net = MakeRankingNet(ctx, config.net, features);
+    const Tensor dense = RandomTensor(ctx, {3, config.net.dense_in});
+    testing::ExpectGradient(
+        ctx,
+        [&](Context& on, const auto& v) {
+          return Mse(on, net->Forward(on, dense, v[0]), Tensor::Full(on, {3, 2}, 0.5));
+        },
+        {RandomTensor(ctx, {3, 6})});
+  }
+}
+
+TEST_P(RankingModelTest, NamesOfMixtures) {
+  Context ctx({.device = device()});
+  const auto names = [&](size_t type) { return DenseNames(RankingModel(ctx, OfTwoTasks()[type])); };
+  const std::vector<std::string> mmoe = names(4), ple = names(5);
+  EXPECT_EQ(mmoe[4], "experts.0.model._mlp.0._linear.weight[7, 15]");
+  EXPECT_EQ(mmoe[16], "gates.0.weight[3, 15]");
+  EXPECT_EQ(mmoe.back(), "towers.1.model.1.bias[1]");
+  EXPECT_EQ(ple[4], "extraction.0.task_experts.0.0.model._mlp.0._linear.weight[7, 15]");
+  EXPECT_EQ(std::ranges::count(ple, "extraction.0.shared_gate.weight[7, 15]"), 1);
+  EXPECT_EQ(std::ranges::count(ple, "extraction.1.task_gates.1.weight[5, 6]"), 1);
+  EXPECT_FALSE(std::ranges::any_of(
+      ple, [](const auto& name) { return name.starts_with("extraction.1.shared_gate"); }));
 }
 
 TEST_P(RankingModelTest, PooledRowsGiveTheSameBits) {

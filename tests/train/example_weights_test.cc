@@ -62,7 +62,7 @@ Outcome Train(const TrainConfig& config, PipelineKind kind = PipelineKind::kNone
   const auto steps = pipeline.Over(source, /*scored=*/true);
   Outcome outcome;
   while (const auto trained = steps->Next()) {
-    EXPECT_EQ(trained->scored.weights.shape(), trained->scored.labels.shape());
+    EXPECT_EQ(trained->scored[0].weights.shape(), trained->scored[0].labels.shape());
     outcome.losses.push_back(trained->loss);
   }
   outcome.evaluation = trainer.Evaluate(eval);
@@ -162,9 +162,10 @@ TEST_F(ExampleWeightsTest, WeightsCountAsCopiesInLossAndMetrics) {
   for (int64_t i = 0; i < 8; ++i) EXPECT_NEAR(a.data<float>()[i], b.data<float>()[i], 1e-5);
 }
 
+// The loss is a mean over weights: twice the weight of all changes nothing.
 TEST_F(ExampleWeightsTest, ALossBesideTheModelsOwnIsPartOfTheStep) {
-  Context ctx({.threads = 1, .seed = 3});
-  Trainer twice(ctx, config_), weighted(ctx_, config_);
+  Context ctx({.threads = 1, .seed = 3}), plain_ctx({.threads = 1, .seed = 3});
+  Trainer twice(ctx, config_), weighted(ctx_, config_), plain(plain_ctx, config_);
   twice.AddLoss({"again", 1.0f, [](Context& on, const Variable& outputs, const Batch& batch) {
                    return BceWithLogits(on, outputs, batch.labels);
                  }});
@@ -173,12 +174,16 @@ TEST_F(ExampleWeightsTest, ALossBesideTheModelsOwnIsPartOfTheStep) {
     const double loss = twice.Step(batch);
     EXPECT_EQ(twice.losses().at("again"), twice.losses().at("cross_entropy"));
     EXPECT_EQ(loss, 2 * twice.losses().at("again"));
+    const double once = plain.Step(batch);
+    if (step == 0) {
+      EXPECT_EQ(loss, 2 * once);
+    }
     batch.weights = Weights(std::vector<float>(64, 2.0f));
-    EXPECT_EQ(weighted.Step(batch), loss);
+    EXPECT_EQ(weighted.Step(batch), once);
   }
-  twice.Save(TempPath("twice"));
+  plain.Save(TempPath("plain"));
   weighted.Save(TempPath("weighted"));
-  EXPECT_TRUE(testing::ReadFile(TempPath("twice")) == testing::ReadFile(TempPath("weighted")));
+  EXPECT_TRUE(testing::ReadFile(TempPath("plain")) == testing::ReadFile(TempPath("weighted")));
   for (const char* name : {"again", "cross_entropy"})
     EXPECT_THAT(ErrorOf([&] {
                   twice.AddLoss({name, 1, [](Context&, const Variable& outputs, const Batch&) {

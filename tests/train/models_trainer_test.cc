@@ -25,14 +25,19 @@ TrainConfig ConfigOf(RankingModelType type) {
   if (type == RankingModelType::kDlrmProjection) net.branch1 = net.branch2 = {8};
   if (type == RankingModelType::kDeepFm)
     net = {.type = type, .dense_in = net.dense_in, .hidden = 8, .deep_fm_dim = 8};
+  if (TakesAnyDims(type)) {
+    net.over_arch.clear();
+    net.experts = 2;
+    net.expert_arch = {8, 6};
+    net.tower_arch = {4, 1};
+    config.tables[1].embedding_dim = 6;
+  }
+  if (type == RankingModelType::kPle) net.extraction_layers = net.task_experts = 2;
   return ParseTrainConfig(ToJson(config), "models_trainer_test");
 }
 
 class ModelsTrainer : public ::testing::TestWithParam<RankingModelType> {};
-INSTANTIATE_TEST_SUITE_P(Types, ModelsTrainer,
-                         ::testing::Values(RankingModelType::kDlrm, RankingModelType::kDlrmDcn,
-                                           RankingModelType::kDlrmProjection,
-                                           RankingModelType::kDeepFm),
+INSTANTIATE_TEST_SUITE_P(Types, ModelsTrainer, ::testing::ValuesIn(kRankingModelTypes),
                          [](const auto& info) { return ToString(info.param); });
 
 // The result of a run that stops after `stop` steps, if given, and goes on in another trainer.

@@ -93,14 +93,31 @@ TEST(TrainingMemory, NetsAreAsLargeAsTheyAreBuilt) {
        .over_arch = {6, 1},
        .branch1 = {9, 8},
        .branch2 = {12}},
-      {.type = Type::kDeepFm, .dense_in = 5, .hidden = 7, .deep_fm_dim = 3}};
+      {.type = Type::kDeepFm, .dense_in = 5, .hidden = 7, .deep_fm_dim = 3},
+      {.type = Type::kDlrm, .over_arch = {6, 2}, .tasks = {{"a", "x"}, {"b", "y"}}},
+      {.type = Type::kDeepFm, .deep_fm_dim = 3, .tasks = {{"a", "x"}, {"b", "y"}}},
+      {.type = Type::kMmoe,
+       .dense_in = 5,
+       .dense_arch = {7, 3},
+       .experts = 3,
+       .expert_arch = {6, 5},
+       .tower_arch = {4, 1},
+       .tasks = {{"a", "x"}, {"b", "y"}}},
+      {.type = Type::kPle,
+       .experts = 2,
+       .expert_arch = {6, 5},
+       .tower_arch = {4, 1},
+       .extraction_layers = 3,
+       .task_experts = 2,
+       .tasks = {{"a", "x"}, {"b", "y"}}}};
   Context ctx({.threads = 1});
   for (const RankingNetConfig& config : nets) {
     double parameters = 0;
-    for (const NamedParameter& p : MakeRankingNet(ctx, config, 3, 4)->Parameters())
+    const std::vector<PooledFeature> features = {{"x", 4}, {"y", 4}, {"z", 4}};
+    for (const NamedParameter& p : MakeRankingNet(ctx, config, features)->Parameters())
       parameters += static_cast<double>(p.variable.value().numel());
-    EXPECT_EQ(SizeOfRankingNet(config, 3, 4).parameters, parameters) << ToString(config.type);
-    EXPECT_GT(SizeOfRankingNet(config, 3, 4).activations, 0);
+    EXPECT_EQ(SizeOfRankingNet(config, features).parameters, parameters) << ToString(config.type);
+    EXPECT_GT(SizeOfRankingNet(config, features).activations, 0);
   }
 }
 

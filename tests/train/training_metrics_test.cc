@@ -109,12 +109,14 @@ TEST(TrainingMetrics, WeighExamples) {
     const std::string path = TempPath("weighed.jsonl");
     std::filesystem::remove(path);
     TrainingMetrics metrics(ctx, trainer, {.json_lines = path});
-    metrics.OnStep(scored, 1, 1, 0.5);
-    metrics.OnStep({floats({0.25f}), floats({1})}, 1, 2, 0.5);
+    metrics.OnStep({scored}, 1, 1, 0.5);
+    metrics.OnStep({{floats({0.25f}), floats({1}), floats({1})}}, 1, 2, 0.5);
     metrics.OnEpochEnd(1, 2);
     const auto evaluate = metrics.BeginEvaluation();
-    evaluate({scored.predictions.span<float>(), scored.labels.span<float>(),
-              scored.weights ? scored.weights.span<float>() : std::span<float>()});
+    const TaskExamples examples = {scored.predictions.ToVector<float>(),
+                                   scored.labels.ToVector<float>(),
+                                   scored.weights.ToVector<float>()};
+    evaluate({&examples, 1});
     metrics.EndEvaluation(1, 2, 0.5);
     std::vector<Json> lines = Lines(path);
     for (Json& line : lines) line["metrics"].erase("throughput-throughput|total_examples");
@@ -122,7 +124,8 @@ TEST(TrainingMetrics, WeighExamples) {
   };
   const std::vector<Json> weighed =
       said({floats({0.5f, 0.9f, 0.1f, 0.3f}), floats({1, 0, 0, 1}), floats({2, 0, 1, 1})});
-  EXPECT_EQ(weighed, said({floats({0.5f, 0.5f, 0.1f, 0.3f}), floats({1, 1, 0, 1})}));
+  EXPECT_EQ(weighed,
+            said({floats({0.5f, 0.5f, 0.1f, 0.3f}), floats({1, 1, 0, 1}), floats({1, 1, 1, 1})}));
   EXPECT_TRUE(weighed[0]["metrics"]["ne-click|lifetime_ne"].is_number());
 }
 

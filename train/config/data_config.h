@@ -38,5 +38,10 @@ struct DataConfig {
   std::shared_ptr<const DataSchema> schema;  // of a user's own files; null for other formats
 };
 
+// The names of the labels that batches have: "label" where the data have one without a name.
+std::vector<std::string> LabelNames(const DataConfig& data);
+// The name of the task of a model without tasks: "click", or that of the first label.
+std::string DefaultTaskName(const DataConfig& data);
+
 }  // namespace tessera
 #endif  // TESSERA_TRAIN_CONFIG_DATA_CONFIG_H_

@@ -15,6 +15,18 @@ constexpr const char* kFormats[] = {"criteo", "planted", "random", "movielens",
 
 std::string ToString(DataFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
+std::vector<std::string> LabelNames(const DataConfig& data) {
+  if (!data.schema || (data.schema->labels.empty() && !data.schema->is_text())) return {"label"};
+  std::vector<std::string> names;
+  for (const LabelEntry& label : data.schema->labels) names.push_back(label.name);
+  return names;
+}
+
+std::string DefaultTaskName(const DataConfig& data) {
+  if (!data.schema || data.schema->labels.empty()) return "click";
+  return data.schema->labels.front().name;
+}
+
 namespace internal {
 namespace {
 
@@ -149,7 +161,7 @@ void CheckDenseIn(const DataConfig& data, int64_t dense_in) {
   const int64_t expected = data.schema ? data.schema->dense_size()
                            : criteo    ? ClickRow::kIntegers
                                        : 1;
-  if (any || dense_in == expected) return;
+  if (any || dense_in == expected || dense_in == 0) return;  // 0: the model leaves them
   throw Error(Format("model.dense_in: expected {}, {}, got {}", expected,
                      data.schema ? "the numbers of data.dense"
                      : criteo    ? "the integers of a row"

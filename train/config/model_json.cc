@@ -2,6 +2,7 @@
 
 #include "data/click_row.h"
 #include "runtime/base/size_limits.h"
+#include "train/config/tasks_json.h"
 
 namespace tessera::internal {
 namespace {
@@ -11,7 +12,7 @@ using Type = RankingModelType;
 Type ReadType(JsonObject& object) {
   std::string name, known;
   object.Required("type", name);
-  for (const Type type : {Type::kDlrm, Type::kDlrmDcn, Type::kDlrmProjection, Type::kDeepFm}) {
+  for (const Type type : kRankingModelTypes) {
     if (name == ToString(type)) return type;
     known += (known.empty() ? "\"" : " or \"") + ToString(type) + "\"";
   }
@@ -29,16 +30,24 @@ void ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes)
   CheckLayers(sizes, object.at(key));
 }
 
+// Dense features are left out by a 0 that is said, never by a dense_arch that is forgotten.
 void ReadDenseIn(JsonObject& object, RankingNetConfig& config) {
   config.dense_in = ClickRow::kIntegers;
   object.Optional("dense_in", config.dense_in);
-  CheckPositive(config.dense_in, SizeLimits::kDim, object.at("dense_in"));
+  CheckCount(config.dense_in, SizeLimits::kDim, object.at("dense_in"));
+  if (object.Find(config.type == Type::kDeepFm ? "hidden" : "dense_arch") != nullptr)
+    CheckPositive(config.dense_in, SizeLimits::kDim, object.at("dense_in"));
+}
+
+void ReadDenseArch(JsonObject& object, RankingNetConfig& config) {
+  if (config.dense_in > 0) ReadSizes(object, "dense_arch", config.dense_arch);
 }
 
 // The last size of a branch is so many times the dim of the tables.
 void ReadBranch(JsonObject& object, const char* key, const RankingNetConfig& config,
                 std::vector<int64_t>& sizes) {
   ReadSizes(object, key, sizes);
+  if (config.dense_arch.empty()) return;  // of the tables: see MakeRankingNet
   const int64_t dim = config.dense_arch.back();
   if (sizes.back() % dim != 0)
     throw Error(
@@ -48,7 +57,7 @@ void ReadBranch(JsonObject& object, const char* key, const RankingNetConfig& con
 }
 
 void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
-  ReadSizes(object, "dense_arch", config.dense_arch);
+  ReadDenseArch(object, config);
   ReadSizes(object, "over_arch", config.over_arch);
   if (config.type == Type::kDlrmDcn) {
     ReadSize(object, "dcn_layers", config.dcn_layers);
@@ -59,6 +68,22 @@ void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
     ReadBranch(object, "branch1", config, config.branch1);
     ReadBranch(object, "branch2", config, config.branch2);
   }
+}
+
+void ReadDeepFm(JsonObject& object, RankingNetConfig& config) {
+  if (config.dense_in > 0) ReadSize(object, "hidden", config.hidden);
+  ReadSize(object, "deep_fm_dim", config.deep_fm_dim);
+}
+
+void ReadMixture(JsonObject& object, RankingNetConfig& config) {
+  ReadDenseArch(object, config);
+  ReadSize(object, "experts", config.experts);
+  ReadSizes(object, "expert_arch", config.expert_arch);
+  ReadSizes(object, "tower_arch", config.tower_arch);
+  if (config.type == Type::kMmoe) return;
+  ReadSize(object, "layers", config.extraction_layers);
+  CheckPositive(config.extraction_layers, SizeLimits::kLayers, object.at("layers"));
+  ReadSize(object, "task_experts", config.task_experts);
 }
 
 void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
@@ -78,11 +103,13 @@ void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
   }
 }
 
-void CheckOverArch(const std::string& where, const std::vector<int64_t>& over_arch) {
-  if (over_arch.size() < 2) throw Error(Format("{}: expected at least two layers", where));
-  if (over_arch.back() != 1)
-    throw Error(
-        Format("{}: expected a last layer of 1, the logit, got {}", where, over_arch.back()));
+// The last layer of what ends in one output, or in one a task.
+void CheckOutputs(const std::string& where, const std::vector<int64_t>& sizes, int64_t outputs) {
+  if (sizes.size() < 2) throw Error(Format("{}: expected at least two layers", where));
+  if (sizes.back() != outputs)
+    throw Error(Format("{}: expected a last layer of {}, {}, got {}", where, outputs,
+                       outputs == 1 ? "the logit" : "an output for each of the tasks",
+                       sizes.back()));
 }
 
 }  // namespace
@@ -91,16 +118,22 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
   JsonObject object(value, where);
   RankingNetConfig config;
   config.type = ReadType(object);
+  const bool deepfm = config.type == Type::kDeepFm,
+             mixture = config.type == Type::kMmoe || config.type == Type::kPle;
   ReadDenseIn(object, config);
-  if (config.type == Type::kDeepFm) {
-    ReadSize(object, "hidden", config.hidden);
-    ReadSize(object, "deep_fm_dim", config.deep_fm_dim);
-  } else {
+  if (deepfm)
+    ReadDeepFm(object, config);
+  else if (mixture)
+    ReadMixture(object, config);
+  else
     ReadDlrm(object, config);
-  }
   ReadIdWeights(object, config);
+  if (const Json* tasks = object.Find("tasks"))
+    config.tasks = TasksFromJson(*tasks, object.at("tasks"));
   object.Finish();
-  if (config.type != Type::kDeepFm) CheckOverArch(object.at("over_arch"), config.over_arch);
+  if (mixture) CheckOutputs(object.at("tower_arch"), config.tower_arch, 1);
+  if (!mixture && !deepfm)
+    CheckOutputs(object.at("over_arch"), config.over_arch, config.num_tasks());
   return config;
 }
 
@@ -108,21 +141,26 @@ Json RankingNetToJson(const RankingNetConfig& config) {
   Json json = {{"type", ToString(config.type)}, {"dense_in", config.dense_in}};
   if (config.weighted) json["weighted"] = true;
   if (!config.position_weights.empty()) json["position_weights"] = config.position_weights;
-  if (config.type == Type::kDeepFm) {
-    json["hidden"] = config.hidden;
-    json["deep_fm_dim"] = config.deep_fm_dim;
-    return json;
-  }
-  json["dense_arch"] = config.dense_arch;
-  json["over_arch"] = config.over_arch;
-  if (config.type == Type::kDlrmDcn) {
-    json["dcn_layers"] = config.dcn_layers;
-    json["dcn_low_rank"] = config.dcn_low_rank;
-  }
-  if (config.type == Type::kDlrmProjection) {
-    json["branch1"] = config.branch1;
-    json["branch2"] = config.branch2;
-  }
+  const auto add_size = [&](const char* key, int64_t size) {
+    if (size > 0) json[key] = size;
+  };
+  const auto add_sizes = [&](const char* key, const std::vector<int64_t>& sizes) {
+    if (!sizes.empty()) json[key] = sizes;
+  };
+  add_size("hidden", config.hidden);
+  add_size("deep_fm_dim", config.deep_fm_dim);
+  add_sizes("dense_arch", config.dense_arch);
+  add_sizes("over_arch", config.over_arch);
+  add_size("dcn_layers", config.dcn_layers);
+  add_size("dcn_low_rank", config.dcn_low_rank);
+  add_sizes("branch1", config.branch1);
+  add_sizes("branch2", config.branch2);
+  add_size("experts", config.experts);
+  add_sizes("expert_arch", config.expert_arch);
+  add_sizes("tower_arch", config.tower_arch);
+  add_size("layers", config.extraction_layers);
+  add_size("task_experts", config.task_experts);
+  if (!config.tasks.empty()) json["tasks"] = TasksToJson(config.tasks);
   return json;
 }
 

@@ -8,8 +8,8 @@
 namespace tessera::internal {
 
 // Throws Error for an unknown type, listing those there are, a size that the type needs and lacks
-// or does not know, and sizes that make no sense. dense_in may be left out, but is the integers of
-// a row.
+// or does not know, and sizes that make no sense. dense_in may be left out: it is then the integers
+// of a row; with 0 there is no dense_arch. "tasks": tasks_json.h.
 RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where);
 
 // Every size of the type.

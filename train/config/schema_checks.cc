@@ -30,18 +30,10 @@ void CheckWeights(const TrainConfig& config, const DataSchema& schema) {
     throw Error("model.weighted: expected a feature with weights or weight_after in data.features");
 }
 
-// A model has one task so far: the first label, which every row has.
-void CheckLabels(const DataSchema& schema) {
-  if (schema.labels.empty() && schema.is_text())
+// A model without tasks learns the first label.
+void CheckLabels(const TrainConfig& config, const DataSchema& schema) {
+  if (config.model.tasks.empty() && schema.labels.empty() && schema.is_text())
     throw Error("data.labels: the model's loss needs a label, got none");
-  if (schema.labels.size() > 1)
-    throw Error(Format("data.labels: the model trains on one label, got {}: '{}' and '{}'",
-                       schema.labels.size(), schema.labels[0].name, schema.labels[1].name));
-  if (!schema.labels.empty() && schema.labels[0].missing == LabelEntry::Missing::kSkip)
-    throw Error(
-        Format("data.labels: label '{}' may be missing (\"skip\"), but the model trains on "
-               "it alone: expected a number that stands for it, or \"error\"",
-               schema.labels[0].name));
 }
 
 }  // namespace
@@ -55,7 +47,7 @@ void CheckSchema(const TrainConfig& config) {
   for (const EmbeddingBagConfig& table : config.tables)
     if (!config.managed_collision.contains(table.name)) CheckRows(schema, table);
   CheckWeights(config, schema);
-  CheckLabels(schema);
+  CheckLabels(config, schema);
 }
 
 }  // namespace tessera::internal

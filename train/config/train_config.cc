@@ -1,5 +1,6 @@
 #include "train/config/train_config.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -160,6 +161,7 @@ void ReadOptimizers(JsonObject& document, TrainConfig& config) {
 
 // All tables have the dim that the model takes.
 void CheckDims(const TrainConfig& config) {
+  if (TakesAnyDims(config.model.type)) return;
   const bool has_arch = !config.model.dense_arch.empty();
   const int64_t dim =
       has_arch ? config.model.dense_arch.back() : config.tables.front().embedding_dim;
@@ -168,6 +170,23 @@ void CheckDims(const TrainConfig& config) {
       throw Error(Format("table '{}': expected dim {}, {}, got {}", table.name, dim,
                          has_arch ? "the last layer of model.dense_arch" : "as the first table's",
                          table.embedding_dim));
+  }
+}
+
+// Labels that tasks name are among those of the data.
+void CheckTasks(const TrainConfig& config) {
+  const std::vector<std::string> labels = LabelNames(config.data);
+  std::string there;
+  for (const std::string& label : labels) there += (there.empty() ? "'" : ", '") + label + "'";
+  const auto check = [&](size_t task, const char* key, const std::string& label) {
+    if (std::ranges::find(labels, label) == labels.end())
+      throw Error(Format("model.tasks[{}].{}: the data have no label '{}'; there is {}", task, key,
+                         label, there.empty() ? "none" : there));
+  };
+  for (size_t t = 0; t < config.model.tasks.size(); ++t) {
+    const TaskConfig& task = config.model.tasks[t];
+    check(t, "label", task.label);
+    if (!task.where.empty()) check(t, "where", task.where);
   }
 }
 
@@ -249,9 +268,13 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
       config.data = internal::DataFromJson(*data, "data");
     CheckOptions(config.data.planted);
     CheckData(config);
+    CheckTasks(config);
     ReadTrain(document, config);
-    if (const Json* metrics = document.Find("metrics"))
+    if (const Json* metrics = document.Find("metrics")) {
       config.metrics = internal::RecMetricsFromJson(*metrics, "metrics");
+      if (!metrics->contains("rec_tasks") && !config.model.tasks.empty())
+        config.metrics->tasks = RecTasksOf(config.model.tasks);
+    }
     document.Finish();
     return config;
   } catch (const Error& error) {
@@ -274,6 +297,19 @@ void CheckAccumulation(const TrainConfig& config) {
                "rows change hands in each micro-batch, so a step would not have the bits of one "
                "batch; expected accumulate_steps 1, or tables without managed_collision",
                config.accumulate_steps, config.managed_collision.begin()->first));
+}
+
+RecTask RecTaskOf(const std::string& name) {
+  return {.name = name,
+          .label_name = "label_" + name,
+          .prediction_name = "prediction_" + name,
+          .weight_name = "weight_" + name};
+}
+
+std::vector<RecTask> RecTasksOf(const std::vector<TaskConfig>& tasks) {
+  std::vector<RecTask> all;
+  for (const TaskConfig& task : tasks) all.push_back(RecTaskOf(task.name));
+  return all;
 }
 
 std::string ToJson(const TrainConfig& config) {

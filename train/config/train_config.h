@@ -12,7 +12,11 @@
 //         or {"type": "dlrm_dcn", as dlrm, "dcn_layers", "dcn_low_rank"},
 //         or {"type": "dlrm_projection", as dlrm, "branch1": [...], "branch2": [...]},
 //         or {"type": "deepfm", "dense_in", "hidden", "deep_fm_dim"},
-//         any with "weighted": true, or "position_weights": {feature: longest bag, …}
+//         or {"type": "mmoe", "dense_in", "dense_arch", "experts", "expert_arch": [...],
+//             "tower_arch": [...]},
+//         or {"type": "ple", as mmoe, "layers", "task_experts"},
+//         any with "weighted": true, or "position_weights": {feature: longest bag, …}, and with
+//         "tasks": [{"label", "name", "loss": "bce" | "mse", "weight", "where"}, …]
 //    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …},
 //                  "warmup": [{"policy", "max_iters", "value", …}, …],
 //                  "gradient_clipping": {"mode", "max_gradient", "norm_type"}},
@@ -24,7 +28,7 @@
 //         or {"format": "jsonl", "csv", "tsv" or "npz", and the keys of data/schema/data_schema.h};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}
 //    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
-//    "metrics": {...}}   as in metrics/rec_metrics_config.h
+//    "metrics": {...}}   as in metrics/rec_metrics_config.h; rec_tasks default to the model's tasks
 //
 // A feature may be named by several tables of as many rows, none of which has managed collision.
 // "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys
@@ -79,6 +83,10 @@ TrainConfig ReadTrainConfig(const std::string& path);
 
 // Throws Error for accumulate_steps beside what it does not go with, naming both.
 void CheckAccumulation(const TrainConfig& config);
+
+// The metrics' task of a model's task, of "prediction_<name>", "label_<name>" and "weight_<name>".
+RecTask RecTaskOf(const std::string& name);
+std::vector<RecTask> RecTasksOf(const std::vector<TaskConfig>& tasks);
 
 // The document, every key spelled out; ParseTrainConfig gives the same configuration back.
 std::string ToJson(const TrainConfig& config);

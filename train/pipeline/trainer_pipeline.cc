@@ -17,8 +17,8 @@ struct Part {
 
   void RecordStream(const Context& ctx) const {
     batch.dense.RecordStream(ctx);
-    batch.labels.RecordStream(ctx);
-    if (batch.weights) batch.weights.RecordStream(ctx);
+    for (const Tensor* tensor : {&batch.labels, &batch.weights, &batch.time})
+      if (*tensor) tensor->RecordStream(ctx);
     tessera::RecordStream(batch.features, ctx);
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 
 #include "runtime/tensor.h"
 
@@ -16,7 +17,7 @@ double WallTime() {
 }
 
 RecMetricsConfig ConfigOf(const TrainConfig& config) {
-  return config.metrics ? *config.metrics : DefaultTrainingMetrics(ExamplesOfStep(config));
+  return config.metrics ? *config.metrics : DefaultTrainingMetrics(config);
 }
 
 RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks) {
@@ -25,12 +26,17 @@ RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks) {
           .ranks = share ? trainer.comm()->size() : 1};
 }
 
-void CheckInputs(const RecMetricModule& metrics) {
+void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
+  std::set<std::string> there = {kPrediction, kLabel, kWeight};
+  for (const TaskConfig& task : config.model.tasks) {
+    const RecTask names = RecTaskOf(task.name);
+    there.insert({names.prediction_name, names.label_name, names.weight_name});
+  }
+  std::string list;
+  for (const std::string& name : there) list += (list.empty() ? "'" : ", '") + name + "'";
   for (const std::string& input : metrics.RequiredInputs())
-    TESSERA_CHECK(input == kPrediction || input == kLabel || input == kWeight,
-                  "metrics: they ask for '{}', but training has '{}', '{}' and '{}' only", input,
-                  std::string_view(kPrediction), std::string_view(kLabel),
-                  std::string_view(kWeight));
+    TESSERA_CHECK(there.contains(input), "metrics: they ask for '{}', but training has {} only",
+                  input, list);
 }
 
 // A tensor that borrows the examples.
@@ -48,12 +54,21 @@ Tensor Ones(const Tensor& labels) {
 
 }  // namespace
 
-RecMetricsConfig DefaultTrainingMetrics(int64_t batch_size) {
-  const int64_t window = std::max<int64_t>(100'000, batch_size);
-  RecMetricsConfig config{.tasks = {{.name = "click", .weight_name = kWeight}}};
-  for (const char* name : {"ne", "calibration", "auc"})
-    config.metrics.push_back({.name = name, .window_size = window});
-  return config;
+RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config) {
+  const int64_t window = std::max<int64_t>(100'000, ExamplesOfStep(config));
+  RecMetricsConfig metrics{
+      .tasks = {{.name = DefaultTaskName(config.data), .weight_name = kWeight}}};
+  std::vector<std::string> clicks, numbers;
+  for (const TaskConfig& task : config.model.tasks)
+    (task.loss == TaskLoss::kBce ? clicks : numbers).push_back(task.name);
+  if (!config.model.tasks.empty()) metrics.tasks = RecTasksOf(config.model.tasks);
+  if (numbers.empty()) clicks.clear();  // of all tasks
+  if (numbers.size() < metrics.tasks.size())
+    for (const char* name : {"ne", "calibration", "auc"})
+      metrics.metrics.push_back({.name = name, .tasks = clicks, .window_size = window});
+  if (!numbers.empty())
+    metrics.metrics.push_back({.name = "mse", .tasks = numbers, .window_size = window});
+  return metrics;
 }
 
 TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
@@ -63,7 +78,7 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
       comm_(trainer.comm()),
       config_(ConfigOf(trainer.config())),
       training_(config_, OptionsOf(trainer, true)) {
-  CheckInputs(training_);
+  CheckInputs(training_, trainer.config());
   const bool goes_on = trainer.progress().step > 0;
   if (!trainer.loaded_metrics().empty())
     training_.Load(trainer.loaded_metrics(), comm_ == nullptr ? 0 : comm_->rank());
@@ -78,19 +93,32 @@ void TrainingMetrics::OpenFiles(const TrainingMetricsOutput& output, bool append
   files_.eval_events.emplace((folder / "eval").string());
 }
 
-void TrainingMetrics::AddPending() {
-  if (!pending_) return;
-  const Tensor labels = pending_->labels.Wait();
-  training_.Update({{kPrediction, pending_->predictions.Wait()},
-                    {kLabel, labels},
-                    {kWeight, pending_->weights ? pending_->weights->Wait() : Ones(labels)}});
-  pending_.reset();
+void TrainingMetrics::AddTask(size_t task, const Tensor& predictions, const Tensor& labels,
+                              const Tensor& weights, ModelOutput& output) const {
+  if (task == 0) output.insert({{kPrediction, predictions}, {kLabel, labels}, {kWeight, weights}});
+  if (trainer_.config().model.tasks.empty()) return;
+  const RecTask names = RecTaskOf(trainer_.config().model.tasks[task].name);
+  output.insert({{names.prediction_name, predictions},
+                 {names.label_name, labels},
+                 {names.weight_name, weights}});
 }
 
-void TrainingMetrics::OnStep(const ScoredBatch& scored, int64_t epoch, int64_t step, double loss) {
+void TrainingMetrics::AddPending() {
+  if (pending_.empty()) return;
+  ModelOutput output;
+  for (size_t t = 0; t < pending_.size(); ++t)
+    AddTask(t, pending_[t].predictions.Wait(), pending_[t].labels.Wait(),
+            pending_[t].weights.Wait(), output);
+  training_.Update(output);
+  pending_.clear();
+}
+
+void TrainingMetrics::OnStep(const std::vector<ScoredBatch>& scored, int64_t epoch, int64_t step,
+                             double loss) {
   AddPending();
-  pending_.emplace(HostCopy(ctx_, scored.predictions), HostCopy(ctx_, scored.labels));
-  if (scored.weights) pending_->weights.emplace(ctx_, scored.weights);
+  for (const ScoredBatch& task : scored)
+    pending_.push_back({HostCopy(ctx_, task.predictions), HostCopy(ctx_, task.labels),
+                        HostCopy(ctx_, task.weights)});
   last_loss_ = loss;
   if ((training_.updates() + 1) % training_.compute_interval_steps() == 0)
     WriteTraining(epoch, step);
@@ -107,16 +135,18 @@ void TrainingMetrics::WriteTraining(int64_t epoch, int64_t step) {
   Write(files_.train_events, {"train", epoch, step, WallTime(), last_loss_, report});
 }
 
-std::function<void(const ScoredExamples&)> TrainingMetrics::BeginEvaluation() {
+std::function<void(std::span<const TaskExamples>)> TrainingMetrics::BeginEvaluation() {
   RecMetricsConfig config = config_;
   config.throughput.reset();
   evaluation_ = std::make_unique<RecMetricModule>(config, OptionsOf(trainer_, false));
-  return [this](const ScoredExamples& examples) {
-    const Tensor labels = HostView(examples.labels);
-    evaluation_->Update(
-        {{kPrediction, HostView(examples.predictions)},
-         {kLabel, labels},
-         {kWeight, examples.weights.empty() ? Ones(labels) : HostView(examples.weights)}});
+  return [this](std::span<const TaskExamples> tasks) {
+    ModelOutput output;
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      const Tensor labels = HostView(tasks[t].labels);
+      AddTask(t, HostView(tasks[t].predictions), labels,
+              tasks[t].weights.empty() ? Ones(labels) : HostView(tasks[t].weights), output);
+    }
+    evaluation_->Update(output);
   };
 }
 

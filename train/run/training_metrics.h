@@ -4,9 +4,10 @@
 // it was learned, and of evaluations. As lines of JSON (metrics_log.h), and as TensorBoard's
 // scalars in the folders train and eval, with the loss as "loss".
 //
-// There is one task, clicks, with what rows hold: "prediction", "label" and "weight", which is 1
-// where a batch has none. On ranks every rank
-// makes the same calls; rank 0 writes.
+// A model without tasks has one, clicks, with what rows hold: "prediction", "label" and "weight",
+// which is 1 where a batch has none. Each task t of a model has "prediction_t", "label_t" and
+// "weight_t", which is 0 of a row that does not count for it; those of the first have the short
+// names, too. On ranks every rank makes the same calls; rank 0 writes.
 #include <functional>
 #include <limits>
 #include <memory>
@@ -23,8 +24,8 @@
 namespace tessera {
 
 // Returns the metrics of a configuration without "metrics": ne, calibration and auc of the last
-// 100,000 examples, and the throughput.
-RecMetricsConfig DefaultTrainingMetrics(int64_t batch_size);
+// 100,000 examples, of tasks by mse the mse, and the throughput.
+RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config);
 
 struct TrainingMetricsOutput {
   std::string json_lines = {};   // a file; "": none
@@ -42,12 +43,12 @@ class TrainingMetrics {
 
   // Adds predictions of a step's batch; writes, if it is time. Nothing waits for a GPU before
   // the next step.
-  void OnStep(const ScoredBatch& scored, int64_t epoch, int64_t step, double loss);
+  void OnStep(const std::vector<ScoredBatch>& scored, int64_t epoch, int64_t step, double loss);
   // Writes what there is, with the loss of the last step.
   void OnEpochEnd(int64_t epoch, int64_t step);
 
   // For Trainer::Evaluate.
-  std::function<void(const ScoredExamples&)> BeginEvaluation();
+  std::function<void(std::span<const TaskExamples>)> BeginEvaluation();
   // Writes, with the loss of the evaluation.
   void EndEvaluation(int64_t epoch, int64_t step, double loss);
 
@@ -55,16 +56,18 @@ class TrainingMetrics {
   std::vector<NamedTensor> State();
 
  private:
-  // A batch on its way to the host.
+  // A task's batch on its way to the host.
   struct Pending {
-    HostCopy predictions, labels;
-    std::optional<HostCopy> weights = {};
+    HostCopy predictions, labels, weights;
   };
   struct Files {
     std::optional<EventFileWriter> train_events, eval_events;
     std::optional<MetricsLog> log;
   };
 
+  // Adds a task's examples under the names that metrics know them by.
+  void AddTask(size_t task, const Tensor& predictions, const Tensor& labels, const Tensor& weights,
+               ModelOutput& output) const;
   void OpenFiles(const TrainingMetricsOutput& output, bool append);
   void AddPending();
   void WriteTraining(int64_t epoch, int64_t step);
@@ -76,7 +79,7 @@ class TrainingMetrics {
   RecMetricsConfig config_;
   RecMetricModule training_;
   std::unique_ptr<RecMetricModule> evaluation_;
-  std::optional<Pending> pending_;
+  std::vector<Pending> pending_;  // one a task
   int64_t written_step_ = -1;
   double last_loss_ = std::numeric_limits<double>::quiet_NaN();
   Files files_;  // of rank 0

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/data_source.h"
-#include "metrics/click_metrics.h"
+#include "train/task_meter.h"
 
 namespace tessera {
 
@@ -54,18 +54,18 @@ struct EpochReport {
   bool whole = true;      // whether these are all of the epoch, and not those since a resume
   double train_loss = 0;  // mean over the rows, each before it was learned
   double seconds = 0;     // reading, training, evaluation
-  std::optional<MetricValues> evaluation;
+  std::optional<EvaluationValues> evaluation;
   std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
 };
 
 struct TrainingRunReport {
-  std::vector<EpochReport> epochs;         // that ended in this run
-  std::optional<MetricValues> evaluation;  // the last one
-  std::vector<RawIdsReport> raw_ids;       // of tables with managed collision
-  std::optional<DiskReport> disk;          // where a table lies on disk
-  int64_t rows = 0;                        // trained in this run
-  int64_t skipped_rows = 0;                // bad ones, left out
-  BadLineCounts skipped_by_reason;         // in epochs that ended, where the data tell
+  std::vector<EpochReport> epochs;             // that ended in this run
+  std::optional<EvaluationValues> evaluation;  // the last one
+  std::vector<RawIdsReport> raw_ids;           // of tables with managed collision
+  std::optional<DiskReport> disk;              // where a table lies on disk
+  int64_t rows = 0;                            // trained in this run
+  int64_t skipped_rows = 0;                    // bad ones, left out
+  BadLineCounts skipped_by_reason;             // in epochs that ended, where the data tell
   double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
   double training_seconds = 0;  // reading and training
   bool stopped = false;

@@ -1,5 +1,6 @@
 #include "train/run/training_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -152,15 +153,17 @@ class TrainingRun {
     return loss_sum;
   }
 
-  std::optional<MetricValues> Evaluate() {
+  std::optional<EvaluationValues> Evaluate() {
     const auto source = data_.OpenEval();
     if (source == nullptr) return std::nullopt;
-    const MetricValues values =
+    const EvaluationValues values =
         trainer_.Evaluate(*source, options_.stop, metrics_ ? metrics_->BeginEvaluation() : nullptr);
     report_.stopped = options_.stop();
-    if (values.examples == 0 && !report_.stopped) throw Error("there are no rows for evaluation");
+    const bool any = std::ranges::any_of(
+        values.tasks, [](const auto& task) { return task.values.clicks.examples > 0; });
+    if (!any && !report_.stopped) throw Error("there are no rows for evaluation");
     const TrainingProgress at = trainer_.progress();
-    if (metrics_ && !report_.stopped) metrics_->EndEvaluation(at.epoch, at.step, values.log_loss);
+    if (metrics_ && !report_.stopped) metrics_->EndEvaluation(at.epoch, at.step, values.loss);
     return values;
   }
 

@@ -25,18 +25,18 @@ struct SumOfChunk {
 struct SumOfChunks {
   const double* sums;
   int64_t chunks;
-  double factor;
+  SumFactor factor;
   float* out;
 
   template <typename Lanes>
   TESSERA_HD void operator()(Lanes lanes, int64_t) const {
     const double sum = lanes.Sum(chunks, [&](int64_t i) { return sums[i]; });
-    if (lanes.first()) *out = static_cast<float>(sum * factor);
+    if (lanes.first()) *out = static_cast<float>(sum * factor.Value());
   }
 };
 
 template <typename Term>
-void RunChunkedSum(OnCuda on, Context& ctx, int64_t n, const Term& term, double factor,
+void RunChunkedSum(OnCuda on, Context& ctx, int64_t n, const Term& term, SumFactor factor,
                    float* out) {
   const int64_t chunks = (n + kTermsOfAChunk - 1) / kTermsOfAChunk;
   const Tensor sums = Tensor::Empty(ctx, {chunks}, DType::kF64);
@@ -46,7 +46,7 @@ void RunChunkedSum(OnCuda on, Context& ctx, int64_t n, const Term& term, double 
 
 // Compiles a term for CUDA. In namespace tessera::internal.
 #define TESSERA_CHUNKED_SUM_ON_CUDA(Term) \
-  template void RunChunkedSum(OnCuda, Context&, int64_t, const Term&, double, float*)
+  template void RunChunkedSum(OnCuda, Context&, int64_t, const Term&, SumFactor, float*)
 
 }  // namespace tessera::internal
 #endif  // TESSERA_RUNTIME_OPS_KERNELS_CHUNKED_SUM_CUH_

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device/dispatch.h"
+#include "runtime/ops/kernels/sum_factor.h"
 #include "runtime/ops/kernels/vector_math.h"
 #include "runtime/tensor.h"
 
@@ -16,7 +17,7 @@ inline constexpr int64_t kTermsOfAChunk = 1024;
 // *out = factor·Σ_i term(i) for i in [0, n). Term: a struct with `TESSERA_HD double operator()(
 // int64_t i) const`.
 template <typename Term>
-void RunChunkedSum(OnCpu, Context& ctx, int64_t n, const Term& term, double factor, float* out) {
+void RunChunkedSum(OnCpu, Context& ctx, int64_t n, const Term& term, SumFactor factor, float* out) {
   std::vector<double> partial(static_cast<size_t>((n + kTermsOfAChunk - 1) / kTermsOfAChunk));
   ParallelFor(ctx, n, kTermsOfAChunk, [&](int64_t begin, int64_t end) {
     partial[static_cast<size_t>(begin / kTermsOfAChunk)] =
@@ -24,15 +25,15 @@ void RunChunkedSum(OnCpu, Context& ctx, int64_t n, const Term& term, double fact
   });
   const double sum = SumInLanes(static_cast<int64_t>(partial.size()),
                                 [&](int64_t i) { return partial[static_cast<size_t>(i)]; });
-  *out = static_cast<float>(sum * factor);
+  *out = static_cast<float>(sum * factor.Value());
 }
 template <typename Term>
-void RunChunkedSum(OnCuda, Context& ctx, int64_t n, const Term& term, double factor, float* out);
+void RunChunkedSum(OnCuda, Context& ctx, int64_t n, const Term& term, SumFactor factor, float* out);
 
 // factor·Σ_i term(i), of shape []. A term needs a line in the .cu file of its op
 // (TESSERA_CHUNKED_SUM_ON_CUDA in chunked_sum.cuh).
 template <typename Term>
-Tensor ChunkedSum(Context& ctx, int64_t n, const Term& term, double factor) {
+Tensor ChunkedSum(Context& ctx, int64_t n, const Term& term, SumFactor factor) {
   Tensor sum = Tensor::Empty(ctx, {});
   DispatchDevice(ctx.device(),
                  [&](auto on) { RunChunkedSum(on, ctx, n, term, factor, sum.data<float>()); });

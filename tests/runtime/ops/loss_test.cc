@@ -53,6 +53,82 @@ TEST_P(LossTest, BceWithLogits) {
                  {x2});
 }
 
+// Row 1 has no label, row 3 is left out by `where`.
+TEST_P(LossTest, RowsThatCount) {
+  Context ctx({.device = device(), .seed = 1});
+  const float nan = std::nanf("");
+  const Tensor table = Tensor::From<float>(ctx, {5, 2}, {1, 1, nan, 1, 0, 2, 1, 0, 3, 1}),
+               weights = Tensor::From<float>(ctx, {2, 9, 0, 4, 1});
+  const auto column = [&](int64_t c) { return table.Narrow(1, c, 1); };
+  const Tensor label = column(0), where = column(1);
+  const LossRows all = RowsThatCount(ctx, 5, label, {}, {});
+  EXPECT_EQ(all.labels.ToVector<float>(), (std::vector<float>{1, 0, 0, 1, 3}));
+  EXPECT_EQ(all.weights.ToVector<float>(), (std::vector<float>{1, 0, 1, 1, 1}));
+  EXPECT_EQ(all.total.ToVector<float>()[0], 4);
+  const LossRows some = RowsThatCount(ctx, 5, label, weights, where);
+  EXPECT_EQ(some.labels.ToVector<float>(), (std::vector<float>{1, 0, 0, 0, 3}));
+  EXPECT_EQ(some.weights.ToVector<float>(), (std::vector<float>{2, 0, 0, 0, 1}));
+  EXPECT_EQ(some.total.ToVector<float>()[0], 3);
+  EXPECT_EQ(RowsThatCount(ctx, 2, {}, {}, {}).total.ToVector<float>()[0], 2);
+  EXPECT_EQ(RowsThatCount(ctx, 0, {}, {}, {}).total.ToVector<float>()[0], 0);
+}
+
+// Σ w·l·factor/total: without weights and of all rows the bits of the mean; 0 where none counts.
+TEST_P(LossTest, LossesOverATotal) {
+  Context ctx({.device = device(), .seed = 1});
+  const Tensor x = RandomTensor(ctx, {301}, 3), t = Positive(ctx, {301}), w = Positive(ctx, {301});
+  const LossRows rows = RowsThatCount(ctx, 301, t, {}, {}),
+                 weighed = RowsThatCount(ctx, 301, t, w, {});
+  const auto bits = [&](auto&& loss) {
+    Tape tape(ctx);
+    Variable v(x, true);
+    const Variable value = loss(v);
+    tape.Backward(value);
+    return std::pair(value.value().ToVector<float>(), v.grad().ToVector<float>());
+  };
+  EXPECT_EQ(bits([&](const auto& v) { return BceWithLogits(ctx, v, t); }), bits([&](const auto& v) {
+              return BceWithLogits(ctx, v, rows.labels, rows.weights, {rows.total});
+            }));
+  EXPECT_EQ(bits([&](const auto& v) { return Mse(ctx, v, t); }), bits([&](const auto& v) {
+              return Mse(ctx, v, rows.labels, rows.weights, {rows.total});
+            }));
+  const float total = weighed.total.ToVector<float>()[0];
+  EXPECT_NEAR(Scalar(Mse(ctx, x, t, weighed.weights, {weighed.total, 2})),
+              Scalar(Mse(ctx, x, t, w)) * 301 / total * 2, 1e-4);
+  const LossRows none = RowsThatCount(ctx, 301, Tensor::Full(ctx, {301}, std::nan("")), w, {});
+  const auto [loss, slopes] = bits([&](const auto& v) {
+    return BceWithLogits(ctx, v, none.labels, none.weights, {none.total});
+  });
+  EXPECT_EQ(loss[0], 0);
+  EXPECT_EQ(slopes, std::vector<float>(301, 0));
+  EXPECT_EQ(Scalar(Mse(ctx, x.Rows(0, 0), t.Rows(0, 0), {}, {rows.total})), 0);
+}
+
+// Two halves of the queries against all candidates, each over the weights of all.
+TEST_P(LossTest, InBatchSoftmaxOfPartsOfTheQueries) {
+  Context ctx({.device = device(), .seed = 4});
+  const Tensor q = RandomTensor(ctx, {6, 3}, 1), c = RandomTensor(ctx, {6, 3}, 1),
+               w = Tensor::From<float>(ctx, {1, 2, 0, 1, 3, 1});
+  const LossRows rows = RowsThatCount(ctx, 6, {}, w, {});
+  const double whole = Scalar(InBatchSoftmax(ctx, q, c, {.weights = w, .over = {rows.total}}));
+  double parts = 0;
+  for (const int64_t first : {0, 2})
+    parts += Scalar(InBatchSoftmax(
+        ctx, q.Rows(first, first == 0 ? 2 : 6), c,
+        {.first = first, .weights = w.Rows(first, first == 0 ? 2 : 6), .over = {rows.total}}));
+  EXPECT_NEAR(parts, whole, 1e-6);
+  EXPECT_NEAR(
+      Scalar(InBatchSoftmax(ctx, q, c)),
+      Scalar(InBatchSoftmax(ctx, q, c, {.over = {RowsThatCount(ctx, 6, {}, {}, {}).total}})), 1e-7);
+  ExpectGradient(ctx,
+                 [&](Context& on, const auto& v) {
+                   return InBatchSoftmax(
+                       on, v[0], v[1],
+                       {.first = 1, .weights = w.Rows(1, 5), .over = {rows.total, 2}});
+                 },
+                 {q.Rows(1, 5), c});
+}
+
 // mean of w·loss: of an item alone, w times its loss.
 TEST_P(LossTest, WeightsOfBceAndMse) {
   Context ctx({.device = device(), .seed = 3});

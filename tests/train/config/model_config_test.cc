@@ -25,6 +25,27 @@ constexpr char kProjection[] = R"({"type": "dlrm_projection", "dense_arch": [8, 
                                    "over_arch": [6, 1], "branch1": [5, 8], "branch2": [4]})";
 constexpr char kDeepFm[] = R"({"type": "deepfm", "dense_in": 13, "hidden": 7, "deep_fm_dim": 5})";
 
+constexpr char kPle[] = R"({"type": "ple", "dense_in": 0, "experts": 2, "expert_arch": [8, 5],
+    "tower_arch": [3, 1], "layers": 2, "task_experts": 1,
+    "tasks": [{"label": "label"}, {"label": "label", "name": "number", "loss": "mse"}]})";
+
+TEST(ModelConfig, MixturesAndModelsWithoutDenseFeatures) {
+  const TrainConfig config = Parse(kPle);
+  EXPECT_EQ(config.model.extraction_layers, 2);
+  EXPECT_EQ(config.model.tasks[1].name, "number");
+  EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "again")), ToJson(config));
+  EXPECT_EQ(Parse(R"({"type": "dlrm", "dense_in": 0, "over_arch": [6, 1]})").model.dense_in, 0);
+  EXPECT_EQ(Parse(R"({"type": "deepfm", "dense_in": 0, "deep_fm_dim": 5})").model.hidden, 0);
+  EXPECT_EQ(
+      ErrorIn(R"({"type": "dlrm", "dense_in": 0, "dense_arch": [8, 4], "over_arch": [6, 1]})"),
+      "x.json: model.dense_in: expected an integer above 0, got 0");
+  EXPECT_EQ(ErrorIn(R"({"type": "dlrm", "over_arch": [6, 1]})"),
+            "x.json: model.dense_arch: is missing");
+  EXPECT_EQ(ErrorIn(R"({"type": "mmoe", "dense_in": 0, "experts": 2, "expert_arch": [8],
+                        "tower_arch": [3, 2]})"),
+            "x.json: model.tower_arch: expected a last layer of 1, the logit, got 2");
+}
+
 TEST(ModelConfig, SizesOfEveryType) {
   const RankingNetConfig dcn = Parse(kDcn).model;
   EXPECT_EQ(dcn.type, RankingModelType::kDlrmDcn);
@@ -61,7 +82,7 @@ TEST(ModelConfig, Errors) {
   EXPECT_EQ(
       ErrorIn(R"({"type": "deepfm", "hidden": 7, "deep_fm_dim": 5, "over_arch": [6, 1]})"),
       "x.json: model.over_arch: unknown key; known here: type, dense_in, hidden, deep_fm_dim, "
-      "weighted, position_weights");
+      "weighted, position_weights, tasks");
 }
 
 }  // namespace

@@ -1,0 +1,304 @@
+// Tasks of a training: each has the rows that count for it, in loss, gradient and metrics; the same
+// result in micro-batches, by pipelines and on ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/ranks_run.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/pipeline/trainer_pipeline.h"
+#include "train/run/training_metrics.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::TempPath;
+
+// Three labels that follow from dense features: click; stars, 1 to 4, and none of every third row;
+// bought, which counts for clicks.
+class Labelled final : public DataSource {
+ public:
+  explicit Labelled(std::unique_ptr<DataSource> from, bool weighted = false)
+      : from_(std::move(from)), weighted_(weighted) {}
+  std::optional<Batch> Next() override {
+    std::optional<Batch> batch = from_->Next();
+    if (!batch) return batch;
+    const int64_t rows = batch->size();
+    const Tensor labels = Tensor::EmptyHost({rows, 3}, DType::kF32);
+    const float* const dense = batch->dense.data<float>();
+    for (int64_t i = 0; i < rows; ++i) {
+      const float* const x = dense + i * batch->dense.dim(1);
+      const float click = x[0] > 1 ? 1.0f : 0.0f, other = x[1] > 1 ? 1.0f : 0.0f;
+      float* const row = labels.data<float>() + 3 * i;
+      row[0] = click;
+      row[1] = i % 3 == 0 ? std::nanf("") : 1 + click + 2 * other;
+      row[2] = click * other;
+    }
+    batch->labels = labels;
+    if (weighted_) {
+      batch->weights = Tensor::EmptyHost({rows}, DType::kF32);
+      for (int64_t i = 0; i < rows; ++i)
+        batch->weights.span<float>()[i] = static_cast<float>((i + batch->first_row) % 4);
+    }
+    return batch;
+  }
+
+ private:
+  std::unique_ptr<DataSource> from_;
+  bool weighted_;
+};
+
+TrainConfig ConfigOf(RankingModelType type) {
+  TrainConfig config = testing::SmallConfig();
+  config.batch_size = 256;
+  for (EmbeddingBagConfig& table : config.tables) table.optimizer = RowwiseAdagrad{0.1f};
+  RankingNetConfig& net = config.model;
+  net.type = type;
+  if (type == RankingModelType::kDeepFm)
+    net = {.type = type, .dense_in = net.dense_in, .hidden = 8, .deep_fm_dim = 8};
+  if (type == RankingModelType::kDlrmDcn) net.dcn_layers = net.dcn_low_rank = 2;
+  if (type == RankingModelType::kDlrmProjection) net.branch1 = net.branch2 = {8};
+  if (TakesAnyDims(type)) {
+    net.over_arch.clear();
+    net.experts = 2;
+    net.expert_arch = {16, 8};
+    net.tower_arch = {8, 1};
+  } else if (type != RankingModelType::kDeepFm) {
+    net.over_arch.back() = 3;
+  }
+  if (type == RankingModelType::kPle) net.extraction_layers = net.task_experts = 2;
+  net.tasks = {{.name = "click", .label = "click"},
+               {.name = "rating", .label = "stars", .loss = TaskLoss::kMse, .weight = 0.25f},
+               {.name = "buy", .label = "bought", .where = "click"}};
+  nlohmann::json json = nlohmann::json::parse(ToJson(config));
+  json["data"] = {{"format", "jsonl"},
+                  {"dense", {"int_{0..12}"}},
+                  {"labels", {"click", {{"name", "stars"}, {"missing", "skip"}}, "bought"}}};
+  return ParseTrainConfig(json.dump(), "tasks_trainer_test");
+}
+
+// The rows that Labelled gives the labels of such a configuration.
+TrainConfig RowsFor(const TrainConfig& config, int64_t rows = 1000) {
+  TrainConfig planted = testing::SmallConfig();
+  planted.batch_size = config.batch_size;
+  planted.accumulate_steps = config.accumulate_steps;
+  planted.data.rows = rows;
+  return planted;
+}
+
+struct Outcome {
+  std::vector<double> losses;
+  std::string bytes;  // of a checkpoint
+  EvaluationValues evaluation;
+};
+
+struct HowToTrain {
+  PipelineKind pipeline = PipelineKind::kNone;
+  bool weighted = false;
+  int64_t rows = 1000;
+};
+
+Outcome Train(const TrainConfig& config, const HowToTrain& how = {},
+              std::optional<TrainingRanks> ranks = {}) {
+  Context ctx({.threads = 1, .seed = config.seed});
+  Trainer trainer(ctx, config, std::move(ranks));
+  const DataSets data(RowsFor(config, how.rows), {});
+  Labelled source(data.OpenTrain(0), how.weighted), eval(data.OpenEval(), how.weighted);
+  TrainerPipeline pipeline(trainer, how.pipeline);
+  const auto steps = pipeline.Over(source, /*scored=*/true);
+  Outcome outcome;
+  while (const auto trained = steps->Next()) {
+    EXPECT_EQ(trained->scored.size(), 3u);
+    outcome.losses.push_back(trained->loss);
+    for (const char* task : {"click", "rating", "buy"})
+      outcome.losses.push_back(trainer.losses().at(task));
+  }
+  outcome.evaluation = trainer.Evaluate(eval);
+  if (trainer.comm() != nullptr) return outcome;
+  trainer.Save(TempPath("tasks"));
+  outcome.bytes = testing::ReadFile(TempPath("tasks"));
+  return outcome;
+}
+
+class TasksTrainer : public ::testing::TestWithParam<RankingModelType> {};
+INSTANTIATE_TEST_SUITE_P(Types, TasksTrainer, ::testing::ValuesIn(kRankingModelTypes),
+                         [](const auto& info) { return ToString(info.param); });
+
+TEST_P(TasksTrainer, PipelinesAndMicroBatchesChangeNoBit) {
+  const TrainConfig config = ConfigOf(GetParam());
+  for (const bool weighted : {false, true}) {
+    const Outcome plain = Train(config, {.weighted = weighted});
+    ASSERT_GT(plain.losses.size(), 4u);
+    for (const PipelineKind kind : {PipelineKind::kBase, PipelineKind::kSparseDist})
+      EXPECT_TRUE(Train(config, {kind, weighted}).bytes == plain.bytes) << ToString(kind);
+    TrainConfig cut = config;
+    cut.batch_size = 128;
+    cut.accumulate_steps = 2;
+    EXPECT_EQ(Train(cut, {.weighted = weighted}).losses, plain.losses);
+  }
+}
+
+TEST_P(TasksTrainer, RanksAreNearOneProcess) {
+  const TrainConfig config = ConfigOf(GetParam());
+  const Outcome alone = Train(config, {.weighted = true});
+  RunLocalRanks(3, [&](Communicator& comm) {
+    const Outcome mine =
+        Train(config, {.weighted = true},
+              TrainingRanks{&comm, testing::PlanFor(config, 3, "row_wise"), WireCodecs()});
+    ASSERT_EQ(mine.losses.size(), alone.losses.size());
+    for (size_t i = 0; i < mine.losses.size(); ++i)
+      EXPECT_NEAR(mine.losses[i], alone.losses[i], 2e-4 * alone.losses[i]) << i;
+    EXPECT_NEAR(mine.evaluation.loss, alone.evaluation.loss, 1e-3);
+  });
+}
+
+TEST_P(TasksTrainer, EveryTaskIsLearned) {
+  const TrainConfig config = ConfigOf(GetParam());
+  const EvaluationValues first = Train(config).evaluation,
+                         values = Train(config, {.rows = 20000}).evaluation;
+  ASSERT_EQ(values.tasks.size(), 3u);
+  EXPECT_EQ(values.tasks[0].values.clicks.examples, 500);
+  EXPECT_EQ(values.tasks[1].values.clicks.examples, 333);
+  EXPECT_LT(values.tasks[2].values.clicks.examples, 400);  // clicks alone
+  EXPECT_EQ(values.auc, values.tasks[0].values.clicks.auc);
+  EXPECT_GT(values.auc, 0.7);
+  EXPECT_LT(values.tasks[1].values.mse, first.tasks[1].values.mse);
+  EXPECT_GT(values.tasks[2].values.clicks.auc, 0.7);
+  EXPECT_TRUE(std::isnan(values.tasks[1].values.clicks.auc));
+  EXPECT_NEAR(
+      values.loss,
+      values.log_loss + 0.25 * values.tasks[1].values.mse + values.tasks[2].values.clicks.log_loss,
+      1e-12);
+}
+
+class TasksTrainerTest : public ::testing::Test {
+ protected:
+  Batch First(bool weighted = false) {
+    return *Labelled(DataSets(RowsFor(config_), {}).OpenTrain(0), weighted).Next();
+  }
+  const TrainConfig config_ = ConfigOf(RankingModelType::kDlrm);
+};
+
+// The losses of a step, computed from what was foreseen before it.
+TEST_F(TasksTrainerTest, LossesAreMeansOverRowsThatCount) {
+  Context ctx({.threads = 1, .seed = 3});
+  Trainer trainer(ctx, config_);
+  const Batch batch = First(/*weighted=*/true);
+  std::vector<ScoredBatch> scored;
+  const double loss = trainer.Step(batch, &scored);
+  const auto all = batch.labels.span<float>();
+  double sums[3] = {}, weights[3] = {};
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const float* const row = &all[3 * i];
+    const double w = batch.weights.span<float>()[i];
+    const auto add = [&](int task, double l) {
+      sums[task] += w * l;
+      weights[task] += w;
+    };
+    const auto bce = [&](int task, float label) {
+      const double p = scored[task].predictions.span<float>()[i];
+      return -(label > 0 ? std::log(p) : std::log(1 - p));
+    };
+    add(0, bce(0, row[0]));
+    if (!std::isnan(row[1])) add(1, std::pow(scored[1].predictions.span<float>()[i] - row[1], 2));
+    if (row[0] > 0) add(2, bce(2, row[2]));
+    EXPECT_EQ(scored[1].weights.span<float>()[i], std::isnan(row[1]) ? 0 : w);
+    EXPECT_EQ(scored[2].weights.span<float>()[i], row[0] > 0 ? w : 0);
+  }
+  const double clicks = sums[0] / weights[0], stars = sums[1] / weights[1],
+               bought = sums[2] / weights[2];
+  EXPECT_NEAR(trainer.losses().at("click"), clicks, 1e-5);
+  EXPECT_NEAR(trainer.losses().at("rating"), stars, 1e-4);
+  EXPECT_NEAR(trainer.losses().at("buy"), bought, 1e-5);
+  EXPECT_NEAR(loss, clicks + 0.25 * stars + bought, 1e-4);
+}
+
+// One task that is named is the default; labels that are NaN, or a batch of none, learn nothing.
+TEST_F(TasksTrainerTest, OneTaskIsTheDefault) {
+  TrainConfig named = testing::SmallConfig();
+  named.model.tasks = {{.name = "click", .label = "label"}};
+  named = ParseTrainConfig(ToJson(named), "one task");
+  const auto trained = [&](const TrainConfig& config) {
+    Context ctx({.threads = 1, .seed = 3});
+    Trainer trainer(ctx, config);
+    RunTraining(trainer, DataSets(config, {}));
+    trainer.Save(TempPath("one"));
+    std::string tensors;
+    const Checkpoint saved = ReadCheckpoint(TempPath("one"));
+    for (const CheckpointEntry& entry : saved.tensors)
+      tensors += entry.name + Format("{}", saved.Read(ctx, entry).numel());
+    std::vector<float> answers =
+        trainer.Predict(*DataSets(config, {}).OpenEval()->Next()).ToVector<float>();
+    return std::pair(tensors, answers);
+  };
+  EXPECT_EQ(trained(named), trained(testing::SmallConfig()));
+
+  Context ctx({.threads = 1, .seed = 3});
+  Trainer trainer(ctx, testing::SmallConfig());
+  Batch batch = *DataSets(testing::SmallConfig(), {}).OpenTrain(0)->Next();
+  const std::vector<float> before = trainer.Predict(batch).ToVector<float>();
+  std::ranges::fill(batch.labels.span<float>(), std::nanf(""));
+  EXPECT_EQ(trainer.Step(batch), 0);
+  batch.labels = {};
+  EXPECT_THAT(ErrorOf([&] { trainer.Step(batch); }), HasSubstr("a batch without labels"));
+  batch.labels = Tensor::Zeros(ctx, {batch.size(), 2});
+  EXPECT_THAT(ErrorOf([&] { trainer.Step(batch); }), HasSubstr("expected a column for each of 1"));
+}
+
+TEST_F(TasksTrainerTest, MetricsHaveASetATask) {
+  TrainConfig config = config_;
+  const auto lines = [&] {
+    Context ctx({.threads = 1, .seed = 3});
+    Trainer trainer(ctx, config);
+    const std::string path = TempPath("tasks.jsonl");
+    std::remove(path.c_str());
+    TrainingMetrics metrics(ctx, trainer, {.json_lines = path});
+    std::vector<ScoredBatch> scored;
+    trainer.Step(First(), &scored);
+    metrics.OnStep(scored, 1, 1, 0.5);
+    metrics.OnEpochEnd(1, 1);
+    Labelled eval(DataSets(RowsFor(config), {}).OpenEval());
+    trainer.Evaluate(eval, nullptr, metrics.BeginEvaluation());
+    metrics.EndEvaluation(1, 1, 0.5);
+    return testing::ReadFile(path);
+  };
+  const std::string text = lines();
+  for (const char* key : {"ne-click|window_ne", "auc-buy|window_auc", "mse-rating|window_mse"})
+    EXPECT_THAT(text, HasSubstr(key));
+  EXPECT_EQ(text.find("auc-rating"), std::string::npos);
+  nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+  json["metrics"] = {{"rec_metrics", {{"mae", {{"tasks", {"rating"}}}}}}};
+  config = ParseTrainConfig(json.dump(), "metrics");
+  EXPECT_EQ(config.metrics->tasks.size(), 3u);
+  EXPECT_EQ(config.metrics->tasks[1].prediction_name, "prediction_rating");
+  EXPECT_THAT(lines(), HasSubstr("mae-rating|lifetime_mae"));
+}
+
+TEST_F(TasksTrainerTest, BadTasksAreRefused) {
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+    json["model"]["tasks"][1][key] = value;
+    return ErrorOf([&] { ParseTrainConfig(json.dump(), "c"); });
+  };
+  EXPECT_EQ(refused("label", "star"),
+            "c: model.tasks[1].label: the data have no label 'star'; "
+            "there is 'click', 'stars', 'bought'");
+  EXPECT_THAT(refused("where", "x"), HasSubstr("c: model.tasks[1].where: the data have no label"));
+  EXPECT_THAT(refused("name", "click"), HasSubstr("c: model.tasks: two are called 'click'"));
+  EXPECT_THAT(refused("name", "a.b"), HasSubstr("a name without a dot"));
+  EXPECT_THAT(refused("loss", "hinge"), HasSubstr(R"(expected "bce" or "mse", got "hinge")"));
+  EXPECT_THAT(refused("weight", -1), HasSubstr("expected a number of 0 or more, got -1"));
+  nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+  json["model"]["over_arch"] = {16, 1};
+  EXPECT_THAT(ErrorOf([&] { ParseTrainConfig(json.dump(), "c"); }),
+              HasSubstr("model.over_arch: expected a last layer of 3, an output for each of the "
+                        "tasks, got 1"));
+}
+
+}  // namespace
+}  // namespace tessera

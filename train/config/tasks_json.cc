@@ -1,0 +1,60 @@
+#include "train/config/tasks_json.h"
+
+#include <cmath>
+#include <set>
+
+#include "train/config/number_json.h"
+
+namespace tessera::internal {
+namespace {
+
+// Names of metrics are made of it, with dots between their parts.
+void CheckName(const std::string& name, const std::string& where) {
+  if (name.empty() || name.find('.') != std::string::npos)
+    ThrowExpected(where, "a name without a dot that is not empty", name);
+}
+
+TaskConfig ReadTask(const Json& value, const std::string& where) {
+  JsonObject object(value, where);
+  TaskConfig task;
+  object.Required("label", task.label);
+  task.name = task.label;
+  object.Optional("name", task.name);
+  CheckName(task.name, object.at("name"));
+  object.OptionalWord("loss", task.loss, {TaskLoss::kBce, TaskLoss::kMse});
+  object.Optional("weight", task.weight);
+  if (!std::isfinite(task.weight) || task.weight < 0)
+    ThrowExpected(object.at("weight"), "a number of 0 or more", task.weight);
+  object.Optional("where", task.where);
+  object.Finish();
+  return task;
+}
+
+}  // namespace
+
+std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where) {
+  if (!list.is_array() || list.empty()) ThrowExpected(where, "a list of at least one task", list);
+  std::vector<TaskConfig> tasks;
+  std::set<std::string> names;
+  for (size_t i = 0; i < list.size(); ++i) {
+    tasks.push_back(ReadTask(list[i], Format("{}[{}]", where, i)));
+    if (!names.insert(tasks.back().name).second)
+      throw Error(Format("{}: two are called '{}': give one of them another \"name\"", where,
+                         tasks.back().name));
+  }
+  return tasks;
+}
+
+Json TasksToJson(const std::vector<TaskConfig>& tasks) {
+  Json list = Json::array();
+  for (const TaskConfig& task : tasks) {
+    list.push_back({{"label", task.label},
+                    {"name", task.name},
+                    {"loss", ToString(task.loss)},
+                    {"weight", ShortestDouble(task.weight)}});
+    if (!task.where.empty()) list.back()["where"] = task.where;
+  }
+  return list;
+}
+
+}  // namespace tessera::internal

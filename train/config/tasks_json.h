@@ -1,0 +1,19 @@
+#ifndef TESSERA_TRAIN_CONFIG_TASKS_JSON_H_
+#define TESSERA_TRAIN_CONFIG_TASKS_JSON_H_
+// The tasks of a model as JSON: [{"label": "like", "name": "like", "loss": "bce" | "mse",
+// "weight": 1, "where": label}, …]; all but "label" may be left out.
+#include <vector>
+
+#include "models/ranking_net_config.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera::internal {
+
+// Throws Error for no tasks, two of one name, and a weight that is not a number of 0 or more.
+std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where);
+
+// Every key, but "where" of tasks that have none.
+Json TasksToJson(const std::vector<TaskConfig>& tasks);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_TRAIN_CONFIG_TASKS_JSON_H_

@@ -1,0 +1,84 @@
+#include "train/task_rows.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+int64_t ColumnOf(const std::vector<std::string>& labels, const std::string& name,
+                 const std::string& where) {
+  const auto found = std::ranges::find(labels, name);
+  if (found != labels.end()) return found - labels.begin();
+  std::string there;
+  for (const std::string& label : labels) there += (there.empty() ? "" : ", ") + label;
+  throw Error(Format("model.tasks: task '{}': the data have no label '{}'; there are {}", where,
+                     name, there.empty() ? "none" : there));
+}
+
+// A column of labels: [B], or [B, 1] of several.
+Tensor Column(const Batch& batch, int64_t column) {
+  if (batch.labels.rank() == 1) return batch.labels;
+  return batch.labels.Narrow(1, column, 1);
+}
+
+// A column of a matrix in host memory, or of a list.
+struct HostColumn {
+  HostColumn(const Tensor& tensor, int64_t column)
+      : data(tensor.data<float>() + (tensor.rank() == 1 ? 0 : column)),
+        stride(tensor.rank() == 1 ? 1 : tensor.dim(1)) {}
+  const float* at(int64_t row) const { return data + row * stride; }
+  const float* data;
+  int64_t stride;
+};
+
+}  // namespace
+
+std::vector<TrainTask> TasksOf(const TrainConfig& config) {
+  const std::vector<std::string> labels = LabelNames(config.data);
+  std::vector<TrainTask> tasks;
+  for (const TaskConfig& task : config.model.tasks)
+    tasks.push_back({task, ColumnOf(labels, task.label, task.name),
+                     task.where.empty() ? -1 : ColumnOf(labels, task.where, task.name)});
+  if (!tasks.empty()) return tasks;
+  if (labels.empty())
+    throw Error("data.labels: a model without tasks learns the first label, but there is none");
+  tasks.push_back({{.name = DefaultTaskName(config.data), .label = labels.front()}});
+  tasks.front().loss_name = "cross_entropy";
+  return tasks;
+}
+
+void CheckLabels(const Batch& batch, int64_t labels) {
+  TESSERA_CHECK(batch.labels.defined(), "a batch without labels; expected {}", labels);
+  const int64_t there = batch.labels.rank() == 1 ? 1 : batch.labels.dim(1);
+  TESSERA_CHECK(batch.labels.rank() <= 2 && there == labels,
+                "labels of shape {}; expected a column for each of {}", batch.labels.shape(),
+                labels);
+}
+
+LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch) {
+  return RowsThatCount(ctx, batch.size(), Column(batch, task.label), batch.weights,
+                       task.where < 0 ? Tensor() : Column(batch, task.where));
+}
+
+std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, int64_t end) {
+  std::vector<LossRows> parts;
+  for (const LossRows& all : rows)
+    parts.push_back({all.labels.Rows(begin, end), all.weights.Rows(begin, end), all.total});
+  return parts;
+}
+
+TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, int64_t column,
+                            const Batch& batch) {
+  const HostColumn scores(predictions, column), labels(batch.labels, task.label),
+      where(batch.labels, std::max<int64_t>(task.where, 0));
+  TaskExamples examples;
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    if (!RowCounts(labels.at(i), task.where < 0 ? nullptr : where.at(i))) continue;
+    examples.predictions.push_back(*scores.at(i));
+    examples.labels.push_back(*labels.at(i));
+    if (batch.weights) examples.weights.push_back(batch.weights.data<float>()[i]);
+  }
+  return examples;
+}
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+#ifndef TESSERA_TRAIN_TASK_ROWS_H_
+#define TESSERA_TRAIN_TASK_ROWS_H_
+// The tasks of a training, where their labels lie in a batch, and which rows of it count for each:
+// those with a label, where the task's `where` is above 0.
+#include <vector>
+
+#include "data/data_source.h"
+#include "metrics/state/scored_examples.h"
+#include "runtime/ops/loss.h"
+#include "train/config/train_config.h"
+
+namespace tessera {
+
+struct TrainTask {
+  TaskConfig task;
+  int64_t label = 0;                  // its column of Batch::labels
+  int64_t where = -1;                 // as `label`; -1: none
+  std::string loss_name = task.name;  // in Trainer::losses
+};
+
+// Those of the configuration, or the one it has without tasks: the first label, by cross entropy.
+// Throws Error for a label that the data do not have.
+std::vector<TrainTask> TasksOf(const TrainConfig& config);
+
+// Throws Error unless the batch has as many columns of labels as the data should have.
+void CheckLabels(const Batch& batch, int64_t labels);
+
+// The rows of a batch that a task's loss is a mean over, where ctx works.
+LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch);
+
+// Rows [begin, end) of those of tasks, with the totals of all.
+std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, int64_t end);
+
+// The examples of a batch in host memory that count for a task, for metrics.
+struct TaskExamples {
+  std::vector<float> predictions, labels, weights;  // weights: none where the batch has none
+  ScoredExamples view() const { return {predictions, labels, weights}; }
+};
+// predictions [B] or [B, tasks] of the batch.
+TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, int64_t column,
+                            const Batch& batch);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_TASK_ROWS_H_
