@@ -46,7 +46,7 @@ class DataSource {
   virtual std::optional<Batch> Next() = 0;
   // Rows left out so far because they were bad.
   virtual int64_t skipped_rows() const { return 0; }
-  // The same by reason, where the source tells.
+  // Skipped rows by reason, where the source tells.
   virtual BadLineCounts skipped_by_reason() const { return {}; }
 };
 

@@ -1,5 +1,6 @@
 #include "models/dlrm_net.h"
 
+#include "runtime/base/check.h"
 #include "runtime/ops/shaping.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/check.h"
 #include "runtime/ops/shaping.h"
 
 namespace tessera {
@@ -14,7 +15,7 @@ int64_t WidthOf(const RankingNetConfig& config, const std::vector<PooledFeature>
   return width;
 }
 
-// What both have: the dense features' MLP below, the towers above.
+// The parts that both types have: the dense features' MLP below, the towers above.
 class MixtureNet : public RankingNet {
  public:
   Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const final {

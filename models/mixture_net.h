@@ -10,6 +10,7 @@
 #include "models/layers/experts.h"
 #include "models/layers/over_arch.h"
 #include "models/ranking_net.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

@@ -7,6 +7,7 @@
 #include "data/data_source.h"
 #include "metrics/state/scored_examples.h"
 #include "runtime/ops/loss.h"
+#include "runtime/tensor.h"
 #include "train/config/train_config.h"
 
 namespace tessera {

@@ -116,7 +116,7 @@ void CopyItems(const AnyGather& a, int64_t t, int64_t begin, int64_t end) {
   }
 }
 
-// What one step moves, in the order of BareUpdate.
+// The rows of one step and their states, moved in the order of BareUpdate.
 template <typename Row, typename State>
 class AnyRows {
  public:

@@ -55,7 +55,7 @@ std::shared_ptr<const IdFile> FileOf(const std::string& ids) {
   return file;
 }
 
-// What a user's ids leave no room for is an error where it is not the default.
+// Ids of a file take the place of drawn ones: flags that say how to draw are errors beside them.
 void TakeIds(const Point& point, Shape& shape) {
   if (!point.Has("ids") || point.Text("ids") == "drawn") {
     TESSERA_CHECK(!point.Has("remap") || point.Text("remap") == "none",

@@ -50,7 +50,7 @@ fs::path GitFolder(const fs::path& checkout) {
   return line.starts_with(key) ? checkout / line.substr(key.size()) : fs::path();
 }
 
-// Of the checkout of Tessera that the command runs in, as far as its files say.
+// The commit of the checkout that the command runs in, as far as its files say.
 std::string Commit() {
   std::error_code error;
   for (fs::path folder = fs::current_path(error); !folder.empty(); folder = folder.parent_path()) {

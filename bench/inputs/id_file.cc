@@ -14,6 +14,7 @@
 #include "embedding/lookup/row_ops.h"
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
+#include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {

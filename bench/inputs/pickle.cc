@@ -60,7 +60,7 @@ class Unpickler {
     stack_.pop_back();
     return value;
   }
-  // What was pushed since the last mark, which goes too.
+  // Takes all that was pushed since the last mark, and the mark.
   std::vector<PickleValue> PopToMark() {
     size_t mark = stack_.size();
     while (mark > 0 && stack_[mark - 1].kind != Kind::kMark) --mark;

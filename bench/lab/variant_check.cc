@@ -4,6 +4,7 @@
 #include "bench/lab/hard_batch.h"
 #include "bench/lab/interruptions.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -21,7 +21,7 @@ void AddMetrics(Json& json, const std::optional<MetricValues>& given) {
   json["calibration"] = values.calibration;
 }
 
-// Of more than clicks alone.
+// Whether there is more to tell than one task of clicks.
 bool HasTasks(const EvaluationValues& values) {
   return values.tasks.size() > 1 ||
          (values.tasks.size() == 1 && values.tasks[0].loss != TaskLoss::kBce);

@@ -3,6 +3,7 @@
 // Mixtures of experts: MLPs beside each other, of whose outputs a gate takes a mean for each
 // example.
 #include "models/layers/mlp.h"
+#include "runtime/context.h"
 
 namespace tessera {
 

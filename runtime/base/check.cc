@@ -19,7 +19,7 @@ namespace internal {
 
 namespace {
 
-// What a comparison asks of its left side: "at least 2".
+// The words for what a comparison asks of its left side: "at least 2".
 std::string Asked(std::string_view op, const std::string& b) {
   const char* words = op == "=="   ? ""
                       : op == "!=" ? "other than "

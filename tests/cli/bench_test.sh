@@ -62,7 +62,8 @@ for bag in $(seq 40); do echo "$bag 5 $((bag * 20))"; done >bags.txt
 run 0 bench lookup "${small[@]}" --dim 48 --row-type f16,f32 --ids lines:bags.txt \
   --gbench google.json --json with_context.json
 has out "All rows: dim=48, rows=1k"
-json google.json '{b["name"].split("/")[-1] for b in d["benchmarks"]} >= {"tessera", "tessera_median"}'
+json google.json \
+  '{b["name"].split("/")[-1] for b in d["benchmarks"]} >= {"tessera", "tessera_median"}'
 json with_context.json '"tessera bench lookup" in d["context"]["command"] and d["context"]["isa"]'
 [ "$(wc -L <out)" -le 160 ] || fail "wide lines: $(cat out)"
 fails_saying "id 800 (place 119) is no row of a table of 500 rows" bench lookup "${small[@]}" \

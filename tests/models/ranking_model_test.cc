@@ -121,7 +121,7 @@ TEST_P(RankingModelTest, EveryTypeLearns) {
   }
 }
 
-// The same models without dense features, or with two tasks, of which one is by mse.
+// These models without dense features, or with two tasks, of which one is by mse.
 std::vector<RankingModelConfig> WithoutDense() {
   std::vector<RankingModelConfig> configs = AllTypes();
   for (RankingModelConfig& config : configs) {

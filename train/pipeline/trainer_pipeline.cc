@@ -5,6 +5,7 @@
 
 #include "runtime/context.h"
 #include "runtime/files/trace.h"
+#include "runtime/tensor.h"
 #include "train/pipeline/train_pipeline.h"
 
 namespace tessera {

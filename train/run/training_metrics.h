@@ -19,6 +19,7 @@
 #include "metrics/rec_metric_module.h"
 #include "runtime/context.h"
 #include "runtime/staging.h"
+#include "runtime/tensor.h"
 #include "train/trainer.h"
 
 namespace tessera {

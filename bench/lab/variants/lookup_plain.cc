@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/lab/lookup_variant.h"
+#include "runtime/context.h"
 
 namespace tessera::bench {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "bench/lab/lookup_variant.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 #include "runtime/numbers/simd.h"
 
 namespace tessera::bench {

@@ -1,5 +1,5 @@
-"""Writes the file that torch.save((indices, offsets, lengths), FILE) would: a zip archive, stored, of
-a pickle of protocol 2, whose storages are persistent ids, and of the storages' numbers."""
+"""Writes the file that torch.save((indices, offsets, lengths), FILE) would: a zip archive, stored,
+of a pickle of protocol 2, whose storages are persistent ids, and of the storages' numbers."""
 import collections
 import io
 import pickle

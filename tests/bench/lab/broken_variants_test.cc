@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// What a lookup can get wrong.
+// Mistakes that a lookup can make.
 struct Faults {
   bool lane = false;      // the last column is its neighbour's
   bool stride = false;    // outputs lie close together
