@@ -134,8 +134,8 @@ std::vector<LossRows> Trainer::RowsOfTasks(const Batch& part) {
   return counted;
 }
 
-// All losses, those of tasks first. A rank's loss is its rows' times the ranks, so that the mean over the ranks
-// is the loss of all.
+// All losses, those of tasks first. A rank's loss is that of its rows times the number of ranks, so
+// that the mean over the ranks is the loss of all.
 std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch,
                                       const std::vector<LossRows>& counted, int64_t rows) {
   std::vector<Variable> losses;

@@ -8,10 +8,11 @@
 //
 // A step: outputs = model(batch); loss = Σ_t weight_t · mean of task t's losses over the rows that
 // count for it (Σ w·l / Σ w with w the examples' weights), without tasks the mean cross entropy,
-// and the losses that AddLoss has added; backward, inside which the tables are updated; then the dense optimizer, on clipped gradients if asked; then the next learning rates of the
-// schedule, if there is one, for tables and dense parameters alike. Equal configurations, seeds and
-// batches give equal bits, with any number of threads. On a GPU batches are moved there, and a step
-// waits once for each loss.
+// and the losses that AddLoss has added; backward, inside which the tables are updated; then the
+// dense optimizer, on clipped gradients if asked; then the next learning rates of the schedule, if
+// there is one, for tables and dense parameters alike. Equal configurations, seeds and batches give
+// equal bits, with any number of threads. On a GPU batches are moved there, and a step waits once
+// for each loss.
 //
 // On several ranks (ranks.h) every rank has a trainer, which shards the tables, and makes the same
 // calls with the same batches; losses, predictions and metrics are those of all ranks.
