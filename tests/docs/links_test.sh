@@ -25,7 +25,7 @@ for document in *.md docs/*.md docs/*/*.md bench/results/*.md; do
     elif [ -n "$anchor" ] && ! anchors "$target" | grep -qx -- "$anchor"; then
       complain "$document links to $link: $target has no such heading"
     fi
-  done < <(awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^)]+\)' | sed \
+  done < <(awk '/^ *```/ { code = !code } !code' "$document" | grep -oE '\]\([^)]+\)' | sed \
     's/^](//; s/)$//' | grep -vE '^[a-z]+://' || true)
 done
 while IFS=: read -r document path; do
