@@ -73,19 +73,21 @@ struct GradientsInFlight {
 #pragma unroll
       for (int u = 0; u < kCount; ++u) coefficient[u] = 1.0f;
     }
-    const CudaFeature* feature[kCount];
+    int feature[kCount];  // a number: through a pointer, arguments would be read as memory
 #pragma unroll
     for (int u = 0; u < kCount; ++u) {
-      feature[u] = i + u < end ? &FeatureOf(a, table, slot[u]) : nullptr;
+      feature[u] = FeatureOf(a, table, slot[u]);
       grad[u] = {};
-      if (feature[u] == nullptr) continue;
-      const int64_t row = slot[u] - feature[u]->first_slot;
-      grad[u] = LoadVector<kWidth>(feature[u]->grad + row * feature[u]->stride + column);
+      if (i + u >= end) continue;
+      const CudaFeature& f = a.features[feature[u]];
+      const int64_t row = slot[u] - f.first_slot;
+      grad[u] = LoadVector<kWidth>(f.grad + row * f.stride + column);
     }
 #pragma unroll
     for (int u = 0; u < kCount; ++u) {
-      if (feature[u] == nullptr || !feature[u]->mean) continue;
-      const int64_t bag = feature[u]->first_bag + (slot[u] - feature[u]->first_slot);
+      const CudaFeature& f = a.features[feature[u]];
+      if (i + u >= end || !f.mean) continue;
+      const int64_t bag = f.first_bag + (slot[u] - f.first_slot);
       coefficient[u] = coefficient[u] * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
     }
   }
@@ -93,14 +95,13 @@ struct GradientsInFlight {
  private:
   // The feature of the table that a slot of the batch belongs to.
   template <typename Args>
-  __device__ __forceinline__ static const CudaFeature& FeatureOf(const Args& a,
-                                                                 const CudaTable& table,
-                                                                 uint32_t slot) {
+  __device__ __forceinline__ static int FeatureOf(const Args& a, const CudaTable& table,
+                                                  uint32_t slot) {
     int f = table.first_feature;
     for (const int last = f + table.num_features - 1;
          f < last && a.features[f + 1].first_slot <= slot;)
       ++f;
-    return a.features[f];
+    return f;
   }
 };
 
@@ -208,7 +209,7 @@ void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   args.log_lanes = group.log_lanes;
   args.step = rows.step;
   args.compact = rows.compact;
-  args.shared_stride = kLanes + (group.max_dim + 3) / 4 * 4;
+  args.shared_stride = kLanes + 2 * ((group.max_dim + 3) / 4 * 4);
 }
 
 // Few tables are not to pay for many: arguments travel with each launch. Calls fn with a pair of

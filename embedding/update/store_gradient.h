@@ -9,6 +9,7 @@ namespace tessera::internal {
 struct StoreGradient {
   struct Step {
     static constexpr int kStatistics = 0, kElementStates = 0, kRowStates = 0;
+    static constexpr bool kIgnoresWeights = true;
     struct Row {};
     TESSERA_HD Row BeginRow(const float*, int64_t, float*) const { return {}; }
     template <typename Real>

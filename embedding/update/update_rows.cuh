@@ -4,9 +4,12 @@
 // rules. For update_rule_cuda.cu and custom_rule.cuh.
 //
 // A group of 1 to 32 lanes updates a row: each lane has vectors of neighbouring columns. The row's
-// summed gradient lies in shared memory between the sum and the rule, so that sums over the row can
-// be taken in lane order (runtime/numbers/lanes.h) and dims need not fit registers.
+// weights and summed gradient lie in shared memory between the sum and the rule, so that sums over
+// the row can be taken in lane order (runtime/numbers/lanes.h) and dims need not fit registers.
+// Weights, states of the row, and the key of the next one are asked for before its gradients, and
+// widened after them, as a conversion would wait.
 #include <algorithm>
+#include <bit>
 
 #include "embedding/update/gradient_sums.cuh"
 #include "embedding/update/row_rounding.h"
@@ -36,6 +39,46 @@ __device__ __forceinline__ Vector<kWidth> LoadAny(const void* p, DType type, int
   if (type == DType::kF32) return LoadVector<kWidth>(static_cast<const float*>(p) + i);
   if (type == DType::kF16) return LoadVector<kWidth>(static_cast<const Half*>(p) + i);
   return LoadVector<kWidth>(static_cast<const BFloat16*>(p) + i);
+}
+
+// kWidth elements of any type, or one, as they lie in memory.
+struct RawAny {
+  uint4 v;
+};
+template <int kWidth>
+__device__ __forceinline__ RawAny LoadRawAny(const void* p, DType type, int64_t i) {
+  RawAny raw = {};
+  if constexpr (kWidth == 4) {
+    if (type == DType::kF32) {
+      raw.v = *reinterpret_cast<const uint4*>(static_cast<const float*>(p) + i);
+    } else {
+      const uint2 two = *reinterpret_cast<const uint2*>(static_cast<const uint16_t*>(p) + i);
+      raw.v.x = two.x;
+      raw.v.y = two.y;
+    }
+  } else {
+    raw.v.x = type == DType::kF32 ? static_cast<const uint32_t*>(p)[i]
+                                  : uint32_t{static_cast<const uint16_t*>(p)[i]};
+  }
+  return raw;
+}
+__device__ __forceinline__ float FloatOf(uint32_t bits) { return std::bit_cast<float>(bits); }
+template <int kWidth>
+__device__ __forceinline__ Vector<kWidth> WidenAny(const RawAny& raw, DType type) {
+  Vector<kWidth> x;
+  if constexpr (kWidth == 4) {
+    if (type == DType::kF32)
+      return {{FloatOf(raw.v.x), FloatOf(raw.v.y), FloatOf(raw.v.z), FloatOf(raw.v.w)}};
+    const uint2 two = {raw.v.x, raw.v.y};
+    return type == DType::kF16 ? Widen(RawVector<4, Half>{two})
+                               : Widen(RawVector<4, BFloat16>{two});
+  } else {
+    if (type == DType::kF32) return {{FloatOf(raw.v.x)}};
+    const auto bits = static_cast<uint16_t>(raw.v.x);
+    x.v[0] =
+        type == DType::kF16 ? ToFloat(Half::FromBits(bits)) : ToFloat(BFloat16::FromBits(bits));
+    return x;
+  }
 }
 
 // 16-bit elements, as their bits.
@@ -69,9 +112,6 @@ struct CudaRow {
   int64_t row;
 
   __device__ __forceinline__ int64_t At(int d) const { return row * table.dim + d; }
-  __device__ __forceinline__ float Weight(int d) const {
-    return LoadOne(table.weights, table.row_type, At(d));
-  }
   __device__ __forceinline__ float State(int s, int d) const {
     return LoadOne(table.element_states[s], table.element_type, At(d));
   }
@@ -117,10 +157,32 @@ __device__ __forceinline__ void LimitNorm(const Row& at, float max_norm, const L
     at.Store(d, Vector<1>{{values[d] * shrink}});
 }
 
-// Applies `step` to the row whose summed gradient is sum[0 … dim); sum is used up.
+// What a row's rule remembers of it, as asked for.
+struct RawRowStates {
+  RawAny state[kMaxRowStates];
+};
+template <typename Step>
+__device__ __forceinline__ RawRowStates AskForRowStates(const CudaTable& table, int64_t row) {
+  RawRowStates raw = {};
+#pragma unroll
+  for (int s = 0; s < Step::kRowStates; ++s)
+    if (table.row_states[s] != nullptr)
+      raw.state[s] = LoadRawAny<1>(table.row_states[s], table.row_state_types[s], row);
+  return raw;
+}
+
+// A row between the sum of its gradient and the rule; both arrays have dim floats, of which `sum`
+// is used up.
+struct RowValues {
+  float *sum, *weights;
+  RawRowStates states;
+};
+
+// Applies `step` to the row.
 template <int kWidth, typename Step, typename Row>
 __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, const Lanes& lanes,
-                                             float* sum, float* scratch) {
+                                             const RowValues& values, float* scratch) {
+  float *sum = values.sum, *weights = values.weights;
   const CudaTable& table = at.table;
   const int dim = table.dim;
   float sums[kMaxStatistics] = {};
@@ -128,7 +190,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
     SumInLanes<Step::kStatistics>(
         lanes, dim, scratch,
         [&](int d, float* terms) {
-          step.Statistics(RowElement<float>{at.Weight(d), sum[d]}, terms);
+          step.Statistics(RowElement<float>{weights[d], sum[d]}, terms);
         },
         sums);
 
@@ -136,7 +198,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
 #pragma unroll
   for (int s = 0; s < Step::kRowStates; ++s)
     if (table.row_states[s] != nullptr)
-      row_state[s] = LoadOne(table.row_states[s], table.row_state_types[s], at.row);
+      row_state[s] = WidenAny<1>(values.states.state[s], table.row_state_types[s]).v[0];
   auto begun = step.BeginRow(sums, dim, row_state);
   if constexpr (Step::kRowStates > 0) __syncwarp(lanes.mask);  // all have read before one writes
 #pragma unroll
@@ -151,7 +213,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
           float state[kMaxElementStates];
 #pragma unroll
           for (int s = 0; s < Step::kElementStates; ++s) state[s] = at.State(s, d);
-          step.LateStatistics(begun, RowElement<float>{at.Weight(d), sum[d]},
+          step.LateStatistics(begun, RowElement<float>{weights[d], sum[d]},
                               static_cast<const float*>(state), terms);
         },
         sums);
@@ -160,8 +222,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
   }
 
   for (int d = lanes.lane * kWidth; d < dim; d += lanes.count() * kWidth) {
-    Vector<kWidth> value = LoadAny<kWidth>(table.weights, table.row_type, at.At(d)),
-                   state[kMaxElementStates];
+    Vector<kWidth> value = LoadVector<kWidth>(weights + d), state[kMaxElementStates];
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
       state[s] = LoadAny<kWidth>(table.element_states[s], table.element_type, at.At(d));
@@ -194,9 +255,12 @@ struct Run {
   uint32_t begin, end;
   uint64_t key;
 };
-__device__ __forceinline__ Run LoadRun(const SortedRuns& runs, uint32_t r, uint32_t num_runs) {
-  const uint32_t begin = runs.starts[r];
-  return {begin, r + 1 < num_runs ? runs.starts[r + 1] : runs.bound, runs.Key(begin)};
+// The occurrences of run r, none for one past the end; its key is asked for a row later, so that
+// nothing waits here.
+__device__ __forceinline__ Run AskForRun(const SortedRuns& runs, uint32_t r, uint32_t end,
+                                         uint32_t num_runs) {
+  if (r >= end) return {0, 0, 0};
+  return {runs.starts[r], r + 1 < num_runs ? runs.starts[r + 1] : runs.bound, 0};
 }
 
 // Brings weights and state of the row of a key, the first 4 KiB of each, to the second level of
@@ -220,26 +284,38 @@ __device__ __forceinline__ void PrefetchRow(const Args& a, uint64_t key, const L
     if (table.row_states[s] != nullptr) prefetch(table.row_states[s], table.row_state_types[s], 1);
 }
 
+// Whether a rule only writes rows, and what is in them before is nobody's.
+template <typename Step>
+constexpr bool IgnoresWeights() {
+  return requires { Step::kIgnoresWeights; };
+}
+
 template <int kWidth, typename Step, typename Args>
 __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, const Run& run,
                                           uint32_t r, uint64_t next_key, const Lanes& lanes,
                                           float* shared) {
   const int t = TableOf(a, run.key);
   const CudaTable& table = a.tables[t];
-  float *scratch = shared, *sum = shared + kLanes;
+  float *scratch = shared, *sum = shared + kLanes, *weights = sum + (a.shared_stride - kLanes) / 2;
+  const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
+  const CudaRow<Args> at = {a, table, row};
+  const RowValues values = {sum, weights, AskForRowStates<Step>(table, row)};
   const uint32_t chunk = a.runs.run_chunk != nullptr ? a.runs.run_chunk[r] : kNoChunk;
   for (int d = lanes.lane * kWidth; d < table.dim; d += lanes.count() * kWidth) {
+    RawAny raw = {};
+    if constexpr (!IgnoresWeights<Step>())
+      raw = LoadRawAny<kWidth>(table.weights, table.row_type, at.At(d));
     Vector<kWidth> total =
         chunk == kNoChunk ? SumRun<kWidth>(a, table, run.begin, run.end, d)
                           : LoadVector<kWidth>(a.runs.chunk_sums + chunk * a.runs.chunk_stride + d);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
     StoreVector(sum + d, total);
+    StoreVector(weights + d, WidenAny<kWidth>(raw, table.row_type));
   }
   PrefetchRow<Step>(a, next_key, lanes);  // its key was asked for before these gradients
   __syncwarp(lanes.mask);
-  const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
-  UpdateOneRow<kWidth>(steps[t], CudaRow<Args>{a, table, row}, lanes, sum, scratch);
+  UpdateOneRow<kWidth>(steps[t], at, lanes, values, scratch);
   __syncwarp(lanes.mask);
 }
 
@@ -248,16 +324,12 @@ struct RowsArgs : GroupArgs<kTables, kFeatures> {
   Step steps[kTables];
 };
 
-// Blocks that a multiprocessor is to hold: with 4, hence 64 registers, nothing spills but a rule
-// that looks twice; left alone, ptxas takes 48 and spills.
-template <typename Step>
-constexpr int BlocksHeld() {
-  if constexpr (requires { Step::kLateStatistics; }) return 3;
-  return 4;
-}
+// Blocks that a multiprocessor is to hold: with 3, hence 80 registers, nothing spills; with 4, what
+// is asked for of a row and of the next ones does.
+constexpr int kBlocksHeld = 3;
 
 template <int kWidth, typename Step, int kTables, int kFeatures>
-__global__ void __launch_bounds__(kUpdateThreads, BlocksHeld<Step>())
+__global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
     UpdateRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
   const Lanes lanes(a.log_lanes);
   const uint32_t num_runs = *a.runs.num_runs, groups = blockDim.x >> a.log_lanes,
@@ -268,14 +340,18 @@ __global__ void __launch_bounds__(kUpdateThreads, BlocksHeld<Step>())
   float* shared = DynamicShared<float>() + group * a.shared_stride;
   uint32_t r = first + blockIdx.x * groups + group;
   if (r >= end) return;
-  Run next = LoadRun(a.runs, r, num_runs);
-  for (;; r += stride) {
-    const Run run = next;
-    const bool is_last = end - r <= stride;
-    next.key = a.end_key;
-    if (!is_last) next = LoadRun(a.runs, r + stride, num_runs);
+  Run run = AskForRun(a.runs, r, end, num_runs);
+  run.key = a.runs.Key(run.begin);
+  Run next = AskForRun(a.runs, end - r > stride ? r + stride : end, end, num_runs);
+  for (;;) {
+    const bool is_last = end - r <= stride, is_second_last = is_last || end - r - stride <= stride;
+    next.key = is_last ? a.end_key : a.runs.Key(next.begin);
+    const Run second = AskForRun(a.runs, is_second_last ? end : r + 2 * stride, end, num_runs);
     if (run.key < a.end_key) UpdateRun<kWidth>(a, a.steps, run, r, next.key, lanes, shared);
     if (is_last) break;
+    run = next;
+    next = second;
+    r += stride;
   }
 }
 
