@@ -123,8 +123,12 @@ __global__ void __launch_bounds__(kSmall)
     bases[f] = base;
   }
   __syncthreads();
-  for (uint32_t item = static_cast<uint32_t>(self); item < c.first_item[c.count]; item += kSmall)
-    CollectBag(c, item, 0, 1, bases, collected);
+  // Few bags are long ones: as many lanes collect one as there are threads for each.
+  const uint32_t bags = c.first_item[c.count];
+  uint32_t lanes = 32;
+  while (lanes > 1 && bags * lanes > kSmall) lanes /= 2;
+  for (uint32_t item = static_cast<uint32_t>(self) / lanes; item < bags; item += kSmall / lanes)
+    CollectBag(c, item, self % static_cast<int>(lanes), static_cast<int>(lanes), bases, collected);
   __syncthreads();
   if (self < bound) {
     const Key own = keys[self];
