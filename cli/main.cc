@@ -37,6 +37,7 @@ constexpr char kFooter[] =
 
 void AddCommands(Command tessera) {
   AddTrainCommand(tessera);
+  AddDescribeCommand(tessera);
   AddGenerateCommand(tessera);
   AddPreprocessCommand(tessera);
   AddInspectCommand(tessera);

@@ -25,6 +25,7 @@ inline constexpr Report kBenchRun = {"results of tessera bench", "{\"machine\":"
 inline constexpr Report kGoogleBenchmark = {"results in Google Benchmark's layout",
                                             "{\n \"context\":"};
 inline constexpr Report kBenchTable = {"a table of tessera bench", "name,case,threads,"};
+inline constexpr Report kColumnsReport = {"a report of tessera describe", "{\"described_rows\":"};
 inline constexpr Report kBenchPicture = {"a picture of tessera bench", "<svg"};
 
 // Throws Error, naming the path, where something lies there that is no earlier report of the kind.

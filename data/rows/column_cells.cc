@@ -53,24 +53,30 @@ inline std::string_view ColumnCells::Take(const char*& p, const char* end) {
   return {begin, static_cast<size_t>(p - begin)};
 }
 
-std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
-                                        const std::string& where) {
+std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view line,
+                                   const std::string& where) {
   ColumnCells reader(schema);
-  std::vector<std::string> columns;
-  std::set<std::string> seen;
+  std::vector<std::string> cells;
   const char* p = line.data();
   const char* const end = p + line.size();
-  reader.unquoted_.reserve(line.size());
   try {
     for (;; ++p) {
-      columns.emplace_back(reader.Take(p, end));
-      if (!seen.insert(columns.back()).second)
-        throw Error(Format("{}: two columns are called '{}'", where, columns.back()));
-      if (p == end) return columns;
+      cells.emplace_back(reader.Take(p, end));
+      if (p == end) return cells;
     }
   } catch (const BadLine& bad) {
     throw Error(Format("{}: {}", where, bad.what()));
   }
+}
+
+std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
+                                        const std::string& where) {
+  std::vector<std::string> columns = SplitLine(schema, line, where);
+  std::set<std::string> seen;
+  for (const std::string& column : columns)
+    if (!seen.insert(column).second)
+      throw Error(Format("{}: two columns are called '{}'", where, column));
+  return columns;
 }
 
 std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {

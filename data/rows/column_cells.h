@@ -30,6 +30,10 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
                                                const std::vector<std::string>& used,
                                                const std::string& where);
 
+// The cells of a line. Throws Error, which begins with `where`, for a quote that does not end where
+// a cell does.
+std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view line,
+                                   const std::string& where);
 // The columns that a heading names. Throws Error, which begins with `where`, for one that names two
 // alike, or ends inside a quote.
 std::vector<std::string> HeadingColumns(const DataSchema& schema, std::string_view line,
@@ -47,8 +51,8 @@ class ColumnCells {
   void Read(std::string_view line, const FileColumns& columns, LineCells& out);
 
  private:
-  friend std::vector<std::string> HeadingColumns(const DataSchema&, std::string_view,
-                                                 const std::string&);
+  friend std::vector<std::string> SplitLine(const DataSchema&, std::string_view,
+                                            const std::string&);
   // Takes the next column of a line from `p` on, which then is at the delimiter, or the end.
   std::string_view Take(const char*& p, const char* end);
   std::string_view TakeQuoted(const char*& p, const char* end);

@@ -14,18 +14,6 @@ namespace {
 
 constexpr int64_t kPiecesAThread = 4;  // of a round, so that all threads end it at about one time
 
-// Takes a line, without its "\n" or "\r\n", from the begin of `text`.
-std::string_view TakeLine(std::string_view& text) {
-  const void* const end = std::memchr(text.data(), '\n', text.size());
-  const size_t length = end == nullptr
-                            ? text.size()
-                            : static_cast<size_t>(static_cast<const char*>(end) - text.data());
-  std::string_view line = text.substr(0, length);
-  text.remove_prefix(std::min(length + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 }  // namespace
 
 struct TextRowReader::Piece {

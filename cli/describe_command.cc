@@ -1,0 +1,176 @@
+// tessera describe: what is in a user's own rows, and a configuration to begin with.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/outputs.h"
+#include "cli/show/column_table.h"
+#include "cli/show/numbers.h"
+#include "cli/show/row_progress.h"
+#include "data/describe/column_role.h"
+#include "data/describe/profile_rows.h"
+#include "data/files/expand_paths.h"
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+#include "train/config/train_config.h"
+#include "train/proposal/propose_config.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Look at rows of your own (jsonl, csv, tsv): print what their columns hold, and propose a "
+    "configuration that trains on them.";
+constexpr char kFooter[] =
+    "\nExamples:\n"
+    "  tessera describe clicks.csv -o clicks.json\n"
+    "  tessera train --config clicks.json --data clicks.csv --train-rows 0:9000\n"
+    "\n"
+    "The proposal is a beginning: read it, and mend what is not as you know it. Its keys are "
+    "explained in docs/guide/data.md. Rows of a table have room for ids that were not seen; ids "
+    "beyond them are taken modulo the rows.\n"
+    "\"distinct\" is exact up to 8,192 values, and an estimate within some percent beyond.\n";
+
+struct Flags {
+  ProfileOptions profile;
+  std::vector<std::string> paths;
+  std::string format, delimiter, out, json, label;
+  bool overwrite = false;
+};
+
+RowFormat ParseFormat(const std::string& name) {
+  for (const RowFormat format : {RowFormat::kJsonl, RowFormat::kCsv, RowFormat::kTsv})
+    if (name == ToString(format)) return format;
+  throw Error(Format("--format: expected jsonl, csv or tsv, got '{}'", name));
+}
+
+ProfileOptions MakeOptions(const Flags& flags, RowProgress& progress) {
+  ProfileOptions options = flags.profile;
+  options.paths = ExpandPaths(flags.paths);
+  for (const std::string& path : options.paths)
+    if (!CanReadAgain(path))
+      throw Error(
+          Format("{}: files are looked at more than once; this can be read only once", path));
+  if (!flags.format.empty()) options.format = ParseFormat(flags.format);
+  if (!flags.delimiter.empty()) {
+    const std::string text = flags.delimiter == "\\t" ? "\t" : flags.delimiter;
+    if (text.size() != 1)
+      throw Error(Format("--delimiter: expected one character, got '{}'", flags.delimiter));
+    options.delimiter = text[0];
+  }
+  options.progress = [&](double fraction, int64_t rows) {
+    progress.Show("reading", fraction, rows);
+  };
+  return options;
+}
+
+std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
+
+void PrintHead(const RowsProfile& profile) {
+  std::string files = ToString(profile.files.format);
+  if (profile.files.format == RowFormat::kCsv && profile.files.delimiter != ',')
+    files += Format(", delimiter '{}'", std::string(1, profile.files.delimiter));
+  if (profile.files.format != RowFormat::kJsonl && !profile.files.columns.empty())
+    files += ", no heading";
+  std::printf("%s, %s rows%s, %s columns\n\n", files.c_str(), Count(profile.rows).c_str(),
+              profile.all ? "" : " looked at (--rows N looks at more)",
+              Count(std::ssize(profile.columns)).c_str());
+}
+
+void PrintBadLines(const RowsProfile& profile) {
+  if (profile.bad_lines == 0) return;
+  std::printf("\n%s bad lines are left out; the first: %s\n", Count(profile.bad_lines).c_str(),
+              profile.first_bad.c_str());
+}
+
+// The proposal, or an empty text and the reason why there is none.
+std::string Proposal(const RowsProfile& profile, const std::vector<ProposedColumn>& columns,
+                     std::string& reason) {
+  try {
+    return ProposeConfig(profile, columns);
+  } catch (const Error& error) {
+    reason = error.what();
+    return "";
+  }
+}
+
+void SayNext(const Flags& flags, const RowsProfile& profile) {
+  std::string command = Format("tessera train --config {} --data {}", flags.out, flags.paths[0]);
+  for (size_t i = 1; i < flags.paths.size(); ++i) command += " " + flags.paths[i];
+  if (profile.bad_lines > 0) command += " --skip-bad-lines";
+  const int64_t lines = profile.rows + profile.bad_lines, trained = lines * 9 / 10;
+  if (profile.all && trained > 0)
+    command += Format(" --train-rows 0:{} --eval-rows {}:{}", trained, trained, lines);
+  std::printf("\nThe configuration is in %s. Train on it:\n  %s\n", flags.out.c_str(),
+              command.c_str());
+}
+
+int Describe(const Flags& flags) {
+  Outputs outputs(flags.overwrite, flags.paths);
+  outputs.AddFile(flags.out);
+  outputs.AddReport(flags.json, kColumnsReport);
+  RowsProfile profile;
+  {
+    RowProgress progress;
+    profile = ProfileRows(MakeOptions(flags, progress));
+  }
+  const std::vector<ProposedColumn> columns = ProposeColumns(profile, {flags.label});
+  PrintHead(profile);
+  std::fputs(ColumnTable(profile, columns).c_str(), stdout);
+  PrintBadLines(profile);
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, ColumnsJson(profile, columns));
+  std::string reason;
+  const std::string config = Proposal(profile, columns, reason);
+  if (config.empty()) {
+    if (!flags.out.empty()) throw Error(reason);
+    std::printf("\nNo configuration is proposed: %s\n", reason.c_str());
+    return 0;
+  }
+  ParseTrainConfig(config, "the proposed configuration");
+  if (flags.out.empty()) {
+    std::printf("\nA configuration to begin with (-o FILE writes it):\n%s", config.c_str());
+    return 0;
+  }
+  ReplaceTextFile(flags.out, config);
+  SayNext(flags, profile);
+  return 0;
+}
+
+}  // namespace
+
+void AddDescribeCommand(Command app) {
+  Command command = app.AddCommand("describe", kDescription);
+  const auto f = std::make_shared<Flags>();
+  command
+      .Add("files", f->paths,
+           "Files of rows, plain, .gz or .zst; several are one data set (\"part_*.csv\" too)")
+      .Required()
+      .Value("FILE");
+  command.Add("-o,--out", f->out, "Write the proposed configuration to this file").Value("FILE");
+  command.Add("--label", f->label, "The column that the model is to predict").Value("COLUMN");
+  command.Add("--rows", f->profile.most_rows, "Look at the first N rows")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 50))
+      .ShowDefault()
+      .Value("N");
+  command.Add("--format", f->format, "Format of the files: jsonl, csv or tsv; default: by the name")
+      .Value("FORMAT");
+  command
+      .Add("--delimiter", f->delimiter,
+           "With csv and tsv: the character between columns; default: by the first line")
+      .Value("CHARACTER");
+  command
+      .Add("--columns", f->profile.columns,
+           "With csv and tsv without a heading: names of the columns, with commas between")
+      .Delimiter(',')
+      .Value("NAME,…");
+  command.Add("--null", f->profile.null, "A text that means a missing value, such as NULL")
+      .Value("TEXT");
+  command.Add("--json", f->json, "Write what the columns hold to this file as JSON").Value("FILE");
+  AddOverwriteFlag(command, f->overwrite);
+  command.Footer(kFooter);
+  command.Run([f] { return Describe(*f); });
+}
+
+}  // namespace tessera::cli

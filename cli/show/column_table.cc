@@ -1,0 +1,161 @@
+#include "cli/show/column_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "cli/show/numbers.h"
+#include "runtime/base/check.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera::cli {
+namespace {
+
+using internal::Json;
+
+constexpr int kBuckets = 8;
+constexpr size_t kShown = 30;  // characters of a cell
+
+std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
+std::string Number(double number) { return Format("{:.6g}", number); }
+
+// Cut inside no character.
+std::string Cut(const std::string& text, size_t most = kShown) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+std::string Share(int64_t part, int64_t all) {
+  const double percent = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+  return part > 0 && percent < 1 ? "< 1 %" : Fixed(percent, 0) + " %";
+}
+
+std::string Kind(const ColumnProfile& column) {
+  std::string kind = "text";
+  if (column.items == 0)
+    kind = "-";
+  else if (column.all_whole())
+    kind = "whole numbers";
+  else if (column.all_numbers())
+    kind = "numbers";
+  else if (column.all_hex())
+    kind = "hexadecimal";
+  if (column.is_bag()) kind = "bags of " + kind;
+  if (!column.weight_after.empty()) kind += ", weighted";
+  return kind;
+}
+
+std::string Distinct(const ColumnProfile& column) {
+  return (column.distinct.exact() ? "" : "~") + Count(column.distinct.count());
+}
+
+// The range of numbers, or the most frequent values.
+std::string Values(const ColumnProfile& column, ColumnRole role) {
+  if (column.items == 0) return "";
+  if (column.all_numbers() && role != ColumnRole::kFeature)
+    return Number(column.values.least()) + " … " + Number(column.values.greatest());
+  std::string text;
+  const auto entries = column.distinct.Entries();
+  for (size_t i = 0; i < std::min<size_t>(2, entries.size()); ++i)
+    text += (i == 0 ? "" : ", ") + Cut(entries[i].text, 12) + " " +
+            Share(entries[i].count, column.items);
+  return text;
+}
+
+// How many items each eighth of the distinct values has, the most frequent values first.
+std::vector<int64_t> RankHistogram(const ColumnProfile& column) {
+  const auto entries = column.distinct.Entries();
+  std::vector<int64_t> counts(std::min<size_t>(kBuckets, entries.size()));
+  for (size_t i = 0; i < entries.size(); ++i)
+    counts[i * counts.size() / entries.size()] += entries[i].count;
+  return counts;
+}
+
+std::vector<int64_t> Histogram(const ColumnProfile& column, ColumnRole role) {
+  if (column.items == 0) return {};
+  if (column.is_bag()) return column.lengths.Histogram(kBuckets);
+  if (column.all_numbers() && role != ColumnRole::kFeature)
+    return column.values.Histogram(kBuckets);
+  return RankHistogram(column);
+}
+
+std::string Items(const ColumnProfile& column) {
+  if (!column.is_bag()) return "1";
+  return Format("{} … {}, mean {}", Number(column.lengths.least()),
+                Number(column.lengths.greatest()), Fixed(column.lengths.mean(), 1));
+}
+
+Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
+  Json json = {{"name", column.name},
+               {"role", ToString(proposed.role)},
+               {"kind", Kind(column)},
+               {"rows", column.rows},
+               {"missing", column.missing},
+               {"items", column.items},
+               {"distinct", column.distinct.count()},
+               {"distinct_is_exact", column.distinct.exact()}};
+  if (!proposed.why.empty()) json["why"] = proposed.why;
+  if (column.values.count() > 0)
+    json["values"] = {{"least", column.values.least()},
+                      {"greatest", column.values.greatest()},
+                      {"mean", column.values.mean()}};
+  if (column.is_bag())
+    json["items_a_row"] = {{"least", column.lengths.least()},
+                           {"greatest", column.lengths.greatest()},
+                           {"mean", column.lengths.mean()}};
+  if (!column.separator.empty()) json["separator"] = column.separator;
+  json["histogram"] = Histogram(column, proposed.role);
+  Json top = Json::array();
+  const auto entries = column.distinct.Entries();
+  for (size_t i = 0; i < std::min<size_t>(10, entries.size()); ++i)
+    top.push_back({{"value", entries[i].text}, {"items", entries[i].count}});
+  json["most_frequent"] = top;
+  return json;
+}
+
+}  // namespace
+
+std::string Sparkline(const std::vector<int64_t>& counts) {
+  static constexpr std::array<const char*, 8> kHeights = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const int64_t most =
+      counts.empty() ? 0 : std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
+  std::string line;
+  for (const int64_t count : counts)
+    line +=
+        count == 0 ? " " : kHeights[static_cast<size_t>(std::min<int64_t>(7, 8 * count / most))];
+  return line;
+}
+
+std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedColumn>& columns) {
+  std::vector<std::vector<std::string>> rows = {
+      {"column", "proposed as", "holds", "missing", "distinct", "items a row", "values", ""}};
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const ColumnProfile& column = profile.columns[i];
+    const ColumnRole role = columns[i].role;
+    rows.push_back({Cut(column.name, 20), ToString(role), Kind(column),
+                    Share(column.missing, column.rows), Distinct(column), Items(column),
+                    Cut(Values(column, role)), Sparkline(Histogram(column, role))});
+  }
+  std::string text = internal::TextTable(rows);
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].why.empty())
+      text += Format("\n{} is unused: {}.", profile.columns[i].name, columns[i].why);
+  return text.ends_with('\n') ? text : text + "\n";
+}
+
+std::string ColumnsJson(const RowsProfile& profile, const std::vector<ProposedColumn>& columns) {
+  Json list = Json::array();
+  for (size_t i = 0; i < columns.size(); ++i)
+    list.push_back(ColumnJson(profile.columns[i], columns[i]));
+  const Json json = {{"described_rows", profile.rows},
+                     {"all", profile.all},
+                     {"bad_lines", profile.bad_lines},
+                     {"format", ToString(profile.files.format)},
+                     {"columns", list}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tessera::cli

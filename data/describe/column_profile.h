@@ -1,0 +1,51 @@
+#ifndef TESSERA_DATA_DESCRIBE_COLUMN_PROFILE_H_
+#define TESSERA_DATA_DESCRIBE_COLUMN_PROFILE_H_
+// What the cells of one column hold, counted row by row.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "data/describe/distinct_sample.h"
+#include "data/describe/number_sample.h"
+
+namespace tessera {
+
+struct ColumnProfile {
+  std::string name;
+  std::string separator = {};     // between the items of a text; "": a text is one item
+  std::string weight_after = {};  // between an item and its weight; "": none
+
+  int64_t rows = 0, missing = 0;
+  int64_t lists = 0;  // rows with a list of JSON
+  int64_t items = 0;
+  int64_t whole = 0, negative = 0;  // items that are whole numbers of 64 bits; those below 0
+  // Other items that are numbers, and other items of hexadecimal digits; "1e3" is both.
+  int64_t numbers = 0, hexadecimal = 0;
+  int64_t digits = -1;  // bytes of every item; -1: none yet, 0: they differ
+  int64_t text_bytes = 0;
+  DistinctSample distinct;
+  NumberSample values;   // of numbers, whole or not
+  NumberSample lengths;  // items of a row
+
+  int64_t present() const { return rows - missing; }
+  // Whether a row may have another number of items than one.
+  bool is_bag() const { return lists > 0 || !separator.empty(); }
+  bool all_whole() const { return items > 0 && whole == items; }
+  bool all_numbers() const { return items > 0 && whole + numbers == items; }
+  // As many hexadecimal digits in each item, letters among them.
+  bool all_hex() const {
+    return !all_numbers() && items > 0 && hexadecimal + whole == items && negative == 0 &&
+           digits >= 4;
+  }
+
+  void AddMissing();
+  void AddText(std::string_view text);
+  void AddList(std::span<const std::string_view> list);
+
+ private:
+  void AddItem(std::string_view item);
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_DESCRIBE_COLUMN_PROFILE_H_

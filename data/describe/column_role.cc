@@ -1,0 +1,213 @@
+#include "data/describe/column_role.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <string_view>
+
+#include "data/describe/utf8.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostWords = 100;      // of a vocabulary that is written out
+constexpr int64_t kFewNumbers = 20;     // so many distinct whole numbers are categories
+constexpr int64_t kLongText = 40;       // bytes; longer texts that never repeat are prose
+constexpr double kShareOfClicks = 0.6;  // rows at or above a label's bound, at most
+constexpr double kRoom = 1.25;          // rows of a table for each id seen, for ids to come
+constexpr double kRoomOfHashes = 2;     // of hashed ids, which meet in a row by chance
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+template <size_t N>
+bool IsOneOf(const std::string& word, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool IsLabelName(const std::string& name) {
+  constexpr std::array<std::string_view, 18> kNames = {
+      "label",     "labels", "click",  "clicked",   "is_click",  "target",
+      "y",         "like",   "liked",  "rating",    "converted", "purchase",
+      "purchased", "buy",    "bought", "installed", "watched",   "conversion"};
+  return IsOneOf(Lower(name), kNames);
+}
+
+bool IsTimeName(const std::string& name) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "time", "timestamp", "ts", "unixtime", "event_time", "unix_time", "datetime"};
+  return IsOneOf(Lower(name), kNames);
+}
+
+// "user_id", "userId", "itemID", "id", "zip", …: a number that names something.
+bool IsIdName(const std::string& name) {
+  constexpr std::array<std::string_view, 12> kNames = {"id",   "ids",  "user",    "item",
+                                                       "zip",  "code", "product", "movie",
+                                                       "book", "song", "article", "sku"};
+  const std::string lower = Lower(name);
+  if (IsOneOf(lower, kNames)) return true;
+  if (name.ends_with("Id") || name.ends_with("ID") || name.ends_with("Ids")) return true;
+  for (const std::string_view word : {"id", "ids", "code", "idx"})
+    if (lower.ends_with("_" + std::string(word))) return true;
+  return false;
+}
+
+bool IsZeroOrOne(const ColumnProfile& column) {
+  return column.all_numbers() && !column.is_bag() && column.distinct.exact() &&
+         column.distinct.count() == 2 && column.values.least() == 0 &&
+         column.values.greatest() == 1;
+}
+
+bool CanBeLabel(const ColumnProfile& column) {
+  return column.all_numbers() && !column.is_bag() && column.distinct.count() > 1;
+}
+
+size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
+  const auto& columns = profile.columns;
+  const auto find = [&](auto&& fits) {
+    return static_cast<size_t>(std::find_if(columns.begin(), columns.end(), fits) -
+                               columns.begin());
+  };
+  if (!options.label.empty()) {
+    const size_t at = find([&](const ColumnProfile& c) { return c.name == options.label; });
+    if (at == columns.size())
+      throw Error(Format("--label: there is no column '{}'", options.label));
+    if (!CanBeLabel(columns[at]))
+      throw Error(Format("--label: column '{}' is not one number a row, of two values or more",
+                         options.label));
+    return at;
+  }
+  const size_t named =
+      find([](const ColumnProfile& c) { return IsLabelName(c.name) && CanBeLabel(c); });
+  return named < columns.size() ? named : find(IsZeroOrOne);
+}
+
+// The least value that at most kShareOfClicks of the rows reach.
+double BoundOf(const ColumnProfile& column) {
+  std::vector<double> values = column.values.kept();
+  std::sort(values.begin(), values.end());
+  const auto from =
+      values.begin() + static_cast<std::ptrdiff_t>(
+                           std::floor((1 - kShareOfClicks) * static_cast<double>(values.size())));
+  const auto above = std::find_if(from, values.end(), [&](double value) {
+    const auto reached = values.end() - std::lower_bound(values.begin(), values.end(), value);
+    return static_cast<double>(reached) <= kShareOfClicks * static_cast<double>(values.size());
+  });
+  return above == values.end() ? values.back() : *above;
+}
+
+// Rounded up to two digits: 6,041 becomes 6,100.
+int64_t RoundRows(double rows) {
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(std::max(rows, 1.0))) - 1));
+  return static_cast<int64_t>(std::ceil(rows / unit) * unit);
+}
+
+// Whether whole numbers count something, rather than name it.
+bool IsCount(const ColumnProfile& column) {
+  if (IsIdName(column.name) || column.is_bag()) return false;
+  if (column.negative > 0) return true;
+  const auto distinct = static_cast<double>(column.distinct.count());
+  if (distinct <= kFewNumbers) return false;
+  const double span = column.values.greatest() - column.values.least() + 1;
+  return distinct < 200 || span > 4 * distinct;
+}
+
+int64_t RowsOfNumbers(const ColumnProfile& column) {
+  const auto distinct = static_cast<double>(column.distinct.count());
+  const double greatest = column.values.greatest();
+  // Ids below a few times their number keep a row each; others are taken modulo the rows.
+  if (column.negative == 0 && greatest < 8 * distinct) return RoundRows(kRoom * (greatest + 1));
+  return RoundRows(kRoomOfHashes * distinct);
+}
+
+// Whether all texts are few and short enough to be written out as a vocabulary. (Bytes that are no
+// ASCII may be no UTF-8 either, which JSON needs.)
+bool AreWords(const DistinctSample& texts) {
+  if (!texts.exact() || texts.count() > static_cast<int64_t>(kMostWords)) return false;
+  const auto entries = texts.Entries();
+  return std::all_of(entries.begin(), entries.end(), [](const DistinctSample::Entry& entry) {
+    return entry.text.size() < DistinctSample::kTextBytes && internal::IsUtf8(entry.text);
+  });
+}
+
+ProposedColumn Feature(const ColumnProfile& column) {
+  ProposedColumn proposed{.role = ColumnRole::kFeature, .why = {}, .at_least = {}};
+  FeatureEntry& entry = proposed.feature;
+  entry.name = entry.from = column.name;
+  entry.separator = column.separator;
+  entry.weight_after = column.weight_after;
+  if (column.all_whole()) {
+    proposed.rows = RowsOfNumbers(column);
+    return proposed;
+  }
+  if (column.all_hex()) {
+    entry.ids = IdKind::kHex;
+  } else if (AreWords(column.distinct)) {
+    entry.ids = IdKind::kVocabulary;
+    for (const DistinctSample::Entry& word : column.distinct.Entries())
+      if (!word.text.empty()) entry.vocabulary.push_back(word.text);
+    proposed.rows = std::ssize(entry.vocabulary) + 1;
+    return proposed;
+  } else {
+    entry.ids = IdKind::kText;
+  }
+  proposed.rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
+  return proposed;
+}
+
+ProposedColumn Unused(std::string why) {
+  return {.role = ColumnRole::kUnused, .why = std::move(why), .at_least = {}};
+}
+
+bool IsProse(const ColumnProfile& column) {
+  return !column.is_bag() && column.items > 100 && column.text_bytes > kLongText * column.items &&
+         static_cast<double>(column.distinct.count()) > 0.9 * static_cast<double>(column.items);
+}
+
+ProposedColumn Propose(const ColumnProfile& column) {
+  if (column.items == 0) return Unused("it has no value");
+  if (column.distinct.count() == 1 && column.missing == 0 && !column.is_bag())
+    return Unused("it is the same in every row");
+  if (IsTimeName(column.name) && column.all_whole() && !column.is_bag() && column.missing == 0)
+    return {.role = ColumnRole::kTime, .why = {}, .at_least = {}};
+  const bool is_dense =
+      column.all_numbers() && !column.is_bag() && (!column.all_whole() || IsCount(column));
+  if (is_dense)
+    return {.role = ColumnRole::kDense,
+            .why = {},
+            .at_least = {},
+            .log = column.values.least() >= 0 && column.values.greatest() > 100};
+  if (IsProse(column)) return Unused("it is a long text of its own in nearly every row");
+  return Feature(column);
+}
+
+}  // namespace
+
+std::string ToString(ColumnRole role) {
+  static constexpr const char* kNames[] = {"label", "time", "dense", "feature", "unused"};
+  return kNames[static_cast<size_t>(role)];
+}
+
+std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options) {
+  const size_t label = LabelOf(profile, options);
+  std::vector<ProposedColumn> proposed;
+  bool has_time = false;
+  for (size_t i = 0; i < profile.columns.size(); ++i) {
+    const ColumnProfile& column = profile.columns[i];
+    proposed.push_back(i == label
+                           ? ProposedColumn{.role = ColumnRole::kLabel, .why = {}, .at_least = {}}
+                           : Propose(column));
+    if (i == label && !IsZeroOrOne(column)) proposed.back().at_least = BoundOf(column);
+    if (proposed.back().role != ColumnRole::kTime) continue;
+    if (has_time) proposed.back() = Unused("another column is the time");
+    has_time = true;
+  }
+  return proposed;
+}
+
+}  // namespace tessera

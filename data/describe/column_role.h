@@ -1,0 +1,33 @@
+#ifndef TESSERA_DATA_DESCRIBE_COLUMN_ROLE_H_
+#define TESSERA_DATA_DESCRIBE_COLUMN_ROLE_H_
+// What a column is to a model, as a first proposal: label, time, dense number, feature, or nothing.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/describe/profile_rows.h"
+
+namespace tessera {
+
+enum class ColumnRole { kLabel, kTime, kDense, kFeature, kUnused };
+std::string ToString(ColumnRole role);  // "label", "time", "dense", "feature", "unused"
+
+struct ProposedColumn {
+  ColumnRole role = ColumnRole::kUnused;
+  std::string why;                 // of kUnused: a reason for people
+  FeatureEntry feature = {};       // of kFeature
+  int64_t rows = 0;                // of a feature's table
+  std::optional<double> at_least;  // of a label that is not 0 or 1: where 1 begins
+  bool log = false;                // of a dense number: takes log1p
+};
+
+struct RoleOptions {
+  std::string label = {};  // column of the label; "": by name, or the first one of 0 and 1
+};
+
+// A proposal for each column of the profile. Throws Error for a label that is no column, that is
+// not a number, or that nothing looks like.
+std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const RoleOptions& options);
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_DESCRIBE_COLUMN_ROLE_H_

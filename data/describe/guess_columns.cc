@@ -1,0 +1,157 @@
+#include "data/describe/guess_columns.h"
+
+#include <algorithm>
+#include <set>
+
+#include "data/describe/utf8.h"
+#include "data/rows/column_cells.h"
+#include "data/rows/number_text.h"
+#include "runtime/base/check.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera {
+namespace {
+
+// A separator between words is believed where this share of a column's texts has it.
+constexpr double kFewTexts = 0.02;
+
+bool EndsIn(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+RowFormat FormatByName(std::string path) {
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (path.ends_with(packed)) path.resize(path.size() - packed.size());
+  if (EndsIn(path, {".jsonl", ".ndjson", ".json"})) return RowFormat::kJsonl;
+  if (EndsIn(path, {".csv"})) return RowFormat::kCsv;
+  if (EndsIn(path, {".tsv", ".tab"})) return RowFormat::kTsv;
+  throw Error(
+      Format("{}: its name does not tell its format: expected .jsonl, .csv or .tsv (maybe with .gz "
+             "or .zst behind it), or --format",
+             path));
+}
+
+// The most frequent of the usual ones.
+char GuessDelimiter(const std::string& line) {
+  constexpr std::string_view kUsual = ",;\t|";
+  return *std::max_element(kUsual.begin(), kUsual.end(), [&](char a, char b) {
+    return std::count(line.begin(), line.end(), a) < std::count(line.begin(), line.end(), b);
+  });
+}
+
+bool IsNumber(std::string_view text) {
+  double number = 0;
+  return ParseNumber(text, number) == NumberFault::kNone;
+}
+
+bool IsId(std::string_view text) {
+  WholeNumber number;
+  uint64_t bits = 0;
+  return ParseWhole(text, number) || ParseHex(text, bits);
+}
+
+std::vector<std::string> KeysOf(const std::vector<std::string>& lines) {
+  std::vector<std::string> keys;
+  std::set<std::string> seen;
+  for (const std::string& line : lines) {
+    try {
+      const internal::Json row = internal::ParseJson(line);
+      if (!row.is_object()) continue;
+      for (const auto& [key, value] : row.items())
+        if (!value.is_object() && seen.insert(key).second) keys.push_back(key);
+    } catch (const Error&) {
+      // A bad line; the walk over all rows counts it.
+    }
+  }
+  return keys;
+}
+
+template <typename Fn>
+void ForEachItem(std::string_view text, const std::string& separator, Fn&& fn) {
+  for (size_t end; !separator.empty() && (end = text.find(separator)) != text.npos;) {
+    fn(text.substr(0, end));
+    text.remove_prefix(end + separator.size());
+  }
+  fn(text);
+}
+
+// Whether the separator parts texts, and all parts are ids where it may also stand inside a text.
+bool Parts(const std::vector<std::string>& texts, const std::string& separator, bool between_ids) {
+  int64_t with = 0;
+  bool ids = true;
+  for (const std::string& text : texts) {
+    if (text.find(separator) == text.npos) continue;
+    ++with;
+    if (between_ids)
+      ForEachItem(text, separator, [&](std::string_view item) {
+        ids = ids && IsId(item.substr(0, item.rfind(':')));
+      });
+  }
+  return ids && with > 0 &&
+         static_cast<double>(with) >= kFewTexts * static_cast<double>(texts.size());
+}
+
+std::vector<std::string> NamesOf(const ProfileOptions& options,
+                                 const std::vector<std::string>& lines, DataSchema& files) {
+  const std::string& path = options.paths.front();
+  if (files.format == RowFormat::kJsonl) {
+    const std::vector<std::string> keys = KeysOf(lines);
+    if (keys.empty()) throw Error(Format("{}:1: expected a JSON object a line", path));
+    return keys;
+  }
+  if (!files.columns.empty()) return files.columns;
+  const std::vector<std::string> cells = SplitLine(files, lines.front(), Format("{}:1", path));
+  if (std::any_of(cells.begin(), cells.end(), IsNumber)) {
+    for (size_t i = 0; i < cells.size(); ++i) files.columns.push_back(Format("column_{}", i + 1));
+    return files.columns;
+  }
+  return HeadingColumns(files, lines.front(), Format("{}:1", path));
+}
+
+}  // namespace
+
+DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_line) {
+  DataSchema files;
+  files.format = options.format ? *options.format : FormatByName(options.paths.front());
+  if (!files.is_text()) throw Error("describe reads jsonl, csv and tsv; npz files have no columns");
+  if (options.delimiter && files.format == RowFormat::kJsonl)
+    throw Error("--delimiter: jsonl has none");
+  if (!options.columns.empty() && files.format == RowFormat::kJsonl)
+    throw Error("--columns: each line of jsonl names its own");
+  files.delimiter = files.format == RowFormat::kTsv ? '\t' : ',';
+  if (files.format == RowFormat::kCsv) files.delimiter = GuessDelimiter(first_line);
+  files.delimiter = options.delimiter.value_or(files.delimiter);
+  files.columns = options.columns;
+  files.null = options.null;
+  return files;
+}
+
+std::vector<std::string> GuessColumns(const ProfileOptions& options,
+                                      const std::vector<std::string>& lines, DataSchema& files) {
+  std::vector<std::string> names = NamesOf(options, lines, files);
+  for (const std::string& name : names)
+    if (!internal::IsUtf8(name))
+      throw Error(Format("{}:1: the name of a column is no UTF-8", options.paths.front()));
+  return names;
+}
+
+std::string GuessSeparator(const std::vector<std::string>& texts) {
+  for (const char* separator : {"|", ";"})
+    if (Parts(texts, separator, /*between_ids=*/false)) return separator;
+  for (const char* separator : {",", " "})
+    if (Parts(texts, separator, /*between_ids=*/true)) return separator;
+  return "";
+}
+
+std::string GuessWeightMark(const std::vector<std::string>& texts, const std::string& separator) {
+  bool weighted = !texts.empty();
+  for (const std::string& text : texts)
+    ForEachItem(text, separator, [&](std::string_view item) {
+      const size_t mark = item.rfind(':');
+      weighted = weighted && mark != item.npos && mark > 0 && IsNumber(item.substr(mark + 1));
+    });
+  return weighted ? ":" : "";
+}
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+#ifndef TESSERA_DATA_DESCRIBE_GUESS_COLUMNS_H_
+#define TESSERA_DATA_DESCRIBE_GUESS_COLUMNS_H_
+// Guesses how files are laid out, from their names and first lines. Each guess is written into the
+// proposed schema, where a person sees it.
+#include <string>
+#include <vector>
+
+#include "data/describe/profile_rows.h"
+
+namespace tessera {
+
+// Format, delimiter and null. Throws Error for a name whose ending tells no format.
+DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_line);
+
+// Names of the columns: of the heading, or of all keys of the lines of JSON. Where the first line
+// has a number among its cells it is no heading: the columns are column_1, column_2, …, and
+// files.columns says so.
+std::vector<std::string> GuessColumns(const ProfileOptions& options,
+                                      const std::vector<std::string>& lines, DataSchema& files);
+
+// The separator of the texts of a column; "" where a text is one item.
+std::string GuessSeparator(const std::vector<std::string>& texts);
+// ":" where every item of the texts is an id, ":" and a weight; else "".
+std::string GuessWeightMark(const std::vector<std::string>& texts, const std::string& separator);
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_DESCRIBE_GUESS_COLUMNS_H_

@@ -1,0 +1,29 @@
+#include "data/describe/number_sample.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+void NumberSample::Add(double number) {
+  least_ = std::min(least_, number);
+  greatest_ = std::max(greatest_, number);
+  sum_ += number;
+  if (count_++ % stride_ != 0) return;
+  kept_.push_back(number);
+  if (std::ssize(kept_) < kMost) return;
+  for (size_t i = 0; i < kept_.size() / 2; ++i) kept_[i] = kept_[2 * i];
+  kept_.resize(kept_.size() / 2);
+  stride_ *= 2;
+}
+
+std::vector<int64_t> NumberSample::Histogram(int buckets) const {
+  std::vector<int64_t> counts(static_cast<size_t>(buckets));
+  const double width = greatest_ - least_;
+  for (const double number : kept_) {
+    const double place = width > 0 ? (number - least_) / width * buckets : 0;
+    ++counts[static_cast<size_t>(std::clamp(static_cast<int>(place), 0, buckets - 1))];
+  }
+  return counts;
+}
+
+}  // namespace tessera

@@ -1,0 +1,156 @@
+#include "data/describe/profile_rows.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "data/describe/guess_columns.h"
+#include "data/rows/bad_line.h"
+#include "data/rows/column_cells.h"
+#include "data/rows/json_cells.h"
+#include "data/rows/text_pieces.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kFirstLook = 1000;  // rows by which columns and separators are chosen
+
+// Gives the cells of each good line to `row`, until that returns false.
+class RowWalk {
+ public:
+  RowWalk(const ProfileOptions& options, const DataSchema& files,
+          const std::vector<std::string>& columns)
+      : options_(options), files_(files), columns_(columns), reader_(files) {
+    if (files.format == RowFormat::kJsonl) json_ = std::make_unique<JsonCells>(columns, files.null);
+    cells_.cells.resize(columns.size());
+  }
+
+  template <typename Fn>
+  void Run(Fn&& row) {
+    TextPieces pieces(options_.paths, 1 << 19, JsonCells::kPadding);
+    for (TextPiece piece; pieces.Next(piece);) {
+      fraction = piece.fraction;
+      BeginPiece(piece);
+      for (std::string_view text = piece.text; lines_ < piece.lines; ++lines_)
+        if (Read(TakeLine(text), piece) && !row(cells_)) return;
+    }
+    ended = true;
+  }
+
+  double fraction = 0;
+  bool ended = false;
+  int64_t bad_lines = 0;
+  std::string first_bad;
+
+ private:
+  void BeginPiece(const TextPiece& piece) {
+    lines_ = 0;
+    if (json_ != nullptr || piece.first_line != 1) return;
+    const std::string where = Format("{}:1", piece.path);
+    std::vector<std::string> columns = files_.columns;
+    heading_ = columns.empty();
+    if (heading_) {
+      std::string_view text = piece.text;
+      columns = HeadingColumns(files_, TakeLine(text), where);
+    }
+    places_ = FindColumns(files_, columns, columns_, where);
+  }
+
+  bool Read(std::string_view line, const TextPiece& piece) {
+    const int64_t number = piece.first_line + lines_;
+    if (json_ == nullptr && heading_ && number == 1) return false;
+    try {
+      if (json_ != nullptr)
+        json_->Read(line, cells_);
+      else
+        reader_.Read(line, *places_, cells_);
+      return true;
+    } catch (const BadLine& bad) {
+      if (bad_lines++ == 0) first_bad = Format("{}:{}: {}", piece.path, number, bad.what());
+      return false;
+    }
+  }
+
+  const ProfileOptions& options_;
+  const DataSchema& files_;
+  const std::vector<std::string>& columns_;
+  ColumnCells reader_;
+  std::unique_ptr<JsonCells> json_;
+  std::shared_ptr<const FileColumns> places_;
+  LineCells cells_;
+  bool heading_ = false;
+  int64_t lines_ = 0;  // of the piece, that were read
+};
+
+// The first lines of all files together.
+std::vector<std::string> FirstLines(const ProfileOptions& options) {
+  std::vector<std::string> lines;
+  TextPieces pieces(options.paths);
+  for (TextPiece piece; std::ssize(lines) < kFirstLook && pieces.Next(piece);) {
+    std::string_view text = piece.text;
+    for (int64_t i = 0; i < piece.lines && std::ssize(lines) < kFirstLook; ++i)
+      lines.emplace_back(TakeLine(text));
+  }
+  if (lines.empty()) throw Error(Format("{}: it has no line", options.paths.front()));
+  return lines;
+}
+
+void FirstLook(const ProfileOptions& options, const std::vector<std::string>& names,
+               RowsProfile& profile) {
+  std::vector<std::vector<std::string>> texts(names.size());
+  RowWalk walk(options, profile.files, names);
+  int64_t rows = 0;
+  walk.Run([&](const LineCells& line) {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (line.cells[i].kind == Cell::Kind::kText)
+        texts[i].emplace_back(line.cells[i].text);
+      else if (line.cells[i].kind == Cell::Kind::kList)
+        for (const std::string_view item : line.ItemsOf(line.cells[i])) texts[i].emplace_back(item);
+    return ++rows < kFirstLook;
+  });
+  for (size_t i = 0; i < names.size(); ++i) {
+    ColumnProfile& column = profile.columns.emplace_back();
+    column.name = names[i];
+    column.separator = GuessSeparator(texts[i]);
+    column.weight_after = GuessWeightMark(texts[i], column.separator);
+  }
+}
+
+void Add(const LineCells& line, const Cell& cell, ColumnProfile& column) {
+  switch (cell.kind) {
+    case Cell::Kind::kMissing:
+      return column.AddMissing();
+    case Cell::Kind::kText:
+      return column.AddText(cell.text);
+    case Cell::Kind::kList:
+      return column.AddList(line.ItemsOf(cell));
+  }
+}
+
+}  // namespace
+
+RowsProfile ProfileRows(const ProfileOptions& options) {
+  TESSERA_CHECK(!options.paths.empty(), "describe: expected a file, got none");
+  const std::vector<std::string> lines = FirstLines(options);
+  RowsProfile profile;
+  profile.files = GuessFiles(options, lines.front());
+  const std::vector<std::string> names = GuessColumns(options, lines, profile.files);
+  FirstLook(options, names, profile);
+  RowWalk walk(options, profile.files, names);
+  walk.Run([&](const LineCells& line) {
+    for (size_t i = 0; i < names.size(); ++i) Add(line, line.cells[i], profile.columns[i]);
+    ++profile.rows;
+    if (options.progress && profile.rows % 8192 == 0) options.progress(walk.fraction, profile.rows);
+    return profile.rows < options.most_rows;
+  });
+  profile.all = walk.ended;
+  profile.bad_lines = walk.bad_lines;
+  profile.first_bad = walk.first_bad;
+  if (profile.rows == 0)
+    throw Error(profile.first_bad.empty() ? Format("{}: it has no row", options.paths.front())
+                                          : profile.first_bad);
+  return profile;
+}
+
+}  // namespace tessera

@@ -1,0 +1,50 @@
+#!/bin/bash
+# A file that nobody explained: described, trained on, saved, scored.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+# Odd names, missing values, text ids, bags; the label follows shelf and price.
+python3 - <<'PY'
+import random
+
+random.seed(3)
+with open("visits.csv", "w") as file:
+    file.write("Visit No;was bought?;price €;shelf;visitor;seen\n")
+    for i in range(3000):
+        shelf, price = random.choice(["top", "low", "end of aisle"]), random.randint(1, 900) / 4
+        bought = random.random() < (0.7 if shelf == "top" else 0.2)
+        price = "" if i % 10 == 0 else price
+        seen = "|".join(str(random.randint(0, 40)) for _ in range(i % 4))
+        file.write(f"{i};{int(bought)};{price};{shelf};u{random.randint(0, 300)};{seen}\n")
+PY
+
+run 0 describe visits.csv -o visits.json --json columns.json
+has out "csv, delimiter ';', 3,000 rows, 6 columns"
+has out "bags of whole numbers"
+has out "tessera train --config visits.json --data visits.csv --train-rows 0:2700"
+json columns.json 'd["described_rows"] == 3000 and d["all"]'
+json columns.json '[c["role"] for c in d["columns"]][1:3] == ["label", "dense"]'
+json columns.json 'd["columns"][3]["most_frequent"][0]["items"] > 900'
+
+# ---- what it proposes trains, and learns what there is to learn
+run 0 train --config visits.json --data visits.csv --train-rows 0:2700 --eval-rows 2700:3000 \
+  --epochs 3 --checkpoint visits.safetensors --json trained.json
+json trained.json 'd["auc"] > 0.65'
+
+# ---- without -o it prints the configuration
+run 0 describe visits.csv --label 'was bought?'
+has out '"was bought?"'
+has out '"tables": ['
+
+# ---- what cannot be proposed is said, and nothing is lost
+printf 'a,b\nx,y\nz,y\nx,w\n' > no_label.csv
+run 0 describe no_label.csv
+has out "No configuration is proposed: no column looks like a label"
+run 1 describe no_label.csv -o none.json
+has err "no column looks like a label"
+[ ! -e none.json ] || fail "none.json was written"
+run 1 describe visits.csv -o visits.json
+has err "visits.json"
+run 1 describe - < visits.csv
+has err "this can be read only once"
+run 1 describe visits.csv --format npz
+has err "--format: expected jsonl, csv or tsv, got 'npz'"

@@ -1,0 +1,144 @@
+// What is found in files that no schema explains, and what is proposed for it.
+#include "data/describe/profile_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/describe/column_role.h"
+#include "tests/train/testing/files.h"
+
+namespace tessera {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::WriteFile;
+
+RowsProfile Profile(const std::string& name, const std::string& text) {
+  return ProfileRows({.paths = {WriteFile(name, text)}});
+}
+
+const ColumnProfile& Column(const RowsProfile& profile, const std::string& name) {
+  for (const ColumnProfile& column : profile.columns)
+    if (column.name == name) return column;
+  throw Error("no column " + name);
+}
+
+ProposedColumn Proposed(const RowsProfile& profile, const std::string& name,
+                        const std::string& label = "") {
+  const std::vector<ProposedColumn> columns = ProposeColumns(profile, {label});
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (profile.columns[i].name == name) return columns[i];
+  throw Error("no column " + name);
+}
+
+std::vector<std::string> Names(const RowsProfile& profile) {
+  std::vector<std::string> names;
+  for (const ColumnProfile& column : profile.columns) names.push_back(column.name);
+  return names;
+}
+
+// 200 shop visits: odd names, missing values, bags of words and of weighted ids.
+std::string Visits() {
+  std::string text = "Visit No;was bought?;price €;shelf;seen;carts\n";
+  for (int i = 0; i < 200; ++i) {
+    text += std::to_string(100'000 + 977 * i) + ";" + std::to_string(i % 3 == 0) + ";";
+    text += i % 5 == 0 ? "" : std::to_string(i) + ".25";
+    text += i % 2 == 0 ? ";top" : ";low";
+    text += i % 7 == 0 ? ";" : ";" + std::to_string(i % 11) + "|" + std::to_string(i % 13);
+    text += ";" + std::to_string(i % 17) + ":0.5," + std::to_string(i % 19) + ":2\n";
+  }
+  return text;
+}
+
+TEST(ProfileRows, FindsDelimiterSeparatorsAndMissingValues) {
+  const RowsProfile profile = Profile("visits.csv", Visits());
+  EXPECT_EQ(profile.files.delimiter, ';');
+  EXPECT_EQ(profile.rows, 200);
+  EXPECT_TRUE(profile.all);
+  EXPECT_THAT(Names(profile),
+              ElementsAre("Visit No", "was bought?", "price €", "shelf", "seen", "carts"));
+  EXPECT_EQ(Column(profile, "price €").missing, 40);
+  EXPECT_TRUE(Column(profile, "price €").all_numbers());
+  EXPECT_EQ(Column(profile, "seen").separator, "|");
+  EXPECT_EQ(Column(profile, "seen").missing, 29);
+  EXPECT_EQ(Column(profile, "seen").distinct.count(), 13);
+  EXPECT_EQ(Column(profile, "carts").separator, ",");
+  EXPECT_EQ(Column(profile, "carts").weight_after, ":");
+  EXPECT_EQ(Column(profile, "carts").lengths.mean(), 2);
+  EXPECT_EQ(Column(profile, "shelf").separator, "");
+}
+
+TEST(ProfileRows, ProposesRoles) {
+  const RowsProfile profile = Profile("visits.csv", Visits());
+  EXPECT_EQ(Proposed(profile, "was bought?").role, ColumnRole::kLabel);
+  EXPECT_EQ(Proposed(profile, "price €").role, ColumnRole::kDense);
+  const ProposedColumn shelf = Proposed(profile, "shelf");
+  EXPECT_EQ(shelf.role, ColumnRole::kFeature);
+  EXPECT_THAT(shelf.feature.vocabulary, ElementsAre("low", "top"));
+  EXPECT_EQ(shelf.rows, 3);
+  EXPECT_EQ(Proposed(profile, "seen").role, ColumnRole::kFeature);
+  EXPECT_GE(Proposed(profile, "seen").rows, 13);
+}
+
+TEST(ProfileRows, ALabelOfManyValuesBeginsToBeOneWhereSixInTenRowsDoNotReachIt) {
+  std::string text = "rating\tuser_id\n";
+  for (int i = 0; i < 100; ++i) text += std::to_string(1 + i % 5) + "\t" + std::to_string(i) + "\n";
+  const RowsProfile profile = Profile("ratings.tsv", text);
+  EXPECT_EQ(Proposed(profile, "rating").at_least, 3);
+  EXPECT_EQ(Proposed(profile, "user_id").role, ColumnRole::kFeature);
+  EXPECT_EQ(Proposed(profile, "user_id").rows, 130);
+}
+
+TEST(ProfileRows, LinesOfJsonMayLackKeysAndHoldLists) {
+  const RowsProfile profile =
+      Profile("rows.jsonl",
+              "{\"click\": 1, \"tags\": [\"a\", \"b\"], \"at\": {\"x\": 1}}\n"
+              "{\"click\": 0, \"uuid\": \"00ff\"}\n"
+              "{\"click\": 0, \"tags\": [], \"uuid\": \"beef\"}\n"
+              "not json\n");
+  EXPECT_THAT(Names(profile), ElementsAre("click", "tags", "uuid"));
+  EXPECT_EQ(profile.rows, 3);
+  EXPECT_EQ(profile.bad_lines, 1);
+  EXPECT_THAT(profile.first_bad, HasSubstr("rows.jsonl:4: expected a JSON object"));
+  EXPECT_EQ(Column(profile, "tags").lists, 2);
+  EXPECT_EQ(Column(profile, "tags").missing, 1);
+  EXPECT_TRUE(Column(profile, "uuid").all_hex());
+  EXPECT_EQ(Proposed(profile, "uuid").feature.ids, IdKind::kHex);
+}
+
+TEST(ProfileRows, AFirstLineWithANumberIsNoHeading) {
+  const RowsProfile profile = Profile("plain.csv", "1,7,x\n0,7,y\n0,9,x\n");
+  EXPECT_THAT(profile.files.columns, ElementsAre("column_1", "column_2", "column_3"));
+  EXPECT_EQ(profile.rows, 3);
+  EXPECT_EQ(Proposed(profile, "column_1").role, ColumnRole::kLabel);
+}
+
+TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
+  std::string text = "label,same,empty,prose\n";
+  for (int i = 0; i < 200; ++i)
+    text += std::to_string(i % 2) + ",7,," + std::to_string(i) + std::string(60, 'x') + "\n";
+  const RowsProfile profile = Profile("unused.csv", text);
+  for (const char* name : {"same", "empty", "prose"}) {
+    EXPECT_EQ(Proposed(profile, name).role, ColumnRole::kUnused) << name;
+    EXPECT_FALSE(Proposed(profile, name).why.empty()) << name;
+  }
+}
+
+TEST(ProfileRows, SaysWhatIsWrong) {
+  EXPECT_THAT(ErrorOf([] { Profile("rows.dat", "a\n"); }),
+              HasSubstr("its name does not tell its format"));
+  EXPECT_THAT(ErrorOf([] { Profile("none.csv", ""); }), HasSubstr("it has no line"));
+  EXPECT_THAT(ErrorOf([] { Profile("head.csv", "a,b\n"); }), HasSubstr("it has no row"));
+  EXPECT_THAT(ErrorOf([] { Profile("bad.csv", "a,b\n1,2,3\n"); }),
+              HasSubstr("bad.csv:2: expected 2 columns, got 3"));
+  const RowsProfile profile = Profile("visits.csv", Visits());
+  EXPECT_THAT(ErrorOf([&] { ProposeColumns(profile, {"clicked"}); }),
+              HasSubstr("there is no column 'clicked'"));
+  EXPECT_THAT(ErrorOf([&] { ProposeColumns(profile, {"shelf"}); }),
+              HasSubstr("column 'shelf' is not one number a row"));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// Samples of bounded size: distinct texts, and numbers.
+#include <gtest/gtest.h>
+
+#include "data/describe/distinct_sample.h"
+#include "data/describe/number_sample.h"
+
+namespace tessera {
+namespace {
+
+TEST(DistinctSample, CountsAFewExactlyAndManyNearly) {
+  DistinctSample few;
+  for (int i = 0; i < 300; ++i) few.Add(std::to_string(i % 100 == 8 ? 7 : i % 50));
+  EXPECT_TRUE(few.exact());
+  EXPECT_EQ(few.count(), 50);
+  EXPECT_EQ(few.Entries()[0].text, "7");
+  EXPECT_EQ(few.Entries()[0].count, 6 + 3);
+  for (const int64_t distinct : {int64_t{8192}, int64_t{8193}, int64_t{100'000}}) {
+    DistinctSample many;
+    for (int64_t i = 0; i < 3 * distinct; ++i) many.Add(std::to_string(i % distinct));
+    EXPECT_EQ(many.exact(), distinct == 8192);
+    EXPECT_NEAR(static_cast<double>(many.count()), static_cast<double>(distinct),
+                0.06 * static_cast<double>(distinct));
+    EXPECT_LE(many.Entries().size(), DistinctSample::kMost);
+    for (const DistinctSample::Entry& entry : many.Entries()) ASSERT_EQ(entry.count, 3);
+  }
+}
+
+TEST(DistinctSample, CutsWhatItShowsButNotWhatItCompares) {
+  DistinctSample sample;
+  const std::string begin(100, 'x');
+  sample.Add(begin + "a");
+  sample.Add(begin + "b");
+  EXPECT_EQ(sample.count(), 2);
+  EXPECT_EQ(sample.Entries()[0].text, begin.substr(0, DistinctSample::kTextBytes));
+}
+
+TEST(NumberSample, KeepsAnEvenSample) {
+  NumberSample sample;
+  for (int i = 0; i < 100'000; ++i) sample.Add(i);
+  EXPECT_EQ(sample.count(), 100'000);
+  EXPECT_EQ(sample.least(), 0);
+  EXPECT_EQ(sample.greatest(), 99'999);
+  EXPECT_DOUBLE_EQ(sample.mean(), 49'999.5);
+  EXPECT_LT(std::ssize(sample.kept()), NumberSample::kMost);
+  for (const int64_t count : sample.Histogram(10))
+    EXPECT_NEAR(static_cast<double>(count), static_cast<double>(sample.kept().size()) / 10, 2);
+  NumberSample same;
+  same.Add(3);
+  same.Add(3);
+  EXPECT_EQ(same.Histogram(4), (std::vector<int64_t>{2, 0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,136 @@
+#include "train/proposal/propose_config.h"
+
+#include "runtime/base/check.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera {
+namespace {
+
+using internal::Json;
+
+constexpr int64_t kDim = 16;
+
+// An entry that is a name alone has defaults for all other keys.
+Json NameAlone(const Json& entry) { return entry.size() == 1 ? entry.at("name") : entry; }
+
+Json FeatureJson(const FeatureEntry& entry) {
+  Json json = {{"name", entry.name}};
+  if (entry.ids == IdKind::kVocabulary)
+    json["vocabulary"] = entry.vocabulary;
+  else if (entry.ids != IdKind::kInt)
+    json["ids"] = ToString(entry.ids);
+  if (!entry.separator.empty()) json["separator"] = entry.separator;
+  if (!entry.weight_after.empty()) json["weight_after"] = entry.weight_after;
+  return NameAlone(json);
+}
+
+Json LabelJson(const ColumnProfile& column, const ProposedColumn& proposed) {
+  Json json = {{"name", column.name}};
+  if (proposed.at_least) json["at_least"] = *proposed.at_least;
+  if (column.missing > 0) json["missing"] = "skip";
+  return NameAlone(json);
+}
+
+Json DenseJson(const ColumnProfile& column, const ProposedColumn& proposed) {
+  Json json = {{"name", column.name}};
+  if (proposed.log) {
+    json["transform"] = "log1p";
+    return json;
+  }
+  const double least = column.values.least(), greatest = column.values.greatest();
+  if (least < -4 || greatest > 4)
+    json["normalize"] = {column.values.mean(), (greatest - least) / 4};
+  return NameAlone(json);
+}
+
+Json FilesJson(const DataSchema& files) {
+  Json json = {{"format", ToString(files.format)}};
+  const char usual = files.format == RowFormat::kTsv ? '\t' : ',';
+  if (files.format != RowFormat::kJsonl && files.delimiter != usual)
+    json["delimiter"] = std::string(1, files.delimiter);
+  if (!files.columns.empty()) json["columns"] = files.columns;
+  if (!files.null.empty()) json["null"] = files.null;
+  return json;
+}
+
+Json TableJson(const ColumnProfile& column, const ProposedColumn& proposed) {
+  return {{"name", "t_" + column.name},
+          {"rows", proposed.rows},
+          {"dim", kDim},
+          {"pooling", column.is_bag() ? "MEAN" : "SUM"},
+          {"features", {column.name}}};
+}
+
+Json ModelJson(size_t dense, bool weighted) {
+  Json json = {{"type", "dlrm"}, {"dense_in", dense}};
+  if (dense > 0) json["dense_arch"] = {64, kDim};
+  json["over_arch"] = {128, 64, 1};
+  if (weighted) json["weighted"] = true;
+  return json;
+}
+
+// An item of a list a line, and a key of the document a line.
+std::string Laid(const Json& document) {
+  std::string text = "{";
+  for (const auto& [key, value] : document.items()) {
+    text += Format("{}\n  {}: ", text == "{" ? "" : ",", Json(key).dump());
+    if (key != "tables" && key != "data") {
+      text += value.dump();
+      continue;
+    }
+    const bool list = value.is_array();
+    text += list ? "[" : "{";
+    std::string separator = "\n    ";
+    for (const auto& [name, item] : value.items()) {
+      text += separator + (list ? "" : Json(name).dump() + ": ") + item.dump();
+      separator = ",\n    ";
+    }
+    text += list ? "\n  ]" : "\n  }";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+std::string ProposeConfig(const RowsProfile& profile, const std::vector<ProposedColumn>& columns) {
+  Json data = FilesJson(profile.files), tables = Json::array();
+  Json dense = Json::array(), features = Json::array(), labels = Json::array();
+  bool weighted = false;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const ColumnProfile& column = profile.columns[i];
+    switch (columns[i].role) {
+      case ColumnRole::kLabel:
+        labels.push_back(LabelJson(column, columns[i]));
+        break;
+      case ColumnRole::kTime:
+        data["time"] = column.name;
+        break;
+      case ColumnRole::kDense:
+        dense.push_back(DenseJson(column, columns[i]));
+        break;
+      case ColumnRole::kUnused:
+        break;
+      case ColumnRole::kFeature:
+        features.push_back(FeatureJson(columns[i].feature));
+        tables.push_back(TableJson(column, columns[i]));
+        weighted = weighted || !column.weight_after.empty();
+    }
+  }
+  if (labels.empty())
+    throw Error(
+        "no column looks like a label (its name says so, or its values are 0 and 1): name one by "
+        "--label COLUMN");
+  if (tables.empty()) throw Error("no column looks like a categorical feature, which tables need");
+  if (!dense.empty()) data["dense"] = dense;
+  data["features"] = features;
+  data["labels"] = labels;
+  const Json rule = {{"name", "rowwise_adagrad"}, {"lr", 0.02}, {"eps", 1e-8}};
+  const Json adam = {{"name", "adam"}, {"lr", 0.001}};
+  return Laid({{"data", data},
+               {"tables", tables},
+               {"model", ModelJson(dense.size(), weighted)},
+               {"optimizer", {{"sparse", rule}, {"dense", adam}}},
+               {"train", {{"batch_size", 256}, {"epochs", 1}, {"seed", 1}}}});
+}
+
+}  // namespace tessera
