@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_SHOW_COLUMN_TABLE_H_
 #define TESSERA_CLI_SHOW_COLUMN_TABLE_H_
-// What the columns of a user's rows hold, as a table with small histograms and as JSON.
+// Prints what the columns of a user's rows hold: a table with small histograms, or JSON.
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_DESCRIBE_COLUMN_PROFILE_H_
 #define TESSERA_DATA_DESCRIBE_COLUMN_PROFILE_H_
-// What the cells of one column hold, counted row by row.
+// Counts, row by row, what the cells of one column hold.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,7 +33,7 @@ struct ColumnProfile {
   bool is_bag() const { return lists > 0 || !separator.empty(); }
   bool all_whole() const { return items > 0 && whole == items; }
   bool all_numbers() const { return items > 0 && whole + numbers == items; }
-  // As many hexadecimal digits in each item, letters among them.
+  // Whether each item has equally many hexadecimal digits, and letters are among them.
   bool all_hex() const {
     return !all_numbers() && items > 0 && hexadecimal + whole == items && negative == 0 &&
            digits >= 4;

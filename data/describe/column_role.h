@@ -1,6 +1,6 @@
 #ifndef TESSERA_DATA_DESCRIBE_COLUMN_ROLE_H_
 #define TESSERA_DATA_DESCRIBE_COLUMN_ROLE_H_
-// What a column is to a model, as a first proposal: label, time, dense number, feature, or nothing.
+// Proposes what a column is to a model: label, time, dense number, feature, or nothing.
 #include <optional>
 #include <string>
 #include <vector>

@@ -26,7 +26,8 @@ struct ProfileOptions {
 };
 
 struct RowsProfile {
-  // What a schema says of the files: format, delimiter, null, and columns where there is no heading.
+  // The keys of a schema about the files: format, delimiter, null, and columns where there is no
+  // heading.
   DataSchema files;
   int64_t rows = 0;  // that were looked at, bad ones left out
   bool all = false;  // whether there are no more

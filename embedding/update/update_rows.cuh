@@ -157,7 +157,7 @@ __device__ __forceinline__ void LimitNorm(const Row& at, float max_norm, const L
     at.Store(d, Vector<1>{{values[d] * shrink}});
 }
 
-// What a row's rule remembers of it, as asked for.
+// The states of a row, as they were asked for.
 struct RawRowStates {
   RawAny state[kMaxRowStates];
 };

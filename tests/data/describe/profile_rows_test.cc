@@ -1,4 +1,4 @@
-// What is found in files that no schema explains, and what is proposed for it.
+// Columns are found in files that no schema explains, and roles are proposed for them.
 #include "data/describe/profile_rows.h"
 
 #include <gmock/gmock.h>
