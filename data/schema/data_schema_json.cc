@@ -212,6 +212,9 @@ void ReadColumns(JsonObject& object, DataSchema& schema) {
   if (!delimiter.empty()) {
     if (delimiter.size() != 1)
       ThrowExpected(object.at("delimiter"), "one character of one byte", delimiter);
+    const bool quote = delimiter == "\"" && schema.format == RowFormat::kCsv;
+    if (quote || delimiter == "\n" || delimiter == "\r")
+      ThrowExpected(object.at("delimiter"), "neither a quote nor the end of a line", delimiter);
     schema.delimiter = delimiter[0];
   }
   if (list == nullptr) return;

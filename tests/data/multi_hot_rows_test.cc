@@ -98,7 +98,7 @@ TEST(NpzFile, DamagedArchivesAreErrors) {
   EXPECT_EQ(error(good.substr(0, good.size() - 30)),
             ": it is no ZIP archive, or one that is cut short");
   EXPECT_EQ(error("no archive"), ": it is no ZIP archive, or one that is cut short");
-  EXPECT_EQ(error(good.substr(10)), ": the archive is cut short, or damaged");
+  EXPECT_EQ(error(good.substr(10)), ": it is no ZIP archive, or a damaged one");
 }
 
 }  // namespace

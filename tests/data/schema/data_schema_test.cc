@@ -120,6 +120,8 @@ TEST(DataSchema, WrongValuesAreNamedByTheirPlace) {
             "data.columns: two are called 'a_1'");
   EXPECT_EQ(ErrorIn(R"({"format": "csv", "delimiter": "::"})"),
             "data.delimiter: expected one character of one byte, got \"::\"");
+  EXPECT_EQ(ErrorIn(R"({"format": "csv", "delimiter": "\""})"),
+            "data.delimiter: expected neither a quote nor the end of a line, got \"\\\"\"");
   EXPECT_EQ(ErrorIn(R"({"format": "npz", "weight": "w"})"),
             "data.weight: npz has none: its arrays are taken as they are");
 }
