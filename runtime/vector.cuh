@@ -1,7 +1,7 @@
 #ifndef TESSERA_RUNTIME_VECTOR_CUH_
 #define TESSERA_RUNTIME_VECTOR_CUH_
-// Elements that one lane of a kernel moves at a time: kWidth neighbouring elements (4, by one load
-// of 16 or 8 bytes, or 1), as floats. For .cu files.
+// Elements that one lane of a kernel moves at a time: kWidth neighbouring elements, as floats. 4 of
+// f32, or 8 of 16 bits, are 16 bytes; 4 of 16 bits are 8; else one goes alone. For .cu files.
 #include "runtime/ptx.cuh"
 
 namespace tessera::internal {
@@ -34,11 +34,29 @@ template <>
 struct RawVector<4, BFloat16> {
   uint2 v;
 };
+template <>
+struct RawVector<8, Half> {
+  uint4 v;
+};
+template <>
+struct RawVector<8, BFloat16> {
+  uint4 v;
+};
 
 // REQUIRES: p is a multiple of the size of kWidth elements.
 template <int kWidth, typename T>
 __device__ __forceinline__ RawVector<kWidth, T> LoadRaw(const T* p) {
   return {*reinterpret_cast<const decltype(RawVector<kWidth, T>::v)*>(p)};
+}
+
+// The two 16-bit elements of a word, the lower half first.
+template <typename T>
+__device__ __forceinline__ void WidenPair(uint32_t word, float* pair) {
+  T low, high;
+  low.bits = static_cast<uint16_t>(word);
+  high.bits = static_cast<uint16_t>(word >> 16);
+  pair[0] = ToFloat(low);
+  pair[1] = ToFloat(high);
 }
 
 template <int kWidth, typename T>
@@ -48,12 +66,14 @@ __device__ __forceinline__ Vector<kWidth> Widen(const RawVector<kWidth, T>& raw)
   } else if constexpr (sizeof(T) == 4) {
     return {{raw.v.x, raw.v.y, raw.v.z, raw.v.w}};
   } else {
-    T half[4];
-    half[0].bits = static_cast<uint16_t>(raw.v.x);
-    half[1].bits = static_cast<uint16_t>(raw.v.x >> 16);
-    half[2].bits = static_cast<uint16_t>(raw.v.y);
-    half[3].bits = static_cast<uint16_t>(raw.v.y >> 16);
-    return {{ToFloat(half[0]), ToFloat(half[1]), ToFloat(half[2]), ToFloat(half[3])}};
+    Vector<kWidth> x;
+    WidenPair<T>(raw.v.x, x.v);
+    WidenPair<T>(raw.v.y, x.v + 2);
+    if constexpr (kWidth == 8) {
+      WidenPair<T>(raw.v.z, x.v + 4);
+      WidenPair<T>(raw.v.w, x.v + 6);
+    }
+    return x;
   }
 }
 
@@ -68,23 +88,32 @@ __device__ __forceinline__ uint16_t BitsAs(float value, BFloat16) {
   return NarrowToBFloat16(value);
 }
 
-// Stores past the first level of cache what nobody reads again soon. Alignment as LoadVector.
+// Stores past the first level of cache what nobody reads again soon. Alignment: as far as 16 bytes,
+// to kWidth elements. kWidth: 1 or a multiple of 4.
 template <int kWidth>
 __device__ __forceinline__ void StreamVector(float* p, const Vector<kWidth>& x) {
-  if constexpr (kWidth == 1)
+  if constexpr (kWidth == 1) {
     __stcs(p, x.v[0]);
-  else
-    __stcs(reinterpret_cast<float4*>(p), float4{x.v[0], x.v[1], x.v[2], x.v[3]});
+  } else {
+#pragma unroll
+    for (int k = 0; k < kWidth; k += 4)
+      __stcs(reinterpret_cast<float4*>(p + k), float4{x.v[k], x.v[k + 1], x.v[k + 2], x.v[k + 3]});
+  }
 }
 template <int kWidth, typename T>
 __device__ __forceinline__ void StreamVector(T* p, const Vector<kWidth>& x) {
+  const auto pair = [&](int i) {
+    return BitsAs(x.v[i], T()) | static_cast<unsigned>(BitsAs(x.v[i + 1], T())) << 16;
+  };
   if constexpr (kWidth == 1) {
     __stcs(reinterpret_cast<uint16_t*>(p), BitsAs(x.v[0], T()));
-  } else {
-    const auto pair = [&](int i) {
-      return BitsAs(x.v[i], T()) | static_cast<unsigned>(BitsAs(x.v[i + 1], T())) << 16;
-    };
+  } else if constexpr (kWidth == 4) {
     __stcs(reinterpret_cast<uint2*>(p), uint2{pair(0), pair(2)});
+  } else {
+#pragma unroll
+    for (int k = 0; k < kWidth; k += 8)
+      __stcs(reinterpret_cast<uint4*>(p + k),
+             uint4{pair(k), pair(k + 2), pair(k + 4), pair(k + 6)});
   }
 }
 template <int kWidth>

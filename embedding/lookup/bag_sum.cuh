@@ -4,53 +4,58 @@
 //
 // A lane asks for kRowsInFlight rows, as they are stored, before it looks at the first: the loop
 // that asks does nothing but load, as any arithmetic on a row would wait for it, and the rows
-// behind it would not be asked for yet. Each column is added in the order of the ids, so that all
-// bits are the CPU's.
+// behind it would not be asked for yet. Ids and weights of the rows after these are asked for a
+// chunk ahead (bag_ids.cuh). Each column is added in the order of the ids, so that all bits are the
+// CPU's.
 //
 // A Feature has   ids, num_rows, dim, output, output_type, output_stride, pooling and Id(i).
-// A Reader has    kWidth; Raw, what is loaded of a row, of which Raw{} stands for zeros; Load(id);
-//                 Numbers(raw), a Vector<kWidth>; and has_columns, whether this lane has any.
+// A Reader has    kWidth; row_bytes(); Raw, what is loaded of a row, of which Raw{} stands for
+//                 zeros; Load(offset), of the row at this byte; Numbers(raw), a Vector<kWidth>;
+//                 has_columns, whether this lane has any; and kStagesIds, whether a group of lanes
+//                 shares the load of its ids (worth its code where rows are read by 16 bytes).
+//
+// All lanes of a warp call SumBag and CopyRows together, those without a bag with an empty one.
+#include <algorithm>
+
 #include "embedding/config/pooling.h"
-#include "embedding/lookup/row_ops.h"
+#include "embedding/lookup/bag_ids.cuh"
 #include "runtime/numbers/dtype.h"
 #include "runtime/vector.cuh"
 
 namespace tessera::internal {
 
-// 4 of 16 bytes each, by 32 warps of a multiprocessor, are 64 KiB on their way.
-inline constexpr int kRowsInFlight = 4;
-
 // A lane's columns, from `column` on, of a bag: ids [begin, end).
 struct BagItem {
-  int64_t bag, begin, end;
+  int64_t begin, end;
+  uint32_t bag;
   int column;
 };
 
 template <typename Reader>
 struct RowsInFlight {
   static constexpr int kWidth = Reader::kWidth;
-  int64_t id[kRowsInFlight];
   typename Reader::Raw raw[kRowsInFlight];
   float weight[kRowsInFlight];
 
-  // Ids [i, i + kRowsInFlight); -1 past `end`.
-  template <typename Feature>
-  __device__ __forceinline__ void AskForIds(const Feature& f, int64_t i, int64_t end) {
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u) id[u] = i + u < end ? f.Id(i + u) : -1;
-  }
-
-  // Rows of these ids and, unless `weights` is null, their weights; zeros for ids that name no row:
+  // Rows place … place + kRowsInFlight - 1 of the chunk in work; zeros for ids that name no row:
   // adding them changes no bit of a sum that began with +0.
-  __device__ __forceinline__ void AskForRows(const Reader& reader, int64_t num_rows,
-                                             const float* weights, int64_t i) {
+  template <typename Ids>
+  __device__ __forceinline__ void Ask(const Reader& reader, const Ids& ids, int place) {
+    int64_t row[kRowsInFlight];
+    ids.Get(place, row, weight);
 #pragma unroll
     for (int u = 0; u < kRowsInFlight; ++u) {
-      const bool reads = IsRow(id[u], num_rows) && reader.has_columns;
       raw[u] = {};
-      weight[u] = 1;
-      if (reads) raw[u] = reader.Load(id[u]);
-      if (reads && weights != nullptr) weight[u] = weights[i + u];
+      if (row[u] >= 0 && reader.has_columns) raw[u] = reader.Load(row[u]);
+    }
+  }
+
+  // Row u becomes row u - 1.
+  __device__ __forceinline__ void Shift() {
+#pragma unroll
+    for (int u = 1; u < kRowsInFlight; ++u) {
+      raw[u - 1] = raw[u];
+      weight[u - 1] = weight[u];
     }
   }
 
@@ -88,40 +93,70 @@ __device__ __forceinline__ void StoreBag(const Feature& f, const BagItem& item,
   StoreNumbers(f, item.bag, item.column, sum);
 }
 
-template <typename Feature, typename Reader>
-__device__ void SumBag(const Feature& f, const Reader& reader, const float* weights,
-                       const BagItem& item) {
+// Calls use(rows, k) for the rows of ids item.begin + [k, k + kRowsInFlight), k from 0 on, of which
+// those from item.end on are zeros.
+template <typename Ids, typename Feature, typename Reader, typename Use>
+__device__ __forceinline__ void ForRows(Ids& ids, const Feature& f, const Reader& reader,
+                                        const BagItem& item, const Use& use) {
+  const uint32_t longest = LongestOfWarp(static_cast<uint32_t>(item.end - item.begin));
+  RowsInFlight<Reader> rows;
+  ids.Ask(f, item.begin, item.end);
+  for (uint32_t done = 0; done < longest; done += static_cast<uint32_t>(ids.chunk())) {
+    const int64_t next = item.begin + done + ids.chunk();
+    if constexpr (Ids::kStaged) {
+      ids.Take();
+      ids.Ask(f, next, item.end);
+    }
+    const auto places =
+        static_cast<int>(std::min(static_cast<uint32_t>(ids.chunk()), longest - done));
+#pragma unroll 1
+    for (int place = 0; place < places; place += kRowsInFlight) {
+      rows.Ask(reader, ids, place);
+      if constexpr (!Ids::kStaged) ids.Ask(f, next, item.end);
+      use(rows, done + static_cast<uint32_t>(place));
+    }
+  }
+}
+
+template <int kThreads, typename Feature, typename Reader>
+__device__ __forceinline__ Vector<Reader::kWidth> SumBag(const Feature& f, const Reader& reader,
+                                                         const float* weights, const BagItem& item,
+                                                         IdStage<kThreads>& stage) {
   constexpr int kWidth = Reader::kWidth;
   Vector<kWidth> sum = {};
-  RowsInFlight<Reader> rows;
-  rows.AskForIds(f, item.begin, item.end);
-  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
-    rows.AskForRows(reader, f.num_rows, weights, i);
-    rows.AskForIds(f, i + kRowsInFlight, item.end);
+  const auto add = [&](const RowsInFlight<Reader>& rows, uint32_t) {
 #pragma unroll
     for (int u = 0; u < kRowsInFlight; ++u) {
       const Vector<kWidth> x = rows.Weighted(reader, u);
 #pragma unroll
       for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + x.v[k];
     }
+  };
+  if (Reader::kStagesIds && 1 << f.log_lanes >= kRowsInFlight) {
+    StagedIds<kThreads> ids(stage, f.log_lanes, f.num_rows, reader.row_bytes(), weights);
+    ForRows(ids, f, reader, item, add);
+  } else {
+    OwnIds ids(f.num_rows, reader.row_bytes(), weights);
+    ForRows(ids, f, reader, item, add);
   }
-  StoreBag(f, item, sum);
+  return sum;
 }
 
 // Pooling NONE: a row of the output for each id; that of id `origin` is row 0.
 template <typename Feature, typename Reader>
-__device__ void CopyRows(const Feature& f, const Reader& reader, const float* weights,
-                         int64_t origin, const BagItem& item) {
-  RowsInFlight<Reader> rows;
-  for (int64_t i = item.begin; i < item.end; i += kRowsInFlight) {
-    rows.AskForIds(f, i, item.end);
-    rows.AskForRows(reader, f.num_rows, weights, i);
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u)
-      if (i + u < item.end)
-        StoreNumbers(f, i + u - origin, item.column,
-                     weights == nullptr ? reader.Numbers(rows.raw[u]) : rows.Weighted(reader, u));
-  }
+__device__ __forceinline__ void CopyRows(const Feature& f, const Reader& reader,
+                                         const float* weights, int64_t origin,
+                                         const BagItem& item) {
+  const int64_t first = item.begin - origin;
+  const auto length = static_cast<uint32_t>(item.end - item.begin);
+  const auto store = [&](RowsInFlight<Reader>& rows, uint32_t k) {
+#pragma unroll 1  // conversions and stores for each output type are much code
+    for (uint32_t u = 0; u < kRowsInFlight && k + u < length; ++u, rows.Shift())
+      StoreNumbers(f, first + (k + u), item.column,
+                   weights == nullptr ? reader.Numbers(rows.raw[0]) : rows.Weighted(reader, 0));
+  };
+  OwnIds ids(f.num_rows, reader.row_bytes(), weights);
+  ForRows(ids, f, reader, item, store);
 }
 
 }  // namespace tessera::internal

@@ -19,6 +19,7 @@ namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kBlocksHeld = 3;  // of a multiprocessor: 80 registers a thread
 constexpr int64_t kLongBag = 256;
 
 // One feature for the kernel. Groups of 2^log_lanes lanes, vectors of `width` elements.
@@ -49,14 +50,15 @@ struct Batch {
 template <int kWidth>
 __device__ __forceinline__ BagItem ItemOf(const Feature& f, IndexArray offsets, uint32_t index,
                                           int lane) {
-  const int64_t bag = index / f.pieces;
-  return {bag, offsets[f.first_bag + bag], offsets[f.first_bag + bag + 1],
+  const uint32_t bag = index / f.pieces;
+  return {offsets[f.first_bag + bag], offsets[f.first_bag + bag + 1], bag,
           ((static_cast<int>(index % f.pieces) << f.log_lanes) + lane) * kWidth};
 }
 
 template <int kWidthOf, typename Row>
 struct RowReader {
   static constexpr int kWidth = kWidthOf;
+  static constexpr bool kStagesIds = kWidth > 1;
   using Raw = RawVector<kWidth, Row>;
 
   const Row* rows;  // from the lane's first column on
@@ -65,54 +67,80 @@ struct RowReader {
 
   __device__ RowReader(const Feature& f, int column)
       : rows(static_cast<const Row*>(f.rows) + column), dim(f.dim), has_columns(column < f.dim) {}
-  __device__ __forceinline__ Raw Load(int64_t id) const { return LoadRaw<kWidth>(rows + id * dim); }
+  __device__ __forceinline__ int64_t row_bytes() const {
+    return int64_t{dim} * static_cast<int64_t>(sizeof(Row));
+  }
+  __device__ __forceinline__ Raw Load(int64_t offset) const {
+    return LoadRaw<kWidth>(
+        reinterpret_cast<const Row*>(reinterpret_cast<const char*>(rows) + offset));
+  }
   __device__ __forceinline__ Vector<kWidth> Numbers(const Raw& raw) const { return Widen(raw); }
 };
 
-// The block's shared memory: which items are long, and a tile of rows for one of them.
-struct LongBags {
+// The block's shared memory: ids of its bags; which items are long, and a tile of rows, as they are
+// stored, for one of them.
+struct Shared {
   uint32_t items[kThreads];
   int count;
-  alignas(16) float tile[kThreads * kRowsInFlight * 4];
+  float weights[kThreads * kRowsInFlight];
+  IdStage<kThreads> stage;
+  alignas(16) unsigned char tile[kThreads * kRowsInFlight * 16];
+};
+
+// The rows of a long bag that a group of lanes brings for a tile: kRowsInFlight of them.
+template <int kWidth, typename Row>
+struct TileRows {
+  const Feature& f;
+  const float* weights;
+  const BagItem& item;
+  RowReader<kWidth, Row> reader;
+  RowsInFlight<RowReader<kWidth, Row>> rows;
+
+  __device__ __forceinline__ void Ask(int64_t i) {
+    OwnIds ids(f.num_rows, reader.row_bytes(), weights);
+    ids.Ask(f, i, item.end);
+    rows.Ask(reader, ids, 0);
+  }
+  __device__ __forceinline__ void Store(Shared& shared, int first_row, int columns, int lane) {
+    Row* tile = reinterpret_cast<Row*>(shared.tile);
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      *reinterpret_cast<RawVector<kWidth, Row>*>(tile + (first_row + u) * columns + lane * kWidth) =
+          rows.raw[u];
+      if (lane == 0) shared.weights[first_row + u] = rows.weight[u];
+    }
+  }
 };
 
 // One long item, by the whole block. Each group asks for kRowsInFlight rows of a tile; while these
 // are on their way, the tile before is added, a thread a column.
 template <int kWidth, typename Row>
 __device__ void SumLongBag(const Feature& f, IndexArray offsets, const float* weights,
-                           uint32_t index, LongBags& shared) {
+                           uint32_t index, Shared& shared) {
   const int lanes = 1 << f.log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1),
             group = static_cast<int>(threadIdx.x) >> f.log_lanes, columns = lanes * kWidth,
-            tile_rows = (kThreads >> f.log_lanes) * kRowsInFlight;
+            tile_rows = (kThreads >> f.log_lanes) * kRowsInFlight, own_row = group * kRowsInFlight;
   const BagItem item = ItemOf<kWidth>(f, offsets, index, lane);
-  const RowReader<kWidth, Row> reader(f, item.column);
   const int first_column = item.column - lane * kWidth, own = static_cast<int>(threadIdx.x);
   float sum = 0;
-  RowsInFlight<RowReader<kWidth, Row>> rows;
-  const auto ask = [&](int64_t tile) {
-    const int64_t i = tile + group * kRowsInFlight;
-    rows.AskForIds(f, i, item.end);
-    rows.AskForRows(reader, f.num_rows, weights, i);
-  };
-  ask(item.begin);
+  TileRows<kWidth, Row> next = {f, weights, item, {f, item.column}, {}};
+  next.Ask(item.begin + own_row);
   for (int64_t tile = item.begin; tile < item.end; tile += tile_rows) {
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u)
-      StoreVector(shared.tile + (group * kRowsInFlight + u) * columns + lane * kWidth,
-                  rows.Weighted(reader, u));
+    next.Store(shared, own_row, columns, lane);
     __syncthreads();
-    ask(tile + tile_rows);
+    next.Ask(tile + tile_rows + own_row);
     const int count = static_cast<int>(std::min<int64_t>(tile_rows, item.end - tile));
+    const Row* column = reinterpret_cast<const Row*>(shared.tile) + own;
     if (own < columns)
-      for (int r = 0; r < count; ++r) sum = sum + shared.tile[r * columns + own];
+      for (int r = 0; r < count; ++r) sum = sum + shared.weights[r] * ToFloat(column[r * columns]);
     __syncthreads();
   }
   if (own >= columns || first_column + own >= f.dim) return;
-  StoreBag(f, BagItem{item.bag, item.begin, item.end, first_column + own}, Vector<1>{{sum}});
+  StoreBag(f, BagItem{item.begin, item.end, item.bag, first_column + own}, Vector<1>{{sum}});
 }
 
 template <int kWidth, typename Row, typename AnyBatch>
-__device__ void LookupBlock(const AnyBatch& batch, const Feature& f, LongBags& shared) {
+__device__ void LookupBlock(const AnyBatch& batch, const Feature& f, Shared& shared) {
   if (batch.long_bags) {
     if (threadIdx.x == 0) shared.count = 0;
     __syncthreads();
@@ -120,15 +148,17 @@ __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, LongBags& s
   const int lane = static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1);
   const uint32_t index = ((blockIdx.x - f.first_block) * (kThreads >> f.log_lanes)) +
                          (threadIdx.x >> f.log_lanes);  // threads of a feature may be over 2^32
-  if (index < f.num_bags * f.pieces) {
-    const BagItem item = ItemOf<kWidth>(f, batch.offsets, index, lane);
-    const RowReader<kWidth, Row> reader(f, item.column);
-    if (f.pooling == PoolingType::kNone)
-      CopyRows(f, reader, nullptr, batch.offsets[f.first_bag], item);
-    else if (item.end - item.begin <= kLongBag)
-      SumBag(f, reader, batch.weights, item);
-    else if (lane == 0)
-      shared.items[atomicAdd(&shared.count, 1)] = index;
+  const bool is_item = index < f.num_bags * f.pieces, sums = f.pooling != PoolingType::kNone;
+  BagItem item = {0, 0, 0, f.dim};  // no ids, and no columns to store
+  if (is_item) item = ItemOf<kWidth>(f, batch.offsets, index, lane);
+  const bool is_long = sums && item.end - item.begin > kLongBag;
+  if (is_long && lane == 0) shared.items[atomicAdd(&shared.count, 1)] = index;
+  if (is_long) item = {0, 0, 0, f.dim};
+  const RowReader<kWidth, Row> reader(f, item.column);
+  if (!sums) {
+    CopyRows(f, reader, nullptr, batch.offsets[f.first_bag], item);
+  } else {
+    StoreBag(f, item, SumBag(f, reader, batch.weights, item, shared.stage));
   }
   if (!batch.long_bags) return;
   __syncthreads();
@@ -137,7 +167,9 @@ __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, LongBags& s
 }
 
 template <typename Row, typename AnyBatch>
-__device__ void LookupBlockOf(const AnyBatch& batch, const Feature& f, LongBags& shared) {
+__device__ void LookupBlockOf(const AnyBatch& batch, const Feature& f, Shared& shared) {
+  if constexpr (sizeof(Row) == 2)
+    if (f.width == 8) return LookupBlock<8, Row>(batch, f, shared);
   if (f.width == 4)
     LookupBlock<4, Row>(batch, f, shared);
   else
@@ -159,9 +191,9 @@ __device__ const Feature& FeatureOfBlock(const Batch<kCapacity>& batch) {
 }
 
 template <int kCapacity>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksHeld)
     LookupKernel(const __grid_constant__ Batch<kCapacity> batch) {
-  __shared__ LongBags shared;
+  __shared__ Shared shared;
   const Feature& f = FeatureOfBlock(batch);
   if (f.row_type == DType::kF32)
     LookupBlockOf<float>(batch, f, shared);
@@ -209,11 +241,16 @@ __global__ void __launch_bounds__(kThreads) WeightGradientKernel(GradientFeature
 
 bool Aligned(const void* p, int64_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
-// Whether rows and output can be moved four elements at a time.
-bool TakesVectors(const LookupFeature& f) {
-  const int64_t row_bytes = 4 * SizeOf(f.row_type), output_bytes = 4 * SizeOf(f.output_type);
-  return f.dim % 4 == 0 && f.output_stride % 4 == 0 && Aligned(f.rows, row_bytes) &&
-         Aligned(f.output, output_bytes);
+// Returns how many elements of rows and output a lane can move at a time: 16 bytes of a row, or 8
+// of one of 16 bits, or one element.
+int64_t WidthOf(const LookupFeature& f) {
+  const auto takes = [&](int64_t width) {
+    return f.dim % width == 0 && f.output_stride % width == 0 &&
+           Aligned(f.rows, width * SizeOf(f.row_type)) &&
+           Aligned(f.output, std::min<int64_t>(16, width * SizeOf(f.output_type)));
+  };
+  if (SizeOf(f.row_type) == 2 && takes(8)) return 8;
+  return takes(4) ? 4 : 1;
 }
 
 Feature MakeFeature(const LookupFeature& f, uint32_t first_block) {
@@ -231,7 +268,7 @@ Feature MakeFeature(const LookupFeature& f, uint32_t first_block) {
   feature.output_type = f.output_type;
   feature.pooling = f.pooling;
   feature.first_block = first_block;
-  feature.width = TakesVectors(f) ? 4 : 1;
+  feature.width = static_cast<uint8_t>(WidthOf(f));
   const int64_t vectors = f.dim / feature.width;
   const auto lanes = static_cast<int64_t>(
       std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(vectors, kLanes))));
@@ -273,6 +310,8 @@ void LaunchLookup(Context& ctx, const LookupArgs& args, std::span<const LookupFe
 // features are not to pay for many.
 void Lookup(OnCuda, Context& ctx, const LookupArgs& args) {
   constexpr size_t kMax = 256;
+  TESSERA_CHECK(args.num_ids < int64_t{1} << 32, "lookup on {}: {} ids in one call; at most 2^32",
+                ctx.device(), args.num_ids);
   for (size_t begin = 0; begin < args.features.size(); begin += kMax) {
     const auto part = args.features.subspan(begin, std::min(kMax, args.features.size() - begin));
     if (part.size() <= 16)

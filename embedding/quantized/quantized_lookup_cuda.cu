@@ -18,6 +18,7 @@ namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256, kLanesMost = 32;
+constexpr int kBlocksHeld = 2;  // of a multiprocessor: 128 registers a thread
 
 struct Feature {
   int64_t count;  // items
@@ -39,8 +40,8 @@ struct Feature {
 __device__ __forceinline__ BagItem ItemOf(const Feature& f, int64_t index, int lane) {
   const int64_t bag = index / f.pieces;
   const auto piece = static_cast<int>(index - bag * f.pieces);
-  return {bag, f.offsets[f.first_bag + bag], f.offsets[f.first_bag + bag + 1],
-          ((piece << f.log_lanes) + lane) * f.width};
+  return {f.offsets[f.first_bag + bag], f.offsets[f.first_bag + bag + 1],
+          static_cast<uint32_t>(bag), ((piece << f.log_lanes) + lane) * f.width};
 }
 
 // Stored rows, by bytes.
@@ -56,59 +57,70 @@ __device__ void CopyStoredRows(const Feature& f, const BagItem& item, int lane) 
   }
 }
 
+using Stage = IdStage<kThreads>;
+
 template <int kWidth, RowReading kReading>
-__device__ __forceinline__ void ReadItem(const Feature& f, const BagItem& item) {
-  const StoredRowReader<kWidth, kReading> reader{f.rows, f.layout, item.column, f.dim, f.aligned};
+__device__ __forceinline__ void ReadItem(const Feature& f, const BagItem& item, Stage& stage) {
+  const StoredRowReader<kWidth, kReading> reader{f.rows, f.layout,  item.column,
+                                                 f.dim,  f.aligned, item.column < f.dim};
   if (f.pooling == PoolingType::kNone)
     CopyRows(f, reader, f.weights, f.offsets[f.first_bag], item);
   else
-    SumBag(f, reader, f.weights, item);
+    StoreBag(f, item, SumBag(f, reader, f.weights, item, stage));
 }
 
-template <int kWidth>
-__device__ void VisitItem(const Feature& f, const BagItem& item) {
+template <RowReading kReading>
+__device__ __forceinline__ void VisitWidth(const Feature& f, const BagItem& item, Stage& stage) {
+  if (f.width == WideWidthOf(kReading))
+    return ReadItem<WideWidthOf(kReading), kReading>(f, item, stage);
+  if constexpr (WideWidthOf(kReading) != 4)
+    if (f.width == 4) return ReadItem<4, kReading>(f, item, stage);
+  ReadItem<1, kReading>(f, item, stage);
+}
+
+__device__ __forceinline__ void VisitItem(const Feature& f, const BagItem& item, Stage& stage) {
   switch (f.layout.reading) {
     case RowReading::kF32:
-      return ReadItem<kWidth, RowReading::kF32>(f, item);
+      return VisitWidth<RowReading::kF32>(f, item, stage);
     case RowReading::kF16:
-      return ReadItem<kWidth, RowReading::kF16>(f, item);
+      return VisitWidth<RowReading::kF16>(f, item, stage);
     case RowReading::kBF16:
-      return ReadItem<kWidth, RowReading::kBF16>(f, item);
+      return VisitWidth<RowReading::kBF16>(f, item, stage);
     case RowReading::kHfp8:
-      return ReadItem<kWidth, RowReading::kHfp8>(f, item);
+      return VisitWidth<RowReading::kHfp8>(f, item, stage);
     case RowReading::kE4M3:
-      return ReadItem<kWidth, RowReading::kE4M3>(f, item);
+      return VisitWidth<RowReading::kE4M3>(f, item, stage);
     case RowReading::kE5M2:
-      return ReadItem<kWidth, RowReading::kE5M2>(f, item);
+      return VisitWidth<RowReading::kE5M2>(f, item, stage);
     case RowReading::kAffine8:
-      return ReadItem<kWidth, RowReading::kAffine8>(f, item);
+      return VisitWidth<RowReading::kAffine8>(f, item, stage);
     case RowReading::kAffine4:
-      return ReadItem<kWidth, RowReading::kAffine4>(f, item);
+      return VisitWidth<RowReading::kAffine4>(f, item, stage);
     case RowReading::kAffine2:
-      return ReadItem<kWidth, RowReading::kAffine2>(f, item);
+      return VisitWidth<RowReading::kAffine2>(f, item, stage);
     case RowReading::kMx4:
-      return ReadItem<kWidth, RowReading::kMx4>(f, item);
+      return VisitWidth<RowReading::kMx4>(f, item, stage);
   }
 }
 
-// Row y of the grid: feature y.
+// Row y of the grid: feature y. All lanes of a warp go round together.
 template <int kCapacity>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksHeld)
     QuantizedLookupKernel(const __grid_constant__ FeatureBatch<Feature, kCapacity> batch) {
+  __shared__ Stage stage;
   const Feature& f = batch.features[blockIdx.y];
   const int lane = static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1);
-  const int64_t step = (static_cast<int64_t>(gridDim.x) * kThreads) >> f.log_lanes;
-  int64_t index = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) >> f.log_lanes;
-  for (; index < f.count; index += step) {
-    const BagItem item = ItemOf(f, index, lane);
+  const int64_t step = (static_cast<int64_t>(gridDim.x) * kThreads) >> f.log_lanes,
+                group = (threadIdx.x & 31) >> f.log_lanes;
+  int64_t first =
+      (static_cast<int64_t>(blockIdx.x) * kThreads + (threadIdx.x & ~31u)) >> f.log_lanes;
+  for (; first < f.count; first += step) {
+    BagItem item = {0, 0, 0, f.dim};  // no ids, and no columns to store
+    if (first + group < f.count) item = ItemOf(f, first + group, lane);
     if (f.output_type == DType::kU8)
       CopyStoredRows(f, item, lane);
-    else if (item.column >= f.dim)
-      continue;
-    else if (f.width == 4)
-      VisitItem<4>(f, item);
     else
-      VisitItem<1>(f, item);
+      VisitItem(f, item, stage);
   }
 }
 
@@ -122,17 +134,38 @@ bool RowsAligned(const QuantizedLookupFeature& f, int64_t bytes) {
          f.layout.params_at % 4 == 0;
 }
 
-bool TakesVectors(const QuantizedLookupFeature& f) {
+// Whether lanes can read WideWidthOf(reading) columns of these rows: by loads of 16 bytes, or as
+// LoadWideAffine reads 16 codes, without leaving the row.
+bool WideRows(const QuantizedLookupFeature& f) {
+  const RowLayout& layout = f.layout;
+  if (!RowsAligned(f, 16)) return false;
+  const bool eight = layout.reading == RowReading::kAffine8;
+  if (!eight && layout.reading != RowReading::kAffine4 && layout.reading != RowReading::kAffine2)
+    return true;
+  if (layout.params_at % 8 != 0 || layout.params_at + 8 > layout.row_bytes) return false;
+  const int64_t late = layout.codes_at % 16, first = layout.codes_at - late;
+  return !eight || (late <= 8 && first + f.dim + 8 <= layout.row_bytes);
+}
+
+// Returns how many columns a lane can read and write at a time.
+int WidthOf(const QuantizedLookupFeature& f) {
   const RowReading reading = f.layout.reading;
-  const bool wide = reading == RowReading::kF32,
-             half = reading == RowReading::kF16 || reading == RowReading::kBF16;
-  return f.dim % 4 == 0 && f.output_stride % 4 == 0 &&
-         Aligned(f.output, 4 * SizeOf(f.output_type)) &&
-         (!(wide || half) || RowsAligned(f, wide ? 16 : 8));
+  const int64_t output_bytes = SizeOf(f.output_type);
+  const bool half = reading == RowReading::kF16 || reading == RowReading::kBF16;
+  const auto takes = [&](int64_t width) {
+    const int64_t most = std::min<int64_t>(16, width * output_bytes);
+    return f.dim % width == 0 && f.output_stride * output_bytes % most == 0 &&
+           Aligned(f.output, most);
+  };
+  const int wide = WideWidthOf(reading);
+  if (takes(wide) && (reading == RowReading::kMx4 || WideRows(f))) return wide;
+  const bool four = reading != RowReading::kF32 && takes(4) && (!half || RowsAligned(f, 8));
+  return four ? 4 : 1;
 }
 
 Feature MakeFeature(const QuantizedLookupArgs& args, const QuantizedLookupFeature& f) {
-  TESSERA_CHECK(f.dim < (int64_t{1} << 20), "quantized lookup on a GPU: dim {}", f.dim);
+  TESSERA_CHECK(f.dim < (int64_t{1} << 20) && f.num_bags < (int64_t{1} << 32),
+                "quantized lookup on a GPU: dim {} and {} bags of one feature", f.dim, f.num_bags);
   Feature feature = {};
   feature.rows = static_cast<const uint8_t*>(f.rows);
   feature.output = f.output;
@@ -144,7 +177,7 @@ Feature MakeFeature(const QuantizedLookupArgs& args, const QuantizedLookupFeatur
   feature.first_bag = f.first_bag;
   feature.layout = f.layout;
   feature.dim = static_cast<int32_t>(f.dim);
-  feature.width = TakesVectors(f) ? 4 : 1;
+  feature.width = static_cast<uint8_t>(WidthOf(f));
   feature.aligned = RowsAligned(f, 4);
   feature.output_type = f.output_type;
   feature.pooling = f.pooling;
@@ -161,6 +194,9 @@ Feature MakeFeature(const QuantizedLookupArgs& args, const QuantizedLookupFeatur
 }  // namespace
 
 void QuantizedLookup(OnCuda, Context& ctx, const QuantizedLookupArgs& args) {
+  TESSERA_CHECK(args.num_ids < int64_t{1} << 32,
+                "quantized lookup on {}: {} ids in one call; at most 2^32", ctx.device(),
+                args.num_ids);
   std::vector<Feature> features;
   for (const QuantizedLookupFeature& f : args.features)
     if (f.num_bags > 0) features.push_back(MakeFeature(args, f));

@@ -158,10 +158,10 @@ class Loads:
     """Those of one width in the loops of a kernel.
 
     count  how many there are
-    alone  how many of them were waited for while no other of their width was in flight
-    least  bytes in flight, by loads of this width, at the first wait for any of them; of all such
-           waits the least
-    most   likewise the most, by loads of any width
+    alone  how many of them found no other of their width in flight at any wait until their own
+    least  bytes in flight, by loads of this width, at the wait that found the most of them, from a
+           load's issue to its own wait; the least of all loads
+    most   bytes in flight at a wait, by loads of any width; the most of all waits
     """
 
     def __init__(self):
@@ -178,42 +178,55 @@ class Loads:
             self.least = min(self.least or other.least, other.least)
         self.most = max(self.most, other.most)
 
-    def add_wait(self, bits, flight):
-        together = sum(1 for _, b, _ in flight if b == bits)
-        wait = Loads()
-        wait.alone, wait.least = int(together == 1), together * bits // 8
-        wait.most = sum(b for _, b, _ in flight) // 8
-        self.add(wait)
+
+class Flight:
+    """A load that was issued and is not waited for yet."""
+
+    def __init__(self, step, is_own):
+        self.barrier, self.bytes, self.is_own = step.sets, step.bits // 8, is_own
+        self.alike = self.all = 0  # bytes in flight, of its width and in all, at a wait: the most
+
+    def see(self, flights):
+        self.alike = max(self.alike, sum(f.bytes for f in flights if f.bytes == self.bytes))
+        self.all = max(self.all, sum(f.bytes for f in flights))
+
+    def loads(self):
+        loads = Loads()
+        loads.alone, loads.least, loads.most = int(self.alike == self.bytes), self.alike, self.all
+        return loads
 
 
 def loads_in_loops(code):
     """Bits of a load -> Loads."""
     flow, found, done = Flow(code), {}, set()
     for loop in flow.loops:
-        blocks = sorted(loop)
-        own = {b for b in blocks if b not in done}
+        own = {b for b in loop if b not in done}
         done |= loop
         if any(code[i].bits for b in own for i in range(flow.starts[b], flow.ends[b])):
-            _run_loop(code, flow, blocks, own, found)
+            for bits, loads in loads_of_loop(code, flow, sorted(loop), own).items():
+                found.setdefault(bits, Loads()).add(loads)
     return found
 
 
-def _run_loop(code, flow, blocks, own, found):
+def loads_of_loop(code, flow, blocks, own):
     """Walks the loop twice, as one round may ask for what the next uses; the second walk counts."""
-    flight = []  # of each load: its barrier, its bits, whether it is the loop's own
+    flights, found = [], {}
     for counts in (False, True):
         for b in blocks:
-            for i in range(flow.starts[b], flow.ends[b]):
-                step = code[i]
-                waited = [load for load in flight if step.waits >> load[0] & 1]
-                if counts:
-                    for bits in {bits for _, bits, is_own in waited if is_own}:
-                        found.setdefault(bits, Loads()).add_wait(bits, flight)
-                flight = [load for load in flight if not step.waits >> load[0] & 1]
+            for step in code[flow.starts[b] : flow.ends[b]]:
+                waited = [f for f in flights if step.waits >> f.barrier & 1]
+                if waited:
+                    for f in flights:
+                        f.see(flights)
+                    flights = [f for f in flights if f not in waited]
+                for f in waited:
+                    if counts and f.is_own:
+                        found.setdefault(f.bytes * 8, Loads()).add(f.loads())
                 if step.bits and step.sets != NONE:
-                    flight.append((step.sets, step.bits, b in own))
+                    flights.append(Flight(step, b in own))
                     if counts and b in own:
                         found.setdefault(step.bits, Loads()).count += 1
+    return found
 
 
 def main(paths):
