@@ -103,9 +103,9 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
   int64_t rows = 0;
   walk.Run([&](const LineCells& line) {
     for (size_t i = 0; i < names.size(); ++i)
-      if (line.cells[i].kind == Cell::Kind::kText)
+      if (line.cells[i].kind == LineCell::Kind::kText)
         texts[i].emplace_back(line.cells[i].text);
-      else if (line.cells[i].kind == Cell::Kind::kList)
+      else if (line.cells[i].kind == LineCell::Kind::kList)
         for (const std::string_view item : line.ItemsOf(line.cells[i])) texts[i].emplace_back(item);
     return ++rows < kFirstLook;
   });
@@ -117,13 +117,13 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
   }
 }
 
-void Add(const LineCells& line, const Cell& cell, ColumnProfile& column) {
+void Add(const LineCells& line, const LineCell& cell, ColumnProfile& column) {
   switch (cell.kind) {
-    case Cell::Kind::kMissing:
+    case LineCell::Kind::kMissing:
       return column.AddMissing();
-    case Cell::Kind::kText:
+    case LineCell::Kind::kText:
       return column.AddText(cell.text);
-    case Cell::Kind::kList:
+    case LineCell::Kind::kList:
       return column.AddList(line.ItemsOf(cell));
   }
 }
