@@ -58,16 +58,17 @@ run 0 bench lookup "${small[@]}" --dim 16 --compare before.json
 has out "lookup/dim=16,rows=1k,tables=2,batch=16,pooling=3/1t"
 
 # Types, any dim, ids of a user, and Google Benchmark's layout.
+own=(--rows 1k --tables 2 --batch 16 --rounds 3 --threads 1 --flush-mib 1 --ids lines:bags.txt)
 for bag in $(seq 40); do echo "$bag 5 $((bag * 20))"; done >bags.txt
-run 0 bench lookup "${small[@]}" --dim 48 --row-type f16,f32 --ids lines:bags.txt \
-  --gbench google.json --json with_context.json
+run 0 bench lookup "${own[@]}" --dim 48 --row-type f16,f32 --gbench google.json \
+  --json with_context.json
 has out "All rows: dim=48, rows=1k"
 json google.json \
   '{b["name"].split("/")[-1] for b in d["benchmarks"]} >= {"tessera", "tessera_median"}'
 json with_context.json '"tessera bench lookup" in d["context"]["command"] and d["context"]["isa"]'
 [ "$(wc -L <out)" -le 160 ] || fail "wide lines: $(cat out)"
-fails_saying "id 800 (place 119) is no row of a table of 500 rows" bench lookup "${small[@]}" \
-  --ids lines:bags.txt --rows 500 --tables 1
+fails_saying "id 500 (place 74) is no row of a table of 500 rows" bench lookup \
+  "${own[@]}" --rows 500 --tables 1
 
 # The lab ranks a point's contenders, and takes parameters of variants as axes.
 run 0 bench lab "${small[@]}" --variants plain+policies --ahead 0,16 --min-time 0.001

@@ -18,7 +18,7 @@ has out "--frequency-threshold"
 run 0 generate --help
 has out "--zipf"
 
-fails_saying "expected a command: train, generate, preprocess, inspect, reshard, export"
+fails_saying "expected a command: train, describe, generate, preprocess, inspect, reshard, export"
 fails_saying "fly" fly
 # ---- exit codes, version, a request that can be pasted, and nothing of the parser's own
 run 0 --help

@@ -157,9 +157,9 @@ has out "embedding_bags.t_user.weight"
 has out "momentum1, momentum2"
 has out "saved by a program with SaveCheckpoint"
 run 0 inspect program.safetensors --json
-json out 'd["saved_by"] == "SaveCheckpoint" and d["tensors"][0]["shape"] == [20, 8] and
+json out '(d["saved_by"] == "SaveCheckpoint" and d["tensors"][0]["shape"] == [20, 8] and
   d["tensors"][0]["optimizer_states"] == ["iter", "momentum1", "momentum2"] and
-  d["progress"]["step"] == 400'
+  d["progress"]["step"] == 400)'
 run 0 export program.safetensors --out program_again.safetensors
 has out "program_again.safetensors: 1 tensor of SaveCheckpoint"
 

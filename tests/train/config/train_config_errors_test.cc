@@ -162,8 +162,9 @@ INSTANTIATE_TEST_SUITE_P(
             R"(optimizer.gradient_clipping.norm_type: expected a number above 0 or "inf", got 0)"},
         Bad{R"("empty_bag")", R"("zero")",
             R"(data.missing: expected "row0" or "empty_bag", got "zero")"},
-        Bad{R"("format": "criteo")", R"("format": "csv")",
-            R"(data.format: expected "criteo" or "planted" or "random" or "movielens", got "csv")"},
+        Bad{R"("format": "criteo")", R"("format": "parquet")",
+            R"(data.format: expected "criteo" or "planted" or "random" or "movielens" or "jsonl" )"
+            R"(or "csv" or "tsv" or "npz", got "parquet")"},
         Bad{R"("format": "criteo")", R"("format": "criteo", "rows": 5)",
             "data.rows: unknown key; known here: format, missing, shuffle"},
         Bad{R"("format": "criteo")", R"("shuffle": {"window_rows": 0})",
