@@ -44,7 +44,7 @@ has err "no column looks like a label"
 [ ! -e none.json ] || fail "none.json was written"
 run 1 describe visits.csv -o visits.json
 has err "visits.json"
-run 1 describe - --format csv < visits.csv
+cat visits.csv | "$tessera" describe - --format csv >out 2>err && fail "it described a pipe"
 has err "this can be read only once"
 run 1 describe visits.csv --format npz
 has err "--format: expected jsonl, csv or tsv, got 'npz'"
