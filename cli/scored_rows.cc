@@ -46,6 +46,19 @@ std::unique_ptr<DataSource> OpenOwnRows(const ScoredRows& rows, const RowInputs&
       days, RowTableSourceOptions{.batch_size = rows.batch_size, .range = range});
 }
 
+// Rows are scored by one task of clicks, whose label is the only one, and in every row.
+void CheckOneTask(const RankingNetConfig& net, const std::shared_ptr<const DataSchema>& schema,
+                  const std::string& path) {
+  if (net.num_tasks() != 1 || net.loss_of(0) != TaskLoss::kBce)
+    throw Error(
+        Format("{}: model.tasks: {} tasks, the first by {}: rows are scored by one task, by bce; "
+               "tessera serve answers all tasks by their names",
+               path, net.num_tasks(), ToString(net.loss_of(0))));
+  if (schema != nullptr && schema->labels.size() > 1)
+    throw Error(Format("{}: data.labels: rows are scored by their only label, but there are {}",
+                       path, schema->labels.size()));
+}
+
 }  // namespace
 
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
@@ -74,6 +87,7 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
       CheckServingMemory(spec, {.examples = examples}, there);
     };
   predictor_ = std::make_unique<serve::Predictor>(path, served);
+  CheckOneTask(predictor_->model()->spec().net, nullptr, path);
   inputs_ = InputsOf(predictor_->model()->spec());
 }
 
@@ -85,6 +99,7 @@ RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConf
 void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& given,
                      int threads) {
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
+  CheckOneTask(config.model, config.data.schema, checkpoint.path);
   inputs_ = {.features = Features(config),
              .dense_in = config.model.dense_in,
              .missing = config.data.missing,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/tower_net.h"
+
 namespace tessera {
 namespace {
 
@@ -76,12 +78,24 @@ Variable RankingModel::LossOf(Context& ctx, const Variable& outputs, TaskLoss lo
 
 Variable RankingModel::Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                             const Tensor& weights) const {
-  TESSERA_CHECK_EQ(config_.net.num_tasks(), 1, "Loss is of one task (TaskLoss: of each): tasks");
-  return LossOf(ctx, outputs, config_.net.loss_of(0), labels, weights, {});
+  TESSERA_CHECK_EQ(config_.net.num_tasks(), 1, "Loss is of one task (LossOfTask: of each): tasks");
+  TESSERA_CHECK(config_.net.loss_of(0) != TaskLoss::kInBatchSoftmax,
+                "Loss is of labels (LossOfTask: of in_batch_softmax, too)");
+  return LossOf(ctx, OutputOfTask(ctx, config_.net, outputs, 0), config_.net.loss_of(0), labels,
+                weights, {});
 }
 
 Variable RankingModel::LossOfTask(Context& ctx, const Variable& outputs, size_t task,
-                                  const LossRows& rows, double factor) const {
+                                  const LossRows& rows, double factor,
+                                  const CandidateGather& gather) const {
+  if (config_.net.loss_of(task) == TaskLoss::kInBatchSoftmax) {
+    const TowerEmbeddings towers = SplitTowers(ctx, outputs);
+    const AllCandidates all = gather ? gather(towers.candidate) : AllCandidates{towers.candidate};
+    return InBatchSoftmax(ctx, towers.query, all.rows,
+                          {.first = all.first,
+                           .weights = rows.weights,
+                           .over = {.total = rows.total, .factor = factor}});
+  }
   return LossOf(ctx, OutputOfTask(ctx, config_.net, outputs, task), config_.net.loss_of(task),
                 rows.labels, rows.weights, {rows.total, factor});
 }

@@ -20,6 +20,14 @@ struct RankingModelConfig {
   ManagedTableConfigs managed_collision = {};
 };
 
+// The candidates of a batch, [B, E], as one rank knows its part of them: those of all ranks, and
+// the place of the first of this rank's among them.
+struct AllCandidates {
+  Variable rows;
+  int64_t first = 0;
+};
+using CandidateGather = std::function<AllCandidates(const Variable& mine)>;
+
 // Parameters: tables "sparse_arch.embedding_bag_collection.embedding_bags.<table>.weight",
 // "sparse_arch.embedding_bag_collection._feature_processors.position_weights.<feature>", then the
 // net's.
@@ -42,8 +50,9 @@ class RankingModel : public EmbeddingModel {
   Variable Loss(Context& ctx, const Variable& outputs, const Tensor& labels,
                 const Tensor& weights = {}) const;
   // That of one of several tasks, over the rows that count: Σ w·l·factor / Σ w, 0 where none does.
+  // `gather`: of a task by in_batch_softmax, makes the candidates of all ranks of this rank's.
   Variable LossOfTask(Context& ctx, const Variable& outputs, size_t task, const LossRows& rows,
-                      double factor = 1) const;
+                      double factor = 1, const CandidateGather& gather = {}) const;
   // The answers to each task, from Forward's outputs, [B] of one task, [B, tasks] of several:
   // probabilities of clicks, or numbers of tasks by mse. Not recorded.
   Tensor Probabilities(Context& ctx, const Variable& outputs) const;

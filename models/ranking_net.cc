@@ -5,9 +5,11 @@
 #include "models/deepfm_net.h"
 #include "models/dlrm_net.h"
 #include "models/mixture_net.h"
+#include "models/tower_net.h"
 #include "runtime/base/check.h"
 #include "runtime/ops/activation.h"
 #include "runtime/ops/shaping.h"
+#include "runtime/ops/similarity.h"
 
 namespace tessera {
 namespace {
@@ -27,6 +29,8 @@ int64_t OneDim(const RankingNetConfig& config, const std::vector<PooledFeature>&
 std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
                                            const std::vector<PooledFeature>& features) {
   CheckRankingNetConfig(config);
+  if (config.type == RankingModelType::kTwoTower)
+    return std::make_unique<TowerNet>(ctx, config, features);
   if (TakesAnyDims(config.type)) return MakeMixtureNet(ctx, config, features);
   const int64_t dim = OneDim(config, features);
   if (config.type == RankingModelType::kDeepFm)
@@ -47,22 +51,30 @@ Variable AsOutputs(Context& ctx, const Variable& outputs) {
 
 Variable OutputOfTask(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
                       size_t task) {
+  if (config.type == RankingModelType::kTwoTower) {
+    const TowerEmbeddings towers = SplitTowers(ctx, outputs);
+    return RowDot(ctx, towers.query, towers.candidate);
+  }
   if (config.num_tasks() == 1) return outputs;
   return Reshape(ctx, Narrow(ctx, outputs, 1, static_cast<int64_t>(task), 1), {outputs.dim(0)});
 }
 
 Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
                      bool outputs_are_probabilities) {
-  const auto is_bce = [](const TaskConfig& task) { return task.loss == TaskLoss::kBce; };
+  const auto is_bce = [&](size_t task) { return config.loss_of(task) == TaskLoss::kBce; };
+  const auto count = static_cast<size_t>(config.num_tasks());
   if (outputs_are_probabilities) return outputs;
-  if (std::ranges::all_of(config.tasks, is_bce)) return Sigmoid(ctx, outputs);
-  if (config.num_tasks() == 1) return outputs;
+  const bool towers = config.type == RankingModelType::kTwoTower;
+  size_t clicks = 0;
+  for (size_t t = 0; t < count; ++t) clicks += is_bce(t) ? 1 : 0;
+  if (!towers && clicks == count) return Sigmoid(ctx, outputs);
+  if (!towers && count == 1) return outputs;
   std::vector<Variable> columns;
-  for (size_t t = 0; t < config.tasks.size(); ++t) {
-    const Variable column = Narrow(ctx, outputs, 1, static_cast<int64_t>(t), 1);
-    columns.push_back(is_bce(config.tasks[t]) ? Sigmoid(ctx, column) : column);
+  for (size_t t = 0; t < count; ++t) {
+    const Variable output = OutputOfTask(ctx, config, outputs, t);
+    columns.push_back(Reshape(ctx, is_bce(t) ? Sigmoid(ctx, output) : output, {-1, 1}));
   }
-  return Concat(ctx, columns, 1);
+  return AsOutputs(ctx, count == 1 ? columns[0] : Concat(ctx, columns, 1));
 }
 
 }  // namespace tessera

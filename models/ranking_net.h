@@ -15,7 +15,7 @@ namespace tessera {
 class RankingNet : public Module {
  public:
   // dense [B, dense_in], pooled [B, ΣD] -> [B] of one task, or [B, tasks]. Of a task by bce these
-  // are logits, or probabilities.
+  // are logits, or probabilities. Two towers: [B, 2·E] (tower_net.h).
   virtual Variable Forward(Context& ctx, const Variable& dense, const Variable& pooled) const = 0;
   virtual bool gives_probabilities() const { return false; }
 };
@@ -38,8 +38,8 @@ Variable AsOutputs(Context& ctx, const Variable& outputs);
 // The outputs of one task, [B].
 Variable OutputOfTask(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
                       size_t task);
-// The answers of a net to each task, shaped as its outputs: probabilities of tasks by bce, the
-// numbers of tasks by mse.
+// The answers of a net to each task, [B] of one task, [B, tasks] of several: probabilities of tasks
+// by bce, else the numbers themselves, which are dot products of two towers.
 Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
                      bool outputs_are_probabilities);
 

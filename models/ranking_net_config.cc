@@ -24,13 +24,19 @@ std::string ToString(Type type) {
       return "mmoe";
     case Type::kPle:
       return "ple";
+    case Type::kTwoTower:
+      return "two_tower";
   }
   TESSERA_FAIL("unknown type of model {}", static_cast<int>(type));
 }
 
-std::string ToString(TaskLoss loss) { return loss == TaskLoss::kBce ? "bce" : "mse"; }
+std::string ToString(TaskLoss loss) {
+  return loss == TaskLoss::kBce ? "bce" : loss == TaskLoss::kMse ? "mse" : "in_batch_softmax";
+}
 
-bool TakesAnyDims(Type type) { return type == Type::kMmoe || type == Type::kPle; }
+bool TakesAnyDims(Type type) {
+  return type == Type::kMmoe || type == Type::kPle || type == Type::kTwoTower;
+}
 
 namespace {
 
@@ -63,7 +69,18 @@ void CheckTasks(const RankingNetConfig& config) {
     TESSERA_CHECK(std::isfinite(task.weight) && task.weight >= 0,
                   "{}: task '{}': expected a weight of 0 or more, got {}", ToString(config.type),
                   task.name, task.weight);
+    TESSERA_CHECK(task.loss != TaskLoss::kInBatchSoftmax || config.type == Type::kTwoTower,
+                  "{}: task '{}': in_batch_softmax is of two_tower, whose candidates it compares",
+                  ToString(config.type), task.name);
   }
+}
+
+void CheckTowers(const RankingNetConfig& config) {
+  const bool two_tower = config.type == Type::kTwoTower;
+  for (const auto* features : {&config.query, &config.candidate})
+    TESSERA_CHECK(features->empty() != two_tower, "{}: query and candidate: expected {}",
+                  ToString(config.type), two_tower ? "features of each" : "none");
+  CheckSizes(config, "layers", config.tower_layers, two_tower);
 }
 
 }  // namespace
@@ -71,10 +88,13 @@ void CheckTasks(const RankingNetConfig& config) {
 void CheckRankingNetConfig(const RankingNetConfig& config) {
   const bool deepfm = config.type == Type::kDeepFm, dcn = config.type == Type::kDlrmDcn,
              projection = config.type == Type::kDlrmProjection, ple = config.type == Type::kPle,
-             mixture = ple || config.type == Type::kMmoe, has_dense = config.dense_in > 0;
+             mixture = ple || config.type == Type::kMmoe, has_dense = config.dense_in > 0,
+             two_tower = config.type == Type::kTwoTower, over = !deepfm && !mixture && !two_tower;
   CheckSize(config, "dense_in", config.dense_in, has_dense);
   CheckSizes(config, "dense_arch", config.dense_arch, !deepfm && has_dense);
-  CheckSizes(config, "over_arch", config.over_arch, !deepfm && !mixture);
+  CheckSizes(config, "over_arch", config.over_arch, over);
+  TESSERA_CHECK(!two_tower || !has_dense, "two_tower: dense_in: expected 0, no dense features");
+  CheckTowers(config);
   CheckSize(config, "dcn_layers", config.dcn_layers, dcn);
   CheckCount(config.dcn_layers, SizeLimits::kLayers, "dcn_layers");
   CheckSize(config, "dcn_low_rank", config.dcn_low_rank, dcn);
@@ -93,7 +113,7 @@ void CheckRankingNetConfig(const RankingNetConfig& config) {
                 "ids come with");
   CheckTasks(config);
   if (mixture) CheckOutputs(config, "tower_arch", config.tower_arch, 1);
-  if (!mixture && !deepfm) CheckOutputs(config, "over_arch", config.over_arch, config.num_tasks());
+  if (over) CheckOutputs(config, "over_arch", config.over_arch, config.num_tasks());
 }
 
 }  // namespace tessera

@@ -8,9 +8,10 @@
 //   deepfm           dense_in, hidden, deep_fm_dim
 //   mmoe             dense_in, dense_arch, experts, expert_arch, tower_arch
 //   ple              the same as mmoe, extraction_layers, task_experts
+//   two_tower        query, candidate, tower_layers
 //
 // Any of them may have tasks, and weighted or position_weights. Each may be without dense features:
-// dense_in is then 0, and there is no dense_arch, or hidden.
+// dense_in is then 0, and there is no dense_arch, or hidden. Two towers have none.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,21 +19,25 @@
 
 namespace tessera {
 
-enum class RankingModelType { kDlrm, kDlrmDcn, kDlrmProjection, kDeepFm, kMmoe, kPle };
+enum class RankingModelType { kDlrm, kDlrmDcn, kDlrmProjection, kDeepFm, kMmoe, kPle, kTwoTower };
 inline constexpr RankingModelType kRankingModelTypes[] = {
-    RankingModelType::kDlrm,   RankingModelType::kDlrmDcn, RankingModelType::kDlrmProjection,
-    RankingModelType::kDeepFm, RankingModelType::kMmoe,    RankingModelType::kPle};
+    RankingModelType::kDlrm,    RankingModelType::kDlrmDcn, RankingModelType::kDlrmProjection,
+    RankingModelType::kDeepFm,  RankingModelType::kMmoe,    RankingModelType::kPle,
+    RankingModelType::kTwoTower};
 std::string ToString(RankingModelType type);  // "dlrm", "dlrm_dcn", …, as above
 
-enum class TaskLoss { kBce, kMse };
-std::string ToString(TaskLoss loss);  // "bce", "mse"
+enum class TaskLoss { kBce, kMse, kInBatchSoftmax };
+std::string ToString(TaskLoss loss);  // "bce", "mse", "in_batch_softmax"
 
 // A label that a model learns to foresee, and how far its answer is from it.
 struct TaskConfig {
   std::string name, label;
-  TaskLoss loss = TaskLoss::kBce;  // of a logit against 0 to 1, or of the number itself
-  float weight = 1;                // of its loss in the sum over tasks
-  std::string where = {};          // a label: only rows where it is above 0 count
+  // The loss of a logit against 0 to 1, or of the number itself; or, of two towers, the cross
+  // entropy of choosing an example's candidate among those of all examples of the batch, which
+  // needs no label ("").
+  TaskLoss loss = TaskLoss::kBce;
+  float weight = 1;        // of its loss in the sum over tasks
+  std::string where = {};  // a label: only rows where it is above 0 count
   friend bool operator==(const TaskConfig&, const TaskConfig&) = default;
 };
 
@@ -57,6 +62,8 @@ struct RankingNetConfig {
   int64_t extraction_layers = 0;          // of ple
   int64_t task_experts = 0;               // of ple: experts of each task in each layer
   std::vector<TaskConfig> tasks = {};     // empty: one, the data's first label, by bce
+  std::vector<std::string> query = {}, candidate = {};  // features of each of two towers
+  std::vector<int64_t> tower_layers = {};               // sizes of each of two towers
   int64_t num_tasks() const { return tasks.empty() ? 1 : static_cast<int64_t>(tasks.size()); }
   TaskLoss loss_of(size_t task) const { return tasks.empty() ? TaskLoss::kBce : tasks[task].loss; }
 };

@@ -1,5 +1,7 @@
 #include "models/ranking_net_size.h"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -99,12 +101,25 @@ RankingNetSize SizeOfMixture(const RankingNetConfig& config, double pooled) {
   return sizer.size();
 }
 
+RankingNetSize SizeOfTowers(const RankingNetConfig& config,
+                            const std::vector<PooledFeature>& features) {
+  Sizer sizer(0);
+  for (const auto* own : {&config.query, &config.candidate}) {
+    double width = 0;
+    for (const PooledFeature& feature : features)
+      if (std::ranges::count(*own, feature.feature) > 0) width += static_cast<double>(feature.dim);
+    AddMlps(1, width, config.tower_layers, sizer);
+  }
+  return sizer.size();
+}
+
 }  // namespace
 
 RankingNetSize SizeOfRankingNet(const RankingNetConfig& config,
                                 const std::vector<PooledFeature>& features) {
   double pooled = 0;
   for (const PooledFeature& feature : features) pooled += static_cast<double>(feature.dim);
+  if (config.type == RankingModelType::kTwoTower) return SizeOfTowers(config, features);
   if (TakesAnyDims(config.type)) return SizeOfMixture(config, pooled);
   const double dim = !config.dense_arch.empty() ? Last(config.dense_arch)
                      : features.empty()         ? 1

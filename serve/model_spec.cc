@@ -214,6 +214,12 @@ std::vector<std::string> ModelSpec::Features() const {
   return all;
 }
 
+std::vector<std::string> ModelSpec::Outputs() const {
+  std::vector<std::string> names;
+  for (const TaskConfig& task : net.tasks) names.push_back(task.name);
+  return names.empty() ? std::vector<std::string>{kScoreOutput} : names;
+}
+
 std::vector<PooledFeature> ModelSpec::PooledFeatures() const {
   std::vector<PooledFeature> features;
   for (const TableSpec& table : tables)

@@ -111,11 +111,14 @@ struct ModelSpec {
   // The features that the tables read, table after table: what is pooled, one block of columns
   // each. A feature that several tables read is there as often.
   std::vector<std::string> Reads() const;
+  // The names of an example's answers, in their order: "score", or the model's tasks.
+  std::vector<std::string> Outputs() const;
   // The blocks of columns of what is pooled, as Reads.
   std::vector<PooledFeature> PooledFeatures() const;
 };
 
 inline constexpr char kModelFile[] = "model.json";
+inline constexpr char kScoreOutput[] = "score";  // of a model without tasks
 // "tables.<name>", "remap.<name>", "ids.<name>".
 std::string RowsName(const TableSpec& table);
 std::string RemapName(const TableSpec& table);

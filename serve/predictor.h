@@ -34,7 +34,8 @@ class Predictor {
   // Throws Error as ModelChain does.
   explicit Predictor(std::string directory, PredictorOptions options = {});
 
-  // The click probability of each example. Throws Error for a request that does not fit the model.
+  // The click probability of each example; of a model with tasks, an answer to each task, example
+  // after example. Throws Error for a request that does not fit the model.
   std::vector<float> Predict(const PredictRequest& request);
   // Predicts all examples of some requests, computed together by a model, this predictor's or
   // another one.

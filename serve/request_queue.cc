@@ -150,13 +150,16 @@ void RequestQueue::Compute(Items& batch) {
   std::vector<const PredictRequest*> requests;
   for (const Item& item : batch) requests.push_back(&item.request);
   const std::vector<float> scores = predictor_.Predict(*model, requests);
+  const std::vector<std::string> outputs = model->spec().Outputs();
   auto next = scores.begin();
   for (Item& item : batch) {
-    ScoredRequest scored{.scores = {next, next + item.request.size()},
+    const int64_t count = item.request.size() * std::ssize(outputs);
+    ScoredRequest scored{.scores = {next, next + count},
+                         .outputs = outputs,
                          .model_version = model->spec().version,
                          .model_digest = model->digest(),
                          .answered = Clock::now()};
-    next += item.request.size();
+    next += count;
     TakeDone(item.done)(nullptr, std::move(scored));
   }
   batch.clear();

@@ -13,6 +13,7 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,7 +42,8 @@ class DeadlinePassed : public Error {
 };
 
 struct ScoredRequest {
-  std::vector<float> scores;                            // the click probability of each example
+  std::vector<float> scores;                            // answers of each example, one a task
+  std::vector<std::string> outputs = {kScoreOutput};    // names of an example's answers
   int64_t model_version = 0;                            // of the model that all of them come from
   std::string model_digest;                             // of the same
   std::chrono::steady_clock::time_point answered = {};  // when they were there

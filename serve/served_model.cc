@@ -118,6 +118,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
       digest_(std::move(digest)),
       features_(spec_.Features()),
       reads_(spec_.Reads()),
+      outputs_(spec_.Outputs()),
       table_of_(TableOfFeatures(spec_)),
       tables_(std::move(tables)),
       remaps_(std::move(remaps)),
@@ -314,7 +315,7 @@ std::vector<float> ServedModel::Predict(Context& ctx,
     examples += request->size();
   }
   std::vector<float> scores;
-  scores.reserve(static_cast<size_t>(examples));
+  scores.reserve(static_cast<size_t>(examples) * outputs_.size());
   std::vector<Part> parts;
   int64_t batch = 0;
   for (const PredictRequest* request : requests)

@@ -64,14 +64,17 @@ class ServedModel {
   const std::vector<std::optional<TableRemap>>& remaps() const { return remaps_; }
   // The order in which a request may bring them without being searched.
   const std::vector<std::string>& features() const { return features_; }
+  // ModelSpec::Outputs.
+  const std::vector<std::string>& outputs() const { return outputs_; }
   // One a table.
   const TableCounter& counter(size_t table) const { return *counters_[table]; }
 
   // Throws Error, saying what was expected, for a request that does not fit.
   void Check(const PredictRequest& request) const;
-  // Click probabilities of all examples of all requests, one after the other. They don't depend on
-  // which requests come together beyond the rounding of products of other sizes. Throws Error as
-  // Check does, and BrokenModel where the file was cut while it is in use.
+  // The answers to all examples of all requests, one example after the other, each of as many
+  // numbers as ModelSpec::Outputs: click probabilities, or what else tasks foresee. They don't
+  // depend on which requests come together beyond the rounding of products of other sizes. Throws
+  // Error as Check does, and BrokenModel where the file was cut while it is in use.
   std::vector<float> Predict(Context& ctx, std::span<const PredictRequest* const> requests) const;
 
  private:
@@ -103,9 +106,9 @@ class ServedModel {
 
   ModelSpec spec_;
   std::string digest_;
-  std::vector<std::string> features_, reads_;  // of requests; of tables
-  std::vector<int> table_of_;                  // of each feature
-  bool narrow_rows_ = true;                    // whether every row's number is an i32
+  std::vector<std::string> features_, reads_, outputs_;  // of requests; of tables; of answers
+  std::vector<int> table_of_;                            // of each feature
+  bool narrow_rows_ = true;                              // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;
   std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;

@@ -109,7 +109,7 @@ void CheckSizes(const ServedModel& model, int64_t batch, const tessera_arrays& a
   const int64_t bags = std::ssize(model.features()) * batch;
   CheckCount(arrays.num_dense, batch * model.spec().net.dense_in, "num_dense");
   CheckCount(arrays.num_lengths, bags, "num_lengths");
-  CheckCount(arrays.num_scores, batch, "num_scores");
+  CheckCount(arrays.num_scores, batch * std::ssize(model.outputs()), "num_scores");
   if (bags > 0) CheckGiven(arrays.lengths, "lengths");
   CheckCount(arrays.num_ids, CountIds(arrays.lengths, bags), "num_ids");
 }
@@ -183,10 +183,29 @@ const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t f
   });
 }
 
+int64_t tessera_c_num_outputs(const tessera_predictor* predictor) {
+  return Guarded<int64_t>(-1, [&] { return std::ssize(ModelOf(predictor)->outputs()); });
+}
+
+const char* tessera_c_output_name(const tessera_predictor* predictor, int64_t output) {
+  return Guarded<const char*>(nullptr, [&] {
+    const auto model = ModelOf(predictor);
+    const std::vector<std::string>& names = model->outputs();
+    if (output < 0 || output >= std::ssize(names))
+      throw Error(Format("there are {} outputs, none {}", names.size(), output));
+    return names[static_cast<size_t>(output)].c_str();
+  });
+}
+
 int32_t tessera_c_predict(tessera_predictor* predictor, int64_t batch, const float* dense,
                           const int64_t* lengths, const int64_t* ids, float* scores) {
   return Guarded(-1, [&] {
     const auto model = ModelOf(predictor);
+    if (const size_t outputs = model->outputs().size(); outputs != 1)
+      throw Error(
+          Format("the model has {} outputs, but tessera_c_predict writes one score an "
+                 "example: call tessera_c_predict_checked",
+                 outputs));
     Predict(*predictor, *model, batch,
             {.dense = dense,
              .num_dense = 0,

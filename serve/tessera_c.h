@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_C_ABI_VERSION 4
+#define TESSERA_C_ABI_VERSION 5
 
 /* That of the library, which may be newer than this header. */
 int32_t tessera_c_abi_version(void);
@@ -46,7 +46,13 @@ int64_t tessera_c_dense_size(const tessera_predictor* predictor);
 int64_t tessera_c_num_features(const tessera_predictor* predictor);
 const char* tessera_c_feature_name(const tessera_predictor* predictor, int64_t feature);
 
-/* Click probabilities of `batch` examples, into scores[batch].
+/* Since ABI 5. How many answers the loaded model gives to an example, one a task, and their names;
+ * "score" alone of a model without tasks. As above. */
+int64_t tessera_c_num_outputs(const tessera_predictor* predictor);
+const char* tessera_c_output_name(const tessera_predictor* predictor, int64_t output);
+
+/* Click probabilities of `batch` examples, into scores[batch]. Fails for a model of several
+ * outputs, whose scores would not fit: tessera_c_predict_checked takes those.
  *   dense    [batch][dense_size]
  *   lengths  [num_features][batch]: how many ids each example has, feature after feature
  *   ids      in the same order, as many as the lengths say
@@ -65,7 +71,7 @@ typedef struct tessera_arrays {
   const int64_t* ids;
   int64_t num_ids; /* the sum of the lengths */
   float* scores;
-  int64_t num_scores; /* batch */
+  int64_t num_scores; /* batch * num_outputs: [batch][num_outputs] */
 } tessera_arrays;
 
 /* Since ABI 3. Like tessera_c_predict; fails, before anything is read or written, where a size is

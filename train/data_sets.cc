@@ -36,7 +36,7 @@ std::shared_ptr<const RowTable> MapStoredRows(const std::vector<std::string>& fi
                                               const std::vector<CategoricalFeature>& features,
                                               int64_t dense_in) {
   const auto rows = std::make_shared<const StoredRows>(MapStoredFiles(files), features);
-  if (rows->dense_columns() != dense_in)
+  if (dense_in != 0 && rows->dense_columns() != dense_in)  // 0: the model leaves them
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
                        dense_in, rows->dense_columns()));
   return rows;
@@ -117,7 +117,7 @@ RowFiles DataSets::OwnFiles(const std::vector<std::string>& files) const {
 std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
   const auto rows =
       std::make_shared<const MultiHotRows>(MultiHotDays(files), *data_.schema, features_);
-  if (rows->dense_columns() != dense_in_)
+  if (dense_in_ != 0 && rows->dense_columns() != dense_in_)
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
                        dense_in_, rows->dense_columns()));
   if (rows->label_columns() != 1)

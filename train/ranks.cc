@@ -12,7 +12,39 @@ namespace {
 
 int64_t FirstRow(int64_t rows, int rank, int ranks) { return rows * rank / ranks; }
 
+std::vector<int64_t> RowsOfEach(int64_t rows, int ranks) {
+  std::vector<int64_t> counts;
+  for (int r = 0; r < ranks; ++r) counts.push_back(RowsOfRank(rows, r, ranks));
+  return counts;
+}
+
+// The gradient of a rank's rows is the sum of what all ranks have for them.
+class GatherRowsFunction final : public Function {
+ public:
+  GatherRowsFunction(Communicator& comm, std::vector<int64_t> counts)
+      : comm_(comm), counts_(std::move(counts)) {}
+  std::string_view name() const override { return "GatherRows"; }
+  std::vector<Tensor> Backward(Context& ctx, const std::vector<Tensor>& grads) override {
+    return {comm_.ReduceScatterV(ctx, grads[0].Contiguous(ctx), counts_, "gradients of candidates")
+                .Wait()};
+  }
+
+ private:
+  Communicator& comm_;
+  std::vector<int64_t> counts_;
+};
+
 }  // namespace
+
+Variable RowsOfAllRanks(Context& ctx, Communicator& comm, const Variable& x, int64_t rows) {
+  std::vector<int64_t> counts = RowsOfEach(rows, comm.size());
+  const Tensor all = comm.AllGatherV(ctx, x.value().Contiguous(ctx), counts, "candidates").Wait();
+  return Record(ctx, std::make_unique<GatherRowsFunction>(comm, std::move(counts)), {x}, all);
+}
+
+int64_t FirstRowOfRank(const Communicator& comm, int64_t rows) {
+  return FirstRow(rows, comm.rank(), comm.size());
+}
 
 int64_t RowsOfRank(int64_t rows, int rank, int ranks) {
   return FirstRow(rows, rank + 1, ranks) - FirstRow(rows, rank, ranks);
@@ -47,9 +79,9 @@ std::vector<int64_t> SumOverRanksSync(Context& ctx, Communicator& comm,
 }
 
 Tensor GatherParts(Context& ctx, Communicator& comm, const Tensor& predictions, int64_t rows) {
-  std::vector<int64_t> counts;
-  for (int r = 0; r < comm.size(); ++r) counts.push_back(RowsOfRank(rows, r, comm.size()));
-  return comm.AllGatherV(ctx, predictions, std::move(counts), "predictions").Wait();
+  return comm
+      .AllGatherV(ctx, predictions.Contiguous(ctx), RowsOfEach(rows, comm.size()), "predictions")
+      .Wait();
 }
 
 std::function<bool()> StopTogether(Communicator& comm, std::function<bool()> stop) {

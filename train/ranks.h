@@ -35,6 +35,11 @@ Batch PartOfBatch(Context& ctx, const Communicator& comm, const Batch& batch);
 // where there are any.
 Variable LossOfPart(Context& ctx, const Communicator& comm, const Variable& outputs, int64_t mine,
                     int64_t rows, const std::function<Variable()>& mean);
+// The rows of all ranks' parts of a batch of `rows`, in the order of the batch, of which x are this
+// rank's; differentiable. Every rank calls.
+Variable RowsOfAllRanks(Context& ctx, Communicator& comm, const Variable& x, int64_t rows);
+// Number of the first of them that is this rank's.
+int64_t FirstRowOfRank(const Communicator& comm, int64_t rows);
 // The batch's loss, the same on all ranks. Waits. Every rank calls.
 double MeanOverRanksSync(Context& ctx, Communicator& comm, const Tensor& loss_of_part);
 

@@ -1,5 +1,8 @@
 #include "train/task_meter.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -29,11 +32,35 @@ void TaskMeter::Update(const ScoredExamples& examples) {
   Add(*mae_, examples, mae_sums_);
 }
 
+void TaskMeter::UpdateChoices(const Tensor& scores, const TaskExamples& counted) {
+  const int64_t candidates = scores.dim(1);
+  examples_ += std::ssize(counted.rows);
+  for (size_t n = 0; n < counted.rows.size(); ++n) {
+    const float* const row = scores.data<float>() + counted.rows[n] * candidates;
+    const float own = row[counted.rows[n]], largest = *std::max_element(row, row + candidates);
+    const double weight = counted.weights.empty() ? 1.0 : counted.weights[n];
+    double sum = 0;
+    int64_t before = 0;
+    for (int64_t c = 0; c < candidates; ++c) {
+      sum += std::exp(static_cast<double>(row[c]) - largest);
+      before += row[c] > own ? 1 : 0;
+    }
+    softmax_sum_ += weight * (largest + std::log(sum) - own);
+    weight_sum_ += weight;
+    for (size_t k = 0; k < kRecallAt.size(); ++k) found_[k] += before < kRecallAt[k] ? weight : 0;
+  }
+}
+
 TaskValues TaskMeter::Values() const {
   if (loss_ == TaskLoss::kBce) return {.clicks = clicks_.Lifetime()};
   TaskValues values;
   values.clicks.examples = examples_;
   if (examples_ == 0) return values;
+  if (loss_ == TaskLoss::kInBatchSoftmax) {
+    values.softmax = softmax_sum_ / weight_sum_;
+    for (size_t k = 0; k < found_.size(); ++k) values.recall[k] = found_[k] / weight_sum_;
+    return values;
+  }
   values.mse = First(*mse_, mse_sums_);
   values.mae = First(*mae_, mae_sums_);
   return values;

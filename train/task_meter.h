@@ -1,6 +1,7 @@
 #ifndef TESSERA_TRAIN_TASK_METER_H_
 #define TESSERA_TRAIN_TASK_METER_H_
 // Values of an evaluation for each task, by the task's loss.
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "metrics/click_metrics.h"
 #include "metrics/formulas/formulas.h"
 #include "models/ranking_net_config.h"
+#include "runtime/tensor.h"
+#include "train/task_rows.h"
 
 namespace tessera {
 
@@ -19,8 +22,16 @@ inline constexpr MetricValues kNoClicks = {0, kNoValue, kNoValue, kNoValue, kNoV
 struct TaskValues {
   MetricValues clicks = kNoClicks;        // of a task by bce; the examples of any task
   double mse = kNoValue, mae = kNoValue;  // of a task by mse
-  double loss(TaskLoss kind) const { return kind == TaskLoss::kBce ? clicks.log_loss : mse; }
+  // The loss of a task by in_batch_softmax, and the share of examples whose candidate is among the
+  // first k of their batch.
+  double softmax = kNoValue;
+  std::array<double, 3> recall = {kNoValue, kNoValue, kNoValue};
+  double loss(TaskLoss kind) const {
+    return kind == TaskLoss::kBce ? clicks.log_loss : kind == TaskLoss::kMse ? mse : softmax;
+  }
 };
+// The k of TaskValues::recall.
+inline constexpr std::array<int64_t, 3> kRecallAt = {1, 10, 20};
 
 struct NamedTaskValues {
   std::string task;
@@ -42,6 +53,9 @@ class TaskMeter {
 
   // Examples that count, as metrics of clicks, or with any numbers.
   void Update(const ScoredExamples& examples);
+  // Adds a batch of a task by in_batch_softmax: scores [B, B] of each example against each one's
+  // candidate.
+  void UpdateChoices(const Tensor& scores, const TaskExamples& counted);
   TaskValues Values() const;
 
  private:
@@ -50,6 +64,8 @@ class TaskMeter {
   FormulaPtr mse_, mae_;
   std::vector<double> mse_sums_, mae_sums_;
   int64_t examples_ = 0;
+  double softmax_sum_ = 0, weight_sum_ = 0;
+  std::array<double, 3> found_ = {};  // Σ of weights
 };
 
 }  // namespace tessera

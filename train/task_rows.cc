@@ -21,14 +21,16 @@ Tensor Column(const Batch& batch, int64_t column) {
   return batch.labels.Narrow(1, column, 1);
 }
 
-// A column of a matrix in host memory, or of a list.
+// A column of a matrix in host memory, or of a list; a column below 0 has no numbers.
 struct HostColumn {
-  HostColumn(const Tensor& tensor, int64_t column)
-      : data(tensor.data<float>() + (tensor.rank() == 1 ? 0 : column)),
-        stride(tensor.rank() == 1 ? 1 : tensor.dim(1)) {}
-  const float* at(int64_t row) const { return data + row * stride; }
-  const float* data;
-  int64_t stride;
+  HostColumn(const Tensor& tensor, int64_t column) {
+    if (column < 0) return;
+    data = tensor.data<float>() + (tensor.rank() == 1 ? 0 : column);
+    stride = tensor.rank() == 1 ? 1 : tensor.dim(1);
+  }
+  const float* at(int64_t row) const { return data == nullptr ? nullptr : data + row * stride; }
+  const float* data = nullptr;
+  int64_t stride = 0;
 };
 
 }  // namespace
@@ -37,7 +39,7 @@ std::vector<TrainTask> TasksOf(const TrainConfig& config) {
   const std::vector<std::string> labels = LabelNames(config.data);
   std::vector<TrainTask> tasks;
   for (const TaskConfig& task : config.model.tasks)
-    tasks.push_back({task, ColumnOf(labels, task.label, task.name),
+    tasks.push_back({task, task.label.empty() ? -1 : ColumnOf(labels, task.label, task.name),
                      task.where.empty() ? -1 : ColumnOf(labels, task.where, task.name)});
   if (!tasks.empty()) return tasks;
   if (labels.empty())
@@ -47,7 +49,13 @@ std::vector<TrainTask> TasksOf(const TrainConfig& config) {
   return tasks;
 }
 
+bool NeedLabels(const std::vector<TrainTask>& tasks) {
+  return std::ranges::any_of(
+      tasks, [](const TrainTask& task) { return task.label >= 0 || task.where >= 0; });
+}
+
 void CheckLabels(const Batch& batch, int64_t labels) {
+  if (labels == 0) return;
   TESSERA_CHECK(batch.labels.defined(), "a batch without labels; expected {}", labels);
   const int64_t there = batch.labels.rank() == 1 ? 1 : batch.labels.dim(1);
   TESSERA_CHECK(batch.labels.rank() <= 2 && there == labels,
@@ -56,8 +64,8 @@ void CheckLabels(const Batch& batch, int64_t labels) {
 }
 
 LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch) {
-  return RowsThatCount(ctx, batch.size(), Column(batch, task.label), batch.weights,
-                       task.where < 0 ? Tensor() : Column(batch, task.where));
+  return RowsThatCount(ctx, batch.size(), task.label < 0 ? Tensor() : Column(batch, task.label),
+                       batch.weights, task.where < 0 ? Tensor() : Column(batch, task.where));
 }
 
 std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, int64_t end) {
@@ -70,12 +78,13 @@ std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, 
 TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, int64_t column,
                             const Batch& batch) {
   const HostColumn scores(predictions, column), labels(batch.labels, task.label),
-      where(batch.labels, std::max<int64_t>(task.where, 0));
+      where(batch.labels, task.where);
   TaskExamples examples;
   for (int64_t i = 0; i < batch.size(); ++i) {
-    if (!RowCounts(labels.at(i), task.where < 0 ? nullptr : where.at(i))) continue;
+    if (!RowCounts(labels.at(i), where.at(i))) continue;
+    examples.rows.push_back(i);
     examples.predictions.push_back(*scores.at(i));
-    examples.labels.push_back(*labels.at(i));
+    examples.labels.push_back(labels.data == nullptr ? 0.0f : *labels.at(i));
     if (batch.weights) examples.weights.push_back(batch.weights.data<float>()[i]);
   }
   return examples;

@@ -14,7 +14,7 @@ namespace tessera {
 
 struct TrainTask {
   TaskConfig task;
-  int64_t label = 0;                  // its column of Batch::labels
+  int64_t label = 0;                  // its column of Batch::labels; -1: none
   int64_t where = -1;                 // as `label`; -1: none
   std::string loss_name = task.name;  // in Trainer::losses
 };
@@ -22,6 +22,9 @@ struct TrainTask {
 // Those of the configuration, or the one it has without tasks: the first label, by cross entropy.
 // Throws Error for a label that the data do not have.
 std::vector<TrainTask> TasksOf(const TrainConfig& config);
+
+// Whether one has a label, or asks for one.
+bool NeedLabels(const std::vector<TrainTask>& tasks);
 
 // Throws Error unless the batch has as many columns of labels as the data should have.
 void CheckLabels(const Batch& batch, int64_t labels);
@@ -35,6 +38,7 @@ std::vector<LossRows> PartsOf(const std::vector<LossRows>& rows, int64_t begin, 
 // The examples of a batch in host memory that count for a task, for metrics.
 struct TaskExamples {
   std::vector<float> predictions, labels, weights;  // weights: none where the batch has none
+  std::vector<int64_t> rows = {};                   // where they lie in the batch
   ScoredExamples view() const { return {predictions, labels, weights}; }
 };
 // predictions [B] or [B, tasks] of the batch.

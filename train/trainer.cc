@@ -7,10 +7,12 @@
 #include "comm/leader.h"
 #include "data/batch_rows.h"
 #include "embedding/fused_optimizer.h"
+#include "models/tower_net.h"
 #include "optim/combined_optimizer.h"
 #include "optim/gradient_clipping_optimizer.h"
 #include "runtime/accumulation.h"
 #include "runtime/files/trace.h"
+#include "runtime/ops/matmul.h"
 #include "runtime/ops/shaping.h"
 #include "runtime/staging.h"
 #include "sharding/sharded_fused_optimizer.h"
@@ -67,7 +69,7 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       dense_(
           std::make_shared<DenseOptimizer>(ctx, DenseParameters(model_), config.dense_optimizer)),
       tasks_(TasksOf(config)),
-      num_labels_(std::ssize(LabelNames(config.data))) {
+      num_labels_(NeedLabels(tasks_) ? std::ssize(LabelNames(config.data)) : 0) {
   for (const TrainTask& t : tasks_)
     loss_weights_.push_back(t.task.weight == 1 ? Tensor()
                                                : Tensor::Full(ctx, Shape(), t.task.weight));
@@ -139,8 +141,15 @@ std::vector<LossRows> Trainer::RowsOfTasks(const Batch& part) {
 std::vector<Variable> Trainer::Losses(const Variable& outputs, const Batch& batch,
                                       const std::vector<LossRows>& counted, int64_t rows) {
   std::vector<Variable> losses;
+  CandidateGather gather;
+  if (ranks_)
+    gather = [&](const Variable& mine) {
+      return AllCandidates{RowsOfAllRanks(ctx_, *comm(), mine, rows),
+                           FirstRowOfRank(*comm(), rows)};
+    };
+  const double factor = ranks_ ? comm()->size() : 1;
   for (size_t t = 0; t < tasks_.size(); ++t)
-    losses.push_back(model_.LossOfTask(ctx_, outputs, t, counted[t], ranks_ ? comm()->size() : 1));
+    losses.push_back(model_.LossOfTask(ctx_, outputs, t, counted[t], factor, gather));
   for (const AuxiliaryLoss& more : more_losses_) {
     const auto mean = [&] { return more.mean(ctx_, outputs, batch); };
     losses.push_back(ranks_ ? LossOfPart(ctx_, *comm(), outputs, batch.size(), rows, mean)
@@ -264,12 +273,25 @@ void Trainer::EndEpoch() {
   progress_.row = 0;
 }
 
-Tensor Trainer::Predict(const Batch& given) {
-  const NoGrad no_grad(ctx_);
+Tensor Trainer::OutputsOf(const Batch& given) {
   const Batch batch = MyPart(given);
-  const Tensor clicks =
-      model_.Probabilities(ctx_, model_.Forward(ctx_, batch.dense, batch.features));
-  return ranks_ ? GatherParts(ctx_, *comm(), clicks, given.size()) : clicks;
+  const Variable outputs = model_.Forward(ctx_, batch.dense, batch.features);
+  return ranks_ ? GatherParts(ctx_, *comm(), outputs.value(), given.size()) : outputs.value();
+}
+
+Tensor Trainer::Predict(const Batch& batch) {
+  const NoGrad no_grad(ctx_);
+  return model_.Probabilities(ctx_, OutputsOf(batch));
+}
+
+// Scores [B, B] of each query against each candidate of a batch, where a task asks for them.
+Tensor Trainer::ScoresOfCandidates(const Tensor& outputs) {
+  const bool any = std::ranges::any_of(
+      tasks_, [](const TrainTask& task) { return task.task.loss == TaskLoss::kInBatchSoftmax; });
+  if (!any) return {};
+  const NoGrad no_grad(ctx_);
+  const TowerEmbeddings towers = SplitTowers(ctx_, outputs);
+  return MatMul(ctx_, towers.query, towers.candidate, /*transpose_b=*/true).value();
 }
 
 // While a batch's predictions come to the host, the next batch is already under way. Rank 0 counts
@@ -279,6 +301,7 @@ EvaluationValues Trainer::Evaluate(
     const std::function<void(std::span<const TaskExamples>)>& on_scored) {
   struct Scored {
     HostCopy predictions;
+    std::optional<HostCopy> scores;  // of candidates
     Batch batch;
   };
   std::vector<TaskMeter> meters;
@@ -291,7 +314,11 @@ EvaluationValues Trainer::Evaluate(
     for (size_t t = 0; t < tasks_.size(); ++t)
       examples.push_back(ExamplesOfTask(tasks_[t], last->predictions.Wait(),
                                         static_cast<int64_t>(t), last->batch));
-    for (size_t t = 0; t < tasks_.size(); ++t) meters[t].Update(examples[t].view());
+    for (size_t t = 0; t < tasks_.size(); ++t)
+      if (tasks_[t].task.loss == TaskLoss::kInBatchSoftmax)
+        meters[t].UpdateChoices(last->scores->Wait(), examples[t]);
+      else
+        meters[t].Update(examples[t].view());
     if (on_scored) on_scored(examples);
   };
   while (!(stop && stop())) {
@@ -299,9 +326,13 @@ EvaluationValues Trainer::Evaluate(
     if (!batch) break;
     CheckWeights(*batch);
     CheckLabels(*batch, num_labels_);
-    HostCopy predictions(ctx_, Predict(*batch));
+    const NoGrad no_grad(ctx_);
+    const Tensor outputs = OutputsOf(*batch), scores = ScoresOfCandidates(outputs);
+    HostCopy predictions(ctx_, model_.Probabilities(ctx_, outputs));
+    std::optional<HostCopy> of_candidates;
+    if (scores) of_candidates.emplace(ctx_, scores);
     add_last();
-    last.emplace(std::move(predictions), std::move(*batch));
+    last.emplace(std::move(predictions), std::move(of_candidates), std::move(*batch));
   }
   add_last();
   return ValuesOf(meters);

@@ -144,6 +144,9 @@ class Trainer {
   std::vector<Variable> LossesOfAll(const Tensor& outputs, const Batch& batch,
                                     const std::vector<LossRows>& counted, int64_t rows);
   void AccumulateForwards(int forwards);
+  // The model's outputs for a whole batch, of all ranks. Every rank calls.
+  Tensor OutputsOf(const Batch& batch);
+  Tensor ScoresOfCandidates(const Tensor& outputs);
   // Values of all tasks, the same on every rank, as rank 0 has counted. Every rank calls.
   EvaluationValues ValuesOf(const std::vector<TaskMeter>& meters);
   // State of the dense optimizer, without parts of tables, and of the schedule.

@@ -37,6 +37,10 @@ void AddEvaluation(Json& json, const std::optional<EvaluationValues>& given) {
     entry = {{"examples", task.values.clicks.examples}, {"loss", ToString(task.loss)}};
     if (task.loss == TaskLoss::kBce) {
       AddMetrics(entry, task.values.clicks);
+    } else if (task.loss == TaskLoss::kInBatchSoftmax) {
+      entry["softmax_loss"] = task.values.softmax;
+      for (size_t k = 0; k < kRecallAt.size(); ++k)
+        entry[Format("in_batch_recall_at_{}", kRecallAt[k])] = task.values.recall[k];
     } else {
       entry["mse"] = task.values.mse;
       entry["rmse"] = std::sqrt(task.values.mse);
@@ -70,16 +74,36 @@ Rows MetricRows(const MetricValues& values, const std::optional<MetricValues>& o
 
 // A column a task; what a task's loss does not have is "–".
 Rows TaskRows(const EvaluationValues& values) {
-  Rows rows = {{"on rows not trained on"}, {"rows"},        {"AUC"},  {"log-loss"},
-               {"normalized entropy"},     {"calibration"}, {"RMSE"}, {"MAE"}};
+  Rows rows = {{"on rows not trained on"},
+               {"rows"},
+               {"AUC"},
+               {"log-loss"},
+               {"normalized entropy"},
+               {"calibration"},
+               {"RMSE"},
+               {"MAE"},
+               {"softmax loss"},
+               {"in-batch recall@1"},
+               {"in-batch recall@10"},
+               {"in-batch recall@20"}};
   for (const auto& [task, loss, of] : values.tasks) {
-    const double numbers[] = {
-        of.clicks.auc,         of.clicks.log_loss, of.clicks.normalized_entropy,
-        of.clicks.calibration, std::sqrt(of.mse),  of.mae};
+    const double numbers[] = {of.clicks.auc,
+                              of.clicks.log_loss,
+                              of.clicks.normalized_entropy,
+                              of.clicks.calibration,
+                              std::sqrt(of.mse),
+                              of.mae,
+                              of.softmax,
+                              of.recall[0],
+                              of.recall[1],
+                              of.recall[2]};
     rows[0].push_back(task);
     rows[1].push_back(WithCommas(static_cast<double>(of.clicks.examples)));
     for (size_t i = 0; i < std::size(numbers); ++i) {
-      const bool has = (i < 4) == (loss == TaskLoss::kBce);
+      const TaskLoss own = i < 4   ? TaskLoss::kBce
+                           : i < 6 ? TaskLoss::kMse
+                                   : TaskLoss::kInBatchSoftmax;
+      const bool has = own == loss;
       rows[i + 2].push_back(has ? Fixed(numbers[i], 4) : "–");
     }
   }
@@ -141,6 +165,9 @@ void AddDisk(Json& json, const DiskReport& d) {
 
 std::string ShortText(const NamedTaskValues& task) {
   if (task.loss == TaskLoss::kMse) return Format("  RMSE {}", Fixed(std::sqrt(task.values.mse), 4));
+  if (task.loss == TaskLoss::kInBatchSoftmax)
+    return Format("  softmax loss {}  in-batch recall@20 {}", Fixed(task.values.softmax, 4),
+                  Fixed(task.values.recall[2], 4));
   return Format("  AUC {}  log-loss {}", Fixed(task.values.clicks.auc, 4),
                 Fixed(task.values.clicks.log_loss, 4));
 }

@@ -115,8 +115,7 @@ DefaultRow ParseDefaultRow(const std::string& name) {
 
 TrainConfig ReadConfig(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config) {
   if (config) return *config;
-  if (checkpoint.config.empty())
-    throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
+  if (checkpoint.config.empty()) throw NoConfiguration(checkpoint.path, IsOfProgram(checkpoint));
   return ParseTrainConfig(checkpoint.config, checkpoint.path + ": config");
 }
 
@@ -126,11 +125,6 @@ std::optional<TrainedTo> TrainedOf(const Checkpoint& checkpoint) {
 }
 
 ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) {
-  if (config.model.num_tasks() > 1)
-    throw Error(
-        Format("model.tasks: {} tasks: a served model answers one; expected a model of one "
-               "task",
-               config.model.num_tasks()));
   ModelSpec spec;
   spec.net = config.model;
   spec.dense_type = options.dense_type;

@@ -1,5 +1,6 @@
 #include "serve/http/inference_protocol.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -126,14 +127,19 @@ void CheckHeader(std::string_view body, const ModelSpec& spec) {
                        header, most));
 }
 
-void CheckOutputs(JsonObject& request) {
+// All outputs are answered, whichever a request asks for.
+void CheckOutputs(JsonObject& request, const ModelSpec& spec) {
   const Json* outputs = request.Find("outputs");
   if (outputs == nullptr) return;
   if (!outputs->is_array()) ThrowExpected("outputs", "a list", *outputs);
+  const std::vector<std::string> there = spec.Outputs();
+  std::string names;
+  for (const std::string& name : there) names += (names.empty() ? "\"" : " or \"") + name + "\"";
   for (const Json& output : *outputs) {
     const Json* name = output.is_object() && output.contains("name") ? &output["name"] : nullptr;
-    if (name == nullptr || !IsText(*name, kScoreOutput))
-      ThrowExpected("outputs", Format("the name \"{}\"", kScoreOutput), output);
+    const auto is = [&](const std::string& text) { return IsText(*name, text); };
+    if (name == nullptr || std::ranges::none_of(there, is))
+      ThrowExpected("outputs", "the name " + names, output);
   }
 }
 
@@ -162,7 +168,7 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   InferRequest infer;
   request.Optional("id", infer.id);
   request.Find("parameters");
-  CheckOutputs(request);
+  CheckOutputs(request, spec);
   const Json& list = request.Require("inputs");
   if (!list.is_array()) ThrowExpected("inputs", "a list", list);
   request.Finish();
@@ -211,25 +217,36 @@ LoadRequest ParseLoad(std::string_view body) {
 // Numbers are written as they are made: a tree of them would take several times their text.
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id) {
-  std::string text =
-      Format(R"({{"model_name":{},"model_version":"{}","outputs":[{{"name":"{}","datatype":"FP32",)"
-             R"("shape":[{}],"data":[)",
-             Quoted(model), scored.model_version, kScoreOutput, scored.scores.size());
-  for (size_t i = 0; i < scored.scores.size(); ++i) {
-    std::array<char, 32> number;
-    if (i > 0) text += ',';
-    text.append(number.data(),
-                std::to_chars(number.data(), number.data() + number.size(), scored.scores[i]).ptr);
+  const size_t outputs = scored.outputs.size(), examples = scored.scores.size() / outputs;
+  std::string text = Format(R"({{"model_name":{},"model_version":"{}","outputs":[)", Quoted(model),
+                            scored.model_version);
+  for (size_t t = 0; t < outputs; ++t) {
+    text += Format(R"({}{{"name":{},"datatype":"FP32","shape":[{}],"data":[)", t == 0 ? "" : ",",
+                   Quoted(scored.outputs[t]), examples);
+    for (size_t i = 0; i < examples; ++i) {
+      std::array<char, 32> number;
+      if (i > 0) text += ',';
+      const float score = scored.scores[i * outputs + t];
+      text.append(number.data(),
+                  std::to_chars(number.data(), number.data() + number.size(), score).ptr);
+    }
+    text += "]}";
   }
-  text += "]}]";
+  text += "]";
   if (!id.empty()) text += ",\"id\":" + Quoted(id);
   return text + "}";
 }
 
-std::string InferResponseSafetensors(const std::vector<float>& scores) {
+std::string InferResponseSafetensors(const ScoredRequest& scored) {
   Context ctx({.threads = 1});
-  return SafetensorsBytes(ctx,
-                          {.tensors = {{kScoreOutput, Tensor::From(ctx, scores)}}, .metadata = {}});
+  const auto outputs = std::ssize(scored.outputs);
+  const Tensor all =
+      Tensor::From(ctx, {std::ssize(scored.scores) / outputs, outputs}, scored.scores);
+  Safetensors content;
+  for (int64_t t = 0; t < outputs; ++t)
+    content.tensors.emplace(scored.outputs[static_cast<size_t>(t)],
+                            all.Narrow(1, t, 1).Clone(ctx).Reshape({-1}));
+  return SafetensorsBytes(ctx, content);
 }
 
 std::string ServerMetadataJson() {
@@ -245,9 +262,11 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
   if (spec.net.weighted)
     for (const std::string& feature : spec.Features())
       inputs += "," + TensorJson(feature + ".weights", "FP32", "-1,-1");
+  std::string outputs;
+  for (const std::string& name : spec.Outputs())
+    outputs += (outputs.empty() ? "" : ",") + TensorJson(name, "FP32", "-1");
   return Format(R"({{"name":{},"versions":["{}"],"platform":"{}","inputs":[{}],"outputs":[{}]}})",
-                Quoted(model), spec.version, kPlatform, inputs,
-                TensorJson(kScoreOutput, "FP32", "-1"));
+                Quoted(model), spec.version, kPlatform, inputs, outputs);
 }
 
 std::string TakenDeltasJson(int64_t taken, int64_t version) {

@@ -8,7 +8,7 @@
 //   <feature>.lengths  INT64 or INT32 [B]: [N], the ids of all examples one after the other
 //   <feature>.weights  FP32, of a weighted model: a weight for each id, in their shape; without it
 //                      they weigh 1
-// Output: score, FP32 [B], click probabilities.
+// Output: score, FP32 [B], click probabilities; of a model with tasks, one of each task's name.
 //
 // Three forms of the same: JSON; JSON followed by the bytes of tensors whose parameters say
 // binary_data_size (Triton's extension; the JSON's length comes as a header); a safetensors file
@@ -28,7 +28,7 @@ struct InferRequest {
   PredictRequest predict;
 };
 
-inline constexpr char kDenseInput[] = "dense", kScoreOutput[] = "score";
+inline constexpr char kDenseInput[] = "dense";
 inline constexpr char kSafetensorsType[] = "application/x-safetensors";
 
 // `json_bytes`: of the JSON at the begin of the body; absent: all of it.
@@ -44,7 +44,7 @@ LoadRequest ParseLoad(std::string_view body);
 
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id);
-std::string InferResponseSafetensors(const std::vector<float>& scores);
+std::string InferResponseSafetensors(const ScoredRequest& scored);
 
 std::string ServerMetadataJson();
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec);

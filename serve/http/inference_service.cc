@@ -192,11 +192,11 @@ class InferenceService::Impl {
     HttpResponse response{.status = 200,
                           .content_type = call.safetensors ? kSafetensorsType : kJsonType,
                           .body = call.safetensors
-                                      ? InferResponseSafetensors(scored.scores)
+                                      ? InferResponseSafetensors(scored)
                                       : InferResponseJson(options_.model_name, scored, call.id),
                           .model_version = scored.model_version,
                           .model_digest = scored.model_digest};
-    Reply(call, std::move(response), std::ssize(scored.scores));
+    Reply(call, std::move(response), std::ssize(scored.scores) / std::ssize(scored.outputs));
   }
 
   void Reply(const Call& call, HttpResponse response, int64_t examples) {

@@ -25,7 +25,12 @@ TrainConfig ConfigOf(RankingModelType type) {
   if (type == RankingModelType::kDlrmProjection) net.branch1 = net.branch2 = {8};
   if (type == RankingModelType::kDeepFm)
     net = {.type = type, .dense_in = net.dense_in, .hidden = 8, .deep_fm_dim = 8};
-  if (TakesAnyDims(type)) {
+  if (type == RankingModelType::kTwoTower) {
+    net = {.type = type};
+    net.query = {"cat_0", "cat_1"};
+    net.candidate = {"cat_2", "cat_9"};
+    net.tower_layers = {8, 4};
+  } else if (TakesAnyDims(type)) {
     net.over_arch.clear();
     net.experts = 2;
     net.expert_arch = {8, 6};

@@ -126,7 +126,11 @@ Outcome Train(const TrainConfig& config, const HowToTrain& how = {},
 }
 
 class TasksTrainer : public ::testing::TestWithParam<RankingModelType> {};
-INSTANTIATE_TEST_SUITE_P(Types, TasksTrainer, ::testing::ValuesIn(kRankingModelTypes),
+INSTANTIATE_TEST_SUITE_P(Types, TasksTrainer,
+                         ::testing::Values(RankingModelType::kDlrm, RankingModelType::kDlrmDcn,
+                                           RankingModelType::kDlrmProjection,
+                                           RankingModelType::kDeepFm, RankingModelType::kMmoe,
+                                           RankingModelType::kPle),
                          [](const auto& info) { return ToString(info.param); });
 
 TEST_P(TasksTrainer, PipelinesAndMicroBatchesChangeNoBit) {

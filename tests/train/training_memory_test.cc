@@ -109,7 +109,8 @@ TEST(TrainingMemory, NetsAreAsLargeAsTheyAreBuilt) {
        .tower_arch = {4, 1},
        .extraction_layers = 3,
        .task_experts = 2,
-       .tasks = {{"a", "x"}, {"b", "y"}}}};
+       .tasks = {{"a", "x"}, {"b", "y"}}},
+      {.type = Type::kTwoTower, .query = {"x", "z"}, .candidate = {"y"}, .tower_layers = {6, 3}}};
   Context ctx({.threads = 1});
   for (const RankingNetConfig& config : nets) {
     double parameters = 0;

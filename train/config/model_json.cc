@@ -86,6 +86,16 @@ void ReadMixture(JsonObject& object, RankingNetConfig& config) {
   ReadSize(object, "task_experts", config.task_experts);
 }
 
+// Dense features are left alone.
+void ReadTowers(JsonObject& object, RankingNetConfig& config) {
+  for (const auto& [key, features] :
+       {std::pair{"query", &config.query}, std::pair{"candidate", &config.candidate}}) {
+    object.Required(key, *features);
+    if (features->empty()) throw Error(Format("{}: expected at least one feature", object.at(key)));
+  }
+  ReadSizes(object, "layers", config.tower_layers);
+}
+
 void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
   object.Optional("weighted", config.weighted);
   const Json* json = object.Find("position_weights");
@@ -120,8 +130,11 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
   config.type = ReadType(object);
   const bool deepfm = config.type == Type::kDeepFm,
              mixture = config.type == Type::kMmoe || config.type == Type::kPle;
-  ReadDenseIn(object, config);
-  if (deepfm)
+  const bool two_tower = config.type == Type::kTwoTower;
+  if (!two_tower) ReadDenseIn(object, config);
+  if (two_tower)
+    ReadTowers(object, config);
+  else if (deepfm)
     ReadDeepFm(object, config);
   else if (mixture)
     ReadMixture(object, config);
@@ -132,13 +145,20 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where)
     config.tasks = TasksFromJson(*tasks, object.at("tasks"));
   object.Finish();
   if (mixture) CheckOutputs(object.at("tower_arch"), config.tower_arch, 1);
-  if (!mixture && !deepfm)
+  for (const TaskConfig& task : config.tasks)
+    if (task.loss == TaskLoss::kInBatchSoftmax && !two_tower)
+      throw Error(
+          Format("{}: task '{}': the loss in_batch_softmax is of the type two_tower, whose "
+                 "candidates it compares; got the type {}",
+                 object.at("tasks"), task.name, ToString(config.type)));
+  if (!mixture && !deepfm && !two_tower)
     CheckOutputs(object.at("over_arch"), config.over_arch, config.num_tasks());
   return config;
 }
 
 Json RankingNetToJson(const RankingNetConfig& config) {
-  Json json = {{"type", ToString(config.type)}, {"dense_in", config.dense_in}};
+  Json json = {{"type", ToString(config.type)}};
+  if (config.type != Type::kTwoTower) json["dense_in"] = config.dense_in;
   if (config.weighted) json["weighted"] = true;
   if (!config.position_weights.empty()) json["position_weights"] = config.position_weights;
   const auto add_size = [&](const char* key, int64_t size) {
@@ -160,6 +180,9 @@ Json RankingNetToJson(const RankingNetConfig& config) {
   add_sizes("tower_arch", config.tower_arch);
   add_size("layers", config.extraction_layers);
   add_size("task_experts", config.task_experts);
+  add_sizes("layers", config.tower_layers);
+  if (!config.query.empty()) json["query"] = config.query;
+  if (!config.candidate.empty()) json["candidate"] = config.candidate;
   if (!config.tasks.empty()) json["tasks"] = TasksToJson(config.tasks);
   return json;
 }

@@ -17,11 +17,15 @@ void CheckName(const std::string& name, const std::string& where) {
 TaskConfig ReadTask(const Json& value, const std::string& where) {
   JsonObject object(value, where);
   TaskConfig task;
-  object.Required("label", task.label);
-  task.name = task.label;
+  object.OptionalWord("loss", task.loss,
+                      {TaskLoss::kBce, TaskLoss::kMse, TaskLoss::kInBatchSoftmax});
+  if (task.loss == TaskLoss::kInBatchSoftmax)
+    object.Optional("label", task.label);
+  else
+    object.Required("label", task.label);
+  task.name = task.label.empty() ? ToString(task.loss) : task.label;
   object.Optional("name", task.name);
   CheckName(task.name, object.at("name"));
-  object.OptionalWord("loss", task.loss, {TaskLoss::kBce, TaskLoss::kMse});
   object.Optional("weight", task.weight);
   if (!std::isfinite(task.weight) || task.weight < 0)
     ThrowExpected(object.at("weight"), "a number of 0 or more", task.weight);
@@ -48,10 +52,10 @@ std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where
 Json TasksToJson(const std::vector<TaskConfig>& tasks) {
   Json list = Json::array();
   for (const TaskConfig& task : tasks) {
-    list.push_back({{"label", task.label},
-                    {"name", task.name},
+    list.push_back({{"name", task.name},
                     {"loss", ToString(task.loss)},
                     {"weight", ShortestDouble(task.weight)}});
+    if (!task.label.empty()) list.back()["label"] = task.label;
     if (!task.where.empty()) list.back()["where"] = task.where;
   }
   return list;

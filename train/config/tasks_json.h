@@ -1,7 +1,8 @@
 #ifndef TESSERA_TRAIN_CONFIG_TASKS_JSON_H_
 #define TESSERA_TRAIN_CONFIG_TASKS_JSON_H_
-// The tasks of a model as JSON: [{"label": "like", "name": "like", "loss": "bce" | "mse",
-// "weight": 1, "where": label}, …]; all but "label" may be left out.
+// The tasks of a model as JSON: [{"label": "like", "name": "like", "loss": "bce" | "mse" |
+// "in_batch_softmax", "weight": 1, "where": label}, …]; all but "label" may be left out, and that, too,
+// of a task by in_batch_softmax.
 #include <vector>
 
 #include "models/ranking_net_config.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "metrics/rec_metrics_json.h"
 #include "runtime/base/size_limits.h"
@@ -185,9 +186,30 @@ void CheckTasks(const TrainConfig& config) {
   };
   for (size_t t = 0; t < config.model.tasks.size(); ++t) {
     const TaskConfig& task = config.model.tasks[t];
-    check(t, "label", task.label);
+    if (!task.label.empty()) check(t, "label", task.label);
     if (!task.where.empty()) check(t, "where", task.where);
   }
+}
+
+// Every feature that tables read belongs to a tower, and every tower's feature is read.
+void CheckTowers(const TrainConfig& config) {
+  if (config.model.type != RankingModelType::kTwoTower) return;
+  const auto& [query, candidate] = std::tie(config.model.query, config.model.candidate);
+  const std::vector<CategoricalFeature> features = Features(config);
+  const auto is_read = [&](const std::string& name) {
+    return std::ranges::any_of(features, [&](const auto& feature) { return feature.name == name; });
+  };
+  for (const std::string& name : query)
+    if (!is_read(name)) throw Error(Format("model.query: no table reads the feature '{}'", name));
+  for (const std::string& name : candidate)
+    if (!is_read(name))
+      throw Error(Format("model.candidate: no table reads the feature '{}'", name));
+  for (const CategoricalFeature& feature : features)
+    if (std::ranges::count(query, feature.name) + std::ranges::count(candidate, feature.name) == 0)
+      throw Error(
+          Format("model: feature '{}' is read by a table, but neither query nor candidate "
+                 "names it",
+                 feature.name));
 }
 
 void CheckPositionWeights(const TrainConfig& config) {
@@ -269,6 +291,7 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
     CheckOptions(config.data.planted);
     CheckData(config);
     CheckTasks(config);
+    CheckTowers(config);
     ReadTrain(document, config);
     if (const Json* metrics = document.Find("metrics")) {
       config.metrics = internal::RecMetricsFromJson(*metrics, "metrics");
@@ -291,6 +314,13 @@ void CheckAccumulation(const TrainConfig& config) {
   if (config.accumulate_steps > SizeLimits::kBatch / config.batch_size)
     throw Error(Format("train: {} micro-batches of {} examples are one batch of more than {}",
                        config.accumulate_steps, config.batch_size, SizeLimits::kBatch));
+  for (const TaskConfig& task : config.model.tasks)
+    if (task.loss == TaskLoss::kInBatchSoftmax)
+      throw Error(
+          Format("train.accumulate_steps: {} beside the loss in_batch_softmax of task '{}': "
+                 "an example's candidate is compared with those of its whole batch, which "
+                 "are not there in a micro-batch; expected accumulate_steps 1",
+                 config.accumulate_steps, task.name));
   if (!config.managed_collision.empty())
     throw Error(
         Format("train.accumulate_steps: {} beside the raw ids (managed_collision) of table {}: "

@@ -15,8 +15,9 @@
 //         or {"type": "mmoe", "dense_in", "dense_arch", "experts", "expert_arch": [...],
 //             "tower_arch": [...]},
 //         or {"type": "ple", as mmoe, "layers", "task_experts"},
+//         or {"type": "two_tower", "query": [features], "candidate": [features], "layers": [...]},
 //         any with "weighted": true, or "position_weights": {feature: longest bag, …}, and with
-//         "tasks": [{"label", "name", "loss": "bce" | "mse", "weight", "where"}, …]
+//         "tasks": [{"label", "name", "loss": "bce" | "mse" | "in_batch_softmax", "weight", "where"}, …]
 //    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …},
 //                  "warmup": [{"policy", "max_iters", "value", …}, …],
 //                  "gradient_clipping": {"mode", "max_gradient", "norm_type"}},

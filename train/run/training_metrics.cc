@@ -59,11 +59,15 @@ RecMetricsConfig DefaultTrainingMetrics(const TrainConfig& config) {
   RecMetricsConfig metrics{
       .tasks = {{.name = DefaultTaskName(config.data), .weight_name = kWeight}}};
   std::vector<std::string> clicks, numbers;
-  for (const TaskConfig& task : config.model.tasks)
-    (task.loss == TaskLoss::kBce ? clicks : numbers).push_back(task.name);
-  if (!config.model.tasks.empty()) metrics.tasks = RecTasksOf(config.model.tasks);
-  if (numbers.empty()) clicks.clear();  // of all tasks
-  if (numbers.size() < metrics.tasks.size())
+  for (const TaskConfig& task : config.model.tasks) {
+    if (task.loss == TaskLoss::kBce) clicks.push_back(task.name);
+    if (task.loss == TaskLoss::kMse) numbers.push_back(task.name);
+  }
+  if (config.model.tasks.empty())
+    clicks.push_back(metrics.tasks.front().name);
+  else
+    metrics.tasks = RecTasksOf(config.model.tasks);
+  if (!clicks.empty())
     for (const char* name : {"ne", "calibration", "auc"})
       metrics.metrics.push_back({.name = name, .tasks = clicks, .window_size = window});
   if (!numbers.empty())

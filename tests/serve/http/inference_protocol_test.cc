@@ -203,7 +203,7 @@ TEST(InferResponse, BothForms) {
   EXPECT_EQ(InferResponseJson("m", {.scores = {0.5, 0.25}, .model_version = 3}, "x"),
             R"({"model_name":"m","model_version":"3","outputs":[{"name":"score","datatype":"FP32",)"
             R"("shape":[2],"data":[0.5,0.25]}],"id":"x"})");
-  const std::string bytes = InferResponseSafetensors({0.5, 0.25});
+  const std::string bytes = InferResponseSafetensors({.scores = {0.5, 0.25}});
   const SafetensorsFile file(bytes, "response");
   Context ctx({.threads = 1});
   EXPECT_EQ(file.Read(ctx, file.entries().at("score")).ToVector<float>(),

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("name": "b")", R"("name": "b", "name": "c")", R"(the key "name" is given twice)"},
         Bad{R"("dlrm")", R"("dcn")",
             R"(model.type: expected "dlrm" or "dlrm_dcn" or "dlrm_projection" or "deepfm" or )"
-            R"("mmoe" or "ple", got "dcn")"},
+            R"("mmoe" or "ple" or "two_tower", got "dcn")"},
         Bad{R"("dense_in": 13)", R"("dense_in": 12)",
             "model.dense_in: expected 13, the integers of a row, got 12"},
         Bad{R"([8, 1])", R"([8, 2])",

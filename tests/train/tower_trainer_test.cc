@@ -1,0 +1,151 @@
+// Two towers from a configuration: what belongs together is found among the candidates of a batch,
+// by one process, by pipelines and on ranks, whose candidates are those of all of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/train/testing/files.h"
+#include "tests/train/testing/ranks_run.h"
+#include "train/pipeline/trainer_pipeline.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::TempPath;
+
+// Users of a group, in bags with a second feature, take the items of the group; no labels.
+class Pairs final : public DataSource {
+ public:
+  explicit Pairs(int64_t batches, bool weighted = false) : left_(batches), weighted_(weighted) {}
+  std::optional<Batch> Next() override {
+    if (left_-- == 0) return std::nullopt;
+    constexpr int64_t kRows = 96;
+    Context host({.threads = 1});
+    std::vector<int64_t> users, kinds, items, ones(kRows, 1);
+    std::vector<float> weights;
+    for (int64_t i = 0; i < kRows; ++i) {
+      const int64_t user = (i * 37 + left_ * 11) % 50;
+      users.push_back(user);
+      kinds.push_back(user % 3);
+      items.push_back(user / 2);
+      weights.push_back(static_cast<float>(i % 3));
+    }
+    std::vector<std::pair<std::string, JaggedTensor>> bags;
+    for (const auto& [key, ids] : {std::pair{"cat_0", users}, {"cat_1", kinds}, {"cat_2", items}})
+      bags.emplace_back(key, JaggedTensor(Tensor::From(host, ids), Tensor::From(host, ones)));
+    Batch batch{.dense = Tensor::Zeros(host, {kRows, 0}),
+                .features = KeyedJaggedTensor::FromJtDict(host, bags),
+                .labels = {}};
+    if (weighted_) batch.weights = Tensor::From(host, weights);
+    return batch;
+  }
+
+ private:
+  int64_t left_;
+  bool weighted_;
+};
+
+constexpr char kConfig[] = R"({
+  "tables": [
+    {"name": "users", "rows": 50, "dim": 8, "features": ["cat_0"]},
+    {"name": "kinds", "rows": 3, "dim": 4, "features": ["cat_1"]},
+    {"name": "items", "rows": 25, "dim": 8, "features": ["cat_2"]}],
+  "model": {"type": "two_tower", "query": ["cat_0", "cat_1"], "candidate": ["cat_2"],
+            "layers": [16, 8], "tasks": [{"loss": "in_batch_softmax"}]},
+  "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1},
+                "dense": {"name": "adam", "lr": 0.01}},
+  "data": {"format": "planted", "rows": 1000},
+  "train": {"batch_size": 96, "seed": 3}})";
+
+TrainConfig Config() { return ParseTrainConfig(kConfig, "towers.json"); }
+
+struct Outcome {
+  std::vector<double> losses;
+  EvaluationValues evaluation;
+  std::string bytes;
+};
+
+Outcome Train(bool weighted = false, PipelineKind kind = PipelineKind::kNone,
+              std::optional<TrainingRanks> ranks = {}) {
+  const TrainConfig config = Config();
+  Context ctx({.threads = 1, .seed = config.seed});
+  Trainer trainer(ctx, config, std::move(ranks));
+  Pairs source(80, weighted), eval(3, weighted);
+  TrainerPipeline pipeline(trainer, kind);
+  const auto steps = pipeline.Over(source, /*scored=*/true);
+  Outcome outcome;
+  while (const auto trained = steps->Next()) outcome.losses.push_back(trained->loss);
+  outcome.evaluation = trainer.Evaluate(eval);
+  if (trainer.comm() != nullptr) return outcome;
+  trainer.Save(TempPath("towers"));
+  outcome.bytes = testing::ReadFile(TempPath("towers"));
+  return outcome;
+}
+
+TEST(TowerTrainer, FindsWhatBelongsTogether) {
+  const Outcome outcome = Train();
+  EXPECT_LT(outcome.losses.back(), 0.7 * outcome.losses.front());
+  const NamedTaskValues& task = outcome.evaluation.tasks.at(0);
+  EXPECT_EQ(task.task, "in_batch_softmax");
+  EXPECT_EQ(task.values.clicks.examples, 288);
+  EXPECT_GT(task.values.recall[1], 0.9);
+  EXPECT_LE(task.values.recall[0], task.values.recall[1]);
+  EXPECT_EQ(outcome.evaluation.loss, task.values.softmax);
+  EXPECT_NEAR(outcome.evaluation.loss, outcome.losses.back(), 0.3);
+  EXPECT_EQ(Train(false, PipelineKind::kSparseDist).bytes, outcome.bytes);
+}
+
+TEST(TowerTrainer, RanksCompareWithTheCandidatesOfAll) {
+  for (const bool weighted : {false, true}) {
+    const Outcome alone = Train(weighted);
+    RunLocalRanks(3, [&](Communicator& comm) {
+      const Outcome mine =
+          Train(weighted, PipelineKind::kNone,
+                TrainingRanks{&comm, testing::PlanFor(Config(), 3, "row_wise"), WireCodecs()});
+      ASSERT_EQ(mine.losses.size(), alone.losses.size());
+      for (size_t i = 0; i < 20; ++i)
+        EXPECT_NEAR(mine.losses[i], alone.losses[i], 1e-3 * alone.losses[i]) << i;
+      EXPECT_NEAR(mine.evaluation.loss, alone.evaluation.loss, 0.1);
+    });
+  }
+}
+
+TEST(TowerTrainer, NamesOfParameters) {
+  Context ctx({.threads = 1});
+  Trainer trainer(ctx, Config());
+  std::vector<std::string> names;
+  for (const NamedParameter& p : trainer.model().Parameters())
+    names.push_back(p.name + ToString(p.variable.shape()));
+  EXPECT_EQ(names[0], "query_proj._mlp.0._linear.weight[16, 12]");
+  EXPECT_EQ(names[4], "candidate_proj._mlp.0._linear.weight[16, 8]");
+}
+
+TEST(TowerTrainer, BadConfigurationsAreRefused) {
+  const auto refused = [](auto change) {
+    nlohmann::json json = nlohmann::json::parse(kConfig);
+    change(json);
+    return ErrorOf([&] { ParseTrainConfig(json.dump(), "c"); });
+  };
+  EXPECT_THAT(refused([](auto& c) { c["train"]["accumulate_steps"] = 2; }),
+              HasSubstr("train.accumulate_steps: 2 beside the loss in_batch_softmax of task "
+                        "'in_batch_softmax'"));
+  EXPECT_THAT(refused([](auto& c) { c["model"]["query"] = {"cat_0"}; }),
+              HasSubstr("feature 'cat_1' is read by a table, but neither query nor candidate"));
+  EXPECT_THAT(refused([](auto& c) { c["model"]["candidate"] = {"cat_3"}; }),
+              HasSubstr("model.candidate: no table reads the feature 'cat_3'"));
+  EXPECT_THAT(refused([](auto& c) {
+                c["model"] = {{"type", "dlrm"},
+                              {"dense_in", 0},
+                              {"over_arch", {4, 1}},
+                              {"tasks", {{{"loss", "in_batch_softmax"}}}}};
+              }),
+              HasSubstr("the loss in_batch_softmax is of the type two_tower"));
+  const TrainConfig config = Config();
+  EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "again")), ToJson(config));
+}
+
+}  // namespace
+}  // namespace tessera
