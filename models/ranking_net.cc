@@ -55,8 +55,12 @@ Variable OutputOfTask(Context& ctx, const RankingNetConfig& config, const Variab
     const TowerEmbeddings towers = SplitTowers(ctx, outputs);
     return RowDot(ctx, towers.query, towers.candidate);
   }
-  if (config.num_tasks() == 1) return outputs;
-  return Reshape(ctx, Narrow(ctx, outputs, 1, static_cast<int64_t>(task), 1), {outputs.dim(0)});
+  return AnswerOfTask(ctx, outputs, task);
+}
+
+Variable AnswerOfTask(Context& ctx, const Variable& answers, size_t task) {
+  if (answers.shape().rank() == 1) return answers;
+  return Reshape(ctx, Narrow(ctx, answers, 1, static_cast<int64_t>(task), 1), {answers.dim(0)});
 }
 
 Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,

@@ -38,6 +38,8 @@ Variable AsOutputs(Context& ctx, const Variable& outputs);
 // The outputs of one task, [B].
 Variable OutputOfTask(Context& ctx, const RankingNetConfig& config, const Variable& outputs,
                       size_t task);
+// The column of one task, [B], of answers [B] of one task or [B, tasks] of several.
+Variable AnswerOfTask(Context& ctx, const Variable& answers, size_t task);
 // The answers of a net to each task, [B] of one task, [B, tasks] of several: probabilities of tasks
 // by bce, else the numbers themselves, which are dot products of two towers.
 Variable Predictions(Context& ctx, const RankingNetConfig& config, const Variable& outputs,

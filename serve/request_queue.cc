@@ -14,8 +14,9 @@ namespace {
 // Takes `done` away, so that nobody calls it a second time.
 RequestQueue::Done TakeDone(RequestQueue::Done& done) { return std::exchange(done, nullptr); }
 
+// Needs no memory, which may be what ran out.
 void Refuse(RequestQueue::Done& done, std::exception_ptr error) {
-  if (done) TakeDone(done)(std::move(error), {});
+  if (done) TakeDone(done)(std::move(error), {.scores = {}, .outputs = {}});
 }
 
 }  // namespace

@@ -164,8 +164,8 @@ std::vector<ScoredBatch> Trainer::Scored(const Variable& outputs,
   const Variable predictions = model_.Probabilities(ctx_, outputs);
   std::vector<ScoredBatch> scored;
   for (size_t t = 0; t < tasks_.size(); ++t)
-    scored.push_back({OutputOfTask(ctx_, config_.model, predictions, t).value(), counted[t].labels,
-                      counted[t].weights});
+    scored.push_back(
+        {AnswerOfTask(ctx_, predictions, t).value(), counted[t].labels, counted[t].weights});
   return scored;
 }
 

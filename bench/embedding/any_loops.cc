@@ -62,9 +62,9 @@ void GatherBlock(const AnyGather& a, int64_t item, int64_t column, int64_t colum
   for (Pack& s : sums) s = Pack(0.0f);
   for (int64_t i = a.offsets[item]; i < a.offsets[item + 1]; ++i) {
     if (column == 0)
-      PrefetchBytes<0, 2>(reinterpret_cast<const char*>(table + a.ids[std::min(i + kAhead, last)] *
-                                                                    a.dim),
-                          a.dim * static_cast<int64_t>(sizeof(Row)));
+      PrefetchBytes<0, 2>(
+          reinterpret_cast<const char*>(table + a.ids[std::min(i + kAhead, last)] * a.dim),
+          a.dim * static_cast<int64_t>(sizeof(Row)));
     const Row* row = table + a.ids[i] * a.dim + column;
     for (int v = 0; v + 1 < kSums; ++v) sums[v] = sums[v] + Pack::Load(row + v * Pack::kSize);
     constexpr int64_t kRest = int64_t{kSums - 1} * Pack::kSize;
@@ -86,8 +86,7 @@ void GatherPacks(const AnyGather& a, int packs, int64_t item, int64_t column, in
 template <typename Row, typename Out>
 void GatherItems(const AnyGather& a, int64_t begin, int64_t end) {
   for (int64_t item = begin; item < end; ++item) {
-    Out* out = static_cast<Out*>(a.out) +
-               (item % a.batch * a.num_tables + item / a.batch) * a.dim;
+    Out* out = static_cast<Out*>(a.out) + (item % a.batch * a.num_tables + item / a.batch) * a.dim;
     for (int64_t column = 0; column < a.dim; column += kMaxSums * Pack::kSize) {
       Pack sum[kMaxSums];
       const int64_t columns = std::min<int64_t>(a.dim - column, kMaxSums * Pack::kSize);
@@ -130,10 +129,9 @@ class AnyRows {
       const int64_t ahead = a_.unique[std::min(u + a_.ahead, end - 1)];
       PrefetchBytes<1, 3>(reinterpret_cast<const char*>(table + ahead * a_.dim), row_bytes);
       for (int s = 0; s < a_.num_element_states; ++s)
-        PrefetchBytes<1, 3>(
-            reinterpret_cast<const char*>(static_cast<State*>(a_.element_states[s][t]) +
-                                          ahead * a_.dim),
-            state_bytes);
+        PrefetchBytes<1, 3>(reinterpret_cast<const char*>(
+                                static_cast<State*>(a_.element_states[s][t]) + ahead * a_.dim),
+                            state_bytes);
       if (a_.row_states) __builtin_prefetch(static_cast<State*>(a_.row_states[t]) + ahead, 1, 3);
       Step(t, a_.unique[u], table + a_.unique[u] * a_.dim, Gradient(u));
     }
@@ -155,8 +153,8 @@ class AnyRows {
   }
 
   void Step(int64_t t, int64_t number, Row* row, const float* g) {
-    const float rate = a_.row_states ? RowRate(static_cast<State*>(a_.row_states[t])[number], g)
-                                     : 1e-3f;
+    const float rate =
+        a_.row_states ? RowRate(static_cast<State*>(a_.row_states[t])[number], g) : 1e-3f;
     State* states[2] = {};
     for (int s = 0; s < a_.num_element_states; ++s)
       states[s] = static_cast<State*>(a_.element_states[s][t]) + number * a_.dim;

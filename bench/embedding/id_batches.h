@@ -58,7 +58,7 @@ class IdBatches {
 
   int64_t batch_, tables_;
   std::vector<int64_t> drawn_offsets_{0};
-  std::vector<IdStream> streams_;   // made up
+  std::vector<IdStream> streams_;     // made up
   std::vector<FileTable> from_file_;  // or a user's
 };
 // Draws ids with a seed of the context's.

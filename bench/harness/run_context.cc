@@ -92,10 +92,14 @@ std::string HugePages() {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> RunContext() {
-  return {{"time", TimeNow()},         {"command", Command()},
-          {"commit", Commit()},        {"build", BuildId()},
-          {"compiler", __VERSION__},   {"flags", TESSERA_BENCH_FLAGS},
-          {"isa", ToString(SparseIsa())}, {"caches", Caches()},
+  return {{"time", TimeNow()},
+          {"command", Command()},
+          {"commit", Commit()},
+          {"build", BuildId()},
+          {"compiler", __VERSION__},
+          {"flags", TESSERA_BENCH_FLAGS},
+          {"isa", ToString(SparseIsa())},
+          {"caches", Caches()},
           {"huge_pages", HugePages()}};
 }
 

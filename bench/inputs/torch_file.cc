@@ -82,8 +82,8 @@ std::vector<int64_t> NumbersOf(const PickleValue& tuple) {
 }
 
 bool IsTensor(const PickleValue& value) {
-  return value.kind == Kind::kCall && ItemOf(value, 0, Kind::kGlobal).text ==
-                                          "torch._utils _rebuild_tensor_v2";
+  return value.kind == Kind::kCall &&
+         ItemOf(value, 0, Kind::kGlobal).text == "torch._utils _rebuild_tensor_v2";
 }
 
 // Row-major without gaps.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "bench/pictures/chart_parts.h"
 #include "bench/harness/result_table.h"
 #include "bench/harness/samples.h"
+#include "bench/pictures/chart_parts.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "bench/pictures/chart_parts.h"
 #include "bench/harness/point.h"
+#include "bench/pictures/chart_parts.h"
 #include "runtime/base/check.h"
 
 namespace tessera::bench {

@@ -4,13 +4,13 @@
 #include <limits>
 
 #include "cli/error_text.h"
-#include "cli/wrapped_text.h"
 #include "cli/latencies.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"
 #include "cli/train/loss_curve.h"
 #include "cli/train/progress.h"
+#include "cli/wrapped_text.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {

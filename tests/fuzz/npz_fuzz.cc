@@ -1,8 +1,7 @@
 // Archives of numpy.savez: every array that is given out can be read.
-#include "data/files/npz.h"
-
 #include <cstring>
 
+#include "data/files/npz.h"
 #include "tests/data/testing/npz_bytes.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/temp_file.h"
@@ -11,8 +10,8 @@ namespace tessera::fuzz {
 
 std::vector<std::string> Seeds() {
   const std::string ids = testing::NpyBytes("<i4", "(2, 3)", std::string(24, '\1'));
-  return {testing::NpzBytes({{"0", ids}, {"user", testing::NpyBytes("<i8", "(2,)",
-                                                                    std::string(16, '\2'))}})};
+  return {testing::NpzBytes(
+      {{"0", ids}, {"user", testing::NpyBytes("<i8", "(2,)", std::string(16, '\2'))}})};
 }
 
 }  // namespace tessera::fuzz

@@ -39,8 +39,8 @@ void Check(const Batch& batch) {
 void Read(const std::shared_ptr<const RowRules>& rules, const std::string& path) {
   Context ctx({.threads = 1});
   const auto read = [&](bool skip, int64_t piece_bytes) -> AllRows {
-    return ReadAllRows(
-        ctx, rules, {.paths = {path}, .skip_bad_lines = skip, .piece_bytes = piece_bytes});
+    return ReadAllRows(ctx, rules,
+                       {.paths = {path}, .skip_bad_lines = skip, .piece_bytes = piece_bytes});
   };
   MayRefuse([&] { Check(read(false, 1 << 16).batch); });
   MayRefuse([&] {
@@ -55,10 +55,11 @@ void Read(const std::shared_ptr<const RowRules>& rules, const std::string& path)
 }  // namespace
 
 std::vector<std::string> Seeds() {
-  return {"{\"y\": 1, \"d\": 2.5, \"v\": [1, 2], \"a\": [1, 255], \"t\": [\"x:0.5\", \"y:1\"]}\n"
-          "{\"a\": \"1|2\", \"z\": {\"q\": [null]}, \"t\": \"\\u00e9:1\", \"v\": \"1;2\"}\n",
-          "y,d,v,a,t\n1,2.5,1;2,1|255,x:0.5|y:1\n,,,,\n0,\"1\",\"1;2\",\"7\",\"\"\"x\"\":2\"\r\n",
-          "y\td\tv\ta\tt\n1\t2.5\t1;2\t1|255\tx:0.5|y:1\n0\t-\t\t\t\n"};
+  return {
+      "{\"y\": 1, \"d\": 2.5, \"v\": [1, 2], \"a\": [1, 255], \"t\": [\"x:0.5\", \"y:1\"]}\n"
+      "{\"a\": \"1|2\", \"z\": {\"q\": [null]}, \"t\": \"\\u00e9:1\", \"v\": \"1;2\"}\n",
+      "y,d,v,a,t\n1,2.5,1;2,1|255,x:0.5|y:1\n,,,,\n0,\"1\",\"1;2\",\"7\",\"\"\"x\"\":2\"\r\n",
+      "y\td\tv\ta\tt\n1\t2.5\t1;2\t1|255\tx:0.5|y:1\n0\t-\t\t\t\n"};
 }
 
 }  // namespace tessera::fuzz

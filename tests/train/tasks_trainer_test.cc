@@ -295,7 +295,8 @@ TEST_F(TasksTrainerTest, BadTasksAreRefused) {
   EXPECT_THAT(refused("where", "x"), HasSubstr("c: model.tasks[1].where: the data have no label"));
   EXPECT_THAT(refused("name", "click"), HasSubstr("c: model.tasks: two are called 'click'"));
   EXPECT_THAT(refused("name", "a.b"), HasSubstr("a name without a dot"));
-  EXPECT_THAT(refused("loss", "hinge"), HasSubstr(R"(expected "bce" or "mse", got "hinge")"));
+  EXPECT_THAT(refused("loss", "hinge"),
+              HasSubstr(R"(expected "bce" or "mse" or "in_batch_softmax", got "hinge")"));
   EXPECT_THAT(refused("weight", -1), HasSubstr("expected a number of 0 or more, got -1"));
   nlohmann::json json = nlohmann::json::parse(ToJson(config_));
   json["model"]["over_arch"] = {16, 1};

@@ -73,7 +73,7 @@ Outcome Train(bool weighted = false, PipelineKind kind = PipelineKind::kNone,
   const TrainConfig config = Config();
   Context ctx({.threads = 1, .seed = config.seed});
   Trainer trainer(ctx, config, std::move(ranks));
-  Pairs source(80, weighted), eval(3, weighted);
+  Pairs source(240, weighted), eval(3, weighted);
   TrainerPipeline pipeline(trainer, kind);
   const auto steps = pipeline.Over(source, /*scored=*/true);
   Outcome outcome;
@@ -91,7 +91,7 @@ TEST(TowerTrainer, FindsWhatBelongsTogether) {
   const NamedTaskValues& task = outcome.evaluation.tasks.at(0);
   EXPECT_EQ(task.task, "in_batch_softmax");
   EXPECT_EQ(task.values.clicks.examples, 288);
-  EXPECT_GT(task.values.recall[1], 0.9);
+  EXPECT_GT(task.values.recall[1], 0.6);  // by chance: 0.1
   EXPECT_LE(task.values.recall[0], task.values.recall[1]);
   EXPECT_EQ(outcome.evaluation.loss, task.values.softmax);
   EXPECT_NEAR(outcome.evaluation.loss, outcome.losses.back(), 0.3);
@@ -106,7 +106,7 @@ TEST(TowerTrainer, RanksCompareWithTheCandidatesOfAll) {
           Train(weighted, PipelineKind::kNone,
                 TrainingRanks{&comm, testing::PlanFor(Config(), 3, "row_wise"), WireCodecs()});
       ASSERT_EQ(mine.losses.size(), alone.losses.size());
-      for (size_t i = 0; i < 20; ++i)
+      for (size_t i = 0; i < 10; ++i)
         EXPECT_NEAR(mine.losses[i], alone.losses[i], 1e-3 * alone.losses[i]) << i;
       EXPECT_NEAR(mine.evaluation.loss, alone.evaluation.loss, 0.1);
     });

@@ -10,8 +10,8 @@ namespace {
 TEST(RunContextTest, SaysWhatAResultDependsOn) {
   std::map<std::string, std::string> context;
   for (const auto& [name, value] : RunContext()) context[name] = value;
-  for (const char* name : {"time", "command", "commit", "build", "compiler", "flags", "isa",
-                           "caches", "huge_pages"})
+  for (const char* name :
+       {"time", "command", "commit", "build", "compiler", "flags", "isa", "caches", "huge_pages"})
     EXPECT_FALSE(context[name].empty()) << name;
   EXPECT_EQ(context["time"].size(), std::string("2026-11-25T02:00:00Z").size());
   EXPECT_NE(context["command"].find("run_context_test"), std::string::npos) << context["command"];

@@ -74,8 +74,8 @@ class Lookups {
     }
   }
   void Store(const LookupFeature& f, int64_t bag, const float* sum) const {
-    float* out = faults_.stride ? static_cast<float*>(f.output) + bag * f.dim
-                                : f.OutputAt<float>(bag);
+    float* out =
+        faults_.stride ? static_cast<float*>(f.output) + bag * f.dim : f.OutputAt<float>(bag);
     std::copy_n(sum, f.dim, out);
     if (faults_.lane) out[f.dim - 1] = sum[f.dim - 2];
   }

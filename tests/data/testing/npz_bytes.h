@@ -37,8 +37,8 @@ inline std::string NpzBytes(const std::vector<std::pair<std::string, std::string
   for (const auto& [array, bytes] : arrays) {
     const std::string name = array + ".npy", size = LittleEndian(bytes.size(), 8),
                       large = LittleEndian(0xffffffff, 4);
-    const std::string extra = LittleEndian(1, 2) + LittleEndian(24, 2) + size + size +
-                              LittleEndian(local.size(), 8);
+    const std::string extra =
+        LittleEndian(1, 2) + LittleEndian(24, 2) + size + size + LittleEndian(local.size(), 8);
     const std::string small = LittleEndian(bytes.size(), 4);
     central += "PK\1\2" + std::string(6, '\0') + LittleEndian(0, 2) + std::string(8, '\0') +
                (in_64 ? large + large : small + small) + LittleEndian(name.size(), 2) +
