@@ -68,12 +68,12 @@ struct Outcome {
   std::string bytes;
 };
 
-Outcome Train(bool weighted = false, PipelineKind kind = PipelineKind::kNone,
+Outcome Train(int64_t batches, bool weighted = false, PipelineKind kind = PipelineKind::kNone,
               std::optional<TrainingRanks> ranks = {}) {
   const TrainConfig config = Config();
   Context ctx({.threads = 1, .seed = config.seed});
   Trainer trainer(ctx, config, std::move(ranks));
-  Pairs source(240, weighted), eval(3, weighted);
+  Pairs source(batches, weighted), eval(3, weighted);
   TrainerPipeline pipeline(trainer, kind);
   const auto steps = pipeline.Over(source, /*scored=*/true);
   Outcome outcome;
@@ -86,7 +86,7 @@ Outcome Train(bool weighted = false, PipelineKind kind = PipelineKind::kNone,
 }
 
 TEST(TowerTrainer, FindsWhatBelongsTogether) {
-  const Outcome outcome = Train();
+  const Outcome outcome = Train(240);
   EXPECT_LT(outcome.losses.back(), 0.7 * outcome.losses.front());
   const NamedTaskValues& task = outcome.evaluation.tasks.at(0);
   EXPECT_EQ(task.task, "in_batch_softmax");
@@ -95,20 +95,20 @@ TEST(TowerTrainer, FindsWhatBelongsTogether) {
   EXPECT_LE(task.values.recall[0], task.values.recall[1]);
   EXPECT_EQ(outcome.evaluation.loss, task.values.softmax);
   EXPECT_NEAR(outcome.evaluation.loss, outcome.losses.back(), 0.3);
-  EXPECT_EQ(Train(false, PipelineKind::kSparseDist).bytes, outcome.bytes);
+  EXPECT_EQ(Train(240, false, PipelineKind::kSparseDist).bytes, outcome.bytes);
 }
 
 TEST(TowerTrainer, RanksCompareWithTheCandidatesOfAll) {
   for (const bool weighted : {false, true}) {
-    const Outcome alone = Train(weighted);
+    const Outcome alone = Train(8, weighted);
     RunLocalRanks(3, [&](Communicator& comm) {
       const Outcome mine =
-          Train(weighted, PipelineKind::kNone,
+          Train(8, weighted, PipelineKind::kNone,
                 TrainingRanks{&comm, testing::PlanFor(Config(), 3, "row_wise"), WireCodecs()});
       ASSERT_EQ(mine.losses.size(), alone.losses.size());
-      for (size_t i = 0; i < 10; ++i)
+      for (size_t i = 0; i < 8; ++i)
         EXPECT_NEAR(mine.losses[i], alone.losses[i], 1e-3 * alone.losses[i]) << i;
-      EXPECT_NEAR(mine.evaluation.loss, alone.evaluation.loss, 0.1);
+      EXPECT_NEAR(mine.evaluation.loss, alone.evaluation.loss, 1e-2);
     });
   }
 }
