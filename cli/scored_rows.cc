@@ -1,49 +1,23 @@
 #include "cli/scored_rows.h"
 
-#include <set>
-
 #include "cli/show/numbers.h"
-#include "data/batch_source.h"
-#include "data/files/criteo_stream.h"
-#include "data/files/expand_paths.h"
-#include "data/files/multi_hot_rows.h"
-#include "data/read_ahead.h"
-#include "data/row_table_source.h"
-#include "data/rows/text_row_source.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
+#include "serve/raw_rows.h"
 #include "train/checkpoint/saved_form.h"
 #include "train/training_memory.h"
 
 namespace tessera::cli {
 namespace {
 
+// A model of an older release does not say whose rows it reads: they are Criteo's.
 RowInputs InputsOf(const serve::ModelSpec& spec) {
-  RowInputs inputs{.features = {}, .dense_in = spec.net.dense_in, .missing = spec.missing};
-  std::set<std::string> read;
-  for (const serve::TableSpec& table : spec.tables)
-    for (const std::string& feature : table.features)
-      if (read.insert(feature).second)
-        inputs.features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
+  RowInputs inputs{.data = {.missing = spec.missing},
+                   .features = serve::RowFeatures(spec),
+                   .dense_in = spec.net.dense_in,
+                   .weighted = spec.net.weighted};
+  if (spec.data) inputs.data = *spec.data;
   return inputs;
-}
-
-// The rows of a user's own files.
-std::unique_ptr<DataSource> OpenOwnRows(const ScoredRows& rows, const RowInputs& inputs) {
-  const std::vector<std::string> paths = ExpandPaths(rows.data);
-  const RowRange range = ParseRowRange(rows.range);
-  if (inputs.schema->is_text())
-    return std::make_unique<TextRowSource>(
-        std::make_shared<const RowRules>(*inputs.schema, inputs.features),
-        RowFiles{.paths = paths, .skip_bad_lines = rows.skip_bad_lines, .threads = rows.threads},
-        TextRowSourceOptions{.batch_size = rows.batch_size, .range = range});
-  const auto days =
-      std::make_shared<const MultiHotRows>(MultiHotDays(paths), *inputs.schema, inputs.features);
-  if (days->dense_columns() != inputs.dense_in)
-    throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", paths.front(),
-                       inputs.dense_in, days->dense_columns()));
-  return std::make_unique<RowTableSource>(
-      days, RowTableSourceOptions{.batch_size = rows.batch_size, .range = range});
 }
 
 // Rows are scored by one task of clicks, whose label is the only one, and in every row.
@@ -63,14 +37,16 @@ void CheckOneTask(const RankingNetConfig& net, const std::shared_ptr<const DataS
 
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path) {
-  if (inputs.schema != nullptr) return std::make_unique<ReadAhead>(OpenOwnRows(rows, inputs));
-  if (inputs.dense_in != ClickRow::kIntegers)
+  const DataFormat format = inputs.data.format;
+  const bool criteo = format == DataFormat::kCriteo || format == DataFormat::kPlanted;
+  if (criteo && inputs.dense_in != ClickRow::kIntegers && inputs.dense_in != 0)
     throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", path,
                        inputs.dense_in, ClickRow::kIntegers));
-  auto stream = std::make_unique<CriteoStream>(CriteoFiles{rows.data, rows.skip_bad_lines},
-                                               ParseRowRange(rows.range));
-  return std::make_unique<ReadAhead>(std::make_unique<BatchSource>(
-      std::move(stream), BatchBuilder(inputs.features, inputs.missing), rows.batch_size));
+  const DataSets data(inputs, {.files = rows.data,
+                               .train_rows = ParseRowRange(rows.range),
+                               .skip_bad_lines = rows.skip_bad_lines,
+                               .threads = rows.threads});
+  return data.OpenInOrder(rows.batch_size);
 }
 
 RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& config,
@@ -87,8 +63,8 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
       CheckServingMemory(spec, {.examples = examples}, there);
     };
   predictor_ = std::make_unique<serve::Predictor>(path, served);
-  CheckOneTask(predictor_->model()->spec().net, nullptr, path);
   inputs_ = InputsOf(predictor_->model()->spec());
+  CheckOneTask(predictor_->model()->spec().net, inputs_.data.schema, path);
 }
 
 RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
@@ -100,10 +76,7 @@ void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConf
                      int threads) {
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
   CheckOneTask(config.model, config.data.schema, checkpoint.path);
-  inputs_ = {.features = Features(config),
-             .dense_in = config.model.dense_in,
-             .missing = config.data.missing,
-             .schema = config.data.schema};
+  inputs_ = RowInputsOf(config);
   ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
   trainer_ = std::make_unique<Trainer>(*ctx_, config);
   trainer_->Load(checkpoint);
@@ -111,7 +84,9 @@ void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConf
 
 std::vector<float> RowScorer::Score(const Batch& batch) {
   if (predictor_ != nullptr)
-    return predictor_->Predict({.dense = batch.dense, .features = batch.features});
+    return predictor_->Predict(
+        {.dense = inputs_.dense_in == 0 ? batch.dense.Narrow(1, 0, 0) : batch.dense,
+         .features = batch.features});
   return trainer_->Predict(batch).ToVector<float>();
 }
 

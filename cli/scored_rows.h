@@ -8,15 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "data/batch_builder.h"
 #include "data/data_source.h"
-#include "data/schema/data_schema.h"
 #include "metrics/click_metrics.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/context.h"
 #include "serve/predictor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
+#include "train/data_sets.h"
 #include "train/trainer.h"
 
 namespace tessera::cli {
@@ -29,16 +28,8 @@ struct ScoredRows {
   int threads = 1;  // that parse text of a schema
 };
 
-// The columns of a row that a model reads.
-struct RowInputs {
-  std::vector<CategoricalFeature> features;
-  int64_t dense_in = 0;
-  MissingIds missing = MissingIds::kRow0;
-  std::shared_ptr<const DataSchema> schema = nullptr;  // of a user's own files; null: Criteo rows
-};
-
-// Throws Error, naming the model's `path`, for a model that reads neither a user's own rows nor
-// Criteo's.
+// Opens files in any layout that the model's training takes. Throws Error, naming the model's
+// `path`, for a model whose rows come from no file.
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path);
 

@@ -40,6 +40,8 @@ constexpr char kFooter[] =
     "  GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready\n"
     "  POST /v2/models/NAME/infer                      scores; /v2/models/NAME/versions/V/infer "
     "of version V alone\n"
+    "  POST /v2/models/NAME/infer_rows                 the same of raw rows: a JSON object a line, "
+    "with the columns of the training's data as keys\n"
     "  POST /v2/repository/models/NAME/load            with --admin: takes up what the directory "
     "holds; {\"parameters\": {\"new_inputs\": true}} allows other inputs\n"
     "  POST /v2/repository/models/NAME/deltas          with --admin: takes the deltas that are "

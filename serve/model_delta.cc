@@ -38,6 +38,7 @@ void CheckTableFollows(const TableSpec& before, const TableSpec& after, const st
 std::string ComparableJson(ModelSpec spec, const ModelSpec& before) {
   spec.version = before.version;
   spec.trained = before.trained;
+  spec.data = before.data;  // each version reads raw rows as its own training did
   for (size_t t = 0; t < spec.tables.size(); ++t) spec.tables[t].rows = before.tables[t].rows;
   return ToJson(spec);
 }

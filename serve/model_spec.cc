@@ -7,6 +7,7 @@
 #include "runtime/base/size_limits.h"
 #include "runtime/json/json_reader.h"
 #include "runtime/json/json_seal.h"
+#include "train/config/data_json.h"
 #include "train/config/model_json.h"
 
 namespace tessera::serve {
@@ -195,6 +196,7 @@ ModelSpec ReadSpec(const Json& json) {
   object.OptionalWord("missing", spec.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
   object.Optional("search", spec.search);
   if (const Json* trained = object.Find("trained")) spec.trained = ReadTrained(*trained);
+  if (const Json* data = object.Find("data")) spec.data = internal::DataFromJson(*data, "data");
   const Json& tables = object.Require("tables");
   if (!tables.is_array()) ThrowExpected("tables", "a list", tables);
   for (size_t i = 0; i < tables.size(); ++i)
@@ -271,6 +273,7 @@ Json MakeJson(const ModelSpec& spec) {
                {"tables", std::move(tables)}};
   if (spec.search) json["search"] = true;
   if (spec.trained) json["trained"] = {{"seed", spec.trained->seed}, {"step", spec.trained->step}};
+  if (spec.data) json["data"] = internal::DataToJson(*spec.data);
   return json;
 }
 

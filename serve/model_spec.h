@@ -6,9 +6,11 @@
 //   {"tessera_model": 2, "version": 3, "weights": "weights-3.safetensors",
 //    "model": {"type": "dlrm", "dense_in": 13, …}, "dense_type": "f32", "missing": "row0",
 //    "tables": [{"name", "rows", "dim", "features": [...], "pooling": "SUM", "codec": "int8",
-//                "default_row": false}, …], "crc32": "0a1b2c3d"}
+//                "default_row": false}, …],
+//    "data": {"format": "jsonl", …}, "crc32": "0a1b2c3d"}
 //
-// "model" is what a training configuration has under that name. A pruned table has "ids", how many
+// "model" and "data" are what a training configuration has under these names; models of older
+// releases have no "data". A pruned table has "ids", how many
 // the data may name, of which `rows` were kept, and "remap", "array" or "hash". A table of raw ids
 // has "raw_ids": {}, whose keys are those of RawIdRule. "search": true says that rows were encoded
 // with a search for their ranges.
@@ -39,6 +41,7 @@
 #include "models/ranking_net_config.h"
 #include "quant/row_codec.h"
 #include "sharding/plan/hash_parts.h"
+#include "train/config/data_config.h"
 
 namespace tessera::serve {
 
@@ -103,6 +106,7 @@ struct ModelSpec {
   MissingIds missing = MissingIds::kRow0;  // how ids were made of raw rows
   bool search = false;                     // EncodeOptions::search
   std::optional<TrainedTo> trained = {};   // where the checkpoint said so
+  std::optional<DataConfig> data = {};     // whose rows it was trained on, whatever their order
   std::vector<TableSpec> tables;
 
   // The features that requests bring: those of all tables, each once, in the order of their first

@@ -115,6 +115,7 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
                          std::vector<std::optional<TableRemap>> remaps,
                          std::unique_ptr<const DensePart> dense, const ServedModel* before)
     : spec_(std::move(spec)),
+      raw_rows_(spec_),
       digest_(std::move(digest)),
       features_(spec_.Features()),
       reads_(spec_.Reads()),

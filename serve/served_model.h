@@ -19,6 +19,7 @@
 #include "serve/dense_part.h"
 #include "serve/mapped_tensors.h"
 #include "serve/predict_request.h"
+#include "serve/raw_rows.h"
 #include "serve/served_tables.h"
 #include "serve/table_remap.h"
 
@@ -64,6 +65,8 @@ class ServedModel {
   const std::vector<std::optional<TableRemap>>& remaps() const { return remaps_; }
   // The order in which a request may bring them without being searched.
   const std::vector<std::string>& features() const { return features_; }
+  // Makes requests of raw rows.
+  const RawRows& raw_rows() const { return raw_rows_; }
   // ModelSpec::Outputs.
   const std::vector<std::string>& outputs() const { return outputs_; }
   // One a table.
@@ -105,6 +108,7 @@ class ServedModel {
   Tensor Lookup(Context& ctx, const PackedBatch& batch) const;
 
   ModelSpec spec_;
+  RawRows raw_rows_;
   std::string digest_;
   std::vector<std::string> features_, reads_, outputs_;  // of requests; of tables; of answers
   std::vector<int> table_of_;                            // of each feature

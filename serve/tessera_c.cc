@@ -242,4 +242,23 @@ int32_t tessera_c_predict_weighted(tessera_predictor* predictor, int64_t batch,
   });
 }
 
+int64_t tessera_c_predict_rows(tessera_predictor* predictor, const char* lines, int64_t num_bytes,
+                               float* scores, int64_t num_scores) {
+  return Guarded<int64_t>(-1, [&] {
+    const auto model = ModelOf(predictor);
+    if (num_bytes < 0) throw Error(Format("num_bytes is {}", num_bytes));
+    if (num_bytes > 0) CheckGiven(lines, "lines");
+    const PredictRequest request =
+        model->raw_rows().Read({lines, static_cast<size_t>(num_bytes)}, "rows");
+    const int64_t needed = request.size() * std::ssize(model->outputs());
+    if (num_scores < needed)
+      throw Error(Format("num_scores is {}; expected at least {}", num_scores, needed));
+    CheckGiven(scores, "scores");
+    const PredictRequest* const one = &request;
+    const std::vector<float> all = predictor->Loaded().Predict(*model, std::span(&one, 1));
+    std::copy(all.begin(), all.end(), scores);
+    return request.size();
+  });
+}
+
 }  // extern "C"

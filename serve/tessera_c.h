@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_C_ABI_VERSION 5
+#define TESSERA_C_ABI_VERSION 6
 
 /* That of the library, which may be newer than this header. */
 int32_t tessera_c_abi_version(void);
@@ -84,6 +84,13 @@ int32_t tessera_c_predict_checked(tessera_predictor* predictor, int64_t batch,
 int32_t tessera_c_predict_weighted(tessera_predictor* predictor, int64_t batch,
                                    const tessera_arrays* arrays, const float* weights,
                                    int64_t num_weights);
+
+/* Since ABI 6. The answers to raw rows: `lines` are num_bytes bytes of UTF-8, a JSON object a line,
+ * as the format jsonl of tessera train takes them, without labels. Writes [rows][num_outputs] into
+ * scores, which has room for num_scores. Returns the number of rows, or -1 on failure, also where
+ * there is too little room; a bad line is named as "rows:LINE: …". */
+int64_t tessera_c_predict_rows(tessera_predictor* predictor, const char* lines, int64_t num_bytes,
+                               float* scores, int64_t num_scores);
 
 #ifdef __cplusplus
 }

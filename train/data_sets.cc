@@ -44,18 +44,32 @@ std::shared_ptr<const RowTable> MapStoredRows(const std::vector<std::string>& fi
 
 }  // namespace
 
+RowInputs RowInputsOf(const TrainConfig& config) {
+  return {.data = config.data,
+          .features = Features(config),
+          .dense_in = config.model.dense_in,
+          .weighted = config.model.weighted};
+}
+
 DataSets::DataSets(const TrainConfig& config, DataSelection selection)
-    : data_(config.data),
+    : DataSets(RowInputsOf(config), std::move(selection), ExamplesOfStep(config), config.epochs) {}
+
+DataSets::DataSets(const RowInputs& inputs, DataSelection selection)
+    : DataSets(inputs, std::move(selection), kEvalBatch, 1) {}
+
+DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t batch_size,
+                   int64_t epochs)
+    : data_(inputs.data),
       selection_(std::move(selection)),
-      features_(Features(config)),
-      dense_in_(config.model.dense_in),
-      batch_size_(ExamplesOfStep(config)) {
-  if (config.model.weighted && data_.schema == nullptr)
+      features_(inputs.features),
+      dense_in_(inputs.dense_in),
+      batch_size_(batch_size) {
+  if (inputs.weighted && data_.schema == nullptr)
     throw Error(Format("model.weighted: the rows of the format {} bring no weights of ids",
                        ToString(data_.format)));
   selection_.files = ExpandPaths(selection_.files);
   selection_.eval_files = ExpandPaths(selection_.eval_files);
-  CheckReadOnce(config.epochs);
+  CheckReadOnce(epochs);
   if (data_.schema != nullptr && data_.schema->is_text())
     rules_ = std::make_shared<const RowRules>(*data_.schema, features_);
   if (made_up())
@@ -260,6 +274,12 @@ std::unique_ptr<DataSource> DataSets::OpenEval() const {
   if (eval_.table == nullptr) return OpenText(eval_.files, *rows, kEvalBatch, 0, 0, false);
   return Ahead(std::make_unique<RowTableSource>(
       eval_.table, RowTableSourceOptions{.batch_size = kEvalBatch, .range = *rows}));
+}
+
+std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
+  if (train_.table == nullptr) return OpenText(train_.files, TrainRows(), batch_size, 0, 0, false);
+  return Ahead(std::make_unique<RowTableSource>(
+      train_.table, RowTableSourceOptions{.batch_size = batch_size, .range = TrainRows()}));
 }
 
 const DataIdentity& DataSets::train_identity() const {

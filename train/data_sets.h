@@ -30,12 +30,23 @@ struct DataSelection {
   int threads = 1;  // that parse text of a user's own files; 0: as many as there are cores
 };
 
+// The part of a configuration, or of a saved model, that says how rows are read.
+struct RowInputs {
+  DataConfig data;
+  std::vector<CategoricalFeature> features;  // that tables read
+  int64_t dense_in = 0;
+  bool weighted = false;  // the model takes weights of ids
+};
+RowInputs RowInputsOf(const TrainConfig& config);
+
 class DataSets {
  public:
   // Throws Error for a selection that has no rows to train on, or rows for evaluation that are not
   // told apart from these, also where they come by the same files, or by copies. Files are opened
   // once, so that wrong names are errors now.
   DataSets(const TrainConfig& config, DataSelection selection);
+  // To read rows in their order alone, by OpenInOrder.
+  DataSets(const RowInputs& inputs, DataSelection selection);
 
   // Batches of the rows to train on, in the order of an epoch, from the place `first_row` of it on
   // (an end_row of its batches; 0: from the first), read ahead. Rank `rank` of several reads its
@@ -46,6 +57,9 @@ class DataSets {
   // Whole batches, on every rank. Null if there are no rows for evaluation.
   std::unique_ptr<DataSource> OpenEval() const;
 
+  // Batches of the rows that would be trained on, as they lie.
+  std::unique_ptr<DataSource> OpenInOrder(int64_t batch_size) const;
+
   // Identities of the training and evaluation data; read when they are first asked for.
   const DataIdentity& train_identity() const;
   DataIdentity eval_identity() const;
@@ -55,6 +69,8 @@ class DataSets {
   std::optional<MetricValues> Optimum() const;
 
  private:
+  // `epochs`: how often the rows to train on are read; batches of OpenTrain have batch_size.
+  DataSets(const RowInputs& inputs, DataSelection selection, int64_t batch_size, int64_t epochs);
   // Rows of some files, or made up: a table, or, where that is null, text.
   struct Rows {
     std::vector<std::string> files;

@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+// Takes a line, without its "\n" or "\r\n", from the begin of `text`.
+std::string_view TakeLine(std::string_view& text);
+
 struct LineCell {
   enum class Kind : uint8_t { kMissing, kText, kList };
   Kind kind = Kind::kMissing;

@@ -20,17 +20,6 @@ size_t WholeLines(const std::vector<char>& bytes, size_t size) {
 
 }  // namespace
 
-std::string_view TakeLine(std::string_view& text) {
-  const void* const end = std::memchr(text.data(), '\n', text.size());
-  const size_t length = end == nullptr
-                            ? text.size()
-                            : static_cast<size_t>(static_cast<const char*>(end) - text.data());
-  std::string_view line = text.substr(0, length);
-  text.remove_prefix(std::min(length + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 TextPieces::TextPieces(std::vector<std::string> paths, int64_t piece_bytes, int64_t padding)
     : paths_(std::move(paths)),
       piece_bytes_(static_cast<size_t>(piece_bytes)),

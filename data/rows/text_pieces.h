@@ -21,9 +21,6 @@ struct TextPiece {
   double fraction = 0;  // of all bytes, with this piece
 };
 
-// Takes a line, without its "\n" or "\r\n", from the begin of `text`.
-std::string_view TakeLine(std::string_view& text);
-
 class TextPieces {
  public:
   // The longest line, and what is said of one that is longer.

@@ -129,6 +129,8 @@ ModelSpec MakeSpec(const TrainConfig& config, const WriteModelOptions& options) 
   spec.net = config.model;
   spec.dense_type = options.dense_type;
   spec.missing = config.data.missing;
+  spec.data = config.data;
+  spec.data->shuffle.reset();  // requests have no order
   spec.search = options.quantize.encode.search;
   for (const EmbeddingBagConfig& table : config.tables) {
     const auto own = options.table_codecs.find(table.name);

@@ -43,6 +43,16 @@ void CheckFinite(const ScoredRequest& scored, const std::string& model) {
                                 model, scored.model_version, bad, scored.scores.size()));
 }
 
+// Lines of JSON, whatever a client calls them; curl calls all that it is given a form.
+void CheckRowsType(const std::string& type) {
+  for (const char* taken : {kJsonType, "application/x-ndjson", "application/jsonl",
+                            "application/x-www-form-urlencoded", "text/plain"})
+    if (type.starts_with(taken)) return;
+  if (!type.empty())
+    throw HttpError(
+        415, Format("expected application/x-ndjson or {}, got {}", kJsonType, type.substr(0, 100)));
+}
+
 void Fail(const HttpReply& reply, const std::exception& error) noexcept {
   try {
     reply(ErrorResponse(error));
@@ -163,6 +173,10 @@ class InferenceService::Impl {
     const auto served = predictor_.model();
     CheckModel(call.path, served->spec().version);
     const std::string& type = request.content_type;
+    if (call.path.action == kRowsAction) {
+      CheckRowsType(type);
+      return {.id = {}, .predict = served->raw_rows().Read(request.body, "body")};
+    }
     call.safetensors = type == kSafetensorsType;
     if (call.safetensors) return ParseInferSafetensors(request.body, served->spec());
     const auto length = JsonBytes(request);

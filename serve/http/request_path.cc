@@ -64,7 +64,7 @@ std::string MethodOf(const std::vector<std::string>& parts) {
     return "POST";
   const auto model = ModelPathOf(parts);
   if (!model) return "";
-  if (model->action == "infer") return "POST";
+  if (model->action == "infer" || model->action == kRowsAction) return "POST";
   return model->action.empty() || model->action == "ready" ? "GET" : "";
 }
 

@@ -8,6 +8,8 @@
 
 namespace tessera::serve {
 
+inline constexpr char kRowsAction[] = "infer_rows";
+
 // /v2/models/NAME[/versions/V][/ACTION].
 struct ModelPath {
   std::string name;

@@ -54,6 +54,18 @@ TEST(ModelSpec, ComesBackFromItsDocument) {
   EXPECT_EQ(spec.dense_type, DType::kF16);
 }
 
+TEST(ModelSpec, SaysHowRowsAreRead) {
+  EXPECT_FALSE(ParseModelSpec(ToJson(Small()), "x").data.has_value());
+  const ModelSpec spec = ParseModelSpec(
+      With("\"dense_type\"", R"("data": {"format": "csv", "features": ["cat_0"]}, "dense_type")"),
+      "x");
+  ASSERT_TRUE(spec.data && spec.data->schema);
+  EXPECT_EQ(spec.data->schema->features.front().name, "cat_0");
+  EXPECT_EQ(ToJson(ParseModelSpec(ToJson(spec), "x")), ToJson(spec));
+  const std::string wrong = With("\"dense_type\"", R"("data": {"format": "x"}, "dense_type")");
+  EXPECT_NE(ErrorOf([&] { ParseModelSpec(wrong, "m"); }).find("data.format"), std::string::npos);
+}
+
 TEST(ModelSpec, AFeatureOfSeveralTablesIsOneInput) {
   const ModelSpec spec = ParseModelSpec(With("cat_2", "cat_0"), "x");
   EXPECT_EQ(spec.Features(), (std::vector<std::string>{"cat_0", "cat_1"}));

@@ -1,0 +1,37 @@
+#include "data/rows/json_rows.h"
+
+#include "data/rows/bad_line.h"
+#include "data/rows/json_cells.h"
+#include "data/rows/line_cells.h"
+#include "data/rows/row_parser.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+
+Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
+                   const std::string& where, int64_t most_rows) {
+  TESSERA_CHECK(rules->schema().format == RowFormat::kJsonl, "rows of JSON need rules of jsonl");
+  std::string padded(text);
+  padded.append(JsonCells::kPadding, '\0');
+  std::string_view left = std::string_view(padded).substr(0, text.size());
+  JsonCells json(rules->columns(), rules->schema().null);
+  const CellPlaces places(rules->columns());
+  LineCells cells;
+  cells.cells.resize(rules->columns().size());
+  RowParser parser(rules);
+  RowBlock block = parser.NewBlock(0);
+  for (int64_t row = 0; !left.empty(); ++row) {
+    try {
+      if (row == most_rows) throw BadLine(Format("expected at most {} rows", most_rows));
+      json.Read(TakeLine(left), cells);
+      parser.Append(cells, places, row, block);
+    } catch (const BadLine& bad) {
+      throw Error(Format("{}:{}: {}", where, row + 1, bad.what()));
+    }
+  }
+  if (block.rows() == 0) throw Error(Format("{}: expected a JSON object a line, got none", where));
+  const RowRun all{.block = &block, .begin = 0, .end = block.rows()};
+  return BatchOfRuns(ctx, rules->layout(), std::span(&all, 1));
+}
+
+}  // namespace tessera

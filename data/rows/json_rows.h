@@ -1,0 +1,21 @@
+#ifndef TESSERA_DATA_ROWS_JSON_ROWS_H_
+#define TESSERA_DATA_ROWS_JSON_ROWS_H_
+// Rows of JSON that are in memory: an object a line, as files of the format jsonl have them.
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "data/data_source.h"
+#include "data/rows/row_rules.h"
+#include "runtime/context.h"
+
+namespace tessera {
+
+// The rows of `text`, in their order, as one batch. The last line may lack its end. Throws Error
+// "WHERE:LINE: what was expected, what came" for the first line that is bad, for a line after
+// `most_rows`, and for a text without lines. REQUIRES: rules of jsonl.
+Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
+                   const std::string& where, int64_t most_rows);
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_JSON_ROWS_H_

@@ -1,0 +1,67 @@
+#include "serve/raw_rows.h"
+
+#include <algorithm>
+#include <set>
+
+#include "data/rows/json_rows.h"
+#include "data/rows/request_schema.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
+
+namespace tessera::serve {
+namespace {
+
+// A row of few bytes has as many cells as the model reads: a request's rows are bounded by them.
+constexpr int64_t kMostRows = 1 << 16, kMostCells = 1 << 22;
+
+std::optional<DataSchema> SchemaOf(const ModelSpec& spec) {
+  if (!spec.data) return {};
+  if (spec.data->schema != nullptr) return *spec.data->schema;
+  switch (spec.data->format) {
+    case DataFormat::kCriteo:
+    case DataFormat::kPlanted:
+      return CriteoSchema(spec.data->missing, spec.Features());
+    case DataFormat::kMovieLens:
+      return RatingsSchema(spec.Features());
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec) {
+  std::vector<CategoricalFeature> features;
+  std::set<std::string> read;
+  for (const TableSpec& table : spec.tables)
+    for (const std::string& feature : table.features)
+      if (read.insert(feature).second)
+        features.push_back({feature, table.num_ids(), table.raw_ids.has_value()});
+  return features;
+}
+
+RawRows::RawRows(const ModelSpec& spec) {
+  const auto schema = SchemaOf(spec);
+  if (!schema) return;
+  rules_ = std::make_shared<const RowRules>(RequestSchema(*schema, spec.net.dense_in),
+                                            RowFeatures(spec));
+  const int64_t cells = rules_->layout().dense + std::ssize(rules_->features());
+  most_rows_ = std::clamp<int64_t>(kMostCells / std::max<int64_t>(cells, 1), 1, kMostRows);
+}
+
+PredictRequest RawRows::Read(std::string_view lines, const std::string& where) const {
+  if (rules_ == nullptr)
+    throw Error(
+        Format("{}: the model takes tensors alone: model.json has no \"data\" that says how rows "
+               "are read (tessera quantize of this release writes it)",
+               where));
+  Context ctx({.threads = 1});
+  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_);
+  return {.dense = std::move(batch.dense), .features = std::move(batch.features)};
+}
+
+std::vector<std::string> RawRows::keys() const {
+  return rules_ == nullptr ? std::vector<std::string>() : rules_->columns();
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,37 @@
+#ifndef TESSERA_SERVE_RAW_ROWS_H_
+#define TESSERA_SERVE_RAW_ROWS_H_
+// Rows as they are before a model's training makes numbers of them: a JSON object each, with names,
+// texts and missing keys, read by the schema of the training's data.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/rows/row_rules.h"
+#include "serve/model_spec.h"
+#include "serve/predict_request.h"
+
+namespace tessera::serve {
+
+// The features that rows bring for a model's tables, in the order of ModelSpec::Features.
+std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec);
+
+// Any thread may use it; nothing in it changes.
+class RawRows {
+ public:
+  explicit RawRows(const ModelSpec& spec);
+
+  // The rows of `lines`, a JSON object a line, as a request, of the same bits as training's rows.
+  // Throws Error "WHERE:LINE: what was expected, what came" for a bad line, for more rows than one
+  // request may have, and for a model that does not say how its rows are read.
+  PredictRequest Read(std::string_view lines, const std::string& where) const;
+  // Keys of the objects; none where rows are not read.
+  std::vector<std::string> keys() const;
+
+ private:
+  std::shared_ptr<const RowRules> rules_;  // null: of rows that no file has, or unknown
+  int64_t most_rows_ = 0;
+};
+
+}  // namespace tessera::serve
+#endif  // TESSERA_SERVE_RAW_ROWS_H_

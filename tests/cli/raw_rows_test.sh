@@ -1,0 +1,146 @@
+#!/bin/bash
+# The same row gives the same bits wherever it is asked for: to a checkpoint, to its model
+# directory, over HTTP as a line of JSON, and in C. Argument: libtessera_c.so.
+library=$PWD/$1
+source "$(dirname "$0")/cli_test_lib.sh"
+
+# Texts, missing values, bags with weights, words; and Criteo's and MovieLens' own files.
+python3 - <<'PY'
+import json, random
+
+random.seed(5)
+rows = []
+for i in range(400):
+    row = {"clicked": int(random.random() < 0.4), "user": f"u{random.randint(0, 50)}"}
+    if i % 3:
+        row["price"] = round(random.random() * 90, 2)
+    if i % 4:
+        row["shelf"] = random.choice(["top", "low", "end of aisle", "ünder"])
+    row["seen"] = [random.randint(-3, 10**15) for _ in range(i % 5)]
+    row["how"] = [round(random.random(), 3) for _ in row["seen"]]
+    rows.append(row)
+open("own.jsonl", "w").write("".join(json.dumps(r) + "\n" for r in rows))
+with open("own.csv", "w") as file:
+    file.write("user,clicked,price,shelf,seen,how\n")
+    for r in rows:
+        seen, how = ("|".join(map(str, r[key])) for key in ("seen", "how"))
+        file.write(f"{r['user']},{r['clicked']},{r.get('price', '')},{r.get('shelf', '')},"
+                   f"{seen},{how}\n")
+with open("ratings.dat", "w") as file:
+    for i in range(400):
+        file.write(f"{random.randint(1, 60)}::{random.randint(1, 70)}::{random.randint(1, 5)}::9\n")
+
+schema = {"format": "csv", "dense": [{"name": "price", "transform": "log1p"}],
+          "features": [{"name": "user", "ids": "text"},
+                       {"name": "shelf", "vocabulary": ["top", "low", "ünder"], "missing": "row0"},
+                       {"name": "seen", "separator": "|", "weights": "how", "max_length": 3}],
+          "labels": ["clicked"]}
+tables = [{"name": "t_" + name, "rows": rows, "dim": 4, "features": [name]}
+          for name, rows in (("user", 60), ("shelf", 5), ("seen", 90))]
+config = {"tables": tables, "data": schema, "train": {"batch_size": 50},
+          "model": {"type": "dlrm", "dense_in": 1, "dense_arch": [8, 4], "over_arch": [8, 1],
+                    "weighted": True},
+          "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}}}
+json.dump(config, open("own.json", "w"))
+rated = dict(config, data={"format": "movielens"},
+             model=dict(config["model"], weighted=False),
+             tables=[{"name": name, "rows": 50, "dim": 4, "features": [name]}
+                     for name in ("userId", "movieId")])
+json.dump(rated, open("rated.json", "w"))
+PY
+sed 's/"data": {.*}/"data": {"format": "criteo"}/' small.json >criteo.json
+run 0 generate --rows 400 --vocabulary 50 criteo.tsv
+sed -i '1,50s/\t[^\t]*$/\t/; 51,90s/\t[0-9-]*\t/\t\t/2' criteo.tsv  # missing ones
+
+# as_rows: the lines of each data set as rows of JSON.
+python3 - <<'PY'
+import json
+names = ["label"] + [f"int_{i}" for i in range(13)] + [f"cat_{i}" for i in range(26)]
+with open("criteo.jsonl", "w") as out:
+    for line in open("criteo.tsv"):
+        cells = dict(zip(names, line.rstrip("\n").split("\t")))
+        out.write(json.dumps({k: v for k, v in cells.items() if v and k != "label"}) + "\n")
+with open("rated.jsonl", "w") as out:
+    for line in open("ratings.dat"):
+        user, item = line.split("::")[:2]
+        out.write(json.dumps({"userId": int(user), "movieId": item}) + "\n")
+PY
+
+cat >ask.py <<'PY'
+"""Scores of the rows of a file over HTTP and in C, which must be those of three files."""
+import ctypes, json, struct, sys, urllib.request
+
+library, name, rows, port = sys.argv[1:5]
+body = open(rows, "rb").read()
+request = urllib.request.Request(f"http://127.0.0.1:{port}/v2/models/model/infer_rows", body)
+answer = json.load(urllib.request.urlopen(request))["outputs"]
+http = [struct.pack("f", score) for score in answer[0]["data"]]
+c = ctypes.CDLL(library)
+c.tessera_c_create.restype = ctypes.c_void_p
+c.tessera_c_last_error.restype = ctypes.c_char_p
+c.tessera_c_predict_rows.restype = ctypes.c_int64
+predictor = ctypes.c_void_p(c.tessera_c_create(1))
+assert c.tessera_c_load(predictor, name.encode()) == 0, c.tessera_c_last_error()
+scores = (ctypes.c_float * 1000)()
+size = ctypes.c_int64(len(body))
+got = c.tessera_c_predict_rows(predictor, body, size, scores, ctypes.c_int64(1000))
+assert got == len(http), c.tessera_c_last_error()
+in_c = [struct.pack("f", score) for score in scores[:got]]
+assert c.tessera_c_predict_rows(predictor, body, size, scores, ctypes.c_int64(3)) == -1
+assert b"num_scores is 3; expected at least" in c.tessera_c_last_error()
+for path in sys.argv[5:]:
+    files = [struct.pack("f", float(line)) for line in open(path)]
+    assert len(files) == len(http), path
+    wrong = [i for i, f in enumerate(files) if f != http[i] or f != in_c[i]]
+    assert not wrong, (path, wrong[:5], len(files))
+PY
+
+# serve DIRECTORY: on a free port.
+serve() {
+  : >served
+  "$tessera" serve "$1" --port 0 >served 2>errors &
+  server=$!
+  trap 'kill -9 $server 2>/dev/null' EXIT
+  for _ in $(seq 600); do
+    port=$(sed -nE 's,.*http://127.0.0.1:([0-9]+)$,\1,p' served) && [ -n "$port" ] && return
+    sleep 0.1
+  done
+  fail "it does not serve: $(cat errors)"
+}
+stop() {
+  kill -TERM $server
+  wait $server || fail "the server ended with $?"
+}
+
+# same CONFIG DATA ROWS: trains, saves, and asks everybody.
+same() {
+  run 0 train --config "$1.json" --data "$2" --threads 1 --checkpoint "$1.safetensors"
+  run 0 quantize "$1.safetensors" -o "$1.model" --bits 32
+  run 0 predict "$1.safetensors" --data "$2" --batch-size 400 --out "$1.trained"
+  run 0 predict "$1.model" --data "$2" --batch-size 400 --out "$1.served"
+  serve "$1.model"
+  python3 ask.py "$library" "$1.model" "$3" "$port" "$1.trained" "$1.served" ||
+    fail "$1: scores differ"
+}
+same own own.csv own.jsonl
+
+# ---- a bad row is named, and the next one is answered
+ask() { curl -s -w ' %{http_code}' "127.0.0.1:$port/v2/models/model/infer_rows" "$@" >answer; }
+ask --data-binary $'{"user": "a"}\n{"user": "b", "seen": [1, "x"], "how": [1, 1]}\n'
+has answer 'body:2: seen[1]: expected an integer of 64 bits, got'
+has answer ' 400'
+ask --data-binary ''
+has answer 'expected a JSON object a line, got none"} 400'
+ask -d '{"user": "a"'
+has answer 'body:1: expected a JSON object, got'
+ask -H 'Content-Type: image/png' -d '{}'
+has answer ' 415'
+ask -d '{"user": "nobody", "other": [{}]}'
+has answer '"outputs":[{"name":"score","datatype":"FP32","shape":[1],"data":[0.'
+has answer ' 200'
+stop
+
+same criteo criteo.tsv criteo.jsonl
+stop
+same rated ratings.dat rated.jsonl
+stop
