@@ -19,9 +19,15 @@ AnyRule MakeCudaCustomRule(const Rule& rule) {
     using internal::CustomExecutor<Rule>::CustomExecutor;
     void UpdateOnCuda(Context& ctx, float lr, int64_t t,
                       const internal::CudaRows& rows) const override {
-      internal::UpdateRowsOnCuda(
-          ctx, rows,
-          std::vector<typename Rule::Step>(rows.group->tables.size(), this->StepOf(lr, t)));
+      using Step = typename Rule::Step;
+      const std::vector<Step> steps(rows.group->tables.size(), this->StepOf(lr, t));
+      if (!rows.step_of_launch) return internal::UpdateRowsOnCuda(ctx, rows, steps);
+      internal::UpdateRowsOnCuda<Step>(ctx, rows, steps, [this, rules = rows.rules](int64_t now) {
+        std::vector<Step> at;
+        for (const AnyRule* rule : rules)
+          at.push_back(this->StepOf(std::get<CustomRule>(*rule).lr, now));
+        return at;
+      });
     }
   };
   return CustomRule{rule.lr, std::make_shared<Executor>(rule)};

@@ -88,7 +88,7 @@ EmbeddingOutputs ForwardTables(Context& ctx, const std::shared_ptr<TablesState>&
   TableBatch batch = TakeBatch(ctx, *state, kjt, training);
   const OutputLayout layout = batch.layout();
   const OutputTensors tensors = EmptyOutputs(ctx, layout, state->options.output_type);
-  if (training && state->kept.BeginForward()) BeginTrainingStep(ctx, *state);
+  if (training && state->kept.BeginForward()) BeginTrainingStep(ctx, state);
   Read(ctx, *state, batch, tensors, training);
 
   std::vector<Tensor> outputs;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "optim/dense_step_impl.h"
 #include "optim/state_dict.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/numbers/math.h"
+#include "runtime/recorded_step.h"
 
 namespace tessera {
 namespace {
@@ -111,22 +113,40 @@ DenseOptimizer::Slots DenseOptimizer::InitialSlots(Context& ctx, const Shape& pa
   return slots;
 }
 
-DenseStepArgs DenseOptimizer::PrepareStep(Context& ctx, size_t parameter, const Tensor& gradient) {
-  const Variable& variable = parameters_[parameter].variable;
+bool DenseOptimizer::CountsSteps() const {
+  return !state_names_.empty() && state_names_[0] == "step";
+}
+
+void DenseOptimizer::CountStep(size_t parameter) {
+  if (CountsSteps()) *slots_[parameter][0].data<float>() += 1.0f;
+}
+
+bool DenseOptimizer::BeginStep(Context& ctx, size_t parameter, const Tensor& gradient) {
+  const auto& [name, variable] = parameters_[parameter];
   CheckDevice(ctx, "optimizer", variable.value(), gradient);
   Slots& slots = slots_[parameter];
-  const bool has_state = !state_names_.empty(), first = has_state && !slots[0].defined();
-  if (first) slots = InitialSlots(ctx, variable.shape());
-  size_t slot = 0;
-  int64_t t = 1;
-  if (has_state && state_names_[0] == "step") {
-    float* step = slots[slot++].data<float>();
-    t = static_cast<int64_t>(*step += 1.0f);
+  const bool first = !state_names_.empty() && !slots[0].defined();
+  if (first) {
+    CheckIsNotRecording(ctx, Format("the first step of optimizer {} on {}", config_.name, name),
+                        "each launch would begin with new states; take a step before");
+    slots = InitialSlots(ctx, variable.shape());
   }
+  if (CountsSteps() && IsRecording(ctx))
+    RepeatOnLaunch(
+        ctx, [this, parameter] { CountStep(parameter); },
+        [step = slots[0].data<float>(), before = *slots[0].data<float>()] { *step = before; });
+  CountStep(parameter);
+  return first;
+}
+
+DenseStepArgs DenseOptimizer::StepOf(size_t parameter, const float* gradient) const {
+  const Variable& variable = parameters_[parameter].variable;
+  const Slots& slots = slots_[parameter];
+  const size_t slot = CountsSteps() ? 1 : 0;
+  const int64_t t = CountsSteps() ? static_cast<int64_t>(*slots[0].data<float>()) : 1;
   DenseStepArgs args = Coefficients(config_, t);
-  args.first = first;
   args.p = variable.value().data<float>();
-  args.grad = gradient.data<float>();
+  args.grad = gradient;
   for (size_t i = slot; i < state_names_.size(); ++i) args.state[i - slot] = slots[i].data<float>();
   args.n = variable.value().numel();
   if (config_.name == "rowwise_adagrad") {
@@ -139,13 +159,24 @@ DenseStepArgs DenseOptimizer::PrepareStep(Context& ctx, size_t parameter, const 
 void DenseOptimizer::Step(Context& ctx) {
   std::vector<DenseStepArgs> steps;
   std::vector<Tensor> gradients;  // kept until the step has been given to the device
+  std::vector<std::pair<size_t, const float*>> stepped;  // parameters and their gradients
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].variable.grad().defined()) continue;
     gradients.push_back(parameters_[i].variable.grad().Contiguous(ctx));
-    steps.push_back(PrepareStep(ctx, i, gradients.back()));
+    const bool first = BeginStep(ctx, i, gradients.back());
+    stepped.emplace_back(i, gradients.back().data<float>());
+    steps.push_back(StepOf(i, stepped.back().second));
+    steps.back().first = first;
   }
+  internal::DenseStepsAgain again;
+  if (IsRecording(ctx))
+    again = [this, stepped] {
+      std::vector<DenseStepArgs> next;
+      for (const auto& [parameter, gradient] : stepped) next.push_back(StepOf(parameter, gradient));
+      return next;
+    };
   DispatchDevice(ctx.device(),
-                 [&](auto on) { internal::RunDenseStep(on, ctx, KindOf(config_), steps); });
+                 [&](auto on) { internal::RunDenseStep(on, ctx, KindOf(config_), steps, again); });
 }
 
 void DenseOptimizer::ZeroGrad() {

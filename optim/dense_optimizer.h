@@ -64,7 +64,13 @@ class DenseOptimizer final : public Optimizer {
   Slots InitialSlots(Context& ctx, const Shape& parameter) const;
   bool HasState(size_t parameter) const;
   Slots LoadedSlots(Context& ctx, const std::map<std::string, Tensor>& states) const;
-  internal::DenseStepArgs PrepareStep(Context& ctx, size_t parameter, const Tensor& gradient);
+  // Counts a step of the parameter, whose states begin if they do not exist; returns whether they
+  // did not.
+  bool BeginStep(Context& ctx, size_t parameter, const Tensor& gradient);
+  bool CountsSteps() const;
+  void CountStep(size_t parameter);
+  // What the last step that was counted computes with.
+  internal::DenseStepArgs StepOf(size_t parameter, const float* gradient) const;
 
   std::vector<NamedParameter> parameters_;
   DenseOptimizerConfig config_;

@@ -45,7 +45,7 @@ DenseStepArgs Piece(DenseStepArgs a, bool rowwise, int64_t begin, int64_t count)
 }  // namespace
 
 void RunDenseStep(OnCpu, Context& ctx, DenseStepKind kind,
-                  const std::vector<DenseStepArgs>& parameters) {
+                  const std::vector<DenseStepArgs>& parameters, const DenseStepsAgain& /*again*/) {
   const bool rowwise = kind == DenseStepKind::kRowwiseAdagrad;
   std::vector<DenseStepArgs> pieces;
   for (const DenseStepArgs& a : parameters) {

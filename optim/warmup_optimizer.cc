@@ -1,6 +1,7 @@
 #include "optim/warmup_optimizer.h"
 
 #include "optim/state_dict.h"
+#include "runtime/recorded_step.h"
 
 namespace tessera {
 namespace {
@@ -32,8 +33,19 @@ void WarmupOptimizer::Step(Context& ctx) {
   WarmupSchedule next = schedule_;
   next.Step();
   OptimizerWrapper::Step(ctx);
-  schedule_ = std::move(next);
-  SetRates();
+  const auto to = [this](WarmupSchedule schedule) {
+    schedule_ = std::move(schedule);
+    SetRates();
+  };
+  RepeatOnLaunch(
+      ctx,
+      [this, to] {
+        WarmupSchedule following = schedule_;
+        following.Step();
+        to(std::move(following));
+      },
+      [to, before = schedule_] { to(before); });
+  to(std::move(next));
 }
 
 std::vector<std::string> WarmupOptimizer::Keys() const {

@@ -30,19 +30,27 @@ class Recording {
   }
   ~Recording() {
     if (impl_.capture == nullptr) return;
-    impl_.capture = nullptr;
+    TakeBack();
     OnlyOnCuda(stream_.device(), [&](auto on) { internal::DropCapture(on, stream_); });
   }
   Recording(const Recording&) = delete;
 
   void* End() {
-    impl_.capture = nullptr;
+    TakeBack();
     void* graph = nullptr;
     OnlyOnCuda(stream_.device(), [&](auto on) { graph = internal::EndCapture(on, stream_); });
     return graph;
   }
 
  private:
+  // Ends the recording for the host: nothing of what was recorded has happened.
+  void TakeBack() {
+    auto& undo = impl_.capture.load()->undo;
+    for (auto back = undo.rbegin(); back != undo.rend(); ++back) (*back)();
+    undo.clear();
+    impl_.capture = nullptr;
+  }
+
   const Stream& stream_;
   const Stream::Impl& impl_;
 };
@@ -73,6 +81,7 @@ CudaGraph CudaGraph::Capture(Context& ctx, const std::function<void()>& fn) {
 void CudaGraph::Launch(Context& ctx) const {
   TESSERA_CHECK(impl_ && ctx.stream().handle() == impl_->stream.handle(),
                 "a CUDA graph is launched on the context that recorded it");
+  for (const auto& call : impl_->capture.before_launch) call(impl_->graph);
   OnlyOnCuda(ctx.device(),
              [&](auto on) { internal::LaunchGraph(on, impl_->graph, impl_->stream); });
 }

@@ -9,7 +9,8 @@
 // Kernels and copies are recorded with the addresses and numbers they were given; what the function
 // does on the host happens once. Tensors of the device, and pinned ones, are read anew by each
 // launch; of other host memory a copy is kept. Tensors that the function makes are memory of the
-// graph, and each launch writes them anew.
+// graph, and each launch writes them anew. Embedding tables and optimizers count each launch, not
+// the recording, as a step, with the learning rates and bits of a plain one.
 #include <functional>
 #include <memory>
 
@@ -22,7 +23,8 @@ class CudaGraph {
  public:
   // Calls fn, of which nothing runs on the device. Throws Error, and keeps nothing, if fn throws or
   // waits for the device (Sync, To the host, a size that depends on data), or on a CPU. REQUIRES:
-  // fn works on ctx alone; the memory it works on, if not made by it, lives as long as the graph.
+  // fn works on ctx alone; the memory it works on, if not made by it, and the optimizers that it
+  // steps live as long as the graph.
   static CudaGraph Capture(Context& ctx, const std::function<void()>& fn);
 
   // Gives all of it to ctx's queue once more. REQUIRES: the context of Capture.

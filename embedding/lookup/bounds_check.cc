@@ -6,6 +6,7 @@
 #include "embedding/lookup/index_array.h"
 #include "runtime/device/dispatch.h"
 #include "runtime/device/scratch_pool.h"
+#include "runtime/recorded_step.h"
 
 namespace tessera {
 namespace internal {
@@ -118,11 +119,17 @@ void Mend(Context& ctx, const Tensor& ids, std::span<const CheckedSpan> spans,
     if (spans[f].count > 0) result[f] = apart ? mend(spans.subspan(f, 1)) : all;
 }
 
+void CheckCanThrow(const Context& ctx) {
+  CheckIsNotRecording(ctx, "a bounds check in mode FATAL",
+                      "the host waits for what it finds; mode WARNING counts without waiting");
+}
+
 // Checks the ids of all features that have one mode.
 void CheckIdsIn(Context& ctx, const InMode& in, const Tensor& ids, const Tensor& offsets,
                 std::span<const CheckedIds> features, const BoundsCheckLog& log,
                 std::vector<Tensor>& result) {
   const bool fatal = in.mode == BoundsCheckMode::kFatal;
+  if (fatal) CheckCanThrow(ctx);
   const BoundsCheckLog counted = in.mode == BoundsCheckMode::kWarning ? log : BoundsCheckLog();
   const ScratchVector<CheckedSpan> spans = SpansOf(features, in, counted);
   // The host looks first: there is seldom anything to mend. A GPU mends without being waited for.
@@ -150,6 +157,7 @@ BoundsCheckResult CheckBounds(Context& ctx, BoundsCheckMode mode, const Tensor& 
                 "bounds check: {} offsets for {} features: expected features x examples + 1",
                 offsets.numel(), features);
   CheckLog(ctx, log, rows.size());
+  if (mode == BoundsCheckMode::kFatal) CheckCanThrow(ctx);
   const BoundsCheckLog counted = mode == BoundsCheckMode::kWarning ? log : BoundsCheckLog();
   BoundsCheckResult result = DispatchDevice(ctx.device(), [&](auto on) {
     return internal::CheckBounds(on, ctx, mode, ids, offsets, rows, counted);

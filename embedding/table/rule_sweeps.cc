@@ -60,6 +60,11 @@ bool ActsBeforeLookup(const EmbeddingTable& table) {
          std::holds_alternative<GlobalDecayRowwiseAdagrad>(rule);
 }
 
+bool ActsInSomeSteps(const EmbeddingTable& table) {
+  const auto* counted = std::get_if<CounterRowwiseAdagrad>(&table.config.optimizer);
+  return counted != nullptr ? counted->max_counter_update_freq > 0 : ActsBeforeLookup(table);
+}
+
 void SweepForRules(Context& ctx, TablesState& state) {
   RenewMaxCounter(ctx, state);
   TablesByStep swept;

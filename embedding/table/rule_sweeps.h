@@ -13,6 +13,8 @@ namespace tessera::internal {
 
 // Whether the table's rule is one of these.
 bool ActsBeforeLookup(const EmbeddingTable& table);
+// Whether it acts before the lookup of some steps and not of others.
+bool ActsInSomeSteps(const EmbeddingTable& table);
 
 // Begins a step that is counted already: renews max_counter where it is due (waits for the device
 // then), and sweeps the tables whose rules do so in this step.

@@ -2,19 +2,67 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "embedding/table/own_batches.h"
 #include "embedding/table/rule_sweeps.h"
 #include "embedding/update/clamp_gradient.h"
+#include "runtime/base/check.h"
 #include "runtime/files/trace.h"
 #include "runtime/ops/arithmetic.h"
+#include "runtime/recorded_step.h"
 
 namespace tessera::internal {
+namespace {
 
-void BeginTrainingStep(Context& ctx, TablesState& state) {
-  ++state.iter;
-  for (EmbeddingTable& table : state.tables) ++table.iter;
-  SweepForRules(ctx, state);
+void CountSteps(TablesState& state, int64_t steps) {
+  state.iter += steps;
+  for (EmbeddingTable& table : state.tables) table.iter += steps;
+}
+
+// Counts the steps of a recorded step's launches.
+void CountLaunches(Context& ctx, const std::shared_ptr<TablesState>& state) {
+  std::vector<bool> frozen;
+  for (const EmbeddingTable& table : state->tables) frozen.push_back(table.frozen);
+  const auto count = [state, frozen] {
+    for (size_t t = 0; t < frozen.size(); ++t)
+      TESSERA_CHECK(state->tables[t].frozen == frozen[t],
+                    "table {} was frozen or set free since the step was recorded: record it again",
+                    state->tables[t].config.name);
+    CountSteps(*state, 1);
+  };
+  RepeatOnLaunch(ctx, count, [state] { CountSteps(*state, -1); });
+}
+
+// A table that a recorded update changes, and its step then, beyond its counter.
+struct RecordedTable {
+  size_t table;
+  int64_t ahead;
+};
+
+// The step that tables count now, which were of one step when it was recorded.
+int64_t StepNow(const TablesState& state, const std::vector<RecordedTable>& recorded) {
+  const auto step_of = [&](const RecordedTable& r) { return state.tables[r.table].iter + r.ahead; };
+  for (const RecordedTable& r : recorded)
+    TESSERA_CHECK(step_of(r) == step_of(recorded[0]),
+                  "tables {} and {} are updated together by a recorded step, but count steps {} "
+                  "and {}: record it again after set_iter of one of them",
+                  state.tables[recorded[0].table].config.name, state.tables[r.table].config.name,
+                  step_of(recorded[0]), step_of(r));
+  return step_of(recorded[0]);
+}
+
+}  // namespace
+
+void BeginTrainingStep(Context& ctx, const std::shared_ptr<TablesState>& state) {
+  for (const EmbeddingTable& table : state->tables)
+    if (ActsInSomeSteps(table))
+      CheckIsNotRecording(
+          ctx, Format("table {} with {}", table.config.name, RuleName(table.config.optimizer)),
+          "before the lookup of some steps, not of all, the rule works on the table");
+  CountSteps(*state, 1);
+  if (IsRecording(ctx)) CountLaunches(ctx, state);
+  SweepForRules(ctx, *state);
 }
 
 TableBackward::TableBackward(std::shared_ptr<TablesState> state, TableBatch batch,
@@ -68,8 +116,21 @@ void TableBackward::UpdateTables(Context& ctx, const TableBatch& batch,
       updates[steps_[t]].push_back(update);
     if (table.touched && table.updated()) table.touched->TouchUpdated(ctx, lookup, update);
   }
-  for (const auto& [step, tables] : updates) Update(ctx, {lookup, tables, step});
+  for (const auto& [step, tables] : updates) UpdateAt(ctx, step, lookup, tables);
   batch.cached().Release(ctx, *state_, /*updated=*/true);
+}
+
+void TableBackward::UpdateAt(Context& ctx, int64_t step, const LookupArgs& lookup,
+                             std::span<const UpdateTable> tables) {
+  UpdateArgs args = {lookup, tables, step};
+  if (IsRecording(ctx)) {
+    std::vector<RecordedTable> recorded;
+    for (size_t t = 0; t < state_->tables.size(); ++t)
+      if (steps_[t] == step && state_->tables[t].updated())
+        recorded.push_back({t, step - state_->tables[t].iter});
+    args.step_of_launch = [state = state_, recorded] { return StepNow(*state, recorded); };
+  }
+  Update(ctx, args);
 }
 
 void TableBackward::UpdateTogether(Context& ctx, OutputTensors gradients,

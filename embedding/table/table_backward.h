@@ -3,6 +3,7 @@
 // A training step beside its lookup. Before it, steps are counted. In backward, gradients of the
 // KJT's weights and of dense tables are returned, and all other tables are updated.
 #include <memory>
+#include <span>
 
 #include "embedding/table/table_batch.h"
 #include "runtime/autograd.h"
@@ -10,8 +11,9 @@
 
 namespace tessera::internal {
 
-// Counts the step, then does what a few rules ask for before a lookup (rule_sweeps.h).
-void BeginTrainingStep(Context& ctx, TablesState& state);
+// Counts the step, then does what a few rules ask for before a lookup (rule_sweeps.h). Throws Error
+// where a CudaGraph is recorded and such a rule acts in some steps and not in others.
+void BeginTrainingStep(Context& ctx, const std::shared_ptr<TablesState>& state);
 
 // Backward of a lookup. Inputs: the weights (if the collection is weighted), then the dense tables.
 // Outputs: the pooled tensor (if the layout has one), then the sequences. Until it has run, or is
@@ -32,6 +34,9 @@ class TableBackward final : public Function {
   // Updates tables; the gradients of dense ones are added to `grads`.
   void UpdateTables(Context& ctx, const TableBatch& batch, const OutputTensors& gradients,
                     std::vector<Tensor>& grads);
+  // Updates tables of step `step` of their rules.
+  void UpdateAt(Context& ctx, int64_t step, const LookupArgs& lookup,
+                std::span<const UpdateTable> tables);
   // Keeps the update until the last micro-batch of the step, then updates with those of all
   // micro-batches, and of all ranks that hold the same tables.
   void UpdateTogether(Context& ctx, OutputTensors gradients, std::vector<Tensor>& grads);

@@ -5,6 +5,7 @@
 // once. No gradient of a table's size is ever made: the workspace is 16 to 36 bytes an id (and 12 a
 // bag).
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "embedding/lookup/lookup.h"
@@ -38,6 +39,9 @@ struct UpdateArgs {
   LookupArgs lookup;
   std::span<const UpdateTable> tables;
   int64_t step = 1;  // t of the rules: 1 at the first
+  // While a CudaGraph is recorded (runtime/recorded_step.h): t of each launch. The tables' rules,
+  // of which each launch reads the numbers anew, live as long as the graph.
+  std::function<int64_t()> step_of_launch = nullptr;
 };
 
 // Updates all tables. Bits depend on nothing but the arguments: not on threads, instruction set or

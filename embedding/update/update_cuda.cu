@@ -224,8 +224,12 @@ class Plan {
 // Starts the rule of a group's tables.
 class GroupUpdater {
  public:
-  GroupUpdater(Context& ctx, const UpdateArgs& args, const CudaRows& rows)
-      : ctx_(ctx), args_(args), rows_(rows) {}
+  GroupUpdater(Context& ctx, const UpdateArgs& args, CudaRows rows)
+      : ctx_(ctx), args_(args), rows_(std::move(rows)) {
+    if (!args.step_of_launch) return;
+    rows_.step_of_launch = args.step_of_launch;
+    for (size_t t = 0; t < rows_.group->tables.size(); ++t) rows_.rules.push_back(&RuleAt(t));
+  }
 
   void operator()() const {
     std::visit([&](const auto& rule) { Run(rule); }, RuleAt(0));
@@ -240,7 +244,12 @@ class GroupUpdater {
     std::vector<typename Rule::Step> steps;
     for (size_t t = 0; t < rows_.group->tables.size(); ++t)
       steps.push_back(std::get<Rule>(RuleAt(t)).AtStep(args_.step));
-    UpdateRowsOnCuda(ctx_, rows_, steps);
+    if (!rows_.step_of_launch) return UpdateRowsOnCuda(ctx_, rows_, steps);
+    UpdateRowsOnCuda<typename Rule::Step>(ctx_, rows_, steps, [rules = rows_.rules](int64_t t) {
+      std::vector<typename Rule::Step> at;
+      for (const AnyRule* rule : rules) at.push_back(std::get<Rule>(*rule).AtStep(t));
+      return at;
+    });
   }
   void Run(const CustomRule& rule) const {
     rule.executor->UpdateOnCuda(ctx_, rule.lr, args_.step, rows_);
@@ -250,7 +259,7 @@ class GroupUpdater {
 
   Context& ctx_;
   const UpdateArgs& args_;
-  const CudaRows& rows_;
+  CudaRows rows_;
 };
 
 // Leaves the summed gradients of one table in the rows of target.weights.

@@ -6,6 +6,7 @@
 // occurrences of all tables are sorted by key together. Tables that one launch updates (same rule,
 // same lanes for a row) have neighbouring keys: a group.
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "embedding/lookup/row_ops.h"
@@ -98,12 +99,20 @@ struct CudaRows {
   const CudaGroup* group;
   int64_t step = 0;
   bool compact = false;
+  // Of a recorded step: t of each launch, and the rules of the group's tables; else empty.
+  std::function<int64_t()> step_of_launch = nullptr;
+  std::vector<const AnyRule*> rules = {};
 };
-
-// Applies steps[t] to every row of the group's table t that has occurrences. Compiled once for each
-// rule (update_rule_cuda.cu), or in a user's file (custom_rule.cuh).
+// The steps of a group's tables, of their rules as they are then.
 template <typename Step>
-void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps);
+using StepsAt = std::function<std::vector<Step>(int64_t t)>;
+
+// Applies steps[t] to every row of the group's table t that has occurrences; in the launches of a
+// recorded step those of steps_at, which is given where rows.step_of_launch is. Compiled once for
+// each rule (update_rule_cuda.cu), or in a user's file (custom_rule.cuh).
+template <typename Step>
+void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps,
+                      const StepsAt<Step>& steps_at = nullptr);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_EMBEDDING_UPDATE_UPDATE_CUDA_H_

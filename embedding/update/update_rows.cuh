@@ -14,6 +14,7 @@
 #include "embedding/update/gradient_sums.cuh"
 #include "embedding/update/row_rounding.h"
 #include "runtime/context.h"
+#include "runtime/recorded_launch.cuh"
 
 namespace tessera::internal {
 
@@ -358,7 +359,8 @@ __global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
 // ---- the host's side
 
 template <typename Step>
-void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps) {
+void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps,
+                      const StepsAt<Step>& steps_at) {
   const CudaGroup& group = *rows.group;
   WithCapacity(group, [&]<int kTables, int kFeatures>() {
     RowsArgs<Step, kTables, kFeatures> args = {};
@@ -375,8 +377,17 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
     const dim3 blocks = BlocksForGroups(ctx, rows.runs->bound, threads >> group.log_lanes);
     const auto kernel = group.width == 4 ? UpdateRowsKernel<4, Step, kTables, kFeatures>
                                          : UpdateRowsKernel<1, Step, kTables, kFeatures>;
-    Launch(ctx, kernel, blocks, dim3(static_cast<unsigned>(threads)),
-           static_cast<size_t>(shared_bytes()), args);
+    const dim3 block(static_cast<unsigned>(threads));
+    const auto shared = static_cast<size_t>(shared_bytes());
+    if (!rows.step_of_launch) return Launch(ctx, kernel, blocks, block, shared, args);
+    LaunchRecorded(ctx, kernel, blocks, block, shared, args,
+                   [args, steps_at, step_of_launch = rows.step_of_launch] {
+                     auto next = args;
+                     next.step = step_of_launch();
+                     const std::vector<Step> at = steps_at(next.step);
+                     std::copy(at.begin(), at.end(), next.steps);
+                     return next;
+                   });
   });
 }
 

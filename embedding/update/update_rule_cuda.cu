@@ -6,6 +6,7 @@
 
 namespace tessera::internal {
 
-template void UpdateRowsOnCuda(Context&, const CudaRows&, const std::vector<TESSERA_RULE::Step>&);
+template void UpdateRowsOnCuda(Context&, const CudaRows&, const std::vector<TESSERA_RULE::Step>&,
+                               const StepsAt<TESSERA_RULE::Step>&);
 
 }  // namespace tessera::internal

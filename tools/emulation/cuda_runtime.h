@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -278,6 +279,25 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                  unsigned long long flags = 0);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+using cudaGraphNode_t = struct cudaGraphNode*;
+struct cudaGraphEdgeData;
+enum cudaStreamCaptureStatus {
+  cudaStreamCaptureStatusNone,
+  cudaStreamCaptureStatusActive,
+  cudaStreamCaptureStatusInvalidated
+};
+struct cudaKernelNodeParams {
+  void* func;
+  dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void **kernelParams, **extra;
+};
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** dependencies,
+                                     const cudaGraphEdgeData** edges, size_t* num_dependencies);
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* params);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
@@ -289,6 +309,22 @@ inline cudaError_t cudaFuncGetName(const char** name, const void*) {
   *name = "(emulated)";
   return cudaSuccess;
 }
+
+namespace cuda_emulation {
+
+// A kernel with its arguments, as what one thread runs.
+template <typename... Params>
+std::function<void()> BoundKernel(void (*kernel)(Params...),
+                                  std::tuple<std::decay_t<Params>...> params) {
+  return [kernel, params = std::move(params)] { std::apply(kernel, params); };
+}
+template <typename... Params, size_t... kPlaces>
+std::function<void()> BoundKernel(void (*kernel)(Params...), void** params,
+                                  std::index_sequence<kPlaces...>) {
+  return BoundKernel(kernel, {*static_cast<std::decay_t<Params>*>(params[kPlaces])...});
+}
+
+}  // namespace cuda_emulation
 
 struct cudaLaunchConfig_t {
   dim3 gridDim, blockDim;
@@ -303,8 +339,9 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Param
   cuda_emulation::EnqueueGrid(
       c->stream, {c->gridDim.x, c->gridDim.y, c->gridDim.z},
       {c->blockDim.x, c->blockDim.y, c->blockDim.z}, c->dynamicSmemBytes,
-      [kernel, params = std::tuple<std::decay_t<Params>...>(std::forward<Args>(args)...)] {
-        std::apply(kernel, params);
+      cuda_emulation::BoundKernel<Params...>(kernel, {std::forward<Args>(args)...}),
+      [kernel](void** params) {
+        return cuda_emulation::BoundKernel(kernel, params, std::index_sequence_for<Params...>());
       });
   return cudaSuccess;
 }

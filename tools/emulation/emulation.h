@@ -57,8 +57,11 @@ void SetPinnedHook(std::function<void()> hook);
 
 // Puts device work at the end of a stream.
 void Enqueue(void* stream, std::function<void()> work);
+// What a thread of a kernel runs, of arguments that lie at these addresses.
+using BindKernel = std::function<std::function<void()>(void** params)>;
+// `bind` gives a recorded launch other arguments.
 void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
-                 std::function<void()> thread);
+                 std::function<void()> thread, BindKernel bind);
 
 void SyncBlock();
 // Like SyncBlock; gives every thread the sum over the block of `value`.

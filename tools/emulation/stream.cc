@@ -59,12 +59,13 @@ void Enqueue(void* stream, std::function<void()> work) {
 }
 
 void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
-                 std::function<void()> thread) {
+                 std::function<void()> thread, BindKernel bind) {
   const std::lock_guard lock(Lock());
   ++counters.launches;
   counters.threads += int64_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
-  Push(StreamOf(static_cast<cudaStream_t>(stream)),
-       [=, thread = std::move(thread)] { RunGrid(grid, block, shared_bytes, thread); });
+  cudaStream* to = StreamOf(static_cast<cudaStream_t>(stream));
+  if (to->capture) to->capture->kernels[to->capture->work.size()] = std::move(bind);
+  Push(to, [=, thread = std::move(thread)] { RunGrid(grid, block, shared_bytes, thread); });
 }
 
 }  // namespace cuda_emulation

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,15 +15,18 @@ using Work = std::function<void()>;
 
 struct cudaGraph {
   std::vector<Work> work;
+  std::map<size_t, cuda_emulation::BindKernel> kernels;  // those of `work` that are launches
 };
-struct cudaGraphExec {
-  std::vector<Work> work;
-};
+struct cudaGraphExec : cudaGraph {};
+// A node is its place in `work` plus 1.
+inline cudaGraphNode_t NodeAt(size_t place) { return reinterpret_cast<cudaGraphNode_t>(place + 1); }
+inline size_t PlaceOf(cudaGraphNode_t node) { return reinterpret_cast<size_t>(node) - 1; }
 struct cudaStream {
   int device = 0;
   std::deque<Work> queue;
   std::unique_ptr<cudaGraph> capture;  // what is enqueued goes here while it is set
   bool broken = false;                 // the capture: something was done that it does not allow
+  cudaGraphNode_t last = nullptr;      // of the capture, as somebody asked for it
 };
 // One recording of an event.
 struct Recording {
