@@ -267,7 +267,11 @@ RowCache::Batch RowCache::Prefetch(Context& ctx, std::span<const CachedIds> feat
 void RowCache::ReserveScratch(Context& ctx, const Batch::State& batch) {
   State& s = *state_;
   // If scratch has room for all ids of the batch, the host need not wait for the count.
-  if (std::min(batch.tensors.num_ids, s.num_rows()) <= s.scratch) return;
+  const int64_t most = std::min(batch.tensors.num_ids, s.num_rows());
+  if (most <= s.scratch) return;
+  // A little more than asked for: batches that grow step by step do not move the slots each time.
+  if (s.config.scratch_rows == 0 && !s.disk)
+    return s.GrowScratch(ctx, std::min(most + most / 8, s.num_rows()));
   const int64_t needed = batch.Conflicts();
   if (needed <= s.scratch) return;
   // Work on ctx may still use the slots that are about to be freed.

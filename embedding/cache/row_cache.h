@@ -96,8 +96,9 @@ class RowCache {
   // gets their slots, −1 for ids that name no row. REQUIRES: N below 2^31; no CUDA graph is
   // recorded.
   Batch Prefetch(Context& ctx, std::span<const CachedIds> features, const Tensor& slots);
-  // If scratch has less room than the batch has ids, waits for its Prefetch (not for others), and
-  // makes more room if need be: slots_of_part and row_ids are then other tensors.
+  // If scratch has less room than the batch has ids, makes more: slots_of_part and row_ids are then
+  // other tensors. With config.scratch_rows above 0, or a table on disk, it first waits for the
+  // batch's Prefetch (not for others), and makes as much as that needs.
   void Load(Context& ctx, const Batch& batch);
   // updated: the slots were changed. REQUIRES: then, Load(batch) was the last Load.
   void Release(Context& ctx, const Batch& batch, bool updated);

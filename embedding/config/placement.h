@@ -40,8 +40,10 @@ struct CacheConfig {
   int ways = 32;             // lines of a set; 1: direct-mapped
   double load_factor = 0.2;  // lines, as a share of the table's rows, in (0, 1]
   int64_t bytes = 0;         // above 0: lines for so many bytes of rows and states instead
-  // Room for rows that find no line. It grows when a batch needs more; the batch's Load waits for
-  // its prefetch if it has more ids than there is room for.
+  // Room for rows that find no line. 0: as many as the largest batch so far has ids (at most the
+  // table's rows), so that the host never waits for a batch. Above 0, and under kDisk: so many at
+  // first, which spares memory; a batch with more ids than there is room for waits in Load for its
+  // prefetch, and makes room for the rows that need it.
   int64_t scratch_rows = 0;
   // Folder of the file under kDisk; "": $TMPDIR, or /tmp. The file has no name there, and goes with
   // the process.

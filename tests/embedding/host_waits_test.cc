@@ -1,0 +1,92 @@
+// Training steps of tables in which the host never waits for the device: the emulator counts.
+#include <gtest/gtest.h>
+
+#include "embedding/table_batched_embedding.h"
+#include "runtime/ops/arithmetic.h"
+#include "tests/embedding/small_tables.h"
+#include "tests/testing/rules.h"
+#include "tools/emulation/emulation.h"
+
+namespace tessera {
+namespace {
+
+using testing::Filled;
+using testing::SmallTable;
+
+class HostWaitsTest : public ::testing::Test {
+ protected:
+  using Options = TableBatchedEmbeddingOptions;
+  // Three bags a key, of `ids` ids in all, made on the host.
+  KeyedJaggedTensor Kjt(int64_t ids, bool weighted = false) {
+    Context cpu;
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < 2 * ids; ++i) values.push_back(7 * i % 50);
+    const std::vector<int64_t> lengths = {ids - 2, 1, 1, 0, 2, ids - 2};
+    const Variable weights = weighted ? Variable(Tensor::Full(cpu, {2 * ids}, 0.5)) : Variable();
+    return KeyedJaggedTensor::FromLengthsSync({"a", "b"}, Tensor::From(cpu, values),
+                                              Tensor::From(cpu, lengths), weights)
+        .To(ctx_, Device::Cuda());
+  }
+  BaseEmbeddingConfig Table(const std::string& name, const AnyRule& rule) {
+    return Filled(SmallTable(name, 50, 8, rule), 0.5f);
+  }
+  TableBatchedEmbedding Tables(BaseEmbeddingConfig t, BaseEmbeddingConfig u, Options options = {},
+                               PoolingType pooling = PoolingType::kMean) {
+    if (options.bounds_check == BoundsCheckMode::kFatal)
+      options.bounds_check = BoundsCheckMode::kWarning;
+    return TableBatchedEmbedding(ctx_, {std::move(t), std::move(u)}, {PoolingType::kSum, pooling},
+                                 {{"a", 0, "a"}, {"b", 1, "b"}}, options);
+  }
+  void Step(TableBatchedEmbedding& tables, const KeyedJaggedTensor& kjt) {
+    Tape tape(ctx_);
+    const EmbeddingOutputs outputs = tables.ForwardAll(ctx_, kjt);
+    Variable loss = Sum(ctx_, outputs.pooled);
+    for (const Variable& rows : outputs.sequences) loss = Add(ctx_, loss, Sum(ctx_, rows));
+    tape.Backward(loss);
+  }
+  // Waits in three steps, of which the later have larger batches.
+  int64_t Waits(TableBatchedEmbedding tables, bool weighted = false) {
+    int64_t waits = 0;
+    for (const int64_t ids : {5, 40, 300}) {
+      const KeyedJaggedTensor kjt = Kjt(ids, weighted);
+      const int64_t before = cuda_emulation::Stats().syncs;
+      Step(tables, kjt);
+      waits += cuda_emulation::Stats().syncs - before;
+    }
+    return waits;
+  }
+
+  Context ctx_{{.device = Device::Cuda()}};
+};
+
+TEST_F(HostWaitsTest, NoneWithAnyRule) {
+  for (const AnyRule& rule : testing::AllRules())
+    EXPECT_EQ(Waits(Tables(Table("t", rule), Table("u", rule), {}, PoolingType::kSum)), 0)
+        << RuleName(rule);
+}
+
+TEST_F(HostWaitsTest, NoneWithAnyOptionOfTables) {
+  const AnyRule adam = Adam{0.1f};
+  EXPECT_EQ(Waits(Tables(Table("t", adam), Table("u", adam), {}, PoolingType::kNone)), 0);
+  EXPECT_EQ(Waits(Tables(Table("t", adam), Table("u", adam), {.weighted = true}), true), 0);
+  EXPECT_EQ(Waits(Tables(Table("t", adam), Table("u", Dense{}))), 0);
+  EXPECT_EQ(Waits(Tables(Table("t", adam), Table("u", adam), {.max_gradient = 1})), 0);
+  for (const BoundsCheckMode mode : {BoundsCheckMode::kNone, BoundsCheckMode::kIgnore})
+    EXPECT_EQ(Waits(Tables(Table("t", adam), Table("u", adam), {.bounds_check = mode})), 0);
+  BaseEmbeddingConfig half = Table("t", adam);
+  half.data_type = DType::kF16;
+  half.stochastic_rounding = true;
+  EXPECT_EQ(Waits(Tables(half, Table("u", adam))), 0);
+}
+
+TEST_F(HostWaitsTest, NoneWithTheCacheOfATableInHostMemory) {
+  BaseEmbeddingConfig cached = Table("t", Adam{0.1f});
+  cached.location = EmbeddingLocation::kManagedCaching;
+  cached.cache = {.ways = 2, .load_factor = 0.1};
+  EXPECT_EQ(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
+  cached.cache.scratch_rows = 1;  // room is made by what a batch needs, which the host has to read
+  EXPECT_GT(Waits(Tables(cached, Table("u", Sgd{0.1f}))), 0);
+}
+
+}  // namespace
+}  // namespace tessera
