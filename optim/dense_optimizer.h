@@ -69,7 +69,7 @@ class DenseOptimizer final : public Optimizer {
   bool BeginStep(Context& ctx, size_t parameter, const Tensor& gradient);
   bool CountsSteps() const;
   void CountStep(size_t parameter);
-  // What the last step that was counted computes with.
+  // Returns what the last step that was counted computes with.
   internal::DenseStepArgs StepOf(size_t parameter, const float* gradient) const;
 
   std::vector<NamedParameter> parameters_;

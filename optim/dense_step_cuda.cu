@@ -49,7 +49,7 @@ struct Kernels {
   int64_t items;  // elements or rows of a block
 };
 
-// As launches of few parameters each, of which every launch of the CudaGraph has its own numbers.
+// Launches few parameters at a time, of which every launch of the CudaGraph has its own numbers.
 void RecordAll(Context& ctx, const Kernels& kernels, const std::vector<DenseStepArgs>& parameters,
                const DenseStepsAgain& again) {
   for (size_t begin = 0; begin < parameters.size(); begin += kFew) {

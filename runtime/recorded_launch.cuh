@@ -3,13 +3,14 @@
 // Launches whose argument depends on the step (runtime/recorded_step.h). For .cu files.
 #include <utility>
 
+#include "runtime/context.h"
 #include "runtime/device/capture.h"
 #include "runtime/launch.cuh"
 
 namespace tessera::internal {
 
-// As Launch. If a CudaGraph is recorded on ctx, each of its launches runs the kernel with the
-// argument that `again` returns then.
+// Does what Launch does. If a CudaGraph is recorded on ctx, each of its launches runs the kernel
+// with the argument that `again` returns then.
 template <typename Param, typename Again>
 void LaunchRecorded(Context& ctx, void (*kernel)(Param), dim3 grid, dim3 block, size_t shared_bytes,
                     const std::decay_t<Param>& argument, Again again) {

@@ -1,8 +1,8 @@
 #ifndef TESSERA_RUNTIME_RECORDED_STEP_H_
 #define TESSERA_RUNTIME_RECORDED_STEP_H_
-// What the host does in a step that a CudaGraph records: it counts steps and changes learning
-// rates, of which nothing is recorded. Each launch of the graph is one more step, so the host does
-// this again before it; the kernels whose arguments depend on it are started by LaunchRecorded
+// The host's part of a step that a CudaGraph records: it counts steps and changes learning rates,
+// of which nothing is recorded. Each launch of the graph is one more step, so the host does this
+// again before it; the kernels whose arguments depend on it are started by LaunchRecorded
 // (runtime/recorded_launch.cuh).
 #include <functional>
 #include <string_view>

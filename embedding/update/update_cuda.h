@@ -99,7 +99,7 @@ struct CudaRows {
   const CudaGroup* group;
   int64_t step = 0;
   bool compact = false;
-  // Of a recorded step: t of each launch, and the rules of the group's tables; else empty.
+  // A recorded step has t of each launch, and the rules of the group's tables; else both are empty.
   std::function<int64_t()> step_of_launch = nullptr;
   std::vector<const AnyRule*> rules = {};
 };

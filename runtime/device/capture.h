@@ -1,6 +1,6 @@
 #ifndef TESSERA_RUNTIME_DEVICE_CAPTURE_H_
 #define TESSERA_RUNTIME_DEVICE_CAPTURE_H_
-// What a CudaGraph keeps: memory, and what the host does again before each launch. While a stream
+// A CudaGraph keeps this: memory, and what the host does again before each launch. While a stream
 // is recorded, tensors that it orders take their memory by way of another stream, since the
 // recorded one runs nothing; and no memory that recorded work may use is given back before the
 // graph is gone.

@@ -1,13 +1,14 @@
 // Recording of streams, over CUDA's runtime.
 #include <memory>
 
+#include "runtime/base/check.h"
 #include "runtime/device/capture.h"
 #include "runtime/device/cuda_check.h"
 
 namespace tessera::internal {
 namespace {
 
-// What was recorded names the nodes of what is launched.
+// The handle of a graph: the recorded one names the nodes of the launched one.
 struct Graph {
   cudaGraph_t recorded = nullptr;
   cudaGraphExec_t launched = nullptr;

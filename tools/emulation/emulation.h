@@ -57,7 +57,7 @@ void SetPinnedHook(std::function<void()> hook);
 
 // Puts device work at the end of a stream.
 void Enqueue(void* stream, std::function<void()> work);
-// What a thread of a kernel runs, of arguments that lie at these addresses.
+// Makes what a thread of a kernel runs, of arguments that lie at these addresses.
 using BindKernel = std::function<std::function<void()>(void** params)>;
 // `bind` gives a recorded launch other arguments.
 void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
