@@ -2,6 +2,7 @@
 
 #include "runtime/device/dispatch.h"
 #include "runtime/for_each.h"
+#include "runtime/recorded_step.h"
 #include "runtime/tensor_impl.h"
 
 namespace tessera {
@@ -28,6 +29,7 @@ void FillUniformFrom(Context& ctx, const Tensor& tensor, float low, float high, 
 }
 
 void FillUniform(Context& ctx, const Tensor& tensor, float low, float high) {
+  CheckIsNotRecording(ctx, "FillUniform", "each launch would draw the same numbers");
   FillUniformFrom(ctx, tensor, low, high, ctx.random().TakeSequence(), 0);
 }
 

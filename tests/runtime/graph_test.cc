@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "runtime/fill_uniform.h"
 #include "runtime/tensor.h"
 #include "tests/testing/devices.h"
 
@@ -46,6 +47,12 @@ TEST_P(GraphTest, LaunchesGiveWhatCallsGive) {
   in.CopyFrom(ctx(), Tensor::From<float>(ctx(), {3}, {4, 5, 6}));
   graph.Launch(ctx());
   EXPECT_THAT(out.ToVector<float>(), ElementsAre(4, 5, 6));
+}
+
+TEST_P(GraphTest, RandomNumbersAreRefused) {
+  const Tensor out = Tensor::Zeros(ctx(), {3});
+  EXPECT_THAT([&] { Capture([&] { FillUniform(ctx(), out, 0, 1); }); },
+              ThrowsMessage<Error>(HasSubstr("FillUniform cannot be recorded in a CUDA graph")));
 }
 
 TEST_P(GraphTest, TensorsItMadeBelongToIt) {
