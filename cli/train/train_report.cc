@@ -1,5 +1,6 @@
 #include "cli/train/train_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -72,40 +73,41 @@ Rows MetricRows(const MetricValues& values, const std::optional<MetricValues>& o
   return rows;
 }
 
-// A column a task; what a task's loss does not have is "–".
+// A metric of tasks of one loss.
+struct TaskMetric {
+  const char* name;
+  TaskLoss loss;
+  double (*value)(const TaskValues& of);
+};
+constexpr TaskMetric kTaskMetrics[] = {
+    {"AUC", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.auc; }},
+    {"log-loss", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.log_loss; }},
+    {"normalized entropy", TaskLoss::kBce,
+     [](const TaskValues& of) { return of.clicks.normalized_entropy; }},
+    {"calibration", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.calibration; }},
+    {"RMSE", TaskLoss::kMse, [](const TaskValues& of) { return std::sqrt(of.mse); }},
+    {"MAE", TaskLoss::kMse, [](const TaskValues& of) { return of.mae; }},
+    {"softmax loss", TaskLoss::kInBatchSoftmax, [](const TaskValues& of) { return of.softmax; }},
+    {"in-batch recall@1", TaskLoss::kInBatchSoftmax,
+     [](const TaskValues& of) { return of.recall[0]; }},
+    {"in-batch recall@10", TaskLoss::kInBatchSoftmax,
+     [](const TaskValues& of) { return of.recall[1]; }},
+    {"in-batch recall@20", TaskLoss::kInBatchSoftmax,
+     [](const TaskValues& of) { return of.recall[2]; }}};
+
+// A column a task and a row a metric that some task has; what a task's loss does not have is "–".
 Rows TaskRows(const EvaluationValues& values) {
-  Rows rows = {{"on rows not trained on"},
-               {"rows"},
-               {"AUC"},
-               {"log-loss"},
-               {"normalized entropy"},
-               {"calibration"},
-               {"RMSE"},
-               {"MAE"},
-               {"softmax loss"},
-               {"in-batch recall@1"},
-               {"in-batch recall@10"},
-               {"in-batch recall@20"}};
-  for (const auto& [task, loss, of] : values.tasks) {
-    const double numbers[] = {of.clicks.auc,
-                              of.clicks.log_loss,
-                              of.clicks.normalized_entropy,
-                              of.clicks.calibration,
-                              std::sqrt(of.mse),
-                              of.mae,
-                              of.softmax,
-                              of.recall[0],
-                              of.recall[1],
-                              of.recall[2]};
-    rows[0].push_back(task);
-    rows[1].push_back(WithCommas(static_cast<double>(of.clicks.examples)));
-    for (size_t i = 0; i < std::size(numbers); ++i) {
-      const TaskLoss own = i < 4   ? TaskLoss::kBce
-                           : i < 6 ? TaskLoss::kMse
-                                   : TaskLoss::kInBatchSoftmax;
-      const bool has = own == loss;
-      rows[i + 2].push_back(has ? Fixed(numbers[i], 4) : "–");
-    }
+  Rows rows = {{"on rows not trained on"}, {"rows"}};
+  for (const NamedTaskValues& task : values.tasks) {
+    rows[0].push_back(task.task);
+    rows[1].push_back(WithCommas(static_cast<double>(task.values.clicks.examples)));
+  }
+  for (const TaskMetric& metric : kTaskMetrics) {
+    const auto has = [&](const NamedTaskValues& task) { return task.loss == metric.loss; };
+    if (std::ranges::none_of(values.tasks, has)) continue;
+    rows.push_back({metric.name});
+    for (const NamedTaskValues& task : values.tasks)
+      rows.back().push_back(has(task) ? Fixed(metric.value(task.values), 4) : "–");
   }
   return rows;
 }

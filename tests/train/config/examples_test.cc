@@ -16,7 +16,7 @@ TEST(Examples, AreReadAndWritten) {
     EXPECT_EQ(ToJson(ParseTrainConfig(text, "again")), text) << entry.path();
     ++configs;
   }
-  EXPECT_GE(configs, 6);
+  EXPECT_GE(configs, 9);
 }
 
 }  // namespace
