@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "embedding/table_batched_embedding.h"
+#include "runtime/device/dispatch.h"
 #include "runtime/graph.h"
 #include "runtime/ops/arithmetic.h"
 #include "tests/embedding/custom_rule_on_cuda.h"
@@ -89,7 +90,7 @@ TEST_P(RecordedStepsTest, AThousandLaunchesWithStochasticRoundingAreAThousandSte
 
 TEST_P(RecordedStepsTest, EveryRuleThatStepsAlikeGoesOn) {
   std::vector<AnyRule> rules = testing::AllRules();
-  rules.push_back(testing::SignRuleOnCuda(0.1f));
+  if constexpr (kWithCuda) rules.push_back(testing::SignRuleOnCuda(0.1f));
   for (AnyRule& rule : rules) {
     if (auto* counter = std::get_if<CounterRowwiseAdagrad>(&rule)) {
       counter->max_counter_update_freq = 0;
