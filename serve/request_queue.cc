@@ -16,7 +16,9 @@ RequestQueue::Done TakeDone(RequestQueue::Done& done) { return std::exchange(don
 
 // Needs no memory, which may be what ran out.
 void Refuse(RequestQueue::Done& done, std::exception_ptr error) {
-  if (done) TakeDone(done)(std::move(error), {.scores = {}, .outputs = {}});
+  ScoredRequest nothing{
+      .scores = {}, .outputs = {}, .model_version = 0, .model_digest = {}, .answered = {}};
+  if (done) TakeDone(done)(std::move(error), std::move(nothing));
 }
 
 }  // namespace
