@@ -12,11 +12,11 @@ namespace {
 
 // A model of an older release does not say whose rows it reads: they are Criteo's.
 RowInputs InputsOf(const serve::ModelSpec& spec) {
-  RowInputs inputs{.data = {.missing = spec.missing},
+  RowInputs inputs{.data = spec.data.value_or(DataConfig()),
                    .features = serve::RowFeatures(spec),
                    .dense_in = spec.net.dense_in,
                    .weighted = spec.net.weighted};
-  if (spec.data) inputs.data = *spec.data;
+  if (!spec.data) inputs.data.missing = spec.missing;
   return inputs;
 }
 

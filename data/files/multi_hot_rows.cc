@@ -135,7 +135,7 @@ std::vector<std::string> MultiHotDays(const std::vector<std::string>& paths) {
 
 MultiHotRows::Day MultiHotRows::MapDay(const std::string& name) const {
   const std::vector<std::string> files = MultiHotFiles(name);
-  Day day{.name = name, .dense = MapNpy(files[0]), .labels = MapNpy(files[1])};
+  Day day{.name = name, .dense = MapNpy(files[0]), .labels = MapNpy(files[1]), .ids = {}};
   const NpzFile archive(files[2]);
   std::string known;
   std::vector<std::pair<std::string, std::string>> arrays;  // feature's name, array's
