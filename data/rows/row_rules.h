@@ -70,9 +70,9 @@ struct FeatureRule {
   FeatureEntry entry;
   IdRule ids;
   size_t cell;
-  std::optional<size_t> weights;       // cell of them
-  std::optional<int64_t> missing_row;  // that stands for a missing cell
-  bool one_id = false;                 // a text is one id, and nothing else comes with it
+  std::optional<size_t> weights = {};       // cell of them
+  std::optional<int64_t> missing_row = {};  // that stands for a missing cell
+  bool one_id = false;                      // a text is one id, and nothing else comes with it
 };
 
 struct LabelRule {

@@ -29,9 +29,9 @@ struct DenseEntry {
   std::string name, from;
   std::optional<double> missing = 0;  // absent: an error
   DenseTransform transform = {DenseTransform::Kind::kAsIs};
-  std::optional<std::pair<double, double>> normalize;  // mean, deviation; after the transform
-  int64_t size = 1;                                    // numbers of it
-  std::string separator;                               // "": a text is one number
+  std::optional<std::pair<double, double>> normalize = {};  // mean, deviation; after the transform
+  int64_t size = 1;                                         // numbers of it
+  std::string separator = {};                               // "": a text is one number
 };
 
 // The kinds of items that a feature can have.
