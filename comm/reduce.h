@@ -2,6 +2,8 @@
 #define TESSERA_COMM_REDUCE_H_
 // The arithmetic of collectives: ((part 0 + part 1) + part 2) + …, elementwise, in this order on
 // every device, so that the same parts give the same bits.
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/tensor.h"

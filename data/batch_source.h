@@ -2,6 +2,7 @@
 #define TESSERA_DATA_BATCH_SOURCE_H_
 // Cuts a stream of rows into batches. The last one may be smaller.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/batch_builder.h"

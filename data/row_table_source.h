@@ -12,6 +12,7 @@
 //                  the round before. (TorchRec's InMemoryBinaryCriteoIterDataPipe.)
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "data/row_order.h"
 #include "data/row_table.h"

@@ -3,6 +3,9 @@
 // embedding/custom_rule.h for GPUs: include this in a .cu file of yours, and give
 // MakeCudaCustomRule(rule) as a table's optimizer. The same struct then runs on CPU and GPU, with
 // the same bits.
+#include <memory>
+#include <vector>
+
 #include "embedding/custom_rule.h"
 #include "embedding/update/update_rows.cuh"
 #include "runtime/context.h"

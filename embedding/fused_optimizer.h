@@ -9,6 +9,10 @@
 //            name in the collection's state_dict, as in TorchRec
 //   states   those of the rule, by its names, and `iter` [] i64, the table's training forwards;
 //            with CounterRowwiseAdagrad also `max_counter` [] f32
+#include <map>
+#include <string>
+#include <vector>
+
 #include "embedding/table_batched_embedding.h"
 #include "optim/optimizer.h"
 #include "runtime/tensor.h"

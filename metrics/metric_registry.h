@@ -2,6 +2,7 @@
 #define TESSERA_METRICS_METRIC_REGISTRY_H_
 // All metrics by TorchRec's names, the options that each looks at, and what it needs of a batch
 // beside predictions, labels and weights.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

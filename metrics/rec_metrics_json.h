@@ -1,6 +1,8 @@
 #ifndef TESSERA_METRICS_REC_METRICS_JSON_H_
 #define TESSERA_METRICS_REC_METRICS_JSON_H_
 // A RecMetricsConfig inside a larger document.
+#include <string>
+
 #include "metrics/rec_metrics_config.h"
 #include "runtime/json/json_object.h"
 

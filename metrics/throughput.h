@@ -9,6 +9,7 @@
 // total_examples alone. A run that goes on from a checkpoint warms up again.
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "metrics/formulas/formulas.h"

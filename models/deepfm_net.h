@@ -6,6 +6,10 @@
 //   y = sigmoid(linear([d, ReLU(linear(v)), FM(v)]))    a probability
 //
 // of each task by bce; of a task by mse without the sigmoid. Without dense features there is no d.
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "models/ranking_net.h"
 #include "runtime/context.h"

@@ -4,6 +4,9 @@
 // features through an MLP to D numbers, each sparse feature pooled from its table to D numbers, the
 // dot products of all pairs beside the dense part, an MLP to one logit. Its siblings are other
 // types of RankingModel.
+#include <optional>
+#include <vector>
+
 #include "models/ranking_model.h"
 #include "runtime/context.h"
 

@@ -6,6 +6,11 @@
 //
 // Without dense features the interaction is that of the pooled rows alone: DLRM's output is the dot
 // products, DLRM_Projection's the products of both branches.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "models/layers/interaction.h"
 #include "models/layers/over_arch.h"
 #include "models/ranking_net.h"

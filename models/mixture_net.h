@@ -7,6 +7,9 @@
 //   ple  (Tang et al., RecSys 2020)  in each of the layers a task t takes a mean of its own experts
 //        and of the shared ones, weighed by a gate of its own input, x_t; what is shared takes one
 //        of all experts. Each is an input of the next layer; that of the first is x for all.
+#include <memory>
+#include <vector>
+
 #include "models/layers/experts.h"
 #include "models/layers/over_arch.h"
 #include "models/ranking_net.h"

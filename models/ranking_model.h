@@ -6,6 +6,12 @@
 //   RankingModel model(ctx, {.tables = tables, .net = {.type = RankingModelType::kDlrmDcn, …}});
 //   const Variable outputs = model.Forward(ctx, dense, features);
 //   tape.Backward(model.Loss(ctx, outputs, labels));
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "models/embedding_model.h"
 #include "models/ranking_net.h"
 #include "runtime/ops/loss.h"

@@ -4,6 +4,7 @@
 // task out.
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "embedding/position_weighted.h"
 #include "models/layers/module.h"

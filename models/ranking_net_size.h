@@ -2,6 +2,8 @@
 #define TESSERA_MODELS_RANKING_NET_SIZE_H_
 // How large a RankingNet is, from its configuration alone. Doubles: what a configuration asks for
 // may be of any size.
+#include <vector>
+
 #include "models/ranking_net_config.h"
 
 namespace tessera {

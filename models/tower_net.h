@@ -2,6 +2,9 @@
 #define TESSERA_MODELS_TOWER_NET_H_
 // Two towers: the pooled rows of the query's features through an MLP, those of the candidate's
 // through another one, to embeddings of one size. What they say of each other is their dot product.
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "models/ranking_net.h"
 #include "runtime/context.h"

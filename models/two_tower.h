@@ -11,6 +11,10 @@
 //   const TowerOutputs towers = model.Forward(ctx, batch);
 //   tape.Backward(InBatchSoftmax(ctx, towers.query, towers.candidate));  // tables are updated here
 //   dense_optimizer.Step(ctx);
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "models/embedding_model.h"
 #include "models/layers/mlp.h"
 #include "runtime/tensor.h"

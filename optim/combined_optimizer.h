@@ -9,6 +9,8 @@
 // A key is the part's prefix, a dot and the part's own key, or, without a prefix, the part's own
 // key. Groups are those of the parts, one part after another.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "optim/optimizer.h"
 #include "runtime/context.h"

@@ -10,6 +10,7 @@
 //   optimizer.Step(ctx);
 //   optimizer.ZeroGrad();
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 

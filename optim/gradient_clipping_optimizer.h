@@ -10,6 +10,9 @@
 // exist (TableBatchedEmbeddingOptions::max_gradient bounds what comes in there). Nothing waits for
 // the device, which computes the norm and uses it; all devices give the same bits.
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "optim/optimizer_wrapper.h"
 #include "runtime/tensor.h"

@@ -2,6 +2,8 @@
 #define TESSERA_OPTIM_OPTIMIZER_WRAPPER_H_
 // An optimizer that leaves all to another one; those that change a part of it derive from this.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "optim/optimizer.h"
 #include "runtime/base/check.h"

@@ -1,7 +1,10 @@
 #ifndef TESSERA_OPTIM_STATE_DICT_H_
 #define TESSERA_OPTIM_STATE_DICT_H_
 // Checks that optimizers make on a state dict before they take it.
+#include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "optim/optimizer.h"
 #include "runtime/tensor.h"

@@ -6,7 +6,10 @@
 //
 // Where the schedule stands is the state `warmup`, [2] i64: iteration and stage, of a parameter
 // `__warmup` that is not one.
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "optim/optimizer_wrapper.h"
 #include "optim/warmup_schedule.h"

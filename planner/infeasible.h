@@ -3,6 +3,7 @@
 // Explains why there is no plan: memory that is missing in all, tables that fit on no rank, and
 // which constraint to relax.
 #include <optional>
+#include <vector>
 
 #include "planner/planner.h"
 

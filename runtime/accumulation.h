@@ -18,6 +18,7 @@
 // (TableBatchedEmbedding::AccumulateForwards).
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/ranking_net.h"
 #include "runtime/tensor.h"

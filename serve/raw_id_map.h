@@ -8,6 +8,7 @@
 // one that is nobody's. A slot that is freed is filled by what comes behind it, so that none is
 // ever lost. Files have two slots an id; where deltas bring more than 3 for 4 slots, they are moved
 // to twice as many, in memory.
+#include <string>
 #include <vector>
 
 #include "embedding/lookup/index_remap.h"

@@ -2,6 +2,7 @@
 #define TESSERA_SHARDING_SHARDED_EMBEDDING_BAG_COLLECTION_H_
 // An EmbeddingBagCollection whose tables lie on several ranks: every rank gives its own batch and
 // gets its own KeyedTensor. sharding/sharded_tables.h says what a step of all ranks is.
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #define TESSERA_SHARDING_SHARDED_EMBEDDING_COLLECTION_H_
 // An EmbeddingCollection whose tables lie on several ranks: every rank gives its own ids and gets
 // their rows. sharding/sharded_tables.h says what a step of all ranks is.
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #define TESSERA_SPARSE_KEYED_JAGGED_TENSOR_BUILD_H_
 // Functions that build and check the state of a KeyedJaggedTensor.
 #include <memory>
+#include <vector>
 
 #include "sparse/keyed_jagged_tensor.h"
 #include "sparse/ops/offsets_check.h"

@@ -1,6 +1,8 @@
 #ifndef TESSERA_SPARSE_REGROUP_IMPL_H_
 #define TESSERA_SPARSE_REGROUP_IMPL_H_
 // The devices' halves of regroup.h.
+#include <vector>
+
 #include "runtime/device/device.h"
 #include "sparse/regroup.h"
 

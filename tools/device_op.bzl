@@ -1,6 +1,7 @@
 """device_op: one op on disk (docs/design/overview.md) as targets."""
 
 load("//tools/cuda:cuda.bzl", "cuda_library")
+load("//tools/pch:pch.bzl", "cc_library")
 
 def device_op(
         name,
@@ -16,7 +17,7 @@ def device_op(
     those of the headers, `cpu_deps` those of the sources besides, `kernel_deps` those of the
     kernels besides.
     """
-    native.cc_library(
+    cc_library(
         name = name + "_headers",
         hdrs = native.glob([name + ".h", name + "_impl.h"]) + hdrs,
         visibility = ["//visibility:private"],
@@ -32,7 +33,7 @@ def device_op(
             "//runtime:launch",
         ] + kernel_deps,
     )
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = srcs or [name + ".cc"],
         hdrs = [name + ".h"],

@@ -5,6 +5,8 @@ level), so that the linker never keeps one level's copy of a function for all of
 //tests/layout checks this with nm.
 """
 
+load("//tools/pch:pch.bzl", "cc_library")
+
 ISA_LEVELS = {
     "baseline": [],
     "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
@@ -12,20 +14,24 @@ ISA_LEVELS = {
               ["-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mprfchw", "-mprefer-vector-width=512"],
 }
 
+def isa_copts(level):
+    # GCC 12 takes the undefined operand inside its own AVX-512 intrinsics for an uninitialised
+    # variable.
+    return ISA_LEVELS[level] + ["-O3", "-fno-math-errno", "-Wno-maybe-uninitialized"]
+
 def isa_library(name, srcs, deps = [], copts = [], local_defines = [], **kwargs):
     """A cc_library holding `srcs` compiled for every level of ISA_LEVELS."""
-    for level, flags in ISA_LEVELS.items():
-        native.cc_library(
+    for level in ISA_LEVELS:
+        cc_library(
             name = name + "_" + level,
             srcs = srcs,
-            # GCC 12 takes the undefined operand inside its own AVX-512 intrinsics for an
-            # uninitialised variable.
-            copts = copts + flags + ["-O3", "-fno-math-errno", "-Wno-maybe-uninitialized"],
+            copts = copts + isa_copts(level),
+            header = "simd",
             local_defines = local_defines + ["TESSERA_ISA=" + level, "Eigen=Eigen_" + level],
             visibility = ["//tests/layout:__pkg__"],
             deps = deps,
         )
-    native.cc_library(
+    cc_library(
         name = name,
         deps = [":" + name + "_" + level for level in ISA_LEVELS],
         **kwargs

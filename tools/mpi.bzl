@@ -1,11 +1,13 @@
 """mpi_test: a test whose ranks are processes under mpirun."""
 
+load("//tools/pch:pch.bzl", "cc_binary")
+
 def mpi_test(name, ranks, srcs, deps = [], args = [], size = "small", tags = [], **kwargs):
     """Runs the program of `srcs` on `ranks` ranks; it passes if every rank ends with 0.
 
     Ranks may be more than cores. `args` are given to the program.
     """
-    native.cc_binary(
+    cc_binary(
         name = name + "_program",
         testonly = True,
         srcs = srcs,

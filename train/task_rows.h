@@ -2,6 +2,7 @@
 #define TESSERA_TRAIN_TASK_ROWS_H_
 // The tasks of a training, where their labels lie in a batch, and which rows of it count for each:
 // those with a label, where the task's `where` is above 0.
+#include <string>
 #include <vector>
 
 #include "data/data_source.h"

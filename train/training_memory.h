@@ -4,6 +4,8 @@
 // Tables and states are counted exactly (embedding/table/table_memory.h); what managed collision
 // knows of ids, the dense part with its gradients and states, and a batch's activations, ids and
 // gradients are estimates.
+#include <vector>
+
 #include "embedding/table/table_memory.h"
 #include "runtime/base/memory_limit.h"
 #include "sharding/plan/plan.h"

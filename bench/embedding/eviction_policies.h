@@ -9,6 +9,7 @@
 //
 // E: lru, lfu or distance_lfu.
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>

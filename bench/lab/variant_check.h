@@ -2,6 +2,8 @@
 #define TESSERA_BENCH_LAB_VARIANT_CHECK_H_
 // The lab's checks: every bit that a variant writes, on a hard batch, on one thread and several
 // times on four that are interrupted all the time (interruptions.h).
+#include <string>
+
 #include "bench/lab/lookup_variant.h"
 #include "bench/lab/update_variant.h"
 

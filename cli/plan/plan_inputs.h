@@ -3,6 +3,7 @@
 // Inputs of tessera plan, from files of several kinds.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command_line.h"
 #include "planner/model/model.h"

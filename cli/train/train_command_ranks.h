@@ -4,6 +4,7 @@
 // mpirun has started as processes.
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "cli/train/train_command_flags.h"
 #include "comm/communicator.h"

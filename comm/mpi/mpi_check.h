@@ -6,6 +6,8 @@
 #endif
 #include <mpi/mpi.h>
 
+#include <string_view>
+
 #include "runtime/base/check.h"
 
 namespace tessera::internal {

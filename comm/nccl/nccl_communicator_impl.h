@@ -1,6 +1,8 @@
 #ifndef TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_
 #define TESSERA_COMM_NCCL_NCCL_COMMUNICATOR_IMPL_H_
 // The factory of NCCL communicators, for each kind of device.
+#include <memory>
+
 #include "comm/nccl/nccl_communicator.h"
 #include "runtime/device/device.h"
 

@@ -10,6 +10,7 @@
 // An id becomes id mod rows of its table, not negative; raw ids stay as they are.
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 // elements can be used where the file is mapped. They begin at any address: an i32 may lie at an
 // odd one. Archives of more than 4 GiB (ZIP64) are read, too; checksums of entries are not checked.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/files/mapped_file.h"

@@ -9,6 +9,7 @@
 //
 // A rating is 0.5 to 5, a time is in seconds since 1970.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -6,6 +6,7 @@
 // A model's features name columns. An id becomes id mod rows of its table, not negative, as
 // TorchRec's `hashes` do; raw ids stay as they are.
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // From the cells of a line to a row: the rules that are the same for all formats of text.
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 

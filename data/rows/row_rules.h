@@ -2,10 +2,12 @@
 #define TESSERA_DATA_ROWS_ROW_RULES_H_
 // A schema made ready for reading rows for certain tables: which cells a line must give, and what
 // becomes of each. Any thread may use it; nothing in it changes.
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/batch_builder.h"

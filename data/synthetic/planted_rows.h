@@ -3,6 +3,8 @@
 // The rows of a ClickModel as a model reads them. The click model has no last row: `rows` says how
 // many there are.
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "data/batch_builder.h"
 #include "data/row_table.h"

@@ -3,6 +3,7 @@
 // Rows without any truth, to time and to try with (TorchRec's RandomRecDataset): ids uniform below
 // each feature's hash size, numbers normal, labels 0 or 1 with equal chance. Row n depends on the
 // seed and n alone (Philox; not PyTorch's numbers).
+#include <span>
 #include <string>
 #include <vector>
 

@@ -11,6 +11,7 @@
 //   RunStarts<Key>(keys, starts, count)
 //   Flagged<Place>(flags, list, count) as in runtime/algorithms.h
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "embedding/cache/row_cache_impl.h"

@@ -1,6 +1,8 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_BOUNDS_CHECK_IMPL_H_
 // The check of one id that both devices run, and the devices' overloads.
+#include <span>
+
 #include "embedding/lookup/bounds_check.h"
 #include "runtime/device/device.h"
 

@@ -1,6 +1,8 @@
 #ifndef TESSERA_EMBEDDING_LOOKUP_INDEX_REMAP_IMPL_H_
 #define TESSERA_EMBEDDING_LOOKUP_INDEX_REMAP_IMPL_H_
 // The function of one id that both devices run for index_remap.h.
+#include <span>
+
 #include "embedding/lookup/index_remap.h"
 
 namespace tessera::internal {

@@ -8,6 +8,9 @@
 //
 // So rows come into use one after another, as a table with `growing` wants them (its rows and
 // states take memory by and by); any other table of so many rows does too.
+#include <span>
+#include <vector>
+
 #include "embedding/managed_collision/growing_index.h"
 #include "embedding/managed_collision/managed_collision_module.h"
 #include "runtime/tensor.h"

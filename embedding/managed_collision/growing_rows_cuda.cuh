@@ -1,6 +1,8 @@
 #ifndef TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
 #define TESSERA_EMBEDDING_MANAGED_COLLISION_GROWING_ROWS_CUDA_CUH_
 // Kernels' view of growing_rows.h. For .cu files.
+#include <vector>
+
 #include "embedding/managed_collision/growing_rows.h"
 #include "embedding/managed_collision/index/id_hash.h"
 #include "embedding/managed_collision/index/sorted_ids.cuh"

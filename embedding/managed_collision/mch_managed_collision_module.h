@@ -27,6 +27,7 @@
 // State follows the contexts that it is used with: the first forward on a GPU moves it there.
 // Filters are asked on the host, and hashes applied there, which waits for the GPU.
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 

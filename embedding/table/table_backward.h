@@ -4,6 +4,8 @@
 // KJT's weights and of dense tables are returned, and all other tables are updated.
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "embedding/table/table_batch.h"
 #include "runtime/autograd.h"

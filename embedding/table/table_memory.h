@@ -7,6 +7,8 @@
 //   states   what the rule remembers of them
 //   cache    lines of a cached table: rows and states again
 //   making   beside these, while it is filled: an init_fn fills rows of 16 bits as f32 first
+#include <string>
+
 #include "embedding/config/embedding_configs.h"
 
 namespace tessera {

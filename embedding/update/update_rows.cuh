@@ -10,6 +10,7 @@
 // widened after them, as a conversion would wait.
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "embedding/update/gradient_sums.cuh"
 #include "embedding/update/row_rounding.h"

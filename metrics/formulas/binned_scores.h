@@ -4,6 +4,7 @@
 // otherwise): what a curve over thresholds needs of any number of examples, 16 bytes a bin.
 // Predictions of one bin are taken for equal.
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "metrics/state/scored_examples.h"

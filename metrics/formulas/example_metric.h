@@ -7,6 +7,9 @@
 //   lifetime_<name>         of all examples by bins of their predictions (binned_scores.h), if the
 //                           formula knows how
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "metrics/formulas/binned_scores.h"
 #include "metrics/state/kept_examples.h"

@@ -1,6 +1,9 @@
 #ifndef TESSERA_METRICS_FORMULAS_NE_H_
 #define TESSERA_METRICS_FORMULAS_NE_H_
 // Normalized entropy (cross_entropy.h, clipped at 1e-12), and what its variants share.
+#include <span>
+#include <vector>
+
 #include "metrics/formulas/formulas.h"
 #include "metrics/state/cross_entropy.h"
 

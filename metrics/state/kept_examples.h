@@ -2,6 +2,7 @@
 #define TESSERA_METRICS_STATE_KEPT_EXAMPLES_H_
 // Examples in order of arrival, for metrics that have to sort them: 12 bytes each, 20 with groups.
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "metrics/state/scored_examples.h"

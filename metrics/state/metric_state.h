@@ -1,6 +1,7 @@
 #ifndef TESSERA_METRICS_STATE_METRIC_STATE_H_
 #define TESSERA_METRICS_STATE_METRIC_STATE_H_
 // State of a metric, as host tensors by name: for a checkpoint, and to be sent to other ranks.
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>

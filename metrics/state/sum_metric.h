@@ -9,6 +9,9 @@
 // A window's sums are added up anew for each value, oldest first: what has left it leaves no trace.
 #include <deque>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "metrics/state/rec_metric.h"
 

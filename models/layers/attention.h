@@ -3,6 +3,9 @@
 // Attention over sequences, as BERT4Rec has it: B sequences padded to L positions lie under each
 // other, x [B·L, D], and lengths [B] (i64, where the context works) say how many positions of each
 // count. Rows of padding come out as some numbers, which no other row has seen. No dropout.
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "runtime/tensor.h"
 

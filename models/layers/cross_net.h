@@ -11,6 +11,9 @@
 //
 // Matrices start uniform with Xavier's variance (TorchRec: normal with the same), biases at 0. All
 // REQUIRE in > 0, layers > 0 and, where there is one, a rank above 0.
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "runtime/context.h"
 

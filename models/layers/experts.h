@@ -2,6 +2,9 @@
 #define TESSERA_MODELS_LAYERS_EXPERTS_H_
 // Mixtures of experts: MLPs beside each other, of whose outputs a gate takes a mean for each
 // example.
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "runtime/context.h"
 

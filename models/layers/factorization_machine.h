@@ -2,6 +2,9 @@
 #define TESSERA_MODELS_LAYERS_FACTORIZATION_MACHINE_H_
 // Both halves of DeepFM (torchrec/modules/deepfm.py). Their inputs are tensors [B, …], each
 // flattened to a row an example; the rows are joined in the order given.
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "runtime/context.h"
 

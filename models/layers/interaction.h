@@ -3,6 +3,9 @@
 // How a DLRM lets its dense and sparse features meet (torchrec/models/dlrm.py). z = [dense;
 // sparse_1 … sparse_F] is [B, F+1, D]; the sparse blocks come side by side, [B, F·D], as an
 // EmbeddingBagCollection returns them.
+#include <string>
+#include <vector>
+
 #include "models/layers/cross_net.h"
 #include "models/layers/mlp.h"
 #include "runtime/context.h"

@@ -2,6 +2,8 @@
 #define TESSERA_MODELS_LAYERS_MLP_H_
 // Linear layers and stacks of them (torchrec/modules/mlp.py).
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "models/layers/module.h"
 #include "runtime/context.h"

@@ -2,6 +2,9 @@
 #define TESSERA_MODELS_LAYERS_OVER_ARCH_H_
 // The upper half of a DLRM: an MLP with ReLU for all sizes but the last, then a linear layer.
 // Parameters "model.0._mlp.<i>._linear.…" and "model.1.weight", "model.1.bias".
+#include <string>
+#include <vector>
+
 #include "models/layers/mlp.h"
 #include "runtime/context.h"
 

@@ -16,6 +16,8 @@
 //
 // max_counter is the largest row_counter of all tables of a module, plus 1, taken anew in every
 // step that max_counter_update_freq divides (if above 0); TableBatchedEmbedding keeps it.
+#include <string>
+
 #include "optim/rules/row_counter.h"
 
 namespace tessera {

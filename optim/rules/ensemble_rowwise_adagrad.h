@@ -7,6 +7,8 @@
 //                         else step_ema_coef
 //   step_swap divides t:  w = S
 //   after an ema step, with step_mode NONE:  S = 0
+#include <string>
+
 #include "optim/rules/rowwise_adagrad.h"
 #include "optim/rules/table_sweep.h"
 

@@ -2,6 +2,7 @@
 #define TESSERA_PLANNER_CALIBRATION_MEASURE_TABLES_H_
 // Measures what lookup and update cost: fills a profile's `lookup`, `update` and `kernels`.
 #include <functional>
+#include <string>
 
 #include "planner/calibration/measure_sizes.h"
 #include "planner/calibration/rounds.h"

@@ -13,6 +13,7 @@
 //
 // On a CPU dense and kjt come off DDR.
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "planner/model/model.h"

@@ -8,6 +8,8 @@
 // 1.9.2. The build's: tables by full name, options are what this library trains: every sharding
 // type, dense where data_parallel, else fused and, on a GPU, fused_uvm and fused_uvm_caching.
 // Constraints filter both and reorder nothing.
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "planner/model/estimator.h"

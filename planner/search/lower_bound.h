@@ -8,6 +8,8 @@
 // no plan is below the smallest t for which least(t) ≤ t · ranks: the threshold bound. Where memory
 // is short, a price λ a byte of HBM gives a bound that is at least as good: the smallest t for
 // which Σ min(total + λ·hbm) − λ·(all HBM) ≤ t · ranks holds for every λ ≥ 0.
+#include <vector>
+
 #include "planner/search/search_items.h"
 
 namespace tessera::internal {

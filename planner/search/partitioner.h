@@ -10,6 +10,7 @@
 //
 // Ties go to the rank that is first in its node, then to the first rank.
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "planner/model/sharding_option.h"

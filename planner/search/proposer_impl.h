@@ -2,6 +2,8 @@
 #define TESSERA_PLANNER_SEARCH_PROPOSER_IMPL_H_
 // Helpers that all proposers share.
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "planner/search/proposer.h"
 

@@ -2,6 +2,7 @@
 #define TESSERA_PLANNER_SEARCH_SEARCH_STATE_H_
 // A placement that a search changes, the bytes that it moves, and the work that is left.
 #include <algorithm>
+#include <vector>
 
 #include "planner/search/plan_search.h"
 

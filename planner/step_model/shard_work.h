@@ -4,6 +4,8 @@
 // all of them send it ids and put its columns into their outputs. Work adds up over shards: a
 // plan's step and a single shard's price come from these same numbers. The conventions are those of
 // sharding/exchange/dist_layout.h and sharding/exchange/replica_exchange.h.
+#include <vector>
+
 #include "planner/step_model/machine_profile.h"
 #include "planner/step_model/step_load.h"
 #include "planner/step_model/working_set.h"

@@ -12,6 +12,9 @@
 // What a table's cache misses is read through PCIe before the step (prefetch). Storage is the shard
 // and its optimizer, plus ids and outputs in flight. Sums and products are in double, in the order
 // written; bytes are ceilings of doubles.
+#include <optional>
+#include <string>
+
 #include "planner/model/estimator.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 #define TESSERA_PLANNER_TORCHREC_TORCHREC_OPTION_H_
 // The facts about a sharding option that both of TorchRec's estimators read.
 #include <cmath>
+#include <optional>
 
 #include "planner/model/estimator.h"
 

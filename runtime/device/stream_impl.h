@@ -2,6 +2,7 @@
 #define TESSERA_RUNTIME_DEVICE_STREAM_IMPL_H_
 // A stream and an event of a device, and the functions of them that CUDA has.
 #include <atomic>
+#include <memory>
 
 #include "runtime/device/stream.h"
 

@@ -2,6 +2,7 @@
 #define TESSERA_SERVE_EXPORT_PRUNE_TABLE_H_
 // Which rows of a checkpoint's table a served model keeps, and the rows that are left, some at a
 // time. What is in memory of a table is a number a row.
+#include <string>
 #include <vector>
 
 #include "embedding/lookup/index_remap.h"

@@ -2,6 +2,7 @@
 #define TESSERA_SERVE_HTTP_HTTP_ERROR_H_
 // An error of a request, as its client may read it.
 #include <exception>
+#include <string>
 
 #include "runtime/base/check.h"
 #include "serve/http/http_message.h"

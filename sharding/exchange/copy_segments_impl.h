@@ -1,6 +1,8 @@
 #ifndef TESSERA_SHARDING_EXCHANGE_COPY_SEGMENTS_IMPL_H_
 #define TESSERA_SHARDING_EXCHANGE_COPY_SEGMENTS_IMPL_H_
 // CopySegments on each machine.
+#include <span>
+
 #include "runtime/base/host_device.h"
 #include "runtime/device/dispatch.h"
 #include "sharding/exchange/copy_segments.h"

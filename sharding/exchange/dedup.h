@@ -7,6 +7,7 @@
 //   rows that come back         r3 r7 r9        ->   a: r7 r3 r7   b: r3 r9
 //
 // Gradients of one row are summed at home, in the order of the features' ids, before they travel.
+#include <memory>
 #include <vector>
 
 #include "runtime/autograd.h"

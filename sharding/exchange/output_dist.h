@@ -9,6 +9,7 @@
 // At home partial sums are added in the order of the rows, divided where a MEAN was split over
 // rows, and blocks of columns joined. Features of tables that every rank holds join here, too.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"

@@ -1,6 +1,8 @@
 #ifndef TESSERA_SHARDING_MANAGED_COLLISION_PLACE_ROWS_IMPL_H_
 #define TESSERA_SHARDING_MANAGED_COLLISION_PLACE_ROWS_IMPL_H_
 // PlaceRows on each machine.
+#include <span>
+
 #include "runtime/base/host_device.h"
 #include "runtime/device/dispatch.h"
 #include "sharding/managed_collision/place_rows.h"

@@ -14,6 +14,7 @@
 // each shard's sum is rounded, the sums are added in the order of the rows, and a MEAN is the sum
 // times 1/L: a bag of L rows differs by at most L + 1 roundings of the sum of the rows' magnitudes.
 #include <memory>
+#include <vector>
 
 #include "embedding/quantized/quantized_table_batched_embedding.h"
 #include "runtime/context.h"

@@ -1,6 +1,8 @@
 #ifndef TESSERA_SPARSE_IDS_UNIQUE_IMPL_H_
 #define TESSERA_SPARSE_IDS_UNIQUE_IMPL_H_
 // The devices' halves of unique.h.
+#include <span>
+
 #include "runtime/device/device.h"
 #include "sparse/ids/unique.h"
 

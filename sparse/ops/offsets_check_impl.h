@@ -1,6 +1,8 @@
 #ifndef TESSERA_SPARSE_OPS_OFFSETS_CHECK_IMPL_H_
 #define TESSERA_SPARSE_OPS_OFFSETS_CHECK_IMPL_H_
 // The devices' halves of CheckedTotalsSync.
+#include <vector>
+
 #include "runtime/device/device.h"
 #include "sparse/ops/offsets_check.h"
 

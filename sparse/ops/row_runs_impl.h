@@ -1,6 +1,10 @@
 #ifndef TESSERA_SPARSE_OPS_ROW_RUNS_IMPL_H_
 #define TESSERA_SPARSE_OPS_ROW_RUNS_IMPL_H_
 // The devices' halves of row_runs.h.
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "runtime/device/device.h"
 #include "sparse/ops/row_runs.h"
 

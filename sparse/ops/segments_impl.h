@@ -1,6 +1,8 @@
 #ifndef TESSERA_SPARSE_OPS_SEGMENTS_IMPL_H_
 #define TESSERA_SPARSE_OPS_SEGMENTS_IMPL_H_
 // The devices' halves of segments.h.
+#include <span>
+
 #include "runtime/base/host_device.h"
 #include "runtime/device/device.h"
 #include "sparse/ops/segments.h"

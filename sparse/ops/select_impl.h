@@ -1,6 +1,8 @@
 #ifndef TESSERA_SPARSE_OPS_SELECT_IMPL_H_
 #define TESSERA_SPARSE_OPS_SELECT_IMPL_H_
 // The devices' halves of select.h.
+#include <memory>
+
 #include "runtime/base/host_device.h"
 #include "runtime/device/device.h"
 #include "runtime/tensor.h"

@@ -1,5 +1,7 @@
 """fuzz_test: a reader fed with bad inputs, as a test, or, with clang, by libFuzzer."""
 
+load("//tools/pch:pch.bzl", "cc_test")
+
 def fuzz_test(name, deps = [], size = "medium"):
     """The target of `name`.cc. It links every command too: a reader can break on code that it meets
     in the program alone.
@@ -9,7 +11,7 @@ def fuzz_test(name, deps = [], size = "medium"):
       CC=clang bazel run --define fuzzer=libfuzzer --copt=-fsanitize=fuzzer-no-link,address \\
         //tests/fuzz:NAME -- FOLDER
     """
-    native.cc_test(
+    cc_test(
         name = name,
         size = size,
         srcs = [name + ".cc"],

@@ -3,7 +3,9 @@
 finds where they come from, and a header may drop an include without breaking strangers.
 
 A .cc, .cu or _impl.h file has what the header of its own name includes. A few headers stand for
-those below them, as no program has one without the other.
+those below them, as no program has one without the other. Of the standard library's names only
+headers are checked: a build hides what is missing (tools/pch), and installed headers must do
+without.
 """
 
 import pathlib
@@ -19,6 +21,29 @@ HEADER_OF = {
     "Context": "runtime/context.h",
     "Tensor": "runtime/tensor.h",
     "TESSERA_CHECK": "runtime/base/check.h",
+}
+STANDARD_HEADER_OF = {
+    "algorithm": "copy fill max min sort",
+    "array": "array",
+    "atomic": "atomic",
+    "cstring": "memcpy memset",
+    "deque": "deque",
+    "functional": "function",
+    "map": "map",
+    "memory": "make_shared make_unique shared_ptr unique_ptr",
+    "mutex": "lock_guard mutex unique_lock",
+    "numeric": "accumulate iota",
+    "optional": "optional",
+    "set": "set",
+    "span": "span",
+    "sstream": "istringstream ostringstream",
+    "string": "string to_string",
+    "string_view": "string_view",
+    "thread": "thread",
+    "unordered_map": "unordered_map",
+    "unordered_set": "unordered_set",
+    "variant": "variant",
+    "vector": "vector",
 }
 OF_TENSOR = {"runtime/context.h", "runtime/numbers/dtype.h", "runtime/base/check.h"}
 STANDS_FOR = {
@@ -59,6 +84,18 @@ def missing(root, path, text):
             yield name, header
 
 
+def missing_standard(path, text):
+    """The same for a header's names of the standard library, in its own includes."""
+    if not path.endswith((".h", ".cuh")):
+        return
+    found = set(re.findall(r"^#include <([^>]+)>", text, re.M))
+    code = NOISE.sub("", text)
+    for header, names in STANDARD_HEADER_OF.items():
+        used = re.search(r"\bstd::(%s)\b" % names.replace(" ", "|"), code)
+        if used and header not in found:
+            yield used.group(), header
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve().parent
     files, found = 0, []
@@ -68,9 +105,11 @@ def main():
                 continue
             files += 1
             name = str(path.relative_to(root))
-            found += [(name, *what) for what in missing(root, name, path.read_text())]
+            text = path.read_text()
+            for check in missing(root, name, text), missing_standard(name, text):
+                found += [(name, *what) for what in check]
     for path, name, header in found:
-        print(f'{path} names {name} and does not include "{header}"')
+        print(f"{path} names {name} and does not include {header}")
     print(f"{files} files, {len(found)} that do not include what they name")
     if files < 500:
         sys.exit("too few files were found: is this the right folder?")

@@ -3,6 +3,7 @@ under --config=emulated, empty otherwise."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_cuda//:defs.bzl", "CUDA_ARCHS", "CUDA_FOUND", "CUDA_MISSING", "CUDA_ROOT")
+load("//tools/pch:pch.bzl", "cc_library")
 
 # -fmad=false: lookups and updates promise the CPU's bits, and a fused multiply-add rounds once
 # where the CPU rounds twice.
@@ -216,7 +217,7 @@ def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
             "//conditions:default": [],
         }),
     )
-    native.cc_library(
+    cc_library(
         name = name,
         testonly = testonly,
         deps = [":" + name + "_linked"],
@@ -247,7 +248,7 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
             tags = ["manual"],
         )
         wrappers.append(wrapper)
-    native.cc_library(
+    cc_library(
         name = name + "_emulated",
         srcs = wrappers,
         copts = ["-Wno-unknown-pragmas"],  # nvcc's `#pragma unroll`
@@ -261,7 +262,7 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
 
 def cuda_host_library(name, srcs, deps = [], **kwargs):
     """A library of C++ that calls CUDA's runtime; empty in a build for the CPU alone."""
-    native.cc_library(
+    cc_library(
         name = name + "_host",
         srcs = srcs,
         tags = ["manual"],

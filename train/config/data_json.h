@@ -1,6 +1,8 @@
 #ifndef TESSERA_TRAIN_CONFIG_DATA_JSON_H_
 #define TESSERA_TRAIN_CONFIG_DATA_JSON_H_
 // DataConfig as JSON (train_config.h shows it), and what data ask of the rest of a configuration.
+#include <string>
+
 #include "runtime/json/json_object.h"
 #include "train/config/data_config.h"
 

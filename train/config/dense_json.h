@@ -2,6 +2,8 @@
 #define TESSERA_TRAIN_CONFIG_DENSE_JSON_H_
 // A dense optimizer as JSON: {"name": "adagrad", "lr": 0.01, …}. An option that is left out has
 // torch's default.
+#include <string>
+
 #include "optim/dense_optimizer_config.h"
 #include "runtime/json/json_object.h"
 

@@ -16,6 +16,7 @@
 //
 // and each "num_parts" (ManagedTableConfig), without which ids are in no parts and on one rank.
 #include <optional>
+#include <string>
 
 #include "embedding/managed_collision/managed_collision_config.h"
 #include "runtime/json/json_object.h"

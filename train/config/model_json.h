@@ -2,6 +2,8 @@
 #define TESSERA_TRAIN_CONFIG_MODEL_JSON_H_
 // The kind of model and its sizes as JSON: {"type": "dlrm_dcn", "dense_in": 13, "dense_arch": […],
 // …}, with the names of models/ranking_net_config.h.
+#include <string>
+
 #include "models/ranking_net_config.h"
 #include "runtime/json/json_object.h"
 

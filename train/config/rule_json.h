@@ -2,6 +2,8 @@
 #define TESSERA_TRAIN_CONFIG_RULE_JSON_H_
 // An optimizer of tables as JSON: {"name": "rowwise_adagrad", "lr": 0.02, "eps": 1e-8, …}. A field
 // that is left out has the rule's default.
+#include <string>
+
 #include "optim/any_rule.h"
 #include "runtime/json/json_object.h"
 

@@ -3,6 +3,9 @@
 // The JSON of what surrounds the optimizers: stages of learning rates, [{"policy": "linear",
 // "max_iters": 1000, "value": 0.1}, …], each with the fields of its policy and "lr_scale"; and
 // clipping, {"mode": "norm", "max_gradient": 1, "norm_type": 2}.
+#include <string>
+#include <vector>
+
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
 #include "runtime/json/json_object.h"

@@ -3,6 +3,7 @@
 // The tasks of a model as JSON: [{"label": "like", "name": "like", "loss": "bce" | "mse" |
 // "in_batch_softmax", "weight": 1, "where": label}, …]; all but "label" may be left out, and that, too,
 // of a task by in_batch_softmax.
+#include <string>
 #include <vector>
 
 #include "models/ranking_net_config.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "data/data_source.h"
 #include "train/pipeline/pipeline_kind.h"

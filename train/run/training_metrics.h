@@ -12,7 +12,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "metrics/log/event_file.h"
 #include "metrics/log/metrics_log.h"
