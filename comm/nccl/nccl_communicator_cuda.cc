@@ -1,16 +1,13 @@
 // The backend `nccl`: what is written in nccl_communicator.h, over NCCL's own collectives.
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <exception>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "comm/blocks.h"
 #include "comm/check_exchange.h"
 #include "comm/nccl/nccl_communicator_impl.h"
 #include "comm/nccl/nccl_id.h"
+#include "comm/nccl/nccl_initialize.h"
 #include "comm/nccl/nccl_watch.h"
 #include "comm/same_calls.h"
 #include "runtime/device/cuda_check.h"
@@ -208,15 +205,16 @@ class NcclCommunicator final : public Communicator {
                                           std::string_view what) override {
     const Call call = NewCall(ctx, op, what);
     CheckExchange(*this, ctx, send, receive_counts, call);
-    const std::vector<Tensor> received = EmptyFor(ctx, send, receive_counts);
+    std::vector<Tensor> received = send;  // the own block is handed back; the others are new
     std::vector<int64_t> counts;
     std::vector<Tensor> used;
     for (int r = 0; r < size(); ++r) {
-      const Tensor& block = send[static_cast<size_t>(r)];
-      counts.push_back(block.numel());
+      const auto i = static_cast<size_t>(r);
+      counts.push_back(send[i].numel());
       if (r == rank()) continue;
-      CountSent(block.nbytes());
-      used.insert(used.end(), {block, received[static_cast<size_t>(r)]});
+      received[i] = Tensor::Empty(ctx, {receive_counts[i]}, send[i].dtype());
+      CountSent(send[i].nbytes());
+      used.insert(used.end(), {send[i], received[i]});
     }
     CheckCalls(call, send[0].dtype(), counts, receive_counts);
     const Event done = Start(ctx, call, used, [&](void* stream) {
@@ -275,17 +273,6 @@ class NcclCommunicator final : public Communicator {
   void CheckCalls(const Call& call, DType dtype, const std::vector<int64_t>& sent,
                   const std::vector<int64_t>& expected) {
     if (options_.check_calls) CheckSameCalls(*host_, call, dtype, sent, expected);
-  }
-
-  // This rank's own block is handed back; the others are new.
-  std::vector<Tensor> EmptyFor(Context& ctx, const std::vector<Tensor>& send,
-                               const std::vector<int64_t>& counts) const {
-    std::vector<Tensor> received;
-    for (int r = 0; r < size(); ++r) {
-      const auto i = static_cast<size_t>(r);
-      received.push_back(r == rank() ? send[i] : Tensor::Empty(ctx, {counts[i]}, send[i].dtype()));
-    }
-    return received;
   }
 
   // Calls NCCL by fn(), under watch; the watch's number of it.
@@ -393,53 +380,6 @@ class NcclCommunicator final : public Communicator {
   std::vector<Message> messages_;
   NcclWatch watch_;
 };
-
-}  // namespace
-
-namespace {
-
-// The result of ncclCommInitRank, which runs in a thread of its own: it returns only when every
-// rank has called it, and nothing but the end of the process ends it.
-struct Initialization {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  int status = 0;
-  NcclComm comm = nullptr;
-};
-
-std::shared_ptr<Initialization> StartInitialization(Device device, int ranks,
-                                                    const NcclUniqueId& id, int rank) {
-  auto started = std::make_shared<Initialization>();
-  std::thread([=] {
-    NcclComm comm = nullptr;
-    int status = cudaSetDevice(device.index) == cudaSuccess ? 0 : kNcclCudaError;
-    if (status == 0) status = Nccl().comm_init_rank(&comm, ranks, id, rank);
-    const std::lock_guard lock(started->mutex);
-    started->comm = comm;
-    started->status = status;
-    started->done = true;
-    started->changed.notify_all();
-  }).detach();
-  return started;
-}
-
-NcclComm InitializeComm(Context& ctx, Communicator& host, const NcclUniqueId& id,
-                        const NcclOptions& options) {
-  const auto started = StartInitialization(ctx.device(), host.size(), id, host.rank());
-  std::unique_lock lock(started->mutex);
-  const auto done = [&] { return started->done; };
-  if (options.timeout_seconds == 0)
-    started->changed.wait(lock, done);
-  else
-    started->changed.wait_for(lock, std::chrono::duration<double>(options.timeout_seconds), done);
-  TESSERA_CHECK(started->done, "rank {} of {}: ncclCommInitRank on {}: no result after {} s",
-                host.rank(), host.size(), ctx.device(), options.timeout_seconds);
-  TESSERA_CHECK(started->status == 0, "rank {} of {}: ncclCommInitRank on {}: {} ({})", host.rank(),
-                host.size(), ctx.device(), Nccl().get_error_string(started->status),
-                Nccl().get_last_error(nullptr));
-  return started->comm;
-}
 
 }  // namespace
 

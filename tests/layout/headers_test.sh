@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# Headers compile alone, those for .cu files (.cuh) beside the emulator: every twentieth, or all
-# with TESSERA_TEST_ALL=1. (A build doesn't show it, since all sources see the standard library:
-# tools/pch.) Public headers (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along
-# (runtime/json/ is for .cc files).
+# Headers compile alone, those for .cu files (.cuh) beside the emulator. Of those that their own .cc
+# includes first, every twentieth is tried, or all with TESSERA_TEST_ALL=1: a build shows it but for
+# headers of the standard library, which all sources see (tools/pch; includes_test checks them).
+# Public headers (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along (runtime/json/
+# is for .cc files).
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$1")")"
 
+shown_by_build() {
+  [ -f "${1%.h}.cc" ] && [ "$(grep -m1 '^#include' "${1%.h}.cc")" = "#include \"$1\"" ]
+}
 compile() {
   local emulated=()
   [[ "$1" == *.cuh ]] && emulated=(-Itools/emulation -Wno-unknown-pragmas)
@@ -21,7 +25,9 @@ library=$(existing runtime sparse quant optim comm embedding metrics data shardi
   serve)
 headers=$(find $library $(existing train cli bench tests tools) -name '*.h' -o -name '*.cuh')
 if [ -z "${TESSERA_TEST_ALL:-}" ]; then
-  headers=$(sort <<<"$headers" | awk 'NR % 20 == 0')
+  headers=$(sort <<<"$headers" | while read -r header; do
+    if shown_by_build "$header"; then echo "shown $header"; else echo "tried $header"; fi
+  done | awk '$1 == "tried" || ++shown % 20 == 0 {print $2}')
 fi
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$headers"
 
