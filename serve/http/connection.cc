@@ -213,6 +213,7 @@ void Connection::Refuse(const std::exception& error) {
 void Connection::Write(HttpResponse response) {
   Enter(Phase::kWriting, limits_.write_time);
   parser_.reset();
+  table_.GiveBytes(std::exchange(charged_, 0));  // before a client that has the answer asks again
   keep_alive_ = keep_alive_ && !table_.draining;
   message_.emplace(static_cast<http::status>(response.status), version_);
   if (!response.content_type.empty())
@@ -233,7 +234,6 @@ void Connection::Write(HttpResponse response) {
 void Connection::OnWritten() {
   if (phase_ == Phase::kClosed) return;
   message_.reset();
-  table_.GiveBytes(std::exchange(charged_, 0));
   if (!keep_alive_) return Linger();
   if (buffer_.size() == 0) buffer_.shrink_to_fit();
   is_head_ = false;

@@ -1,6 +1,7 @@
 #include "tests/serve/http/testing/http_client.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -80,5 +81,11 @@ HttpAnswer HttpClient::Receive(bool with_body) {
 }
 
 bool HttpClient::IsClosed() { return came_.empty() && !ReadMore(); }
+
+HttpClient& FirstToAnswer(HttpClient& a, HttpClient& b) {
+  pollfd sockets[] = {{a.socket_, POLLIN, 0}, {b.socket_, POLLIN, 0}};
+  poll(sockets, 2, kSeconds * 1000);
+  return sockets[0].revents == 0 && sockets[1].revents != 0 ? b : a;
+}
 
 }  // namespace tessera::testing

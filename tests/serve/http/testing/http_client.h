@@ -34,12 +34,18 @@ class HttpClient {
   // Whether the server closes the connection, having sent nothing more.
   bool IsClosed();
 
+  // Waits until one of the two has bytes to receive and returns it: `a` where both have, and where
+  // neither has within a minute.
+  friend HttpClient& FirstToAnswer(HttpClient& a, HttpClient& b);
+
  private:
   bool ReadMore();
 
   int socket_ = -1;
   std::string came_;
 };
+
+HttpClient& FirstToAnswer(HttpClient& a, HttpClient& b);
 
 }  // namespace tessera::testing
 #endif  // TESSERA_TESTS_SERVE_HTTP_TESTING_HTTP_CLIENT_H_
