@@ -11,6 +11,11 @@ struct Vector {
   float v[kWidth];
 };
 
+// Whether p is a multiple of so many bytes, as vectors of them must be.
+inline bool IsAligned(const void* p, int64_t bytes) {
+  return reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(bytes) == 0;
+}
+
 __device__ __forceinline__ float ToFloat(float value) { return value; }
 __device__ __forceinline__ float ToFloat(Half value) { return WidenHalf(value.bits); }
 __device__ __forceinline__ float ToFloat(BFloat16 value) { return static_cast<float>(value); }

@@ -203,51 +203,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksHeld)
     LookupBlockOf<BFloat16>(batch, f, shared);
 }
 
-// ---- gradient of the per-sample weights: a warp a bag, sums in lane order, in double
-
-struct GradientFeature {
-  LookupFeature f;
-  IndexArray offsets;
-  float* grad_weights;
-};
-
-template <typename Row>
-__device__ double Dot(const float* grad, const Row* row, int64_t dim, int lane) {
-  double sum = 0;
-  for (int64_t d = lane; d < dim; d += kLanes)
-    sum += static_cast<double>(grad[d]) * static_cast<double>(ToFloat(row[d]));
-  for (int half = kLanes / 2; half > 0; half /= 2) sum += __shfl_xor_sync(~0u, sum, half);
-  return sum;
-}
-
-template <typename Row>
-__global__ void __launch_bounds__(kThreads) WeightGradientKernel(GradientFeature a) {
-  const int lane = static_cast<int>(threadIdx.x % kLanes);
-  const int64_t bag = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kLanes;
-  if (bag >= a.f.num_bags) return;
-  const int64_t begin = a.offsets[a.f.first_bag + bag], end = a.offsets[a.f.first_bag + bag + 1];
-  const float scale = a.f.pooling == PoolingType::kMean ? MeanScale(end - begin) : 1.0f;
-  const float* grad = a.f.template OutputAt<const float>(bag);
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t id = a.f.ids[i];
-    const bool is_row = IsRow(id, a.f.num_rows);
-    const float dot =
-        is_row ? static_cast<float>(Dot(grad, a.f.template RowAt<Row>(id), a.f.dim, lane)) : 0.0f;
-    if (lane == 0) a.grad_weights[i] = is_row ? scale * dot : 0.0f;
-  }
-}
-
 // ---- the host's side
-
-bool Aligned(const void* p, int64_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 // Returns how many elements of rows and output a lane can move at a time: 16 bytes of a row, or 8
 // of one of 16 bits, or one element.
 int64_t WidthOf(const LookupFeature& f) {
   const auto takes = [&](int64_t width) {
     return f.dim % width == 0 && f.output_stride % width == 0 &&
-           Aligned(f.rows, width * SizeOf(f.row_type)) &&
-           Aligned(f.output, std::min<int64_t>(16, width * SizeOf(f.output_type)));
+           IsAligned(f.rows, width * SizeOf(f.row_type)) &&
+           IsAligned(f.output, std::min<int64_t>(16, width * SizeOf(f.output_type)));
   };
   if (SizeOf(f.row_type) == 2 && takes(8)) return 8;
   return takes(4) ? 4 : 1;
@@ -320,16 +284,6 @@ void Lookup(OnCuda, Context& ctx, const LookupArgs& args) {
       LaunchLookup<64>(ctx, args, part);
     else
       LaunchLookup<kMax>(ctx, args, part);
-  }
-}
-
-void LookupWeightGradients(OnCuda, Context& ctx, const LookupArgs& args, float* grad_weights) {
-  for (const LookupFeature& f : args.features) {
-    const GradientFeature feature = {f, args.offsets, grad_weights};
-    VisitRowType(f.row_type, [&]<typename Row>() {
-      Launch(ctx, WeightGradientKernel<Row>, BlocksFor(f.num_bags * kLanes, kThreads),
-             dim3(kThreads), 0, feature);
-    });
   }
 }
 

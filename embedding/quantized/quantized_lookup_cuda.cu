@@ -126,12 +126,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksHeld)
 
 // ---- the host's side
 
-bool Aligned(const void* p, int64_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
-
 // Whether rows, codes and parameters lie where a lane's load of `bytes` may.
 bool RowsAligned(const QuantizedLookupFeature& f, int64_t bytes) {
-  return Aligned(f.rows, bytes) && f.layout.row_bytes % bytes == 0 && f.layout.codes_at % 4 == 0 &&
-         f.layout.params_at % 4 == 0;
+  return IsAligned(f.rows, bytes) && f.layout.row_bytes % bytes == 0 &&
+         f.layout.codes_at % 4 == 0 && f.layout.params_at % 4 == 0;
 }
 
 // Whether lanes can read WideWidthOf(reading) columns of these rows: by loads of 16 bytes, or as
@@ -155,7 +153,7 @@ int WidthOf(const QuantizedLookupFeature& f) {
   const auto takes = [&](int64_t width) {
     const int64_t most = std::min<int64_t>(16, width * output_bytes);
     return f.dim % width == 0 && f.output_stride * output_bytes % most == 0 &&
-           Aligned(f.output, most);
+           IsAligned(f.output, most);
   };
   const int wide = WideWidthOf(reading);
   if (takes(wide) && (reading == RowReading::kMx4 || WideRows(f))) return wide;

@@ -80,14 +80,13 @@ void SumLongRuns(Context& ctx, const SortedRuns& runs, const std::vector<CudaGro
 
 // ---- groups
 
-bool Aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 bool TakesVectors(const LookupArgs& lookup, const UpdateTable& table) {
-  bool all = table.dim % 4 == 0 && Aligned(table.weights) && table.rounding.first_column % 4 == 0;
-  for (const void* state : table.states) all &= Aligned(state);
+  bool all =
+      table.dim % 4 == 0 && IsAligned(table.weights, 16) && table.rounding.first_column % 4 == 0;
+  for (const void* state : table.states) all &= IsAligned(state, 16);
   for (const int f : table.features) {
     const LookupFeature& feature = lookup.features[static_cast<size_t>(f)];
-    all &= feature.output_stride % 4 == 0 && Aligned(feature.output);
+    all &= feature.output_stride % 4 == 0 && IsAligned(feature.output, 16);
   }
   return all;
 }
