@@ -1,10 +1,13 @@
-// tessera predict: scores rows whose clicks are known with a saved model, and times it.
+// tessera predict: scores rows with a saved model, measures the scores where labels are known, and
+// times it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/latencies.h"
@@ -12,9 +15,11 @@
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
 #include "cli/show/bad_lines.h"
+#include "cli/show/evaluation_report.h"
 #include "cli/show/numbers.h"
-#include "metrics/click_metrics.h"
+#include "cli/show/reports.h"
 #include "runtime/files/files.h"
+#include "runtime/tensor.h"
 #include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
@@ -27,29 +32,47 @@ struct Flags {
 };
 
 struct Outcome {
-  ClickMetrics metrics;
+  EvaluationValues metrics;
   Latencies latencies;
-  std::string scores;  // a line an example, if they are asked for
-  int64_t skipped_rows = 0;
+  std::string scores;  // a line a row, if they are asked for
+  int64_t rows = 0, skipped_rows = 0;
   BadLineCounts skipped_by_reason;
-  std::optional<MetricValues> of_checkpoint;
-  int64_t not_finite = 0;  // scores
+  std::optional<EvaluationValues> of_checkpoint;
+  int64_t not_finite = 0;  // answers
 };
+
+// "score_click\tscore_rating\n"; nothing for one answer.
+std::string ScoresHeading(const std::vector<TrainTask>& tasks) {
+  if (tasks.size() == 1) return "";
+  std::string line;
+  for (const TrainTask& task : tasks)
+    line += (line.empty() ? "" : "\t") + (kScoresOfTasks + task.task.name);
+  return line + "\n";
+}
+
+void AppendScores(std::span<const float> answers, size_t tasks, std::string& lines) {
+  for (size_t i = 0; i < answers.size(); ++i)
+    lines += Format("{:.9g}{}", answers[i], (i + 1) % tasks == 0 ? '\n' : '\t');
+}
 
 Outcome PredictAll(const Flags& flags, RowScorer& model) {
   Outcome outcome;
+  if (!flags.out.empty()) outcome.scores = ScoresHeading(model.tasks());
+  EvaluationMeter meter(model.tasks());
   const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
   while (const auto batch = source->Next()) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<float> scores = model.Score(*batch);
+    const Tensor scores = model.Score(*batch);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     outcome.latencies.Add(taken.count());
-    outcome.not_finite += std::count_if(scores.begin(), scores.end(),
-                                        [](float score) { return !std::isfinite(score); });
-    outcome.metrics.Update({scores, batch->labels.span<float>(), WeightsOf(*batch)});
-    if (flags.out.empty()) continue;
-    for (const float score : scores) outcome.scores += Format("{:.9g}\n", score);
+    outcome.rows += batch->size();
+    outcome.not_finite += std::ranges::count_if(scores.span<float>(),
+                                                [](float score) { return !std::isfinite(score); });
+    if (!flags.rows.no_labels) model.Measure(*batch, scores, meter);
+    if (!flags.out.empty())
+      AppendScores(scores.span<float>(), model.tasks().size(), outcome.scores);
   }
+  outcome.metrics = meter.Values();
   outcome.skipped_rows = source->skipped_rows();
   outcome.skipped_by_reason = source->skipped_by_reason();
   return outcome;
@@ -64,33 +87,44 @@ std::optional<TrainConfig> ReadConfig(const Flags& flags) {
 }
 
 std::string AsJson(const Outcome& outcome) {
-  const MetricValues values = outcome.metrics.Lifetime();
-  nlohmann::ordered_json json = {{"auc", values.auc},
-                                 {"log_loss", values.log_loss},
-                                 {"normalized_entropy", values.normalized_entropy},
-                                 {"calibration", values.calibration},
-                                 {"examples", values.examples},
-                                 {"skipped_rows", outcome.skipped_rows},
-                                 {"not_finite", outcome.not_finite},
-                                 {"calls", outcome.latencies.count()},
-                                 {"p50_seconds", outcome.latencies.Quantile(0.5)},
-                                 {"p99_seconds", outcome.latencies.Quantile(0.99)},
-                                 {"p999_seconds", outcome.latencies.Quantile(0.999)}};
-  if (outcome.of_checkpoint) json["auc_loss"] = outcome.of_checkpoint->auc - values.auc;
+  nlohmann::ordered_json json;
+  AddEvaluation(json, outcome.metrics);
+  json.update({{"examples", outcome.rows},
+               {"skipped_rows", outcome.skipped_rows},
+               {"not_finite", outcome.not_finite},
+               {"calls", outcome.latencies.count()},
+               {"p50_seconds", outcome.latencies.Quantile(0.5)},
+               {"p99_seconds", outcome.latencies.Quantile(0.99)},
+               {"p999_seconds", outcome.latencies.Quantile(0.999)}});
+  if (outcome.of_checkpoint) {
+    json["auc_loss"] = outcome.of_checkpoint->auc - outcome.metrics.auc;
+    AddEvaluation(json["checkpoint"], outcome.of_checkpoint);
+  }
   return json.dump(2) + "\n";
 }
 
+void SayMetrics(const Flags& flags, const Outcome& outcome) {
+  const EvaluationValues& values = outcome.metrics;
+  const std::string examples = WithCommas(static_cast<double>(outcome.rows)) + " examples";
+  if (flags.rows.no_labels)
+    std::printf("%s, without labels\n", examples.c_str());
+  else if (HasTasks(values))
+    std::printf("%s\n", EvaluationTable(values, "the rows scored").c_str());
+  else
+    std::printf("%s: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
+                examples.c_str(), Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
+                Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
+}
+
 void Say(const Flags& flags, const Outcome& outcome) {
-  const MetricValues values = outcome.metrics.Lifetime();
-  std::printf("%s examples: AUC %s, log-loss %s, normalized entropy %s, calibration %s\n",
-              WithCommas(static_cast<double>(values.examples)).c_str(),
-              Fixed(values.auc, 6).c_str(), Fixed(values.log_loss, 6).c_str(),
-              Fixed(values.normalized_entropy, 4).c_str(), Fixed(values.calibration, 4).c_str());
+  SayMetrics(flags, outcome);
   if (outcome.not_finite > 0)
     std::fprintf(
         stderr, "%s of %s scores are not finite (NaN or infinite): AUC and log-loss mean nothing\n",
         WithCommas(static_cast<double>(outcome.not_finite)).c_str(),
-        WithCommas(static_cast<double>(values.examples)).c_str());
+        WithCommas(static_cast<double>(outcome.rows) *
+                   static_cast<double>(outcome.metrics.tasks.size()))
+            .c_str());
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
   std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
@@ -111,17 +145,19 @@ int Predict(const Flags& flags) {
   const std::optional<TrainConfig> config = ReadConfig(flags);
   RowScorer model(flags.model, config,
                   {.threads = flags.threads, .batch_size = flags.rows.batch_size, .there = &there});
-  if (!flags.checkpoint.empty())
+  if (!flags.checkpoint.empty()) {
+    model.CheckHasMetrics("--checkpoint");
     CheckScoringMemory(ReadCheckpoint(flags.checkpoint), config, there);
+  }
   Outcome outcome = PredictAll(flags, model);
-  CheckAnyScored(flags.rows, outcome.metrics.Lifetime().examples);
+  CheckAnyScored(flags.rows, outcome.rows > 0);
   Say(flags, outcome);
   if (!flags.checkpoint.empty()) {
     // The checkpoint scores the same rows, read as the model reads them.
     const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
     outcome.of_checkpoint =
         RowScorer(ReadCheckpoint(flags.checkpoint), config, flags.threads).ScoreAll(*source);
-    std::printf("%s\n", AucLossText(*outcome.of_checkpoint, outcome.metrics.Lifetime()).c_str());
+    std::printf("%s\n", QualityLossText(*outcome.of_checkpoint, outcome.metrics).c_str());
   }
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(outcome));
   if (!flags.out.empty()) ReplaceTextFile(flags.out, outcome.scores);
@@ -133,7 +169,7 @@ int Predict(const Flags& flags) {
 void AddPredictCommand(Command app) {
   Command command = app.AddCommand(
       "predict",
-      "Score rows with a model directory or a checkpoint: AUC where clicks are known, and "
+      "Score rows with a model directory or a checkpoint: metrics of each task, scores, and "
       "latencies.");
   const auto f = std::make_shared<Flags>();
   command
@@ -157,15 +193,24 @@ void AddPredictCommand(Command app) {
       .Value("N");
   command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
               "Leave out bad lines and count them; without this flag a bad line is an error");
+  Flag no_labels = command.Add("--no-labels", f->rows.no_labels,
+                               "Score rows that have no labels, of format jsonl, csv or tsv; there "
+                               "are no metrics then");
   command
       .Add("--checkpoint", f->checkpoint,
-           "Score the same rows with the checkpoint, too, and print how much AUC was lost")
+           "Score the same rows with the checkpoint, too, and print how much AUC (of a task by "
+           "mse, RMSE) was lost")
+      .Excludes(no_labels)
       .Value("PATH");
   command
       .Add("--config", f->config,
            "Read the training configuration from this file if the checkpoint has none inside")
       .Value("FILE");
-  command.Add("-o,--out", f->out, "Write the scores to this file, one a line").Value("FILE");
+  command
+      .Add("-o,--out", f->out,
+           "Write the scores to this file, a row a line; of several tasks, a column each under "
+           "its name")
+      .Value("FILE");
   command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);
   command.Run([f] {

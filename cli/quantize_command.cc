@@ -106,25 +106,27 @@ void Report(const serve::WrittenModel& model, const std::string& out) {
               static_cast<long long>(model.spec.version));
 }
 
-MetricValues ScoresOf(RowScorer scorer, const Flags& flags) {
-  const MetricValues scores =
+EvaluationValues ScoresOf(RowScorer scorer, const Flags& flags) {
+  scorer.CheckHasMetrics("--data");
+  const EvaluationValues scores =
       scorer.ScoreAll(*OpenScoredRows(flags.scored, scorer.inputs(), flags.checkpoint));
-  CheckAnyScored(flags.scored, scores.examples);
+  const auto any = [](const auto& task) { return task.values.clicks.examples > 0; };
+  CheckAnyScored(flags.scored, std::ranges::any_of(scores.tasks, any));
   return scores;
 }
 
 // The checkpoint's scores on --data, before anything is written; absent without --data.
-std::optional<MetricValues> ScoresOfCheckpoint(const Flags& flags, const Checkpoint& checkpoint,
-                                               const std::optional<TrainConfig>& config) {
+std::optional<EvaluationValues> ScoresOfCheckpoint(const Flags& flags, const Checkpoint& checkpoint,
+                                                   const std::optional<TrainConfig>& config) {
   if (flags.scored.data.empty()) return {};
   return ScoresOf(RowScorer(checkpoint, config, flags.threads), flags);
 }
 
 // Prints how much of the checkpoint's AUC the model lost.
-void ReportLoss(const Flags& flags, const MetricValues& before) {
-  const MetricValues after =
+void ReportLoss(const Flags& flags, const EvaluationValues& before) {
+  const EvaluationValues after =
       ScoresOf(RowScorer(flags.out, {}, {.threads = std::max(flags.threads, 1)}), flags);
-  std::printf("%s\n", AucLossText(before, after).c_str());
+  std::printf("%s\n", QualityLossText(before, after).c_str());
 }
 
 // Reads a budget such as "0.3x".
@@ -161,7 +163,7 @@ int Quantize(const Flags& flags) {
   if (!flags.scored.data.empty()) CheckScoringMemory(checkpoint, config, there);
   if (budget.share > 0 || budget.error > 0)
     options.table_codecs = ChooseTableCodecs(ctx, checkpoint, config, budget, options.quantize);
-  const std::optional<MetricValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
+  const std::optional<EvaluationValues> before = ScoresOfCheckpoint(flags, checkpoint, config);
   Report(WriteModel(ctx, checkpoint, config, flags.out, options), flags.out);
   if (before) ReportLoss(flags, *before);
   return 0;
@@ -188,8 +190,8 @@ void AddPruneFlags(Command command, Flags& f) {
 void AddScoreFlags(Command command, Flags& f) {
   command
       .Add("--data", f.scored.data,
-           "Score these Criteo rows with the checkpoint and the model, and print how much AUC "
-           "was lost")
+           "Score these rows with the checkpoint and the model, and print how much AUC (of a task "
+           "by mse, RMSE) was lost")
       .Value("FILE");
   command.Add("--rows", f.scored.range, "Score only these rows of --data; default: all")
       .Value("FIRST:LAST");

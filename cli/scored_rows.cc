@@ -1,6 +1,10 @@
 #include "cli/scored_rows.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/show/numbers.h"
+#include "runtime/tensor.h"
 #include "serve/export/model_memory.h"
 #include "serve/export/model_writer.h"
 #include "serve/raw_rows.h"
@@ -20,23 +24,40 @@ RowInputs InputsOf(const serve::ModelSpec& spec) {
   return inputs;
 }
 
-// Rows are scored by one task of clicks, whose label is the only one, and in every row.
-void CheckOneTask(const RankingNetConfig& net, const std::shared_ptr<const DataSchema>& schema,
-                  const std::string& path) {
-  if (net.num_tasks() != 1 || net.loss_of(0) != TaskLoss::kBce)
+// Rows without their labels and weights, which only metrics need.
+RowInputs WithoutLabels(RowInputs inputs, const std::string& path) {
+  if (inputs.data.schema == nullptr || !inputs.data.schema->is_text())
     throw Error(
-        Format("{}: model.tasks: {} tasks, the first by {}: rows are scored by one task, by bce; "
-               "tessera serve answers all tasks by their names",
-               path, net.num_tasks(), ToString(net.loss_of(0))));
-  if (schema != nullptr && schema->labels.size() > 1)
-    throw Error(Format("{}: data.labels: rows are scored by their only label, but there are {}",
-                       path, schema->labels.size()));
+        Format("{}: --no-labels is for data of format jsonl, csv or tsv; rows of {} always "
+               "have a label",
+               path, ToString(inputs.data.format)));
+  DataSchema schema = *inputs.data.schema;
+  schema.labels.clear();
+  schema.weight.clear();
+  inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
+  return inputs;
+}
+
+bool HasMetrics(TaskLoss loss) { return loss != TaskLoss::kInBatchSoftmax; }
+
+std::string LossLine(const std::string& name, const NamedTaskValues& checkpoint,
+                     const NamedTaskValues& model) {
+  const bool clicks = model.loss == TaskLoss::kBce;
+  const auto quality = [&](const NamedTaskValues& task) {
+    return clicks ? task.values.clicks.auc : std::sqrt(task.values.mse);
+  };
+  const double before = quality(checkpoint), after = quality(model);
+  return Format("{} rows: {}{} {} of the checkpoint, {} of the model: a loss of {}",
+                WithCommas(static_cast<double>(model.values.clicks.examples)), name,
+                clicks ? "AUC" : "RMSE", Fixed(before, 6), Fixed(after, 6),
+                Fixed(clicks ? before - after : after - before, 6));
 }
 
 }  // namespace
 
-std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
+std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& of_model,
                                            const std::string& path) {
+  const RowInputs inputs = rows.no_labels ? WithoutLabels(of_model, path) : of_model;
   const DataFormat format = inputs.data.format;
   const bool criteo = format == DataFormat::kCriteo || format == DataFormat::kPlanted;
   if (criteo && inputs.dense_in != ClickRow::kIntegers && inputs.dense_in != 0)
@@ -62,9 +83,11 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
     served.accept = [examples = options.batch_size, there = *options.there](const auto& spec) {
       CheckServingMemory(spec, {.examples = examples}, there);
     };
+  ctx_ = std::make_unique<Context>(ContextOptions{.threads = 1});
   predictor_ = std::make_unique<serve::Predictor>(path, served);
-  inputs_ = InputsOf(predictor_->model()->spec());
-  CheckOneTask(predictor_->model()->spec().net, inputs_.data.schema, path);
+  const serve::ModelSpec& spec = predictor_->model()->spec();
+  inputs_ = InputsOf(spec);
+  tasks_ = TasksOf(spec.net, inputs_.data);
 }
 
 RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
@@ -75,34 +98,44 @@ RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConf
 void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& given,
                      int threads) {
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
-  CheckOneTask(config.model, config.data.schema, checkpoint.path);
+  tasks_ = TasksOf(config.model, config.data);
   inputs_ = RowInputsOf(config);
   ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
   trainer_ = std::make_unique<Trainer>(*ctx_, config);
   trainer_->Load(checkpoint);
 }
 
-std::vector<float> RowScorer::Score(const Batch& batch) {
-  if (predictor_ != nullptr)
-    return predictor_->Predict(
-        {.dense = inputs_.dense_in == 0 ? batch.dense.Narrow(1, 0, 0) : batch.dense,
-         .features = batch.features});
-  return trainer_->Predict(batch).ToVector<float>();
+void RowScorer::CheckHasMetrics(const std::string& what) const {
+  if (std::ranges::any_of(tasks_, [](const auto& task) { return HasMetrics(task.task.loss); }))
+    return;
+  throw Error(
+      Format("{}: task '{}' is by {}, which has no metric of single rows; tessera predict "
+             "writes its scores",
+             what, tasks_.front().task.name, ToString(tasks_.front().task.loss)));
 }
 
-MetricValues RowScorer::ScoreAll(DataSource& source) {
-  ClickMetrics metrics;
-  while (const auto batch = source.Next())
-    metrics.Update({Score(*batch), batch->labels.span<float>(), WeightsOf(*batch)});
-  return metrics.Lifetime();
+Tensor RowScorer::Score(const Batch& batch) {
+  if (predictor_ == nullptr) return trainer_->Predict(batch);
+  const Tensor answers = Tensor::From(
+      *ctx_, predictor_->Predict(
+                 {.dense = inputs_.dense_in == 0 ? batch.dense.Narrow(1, 0, 0) : batch.dense,
+                  .features = batch.features}));
+  return tasks_.size() == 1 ? answers : answers.Reshape({-1, std::ssize(tasks_)});
 }
 
-std::span<const float> WeightsOf(const Batch& batch) {
-  return batch.weights ? batch.weights.span<float>() : std::span<float>();
+void RowScorer::Measure(const Batch& batch, const Tensor& scores, EvaluationMeter& meter) const {
+  CheckLabels(batch, NeedLabels(tasks_) ? std::ssize(LabelNames(inputs_.data)) : 0);
+  meter.Update(scores, Tensor(), batch);
 }
 
-void CheckAnyScored(const ScoredRows& rows, int64_t examples) {
-  if (examples > 0) return;
+EvaluationValues RowScorer::ScoreAll(DataSource& source) {
+  EvaluationMeter meter(tasks_);
+  while (const auto batch = source.Next()) Measure(*batch, Score(*batch), meter);
+  return meter.Values();
+}
+
+void CheckAnyScored(const ScoredRows& rows, bool any) {
+  if (any) return;
   throw Error(Format("{}: there are no rows to score{}", rows.data.front(),
                      rows.range == ":" ? "" : " among --rows " + rows.range));
 }
@@ -115,10 +148,15 @@ void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainC
               "quantize, --checkpoint of predict). --memory-limit SIZE sets another limit");
 }
 
-std::string AucLossText(const MetricValues& checkpoint, const MetricValues& model) {
-  return Format("{} rows: AUC {} of the checkpoint, {} of the model: a loss of {}",
-                WithCommas(static_cast<double>(model.examples)), Fixed(checkpoint.auc, 6),
-                Fixed(model.auc, 6), Fixed(checkpoint.auc - model.auc, 6));
+std::string QualityLossText(const EvaluationValues& checkpoint, const EvaluationValues& model) {
+  std::string text;
+  for (size_t t = 0; t < model.tasks.size(); ++t) {
+    const NamedTaskValues& task = model.tasks[t];
+    if (!HasMetrics(task.loss)) continue;
+    if (!text.empty()) text += "\n";
+    text += LossLine(model.tasks.size() > 1 ? task.task + ": " : "", checkpoint.tasks[t], task);
+  }
+  return text;
 }
 
 }  // namespace tessera::cli

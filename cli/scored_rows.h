@@ -1,21 +1,22 @@
 #ifndef TESSERA_CLI_SCORED_ROWS_H_
 #define TESSERA_CLI_SCORED_ROWS_H_
-// Rows whose clicks are known, and what a saved model of any form says of them: a model directory,
-// a checkpoint, or both, of which the difference is what quantizing has cost.
+// Rows of files, and what a saved model of any form answers to them: a model directory, a
+// checkpoint, or both, of which the difference is what quantizing has cost.
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "data/data_source.h"
-#include "metrics/click_metrics.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/context.h"
+#include "runtime/tensor.h"
 #include "serve/predictor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/config/train_config.h"
 #include "train/data_sets.h"
+#include "train/task_meter.h"
+#include "train/task_rows.h"
 #include "train/trainer.h"
 
 namespace tessera::cli {
@@ -25,19 +26,18 @@ struct ScoredRows {
   std::string range = ":";             // FIRST:LAST
   int64_t batch_size = 64;
   bool skip_bad_lines = false;
-  int threads = 1;  // that parse text of a schema
+  bool no_labels = false;  // the rows lack them, or nobody wants to know
+  int threads = 1;         // that parse text of a schema
 };
 
 // Opens files in any layout that the model's training takes. Throws Error, naming the model's
-// `path`, for a model whose rows come from no file.
+// `path`, for a model whose rows come from no file, and with no_labels where rows always have a
+// label.
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path);
 
-// The weights of a batch's examples; none: all weigh 1.
-std::span<const float> WeightsOf(const Batch& batch);
-
-// Throws Error where no row was scored.
-void CheckAnyScored(const ScoredRows& rows, int64_t examples);
+// Throws Error unless some row was scored.
+void CheckAnyScored(const ScoredRows& rows, bool any);
 
 // Throws Error where scoring rows with a checkpoint takes more memory than there is.
 void CheckScoringMemory(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
@@ -62,22 +62,31 @@ class RowScorer {
   RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
 
   const RowInputs& inputs() const { return inputs_; }
-  // Click probabilities of a batch of `inputs`.
-  std::vector<float> Score(const Batch& batch);
+  // One for each answer, in their order.
+  const std::vector<TrainTask>& tasks() const { return tasks_; }
+  // Throws Error, saying what asked, where no task has a metric of single rows.
+  void CheckHasMetrics(const std::string& what) const;
+  // Answers to a batch of `inputs`, [B], or of several tasks [B, tasks].
+  Tensor Score(const Batch& batch);
+  // Adds a batch to a meter of tasks(), but for tasks by in_batch_softmax, whose answers are not
+  // chosen among the candidates of a batch.
+  void Measure(const Batch& batch, const Tensor& scores, EvaluationMeter& meter) const;
   // Returns the metrics of all rows of the source.
-  MetricValues ScoreAll(DataSource& source);
+  EvaluationValues ScoreAll(DataSource& source);
 
  private:
   void Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
 
   RowInputs inputs_;
-  std::unique_ptr<serve::Predictor> predictor_;  // of a directory; else
+  std::vector<TrainTask> tasks_;
   std::unique_ptr<Context> ctx_;
+  std::unique_ptr<serve::Predictor> predictor_;  // of a directory; else
   std::unique_ptr<Trainer> trainer_;
 };
 
-// "1,000 rows: AUC 0.801234 of the checkpoint, 0.801200 of the model: a loss of 0.000034".
-std::string AucLossText(const MetricValues& checkpoint, const MetricValues& model);
+// "1,000 rows: AUC 0.801234 of the checkpoint, 0.801200 of the model: a loss of 0.000034"; a line a
+// task, which it names where there is more than one; of a task by mse its RMSE.
+std::string QualityLossText(const EvaluationValues& checkpoint, const EvaluationValues& model);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_SCORED_ROWS_H_

@@ -18,6 +18,18 @@ double First(const SumFormula& formula, const std::vector<double>& sums) {
 
 }  // namespace
 
+EvaluationValues EvaluationOf(const std::vector<TrainTask>& tasks,
+                              const std::vector<TaskValues>& values) {
+  EvaluationValues all(values.front().clicks);
+  all.loss = 0;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const TaskConfig& task = tasks[t].task;
+    all.tasks.push_back({task.name, task.loss, values[t]});
+    all.loss += static_cast<double>(task.weight) * values[t].loss(task.loss);
+  }
+  return all;
+}
+
 TaskMeter::TaskMeter(TaskLoss loss)
     : loss_(loss),
       mse_(MakeMse({})),
@@ -64,6 +76,29 @@ TaskValues TaskMeter::Values() const {
   values.mse = First(*mse_, mse_sums_);
   values.mae = First(*mae_, mae_sums_);
   return values;
+}
+
+EvaluationMeter::EvaluationMeter(const std::vector<TrainTask>& tasks) : tasks_(tasks) {
+  for (const TrainTask& task : tasks) meters_.emplace_back(task.task.loss);
+}
+
+std::vector<TaskExamples> EvaluationMeter::Update(const Tensor& predictions,
+                                                  const Tensor& candidates, const Batch& batch) {
+  std::vector<TaskExamples> examples;
+  for (size_t t = 0; t < tasks_.size(); ++t) {
+    examples.push_back(ExamplesOfTask(tasks_[t], predictions, static_cast<int64_t>(t), batch));
+    if (tasks_[t].task.loss != TaskLoss::kInBatchSoftmax)
+      meters_[t].Update(examples[t].view());
+    else if (candidates)
+      meters_[t].UpdateChoices(candidates, examples[t]);
+  }
+  return examples;
+}
+
+EvaluationValues EvaluationMeter::Values() const {
+  std::vector<TaskValues> values;
+  for (const TaskMeter& meter : meters_) values.push_back(meter.Values());
+  return EvaluationOf(tasks_, values);
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 #ifndef TESSERA_TRAIN_TASK_METER_H_
 #define TESSERA_TRAIN_TASK_METER_H_
-// Values of an evaluation for each task, by the task's loss.
+// Values of an evaluation: for each task, by the task's loss, and for the model.
 #include <array>
 #include <limits>
 #include <string>
@@ -46,6 +46,10 @@ struct EvaluationValues : MetricValues {
   std::vector<NamedTaskValues> tasks;
 };
 
+// Values of a model from those of its tasks. REQUIRES: as many values as tasks, at least one.
+EvaluationValues EvaluationOf(const std::vector<TrainTask>& tasks,
+                              const std::vector<TaskValues>& values);
+
 // Adds up the examples of one task.
 class TaskMeter {
  public:
@@ -66,6 +70,24 @@ class TaskMeter {
   int64_t examples_ = 0;
   double softmax_sum_ = 0, weight_sum_ = 0;
   std::array<double, 3> found_ = {};  // Σ of weights
+};
+
+// Adds up the batches of an evaluation.
+class EvaluationMeter {
+ public:
+  explicit EvaluationMeter(const std::vector<TrainTask>& tasks);
+
+  // Adds a batch in host memory and returns its examples by task. predictions: [B] or [B, tasks].
+  // candidates: scores as TaskMeter::UpdateChoices takes them; where it is undefined, tasks by
+  // in_batch_softmax have no values.
+  std::vector<TaskExamples> Update(const Tensor& predictions, const Tensor& candidates,
+                                   const Batch& batch);
+  TaskValues ValuesOf(size_t task) const { return meters_[task].Values(); }
+  EvaluationValues Values() const;
+
+ private:
+  std::vector<TrainTask> tasks_;
+  std::vector<TaskMeter> meters_;
 };
 
 }  // namespace tessera

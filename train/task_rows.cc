@@ -35,16 +35,16 @@ struct HostColumn {
 
 }  // namespace
 
-std::vector<TrainTask> TasksOf(const TrainConfig& config) {
-  const std::vector<std::string> labels = LabelNames(config.data);
+std::vector<TrainTask> TasksOf(const RankingNetConfig& model, const DataConfig& data) {
+  const std::vector<std::string> labels = LabelNames(data);
   std::vector<TrainTask> tasks;
-  for (const TaskConfig& task : config.model.tasks)
+  for (const TaskConfig& task : model.tasks)
     tasks.push_back({task, task.label.empty() ? -1 : ColumnOf(labels, task.label, task.name),
                      task.where.empty() ? -1 : ColumnOf(labels, task.where, task.name)});
   if (!tasks.empty()) return tasks;
   if (labels.empty())
     throw Error("data.labels: a model without tasks learns the first label, but there is none");
-  tasks.push_back({{.name = DefaultTaskName(config.data), .label = labels.front()}});
+  tasks.push_back({{.name = DefaultTaskName(data), .label = labels.front()}});
   tasks.front().loss_name = "cross_entropy";
   return tasks;
 }

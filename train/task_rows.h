@@ -20,9 +20,9 @@ struct TrainTask {
   std::string loss_name = task.name;  // in Trainer::losses
 };
 
-// Those of the configuration, or the one it has without tasks: the first label, by cross entropy.
-// Throws Error for a label that the data do not have.
-std::vector<TrainTask> TasksOf(const TrainConfig& config);
+// Those of the model, or the one it has without tasks: the first label, by cross entropy. Throws
+// Error for a label that the data do not have.
+std::vector<TrainTask> TasksOf(const RankingNetConfig& model, const DataConfig& data);
 
 // Whether one has a label, or asks for one.
 bool NeedLabels(const std::vector<TrainTask>& tasks);

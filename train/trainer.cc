@@ -68,7 +68,7 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       model_(ctx, RankingModelConfigOf(config), ShardingOf(ranks_)),
       dense_(
           std::make_shared<DenseOptimizer>(ctx, DenseParameters(model_), config.dense_optimizer)),
-      tasks_(TasksOf(config)),
+      tasks_(TasksOf(config.model, config.data)),
       num_labels_(NeedLabels(tasks_) ? std::ssize(LabelNames(config.data)) : 0) {
   for (const TrainTask& t : tasks_)
     loss_weights_.push_back(t.task.weight == 1 ? Tensor()
@@ -304,21 +304,13 @@ EvaluationValues Trainer::Evaluate(
     std::optional<HostCopy> scores;  // of candidates
     Batch batch;
   };
-  std::vector<TaskMeter> meters;
-  for (const TrainTask& task : tasks_) meters.emplace_back(task.task.loss);
+  EvaluationMeter meter(tasks_);
   std::optional<Scored> last;
   const bool counts = !ranks_ || IsLeader(*comm());
   const auto add_last = [&] {
     if (!last || !counts) return;
-    std::vector<TaskExamples> examples;
-    for (size_t t = 0; t < tasks_.size(); ++t)
-      examples.push_back(ExamplesOfTask(tasks_[t], last->predictions.Wait(),
-                                        static_cast<int64_t>(t), last->batch));
-    for (size_t t = 0; t < tasks_.size(); ++t)
-      if (tasks_[t].task.loss == TaskLoss::kInBatchSoftmax)
-        meters[t].UpdateChoices(last->scores->Wait(), examples[t]);
-      else
-        meters[t].Update(examples[t].view());
+    const std::vector<TaskExamples> examples = meter.Update(
+        last->predictions.Wait(), last->scores ? last->scores->Wait() : Tensor(), last->batch);
     if (on_scored) on_scored(examples);
   };
   while (!(stop && stop())) {
@@ -335,22 +327,16 @@ EvaluationValues Trainer::Evaluate(
     last.emplace(std::move(predictions), std::move(of_candidates), std::move(*batch));
   }
   add_last();
-  return ValuesOf(meters);
+  return ValuesOf(meter);
 }
 
-EvaluationValues Trainer::ValuesOf(const std::vector<TaskMeter>& meters) {
-  EvaluationValues all;
-  all.loss = 0;
-  for (size_t t = 0; t < tasks_.size(); ++t) {
-    const auto values = [&] { return meters[t].Values(); };
-    const auto& [name, label, loss, weight, where] = tasks_[t].task;
-    all.tasks.push_back(
-        {name, loss,
-         ranks_ ? InvokeOnRankAndBroadcastResult(*comm(), 0, "metrics", values) : values()});
-    all.loss += static_cast<double>(weight) * all.tasks.back().values.loss(loss);
-  }
-  static_cast<MetricValues&>(all) = all.tasks.front().values.clicks;
-  return all;
+EvaluationValues Trainer::ValuesOf(const EvaluationMeter& meter) {
+  if (!ranks_) return meter.Values();
+  std::vector<TaskValues> values;
+  for (size_t t = 0; t < tasks_.size(); ++t)
+    values.push_back(
+        InvokeOnRankAndBroadcastResult(*comm(), 0, "metrics", [&] { return meter.ValuesOf(t); }));
+  return EvaluationOf(tasks_, values);
 }
 
 TrainingProgress Trainer::progress() const {

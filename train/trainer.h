@@ -149,7 +149,7 @@ class Trainer {
   Tensor OutputsOf(const Batch& batch);
   Tensor ScoresOfCandidates(const Tensor& outputs);
   // Values of all tasks, the same on every rank, as rank 0 has counted. Every rank calls.
-  EvaluationValues ValuesOf(const std::vector<TaskMeter>& meters);
+  EvaluationValues ValuesOf(const EvaluationMeter& meter);
   // State of the dense optimizer, without parts of tables, and of the schedule.
   std::vector<NamedTensor> RestOfState() const;
   // This rank's shards of tables; `own` gets what the rank alone has beside them.

@@ -20,9 +20,10 @@ std::string HeadOf(std::istream& file) {
   return head;
 }
 
-bool BeginsWithANumber(std::istream& file) {
+bool BeginsWithScores(std::istream& file) {
   std::string line;
   std::getline(file, line);
+  if (line.starts_with(kScoresOfTasks)) return true;
   double number;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   return error == std::errc() && end == line.data() + line.size();
@@ -37,7 +38,7 @@ void CheckReplaced(const std::string& path, const Report& report) {
     return;
   std::ifstream file(path);
   const bool earlier =
-      report.begins == nullptr ? BeginsWithANumber(file) : HeadOf(file).starts_with(report.begins);
+      report.begins == nullptr ? BeginsWithScores(file) : HeadOf(file).starts_with(report.begins);
   if (!earlier)
     throw Error(Format("{}: a file is there that is not {}: name another path, or remove it first",
                        path, report.what));

@@ -8,11 +8,12 @@
 namespace tessera::cli {
 
 // Text that files of a kind begin with, without spaces; nullptr: they begin with a line that holds
-// a number.
+// a number, or with kScoresOfTasks.
 struct Report {
   const char* what;
   const char* begins;
 };
+inline constexpr char kScoresOfTasks[] = "score_";
 inline constexpr Report kEvaluation = {"a report of tessera train or predict", "{\"auc\":"};
 inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};
 inline constexpr Report kTraceEvents = {"a trace of tessera train", "{\"displayTimeUnit\":"};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/show/bad_lines.h"
+#include "cli/show/evaluation_report.h"
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
 
@@ -13,103 +14,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Adds the metrics; NaN is written as null.
-void AddMetrics(Json& json, const std::optional<MetricValues>& given) {
-  const MetricValues values = given.value_or(kNoClicks);
-  json["auc"] = values.auc;
-  json["log_loss"] = values.log_loss;
-  json["normalized_entropy"] = values.normalized_entropy;
-  json["calibration"] = values.calibration;
-}
-
-// Whether there is more to tell than one task of clicks.
-bool HasTasks(const EvaluationValues& values) {
-  return values.tasks.size() > 1 ||
-         (values.tasks.size() == 1 && values.tasks[0].loss != TaskLoss::kBce);
-}
-
-// The first task's, and where there are several those of each.
-void AddEvaluation(Json& json, const std::optional<EvaluationValues>& given) {
-  AddMetrics(json, given);
-  if (!given || !HasTasks(*given)) return;
-  json["loss"] = given->loss;
-  for (const NamedTaskValues& task : given->tasks) {
-    Json& entry = json["tasks"][task.task];
-    entry = {{"examples", task.values.clicks.examples}, {"loss", ToString(task.loss)}};
-    if (task.loss == TaskLoss::kBce) {
-      AddMetrics(entry, task.values.clicks);
-    } else if (task.loss == TaskLoss::kInBatchSoftmax) {
-      entry["softmax_loss"] = task.values.softmax;
-      for (size_t k = 0; k < kRecallAt.size(); ++k)
-        entry[Format("in_batch_recall_at_{}", kRecallAt[k])] = task.values.recall[k];
-    } else {
-      entry["mse"] = task.values.mse;
-      entry["rmse"] = std::sqrt(task.values.mse);
-      entry["mae"] = task.values.mae;
-    }
-  }
-}
+constexpr char kNotTrainedOn[] = "rows not trained on";
 
 double SamplesPerSecond(const TrainingRunReport& report) {
   return report.training_seconds > 0 ? static_cast<double>(report.rows) / report.training_seconds
                                      : kNoValue;
-}
-
-using Rows = std::vector<std::vector<std::string>>;
-
-Rows MetricRows(const MetricValues& values, const std::optional<MetricValues>& optimum) {
-  Rows rows = {
-      {Format("on {} rows not trained on", WithCommas(static_cast<double>(values.examples))),
-       "model"}};
-  if (optimum) rows[0].push_back("best possible");
-  const auto add = [&](const char* name, double MetricValues::*member) {
-    rows.push_back({name, Fixed(values.*member, 4)});
-    if (optimum) rows.back().push_back(Fixed((*optimum).*member, 4));
-  };
-  add("AUC", &MetricValues::auc);
-  add("log-loss", &MetricValues::log_loss);
-  add("normalized entropy", &MetricValues::normalized_entropy);
-  add("calibration", &MetricValues::calibration);
-  return rows;
-}
-
-// A metric of tasks of one loss.
-struct TaskMetric {
-  const char* name;
-  TaskLoss loss;
-  double (*value)(const TaskValues& of);
-};
-constexpr TaskMetric kTaskMetrics[] = {
-    {"AUC", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.auc; }},
-    {"log-loss", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.log_loss; }},
-    {"normalized entropy", TaskLoss::kBce,
-     [](const TaskValues& of) { return of.clicks.normalized_entropy; }},
-    {"calibration", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.calibration; }},
-    {"RMSE", TaskLoss::kMse, [](const TaskValues& of) { return std::sqrt(of.mse); }},
-    {"MAE", TaskLoss::kMse, [](const TaskValues& of) { return of.mae; }},
-    {"softmax loss", TaskLoss::kInBatchSoftmax, [](const TaskValues& of) { return of.softmax; }},
-    {"in-batch recall@1", TaskLoss::kInBatchSoftmax,
-     [](const TaskValues& of) { return of.recall[0]; }},
-    {"in-batch recall@10", TaskLoss::kInBatchSoftmax,
-     [](const TaskValues& of) { return of.recall[1]; }},
-    {"in-batch recall@20", TaskLoss::kInBatchSoftmax,
-     [](const TaskValues& of) { return of.recall[2]; }}};
-
-// A column a task and a row a metric that some task has; what a task's loss does not have is "–".
-Rows TaskRows(const EvaluationValues& values) {
-  Rows rows = {{"on rows not trained on"}, {"rows"}};
-  for (const NamedTaskValues& task : values.tasks) {
-    rows[0].push_back(task.task);
-    rows[1].push_back(WithCommas(static_cast<double>(task.values.clicks.examples)));
-  }
-  for (const TaskMetric& metric : kTaskMetrics) {
-    const auto has = [&](const NamedTaskValues& task) { return task.loss == metric.loss; };
-    if (std::ranges::none_of(values.tasks, has)) continue;
-    rows.push_back({metric.name});
-    for (const NamedTaskValues& task : values.tasks)
-      rows.back().push_back(has(task) ? Fixed(metric.value(task.values), 4) : "–");
-  }
-  return rows;
 }
 
 // The sum over all tables; its table and kind are "".
@@ -165,15 +74,6 @@ void AddDisk(Json& json, const DiskReport& d) {
                   {"direct", d.direct}};
 }
 
-std::string ShortText(const NamedTaskValues& task) {
-  if (task.loss == TaskLoss::kMse) return Format("  RMSE {}", Fixed(std::sqrt(task.values.mse), 4));
-  if (task.loss == TaskLoss::kInBatchSoftmax)
-    return Format("  softmax loss {}  in-batch recall@20 {}", Fixed(task.values.softmax, 4),
-                  Fixed(task.values.recall[2], 4));
-  return Format("  AUC {}  log-loss {}", Fixed(task.values.clicks.auc, 4),
-                Fixed(task.values.clicks.log_loss, 4));
-}
-
 }  // namespace
 
 std::string EpochLine(const EpochReport& epoch) {
@@ -182,7 +82,7 @@ std::string EpochLine(const EpochReport& epoch) {
     line += Format(" of the {} rows since the resume", WithCommas(static_cast<double>(epoch.rows)));
   if (epoch.evaluation)
     for (const NamedTaskValues& task : epoch.evaluation->tasks)
-      line += (epoch.evaluation->tasks.size() > 1 ? "  " + task.task : "") + ShortText(task);
+      line += (epoch.evaluation->tasks.size() > 1 ? "  " + task.task : "") + "  " + ShortText(task);
   line += Format("  ({:.2f} s)", epoch.seconds);
   return epoch.raw_ids.empty() ? line : line + "  " + InUse(Sum(epoch.raw_ids));
 }
@@ -190,10 +90,7 @@ std::string EpochLine(const EpochReport& epoch) {
 std::string FinalTable(const TrainingRunReport& report,
                        const std::optional<MetricValues>& optimum) {
   std::string text;
-  if (report.evaluation)
-    text += TextTable(HasTasks(*report.evaluation) ? TaskRows(*report.evaluation)
-                                                   : MetricRows(*report.evaluation, optimum)) +
-            "\n";
+  if (report.evaluation) text += EvaluationTable(*report.evaluation, kNotTrainedOn, optimum) + "\n";
   text += Format("trained {} rows", WithCommas(static_cast<double>(report.rows)));
   if (report.skipped_rows > 0)
     text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);

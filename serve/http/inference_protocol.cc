@@ -255,7 +255,8 @@ std::string ServerMetadataJson() {
                 kServerName, kServerVersion);
 }
 
-std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
+std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
+                              const std::vector<std::string>& row_keys) {
   std::string inputs = TensorJson(kDenseInput, "FP32", Format("-1,{}", spec.net.dense_in));
   for (const std::string& feature : spec.Features())
     inputs += "," + TensorJson(feature, "INT64", "-1,-1");
@@ -265,8 +266,11 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec) {
   std::string outputs;
   for (const std::string& name : spec.Outputs())
     outputs += (outputs.empty() ? "" : ",") + TensorJson(name, "FP32", "-1");
-  return Format(R"({{"name":{},"versions":["{}"],"platform":"{}","inputs":[{}],"outputs":[{}]}})",
-                Quoted(model), spec.version, kPlatform, inputs, outputs);
+  std::string keys;
+  for (const std::string& key : row_keys) keys += (keys.empty() ? "" : ",") + Quoted(key);
+  return Format(R"({{"name":{},"versions":["{}"],"platform":"{}","inputs":[{}],"outputs":[{}]{}}})",
+                Quoted(model), spec.version, kPlatform, inputs, outputs,
+                keys.empty() ? "" : Format(R"(,"row_keys":[{}])", keys));
 }
 
 std::string TakenDeltasJson(int64_t taken, int64_t version) {

@@ -47,7 +47,9 @@ std::string InferResponseJson(const std::string& model, const ScoredRequest& sco
 std::string InferResponseSafetensors(const ScoredRequest& scored);
 
 std::string ServerMetadataJson();
-std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec);
+// row_keys: those of RawRows::keys.
+std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
+                              const std::vector<std::string>& row_keys = {});
 // {"taken": how many, "model_version": "7"}.
 std::string TakenDeltasJson(int64_t taken, int64_t version);
 // {"error": what}, in ASCII: nothing of a request comes back as it was.

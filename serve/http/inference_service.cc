@@ -128,8 +128,8 @@ class InferenceService::Impl {
     const auto path = ModelPathOf(parts);
     const auto served = predictor_.model();
     CheckModel(*path, served->spec().version);
-    return Json(path->action == "ready" ? "{}"
-                                        : ModelMetadataJson(options_.model_name, served->spec()));
+    if (path->action == "ready") return Json("{}");
+    return Json(ModelMetadataJson(options_.model_name, served->spec(), served->raw_rows().keys()));
   }
 
   void CheckName(const std::string& name) const {

@@ -12,6 +12,8 @@ random.seed(5)
 rows = []
 for i in range(400):
     row = {"clicked": int(random.random() < 0.4), "user": f"u{random.randint(0, 50)}"}
+    if i % 5:
+        row["spent"] = round(random.random() * 3, 3)
     if i % 3:
         row["price"] = round(random.random() * 90, 2)
     if i % 4:
@@ -21,10 +23,11 @@ for i in range(400):
     rows.append(row)
 open("own.jsonl", "w").write("".join(json.dumps(r) + "\n" for r in rows))
 with open("own.csv", "w") as file:
-    file.write("user,clicked,price,shelf,seen,how\n")
+    file.write("user,clicked,spent,price,shelf,seen,how\n")
     for r in rows:
         seen, how = ("|".join(map(str, r[key])) for key in ("seen", "how"))
-        file.write(f"{r['user']},{r['clicked']},{r.get('price', '')},{r.get('shelf', '')},"
+        file.write(f"{r['user']},{r['clicked']},{r.get('spent', '')},"
+                   f"{r.get('price', '')},{r.get('shelf', '')},"
                    f"{seen},{how}\n")
 with open("ratings.dat", "w") as file:
     for i in range(400):
@@ -42,6 +45,12 @@ config = {"tables": tables, "data": schema, "train": {"batch_size": 50},
                     "weighted": True},
           "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}}}
 json.dump(config, open("own.json", "w"))
+tasks = dict(config, model={"type": "mmoe", "dense_in": 1, "dense_arch": [8, 4], "experts": 2,
+                            "expert_arch": [6], "tower_arch": [4, 1], "weighted": True,
+                            "tasks": [{"label": "clicked"},
+                                      {"label": "spent", "loss": "mse", "where": "clicked"}]},
+             data=dict(schema, labels=["clicked", {"name": "spent", "missing": "skip"}]))
+json.dump(tasks, open("tasks.json", "w"))
 rated = dict(config, data={"format": "movielens"},
              model=dict(config["model"], weighted=False),
              tables=[{"name": name, "rows": 50, "dim": 4, "features": [name]}
@@ -73,8 +82,9 @@ import ctypes, json, struct, sys, urllib.request
 library, name, rows, port = sys.argv[1:5]
 body = open(rows, "rb").read()
 request = urllib.request.Request(f"http://127.0.0.1:{port}/v2/models/model/infer_rows", body)
-answer = json.load(urllib.request.urlopen(request))["outputs"]
-http = [struct.pack("f", score) for score in answer[0]["data"]]
+outputs = json.load(urllib.request.urlopen(request))["outputs"]
+rows_of_answers = zip(*(output["data"] for output in outputs))  # an answer a task
+http = [struct.pack("f", score) for row in rows_of_answers for score in row]
 c = ctypes.CDLL(library)
 c.tessera_c_create.restype = ctypes.c_void_p
 c.tessera_c_last_error.restype = ctypes.c_char_p
@@ -84,15 +94,30 @@ assert c.tessera_c_load(predictor, name.encode()) == 0, c.tessera_c_last_error()
 scores = (ctypes.c_float * 1000)()
 size = ctypes.c_int64(len(body))
 got = c.tessera_c_predict_rows(predictor, body, size, scores, ctypes.c_int64(1000))
-assert got == len(http), c.tessera_c_last_error()
-in_c = [struct.pack("f", score) for score in scores[:got]]
+assert got * len(outputs) == len(http), c.tessera_c_last_error()
+in_c = [struct.pack("f", score) for score in scores[:got * len(outputs)]]
 assert c.tessera_c_predict_rows(predictor, body, size, scores, ctypes.c_int64(3)) == -1
 assert b"num_scores is 3; expected at least" in c.tessera_c_last_error()
 for path in sys.argv[5:]:
-    files = [struct.pack("f", float(line)) for line in open(path)]
+    lines = [line.split() for line in open(path)]
+    if len(outputs) > 1:
+        assert lines.pop(0) == ["score_" + output["name"] for output in outputs], path
+    files = [struct.pack("f", float(score)) for line in lines for score in line]
     assert len(files) == len(http), path
     wrong = [i for i, f in enumerate(files) if f != http[i] or f != in_c[i]]
     assert not wrong, (path, wrong[:5], len(files))
+PY
+
+cat >evaluations.py <<'PY'
+"""Reports of one evaluation by several commands: metrics must be equal to the last bit."""
+import json, sys
+
+first, *others = (json.load(open(path)) for path in sys.argv[1:])
+keys = [k for k in ("auc", "log_loss", "normalized_entropy", "calibration", "loss", "tasks")
+        if k in first]
+assert first["auc"] is not None
+for other in others:
+    assert all(first[key] == other[key] for key in keys), (first, other)
 PY
 
 # serve DIRECTORY: on a free port.
@@ -112,17 +137,26 @@ stop() {
   wait $server || fail "the server ended with $?"
 }
 
-# same CONFIG DATA ROWS: trains, saves, and asks everybody.
+# same CONFIG DATA ROWS: trains, saves, and asks everybody; evaluates as training does.
 same() {
-  run 0 train --config "$1.json" --data "$2" --threads 1 --checkpoint "$1.safetensors"
+  run 0 train --config "$1.json" --data "$2" --train-rows :300 --eval-rows 300: --threads 1 \
+    --checkpoint "$1.safetensors" --json "$1.evaluated"
   run 0 quantize "$1.safetensors" -o "$1.model" --bits 32
   run 0 predict "$1.safetensors" --data "$2" --batch-size 400 --out "$1.trained"
   run 0 predict "$1.model" --data "$2" --batch-size 400 --out "$1.served"
+  for model in safetensors model; do
+    run 0 predict "$1.$model" --data "$2" --rows 300: --batch-size 4096 --json "$1.$model.evaluated"
+  done
+  python3 evaluations.py "$1.evaluated" "$1.safetensors.evaluated" "$1.model.evaluated" ||
+    fail "$1: evaluations differ"
   serve "$1.model"
   python3 ask.py "$library" "$1.model" "$3" "$port" "$1.trained" "$1.served" ||
     fail "$1: scores differ"
 }
 same own own.csv own.jsonl
+
+curl -s "127.0.0.1:$port/v2/models/model" >answer
+has answer '"row_keys":["price","user","shelf","seen","how"]'
 
 # ---- a bad row is named, and the next one is answered
 ask() { curl -s -w ' %{http_code}' "127.0.0.1:$port/v2/models/model/infer_rows" "$@" >answer; }
@@ -140,7 +174,29 @@ has answer '"outputs":[{"name":"score","datatype":"FP32","shape":[1],"data":[0.'
 has answer ' 200'
 stop
 
+same tasks own.csv own.jsonl
+stop
+run 0 predict tasks.model --data own.csv
+has out 'on the rows scored'
+has out 'RMSE'
+
+# ---- several tasks: what one lost by 8 bits, what has no metric of rows, rows without labels
+run 0 quantize tasks.safetensors -o tasks.int8 --data own.csv --rows 300:
+has out '100 rows: clicked: AUC 0.'
+has out ' rows: spent: RMSE '
+run 0 predict tasks.int8 --data own.csv --checkpoint tasks.safetensors --json lost.json
+has out '400 rows: clicked: AUC'
+has lost.json '"checkpoint": {'
+run 0 predict tasks.model --data own.csv --out tasks.served  # over an earlier report
+cut -d , -f 1,4- own.csv >unknown.csv
+fails_saying clicked predict tasks.model --data unknown.csv
+run 0 predict tasks.model --data unknown.csv --batch-size 400 --no-labels --out unknown.scores
+has out '400 examples, without labels'
+cmp unknown.scores tasks.trained || fail "scores of rows without labels differ"
+
 same criteo criteo.tsv criteo.jsonl
+fails_saying 'criteo.model: --no-labels is for data of format jsonl, csv or tsv; rows of criteo' \
+  predict criteo.model --data criteo.tsv --no-labels
 stop
 same rated ratings.dat rated.jsonl
 stop
