@@ -15,8 +15,8 @@ using Rows = std::vector<std::vector<std::string>>;
 
 Rows MetricRows(const MetricValues& values, const std::string& rows_are,
                 const std::optional<MetricValues>& optimum) {
-  Rows rows = {{Format("on {} {}", WithCommas(static_cast<double>(values.examples)), rows_are),
-                "model"}};
+  Rows rows = {
+      {Format("on {} {}", WithCommas(static_cast<double>(values.examples)), rows_are), "model"}};
   if (optimum) rows[0].push_back("best possible");
   const auto add = [&](const char* name, double MetricValues::*member) {
     rows.push_back({name, Fixed(values.*member, 4)});

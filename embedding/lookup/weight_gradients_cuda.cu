@@ -44,7 +44,8 @@ struct RowsOfBag {
   __device__ __forceinline__ RowsOfBag(const GradientFeature& f, const int64_t (&ids)[kRows]) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
-      at[r] = IsRow(ids[r], f.num_rows) ? static_cast<const Row*>(f.rows) + ids[r] * f.dim : nullptr;
+      at[r] =
+          IsRow(ids[r], f.num_rows) ? static_cast<const Row*>(f.rows) + ids[r] * f.dim : nullptr;
   }
 };
 
@@ -96,8 +97,7 @@ __device__ __forceinline__ double Fold(double (&sums)[kWidth]) {
 
 // All lanes of a warp walk their bags together, as far as the longest goes.
 template <int kWidth, typename Row>
-__device__ void GradientsOfBags(const GradientFeature& f, IndexArray offsets,
-                                float* grad_weights) {
+__device__ void GradientsOfBags(const GradientFeature& f, IndexArray offsets, float* grad_weights) {
   constexpr int kGroup = kLanes / kWidth;
   const int lane = static_cast<int>(threadIdx.x % kGroup);
   const int64_t bag = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kGroup;
@@ -172,16 +172,17 @@ GradientFeature MakeFeature(const LookupFeature& f) {
 void LookupWeightGradients(OnCuda, Context& ctx, const LookupArgs& args, float* grad_weights) {
   std::vector<GradientFeature> features;
   for (const LookupFeature& f : args.features) features.push_back(MakeFeature(f));
-  ForFeatureBatches(
-      std::span<const GradientFeature>(features),
-      [&]<int kCapacity>(const FeatureBatch<GradientFeature, kCapacity>& batch,
-                         std::span<const GradientFeature> part) {
-        int64_t threads = 0;
-        for (const GradientFeature& f : part) threads = std::max(threads, f.threads());
-        const dim3 blocks(BlocksFor(threads, kThreads).x, static_cast<unsigned>(part.size()));
-        Launch(ctx, WeightGradientKernel<kCapacity>, blocks, dim3(kThreads), 0, batch,
-               args.offsets, grad_weights);
-      });
+  ForFeatureBatches(std::span<const GradientFeature>(features),
+                    [&]<int kCapacity>(const FeatureBatch<GradientFeature, kCapacity>& batch,
+                                       std::span<const GradientFeature> part) {
+                      int64_t threads = 0;
+                      for (const GradientFeature& f : part)
+                        threads = std::max(threads, f.threads());
+                      const dim3 blocks(BlocksFor(threads, kThreads).x,
+                                        static_cast<unsigned>(part.size()));
+                      Launch(ctx, WeightGradientKernel<kCapacity>, blocks, dim3(kThreads), 0, batch,
+                             args.offsets, grad_weights);
+                    });
 }
 
 }  // namespace tessera::internal
