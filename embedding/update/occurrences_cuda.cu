@@ -154,14 +154,21 @@ __global__ void __launch_bounds__(kSmall)
 
 // ---- groups, and long runs cut into chunks
 
-struct SurveyArgs {
-  SortedRuns runs;
-  uint64_t group_keys[kMaxGroups + 1];  // the last: the end of all
-  int num_groups;
-  uint32_t* group_begin;
-  uint32_t *run_chunk, *num_chunks, *num_long_runs;  // null if no run can be long
+// Where a run's chunks and a group's runs are written. Those from run_chunk on are null if no run
+// can be long.
+struct SurveyParts {
+  uint32_t *group_begin, *run_chunk;
+  uint32_t *num_chunks, *num_long_runs;  // start at 0
   RowChunk* chunks;
   LongRun* long_runs;
+  float* chunk_sums;
+};
+
+struct SurveyArgs {
+  SortedRuns runs;
+  SurveyParts parts;
+  uint64_t group_keys[kMaxGroups + 1];  // the last: the end of all
+  int num_groups;
 };
 
 // The number of groups that begin at or before the key, less one; num_groups for one past all.
@@ -179,9 +186,9 @@ __device__ void CutLongRun(const SurveyArgs& a, bool is_long, uint32_t r, uint32
   const uint32_t count = (end - begin + kStep - 1) / kStep;
   uint32_t first = 0;
   if (is_long) {
-    first = atomicAdd(a.num_chunks, count);
-    a.long_runs[atomicAdd(a.num_long_runs, 1u)] = {first, count};
-    a.run_chunk[r] = first;
+    first = atomicAdd(a.parts.num_chunks, count);
+    a.parts.long_runs[atomicAdd(a.parts.num_long_runs, 1u)] = {first, count};
+    a.parts.run_chunk[r] = first;
   }
   for (unsigned left = __ballot_sync(~0u, is_long); left != 0; left &= left - 1) {
     const int source = __ffs(static_cast<int>(left)) - 1;
@@ -192,7 +199,7 @@ __device__ void CutLongRun(const SurveyArgs& a, bool is_long, uint32_t r, uint32
                    group_of = __shfl_sync(~0u, static_cast<uint32_t>(group), source);
     for (uint32_t k = static_cast<uint32_t>(lane); k < count_of; k += 32) {
       const uint32_t from = begin_of + k * kStep;
-      a.chunks[first_of + k] = {from, std::min(from + kStep, end_of), group_of};
+      a.parts.chunks[first_of + k] = {from, std::min(from + kStep, end_of), group_of};
     }
   }
 }
@@ -211,12 +218,12 @@ __global__ void __launch_bounds__(kThreads) SurveyKernel(const __grid_constant__
       end = r + 1 < num_runs ? a.runs.starts[r + 1] : a.runs.bound;
       group = GroupOf(a, a.runs.Key(begin));
       const int before = r == 0 ? -1 : GroupOf(a, a.runs.Key(begin - 1));
-      for (int g = before + 1; g <= group; ++g) a.group_begin[g] = r;
+      for (int g = before + 1; g <= group; ++g) a.parts.group_begin[g] = r;
       if (r + 1 == num_runs)
-        for (int g = group + 1; g <= a.num_groups; ++g) a.group_begin[g] = num_runs;
+        for (int g = group + 1; g <= a.num_groups; ++g) a.parts.group_begin[g] = num_runs;
     }
-    if (a.run_chunk == nullptr) continue;
-    if (is_run) a.run_chunk[r] = kNoChunk;
+    if (a.parts.run_chunk == nullptr) continue;
+    if (is_run) a.parts.run_chunk[r] = kNoChunk;
     const bool is_long = is_run && group < a.num_groups && end - begin > kShortRun;
     CutLongRun(a, is_long, r, begin, end, group, lane);
   }
@@ -251,14 +258,150 @@ void ForFeatures(const OccurrencePlan& plan, Fn&& fn) {
   }
 }
 
-}  // namespace
+// ---- the workspace
 
-template <typename T>
-T* OccurrencesOnCuda::Take(Context& ctx, int64_t n) {
-  memory_.push_back(
-      Tensor::Empty(ctx, {std::max<int64_t>(n, 1) * static_cast<int64_t>(sizeof(T))}, DType::kU8));
-  return static_cast<T*>(memory_.back().raw_data());
+template <typename Key>
+struct Parts {
+  OccurrencePointers<Key> collected, scratch;  // scratch has no weighted slots
+  uint32_t *bases, *total;                     // total starts at 0
+  uint32_t *starts, *num_runs;
+  SurveyParts survey;
+  size_t zero_bytes;  // from collected.payloads on: what starts at 0
+};
+
+bool MayHaveLongRuns(const OccurrencePlan& plan) { return plan.most_ids > kShortRun; }
+bool NeedsSurvey(const OccurrencePlan& plan) {
+  return plan.group_keys.size() > 1 || MayHaveLongRuns(plan);
 }
+bool FitsOneBlock(const OccurrencePlan& plan) {
+  return plan.most_ids <= kSmall && plan.features.size() <= kMany;
+}
+
+// Cuts one allocation into parts; without memory it only counts the bytes.
+class Cutter {
+ public:
+  explicit Cutter(void* memory) : memory_(static_cast<char*>(memory)) {}
+  template <typename T>
+  T* Take(int64_t n) {
+    const int64_t at = bytes_;
+    bytes_ += (n * static_cast<int64_t>(sizeof(T)) + 255) / 256 * 256;  // as CUDA aligns memory
+    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + at);
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  char* memory_;
+  int64_t bytes_ = 0;
+};
+
+SurveyParts CutSurvey(const OccurrencePlan& plan, uint32_t* counters, Cutter& cut) {
+  SurveyParts parts = {};
+  if (!NeedsSurvey(plan)) return parts;
+  const int64_t n = plan.most_ids;
+  parts.group_begin = cut.Take<uint32_t>(static_cast<int64_t>(plan.group_keys.size()) + 1);
+  if (!MayHaveLongRuns(plan)) return parts;
+  // Each long run has more than kShortRun occurrences, and at most one chunk that is not full.
+  const int64_t most_long_runs = n / kShortRun + 1, most_chunks = n / kChunk + most_long_runs;
+  parts.run_chunk = cut.Take<uint32_t>(n);
+  parts.num_chunks = counters;
+  parts.num_long_runs = counters + 1;
+  parts.chunks = cut.Take<RowChunk>(most_chunks);
+  parts.long_runs = cut.Take<LongRun>(most_long_runs);
+  parts.chunk_sums = cut.Take<float>(most_chunks * plan.chunk_stride);
+  return parts;
+}
+
+template <typename Key>
+Parts<Key> Cut(const OccurrencePlan& plan, Cutter& cut) {
+  const int64_t n = plan.most_ids;
+  Parts<Key> parts = {};
+  parts.collected.payloads = cut.Take<uint32_t>(n + 3);
+  parts.total = parts.collected.payloads + n;
+  parts.zero_bytes = static_cast<size_t>(n + 3) * sizeof(uint32_t);
+  parts.scratch.keys = cut.Take<Key>(n);
+  parts.scratch.payloads = cut.Take<uint32_t>(n);
+  if (plan.weights != nullptr) parts.collected.weighted = cut.Take<WeightedSlot>(n);
+  if (!FitsOneBlock(plan)) {
+    parts.collected.keys = cut.Take<Key>(n);
+    parts.bases = cut.Take<uint32_t>(static_cast<int64_t>(plan.features.size()));
+  }
+  parts.starts = cut.Take<uint32_t>(n + 1);
+  parts.num_runs = parts.starts + n;
+  parts.survey = CutSurvey(plan, parts.total + 1, cut);
+  return parts;
+}
+
+void FillBytes(Context& ctx, void* to, int value, size_t bytes) {
+  UseDevice(ctx.device());
+  TESSERA_CUDA_CHECK(cudaMemsetAsync(to, value, bytes, CudaStream(ctx.stream())));
+}
+
+// ---- steps
+
+template <typename Key>
+void SortInOneBlock(Context& ctx, const OccurrencePlan& plan, const Parts<Key>& parts,
+                    SortedRuns& runs) {
+  if (parts.survey.num_chunks != nullptr)
+    FillBytes(ctx, parts.survey.num_chunks, 0, 2 * sizeof(uint32_t));
+  ForFeatures(plan, [&]<int kCapacity>(const Collected<kCapacity>& c, size_t) {
+    Launch(ctx, SmallKernel<Key, kCapacity>, dim3(1), dim3(kSmall), 0, c,
+           static_cast<int>(plan.most_ids), parts.collected, parts.scratch, parts.starts,
+           parts.num_runs);
+  });
+  runs.keys = parts.scratch.keys;
+  runs.payloads = parts.scratch.payloads;
+}
+
+template <typename Key>
+void SortAll(Context& ctx, const OccurrencePlan& plan, const Parts<Key>& parts, SortedRuns& runs) {
+  const int64_t n = plan.most_ids;
+  FillBytes(ctx, parts.collected.payloads, 0, parts.zero_bytes);
+  // Places that no id takes: past all keys.
+  FillBytes(ctx, parts.collected.keys, 0xff, static_cast<size_t>(n) * sizeof(Key));
+  const auto mean_length = static_cast<uint64_t>(n / std::max<int64_t>(plan.total_bags, 1));
+  const int log_lanes = std::min(5, static_cast<int>(std::bit_width(mean_length)));
+  ForFeatures(plan, [&]<int kCapacity>(const Collected<kCapacity>& c, size_t first) {
+    Launch(ctx, CountKernel<kCapacity>, dim3(1), dim3(kThreads), 0, c, parts.bases + first,
+           parts.total);
+    const int64_t threads = int64_t{c.first_item[c.count]} << log_lanes;
+    Launch(ctx, CollectKernel<Key, kCapacity>, BlocksFor(threads, kThreads), dim3(kThreads), 0, c,
+           parts.bases + first, log_lanes, parts.collected);
+  });
+  const int bits = std::max(1, static_cast<int>(std::bit_width(plan.end_key)));
+  const SortedPairs<Key> sorted =
+      SortPairs(ctx, parts.collected.keys, parts.scratch.keys, parts.collected.payloads,
+                parts.scratch.payloads, n, bits);
+  SelectRunStarts(ctx, sorted.keys, n, parts.starts, parts.num_runs);
+  runs.keys = sorted.keys;
+  runs.payloads = sorted.values;
+}
+
+void Survey(Context& ctx, const OccurrencePlan& plan, const SurveyParts& parts, SortedRuns& runs) {
+  const auto groups = static_cast<int64_t>(plan.group_keys.size());
+  TESSERA_CHECK(groups <= kMaxGroups,
+                "update on {}: tables of {} kinds (rule, dim) in one call; at most {}",
+                ctx.device(), groups, kMaxGroups);
+  runs.group_begin = parts.group_begin;
+  runs.run_chunk = parts.run_chunk;
+  runs.chunks = parts.chunks;
+  runs.long_runs = parts.long_runs;
+  runs.num_chunks = parts.num_chunks;
+  runs.num_long_runs = parts.num_long_runs;
+  runs.chunk_sums = parts.chunk_sums;
+  SurveyArgs a = {};
+  a.runs = runs;
+  a.parts = parts;
+  std::copy(plan.group_keys.begin(), plan.group_keys.end(), a.group_keys);
+  a.group_keys[groups] = plan.end_key;
+  a.num_groups = static_cast<int>(groups);
+  const int64_t most_blocks = int64_t{16} * PropertiesOf(ctx.device()).multiprocessors;
+  Launch(
+      ctx, SurveyKernel,
+      dim3(static_cast<unsigned>(std::min((plan.most_ids + kThreads - 1) / kThreads, most_blocks))),
+      dim3(kThreads), 0, a);
+}
+
+}  // namespace
 
 OccurrencesOnCuda::OccurrencesOnCuda(Context& ctx, const OccurrencePlan& plan) {
   TESSERA_CHECK(plan.most_ids < int64_t{1} << 32, "update on {}: {} ids in one step; at most 2^32",
@@ -271,116 +414,23 @@ OccurrencesOnCuda::OccurrencesOnCuda(Context& ctx, const OccurrencePlan& plan) {
     Build<uint64_t>(ctx, plan);
   else
     Build<uint32_t>(ctx, plan);
-  if (plan.group_keys.size() > 1 || plan.most_ids > kShortRun) Survey(ctx, plan);
 }
 
 template <typename Key>
 void OccurrencesOnCuda::Build(Context& ctx, const OccurrencePlan& plan) {
-  if (plan.most_ids <= kSmall && plan.features.size() <= kMany)
-    SortInOneBlock<Key>(ctx, plan);
+  Cutter size(nullptr);
+  Cut<Key>(plan, size);
+  workspace_ = Tensor::Empty(ctx, {size.bytes()}, DType::kU8);
+  Cutter cutter(workspace_.raw_data());
+  const Parts<Key> parts = Cut<Key>(plan, cutter);
+  runs_.weighted_slots = parts.collected.weighted;
+  runs_.starts = parts.starts;
+  runs_.num_runs = parts.num_runs;
+  if (FitsOneBlock(plan))
+    SortInOneBlock(ctx, plan, parts, runs_);
   else
-    SortAll<Key>(ctx, plan);
-}
-
-template <typename Key>
-void OccurrencesOnCuda::SortInOneBlock(Context& ctx, const OccurrencePlan& plan) {
-  const int64_t n = plan.most_ids;
-  // One allocation for all parts, each n long but the last.
-  char* block = Take<char>(ctx, n * static_cast<int64_t>(sizeof(Key) + sizeof(WeightedSlot) + 12) +
-                                    static_cast<int64_t>(sizeof(uint32_t)));
-  const auto take = [&]<typename T>(T*& part, int64_t count) {
-    part = reinterpret_cast<T*>(block);
-    block += count * static_cast<int64_t>(sizeof(T));
-  };
-  OccurrencePointers<Key> collected = {}, sorted = {};
-  uint32_t *starts, *num_runs;
-  take(sorted.keys, n);
-  take(collected.weighted, n);
-  take(collected.payloads, n);
-  take(sorted.payloads, n);
-  take(starts, n);
-  take(num_runs, 1);
-  ForFeatures(plan, [&]<int kCapacity>(const Collected<kCapacity>& c, size_t) {
-    Launch(ctx, SmallKernel<Key, kCapacity>, dim3(1), dim3(kSmall), 0, c, static_cast<int>(n),
-           collected, sorted, starts, num_runs);
-  });
-  runs_.keys = sorted.keys;
-  runs_.payloads = sorted.payloads;
-  runs_.weighted_slots = plan.weights != nullptr ? collected.weighted : nullptr;
-  runs_.starts = starts;
-  runs_.num_runs = num_runs;
-}
-
-template <typename Key>
-void OccurrencesOnCuda::SortAll(Context& ctx, const OccurrencePlan& plan) {
-  const int64_t n = plan.most_ids;
-  OccurrencePointers<Key> collected = {Take<Key>(ctx, n), Take<uint32_t>(ctx, n), nullptr};
-  Key* keys_scratch = Take<Key>(ctx, n);
-  uint32_t* payloads_scratch = Take<uint32_t>(ctx, n);
-  if (plan.weights != nullptr) collected.weighted = Take<WeightedSlot>(ctx, n);
-  uint32_t* bases = Take<uint32_t>(ctx, static_cast<int64_t>(plan.features.size()) + 1);
-  uint32_t* total = bases + plan.features.size();
-  UseDevice(ctx.device());
-  const cudaStream_t stream = CudaStream(ctx.stream());
-  TESSERA_CUDA_CHECK(cudaMemsetAsync(total, 0, sizeof(uint32_t), stream));
-  // Places that no id takes: past all keys.
-  TESSERA_CUDA_CHECK(
-      cudaMemsetAsync(collected.keys, 0xff, static_cast<size_t>(n) * sizeof(Key), stream));
-  TESSERA_CUDA_CHECK(
-      cudaMemsetAsync(collected.payloads, 0, static_cast<size_t>(n) * sizeof(uint32_t), stream));
-  const auto mean_length = static_cast<uint64_t>(n / std::max<int64_t>(plan.total_bags, 1));
-  const int log_lanes = std::min(5, static_cast<int>(std::bit_width(mean_length)));
-  ForFeatures(plan, [&]<int kCapacity>(const Collected<kCapacity>& c, size_t first) {
-    Launch(ctx, CountKernel<kCapacity>, dim3(1), dim3(kThreads), 0, c, bases + first, total);
-    const int64_t threads = int64_t{c.first_item[c.count]} << log_lanes;
-    Launch(ctx, CollectKernel<Key, kCapacity>, BlocksFor(threads, kThreads), dim3(kThreads), 0, c,
-           bases + first, log_lanes, collected);
-  });
-  const int bits = std::max(1, static_cast<int>(std::bit_width(plan.end_key)));
-  const SortedPairs<Key> sorted =
-      SortPairs(ctx, collected.keys, keys_scratch, collected.payloads, payloads_scratch, n, bits);
-  uint32_t* starts = Take<uint32_t>(ctx, n + 1);
-  SelectRunStarts(ctx, sorted.keys, n, starts, starts + n);
-  runs_.keys = sorted.keys;
-  runs_.payloads = sorted.values;
-  runs_.weighted_slots = collected.weighted;
-  runs_.starts = starts;
-  runs_.num_runs = starts + n;
-}
-
-void OccurrencesOnCuda::Survey(Context& ctx, const OccurrencePlan& plan) {
-  const int64_t n = plan.most_ids, groups = static_cast<int64_t>(plan.group_keys.size());
-  TESSERA_CHECK(groups <= kMaxGroups,
-                "update on {}: tables of {} kinds (rule, dim) in one call; at most {}",
-                ctx.device(), groups, kMaxGroups);
-  SurveyArgs a = {};
-  std::copy(plan.group_keys.begin(), plan.group_keys.end(), a.group_keys);
-  a.group_keys[groups] = plan.end_key;
-  a.num_groups = static_cast<int>(groups);
-  a.group_begin = Take<uint32_t>(ctx, groups + 1);
-  if (n > kShortRun) {
-    // Each long run has more than kShortRun occurrences, and at most one chunk that is not full.
-    const int64_t most_long_runs = n / kShortRun + 1, most_chunks = n / kChunk + most_long_runs;
-    a.run_chunk = Take<uint32_t>(ctx, n);
-    a.chunks = Take<RowChunk>(ctx, most_chunks);
-    a.long_runs = Take<LongRun>(ctx, most_long_runs);
-    a.num_chunks = Take<uint32_t>(ctx, 2);
-    a.num_long_runs = a.num_chunks + 1;
-    TESSERA_CUDA_CHECK(
-        cudaMemsetAsync(a.num_chunks, 0, 2 * sizeof(uint32_t), CudaStream(ctx.stream())));
-    runs_.chunk_sums = Take<float>(ctx, most_chunks * plan.chunk_stride);
-    runs_.run_chunk = a.run_chunk;
-    runs_.chunks = a.chunks;
-    runs_.long_runs = a.long_runs;
-    runs_.num_chunks = a.num_chunks;
-    runs_.num_long_runs = a.num_long_runs;
-  }
-  runs_.group_begin = a.group_begin;
-  a.runs = runs_;
-  const int64_t most_blocks = int64_t{16} * PropertiesOf(ctx.device()).multiprocessors;
-  Launch(ctx, SurveyKernel,
-         dim3(static_cast<unsigned>(std::min((n + kThreads - 1) / kThreads, most_blocks))),
-         dim3(kThreads), 0, a);
+    SortAll(ctx, plan, parts, runs_);
+  if (NeedsSurvey(plan)) Survey(ctx, plan, parts.survey, runs_);
 }
 
 }  // namespace tessera::internal

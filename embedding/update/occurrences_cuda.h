@@ -3,9 +3,9 @@
 // The occurrences of all tables' rows in a batch, sorted by key, cut into runs and chunks, on a
 // GPU. The host never waits: sizes stay on the device, buffers are as large as could be needed.
 //
-// Workspace, with N the number of ids that features read: 16 bytes an id (24 with keys of 64 bits),
-// 8 more with per-sample weights, what CUB's sort asks for, and at most N/51 sums of one row for
-// long runs. Up to 1,024 ids are sorted by one block in one launch.
+// The workspace is one allocation, and two more that CUB asks for. With N the number of ids that
+// features read: 24 bytes an id (32 with keys of 64 bits), 8 more with per-sample weights, and at
+// most N/51 sums of one row for long runs. Up to 1,024 ids are sorted by one block in one launch.
 #include <vector>
 
 #include "embedding/update/update_cuda.h"
@@ -50,16 +50,9 @@ class OccurrencesOnCuda {
  private:
   template <typename Key>
   void Build(Context& ctx, const OccurrencePlan& plan);
-  template <typename Key>
-  void SortInOneBlock(Context& ctx, const OccurrencePlan& plan);
-  template <typename Key>
-  void SortAll(Context& ctx, const OccurrencePlan& plan);
-  void Survey(Context& ctx, const OccurrencePlan& plan);
-  template <typename T>
-  T* Take(Context& ctx, int64_t n);
 
   SortedRuns runs_ = {};
-  std::vector<Tensor> memory_;
+  Tensor workspace_;
 };
 
 }  // namespace tessera::internal
