@@ -1,4 +1,8 @@
 // Copies, fills and conversions of tensors in a GPU's memory.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
 #include "runtime/launch.cuh"
 #include "runtime/tensor.h"
 #include "runtime/tensor_impl.h"
@@ -6,47 +10,104 @@
 namespace tessera::internal {
 namespace {
 
-// Where element i of a tensor lies, counted row-major.
-struct Walk {
-  int rank;
-  int64_t shape[Shape::kMaxRank], strides[Shape::kMaxRank];
-  explicit Walk(const Tensor& t) : rank(t.rank()) {
-    for (int d = 0; d < rank; ++d) {
-      shape[d] = t.shape()[d];
-      strides[d] = t.strides()[d];
+// Extents of a loop over tensors of one shape, and the strides of each tensor. Dimensions that lie
+// one after the other in all tensors are one, and those of one element are none.
+template <int kTensors>
+struct Loops {
+  int rank = 0;
+  int64_t shape[Shape::kMaxRank], strides[kTensors][Shape::kMaxRank];
+
+  explicit Loops(const std::array<const Tensor*, kTensors>& tensors) {
+    for (int d = 0; d < tensors[0]->rank(); ++d) {
+      const int64_t extent = tensors[0]->shape()[d];
+      if (extent == 1) continue;
+      bool follows = rank > 0;
+      for (int t = 0; t < kTensors && follows; ++t)
+        follows = strides[t][rank - 1] == extent * tensors[t]->strides()[d];
+      if (!follows) shape[rank++] = 1;
+      shape[rank - 1] *= extent;
+      for (int t = 0; t < kTensors; ++t) strides[t][rank - 1] = tensors[t]->strides()[d];
     }
   }
-  TESSERA_HD int64_t operator()(int64_t i) const {
-    int64_t offset = 0;
-    for (int d = rank - 1; d >= 0; --d) {
-      offset += i % shape[d] * strides[d];
-      i /= shape[d];
+  // Whether all places are below 2^31.
+  bool narrow() const {
+    int64_t most = 1, count = 1;
+    for (int d = 0; d < rank; ++d) count *= shape[d];
+    for (int t = 0; t < kTensors; ++t) {
+      int64_t last = 0;
+      for (int d = 0; d < rank; ++d) last += (shape[d] - 1) * std::abs(strides[t][d]);
+      most = std::max({most, last, count});
     }
-    return offset;
+    return most < int64_t{1} << 31;
   }
 };
 
-template <typename T>
+// Where element i lies, counted row-major, in each of the tensors. Index: int32_t where all places
+// are below 2^31, as divisions of 64-bit numbers take a GPU five times as long.
+template <typename Index, int kTensors>
+struct Walk {
+  int rank;
+  Index shape[Shape::kMaxRank], strides[kTensors][Shape::kMaxRank];
+
+  explicit Walk(const Loops<kTensors>& loops) : rank(loops.rank) {
+    for (int d = 0; d < rank; ++d) {
+      shape[d] = static_cast<Index>(loops.shape[d]);
+      for (int t = 0; t < kTensors; ++t) strides[t][d] = static_cast<Index>(loops.strides[t][d]);
+    }
+  }
+  TESSERA_HD void operator()(int64_t element, Index (&at)[kTensors]) const {
+    auto i = static_cast<Index>(element);
+    for (int t = 0; t < kTensors; ++t) at[t] = 0;
+    for (int d = rank - 1; d > 0; --d) {
+      const Index rest = i / shape[d], place = i - rest * shape[d];
+      for (int t = 0; t < kTensors; ++t) at[t] += place * strides[t][d];
+      i = rest;
+    }
+    if (rank > 0)
+      for (int t = 0; t < kTensors; ++t) at[t] += i * strides[t][0];
+  }
+};
+
+template <typename T, typename Index>
 struct CopyElements {
   T* to;
   const T* from;
-  Walk to_walk, from_walk;
-  TESSERA_HD void operator()(int64_t i) const { to[to_walk(i)] = from[from_walk(i)]; }
+  Walk<Index, 2> walk;
+  TESSERA_HD void operator()(int64_t i) const {
+    Index at[2];
+    walk(i, at);
+    to[at[0]] = from[at[1]];
+  }
 };
 
-template <typename T>
+template <typename T, typename Index>
 struct FillElements {
   T* to;
-  Walk walk;
   T value;
-  TESSERA_HD void operator()(int64_t i) const { to[walk(i)] = value; }
+  Walk<Index, 1> walk;
+  TESSERA_HD void operator()(int64_t i) const {
+    Index at[1];
+    walk(i, at);
+    to[at[0]] = value;
+  }
 };
+
+// use(Walk) with the index type that the loops allow.
+template <int kTensors, typename Use>
+void WithWalk(const Loops<kTensors>& loops, const Use& use) {
+  if (loops.narrow())
+    use(Walk<int32_t, kTensors>(loops));
+  else
+    use(Walk<int64_t, kTensors>(loops));
+}
 
 template <typename T>
 void CopyStridedAs(Context& ctx, const Tensor& to, const Tensor& from) {
-  ForEach(ctx, to.numel(),
-          CopyElements<T>{static_cast<T*>(to.raw_data()), static_cast<const T*>(from.raw_data()),
-                          Walk(to), Walk(from)});
+  WithWalk(Loops<2>({&to, &from}), [&]<typename Index>(const Walk<Index, 2>& walk) {
+    ForEach(ctx, to.numel(),
+            CopyElements<T, Index>{static_cast<T*>(to.raw_data()),
+                                   static_cast<const T*>(from.raw_data()), walk});
+  });
 }
 
 }  // namespace
@@ -79,8 +140,10 @@ void CopyStrided(OnCuda, Context& ctx, const Tensor& to, const Tensor& from) {
 
 void Fill(OnCuda, Context& ctx, const Tensor& tensor, double value) {
   VisitDType(tensor.dtype(), [&]<typename T>() {
-    ForEach(ctx, tensor.numel(),
-            FillElements<T>{tensor.data<T>(), Walk(tensor), ConvertElement<T>(value)});
+    WithWalk(Loops<1>({&tensor}), [&]<typename Index>(const Walk<Index, 1>& walk) {
+      ForEach(ctx, tensor.numel(),
+              FillElements<T, Index>{tensor.data<T>(), ConvertElement<T>(value), walk});
+    });
   });
 }
 

@@ -43,6 +43,39 @@ TEST_P(TensorTest, CopiesBetweenAnyStrides) {
   EXPECT_THAT(clone.ToVector<float>(), ElementsAre(6, 7, 8, 9, 10, 11, 24, 25, 26, 27, 28, 29));
 }
 
+// Every block of a tensor of four dimensions: whole, part or one element of each.
+TEST_P(TensorTest, CopiesEveryBlock) {
+  const Shape from_shape = {2, 3, 4, 5}, to_shape = {3, 4, 5, 6};
+  const Tensor source = Counting(from_shape);
+  for (int choice = 0; choice < 81; ++choice) {
+    Tensor from = source;
+    const Tensor whole = Tensor::Zeros(ctx(), to_shape);
+    Tensor to = whole;
+    int64_t first[4], length[4];
+    for (int d = 0, rest = choice; d < 4; ++d, rest /= 3) {
+      first[d] = rest % 3 == 0 ? 0 : 1;
+      length[d] = rest % 3 == 2 ? 1 : from_shape[d] - first[d];
+      from = from.Narrow(d, first[d], length[d]);
+      to = to.Narrow(d, to_shape[d] - length[d], length[d]);
+    }
+    to.CopyFrom(ctx(), from);
+    std::vector<float> expected(static_cast<size_t>(to_shape.numel()), 0.0f);
+    for (int64_t i = 0; i < from.numel(); ++i) {
+      int64_t at_from = 0, at_to = 0, rest = i, from_step = 1, to_step = 1;
+      for (int d = 3; d >= 0; --d) {
+        const int64_t place = rest % length[d];
+        at_from += (first[d] + place) * from_step;
+        at_to += (to_shape[d] - length[d] + place) * to_step;
+        rest /= length[d];
+        from_step *= from_shape[d];
+        to_step *= to_shape[d];
+      }
+      expected[static_cast<size_t>(at_to)] = static_cast<float>(at_from);
+    }
+    ASSERT_EQ(whole.ToVector<float>(), expected) << "choice " << choice;
+  }
+}
+
 TEST_P(TensorTest, OutlivesWhatItIsAViewOf) {
   Tensor row;
   {
