@@ -1,13 +1,16 @@
 #ifndef TESSERA_RUNTIME_CUBLAS_H_
 #define TESSERA_RUNTIME_CUBLAS_H_
 // NVIDIA's cuBLAS, where the machine has it: nothing is linked; the shared library is looked for
-// when the first product runs (libcublas.so.13, .so.12, .so). TESSERA_CUBLAS=off does without.
+// when the first product runs (libcublas.so.13, .so.12, .so). TESSERA_CUBLAS=off does without;
+// TESSERA_CUBLAS=PATH names the library's file or its folder, such as pip's
+// site-packages/nvidia/cublas/lib, and it is an error if cuBLAS is not there.
 //
 // One handle for each stream, made on first use, with a workspace of ours that is kept: products
 // may be captured in a CUDA graph after one that was not, and give the same bits in every run. f32
 // throughout; TF32 only under MatmulPrecision::kTf32.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "runtime/context.h"
 
@@ -32,6 +35,10 @@ struct CublasFunctions {
 // cuBLAS's numbers for its options.
 inline constexpr int kCublasOpN = 0, kCublasOpT = 1;
 inline constexpr int kCublasDefaultMath = 0, kCublasTf32Math = 3;
+
+// Looks for cuBLAS as `wish`, the value of TESSERA_CUBLAS, says; "" is the machine's own, and null
+// where there is none. Throws Error where the wish can't be met.
+const CublasFunctions* FindCublas(const std::string& wish);
 
 // Products run by `functions` from now on; by our own kernel if null. For tests.
 void UseCublas(const CublasFunctions* functions);

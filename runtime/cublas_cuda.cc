@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <string_view>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/cublas.h"
 #include "runtime/device/cuda_check.h"
 #include "runtime/tensor.h"
@@ -30,11 +36,9 @@ bool Resolve(void* library, const char* name, Fn& fn) {
   return fn != nullptr;
 }
 
-// The functions of a library of this name, or null.
-const CublasFunctions* LoadFrom(const char* name) {
+// The functions of an open library; null if it lacks one.
+const CublasFunctions* FunctionsOf(void* library) {
   static CublasFunctions functions;
-  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
   if (Resolve(library, "cublasCreate_v2", functions.create) &&
       Resolve(library, "cublasSetStream_v2", functions.set_stream) &&
       Resolve(library, "cublasSetWorkspace_v2", functions.set_workspace) &&
@@ -42,16 +46,22 @@ const CublasFunctions* LoadFrom(const char* name) {
       Resolve(library, "cublasSgemm_v2", functions.sgemm) &&
       Resolve(library, "cublasSgemmStridedBatched", functions.sgemm_strided_batched))
     return &functions;
-  dlclose(library);
   return nullptr;
 }
 
+constexpr const char* kNames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+
 const CublasFunctions* Load() {
   const char* wish = std::getenv("TESSERA_CUBLAS");
-  if (!kUsable || (wish != nullptr && std::string_view(wish) == "off")) return nullptr;
-  for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-    if (const CublasFunctions* functions = LoadFrom(name)) return functions;
-  return nullptr;
+  if (!kUsable) return nullptr;
+  const CublasFunctions* functions = FindCublas(wish == nullptr ? "" : wish);
+  if (functions == nullptr && wish == nullptr)
+    std::fprintf(stderr,
+                 "there is no %s on this machine: dense products use a slower kernel of ours "
+                 "(TESSERA_CUBLAS=PATH names the file of cuBLAS or its folder, TESSERA_CUBLAS=off "
+                 "does without)\n",
+                 kNames[0]);
+  return functions;
 }
 
 std::atomic<const CublasFunctions*>& Chosen() {
@@ -90,6 +100,29 @@ bool FitsInt(const SgemmArgs& a) {
 }
 
 }  // namespace
+
+const CublasFunctions* FindCublas(const std::string& wish) {
+  if (wish == "off") return nullptr;
+  std::vector<std::string> paths(std::begin(kNames), std::end(kNames));
+  if (std::filesystem::is_directory(wish))
+    for (std::string& path : paths) path = (std::filesystem::path(wish) / path).string();
+  else if (!wish.empty())
+    paths = {wish};
+  std::string reason;
+  for (const std::string& path : paths) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      if (reason.empty()) reason = dlerror();
+      continue;
+    }
+    if (const CublasFunctions* functions = FunctionsOf(library)) return functions;
+    reason = path + " lacks a function of cuBLAS";
+    dlclose(library);
+  }
+  if (wish.empty()) return nullptr;
+  throw Error(Format("TESSERA_CUBLAS={}: expected \"off\", the file of cuBLAS or its folder: {}",
+                     wish, reason));
+}
 
 void UseCublas(const CublasFunctions* functions) { Chosen() = functions; }
 

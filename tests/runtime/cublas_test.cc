@@ -2,7 +2,10 @@
 // stands in for the library.
 #include "runtime/cublas.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "runtime/ops/gemm.h"
 #include "runtime/ops/linear.h"
@@ -12,6 +15,8 @@
 namespace tessera {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using testing::RandomTensor;
 
 int products = 0, math_mode = -1;
@@ -31,6 +36,23 @@ int FailingCreate(void**) { return 3; }
 const internal::CublasFunctions kEmulated = {cublasCreate_v2,       cublasSetStream_v2,
                                              cublasSetWorkspace_v2, KeepMathMode,
                                              CountingSgemm,         cublasSgemmStridedBatched};
+
+TEST(FindCublas, DoesWhatIsWishedOrSaysWhyNot) {
+  EXPECT_EQ(internal::FindCublas("off"), nullptr);
+  const auto message = [](const std::string& wish) -> std::string {
+    try {
+      internal::FindCublas(wish);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(message("/nowhere/libcublas.so"),
+              AllOf(HasSubstr("TESSERA_CUBLAS=/nowhere/libcublas.so: expected \"off\""),
+                    HasSubstr("cannot open shared object file")));
+  EXPECT_THAT(message(::testing::TempDir()), HasSubstr("libcublas.so.13"));
+  EXPECT_THAT(message("libm.so.6"), HasSubstr("libm.so.6 lacks a function of cuBLAS"));
+}
 
 class CublasTest : public ::testing::Test {
  protected:
