@@ -6,6 +6,7 @@
 //   bazel run --config=cuda //bench/embedding:device_bench -- --dim 128 --rows 10000000 --zipf 1.05
 //   --json OUT.json
 //
+// --probe runs one trivial kernel and checks what it wrote, to learn whether the device works.
 // --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, D = 32,
 // and steps of one example.
 #include <CLI/CLI.hpp>
@@ -179,11 +180,22 @@ void CheckAgainstCpu(Device device, int64_t dim) {
                   i);
 }
 
+// Throws Error where the device does not do the simplest thing.
+void Probe(const Device& device) {
+  constexpr int64_t kNumbers = 1 << 20;
+  Context ctx({.device = device});
+  const std::vector<float> got = Tensor::Full(ctx, {kNumbers}, 3).ToVector<float>();
+  const auto right = std::ranges::count(got, 3.0f);
+  TESSERA_CHECK(right == kNumbers, "{} of {} numbers that a kernel wrote are right", right,
+                kNumbers);
+  std::printf("%lld numbers written and read\n", static_cast<long long>(kNumbers));
+}
+
 int Main(int argc, char** argv) {
   DeviceShape shape;
   int rounds = 15;
   int64_t flush_mib = 512;
-  bool suite = false;
+  bool suite = false, probe = false;
   std::string device_name = "cuda", json_path;
   CLI::App app("Lookup and update on a device beside a plain copy, caches cold");
   app.add_option("--device", device_name, "cuda, cuda:<index> or cpu")->capture_default_str();
@@ -197,10 +209,15 @@ int Main(int argc, char** argv) {
   app.add_option("--flush-mib", flush_mib, "written before each call, and copied")
       ->capture_default_str();
   app.add_flag("--suite", suite, "all shapes with known targets; other shape options are not used");
+  app.add_flag("--probe", probe, "only run one trivial kernel, and check what it wrote");
   app.add_option("--json", json_path, "also write the results to this file");
   CLI11_PARSE(app, argc, argv);
 
   const Device device = ParseDevice(device_name);
+  if (probe) {
+    Probe(device);
+    return 0;
+  }
   CheckAgainstCpu(device, shape.dim);
   Context ctx({.device = device, .seed = 5});
   const std::string name = device == Device::Cpu() ? MachineName() : PropertiesOf(device).name;
