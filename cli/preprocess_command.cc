@@ -1,4 +1,5 @@
-// tessera preprocess: turns Criteo text or npy files into files that training maps.
+// tessera preprocess: turns Criteo text, npy files, or text of any schema into files that training
+// maps.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,17 +9,20 @@
 
 #include "cli/command.h"
 #include "cli/outputs.h"
+#include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"
+#include "data/preprocess/parse_rows.h"
 #include "data/preprocess/preprocess.h"
 #include "runtime/base/check.h"
+#include "train/config/train_config.h"
 
 namespace tessera::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Prepare rows for training, once: ids numbered or hashed, numbers transformed, rows "
-    "shuffled, in files that training maps into memory.";
+    "Prepare rows for training, once: text of Criteo or of any schema parsed, ids numbered or "
+    "hashed, rows shuffled, in files that training maps into memory.";
 constexpr char kFooter[] =
     "\n"
     "Examples:\n"
@@ -26,10 +30,18 @@ constexpr char kFooter[] =
     "  tessera train --config examples/criteo.json --data clicks\n"
     "  tessera preprocess day_0.gz day_1.gz day_2.gz -o criteo --contiguous --shuffle "
     "--keep-last\n"
+    "  tessera preprocess --config own.json clicks.jsonl -o clicks\n"
+    "  tessera train --config own.json --data clicks\n"
     "\n"
     "Inputs: Criteo text, plain or .gz; npy days as TorchRec writes them, named by the common "
     "beginning of their three files (data/day_0 for data/day_0_dense.npy, _sparse.npy and "
     "_labels.npy); or folders that this command wrote. Parquet is not read.\n"
+    "With --config, inputs are text (jsonl, csv, tsv; plain, .gz or .zst; patterns, or -) that its "
+    "data schema describes: bags, weights, several labels, times. The schema decides what becomes "
+    "of each cell, and its tables what ids are taken modulo, so that train, predict and plan take "
+    "the folder in place of the text, with the same bits. Rows stay in their order; \"shuffle\" of "
+    "a configuration mixes them while training. A shard has --shard-rows rows, or fewer where they "
+    "would take more than a quarter of --memory-mib.\n"
     "The output is a folder of shards, which train and inspect take as it is, or, with --to npy, "
     "npy files.\n"
     "--contiguous numbers the ids of each column 2, 3, … in the order in which they come first; "
@@ -46,7 +58,7 @@ constexpr char kFooter[] =
 
 struct Flags {
   PreprocessOptions options;
-  std::string to = "folder", missing = "own", dense = "log1p";
+  std::string to = "folder", missing = "own", dense = "log1p", config;
   std::optional<int64_t> frequency_threshold;
   int64_t memory_mib = 1024, seed = 0;
   bool overwrite = false;
@@ -85,38 +97,70 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
   return TextTable(rows);
 }
 
-int Run(const Flags& flags) {
-  const PreprocessOptions options = MakeOptions(flags);
-  Outputs outputs(flags.overwrite, options.inputs);
-  outputs.AddFolder(options.output);
+ParseRowsOptions MakeParseOptions(const Flags& flags) {
+  const TrainConfig config = ReadTrainConfig(flags.config);
+  if (config.data.schema == nullptr || !config.data.schema->is_text())
+    throw Error(Format("--config {}: its data are of the format {}: expected jsonl, csv or tsv",
+                       flags.config, ToString(config.data.format)));
+  return {.inputs = flags.options.inputs,
+          .output = flags.options.output,
+          .schema = *config.data.schema,
+          .features = Features(config),
+          .skip_bad_lines = flags.options.skip_bad_lines,
+          .shard_rows = flags.options.shard_rows,
+          .memory_bytes = flags.memory_mib << 20};
+}
+
+// Calls work(on_progress) and prints what it reports.
+template <typename Work>
+int RunWith(const Flags& flags, Work&& work) {
+  std::vector<std::string> reads = flags.options.inputs;
+  reads.push_back(flags.config);
+  Outputs outputs(flags.overwrite, std::move(reads));
+  outputs.AddFolder(flags.options.output);
   const auto begin = std::chrono::steady_clock::now();
-  PreprocessReport report;
+  ParseRowsReport report;
   {
     RowProgress progress;
-    report = Preprocess(
-        options, [&](const PreprocessProgress& p) { progress.Show(p.step, p.fraction, p.rows); });
+    report = work([&](const PreprocessProgress& p) { progress.Show(p.step, p.fraction, p.rows); });
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("%s\n%s", InputsText(report).c_str(),
-              FeaturesText(report, options.contiguous).c_str());
-  if (report.skipped_rows > 0)
-    std::printf("left out %s bad lines\n", Count(report.skipped_rows).c_str());
-  std::printf("%s rows in %s, %s s, %s rows/s\n", Count(report.rows).c_str(),
-              options.output.c_str(), Fixed(seconds, 1).c_str(),
-              WithCommas(static_cast<double>(report.rows) / seconds).c_str());
+  const PreprocessReport& rows = report.rows;
+  std::printf("%s\n%s", InputsText(rows).c_str(),
+              FeaturesText(rows, flags.options.contiguous).c_str());
+  if (rows.skipped_rows > 0)
+    std::printf("%s\n", LeftOut(rows.skipped_rows, report.skipped).c_str());
+  std::printf("%s rows in %s, %s s, %s rows/s\n", Count(rows.rows).c_str(),
+              flags.options.output.c_str(), Fixed(seconds, 1).c_str(),
+              WithCommas(static_cast<double>(rows.rows) / seconds).c_str());
   return 0;
 }
 
-void AddIdFlags(Command command, Flags& f) {
+int Run(const Flags& flags) {
+  if (!flags.config.empty()) {
+    const ParseRowsOptions options = MakeParseOptions(flags);
+    return RunWith(flags, [&](const auto& on_progress) { return ParseRows(options, on_progress); });
+  }
+  const PreprocessOptions options = MakeOptions(flags);
+  return RunWith(flags, [&](const auto& on_progress) {
+    return ParseRowsReport{.rows = Preprocess(options, on_progress)};
+  });
+}
+
+// What a schema decides, or rows with bags do not have, is refused beside --config.
+void AddIdFlags(Command command, Flags& f, const Flag& config) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 60);
-  command.Add("--contiguous", f.options.contiguous,
-              "Number the ids of each column 2, 3, … in the order in which they come first");
+  command
+      .Add("--contiguous", f.options.contiguous,
+           "Number the ids of each column 2, 3, … in the order in which they come first")
+      .Excludes(config);
   command
       .Add("--frequency-threshold", f.frequency_threshold,
            "With --contiguous: ids that occur less often than this become 1; default 3")
       .Within(NumbersFrom(int64_t{0}, int64_t{1} << 60))
-      .Value("N");
+      .Value("N")
+      .Excludes(config);
   command
       .Add("--hash", f.options.hash_sizes,
            "Take ids modulo this, after they are numbered: one number for all columns, or "
@@ -124,38 +168,51 @@ void AddIdFlags(Command command, Flags& f) {
       .Delimiter(',')
       .ShowDefault("")
       .Within(positive)
-      .Value("ROWS");
+      .Value("ROWS")
+      .Excludes(config);
   command
       .Add("--missing", f.missing,
            "A missing value of text is an id of its own (own), or the value 0 (zero)")
       .OneOf({"own", "zero"})
-      .Value("HOW");
+      .Value("HOW")
+      .Excludes(config);
   command
       .Add("--dense", f.dense,
            "Dense values of text become log1p, that is log(1 + max(x, 0)); log+C, such as "
            "log+3; log_from_min, that is log(x - smallest of the file + 2); or stay as_is")
-      .Value("HOW");
+      .Value("HOW")
+      .Excludes(config);
 }
 
-void AddOutputFlags(Command command, Flags& f) {
+void AddOrderFlags(Command command, Flags& f, const Flag& config) {
+  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order").Excludes(config);
+  command
+      .Add("--keep-last", f.options.keep_last,
+           "With --shuffle: the rows of the last input stay as they are, behind the "
+           "others, for evaluation")
+      .Excludes(config);
+  command.Add("--seed", f.seed, "Shuffle by this seed")
+      .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      .Value("N")
+      .Excludes(config);
+}
+
+void AddOutputFlags(Command command, Flags& f, const Flag& config) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 40);
   command.Add("-o,--out,--output", f.options.output, "Write to this folder")
       .Required()
       .Value("DIR");
   command.Add("--to", f.to, "Write a folder of shards (folder) or npy files (npy)")
       .OneOf({"folder", "npy"})
-      .Value("LAYOUT");
-  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order");
-  command.Add("--keep-last", f.options.keep_last,
-              "With --shuffle: the rows of the last input stay as they are, behind the "
-              "others, for evaluation");
-  command.Add("--seed", f.seed, "Shuffle by this seed")
-      .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      .Value("N");
+      .Value("LAYOUT")
+      .Excludes(config);
+  AddOrderFlags(command, f, config);
   command.Add("--shard-rows", f.options.shard_rows, "Rows of each shard")
       .Within(positive)
       .Value("N");
-  command.Add("--memory-mib", f.memory_mib, "Memory for counting ids and shuffling rows, in MiB")
+  command
+      .Add("--memory-mib", f.memory_mib,
+           "Memory for counting ids, shuffling rows and, with --config, four shards, in MiB")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 30))
       .Value("N");
 }
@@ -170,8 +227,14 @@ void AddPreprocessCommand(Command app) {
       .ShowDefault("")
       .Required()
       .Value("PATH");
-  AddOutputFlags(command, *f);
-  AddIdFlags(command, *f);
+  const Flag config =
+      command
+          .Add("--config", f->config,
+               "Parse text by the data schema of this training configuration; without this "
+               "flag inputs have Criteo's columns")
+          .Value("FILE");
+  AddOutputFlags(command, *f, config);
+  AddIdFlags(command, *f, config);
   command.Add("--skip-bad-lines", f->options.skip_bad_lines,
               "Leave out bad lines and count them; without this flag a bad line is an error");
   AddOverwriteFlag(command, f->overwrite);

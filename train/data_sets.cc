@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/batch_source.h"
+#include "data/files/bag_folder.h"
 #include "data/files/criteo_stream.h"
 #include "data/files/data_files.h"
 #include "data/files/expand_paths.h"
@@ -129,8 +130,8 @@ RowFiles DataSets::OwnFiles(const std::vector<std::string>& files) const {
 }
 
 std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
-  const auto rows =
-      std::make_shared<const MultiHotRows>(MultiHotDays(files), *data_.schema, features_);
+  const auto rows = std::make_shared<const BagRows>(
+      MapMultiHotDays(MultiHotDays(files), *data_.schema, features_));
   if (dense_in_ != 0 && rows->dense_columns() != dense_in_)
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
                        dense_in_, rows->dense_columns()));
@@ -138,6 +139,10 @@ std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>
     throw Error(
         Format("{}: the model trains on one label, got {}", files.front(), rows->label_columns()));
   return rows;
+}
+
+std::shared_ptr<const RowTable> DataSets::MapParsed(const std::vector<std::string>& folders) const {
+  return std::make_shared<const BagRows>(MapBagFolders(folders, *data_.schema, features_));
 }
 
 // Columns that are not there, and rows that are not what the schema says, are errors now. Rows that
@@ -158,6 +163,7 @@ void DataSets::ReadFirstRows(const std::vector<std::string>& files) const {
 
 DataSets::Rows DataSets::OwnRowsOf(const std::vector<std::string>& files) const {
   if (rules_ == nullptr) return {files, MapDays(files)};
+  if (AreRowFolders(files)) return {files, MapParsed(files)};
   for (const std::string& file : files) TextFile probe(file);
   ReadFirstRows(files);
   return {files, nullptr};

@@ -19,7 +19,8 @@
 namespace tessera {
 
 // Given files are ratings or a user's own where the configuration says so, else Criteo rows in any
-// layout (data_files.h); without any, the data must be made up. Paths may be patterns, or "-"
+// layout (data_files.h); without any, the data must be made up. A user's own text may also be row
+// folders that it was parsed to (data/files/bag_folder.h). Paths may be patterns, or "-"
 // (data/files/expand_paths.h).
 struct DataSelection {
   std::vector<std::string> files = {};
@@ -80,6 +81,7 @@ class DataSets {
   Rows RowsOf(const std::vector<std::string>& files) const;
   Rows OwnRowsOf(const std::vector<std::string>& files) const;
   std::shared_ptr<const RowTable> MapDays(const std::vector<std::string>& files) const;
+  std::shared_ptr<const RowTable> MapParsed(const std::vector<std::string>& folders) const;
   void ReadFirstRows(const std::vector<std::string>& files) const;
   void CheckReadOnce(int64_t epochs) const;
   std::shared_ptr<const RowTable> MadeUp();

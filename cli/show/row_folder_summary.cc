@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/show/bag_folder_summary.h"
 #include "cli/show/numbers.h"
 #include "data/files/row_folder.h"
 #include "runtime/base/check.h"
@@ -10,13 +11,12 @@ namespace tessera::cli {
 namespace {
 
 struct Found {
-  RowFolderIndex index;
   int64_t bytes = 0, clicks = 0;
 };
 
 // Every row is read, so that each piece is checked.
 Found Read(const std::string& folder) {
-  Found found{.index = ReadRowFolderIndex(folder)};
+  Found found;
   const StoredParts parts = MapRowFolder(folder);
   for (const StoredRowsPart& part : parts.parts()) {
     for (const StoredColumns* columns : {&part.dense, &part.ids, &part.labels}) {
@@ -29,8 +29,8 @@ Found Read(const std::string& folder) {
   return found;
 }
 
-double ClickRate(const Found& found) {
-  return static_cast<double>(found.clicks) / static_cast<double>(found.index.rows);
+double ClickRate(const Found& found, const RowFolderIndex& index) {
+  return static_cast<double>(found.clicks) / static_cast<double>(index.rows);
 }
 
 std::string Count(int64_t number) { return WithCommas(static_cast<double>(number)); }
@@ -38,8 +38,9 @@ std::string Count(int64_t number) { return WithCommas(static_cast<double>(number
 }  // namespace
 
 std::string RowFolderText(const std::string& folder) {
+  const RowFolderIndex index = ReadRowFolderIndex(folder);
+  if (index.schema != nullptr) return BagFolderText(folder, index);
   const Found found = Read(folder);
-  const RowFolderIndex& index = found.index;
   std::vector<std::vector<std::string>> table = {{"column", "rows of its table"}};
   for (const CategoricalFeature& f : index.features)
     table.push_back({f.name, f.rows > 0 ? Count(f.rows) : "any"});
@@ -47,21 +48,23 @@ std::string RowFolderText(const std::string& folder) {
   text += Format("{} rows in {} {}, {}, checksums good\n", Count(index.rows), index.shards.size(),
                  index.shards.size() == 1 ? "shard" : "shards", Bytes(found.bytes));
   text += Format("{} numbers and {} ids a row, {} % clicks\n", index.dense_columns,
-                 index.features.size(), Fixed(100 * ClickRate(found), 1));
+                 index.features.size(), Fixed(100 * ClickRate(found, index), 1));
   for (const auto& [key, value] : index.made) text += Format("{}: {}\n", key, value);
   return text;
 }
 
 std::string RowFolderJson(const std::string& folder) {
+  const RowFolderIndex index = ReadRowFolderIndex(folder);
+  if (index.schema != nullptr) return BagFolderJson(folder, index);
   const Found found = Read(folder);
-  nlohmann::ordered_json json = {{"rows", found.index.rows},
-                                 {"shards", found.index.shards.size()},
+  nlohmann::ordered_json json = {{"rows", index.rows},
+                                 {"shards", index.shards.size()},
                                  {"bytes", found.bytes},
-                                 {"dense_columns", found.index.dense_columns},
-                                 {"click_rate", ClickRate(found)}};
-  for (const CategoricalFeature& f : found.index.features)
+                                 {"dense_columns", index.dense_columns},
+                                 {"click_rate", ClickRate(found, index)}};
+  for (const CategoricalFeature& f : index.features)
     json["features"].push_back({{"name", f.name}, {"rows", f.rows}});
-  for (const auto& [key, value] : found.index.made) json["made"][key] = value;
+  for (const auto& [key, value] : index.made) json["made"][key] = value;
   return json.dump(2) + "\n";
 }
 

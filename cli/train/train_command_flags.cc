@@ -177,8 +177,8 @@ void AddTrainFlags(Command app, TrainFlags& f) {
       .Value("FILE");
   app.Add("--data", f.data,
           "Train on these rows: files of the configuration's \"format\", plain, .gz or .zst; a "
-          "pattern stands for the files that match it, - for standard input. The format "
-          "\"criteo\" also takes npy days and folders of tessera preprocess; \"npz\" takes days")
+          "pattern stands for the files that match it, - for standard input. Folders of tessera "
+          "preprocess take the place of their text; \"criteo\" also takes npy days, \"npz\" days")
       .Value("PATH");
   app.Add("--train-rows", f.train_rows, "Train only on these rows of the data").Value("FIRST:LAST");
   app.Add("--eval", f.eval,

@@ -52,6 +52,15 @@ FileLayout LayoutOfFiles(const std::vector<std::string>& paths) {
   return layout;
 }
 
+bool AreRowFolders(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (IsRowFolder(path) != IsRowFolder(paths.front()))
+      throw Error(Format("{} is {} of rows, but {} is {}: give data of one layout", paths.front(),
+                         IsRowFolder(paths.front()) ? "a folder" : "no folder", path,
+                         IsRowFolder(path) ? "one" : "none"));
+  return !paths.empty() && IsRowFolder(paths.front());
+}
+
 StoredParts MapStoredFiles(const std::vector<std::string>& paths) {
   if (LayoutOfFiles(paths) == FileLayout::kFolder) return MapFolders(paths);
   std::vector<NpyDay> days;

@@ -21,6 +21,9 @@ FileLayout LayoutOfFile(const std::string& path);
 // The one layout that all paths have. Throws Error for different ones. REQUIRES: some path.
 FileLayout LayoutOfFiles(const std::vector<std::string>& paths);
 
+// Whether the paths are row folders; false where none is. Throws Error where some are, others not.
+bool AreRowFolders(const std::vector<std::string>& paths);
+
 // The rows of npy days or of row folders, in the order given. Throws Error for files that do not
 // fit together. REQUIRES: one layout, other than text.
 StoredParts MapStoredFiles(const std::vector<std::string>& paths);

@@ -83,10 +83,14 @@ void CheckedBytes::CheckPiece(int64_t piece) const {
   pieces_->good[static_cast<size_t>(piece)].store(true, std::memory_order_relaxed);
 }
 
-const char* StoredColumns::Row(int64_t row) const {
-  const int64_t stride = (tensor.rank() == 1 ? 1 : tensor.dim(1)) * SizeOf(tensor.dtype());
-  if (check) check->Check(row * stride, stride);
-  return static_cast<const char*>(tensor.raw_data()) + row * stride;
+const char* StoredColumns::Elements(int64_t first, int64_t count) const {
+  const int64_t size = SizeOf(tensor.dtype());
+  if (check) check->Check(first * size, count * size);
+  return static_cast<const char*>(tensor.raw_data()) + first * size;
+}
+
+const char* StoredColumns::Rows(int64_t first, int64_t count) const {
+  return Elements(first * columns(), count * columns());
 }
 
 // ---- parts

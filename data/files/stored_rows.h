@@ -49,8 +49,12 @@ struct StoredColumns {
   Tensor tensor;                              // [n] or [n, columns], borrowed from a mapping
   std::shared_ptr<const CheckedBytes> check;  // null: nothing is known of the bytes
 
-  // Checked. REQUIRES: 0 ≤ row < n.
-  const char* Row(int64_t row) const;
+  int64_t columns() const { return tensor.rank() == 1 ? 1 : tensor.dim(1); }
+  // Checked. REQUIRES: 0 ≤ row < n; they lie in [0, n).
+  const char* Row(int64_t row) const { return Rows(row, 1); }
+  const char* Rows(int64_t first, int64_t count) const;
+  // Elements from one on, row-major; checked. REQUIRES: they are there.
+  const char* Elements(int64_t first, int64_t count) const;
 };
 
 // A file, or three of them, of rows that follow each other.

@@ -256,7 +256,23 @@ Json Named(const Entry& entry) {
   return json;
 }
 
-Json ToJson(const DenseEntry& entry) {
+void AddIds(const FeatureEntry& entry, Json& json) {
+  if (entry.ids == IdKind::kHex || entry.ids == IdKind::kText) json["ids"] = ToString(entry.ids);
+  if (entry.ids == IdKind::kVocabulary) json["vocabulary"] = entry.vocabulary;
+  if (entry.ids == IdKind::kBoundaries) json["boundaries"] = entry.boundaries;
+}
+
+template <typename Entry>
+void AddList(const std::vector<Entry>& entries, const char* key, Json& json) {
+  for (const Entry& entry : entries) {
+    const Json item = EntryToJson(entry);
+    json[key].push_back(item.size() == 1 ? item.at("name") : item);
+  }
+}
+
+}  // namespace
+
+Json EntryToJson(const DenseEntry& entry) {
   Json json = Named(entry);
   if (!entry.missing)
     json["missing"] = "error";
@@ -270,13 +286,7 @@ Json ToJson(const DenseEntry& entry) {
   return json;
 }
 
-void AddIds(const FeatureEntry& entry, Json& json) {
-  if (entry.ids == IdKind::kHex || entry.ids == IdKind::kText) json["ids"] = ToString(entry.ids);
-  if (entry.ids == IdKind::kVocabulary) json["vocabulary"] = entry.vocabulary;
-  if (entry.ids == IdKind::kBoundaries) json["boundaries"] = entry.boundaries;
-}
-
-Json ToJson(const FeatureEntry& entry) {
+Json EntryToJson(const FeatureEntry& entry) {
   Json json = Named(entry);
   if (entry.missing == MissingFeature::kRow0) json["missing"] = "row0";
   if (entry.missing == MissingFeature::kError) json["missing"] = "error";
@@ -291,23 +301,13 @@ Json ToJson(const FeatureEntry& entry) {
   return json;
 }
 
-Json ToJson(const LabelEntry& entry) {
+Json EntryToJson(const LabelEntry& entry) {
   Json json = Named(entry);
   if (entry.missing == LabelEntry::Missing::kSkip) json["missing"] = "skip";
   if (entry.missing == LabelEntry::Missing::kNumber) json["missing"] = entry.missing_number;
   if (entry.at_least) json["at_least"] = *entry.at_least;
   return json;
 }
-
-template <typename Entry>
-void AddList(const std::vector<Entry>& entries, const char* key, Json& json) {
-  for (const Entry& entry : entries) {
-    const Json item = ToJson(entry);
-    json[key].push_back(item.size() == 1 ? item.at("name") : item);
-  }
-}
-
-}  // namespace
 
 DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format) {
   DataSchema schema;

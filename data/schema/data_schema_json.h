@@ -10,6 +10,9 @@ namespace tessera::internal {
 DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format);
 // Every key that is not its default; ranges are spelled out, and so are the words of a vocabulary.
 Json DataSchemaToJson(const DataSchema& schema);
+Json EntryToJson(const DenseEntry& entry);
+Json EntryToJson(const FeatureEntry& entry);
+Json EntryToJson(const LabelEntry& entry);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_DATA_SCHEMA_DATA_SCHEMA_JSON_H_

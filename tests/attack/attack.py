@@ -36,6 +36,30 @@ CONFIG = {
     "train": {"batch_size": 64},
 }
 
+# Bags with weights, a text, a label that may be missing: what a folder of a schema's rows can hold.
+OWN = {
+    **CONFIG,
+    "data": {
+        "format": "jsonl",
+        "dense": ["x"],
+        "features": [{"name": "seen", "weights": "how"}, {"name": "word", "ids": "text"}],
+        "labels": [{"name": "y", "missing": "skip"}],
+        "time": "t",
+    },
+    "tables": [
+        {"name": "a", "rows": 51, "dim": 4, "features": ["seen"]},
+        {"name": "b", "rows": 31, "dim": 4, "features": ["word", "n"]},
+    ],
+    "model": {**CONFIG["model"], "dense_in": 1, "weighted": True},
+}
+
+
+def own_rows(count):
+    for n in range(count):
+        seen = [n * 7 + i for i in range(n % 4)]
+        row = {"x": n / 8, "seen": seen, "how": [0.5] * len(seen), "word": f"w{n % 9}", "n": n}
+        yield json.dumps({**row, "t": n, **({"y": n % 2} if n % 5 else {})}) + "\n"
+
 
 def program():
     """The path of the command: the test's, or what the environment variable TESSERA names."""
@@ -191,6 +215,10 @@ def make_world(folder):
     must("generate", "--rows", 200, "--first", 1000, "--vocabulary", 50, "rows.tsv.gz", cwd=folder)
     must("preprocess", "rows.tsv", "-o", "rows", "--shard-rows", 400, cwd=folder)
     must("preprocess", "rows.tsv", "-o", "npy", "--to", "npy", cwd=folder)
+    (folder / "own.json").write_text(json.dumps(OWN, indent=1))
+    (folder / "own.jsonl").write_text("".join(own_rows(1000)))
+    parse = ["preprocess", "--config", "own.json", "own.jsonl"]
+    must(*parse, "-o", "parsed", "--shard-rows", 400, cwd=folder)
     must("train", "--config", "small.json", "--checkpoint", "model.safetensors", cwd=folder)
     must(
         "train",
@@ -266,6 +294,12 @@ VICTIMS = [
         "rows",
         ["train", "--config", "small.json", "--data", "{victim}", "--checkpoint", "{out}"],
         beside=["small.json"],
+    ),
+    Victim(
+        "row folder of a schema",
+        "parsed",
+        ["train", "--config", "own.json", "--data", "{victim}", "--checkpoint", "{out}"],
+        beside=["own.json"],
     ),
     Victim(
         "model directory",

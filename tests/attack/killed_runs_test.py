@@ -84,6 +84,21 @@ RUNS = [
             "end",
         ],
     ),
+    Command(
+        "preprocess --config",
+        ["preprocess", "--config", "own.json", "own.jsonl", "-o", "out", "--shard-rows", "200"],
+        [
+            "train",
+            "--config",
+            "own.json",
+            "--data",
+            "out",
+            "--threads",
+            "1",
+            "--checkpoint",
+            "end",
+        ],
+    ),
     Command("export", ["export", "ranks", "--out", "out"]),
     Command(
         "reshard",
@@ -92,7 +107,15 @@ RUNS = [
     ),
     Command("compact", ["compact", "chain", "--out", "out"]),
 ]
-NEEDS = ["small.json", "model.safetensors", "rows.tsv", "ranks", "chain"]
+NEEDS = [
+    "small.json",
+    "model.safetensors",
+    "rows.tsv",
+    "ranks",
+    "chain",
+    "own.json",
+    "own.jsonl",
+]
 
 
 def kill_after(seconds, args, cwd):

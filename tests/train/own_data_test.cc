@@ -4,8 +4,11 @@
 
 #include <filesystem>
 
+#include "data/batch_rows.h"
+#include "data/preprocess/parse_rows.h"
 #include "data/synthetic/criteo_file_writer.h"
 #include "runtime/files/safetensors.h"
+#include "tests/data/testing/same_batch.h"
 #include "tests/train/testing/files.h"
 #include "tests/train/testing/small_run.h"
 #include "train/data_sets.h"
@@ -129,18 +132,90 @@ constexpr char kBagSchema[] = R"({"format": "jsonl",
                {"name": "cat_9", "vocabulary": ["w1", "w2"]}],
   "labels": ["y"], "weight": "w" SHUFFLE})";
 
+TrainConfig BagConfig(bool shuffled) {
+  std::string text = ToJson(testing::SmallConfig());
+  text.replace(text.find("\"dense_in\":13"), 13, "\"dense_in\":2,\"weighted\":true");
+  const size_t begin = text.find("\"data\":"), end = text.find(",\"train\":");
+  text.replace(begin, end - begin, "\"data\": " + Shuffled(kBagSchema, shuffled));
+  return ParseTrainConfig(text, "bags.json");
+}
+
 TEST(OwnData, BagsOfLinesGoOnWhereTheyStopped) {
   for (const bool shuffled : {false, true}) {
-    TrainConfig config = testing::SmallConfig();
-    std::string text = ToJson(config);
-    text.replace(text.find("\"dense_in\":13"), 13, "\"dense_in\":2,\"weighted\":true");
-    const size_t begin = text.find("\"data\":"), end = text.find(",\"train\":");
-    text.replace(begin, end - begin, "\"data\": " + Shuffled(kBagSchema, shuffled));
-    config = ParseTrainConfig(text, "bags.json");
+    const TrainConfig config = BagConfig(shuffled);
     EXPECT_EQ(ToJson(ParseTrainConfig(ToJson(config), "again.json")), ToJson(config));
     const DataSelection selection{.files = {Bags()}, .skip_bad_lines = true, .threads = 2};
     ExpectEqual(Trained(config, selection), Trained(config, selection, 13));
   }
+}
+
+// ---- parsed once
+
+// The bags in a folder.
+std::string Parsed() {
+  const TrainConfig config = BagConfig(false);
+  const std::string path = TempPath("parsed");
+  ParseRows({.inputs = {Bags()},
+             .output = path,
+             .schema = *config.data.schema,
+             .features = Features(config),
+             .skip_bad_lines = true,
+             .shard_rows = 250});
+  return path;
+}
+
+TEST(OwnData, ParsedRowsGiveTheCheckpointOfTheText) {
+  ExpectEqual(Trained(BagConfig(false), {.files = {Parsed()}}),
+              Trained(BagConfig(false), {.files = {Bags()}, .skip_bad_lines = true}));
+}
+
+TEST(OwnData, ParsedRowsGoOnWhereTheyStopped) {
+  for (const bool shuffled : {false, true}) {
+    const DataSelection selection{.files = {Parsed()}, .train_rows = RowRange{0, 500}};
+    ExpectEqual(Trained(BagConfig(shuffled), selection),
+                Trained(BagConfig(shuffled), selection, 11));
+  }
+}
+
+TEST(OwnData, RanksReadTheirPartsOfParsedRows) {
+  Context ctx({.threads = 1});
+  for (const bool shuffled : {false, true}) {
+    const DataSets data(BagConfig(shuffled), {.files = {Parsed()}});
+    const auto whole = data.OpenTrain(64, 1);
+    std::vector<std::unique_ptr<DataSource>> parts;
+    for (int rank = 0; rank < 3; ++rank) parts.push_back(data.OpenTrain(64, 1, rank, 3));
+    while (const auto batch = whole->Next()) {
+      int64_t begin = 0;
+      for (const auto& source : parts) {
+        const auto part = source->Next();
+        ASSERT_TRUE(part);
+        testing::ExpectSameBatch(ctx, *part, RowsOfBatch(ctx, *batch, begin, begin + part->size()));
+        EXPECT_EQ(part->end_row, batch->end_row);
+        begin += part->size();
+      }
+      EXPECT_EQ(begin, batch->size());
+    }
+  }
+}
+
+TEST(OwnData, ParsedRowsAreHeldAgainstTheConfiguration) {
+  const std::string folder = Parsed();
+  TrainConfig config = BagConfig(false);
+  DataSchema schema = *config.data.schema;
+  schema.features[1].max_length = 2;
+  config.data.schema = std::make_shared<const DataSchema>(schema);
+  EXPECT_EQ(ErrorOf([&] { DataSets(config, {.files = {folder}}); }),
+            folder +
+                ": feature 'cat_2': max_length: expected 1, by which these rows were written, "
+                "got 2; to change it, preprocess the text again");
+  EXPECT_EQ(ErrorOf([&] {
+              DataSets(BagConfig(false), {.files = {folder, Bags()}});
+            }),
+            folder + " is a folder of rows, but " + Bags() + " is none: give data of one layout");
+  EXPECT_NE(ErrorOf([&] {
+              DataSets(BagConfig(false), {.files = {folder}, .eval_files = {folder}});
+            }).find("its rows are those of"),
+            std::string::npos);
 }
 
 std::string ErrorIn(const std::string& schema) {

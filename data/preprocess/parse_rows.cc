@@ -1,0 +1,99 @@
+#include "data/preprocess/parse_rows.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "data/files/expand_paths.h"
+#include "data/files/row_folder_index.h"
+#include "data/files/text_file.h"
+#include "data/preprocess/bag_folder_writer.h"
+#include "data/rows/text_row_reader.h"
+#include "runtime/base/check.h"
+
+namespace tessera {
+namespace {
+
+class RowsParser {
+ public:
+  RowsParser(const ParseRowsOptions& options,
+             const std::function<void(const PreprocessProgress&)>& on_progress)
+      : options_(options),
+        on_progress_(on_progress),
+        inputs_(ExpandPaths(options.inputs)),
+        rules_(std::make_shared<const RowRules>(options.schema, options.features)) {}
+
+  ParseRowsReport Run() {
+    for (const std::string& path : inputs_) CheckInput(path);
+    for (size_t i = 0; i < inputs_.size(); ++i) ReadInput(i);
+    if (writer_ == nullptr)
+      throw Error(Format("{}: there are no rows", inputs_.empty() ? "" : inputs_.front()));
+    writer_->Finish();
+    for (const CategoricalFeature& feature : options_.features)
+      report_.rows.features.push_back(
+          {.name = feature.name, .table_rows = CheckedHashSize(feature)});
+    return std::move(report_);
+  }
+
+ private:
+  // A file that is not there is an error before anything is written.
+  static void CheckInput(const std::string& path) {
+    if (IsRowFolder(path))
+      throw Error(
+          Format("{}: it is a folder of rows that were parsed before: expected text", path));
+    if (CanReadAgain(path)) TextFile probe(path);
+  }
+
+  void ReadInput(size_t which) {
+    TextRowReader reader(rules_, {.paths = {inputs_[which]},
+                                  .skip_bad_lines = options_.skip_bad_lines,
+                                  .threads = options_.threads});
+    PreprocessedInput& input = report_.rows.inputs.emplace_back();
+    input = {.path = inputs_[which], .first_row = report_.rows.rows};
+    while (const auto block = reader.Next()) {
+      Write(*block);
+      input.rows += block->rows();
+      report_.rows.rows += block->rows();
+      on_progress_({.step = "parsing",
+                    .fraction = (static_cast<double>(which) + reader.fraction()) /
+                                static_cast<double>(inputs_.size()),
+                    .rows = report_.rows.rows});
+    }
+    report_.rows.skipped_rows += reader.skipped_rows();
+    for (const auto& [reason, count] : reader.skipped()) report_.skipped[reason] += count;
+  }
+
+  // What the folder held goes only when there is something to write.
+  void Write(const RowBlock& block) {
+    if (block.rows() == 0) return;
+    if (writer_ == nullptr)
+      writer_ = std::make_unique<BagFolderWriter>(
+          options_.output, rules_, options_.features,
+          BagFolderOptions{.shard_rows = options_.shard_rows,
+                           .shard_bytes = std::max<int64_t>(1, options_.memory_bytes / 4),
+                           .made = HowMade()});
+    writer_->Append(block);
+  }
+
+  std::vector<std::pair<std::string, std::string>> HowMade() const {
+    std::vector<std::pair<std::string, std::string>> made;
+    for (const std::string& path : inputs_) made.emplace_back(InputName(path), path);
+    return made;
+  }
+
+  const ParseRowsOptions& options_;
+  const std::function<void(const PreprocessProgress&)>& on_progress_;
+  std::vector<std::string> inputs_;
+  std::shared_ptr<const RowRules> rules_;
+  std::unique_ptr<BagFolderWriter> writer_;
+  ParseRowsReport report_;
+};
+
+}  // namespace
+
+ParseRowsReport ParseRows(const ParseRowsOptions& options,
+                          const std::function<void(const PreprocessProgress&)>& on_progress) {
+  return RowsParser(options, on_progress).Run();
+}
+
+}  // namespace tessera

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Turns Parquet files into a folder of rows that `tessera train` maps.
+
+    python3 tools/parquet_to_rows.py --config own.json day_0.parquet day_1.parquet -o rows
+    tessera train --config own.json --data rows
+
+The data schema of the configuration says what becomes of each column, as for lines of JSON: its
+"format" is "jsonl". A list column is a bag, a list of numbers of one "size" is a dense vector, null
+and NaN are missing, a timestamp or date is its integer (of the unit in the file), bytes are UTF-8.
+Rows are streamed, --batch-rows at a time, as lines of JSON to `tessera preprocess --config`, which
+parses them and writes the folder; only columns that the configuration names are read. Options
+behind -- go to that command (-- --shard-rows 100000).
+
+Needs pyarrow, and the command `tessera` on the path or by --tessera. Tessera itself needs neither
+this nor Python.
+"""
+
+import argparse
+import json
+import math
+import re
+import subprocess
+import sys
+
+RANGE = re.compile(r"^(.*)\{(\d+)\.\.(\d+)\}([^{}]*)$")
+
+
+def expand(name):
+    """cat_{0..25} stands for 26 names."""
+    found = RANGE.match(name)
+    if not found:
+        return [name]
+    before, first, last, after = found.groups()
+    return [f"{before}{i}{after}" for i in range(int(first), int(last) + 1)]
+
+
+def columns_of(config):
+    """Names of the columns that a configuration reads."""
+    data = config.get("data", {})
+    if data.get("format") != "jsonl":
+        sys.exit('data.format: expected "jsonl", as rows of Parquet are read as lines of JSON are')
+    names, listed = [], set()
+    for key in ("dense", "features", "labels"):
+        for entry in data.get(key, []):
+            entry = {"name": entry} if isinstance(entry, str) else entry
+            names += expand(entry.get("from", entry["name"]))
+            names += [entry["weights"]] if "weights" in entry else []
+            listed.update(expand(entry["name"]) if key == "features" else [])
+    names += [data[key] for key in ("weight", "time") if key in data]
+    tables = [name for table in config["tables"] for name in table["features"]]
+    return set(names) | {name for key in tables for name in expand(key) if name not in listed}
+
+
+def plain(field, pyarrow):
+    """The type in which a column of a batch is handed to Python: dates and times as integers."""
+    types = pyarrow.types
+    if types.is_list(field) or types.is_large_list(field) or types.is_fixed_size_list(field):
+        return pyarrow.list_(plain(field.value_type, pyarrow))
+    if types.is_date32(field) or types.is_time32(field):
+        return pyarrow.int32()
+    if types.is_temporal(field):
+        return pyarrow.int64()
+    if types.is_dictionary(field):
+        return plain(field.value_type, pyarrow)
+    if types.is_float16(field):
+        return pyarrow.float32()
+    if types.is_binary(field) or types.is_large_binary(field) or types.is_fixed_size_binary(field):
+        return pyarrow.string()
+    return field
+
+
+def cell(value):
+    """A value as JSON has it."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, list):
+        return [cell(item) for item in value]
+    return value
+
+
+def write_rows(path, wanted, batch_rows, out):
+    import pyarrow
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        columns = [name for name in file.schema_arrow.names if name in wanted]
+        if not columns:
+            sys.exit(f"{path}: it has none of the configuration's columns")
+        for batch in file.iter_batches(batch_size=batch_rows, columns=columns):
+            lists = []
+            for name, column in zip(batch.schema.names, batch.columns):
+                try:
+                    lists.append(column.cast(plain(column.type, pyarrow)).to_pylist())
+                except pyarrow.ArrowException as error:
+                    sys.exit(f"{path}: column '{name}': cannot be read as numbers or text: {error}")
+            names = batch.schema.names
+            for row in zip(*lists):
+                cells = dict(zip(names, map(cell, row)))
+                out.write(json.dumps(cells, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def main():
+    own, given = sys.argv[1:], []
+    if "--" in own:
+        own, given = own[: own.index("--")], own[own.index("--") + 1 :]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE.parquet")
+    parser.add_argument("--config", required=True, metavar="FILE", help="training configuration")
+    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="write to this folder")
+    parser.add_argument("--batch-rows", type=int, default=8192, metavar="N", help="rows in memory")
+    parser.add_argument("--tessera", default="tessera", metavar="PROGRAM", help="the command")
+    args = parser.parse_args(own)
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        sys.exit("Parquet is read by pyarrow, which is not installed: pip install pyarrow")
+    with open(args.config) as file:
+        wanted = columns_of(json.load(file))
+    command = [args.tessera, "preprocess", "--config", args.config, "-", "-o", args.out, *given]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8") as process:
+        try:
+            for path in args.files:
+                write_rows(path, wanted, args.batch_rows, process.stdin)
+            process.stdin.close()
+        except BrokenPipeError:  # it has said why it ended
+            pass
+        except BaseException:
+            process.kill()  # nothing is committed before the last row
+            raise
+    sys.exit(process.returncode)
+
+
+if __name__ == "__main__":
+    main()
