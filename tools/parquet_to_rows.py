@@ -18,6 +18,7 @@ this nor Python.
 import argparse
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -70,33 +71,60 @@ def plain(field, pyarrow):
 
 
 def cell(value):
-    """A value as JSON has it."""
-    if isinstance(value, float) and math.isnan(value):
-        return None
+    """A value as JSON has it; decimals become texts, which are numbers all the same."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
     if isinstance(value, list):
         return [cell(item) for item in value]
     return value
 
 
-def write_rows(path, wanted, batch_rows, out):
+def open_files(paths, wanted):
+    """Files and the names of their columns that are read; ends with a sentence for one without."""
     import pyarrow
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(path) as file:
+    for path in paths:
+        try:
+            file = pyarrow.parquet.ParquetFile(path)
+        except (OSError, pyarrow.ArrowException) as error:
+            sys.exit(f"{path}: cannot be read: {error}")
         columns = [name for name in file.schema_arrow.names if name in wanted]
         if not columns:
             sys.exit(f"{path}: it has none of the configuration's columns")
-        for batch in file.iter_batches(batch_size=batch_rows, columns=columns):
-            lists = []
-            for name, column in zip(batch.schema.names, batch.columns):
-                try:
-                    lists.append(column.cast(plain(column.type, pyarrow)).to_pylist())
-                except pyarrow.ArrowException as error:
-                    sys.exit(f"{path}: column '{name}': cannot be read as numbers or text: {error}")
-            names = batch.schema.names
-            for row in zip(*lists):
-                cells = dict(zip(names, map(cell, row)))
-                out.write(json.dumps(cells, ensure_ascii=False, allow_nan=False) + "\n")
+        yield path, file, columns
+
+
+def write_rows(path, file, columns, batch_rows, out):
+    import pyarrow
+
+    for batch in file.iter_batches(batch_size=batch_rows, columns=columns):
+        lists = []
+        for name, column in zip(batch.schema.names, batch.columns):
+            try:
+                lists.append(column.cast(plain(column.type, pyarrow)).to_pylist())
+            except pyarrow.ArrowException as error:
+                sys.exit(f"{path}: column '{name}': cannot be read as numbers or text: {error}")
+        for row in zip(*lists):
+            cells = dict(zip(batch.schema.names, map(cell, row)))
+            out.write(json.dumps(cells, ensure_ascii=False, default=str) + "\n")
+
+
+def parse(files, batch_rows, command):
+    """Streams the rows into the command; ends with its exit code where it fails."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8")
+    try:
+        for path, file, columns in files:
+            write_rows(path, file, columns, batch_rows, process.stdin)
+        process.stdin.close()
+    except BrokenPipeError:  # it has said why it ended
+        pass
+    except BaseException:
+        process.kill()  # before its input ends, which it would take for the last row
+        process.wait()
+        raise
+    if process.wait() != 0:
+        sys.exit(process.returncode)
 
 
 def main():
@@ -116,20 +144,15 @@ def main():
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         sys.exit("Parquet is read by pyarrow, which is not installed: pip install pyarrow")
+    if os.path.exists(args.out):
+        sys.exit(f"{args.out}: it exists: name another folder")
     with open(args.config) as file:
         wanted = columns_of(json.load(file))
-    command = [args.tessera, "preprocess", "--config", args.config, "-", "-o", args.out, *given]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8") as process:
-        try:
-            for path in args.files:
-                write_rows(path, wanted, args.batch_rows, process.stdin)
-            process.stdin.close()
-        except BrokenPipeError:  # it has said why it ended
-            pass
-        except BaseException:
-            process.kill()  # nothing is committed before the last row
-            raise
-    sys.exit(process.returncode)
+    files = list(open_files(args.files, wanted))
+    unfinished = args.out.rstrip("/") + ".unfinished"
+    command = [args.tessera, "preprocess", "--config", args.config, "-", "-o", unfinished]
+    parse(files, args.batch_rows, [*command, "--overwrite", *given])
+    os.rename(unfinished, args.out)  # the commit: who is killed before leaves no folder of this name
 
 
 if __name__ == "__main__":

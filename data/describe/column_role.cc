@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "data/describe/utf8.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
 namespace tessera {

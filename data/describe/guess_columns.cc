@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "data/describe/utf8.h"
 #include "data/rows/column_cells.h"
 #include "data/rows/number_text.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_object.h"
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "data/schema/name_ranges.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/files.h"
 
@@ -98,8 +99,14 @@ void FillVocabulary(const Json& value, const std::string& where, FeatureEntry& e
   else
     ReadJson(value, where, entry.vocabulary);
   std::set<std::string> words;
-  for (const std::string& word : entry.vocabulary)
+  for (const std::string& word : entry.vocabulary) {
     if (!words.insert(word).second) throw Error(Format("{}: '{}' is there twice", where, word));
+    if (!IsUtf8(word))
+      throw Error(
+          Format("{}: word {}: expected UTF-8, as the schema is saved as JSON, got other "
+                 "bytes",
+                 where, words.size()));
+  }
 }
 
 void FillIds(JsonObject& object, FeatureEntry& entry) {

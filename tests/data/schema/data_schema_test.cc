@@ -106,6 +106,10 @@ TEST(DataSchema, WrongValuesAreNamedByTheirPlace) {
             "data.features[0].boundaries: expected numbers that rise, got [1,1]");
   EXPECT_EQ(feature(R"("vocabulary": ["a", "a"])"),
             "data.features[0].vocabulary: 'a' is there twice");
+  const std::string words = WriteFile("latin.txt", "a\nB\xe9r\n");
+  EXPECT_EQ(feature(R"("vocabulary": ")" + words + "\""),
+            "data.features[0].vocabulary: word 2: expected UTF-8, as the schema is saved as JSON, "
+            "got other bytes");
   EXPECT_EQ(feature(R"("separator": "")"),
             "data.features[0].separator: expected a string that is not empty, got \"\"");
   EXPECT_EQ(feature(R"("from": "c_{0..1}")"), "data.features[0].from: expected 1 columns, got 2");

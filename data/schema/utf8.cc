@@ -1,4 +1,4 @@
-#include "data/describe/utf8.h"
+#include "data/schema/utf8.h"
 
 #include <simdjson.h>
 

@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_DESCRIBE_UTF8_H_
-#define TESSERA_DATA_DESCRIBE_UTF8_H_
+#ifndef TESSERA_DATA_SCHEMA_UTF8_H_
+#define TESSERA_DATA_SCHEMA_UTF8_H_
 // Whether bytes are UTF-8, which a document of JSON needs.
 #include <string_view>
 
@@ -8,4 +8,4 @@ namespace tessera::internal {
 bool IsUtf8(std::string_view text);
 
 }  // namespace tessera::internal
-#endif  // TESSERA_DATA_DESCRIBE_UTF8_H_
+#endif  // TESSERA_DATA_SCHEMA_UTF8_H_

@@ -1,0 +1,84 @@
+#!/bin/bash
+# tools/parquet_to_rows.py makes of Parquet the folder that tessera preprocess makes of the same
+# rows as lines of JSON. Argument: the tool.
+tool=$PWD/$1
+source "$(dirname "$0")/cli_test_lib.sh"
+if ! python3 -c "import pyarrow.parquet" 2>/dev/null; then
+  echo "SKIPPED: python3 has no pyarrow, by which the tool reads Parquet"
+  exit 0
+fi
+
+python3 - <<'PY'
+import datetime, json, random
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+random.seed(3)
+rows = []
+for i in range(1000):
+    seen = [random.randint(-3, 2**62) for _ in range(i % 5)]
+    rows.append({"click": i % 2, "user": f"ü{i % 50}", "at": 1700000000000 + i, "w": 0.5 * (i % 3),
+                 "price": None if i % 3 == 0 else random.random() * 90,
+                 "shelf": None if i % 4 == 0 else random.choice(["top", "low", "x"]),
+                 "seen": seen, "how": [random.random() for _ in seen], "big": 2**64 - 1 - i,
+                 "vec": [i / 8, -i], "day": i % 9})
+types = {"click": pa.int8(), "user": pa.dictionary(pa.int32(), pa.string()),
+         "at": pa.timestamp("ms"), "w": pa.float32(), "price": pa.float64(),
+         "shelf": pa.large_string(), "seen": pa.list_(pa.int64()), "how": pa.list_(pa.float64()),
+         "big": pa.uint64(), "vec": pa.list_(pa.float32(), 2), "day": pa.date32()}
+table = pa.table({name: pa.array([row[name] for row in rows], pa.string()).dictionary_encode()
+                  if name == "user" else pa.array([row[name] for row in rows], kind)
+                  for name, kind in types.items()})
+table = table.append_column("nobody", pa.array([{"a": 1}] * len(rows)))
+pq.write_table(table.slice(0, 700), "a.parquet", row_group_size=90)
+pq.write_table(table.slice(700), "b.parquet")
+pq.write_table(pa.table({"click": [0], "price": ["dear"]}), "dear.parquet")
+pq.write_table(pa.table({"other": [0]}), "other.parquet")
+with open("rows.jsonl", "w") as file:
+    file.writelines(json.dumps(row) + "\n" for row in rows)
+features = [{"name": "user", "ids": "text"}, {"name": "seen", "weights": "how"}, "big", "day",
+            {"name": "shelf", "vocabulary": ["top", "low"], "missing": "row0"}]
+config = {
+    "data": {"format": "jsonl", "features": features, "labels": ["click"], "weight": "w",
+             "dense": [{"name": "price", "transform": "log1p"}, {"name": "vec", "size": 2}],
+             "time": "at"},
+    "tables": [{"name": "t", "rows": 60, "dim": 4,
+                "features": ["user", "shelf", "seen", "big", "day"]}],
+    "model": {"type": "dlrm", "dense_in": 3, "dense_arch": [8, 4], "over_arch": [8, 1],
+              "weighted": True},
+    "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1},
+                  "dense": {"name": "adam", "lr": 0.01}},
+    "train": {"batch_size": 64}}
+json.dump(config, open("own.json", "w"))
+json.dump(dict(config, data=dict(config["data"], format="csv")), open("csv.json", "w"))
+PY
+
+convert() { python3 "$tool" --tessera "$tessera" "$@" >out 2>err; }
+# refuses TEXT ARGS…: one sentence, and no folder.
+refuses() {
+  local text=$1
+  shift
+  ! convert "$@" || fail "parquet_to_rows.py $*: expected a refusal"
+  has err "$text"
+  [ "$(wc -l <err)" -eq 1 ] || fail "parquet_to_rows.py $*: expected one line: $(cat err)"
+  [ ! -e none ] || fail "parquet_to_rows.py $*: it left a folder"
+}
+
+convert --config own.json a.parquet b.parquet -o rows --batch-rows 128 -- --shard-rows 300 ||
+  fail "$(cat out err)"
+has out "1,000 rows"
+run 0 preprocess --config own.json rows.jsonl -o text --shard-rows 300
+for shard in 0 1 2 3; do
+  cmp rows/rows-0000$shard.safetensors text/rows-0000$shard.safetensors || fail "other rows"
+done
+[ "$(ls -d rows*)" = "$(printf 'rows\nrows.jsonl')" ] || fail "it left $(ls -d rows*)"
+run 0 train --config own.json --data rows --json rows.json
+json rows.json 'd["rows"] == 1000'
+
+refuses "rows: it exists" --config own.json a.parquet -o rows
+refuses 'data.format: expected "jsonl"' --config csv.json a.parquet -o none
+refuses "gone.parquet: cannot be read" --config own.json a.parquet gone.parquet -o none
+refuses "rows.jsonl: cannot be read" --config own.json rows.jsonl -o none
+refuses "other.parquet: it has none of the configuration's columns" --config own.json \
+  other.parquet -o none
+refuses ":1: price: expected a number, got 'dear'" --config own.json dear.parquet -o none
