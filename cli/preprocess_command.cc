@@ -148,7 +148,7 @@ int Run(const Flags& flags) {
   });
 }
 
-// What a schema decides, or rows with bags do not have, is refused beside --config.
+// A schema decides these things, or rows with bags do not have them: --config refuses the flags.
 void AddIdFlags(Command command, Flags& f, const Flag& config) {
   const auto positive = NumbersFrom(int64_t{1}, int64_t{1} << 60);
   command

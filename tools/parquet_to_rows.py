@@ -152,7 +152,7 @@ def main():
     unfinished = args.out.rstrip("/") + ".unfinished"
     command = [args.tessera, "preprocess", "--config", args.config, "-", "-o", unfinished]
     parse(files, args.batch_rows, [*command, "--overwrite", *given])
-    os.rename(unfinished, args.out)  # the commit: who is killed before leaves no folder of this name
+    os.rename(unfinished, args.out)  # the commit: who is killed before it leaves no such folder
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ RowFiles DataSets::OwnFiles(const std::vector<std::string>& files) const {
 }
 
 std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
-  const auto rows = std::make_shared<const BagRows>(
+  const auto rows = std::make_shared<const StoredBags>(
       MapMultiHotDays(MultiHotDays(files), *data_.schema, features_));
   if (dense_in_ != 0 && rows->dense_columns() != dense_in_)
     throw Error(Format("{}: expected {} numbers a row, the model's dense_in, got {}", files.front(),
@@ -142,7 +142,7 @@ std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>
 }
 
 std::shared_ptr<const RowTable> DataSets::MapParsed(const std::vector<std::string>& folders) const {
-  return std::make_shared<const BagRows>(MapBagFolders(folders, *data_.schema, features_));
+  return std::make_shared<const StoredBags>(MapBagFolders(folders, *data_.schema, features_));
 }
 
 // Columns that are not there, and rows that are not what the schema says, are errors now. Rows that

@@ -9,6 +9,7 @@
 #include "cli/show/numbers.h"
 #include "data/files/bag_folder.h"
 #include "runtime/base/check.h"
+#include "runtime/context.h"
 
 namespace tessera::cli {
 namespace {
@@ -64,7 +65,7 @@ void AddBatch(const Batch& batch, Found& found) {
 
 Found Read(const std::string& folder, const RowFolderIndex& index) {
   Context ctx({.threads = 1});
-  const BagRows rows = MapBagFolders({folder}, *index.schema, index.features);
+  const StoredBags rows = MapBagFolders({folder}, *index.schema, index.features);
   Found found{.ids = std::vector<int64_t>(index.features.size()),
               .labels = std::vector<LabelSums>(index.schema->labels.size())};
   for (const BagPart& part : rows.parts()) found.bytes += CheckedBytesOf(part);

@@ -5,13 +5,14 @@
 #include "data/files/row_folder_index.h"
 #include "data/files/row_shard.h"
 #include "data/schema/schema_match.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {
 
 using ColumnRanges = std::vector<std::pair<int64_t, int64_t>>;
 
-// What is read of the shards of one folder.
+// The columns that are read of the shards of one folder.
 struct Picked {
   int64_t dense_columns = 0, label_columns = 0;  // of the shards
   ColumnRanges dense, labels;
@@ -40,7 +41,7 @@ Picked PickedOf(const DataSchema& written, const DataSchema& wanted) {
   return picked;
 }
 
-// Of ids modulo R, those modulo a divisor of R are found as well.
+// Ids modulo R tell those modulo a divisor of R as well.
 void CheckTables(const RowFolderIndex& index, const std::vector<CategoricalFeature>& features,
                  const std::string& folder) {
   for (const CategoricalFeature& feature : features) {
@@ -99,8 +100,8 @@ BagPart MapShard(const MappedRowShard& shard, const Picked& picked, const DataSc
 
 }  // namespace
 
-BagRows MapBagFolders(const std::vector<std::string>& folders, const DataSchema& schema,
-                      const std::vector<CategoricalFeature>& features) {
+StoredBags MapBagFolders(const std::vector<std::string>& folders, const DataSchema& schema,
+                         const std::vector<CategoricalFeature>& features) {
   std::vector<BagFeature> bags;
   std::vector<std::string> names;
   for (const CategoricalFeature& feature : features) {
@@ -122,7 +123,7 @@ BagRows MapBagFolders(const std::vector<std::string>& folders, const DataSchema&
       parts.push_back(MapShard(MappedRowShard(folder, shard), picked, schema, features));
   }
   if (parts.empty()) throw Error(Format("{}: it holds no rows", folders.front()));
-  return BagRows(std::move(bags), std::move(parts));
+  return StoredBags(std::move(bags), std::move(parts));
 }
 
 }  // namespace tessera

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "data/batch_builder.h"
-#include "data/files/bag_rows.h"
+#include "data/files/stored_bags.h"
 #include "data/schema/data_schema.h"
 
 namespace tessera {
@@ -34,8 +34,8 @@ inline constexpr char kDense[] = "dense", kLabels[] = "labels", kWeight[] = "wei
 // ask for them. Throws Error, naming folder or file, for rows that were read otherwise, and for
 // shards that do not fit the index; Gather throws for offsets and bytes that are not what they
 // should be.
-BagRows MapBagFolders(const std::vector<std::string>& folders, const DataSchema& schema,
-                      const std::vector<CategoricalFeature>& features);
+StoredBags MapBagFolders(const std::vector<std::string>& folders, const DataSchema& schema,
+                         const std::vector<CategoricalFeature>& features);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_FILES_BAG_FOLDER_H_

@@ -5,6 +5,7 @@
 
 #include "data/files/npy.h"
 #include "data/files/npz.h"
+#include "runtime/tensor.h"
 
 namespace tessera {
 namespace {
@@ -125,8 +126,8 @@ void CheckWidths(const BagPart& day, const BagPart& first, const DataSchema& sch
 
 }  // namespace
 
-BagRows MapMultiHotDays(const std::vector<std::string>& days, const DataSchema& schema,
-                        const std::vector<CategoricalFeature>& features) {
+StoredBags MapMultiHotDays(const std::vector<std::string>& days, const DataSchema& schema,
+                           const std::vector<CategoricalFeature>& features) {
   std::vector<Feature> read;
   std::vector<BagFeature> bags;
   std::vector<std::string> names;
@@ -144,7 +145,7 @@ BagRows MapMultiHotDays(const std::vector<std::string>& days, const DataSchema& 
     parts.push_back(MapDay(day, read));
     CheckWidths(parts.back(), parts.front(), schema);
   }
-  return BagRows(std::move(bags), std::move(parts));
+  return StoredBags(std::move(bags), std::move(parts));
 }
 
 }  // namespace tessera

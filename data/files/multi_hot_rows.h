@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "data/batch_builder.h"
-#include "data/files/bag_rows.h"
+#include "data/files/stored_bags.h"
 #include "data/schema/data_schema.h"
 
 namespace tessera {
@@ -28,8 +28,8 @@ std::vector<std::string> MultiHotDays(const std::vector<std::string>& paths);
 
 // The rows of the days. Throws Error, naming the file, for arrays that do not fit together, the
 // features, or the lists of the schema (where it has "dense" or "labels").
-BagRows MapMultiHotDays(const std::vector<std::string>& days, const DataSchema& schema,
-                        const std::vector<CategoricalFeature>& features);
+StoredBags MapMultiHotDays(const std::vector<std::string>& days, const DataSchema& schema,
+                           const std::vector<CategoricalFeature>& features);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_FILES_MULTI_HOT_ROWS_H_

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "data/schema/data_schema_json.h"
+#include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/files.h"
 #include "runtime/json/json_seal.h"

@@ -63,7 +63,7 @@ class RowsParser {
     for (const auto& [reason, count] : reader.skipped()) report_.skipped[reason] += count;
   }
 
-  // What the folder held goes only when there is something to write.
+  // Earlier rows of the folder go only when there is something to write.
   void Write(const RowBlock& block) {
     if (block.rows() == 0) return;
     if (writer_ == nullptr)

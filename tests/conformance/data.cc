@@ -45,7 +45,7 @@ std::vector<CategoricalFeature> FeaturesOf(const Case& c) {
 
 AllRows ReadDays(Context& ctx, const std::vector<std::string>& paths, const DataSchema& schema,
                  const std::vector<CategoricalFeature>& features) {
-  const BagRows rows = MapMultiHotDays(MultiHotDays(paths), schema, features);
+  const StoredBags rows = MapMultiHotDays(MultiHotDays(paths), schema, features);
   std::vector<int64_t> all(static_cast<size_t>(rows.rows()));
   std::iota(all.begin(), all.end(), 0);
   return {rows.Gather(ctx, all)};

@@ -39,14 +39,14 @@ std::string WriteDay(const std::string& name, int first, int rows, int hot, bool
 
 const std::vector<CategoricalFeature> kFeatures = {{"cat_0", 250, false}, {"user", 7, false}};
 
-BagRows Map(const std::vector<std::string>& paths, const std::string& keys = "") {
+StoredBags Map(const std::vector<std::string>& paths, const std::string& keys = "") {
   return MapMultiHotDays(MultiHotDays(paths), ParseDataSchema(R"({"format": "npz")" + keys + "}"),
                          kFeatures);
 }
 
 TEST(MultiHotRows, GatherRowsOfAnyDayInAnyOrder) {
   Context ctx({.threads = 1});
-  const BagRows rows = Map({WriteDay("a", 0, 5, 3), WriteDay("b", 5, 4, 70, true)});
+  const StoredBags rows = Map({WriteDay("a", 0, 5, 3), WriteDay("b", 5, 4, 70, true)});
   EXPECT_EQ(rows.rows(), 9);
   const std::vector<int64_t> some = {6, 1, 2};
   const Batch batch = rows.Gather(ctx, some);

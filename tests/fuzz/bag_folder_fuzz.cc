@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::MayRefuse([&] {
     const RowFolderIndex index = ReadRowFolderIndex(fuzz::Folder());
     if (index.schema == nullptr) return;
-    const BagRows rows = MapBagFolders({fuzz::Folder()}, *index.schema, index.features);
+    const StoredBags rows = MapBagFolders({fuzz::Folder()}, *index.schema, index.features);
     std::vector<int64_t> all(static_cast<size_t>(rows.rows()));
     std::iota(all.begin(), all.end(), 0);
     rows.Gather(ctx, all);

@@ -34,7 +34,7 @@ constexpr char kSchema[] = R"({"format": "jsonl",
                {"name": "city", "vocabulary": ["Ber", "Osl"]}],
   "labels": ["click", {"name": "stars", "missing": "skip"}], "weight": "w", "time": "t"})";
 
-// Of "plain", whose rows are in no list of the schema, every row has one id.
+// Every row has one id of "plain", which is in no list of the schema.
 const std::vector<CategoricalFeature> kFeatures = {
     {"plain", 1000}, {"seen", 60}, {"word", int64_t{1} << 40}, {"raw", 0, true}, {"city", 5}};
 
@@ -92,7 +92,7 @@ Batch TextRows(Context& ctx, const DataSchema& schema,
       .batch;
 }
 
-Batch All(Context& ctx, const BagRows& rows) {
+Batch All(Context& ctx, const StoredBags& rows) {
   std::vector<int64_t> all(static_cast<size_t>(rows.rows()));
   std::iota(all.begin(), all.end(), 0);
   return rows.Gather(ctx, all);
@@ -110,13 +110,13 @@ TEST(ParseRows, AFolderHasTheTensorsOfTheText) {
   EXPECT_EQ(index.shards.size(), 4u);
   EXPECT_TRUE(index.shards[0].checksums.contains("offsets/seen"));
   EXPECT_FALSE(index.shards[0].checksums.contains("offsets/plain"));  // one id a row
-  const BagRows rows = MapBagFolders({options.output}, Schema(), kFeatures);
+  const StoredBags rows = MapBagFolders({options.output}, Schema(), kFeatures);
   ExpectSameBatch(ctx, All(ctx, rows), TextRows(ctx, Schema(), kFeatures));
 }
 
 TEST(ParseRows, RowsAreGatheredInAnyOrder) {
   Context ctx({.threads = 1});
-  const BagRows rows = MapBagFolders({Folder("order")}, Schema(), kFeatures);
+  const StoredBags rows = MapBagFolders({Folder("order")}, Schema(), kFeatures);
   const Batch all = TextRows(ctx, Schema(), kFeatures);
   const std::vector<int64_t> order = {99, 0, 1, 2, 30, 29, 29, 61};
   const Batch some = rows.Gather(ctx, order);
@@ -318,7 +318,7 @@ TEST(BagFolder, OtherBytesAreFoundInEveryTensor) {
     std::string bad = good;
     bad[static_cast<size_t>(entry.begin)] ^= 0x10;
     WriteFile("flipped/rows-00000.safetensors", bad);
-    const BagRows rows = MapBagFolders({folder}, Schema(), kFeatures);
+    const StoredBags rows = MapBagFolders({folder}, Schema(), kFeatures);
     EXPECT_EQ(
         ErrorOf([&] { All(ctx, rows); }).find(Format("{}: tensor '{}': bytes 0 to ", shard, name)),
         0u)
@@ -326,7 +326,7 @@ TEST(BagFolder, OtherBytesAreFoundInEveryTensor) {
   }
 }
 
-// What a writer that is wrong might leave: checksums are good.
+// A writer that is wrong might leave such offsets: checksums are good.
 TEST(BagFolder, OffsetsThatDoNotRiseAreErrors) {
   Context ctx({.threads = 1});
   const std::string folder = Folder("offsets"), shard = folder + "/rows-00000.safetensors";
@@ -341,7 +341,7 @@ TEST(BagFolder, OffsetsThatDoNotRiseAreErrors) {
     written.rows = 0;
     WriteRowShard(ctx, other, 30, tensors, written);
     WriteRowFolderIndex(other, written);
-    const BagRows rows = MapBagFolders({other}, Schema(), kFeatures);
+    const StoredBags rows = MapBagFolders({other}, Schema(), kFeatures);
     rows.Gather(ctx, std::vector<int64_t>{15});
     const std::string text = ErrorOf([&] { All(ctx, rows); });
     const std::string where = Format(

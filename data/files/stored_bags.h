@@ -1,5 +1,5 @@
-#ifndef TESSERA_DATA_FILES_BAG_ROWS_H_
-#define TESSERA_DATA_FILES_BAG_ROWS_H_
+#ifndef TESSERA_DATA_FILES_STORED_BAGS_H_
+#define TESSERA_DATA_FILES_STORED_BAGS_H_
 // Rows with bags in mapped files, in parts that follow each other: what days of multi-hot rows
 // (multi_hot_rows.h) and folders of a schema's rows (bag_folder.h) are read as.
 //
@@ -49,10 +49,10 @@ struct BagPart {
   std::vector<BagColumn> bags;  // of each feature
 };
 
-class BagRows final : public RowTable {
+class StoredBags final : public RowTable {
  public:
   // REQUIRES: some part; all of as many dense numbers and labels, with weight and time or without.
-  BagRows(std::vector<BagFeature> features, std::vector<BagPart> parts);
+  StoredBags(std::vector<BagFeature> features, std::vector<BagPart> parts);
 
   int64_t rows() const override { return first_.back(); }
   const std::vector<BagPart>& parts() const { return parts_; }
@@ -91,4 +91,4 @@ class BagRows final : public RowTable {
 };
 
 }  // namespace tessera
-#endif  // TESSERA_DATA_FILES_BAG_ROWS_H_
+#endif  // TESSERA_DATA_FILES_STORED_BAGS_H_

@@ -1,4 +1,4 @@
-#include "data/files/bag_rows.h"
+#include "data/files/stored_bags.h"
 
 #include <algorithm>
 #include <cstring>
@@ -134,7 +134,7 @@ void NumberColumns::Copy(int64_t first, int64_t count, float* out) const {
 
 // ---- rows
 
-BagRows::BagRows(std::vector<BagFeature> features, std::vector<BagPart> parts)
+StoredBags::StoredBags(std::vector<BagFeature> features, std::vector<BagPart> parts)
     : features_(std::move(features)), parts_(std::move(parts)) {
   TESSERA_CHECK(!parts_.empty(), "no file of rows was given");
   for (const BagFeature& feature : features_) {
@@ -148,7 +148,7 @@ BagRows::BagRows(std::vector<BagFeature> features, std::vector<BagPart> parts)
   }
 }
 
-std::vector<BagRows::Run> BagRows::RunsOf(std::span<const int64_t> rows) const {
+std::vector<StoredBags::Run> StoredBags::RunsOf(std::span<const int64_t> rows) const {
   std::vector<Run> runs;
   for (const int64_t row : rows) {
     const auto after = std::upper_bound(first_.begin(), first_.end(), row);
@@ -167,7 +167,7 @@ std::vector<BagRows::Run> BagRows::RunsOf(std::span<const int64_t> rows) const {
 
 // The lengths of a feature's bags in a run. Throws Error for offsets that do not rise, or that lead
 // out of the ids.
-BagRows::IdRun BagRows::FillLengths(const Run& run, size_t feature, int32_t* lengths) const {
+StoredBags::IdRun StoredBags::FillLengths(const Run& run, size_t feature, int32_t* lengths) const {
   const BagColumn& column = run.part->bags[feature];
   if (!column.offsets.tensor) {
     const int64_t hot = column.ids.columns();
@@ -193,7 +193,7 @@ BagRows::IdRun BagRows::FillLengths(const Run& run, size_t feature, int32_t* len
 }
 
 template <typename Id>
-Tensor BagRows::IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count) {
+Tensor StoredBags::IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count) {
   const Tensor values = Tensor::Empty(ctx, {count}, DTypeOf<Id>::value);
   Id* out = values.data<Id>();
   for (const IdRun& run : runs) {
@@ -207,7 +207,8 @@ Tensor BagRows::IdsOf(Context& ctx, std::span<const IdRun> runs, int64_t count) 
   return values;
 }
 
-KeyedJaggedTensor BagRows::FeaturesOf(Context& ctx, std::span<const Run> runs, int64_t rows) const {
+KeyedJaggedTensor StoredBags::FeaturesOf(Context& ctx, std::span<const Run> runs,
+                                         int64_t rows) const {
   const auto keys = static_cast<int64_t>(features_.size());
   const Tensor lengths = Tensor::Empty(ctx, {keys * rows}, DType::kI32);
   int32_t* length = lengths.data<int32_t>();
@@ -233,7 +234,7 @@ KeyedJaggedTensor BagRows::FeaturesOf(Context& ctx, std::span<const Run> runs, i
 
 // ---- batches
 
-Batch BagRows::NumbersOf(Context& ctx, std::span<const Run> runs, int64_t rows) const {
+Batch StoredBags::NumbersOf(Context& ctx, std::span<const Run> runs, int64_t rows) const {
   const int64_t numbers = dense_columns(), labels = label_columns();
   Batch batch;
   batch.dense = Tensor::Empty(ctx, {rows, numbers});
@@ -254,7 +255,7 @@ Batch BagRows::NumbersOf(Context& ctx, std::span<const Run> runs, int64_t rows) 
   return batch;
 }
 
-Batch BagRows::Gather(Context& ctx, std::span<const int64_t> rows) const {
+Batch StoredBags::Gather(Context& ctx, std::span<const int64_t> rows) const {
   const std::vector<Run> runs = RunsOf(rows);
   const auto count = static_cast<int64_t>(rows.size());
   Batch batch = NumbersOf(ctx, runs, count);
