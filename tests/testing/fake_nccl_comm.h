@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,13 +29,13 @@ enum class Kind { kSend, kRecv, kAllReduce, kReduceScatter, kAllGather, kBroadca
 
 // ---- places in streams
 
-using Place = std::shared_ptr<cudaEvent>;
+using Place = std::shared_ptr<std::remove_pointer_t<cudaEvent_t>>;
 
 inline Place Mark(cudaStream_t stream) {
   cudaEvent_t event = nullptr;
   (void)cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   (void)cudaEventRecord(event, stream);
-  return Place(event, [](cudaEvent* e) { (void)cudaEventDestroy(e); });
+  return Place(event, [](cudaEvent_t e) { (void)cudaEventDestroy(e); });
 }
 inline void Follow(cudaStream_t stream, const Place& place) {
   (void)cudaStreamWaitEvent(stream, place.get(), 0);

@@ -1,7 +1,9 @@
 // The C interface of the CUDA runtime, on top of streams and memory.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tools/emulation/memory.h"
@@ -21,18 +23,18 @@ cudaError_t Result(cudaError_t error) {
   return error;
 }
 
-std::vector<cudaStream*>& Streams() {
-  static auto& streams = *new std::vector<cudaStream*>;
+std::vector<cudaStream_t>& Streams() {
+  static auto& streams = *new std::vector<cudaStream_t>;
   return streams;
 }
 
 void RunEverything() {
   RunAll(StreamOf(nullptr));
-  for (cudaStream* stream : Streams()) RunAll(stream);
+  for (cudaStream_t stream : Streams()) RunAll(stream);
 }
 
 // A call that a capture does not allow ends the capture.
-cudaError_t Break(cudaStream* stream) {
+cudaError_t Break(cudaStream_t stream) {
   stream->broken = true;
   return Result(cudaErrorStreamCaptureUnsupported);
 }
@@ -43,11 +45,11 @@ void CheckChosen(int device) {
 
 bool AnyCapture() {
   return std::any_of(Streams().begin(), Streams().end(),
-                     [](const cudaStream* s) { return s->capture != nullptr; });
+                     [](cudaStream_t s) { return s->capture != nullptr; });
 }
 
 cudaError_t BreakAll() {
-  for (cudaStream* stream : Streams())
+  for (cudaStream_t stream : Streams())
     if (stream->capture) (void)Break(stream);
   return Result(cudaErrorStreamCaptureUnsupported);
 }
@@ -62,7 +64,7 @@ cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitc
   const std::lock_guard lock(Lock());
   if (width == 0 || height == 0) return cudaSuccess;
   CountCopy();
-  cudaStream* stream = StreamOf(handle);
+  cudaStream_t stream = StreamOf(handle);
   if (stream->capture && !(InStreamOrder(from) && InStreamOrder(to))) return Break(stream);
   const auto copy = [=](const void* source, size_t pitch) {
     for (size_t row = 0; row < height; ++row)
@@ -87,14 +89,14 @@ cudaError_t Copy2D(void* to, size_t to_pitch, const void* from, size_t from_pitc
 
 }  // namespace
 
-struct cudaMemPool {
+struct CUmemPoolHandle_st {
   std::vector<int> peers;
 };
 
 namespace {
 
-cudaMemPool* PoolOf(int device) {
-  static auto& pools = *new std::map<int, cudaMemPool>;
+cudaMemPool_t PoolOf(int device) {
+  static auto& pools = *new std::map<int, CUmemPoolHandle_st>;
   return &pools[device];
 }
 
@@ -135,8 +137,9 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorStreamCaptureIsolation";
     case cudaErrorCapturedEvent:
       return "cudaErrorCapturedEvent";
+    default:
+      return "unknown error";
   }
-  return "unknown error";
 }
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
@@ -179,7 +182,7 @@ cudaError_t cudaDeviceSynchronize() {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   const std::lock_guard lock(Lock());
-  Streams().push_back(*stream = new cudaStream);
+  Streams().push_back(*stream = new CUstream_st);
   (*stream)->device = current_device;
   return cudaSuccess;
 }
@@ -192,7 +195,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   const std::lock_guard lock(Lock());
-  cudaStream* stream = StreamOf(handle);
+  cudaStream_t stream = StreamOf(handle);
   CheckChosen(stream->device);
   if (stream->capture) return Break(stream);
   CountSync();
@@ -215,7 +218,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new cudaEvent;
+  *event = new CUevent_st;
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -224,7 +227,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   const std::lock_guard lock(Lock());
-  cudaStream* stream = StreamOf(handle);
+  cudaStream_t stream = StreamOf(handle);
   event->last = std::make_shared<Recording>();
   event->last->stream = stream;
   event->last->device = stream->device;
@@ -346,7 +349,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode) {
   const std::lock_guard lock(Lock());
   if (handle == nullptr || handle->capture) return Result(cudaErrorStreamCaptureUnsupported);
-  handle->capture = std::make_unique<cudaGraph>();
+  handle->capture = std::make_unique<CUgraph_st>();
   handle->broken = false;
   return cudaSuccess;
 }
@@ -354,8 +357,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   const std::lock_guard lock(Lock());
   *graph = nullptr;
   if (handle == nullptr || !handle->capture) return Result(cudaErrorInvalidValue);
-  const std::unique_ptr<cudaGraph> captured = std::move(handle->capture);
+  const std::unique_ptr<CUgraph_st> captured = std::move(handle->capture);
   if (handle->broken) return Result(cudaErrorStreamCaptureInvalidated);
-  *graph = new cudaGraph(*captured);
+  *graph = new CUgraph_st(*captured);
   return cudaSuccess;
 }

@@ -1,5 +1,4 @@
-#include "tools/emulation/block.h"
-
+// Runs the threads of grids, as fibers.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "tools/emulation/emulation.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -281,7 +282,8 @@ uint64_t ExchangeInWarp(WarpCall call, unsigned mask, uint64_t value, int source
 void* DynamicShared() { return block.shared.get(); }
 
 // Runs a grid. After an exception, fibers amid the kernel are left behind with it.
-void RunGrid(Extent grid, Extent dim, size_t shared_bytes, const std::function<void()>& thread) {
+void RunGrid(const Shape& shape, const std::function<void()>& thread) {
+  const auto& [grid, dim, shared_bytes] = shape;
   StartFromEnvironment();
   const unsigned n = dim.x * dim.y * dim.z;
   block.threads.resize(n);

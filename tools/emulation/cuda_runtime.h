@@ -206,8 +206,8 @@ cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceSynchronize();
 
-using cudaStream_t = struct cudaStream*;
-using cudaEvent_t = struct cudaEvent*;
+using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
 constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2;
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
@@ -221,7 +221,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
-using cudaMemPool_t = struct cudaMemPool*;
+using cudaMemPool_t = struct CUmemPoolHandle_st*;
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4, cudaMemPoolAttrReservedMemCurrent = 5 };
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
@@ -266,8 +266,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream);
 
-using cudaGraph_t = struct cudaGraph*;
-using cudaGraphExec_t = struct cudaGraphExec*;
+using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal,
   cudaStreamCaptureModeThreadLocal,
@@ -279,7 +279,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                  unsigned long long flags = 0);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-using cudaGraphNode_t = struct cudaGraphNode*;
+using cudaGraphNode_t = struct CUgraphNode_st*;
 struct cudaGraphEdgeData;
 enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusNone,
@@ -312,16 +312,15 @@ inline cudaError_t cudaFuncGetName(const char** name, const void*) {
 
 namespace cuda_emulation {
 
-// A kernel with its arguments, as what one thread runs.
-template <typename... Params>
-std::function<void()> BoundKernel(void (*kernel)(Params...),
-                                  std::tuple<std::decay_t<Params>...> params) {
-  return [kernel, params = std::move(params)] { std::apply(kernel, params); };
-}
 template <typename... Params, size_t... kPlaces>
-std::function<void()> BoundKernel(void (*kernel)(Params...), void** params,
-                                  std::index_sequence<kPlaces...>) {
-  return BoundKernel(kernel, {*static_cast<std::decay_t<Params>*>(params[kPlaces])...});
+BindLaunch BinderOf(void (*kernel)(Params...), std::index_sequence<kPlaces...>) {
+  return [kernel](const Shape& shape, [[maybe_unused]] void** params) {
+    std::tuple<std::decay_t<Params>...> values(
+        *static_cast<std::decay_t<Params>*>(params[kPlaces])...);
+    return [kernel, shape, values = std::move(values)] {
+      RunGrid(shape, [&] { std::apply(kernel, values); });
+    };
+  };
 }
 
 }  // namespace cuda_emulation
@@ -336,13 +335,18 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Param
                                Args&&... args) {
   const unsigned threads = c->blockDim.x * c->blockDim.y * c->blockDim.z;
   if (threads == 0 || threads > 1024 || c->gridDim.x == 0) return cudaErrorInvalidConfiguration;
-  cuda_emulation::EnqueueGrid(
-      c->stream, {c->gridDim.x, c->gridDim.y, c->gridDim.z},
-      {c->blockDim.x, c->blockDim.y, c->blockDim.z}, c->dynamicSmemBytes,
-      cuda_emulation::BoundKernel<Params...>(kernel, {std::forward<Args>(args)...}),
-      [kernel](void** params) {
-        return cuda_emulation::BoundKernel(kernel, params, std::index_sequence_for<Params...>());
-      });
+  const cuda_emulation::Shape shape = {{c->gridDim.x, c->gridDim.y, c->gridDim.z},
+                                       {c->blockDim.x, c->blockDim.y, c->blockDim.z},
+                                       c->dynamicSmemBytes};
+  std::tuple<std::decay_t<Params>...> values(std::forward<Args>(args)...);
+  std::apply(
+      [&](auto&... value) {
+        void* params[] = {&value..., nullptr};
+        cuda_emulation::EnqueueLaunch(
+            c->stream, shape, params,
+            cuda_emulation::BinderOf(kernel, std::index_sequence_for<Params...>()));
+      },
+      values);
   return cudaSuccess;
 }
 #endif  // TESSERA_TOOLS_EMULATION_CUDA_RUNTIME_H_

@@ -57,11 +57,19 @@ void SetPinnedHook(std::function<void()> hook);
 
 // Puts device work at the end of a stream.
 void Enqueue(void* stream, std::function<void()> work);
-// Makes what a thread of a kernel runs, of arguments that lie at these addresses.
-using BindKernel = std::function<std::function<void()>(void** params)>;
-// `bind` gives a recorded launch other arguments.
-void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
-                 std::function<void()> thread, BindKernel bind);
+// How a kernel is started.
+struct Shape {
+  Extent grid, block;
+  size_t shared_bytes;
+};
+// Makes the work of a launch with copies of the arguments at these addresses.
+using BindLaunch = std::function<std::function<void()>(const Shape& shape, void** params)>;
+// Puts a launch at the end of a stream. If it is recorded, `bind` gives it other arguments later.
+void EnqueueLaunch(void* stream, const Shape& shape, void** params, const BindLaunch& bind);
+
+// Runs the threads of a grid, each of which calls `thread`. Throws std::logic_error for a kernel
+// that breaks the rules of barriers; passes on what `thread` throws.
+void RunGrid(const Shape& shape, const std::function<void()>& thread);
 
 void SyncBlock();
 // Like SyncBlock; gives every thread the sum over the block of `value`.

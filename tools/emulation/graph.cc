@@ -1,15 +1,13 @@
 // Graphs of the emulated runtime: what was recorded, given to a stream again, and launches in it
 // that get other arguments.
-#include "tools/emulation/block.h"
 #include "tools/emulation/stream.h"
 
 using cuda_emulation::Lock;
 using cuda_emulation::Push;
-using cuda_emulation::RunGrid;
 using cuda_emulation::StreamOf;
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
-  *exec = new cudaGraphExec{*graph};
+  *exec = new CUgraphExec_st{*graph};
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
@@ -38,10 +36,9 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
   const std::lock_guard lock(Lock());
   const auto bind = exec->kernels.find(PlaceOf(node));
   if (bind == exec->kernels.end()) return cudaErrorInvalidValue;
-  exec->work[bind->first] = [grid = p->gridDim, block = p->blockDim, bytes = p->sharedMemBytes,
-                             thread = bind->second(p->kernelParams)] {
-    RunGrid({grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, bytes, thread);
-  };
+  const dim3 &grid = p->gridDim, &block = p->blockDim;
+  exec->work[bind->first] = bind->second(
+      {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, p->sharedMemBytes}, p->kernelParams);
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -86,6 +86,14 @@ class Arena {
                              std::to_string(bytes) + " bytes");
   }
 
+  Allocation At(const void* p) const {
+    const int64_t offset = static_cast<const char*>(p) - base_;
+    const auto after = used_.upper_bound(offset);
+    if (after == used_.begin()) return {};
+    const auto& [begin, block] = *std::prev(after);
+    return offset < begin + block.bytes ? Allocation{base_ + begin, block.bytes} : Allocation{};
+  }
+
   bool Contains(const void* p) const { return p >= base_ && p < base_ + kArenaBytes; }
   int64_t in_use() const { return in_use_; }
   int64_t limit = int64_t{4} << 30;
@@ -128,6 +136,14 @@ std::map<const char*, int64_t>& Pinned() {
   static auto& pinned = *new std::map<const char*, int64_t>;
   return pinned;
 }
+Allocation PinnedAt(const void* pointer) {
+  const char* p = static_cast<const char*>(pointer);
+  const std::lock_guard lock(pinned_mutex);
+  const auto after = Pinned().upper_bound(p);
+  if (after == Pinned().begin()) return {};
+  const auto& [begin, bytes] = *std::prev(after);
+  return p < begin + bytes ? Allocation{begin, bytes} : Allocation{};
+}
 
 }  // namespace
 
@@ -162,13 +178,10 @@ void FreePinned(void* pointer) {
   Pinned().erase(static_cast<const char*>(pointer));
   std::free(pointer);
 }
-bool IsPinned(const void* pointer) {
-  const char* p = static_cast<const char*>(pointer);
-  const std::lock_guard lock(pinned_mutex);
-  const auto after = Pinned().upper_bound(p);
-  if (after == Pinned().begin()) return false;
-  const auto& [begin, bytes] = *std::prev(after);
-  return p < begin + bytes;
+bool IsPinned(const void* pointer) { return PinnedAt(pointer).bytes > 0; }
+
+Allocation AllocationAt(const void* pointer) {
+  return IsDevice(pointer) ? TheArena().At(pointer) : PinnedAt(pointer);
 }
 
 }  // namespace cuda_emulation

@@ -20,6 +20,13 @@ void* AllocateDevice(int64_t bytes);
 // Throws std::logic_error if something wrote past the end.
 void FreeDevice(void* pointer);
 bool IsDevice(const void* pointer);
+// An allocation of device or pinned memory.
+struct Allocation {
+  const char* begin = nullptr;
+  int64_t bytes = 0;
+};
+// The one that holds this address; one of no bytes if there is none.
+Allocation AllocationAt(const void* pointer);
 int64_t DeviceBytesInUse();
 int64_t DeviceBytesLimit();
 

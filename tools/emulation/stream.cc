@@ -1,6 +1,5 @@
 #include "tools/emulation/stream.h"
 
-#include "tools/emulation/block.h"
 #include "tools/emulation/memory.h"
 
 namespace cuda_emulation {
@@ -8,7 +7,7 @@ namespace {
 
 Counters counters;
 
-void RunFront(cudaStream* stream) {
+void RunFront(cudaStream_t stream) {
   const Work work = std::move(stream->queue.front());
   stream->queue.pop_front();
   const DeviceAccess access;
@@ -22,12 +21,12 @@ std::recursive_mutex& Lock() {
   return mutex;
 }
 
-cudaStream* StreamOf(cudaStream_t stream) {
-  static auto& first = *new cudaStream;
+cudaStream_t StreamOf(cudaStream_t stream) {
+  static auto& first = *new CUstream_st;
   return stream ? stream : &first;
 }
 
-void RunAll(cudaStream* stream) {
+void RunAll(cudaStream_t stream) {
   const DeviceAccess access;
   while (!stream->queue.empty()) RunFront(stream);
 }
@@ -37,7 +36,7 @@ void RunUntil(const Recording& recording) {
   while (!recording.done && !recording.stream->queue.empty()) RunFront(recording.stream);
 }
 
-void Push(cudaStream* stream, Work work) {
+void Push(cudaStream_t stream, Work work) {
   if (stream->capture)
     stream->capture->work.push_back(std::move(work));
   else
@@ -58,14 +57,14 @@ void Enqueue(void* stream, std::function<void()> work) {
   Push(StreamOf(static_cast<cudaStream_t>(stream)), std::move(work));
 }
 
-void EnqueueGrid(void* stream, Extent grid, Extent block, size_t shared_bytes,
-                 std::function<void()> thread, BindKernel bind) {
+void EnqueueLaunch(void* stream, const Shape& shape, void** params, const BindLaunch& bind) {
   const std::lock_guard lock(Lock());
+  const auto count = [](const Extent& e) { return int64_t{e.x} * e.y * e.z; };
   ++counters.launches;
-  counters.threads += int64_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
-  cudaStream* to = StreamOf(static_cast<cudaStream_t>(stream));
-  if (to->capture) to->capture->kernels[to->capture->work.size()] = std::move(bind);
-  Push(to, [=, thread = std::move(thread)] { RunGrid(grid, block, shared_bytes, thread); });
+  counters.threads += count(shape.grid) * count(shape.block);
+  cudaStream_t to = StreamOf(static_cast<cudaStream_t>(stream));
+  if (to->capture) to->capture->kernels[to->capture->work.size()] = bind;
+  Push(to, bind(shape, params));
 }
 
 }  // namespace cuda_emulation

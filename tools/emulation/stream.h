@@ -1,6 +1,9 @@
 #ifndef TESSERA_TOOLS_EMULATION_STREAM_H_
 #define TESSERA_TOOLS_EMULATION_STREAM_H_
-// Queues of work that runs when somebody waits for it.
+// Queues of work that runs when somebody waits for it, behind CUDA's interface: the emulator's
+// header of it, or CUDA's own (tools/ptx).
+#include <cuda_runtime.h>
+
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -9,34 +12,34 @@
 #include <mutex>
 #include <vector>
 
-#include "tools/emulation/cuda_runtime.h"
+#include "tools/emulation/emulation.h"
 
 using Work = std::function<void()>;
 
-struct cudaGraph {
+struct CUgraph_st {
   std::vector<Work> work;
-  std::map<size_t, cuda_emulation::BindKernel> kernels;  // those of `work` that are launches
+  std::map<size_t, cuda_emulation::BindLaunch> kernels;  // those of `work` that are launches
 };
-struct cudaGraphExec : cudaGraph {};
+struct CUgraphExec_st : CUgraph_st {};
 // A node is its place in `work` plus 1.
 inline cudaGraphNode_t NodeAt(size_t place) { return reinterpret_cast<cudaGraphNode_t>(place + 1); }
 inline size_t PlaceOf(cudaGraphNode_t node) { return reinterpret_cast<size_t>(node) - 1; }
-struct cudaStream {
+struct CUstream_st {
   int device = 0;
   std::deque<Work> queue;
-  std::unique_ptr<cudaGraph> capture;  // what is enqueued goes here while it is set
-  bool broken = false;                 // the capture: something was done that it does not allow
-  cudaGraphNode_t last = nullptr;      // of the capture, as somebody asked for it
+  std::unique_ptr<CUgraph_st> capture;  // what is enqueued goes here while it is set
+  bool broken = false;                  // the capture: something was done that it does not allow
+  cudaGraphNode_t last = nullptr;       // of the capture, as somebody asked for it
 };
 // One recording of an event.
 struct Recording {
   int device = 0;
-  cudaStream* stream = nullptr;
+  cudaStream_t stream = nullptr;
   bool captured = false;  // part of a graph: nobody can wait for it
   bool done = false;
   std::chrono::steady_clock::time_point time;
 };
-struct cudaEvent {
+struct CUevent_st {
   std::shared_ptr<Recording> last;
 };
 
@@ -44,11 +47,11 @@ namespace cuda_emulation {
 
 // Held by every call of the C interface.
 std::recursive_mutex& Lock();
-cudaStream* StreamOf(cudaStream_t stream);  // null: the default stream
+cudaStream_t StreamOf(cudaStream_t stream);  // null: the default stream
 // Runs a stream's work to its end, or until `done`.
-void RunAll(cudaStream* stream);
+void RunAll(cudaStream_t stream);
 void RunUntil(const Recording& recording);
-void Push(cudaStream* stream, Work work);
+void Push(cudaStream_t stream, Work work);
 void CountSync();
 void CountCopy();
 void CountForeignWait();
