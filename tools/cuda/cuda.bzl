@@ -1,8 +1,16 @@
-"""Libraries of CUDA code: compiled by nvcc under --config=cuda, as C++ against tools/emulation
-under --config=emulated, empty otherwise."""
+"""Libraries of CUDA code: compiled by nvcc under --config=cuda and --config=ptx, as C++ against
+tools/emulation under --config=emulated, empty otherwise."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
-load("@local_cuda//:defs.bzl", "CUDA_ARCHS", "CUDA_FOUND", "CUDA_MISSING", "CUDA_ROOT")
+load(
+    "@local_cuda//:defs.bzl",
+    "CUDA_ARCHS",
+    "CUDA_FOUND",
+    "CUDA_MISSING",
+    "CUDA_ROOT",
+    "CUDA_VERSION",
+)
+load("//tools/cuda:flag.bzl", "BoolInfo")
 load("//tools/pch:pch.bzl", "cc_library")
 
 # -fmad=false: lookups and updates promise the CPU's bits, and a fused multiply-add rounds once
@@ -14,7 +22,6 @@ _FLAGS = [
     "-fmad=false",
     "-Xcompiler=-fPIC,-Wall,-ffp-contract=off",
     "-Xptxas=-v",
-    "-Xfatbin=-compress-all",  # a quarter of the size
     "-diag-suppress=1675",  # a pragma of GCC, for the host's loops
 ]
 
@@ -27,9 +34,17 @@ _FLAGS_BY_MODE = {
 def _code_for(arch):
     return "-gencode=arch=compute_%s,code=sm_%s" % (arch, arch)
 
-def _architectures():
+# tools/ptx reads text.
+_INTERPRETED = ["-gencode=arch=compute_90,code=compute_90", "--compress-mode=none"]
+
+def _architectures(interpreted):
+    if interpreted:
+        return _INTERPRETED
     flags = [_code_for(arch) for arch in CUDA_ARCHS]
-    return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (CUDA_ARCHS[-1], CUDA_ARCHS[-1])]
+    return flags + [
+        "-gencode=arch=compute_%s,code=compute_%s" % (CUDA_ARCHS[-1], CUDA_ARCHS[-1]),
+        "-Xfatbin=-compress-all",  # a quarter of the size
+    ]
 
 # What ptxas says of each kernel (registers, spills) goes to a file, all else to the user.
 _RUN = """
@@ -39,6 +54,7 @@ grep -vE '^ptxas info|bytes stack frame' "$log" >&2 || true
 """
 
 PtxasInfo = provider(fields = {
+    "objects": "depset of files: a target's own objects, which hold its kernels",
     "logs": "depset of files: what ptxas said of a target's own kernels",
     "cubins": "depset of files: these kernels, a file for each source and architecture; " +
               "made only if asked for",
@@ -62,7 +78,8 @@ def _compile(ctx, source, flags, inputs):
     path = "_cuda/%s/%s" % (ctx.label.name, source.basename)
     output = ctx.actions.declare_file(path + ".o")
     log = ctx.actions.declare_file(path + ".ptxas")
-    for_all = ctx.actions.args().add_all(["-c"] + _architectures())
+    interpreted = ctx.attr._interpreted[BoolInfo].value
+    for_all = ctx.actions.args().add_all(["-c"] + _architectures(interpreted))
     _run_nvcc(ctx, source, [flags, for_all], inputs, output, log)
     cubins = []
     for arch in CUDA_ARCHS:
@@ -75,7 +92,10 @@ def _compile(ctx, source, flags, inputs):
 
 def _cuda_objects_impl(ctx):
     if not CUDA_FOUND:
-        fail("--config=cuda needs a CUDA toolkit: " + CUDA_MISSING)
+        fail("--config=cuda and --config=ptx need a CUDA toolkit: " + CUDA_MISSING)
+    if ctx.attr._interpreted[BoolInfo].value and int(CUDA_VERSION.split(".")[0]) < 13:
+        fail("--config=ptx needs CUDA 13 or newer; the toolkit in %s is %s" %
+             (CUDA_ROOT, CUDA_VERSION))
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -116,6 +136,7 @@ def _cuda_objects_impl(ctx):
     return [
         DefaultInfo(files = depset(objects)),
         PtxasInfo(
+            objects = depset(objects),
             logs = depset([c.log for c in compiled]),
             cubins = depset([cubin for c in compiled for cubin in c.cubins]),
         ),
@@ -132,6 +153,7 @@ _cuda_objects = rule(
         "deps": attr.label_list(providers = [CcInfo]),
         "local_defines": attr.string_list(),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_interpreted": attr.label(default = "//tools/cuda:interpreted"),
     },
     fragments = ["cpp"],
     provides = [CcInfo],
@@ -144,17 +166,24 @@ EMULATED_ONLY = select({
     "//conditions:default": ["//tools/cuda:nowhere"],
 })
 
-NVCC_ONLY = select({
-    "//tools/cuda:is_enabled": [],
+PTX_ONLY = select({
+    "//tools/cuda:is_interpreted": [],
     "//conditions:default": ["//tools/cuda:nowhere"],
 })
 
-_Collected = provider(fields = ["logs", "cubins"])
+NVCC_ONLY = select({
+    "//tools/cuda:is_enabled": [],
+    "//tools/cuda:is_interpreted": ["//tools/cuda:nowhere"],
+    "//conditions:default": ["//tools/cuda:nowhere"],
+})
+
+_Collected = provider(fields = ["objects", "logs", "cubins"])
 
 def _kernels_aspect_impl(target, ctx):
     own = [target[PtxasInfo]] if PtxasInfo in target else []
     below = [dep[_Collected] for dep in getattr(ctx.rule.attr, "deps", []) if _Collected in dep]
     return [_Collected(
+        objects = depset(transitive = [one.objects for one in own + below]),
         logs = depset(transitive = [one.logs for one in own + below]),
         cubins = depset(transitive = [one.cubins for one in own + below]),
     )]
@@ -171,6 +200,16 @@ def _ptxas_logs_impl(ctx):
 # What ptxas said of every kernel that `deps` link.
 ptxas_logs = rule(
     implementation = _ptxas_logs_impl,
+    attrs = {"deps": attr.label_list(aspects = [_kernels_aspect])},
+)
+
+def _kernel_objects_impl(ctx):
+    objects = depset(transitive = [dep[_Collected].objects for dep in ctx.attr.deps])
+    return [DefaultInfo(files = objects, runfiles = ctx.runfiles(transitive_files = objects))]
+
+# The objects with every kernel that `deps` link.
+kernel_objects = rule(
+    implementation = _kernel_objects_impl,
     attrs = {"deps": attr.label_list(aspects = [_kernels_aspect])},
 )
 

@@ -1,0 +1,174 @@
+// Branches, barriers, blocks and the order in which they run.
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <numeric>
+
+#include "tests/ptx/run_ptx.h"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// The Collatz steps of each lane's number: lanes leave a loop at different times.
+constexpr const char* kLoop = R"( .reg .pred %q; .reg .b32 %n, %odd;
+    add.u32 %n, %tid, 1;
+    mov.u32 %result, 0;
+  AGAIN:
+    setp.eq.u32 %q, %n, 1;
+    @%q bra DONE;
+    add.u32 %result, %result, 1;
+    and.b32 %odd, %n, 1;
+    setp.eq.u32 %q, %odd, 1;
+    @%q mad.lo.u32 %n, %n, 3, 1;
+    @!%q shr.u32 %n, %n, 1;
+    bra.uni AGAIN;
+  DONE:)";
+
+TEST(Block, LanesLeaveALoopAtDifferentTimes) {
+  const auto want = ForEachLane([](uint32_t lane) {
+    uint32_t steps = 0;
+    for (uint32_t n = lane + 1; n != 1; n = n % 2 ? 3 * n + 1 : n / 2) ++steps;
+    return steps;
+  });
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    ptx::SetSeed(seed);
+    EXPECT_EQ(OfLanes(kLoop), want) << seed;
+  }
+  ptx::SetSeed(0);
+}
+
+TEST(Block, BranchesByATable) {
+  const std::string table = R"( .reg .b32 %k;
+    rem.u32 %k, %tid, 3;
+    mov.u32 %result, 0;
+  T: .branchtargets A, B, C;
+    brx.idx %k, T;
+  A: add.u32 %result, %result, 100;
+  B: add.u32 %result, %result, 10;
+  C: add.u32 %result, %result, 1;)";
+  EXPECT_EQ(OfLanes(table), ForEachLane([](uint32_t l) {
+              return l % 3 == 0 ? 111 : l % 3 == 1 ? 11 : 1;
+            }));
+}
+
+// Each thread adds what its neighbour in another warp has written before the barrier.
+constexpr const char* kNeighbours = R"( .shared .align 4 .b8 buffer[512];
+    .reg .b32 %s, %x, %y, %b;
+    mov.u32 %b, buffer;
+    mad.lo.u32 %s, %tid, 4, %b;
+    st.shared.u32 [%s], %tid;
+    bar.sync 0;
+    xor.b32 %x, %tid, 96;
+    mad.lo.u32 %s, %x, 4, %b;
+    ld.shared.u32 %y, [%s];
+    shl.b64 %index, %index, 2;
+    add.u64 %p0, %p0, %index;
+    st.global.u32 [%p0], %y;)";
+
+TEST(Block, BarriersOrderWarps) {
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    ptx::SetSeed(seed);
+    const DeviceArray<uint32_t> out(std::vector<uint32_t>(3 * 128));
+    RunBody(kNeighbours, {out.address()}, {{3}, {128}});
+    const std::vector<uint32_t> got = out.Values();
+    for (uint32_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], k % 128 ^ 96) << seed;
+  }
+  ptx::SetSeed(0);
+}
+
+// Without the barrier some order of warps shows that it is missing.
+TEST(Block, AMissingBarrierIsFound) {
+  std::string body = kNeighbours;
+  body.erase(body.find("bar.sync 0;"), 11);
+  const DeviceArray<uint32_t> out(std::vector<uint32_t>(128));
+  EXPECT_THAT(ErrorOf(body, {out.address()}, {{}, {128}}), HasSubstr("what nobody wrote"));
+}
+
+TEST(Block, BarriersReduce) {
+  const DeviceArray<uint32_t> out(std::vector<uint32_t>(128));
+  RunBody(R"( .reg .pred %q, %all; .reg .b32 %n;
+    setp.lt.u32 %q, %tid, 70;
+    barrier.sync 0;
+    bar.red.popc.u32 %n, 0, %q;
+    bar.red.and.pred %all, 0, %q;
+    @%all add.u32 %n, %n, 1000;
+    shl.b64 %index, %index, 2;
+    add.u64 %p0, %p0, %index;
+    st.global.u32 [%p0], %n;)",
+          {out.address()}, {{}, {128}});
+  EXPECT_THAT(out.Values(), Each(70u));
+}
+
+TEST(Block, BarriersThatNotAllReach) {
+  const std::string half = ".reg .pred %q; setp.lt.u32 %q, %tid, 32;";
+  EXPECT_THAT(ErrorOf(half + "@%q bra L; bar.sync 0; L: bar.sync 1;", {}, {{}, {64}}),
+              HasSubstr("it waits at a barrier that not all threads reach"));
+  // Threads that have ended are not waited for.
+  EXPECT_EQ(ErrorOf(half + "@%q ret; bar.sync 0;", {}, {{}, {64}}), "");
+}
+
+TEST(Block, ShapesOfThreeDimensions) {
+  const DeviceArray<uint32_t> out(std::vector<uint32_t>(2 * 3 * 4 * 5 * 6 * 7));
+  RunBody(R"( .reg .b32 %a, %n, %x; .reg .b64 %o;
+    mov.u32 %n, %ctaid.z;
+    mov.u32 %a, %nctaid.y; mov.u32 %x, %ctaid.y; mad.lo.u32 %n, %n, %a, %x;
+    mov.u32 %a, %nctaid.x; mov.u32 %x, %ctaid.x; mad.lo.u32 %n, %n, %a, %x;
+    mov.u32 %a, %ntid.z; mov.u32 %x, %tid.z; mad.lo.u32 %n, %n, %a, %x;
+    mov.u32 %a, %ntid.y; mov.u32 %x, %tid.y; mad.lo.u32 %n, %n, %a, %x;
+    mov.u32 %a, %ntid.x; mov.u32 %x, %tid.x; mad.lo.u32 %n, %n, %a, %x;
+    mul.wide.u32 %o, %n, 4;
+    add.u64 %p0, %p0, %o;
+    red.global.add.u32 [%p0], 1;)",
+          {out.address()}, {{2, 3, 4}, {5, 6, 7}});
+  EXPECT_THAT(out.Values(), Each(1u));
+}
+
+// A block waits for what the one before it does, as CUB's scans do.
+TEST(Block, LaterBlocksWaitForEarlierOnes) {
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    ptx::SetSeed(seed);
+    const DeviceArray<uint32_t> turn({0});
+    RunBody(R"( .reg .b32 %mine, %now; .reg .pred %q;
+      mov.u32 %mine, %ctaid.x;
+    SPIN:
+      ld.volatile.global.u32 %now, [%p0];
+      setp.ne.u32 %q, %now, %mine;
+      @%q bra SPIN;
+      add.u32 %now, %now, 1;
+      st.volatile.global.u32 [%p0], %now;)",
+            {turn.address()}, {{20}, {1}});
+    EXPECT_EQ(turn.Values()[0], 20u) << seed;
+  }
+  ptx::SetSeed(0);
+}
+
+TEST(Block, UnknownInstructions) {
+  EXPECT_THAT(ErrorOf("trap;"), HasSubstr("the kernel stopped itself"));
+  const std::string unknown = ErrorOf("wgmma.fence.sync.aligned;");
+  EXPECT_THAT(unknown, HasSubstr("does not know this instruction"));
+  EXPECT_THAT(unknown, HasSubstr("wgmma.fence.sync.aligned"));
+  EXPECT_EQ(ErrorOf(".reg .pred %q; setp.lt.s32 %q, %tid, 0; @%q wgmma.fence.sync.aligned;"), "");
+}
+
+TEST(Block, ErrorsNameTheSource) {
+  const auto module = ptx::ParseModule(R"(.version 9.0
+    .visible .entry k()
+    {
+      .loc 1 42 3
+      trap;
+    }
+    .file 1 "embedding/some.cuh"
+)");
+  try {
+    ptx::RunGrid(*module->Find("k"), {}, {32}, 0, nullptr);
+    FAIL() << "no error";
+  } catch (const std::logic_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("at embedding/some.cuh:42"));
+  }
+}
+
+}  // namespace
+}  // namespace tessera::testing

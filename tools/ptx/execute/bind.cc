@@ -1,0 +1,64 @@
+// Finds what executes an instruction, by its opcode.
+#include <map>
+#include <string_view>
+
+#include "tools/ptx/execute/families.h"
+#include "tools/ptx/execute/lanes.h"
+
+namespace ptx {
+namespace {
+
+void Trap(Warp& warp, const Instruction& i, LaneMask lanes) {
+  Fail(warp, i, std::countr_zero(lanes), "the kernel stopped itself");
+}
+void Nothing(Warp&, const Instruction&, LaneMask) {}
+
+using Finder = Execute (*)(Instruction&);
+
+Execute FindArithmetic(Instruction& i) { return i.type.is_real() ? FindReal(i) : FindInteger(i); }
+
+const std::map<std::string_view, Finder>& Finders() {
+  static const auto& finders = *new std::map<std::string_view, Finder>([] {
+    std::map<std::string_view, Finder> all;
+    const auto add = [&](Finder finder, std::initializer_list<std::string_view> opcodes) {
+      for (const std::string_view opcode : opcodes) all[opcode] = finder;
+    };
+    add(FindArithmetic, {"add", "sub", "mul", "mad", "div", "min", "max", "abs", "neg"});
+    add(FindInteger, {"addc", "subc", "madc", "rem"});
+    add(FindReal,
+        {"fma", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh", "copysign", "testp"});
+    add(FindBits, {"and", "or", "xor", "not", "shl", "shr", "shf", "lop3"});
+    add(FindBitFields, {"bfe", "bfi", "popc", "clz", "brev", "bfind", "bmsk", "szext", "prmt"});
+    add(FindComparison, {"setp", "set", "selp", "slct"});
+    add(FindConversion, {"cvt"});
+    add(FindMove, {"mov", "cvta", "isspacep"});
+    add(FindMemory, {"ld", "st", "prefetch", "prefetchu", "membar", "fence", "nanosleep"});
+    add(FindAtomic, {"atom", "red"});
+    add(FindAsyncCopy, {"cp"});
+    add(FindExchange, {"shfl", "vote", "match", "redux", "activemask"});
+    add(FindFlow, {"bra", "brx", "ret", "exit", "bar", "barrier", "trap", "brkpt"});
+    return all;
+  }());
+  return finders;
+}
+
+}  // namespace
+
+Execute FindFlow(Instruction& i) {
+  const std::string& op = i.opcode;
+  if (op == "trap" || op == "brkpt") return Trap;
+  if (op == "bra") i.flow = Flow::kBranch;
+  if (op == "brx") i.flow = Flow::kTable;
+  if (op == "ret" || op == "exit") i.flow = Flow::kExit;
+  if (op != "bar" && op != "barrier") return Nothing;
+  if (i.Has("cluster") || i.Has("arrive")) return nullptr;
+  i.flow = i.Has("warp") ? Flow::kMeeting : Flow::kBlockBarrier;
+  return Nothing;
+}
+
+void Bind(Instruction& i) {
+  const auto found = Finders().find(i.opcode);
+  if (found != Finders().end()) i.execute = found->second(i);
+}
+
+}  // namespace ptx
