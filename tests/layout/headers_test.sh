@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Headers compile alone, those for .cu files (.cuh) beside the emulator. Of those that their own .cc
-# includes first, every twentieth is tried, or all with TESSERA_TEST_ALL=1: a build shows it but for
-# headers of the standard library, which all sources see (tools/pch; includes_test checks them).
+# Headers compile alone, those for .cu files (.cuh) and the emulator's beside the emulator. Of those
+# that their own .cc includes first, every twentieth is tried, or all with TESSERA_TEST_ALL=1: a
+# build shows it but for headers of the standard library, which all sources see (tools/pch;
+# includes_test checks them).
 # Public headers (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along (runtime/json/
 # is for .cc files).
 set -euo pipefail
@@ -12,7 +13,8 @@ shown_by_build() {
 }
 compile() {
   local emulated=()
-  [[ "$1" == *.cuh ]] && emulated=(-Itools/emulation -Wno-unknown-pragmas)
+  [[ "$1" == *.cuh || "$1" == tools/emulation/* ]] &&
+    emulated=(-Itools/emulation -Wno-unknown-pragmas)
   g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. \
     -DTESSERA_ISA=native "${emulated[@]}" -x c++ "$1" || {
     echo "$1 does not compile alone"

@@ -166,6 +166,13 @@ EMULATED_ONLY = select({
     "//conditions:default": ["//tools/cuda:nowhere"],
 })
 
+# Kernels run on the CPU: the stand-in for CUDA's runtime counts what it does.
+WITHOUT_GPU = select({
+    "//tools/cuda:is_emulated": [],
+    "//tools/cuda:is_interpreted": [],
+    "//conditions:default": ["//tools/cuda:nowhere"],
+})
+
 PTX_ONLY = select({
     "//tools/cuda:is_interpreted": [],
     "//conditions:default": ["//tools/cuda:nowhere"],
@@ -244,8 +251,8 @@ _linked_only = rule(
 )
 
 def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
-    """What `enabled` links under --config=cuda, `emulated` under --config=emulated, nothing
-    otherwise."""
+    """What `enabled` links under --config=cuda and --config=ptx, `emulated` under
+    --config=emulated, nothing otherwise."""
     _linked_only(
         name = name + "_linked",
         testonly = testonly,
@@ -266,8 +273,9 @@ def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
 def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **kwargs):
     """A library of `srcs` (.cu).
 
-    Under --config=cuda nvcc compiles them; under --config=emulated g++ does, each through a file of
-    one line that includes it (a cc_library takes no .cu); otherwise the library is empty.
+    Under --config=cuda and --config=ptx nvcc compiles them; under --config=emulated g++ does, each
+    through a file of one line that includes it (a cc_library takes no .cu); otherwise the library
+    is empty.
     """
     _cuda_objects(
         name = name + "_nvcc",
