@@ -71,7 +71,7 @@ constexpr const char* kNeighbours = R"( .shared .align 4 .b8 buffer[512];
 TEST(Block, BarriersOrderWarps) {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     ptx::SetSeed(seed);
-    const DeviceArray<uint32_t> out(std::vector<uint32_t>(3 * 128));
+    const InterpretedArray<uint32_t> out(std::vector<uint32_t>(3 * 128));
     RunBody(kNeighbours, {out.address()}, {{3}, {128}});
     const std::vector<uint32_t> got = out.Values();
     for (uint32_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], k % 128 ^ 96) << seed;
@@ -83,12 +83,12 @@ TEST(Block, BarriersOrderWarps) {
 TEST(Block, AMissingBarrierIsFound) {
   std::string body = kNeighbours;
   body.erase(body.find("bar.sync 0;"), 11);
-  const DeviceArray<uint32_t> out(std::vector<uint32_t>(128));
+  const InterpretedArray<uint32_t> out(std::vector<uint32_t>(128));
   EXPECT_THAT(ErrorOf(body, {out.address()}, {{}, {128}}), HasSubstr("what nobody wrote"));
 }
 
 TEST(Block, BarriersReduce) {
-  const DeviceArray<uint32_t> out(std::vector<uint32_t>(128));
+  const InterpretedArray<uint32_t> out(std::vector<uint32_t>(128));
   RunBody(R"( .reg .pred %q, %all; .reg .b32 %n;
     setp.lt.u32 %q, %tid, 70;
     barrier.sync 0;
@@ -111,7 +111,7 @@ TEST(Block, BarriersThatNotAllReach) {
 }
 
 TEST(Block, ShapesOfThreeDimensions) {
-  const DeviceArray<uint32_t> out(std::vector<uint32_t>(2 * 3 * 4 * 5 * 6 * 7));
+  const InterpretedArray<uint32_t> out(std::vector<uint32_t>(2 * 3 * 4 * 5 * 6 * 7));
   RunBody(R"( .reg .b32 %a, %n, %x; .reg .b64 %o;
     mov.u32 %n, %ctaid.z;
     mov.u32 %a, %nctaid.y; mov.u32 %x, %ctaid.y; mad.lo.u32 %n, %n, %a, %x;
@@ -130,7 +130,7 @@ TEST(Block, ShapesOfThreeDimensions) {
 TEST(Block, LaterBlocksWaitForEarlierOnes) {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     ptx::SetSeed(seed);
-    const DeviceArray<uint32_t> turn({0});
+    const InterpretedArray<uint32_t> turn({0});
     RunBody(R"( .reg .b32 %mine, %now; .reg .pred %q;
       mov.u32 %mine, %ctaid.x;
     SPIN:

@@ -65,7 +65,7 @@ TEST(Conversion, BetweenFloats) {
 // All 2^16 bits of each kind of 16-bit float, and numbers between them.
 
 TEST(Conversion, AllSixteenBitFloatsWiden) {
-  const DeviceArray<float> half(std::vector<float>(65536)), brain(std::vector<float>(65536));
+  const InterpretedArray<float> half(std::vector<float>(65536)), brain(std::vector<float>(65536));
   RunBody(R"( .reg .b16 %h; .reg .b32 %x;
     cvt.u16.u64 %h, %index;
     shl.b64 %index, %index, 2;
@@ -101,8 +101,8 @@ TEST(Conversion, FloatsNarrowToNearest) {
       values.push_back(-tie);
   }
   values.resize(values.size() / 32 * 32);
-  const DeviceArray<float> in(values);
-  const DeviceArray<uint32_t> out(std::vector<uint32_t>(values.size()));
+  const InterpretedArray<float> in(values);
+  const InterpretedArray<uint32_t> out(std::vector<uint32_t>(values.size()));
   RunBody(R"( .reg .b16 %h, %g; .reg .b32 %x;
     shl.b64 %index, %index, 2;
     add.u64 %p0, %p0, %index;

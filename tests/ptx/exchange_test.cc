@@ -1,4 +1,4 @@
-// What lanes of a warp tell each other.
+// Shuffles, votes, matches and reductions, and the errors of wrong ones.
 #include <gmock/gmock.h>
 
 #include <bit>

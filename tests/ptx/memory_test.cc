@@ -19,7 +19,7 @@ std::vector<uint32_t> Iota(size_t n) {
 }
 
 TEST(Memory, VectorsOfFour) {
-  const DeviceArray<uint32_t> in(Iota(128)), out(std::vector<uint32_t>(128));
+  const InterpretedArray<uint32_t> in(Iota(128)), out(std::vector<uint32_t>(128));
   RunBody(R"( .reg .b32 %a, %b, %c, %d;
     shl.b64 %index, %index, 4;
     add.u64 %p0, %p0, %index;
@@ -32,8 +32,8 @@ TEST(Memory, VectorsOfFour) {
 }
 
 TEST(Memory, SmallValuesAreExtended) {
-  const DeviceArray<uint8_t> in(std::vector<uint8_t>{0x80, 0xff, 0x7f, 0x01});
-  const DeviceArray<int32_t> out({0, 0, 0});
+  const InterpretedArray<uint8_t> in(std::vector<uint8_t>{0x80, 0xff, 0x7f, 0x01});
+  const InterpretedArray<int32_t> out({0, 0, 0});
   RunBody(R"( .reg .b32 %a; .reg .pred %q;
     setp.ne.s32 %q, %tid, 0;
     @%q ret;
@@ -70,7 +70,7 @@ TEST(Memory, GenericAddresses) {
 }
 
 TEST(Memory, VariablesOfAModule) {
-  const DeviceArray<uint32_t> out({0});
+  const InterpretedArray<uint32_t> out({0});
   RunBody(R"( .reg .b32 %x, %y; .reg .b64 %t;
     ld.const.u32 %x, [table+8];
     mov.u64 %t, counter;
@@ -83,8 +83,8 @@ TEST(Memory, VariablesOfAModule) {
 }
 
 TEST(Memory, AtomicsTakeTurns) {
-  const DeviceArray<uint32_t> memory({0, 100, 0, 7});
-  const DeviceArray<uint32_t> out(std::vector<uint32_t>(64));
+  const InterpretedArray<uint32_t> memory({0, 100, 0, 7});
+  const InterpretedArray<uint32_t> out(std::vector<uint32_t>(64));
   RunBody(R"( .reg .b32 %old, %x;
     atom.global.add.u32 %old, [%p0], 2;
     red.global.min.u32 [%p0+4], %tid;
@@ -100,7 +100,7 @@ TEST(Memory, AtomicsTakeTurns) {
 }
 
 TEST(Memory, CopiesArriveAtTheWait) {
-  const DeviceArray<uint32_t> in(Iota(128));
+  const InterpretedArray<uint32_t> in(Iota(128));
   const std::string copy = R"( .shared .align 16 .b8 buffer[512];
     .reg .b32 %s, %x; .reg .b64 %g;
     mov.u32 %s, buffer;
@@ -119,7 +119,7 @@ TEST(Memory, CopiesArriveAtTheWait) {
 }
 
 TEST(Memory, BoundsOfAnAllocation) {
-  const DeviceArray<uint32_t> in(Iota(32));
+  const InterpretedArray<uint32_t> in(Iota(32));
   const std::string at = ".reg .b32 %x; shl.b64 %index, %index, 2; add.u64 %p0, %p0, %index;";
   EXPECT_EQ(ErrorOf(at + "ld.global.u32 %x, [%p0];", {in.address()}), "");
   EXPECT_THAT(ErrorOf(at + "ld.global.u32 %x, [%p0+4];", {in.address()}),
@@ -140,7 +140,7 @@ TEST(Memory, BoundsOfSharedLocalAndParameterMemory) {
 }
 
 TEST(Memory, Alignment) {
-  const DeviceArray<uint32_t> in(Iota(64));
+  const InterpretedArray<uint32_t> in(Iota(64));
   EXPECT_THAT(ErrorOf(".reg .b64 %x; ld.global.u64 %x, [%p0+4];", {in.address()}),
               HasSubstr("misaligned access: 8 bytes"));
   EXPECT_THAT(ErrorOf(".reg .b32 %x, %y, %z, %w; ld.global.v4.u32 {%x, %y, %z, %w}, [%p0+8];",

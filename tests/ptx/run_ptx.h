@@ -23,17 +23,17 @@ namespace tessera::testing {
 
 // Device memory with these values at the start.
 template <typename T>
-class DeviceArray {
+class InterpretedArray {
  public:
-  explicit DeviceArray(const std::vector<T>& values)
+  explicit InterpretedArray(const std::vector<T>& values)
       : size_(values.size()),
         data_(static_cast<T*>(
             cuda_emulation::AllocateDevice(static_cast<int64_t>(size_ * sizeof(T))))) {
     const cuda_emulation::DeviceAccess access;
     std::memcpy(data_, values.data(), size_ * sizeof(T));
   }
-  ~DeviceArray() { cuda_emulation::FreeDevice(data_); }
-  DeviceArray(const DeviceArray&) = delete;
+  ~InterpretedArray() { cuda_emulation::FreeDevice(data_); }
+  InterpretedArray(const InterpretedArray&) = delete;
 
   uint64_t address() const { return reinterpret_cast<uint64_t>(data_); }
   std::vector<T> Values() const {
@@ -83,14 +83,14 @@ inline void RunBody(const std::string& body, const std::vector<uint64_t>& addres
 
 // One result of 32 bits from each lane of a warp, in %result.
 inline std::vector<uint32_t> OfLanes(const std::string& body) {
-  const DeviceArray<uint32_t> out(std::vector<uint32_t>(32, 0));
+  const InterpretedArray<uint32_t> out(std::vector<uint32_t>(32, 0));
   RunBody(".reg .b32 %result;\n" + body + R"(
     mad.lo.u64 %index, %index, 4, %p0;
     st.global.u32 [%index], %result;)",
           {out.address()});
   return out.Values();
 }
-// The same of a function of the lane.
+// A function of the lane, for each lane.
 template <typename F>
 std::vector<uint32_t> ForEachLane(F&& f) {
   std::vector<uint32_t> results;
@@ -167,7 +167,7 @@ void ExpectTwin(const std::string& instruction, F twin) {
     size_t k = 0;
     std::apply([&](auto... v) { ((inputs[k++ * rounded + n] = BitsOf(v)), ...); }, cases[n]);
   }
-  const DeviceArray<uint64_t> in(inputs), out(std::vector<uint64_t>(rounded, 0));
+  const InterpretedArray<uint64_t> in(inputs), out(std::vector<uint64_t>(rounded, 0));
   std::string body = "shl.b64 %index, %index, 3;\n add.u64 %p1, %p1, %index;\n";
   body += "add.u64 %p0, %p0, %index;\n .reg .pred %p;\n .reg " + TypeOf<R>() + " %r;\n";
   size_t k = 0;
@@ -193,7 +193,7 @@ void ExpectTwin(const std::string& instruction, F twin) {
   }
 }
 
-// What() of the std::logic_error that a body ends in, or "".
+// The text of the std::logic_error that a body ends in, or "".
 inline std::string ErrorOf(const std::string& body, const std::vector<uint64_t>& addresses = {},
                            const Grid& grid = {}) {
   try {

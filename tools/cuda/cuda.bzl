@@ -312,6 +312,12 @@ def cuda_host_library(name, srcs, deps = [], **kwargs):
     cc_library(
         name = name + "_host",
         srcs = srcs,
+        # NVIDIA's libraries know nothing of memory that is not a GPU's. (The emulator's header says
+        # the same.)
+        local_defines = select({
+            "//tools/cuda:is_interpreted": ["TESSERA_CUDA_EMULATION=1"],
+            "//conditions:default": [],
+        }),
         tags = ["manual"],
         deps = deps + ["//tools/cuda:runtime"],
     )

@@ -18,11 +18,6 @@ thread_local int current_device = 0;
 int device_count = 1;
 std::function<void()> pinned_hook;
 
-cudaError_t Result(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
-}
-
 std::vector<cudaStream_t>& Streams() {
   static auto& streams = *new std::vector<cudaStream_t>;
   return streams;
@@ -104,6 +99,11 @@ cudaMemPool_t PoolOf(int device) {
 
 namespace cuda_emulation {
 
+cudaError_t Result(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
 void SetDeviceCount(int count) { device_count = count; }
 std::vector<int> PeersOfPool(int device) {
   const std::lock_guard lock(Lock());
@@ -143,6 +143,7 @@ const char* cudaGetErrorName(cudaError_t error) {
 }
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = device_count;

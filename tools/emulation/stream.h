@@ -52,6 +52,8 @@ cudaStream_t StreamOf(cudaStream_t stream);  // null: the default stream
 void RunAll(cudaStream_t stream);
 void RunUntil(const Recording& recording);
 void Push(cudaStream_t stream, Work work);
+// Keeps an error for cudaGetLastError, and returns it.
+cudaError_t Result(cudaError_t error);
 void CountSync();
 void CountCopy();
 void CountForeignWait();

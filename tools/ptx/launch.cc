@@ -16,6 +16,7 @@
 namespace {
 
 using cuda_emulation::Lock;
+using cuda_emulation::Result;
 using cuda_emulation::Shape;
 
 constexpr int kArchitecture = 90;
@@ -34,8 +35,7 @@ std::function<void()> Bind(const ptx::Function& kernel, const Shape& shape, void
   };
 }
 
-cudaError_t Launch(const void* host, const Shape& shape, void** args, cudaStream_t stream) {
-  const std::lock_guard lock(Lock());
+cudaError_t Enqueue(const void* host, const Shape& shape, void** args, cudaStream_t stream) {
   const ptx::Kernel* kernel = ptx::KernelOf(host);
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
   const ptx::Function& f = kernel->function();
@@ -43,15 +43,19 @@ cudaError_t Launch(const void* host, const Shape& shape, void** args, cudaStream
   if (threads == 0 || threads > static_cast<unsigned>(f.max_threads) || shape.grid.x == 0 ||
       shape.grid.y == 0 || shape.grid.z == 0 || shape.grid.y > 65535 || shape.grid.z > 65535)
     return cudaErrorInvalidConfiguration;
-  if (shape.shared_bytes + f.shared_bytes > std::max(kernel->most_dynamic_shared, f.shared_bytes))
-    return cudaErrorInvalidValue;
+  if (shape.shared_bytes + f.shared_bytes > kernel->most_shared) return cudaErrorInvalidValue;
   cuda_emulation::EnqueueLaunch(stream, shape, args, [&f](const Shape& own_shape, void** own_args) {
     return Bind(f, own_shape, own_args);
   });
   return cudaSuccess;
 }
 
-// As many blocks as the threads of a multiprocessor allow.
+cudaError_t Launch(const void* host, const Shape& shape, void** args, cudaStream_t stream) {
+  const std::lock_guard lock(Lock());
+  return Result(Enqueue(host, shape, args, stream));
+}
+
+// The blocks that the threads of a multiprocessor allow.
 int BlocksHeld(int threads) { return std::max(1, 2048 / std::max(threads, 1)); }
 
 }  // namespace
@@ -84,11 +88,11 @@ cudaError_t cudaFuncGetName(const char** name, const void* host) {
 cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, int value) {
   const std::lock_guard lock(Lock());
   ptx::Kernel* kernel = ptx::KernelOf(host);
-  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  if (kernel == nullptr) return Result(cudaErrorInvalidDeviceFunction);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const uint64_t bytes = static_cast<uint64_t>(value) + kernel->function().shared_bytes;
-  if (value < 0 || bytes > kMostShared) return cudaErrorInvalidValue;
-  kernel->most_dynamic_shared = bytes;
+  if (value < 0 || bytes > kMostShared) return Result(cudaErrorInvalidValue);
+  kernel->most_shared = bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* host) {
@@ -115,8 +119,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
   return cudaSuccess;
 }
 
-// What CUB asks besides.
-cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+// CUB asks these besides.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   cudaDeviceProp p;
   const cudaError_t error = cudaGetDeviceProperties(&p, device);

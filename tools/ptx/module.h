@@ -88,7 +88,7 @@ struct Symbol {
   uint64_t place = 0, bytes = 0;
 };
 
-// What special registers say, in the order of the names in parse_function.cc.
+// The special registers that are known, in the order of the names in parse_function.cc.
 inline constexpr int kSpecials = 24;
 
 struct Module;
@@ -115,7 +115,7 @@ struct FunctionText {
 // Owns the memory of its variables.
 struct Module {
   ~Module();
-  // Null if there is none of this name. Throws std::runtime_error for what is not understood.
+  // The function of this name, or null. Throws std::runtime_error for what is not understood.
   const Function* Find(const std::string& name);
   std::vector<std::string> Kernels() const;
   std::string Where(const SourceLine& line) const;  // "file:line", or ""

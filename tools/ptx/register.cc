@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -67,7 +68,7 @@ void __cudaRegisterFunction(void** fat_binary, const char* host, char*, const ch
 // The host reads and writes no variable of a module: each lives in the module's own memory.
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 
-// A launch by <<<>>> leaves its shape for the function that it calls.
+// A launch in triple brackets leaves its shape for the function that it calls.
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
                                      cudaStream_t stream) {
   ptx::pending.push_back({grid, block, shared_bytes, stream});

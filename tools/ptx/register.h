@@ -2,7 +2,7 @@
 #define TESSERA_TOOLS_PTX_REGISTER_H_
 // The kernels of a program, as the code that nvcc puts into its objects registers them when the
 // program starts.
-#include <memory>
+#include <cstdint>
 #include <string>
 
 #include "tools/ptx/module.h"
@@ -12,7 +12,7 @@ namespace ptx {
 struct Kernel {
   const void* fat_binary = nullptr;
   std::string name;
-  uint64_t most_dynamic_shared = 48 << 10;  // until the program asks for more
+  uint64_t most_shared = 48 << 10;  // static and dynamic, until the program asks for more
 
   // Parses it when it is first asked for.
   const Function& function() const;

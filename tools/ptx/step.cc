@@ -17,7 +17,7 @@ void Send(Warp& w, LaneMask lanes, uint32_t place) {
   ForLanes(lanes, [&](int l) { w.places[static_cast<size_t>(l)] = place; });
 }
 
-// Of lanes that are apart, those at the lowest place go first: so they meet again behind branches.
+// Lanes that are apart go on from the lowest place first: so they meet again behind branches.
 bool ChooseLowest(Warp& w) {
   const LaneMask ready = w.ready();
   if (ready == 0) return false;

@@ -22,7 +22,7 @@ std::vector<std::string_view> SplitList(std::string_view s);
 // A number's bits: 12, -3, 0x1F, 0f3F800000 (a float), 0d… (a double).
 std::optional<uint64_t> ParseNumber(std::string_view s);
 
-// What `.shared .align 16 .b8 name[64]` or `.param .u64 name` declares.
+// The meaning of `.shared .align 16 .b8 name[64]` or of `.param .u64 name`.
 struct Declaration {
   std::string name;
   Type type;

@@ -1,4 +1,5 @@
-// What lanes of a warp tell each other. Each instruction runs once all lanes of its mask are there.
+// Lanes of a warp tell each other values. Each instruction runs once all lanes of its mask have
+// come.
 #include <algorithm>
 #include <cstdint>
 

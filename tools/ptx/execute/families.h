@@ -19,7 +19,7 @@ Execute FindAsyncCopy(Instruction& i);   // cp.async
 Execute FindExchange(Instruction& i);    // shfl, vote, match, redux, activemask
 Execute FindFlow(Instruction& i);        // bra, brx, exit, bar, trap
 
-// What an atomic instruction or a reduction does.
+// The update that an atomic instruction or a reduction makes.
 enum class Update : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kExchange, kSwap, kInc, kDec };
 // By the instruction's modifiers; false if none says it.
 bool ReadUpdate(Instruction& i);

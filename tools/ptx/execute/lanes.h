@@ -1,6 +1,6 @@
 #ifndef TESSERA_TOOLS_PTX_EXECUTE_LANES_H_
 #define TESSERA_TOOLS_PTX_EXECUTE_LANES_H_
-// What the families of instructions are made of: operands of all lanes, values of C++'s types in
+// Building blocks of the families of instructions: operands of all lanes, values of C++'s types in
 // registers of 64 bits, and loops over lanes.
 #include <bit>
 #include <cstdint>
@@ -94,7 +94,7 @@ Execute ForInteger(Type t, F f) {
       return nullptr;
   }
 }
-// The same with float and double.
+// f(float{}) or f(double{}) in the same way.
 template <typename F>
 Execute ForReal(Type t, F f) {
   if (t.Is(Kind::kReal, 4)) return f(float{});
