@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "tools/ptx/statistics.h"
+
 namespace ptx {
 namespace {
 
@@ -32,9 +34,12 @@ void RunGrid(const Function& kernel, Extent3 grid, Extent3 extent, uint64_t dyna
   // Blocks begin in their order, as hardware lets them; those that run side by side take turns.
   const uint32_t blocks = grid.count();
   const uint32_t side_by_side = std::min(blocks, schedule.random ? 1 + schedule.Below(4) : 1);
+  Statistics* statistics = Statistics::Asked();
+  if (statistics != nullptr) statistics->BeginLaunch(kernel.name);
   std::vector<std::unique_ptr<Block>> running;
   for (uint32_t next = 0; next < side_by_side; ++next) {
     running.push_back(std::make_unique<Block>(kernel, grid, extent, dynamic_shared_bytes, params));
+    running.back()->statistics = statistics;
     running.back()->Begin(next);
   }
   for (uint32_t next = side_by_side; !running.empty();) {
@@ -48,6 +53,7 @@ void RunGrid(const Function& kernel, Extent3 grid, Extent3 extent, uint64_t dyna
     else
       running.erase(block);
   }
+  if (statistics != nullptr) statistics->EndLaunch();
 }
 
 }  // namespace ptx

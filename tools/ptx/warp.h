@@ -10,6 +10,7 @@
 
 #include "tools/emulation/memory.h"
 #include "tools/ptx/module.h"
+#include "tools/ptx/statistics.h"
 
 namespace ptx {
 
@@ -77,6 +78,7 @@ struct Block {
   std::vector<uint64_t> registers;
   std::vector<size_t> order;            // of the warps
   cuda_emulation::Allocation last_hit;  // of global accesses
+  Statistics* statistics = nullptr;
 };
 
 // Throws std::logic_error that names the kernel, the thread and the instruction.

@@ -9,6 +9,7 @@
 
 #include "tools/ptx/execute/families.h"
 #include "tools/ptx/execute/lanes.h"
+#include "tools/ptx/statistics.h"
 
 namespace ptx {
 namespace {
@@ -133,6 +134,27 @@ void Store(Warp& warp, const Instruction& i, LaneMask lanes) {
 
 void Nothing(Warp&, const Instruction&, LaneMask) {}
 
+// Shared memory, wherever a generic address leads, and global memory; not local and parameters.
+void Count(Statistics& statistics, const Warp& warp, LaneMask lanes, int bytes,
+           const char* const (&places)[kLanes]) {
+  const Block& block = *warp.block;
+  const auto place_in = [&](const char* begin, int l) {
+    return reinterpret_cast<uint64_t>(places[l]) - reinterpret_cast<uint64_t>(begin);
+  };
+  uint64_t addresses[kLanes] = {}, offsets[kLanes] = {};
+  LaneMask shared = 0, global = 0;
+  ForLanes(lanes, [&](int l) {
+    addresses[l] = place_in(nullptr, l);
+    offsets[l] = place_in(block.shared.data(), l);
+    if (offsets[l] < block.shared_bytes)
+      shared |= LaneMask{1} << l;
+    else if (place_in(warp.local.data(), l) >= warp.local.size())
+      global |= LaneMask{1} << l;
+  });
+  if (shared != 0) statistics.CountShared(shared, offsets, bytes);
+  if (global != 0) statistics.CountGlobal(global, addresses, bytes);
+}
+
 }  // namespace
 
 void Translate(Warp& warp, const Instruction& i, Space space, const Operand& o, LaneMask lanes,
@@ -142,6 +164,8 @@ void Translate(Warp& warp, const Instruction& i, Space space, const Operand& o, 
     const uint64_t address = (base != nullptr ? base[l] : 0) + static_cast<uint64_t>(o.offset);
     places[l] = PlaceOf({warp, i, l, bytes, access}, space, address);
   });
+  if (warp.block->statistics != nullptr && space != Space::kParam)
+    Count(*warp.block->statistics, warp, lanes, bytes, places);
 }
 
 Execute FindMemory(Instruction& i) {

@@ -1,0 +1,105 @@
+#include "tools/ptx/statistics.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ptx {
+namespace {
+
+constexpr uint64_t kSectorBytes = 32, kWordBytes = 4, kBanks = 32;
+
+std::string Demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return plain ? plain.get() : name;
+}
+
+double Ratio(uint64_t a, uint64_t b) {
+  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+std::string Line(const std::string& name, const Counts& c) {
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, "%9llu %11llu %8.2f %8.0f%% %14llu %10.2f %11llu %10.2f  ",
+                static_cast<unsigned long long>(c.launches),
+                static_cast<unsigned long long>(c.global_requests),
+                Ratio(c.global_sectors, c.global_requests),
+                100 * Ratio(c.global_bytes, c.global_sectors * kSectorBytes),
+                static_cast<unsigned long long>(c.distinct_sectors * kSectorBytes),
+                Ratio(c.global_sectors, c.distinct_sectors),
+                static_cast<unsigned long long>(c.shared_requests),
+                Ratio(c.shared_turns, c.least_turns));
+  return numbers + Demangled(name) + "\n";
+}
+
+}  // namespace
+
+Statistics* Statistics::Asked() {
+  static Statistics* const asked = [] {
+    if (std::getenv("TESSERA_PTX_STATISTICS") == nullptr) return static_cast<Statistics*>(nullptr);
+    std::atexit([] { std::fputs(Asked()->Text().c_str(), stderr); });
+    return new Statistics;
+  }();
+  return asked;
+}
+
+void Statistics::BeginLaunch(const std::string& kernel) {
+  current_ = &kernels_[kernel];
+  ++current_->launches;
+  touched_.clear();
+}
+
+void Statistics::EndLaunch() { current_->distinct_sectors += touched_.size(); }
+
+void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes) {
+  std::set<uint64_t> sectors;
+  const auto n = static_cast<uint64_t>(bytes);
+  for (int l = 0; l < kLanes; ++l)
+    if (lanes >> l & 1) sectors.insert(addresses[l] / kSectorBytes);  // aligned: never two
+  ++current_->global_requests;
+  current_->global_bytes += n * static_cast<uint64_t>(std::popcount(lanes));
+  current_->global_sectors += sectors.size();
+  touched_.insert(sectors.begin(), sectors.end());
+}
+
+// Accesses of 8 and 16 bytes go by halves and quarters of the warp.
+void Statistics::CountShared(LaneMask lanes, const uint64_t (&offsets)[kLanes], int bytes) {
+  const uint64_t words_each = std::max<uint64_t>(static_cast<uint64_t>(bytes) / kWordBytes, 1);
+  const int together = kLanes / static_cast<int>(words_each);
+  ++current_->shared_requests;
+  for (int first = 0; first < kLanes; first += together) {
+    std::set<uint64_t> words;
+    for (int l = first; l < first + together; ++l)
+      for (uint64_t k = 0; (lanes >> l & 1) && k < words_each; ++k)
+        words.insert(offsets[l] / kWordBytes + k);
+    if (words.empty()) continue;
+    uint64_t turns[kBanks] = {};
+    for (const uint64_t word : words) ++turns[word % kBanks];
+    current_->shared_turns += *std::max_element(turns, turns + kBanks);
+    ++current_->least_turns;
+  }
+}
+
+std::string Statistics::Text() const {
+  std::vector<std::pair<std::string, Counts>> sorted(kernels_.begin(), kernels_.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second.global_sectors > b.second.global_sectors;
+  });
+  std::string text =
+      " launches    requests  sectors     used    least bytes    x least      shared  conflicts  "
+      "kernel\n";
+  for (const auto& [name, counts] : sorted) text += Line(name, counts);
+  return text;
+}
+
+}  // namespace ptx

@@ -1,0 +1,46 @@
+#ifndef TESSERA_TOOLS_PTX_STATISTICS_H_
+#define TESSERA_TOOLS_PTX_STATISTICS_H_
+// Counts of what kernels ask of memory, printed when the program ends if the environment has
+// TESSERA_PTX_STATISTICS. A request is one instruction of one warp. Global memory moves in sectors
+// of 32 bytes; shared memory gives one word of each of 32 banks at a time, so lanes that want
+// different words of a bank take turns.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tools/ptx/module.h"
+
+namespace ptx {
+
+struct Counts {
+  uint64_t launches = 0;
+  uint64_t global_requests = 0, global_bytes = 0, global_sectors = 0;
+  uint64_t distinct_sectors = 0;  // each counted once a launch: the least that memory must move
+  uint64_t shared_requests = 0, shared_turns = 0;
+  uint64_t least_turns = 0;  // if no two lanes wanted different words of a bank
+};
+
+class Statistics {
+ public:
+  // Those that are printed; null if nobody asked for them.
+  static Statistics* Asked();
+
+  void BeginLaunch(const std::string& kernel);
+  // Lanes' addresses or offsets, of `bytes` bytes each.
+  void CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes);
+  void CountShared(LaneMask lanes, const uint64_t (&offsets)[kLanes], int bytes);
+  void EndLaunch();
+
+  const std::map<std::string, Counts>& kernels() const { return kernels_; }
+  // A line a kernel, those that move most first.
+  std::string Text() const;
+
+ private:
+  std::map<std::string, Counts> kernels_;
+  Counts* current_ = nullptr;
+  std::set<uint64_t> touched_;
+};
+
+}  // namespace ptx
+#endif  // TESSERA_TOOLS_PTX_STATISTICS_H_
