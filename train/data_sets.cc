@@ -282,6 +282,12 @@ std::unique_ptr<DataSource> DataSets::OpenEval() const {
       eval_.table, RowTableSourceOptions{.batch_size = kEvalBatch, .range = *rows}));
 }
 
+std::optional<RowRange> DataSets::EpochRows() const {
+  RowRange rows = TrainRows();
+  if (train_.table != nullptr) rows.last = std::min(rows.last, train_.table->rows());
+  return rows.last == RowRange::kEnd ? std::nullopt : std::optional(rows);
+}
+
 std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
   if (train_.table == nullptr) return OpenText(train_.files, TrainRows(), batch_size, 0, 0, false);
   return Ahead(std::make_unique<RowTableSource>(

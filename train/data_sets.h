@@ -58,6 +58,11 @@ class DataSets {
   // Whole batches, on every rank. Null if there are no rows for evaluation.
   std::unique_ptr<DataSource> OpenEval() const;
 
+  bool has_eval_rows() const { return EvalRows().has_value(); }
+  // The rows of an epoch, with their end; absent where that is only known when all are read (text,
+  // of which no range of rows was asked for).
+  std::optional<RowRange> EpochRows() const;
+
   // Batches of the rows that would be trained on, as they lie.
   std::unique_ptr<DataSource> OpenInOrder(int64_t batch_size) const;
 

@@ -95,6 +95,9 @@ class Trainer {
   // Names the data that the rows of `progress` belong to (data_identity.h), for checkpoints saved
   // from now on.
   void SetData(std::string data) { progress_.data = std::move(data); }
+  // Sets what evaluations have come to (run/evaluation_schedule.h), for checkpoints saved from now
+  // on; "": nothing.
+  void SetEvaluation(std::string evaluation) { progress_.evaluation = std::move(evaluation); }
   // Everything that Step changes but sharded tables, the dense optimizer's state, where the
   // schedule stands and what is known of raw ids, by its name in a checkpoint; shares memory.
   std::vector<NamedTensor> State() const;

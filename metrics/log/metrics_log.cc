@@ -14,9 +14,11 @@ MetricsLog::MetricsLog(const std::string& path, bool append)
 }
 
 void MetricsLog::Write(const MetricsLine& line) {
-  const nlohmann::ordered_json json = {{"phase", line.phase}, {"epoch", line.epoch},
-                                       {"step", line.step},   {"wall_time", line.wall_time},
-                                       {"loss", line.loss},   {"metrics", line.metrics}};
+  nlohmann::ordered_json json = {{"phase", line.phase}, {"epoch", line.epoch}, {"step", line.step}};
+  if (line.epoch_fraction) json["epoch_fraction"] = *line.epoch_fraction;
+  json["wall_time"] = line.wall_time;
+  json["loss"] = line.loss;
+  json["metrics"] = line.metrics;
   const std::string text = json.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
       std::fflush(file_.get()) != 0)

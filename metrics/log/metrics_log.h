@@ -4,20 +4,24 @@
 //
 //   {"phase": "train", "epoch": 1, "step": 100, "wall_time": 1.7e9, "loss": 0.46,
 //    "metrics": {"ne-click|window_ne": 0.81, …}}
-// What is not a finite number is null.
+//
+// A line of an evaluation also has "epoch_fraction", after "step". A number that is not finite is
+// null.
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tessera {
 
 struct MetricsLine {
-  std::string phase;     // "train", "eval"
-  int64_t epoch = 0;     // from 1
-  int64_t step = 0;      // over all epochs
-  double wall_time = 0;  // seconds since 1970
+  std::string phase;                          // "train", "eval"
+  int64_t epoch = 0;                          // from 1
+  int64_t step = 0;                           // over all epochs
+  std::optional<double> epoch_fraction = {};  // how much of the epoch is trained
+  double wall_time = 0;                       // seconds since 1970
   double loss = 0;
   std::map<std::string, double> metrics;
 };

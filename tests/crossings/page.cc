@@ -58,6 +58,8 @@ const std::map<std::string, std::string>& Meanings() {
       {"pipeline", "how steps overlap"},
       {"control", "clamped gradients; a frozen table; learning rates that change"},
       {"accumulation", "how many micro-batches are one step"},
+      {"evaluation",
+       "after the epoch alone; also inside it, every two steps; the best model saved, too"},
       {"checkpoint", "saved and loaded halfway, under the same plan or another one"},
       {"after", "what is made of the trained tables"},
       {"model", "the ranking model"},

@@ -43,6 +43,10 @@ const std::vector<Refusal>& TrainingRefusals() {
       {"accumulation", "2", "pipeline", "sparse_dist|prefetch|semi_sync",
        "train.accumulate_steps: 2 beside the pipeline",
        "These pipelines bring ids and rows of a whole step's batch, before it is cut."},
+      {"evaluation", "best", "pipeline", "semi_sync",
+       "--best with evaluations inside epochs beside --pipeline semi_sync",
+       "A save inside an epoch takes back the batch that was looked up ahead; what is trained "
+       "would depend on which evaluation is the best."},
       {"dense", "rowwise_adagrad", "model", "dlrm|dlrm_dcn|dlrm_projection|deepfm", "is no matrix",
        "The optimizer keeps a number a row of a matrix (as TorchRec's does); every model has "
        "biases, "

@@ -98,6 +98,7 @@ TrainConfig ConfigOf(const Point& point) {
   if (point.Is("schedule", "warmup"))
     config.warmup = {{.policy = WarmupPolicy::kLinear, .max_iters = 4, .value = 0.1},
                      {.policy = WarmupPolicy::kConstant, .max_iters = 100, .value = 0.5}};
+  if (!point.Is("evaluation", "ends")) config.evaluation = {.every_steps = 2};
   SetModel(point, config.model);
   if (point.Is("processor", "position"))
     config.model.position_weights = {{"cat_1", 3}, {"cat_9", 1}};
@@ -233,6 +234,7 @@ class Training {
 
   TrainingRunReport RunPart(Trainer& trainer, int64_t end, std::vector<double>& losses) const {
     TrainingRunOptions options{.pipeline = ParsePipelineKind(point_["pipeline"])};
+    if (point_.Is("evaluation", "best")) options.best = folder_ + "/best";
     if (incremental()) {
       options.checkpoint = ChainFolder();
       // A save takes back the batch that semi_sync has looked up ahead: this run saves there, too.
@@ -324,6 +326,7 @@ const std::vector<Axis>& TrainingAxes() {
       {"clipping", {"none", "norm", "value"}},
       {"schedule", {"none", "warmup"}},
       {"accumulation", {"none", "2"}},
+      {"evaluation", {"ends", "steps", "best"}},
       {"checkpoint", {"none", "same", "resharded", "incremental"}},
       {"after", {"nothing", "f32", "int8", "delta", "c_api"}}};
   return axes;
@@ -344,6 +347,7 @@ TrainingOutcome RunTrainingPlainly(const Point& point, const std::string& folder
       point.Is("ids", "growing") && point.Is("location", "MANAGED_CACHING|DISK");
   plain.Set("location", other_start ? "MANAGED_CACHING" : "DEVICE");
   if (!point.Is("pipeline", "semi_sync")) plain.Set("pipeline", "none");
+  plain.Set("evaluation", "ends");
   const bool resharded = point.Is("checkpoint", "resharded") && !point.Is("sharding", "none");
   if (!resharded) plain.Set("checkpoint", "none");
   return Training(plain, folder, /*alone=*/false, /*one_batch=*/true).Run();

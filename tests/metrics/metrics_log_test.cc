@@ -27,13 +27,18 @@ TEST(MetricsLog, ALineEachTimeThatIsThereAtOnce) {
   log.Write({"train",
              1,
              100,
+             {},
              1.5e9,
              0.5,
              {{"a", 0.25}, {"b", std::numeric_limits<double>::quiet_NaN()}}});
   EXPECT_EQ(Lines(path), std::vector<Json>{Json::parse(
                              R"({"phase": "train", "epoch": 1, "step": 100, "wall_time": 1.5e9,
                                  "loss": 0.5, "metrics": {"a": 0.25, "b": null}})")});
-  log.Write({"eval", 1, 200, 1.5e9, 0.5, {}});
+  log.Write({"eval", 1, 200, 0.25, 1.5e9, 0.5, {}});
+  EXPECT_EQ(Lines(path).back(),
+            Json::parse(
+                R"({"phase": "eval", "epoch": 1, "step": 200, "epoch_fraction": 0.25,
+                                 "wall_time": 1.5e9, "loss": 0.5, "metrics": {}})"));
   EXPECT_EQ(Lines(path).size(), 2u);
 }
 

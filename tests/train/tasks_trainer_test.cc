@@ -268,7 +268,7 @@ TEST_F(TasksTrainerTest, MetricsHaveASetATask) {
     metrics.OnEpochEnd(1, 1);
     Labelled eval(DataSets(RowsFor(config), {}).OpenEval());
     trainer.Evaluate(eval, nullptr, metrics.BeginEvaluation());
-    metrics.EndEvaluation(1, 1, 0.5);
+    metrics.EndEvaluation({.epoch = 1, .step = 1, .fraction = 1}, 0.5);
     return testing::ReadFile(path);
   };
   const std::string text = lines();

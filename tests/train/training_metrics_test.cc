@@ -117,7 +117,7 @@ TEST(TrainingMetrics, WeighExamples) {
                                    scored.labels.ToVector<float>(),
                                    scored.weights.ToVector<float>()};
     evaluate({&examples, 1});
-    metrics.EndEvaluation(1, 2, 0.5);
+    metrics.EndEvaluation({.epoch = 1, .step = 2, .fraction = 1}, 0.5);
     std::vector<Json> lines = Lines(path);
     for (Json& line : lines) line["metrics"].erase("throughput-throughput|total_examples");
     return lines;

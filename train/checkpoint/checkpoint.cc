@@ -21,7 +21,7 @@ constexpr std::string_view kModelPrefix = "model.";
 constexpr char kCrc32[] = "crc32";
 // Older files, which had no such field, lack it.
 constexpr std::string_view kOptionalField = "max_counter";
-constexpr char kData[] = "data";
+constexpr char kData[] = "data", kEvaluation[] = "evaluation";
 
 bool IsOptimizerState(const std::string& name) { return name.starts_with(kOptimizerPrefix); }
 
@@ -179,7 +179,11 @@ std::optional<TrainingProgress> ParseProgress(const Metadata& metadata) {
   });
   if (found == 0) return std::nullopt;
   if (!missing.empty()) throw Error(Format("metadata '{}' is missing", missing));
-  if (const auto data = metadata.find(kData); data != metadata.end()) progress.data = data->second;
+  const auto read_text = [&](const char* key, std::string& field) {
+    if (const auto found = metadata.find(key); found != metadata.end()) field = found->second;
+  };
+  read_text(kData, progress.data);
+  read_text(kEvaluation, progress.evaluation);
   return progress;
 }
 
@@ -188,6 +192,7 @@ Metadata CheckpointMetadata(const TrainingProgress& progress, const std::string&
   VisitFields(progress,
               [&](const char* key, const auto& field) { metadata[key] = NumberText(field); });
   if (!progress.data.empty()) metadata[kData] = progress.data;
+  if (!progress.evaluation.empty()) metadata[kEvaluation] = progress.evaluation;
   return metadata;
 }
 

@@ -8,8 +8,9 @@
 //   <table parameter minus "weight">_…   what managed collision knows of a table's ids
 //   __metadata__                     strings: epoch, row, step, iter, max_counter (1 if absent),
 //                                    seed, random_next_sequence, config (JSON), data (absent from
-//                                    old ones: data/files/data_identity.h), crc32 of all tensors'
-//                                    bytes in order of names
+//                                    old ones: data/files/data_identity.h), evaluation (absent
+//                                    without evaluations: train/run/evaluation_schedule.h), crc32
+//                                    of all tensors' bytes in order of names
 //
 // Tables are whole, whatever the training was. A leading "model." of a weight's name is dropped
 // when a file is read. A file without any optimizer.* (as PyTorch writes one) holds weights alone.
@@ -36,7 +37,8 @@ struct TrainingProgress {
   float max_counter = 1;  // TableBatchedEmbedding::max_counter
   uint64_t seed = 0;
   uint64_t random_next_sequence = 0;
-  std::string data = {};  // what `row` is a row of, as data_identity.h says it; "": unknown
+  std::string data = {};        // what `row` is a row of, as data_identity.h says it; "": unknown
+  std::string evaluation = {};  // what evaluations have come to (evaluation_schedule.h); "": none
 
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };

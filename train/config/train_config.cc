@@ -11,6 +11,7 @@
 #include "runtime/json/json_object.h"
 #include "train/config/data_json.h"
 #include "train/config/dense_json.h"
+#include "train/config/evaluation_json.h"
 #include "train/config/managed_collision_json.h"
 #include "train/config/model_json.h"
 #include "train/config/number_json.h"
@@ -293,6 +294,8 @@ TrainConfig ParseTrainConfig(const std::string& text, const std::string& source)
     CheckTasks(config);
     CheckTowers(config);
     ReadTrain(document, config);
+    if (const Json* evaluation = document.Find("evaluation"))
+      config.evaluation = internal::EvaluationFromJson(*evaluation, "evaluation");
     if (const Json* metrics = document.Find("metrics")) {
       config.metrics = internal::RecMetricsFromJson(*metrics, "metrics");
       if (!metrics->contains("rec_tasks") && !config.model.tasks.empty())
@@ -356,6 +359,7 @@ std::string ToJson(const TrainConfig& config) {
                    {"accumulate_steps", config.accumulate_steps},
                    {"epochs", config.epochs},
                    {"seed", config.seed}};
+  if (config.evaluation) json["evaluation"] = internal::EvaluationToJson(*config.evaluation);
   if (config.metrics) json["metrics"] = internal::RecMetricsToJson(*config.metrics);
   return json.dump();
 }

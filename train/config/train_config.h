@@ -29,14 +29,15 @@
 //         or {"format": "jsonl", "csv", "tsv" or "npz", and the keys of data/schema/data_schema.h};
 //         any with "shuffle": {"seed", "window_rows", "block_rows"}
 //    "train": {"batch_size", "accumulate_steps", "epochs", "seed"},
+//    "evaluation": {"every" or "every_steps", "metric", "target", "patience"},
 //    "metrics": {...}}   as in metrics/rec_metrics_config.h; rec_tasks default to the model's tasks
 //
 // A feature may be named by several tables of as many rows, none of which has managed collision.
-// "managed_collision", "data", "train", "metrics", "warmup", "gradient_clipping" and a table's keys
-// from "pooling" on may be left out. A table without an optimizer of its own has optimizer.sparse,
-// one without a "managed_collision" of its own that of the document; with null it has none. Ids of
-// a table with managed collision stay raw 64-bit numbers until it finds their rows; others are
-// taken modulo the table's rows where they are read.
+// "managed_collision", "data", "train", "evaluation", "metrics", "warmup", "gradient_clipping" and
+// a table's keys from "pooling" on may be left out. A table without an optimizer of its own has
+// optimizer.sparse, one without a "managed_collision" of its own that of the document; with null it
+// has none. Ids of a table with managed collision stay raw 64-bit numbers until it finds their
+// rows; others are taken modulo the table's rows where they are read.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,6 +51,7 @@
 #include "optim/gradient_clipping_optimizer.h"
 #include "optim/warmup_schedule.h"
 #include "train/config/data_config.h"
+#include "train/config/evaluation_config.h"
 
 namespace tessera {
 
@@ -69,6 +71,8 @@ struct TrainConfig {
   int64_t batch_size = 256, accumulate_steps = 1;
   int64_t epochs = 1;
   uint64_t seed = 1;
+  // Absent: each epoch's end is evaluated, and nothing follows of it.
+  std::optional<EvaluationConfig> evaluation;
   std::optional<RecMetricsConfig> metrics;  // of a training, where they are asked for
 };
 

@@ -136,7 +136,13 @@ void TrainingMetrics::WriteTraining(int64_t epoch, int64_t step) {
   AddPending();
   written_step_ = step;
   const MetricReport report = comm_ == nullptr ? training_.Compute() : training_.Compute(*comm_);
-  Write(files_.train_events, {"train", epoch, step, WallTime(), last_loss_, report});
+  Write(files_.train_events, {.phase = "train",
+                              .epoch = epoch,
+                              .step = step,
+                              .epoch_fraction = {},
+                              .wall_time = WallTime(),
+                              .loss = last_loss_,
+                              .metrics = report});
 }
 
 std::function<void(std::span<const TaskExamples>)> TrainingMetrics::BeginEvaluation() {
@@ -154,9 +160,15 @@ std::function<void(std::span<const TaskExamples>)> TrainingMetrics::BeginEvaluat
   };
 }
 
-void TrainingMetrics::EndEvaluation(int64_t epoch, int64_t step, double loss) {
+void TrainingMetrics::EndEvaluation(const EvaluationPoint& at, double loss) {
   if (evaluation_ != nullptr)
-    Write(files_.eval_events, {"eval", epoch, step, WallTime(), loss, evaluation_->Compute()});
+    Write(files_.eval_events, {.phase = "eval",
+                               .epoch = at.epoch,
+                               .step = at.step,
+                               .epoch_fraction = at.fraction,
+                               .wall_time = WallTime(),
+                               .loss = loss,
+                               .metrics = evaluation_->Compute()});
   evaluation_.reset();
 }
 

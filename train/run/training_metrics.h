@@ -22,6 +22,7 @@
 #include "runtime/context.h"
 #include "runtime/staging.h"
 #include "runtime/tensor.h"
+#include "train/run/training_report.h"
 #include "train/trainer.h"
 
 namespace tessera {
@@ -53,7 +54,7 @@ class TrainingMetrics {
   // For Trainer::Evaluate.
   std::function<void(std::span<const TaskExamples>)> BeginEvaluation();
   // Writes, with the loss of the evaluation.
-  void EndEvaluation(int64_t epoch, int64_t step, double loss);
+  void EndEvaluation(const EvaluationPoint& at, double loss);
 
   // For Trainer::Save. Every rank calls.
   std::vector<NamedTensor> State();

@@ -38,6 +38,45 @@ struct DiskReport {
   }
 };
 
+// Where a training stands when it is evaluated.
+struct EvaluationPoint {
+  int64_t epoch = 0;  // from 1
+  int64_t step = 0;   // from 1, over all epochs
+  // How much of the epoch is trained, 1 at its end; of text without a range of rows about, by bytes
+  // that were read.
+  double fraction = 0;
+  friend bool operator==(const EvaluationPoint&, const EvaluationPoint&) = default;
+};
+
+// After each evaluation of a run that has "evaluation" in its configuration.
+struct EvaluationReport {
+  EvaluationPoint at;
+  EvaluationValues values;
+  std::string metric;  // by which evaluations are compared
+  double value = 0;    // of the metric
+  bool best = false;   // so far
+  bool ends_epoch = false;
+  double seconds = 0;
+};
+
+struct BestEvaluation {
+  EvaluationPoint at;
+  double value = 0;  // of the metric
+  friend bool operator==(const BestEvaluation&, const BestEvaluation&) = default;
+};
+
+// Why a training stopped before its last epoch's end.
+enum class EarlyStop { kNone, kTarget, kPatience };
+
+// The evaluations of a run, beside those that it goes on from.
+struct EvaluationsReport {
+  std::vector<EvaluationReport> all;   // of this run
+  std::string metric;                  // by which they are compared
+  std::optional<BestEvaluation> best;  // of the whole training; absent: none had a finite value
+  int64_t since_best = 0;              // evaluations after the best one
+  EarlyStop stop = EarlyStop::kNone;
+};
+
 // After each step.
 struct StepReport {
   int64_t epoch = 0;     // from 1
@@ -55,20 +94,22 @@ struct EpochReport {
   double train_loss = 0;  // mean over the rows, each before it was learned
   double seconds = 0;     // reading, training, evaluation
   std::optional<EvaluationValues> evaluation;
+  bool best = false;                  // the evaluation is the best so far
   std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
 };
 
 struct TrainingRunReport {
   std::vector<EpochReport> epochs;             // that ended in this run
   std::optional<EvaluationValues> evaluation;  // the last one
-  std::vector<RawIdsReport> raw_ids;           // of tables with managed collision
-  std::optional<DiskReport> disk;              // where a table lies on disk
-  int64_t rows = 0;                            // trained in this run
-  int64_t skipped_rows = 0;                    // bad ones, left out
-  BadLineCounts skipped_by_reason;             // in epochs that ended, where the data tell
+  std::optional<EvaluationsReport> evaluations;
+  std::vector<RawIdsReport> raw_ids;  // of tables with managed collision
+  std::optional<DiskReport> disk;     // where a table lies on disk
+  int64_t rows = 0;                   // trained in this run
+  int64_t skipped_rows = 0;           // bad ones, left out
+  BadLineCounts skipped_by_reason;    // in epochs that ended, where the data tell
   double seconds = 0;           // reading, training, evaluations; not the writing of checkpoints
   double training_seconds = 0;  // reading and training
-  bool stopped = false;
+  bool stopped = false;         // by `stop`
 };
 
 }  // namespace tessera

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <filesystem>
 
+#include "runtime/base/check.h"
 #include "train/pipeline/trainer_pipeline.h"
+#include "train/run/evaluation_schedule.h"
 #include "train/run/measure_tables.h"
 
 namespace tessera {
@@ -39,21 +41,23 @@ class TrainingRun {
         pipeline_(trainer, options.pipeline),
         raw_ids_(trainer) {
     trainer.SetData(ToText(data.train_identity()));
+    BeginEvaluations();
     if (trainer.comm() != nullptr) options_.stop = StopTogether(*trainer.comm(), options_.stop);
     if (options.metrics.any()) metrics_.emplace(trainer.context(), trainer, options.metrics);
     if (options.incremental && !options.checkpoint.empty()) OpenCheckpoints();
   }
 
   TrainingRunReport Run() {
-    const int64_t epochs = trainer_.config().epochs;
-    if (trainer_.progress().epoch >= epochs) {
-      SaveAsItIs();
-      report_.evaluation = Evaluate();
-    }
-    while (!report_.stopped && trainer_.progress().epoch < epochs) RunEpoch();
+    const bool at_end = IsAtEnd();
+    if (at_end) SaveAsItIs();
+    MakeUpEvaluation();
+    if (at_end && !report_.stopped && !report_.evaluation)
+      report_.evaluation = Evaluate(StopsEarly() ? *schedule_->state().last : EndOfEpoch());
+    while (!report_.stopped && !IsAtEnd()) RunEpoch();
     report_.seconds = timer_.seconds();
     report_.raw_ids = raw_ids_.ReportSync();
     report_.disk = DiskReportSync(trainer_);
+    ReportEvaluations();
     return std::move(report_);
   }
 
@@ -84,28 +88,70 @@ class TrainingRun {
     if (!goes_on) Save();
   }
 
+  void BeginEvaluations() {
+    const TrainConfig& config = trainer_.config();
+    CheckEvaluations(config, data_, options_);
+    if (config.evaluation) {
+      schedule_.emplace(config, data_.EpochRows());
+      schedule_->GoOnFrom(trainer_.progress().evaluation);
+    }
+    trainer_.SetEvaluation("");
+  }
+
+  bool StopsEarly() const { return schedule_ && schedule_->stop() != EarlyStop::kNone; }
+  bool IsAtEnd() const {
+    return trainer_.progress().epoch >= trainer_.config().epochs || StopsEarly();
+  }
+  // Where the last epoch that is done ended.
+  EvaluationPoint EndOfEpoch() const {
+    const TrainingProgress at = trainer_.progress();
+    return {.epoch = at.epoch, .step = at.step, .fraction = 1};
+  }
+
+  // Makes the evaluation that was due where the run that this one goes on from was saved.
+  void MakeUpEvaluation() {
+    if (!schedule_ || !schedule_->due()) return;
+    EvaluateDue();
+    if (!report_.stopped && StopsEarly()) Save();
+  }
+
   void RunEpoch() {
-    const double begin = timer_.seconds();
+    const double begin = timer_.seconds(), evaluating = evaluation_seconds_;
     EpochReport epoch{.epoch = trainer_.progress().epoch + 1,
                       .rows = 0,
                       .train_loss = 0,
                       .seconds = 0,
                       .evaluation = {},
+                      .best = false,
                       .raw_ids = {}};
+    options_.on_epoch_begin(epoch.epoch);
     TrainRows(epoch);
     report_.rows += epoch.rows;
-    report_.training_seconds += timer_.seconds() - begin;
-    if (report_.stopped) return Save();
+    report_.training_seconds += timer_.seconds() - begin - (evaluation_seconds_ - evaluating);
+    if (report_.stopped || StopsEarly()) return Save();
     if (metrics_) metrics_->OnEpochEnd(epoch.epoch, trainer_.progress().step);
     trainer_.EndEpoch();
+    if (schedule_) schedule_->AfterEpoch(trainer_.progress());
     Save();  // before the evaluation: what was learned is safe whatever happens there
-    epoch.evaluation = Evaluate();
+    EvaluateEpoch();
     if (report_.stopped) return;
-    report_.evaluation = epoch.evaluation;
+    epoch.evaluation = report_.evaluation;
+    epoch.best = LastIsOfThisStep() && evaluations_.back().best;
     epoch.seconds = timer_.seconds() - begin;
     epoch.raw_ids = raw_ids_.ReportSync();
     report_.epochs.push_back(epoch);
     options_.on_epoch(epoch);
+    if (StopsEarly()) Save();
+  }
+
+  // The last step may have been evaluated, by this run or by the one that it goes on from.
+  void EvaluateEpoch() {
+    if (schedule_ && schedule_->due()) return EvaluateDue();
+    if (LastIsOfThisStep()) return;
+    if (const auto values = Evaluate(EndOfEpoch())) report_.evaluation = values;
+  }
+  bool LastIsOfThisStep() const {
+    return !evaluations_.empty() && evaluations_.back().at.step == trainer_.progress().step;
   }
 
   // The rest of the epoch, for this rank.
@@ -131,6 +177,7 @@ class TrainingRun {
     const auto steps = pipeline_.Over(source, metrics_.has_value());
     double loss_sum = 0;
     int64_t skipped = 0;
+    if (schedule_) schedule_->Begin(trainer_.progress());
     while (!(report_.stopped = options_.stop())) {
       const std::optional<TrainedBatch> batch = steps->Next();
       if (!batch) {
@@ -142,41 +189,90 @@ class TrainingRun {
       skipped = batch->skipped_rows;
       epoch.rows += batch->rows;
       loss_sum += batch->loss * static_cast<double>(batch->rows);
-      const int64_t step = trainer_.progress().step;
-      if (metrics_) metrics_->OnStep(batch->scored, epoch.epoch, step, batch->loss);
-      options_.on_step({epoch.epoch, step, batch->rows, batch->loss, batch->fraction});
-      if (options_.checkpoint_every <= 0 || step % options_.checkpoint_every != 0) continue;
-      steps->Settle();
-      Save();
+      const TrainingProgress at = trainer_.progress();
+      if (metrics_) metrics_->OnStep(batch->scored, epoch.epoch, at.step, batch->loss);
+      options_.on_step({epoch.epoch, at.step, batch->rows, batch->loss, batch->fraction});
+      if (schedule_) schedule_->AfterStep(at, batch->fraction);
+      if (options_.checkpoint_every > 0 && at.step % options_.checkpoint_every == 0) {
+        steps->Settle();
+        Save();
+      }
+      if (!schedule_ || !schedule_->due()) continue;
+      EvaluateDue();
+      if (report_.stopped || StopsEarly()) break;
     }
     report_.skipped_rows += skipped;
     return loss_sum;
   }
 
-  std::optional<EvaluationValues> Evaluate() {
+  // Absent without rows for evaluation, and where the run is stopped in it.
+  std::optional<EvaluationValues> Evaluate(const EvaluationPoint& at) {
     const auto source = data_.OpenEval();
     if (source == nullptr) return std::nullopt;
+    const double begin = timer_.seconds();
     const EvaluationValues values =
         trainer_.Evaluate(*source, options_.stop, metrics_ ? metrics_->BeginEvaluation() : nullptr);
-    report_.stopped = options_.stop();
+    evaluation_seconds_ += timer_.seconds() - begin;
+    if ((report_.stopped = options_.stop())) return std::nullopt;
     const bool any = std::ranges::any_of(
         values.tasks, [](const auto& task) { return task.values.clicks.examples > 0; });
-    if (!any && !report_.stopped) throw Error("there are no rows for evaluation");
-    const TrainingProgress at = trainer_.progress();
-    if (metrics_ && !report_.stopped) metrics_->EndEvaluation(at.epoch, at.step, values.loss);
+    if (!any) throw Error("there are no rows for evaluation");
+    if (metrics_) metrics_->EndEvaluation(at, values.loss);
     return values;
+  }
+
+  // Makes the evaluation that is due, which stays due if the run is stopped in it.
+  void EvaluateDue() {
+    const EvaluationPoint at = *schedule_->due();
+    options_.on_evaluation_begin(at);
+    const double before = evaluation_seconds_;
+    const auto values = Evaluate(at);
+    if (!values) return;
+    const EvaluationMetric& metric = schedule_->metric();
+    const bool best = schedule_->Take(*values);
+    evaluations_.push_back({.at = at,
+                            .values = *values,
+                            .metric = metric.name,
+                            .value = metric.ValueIn(*values),
+                            .best = best,
+                            .ends_epoch = trainer_.progress().row == 0,
+                            .seconds = evaluation_seconds_ - before});
+    report_.evaluation = values;
+    options_.on_evaluation(evaluations_.back());
+    if (best && !options_.best.empty()) SaveWhole(options_.best);
+  }
+
+  void ReportEvaluations() {
+    if (!schedule_) return;
+    trainer_.SetEvaluation(schedule_->Text());
+    const EvaluationState& state = schedule_->state();
+    report_.evaluations = {.all = std::move(evaluations_),
+                           .metric = state.metric,
+                           .best = state.best,
+                           .since_best = state.since_best,
+                           .stop = schedule_->stop()};
+  }
+
+  std::vector<NamedTensor> MetricsState() {
+    return metrics_ ? metrics_->State() : std::vector<NamedTensor>();
+  }
+
+  void SaveWhole(const std::string& path) {
+    timer_.Hold([&] {
+      if (schedule_) trainer_.SetEvaluation(schedule_->Text());
+      trainer_.Save(path, MetricsState());
+    });
   }
 
   void Save() {
     if (options_.checkpoint.empty()) return;
+    if (!checkpoints_ && !of_ranks_) return SaveWhole(options_.checkpoint);
     timer_.Hold([&] {
-      const auto metrics = metrics_ ? metrics_->State() : std::vector<NamedTensor>();
+      if (schedule_) trainer_.SetEvaluation(schedule_->Text());
       if (checkpoints_)
-        trainer_.Save(*checkpoints_, metrics);
-      else if (of_ranks_)
-        trainer_.Save(*of_ranks_, metrics);
+        trainer_.Save(*checkpoints_, MetricsState());
       else
-        trainer_.Save(options_.checkpoint, metrics);
+        trainer_.Save(*of_ranks_, MetricsState());
     });
   }
 
@@ -185,6 +281,9 @@ class TrainingRun {
   TrainingRunOptions options_;
   TrainerPipeline pipeline_;
   RawIdsMeter raw_ids_;
+  std::optional<EvaluationSchedule> schedule_;  // absent: only the ends of epochs are evaluated
+  std::vector<EvaluationReport> evaluations_;
+  double evaluation_seconds_ = 0;
   std::optional<TrainingMetrics> metrics_;
   std::optional<IncrementalCheckpoints> checkpoints_;
   std::optional<RankCheckpoints> of_ranks_;
@@ -193,6 +292,26 @@ class TrainingRun {
 };
 
 }  // namespace
+
+void CheckEvaluations(const TrainConfig& config, const DataSets& data,
+                      const TrainingRunOptions& options) {
+  if (!config.evaluation) {
+    TESSERA_CHECK(options.best.empty(), "{}: the best model of a training without \"evaluation\"",
+                  options.best);
+    return;
+  }
+  if (!data.has_eval_rows())
+    throw Error(
+        "evaluation: there are no rows for it: give --eval FILE or --eval-rows FIRST:LAST, or "
+        "leave \"evaluation\" and its flags out");
+  EvaluationSchedule(config, data.EpochRows());
+  const bool inside = config.evaluation->every_steps > 0 || config.evaluation->every > 0;
+  if (inside && !options.best.empty() && options.pipeline == PipelineKind::kSemiSync)
+    throw Error(
+        "--best with evaluations inside epochs beside --pipeline semi_sync: a save there looks the "
+        "next batch up anew, so what is trained would depend on which evaluation is the best; "
+        "expected --pipeline none, base, sparse_dist or prefetch");
+}
 
 TrainingRunReport RunTraining(Trainer& trainer, const DataSets& data,
                               const TrainingRunOptions& options) {

@@ -1,7 +1,7 @@
 #ifndef TESSERA_TRAIN_RUN_TRAINING_RUN_H_
 #define TESSERA_TRAIN_RUN_TRAINING_RUN_H_
-// The training loop: epochs of steps, an evaluation after each, checkpoints. Ranks run it together;
-// each calls its own on_step and on_epoch, and all stop if one does.
+// The training loop: epochs of steps, evaluations inside and after them, checkpoints. Ranks run it
+// together; each calls its own functions of the options, and all stop if one does.
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +18,9 @@ namespace tessera {
 struct TrainingRunOptions {
   std::string checkpoint = {};   // written after each epoch, and when stopped; "": never
   int64_t checkpoint_every = 0;  // and after each so many steps; 0: not
+  // Written when an evaluation is the best so far, as `checkpoint` is without `incremental`; "":
+  // never. The configuration's "evaluation" says by which metric.
+  std::string best = {};
   // `checkpoint` is a folder of incremental ones.
   std::optional<IncrementalOptions> incremental = {};
   // The chain that the trainer was loaded from, which goes on.
@@ -31,12 +34,23 @@ struct TrainingRunOptions {
   TrainingMetricsOutput metrics = {};  // the same on all ranks, of which the first writes
   std::function<bool()> stop = [] { return false; };  // asked between steps
   std::function<void(const StepReport&)> on_step = [](const StepReport&) {};
+  std::function<void(int64_t epoch)> on_epoch_begin = [](int64_t) {};
   std::function<void(const EpochReport&)> on_epoch = [](const EpochReport&) {};
+  // Where the configuration has "evaluation": before and after each evaluation that counts, those
+  // after an epoch among them.
+  std::function<void(const EvaluationPoint&)> on_evaluation_begin = [](const EvaluationPoint&) {};
+  std::function<void(const EvaluationReport&)> on_evaluation = [](const EvaluationReport&) {};
 };
 
-// Goes on from where the trainer stands until config().epochs are done, or `stop` says so. A
-// trainer that has done them is only saved, and evaluated. Throws Error for data that cannot be
-// read or have no row to train on.
+// Throws Error for options that a run cannot have: an "evaluation" of the configuration, or `best`,
+// without rows for evaluation, or with a metric or an interval that do not fit; `best` without
+// "evaluation"; and `best` inside epochs beside kSemiSync.
+void CheckEvaluations(const TrainConfig& config, const DataSets& data,
+                      const TrainingRunOptions& options);
+
+// Goes on from where the trainer stands until config().epochs are done, its evaluations say that it
+// stops early, or `stop` says so. A trainer that is at its end is only saved, and evaluated. Throws
+// Error for data that cannot be read or have no row to train on, and as CheckEvaluations.
 TrainingRunReport RunTraining(Trainer& trainer, const DataSets& data,
                               const TrainingRunOptions& options = {});
 

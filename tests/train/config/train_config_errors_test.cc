@@ -39,7 +39,22 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Bad{R"("train": {)", R"("trian": {)",
             "trian: unknown key; known here: optimizer, tables, managed_collision, model, data, "
-            "train, metrics"},
+            "train, evaluation, metrics"},
+        Bad{R"("train": {)", R"("evaluation": {"every": 1}, "train": {)",
+            "evaluation.every: expected a fraction of an epoch, above 0 and below 1, got 1"},
+        Bad{R"("train": {)", R"("evaluation": {"every": 0.5, "every_steps": 3}, "train": {)",
+            "evaluation.every beside evaluation.every_steps: expected one of the two"},
+        Bad{R"("train": {)", R"("evaluation": {"every_steps": 0}, "train": {)",
+            "evaluation.every_steps: expected an integer above 0, got 0"},
+        Bad{R"("train": {)", R"("evaluation": {"metric": ""}, "train": {)",
+            R"(evaluation.metric: expected a metric's name, got "")"},
+        Bad{R"("train": {)", R"("evaluation": {"target": "auc"}, "train": {)",
+            R"(evaluation.target: expected a number, got "auc")"},
+        Bad{R"("train": {)", R"("evaluation": {"patience": -1}, "train": {)",
+            "evaluation.patience: expected 0 or more, got -1"},
+        Bad{R"("train": {)", R"("evaluation": {"stop": 1}, "train": {)",
+            "evaluation.stop: unknown key; known here: every_steps, every, metric, target, "
+            "patience"},
         Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_7": 3})",
             "model.position_weights: no table reads the feature 'cat_7'"},
         Bad{R"("over_arch": [8, 1])", R"("over_arch": [8, 1], "position_weights": {"cat_3": 0})",

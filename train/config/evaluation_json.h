@@ -1,0 +1,18 @@
+#ifndef TESSERA_TRAIN_CONFIG_EVALUATION_JSON_H_
+#define TESSERA_TRAIN_CONFIG_EVALUATION_JSON_H_
+// The JSON of evaluations: {"every": 0.05 or "every_steps": 500, "metric": "auc",
+// "target": 0.80275, "patience": 5}, each of which may be left out.
+#include <string>
+
+#include "runtime/json/json_object.h"
+#include "train/config/evaluation_config.h"
+
+namespace tessera::internal {
+
+// Throws Error for an unknown key, for both every and every_steps, and for numbers out of range.
+// Which metrics there are depends on the tasks (train/evaluation_metric.h).
+EvaluationConfig EvaluationFromJson(const Json& value, const std::string& where);
+Json EvaluationToJson(const EvaluationConfig& config);
+
+}  // namespace tessera::internal
+#endif  // TESSERA_TRAIN_CONFIG_EVALUATION_JSON_H_

@@ -1,0 +1,155 @@
+#include "train/run/evaluation_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/base/check.h"
+#include "runtime/json/json_object.h"
+
+namespace tessera {
+namespace {
+
+using internal::Json;
+using internal::JsonObject;
+
+// A product like 0.29 · 100, which is a little below its whole number, counts as that.
+constexpr double kWhole = 1e-9;
+
+// Names and fields, once for reading and writing.
+void VisitFields(auto& point, auto&& visit) {
+  visit("epoch", point.epoch);
+  visit("step", point.step);
+  visit("fraction", point.fraction);
+}
+
+Json ToJson(const EvaluationPoint& point) {
+  Json json;
+  VisitFields(point, [&](const char* key, const auto& field) { json[key] = field; });
+  return json;
+}
+
+EvaluationPoint ReadPoint(JsonObject& object) {
+  EvaluationPoint point;
+  VisitFields(point, [&](const char* key, auto& field) { object.Required(key, field); });
+  return point;
+}
+
+EvaluationState StateFromJson(const Json& json) {
+  JsonObject object(json, "evaluation");
+  EvaluationState state;
+  object.Required("metric", state.metric);
+  object.Required("since_best", state.since_best);
+  if (const Json* value = object.Find("best")) {
+    JsonObject best(*value, object.at("best"));
+    best.Required("value", state.best.emplace().value);
+    state.best->at = ReadPoint(best);
+    best.Finish();
+  }
+  const auto read_point = [&](const char* key, std::optional<EvaluationPoint>& point) {
+    const Json* const value = object.Find(key);
+    if (value == nullptr) return;
+    JsonObject fields(*value, object.at(key));
+    point = ReadPoint(fields);
+    fields.Finish();
+  };
+  read_point("last", state.last);
+  read_point("due", state.due);
+  object.Finish();
+  return state;
+}
+
+// Rows from one evaluation to the next inside an epoch.
+int64_t RowsOfInterval(const TrainConfig& config, int64_t epoch_rows) {
+  const int64_t step = ExamplesOfStep(config);
+  const double steps =
+      config.evaluation->every * static_cast<double>(epoch_rows) / static_cast<double>(step);
+  return std::max<int64_t>(1, static_cast<int64_t>(steps + kWhole)) * step;
+}
+
+}  // namespace
+
+std::string ToText(const EvaluationState& state) {
+  Json json = {{"metric", state.metric}, {"since_best", state.since_best}};
+  if (state.best) {
+    json["best"] = ToJson(state.best->at);
+    json["best"]["value"] = state.best->value;
+  }
+  if (state.last) json["last"] = ToJson(*state.last);
+  if (state.due) json["due"] = ToJson(*state.due);
+  return json.dump();
+}
+
+EvaluationState EvaluationStateFromText(const std::string& text) {
+  return text.empty() ? EvaluationState() : StateFromJson(internal::ParseJson(text));
+}
+
+EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
+                                       const std::optional<RowRange>& epoch_rows)
+    : config_(config.evaluation.value_or(EvaluationConfig())) {
+  try {
+    metric_ = FindEvaluationMetric(TasksOf(config), config_.metric);
+  } catch (const Error& error) {
+    throw Error(Format("evaluation.metric: {}", error.what()));
+  }
+  state_.metric = metric_.name;
+  if (config_.every == 0) return;
+  if (!epoch_rows)
+    throw Error(
+        Format("evaluation.every: {} is a fraction of an epoch, but how many rows that has is not "
+               "known before they are read: say where they end (--train-rows FIRST:LAST), or give "
+               "steps (--eval-every N)",
+               config_.every));
+  first_row_ = epoch_rows->first;
+  interval_rows_ = RowsOfInterval(config, epoch_rows->last - epoch_rows->first);
+}
+
+void EvaluationSchedule::GoOnFrom(const std::string& text) {
+  EvaluationState state = EvaluationStateFromText(text);
+  if (state.metric != metric_.name) {
+    state.metric = metric_.name;
+    state.best.reset();
+    state.since_best = 0;
+  }
+  state_ = std::move(state);
+}
+
+// The number of whole intervals before a row; a row of 0 is that before the epoch's first.
+int64_t EvaluationSchedule::IntervalOf(int64_t row) const {
+  return std::max<int64_t>(0, row - first_row_) / interval_rows_;
+}
+
+void EvaluationSchedule::AfterStep(const TrainingProgress& at, double fraction) {
+  const bool due = config_.every_steps > 0 ? at.step % config_.every_steps == 0
+                   : interval_rows_ > 0    ? IntervalOf(at.row) > IntervalOf(row_)
+                                           : false;
+  row_ = at.row;
+  if (due) state_.due = {at.epoch + 1, at.step, fraction};
+}
+
+// The last step may have been evaluated already.
+void EvaluationSchedule::AfterEpoch(const TrainingProgress& at) {
+  row_ = at.row;
+  if (!state_.last || at.step != state_.last->step) state_.due = {at.epoch, at.step, 1};
+}
+
+bool EvaluationSchedule::Take(const EvaluationValues& values) {
+  TESSERA_CHECK(state_.due.has_value(), "an evaluation that was not due");
+  const EvaluationPoint at = *state_.due;
+  state_.due.reset();
+  state_.last = at;
+  const double value = metric_.ValueIn(values);
+  const bool better =
+      std::isfinite(value) && (!state_.best || metric_.IsBetter(value, state_.best->value));
+  state_.since_best = better ? 0 : state_.since_best + 1;
+  if (better) state_.best = {at, value};
+  return better;
+}
+
+EarlyStop EvaluationSchedule::stop() const {
+  if (state_.best && config_.target && !metric_.IsBetter(*config_.target, state_.best->value))
+    return EarlyStop::kTarget;
+  return config_.patience > 0 && state_.since_best >= config_.patience ? EarlyStop::kPatience
+                                                                       : EarlyStop::kNone;
+}
+
+}  // namespace tessera

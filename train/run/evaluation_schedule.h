@@ -1,0 +1,71 @@
+#ifndef TESSERA_TRAIN_RUN_EVALUATION_SCHEDULE_H_
+#define TESSERA_TRAIN_RUN_EVALUATION_SCHEDULE_H_
+// Decides when a training is evaluated, which evaluation is the best, and whether to stop early.
+//
+// Evaluations are due after every `every_steps` steps, or, of an epoch of N rows and steps of B,
+// after every ⌊N·every/B⌋·B rows (as MLPerf counts), and after each epoch. A value is better if it
+// is finite and above, or below, the best so far. What it remembers is the text of a checkpoint
+// (TrainingProgress::evaluation): a run that goes on from there decides as one that never stopped.
+// All ranks decide alike, as they get the same values.
+#include <optional>
+#include <string>
+
+#include "data/click_row_stream.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/config/train_config.h"
+#include "train/evaluation_metric.h"
+#include "train/run/training_report.h"
+
+namespace tessera {
+
+// The memory of a schedule.
+struct EvaluationState {
+  std::string metric;                  // that `best` is a value of
+  std::optional<BestEvaluation> best;  // so far
+  int64_t since_best = 0;              // evaluations after the best one
+  // The last evaluation that counted, and one that is to be made before the next step.
+  std::optional<EvaluationPoint> last, due;
+  friend bool operator==(const EvaluationState&, const EvaluationState&) = default;
+};
+std::string ToText(const EvaluationState& state);
+// The inverse; of "" a state that remembers nothing. Throws Error for other text.
+EvaluationState EvaluationStateFromText(const std::string& text);
+
+class EvaluationSchedule {
+ public:
+  // epoch_rows: of an epoch, with their end, where that is known before they are read. Throws Error
+  // for a metric that the tasks do not have, and for a fraction of an epoch of unknown rows.
+  EvaluationSchedule(const TrainConfig& config, const std::optional<RowRange>& epoch_rows);
+
+  // Goes on from what `text` says; if that is of another metric, the best begins anew.
+  void GoOnFrom(const std::string& text);
+  std::string Text() const { return ToText(state_); }
+
+  // The next step is the first after `at`.
+  void Begin(const TrainingProgress& at) { row_ = at.row; }
+  // A step has led to `at`, by which `fraction` of the epoch is trained.
+  void AfterStep(const TrainingProgress& at, double fraction);
+  // The epoch's last step, and Trainer::EndEpoch, have led to `at`.
+  void AfterEpoch(const TrainingProgress& at);
+
+  // The evaluation that is due now.
+  const std::optional<EvaluationPoint>& due() const { return state_.due; }
+  // Takes the values of the evaluation that was due. Returns whether it is the best so far.
+  bool Take(const EvaluationValues& values);
+
+  const EvaluationMetric& metric() const { return metric_; }
+  const EvaluationState& state() const { return state_; }
+  EarlyStop stop() const;
+
+ private:
+  int64_t IntervalOf(int64_t row) const;
+
+  EvaluationConfig config_;
+  EvaluationMetric metric_;
+  int64_t first_row_ = 0, interval_rows_ = 0;  // where an interval is a fraction of an epoch
+  int64_t row_ = 0;                            // before the next step
+  EvaluationState state_;
+};
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_RUN_EVALUATION_SCHEDULE_H_
