@@ -6,6 +6,7 @@
 
 #include "cli/show/numbers.h"
 #include "runtime/base/check.h"
+#include "train/evaluation_metric.h"
 
 namespace tessera::cli {
 namespace {
@@ -29,28 +30,6 @@ Rows MetricRows(const MetricValues& values, const std::string& rows_are,
   return rows;
 }
 
-// A metric of tasks of one loss.
-struct TaskMetric {
-  const char* name;
-  TaskLoss loss;
-  double (*value)(const TaskValues& of);
-};
-constexpr TaskMetric kTaskMetrics[] = {
-    {"AUC", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.auc; }},
-    {"log-loss", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.log_loss; }},
-    {"normalized entropy", TaskLoss::kBce,
-     [](const TaskValues& of) { return of.clicks.normalized_entropy; }},
-    {"calibration", TaskLoss::kBce, [](const TaskValues& of) { return of.clicks.calibration; }},
-    {"RMSE", TaskLoss::kMse, [](const TaskValues& of) { return std::sqrt(of.mse); }},
-    {"MAE", TaskLoss::kMse, [](const TaskValues& of) { return of.mae; }},
-    {"softmax loss", TaskLoss::kInBatchSoftmax, [](const TaskValues& of) { return of.softmax; }},
-    {"in-batch recall@1", TaskLoss::kInBatchSoftmax,
-     [](const TaskValues& of) { return of.recall[0]; }},
-    {"in-batch recall@10", TaskLoss::kInBatchSoftmax,
-     [](const TaskValues& of) { return of.recall[1]; }},
-    {"in-batch recall@20", TaskLoss::kInBatchSoftmax,
-     [](const TaskValues& of) { return of.recall[2]; }}};
-
 // A column a task and a row a metric that some task has; what a task's loss does not have is "–".
 Rows TaskRows(const EvaluationValues& values, const std::string& rows_are) {
   Rows rows = {{"on " + rows_are}, {"rows"}};
@@ -58,10 +37,10 @@ Rows TaskRows(const EvaluationValues& values, const std::string& rows_are) {
     rows[0].push_back(task.task);
     rows[1].push_back(WithCommas(static_cast<double>(task.values.clicks.examples)));
   }
-  for (const TaskMetric& metric : kTaskMetrics) {
+  for (const TaskMetric& metric : AllTaskMetrics()) {
     const auto has = [&](const NamedTaskValues& task) { return task.loss == metric.loss; };
-    if (std::ranges::none_of(values.tasks, has)) continue;
-    rows.push_back({metric.name});
+    if (metric.title == nullptr || std::ranges::none_of(values.tasks, has)) continue;
+    rows.push_back({metric.title});
     for (const NamedTaskValues& task : values.tasks)
       rows.back().push_back(has(task) ? Fixed(metric.value(task.values), 4) : "–");
   }
@@ -105,17 +84,8 @@ void AddEvaluation(Json& json, const std::optional<EvaluationValues>& given) {
   for (const NamedTaskValues& task : given->tasks) {
     Json& entry = json["tasks"][task.task];
     entry = {{"examples", task.values.clicks.examples}, {"loss", ToString(task.loss)}};
-    if (task.loss == TaskLoss::kBce) {
-      AddMetrics(entry, task.values.clicks);
-    } else if (task.loss == TaskLoss::kInBatchSoftmax) {
-      entry["softmax_loss"] = task.values.softmax;
-      for (size_t k = 0; k < kRecallAt.size(); ++k)
-        entry[Format("in_batch_recall_at_{}", kRecallAt[k])] = task.values.recall[k];
-    } else {
-      entry["mse"] = task.values.mse;
-      entry["rmse"] = std::sqrt(task.values.mse);
-      entry["mae"] = task.values.mae;
-    }
+    for (const TaskMetric& metric : AllTaskMetrics())
+      if (metric.loss == task.loss) entry[metric.name] = metric.value(task.values);
   }
 }
 

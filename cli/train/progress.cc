@@ -54,6 +54,10 @@ void Progress::Draw(const StepReport& step, Clock::time_point now) {
   next_draw_ = now + (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kLineEvery));
 }
 
+void Progress::LeaveOut(double seconds) {
+  begin_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 void Progress::Clear() {
   if (!terminal_) return;
   std::fputs("\r\x1b[K", stderr);

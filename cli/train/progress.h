@@ -21,6 +21,8 @@ class Progress {
   Progress();
 
   void OnStep(const StepReport& step);
+  // Leaves so much time out of the speed and the time that is left.
+  void LeaveOut(double seconds);
   // Takes a bar off the terminal, so that other lines may follow.
   void Clear();
 

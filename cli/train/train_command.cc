@@ -1,4 +1,5 @@
 // tessera train: trains a model by its configuration, on files of rows or on synthetic data.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -11,12 +12,13 @@
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
-#include "cli/train/loss_curve.h"
-#include "cli/train/progress.h"
+#include "cli/train/mllog.h"
 #include "cli/train/train_command_flags.h"
 #include "cli/train/train_command_ranks.h"
-#include "cli/train/train_report.h"
+#include "cli/train/train_output.h"
+#include "comm/mpi/mpi_communicator.h"
 #include "runtime/base/check.h"
+#include "runtime/base/machine.h"
 #include "runtime/context.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/files/files.h"
@@ -72,6 +74,12 @@ Resumed ReadResumed(const TrainFlags& flags, bool with_ranks) {
   return resumed;
 }
 
+// The run that this one goes on from; absent if only weights are known of it.
+std::optional<ResumedRun> RunOf(const TrainFlags& flags, const Resumed& resumed) {
+  if (!resumed.progress) return std::nullopt;
+  return ResumedRun{flags.resume, resumed.config, *resumed.progress};
+}
+
 TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   if (!flags.config.empty()) return ReadTrainConfig(flags.config);
   if (flags.resume.empty())
@@ -82,6 +90,13 @@ TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
   return ParseTrainConfig(resumed.config, flags.resume);
 }
 
+// Read again, as tables with fewer rows may not fit their features.
+TrainConfig WithFewerRows(TrainConfig config, int64_t most) {
+  for (EmbeddingBagConfig& table : config.tables)
+    table.num_embeddings = std::min(table.num_embeddings, most);
+  return ParseTrainConfig(ToJson(config), Format("--max-table-rows {}", most));
+}
+
 TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
   TrainConfig config = FindConfig(flags, resumed);
   config.epochs = flags.epochs.value_or(config.epochs);
@@ -89,7 +104,8 @@ TrainConfig ReadConfig(const TrainFlags& flags, const Resumed& resumed) {
   config.accumulate_steps = flags.accumulate_steps.value_or(config.accumulate_steps);
   CheckAccumulation(config);
   if (flags.seed) config.seed = static_cast<uint64_t>(*flags.seed);
-  return config;
+  ApplyEvaluationFlags(flags.evaluation, config);
+  return flags.max_table_rows ? WithFewerRows(std::move(config), *flags.max_table_rows) : config;
 }
 
 std::string Machine(Context& ctx, bool with_ranks) {
@@ -98,6 +114,11 @@ std::string Machine(Context& ctx, bool with_ranks) {
       Format("{} {}{}", count, count == 1 ? "thread" : "threads", with_ranks ? " a rank" : "");
   if (ctx.device() == Device::Cpu()) return threads;
   return Format("{} ({}), {}", ctx.device(), PropertiesOf(ctx.device()).name, threads);
+}
+
+// "AMD EPYC, 2 cores", or the GPU's name.
+std::string PlatformOf(Context& ctx) {
+  return ctx.device() == Device::Cpu() ? MachineName() : PropertiesOf(ctx.device()).name;
 }
 
 std::string ModelLine(const Trainer& trainer, Context& ctx) {
@@ -154,39 +175,24 @@ void Resume(const TrainFlags& flags, Trainer& trainer, Resumed& resumed, bool is
                 static_cast<long long>(trainer.config().epochs));
 }
 
+void SayMissingBest(const TrainFlags& flags, const TrainingProgress& progress) {
+  const std::string missing = MissingBest(flags.evaluation.best, progress.evaluation);
+  if (!missing.empty()) std::printf("resume: %s\n", missing.c_str());
+}
+
 // Refuses changes that make no sense; returns one sentence for each change that is accepted.
 std::vector<std::string> ChangesSince(const TrainFlags& flags, const TrainConfig& config,
                                       const DataSets& data, const Resumed& resumed) {
-  if (!resumed.progress) return {};
-  return ResumeChanges(
-      {.path = flags.resume, .config = resumed.config, .progress = *resumed.progress}, config,
-      data.train_identity(), flags.other_data);
-}
-
-void SayInterrupted(const TrainFlags& flags, int signal) {
-  const char* const by = signal == SIGTERM ? " by SIGTERM" : "";
-  if (flags.checkpoint.empty())
-    std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
-  else
-    std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s%s goes on\n",
-                 by, flags.checkpoint.c_str(), flags.checkpoint.c_str(),
-                 flags.overwrite ? " in place of --overwrite" : "");
-}
-
-void SayResults(const TrainFlags& flags, const DataSets& data, const TrainingRunReport& report,
-                const LossCurve& curve) {
-  const std::optional<MetricValues> optimum = data.Optimum();
-  const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
-  if (!picture.empty()) std::printf("\nloss while training\n%s\n", picture.c_str());
-  std::fputs(FinalTable(report, optimum).c_str(), stdout);
-  if (!flags.checkpoint.empty()) std::printf("saved %s\n", flags.checkpoint.c_str());
-  if (!flags.json.empty()) ReplaceTextFile(flags.json, ReportJson(report, optimum));
+  const std::optional<ResumedRun> run = RunOf(flags, resumed);
+  if (!run) return {};
+  return ResumeChanges(*run, config, data.train_identity(), flags.other_data);
 }
 
 TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resumed) {
   TrainingRunOptions options;
   options.checkpoint = flags.checkpoint;
   options.checkpoint_every = flags.checkpoint_every;
+  options.best = flags.evaluation.best;
   options.incremental = IncrementalOf(flags);
   options.resumed = resumed.chain;
   if (resumed.form == SavedForm::kRankChains) options.resumed_of_ranks = flags.resume;
@@ -195,29 +201,6 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
       .json_lines = flags.metrics, .tensorboard = flags.tensorboard, .add_lines = !flags.overwrite};
   options.stop = Interrupted;
   return options;
-}
-
-// The training loop with all its output.
-TrainingRunReport Run(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
-                      LossCurve& curve) {
-  Progress progress;
-  options.on_step = [&](const StepReport& step) {
-    curve.Add(step.examples, step.loss);
-    progress.OnStep(step);
-  };
-  options.on_epoch = [&](const EpochReport& epoch) {
-    progress.Clear();
-    std::printf("%s\n", EpochLine(epoch).c_str());
-    std::fflush(stdout);
-  };
-  try {
-    TrainingRunReport report = RunTraining(trainer, data, options);
-    progress.Clear();
-    return report;
-  } catch (...) {
-    progress.Clear();
-    throw;
-  }
 }
 
 // `there` was measured before any rank began to fill its tables.
@@ -237,7 +220,7 @@ Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& co
 }
 
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
-                const MemoryThere& there, Resumed& resumed, Communicator* comm) {
+                const MemoryThere& there, Resumed& resumed, Communicator* comm, MlLog* log) {
   const bool is_leader = comm == nullptr || IsLeader(*comm);
   if (comm != nullptr) CheckRanksAgree(flags, *comm, config, data, resumed.progress);
   const std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
@@ -245,18 +228,20 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
                .pool = nullptr});
+  if (log != nullptr && is_leader) log->Settings(config, PlatformOf(ctx));
   Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
   if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader)
     for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
+  if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
   LossCurve curve;
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
-  const TrainingRunReport report =
-      is_leader ? Run(options, trainer, data, curve) : RunTraining(trainer, data, options);
+  const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, log)
+                                             : RunTraining(trainer, data, options);
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
   if (is_leader && report.stopped) SayInterrupted(flags, signal);
-  if (is_leader && !report.stopped) SayResults(flags, data, report, curve);
+  if (is_leader && !report.stopped) SayResults(flags, config, data, report, curve);
   return InterruptedExit(signal);
 }
 
@@ -272,20 +257,25 @@ void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm)
 int Train(const TrainFlags& flags) {
   const bool with_ranks = WithRanks(flags);
   CheckTrainFlags(flags, with_ranks);
-  const Outputs outputs = ClaimOutputs(flags, with_ranks);
+  Outputs outputs = ClaimOutputs(flags, with_ranks);
+  const auto log = flags.evaluation.mllog.empty() || (UnderMpirun() && MpiRank() != 0)
+                       ? nullptr
+                       : std::make_unique<MlLog>(flags.evaluation.mllog);
   const DataSelection selection = ParseSelection(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
+  ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   const TrainConfig config = ReadConfig(flags, resumed);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
   ParseDevice(flags.device);
   const DataSets data(config, selection);
+  CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   WatchForInterrupt(flags.stop_within);
   const auto trace = flags.trace.empty() ? nullptr : std::make_unique<Trace>();
   return OnRanks(flags, [&](Communicator* comm) {
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
-    const int code = TrainOnRank(flags, config, data, there, resumed, comm);
+    const int code = TrainOnRank(flags, config, data, there, resumed, comm, log.get());
     if (trace) WriteTrace(flags.trace, *trace, comm);
     return code;
   });

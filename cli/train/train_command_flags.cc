@@ -43,6 +43,13 @@ constexpr char kFooter[] =
     "--metrics and --tensorboard write the metrics that the configuration names under "
     "\"metrics\" (default: ne, calibration, auc, throughput), every compute_interval_steps steps "
     "and after each evaluation. A checkpoint keeps their state.\n"
+    "Evaluations inside epochs change no bit of what is trained. A checkpoint keeps the best value "
+    "and the evaluations since, so a resumed training stops where one that never stopped would. "
+    "An undefined value (NaN) is never better. A fraction of an epoch of N rows in steps of B is "
+    "N*FRACTION/B steps, rounded down; for text, --train-rows has to say where the rows end. "
+    "--best holds a whole checkpoint, also beside --incremental.\n"
+    "--mllog: submission_org is a placeholder; without a target, a run that ends is a success. "
+    "Headings and first rows of the data are checked before run_start.\n"
     "Without --plan, tables larger than a rank's equal share are split by rows over all ranks; "
     "each of the others goes to the rank that has the least so far, the largest table first. A "
     "plan file is one of this library (JSON) or of TorchRec.\n"
@@ -116,15 +123,15 @@ void AddRankFlags(Command app, TrainFlags& f) {
       .Value("CODECS");
 }
 
+SavedForm FormOfBest(bool with_ranks) { return with_ranks ? SavedForm::kRanks : SavedForm::kFile; }
+
 SavedForm FormSaved(const TrainFlags& flags, bool with_ranks) {
-  if (with_ranks) return flags.incremental ? SavedForm::kRankChains : SavedForm::kRanks;
-  return flags.incremental ? SavedForm::kIncremental : SavedForm::kFile;
+  if (!flags.incremental) return FormOfBest(with_ranks);
+  return with_ranks ? SavedForm::kRankChains : SavedForm::kIncremental;
 }
 
-// Throws if --checkpoint names something of another form than this run saves.
-void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
-  const std::string& path = flags.checkpoint;
-  const SavedForm saves = FormSaved(flags, with_ranks);
+// Throws if the flag's path is something of another form than this run saves there.
+void CheckSavedTo(const char* flag, const std::string& path, SavedForm saves) {
   if (path.empty() || !std::filesystem::is_directory(path)) {
     if (saves != SavedForm::kFile && std::filesystem::exists(path))
       throw Error(Format("{}: it is a file; this saves checkpoints in a folder", path));
@@ -132,7 +139,7 @@ void CheckSavedTo(const TrainFlags& flags, bool with_ranks) {
   }
   const std::optional<SavedForm> there = FormIn(path);
   if (there == saves || (!there && saves != SavedForm::kFile)) return;
-  throw Error(Format("--checkpoint {}: it is {}, but this run saves {}: name another path", path,
+  throw Error(Format("{} {}: it is {}, but this run saves {}: name another path", flag, path,
                      there ? Described(*there) : "a directory", Described(saves)));
 }
 
@@ -208,6 +215,13 @@ void AddTrainFlags(Command app, TrainFlags& f) {
   app.Add("--seed", f.seed, "Seed of the random numbers that the model starts with")
       .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       .Value("N");
+  app.Add("--max-table-rows", f.max_table_rows,
+          "Give no table more than N rows, of which ids are taken modulo: to try a large model out "
+          "on "
+          "a small machine")
+      .Within(NumbersFrom(int64_t{1}, SizeLimits::kRows))
+      .Value("N");
+  AddEvaluationFlags(app, f.evaluation);
   AddCheckpointFlags(app, f);
   app.Add("--stop-within", f.stop_within,
           "After SIGTERM or Ctrl-C, end without saving if the step and its checkpoint take longer "
@@ -247,7 +261,12 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks) {
     throw Error("--checkpoint-every needs --checkpoint to say where");
   CheckFlagsOfRanks(flags, with_ranks);
   CheckIncremental(flags);
-  CheckSavedTo(flags, with_ranks);
+  CheckSavedTo("--checkpoint", flags.checkpoint, FormSaved(flags, with_ranks));
+  CheckSavedTo("--best", flags.evaluation.best, FormOfBest(with_ranks));
+  if (!flags.evaluation.mllog.empty() && !flags.resume.empty())
+    throw Error(
+        "--mllog beside --resume: MLPerf's log is that of a run from its beginning: leave one of "
+        "them out");
   ParsePipelineKind(flags.pipeline);
 }
 
@@ -261,7 +280,19 @@ Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks) {
   outputs.AddLines(flags.metrics, kMetricLines, /*goes_on=*/!flags.resume.empty());
   outputs.AddReport(flags.json, kEvaluation);
   outputs.AddReport(flags.trace, kTraceEvents);
+  outputs.AddReport(flags.evaluation.mllog, kMlLog);
   return outputs;
+}
+
+void ClaimBest(const TrainFlags& flags, bool with_ranks, const std::optional<ResumedRun>& resumed,
+               Outputs& outputs) {
+  if (UnderMpirun() && MpiRank() != 0) return;
+  const std::string& best = flags.evaluation.best;
+  const std::string& begun_from = resumed && IsBestOf(best, *resumed) ? best : flags.resume;
+  if (with_ranks)
+    outputs.AddFolder(best, begun_from);
+  else
+    outputs.AddFile(best, begun_from);
 }
 
 std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags) {

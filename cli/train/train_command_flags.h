@@ -7,6 +7,7 @@
 
 #include "cli/command_line.h"
 #include "cli/outputs.h"
+#include "cli/train/evaluation_flags.h"
 #include "train/checkpoint/incremental_checkpoints.h"
 #include "train/data_sets.h"
 
@@ -19,7 +20,8 @@ struct TrainFlags {
   std::string memory_limit;  // "": what there is
   std::string pipeline = "none", trace;
   std::vector<std::string> data, eval;
-  std::optional<int64_t> epochs, batch_size, accumulate_steps, seed;
+  EvaluationFlags evaluation;
+  std::optional<int64_t> epochs, batch_size, accumulate_steps, seed, max_table_rows;
   std::optional<int> ranks;  // of this process
   std::optional<double> rank_timeout;
   int threads = 0;
@@ -40,6 +42,11 @@ void CheckTrainFlags(const TrainFlags& flags, bool with_ranks);
 // Claims what the run writes; of ranks that are processes the first one does. Throws Error if that
 // would lose a file, or another process writes it.
 Outputs ClaimOutputs(const TrainFlags& flags, bool with_ranks);
+
+// Claims --best, too, once what the run goes on from was read: the best model of a training may be
+// replaced by that of a run which goes on from it.
+void ClaimBest(const TrainFlags& flags, bool with_ranks, const std::optional<ResumedRun>& resumed,
+               Outputs& outputs);
 
 // Absent without --incremental.
 std::optional<IncrementalOptions> IncrementalOf(const TrainFlags& flags);

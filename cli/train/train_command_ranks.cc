@@ -95,9 +95,11 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--pipeline", flags.pipeline},
       {"--wire-codecs", flags.wire_codecs},
       {"--checkpoint", Given(!flags.checkpoint.empty())},
+      {"--best", Given(!flags.evaluation.best.empty())},
       {"--checkpoint-every", std::to_string(flags.checkpoint_every)},
       {"--resume", WhereItStands(resumed)},
       {"--metrics", Given(!flags.metrics.empty())},
+      {"--mllog", Given(!flags.evaluation.mllog.empty())},
       {"--tensorboard", Given(!flags.tensorboard.empty())},
       {"--trace", Given(!flags.trace.empty())},
       {"--device", on_gpu ? "cuda" : "cpu"}};

@@ -74,17 +74,74 @@ void AddDisk(Json& json, const DiskReport& d) {
                   {"direct", d.direct}};
 }
 
+void AddPoint(Json& json, const EvaluationPoint& at) {
+  json["epoch"] = at.epoch;
+  json["step"] = at.step;
+  json["epoch_fraction"] = at.fraction;
+}
+
+Json StopToJson(EarlyStop stop) {
+  if (stop == EarlyStop::kNone) return nullptr;
+  return stop == EarlyStop::kTarget ? "target" : "patience";
+}
+
+void AddEvaluations(Json& json, const EvaluationsReport& evaluations) {
+  json["evaluations"] = Json::array();
+  for (const EvaluationReport& report : evaluations.all) {
+    Json entry;
+    AddPoint(entry, report.at);
+    AddEvaluation(entry, report.values);
+    entry["best"] = report.best;
+    entry["seconds"] = report.seconds;
+    json["evaluations"].push_back(entry);
+  }
+  json["best"] = nullptr;
+  if (evaluations.best) {
+    json["best"] = {{"metric", evaluations.metric}, {"value", evaluations.best->value}};
+    AddPoint(json["best"], evaluations.best->at);
+  }
+  json["stopped_early"] = StopToJson(evaluations.stop);
+}
+
+// "best auc 0.7672, of step 79 (epoch 1, 1.00 of it)".
+std::string BestLine(const EvaluationsReport& evaluations) {
+  const auto& [at, value] = *evaluations.best;
+  return Format("best {} {}, of step {} (epoch {}, {} of it)\n", evaluations.metric,
+                Fixed(value, 4), at.step, at.epoch, Fixed(at.fraction, 2));
+}
+
+std::string ShortText(const EvaluationValues& values) {
+  std::string text;
+  for (const NamedTaskValues& task : values.tasks)
+    text += (values.tasks.size() > 1 ? "  " + task.task : "") + "  " + ShortText(task);
+  return text;
+}
+
 }  // namespace
 
 std::string EpochLine(const EpochReport& epoch) {
   std::string line = Format("epoch {}: train loss {}", epoch.epoch, Fixed(epoch.train_loss, 4));
   if (!epoch.whole)
     line += Format(" of the {} rows since the resume", WithCommas(static_cast<double>(epoch.rows)));
-  if (epoch.evaluation)
-    for (const NamedTaskValues& task : epoch.evaluation->tasks)
-      line += (epoch.evaluation->tasks.size() > 1 ? "  " + task.task : "") + "  " + ShortText(task);
+  if (epoch.evaluation) line += ShortText(*epoch.evaluation);
   line += Format("  ({:.2f} s)", epoch.seconds);
+  if (epoch.best) line += "  best so far";
   return epoch.raw_ids.empty() ? line : line + "  " + InUse(Sum(epoch.raw_ids));
+}
+
+std::string EvaluationLine(const EvaluationReport& report) {
+  return Format("epoch {}, {} of it, step {}:{}  ({:.2f} s){}", report.at.epoch,
+                Fixed(report.at.fraction, 2), report.at.step, ShortText(report.values),
+                report.seconds, report.best ? "  best so far" : "");
+}
+
+std::string EarlyStopLine(const EvaluationsReport& evaluations, const EvaluationConfig& config) {
+  if (evaluations.stop == EarlyStop::kNone) return "";
+  if (evaluations.stop == EarlyStop::kTarget)
+    return Format("stopped early: {} {} has reached the target {}", evaluations.metric,
+                  evaluations.best->value, config.target.value_or(kNoValue));
+  return Format("stopped early: no better {} in {} evaluations", evaluations.metric,
+                evaluations.since_best);
 }
 
 std::string FinalTable(const TrainingRunReport& report,
@@ -96,6 +153,7 @@ std::string FinalTable(const TrainingRunReport& report,
     text += ", " + LeftOut(report.skipped_rows, report.skipped_by_reason);
   text += Format(", {} samples/s; {:.2f} s with evaluation\n", WithCommas(SamplesPerSecond(report)),
                  report.seconds);
+  if (report.evaluations && report.evaluations->best) text += BestLine(*report.evaluations);
   if (report.disk) text += DiskLine(*report.disk);
   if (report.raw_ids.empty()) return text;
   const RawIdsReport raw = Sum(report.raw_ids);
@@ -125,6 +183,7 @@ std::string ReportJson(const TrainingRunReport& report,
     AddRawIds(entry, epoch.raw_ids);
     json["epochs"].push_back(entry);
   }
+  if (report.evaluations) AddEvaluations(json, *report.evaluations);
   if (optimum) AddMetrics(json["optimum"], optimum);
   AddRawIds(json, report.raw_ids);
   if (report.disk) AddDisk(json, *report.disk);

@@ -4,14 +4,23 @@
 #include <optional>
 #include <string>
 
+#include "train/config/evaluation_config.h"
 #include "train/run/training_report.h"
 
 namespace tessera::cli {
 
 // "epoch 1: train loss 0.4612  AUC 0.7681  log-loss 0.4497  (1.02 s)"; "… 0.4612 of the 1,234 rows
-// since the resume", where the run began inside the epoch; with managed collision
-// "…  (1.02 s)  81,230 of 650,000 rows in use".
+// since the resume", where the run began inside the epoch; where evaluations are compared
+// "…  (1.02 s)  best so far"; with managed collision "…  (1.02 s)  81,230 of 650,000 rows in use".
 std::string EpochLine(const EpochReport& epoch);
+
+// An evaluation inside an epoch: "epoch 1, 0.05 of it, step 3200: AUC 0.7881  log-loss 0.1321
+// (12.30 s)  best so far".
+std::string EvaluationLine(const EvaluationReport& report);
+
+// Whether the metric's target was met, or patience ended, by whose numbers: "stopped early: auc
+// 0.8031 has reached the target 0.80275". "" for a run that did not stop early.
+std::string EarlyStopLine(const EvaluationsReport& evaluations, const EvaluationConfig& config);
 
 // The last evaluation as a table, beside what is possible, where that is known; then time and
 // speed, what tables on disk did, and what managed collision did with raw ids, over all tables.
@@ -23,8 +32,10 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // values outside being the first task's; "optimum" where it is known, and with managed collision,
 // of the run and of each epoch, "raw_ids": [{"table", "kind", "rows", "ids", "admitted",
 // "evicted"}, …]; with tables on disk "disk": {"tables", "file_bytes", "cache_bytes", "rows",
-// "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. What is
-// not defined is null.
+// "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. With
+// "evaluation" in the configuration "evaluations": [{"epoch", "step", "epoch_fraction", the values,
+// "best", "seconds"}, …], "best": {"metric", "value", "epoch", "step", "epoch_fraction"} or null,
+// and "stopped_early": "target", "patience" or null. What is not defined is null.
 std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
 
 }  // namespace tessera::cli

@@ -10,7 +10,8 @@ run 0 train --help
 for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-size --threads --seed \
   --checkpoint \
   --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology \
-    --wire-codecs; do has out "$flag"; done
+    --wire-codecs --eval-every --eval-metric --best --stop-at --patience --mllog \
+    --max-table-rows; do has out "$flag"; done
 has out '"seconds" covers'
 run 0 inspect --help
 run 0 preprocess --help

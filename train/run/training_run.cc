@@ -91,7 +91,7 @@ class TrainingRun {
   void BeginEvaluations() {
     const TrainConfig& config = trainer_.config();
     CheckEvaluations(config, data_, options_);
-    if (config.evaluation) {
+    if (config.evaluation && data_.has_eval_rows()) {
       schedule_.emplace(config, data_.EpochRows());
       schedule_->GoOnFrom(trainer_.progress().evaluation);
     }
@@ -300,12 +300,15 @@ void CheckEvaluations(const TrainConfig& config, const DataSets& data,
                   options.best);
     return;
   }
-  if (!data.has_eval_rows())
+  const EvaluationConfig& evaluation = *config.evaluation;
+  const bool inside = evaluation.every_steps > 0 || evaluation.every > 0;
+  const bool needed =
+      inside || evaluation.target || evaluation.patience > 0 || !options.best.empty();
+  if (needed && !data.has_eval_rows())
     throw Error(
-        "evaluation: there are no rows for it: give --eval FILE or --eval-rows FIRST:LAST, or "
-        "leave \"evaluation\" and its flags out");
+        "evaluation: there are no rows for it: give --eval FILE or --eval-rows FIRST:LAST, or do "
+        "without (--eval-every 0, --stop-at none, --patience 0, no --best)");
   EvaluationSchedule(config, data.EpochRows());
-  const bool inside = config.evaluation->every_steps > 0 || config.evaluation->every > 0;
   if (inside && !options.best.empty() && options.pipeline == PipelineKind::kSemiSync)
     throw Error(
         "--best with evaluations inside epochs beside --pipeline semi_sync: a save there looks the "

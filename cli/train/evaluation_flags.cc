@@ -1,0 +1,154 @@
+#include "cli/train/evaluation_flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <map>
+
+#include "runtime/base/check.h"
+#include "runtime/base/size_limits.h"
+#include "runtime/files/safetensors.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/checkpoint/whole_tables.h"
+#include "train/config/config_keys.h"
+#include "train/run/evaluation_schedule.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr char kNone[] = "none";
+
+template <typename T>
+bool ParseWhole(const std::string& text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// A whole number is steps, any other a fraction.
+void SetInterval(const std::string& text, EvaluationConfig& config) {
+  config.every_steps = 0;
+  config.every = 0;
+  if (ParseWhole(text, config.every_steps) && config.every_steps >= 0 &&
+      config.every_steps <= SizeLimits::kSteps)
+    return;
+  config.every_steps = 0;
+  if (ParseWhole(text, config.every) && config.every > 0 && config.every < 1) return;
+  throw Error(
+      Format("--eval-every {}: expected a number of steps (500), a fraction of an epoch "
+             "(0.05), or 0 for the ends of epochs alone",
+             text));
+}
+
+void SetTarget(const EvaluationFlags& flags, EvaluationConfig& config) {
+  config.target.reset();
+  if (flags.stop_at == kNone) return;
+  const size_t equals = flags.stop_at.find('=');
+  double target = 0;
+  if (equals == 0 || equals == std::string::npos ||
+      !ParseWhole(flags.stop_at.substr(equals + 1), target) || !std::isfinite(target))
+    throw Error(Format("--stop-at {}: expected METRIC=VALUE, as auc=0.8, or none", flags.stop_at));
+  const std::string metric = flags.stop_at.substr(0, equals);
+  if (!flags.eval_metric.empty() && flags.eval_metric != metric)
+    throw Error(
+        Format("--stop-at {} beside --eval-metric {}: evaluations are compared by one "
+               "metric",
+               flags.stop_at, flags.eval_metric));
+  config.metric = metric;
+  config.target = target;
+}
+
+bool SaysLengthOrEvaluation(const ConfigKey& key) {
+  return key.table.empty() && (key.key == "train.epochs" || key.key.starts_with("evaluation"));
+}
+
+// The metadata of a checkpoint in one file, or of one that ranks saved; its tensors are not read.
+std::map<std::string, std::string> MetadataOf(const std::string& path) {
+  if (DetectForm(path) == SavedForm::kRanks) return OpenFolderOfRanks(path).info().metadata;
+  return SafetensorsFile(path).metadata();
+}
+
+bool HaveSameConfig(const std::string& a, const std::string& b) {
+  const auto differences =
+      Differences(KeysOf(ParseTrainConfig(a, "")), KeysOf(ParseTrainConfig(b, "")));
+  return std::ranges::all_of(differences, [](const ConfigDifference& difference) {
+    return SaysLengthOrEvaluation(difference.first);
+  });
+}
+
+}  // namespace
+
+void AddEvaluationFlags(Command app, EvaluationFlags& f) {
+  app.Add("--eval-every", f.eval_every,
+          "Also evaluate inside epochs: after every N steps (500), or after every FRACTION of an "
+          "epoch (0.05), in whole steps. Training is not changed by it. 0: only after each epoch")
+      .Value("N|FRACTION");
+  app.Add("--eval-metric", f.eval_metric,
+          "Metric that evaluations are compared by, under its name in --json: auc, log_loss, "
+          "rmse, loss, …; auc-like is that of the task like (default: the first task's auc, else "
+          "loss)")
+      .Value("METRIC");
+  app.Add("--best", f.best,
+          "Save the model and the state of the training here whenever an evaluation is the best "
+          "so far; with --ranks or mpirun it is a folder")
+      .Value("PATH");
+  app.Add("--stop-at", f.stop_at,
+          "Stop when an evaluation reaches this value, as auc=0.80275 (at least) or log_loss=0.4 "
+          "(at most); none: no target")
+      .Value("METRIC=VALUE");
+  app.Add("--patience", f.patience,
+          "Stop after N evaluations in a row without a better value than the best before (0: "
+          "never)")
+      .Within(NumbersFrom(int64_t{0}, SizeLimits::kSteps))
+      .Value("N");
+  app.Add("--mllog", f.mllog,
+          "Write MLPerf's log of the run to this file, as its compliance checker reads it")
+      .Value("FILE");
+}
+
+void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config) {
+  const bool any = !flags.eval_every.empty() || !flags.eval_metric.empty() ||
+                   !flags.stop_at.empty() || !flags.best.empty() || !flags.mllog.empty() ||
+                   flags.patience;
+  if (!any) return;
+  EvaluationConfig evaluation = config.evaluation.value_or(EvaluationConfig());
+  if (!flags.eval_every.empty()) SetInterval(flags.eval_every, evaluation);
+  if (!flags.eval_metric.empty() && flags.eval_metric != evaluation.metric) {
+    if (evaluation.target && flags.stop_at.empty())
+      throw Error(
+          Format("--eval-metric {} beside evaluation.target {}, which is one of another "
+                 "metric: give --stop-at, too, maybe none",
+                 flags.eval_metric, *evaluation.target));
+    evaluation.metric = flags.eval_metric;
+  }
+  if (!flags.stop_at.empty()) SetTarget(flags, evaluation);
+  evaluation.patience = flags.patience.value_or(evaluation.patience);
+  config.evaluation = evaluation;
+}
+
+bool IsBestOf(const std::string& best, const ResumedRun& resumed) {
+  if (best.empty() || resumed.config.empty() || !std::filesystem::exists(best)) return false;
+  try {
+    const auto metadata = MetadataOf(best);
+    const std::optional<TrainingProgress> kept = ParseProgress(metadata);
+    return kept && !kept->evaluation.empty() && kept->seed == resumed.progress.seed &&
+           kept->data == resumed.progress.data &&
+           HaveSameConfig(metadata.at("config"), resumed.config);
+  } catch (const std::exception&) {
+    return false;  // no checkpoint of a training
+  }
+}
+
+std::string MissingBest(const std::string& best, const std::string& evaluation) {
+  if (best.empty() || std::filesystem::exists(best)) return "";
+  const EvaluationState state = EvaluationStateFromText(evaluation);
+  if (!state.best) return "";
+  return Format(
+      "{} of step {} is the best {} so far, but its model is not in {}, which gets the "
+      "first better one",
+      state.best->value, state.best->at.step, state.metric, best);
+}
+
+}  // namespace tessera::cli

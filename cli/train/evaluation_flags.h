@@ -1,0 +1,34 @@
+#ifndef TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_
+#define TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_
+// The flags of `tessera train` that say when it evaluates, what it keeps of that, and when it stops
+// early. They take precedence over the configuration's "evaluation".
+#include <optional>
+#include <string>
+
+#include "cli/command_line.h"
+#include "train/config/train_config.h"
+#include "train/resume_changes.h"
+
+namespace tessera::cli {
+
+struct EvaluationFlags {
+  std::string eval_every, eval_metric, stop_at, best, mllog;
+  std::optional<int64_t> patience;
+};
+
+void AddEvaluationFlags(Command app, EvaluationFlags& flags);
+
+// Sets the configuration's "evaluation" by the flags that were given. Throws Error for a value that
+// makes no sense, and for two metrics.
+void ApplyEvaluationFlags(const EvaluationFlags& flags, TrainConfig& config);
+
+// Whether the checkpoint `best` is of the training that goes on from `resumed`: both have the same
+// data, seed and configuration, but for the length and the evaluations of the run.
+bool IsBestOf(const std::string& best, const ResumedRun& resumed);
+
+// The sentence about a best model so far that is not in `best`, a path where nothing is yet; "" if
+// there is none. evaluation: TrainingProgress::evaluation of what the run goes on from.
+std::string MissingBest(const std::string& best, const std::string& evaluation);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_EVALUATION_FLAGS_H_

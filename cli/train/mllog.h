@@ -1,0 +1,67 @@
+#ifndef TESSERA_CLI_TRAIN_MLLOG_H_
+#define TESSERA_CLI_TRAIN_MLLOG_H_
+// MLPerf's log of a training run (mlcommons/logging, rules of DLRM-DCNv2), a line an event, each in
+// the file when its call returns:
+//
+//   :::MLLOG {"namespace": "", "time_ms": 1700000000000, "event_type": "POINT_IN_TIME",
+//             "key": "eval_accuracy", "value": 0.80275,
+//             "metadata": {"file": "…", "lineno": 1, "epoch_num": 0.75}}
+//
+// An event says what the run has; keys that do not apply to it are left out. Epochs are numbered
+// from 0, and epoch_num of an evaluation counts the fraction of its epoch. The organization is a
+// placeholder that a submitter replaces. Without a target, a run that ends is a success.
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+
+#include "train/config/train_config.h"
+#include "train/run/training_report.h"
+
+namespace tessera::cli {
+
+class MlLog {
+ public:
+  // Begins the file: cache_clear, init_start. Throws Error when it cannot be written, as all do.
+  explicit MlLog(const std::string& path);
+
+  // Writes the submission and hyperparameters. platform: of the machine.
+  void Settings(const TrainConfig& config, const std::string& platform);
+  // init_stop, run_start. epoch_rows: of an epoch, if they are known.
+  void RunStart(std::optional<int64_t> epoch_rows);
+  void EpochStart(int64_t epoch);
+  void EpochStop(int64_t epoch);
+  void EvalStart(const EvaluationPoint& at);
+  void EvalStop(const EvaluationReport& report);
+  // Ends the epoch that is under way, too.
+  void RunStop(bool success);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  // The place in the source that an event's metadata name: its caller's.
+  using Place = std::source_location;
+
+  // Values and metadata are JSON; more: "\"epoch_num\": 1", or "".
+  void Write(const char* type, const std::string& key, const std::string& value,
+             const std::string& more, const Place& place);
+  void Event(const std::string& key, const std::string& value, const std::string& more = "",
+             const Place& place = Place::current());
+  void Start(const std::string& key, const std::string& more = "",
+             const Place& place = Place::current());
+  void Stop(const std::string& key, const std::string& more = "",
+            const Place& place = Place::current());
+  void Optimizer(const TrainConfig& config);
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<int64_t> epoch_;  // under way
+  double at_ = 0;                 // epochs done at the last evaluation
+  bool said_samples_ = false;     // of evaluations
+};
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_MLLOG_H_
