@@ -11,6 +11,7 @@
 #include "data/files/row_folder.h"
 #include "runtime/base/check.h"
 #include "train/checkpoint/saved_form.h"
+#include "train/run/evaluation_schedule.h"
 
 namespace tessera::cli {
 namespace {
@@ -49,6 +50,15 @@ std::string ProgramText(const CheckpointSummary& summary) {
                                p.epoch, p.row, p.step, p.seed);
 }
 
+// "best auc 0.7672, of step 79 (epoch 1); 2 evaluations since"; "" if there was none.
+std::string EvaluationText(const std::string& saved) {
+  const EvaluationState state = EvaluationStateFromText(saved);
+  if (!state.best) return "";
+  return Format("best {} {}, of step {} (epoch {}); {} {} since\n", state.metric,
+                Fixed(state.best->value, 4), state.best->at.step, state.best->at.epoch,
+                state.since_best, state.since_best == 1 ? "evaluation" : "evaluations");
+}
+
 std::string AsText(const CheckpointSummary& summary) {
   if (summary.of_program) return ProgramText(summary);
   std::string text = TablesText(summary);
@@ -61,8 +71,10 @@ std::string AsText(const CheckpointSummary& summary) {
   if (!summary.progress)
     return text + "weights alone: no optimizer state, no place in a training\n";
   const TrainingProgress& p = *summary.progress;
-  return text + Format("epochs done {}, next row {}, step {}, iter {}, seed {}\n", p.epoch, p.row,
-                       p.step, p.iter, p.seed);
+  return text +
+         Format("epochs done {}, next row {}, step {}, iter {}, seed {}\n", p.epoch, p.row, p.step,
+                p.iter, p.seed) +
+         EvaluationText(p.evaluation);
 }
 
 Json TableJson(const TableSummary& t) {
@@ -111,6 +123,8 @@ std::string AsJson(const CheckpointSummary& summary) {
                         {"step", p->step},
                         {"iter", p->iter},
                         {"seed", p->seed}};
+  if (summary.progress && !summary.progress->evaluation.empty())
+    json["evaluation"] = Json::parse(summary.progress->evaluation);
   if (!summary.config.empty()) json["config"] = Json::parse(summary.config);
   return json.dump(2) + "\n";
 }

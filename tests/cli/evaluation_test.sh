@@ -29,6 +29,10 @@ json all.json '[e["step"] for e in d["evaluations"]][:6] == [7, 14, 21, 28, 32, 
 json all.json 'd["evaluations"][0]["epoch_fraction"] == 7 * 64 / 2000'
 best=$(python3 -c 'import json; print(json.load(open("all.json"))["best"]["value"])')
 has_auc best.st "$best"
+run 0 inspect best.st
+has out "); 0 evaluations since"
+run 0 inspect last.st --json
+json out "d['evaluation']['best']['value'] == $best and d['evaluation']['metric'] == 'auc'"
 has_auc last.st "$(python3 -c 'import json; print(json.load(open("all.json"))["auc"])')"
 run 0 $run --epochs 2 --eval-every 0.25 --metrics all.jsonl
 [ "$(grep -c '"phase":"eval"' all.jsonl)" -eq 10 ] || fail "all.jsonl: $(head -3 all.jsonl)"

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "comm/local_communicator.h"
 #include "metrics/rec_metrics_config.h"
@@ -127,6 +129,30 @@ TEST(TrainingMetrics, WeighExamples) {
   EXPECT_EQ(weighed,
             said({floats({0.5f, 0.5f, 0.1f, 0.3f}), floats({1, 1, 0, 1}), floats({1, 1, 1, 1})}));
   EXPECT_TRUE(weighed[0]["metrics"]["ne-click|lifetime_ne"].is_number());
+}
+
+TEST(TrainingMetrics, LeaveEvaluationsOutOfTheThroughput) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto begin = now();
+  Context ctx({.threads = 1, .seed = 3});
+  const Trainer trainer(ctx, ConfigWith(R"({"throughput_metric": {"warmup_steps": 1}})"));
+  const std::string path = TempPath("throughput.jsonl");
+  std::filesystem::remove(path);
+  TrainingMetrics metrics(ctx, trainer, {.json_lines = path});
+  const Tensor one = Tensor::From(ctx, std::vector<float>{0.5f});
+  for (int64_t step = 1; step < 4; ++step) {
+    metrics.OnStep({{one, one, one}}, 1, step, 0.5);
+    metrics.BeginEvaluation();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    metrics.EndEvaluation({.epoch = 1, .step = step, .fraction = 0.5}, 0.5);
+  }
+  metrics.OnEpochEnd(1, 3);
+  std::istringstream lines(testing::ReadFile(path));
+  Json last;
+  for (std::string line; std::getline(lines, line);) last = Json::parse(line);
+  const double rate = last["metrics"]["throughput-throughput|lifetime_throughput"];
+  const double counted = 2 / rate;  // the two examples after the warm-up
+  EXPECT_LT(counted + 3 * 0.03, std::chrono::duration<double>(now() - begin).count());
 }
 
 TEST(TrainingMetrics, ChangeNothingOfWhatIsLearned) {

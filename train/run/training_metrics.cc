@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "runtime/tensor.h"
 
@@ -20,10 +21,15 @@ RecMetricsConfig ConfigOf(const TrainConfig& config) {
   return config.metrics ? *config.metrics : DefaultTrainingMetrics(config);
 }
 
-RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks) {
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+RecMetricModuleOptions OptionsOf(const Trainer& trainer, bool all_ranks, Clock clock = {}) {
   const bool share = all_ranks && trainer.comm() != nullptr;
   return {.batch_size = ExamplesOfStep(trainer.config()),
-          .ranks = share ? trainer.comm()->size() : 1};
+          .ranks = share ? trainer.comm()->size() : 1,
+          .clock = std::move(clock)};
 }
 
 void CheckInputs(const RecMetricModule& metrics, const TrainConfig& config) {
@@ -81,7 +87,7 @@ TrainingMetrics::TrainingMetrics(Context& ctx, const Trainer& trainer,
       trainer_(trainer),
       comm_(trainer.comm()),
       config_(ConfigOf(trainer.config())),
-      training_(config_, OptionsOf(trainer, true)) {
+      training_(config_, OptionsOf(trainer, true, [this] { return TrainingSeconds(); })) {
   CheckInputs(training_, trainer.config());
   const bool goes_on = trainer.progress().step > 0;
   if (!trainer.loaded_metrics().empty())
@@ -145,7 +151,10 @@ void TrainingMetrics::WriteTraining(int64_t epoch, int64_t step) {
                               .metrics = report});
 }
 
+double TrainingMetrics::TrainingSeconds() const { return SteadySeconds() - evaluating_; }
+
 std::function<void(std::span<const TaskExamples>)> TrainingMetrics::BeginEvaluation() {
+  evaluation_began_ = SteadySeconds();
   RecMetricsConfig config = config_;
   config.throughput.reset();
   evaluation_ = std::make_unique<RecMetricModule>(config, OptionsOf(trainer_, false));
@@ -170,6 +179,7 @@ void TrainingMetrics::EndEvaluation(const EvaluationPoint& at, double loss) {
                                .loss = loss,
                                .metrics = evaluation_->Compute()});
   evaluation_.reset();
+  evaluating_ += SteadySeconds() - evaluation_began_;
 }
 
 void TrainingMetrics::Write(std::optional<EventFileWriter>& events, MetricsLine line) {

@@ -44,6 +44,8 @@ class TrainingMetrics {
   // file that is there. Throws Error for metrics that ask for what rows do not hold, and files that
   // cannot be written. The trainer outlives this.
   TrainingMetrics(Context& ctx, const Trainer& trainer, const TrainingMetricsOutput& output);
+  TrainingMetrics(const TrainingMetrics&) = delete;
+  TrainingMetrics& operator=(const TrainingMetrics&) = delete;
 
   // Adds predictions of a step's batch; writes, if it is time. Nothing waits for a GPU before
   // the next step.
@@ -51,7 +53,7 @@ class TrainingMetrics {
   // Writes what there is, with the loss of the last step.
   void OnEpochEnd(int64_t epoch, int64_t step);
 
-  // For Trainer::Evaluate.
+  // For Trainer::Evaluate. The time until EndEvaluation is left out of the training's throughput.
   std::function<void(std::span<const TaskExamples>)> BeginEvaluation();
   // Writes, with the loss of the evaluation.
   void EndEvaluation(const EvaluationPoint& at, double loss);
@@ -69,6 +71,8 @@ class TrainingMetrics {
     std::optional<MetricsLog> log;
   };
 
+  // The clock of the training's metrics, which stands still in evaluations.
+  double TrainingSeconds() const;
   // Adds a task's examples under the names that metrics know them by.
   void AddTask(size_t task, const Tensor& predictions, const Tensor& labels, const Tensor& weights,
                ModelOutput& output) const;
@@ -81,6 +85,7 @@ class TrainingMetrics {
   const Trainer& trainer_;
   Communicator* comm_;
   RecMetricsConfig config_;
+  double evaluating_ = 0, evaluation_began_ = 0;  // seconds
   RecMetricModule training_;
   std::unique_ptr<RecMetricModule> evaluation_;
   std::vector<Pending> pending_;  // one a task
