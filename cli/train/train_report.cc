@@ -110,7 +110,7 @@ std::string BestLine(const EvaluationsReport& evaluations) {
                 Fixed(value, 4), at.step, at.epoch, Fixed(at.fraction, 2));
 }
 
-std::string ShortText(const EvaluationValues& values) {
+std::string TasksText(const EvaluationValues& values) {
   std::string text;
   for (const NamedTaskValues& task : values.tasks)
     text += (values.tasks.size() > 1 ? "  " + task.task : "") + "  " + ShortText(task);
@@ -123,7 +123,7 @@ std::string EpochLine(const EpochReport& epoch) {
   std::string line = Format("epoch {}: train loss {}", epoch.epoch, Fixed(epoch.train_loss, 4));
   if (!epoch.whole)
     line += Format(" of the {} rows since the resume", WithCommas(static_cast<double>(epoch.rows)));
-  if (epoch.evaluation) line += ShortText(*epoch.evaluation);
+  if (epoch.evaluation) line += TasksText(*epoch.evaluation);
   line += Format("  ({:.2f} s)", epoch.seconds);
   if (epoch.best) line += "  best so far";
   return epoch.raw_ids.empty() ? line : line + "  " + InUse(Sum(epoch.raw_ids));
@@ -131,7 +131,7 @@ std::string EpochLine(const EpochReport& epoch) {
 
 std::string EvaluationLine(const EvaluationReport& report) {
   return Format("epoch {}, {} of it, step {}:{}  ({:.2f} s){}", report.at.epoch,
-                Fixed(report.at.fraction, 2), report.at.step, ShortText(report.values),
+                Fixed(report.at.fraction, 2), report.at.step, TasksText(report.values),
                 report.seconds, report.best ? "  best so far" : "");
 }
 

@@ -175,7 +175,7 @@ TEST(EvaluationSchedule, RemembersInText) {
 TEST(EvaluationMetric, IsNamedAsReportsDo) {
   TrainConfig config = SmallConfig();
   const auto find = [&](const std::string& name) {
-    return FindEvaluationMetric(TasksOf(config), name);
+    return FindEvaluationMetric(TasksOf(config.model, config.data), name);
   };
   EXPECT_EQ(find("").name, "auc");
   EXPECT_FALSE(find("normalized_entropy").higher);
@@ -183,7 +183,7 @@ TEST(EvaluationMetric, IsNamedAsReportsDo) {
   EXPECT_NE(error.find("is called 'calibration'; there are auc, auc-click, log_loss"),
             std::string::npos)
       << error;
-  std::vector<TrainTask> tasks = TasksOf(config);
+  std::vector<TrainTask> tasks = TasksOf(config.model, config.data);
   tasks[0].task.loss = TaskLoss::kMse;
   tasks[0].task.name = "rating";
   tasks.push_back(tasks[0]);

@@ -87,7 +87,7 @@ EvaluationSchedule::EvaluationSchedule(const TrainConfig& config,
                                        const std::optional<RowRange>& epoch_rows)
     : config_(config.evaluation.value_or(EvaluationConfig())) {
   try {
-    metric_ = FindEvaluationMetric(TasksOf(config), config_.metric);
+    metric_ = FindEvaluationMetric(TasksOf(config.model, config.data), config_.metric);
   } catch (const Error& error) {
     throw Error(Format("evaluation.metric: {}", error.what()));
   }
