@@ -70,13 +70,20 @@ def plain(field, pyarrow):
     return field
 
 
-def cell(value):
-    """A value as JSON has it; decimals become texts, which are numbers all the same."""
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
+def without_nans(value):
+    """A float, or a list of them, with null in place of NaN, which JSON does not have."""
     if isinstance(value, list):
-        return [cell(item) for item in value]
-    return value
+        return [without_nans(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def values_of(column, pyarrow):
+    """The values of a column of a batch, for JSON."""
+    kind = plain(column.type, pyarrow)
+    values = column.cast(kind).to_pylist()
+    while pyarrow.types.is_list(kind):
+        kind = kind.value_type
+    return map(without_nans, values) if pyarrow.types.is_floating(kind) else values
 
 
 def open_files(paths, wanted):
@@ -102,11 +109,12 @@ def write_rows(path, file, columns, batch_rows, out):
         lists = []
         for name, column in zip(batch.schema.names, batch.columns):
             try:
-                lists.append(column.cast(plain(column.type, pyarrow)).to_pylist())
+                lists.append(values_of(column, pyarrow))
             except pyarrow.ArrowException as error:
                 sys.exit(f"{path}: column '{name}': cannot be read as numbers or text: {error}")
         for row in zip(*lists):
-            cells = dict(zip(batch.schema.names, map(cell, row)))
+            cells = dict(zip(batch.schema.names, row))
+            # A decimal becomes a text, which is a number all the same.
             out.write(json.dumps(cells, ensure_ascii=False, default=str) + "\n")
 
 
