@@ -151,6 +151,13 @@ TEST(Block, UnknownInstructions) {
   EXPECT_THAT(unknown, HasSubstr("does not know this instruction"));
   EXPECT_THAT(unknown, HasSubstr("wgmma.fence.sync.aligned"));
   EXPECT_EQ(ErrorOf(".reg .pred %q; setp.lt.s32 %q, %tid, 0; @%q wgmma.fence.sync.aligned;"), "");
+  // Known instructions with a modifier, a type or a form that is not.
+  for (const char* body :
+       {"min.xorsign.abs.f32 %tid, %tid, %tid;", "add.f16 %tid, %tid, %tid;",
+        "add.sat.s32 %tid, %tid, %tid;", "mul.lo.b128 %tid, %tid, %tid;", "call f;",
+        "cvt.rn.satfinite.e4m3x2.f32 %tid, %tid, %tid;", "bar.arrive 0, 64;",
+        "atom.global.add.noftz.f16 %tid, [%index], %tid;", "shfl.idx.b32 %tid, %tid, 0, 31;"})
+    EXPECT_THAT(ErrorOf(body), HasSubstr("does not know this instruction")) << body;
 }
 
 TEST(Block, ErrorsNameTheSource) {

@@ -244,7 +244,7 @@ def _linked_only_impl(ctx):
 
 # What `deps` link, without their headers and paths of headers: who depends on CUDA code is compiled
 # by the same command in every kind of build, and so once.
-_linked_only = rule(
+linked_only = rule(
     implementation = _linked_only_impl,
     attrs = {"deps": attr.label_list(providers = [CcInfo])},
     provides = [CcInfo],
@@ -253,7 +253,7 @@ _linked_only = rule(
 def _chosen_library(name, enabled, emulated, testonly = False, **kwargs):
     """What `enabled` links under --config=cuda and --config=ptx, `emulated` under
     --config=emulated, nothing otherwise."""
-    _linked_only(
+    linked_only(
         name = name + "_linked",
         testonly = testonly,
         deps = select({

@@ -10,7 +10,8 @@
 // a random order.
 //
 // Not in it: the weak order of memory (each access is seen at once), approximations as hardware
-// rounds them, calls of device functions, textures, tensor cores.
+// rounds them, calls of device functions, textures, tensor cores. A kernel that spins for ever does
+// so here, too; without a seed that includes a lane that waits for another of its own warp.
 #include <cstdint>
 
 #include "tools/ptx/module.h"

@@ -1,5 +1,6 @@
 // Finds what executes an instruction, by its opcode.
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "tools/ptx/execute/families.h"
@@ -42,6 +43,29 @@ const std::map<std::string_view, Finder>& Finders() {
   return finders;
 }
 
+// Modifiers that a family reads, or that change nothing here: hints of caches, and orders and scopes
+// of memory, of which there is the strongest anyway.
+bool KnownModifier(std::string_view m) {
+  static const auto& known = *new std::set<std::string_view>{
+      "rn",         "rz",       "rm",      "rp",       "rni",         "rzi",         "rmi",
+      "rpi",        "sat",      "ftz",     "relu",     "approx",      "full",        "NaN",
+      "lo",         "hi",       "wide",    "cc",       "eq",          "ne",          "lt",
+      "le",         "gt",       "ge",      "equ",      "neu",         "ltu",         "leu",
+      "gtu",        "geu",      "num",     "nan",      "ls",          "hs",          "and",
+      "or",         "xor",      "add",     "min",      "max",         "inc",         "dec",
+      "exch",       "cas",      "global",  "shared",   "local",       "param",       "const",
+      "to",         "v2",       "v4",      "v8",       "nc",          "volatile",    "weak",
+      "relaxed",    "acquire",  "release", "acq_rel",  "sc",          "cta",         "gpu",
+      "sys",        "gl",       "ca",      "cg",       "cs",          "lu",          "cv",
+      "wb",         "wt",       "sync",    "aligned",  "warp",        "red",         "popc",
+      "all",        "any",      "ballot",  "uni",      "bfly",        "idx",         "up",
+      "down",       "wrap",     "clamp",   "l",        "r",           "async",       "commit_group",
+      "wait_group", "wait_all", "finite",  "infinite", "number",      "notanumber",  "normal",
+      "subnormal",  "shiftamt", "L1",      "L2",       "shared::cta", "param::entry"};
+  const bool hint = m.starts_with("L1::") || m.starts_with("L2::");
+  return hint ? m != "L2::cache_hint" : known.count(m) > 0;
+}
+
 }  // namespace
 
 Execute FindFlow(Instruction& i) {
@@ -57,6 +81,8 @@ Execute FindFlow(Instruction& i) {
 }
 
 void Bind(Instruction& i) {
+  for (const std::string& m : i.modifiers)
+    if (!KnownModifier(m)) return;
   const auto found = Finders().find(i.opcode);
   if (found != Finders().end()) i.execute = found->second(i);
 }

@@ -173,7 +173,7 @@ Execute FindMemory(Instruction& i) {
   if (op == "nanosleep") i.flow = Flow::kYield;
   if (op != "ld" && op != "st") return Nothing;  // prefetches, fences
   const bool load = op == "ld";
-  if (i.operands.size() != 2 || i.type.bytes > 8) return nullptr;
+  if (i.operands.size() != 2 || i.type.bytes > 8 || i.Has("async")) return nullptr;
   // Parameters of a call lie in local memory.
   for (const Operand& o : i.operands)
     if (i.space == Space::kParam && o.local) i.space = Space::kLocal;
