@@ -43,8 +43,8 @@ const std::map<std::string_view, Finder>& Finders() {
   return finders;
 }
 
-// Modifiers that a family reads, or that change nothing here: hints of caches, and orders and scopes
-// of memory, of which there is the strongest anyway.
+// Modifiers that a family reads, or that change nothing here: hints of caches, and orders and
+// scopes of memory, of which there is the strongest anyway.
 bool KnownModifier(std::string_view m) {
   static const auto& known = *new std::set<std::string_view>{
       "rn",         "rz",       "rm",      "rp",       "rni",         "rzi",         "rmi",
