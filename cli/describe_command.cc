@@ -165,7 +165,9 @@ void AddDescribeCommand(Command app) {
            "With csv and tsv without a heading: names of the columns, with commas between")
       .Delimiter(',')
       .Value("NAME,…");
-  command.Add("--null", f->profile.null, "A text that means a missing value, such as NULL")
+  command
+      .Add("--null", f->profile.null,
+           "A text that means a missing value, such as NULL; may be given more than once")
       .Value("TEXT");
   command.Add("--json", f->json, "Write what the columns hold to this file as JSON").Value("FILE");
   AddOverwriteFlag(command, f->overwrite);

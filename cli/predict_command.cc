@@ -161,6 +161,8 @@ int Predict(const Flags& flags) {
   }
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(outcome));
   if (!flags.out.empty()) ReplaceTextFile(flags.out, outcome.scores);
+  if (!flags.out.empty() && outcome.skipped_rows > 0)
+    std::printf("%s has no line for rows that were left out\n", flags.out.c_str());
   return 0;
 }
 
@@ -204,12 +206,12 @@ void AddPredictCommand(Command app) {
       .Value("PATH");
   command
       .Add("--config", f->config,
-           "Read the training configuration from this file if the checkpoint has none inside")
+           "Read the training configuration from this file, not from the checkpoint")
       .Value("FILE");
   command
       .Add("-o,--out", f->out,
-           "Write the scores to this file, a row a line; of several tasks, a column each under "
-           "its name")
+           "Write the scores to this file, a line for each row that is scored; of several tasks, a "
+           "column each, called score_NAME")
       .Value("FILE");
   command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);

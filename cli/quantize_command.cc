@@ -245,7 +245,7 @@ void AddQuantizeCommand(Command app) {
       .Value("error|zero");
   command
       .Add("--config", f->config,
-           "Read the training configuration from this file if the checkpoint has none inside")
+           "Read the training configuration from this file, not from the checkpoint")
       .Value("FILE");
   command.Add("--threads", f->threads, "Number of threads; default: all cores")
       .Within(NumbersFrom(1, 1024))

@@ -24,7 +24,7 @@ RowInputs InputsOf(const serve::ModelSpec& spec) {
   return inputs;
 }
 
-// Rows without their labels and weights, which only metrics need.
+// Rows without their labels, weights and times, which only metrics need.
 RowInputs WithoutLabels(RowInputs inputs, const std::string& path) {
   if (inputs.data.schema == nullptr || !inputs.data.schema->is_text())
     throw Error(
@@ -34,6 +34,7 @@ RowInputs WithoutLabels(RowInputs inputs, const std::string& path) {
   DataSchema schema = *inputs.data.schema;
   schema.labels.clear();
   schema.weight.clear();
+  schema.time.clear();
   inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
   return inputs;
 }

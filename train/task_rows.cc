@@ -33,6 +33,16 @@ struct HostColumn {
   int64_t stride = 0;
 };
 
+// A label that counts for the task.
+void CheckClick(const TrainTask& task, float label) {
+  if (task.task.loss != TaskLoss::kBce || (label >= 0 && label <= 1)) return;
+  throw Error(
+      Format("model.tasks: task '{}' learns by bce, so its labels are 0 to 1, but a row has {}: "
+             "\"at_least\" of the label makes 0 and 1 of a number, \"loss\": \"mse\" of the task "
+             "learns the number",
+             task.task.name, label));
+}
+
 }  // namespace
 
 std::vector<TrainTask> TasksOf(const RankingNetConfig& model, const DataConfig& data) {
@@ -63,6 +73,16 @@ void CheckLabels(const Batch& batch, int64_t labels) {
                 labels);
 }
 
+void CheckClicks(const std::vector<TrainTask>& tasks, const Batch& batch) {
+  if (!batch.labels || batch.labels.device() != Device::Cpu()) return;
+  for (const TrainTask& task : tasks) {
+    if (task.task.loss != TaskLoss::kBce || task.label < 0) continue;
+    const HostColumn labels(batch.labels, task.label), where(batch.labels, task.where);
+    for (int64_t i = 0; i < batch.size(); ++i)
+      if (RowCounts(labels.at(i), where.at(i))) CheckClick(task, *labels.at(i));
+  }
+}
+
 LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch) {
   return RowsThatCount(ctx, batch.size(), task.label < 0 ? Tensor() : Column(batch, task.label),
                        batch.weights, task.where < 0 ? Tensor() : Column(batch, task.where));
@@ -82,6 +102,7 @@ TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, in
   TaskExamples examples;
   for (int64_t i = 0; i < batch.size(); ++i) {
     if (!RowCounts(labels.at(i), where.at(i))) continue;
+    if (labels.data != nullptr) CheckClick(task, *labels.at(i));
     examples.rows.push_back(i);
     examples.predictions.push_back(*scores.at(i));
     examples.labels.push_back(labels.data == nullptr ? 0.0f : *labels.at(i));

@@ -30,6 +30,10 @@ bool NeedLabels(const std::vector<TrainTask>& tasks);
 // Throws Error unless the batch has as many columns of labels as the data should have.
 void CheckLabels(const Batch& batch, int64_t labels);
 
+// Throws Error for a label outside 0 to 1 that counts for a task by bce. Labels on a GPU are not
+// looked at.
+void CheckClicks(const std::vector<TrainTask>& tasks, const Batch& batch);
+
 // The rows of a batch that a task's loss is a mean over, where ctx works.
 LossRows RowsOfTask(Context& ctx, const TrainTask& task, const Batch& batch);
 
@@ -42,7 +46,7 @@ struct TaskExamples {
   std::vector<int64_t> rows = {};                   // where they lie in the batch
   ScoredExamples view() const { return {predictions, labels, weights}; }
 };
-// predictions [B] or [B, tasks] of the batch.
+// predictions [B] or [B, tasks] of the batch. Throws Error as CheckClicks does.
 TaskExamples ExamplesOfTask(const TrainTask& task, const Tensor& predictions, int64_t column,
                             const Batch& batch);
 

@@ -255,6 +255,7 @@ double Trainer::AccumulateBackward(const Batch& batch, int64_t rows,
 double Trainer::Step(const Batch& batch, std::vector<ScoredBatch>* scored) {
   CheckWeights(batch);
   CheckLabels(batch, num_labels_);
+  CheckClicks(tasks_, batch);
   const Batch part = MyPart(batch);
   const double loss = config_.accumulate_steps == 1
                           ? StepBackward(part, batch.whole_size(), scored)

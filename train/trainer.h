@@ -69,8 +69,9 @@ class Trainer {
 
   // Trains one batch; its loss before that: of several the sum, each times its weight. Throws
   // Error, having learned nothing, if the loss is not a finite number, for weights of examples
-  // below 0 or not finite, and for another number of labels than the data have. `scored` gets, for
-  // each task, the predictions of this rank's part before that.
+  // below 0 or not finite, for another number of labels than the data have, and for labels outside
+  // 0 to 1 of a task by bce. `scored` gets, for each task, the predictions of this rank's part
+  // before that.
   double Step(const Batch& batch, std::vector<ScoredBatch>* scored = nullptr);
   // The losses of the last step, by name (a task's, "cross_entropy" without tasks, an added one's),
   // before they were multiplied by their weights.

@@ -26,7 +26,8 @@ bool BeginsWithScores(std::istream& file) {
   if (line.starts_with(kScoresOfTasks)) return true;
   double number;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  return error == std::errc() && end == line.data() + line.size();
+  const bool is_number = error == std::errc() && end == line.data() + line.size();
+  return is_number && line.find_first_of(".en") != std::string::npos;  // no list of ids
 }
 
 }  // namespace

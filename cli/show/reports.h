@@ -8,7 +8,7 @@
 namespace tessera::cli {
 
 // Text that files of a kind begin with, without spaces; nullptr: they begin with a line that holds
-// a number, or with kScoresOfTasks.
+// a number with a point or an exponent, or with kScoresOfTasks.
 struct Report {
   const char* what;
   const char* begins;

@@ -19,8 +19,8 @@ struct ProfileOptions {
   std::optional<char> delimiter = {};    // absent: by its first line
   // Names of the columns of files without a heading; empty: by the first line.
   std::vector<std::string> columns = {};
-  std::string null = {};          // a text that means a missing value; "": none
-  int64_t most_rows = 1'000'000;  // that are looked at
+  std::vector<std::string> null = {};  // texts that mean a missing value
+  int64_t most_rows = 1'000'000;       // that are looked at
   // Called now and then with the fraction that is read, and the rows so far.
   std::function<void(double, int64_t)> progress = {};
 };

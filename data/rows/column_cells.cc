@@ -141,8 +141,7 @@ void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCe
     if (at >= 0) {
       LineCell& cell = out.cells[static_cast<size_t>(at)];
       cell.text = text;
-      const bool missing = text.empty() || (!null_.empty() && text == null_);
-      cell.kind = missing ? LineCell::Kind::kMissing : LineCell::Kind::kText;
+      cell.kind = IsMissing(text, null_) ? LineCell::Kind::kMissing : LineCell::Kind::kText;
     }
     if ((p == end) == last) {
       if (last) return;

@@ -61,7 +61,7 @@ class ColumnCells {
 
   char delimiter_;
   bool quotes_;
-  std::string null_;
+  std::vector<std::string> null_;
   std::string unquoted_;  // text of a line's quoted cells
 };
 

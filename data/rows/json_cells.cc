@@ -131,8 +131,8 @@ Shape ShapeOf(ondemand::value& value) {
 }  // namespace
 
 struct JsonCells::Reader {
-  Reader(std::vector<std::string> names, std::string null_text)
-      : keys(std::move(names)), null(std::move(null_text)), seen(keys.words().size()) {}
+  Reader(std::vector<std::string> names, std::vector<std::string> null_texts)
+      : keys(std::move(names)), null(std::move(null_texts)), seen(keys.words().size()) {}
 
   void Read(std::string_view line, LineCells& out);
   void ReadField(ondemand::field& field, LineCells& out);
@@ -141,7 +141,7 @@ struct JsonCells::Reader {
   std::string_view KeyOf(ondemand::field& field);
 
   WordTable keys;
-  std::string null;
+  std::vector<std::string> null;
   std::vector<uint8_t> seen;
   const char* line_end = nullptr;
   ondemand::parser parser;
@@ -219,8 +219,7 @@ void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
                     ShownJson(Good(Good(value.get_object()).raw_json())));
     case Shape::kScalar:
       const Scalar scalar = ReadScalar(value, cell.text);
-      const bool missing =
-          scalar == Scalar::kNull || cell.text.empty() || (!null.empty() && cell.text == null);
+      const bool missing = scalar == Scalar::kNull || IsMissing(cell.text, null);
       cell.kind = missing ? LineCell::Kind::kMissing : LineCell::Kind::kText;
   }
 }
@@ -241,7 +240,7 @@ void JsonCells::Reader::Read(std::string_view line, LineCells& out) {
   if (document.current_location().get(rest) != simdjson::OUT_OF_BOUNDS) throw NotJson();
 }
 
-JsonCells::JsonCells(std::vector<std::string> keys, std::string null)
+JsonCells::JsonCells(std::vector<std::string> keys, std::vector<std::string> null)
     : reader_(std::make_unique<Reader>(std::move(keys), std::move(null))) {}
 
 JsonCells::~JsonCells() = default;

@@ -17,8 +17,8 @@ class JsonCells {
   // Bytes after a line that are there to be read, whatever they are.
   static constexpr size_t kPadding = 64;
 
-  // `keys`: the columns of the cells. A text equal to `null` is missing, too; "": none is.
-  JsonCells(std::vector<std::string> keys, std::string null);
+  // `keys`: the columns of the cells. A text that is one of `null` is missing, too.
+  JsonCells(std::vector<std::string> keys, std::vector<std::string> null);
   ~JsonCells();
   JsonCells(const JsonCells&) = delete;
   JsonCells& operator=(const JsonCells&) = delete;

@@ -20,6 +20,14 @@ struct LineCell {
   size_t begin = 0, count = 0;  // of kList, in LineCells::items
 };
 
+// Whether a cell of this text is missing: it is empty, or one of those that mean so.
+inline bool IsMissing(std::string_view text, const std::vector<std::string>& null) {
+  if (text.empty()) return true;
+  for (const std::string& missing : null)
+    if (text == missing) return true;
+  return false;
+}
+
 struct LineCells {
   std::vector<LineCell> cells;  // one for each column that is asked for
   std::vector<std::string_view> items;

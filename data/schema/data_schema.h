@@ -3,7 +3,7 @@
 // The meaning of the columns of a user's own files: the "data" of a configuration whose format is
 // jsonl, csv, tsv or npz. docs/guide/data.md explains every key.
 //
-//   {"format", "columns": [names], "delimiter", "null",
+//   {"format", "columns": [names], "delimiter", "null": text or [texts],
 //    "dense":    [{"name", "from", "missing", "transform", "normalize": [mean, deviation], "size",
 //                  "separator"}, …],
 //    "features": [{"name", "from", "missing", "ids" or "vocabulary" or "boundaries", "separator",
@@ -71,7 +71,7 @@ struct DataSchema {
   RowFormat format = RowFormat::kJsonl;
   std::vector<std::string> columns = {};  // of csv and tsv; empty: the first line says them
   char delimiter = ',';                   // of csv and tsv
-  std::string null = {};                  // a text that means a missing value; "": none
+  std::vector<std::string> null = {};     // texts that mean a missing value
   std::vector<DenseEntry> dense = {};
   std::vector<FeatureEntry> features = {};
   std::vector<LabelEntry> labels = {};

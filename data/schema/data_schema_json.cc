@@ -24,6 +24,18 @@ std::string Text(JsonObject& object, const char* key) {
   return text;
 }
 
+// A string or a list of them, none empty.
+std::vector<std::string> Texts(JsonObject& object, const char* key) {
+  std::vector<std::string> texts;
+  const Json* value = object.Find(key);
+  if (value == nullptr) return texts;
+  if (!value->is_array()) return {Text(object, key)};
+  ReadJson(*value, object.at(key), texts);
+  for (const std::string& text : texts)
+    if (text.empty()) ThrowExpected(object.at(key), "strings that are not empty", *value);
+  return texts;
+}
+
 template <typename Entry>
 void CheckUnique(const std::vector<Entry>& entries, const std::string& where) {
   std::set<std::string> names;
@@ -279,6 +291,10 @@ void AddList(const std::vector<Entry>& entries, const char* key, Json& json) {
 
 }  // namespace
 
+Json TextsToJson(const std::vector<std::string>& texts) {
+  return texts.size() == 1 ? Json(texts.front()) : Json(texts);
+}
+
 Json EntryToJson(const DenseEntry& entry) {
   Json json = Named(entry);
   if (!entry.missing)
@@ -320,7 +336,7 @@ DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format) {
   DataSchema schema;
   schema.format = format;
   ReadColumns(object, schema);
-  schema.null = Text(object, "null");
+  schema.null = Texts(object, "null");
   ReadEntries(object, "dense", schema.dense);
   ReadEntries(object, "features", schema.features);
   ReadEntries(object, "labels", schema.labels);
@@ -335,7 +351,7 @@ Json DataSchemaToJson(const DataSchema& schema) {
   if (!schema.columns.empty()) json["columns"] = schema.columns;
   const char usual = schema.format == RowFormat::kTsv ? '\t' : ',';
   if (schema.delimiter != usual) json["delimiter"] = std::string(1, schema.delimiter);
-  if (!schema.null.empty()) json["null"] = schema.null;
+  if (!schema.null.empty()) json["null"] = TextsToJson(schema.null);
   AddList(schema.dense, "dense", json);
   AddList(schema.features, "features", json);
   AddList(schema.labels, "labels", json);

@@ -58,7 +58,7 @@ void CheckSchemaMatches(const DataSchema& written, const DataSchema& wanted,
   for (const LabelEntry& entry : wanted.labels) CheckEntry(written.labels, entry, "label", where);
   const auto columns = [](const DataSchema& schema, const DataSchema& asked) {
     Json json = Json::object();
-    if (!schema.null.empty()) json["null"] = schema.null;
+    if (!schema.null.empty()) json["null"] = internal::TextsToJson(schema.null);
     if (!schema.weight.empty() && !asked.weight.empty()) json["weight"] = schema.weight;
     if (!schema.time.empty() && !asked.time.empty()) json["time"] = schema.time;
     return json;

@@ -27,13 +27,14 @@ with open("own.csv", "w") as file:
     for r in rows:
         seen, how = ("|".join(map(str, r[key])) for key in ("seen", "how"))
         file.write(f"{r['user']},{r['clicked']},{r.get('spent', '')},"
-                   f"{r.get('price', '')},{r.get('shelf', '')},"
+                   f"{r.get('price', 'NA')},{r.get('shelf', 'none')},"
                    f"{seen},{how}\n")
 with open("ratings.dat", "w") as file:
     for i in range(400):
         file.write(f"{random.randint(1, 60)}::{random.randint(1, 70)}::{random.randint(1, 5)}::9\n")
 
-schema = {"format": "csv", "dense": [{"name": "price", "transform": "log1p"}],
+schema = {"format": "csv", "null": ["NA", "none"],
+          "dense": [{"name": "price", "transform": "log1p"}],
           "features": [{"name": "user", "ids": "text"},
                        {"name": "shelf", "vocabulary": ["top", "low", "ünder"], "missing": "row0"},
                        {"name": "seen", "separator": "|", "weights": "how", "max_length": 3}],
@@ -188,6 +189,9 @@ run 0 predict tasks.int8 --data own.csv --checkpoint tasks.safetensors --json lo
 has out '400 rows: clicked: AUC'
 has lost.json '"checkpoint": {'
 run 0 predict tasks.model --data own.csv --out tasks.served  # over an earlier report
+printf '17\n18\n' >ids.txt
+fails_saying 'ids.txt: a file is there that is not scores' \
+  predict own.model --data own.csv --out ids.txt
 cut -d , -f 1,4- own.csv >unknown.csv
 fails_saying clicked predict tasks.model --data unknown.csv
 run 0 predict tasks.model --data unknown.csv --batch-size 400 --no-labels --out unknown.scores

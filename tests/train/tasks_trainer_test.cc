@@ -283,6 +283,17 @@ TEST_F(TasksTrainerTest, MetricsHaveASetATask) {
   EXPECT_THAT(lines(), HasSubstr("mae-rating|lifetime_mae"));
 }
 
+TEST_F(TasksTrainerTest, ClicksAreZeroToOne) {
+  nlohmann::json json = nlohmann::json::parse(ToJson(config_));
+  json["model"]["tasks"][1]["loss"] = "bce";  // of stars
+  Context ctx({.threads = 1, .seed = 3});
+  Trainer trainer(ctx, ParseTrainConfig(json.dump(), "c"));
+  EXPECT_THAT(ErrorOf([&] { trainer.Step(First()); }),
+              HasSubstr("learns by bce, so its labels are 0 to 1, but a row has "));
+  Labelled eval(DataSets(RowsFor(config_), {}).OpenEval());
+  EXPECT_THAT(ErrorOf([&] { trainer.Evaluate(eval); }), HasSubstr("\"at_least\" of the label"));
+}
+
 TEST_F(TasksTrainerTest, BadTasksAreRefused) {
   const auto refused = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json json = nlohmann::json::parse(ToJson(config_));

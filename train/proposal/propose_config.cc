@@ -1,5 +1,6 @@
 #include "train/proposal/propose_config.h"
 
+#include "data/schema/data_schema_json.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_object.h"
 
@@ -49,7 +50,7 @@ Json FilesJson(const DataSchema& files) {
   if (files.format != RowFormat::kJsonl && files.delimiter != usual)
     json["delimiter"] = std::string(1, files.delimiter);
   if (!files.columns.empty()) json["columns"] = files.columns;
-  if (!files.null.empty()) json["null"] = files.null;
+  if (!files.null.empty()) json["null"] = internal::TextsToJson(files.null);
   return json;
 }
 

@@ -36,7 +36,7 @@ std::string CellsOf(JsonCells& reader, std::string line) {
 }
 
 std::string CellsOf(const std::string& line) {
-  JsonCells reader({"a", "b", "c"}, "none");
+  JsonCells reader({"a", "b", "c"}, {"none", "n/a"});
   return CellsOf(reader, line);
 }
 
@@ -44,7 +44,7 @@ TEST(JsonCells, ScalarsAreTheirText) {
   EXPECT_EQ(CellsOf(R"({"a": 5.50, "b": "x y", "c": -1E+2})"), "5.50 x y -1E+2 ");
   EXPECT_EQ(CellsOf(R"( { "c" : true , "b":false,"a":12345678901234567890123 } )"),
             "12345678901234567890123 0 1 ");
-  EXPECT_EQ(CellsOf(R"({"a": null, "b": "", "c": "none"})"), "- - - ");
+  EXPECT_EQ(CellsOf(R"({"a": null, "b": "n/a", "c": "none"})"), "- - - ");
   EXPECT_EQ(CellsOf("{}"), "- - - ");
 }
 
@@ -134,7 +134,7 @@ TEST(JsonCells, TakesWhatAnotherParserTakes) {
   const std::string seeds[] = {
       R"({"x": {"p": [1, -2.53, {"q": null}], "r": "s\u00e9t"}, "y": [true, false, "\\\""]})",
       R"({"k": "\ud83d\ude00", "l": [[], {}, [0.5, ""]], "m": 10})"};
-  JsonCells reader({"a", "b", "c"}, "");
+  JsonCells reader({"a", "b", "c"}, {});
   std::mt19937_64 random(3);
   int good = 0;
   for (int i = 0; i < 40000; ++i) {

@@ -46,11 +46,18 @@ constexpr char kFull[] = R"({"format": "csv", "columns": ["y", "c_{0..2}", "w", 
              {"name": "m", "missing": 0.5}],
   "weight": "w", "time": "t"})";
 
+TEST(DataSchema, SeveralTextsMeanAMissingValue) {
+  const DataSchema schema = ParseDataSchema(R"({"format": "csv", "null": ["NA", "NULL"]})");
+  EXPECT_EQ(schema.null, (std::vector<std::string>{"NA", "NULL"}));
+  EXPECT_THROW(ParseDataSchema(R"({"format": "csv", "null": ["NA", ""]})"), Error);
+  EXPECT_THROW(ParseDataSchema(R"({"format": "csv", "null": [1]})"), Error);
+}
+
 TEST(DataSchema, ReadsEveryKey) {
   const DataSchema schema = ParseDataSchema(kFull);
   EXPECT_EQ(schema.columns, (std::vector<std::string>{"y", "c_0", "c_1", "c_2", "w", "t"}));
   EXPECT_EQ(schema.delimiter, ';');
-  EXPECT_EQ(schema.null, "\\N");
+  EXPECT_EQ(schema.null, std::vector<std::string>{"\\N"});
   EXPECT_EQ(schema.dense_size(), 3);
   EXPECT_FALSE(schema.dense[1].missing);
   EXPECT_EQ(schema.dense[1].transform.shift, 3);
