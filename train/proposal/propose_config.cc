@@ -62,10 +62,15 @@ Json TableJson(const ColumnProfile& column, const ProposedColumn& proposed) {
           {"features", {column.name}}};
 }
 
-Json ModelJson(size_t dense, bool weighted) {
-  Json json = {{"type", "dlrm"}, {"dense_in", dense}};
+// A DLRM, or, for one feature alone, whose row it has nothing to multiply with, a DeepFM.
+Json ModelJson(size_t dense, size_t features, bool weighted) {
+  const bool alone = dense == 0 && features == 1;
+  Json json = {{"type", alone ? "deepfm" : "dlrm"}, {"dense_in", dense}};
   if (dense > 0) json["dense_arch"] = {64, kDim};
-  json["over_arch"] = {128, 64, 1};
+  if (alone)
+    json["deep_fm_dim"] = 64;
+  else
+    json["over_arch"] = {128, 64, 1};
   if (weighted) json["weighted"] = true;
   return json;
 }
@@ -129,7 +134,7 @@ std::string ProposeConfig(const RowsProfile& profile, const std::vector<Proposed
   const Json adam = {{"name", "adam"}, {"lr", 0.001}};
   return Laid({{"data", data},
                {"tables", tables},
-               {"model", ModelJson(dense.size(), weighted)},
+               {"model", ModelJson(dense.size(), features.size(), weighted)},
                {"optimizer", {{"sparse", rule}, {"dense", adam}}},
                {"train", {{"batch_size", 256}, {"epochs", 1}, {"seed", 1}}}});
 }

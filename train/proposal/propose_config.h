@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// The document: data, tables of dim 16, a DLRM and its optimizers. Throws Error where no column is
-// a label, or none a feature.
+// The document: data, tables of dim 16, a DLRM (of one feature alone a DeepFM) and its optimizers.
+// Throws Error where no column is a label, or none a feature.
 std::string ProposeConfig(const RowsProfile& profile, const std::vector<ProposedColumn>& columns);
 
 }  // namespace tessera
