@@ -3,6 +3,11 @@
 #include "data/rows/number_text.h"
 
 namespace tessera {
+namespace {
+
+constexpr uint64_t kMostOfDoubles = uint64_t{1} << 53;  // whole numbers up to it are exact
+
+}  // namespace
 
 void ColumnProfile::AddMissing() {
   ++rows;
@@ -45,6 +50,7 @@ void ColumnProfile::AddItem(std::string_view item) {
   if (ParseWhole(item, number)) {
     ++whole;
     if (number.negative) ++negative;
+    if (number.magnitude > kMostOfDoubles) ++huge;
     return;
   }
   if (is_number) ++numbers;

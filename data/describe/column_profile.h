@@ -20,6 +20,7 @@ struct ColumnProfile {
   int64_t lists = 0;  // rows with a list of JSON
   int64_t items = 0;
   int64_t whole = 0, negative = 0;  // items that are whole numbers of 64 bits; those below 0
+  int64_t huge = 0;                 // whole ones beyond 2^53, which a double does not tell apart
   // Other items that are numbers, and other items of hexadecimal digits; "1e3" is both.
   int64_t numbers = 0, hexadecimal = 0;
   int64_t digits = -1;  // bytes of every item; -1: none yet, 0: they differ

@@ -109,7 +109,7 @@ int64_t RoundRows(double rows) {
 
 // Whether whole numbers count something, rather than name it.
 bool IsCount(const ColumnProfile& column) {
-  if (IsIdName(column.name) || column.is_bag()) return false;
+  if (IsIdName(column.name) || column.is_bag() || column.huge > 0) return false;
   if (column.negative > 0) return true;
   const auto distinct = static_cast<double>(column.distinct.count());
   if (distinct <= kFewNumbers) return false;

@@ -91,6 +91,21 @@ TEST(ProfileRows, ALabelOfManyValuesBeginsToBeOneWhereSixInTenRowsDoNotReachIt) 
   EXPECT_EQ(Proposed(profile, "user_id").rows, 130);
 }
 
+TEST(ProfileRows, WholeNumbersBeyondThoseOfDoublesAreIds) {
+  std::string text = "click,account,shop,cents\n";
+  for (int64_t i = 0; i < 900; ++i) {
+    const int64_t user = i * i % 300, ends = user % 2 == 0 ? 1 : -1;
+    text += std::to_string(i % 2) + "," + std::to_string((int64_t{1} << 53) + 7919 * user + 1);
+    text += "," + std::to_string(ends * ((int64_t{1} << 60) + user));
+    text += "," + std::to_string((int64_t{1} << 53) - 7919 * user) + "\n";
+  }
+  const RowsProfile profile = Profile("accounts.csv", text);
+  EXPECT_EQ(Proposed(profile, "account").role, ColumnRole::kFeature);
+  EXPECT_EQ(Proposed(profile, "account").feature.ids, IdKind::kInt);
+  EXPECT_EQ(Proposed(profile, "shop").role, ColumnRole::kFeature);
+  EXPECT_EQ(Proposed(profile, "cents").role, ColumnRole::kDense);
+}
+
 TEST(ProfileRows, LinesOfJsonMayLackKeysAndHoldLists) {
   const RowsProfile profile =
       Profile("rows.jsonl",
