@@ -7,6 +7,7 @@
 
 namespace tessera {
 void DistinctSample::Add(std::string_view text) {
+  ++added_;
   const uint64_t hash = internal::TableHash(text);
   if (hash > below_) return;
   Entry& entry = entries_[hash];
@@ -26,7 +27,8 @@ void DistinctSample::Halve() {
 int64_t DistinctSample::count() const {
   const auto kept = static_cast<double>(entries_.size());
   if (exact()) return std::ssize(entries_);
-  return std::llround((kept - 1) / (static_cast<double>(below_) / static_cast<double>(kAll)));
+  const double part = static_cast<double>(below_) / static_cast<double>(kAll);
+  return std::min<int64_t>(std::llround((kept - 1) / part), added_);
 }
 
 std::vector<DistinctSample::Entry> DistinctSample::Entries() const {

@@ -26,7 +26,7 @@ class DistinctSample {
 
   // Whether every text is kept.
   bool exact() const { return below_ == kAll; }
-  int64_t count() const;
+  int64_t count() const;  // at most the texts that were added
   // The kept texts, the most frequent first; of equally frequent ones the smaller text.
   std::vector<Entry> Entries() const;
 
@@ -36,6 +36,7 @@ class DistinctSample {
 
   std::unordered_map<uint64_t, Entry> entries_;  // by hash
   uint64_t below_ = kAll;                        // hashes that are kept
+  int64_t added_ = 0;                            // texts, equal ones too
 };
 
 }  // namespace tessera
