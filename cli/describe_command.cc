@@ -30,7 +30,8 @@ constexpr char kFooter[] =
     "\n"
     "The proposal is a beginning: read it, and mend what is not as you know it. Its keys are "
     "explained in docs/guide/data.md. Rows of a table have room for ids that were not seen; ids "
-    "beyond them are taken modulo the rows.\n"
+    "beyond them are taken modulo the rows. Hashed ids (text, hexadecimal, numbers far apart) get "
+    "ten rows each, so that about one in ten shares its row with another.\n"
     "\"distinct\" is exact up to 8,192 values, and an estimate within some percent beyond.\n";
 
 struct Flags {

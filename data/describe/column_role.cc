@@ -17,7 +17,7 @@ constexpr int64_t kFewNumbers = 20;     // so many distinct whole numbers are ca
 constexpr int64_t kLongText = 40;       // bytes; longer texts that never repeat are prose
 constexpr double kShareOfClicks = 0.6;  // rows at or above a label's bound, at most
 constexpr double kRoom = 1.25;          // rows of a table for each id seen, for ids to come
-constexpr double kRoomOfHashes = 2;     // of hashed ids, which meet in a row by chance
+constexpr double kRoomOfHashes = 10;    // of hashed ids: about one in ten meets another by chance
 
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -107,6 +107,20 @@ int64_t RoundRows(double rows) {
   return static_cast<int64_t>(std::ceil(rows / unit) * unit);
 }
 
+bool IsPrime(int64_t number) {
+  for (int64_t factor = 2; factor * factor <= number; ++factor)
+    if (number % factor == 0) return false;
+  return number > 1;
+}
+
+// Of a table whose ids are taken modulo its rows: a prime, so that ids with a step between them (all
+// end in 000) meet by chance alone.
+int64_t RowsOfHashes(const ColumnProfile& column) {
+  int64_t rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
+  while (!IsPrime(rows)) ++rows;
+  return rows;
+}
+
 // Whether whole numbers count something, rather than name it.
 bool IsCount(const ColumnProfile& column) {
   if (IsIdName(column.name) || column.is_bag() || column.huge > 0) return false;
@@ -121,8 +135,9 @@ int64_t RowsOfNumbers(const ColumnProfile& column) {
   const auto distinct = static_cast<double>(column.distinct.count());
   const double greatest = column.values.greatest();
   // Ids below a few times their number keep a row each; others are taken modulo the rows.
-  if (column.negative == 0 && greatest < 8 * distinct) return RoundRows(kRoom * (greatest + 1));
-  return RoundRows(kRoomOfHashes * distinct);
+  if (column.negative == 0 && greatest < kRoomOfHashes * distinct)
+    return RoundRows(kRoom * (greatest + 1));
+  return RowsOfHashes(column);
 }
 
 // Whether all texts are few and short enough to be written out as a vocabulary. (Bytes that are no
@@ -156,7 +171,7 @@ ProposedColumn Feature(const ColumnProfile& column) {
   } else {
     entry.ids = IdKind::kText;
   }
-  proposed.rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
+  proposed.rows = RowsOfHashes(column);
   return proposed;
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "data/describe/column_role.h"
 #include "tests/train/testing/files.h"
 
@@ -104,6 +106,23 @@ TEST(ProfileRows, WholeNumbersBeyondThoseOfDoublesAreIds) {
   EXPECT_EQ(Proposed(profile, "account").feature.ids, IdKind::kInt);
   EXPECT_EQ(Proposed(profile, "shop").role, ColumnRole::kFeature);
   EXPECT_EQ(Proposed(profile, "cents").role, ColumnRole::kDense);
+}
+
+TEST(ProfileRows, HashedIdsHaveTenRowsEach) {
+  std::string text = "click,user_id,far_id,city\n";
+  for (int64_t i = 0; i < 600; ++i) {
+    const std::string user = std::to_string(i % 200);
+    text += std::to_string(i % 2) + "," + user + "," + user + "00077,c" + user + "\n";
+  }
+  const RowsProfile profile = Profile("hashed.csv", text);
+  EXPECT_EQ(Proposed(profile, "user_id").rows, 250);
+  const int64_t far_rows = Proposed(profile, "far_id").rows;
+  EXPECT_EQ(far_rows, 2003);
+  EXPECT_EQ(Proposed(profile, "city").feature.ids, IdKind::kText);
+  EXPECT_EQ(Proposed(profile, "city").rows, 2003);
+  std::set<int64_t> rows;  // of ids that end in the same digits
+  for (int64_t user = 0; user < 200; ++user) rows.insert((100'000 * user + 77) % far_rows);
+  EXPECT_GT(rows.size(), 180);
 }
 
 TEST(ProfileRows, LinesOfJsonMayLackKeysAndHoldLists) {
