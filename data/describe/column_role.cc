@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostWords = 100;      // of a vocabulary that is written out
 constexpr int64_t kFewNumbers = 20;     // so many distinct whole numbers are categories
+constexpr int64_t kManyRows = 1000;     // in so many, values that never repeat are keys
 constexpr int64_t kLongText = 40;       // bytes; longer texts that never repeat are prose
 constexpr double kShareOfClicks = 0.6;  // rows at or above a label's bound, at most
 constexpr double kRoom = 1.25;          // rows of a table for each id seen, for ids to come
@@ -184,12 +185,23 @@ bool IsProse(const ColumnProfile& column) {
          static_cast<double>(column.distinct.count()) > 0.9 * static_cast<double>(column.items);
 }
 
+// Whether texts or whole numbers number the rows, or name each of them. (Numbers below 0 that a
+// double holds are quantities.)
+bool IsKey(const ColumnProfile& column) {
+  const bool named =
+      column.all_whole() ? column.negative == 0 || column.huge > 0 : !column.all_numbers();
+  return named && !column.is_bag() && column.items >= kManyRows && column.distinct.all_once();
+}
+
 ProposedColumn Propose(const ColumnProfile& column) {
   if (column.items == 0) return Unused("it has no value");
   if (column.distinct.count() == 1 && column.missing == 0 && !column.is_bag())
     return Unused("it is the same in every row");
   if (IsTimeName(column.name) && column.all_whole() && !column.is_bag() && column.missing == 0)
     return {.role = ColumnRole::kTime, .why = {}, .at_least = {}};
+  if (IsProse(column)) return Unused("it is a long text of its own in nearly every row");
+  if (IsKey(column))
+    return Unused("no value comes twice, so it is a row number or a key, which tells nothing");
   const bool is_dense =
       column.all_numbers() && !column.is_bag() && (!column.all_whole() || IsCount(column));
   if (is_dense)
@@ -197,7 +209,6 @@ ProposedColumn Propose(const ColumnProfile& column) {
             .why = {},
             .at_least = {},
             .log = column.values.least() >= 0 && column.values.greatest() > 100};
-  if (IsProse(column)) return Unused("it is a long text of its own in nearly every row");
   return Feature(column);
 }
 

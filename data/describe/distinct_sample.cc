@@ -31,6 +31,11 @@ int64_t DistinctSample::count() const {
   return std::min<int64_t>(std::llround((kept - 1) / part), added_);
 }
 
+bool DistinctSample::all_once() const {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const auto& entry) { return entry.second.count == 1; });
+}
+
 std::vector<DistinctSample::Entry> DistinctSample::Entries() const {
   std::vector<Entry> entries;
   for (const auto& [hash, entry] : entries_) entries.push_back(entry);

@@ -27,6 +27,8 @@ class DistinctSample {
   // Whether every text is kept.
   bool exact() const { return below_ == kAll; }
   int64_t count() const;  // at most the texts that were added
+  // Whether every kept text came once; of many texts, hardly one came twice then.
+  bool all_once() const;
   // The kept texts, the most frequent first; of equally frequent ones the smaller text.
   std::vector<Entry> Entries() const;
 

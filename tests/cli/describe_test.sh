@@ -20,6 +20,7 @@ PY
 run 0 describe visits.csv -o visits.json --json columns.json
 has out "csv, delimiter ';', 3,000 rows, 6 columns"
 has out "bags of whole numbers"
+has out 'Visit No is unused: no value comes twice'
 has out "tessera train --config visits.json --data visits.csv --train-rows 0:2700"
 json columns.json 'd["described_rows"] == 3000 and d["all"]'
 json columns.json '[c["role"] for c in d["columns"]][1:3] == ["label", "dense"]'

@@ -160,6 +160,25 @@ TEST(ProfileRows, ColumnsThatSayNothingAreUnused) {
   }
 }
 
+TEST(ProfileRows, KeysOfRowsAreUnused) {
+  std::string text = "label,row,far,word,price,balance,nearly\n";
+  for (int i = 0; i < 2000; ++i) {
+    const std::string n = std::to_string(i);
+    text += std::to_string(i % 2) + "," + n + "," + std::to_string(977 * i) + ",w" + n + "," + n;
+    text += ".5," + std::to_string(977 * (i - 5)) + ",w" + std::to_string(i % 1999) + "\n";
+  }
+  const RowsProfile profile = Profile("keys.csv", text);
+  for (const char* name : {"row", "far", "word"}) {
+    EXPECT_EQ(Proposed(profile, name).role, ColumnRole::kUnused) << name;
+    EXPECT_THAT(Proposed(profile, name).why, HasSubstr("no value comes twice"));
+  }
+  EXPECT_EQ(Proposed(profile, "price").role, ColumnRole::kDense);
+  EXPECT_EQ(Proposed(profile, "balance").role, ColumnRole::kDense);
+  EXPECT_EQ(Proposed(profile, "nearly").role, ColumnRole::kFeature);
+  const RowsProfile few = Profile("few.csv", text.substr(0, text.find("\n0,998,") + 1));
+  EXPECT_EQ(Proposed(few, "word").role, ColumnRole::kFeature);
+}
+
 TEST(ProfileRows, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf([] { Profile("rows.dat", "a\n"); }),
               HasSubstr("its name does not tell its format"));

@@ -20,6 +20,7 @@ TEST(DistinctSample, CountsAFewExactlyAndManyNearly) {
     EXPECT_EQ(many.exact(), distinct == 8192);
     EXPECT_NEAR(static_cast<double>(many.count()), static_cast<double>(distinct),
                 0.06 * static_cast<double>(distinct));
+    EXPECT_FALSE(many.all_once());
     EXPECT_LE(many.Entries().size(), DistinctSample::kMost);
     for (const DistinctSample::Entry& entry : many.Entries()) ASSERT_EQ(entry.count, 3);
   }
@@ -31,6 +32,7 @@ TEST(DistinctSample, NeverCountsMoreTextsThanCame) {
     DistinctSample sample;
     for (int64_t i = 0; i < 30'000; ++i) sample.Add(std::to_string(30'000 * begin + i));
     EXPECT_LE(sample.count(), 30'000);
+    EXPECT_TRUE(sample.all_once());
     reached = reached || sample.count() == 30'000;
   }
   EXPECT_TRUE(reached);  // the estimate is above as often as below
