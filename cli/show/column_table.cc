@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -88,6 +89,26 @@ std::string Items(const ColumnProfile& column) {
                 Number(column.lengths.greatest()), Fixed(column.lengths.mean(), 1));
 }
 
+// In quotes where a shell would not take it as it is.
+std::string Quoted(const std::string& word) {
+  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '/' || c == '-' || c == '_' || c == '.';
+  });
+  return plain ? word : "'" + word + "'";
+}
+
+// "numbers but for NA (3 %): --null NA", or "".
+std::string NullNote(const ColumnProfile& column) {
+  if (!column.is_numbers_but_for_words()) return "";
+  std::string words;
+  for (const auto& [word, count] : column.words)
+    words += (words.empty() ? "" : " and ") + word + " (" + Share(count, column.items) + ")";
+  const auto most =
+      std::max_element(column.words.begin(), column.words.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return Format("numbers but for {}: --null {}", words, Quoted(most->first));
+}
+
 Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
   Json json = {{"name", column.name},
                {"role", ToString(proposed.role)},
@@ -98,6 +119,7 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
                {"distinct", column.distinct.count()},
                {"distinct_is_exact", column.distinct.exact()}};
   if (!proposed.why.empty()) json["why"] = proposed.why;
+  if (const std::string note = NullNote(column); !note.empty()) json["note"] = note;
   if (column.values.count() > 0)
     json["values"] = {{"least", column.values.least()},
                       {"greatest", column.values.greatest()},
@@ -143,6 +165,9 @@ std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedCo
   for (size_t i = 0; i < columns.size(); ++i)
     if (!columns[i].why.empty())
       text += Format("\n{} is unused: {}.", profile.columns[i].name, columns[i].why);
+  for (const ColumnProfile& column : profile.columns)
+    if (const std::string note = NullNote(column); !note.empty())
+      text += Format("\n{}: {}", column.name, note);
   return text.ends_with('\n') ? text : text + "\n";
 }
 

@@ -1,13 +1,35 @@
 #include "data/describe/column_profile.h"
 
+#include <algorithm>
+#include <array>
+
 #include "data/rows/number_text.h"
 
 namespace tessera {
 namespace {
 
+constexpr int64_t kManyNumbers = 20;  // so many distinct ones are no categories beside words
+constexpr size_t kBrief = 12;         // bytes of a word
 constexpr uint64_t kMostOfDoubles = uint64_t{1} << 53;  // whole numbers up to it are exact
 
+bool MeansMissing(std::string_view word) {
+  constexpr std::array<std::string_view, 14> kWords = {"NA",   "N/A",  "n/a", "na",  "NULL",
+                                                       "Null", "null", "NaN", "nan", "None",
+                                                       "none", "-",    "?",   "\\N"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
 }  // namespace
+
+bool ColumnProfile::is_numbers_but_for_words() const {
+  if (is_bag() || all_hex() || words.empty() || words.size() >= kMostWords) return false;
+  if (whole + numbers == 0) return false;
+  const bool known = std::all_of(words.begin(), words.end(),
+                                 [](const auto& word) { return MeansMissing(word.first); });
+  const bool brief = std::all_of(words.begin(), words.end(),
+                                 [](const auto& word) { return word.first.size() <= kBrief; });
+  return known || (brief && distinct.count() > kManyNumbers + std::ssize(words));
+}
 
 void ColumnProfile::AddMissing() {
   ++rows;
@@ -53,9 +75,20 @@ void ColumnProfile::AddItem(std::string_view item) {
     if (number.magnitude > kMostOfDoubles) ++huge;
     return;
   }
-  if (is_number) ++numbers;
+  if (is_number)
+    ++numbers;
+  else
+    AddWord(item);
   uint64_t bits = 0;
   if (ParseHex(item, bits)) ++hexadecimal;
+}
+
+void ColumnProfile::AddWord(std::string_view word) {
+  const auto at = words.find(word);
+  if (at != words.end())
+    ++at->second;
+  else if (words.size() < kMostWords)
+    words.emplace(word, 1);
 }
 
 }  // namespace tessera

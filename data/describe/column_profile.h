@@ -2,6 +2,8 @@
 #define TESSERA_DATA_DESCRIBE_COLUMN_PROFILE_H_
 // Counts, row by row, what the cells of one column hold.
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@
 namespace tessera {
 
 struct ColumnProfile {
+  static constexpr size_t kMostWords = 3;
+
   std::string name;
   std::string separator = {};     // between the items of a text; "": a text is one item
   std::string weight_after = {};  // between an item and its weight; "": none
@@ -23,6 +27,8 @@ struct ColumnProfile {
   int64_t huge = 0;                 // whole ones beyond 2^53, which a double does not tell apart
   // Other items that are numbers, and other items of hexadecimal digits; "1e3" is both.
   int64_t numbers = 0, hexadecimal = 0;
+  // Items that are no numbers, by text; of more than kMostWords texts the first ones.
+  std::map<std::string, int64_t, std::less<>> words = {};
   int64_t digits = -1;  // bytes of every item; -1: none yet, 0: they differ
   int64_t text_bytes = 0;
   DistinctSample distinct;
@@ -40,12 +46,16 @@ struct ColumnProfile {
            digits >= 4;
   }
 
+  // Whether all items are numbers but for one or two words that may mean a missing one, as "NA".
+  bool is_numbers_but_for_words() const;
+
   void AddMissing();
   void AddText(std::string_view text);
   void AddList(std::span<const std::string_view> list);
 
  private:
   void AddItem(std::string_view item);
+  void AddWord(std::string_view word);
 };
 
 }  // namespace tessera

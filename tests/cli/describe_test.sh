@@ -39,6 +39,17 @@ run 0 train --config stadt.json --data stadt.csv --train-rows 0:1800 --eval-rows
   --epochs 5 --json stadt_trained.json
 json stadt_trained.json 'd["auc"] > 0.65'
 
+# ---- numbers but for a word say which --null makes them numbers
+awk 'BEGIN { print "click,age,grade"; for (n = 0; n < 300; n++)
+  print n % 2 "," (n % 30 ? n % 90 : (n % 60 ? "N/A" : "-")) "," (n % 3 ? n % 3 : "low") }' > ages.csv
+run 0 describe ages.csv
+has out 'age: numbers but for - (2 %) and N/A (2 %): --null -'
+lacks out 'grade: numbers but for'
+run 0 describe ages.csv --null - -o ages.json --json ages_columns.json
+has out 'age: numbers but for N/A (2 %): --null N/A'
+json ages_columns.json '"--null N/A" in d["columns"][1]["note"]'
+json ages_columns.json 'd["columns"][1]["role"] == "feature" and "note" not in d["columns"][2]'
+
 # ---- without -o it prints the configuration
 run 0 describe visits.csv --label 'was bought?'
 has out '"was bought?"'
