@@ -119,6 +119,7 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
                {"distinct", column.distinct.count()},
                {"distinct_is_exact", column.distinct.exact()}};
   if (!proposed.why.empty()) json["why"] = proposed.why;
+  if (!proposed.leak.empty()) json["leak"] = proposed.leak;
   if (const std::string note = NullNote(column); !note.empty()) json["note"] = note;
   if (column.values.count() > 0)
     json["values"] = {{"least", column.values.least()},
@@ -165,6 +166,10 @@ std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedCo
   for (size_t i = 0; i < columns.size(); ++i)
     if (!columns[i].why.empty())
       text += Format("\n{} is unused: {}.", profile.columns[i].name, columns[i].why);
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].leak.empty())
+      text += Format("\n{} may tell the label: {}; leave it out if it comes after the label.",
+                     profile.columns[i].name, columns[i].leak);
   for (const ColumnProfile& column : profile.columns)
     if (const std::string note = NullNote(column); !note.empty())
       text += Format("\n{}: {}", column.name, note);

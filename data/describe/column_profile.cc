@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "data/rows/number_text.h"
 
@@ -34,14 +35,17 @@ bool ColumnProfile::is_numbers_but_for_words() const {
 void ColumnProfile::AddMissing() {
   ++rows;
   ++missing;
+  by_row.Add(std::numeric_limits<float>::quiet_NaN());
 }
 
 void ColumnProfile::AddText(std::string_view text) {
   ++rows;
   if (separator.empty()) {
     lengths.Add(1);
-    return AddItem(text);
+    by_row.Add(static_cast<float>(AddItem(text)));
+    return;
   }
+  by_row.Add(0);
   int64_t count = 1;
   for (size_t end; (end = text.find(separator)) != text.npos; ++count) {
     AddItem(text.substr(0, end));
@@ -54,11 +58,12 @@ void ColumnProfile::AddText(std::string_view text) {
 void ColumnProfile::AddList(std::span<const std::string_view> list) {
   ++rows;
   ++lists;
+  by_row.Add(0);
   for (const std::string_view item : list) AddItem(item);
   lengths.Add(static_cast<double>(list.size()));
 }
 
-void ColumnProfile::AddItem(std::string_view item) {
+double ColumnProfile::AddItem(std::string_view item) {
   if (!weight_after.empty()) item = item.substr(0, item.rfind(weight_after));
   ++items;
   text_bytes += std::ssize(item);
@@ -73,7 +78,7 @@ void ColumnProfile::AddItem(std::string_view item) {
     ++whole;
     if (number.negative) ++negative;
     if (number.magnitude > kMostOfDoubles) ++huge;
-    return;
+    return real;
   }
   if (is_number)
     ++numbers;
@@ -81,6 +86,7 @@ void ColumnProfile::AddItem(std::string_view item) {
     AddWord(item);
   uint64_t bits = 0;
   if (ParseHex(item, bits)) ++hexadecimal;
+  return is_number ? real : 0;
 }
 
 void ColumnProfile::AddWord(std::string_view word) {

@@ -9,12 +9,14 @@
 #include <string_view>
 
 #include "data/describe/distinct_sample.h"
+#include "data/describe/even_sample.h"
 #include "data/describe/number_sample.h"
 
 namespace tessera {
 
 struct ColumnProfile {
   static constexpr size_t kMostWords = 3;
+  static constexpr int64_t kMostRows = 1 << 14;
 
   std::string name;
   std::string separator = {};     // between the items of a text; "": a text is one item
@@ -34,6 +36,8 @@ struct ColumnProfile {
   DistinctSample distinct;
   NumberSample values;   // of numbers, whole or not
   NumberSample lengths;  // items of a row
+  // Rows, the same ones of every column: the number of a row, NaN: a missing one, 0: no number.
+  EvenSample<float, kMostRows> by_row;
 
   int64_t present() const { return rows - missing; }
   // Whether a row may have another number of items than one.
@@ -54,7 +58,7 @@ struct ColumnProfile {
   void AddList(std::span<const std::string_view> list);
 
  private:
-  void AddItem(std::string_view item);
+  double AddItem(std::string_view item);  // the number that it is, or 0
   void AddWord(std::string_view word);
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "data/describe/label_leak.h"
 #include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
@@ -212,6 +213,14 @@ ProposedColumn Propose(const ColumnProfile& column) {
   return Feature(column);
 }
 
+void AddLeaks(const RowsProfile& profile, size_t label, std::vector<ProposedColumn>& proposed) {
+  if (label == proposed.size()) return;
+  const double at_least = proposed[label].at_least.value_or(1);
+  for (size_t i = 0; i < proposed.size(); ++i)
+    if (i != label && proposed[i].role != ColumnRole::kUnused)
+      proposed[i].leak = internal::LabelLeak(profile.columns[i], profile.columns[label], at_least);
+}
+
 }  // namespace
 
 std::string ToString(ColumnRole role) {
@@ -233,6 +242,7 @@ std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const Rol
     if (has_time) proposed.back() = Unused("another column is the time");
     has_time = true;
   }
+  AddLeaks(profile, label, proposed);
   return proposed;
 }
 

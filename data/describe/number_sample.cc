@@ -8,18 +8,13 @@ void NumberSample::Add(double number) {
   least_ = std::min(least_, number);
   greatest_ = std::max(greatest_, number);
   sum_ += number;
-  if (count_++ % stride_ != 0) return;
-  kept_.push_back(number);
-  if (std::ssize(kept_) < kMost) return;
-  for (size_t i = 0; i < kept_.size() / 2; ++i) kept_[i] = kept_[2 * i];
-  kept_.resize(kept_.size() / 2);
-  stride_ *= 2;
+  sample_.Add(number);
 }
 
 std::vector<int64_t> NumberSample::Histogram(int buckets) const {
   std::vector<int64_t> counts(static_cast<size_t>(buckets));
   const double width = greatest_ - least_;
-  for (const double number : kept_) {
+  for (const double number : kept()) {
     const double place = width > 0 ? (number - least_) / width * buckets : 0;
     ++counts[static_cast<size_t>(std::clamp(static_cast<int>(place), 0, buckets - 1))];
   }

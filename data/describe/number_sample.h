@@ -1,10 +1,11 @@
 #ifndef TESSERA_DATA_DESCRIBE_NUMBER_SAMPLE_H_
 #define TESSERA_DATA_DESCRIBE_NUMBER_SAMPLE_H_
-// Least, greatest and mean of a series of numbers, and an even sample of it for pictures: every
-// stride-th number, where the stride doubles when kMost are kept.
+// Least, greatest and mean of a series of numbers, and an even sample of it for pictures.
 #include <cstdint>
 #include <limits>
 #include <vector>
+
+#include "data/describe/even_sample.h"
 
 namespace tessera {
 
@@ -14,20 +15,19 @@ class NumberSample {
 
   void Add(double number);
 
-  int64_t count() const { return count_; }
+  int64_t count() const { return sample_.count(); }
   double least() const { return least_; }
   double greatest() const { return greatest_; }
-  double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
-  const std::vector<double>& kept() const { return kept_; }
+  double mean() const { return count() == 0 ? 0 : sum_ / static_cast<double>(count()); }
+  const std::vector<double>& kept() const { return sample_.kept(); }
   // How many of the kept numbers lie in each of `buckets` equal parts of [least, greatest].
   std::vector<int64_t> Histogram(int buckets) const;
 
  private:
-  int64_t count_ = 0, stride_ = 1;
   double sum_ = 0;
   double least_ = std::numeric_limits<double>::infinity();
   double greatest_ = -std::numeric_limits<double>::infinity();
-  std::vector<double> kept_;
+  EvenSample<double, kMost> sample_;
 };
 
 }  // namespace tessera

@@ -50,6 +50,14 @@ has out 'age: numbers but for N/A (2 %): --null N/A'
 json ages_columns.json '"--null N/A" in d["columns"][1]["note"]'
 json ages_columns.json 'd["columns"][1]["role"] == "feature" and "note" not in d["columns"][2]'
 
+# ---- a column that is filled after the click tells the label
+awk 'BEGIN { print "shop,click,paid"; for (n = 0; n < 900; n++)
+  print "s" n % 7 "," (n % 3 == 0) "," (n % 3 ? "" : n % 90 + 0.5) }' > paid.csv
+run 0 describe paid.csv --json paid.json
+has out 'paid may tell the label: it is empty nearly only where the label is 0; leave it out'
+lacks out 'shop may tell'
+json paid.json '["leak" in c for c in d["columns"]] == [False, False, True]'
+
 # ---- without -o it prints the configuration
 run 0 describe visits.csv --label 'was bought?'
 has out '"was bought?"'

@@ -179,6 +179,31 @@ TEST(ProfileRows, KeysOfRowsAreUnused) {
   EXPECT_EQ(Proposed(few, "word").role, ColumnRole::kFeature);
 }
 
+// Of 30,000 rows every fifth has a label of 1, or a rating of 4.5 or more.
+TEST(ProfileRows, MissingCellsMayTellTheLabel) {
+  std::string text = "click,stars,paid,shown,reason,age,rare\n";
+  for (int i = 0; i < 30'000; ++i) {
+    const bool one = i % 5 == 0;
+    text += std::to_string(one) + (one ? ",4.5," : i % 2 == 0 ? ",1.1," : ",4.1,");
+    text += one || i % 997 == 1 ? "3.5," : ",";  // but for a few, empty where the label is 0
+    text += one && i % 3 == 0 ? "," : "a,";      // sometimes empty where it is 1, never where 0
+    text += one && i % 15 == 0 ? "b" : "";       // rarely filled, where it is 1
+    text += i % 7 == 0 ? "," : ",2.5,";          // empty whatever the label
+    text += i % 5000 == 1 ? "\n" : "x\n";        // too rarely empty to say
+  }
+  const RowsProfile profile = Profile("leaks.csv", text);
+  for (const std::string label : {"click", "stars"}) {
+    const auto leak = [&](const char* name) { return Proposed(profile, name, label).leak; };
+    EXPECT_EQ(leak("paid"), "it is empty nearly only where the label is 0");
+    EXPECT_EQ(leak("shown"), "it is empty nearly only where the label is 1");
+    EXPECT_EQ(leak("reason"), "it is filled nearly only where the label is 1");
+    EXPECT_EQ(leak("age"), "");
+    EXPECT_EQ(leak("rare"), "");
+    EXPECT_EQ(leak(label.c_str()), "");
+  }
+  EXPECT_EQ(Proposed(profile, "stars", "stars").at_least, 4.5);
+}
+
 TEST(ProfileRows, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf([] { Profile("rows.dat", "a\n"); }),
               HasSubstr("its name does not tell its format"));
