@@ -115,8 +115,8 @@ bool IsPrime(int64_t number) {
   return number > 1;
 }
 
-// Rows of a table whose ids are taken modulo them. They are a prime, so that ids with a step between
-// them (all end in 000) do not meet more often than by chance.
+// Rows of a table whose ids are taken modulo them. They are a prime, so that ids that end in equal
+// digits do not meet more often than by chance.
 int64_t RowsOfHashes(const ColumnProfile& column) {
   int64_t rows = RoundRows(kRoomOfHashes * static_cast<double>(column.distinct.count()));
   while (!IsPrime(rows)) ++rows;

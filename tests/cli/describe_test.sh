@@ -41,7 +41,8 @@ json stadt_trained.json 'd["auc"] > 0.65'
 
 # ---- numbers but for a word say which --null makes them numbers
 awk 'BEGIN { print "click,age,grade"; for (n = 0; n < 300; n++)
-  print n % 2 "," (n % 30 ? n % 90 : (n % 60 ? "N/A" : "-")) "," (n % 3 ? n % 3 : "low") }' > ages.csv
+  print n % 2 "," (n % 30 ? n % 90 : (n % 60 ? "N/A" : "-")) "," (n % 3 ? n % 3 : "low")
+}' > ages.csv
 run 0 describe ages.csv
 has out 'age: numbers but for - (2 %) and N/A (2 %): --null -'
 lacks out 'grade: numbers but for'

@@ -179,7 +179,7 @@ TEST(ProfileRows, KeysOfRowsAreUnused) {
   EXPECT_EQ(Proposed(few, "word").role, ColumnRole::kFeature);
 }
 
-// Of 30,000 rows every fifth has a label of 1, or a rating of 4.5 or more.
+// Every fifth of 30,000 rows has a label of 1, or a rating of 4.5 or more.
 TEST(ProfileRows, MissingCellsMayTellTheLabel) {
   std::string text = "click,stars,paid,shown,reason,age,rare\n";
   for (int i = 0; i < 30'000; ++i) {
