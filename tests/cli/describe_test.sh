@@ -32,10 +32,10 @@ run 0 train --config visits.json --data visits.csv --train-rows 0:2700 --eval-ro
 json trained.json 'd["auc"] > 0.65'
 
 # ---- one feature and no number: a model that takes that trains too
-awk 'BEGIN { srand(2); print "stadt,click"; for (n = 0; n < 2000; n++) {
-  stadt = int(rand() * 5); print "s" stadt "," (rand() < 0.1 + 0.2 * stadt) } }' > stadt.csv
+awk 'BEGIN { srand(2); print "stadt,click"; for (n = 0; n < 4000; n++) {
+  stadt = int(rand() * 5); print "s" stadt "," (rand() < 0.04 + 0.23 * stadt) } }' > stadt.csv
 run 0 describe stadt.csv -o stadt.json
-run 0 train --config stadt.json --data stadt.csv --train-rows 0:1800 --eval-rows 1800:2000 \
+run 0 train --config stadt.json --data stadt.csv --train-rows 0:3000 --eval-rows 3000:4000 \
   --epochs 5 --json stadt_trained.json
 json stadt_trained.json 'd["auc"] > 0.65'
 
