@@ -97,16 +97,15 @@ std::string Quoted(const std::string& word) {
   return plain ? word : "'" + word + "'";
 }
 
-// "numbers but for NA (3 %): --null NA", or "".
+// "numbers but for NA (3 %) and NULL (1 %): --null NA --null NULL", or "".
 std::string NullNote(const ColumnProfile& column) {
   if (!column.is_numbers_but_for_words()) return "";
-  std::string words;
-  for (const auto& [word, count] : column.words)
+  std::string words, flags;
+  for (const auto& [word, count] : column.words) {
     words += (words.empty() ? "" : " and ") + word + " (" + Share(count, column.items) + ")";
-  const auto most =
-      std::max_element(column.words.begin(), column.words.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return Format("numbers but for {}: --null {}", words, Quoted(most->first));
+    flags += " --null " + Quoted(word);
+  }
+  return Format("numbers but for {}:{}", words, flags);
 }
 
 Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {

@@ -44,11 +44,13 @@ awk 'BEGIN { print "click,age,grade"; for (n = 0; n < 300; n++)
   print n % 2 "," (n % 30 ? n % 90 : (n % 60 ? "N/A" : "-")) "," (n % 3 ? n % 3 : "low")
 }' > ages.csv
 run 0 describe ages.csv
-has out 'age: numbers but for - (2 %) and N/A (2 %): --null -'
+has out 'age: numbers but for - (2 %) and N/A (2 %): --null - --null N/A'
 lacks out 'grade: numbers but for'
 run 0 describe ages.csv --null - -o ages.json --json ages_columns.json
 has out 'age: numbers but for N/A (2 %): --null N/A'
 json ages_columns.json '"--null N/A" in d["columns"][1]["note"]'
+run 0 describe ages.csv --null - --null N/A --json all_null.json
+json all_null.json 'd["columns"][1]["role"] == "dense" and "note" not in d["columns"][1]'
 json ages_columns.json 'd["columns"][1]["role"] == "feature" and "note" not in d["columns"][2]'
 
 # ---- a column that is filled after the click tells the label
