@@ -2,6 +2,7 @@
 #define TESSERA_DATA_DESCRIBE_EVEN_SAMPLE_H_
 // An even sample of a series of values: every stride-th one, where the stride doubles when kMost
 // are kept. Samples of series of one length keep the same places.
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

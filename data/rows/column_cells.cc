@@ -22,6 +22,16 @@ std::string Listed(const std::vector<std::string>& columns) {
   return text;
 }
 
+// "; all is one column: is the delimiter ';'?" where a heading is so, and has a usual delimiter.
+std::string OtherDelimiter(const DataSchema& schema, const std::vector<std::string>& columns) {
+  if (columns.size() != 1) return "";
+  for (const auto& [character, name] : {std::pair(',', "','"), std::pair(';', "';'"),
+                                        std::pair('\t', "a tab"), std::pair('|', "'|'")})
+    if (character != schema.delimiter && columns[0].find(character) != std::string::npos)
+      return Format("; all is one column: is the delimiter {}?", name);
+  return "";
+}
+
 }  // namespace
 
 std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
@@ -34,8 +44,8 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
   for (size_t i = 0; i < used.size(); ++i) {
     numbers.push_back(table.Find(used[i]));
     if (numbers.back() < 0)
-      throw Error(
-          Format("{}: there is no column '{}'; there are {}", where, used[i], Listed(columns)));
+      throw Error(Format("{}: there is no column '{}'; there are {}{}", where, used[i],
+                         Listed(columns), OtherDelimiter(schema, columns)));
     cells[static_cast<size_t>(numbers.back())] = static_cast<int32_t>(i);
   }
   const bool rest =

@@ -174,6 +174,8 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
     return ErrorOf([&] { ReadAllRows(ctx, rules, {.paths = {path}}); }).substr(path.size());
   };
   EXPECT_EQ(error("x,z\n"), ":1: there is no column 'y'; there are x, z");
+  EXPECT_EQ(error("x;y\n"),
+            ":1: there is no column 'x'; there are x;y; all is one column: is the delimiter ';'?");
   EXPECT_EQ(error("x,x\n"), ":1: two columns are called 'x'");
   EXPECT_EQ(error(""), ": expected a heading, got an empty file");
   EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end where a column does");
