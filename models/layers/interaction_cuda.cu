@@ -168,13 +168,13 @@ __global__ void __launch_bounds__(kMaxThreads) ForwardKernel(InteractionArgs a, 
   for (int64_t p = place.thread; p < pairs; p += plan.threads) y[a.dim + p] = staged[p];
 }
 
-// The symmetric matrix of the pairs' gradients, rows of plan.rows rounded up to 4; the diagonal is
-// not set.
+// The symmetric matrix of the pairs' gradients, in rows of `width`; the diagonal and what is past n
+// columns, are 0.
 __device__ void StageGradients(const float* pairs, int64_t n, int64_t width, const Plan& plan,
                                int thread, float* g) {
-  for (int64_t k = thread; k < n * n; k += plan.threads) {
-    const int64_t i = k / n, j = k % n;
-    if (i < j) g[i * width + j] = g[j * width + i] = pairs[PairIndex(i, j, n)];
+  for (int64_t k = thread; k < n * width; k += plan.threads) {
+    const int64_t i = k / width, j = k % width;
+    g[k] = i == j || j >= n ? 0.0f : pairs[i < j ? PairIndex(i, j, n) : PairIndex(j, i, n)];
   }
 }
 
