@@ -86,6 +86,11 @@ TEST(Integer, CarriesGoOn) {
     subc.u32 %y, %y, %v;
     mov.b64 %r, {%x, %y}; })";
   ExpectTwin<u64, u64, u64>(kDifference, [](u64 a, u64 b) { return a - b; });
+  // An addition takes 1 from a subtraction that borrowed nothing.
+  constexpr const char* kMixed = R"({ .reg .b32 %x;
+    sub.cc.u32 %x, %a, %b;
+    addc.u32 %r, 0, 0; })";
+  ExpectTwin<u32, u32, u32>(kMixed, [](u32 a, u32 b) { return u32(a >= b); });
   constexpr const char* kProduct = R"({ .reg .b32 %x, %y;
     mul.lo.u32 %x, %a, %b;
     mul.hi.u32 %y, %a, %b;

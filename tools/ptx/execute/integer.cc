@@ -49,12 +49,13 @@ void MadWide(Warp& warp, const Instruction& i, LaneMask lanes) {
 
 bool TakesCarry(const Instruction& i) { return i.opcode.back() == 'c'; }  // addc, subc, madc
 
-// x ± y ± the carry; the carry that comes out is kept with .cc.
+// x ± y ± the carry; the carry that comes out is kept with .cc. A subtraction adds the complement,
+// so its carry is 1 where nothing is borrowed: nvcc's division of 128 bits takes it up by addc.
 template <typename T>
 uint64_t WithCarry(const Instruction& i, T x, T y, bool subtract, uint8_t& carry) {
   using Wide = unsigned __int128;
-  const Wide in = TakesCarry(i) ? carry : 0;
-  const Wide sum = subtract ? Wide{x} - y - in : Wide{x} + y + in;
+  const Wide in = TakesCarry(i) ? carry : subtract ? 1 : 0;
+  const Wide sum = Wide{x} + static_cast<T>(subtract ? ~y : y) + in;
   if (i.Has("cc")) carry = static_cast<uint8_t>(sum >> (sizeof(T) * 8) & 1);
   return static_cast<T>(sum);
 }
