@@ -89,6 +89,7 @@ RowScorer::RowScorer(const std::string& path, const std::optional<TrainConfig>& 
   const serve::ModelSpec& spec = predictor_->model()->spec();
   inputs_ = InputsOf(spec);
   tasks_ = TasksOf(spec.net, inputs_.data);
+  num_labels_ = LabelsNeeded(tasks_, inputs_.data);
 }
 
 RowScorer::RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config,
@@ -100,6 +101,7 @@ void RowScorer::Load(const Checkpoint& checkpoint, const std::optional<TrainConf
                      int threads) {
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
   tasks_ = TasksOf(config.model, config.data);
+  num_labels_ = LabelsNeeded(tasks_, config.data);
   inputs_ = RowInputsOf(config);
   ctx_ = std::make_unique<Context>(ContextOptions{.threads = threads});
   trainer_ = std::make_unique<Trainer>(*ctx_, config);
@@ -125,7 +127,7 @@ Tensor RowScorer::Score(const Batch& batch) {
 }
 
 void RowScorer::Measure(const Batch& batch, const Tensor& scores, EvaluationMeter& meter) const {
-  CheckLabels(batch, NeedLabels(tasks_) ? std::ssize(LabelNames(inputs_.data)) : 0);
+  CheckLabels(batch, num_labels_);
   meter.Update(scores, Tensor(), batch);
 }
 

@@ -79,6 +79,7 @@ class RowScorer {
 
   RowInputs inputs_;
   std::vector<TrainTask> tasks_;
+  int64_t num_labels_ = 0;
   std::unique_ptr<Context> ctx_;
   std::unique_ptr<serve::Predictor> predictor_;  // of a directory; else
   std::unique_ptr<Trainer> trainer_;

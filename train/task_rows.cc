@@ -59,9 +59,10 @@ std::vector<TrainTask> TasksOf(const RankingNetConfig& model, const DataConfig& 
   return tasks;
 }
 
-bool NeedLabels(const std::vector<TrainTask>& tasks) {
-  return std::ranges::any_of(
+int64_t LabelsNeeded(const std::vector<TrainTask>& tasks, const DataConfig& data) {
+  const bool any = std::ranges::any_of(
       tasks, [](const TrainTask& task) { return task.label >= 0 || task.where >= 0; });
+  return any ? std::ssize(LabelNames(data)) : 0;
 }
 
 void CheckLabels(const Batch& batch, int64_t labels) {

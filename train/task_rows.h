@@ -24,8 +24,9 @@ struct TrainTask {
 // Error for a label that the data do not have.
 std::vector<TrainTask> TasksOf(const RankingNetConfig& model, const DataConfig& data);
 
-// Whether one has a label, or asks for one.
-bool NeedLabels(const std::vector<TrainTask>& tasks);
+// The columns of labels that batches of these data must have: 0 where no task has a label, or asks
+// for one.
+int64_t LabelsNeeded(const std::vector<TrainTask>& tasks, const DataConfig& data);
 
 // Throws Error unless the batch has as many columns of labels as the data should have.
 void CheckLabels(const Batch& batch, int64_t labels);

@@ -69,7 +69,7 @@ Trainer::Trainer(Context& ctx, const TrainConfig& config, std::optional<Training
       dense_(
           std::make_shared<DenseOptimizer>(ctx, DenseParameters(model_), config.dense_optimizer)),
       tasks_(TasksOf(config.model, config.data)),
-      num_labels_(NeedLabels(tasks_) ? std::ssize(LabelNames(config.data)) : 0) {
+      num_labels_(LabelsNeeded(tasks_, config.data)) {
   for (const TrainTask& t : tasks_)
     loss_weights_.push_back(t.task.weight == 1 ? Tensor()
                                                : Tensor::Full(ctx, Shape(), t.task.weight));

@@ -19,14 +19,11 @@ Rows MetricRows(const MetricValues& values, const std::string& rows_are,
   Rows rows = {
       {Format("on {} {}", WithCommas(static_cast<double>(values.examples)), rows_are), "model"}};
   if (optimum) rows[0].push_back("best possible");
-  const auto add = [&](const char* name, double MetricValues::*member) {
-    rows.push_back({name, Fixed(values.*member, 4)});
-    if (optimum) rows.back().push_back(Fixed((*optimum).*member, 4));
-  };
-  add("AUC", &MetricValues::auc);
-  add("log-loss", &MetricValues::log_loss);
-  add("normalized entropy", &MetricValues::normalized_entropy);
-  add("calibration", &MetricValues::calibration);
+  for (const TaskMetric& metric : AllTaskMetrics()) {
+    if (metric.loss != TaskLoss::kBce) continue;
+    rows.push_back({metric.title, Fixed(metric.value({.clicks = values}), 4)});
+    if (optimum) rows.back().push_back(Fixed(metric.value({.clicks = *optimum}), 4));
+  }
   return rows;
 }
 
@@ -70,11 +67,9 @@ std::string EvaluationTable(const EvaluationValues& values, const std::string& r
 }
 
 void AddMetrics(Json& json, const std::optional<MetricValues>& given) {
-  const MetricValues values = given.value_or(kNoClicks);
-  json["auc"] = values.auc;
-  json["log_loss"] = values.log_loss;
-  json["normalized_entropy"] = values.normalized_entropy;
-  json["calibration"] = values.calibration;
+  const TaskValues values = {.clicks = given.value_or(kNoClicks)};
+  for (const TaskMetric& metric : AllTaskMetrics())
+    if (metric.loss == TaskLoss::kBce) json[metric.name] = metric.value(values);
 }
 
 void AddEvaluation(Json& json, const std::optional<EvaluationValues>& given) {

@@ -34,8 +34,7 @@ RowFormat FormatByName(std::string path) {
 
 // The most frequent of the usual ones.
 char GuessDelimiter(const std::string& line) {
-  constexpr std::string_view kUsual = ",;\t|";
-  return *std::max_element(kUsual.begin(), kUsual.end(), [&](char a, char b) {
+  return *std::max_element(kUsualDelimiters.begin(), kUsualDelimiters.end(), [&](char a, char b) {
     return std::count(line.begin(), line.end(), a) < std::count(line.begin(), line.end(), b);
   });
 }

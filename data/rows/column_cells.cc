@@ -25,10 +25,10 @@ std::string Listed(const std::vector<std::string>& columns) {
 // "; all is one column: is the delimiter ';'?" where a heading is so, and has a usual delimiter.
 std::string OtherDelimiter(const DataSchema& schema, const std::vector<std::string>& columns) {
   if (columns.size() != 1) return "";
-  for (const auto& [character, name] : {std::pair(',', "','"), std::pair(';', "';'"),
-                                        std::pair('\t', "a tab"), std::pair('|', "'|'")})
-    if (character != schema.delimiter && columns[0].find(character) != std::string::npos)
-      return Format("; all is one column: is the delimiter {}?", name);
+  for (const char c : kUsualDelimiters)
+    if (c != schema.delimiter && columns[0].find(c) != std::string::npos)
+      return Format("; all is one column: is the delimiter {}?",
+                    c == '\t' ? "a tab" : Format("'{}'", c));
   return "";
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ namespace tessera {
 
 enum class RowFormat { kJsonl, kCsv, kTsv, kNpz };
 std::string ToString(RowFormat format);  // "jsonl", "csv", "tsv", "npz"
+
+// Characters that people put between columns.
+inline constexpr std::string_view kUsualDelimiters = ",;\t|";
 
 struct DenseEntry {
   std::string name, from;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "embedding/update/occurrences_cuda.h"
+#include "embedding/update/occurrences_workspace.h"
 #include "runtime/algorithms.h"
 #include "runtime/launch.cuh"
 
@@ -154,16 +155,6 @@ __global__ void __launch_bounds__(kSmall)
 
 // ---- groups, and long runs cut into chunks
 
-// Where a run's chunks and a group's runs are written. Those from run_chunk on are null if no run
-// can be long.
-struct SurveyParts {
-  uint32_t *group_begin, *run_chunk;
-  uint32_t *num_chunks, *num_long_runs;  // start at 0
-  RowChunk* chunks;
-  LongRun* long_runs;
-  float* chunk_sums;
-};
-
 struct SurveyArgs {
   SortedRuns runs;
   SurveyParts parts;
@@ -258,88 +249,19 @@ void ForFeatures(const OccurrencePlan& plan, Fn&& fn) {
   }
 }
 
-// ---- the workspace
-
-template <typename Key>
-struct Parts {
-  OccurrencePointers<Key> collected, scratch;  // scratch has no weighted slots
-  uint32_t *bases, *total;                     // total starts at 0
-  uint32_t *starts, *num_runs;
-  SurveyParts survey;
-  size_t zero_bytes;  // from collected.payloads on: what starts at 0
-};
-
-bool MayHaveLongRuns(const OccurrencePlan& plan) { return plan.most_ids > kShortRun; }
-bool NeedsSurvey(const OccurrencePlan& plan) {
-  return plan.group_keys.size() > 1 || MayHaveLongRuns(plan);
-}
-bool FitsOneBlock(const OccurrencePlan& plan) {
-  return plan.most_ids <= kSmall && plan.features.size() <= kMany;
-}
-
-// Cuts one allocation into parts; without memory it only counts the bytes.
-class Cutter {
- public:
-  explicit Cutter(void* memory) : memory_(static_cast<char*>(memory)) {}
-  template <typename T>
-  T* Take(int64_t n) {
-    const int64_t at = bytes_;
-    bytes_ += (n * static_cast<int64_t>(sizeof(T)) + 255) / 256 * 256;  // as CUDA aligns memory
-    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + at);
-  }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  char* memory_;
-  int64_t bytes_ = 0;
-};
-
-SurveyParts CutSurvey(const OccurrencePlan& plan, uint32_t* counters, Cutter& cut) {
-  SurveyParts parts = {};
-  if (!NeedsSurvey(plan)) return parts;
-  const int64_t n = plan.most_ids;
-  parts.group_begin = cut.Take<uint32_t>(static_cast<int64_t>(plan.group_keys.size()) + 1);
-  if (!MayHaveLongRuns(plan)) return parts;
-  // Each long run has more than kShortRun occurrences, and at most one chunk that is not full.
-  const int64_t most_long_runs = n / kShortRun + 1, most_chunks = n / kChunk + most_long_runs;
-  parts.run_chunk = cut.Take<uint32_t>(n);
-  parts.num_chunks = counters;
-  parts.num_long_runs = counters + 1;
-  parts.chunks = cut.Take<RowChunk>(most_chunks);
-  parts.long_runs = cut.Take<LongRun>(most_long_runs);
-  parts.chunk_sums = cut.Take<float>(most_chunks * plan.chunk_stride);
-  return parts;
-}
-
-template <typename Key>
-Parts<Key> Cut(const OccurrencePlan& plan, Cutter& cut) {
-  const int64_t n = plan.most_ids;
-  Parts<Key> parts = {};
-  parts.collected.payloads = cut.Take<uint32_t>(n + 3);
-  parts.total = parts.collected.payloads + n;
-  parts.zero_bytes = static_cast<size_t>(n + 3) * sizeof(uint32_t);
-  parts.scratch.keys = cut.Take<Key>(n);
-  parts.scratch.payloads = cut.Take<uint32_t>(n);
-  if (plan.weights != nullptr) parts.collected.weighted = cut.Take<WeightedSlot>(n);
-  if (!FitsOneBlock(plan)) {
-    parts.collected.keys = cut.Take<Key>(n);
-    parts.bases = cut.Take<uint32_t>(static_cast<int64_t>(plan.features.size()));
-  }
-  parts.starts = cut.Take<uint32_t>(n + 1);
-  parts.num_runs = parts.starts + n;
-  parts.survey = CutSurvey(plan, parts.total + 1, cut);
-  return parts;
-}
-
 void FillBytes(Context& ctx, void* to, int value, size_t bytes) {
   UseDevice(ctx.device());
   TESSERA_CUDA_CHECK(cudaMemsetAsync(to, value, bytes, CudaStream(ctx.stream())));
 }
 
+bool FitsOneBlock(const OccurrencePlan& plan) {
+  return plan.most_ids <= kSmall && plan.features.size() <= kMany;
+}
+
 // ---- steps
 
 template <typename Key>
-void SortInOneBlock(Context& ctx, const OccurrencePlan& plan, const Parts<Key>& parts,
+void SortInOneBlock(Context& ctx, const OccurrencePlan& plan, const OccurrenceParts<Key>& parts,
                     SortedRuns& runs) {
   if (parts.survey.num_chunks != nullptr)
     FillBytes(ctx, parts.survey.num_chunks, 0, 2 * sizeof(uint32_t));
@@ -353,7 +275,8 @@ void SortInOneBlock(Context& ctx, const OccurrencePlan& plan, const Parts<Key>& 
 }
 
 template <typename Key>
-void SortAll(Context& ctx, const OccurrencePlan& plan, const Parts<Key>& parts, SortedRuns& runs) {
+void SortAll(Context& ctx, const OccurrencePlan& plan, const OccurrenceParts<Key>& parts,
+             SortedRuns& runs) {
   const int64_t n = plan.most_ids;
   FillBytes(ctx, parts.collected.payloads, 0, parts.zero_bytes);
   // Places that no id takes: past all keys.
@@ -418,15 +341,16 @@ OccurrencesOnCuda::OccurrencesOnCuda(Context& ctx, const OccurrencePlan& plan) {
 
 template <typename Key>
 void OccurrencesOnCuda::Build(Context& ctx, const OccurrencePlan& plan) {
-  Cutter size(nullptr);
-  Cut<Key>(plan, size);
+  const bool one_block = FitsOneBlock(plan);
+  WorkspaceCutter size(nullptr);
+  CutOccurrences<Key>(plan, one_block, size);
   workspace_ = Tensor::Empty(ctx, {size.bytes()}, DType::kU8);
-  Cutter cutter(workspace_.raw_data());
-  const Parts<Key> parts = Cut<Key>(plan, cutter);
+  WorkspaceCutter cutter(workspace_.raw_data());
+  const auto parts = CutOccurrences<Key>(plan, one_block, cutter);
   runs_.weighted_slots = parts.collected.weighted;
   runs_.starts = parts.starts;
   runs_.num_runs = parts.num_runs;
-  if (FitsOneBlock(plan))
+  if (one_block)
     SortInOneBlock(ctx, plan, parts, runs_);
   else
     SortAll(ctx, plan, parts, runs_);

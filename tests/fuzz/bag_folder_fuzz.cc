@@ -1,5 +1,4 @@
 // The index of a folder of a schema's rows, over shards that are good.
-#include <filesystem>
 #include <numeric>
 
 #include "data/files/bag_folder.h"
@@ -31,22 +30,10 @@ const std::string& Folder() {
   return folder;
 }
 
-std::string IndexPath() { return PathIn(Folder(), "index.json"); }
-
-// The index becomes a link to bytes in memory.
-void WriteIndex(std::string_view text) {
-  const std::string bytes = WriteTempFile("index", text);
-  static bool linked = false;
-  if (linked) return;
-  std::filesystem::remove(IndexPath());
-  std::filesystem::create_symlink(bytes, IndexPath());
-  linked = true;
-}
-
 }  // namespace
 
 std::vector<std::string> Seeds() {
-  const std::string sealed = ReadTextFile(IndexPath());
+  const std::string sealed = ReadTextFile(PathIn(Folder(), "index.json"));
   return {sealed, sealed.substr(0, sealed.rfind(",\n \"crc32\"")) + "\n}"};
 }
 
@@ -55,7 +42,7 @@ std::vector<std::string> Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;
   static Context ctx({.threads = 1});
-  fuzz::WriteIndex(fuzz::AsText(data, size));
+  fuzz::WriteFolderIndex(fuzz::Folder(), fuzz::AsText(data, size));
   fuzz::MayRefuse([&] {
     const RowFolderIndex index = ReadRowFolderIndex(fuzz::Folder());
     if (index.schema == nullptr) return;

@@ -40,5 +40,15 @@ inline std::string WriteTempFile(const std::string& name, std::string_view bytes
   return path;
 }
 
+// The index of the folder, whose shards stay as they are, becomes these bytes: a link to memory.
+inline void WriteFolderIndex(const std::string& folder, std::string_view bytes) {
+  const std::string index = folder + "/index.json", file = WriteTempFile("index", bytes);
+  static bool linked = false;
+  if (linked) return;
+  std::filesystem::remove(index);
+  std::filesystem::create_symlink(file, index);
+  linked = true;
+}
+
 }  // namespace tessera::fuzz
 #endif  // TESSERA_TESTS_FUZZ_TEMP_FILE_H_
