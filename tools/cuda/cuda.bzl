@@ -275,8 +275,12 @@ def cuda_library(name, srcs, deps = [], local_defines = [], testonly = False, **
 
     Under --config=cuda and --config=ptx nvcc compiles them; under --config=emulated g++ does, each
     through a file of one line that includes it (a cc_library takes no .cu); otherwise the library
-    is empty.
+    is empty. Headers belong into a cc_library among `deps`: a build without nvcc would take one in
+    `srcs` for a source.
     """
+    for source in srcs:
+        if not source.endswith(".cu"):
+            fail("cuda_library(%s): srcs takes .cu files, and %s is none" % (name, source))
     _cuda_objects(
         name = name + "_nvcc",
         srcs = srcs,
