@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Headers compile alone, those for .cu files (.cuh) and the emulator's beside the emulator. Of those
 # that their own .cc includes first, every twentieth is tried, or all with TESSERA_TEST_ALL=1: a
-# build shows it but for headers of the standard library, which all sources see (tools/pch;
-# includes_test checks them).
+# build shows it but for headers of the standard library, which all sources see (tools/pch), these
+# programs too (precompiled, they halve the time): includes_test checks them.
 # Public headers (outside tests and bench) bring no fmt, Eigen, JSON or CLI11 along (runtime/json/
 # is for .cc files).
 set -euo pipefail
@@ -11,12 +11,17 @@ cd "$(dirname "$(readlink -f "$1")")"
 shown_by_build() {
   [ -f "${1%.h}.cc" ] && [ "$(grep -m1 '^#include' "${1%.h}.cc")" = "#include \"$1\"" ]
 }
+standard=$TEST_TMPDIR/standard.h
+printf '#include <%s>\n' algorithm atomic cmath cstdint functional map memory optional span sstream \
+  string unordered_map variant vector >"$standard"
+g++ -std=c++20 -DTESSERA_ISA=native -x c++-header "$standard" -o "$standard.gch"
+export standard
 compile() {
   local emulated=()
   [[ "$1" == *.cuh || "$1" == tools/emulation/* ]] &&
     emulated=(-Itools/emulation -Wno-unknown-pragmas)
   g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -Wno-pragma-once-outside-header -I. \
-    -DTESSERA_ISA=native "${emulated[@]}" -x c++ "$1" || {
+    -DTESSERA_ISA=native -include "$standard" "${emulated[@]}" -x c++ "$1" || {
     echo "$1 does not compile alone"
     return 1
   }
