@@ -11,14 +11,15 @@ sed -n '/^```cpp$/,/^```$/p' "$checkout/README.md" | sed '/^```/d' >readme.cc
 (cd "$prefix/include" && find tessera -name '*.h' -not -path '*/internal/*' | sed \
   's/.*/#include "&"/') >all_headers.h
 flags="-std=c++20 -Wall $(pkg-config --cflags tessera)"
-# Precompiled, all headers make the programs' own includes quick; one that is not installed is still
-# an error.
-g++ $flags -Wextra -Wpedantic -Werror -x c++-header all_headers.h || fail "a public header warns"
+# Precompiled, all headers make the programs' own includes quick; one that is not installed is
+# still an error.
+g++ $flags -Wextra -Wpedantic -Werror -x c++-header all_headers.h ||
+  fail "a public header warns"
 sources=("$PWD/readme.cc" "$checkout"/examples/*.cc "$checkout"/examples/tour/*.cc)
 mkdir examples && cp -r "$checkout/examples/two_tower" examples # it includes its own headers
 sources+=(examples/two_tower/*.cc)
 printf '%s\0' "${sources[@]}" |
-  xargs -0 -P "$(nproc)" -I{} g++ -fsyntax-only -Winvalid-pch -include all_headers.h -I. $flags {} ||
+  xargs -0 -P "$(nproc)" -I{} g++ -fsyntax-only -include all_headers.h -I. $flags {} ||
   fail "a program does not compile"
 
 g++ -std=c++20 readme.cc -o readme $(pkg-config --cflags --libs tessera)

@@ -12,8 +12,8 @@ shown_by_build() {
   [ -f "${1%.h}.cc" ] && [ "$(grep -m1 '^#include' "${1%.h}.cc")" = "#include \"$1\"" ]
 }
 standard=$TEST_TMPDIR/standard.h
-printf '#include <%s>\n' algorithm atomic cmath cstdint functional map memory optional span sstream \
-  string unordered_map variant vector >"$standard"
+printf '#include <%s>\n' algorithm atomic cmath cstdint functional map memory optional span \
+  sstream string unordered_map variant vector >"$standard"
 g++ -std=c++20 -DTESSERA_ISA=native -x c++-header "$standard" -o "$standard.gch"
 export standard
 compile() {
