@@ -139,19 +139,21 @@ __device__ __forceinline__ Vector<kWidth> SumRun(const Args& a, const CudaTable&
   return total;
 }
 
-// sums[k] = Σ_d of terms[k] in lane order, where term(d, terms) gives those of column d; every lane
-// gets them. `scratch` has kLanes floats.
-template <int kTerms, typename Term>
-__device__ __forceinline__ void SumInLanes(const Lanes& lanes, int dim, float* scratch,
-                                           const Term& term, float* sums) {
+// sums[k] = Σ_d of term k of column d, in lane order; every lane gets them. terms(d, x), called
+// with a width w, writes those of columns [d, d + w) into x[k]. A group of fewer than kLanes lanes
+// has at most one vector a lane: columns that the order folds lie at the same place of two lanes'
+// vectors, and those of its last folds in one vector.
+template <int kWidth, int kTerms, typename Terms>
+__device__ __forceinline__ void SumInLanes(const Lanes& lanes, int dim, const Terms& terms,
+                                           float* sums) {
   if (lanes.log == 5) {
 #pragma unroll
     for (int k = 0; k < kTerms; ++k) sums[k] = 0;
     for (int d = lanes.lane; d < dim; d += kLanes) {
-      float terms[kTerms];
-      term(d, terms);
+      Vector<1> x[kTerms];
+      terms.template operator()<1>(d, x);
 #pragma unroll
-      for (int k = 0; k < kTerms; ++k) sums[k] = sums[k] + terms[k];
+      for (int k = 0; k < kTerms; ++k) sums[k] = sums[k] + x[k].v[0];
     }
 #pragma unroll
     for (int k = 0; k < kTerms; ++k)
@@ -159,24 +161,21 @@ __device__ __forceinline__ void SumInLanes(const Lanes& lanes, int dim, float* s
         sums[k] = sums[k] + __shfl_xor_sync(lanes.mask, sums[k], half);
     return;
   }
+  Vector<kWidth> x[kTerms] = {};
+  const int d = lanes.lane * kWidth;
+  if (d < dim) terms.template operator()<kWidth>(d, x);
 #pragma unroll
   for (int k = 0; k < kTerms; ++k) {
-    for (int l = lanes.lane; l < kLanes; l += lanes.count()) {
-      float sum = 0, terms[kTerms];
-      for (int d = l; d < dim; d += kLanes) {
-        term(d, terms);
-        sum = sum + terms[k];
-      }
-      scratch[l] = sum;
-    }
-    __syncwarp(lanes.mask);
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int l = lanes.lane; l < half; l += lanes.count())
-        scratch[l] = scratch[l] + scratch[l + half];
-      __syncwarp(lanes.mask);
-    }
-    sums[k] = scratch[0];
-    __syncwarp(lanes.mask);
+#pragma unroll
+    for (float& number : x[k].v) number = 0.0f + number;  // every sum begins with +0
+    for (int half = lanes.count() / 2; half > 0; half /= 2)
+#pragma unroll
+      for (float& number : x[k].v) number = number + __shfl_xor_sync(lanes.mask, number, half);
+#pragma unroll
+    for (int half = kWidth / 2; half > 0; half /= 2)
+#pragma unroll
+      for (int i = 0; i < half; ++i) x[k].v[i] = x[k].v[i] + x[k].v[i + half];
+    sums[k] = x[k].v[0];
   }
 }
 
@@ -196,6 +195,14 @@ __device__ __forceinline__ int TableOf(const Args& a, uint64_t key) {
 
 // ---- the host's side
 
+// A row's gradient and weights, and as many floats between two groups of lanes as make their
+// vectors lie side by side in the banks of shared memory.
+inline int32_t SharedStride(const CudaGroup& group) {
+  constexpr int kBanks = 32;
+  const int floats = 2 * ((group.max_dim + 3) / 4 * 4), beside = group.width << group.log_lanes;
+  return floats + ((beside - floats) & (kBanks - 1));
+}
+
 template <int kTables, int kFeatures>
 void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   const CudaGroup& group = *rows.group;
@@ -209,7 +216,7 @@ void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   args.log_lanes = group.log_lanes;
   args.step = rows.step;
   args.compact = rows.compact;
-  args.shared_stride = kLanes + 2 * ((group.max_dim + 3) / 4 * 4);
+  args.shared_stride = SharedStride(group);
 }
 
 // Few tables are not to pay for many: arguments travel with each launch. Calls fn with a pair of

@@ -15,6 +15,7 @@
 #include "embedding/update/gradient_sums.cuh"
 #include "embedding/update/row_rounding.h"
 #include "runtime/context.h"
+#include "runtime/ptx.cuh"
 #include "runtime/recorded_launch.cuh"
 
 namespace tessera::internal {
@@ -114,9 +115,6 @@ struct CudaRow {
   int64_t row;
 
   __device__ __forceinline__ int64_t At(int d) const { return row * table.dim + d; }
-  __device__ __forceinline__ float State(int s, int d) const {
-    return LoadOne(table.element_states[s], table.element_type, At(d));
-  }
 
   // Stores columns [d, d + kWidth), rounded as the table says.
   template <int kWidth>
@@ -144,19 +142,28 @@ struct CudaRow {
 };
 
 // Scales the row, whose values as stored are in `values`, back to max_norm.
-template <typename Row>
+template <int kWidth, typename Row>
 __device__ __forceinline__ void LimitNorm(const Row& at, float max_norm, const Lanes& lanes,
-                                          const float* values, float* scratch) {
+                                          const float* values) {
   __syncwarp(lanes.mask);
   float square;
-  SumInLanes<1>(
-      lanes, at.table.dim, scratch, [&](int d, float* term) { *term = values[d] * values[d]; },
+  SumInLanes<kWidth, 1>(
+      lanes, at.table.dim,
+      [&]<int kColumns>(int d, Vector<kColumns>* terms) {
+        terms[0] = LoadVector<kColumns>(values + d);
+#pragma unroll
+        for (float& number : terms[0].v) number = number * number;
+      },
       &square);
   const float norm = Sqrt(square);
   if (!(norm > max_norm)) return;
   const float shrink = max_norm / norm;
-  for (int d = lanes.lane; d < at.table.dim; d += lanes.count())
-    at.Store(d, Vector<1>{{values[d] * shrink}});
+  for (int d = lanes.lane * kWidth; d < at.table.dim; d += lanes.count() * kWidth) {
+    Vector<kWidth> value = LoadVector<kWidth>(values + d);
+#pragma unroll
+    for (float& number : value.v) number = number * shrink;
+    at.Store(d, value);
+  }
 }
 
 // The states of a row, as they were asked for.
@@ -183,16 +190,23 @@ struct RowValues {
 // Applies `step` to the row.
 template <int kWidth, typename Step, typename Row>
 __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, const Lanes& lanes,
-                                             const RowValues& values, float* scratch) {
+                                             const RowValues& values) {
   float *sum = values.sum, *weights = values.weights;
   const CudaTable& table = at.table;
   const int dim = table.dim;
   float sums[kMaxStatistics] = {};
   if constexpr (Step::kStatistics > 0)
-    SumInLanes<Step::kStatistics>(
-        lanes, dim, scratch,
-        [&](int d, float* terms) {
-          step.Statistics(RowElement<float>{weights[d], sum[d]}, terms);
+    SumInLanes<kWidth, Step::kStatistics>(
+        lanes, dim,
+        [&]<int kColumns>(int d, Vector<kColumns>* terms) {
+          const auto w = LoadVector<kColumns>(weights + d), g = LoadVector<kColumns>(sum + d);
+#pragma unroll
+          for (int i = 0; i < kColumns; ++i) {
+            float of_column[Step::kStatistics];
+            step.Statistics(RowElement<float>{w.v[i], g.v[i]}, of_column);
+#pragma unroll
+            for (int k = 0; k < Step::kStatistics; ++k) terms[k].v[i] = of_column[k];
+          }
         },
         sums);
 
@@ -209,14 +223,24 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
       StoreOne(table.row_states[s], table.row_state_types[s], at.row, row_state[s]);
 
   if constexpr (requires { Step::kLateStatistics; }) {
-    SumInLanes<Step::kLateStatistics>(
-        lanes, dim, scratch,
-        [&](int d, float* terms) {
-          float state[kMaxElementStates];
+    SumInLanes<kWidth, Step::kLateStatistics>(
+        lanes, dim,
+        [&]<int kColumns>(int d, Vector<kColumns>* terms) {
+          const auto w = LoadVector<kColumns>(weights + d), g = LoadVector<kColumns>(sum + d);
+          Vector<kColumns> state[kMaxElementStates];
 #pragma unroll
-          for (int s = 0; s < Step::kElementStates; ++s) state[s] = at.State(s, d);
-          step.LateStatistics(begun, RowElement<float>{weights[d], sum[d]},
-                              static_cast<const float*>(state), terms);
+          for (int s = 0; s < Step::kElementStates; ++s)
+            state[s] = LoadAny<kColumns>(table.element_states[s], table.element_type, at.At(d));
+#pragma unroll
+          for (int i = 0; i < kColumns; ++i) {
+            float element[kMaxElementStates] = {}, of_column[Step::kLateStatistics];
+#pragma unroll
+            for (int s = 0; s < Step::kElementStates; ++s) element[s] = state[s].v[i];
+            step.LateStatistics(begun, RowElement<float>{w.v[i], g.v[i]},
+                                static_cast<const float*>(element), of_column);
+#pragma unroll
+            for (int k = 0; k < Step::kLateStatistics; ++k) terms[k].v[i] = of_column[k];
+          }
         },
         sums);
     step.FinishRow(begun, sums);
@@ -224,6 +248,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
   }
 
   for (int d = lanes.lane * kWidth; d < dim; d += lanes.count() * kWidth) {
+    const Vector<kWidth> gradient = LoadVector<kWidth>(sum + d);
     Vector<kWidth> value = LoadVector<kWidth>(weights + d), state[kMaxElementStates];
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
@@ -233,7 +258,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
       float element[kMaxElementStates] = {};
 #pragma unroll
       for (int s = 0; s < Step::kElementStates; ++s) element[s] = state[s].v[k];
-      RowElement<float> x = {value.v[k], sum[d + k]};
+      RowElement<float> x = {value.v[k], gradient.v[k]};
       step.Update(begun, x, element);
       value.v[k] = x.w;
 #pragma unroll
@@ -248,7 +273,7 @@ __device__ __forceinline__ void UpdateOneRow(const Step& step, const Row& at, co
       StoreAny(table.element_states[s], table.element_type, at.At(d), state[s]);
   }
   if constexpr (requires { step.max_norm; })
-    if (step.max_norm > 0) LimitNorm(at, step.max_norm, lanes, sum, scratch);
+    if (step.max_norm > 0) LimitNorm<kWidth>(at, step.max_norm, lanes, sum);
 }
 
 // ---- all rows of a group
@@ -298,7 +323,7 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
                                           float* shared) {
   const int t = TableOf(a, run.key);
   const CudaTable& table = a.tables[t];
-  float *scratch = shared, *sum = shared + kLanes, *weights = sum + (a.shared_stride - kLanes) / 2;
+  float *sum = shared, *weights = sum + (table.dim + 3) / 4 * 4;
   const int64_t row = a.compact ? int64_t{r} : static_cast<int64_t>(run.key - table.first_key);
   const CudaRow<Args> at = {a, table, row};
   const RowValues values = {sum, weights, AskForRowStates<Step>(table, row)};
@@ -313,11 +338,15 @@ __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, cons
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) total.v[k] = table.gradient_scale * total.v[k];
     StoreVector(sum + d, total);
-    StoreVector(weights + d, WidenAny<kWidth>(raw, table.row_type));
+    const Vector<kWidth> weight = WidenAny<kWidth>(raw, table.row_type);
+    if constexpr (kWidth == 4)
+      StoreShared(weights + d, {weight.v[0], weight.v[1], weight.v[2], weight.v[3]});
+    else
+      weights[d] = weight.v[0];
   }
   PrefetchRow<Step>(a, next_key, lanes);  // its key was asked for before these gradients
   __syncwarp(lanes.mask);
-  UpdateOneRow<kWidth>(steps[t], at, lanes, values, scratch);
+  UpdateOneRow<kWidth>(steps[t], at, lanes, values);
   __syncwarp(lanes.mask);
 }
 

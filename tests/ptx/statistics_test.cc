@@ -53,6 +53,7 @@ TEST(Statistics, SectorsOfARequestAndOfALaunch) {
   const ptx::Counts& c = statistics.kernels().at("_Z1kv");
   EXPECT_EQ(c.global_requests, 3u);
   EXPECT_EQ(c.global_sectors, 4u + 4u + 8u);
+  EXPECT_EQ(c.least_sectors, 4u + 4u + 1u);
   EXPECT_EQ(c.distinct_sectors, 4u + 7u);  // both begin in one sector
   EXPECT_EQ(c.global_bytes, 128u + 128u + 32u);
   EXPECT_THAT(statistics.Text(), HasSubstr("k()\n"));

@@ -62,13 +62,17 @@ void Statistics::BeginLaunch(const std::string& kernel) {
 void Statistics::EndLaunch() { current_->distinct_sectors += touched_.size(); }
 
 void Statistics::CountGlobal(LaneMask lanes, const uint64_t (&addresses)[kLanes], int bytes) {
-  std::set<uint64_t> sectors;
+  std::set<uint64_t> sectors, distinct;
   const auto n = static_cast<uint64_t>(bytes);
-  for (int l = 0; l < kLanes; ++l)
-    if (lanes >> l & 1) sectors.insert(addresses[l] / kSectorBytes);  // aligned: never two
+  for (int l = 0; l < kLanes; ++l) {
+    if ((lanes >> l & 1) == 0) continue;
+    distinct.insert(addresses[l]);
+    sectors.insert(addresses[l] / kSectorBytes);  // aligned: never two
+  }
   ++current_->global_requests;
   current_->global_bytes += n * static_cast<uint64_t>(std::popcount(lanes));
   current_->global_sectors += sectors.size();
+  current_->least_sectors += (distinct.size() * n + kSectorBytes - 1) / kSectorBytes;
   touched_.insert(sectors.begin(), sectors.end());
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "tools/ptx/module.h"
 
@@ -16,6 +17,7 @@ namespace ptx {
 struct Counts {
   uint64_t launches = 0;
   uint64_t global_requests = 0, global_bytes = 0, global_sectors = 0;
+  uint64_t least_sectors = 0;     // if each request's bytes lay side by side
   uint64_t distinct_sectors = 0;  // each counted once a launch: the least that memory must move
   uint64_t shared_requests = 0, shared_turns = 0;
   uint64_t least_turns = 0;  // if no two lanes wanted different words of a bank
@@ -25,6 +27,8 @@ class Statistics {
  public:
   // Those that are printed; null if nobody asked for them.
   static Statistics* Asked();
+  // Takes what was counted, and counts from 0 on.
+  std::map<std::string, Counts> Take() { return std::exchange(kernels_, {}); }
 
   void BeginLaunch(const std::string& kernel);
   // Lanes' addresses or offsets, of `bytes` bytes each.
