@@ -48,6 +48,7 @@ void AddCommands(Command tessera) {
   AddPlanCommand(tessera);
   AddQuantizeCommand(tessera);
   AddPredictCommand(tessera);
+  AddRecallCommand(tessera);
   AddServeCommand(tessera);
   AddBenchCommand(tessera);
 }

@@ -15,6 +15,7 @@ struct Report {
 };
 inline constexpr char kScoresOfTasks[] = "score_";
 inline constexpr Report kEvaluation = {"a report of tessera train or predict", "{\"auc\":"};
+inline constexpr Report kRecallReport = {"a report of tessera recall", "{\"recall_at\":"};
 inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};
 inline constexpr Report kMlLog = {"an MLPerf log", ":::MLLOG{"};
 inline constexpr Report kTraceEvents = {"a trace of tessera train", "{\"displayTimeUnit\":"};

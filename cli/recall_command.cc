@@ -1,0 +1,348 @@
+// tessera recall: how well a two-tower model finds each row's own candidate among all of them,
+// beside what is popular and what went together with the row's history.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/memory_limit_flag.h"
+#include "cli/outputs.h"
+#include "cli/scored_rows.h"
+#include "cli/show/bad_lines.h"
+#include "cli/show/numbers.h"
+#include "cli/show/reports.h"
+#include "metrics/retrieval_meter.h"
+#include "runtime/base/check.h"
+#include "runtime/context.h"
+#include "runtime/files/files.h"
+#include "runtime/tensor.h"
+#include "serve/export/model_writer.h"
+#include "train/catalogue.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/histories.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Flags {
+  std::string model, config, json, memory_limit;
+  ScoredRows rows;
+  int64_t at = 20, ahead = 0;
+  bool keep_history = false;
+  int threads = 1;
+};
+
+// Rows `ahead` items later: every feature that leaves its last items out leaves fewer out.
+DataSchema Ahead(DataSchema schema, int64_t ahead) {
+  bool any = false;
+  for (FeatureEntry& feature : schema.features) {
+    if (feature.drop_last == 0) continue;
+    if (feature.drop_last < ahead)
+      throw Error(
+          Format("--ahead {}: feature '{}' has \"drop_last\": {}, so that nothing is left "
+                 "that it was not trained on",
+                 ahead, feature.name, feature.drop_last));
+    feature.drop_last -= ahead;
+    any = true;
+  }
+  if (!any)
+    throw Error(
+        Format("--ahead {}: no feature of the data has \"drop_last\", by which its last "
+               "items were kept from training",
+               ahead));
+  return schema;
+}
+
+RowInputs InputsOf(const TrainConfig& config, int64_t ahead) {
+  RowInputs inputs = RowInputsOf(config);
+  if (ahead == 0) return inputs;
+  if (inputs.data.schema == nullptr)
+    throw Error(
+        Format("--ahead is for data of a schema, got the format {}", ToString(inputs.data.format)));
+  inputs.data.schema = std::make_shared<const DataSchema>(Ahead(*inputs.data.schema, ahead));
+  return inputs;
+}
+
+// Returns inputs that read whole histories, where they are text: a model may see the last items
+// alone, but all of them are known.
+RowInputs WithWholeHistories(RowInputs inputs, const std::vector<std::string>& history,
+                             const std::vector<std::string>& files) {
+  const bool parsed = std::ranges::any_of(
+      files, [](const std::string& path) { return std::filesystem::is_directory(path); });
+  if (inputs.data.schema == nullptr || !inputs.data.schema->is_text() || parsed) return inputs;
+  DataSchema schema = *inputs.data.schema;
+  for (FeatureEntry& feature : schema.features)
+    if (std::ranges::count(history, feature.name) > 0) feature.max_length.reset();
+  inputs.data.schema = std::make_shared<const DataSchema>(std::move(schema));
+  return inputs;
+}
+
+// The task that chooses among candidates.
+const TrainTask& ChoosingTask(const std::vector<TrainTask>& tasks) {
+  const auto found = std::ranges::find_if(
+      tasks, [](const auto& task) { return task.task.loss == TaskLoss::kInBatchSoftmax; });
+  if (found == tasks.end())
+    throw Error(
+        Format("recall is of a task by in_batch_softmax, which chooses a candidate; task "
+               "'{}' is by {}",
+               tasks.front().task.name, ToString(tasks.front().task.loss)));
+  return *found;
+}
+
+// The ids of a feature, a bag an example.
+std::vector<std::vector<int64_t>> Bags(Context& ctx, const Batch& batch,
+                                       const std::string& feature) {
+  std::vector<std::vector<int64_t>> bags;
+  for (const Variable& bag : batch.features.At(ctx, feature).ToDense(ctx))
+    bags.push_back(bag.value().To(ctx, DType::kI64).ToVector<int64_t>());
+  return bags;
+}
+
+// The whole histories of a batch, those of several features joined.
+void AddHistories(Context& ctx, const Batch& batch, const CatalogueFeatures& features,
+                  Histories& histories) {
+  std::vector<std::vector<int64_t>> joined(static_cast<size_t>(batch.size()));
+  for (const std::string& feature : features.history) {
+    const auto bags = Bags(ctx, batch, feature);
+    for (size_t i = 0; i < bags.size(); ++i)
+      joined[i].insert(joined[i].end(), bags[i].begin(), bags[i].end());
+  }
+  for (const auto& bag : joined) histories.Add(bag);
+}
+
+struct Baselines {
+  std::vector<float> popularity;
+  ItemNeighbours neighbours;
+};
+
+struct Outcome {
+  int64_t candidates = 0;
+  int64_t left_out = 0;  // rows without a candidate of their own
+  RetrievalValues model;
+  std::optional<RetrievalValues> neighbours = {}, popularity = {};
+  std::string bad_lines = {};
+};
+
+// Rows are read twice, as the model takes them and with whole histories.
+class RecallRun {
+ public:
+  RecallRun(const Flags& flags, const TrainConfig& config, Trainer& trainer)
+      : flags_(flags),
+        ctx_({.threads = flags.threads}),
+        features_(CatalogueFeaturesOf(config)),
+        inputs_(InputsOf(config, flags.ahead)),
+        whole_(WithWholeHistories(inputs_, features_.history, flags.rows.data)),
+        task_(ChoosingTask(trainer.tasks())),
+        catalogue_(trainer),
+        model_(flags.at),
+        neighbours_(flags.at),
+        popularity_(flags.at),
+        scores_(static_cast<size_t>(features_.items)) {
+    flags_.rows.batch_size = std::clamp<int64_t>((int64_t{1} << 24) / features_.items, 1, 256);
+    if (!features_.history.empty()) FitBaselines();
+  }
+
+  Outcome Run() {
+    const auto rows = Open(inputs_, flags_.rows.range), known = Open(whole_, flags_.rows.range);
+    while (const auto batch = rows->Next()) {
+      const auto whole = known->Next();
+      TESSERA_CHECK(whole && whole->size() == batch->size(), "rows changed while they were read");
+      Histories histories(features_.items);
+      AddHistories(ctx_, *whole, features_, histories);
+      AddBatch(*batch, histories);
+    }
+    Outcome outcome{.candidates = features_.items, .left_out = left_out_, .model = model_.Values()};
+    if (baselines_) outcome.neighbours = neighbours_.Values();
+    if (baselines_) outcome.popularity = popularity_.Values();
+    if (rows->skipped_rows() > 0)
+      outcome.bad_lines = LeftOut(rows->skipped_rows(), rows->skipped_by_reason());
+    return outcome;
+  }
+
+ private:
+  std::unique_ptr<DataSource> Open(const RowInputs& inputs, const std::string& range) const {
+    ScoredRows rows = flags_.rows;
+    rows.range = range;
+    return OpenScoredRows(rows, inputs, flags_.model);
+  }
+
+  void FitBaselines() {
+    Histories all(features_.items);
+    const auto rows = Open(whole_, ":");
+    while (const auto batch = rows->Next()) AddHistories(ctx_, *batch, features_, all);
+    baselines_.emplace(all.Popularity(), ItemNeighbours(all));
+  }
+
+  void AddBatch(const Batch& batch, const Histories& histories) {
+    const Tensor scores = catalogue_.Scores(batch);
+    const auto own = Bags(ctx_, batch, features_.candidate);
+    const TaskExamples counted =
+        ExamplesOfTask(task_, Tensor::Zeros(ctx_, {batch.size()}), 0, batch);
+    for (size_t n = 0; n < counted.rows.size(); ++n) {
+      const int64_t row = counted.rows[n];
+      const auto& bag = own[static_cast<size_t>(row)];
+      if (bag.size() > 1)
+        throw Error(Format("row {}: expected one id of '{}', which is to be found, got {}",
+                           batch.first_row + row, features_.candidate, bag.size()));
+      if (bag.empty())
+        ++left_out_;
+      else
+        AddExample(scores.Rows(row, row + 1).span<float>(), bag[0], histories[row],
+                   counted.weights.empty() ? 1.0 : double{counted.weights[n]});
+    }
+  }
+
+  void AddExample(std::span<const float> scores, int64_t own, std::span<const int64_t> history,
+                  double weight) {
+    const auto without = flags_.keep_history ? std::span<const int64_t>() : history;
+    model_.Add(scores, own, without, weight);
+    if (!baselines_) return;
+    popularity_.Add(baselines_->popularity, own, without, weight);
+    baselines_->neighbours.Score(history, scores_);
+    neighbours_.Add(scores_, own, without, weight);
+  }
+
+  Flags flags_;
+  Context ctx_;
+  CatalogueFeatures features_;
+  RowInputs inputs_, whole_;
+  TrainTask task_;
+  Catalogue catalogue_;
+  std::optional<Baselines> baselines_;
+  RetrievalMeter model_, neighbours_, popularity_;
+  std::vector<float> scores_;
+  int64_t left_out_ = 0;
+};
+
+nlohmann::ordered_json AsJson(const RetrievalValues& values) {
+  return {{"recall", values.recall}, {"ndcg", values.ndcg}, {"mrr", values.mrr}};
+}
+
+std::string AsJson(const Flags& flags, const Outcome& outcome) {
+  nlohmann::ordered_json json = {{"recall_at", flags.at},
+                                 {"examples", outcome.model.examples},
+                                 {"without_candidate", outcome.left_out},
+                                 {"candidates", outcome.candidates},
+                                 {"model", AsJson(outcome.model)}};
+  if (outcome.neighbours) json["item_knn"] = AsJson(*outcome.neighbours);
+  if (outcome.popularity) json["popularity"] = AsJson(*outcome.popularity);
+  return json.dump(2) + "\n";
+}
+
+void Say(const Flags& flags, const Outcome& outcome) {
+  std::vector<std::vector<std::string>> rows = {
+      {Format("{} rows among {} candidates",
+              WithCommas(static_cast<double>(outcome.model.examples)),
+              WithCommas(static_cast<double>(outcome.candidates))),
+       Format("recall@{}", flags.at), Format("NDCG@{}", flags.at), Format("MRR@{}", flags.at)}};
+  const auto add = [&](const char* name, const RetrievalValues& values) {
+    rows.push_back({name, Fixed(values.recall, 4), Fixed(values.ndcg, 4), Fixed(values.mrr, 4)});
+  };
+  add("model", outcome.model);
+  if (outcome.neighbours) add("item-kNN", *outcome.neighbours);
+  if (outcome.popularity) add("popularity", *outcome.popularity);
+  std::printf("%s\n", TextTable(rows).c_str());
+  if (!outcome.popularity)
+    std::printf("no baselines: no feature of the query is in the table of the candidates\n");
+  if (outcome.left_out > 0)
+    std::printf("left out %s rows without a candidate of their own\n",
+                WithCommas(static_cast<double>(outcome.left_out)).c_str());
+  if (!outcome.bad_lines.empty()) std::printf("%s\n", outcome.bad_lines.c_str());
+}
+
+void CheckCanBeReadAgain(const std::vector<std::string>& files) {
+  for (const std::string& file : files)
+    if (file == "-" || std::filesystem::is_fifo(file))
+      throw Error(
+          Format("--data {}: recall reads its rows more than once; a stream comes once", file));
+}
+
+int Recall(const Flags& flags) {
+  CheckCanBeReadAgain(flags.rows.data);
+  std::vector<std::string> reads = flags.rows.data;
+  reads.insert(reads.end(), {flags.model, flags.config});
+  Outputs outputs(/*overwrite=*/false, std::move(reads));
+  outputs.AddReport(flags.json, kRecallReport);
+  const MemoryThere there = MemoryThereIs(flags.memory_limit);
+  if (DetectForm(flags.model) == SavedForm::kModelDirectory)
+    throw Error(
+        Format("{} is {}, which answers with dot products alone; recall needs a "
+               "checkpoint of tessera train",
+               flags.model, Described(SavedForm::kModelDirectory)));
+  std::optional<TrainConfig> given;
+  if (!flags.config.empty()) given = ReadTrainConfig(flags.config);
+  const Checkpoint checkpoint = ReadCheckpoint(flags.model);
+  CheckScoringMemory(checkpoint, given, there);
+  const TrainConfig config = serve::ReadConfig(checkpoint, given);
+  Context ctx({.threads = flags.threads});
+  Trainer trainer(ctx, config);
+  trainer.Load(checkpoint);
+  const Outcome outcome = RecallRun(flags, config, trainer).Run();
+  CheckAnyScored(flags.rows, outcome.model.examples > 0);
+  Say(flags, outcome);
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
+  return 0;
+}
+
+void AddRankingFlags(Command command, Flags& flags) {
+  command
+      .Add("--ahead", flags.ahead,
+           "Look for the candidate N items after the one that was trained on: every \"drop_last\" "
+           "of the data is N less; default 0")
+      .Within(NumbersFrom(int64_t{0}, int64_t{1} << 24))
+      .Value("N");
+  command.Add("--at", flags.at, "Count a candidate that is among the first N; default 20")
+      .Within(NumbersFrom(int64_t{1}, int64_t{1} << 24))
+      .Value("N");
+  command.Add("--keep-history", flags.keep_history,
+              "Also rank candidates that are in the row's history; without this flag they are left "
+              "out, but for the row's own");
+}
+
+}  // namespace
+
+void AddRecallCommand(Command app) {
+  Command command = app.AddCommand(
+      "recall",
+      "Rank all candidates of a two-tower model for each row: recall, NDCG and MRR of the row's "
+      "own candidate, beside those of popularity and item-kNN.");
+  const auto f = std::make_shared<Flags>();
+  command.Add("model", f->model, "A checkpoint of tessera train in any form")
+      .Required()
+      .Value("PATH");
+  command
+      .Add("--data", f->rows.data,
+           "Rows of the format that the model was trained on; plain, .gz or .zst")
+      .Required()
+      .Value("FILE");
+  command
+      .Add("--rows", f->rows.range,
+           "Rank candidates only for these rows; default: all. The baselines know the histories "
+           "of all")
+      .Value("FIRST:LAST");
+  AddRankingFlags(command, *f);
+  command.Add("--threads", f->threads, "Number of threads; default 1")
+      .Within(NumbersFrom(1, 1024))
+      .Value("N");
+  command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
+              "Leave out bad lines and count them; without this flag a bad line is an error");
+  command
+      .Add("--config", f->config,
+           "Read the training configuration from this file, not from the checkpoint")
+      .Value("FILE");
+  command.Add("--json", f->json, "Write the figures to this file as JSON").Value("FILE");
+  AddMemoryLimitFlag(command, f->memory_limit);
+  command.Run([f] {
+    f->rows.threads = f->threads;
+    return Recall(*f);
+  });
+}
+
+}  // namespace tessera::cli

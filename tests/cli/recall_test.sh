@@ -1,0 +1,96 @@
+#!/bin/bash
+# tessera recall on users who go round in circles of items: figures of the baselines against loops
+# over all items, a model that learns the circles, and what is refused.
+source "$(dirname "$0")/cli_test_lib.sh"
+
+python3 - <<'PY'
+import random
+
+random.seed(4)
+with open("bags.txt", "w") as file:
+    for user in range(600):
+        step, at = random.choice([1, 7]), random.randint(0, 59)
+        items = [(at + step * i) % 60 for i in range(random.randint(4, 9))]
+        file.write(f"{user} {' '.join(map(str, items))}\n")
+    file.write("600 5\n")
+PY
+cat >towers.json <<'END'
+{"tables": [{"name": "items", "rows": 64, "dim": 16, "features": ["history", "next"],
+             "pooling": "MEAN"}],
+ "model": {"type": "two_tower", "query": ["history"], "candidate": ["next"], "layers": [32],
+           "tasks": [{"loss": "in_batch_softmax"}]},
+ "optimizer": {"sparse": {"name": "rowwise_adagrad", "lr": 0.1},
+               "dense": {"name": "adam", "lr": 0.01}},
+ "data": {"format": "csv", "delimiter": " ", "columns": ["user", "items"],
+          "features": [{"name": "history", "from": "items", "separator": " ", "drop_last": 2,
+                        "max_length": 2, "keep": "last"},
+                       {"name": "next", "from": "items", "separator": " ", "drop_last": 1,
+                        "max_length": 1, "keep": "last"}]},
+ "train": {"batch_size": 100, "epochs": 30}}
+END
+run 0 train --config towers.json --data bags.txt --train-rows 0:600 --checkpoint towers
+
+# ---- every figure of the baselines, by loops
+cat >loops.py <<'PY'
+import json, math, sys
+
+got, keep = json.load(open(sys.argv[1])), len(sys.argv) > 2
+bags = [list(map(int, line.split()))[1:] for line in open("bags.txt")]
+histories = [set(bag[:-1]) for bag in bags]
+with_item = [sum(item in h for h in histories) for item in range(64)]
+def cosine(a, b):
+    both = sum(a in h and b in h for h in histories)
+    return both / math.sqrt(with_item[a] * with_item[b]) if both and a != b else 0
+cosines = [[cosine(a, b) for b in range(64)] for a in range(64)]
+def figures(scores_of):
+    recall = ndcg = mrr = 0
+    for bag, history in zip(bags, histories):
+        scores, own = scores_of(history), bag[-1]
+        rest = [i for i in range(64) if i != own and (keep or i not in history)]
+        higher = sum(scores[i] > scores[own] + 1e-6 for i in rest)
+        equal = sum(abs(scores[i] - scores[own]) <= 1e-6 for i in rest)
+        for place in range(higher, min(3, higher + equal + 1)):
+            recall += 1 / (equal + 1)
+            ndcg += 1 / (equal + 1) / math.log2(place + 2)
+            mrr += 1 / (equal + 1) / (place + 1)
+    return [x / len(bags) for x in (recall, ndcg, mrr)]
+want = {"popularity": figures(lambda h: with_item),
+        "item_knn": figures(lambda h: [sum(cosines[i][j] for i in h) for j in range(64)])}
+for name, values in want.items():
+    # Float sums may order nearly equal cosines otherwise.
+    for mine, key in zip(values, ("recall", "ndcg", "mrr")):
+        assert abs(got[name][key] - mine) < (1e-9 if name == "popularity" else 5e-3), \
+            (name, key, got[name], values)
+assert got["model"]["recall"] > 2 * got["popularity"]["recall"], got
+PY
+run 0 recall towers --data bags.txt --ahead 1 --at 3 --json recall.json
+has out "601 rows among 64 candidates"
+has out "recall@3"
+python3 loops.py recall.json || fail "figures without the history"
+run 0 recall towers --data bags.txt --ahead 1 --at 3 --keep-history --json kept.json
+python3 loops.py kept.json keep || fail "figures with the history"
+
+# ---- rows: the baselines know all histories; a row without a candidate is left out
+run 0 recall towers --data bags.txt --rows 590:601 --json some.json
+has out "left out 1 rows without a candidate of their own"
+json some.json "d['examples'] == 10 and d['without_candidate'] == 1 and d['candidates'] == 64"
+run 0 recall towers --data bags.txt --json all.json --at 64
+json all.json "d['model']['recall'] == 1 and d['popularity']['recall'] == 1"
+
+# ---- a folder of parsed rows has the same bags, whose histories are as long as they were stored
+run 0 preprocess --config towers.json bags.txt -o parsed
+run 0 recall towers --data bags.txt --keep-history --json text.json
+run 0 recall towers --data parsed --keep-history --json folder.json
+json text.json "d['model'] == json.load(open('folder.json'))['model']"
+json text.json "d['popularity'] != json.load(open('folder.json'))['popularity']"
+fails_saying "feature 'history': drop_last: expected" recall towers --data parsed --ahead 1
+
+# ---- what is refused, before anything is written
+fails_saying "--ahead 2: feature 'next' has \"drop_last\": 1" \
+  recall towers --data bags.txt --ahead 2 --json new.json
+run 0 quantize towers -o served --bits 8
+fails_saying "recall needs a checkpoint of tessera train" recall served --data bags.txt
+fails_saying "--data -: recall reads its rows more than once" recall towers --data -
+[ ! -e new.json ] || fail "a refused command wrote new.json"
+run 0 train --config small.json --checkpoint clicks
+fails_saying "a catalogue is of the type two_tower" recall clicks --data bags.txt
