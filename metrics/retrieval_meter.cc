@@ -8,17 +8,15 @@ namespace tessera {
 void RetrievalMeter::Add(std::span<const float> scores, int64_t own,
                          std::span<const int64_t> without, double weight) {
   const float mine = scores[static_cast<size_t>(own)];
-  int64_t higher = 0, equal = 0;
+  int64_t higher = 0, equal = -1;  // the own one is equal
   const auto count = [&](float score, int64_t times) {
-    if (score == mine)
-      equal += times;
-    else if (!(score < mine))
-      higher += times;
+    higher += score <= mine ? 0 : times;
+    equal += score == mine ? times : 0;
   };
   for (const float score : scores) count(score, 1);
-  count(mine, -1);
   for (const int64_t other : without)
     if (other != own) count(scores[static_cast<size_t>(other)], -1);
+  if (std::isnan(mine)) equal = 0;
 
   ++examples_;
   weights_ += weight;
