@@ -7,10 +7,17 @@
 namespace tessera {
 namespace {
 
+constexpr size_t kShown = 40;  // bytes of a text
+
+// `at`, or the first byte of the character that it is inside of.
+size_t BeginOfCharacter(std::string_view text, size_t at) {
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) --at;
+  return at;
+}
+
 std::string Cut(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-  return std::string(text.substr(0, most)) + "…";
+  return std::string(text.substr(0, BeginOfCharacter(text, most))) + "…";
 }
 
 std::string Sentence(std::string_view place, std::string_view reason, std::string_view got) {
@@ -28,7 +35,14 @@ BadLine::BadLine(std::string_view place, std::string reason, std::string_view go
 BadLine::BadLine(std::string reason, std::string_view got)
     : std::runtime_error(Sentence({}, reason, got)), reason_(std::move(reason)) {}
 
-std::string ShownText(std::string_view text) { return Format("'{}'", Cut(text, 40)); }
+std::string ShownText(std::string_view text) { return Format("'{}'", Cut(text, kShown)); }
+
+std::string ShownAround(std::string_view text, size_t at) {
+  constexpr size_t kBefore = kShown * 3 / 4;
+  if (text.size() <= kShown || at <= kBefore) return ShownText(text);
+  const size_t begin = BeginOfCharacter(text, std::min(at, text.size() - 1) - kBefore);
+  return Format("'…{}'", Cut(text.substr(begin), kShown));
+}
 
 std::string ShownJson(std::string_view json) {
   std::string dense;

@@ -23,6 +23,8 @@ class BadLine : public std::runtime_error {
 
 // "'text'", cut; never inside a character.
 std::string ShownText(std::string_view text);
+// "'…text…'": the part of a long text around the byte `at`.
+std::string ShownAround(std::string_view text, size_t at);
 // JSON as it is written, without blanks, cut at 60 bytes.
 std::string ShownJson(std::string_view json);
 

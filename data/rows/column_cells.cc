@@ -12,16 +12,6 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kShownColumns = 100;
-
-std::string Listed(const std::vector<std::string>& columns) {
-  std::string text;
-  for (size_t i = 0; i < std::min(columns.size(), kShownColumns); ++i)
-    text += (i == 0 ? "" : ", ") + columns[i];
-  if (columns.size() > kShownColumns) text += Format(", … ({} in all)", columns.size());
-  return text;
-}
-
 // "; all is one column: is the delimiter ';'?" where a heading is so, and has a usual delimiter.
 std::string OtherDelimiter(const DataSchema& schema, const std::vector<std::string>& columns) {
   if (columns.size() != 1) return "";
@@ -45,7 +35,7 @@ std::shared_ptr<const FileColumns> FindColumns(const DataSchema& schema,
     numbers.push_back(table.Find(used[i]));
     if (numbers.back() < 0)
       throw Error(Format("{}: there is no column '{}'; there are {}{}", where, used[i],
-                         Listed(columns), OtherDelimiter(schema, columns)));
+                         ListedColumns(columns), OtherDelimiter(schema, columns)));
     cells[static_cast<size_t>(numbers.back())] = static_cast<int32_t>(i);
   }
   const bool rest =

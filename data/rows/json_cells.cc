@@ -8,6 +8,7 @@
 #include "data/rows/bad_line.h"
 #include "data/rows/word_table.h"
 #include "runtime/base/check.h"
+#include "runtime/json/json_fault.h"
 
 namespace tessera {
 namespace {
@@ -120,6 +121,15 @@ Scalar ReadScalar(ondemand::value& value, std::string_view& text) {
   return Scalar::kNull;
 }
 
+// Thrown for a line that is no object.
+BadLine NoObject(std::string_view line) {
+  std::string got = ShownText(line);
+  if (const auto fault = internal::FindJsonFault(line))
+    got = Format("{} (column {}: {})", ShownAround(line, fault->column - 1), fault->column,
+                 fault->what);
+  return BadLine("expected a JSON object", got);
+}
+
 enum class Shape { kScalar, kList, kObject };
 
 Shape ShapeOf(ondemand::value& value) {
@@ -143,6 +153,7 @@ struct JsonCells::Reader {
   WordTable keys;
   std::vector<std::string> null;
   std::vector<uint8_t> seen;
+  std::optional<std::string_view> stray;  // the first key that nobody asks for
   const char* line_end = nullptr;
   ondemand::parser parser;
 };
@@ -204,9 +215,13 @@ void JsonCells::Reader::ReadList(const std::string& key, ondemand::value& value,
 }
 
 void JsonCells::Reader::ReadField(ondemand::field& field, LineCells& out) {
-  const int64_t at = keys.Find(KeyOf(field));
+  const std::string_view key_text = KeyOf(field);
+  const int64_t at = keys.Find(key_text);
   ondemand::value& value = field.value();
-  if (at < 0) return Check(value);
+  if (at < 0) {
+    if (!stray) stray = key_text;
+    return Check(value);
+  }
   const auto place = static_cast<size_t>(at);
   const std::string& key = keys.words()[place];
   if (seen[place]++ > 0) throw BadLine(Format("the key \"{}\" is given twice", key));
@@ -228,6 +243,7 @@ void JsonCells::Reader::Read(std::string_view line, LineCells& out) {
   out.items.clear();
   line_end = line.data() + line.size();
   std::fill(seen.begin(), seen.end(), 0);
+  stray.reset();
   for (LineCell& cell : out.cells) cell.kind = LineCell::Kind::kMissing;
   ondemand::document document =
       Good(parser.iterate(line.data(), line.size(), line.size() + kPadding));
@@ -245,11 +261,17 @@ JsonCells::JsonCells(std::vector<std::string> keys, std::vector<std::string> nul
 
 JsonCells::~JsonCells() = default;
 
+std::optional<std::string_view> JsonCells::StrayKey() const {
+  const std::vector<uint8_t>& seen = reader_->seen;
+  const bool known = std::any_of(seen.begin(), seen.end(), [](uint8_t times) { return times > 0; });
+  return known ? std::nullopt : reader_->stray;
+}
+
 void JsonCells::Read(std::string_view line, LineCells& out) {
   try {
     reader_->Read(line, out);
   } catch (const NotJson&) {
-    throw BadLine("expected a JSON object", ShownText(line));
+    throw NoObject(line);
   }
 }
 

@@ -4,6 +4,7 @@
 // there are missing; a number is its digits as they are written; true is 1, false is 0; a list is a
 // list of such. Keys that nobody asks for may hold anything.
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,12 @@ class JsonCells {
   JsonCells(const JsonCells&) = delete;
   JsonCells& operator=(const JsonCells&) = delete;
 
-  // Fills `out`, whose texts are valid until the next call. Throws BadLine. REQUIRES: kPadding
-  // bytes after the line.
+  // Fills `out`, whose texts are valid until the next call. Throws BadLine, which names the column
+  // where a line stops being JSON. REQUIRES: kPadding bytes after the line.
   void Read(std::string_view line, LineCells& out);
+  // The first key of the line that Read was given last, if none of its keys is one of `keys`;
+  // nullopt for an object without keys. Valid as the texts are.
+  std::optional<std::string_view> StrayKey() const;
 
  private:
   struct Reader;  // hides simdjson

@@ -7,6 +7,16 @@
 #include "runtime/base/check.h"
 
 namespace tessera {
+namespace {
+
+// An object that has keys, but none that is read, is no row of these.
+void CheckKeys(const JsonCells& json, const std::vector<std::string>& keys) {
+  if (const auto stray = json.StrayKey())
+    throw BadLine(Format("expected at least one of the keys {}", ListedColumns(keys)),
+                  ShownText(*stray));
+}
+
+}  // namespace
 
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
                    const std::string& where, int64_t most_rows) {
@@ -24,6 +34,7 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
     try {
       if (row == most_rows) throw BadLine(Format("expected at most {} rows", most_rows));
       json.Read(TakeLine(left), cells);
+      CheckKeys(json, rules->columns());
       parser.Append(cells, places, row, block);
     } catch (const BadLine& bad) {
       throw Error(Format("{}:{}: {}", where, row + 1, bad.what()));

@@ -13,7 +13,8 @@ namespace tessera {
 
 // The rows of `text`, in their order, as one batch. The last line may lack its end. Throws Error
 // "WHERE:LINE: what was expected, what came" for the first line that is bad, for a line after
-// `most_rows`, and for a text without lines. REQUIRES: rules of jsonl.
+// `most_rows`, and for a text without lines. Keys that are not read are passed over, but an object
+// of such keys alone is bad. REQUIRES: rules of jsonl.
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
                    const std::string& where, int64_t most_rows);
 

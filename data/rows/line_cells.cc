@@ -18,6 +18,15 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
+std::string ListedColumns(const std::vector<std::string>& columns) {
+  constexpr size_t kShown = 100;
+  std::string text;
+  for (size_t i = 0; i < std::min(columns.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + columns[i];
+  if (columns.size() > kShown) text += Format(", … ({} in all)", columns.size());
+  return text;
+}
+
 std::string CellPlaces::Of(size_t cell, int64_t item) const {
   const std::string name = item < 0 ? names_[cell] : Format("{}[{}]", names_[cell], item);
   return columns_.empty() ? name : Format("column {} ({})", columns_[cell] + 1, name);

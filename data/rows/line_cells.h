@@ -37,6 +37,9 @@ struct LineCells {
   }
 };
 
+// "user, item, price"; of very many columns the first ones, and their number.
+std::string ListedColumns(const std::vector<std::string>& columns);
+
 // The name of a cell in errors: "user", or, in a file with columns, "column 4 (user)"; an item of a
 // list is "user[2]".
 class CellPlaces {

@@ -23,7 +23,6 @@ using tessera::internal::JsonObject;
 using tessera::internal::ThrowExpected;
 
 constexpr char kServerName[] = "tessera", kServerVersion[] = "1";
-constexpr char kPlatform[] = "tessera_dlrm";
 
 constexpr std::pair<const char*, DType> kTypes[] = {
     {"FP32", DType::kF32}, {"INT64", DType::kI64}, {"INT32", DType::kI32}};
@@ -268,8 +267,9 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
     outputs += (outputs.empty() ? "" : ",") + TensorJson(name, "FP32", "-1");
   std::string keys;
   for (const std::string& key : row_keys) keys += (keys.empty() ? "" : ",") + Quoted(key);
-  return Format(R"({{"name":{},"versions":["{}"],"platform":"{}","inputs":[{}],"outputs":[{}]{}}})",
-                Quoted(model), spec.version, kPlatform, inputs, outputs,
+  return Format(R"({{"name":{},"versions":["{}"],"platform":"tessera_{}",)"
+                R"("inputs":[{}],"outputs":[{}]{}}})",
+                Quoted(model), spec.version, ToString(spec.net.type), inputs, outputs,
                 keys.empty() ? "" : Format(R"(,"row_keys":[{}])", keys));
 }
 

@@ -94,6 +94,8 @@ TEST_P(ServedTasks, AnswerByName) {
               HasSubstr(R"({"name":"click","datatype":"FP32","shape":[2],"data":[0.5,0.25]})"));
   EXPECT_THAT(json, HasSubstr(R"({"name":"number","datatype":"FP32","shape":[2],"data":[2,3]})"));
   EXPECT_THAT(serve::ModelMetadataJson("m", predictor.model()->spec()),
+              HasSubstr("\"platform\":\"tessera_" + ToString(GetParam()) + "\""));
+  EXPECT_THAT(serve::ModelMetadataJson("m", predictor.model()->spec()),
               HasSubstr(R"({"name":"number","datatype":"FP32","shape":[-1]})"));
   const std::string body = R"({"inputs": [], "outputs": [{"name": "score"}]})";
   EXPECT_THAT(ErrorOf([&] { serve::ParseInferJson(body, {}, predictor.model()->spec()); }),

@@ -106,7 +106,34 @@ TEST(JsonCells, WhatIsNoObjectIsRefused) {
                            "{\"x\": {\"y\" 1}}",
                            "{\"x\": \"\\ud800\"}",
                            "{\"\\udc00\": 1}"})
-    EXPECT_EQ(CellsOf(line), "expected a JSON object, got '" + std::string(line) + "'");
+    EXPECT_TRUE(
+        CellsOf(line).starts_with("expected a JSON object, got '" + std::string(line) + "'"))
+        << CellsOf(line);
+}
+
+TEST(JsonCells, SaysWhereALineStopsBeingJson) {
+  EXPECT_EQ(CellsOf("[1]"), "expected a JSON object, got '[1]'");
+  EXPECT_EQ(CellsOf(R"({"a" 1})"),
+            R"(expected a JSON object, got '{"a" 1}' (column 6: unexpected number literal; )"
+            "expected ':')");
+  EXPECT_EQ(CellsOf(R"({"a": "0123456789012345678901234567890123456789", "b": [1, , 2], "c": 3})"),
+            R"(expected a JSON object, got '…234567890123456789", "b": [1, , 2], "c":…' )"
+            "(column 60: unexpected ','; expected '[', '{', or a literal)");
+}
+
+TEST(JsonCells, TellsALineOfStrayKeysAlone) {
+  JsonCells reader({"a", "b", "c"}, {});
+  LineCells cells;
+  cells.cells.resize(3);
+  const auto stray = [&](const std::string& line) {
+    const std::string padded = line + std::string(JsonCells::kPadding, ' ');
+    reader.Read(std::string_view(padded).substr(0, line.size()), cells);
+    return std::string(reader.StrayKey().value_or("none"));
+  };
+  EXPECT_EQ(stray(R"({"x": 1, "y": 2})"), "x");
+  EXPECT_EQ(stray(R"({"\u0078": 1})"), "x");
+  EXPECT_EQ(stray(R"({"x": 1, "b": null})"), "none");
+  EXPECT_EQ(stray("{}"), "none");
 }
 
 bool IsObject(const std::string& line) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/json/json_fault.h"
+
 namespace tessera::internal {
 namespace {
 
@@ -34,6 +36,20 @@ TEST(JsonReader, SaysWhatIsWrong) {
   EXPECT_NE(ErrorOf("").find("parse error"), std::string::npos);
   EXPECT_NE(ErrorOf("[] []").find("parse error"), std::string::npos);
   EXPECT_LT(ErrorOf("[\"" + std::string(10'000, 'x')).size(), 300u);
+}
+
+TEST(JsonFault, IsWhereATextStopsBeingJson) {
+  const auto fault = [](const std::string& text) {
+    const auto found = FindJsonFault(text);
+    return found ? std::to_string(found->column) + " " + found->what : "none";
+  };
+  EXPECT_EQ(fault(R"({"a": [1, {"b": null}], "a": "é"})"), "none");  // keys are not compared
+  EXPECT_EQ(fault("[1e999]"), "none");                               // its syntax is good
+  EXPECT_EQ(fault(R"({"a" 1})"), "6 unexpected number literal; expected ':'");
+  EXPECT_EQ(fault(R"({"a": tru})"), "10 invalid literal");
+  EXPECT_EQ(fault(R"({"a": 1)"), "8 unexpected end of input; expected '}'");
+  EXPECT_EQ(fault(""), "1 unexpected end of input; expected '[', '{', or a literal");
+  EXPECT_EQ(fault("\"\x80\""), "2 invalid string: ill-formed UTF-8 byte");
 }
 
 TEST(JsonReader, HasLimits) {
