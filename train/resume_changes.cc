@@ -14,6 +14,9 @@ bool IsOneOf(const std::string& key, const std::set<std::string>& keys) {
   return keys.contains(key);
 }
 
+// The key of a list whose item a difference names: "features" of "features[2]".
+std::string KeyOfItem(const std::string& key) { return key.substr(0, key.find('[')); }
+
 // The verdict on a change of a table's key.
 Verdict OfTable(const std::string& key, bool growing) {
   if (IsOneOf(key, {"features", "pooling", "dim", "dtype", "state_dtype", "optimizer.name",
@@ -68,7 +71,8 @@ class Changes {
   static std::string Value(const std::string& value) { return value.empty() ? "none" : value; }
 
   void Add(const ConfigKey& was, const ConfigKey& is, bool growing) {
-    const Verdict verdict = was.table.empty() ? OfDocument(was.key) : OfTable(was.key, growing);
+    const std::string key = KeyOfItem(was.key);
+    const Verdict verdict = was.table.empty() ? OfDocument(key) : OfTable(key, growing);
     if (verdict == Verdict::kSilent) return;
     if (verdict == Verdict::kRefused)
       throw Error(

@@ -1,5 +1,6 @@
 #include "train/resume_changes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/train/testing/files.h"
@@ -41,14 +42,38 @@ TEST_F(ResumeChangesTest, SaysWhatMayChange) {
 TEST_F(ResumeChangesTest, RefusesAnotherModel) {
   TrainConfig given = config_;
   given.tables[1].feature_names = {"cat_2", "cat_1"};
-  EXPECT_NE(Refusal(given).find(R"(old: table 'b': features was ["cat_1","cat_2"])"),
+  EXPECT_NE(Refusal(given).find(R"(old: table 'b': features[0] was "cat_1" when)"),
             std::string::npos);
   given = config_;
   given.tables[2].pooling = PoolingType::kSum;
   EXPECT_NE(Refusal(given).find("table 'c': pooling was"), std::string::npos);
   given = config_;
   given.tables.pop_back();
-  EXPECT_NE(Refusal(given).find(R"(tables was ["a","b","c"] when)"), std::string::npos);
+  EXPECT_NE(Refusal(given).find(R"(tables[2:3] was ["c"] when it was saved, and is none)"),
+            std::string::npos);
+}
+
+// A schema's lists are long; what changed in them is said by itself.
+TEST_F(ResumeChangesTest, SaysOfListsOnlyWhatDiffers) {
+  const auto config = [](const std::string& features, const std::string& labels) {
+    return ParseTrainConfig(R"({
+      "data": {"format": "jsonl", "features": )" +
+                                features + R"(, "labels": )" + labels + R"(},
+      "tables": [{"name": "t", "rows": 9, "dim": 4, "features": ["a", "b", "c"]}],
+      "model": {"type": "dlrm", "dense_in": 0, "over_arch": [4, 1]},
+      "optimizer": {"sparse": {"name": "sgd", "lr": 0.1}, "dense": {"name": "sgd", "lr": 0.1}}})",
+                            "own.json");
+  };
+  config_ =
+      config(R"(["a", {"name": "b", "vocabulary": ["x", "y", "z"]}, {"name": "c", "from": "d"}])",
+             R"(["y", {"name": "u", "missing": 1}])");
+  const auto changes = Changes(config(
+      R"([{"name": "a", "max_length": 2}, {"name": "b", "vocabulary": ["x", "w", "z"]}, "c"])",
+      R"([{"name": "u", "missing": 1}])"));
+  EXPECT_THAT(changes, ::testing::ElementsAre("data.features[0].max_length was none, is 2",
+                                              R"(data.features[1].vocabulary[1] was "y", is "w")",
+                                              R"(data.features[2].from was "d", is none)",
+                                              R"(data.labels[0:1] was ["y"], is none)"));
 }
 
 TEST_F(ResumeChangesTest, RefusesOtherDataInsideAnEpoch) {

@@ -24,7 +24,9 @@ std::vector<ConfigKey> KeysOf(const TrainConfig& config);
 struct ConfigDifference {
   ConfigKey first, second;  // of one table and key
 };
-// Keys whose values differ, or that one side lacks.
+// Keys whose values differ, or that one side lacks. Of two lists only the items that
+// differ are named, as "data.features[2].max_length"; where one list is longer, what is between the
+// items that both begin and end with, as "data.features[2:4]" of the first.
 std::vector<ConfigDifference> Differences(const std::vector<ConfigKey>& first,
                                           const std::vector<ConfigKey>& second);
 
