@@ -65,7 +65,7 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
     throw Error(Format("{}: it reads {} dense features, but Criteo rows have {}", path,
                        inputs.dense_in, ClickRow::kIntegers));
   const DataSets data(inputs, {.files = rows.data,
-                               .train_rows = ParseRowRange(rows.range),
+                               .train_rows = ParseRowRange(rows.range, "--rows"),
                                .skip_bad_lines = rows.skip_bad_lines,
                                .threads = rows.threads});
   return data.OpenInOrder(rows.batch_size);

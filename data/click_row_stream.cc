@@ -18,7 +18,7 @@ int64_t ParseRow(std::string_view text, int64_t absent) {
 
 }  // namespace
 
-RowRange ParseRowRange(const std::string& text) {
+RowRange ParseRowRange(const std::string& text, const std::string& flag) {
   const size_t colon = text.find(':');
   RowRange range;
   if (colon != std::string::npos) {
@@ -27,8 +27,9 @@ RowRange ParseRowRange(const std::string& text) {
     range.last = ParseRow(view.substr(colon + 1), RowRange::kEnd);
   }
   if (colon == std::string::npos || range.first < 0 || range.last <= range.first)
-    throw Error(Format(
-        "rows '{}': expected FIRST:LAST with 0 <= FIRST < LAST, as in 0:56000 or 56000:", text));
+    throw Error(
+        Format("{}: expected FIRST:LAST with 0 <= FIRST < LAST, as in 0:56000 or 56000:, got '{}'",
+               flag, text));
   return range;
 }
 

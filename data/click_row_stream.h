@@ -19,7 +19,7 @@ struct RowRange {
 };
 
 // "0:56000", "56000:", ":1000" or ":". Throws Error saying what was expected.
-RowRange ParseRowRange(const std::string& text);
+RowRange ParseRowRange(const std::string& text, const std::string& flag = "rows");
 std::string ToString(const RowRange& range);
 
 class ClickRowStream {

@@ -121,6 +121,17 @@ std::string PlatformOf(Context& ctx) {
   return ctx.device() == Device::Cpu() ? MachineName() : PropertiesOf(ctx.device()).name;
 }
 
+// Says which labels nothing learns where the model has no tasks.
+void SayLabelsLeft(const TrainConfig& config) {
+  const std::vector<std::string> labels = LabelNames(config.data);
+  if (!config.model.tasks.empty() || labels.size() < 2) return;
+  std::string others;
+  for (size_t i = 1; i < labels.size(); ++i) others += (i == 1 ? "" : ", ") + labels[i];
+  std::printf(
+      "only the first label, %s, is trained, by bce: \"tasks\" of \"model\" trains %s, too\n",
+      labels.front().c_str(), others.c_str());
+}
+
 std::string ModelLine(const Trainer& trainer, Context& ctx) {
   int64_t rows = 0, dense = 0, bytes = 0;
   for (const EmbeddingBagConfig& table : trainer.config().tables) {
@@ -231,6 +242,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (log != nullptr && is_leader) log->Settings(config, PlatformOf(ctx));
   Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
   if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
+  if (is_leader) SayLabelsLeft(config);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);
   if (is_leader)
     for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());

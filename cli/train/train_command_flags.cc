@@ -309,8 +309,9 @@ DataSelection ParseSelection(const TrainFlags& flags) {
                           .eval_files = flags.eval,
                           .skip_bad_lines = flags.skip_bad_lines,
                           .threads = flags.threads};
-  if (!flags.train_rows.empty()) selection.train_rows = ParseRowRange(flags.train_rows);
-  if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows);
+  if (!flags.train_rows.empty())
+    selection.train_rows = ParseRowRange(flags.train_rows, "--train-rows");
+  if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows, "--eval-rows");
   return selection;
 }
 

@@ -82,6 +82,15 @@ bool internal::ParseLongWhole(std::string_view digits, uint64_t& magnitude) {
   return error == std::errc();
 }
 
+bool HasDecimalComma(std::string_view text) {
+  const size_t comma = text.find(',');
+  if (comma == text.npos || comma + 1 == text.size() || !IsDigit(text[comma + 1])) return false;
+  std::string with_point(text);
+  with_point[comma] = '.';
+  double number = 0;
+  return ParseNumber(with_point, number) != NumberFault::kNotANumber;
+}
+
 bool ParseHex(std::string_view text, uint64_t& number) {
   if (text.empty() || text.size() > 16) return false;
   uint64_t value = 0;

@@ -13,6 +13,9 @@ enum class NumberFault : uint8_t { kNone, kNotANumber, kTooBig };
 // float cannot hold it.
 NumberFault ParseNumber(std::string_view text, double& number);
 
+// Whether a comma stands where the point of a number would: "3,5".
+bool HasDecimalComma(std::string_view text);
+
 // A whole number from -2^63 to 2^64 - 1.
 struct WholeNumber {
   uint64_t magnitude = 0;

@@ -12,6 +12,10 @@
 namespace tessera {
 namespace {
 
+constexpr char kMissingLabel[] =
+    "the label is missing (\"missing\": \"skip\" of its entry takes such rows)";
+constexpr char kExpectedLabel[] = "expected a number, as labels are, such as 1 for yes, 0 for no";
+
 void SplitBy(std::string_view text, std::string_view separator,
              std::vector<std::string_view>& items) {
   items.clear();
@@ -76,16 +80,15 @@ std::string RowParser::Place(size_t cell, const Items& items, size_t item) const
   return places_->Of(cell, items.listed ? static_cast<int64_t>(item) : -1);
 }
 
-double RowParser::Number(std::string_view text, size_t cell, const Items& items,
-                         size_t item) const {
+double RowParser::Number(std::string_view text, size_t cell, const Items& items, size_t item,
+                         const char* expected) const {
   double number = 0;
   const NumberFault fault = ParseNumber(text, number);
   if (fault == NumberFault::kNone) [[likely]]
     return number;
-  throw BadLine(Place(cell, items, item),
-                fault == NumberFault::kTooBig ? "expected a number that a float can hold"
-                                              : "expected a number",
-                ShownText(text));
+  if (fault == NumberFault::kTooBig) expected = "expected a number that a float can hold";
+  if (HasDecimalComma(text)) expected = "expected a number with a decimal point, not a comma";
+  throw BadLine(Place(cell, items, item), expected, ShownText(text));
 }
 
 // The text of a cell that must not be a list of several.
@@ -96,13 +99,13 @@ std::string_view RowParser::OneText(size_t cell) {
   return items.texts[0];
 }
 
-double RowParser::OneNumber(size_t cell) {
+double RowParser::OneNumber(size_t cell, const char* expected) {
   double number = 0;
   const LineCell& c = cells_->cells[cell];
   if (c.kind == LineCell::Kind::kText && ParseNumber(c.text, number) == NumberFault::kNone)
     return number;
   const std::string_view text = OneText(cell);
-  return Number(text, cell, ItemsOf(cell, "", items_), 0);
+  return Number(text, cell, ItemsOf(cell, "", items_), 0, expected);
 }
 
 // ---- what a row gives
@@ -117,7 +120,7 @@ void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
       return out.push_back(value);
   const size_t cell = rule.cell(), size = static_cast<size_t>(entry.size);
   if (cells_->cells[cell].kind == LineCell::Kind::kMissing) {
-    if (!entry.missing) throw BadLine(places_->Of(cell), "is missing", {});
+    if (!entry.missing) throw BadLine(places_->Of(cell), "the number is missing", {});
     out.insert(out.end(), size, static_cast<float>(*entry.missing));
     return;
   }
@@ -139,7 +142,7 @@ void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
 
 void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
   if (rule.entry.missing == MissingFeature::kError)
-    throw BadLine(places_->Of(rule.cell), "is missing", {});
+    throw BadLine(places_->Of(rule.cell), "the id is missing", {});
   if (!rule.missing_row) return;
   out.ids.push_back(*rule.missing_row);
   if (rule.entry.weighted()) out.weights.push_back(1);
@@ -209,12 +212,12 @@ void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
 float RowParser::Label(const LabelRule& rule) {
   if (cells_->cells[rule.cell].kind == LineCell::Kind::kMissing) {
     if (rule.entry.missing == LabelEntry::Missing::kError)
-      throw BadLine(places_->Of(rule.cell), "is missing", {});
+      throw BadLine(places_->Of(rule.cell), kMissingLabel, {});
     return rule.entry.missing == LabelEntry::Missing::kSkip
                ? std::numeric_limits<float>::quiet_NaN()
                : static_cast<float>(rule.entry.missing_number);
   }
-  const double number = OneNumber(rule.cell);
+  const double number = OneNumber(rule.cell, kExpectedLabel);
   if (!rule.entry.at_least) return static_cast<float>(number);
   return number >= *rule.entry.at_least ? 1 : 0;
 }
@@ -229,7 +232,7 @@ float RowParser::ExampleWeight(size_t cell) {
 
 int64_t RowParser::Time(size_t cell) {
   if (cells_->cells[cell].kind == LineCell::Kind::kMissing)
-    throw BadLine(places_->Of(cell), "is missing", {});
+    throw BadLine(places_->Of(cell), "the time is missing", {});
   const std::string_view text = OneText(cell);
   WholeNumber whole;
   if (!ParseWhole(text, whole) || (!whole.negative && whole.magnitude >> 63 != 0))

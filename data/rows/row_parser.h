@@ -22,6 +22,8 @@ class RowParser {
   void Append(const LineCells& cells, const CellPlaces& places, int64_t number, RowBlock& block);
 
  private:
+  static constexpr char kExpectedNumber[] = "expected a number";
+
   // The items of a cell that is not missing. Valid until the next call.
   struct Items {
     std::span<const std::string_view> texts;
@@ -29,9 +31,11 @@ class RowParser {
   };
   Items ItemsOf(size_t cell, const std::string& separator, std::vector<std::string_view>& scratch);
   std::string Place(size_t cell, const Items& items, size_t item) const;
-  double Number(std::string_view text, size_t cell, const Items& items, size_t item) const;
+  // `expected`: what an error says of a text that is no number.
+  double Number(std::string_view text, size_t cell, const Items& items, size_t item,
+                const char* expected = kExpectedNumber) const;
   std::string_view OneText(size_t cell);
-  double OneNumber(size_t cell);
+  double OneNumber(size_t cell, const char* expected = kExpectedNumber);
 
   void AddDense(const DenseRule& rule, std::vector<float>& out);
   void AddFeature(const FeatureRule& rule, FeatureColumn& out);

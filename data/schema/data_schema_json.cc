@@ -169,8 +169,20 @@ void Fill(JsonObject& object, FeatureEntry& entry) {
   }
 }
 
+// What numbers of the model's inputs have, a label has not: scores would be of another number.
+void RefuseTransforms(JsonObject& object) {
+  for (const char* key : {"transform", "normalize"})
+    if (object.Has(key))
+      throw Error(Format(
+          "{}: a label is learned as it is written; known here: name, from, missing, at_least. To "
+          "learn another number, such as log(1 + price), write it into a column of its own; scores "
+          "are of that number then",
+          object.at(key)));
+}
+
 void Fill(JsonObject& object, LabelEntry& entry) {
   using Missing = LabelEntry::Missing;
+  RefuseTransforms(object);
   if (const Json* missing = object.Find("missing")) {
     if (*missing == "skip") {
       entry.missing = Missing::kSkip;
@@ -192,7 +204,7 @@ void AddEntries(const Json& item, const std::string& where, std::vector<Entry>& 
   const Json named = {{"name", item}};
   JsonObject object(item.is_string() ? named : item, where);
   const std::string name = Text(object, "name");
-  if (name.empty()) throw Error(Format("{}: is missing", object.at("name")));
+  if (name.empty()) throw Error(Format("{}: the key is missing", object.at("name")));
   std::string from = Text(object, "from");
   if (from.empty()) from = name;
   Entry entry;

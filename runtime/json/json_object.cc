@@ -92,9 +92,11 @@ const Json* JsonObject::Find(std::string_view key) {
   return found == value_.end() ? nullptr : &*found;
 }
 
+bool JsonObject::Has(std::string_view key) const { return value_.contains(std::string(key)); }
+
 const Json& JsonObject::Require(std::string_view key) {
   const Json* value = Find(key);
-  if (value == nullptr) throw Error(Format("{}: is missing", at(key)));
+  if (value == nullptr) throw Error(Format("{}: the key is missing", at(key)));
   return *value;
 }
 

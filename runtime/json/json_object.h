@@ -38,6 +38,8 @@ class JsonObject {
   std::string at(std::string_view key) const;
   // The value of a key, null if absent. Makes the key known.
   const Json* Find(std::string_view key);
+  // Whether the key is there, which stays unknown if nothing else asks for it.
+  bool Has(std::string_view key) const;
   const Json& Require(std::string_view key);
 
   template <typename T>

@@ -40,5 +40,5 @@ fails_saying "/proc/no/where: cannot be written" bench show new.json --csv /proc
 fails_saying "a run of topic 'update' cannot be compared with one of topic 'lookup'" bench show \
   update.json --compare old.json
 echo '{"topic": "lookup", "rows": [{"case": "D16"}]}' >bad.json
-fails_saying "bad.json: rows[0].contender: is missing" bench show bad.json
+fails_saying "bad.json: rows[0].contender: the key is missing" bench show bad.json
 fails_saying "--allow requires --compare" bench show new.json --allow 5

@@ -47,7 +47,7 @@ fails_saying "give --config FILE" train
 fails_saying "(see tessera predict --help)" predict model
 fails_saying "nowhere.json: cannot be read" train --config nowhere.json
 fails_saying "give --data FILE" train --config <(sed 's/"planted".*},/"criteo"},/' small.json)
-fails_saying "rows '5': expected FIRST:LAST" train --config small.json --train-rows 5
+fails_saying "--train-rows: expected FIRST:LAST" train --config small.json --train-rows 5
 fails_saying "--checkpoint-every needs --checkpoint" train --config small.json --checkpoint-every 5
 fails_saying "/proc/no/where: cannot be written" train --config small.json \
   --checkpoint /proc/no/where
@@ -56,7 +56,7 @@ fails_saying "cuda" train --config small.json --device cuda
 fails_saying "device 'tpu'" train --config small.json --device tpu
 sed 's/"dim": 4, "features": \["cat_0"\]/"dimension": 4, "features": ["cat_0"]/' small.json \
   >bad.json
-fails_saying "bad.json: tables[0].dim: is missing" train --config bad.json
+fails_saying "bad.json: tables[0].dim: the key is missing" train --config bad.json
 sed 's/"batch_size"/"bach_size"/' small.json >bad.json
 fails_saying \
   "bad.json: train.bach_size: unknown key; known here: batch_size, accumulate_steps, epochs, seed" \

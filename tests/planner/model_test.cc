@@ -67,7 +67,7 @@ TEST(ModelTest, ErrorsNameFileAndField) {
   EXPECT_THAT(ErrorOf(kModel, "\"rows\": 100", "\"rows\": 0"),
               HasSubstr("table t0: expected rows"));
   EXPECT_THAT(ErrorOf(kModel, "\"rows\": 100", "\"row\": 1"),
-              HasSubstr("modules[0].tables[0].rows: is missing"));
+              HasSubstr("modules[0].tables[0].rows: the key is missing"));
   EXPECT_THAT(ErrorOf(kModel, "\"t0\", \"rows\"", "\"t9\", \"rows\""),
               HasSubstr("constraints: there is no table t0"));
   EXPECT_THAT(ErrorOf(kModel, "row_wise", "rowwise"),

@@ -52,7 +52,7 @@ TEST(TopologyTest, EveryFieldSurvivesAFile) {
 
 TEST(TopologyTest, ErrorsNameFileAndField) {
   EXPECT_THAT(ErrorOf("{"), HasSubstr("topo.json: parse error"));
-  EXPECT_THAT(ErrorOf("{}"), HasSubstr("tessera_topology: is missing"));
+  EXPECT_THAT(ErrorOf("{}"), HasSubstr("tessera_topology: the key is missing"));
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 2})"), HasSubstr("reads version 1, got 2"));
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, "world": 2})"), HasSubstr("world: unknown key"));
   EXPECT_THAT(ErrorOf(R"({"tessera_topology": 1, "compute_device": "tpu"})"),

@@ -64,7 +64,7 @@ TEST(PlanJson, ErrorsNameTheField) {
   EXPECT_EQ(error("sharding_plan\": 1", "sharding_plan\": 2"),
             "plan.json: tessera_sharding_plan: this library reads version 1, got 2");
   EXPECT_EQ(error("\"tessera_sharding_plan\": 1,", ""),
-            "plan.json: tessera_sharding_plan: is missing");
+            "plan.json: tessera_sharding_plan: the key is missing");
   EXPECT_EQ(error("\"world_size\": 4", "\"world_size\": -4"),
             "plan.json: world_size: expected a number that is not negative, got -4");
   EXPECT_EQ(error("\"grid_shard\"", "\"grid\""),
@@ -72,7 +72,8 @@ TEST(PlanJson, ErrorsNameTheField) {
             "table_wise, column_wise, row_wise, table_row_wise, table_column_wise or grid_shard");
   EXPECT_EQ(error("\"offset\":[0,0]", "\"offset\":[0]"),
             "plan.json: tables.dp.shards[0].offset: expected [row, column], got [0]");
-  EXPECT_EQ(error("\"rank\":1", "\"rang\":1"), "plan.json: tables.dp.shards[1].rank: is missing");
+  EXPECT_EQ(error("\"rank\":1", "\"rang\":1"),
+            "plan.json: tables.dp.shards[1].rank: the key is missing");
   EXPECT_EQ(error("\"local_size\": 2,", "\"local_size\": 2, \"hosts\": 2,"),
             "plan.json: hosts: unknown key; known here: tessera_sharding_plan, world_size, "
             "local_size, tables");

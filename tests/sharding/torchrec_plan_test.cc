@@ -125,7 +125,7 @@ TEST(TorchRecPlan, ErrorsOfJsonNameTheField) {
   EXPECT_EQ(error("\"shard_sizes\": [2048, 64]", "\"shard_sizes\": 2048"),
             "plan.json: sparse.ebc.large.shards[0].shard_sizes: expected a list, got 2048");
   EXPECT_EQ(error("\"compute_kernel\": \"fused\", ", ""),
-            "plan.json: sparse.ebc.large.compute_kernel: is missing");
+            "plan.json: sparse.ebc.large.compute_kernel: the key is missing");
   EXPECT_EQ(error("rank:1/cuda:1", "rank:x"),
             "plan.json: sparse.ebc.large.shards[1].placement: expected a placement like "
             "rank:0/cuda:0, got 'rank:x'");

@@ -89,9 +89,10 @@ TEST(MeasurementJsonTest, TakesOneLimitForAllRounds) {
 
 TEST(MeasurementJsonTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(ErrorOf("{"), HasSubstr("old.json: "));
-  EXPECT_THAT(ErrorOf(R"({"rows": []})"), HasSubstr("topic: is missing"));
+  EXPECT_THAT(ErrorOf(R"({"rows": []})"), HasSubstr("topic: the key is missing"));
   EXPECT_THAT(ErrorOf(R"({"topic": "lookup", "rows": 3})"), HasSubstr("rows: expected a list"));
-  EXPECT_THAT(ErrorOf(WithRow(R"("threads": 1)")), HasSubstr("rows[0].samples: is missing"));
+  EXPECT_THAT(ErrorOf(WithRow(R"("threads": 1)")),
+              HasSubstr("rows[0].samples: the key is missing"));
   EXPECT_THAT(ErrorOf(WithRow(R"("samples": [])")), HasSubstr("rows[0].samples: there are none"));
   EXPECT_THAT(ErrorOf(WithRow(R"("samples": [1, 0])")),
               HasSubstr("rows[0].samples[1]: expected seconds above 0, got 0"));

@@ -16,6 +16,13 @@ NumberFault FaultOf(std::string_view text) {
   return ParseNumber(text, number);
 }
 
+TEST(HasDecimalComma, WhereAPointWouldMakeANumber) {
+  for (const char* text : {"3,5", "-0,25", ",5", "1,5e3", "1,5e300"})
+    EXPECT_TRUE(HasDecimalComma(text)) << text;
+  for (const char* text : {"", "3.5", "3,", "1,2,3", "1.000,5", "a,5", "3,x", "5"})
+    EXPECT_FALSE(HasDecimalComma(text)) << text;
+}
+
 TEST(ParseNumber, GivesTheNearestDouble) {
   for (const char* text : {"0",
                            "-0",

@@ -160,6 +160,25 @@ TEST(TextRowSource, BadLinesAreCountedByWhatIsWrong) {
   EXPECT_EQ(reader.skipped(), (BadLineCounts{{"expected 4 columns", 2}, {"expected a number", 2}}));
 }
 
+TEST(TextRowSource, WhatALabelMayBeIsSaid) {
+  const auto error = [](const std::string& line) {
+    const std::string path = WriteFile("labels.jsonl", line + "\n");
+    const auto rules =
+        std::make_shared<const RowRules>(ParseDataSchema(R"({"format": "jsonl", "labels": ["y"]})"),
+                                         std::vector<CategoricalFeature>{{"x", 5}});
+    Context ctx({.threads = 1});
+    const std::string what = ErrorOf([&] { ReadAllRows(ctx, rules, {.paths = {path}}); });
+    return what.empty() ? what : what.substr(path.size());
+  };
+  EXPECT_EQ(error(R"({"x": 1, "y": true})"), "");
+  EXPECT_EQ(error(R"({"x": 1, "y": "yes"})"),
+            ":1: y: expected a number, as labels are, such as 1 for yes, 0 for no, got 'yes'");
+  EXPECT_EQ(error(R"({"x": 1, "y": "3,5"})"),
+            ":1: y: expected a number with a decimal point, not a comma, got '3,5'");
+  EXPECT_EQ(error(R"({"x": 1})"),
+            ":1: y: the label is missing (\"missing\": \"skip\" of its entry takes such rows)");
+}
+
 TEST(TextRowSource, EveryFileHasItsHeading) {
   const auto rules =
       std::make_shared<const RowRules>(ParseDataSchema(R"({"format": "csv", "labels": ["y"]})"),
@@ -171,7 +190,8 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
   EXPECT_EQ(rows.batch.features.values().ToVector<int32_t>(), (std::vector<int32_t>{1, 2}));
   const auto error = [&](const std::string& text) {
     const std::string path = WriteFile("h.csv", text);
-    return ErrorOf([&] { ReadAllRows(ctx, rules, {.paths = {path}}); }).substr(path.size());
+    const std::string what = ErrorOf([&] { ReadAllRows(ctx, rules, {.paths = {path}}); });
+    return what.empty() ? what : what.substr(path.size());
   };
   EXPECT_EQ(error("x,z\n"), ":1: there is no column 'y'; there are x, z");
   EXPECT_EQ(error("x;y\n"),

@@ -121,7 +121,13 @@ TEST(DataSchema, WrongValuesAreNamedByTheirPlace) {
             "data.features[0].separator: expected a string that is not empty, got \"\"");
   EXPECT_EQ(feature(R"("from": "c_{0..1}")"), "data.features[0].from: expected 1 columns, got 2");
   EXPECT_EQ(ErrorWith(R"("labels": ["y", "y"])"), "data.labels: two are called 'y'");
-  EXPECT_EQ(ErrorWith(R"("labels": [{"from": "y"}])"), "data.labels[0].name: is missing");
+  EXPECT_EQ(ErrorWith(R"("labels": [{"from": "y"}])"), "data.labels[0].name: the key is missing");
+  for (const std::string key : {"transform", "normalize"})
+    EXPECT_EQ(ErrorWith(R"("labels": [{"name": "y", ")" + key + R"(": "log1p"}])"),
+              "data.labels[0]." + key +
+                  ": a label is learned as it is written; known here: name, from, missing, "
+                  "at_least. To learn another number, such as log(1 + price), write it into a "
+                  "column of its own; scores are of that number then");
   EXPECT_EQ(ErrorWith(R"("columns": ["y"])"), "data.columns: jsonl has none");
   EXPECT_EQ(ErrorWith(R"("dense": [{"name": "d", "normalize": [0, 0]}])"),
             "data.dense[0].normalize: expected [mean, deviation above 0], got [0,0]");

@@ -105,7 +105,7 @@ TEST(InferJson, WhatMakesNoSenseIsRefused) {
   const std::pair<std::string, std::string> cases[] = {
       {"", "parse error"},
       {"[]", "expected an object"},
-      {"{}", "inputs: is missing"},
+      {"{}", "inputs: the key is missing"},
       {std::string(500, '['), "levels of nesting"},
       {Json(dense + u), "x"},
       {Json(dense + kU + R"({"name": "w", "shape": [2], "datatype": "INT64", "data": [1, 2]})"),

@@ -40,7 +40,7 @@ TEST(ModelConfig, MixturesAndModelsWithoutDenseFeatures) {
       ErrorIn(R"({"type": "dlrm", "dense_in": 0, "dense_arch": [8, 4], "over_arch": [6, 1]})"),
       "x.json: model.dense_in: expected an integer above 0, got 0");
   EXPECT_EQ(ErrorIn(R"({"type": "dlrm", "over_arch": [6, 1]})"),
-            "x.json: model.dense_arch: is missing");
+            "x.json: model.dense_arch: the key is missing");
   EXPECT_EQ(ErrorIn(R"({"type": "mmoe", "dense_in": 0, "experts": 2, "expert_arch": [8],
                         "tower_arch": [3, 2]})"),
             "x.json: model.tower_arch: expected a last layer of 1, the logit, got 2");
@@ -70,9 +70,9 @@ TEST(ModelConfig, JsonComesBack) {
 
 TEST(ModelConfig, Errors) {
   EXPECT_EQ(ErrorIn(R"({"dense_arch": [4], "over_arch": [6, 1]})"),
-            "x.json: model.type: is missing");
+            "x.json: model.type: the key is missing");
   EXPECT_EQ(ErrorIn(R"({"type": "dlrm_dcn", "dense_arch": [4], "over_arch": [6, 1]})"),
-            "x.json: model.dcn_layers: is missing");
+            "x.json: model.dcn_layers: the key is missing");
   EXPECT_EQ(ErrorIn(R"({"type": "dlrm_projection", "dense_arch": [4], "over_arch": [6, 1],
                         "branch1": [6], "branch2": [4]})"),
             "x.json: model.branch1: expected a last layer that is a multiple of 4, the last of "

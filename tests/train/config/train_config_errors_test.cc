@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"("over_arch": [8, 1], "weighted": true, "position_weights": {"cat_3": 2})",
             "model.position_weights: beside weighted, the weights that ids come with: expected one "
             "of them"},
-        Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: is missing"},
+        Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: the key is missing"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
             "state_dtype, stochastic_rounding, location, cache, init_range, optimizer, "
@@ -155,8 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("policy": "linear")", R"("policy": "cosine")",
             "optimizer.warmup[0].policy: no policy is called 'cosine'; there are none, linear, "
             "constant, poly, step, inv_sqrt, cosine_annealing_warm_restarts, interpolate"},
-        Bad{R"("policy": "linear", )", "", "optimizer.warmup[0].policy: is missing"},
-        Bad{R"("max_iters": 10, )", "", "optimizer.warmup[0].max_iters: is missing"},
+        Bad{R"("policy": "linear", )", "", "optimizer.warmup[0].policy: the key is missing"},
+        Bad{R"("max_iters": 10, )", "", "optimizer.warmup[0].max_iters: the key is missing"},
         Bad{R"("value": 0.5)", R"("decay_iters": 5)",
             "optimizer.warmup[0].decay_iters: unknown key; known here: policy, max_iters, value, "
             "lr_scale"},
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("format": "criteo", "missing": "empty_bag")",
             R"("format": "random", "rows": 5, "ids_per_feature": [0])",
             "data.ids_per_feature[0]: expected an integer above 0, got 0"},
-        Bad{R"("format": "criteo")", R"("format": "planted")", "data.rows: is missing"},
+        Bad{R"("format": "criteo")", R"("format": "planted")", "data.rows: the key is missing"},
         Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "zipf": "1")",
             R"(data.zipf: expected a number, got "1")"},
         Bad{R"("format": "criteo")", R"("format": "planted", "rows": 5, "click_rate": 2)",
