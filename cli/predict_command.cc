@@ -34,16 +34,16 @@ struct Flags {
 struct Outcome {
   EvaluationValues metrics;
   Latencies latencies;
-  std::string scores;  // a line a row, if they are asked for
+  std::string scores;  // a heading and a line a row, if they are asked for
   int64_t rows = 0, skipped_rows = 0;
   BadLineCounts skipped_by_reason;
   std::optional<EvaluationValues> of_checkpoint;
   int64_t not_finite = 0;  // answers
 };
 
-// "score_click\tscore_rating\n"; nothing for one answer.
+// "score_click\tscore_rating\n"; "score\n" for one answer.
 std::string ScoresHeading(const std::vector<TrainTask>& tasks) {
-  if (tasks.size() == 1) return "";
+  if (tasks.size() == 1) return Format("{}\n", kScore);
   std::string line;
   for (const TrainTask& task : tasks)
     line += (line.empty() ? "" : "\t") + (kScoresOfTasks + task.task.name);
@@ -210,8 +210,8 @@ void AddPredictCommand(Command app) {
       .Value("FILE");
   command
       .Add("-o,--out", f->out,
-           "Write the scores to this file, a line for each row that is scored; of several tasks, a "
-           "column each, called score_NAME")
+           "Write the scores to this file: a heading (score; of several tasks score_NAME, a column "
+           "each), then a line for each row that is scored")
       .Value("FILE");
   command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);

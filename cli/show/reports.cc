@@ -1,9 +1,9 @@
 #include "cli/show/reports.h"
 
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "runtime/base/check.h"
 
@@ -20,14 +20,15 @@ std::string HeadOf(std::istream& file) {
   return head;
 }
 
+// Whether the first line is a heading of scores: "score", or names of tasks with tabs between.
 bool BeginsWithScores(std::istream& file) {
-  std::string line;
+  std::string line, name;
   std::getline(file, line);
-  if (line.starts_with(kScoresOfTasks)) return true;
-  double number;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  const bool is_number = error == std::errc() && end == line.data() + line.size();
-  return is_number && line.find_first_of(".en") != std::string::npos;  // no list of ids
+  if (line == kScore) return true;
+  std::istringstream names(line);
+  bool all = !line.empty();
+  while (std::getline(names, name, '\t')) all = all && name.starts_with(kScoresOfTasks);
+  return all;
 }
 
 }  // namespace

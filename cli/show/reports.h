@@ -7,13 +7,13 @@
 
 namespace tessera::cli {
 
-// Text that files of a kind begin with, without spaces; nullptr: they begin with a line that holds
-// a number with a point or an exponent, or with kScoresOfTasks.
+// Text that files of a kind begin with, without spaces; nullptr: their first line is kScore, or
+// names that begin with kScoresOfTasks, with tabs between.
 struct Report {
   const char* what;
   const char* begins;
 };
-inline constexpr char kScoresOfTasks[] = "score_";
+inline constexpr char kScore[] = "score", kScoresOfTasks[] = "score_";
 inline constexpr Report kEvaluation = {"a report of tessera train or predict", "{\"auc\":"};
 inline constexpr Report kRecallReport = {"a report of tessera recall", "{\"recall_at\":"};
 inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};

@@ -101,8 +101,9 @@ assert c.tessera_c_predict_rows(predictor, body, size, scores, ctypes.c_int64(3)
 assert b"num_scores is 3; expected at least" in c.tessera_c_last_error()
 for path in sys.argv[5:]:
     lines = [line.split() for line in open(path)]
-    if len(outputs) > 1:
-        assert lines.pop(0) == ["score_" + output["name"] for output in outputs], path
+    names = [output["name"] for output in outputs]
+    heading = ["score_" + name for name in names] if len(names) > 1 else ["score"]
+    assert lines.pop(0) == heading, path
     files = [struct.pack("f", float(score)) for line in lines for score in line]
     assert len(files) == len(http), path
     wrong = [i for i, f in enumerate(files) if f != http[i] or f != in_c[i]]
@@ -168,6 +169,9 @@ ask --data-binary ''
 has answer 'expected a JSON object a line, got none"} 400'
 ask -d '{"user": "a"'
 has answer 'body:1: expected a JSON object, got'
+has answer '(column 13: unexpected end of input; expected'
+ask --data-binary $'{}\n{"User": "a", "spent": 1}\n'
+has answer "body:2: expected at least one of the keys price, user, shelf, seen, how, got 'User'"
 ask -H 'Content-Type: image/png' -d '{}'
 has answer ' 415'
 ask -d '{"user": "nobody", "other": [{}]}'
@@ -189,9 +193,14 @@ run 0 predict tasks.int8 --data own.csv --checkpoint tasks.safetensors --json lo
 has out '400 rows: clicked: AUC'
 has lost.json '"checkpoint": {'
 run 0 predict tasks.model --data own.csv --out tasks.served  # over an earlier report
-printf '17\n18\n' >ids.txt
-fails_saying 'ids.txt: a file is there that is not scores' \
-  predict own.model --data own.csv --out ids.txt
+for text in '17\n18\n' 'score_a\tb\n' '0.25\n1e-3\n' 'scores\n0.25\n' '\nscore\n'; do
+  # shellcheck disable=SC2059  # line ends
+  printf "$text" >ids.txt
+  fails_saying 'ids.txt: a file is there that is not scores' \
+    predict own.model --data own.csv --out ids.txt
+done
+fails_saying "--rows: expected FIRST:LAST with 0 <= FIRST < LAST" \
+  predict own.model --data own.csv --rows 9:3
 cut -d , -f 1,4- own.csv >unknown.csv
 fails_saying clicked predict tasks.model --data unknown.csv
 run 0 predict tasks.model --data unknown.csv --batch-size 400 --no-labels --out unknown.scores

@@ -100,7 +100,7 @@ for _ in 1 2; do
   run 0 plan --tables small.json --ranks 2 -o reports/plan.json --html reports/plan.html \
     --json reports/why.json
 done
-[ "$(wc -l <reports/scores.txt)" -eq 200 ] || fail "scores: $(head -3 reports/scores.txt)"
+[ "$(wc -l <reports/scores.txt)" -eq 201 ] || fail "scores: $(head -3 reports/scores.txt)"
 touch empty.json
 run 0 train --config small.json --json empty.json
 # What the shell keeps of standard output is added to.

@@ -56,7 +56,7 @@ run 0 export ranks.on_2 --out went_through_a_file.safetensors
 same_tensors whole_ranks.safetensors went_through_a_file.safetensors ||
   fail "ranks, a file, ranks: other bits than a run that never stopped"
 run 0 predict saved_model --data eval.tsv --out model.scores
-python3 -c 'import sys; a, b = ([float(l) for l in open(f)] for f in sys.argv[1:])
+python3 -c 'import sys; a, b = ([float(l) for l in list(open(f))[1:]] for f in sys.argv[1:])
 assert len(a) == len(b) == 200 and all(abs(x - y) <= 1e-6 for x, y in zip(a, b))' \
   model.scores plain.scores || fail "scores"
 
