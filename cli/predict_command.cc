@@ -18,6 +18,7 @@
 #include "cli/show/evaluation_report.h"
 #include "cli/show/numbers.h"
 #include "cli/show/reports.h"
+#include "cli/show/unknown_items_text.h"
 #include "runtime/files/files.h"
 #include "runtime/tensor.h"
 #include "train/checkpoint/saved_form.h"
@@ -86,7 +87,7 @@ std::optional<TrainConfig> ReadConfig(const Flags& flags) {
   return ReadTrainConfig(flags.config);
 }
 
-std::string AsJson(const Outcome& outcome) {
+std::string AsJson(const Flags& flags, const Outcome& outcome) {
   nlohmann::ordered_json json;
   AddEvaluation(json, outcome.metrics);
   json.update({{"examples", outcome.rows},
@@ -96,6 +97,7 @@ std::string AsJson(const Outcome& outcome) {
                {"p50_seconds", outcome.latencies.Quantile(0.5)},
                {"p99_seconds", outcome.latencies.Quantile(0.99)},
                {"p999_seconds", outcome.latencies.Quantile(0.999)}});
+  AddUnknownItems(flags.rows.unknown_items.get(), "unknown_items", json);
   if (outcome.of_checkpoint) {
     json["auc_loss"] = outcome.of_checkpoint->auc - outcome.metrics.auc;
     AddEvaluation(json["checkpoint"], outcome.of_checkpoint);
@@ -127,6 +129,7 @@ void Say(const Flags& flags, const Outcome& outcome) {
             .c_str());
   if (outcome.skipped_rows > 0)
     std::printf("%s\n", LeftOut(outcome.skipped_rows, outcome.skipped_by_reason).c_str());
+  std::fputs(UnknownItemsText(flags.rows.unknown_items.get(), "the rows scored").c_str(), stdout);
   std::printf("%zu calls of %lld: %s", outcome.latencies.count(),
               static_cast<long long>(flags.rows.batch_size), outcome.latencies.Text().c_str());
 }
@@ -139,7 +142,8 @@ void CheckOutputs(const Flags& flags) {
   outputs.AddReport(flags.out, kScores);
 }
 
-int Predict(const Flags& flags) {
+int Predict(Flags& flags) {
+  flags.rows.unknown_items = std::make_shared<UnknownItems>();
   CheckOutputs(flags);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   const std::optional<TrainConfig> config = ReadConfig(flags);
@@ -159,7 +163,7 @@ int Predict(const Flags& flags) {
         RowScorer(ReadCheckpoint(flags.checkpoint), config, flags.threads).ScoreAll(*source);
     std::printf("%s\n", QualityLossText(*outcome.of_checkpoint, outcome.metrics).c_str());
   }
-  if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(outcome));
+  if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
   if (!flags.out.empty()) ReplaceTextFile(flags.out, outcome.scores);
   if (!flags.out.empty() && outcome.skipped_rows > 0)
     std::printf("%s has no line for rows that were left out\n", flags.out.c_str());

@@ -12,6 +12,7 @@
 #include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
 #include "cli/show/row_progress.h"
+#include "cli/show/unknown_items_text.h"
 #include "data/preprocess/parse_rows.h"
 #include "data/preprocess/preprocess.h"
 #include "runtime/base/check.h"
@@ -131,6 +132,7 @@ int RunWith(const Flags& flags, Work&& work) {
               FeaturesText(rows, flags.options.contiguous).c_str());
   if (rows.skipped_rows > 0)
     std::printf("%s\n", LeftOut(rows.skipped_rows, report.skipped).c_str());
+  std::fputs(UnknownItemsText(report.unknown_items.get(), "these rows").c_str(), stdout);
   std::printf("%s rows in %s, %s s, %s rows/s\n", Count(rows.rows).c_str(),
               flags.options.output.c_str(), Fixed(seconds, 1).c_str(),
               WithCommas(static_cast<double>(rows.rows) / seconds).c_str());

@@ -67,7 +67,8 @@ std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInpu
   const DataSets data(inputs, {.files = rows.data,
                                .train_rows = ParseRowRange(rows.range, "--rows"),
                                .skip_bad_lines = rows.skip_bad_lines,
-                               .threads = rows.threads});
+                               .threads = rows.threads,
+                               .unknown_items = rows.unknown_items});
   return data.OpenInOrder(rows.batch_size);
 }
 

@@ -28,6 +28,7 @@ struct ScoredRows {
   bool skip_bad_lines = false;
   bool no_labels = false;  // the rows lack them, or nobody wants to know
   int threads = 1;         // that parse text of a schema
+  std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of such text
 };
 
 // Opens files in any layout that the model's training takes. Throws Error, naming the model's

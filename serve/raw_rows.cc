@@ -56,7 +56,7 @@ PredictRequest RawRows::Read(std::string_view lines, const std::string& where) c
                "are read (tessera quantize of this release writes it)",
                where));
   Context ctx({.threads = 1});
-  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_);
+  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get());
   return {.dense = std::move(batch.dense), .features = std::move(batch.features)};
 }
 

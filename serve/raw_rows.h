@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/rows/row_rules.h"
+#include "data/rows/unknown_items.h"
 #include "serve/model_spec.h"
 #include "serve/predict_request.h"
 
@@ -16,7 +17,7 @@ namespace tessera::serve {
 // The features that rows bring for a model's tables, in the order of ModelSpec::Features.
 std::vector<CategoricalFeature> RowFeatures(const ModelSpec& spec);
 
-// Any thread may use it; nothing in it changes.
+// Any thread may use it; nothing in it changes but counts of items.
 class RawRows {
  public:
   explicit RawRows(const ModelSpec& spec);
@@ -27,10 +28,13 @@ class RawRows {
   PredictRequest Read(std::string_view lines, const std::string& where) const;
   // Keys of the objects; none where rows are not read.
   std::vector<std::string> keys() const;
+  // Counts of the items of all rows that were read.
+  const UnknownItems& unknown_items() const { return *unknown_items_; }
 
  private:
   std::shared_ptr<const RowRules> rules_;  // null: of rows that no file has, or unknown
   int64_t most_rows_ = 0;
+  std::unique_ptr<UnknownItems> unknown_items_ = std::make_unique<UnknownItems>();
 };
 
 }  // namespace tessera::serve

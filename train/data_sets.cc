@@ -124,9 +124,12 @@ void DataSets::CheckReadOnce(int64_t epochs) const {
                  path));
 }
 
-RowFiles DataSets::OwnFiles(const std::vector<std::string>& files) const {
-  return {
-      .paths = files, .skip_bad_lines = selection_.skip_bad_lines, .threads = selection_.threads};
+RowFiles DataSets::OwnFiles(const std::vector<std::string>& files,
+                            const std::shared_ptr<UnknownItems>& unknown) const {
+  return {.paths = files,
+          .skip_bad_lines = selection_.skip_bad_lines,
+          .threads = selection_.threads,
+          .unknown_items = unknown};
 }
 
 std::shared_ptr<const RowTable> DataSets::MapDays(const std::vector<std::string>& files) const {
@@ -238,10 +241,11 @@ std::optional<RowRange> DataSets::EvalRows() const {
 
 std::unique_ptr<DataSource> DataSets::OpenText(const std::vector<std::string>& files, RowRange rows,
                                                int64_t batch_size, int64_t first_row, int64_t epoch,
-                                               bool shuffled) const {
+                                               bool shuffled,
+                                               const std::shared_ptr<UnknownItems>& unknown) const {
   if (rules_ != nullptr)
     return Ahead(std::make_unique<TextRowSource>(
-        rules_, OwnFiles(files),
+        rules_, OwnFiles(files, unknown),
         TextRowSourceOptions{.batch_size = batch_size,
                              .range = rows,
                              .shuffle = shuffled ? data_.shuffle : std::nullopt,
@@ -263,7 +267,8 @@ std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch
                                                 int ranks) const {
   CheckPlace(first_row);
   if (train_.table == nullptr)
-    return OpenText(train_.files, TrainRows(), batch_size_, first_row, epoch, true);
+    return OpenText(train_.files, TrainRows(), batch_size_, first_row, epoch, true,
+                    selection_.unknown_items);
   RowTableSourceOptions options{.batch_size = batch_size_,
                                 .range = TrainRows(),
                                 .shuffle = data_.shuffle,
@@ -277,7 +282,8 @@ std::unique_ptr<DataSource> DataSets::OpenTrain(int64_t first_row, int64_t epoch
 std::unique_ptr<DataSource> DataSets::OpenEval() const {
   const auto rows = EvalRows();
   if (!rows) return nullptr;
-  if (eval_.table == nullptr) return OpenText(eval_.files, *rows, kEvalBatch, 0, 0, false);
+  if (eval_.table == nullptr)
+    return OpenText(eval_.files, *rows, kEvalBatch, 0, 0, false, selection_.unknown_eval_items);
   return Ahead(std::make_unique<RowTableSource>(
       eval_.table, RowTableSourceOptions{.batch_size = kEvalBatch, .range = *rows}));
 }
@@ -289,7 +295,8 @@ std::optional<RowRange> DataSets::EpochRows() const {
 }
 
 std::unique_ptr<DataSource> DataSets::OpenInOrder(int64_t batch_size) const {
-  if (train_.table == nullptr) return OpenText(train_.files, TrainRows(), batch_size, 0, 0, false);
+  if (train_.table == nullptr)
+    return OpenText(train_.files, TrainRows(), batch_size, 0, 0, false, selection_.unknown_items);
   return Ahead(std::make_unique<RowTableSource>(
       train_.table, RowTableSourceOptions{.batch_size = batch_size, .range = TrainRows()}));
 }

@@ -13,6 +13,7 @@
 #include "data/files/data_identity.h"
 #include "data/row_table.h"
 #include "data/rows/text_row_reader.h"
+#include "data/rows/unknown_items.h"
 #include "metrics/click_metrics.h"
 #include "train/config/train_config.h"
 
@@ -29,6 +30,9 @@ struct DataSelection {
   std::optional<RowRange> eval_rows = {};    // absent: all of eval_files, or none
   bool skip_bad_lines = false;
   int threads = 1;  // that parse text of a user's own files; 0: as many as there are cores
+  // Count items without an id of their own in a user's own text: in the rows to train on, or to
+  // read in order, and in those for evaluation. Null: nobody asks.
+  std::shared_ptr<UnknownItems> unknown_items = nullptr, unknown_eval_items = nullptr;
 };
 
 // The part of a configuration, or of a saved model, that says how rows are read.
@@ -70,6 +74,12 @@ class DataSets {
   const DataIdentity& train_identity() const;
   DataIdentity eval_identity() const;
 
+  // The selection's, or null.
+  const std::shared_ptr<UnknownItems>& unknown_items() const { return selection_.unknown_items; }
+  const std::shared_ptr<UnknownItems>& unknown_eval_items() const {
+    return selection_.unknown_eval_items;
+  }
+
   // Metrics of the true probabilities of planted data on the evaluation rows: no model does better,
   // but by luck. nullopt for other data.
   std::optional<MetricValues> Optimum() const;
@@ -95,10 +105,12 @@ class DataSets {
   void CheckPlace(int64_t first_row) const;
   RowRange TrainRows() const;
   std::optional<RowRange> EvalRows() const;
-  RowFiles OwnFiles(const std::vector<std::string>& files) const;
+  RowFiles OwnFiles(const std::vector<std::string>& files,
+                    const std::shared_ptr<UnknownItems>& unknown) const;
   std::unique_ptr<DataSource> OpenText(const std::vector<std::string>& files, RowRange rows,
                                        int64_t batch_size, int64_t first_row, int64_t epoch,
-                                       bool shuffled) const;
+                                       bool shuffled,
+                                       const std::shared_ptr<UnknownItems>& unknown) const;
 
   DataConfig data_;
   DataSelection selection_;

@@ -29,11 +29,6 @@ std::string Cut(const std::string& text, size_t most = kShown) {
   return text.substr(0, end) + "…";
 }
 
-std::string Share(int64_t part, int64_t all) {
-  const double percent = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
-  return part > 0 && percent < 1 ? "< 1 %" : Fixed(percent, 0) + " %";
-}
-
 std::string Kind(const ColumnProfile& column) {
   std::string kind = "text";
   if (column.items == 0)

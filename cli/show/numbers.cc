@@ -21,6 +21,11 @@ std::string WithCommas(double number) {
   return digits;
 }
 
+std::string Share(int64_t part, int64_t all) {
+  const double percent = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+  return part > 0 && percent < 1 ? "< 1 %" : Fixed(percent, 0) + " %";
+}
+
 std::string Duration(double seconds) {
   const int64_t s = static_cast<int64_t>(std::min(seconds, 1e9) + 0.5);
   if (s >= 3600) return Format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);

@@ -1,6 +1,7 @@
 #ifndef TESSERA_CLI_SHOW_NUMBERS_H_
 #define TESSERA_CLI_SHOW_NUMBERS_H_
 // Numbers as people read them.
+#include <cstdint>
 #include <string>
 
 #include "runtime/base/report_text.h"
@@ -12,6 +13,8 @@ using internal::TextTable;
 
 // Rounded: "43,210".
 std::string WithCommas(double number);
+// A part of all: "12 %"; "< 1 %" for little more than none.
+std::string Share(int64_t part, int64_t all);
 // "0:12", "1:02:03".
 std::string Duration(double seconds);
 // A fraction as "[######------------------]".

@@ -308,7 +308,9 @@ DataSelection ParseSelection(const TrainFlags& flags) {
   DataSelection selection{.files = flags.data,
                           .eval_files = flags.eval,
                           .skip_bad_lines = flags.skip_bad_lines,
-                          .threads = flags.threads};
+                          .threads = flags.threads,
+                          .unknown_items = std::make_shared<UnknownItems>(),
+                          .unknown_eval_items = std::make_shared<UnknownItems>()};
   if (!flags.train_rows.empty())
     selection.train_rows = ParseRowRange(flags.train_rows, "--train-rows");
   if (!flags.eval_rows.empty()) selection.eval_rows = ParseRowRange(flags.eval_rows, "--eval-rows");

@@ -7,6 +7,7 @@
 #include "cli/show/bad_lines.h"
 #include "cli/show/evaluation_report.h"
 #include "cli/show/numbers.h"
+#include "cli/show/unknown_items_text.h"
 #include "runtime/base/check.h"
 
 namespace tessera::cli {
@@ -164,8 +165,8 @@ std::string FinalTable(const TrainingRunReport& report,
                     InUse(raw), Count(raw.admitted), Count(raw.evicted));
 }
 
-std::string ReportJson(const TrainingRunReport& report,
-                       const std::optional<MetricValues>& optimum) {
+std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
+                       const UnknownItems* trained, const UnknownItems* evaluated) {
   Json json;
   AddEvaluation(json, report.evaluation);
   json["seconds"] = report.seconds;
@@ -187,6 +188,8 @@ std::string ReportJson(const TrainingRunReport& report,
   if (optimum) AddMetrics(json["optimum"], optimum);
   AddRawIds(json, report.raw_ids);
   if (report.disk) AddDisk(json, *report.disk);
+  AddUnknownItems(trained, "unknown_items", json);
+  AddUnknownItems(evaluated, "unknown_eval_items", json);
   return json.dump(2) + "\n";
 }
 

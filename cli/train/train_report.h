@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "data/rows/unknown_items.h"
 #include "train/config/evaluation_config.h"
 #include "train/run/training_report.h"
 
@@ -35,8 +36,11 @@ std::string FinalTable(const TrainingRunReport& report, const std::optional<Metr
 // "hits", "hit_rate", "bytes_read", "bytes_written", "reads_in_flight", "io", "direct"}. With
 // "evaluation" in the configuration "evaluations": [{"epoch", "step", "epoch_fraction", the values,
 // "best", "seconds"}, …], "best": {"metric", "value", "epoch", "step", "epoch_fraction"} or null,
-// and "stopped_early": "target", "patience" or null. What is not defined is null.
-std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum);
+// and "stopped_early": "target", "patience" or null. Where items of the rows that were read have no
+// id of their own, "unknown_items" and "unknown_eval_items": {feature: {"items", "unknown"}, …},
+// as often as they were read. What is not defined is null.
+std::string ReportJson(const TrainingRunReport& report, const std::optional<MetricValues>& optimum,
+                       const UnknownItems* trained, const UnknownItems* evaluated);
 
 }  // namespace tessera::cli
 #endif  // TESSERA_CLI_TRAIN_TRAIN_REPORT_H_

@@ -47,7 +47,8 @@ class RowsParser {
   void ReadInput(size_t which) {
     TextRowReader reader(rules_, {.paths = {inputs_[which]},
                                   .skip_bad_lines = options_.skip_bad_lines,
-                                  .threads = options_.threads});
+                                  .threads = options_.threads,
+                                  .unknown_items = report_.unknown_items});
     PreprocessedInput& input = report_.rows.inputs.emplace_back();
     input = {.path = inputs_[which], .first_row = report_.rows.rows};
     while (const auto block = reader.Next()) {

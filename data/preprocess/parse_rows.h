@@ -4,12 +4,14 @@
 // stay in their order. Memory is bounded by a shard and the pieces of text that are being parsed.
 // Equal options and inputs give equal bytes, with any number of threads.
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "data/batch_builder.h"
 #include "data/data_source.h"
 #include "data/preprocess/preprocess.h"
+#include "data/rows/unknown_items.h"
 #include "data/schema/data_schema.h"
 
 namespace tessera {
@@ -28,6 +30,7 @@ struct ParseRowsOptions {
 struct ParseRowsReport {
   PreprocessReport rows;
   BadLineCounts skipped;  // lines that were left out, by reason
+  std::shared_ptr<UnknownItems> unknown_items = std::make_shared<UnknownItems>();
 };
 
 // Throws Error "FILE:LINE: …" for bad lines, and for inputs that are no text; the output's index is

@@ -19,7 +19,7 @@ void CheckKeys(const JsonCells& json, const std::vector<std::string>& keys) {
 }  // namespace
 
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
-                   const std::string& where, int64_t most_rows) {
+                   const std::string& where, int64_t most_rows, UnknownItems* unknown) {
   TESSERA_CHECK(rules->schema().format == RowFormat::kJsonl, "rows of JSON need rules of jsonl");
   std::string padded(text);
   padded.append(JsonCells::kPadding, '\0');
@@ -41,6 +41,7 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
     }
   }
   if (block.rows() == 0) throw Error(Format("{}: expected a JSON object a line, got none", where));
+  if (unknown != nullptr) unknown->Add(*rules, block);
   const RowRun all{.block = &block, .begin = 0, .end = block.rows()};
   return BatchOfRuns(ctx, rules->layout(), std::span(&all, 1));
 }

@@ -7,6 +7,7 @@
 
 #include "data/data_source.h"
 #include "data/rows/row_rules.h"
+#include "data/rows/unknown_items.h"
 #include "runtime/context.h"
 
 namespace tessera {
@@ -14,9 +15,9 @@ namespace tessera {
 // The rows of `text`, in their order, as one batch. The last line may lack its end. Throws Error
 // "WHERE:LINE: what was expected, what came" for the first line that is bad, for a line after
 // `most_rows`, and for a text without lines. Keys that are not read are passed over, but an object
-// of such keys alone is bad. REQUIRES: rules of jsonl.
+// of such keys alone is bad. `unknown`, if any, counts the items. REQUIRES: rules of jsonl.
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
-                   const std::string& where, int64_t most_rows);
+                   const std::string& where, int64_t most_rows, UnknownItems* unknown = nullptr);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_ROWS_JSON_ROWS_H_

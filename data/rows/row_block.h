@@ -29,12 +29,18 @@ struct FeatureColumn {
   int64_t begin(int64_t row) const { return row == 0 ? 0 : ends[static_cast<size_t>(row - 1)]; }
 };
 
+// Items of a feature, and how many of them have no id of their own (data/rows/unknown_items.h).
+struct ItemCount {
+  int64_t items = 0, unknown = 0;
+};
+
 struct RowBlock {
   std::vector<FeatureColumn> features;
   std::vector<float> dense, labels;  // row-major
   std::vector<float> weight;
   std::vector<int64_t> time;
   std::vector<int64_t> numbers;  // of each row, among all rows of the data
+  std::vector<ItemCount> items;  // of each feature, in these rows
   BadLineCounts skipped;
   double fraction = 0;  // of the data, up to the end of this block
   std::string error;    // of the line after the last row; "": none

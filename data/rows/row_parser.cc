@@ -55,6 +55,7 @@ RowBlock RowParser::NewBlock(int64_t rows) const {
   const auto room = static_cast<size_t>(rows);
   RowBlock block;
   block.features.resize(rules_->features().size());
+  block.items.resize(rules_->features().size());
   for (FeatureColumn& column : block.features) {
     column.ids.reserve(room);
     column.ends.reserve(room);
@@ -148,8 +149,9 @@ void RowParser::AddMissing(const FeatureRule& rule, FeatureColumn& out) {
   if (rule.entry.weighted()) out.weights.push_back(1);
 }
 
-void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out) {
-  const size_t good = rule.ids.Append(items.texts, out.ids);
+void RowParser::AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out,
+                       ItemCount& count) {
+  const size_t good = rule.ids.Append(items.texts, out.ids, count);
   if (good < items.texts.size()) [[unlikely]]
     throw BadLine(Place(rule.cell, items, good), rule.ids.Expected(items.texts[good]),
                   ShownText(items.texts[good]));
@@ -186,10 +188,11 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
     out.weights.push_back(static_cast<float>(Number(items.texts[i], cell, items, i)));
 }
 
-void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
+void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count) {
   int64_t row = 0;
   if (const LineCell& c = cells_->cells[rule.cell];
-      rule.one_id && c.kind == LineCell::Kind::kText && rule.ids.Read(c.text, row)) [[likely]] {
+      rule.one_id && c.kind == LineCell::Kind::kText && rule.ids.Read(c.text, row, count))
+      [[likely]] {
     out.ids.push_back(row);
     return out.ends.push_back(std::ssize(out.ids));
   }
@@ -200,7 +203,7 @@ void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out) {
     Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
     if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, out);
     if (rule.weights) AddWeights(rule, items.texts.size(), out);
-    AddIds(rule, items, out);
+    AddIds(rule, items, out, count);
     if (rule.entry.drop_last > 0 || rule.entry.max_length) {
       Keep(rule.entry, begin, out.ids);
       if (rule.entry.weighted()) Keep(rule.entry, begin, out.weights);
@@ -245,12 +248,17 @@ void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t
   cells_ = &cells;
   places_ = &places;
   for (const DenseRule& rule : rules_->dense()) AddDense(rule, block.dense);
-  for (size_t f = 0; f < rules_->features().size(); ++f)
-    AddFeature(rules_->features()[f], block.features[f]);
+  counts_.assign(rules_->features().size(), {});
+  for (size_t f = 0; f < counts_.size(); ++f)
+    AddFeature(rules_->features()[f], block.features[f], counts_[f]);
   for (const LabelRule& rule : rules_->labels()) block.labels.push_back(Label(rule));
   if (rules_->weight()) block.weight.push_back(ExampleWeight(*rules_->weight()));
   if (rules_->time()) block.time.push_back(Time(*rules_->time()));
   block.numbers.push_back(number);
+  for (size_t f = 0; f < counts_.size(); ++f) {  // of whole rows alone
+    block.items[f].items += counts_[f].items;
+    block.items[f].unknown += counts_[f].unknown;
+  }
 }
 
 }  // namespace tessera

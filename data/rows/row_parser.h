@@ -38,9 +38,9 @@ class RowParser {
   double OneNumber(size_t cell, const char* expected = kExpectedNumber);
 
   void AddDense(const DenseRule& rule, std::vector<float>& out);
-  void AddFeature(const FeatureRule& rule, FeatureColumn& out);
+  void AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
   void AddMissing(const FeatureRule& rule, FeatureColumn& out);
-  void AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out);
+  void AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out, ItemCount& count);
   void AddWeights(const FeatureRule& rule, size_t count, FeatureColumn& out);
   // Adds the weights after the ids; returns the ids.
   Items CutWeights(const FeatureRule& rule, const Items& items, FeatureColumn& out);
@@ -52,6 +52,7 @@ class RowParser {
   const LineCells* cells_ = nullptr;  // of the line
   const CellPlaces* places_ = nullptr;
   std::vector<std::string_view> items_, weight_items_;  // scratch
+  std::vector<ItemCount> counts_;                       // of each feature, in the row
 };
 
 }  // namespace tessera

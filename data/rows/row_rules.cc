@@ -50,9 +50,11 @@ int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
   return static_cast<int64_t>(rest == 0 ? 0 : rows_ - rest);
 }
 
-inline bool IdRule::ReadWhole(std::string_view item, int64_t& row) const {
+inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const {
   WholeNumber whole;
   if (!ParseWhole(item, whole)) return false;
+  ++count.items;
+  if (rows_ != 0 && (whole.negative || whole.magnitude >= rows_ - shift_)) ++count.unknown;
   row = whole.negative ? RowOfNegative(whole.magnitude) : RowOf(whole.magnitude);
   return true;
 }
@@ -65,11 +67,12 @@ bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
   return true;
 }
 
-bool IdRule::Read(std::string_view item, int64_t& row) const {
+bool IdRule::Read(std::string_view item, int64_t& row, ItemCount& count) const {
+  if (kind_ == IdKind::kInt) return ReadWhole(item, row, count);
+  ++count.items;
   uint64_t value = 0;
+  int64_t word = 0;
   switch (kind_) {
-    case IdKind::kInt:
-      return ReadWhole(item, row);
     case IdKind::kHex:
       if (!ParseHex(item, value)) return false;
       row = RowOf(value);
@@ -79,23 +82,27 @@ bool IdRule::Read(std::string_view item, int64_t& row) const {
       row = RowOf(internal::TextId(item));
       return true;
     case IdKind::kVocabulary:
-      row = RowOf(static_cast<uint64_t>(vocabulary_.Find(item) + 1));
+      word = vocabulary_.Find(item) + 1;
+      if (word == 0) ++count.unknown;
+      row = RowOf(static_cast<uint64_t>(word));
       return true;
+    case IdKind::kInt:
     case IdKind::kBoundaries:
       break;
   }
   return ReadBoundary(item, row);
 }
 
-size_t IdRule::Append(std::span<const std::string_view> items, std::vector<int64_t>& rows) const {
+size_t IdRule::Append(std::span<const std::string_view> items, std::vector<int64_t>& rows,
+                      ItemCount& count) const {
   const size_t begin = rows.size();
   rows.resize(begin + items.size());
   int64_t* const out = rows.data() + begin;
   size_t good = 0;
   if (kind_ == IdKind::kInt)  // the many of a bag
-    while (good < items.size() && ReadWhole(items[good], out[good])) ++good;
+    while (good < items.size() && ReadWhole(items[good], out[good], count)) ++good;
   else
-    while (good < items.size() && Read(items[good], out[good])) ++good;
+    while (good < items.size() && Read(items[good], out[good], count)) ++good;
   return good;
 }
 
@@ -129,12 +136,14 @@ size_t RowRules::CellOf(const std::string& column) {
 void RowRules::AddFeature(const CategoricalFeature& feature) {
   const FeatureEntry entry = schema_.Feature(feature.name);
   const int64_t rows = CheckedHashSize(feature);
-  FeatureRule rule{.entry = entry, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
+  FeatureRule rule{
+      .entry = entry, .rows = rows, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
   rule.one_id = entry.separator.empty() && !entry.weighted() && entry.drop_last == 0;
   if (!entry.weights.empty()) rule.weights = CellOf(entry.weights);
   if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;
   if (entry.missing == MissingFeature::kItem) {
-    if (!rule.ids.Read(entry.missing_item, rule.missing_row.emplace()))
+    ItemCount unused;
+    if (!rule.ids.Read(entry.missing_item, rule.missing_row.emplace(), unused))
       throw Error(Format("data.features: feature '{}': missing: {}, got '{}'", feature.name,
                          rule.ids.Expected(entry.missing_item), entry.missing_item));
   }

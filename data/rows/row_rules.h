@@ -46,15 +46,16 @@ class IdRule {
   // `rows`: of the table; 0: ids stay raw.
   IdRule(const FeatureEntry& entry, int64_t rows);
 
-  // False for an item that is none; Expected says what was expected.
-  bool Read(std::string_view item, int64_t& row) const;
+  // False for an item that is none; Expected says what was expected. Counts the item.
+  bool Read(std::string_view item, int64_t& row, ItemCount& count) const;
   // Adds the rows of the items to `rows`. Returns how many items were good before the first one
   // that is not.
-  size_t Append(std::span<const std::string_view> items, std::vector<int64_t>& rows) const;
+  size_t Append(std::span<const std::string_view> items, std::vector<int64_t>& rows,
+                ItemCount& count) const;
   std::string Expected(std::string_view item) const;
 
  private:
-  bool ReadWhole(std::string_view item, int64_t& row) const;
+  bool ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const;
   bool ReadBoundary(std::string_view item, int64_t& row) const;
   int64_t RowOf(uint64_t value) const;
   int64_t RowOfNegative(uint64_t magnitude) const;
@@ -70,6 +71,7 @@ class IdRule {
 
 struct FeatureRule {
   FeatureEntry entry;
+  int64_t rows;  // of its table; 0: ids stay raw
   IdRule ids;
   size_t cell;
   std::optional<size_t> weights = {};       // cell of them

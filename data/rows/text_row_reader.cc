@@ -170,6 +170,7 @@ std::shared_ptr<const RowBlock> TextRowReader::Next() {
   }
   std::shared_ptr<const RowBlock> block = std::move(blocks_.front());
   blocks_.pop_front();
+  if (files_.unknown_items != nullptr) files_.unknown_items->Add(*rules_, *block);
   for (const auto& [reason, count] : block->skipped) {
     skipped_[reason] += count;
     skipped_rows_ += count;

@@ -13,6 +13,7 @@
 #include "data/rows/row_block.h"
 #include "data/rows/row_rules.h"
 #include "data/rows/text_pieces.h"
+#include "data/rows/unknown_items.h"
 #include "runtime/context.h"
 
 namespace tessera {
@@ -24,6 +25,7 @@ struct RowFiles {
   bool skip_bad_lines = false;     // leave them out and count them; else they are errors
   int threads = 1;                 // that parse
   int64_t piece_bytes = 1 << 19;
+  std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of the rows that are given
 };
 
 class TextRowReader {

@@ -34,6 +34,20 @@ std::string TableIds(const ServedModel& model) {
          Format("tessera_unknown_ids_total {}\n", unknown);
 }
 
+// What raw rows hold; nothing before the first one.
+std::string RowItems(const ServedModel& model) {
+  constexpr char kName[] = "tessera_row_items_total";
+  std::string text;
+  for (const FeatureItems& feature : model.raw_rows().unknown_items().All()) {
+    const auto& [items, unknown] = feature.count;
+    for (const auto& [result, count] : {std::pair("known", items - unknown), {"unknown", unknown}})
+      text += Format("{}{{feature=\"{}\",result=\"{}\"}} {}\n", kName, Escaped(feature.feature),
+                     result, count);
+  }
+  if (text.empty()) return text;
+  return Head(kName, "counter", "Items of raw rows that have an id of their own, or none.") + text;
+}
+
 }  // namespace
 
 void ServerMetrics::CountRequest(int code, double seconds, int64_t examples) {
@@ -66,7 +80,7 @@ std::string ServerMetrics::Text(const ServedModel& model, size_t queued,
   text +=
       Format("tessera_request_seconds_sum {}\ntessera_request_seconds_count {}\n", seconds_, count);
   text += Head("tessera_examples_total", "counter", "Examples scored.") +
-          Format("tessera_examples_total {}\n", examples_) + TableIds(model) +
+          Format("tessera_examples_total {}\n", examples_) + TableIds(model) + RowItems(model) +
           Head("tessera_queued_requests", "gauge", "Requests that wait for their batch.") +
           Format("tessera_queued_requests {}\n", queued) +
           Head("tessera_model_reloads_total", "counter", "Times that a model was loaded anew.") +

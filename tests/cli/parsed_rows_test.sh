@@ -45,11 +45,18 @@ text=(clicks.jsonl more.jsonl)
 run 0 preprocess --config own.json "${text[@]}" -o rows --shard-rows 700
 has out "3,000 rows in rows"
 has out "2000:3000"
+has out 'items without an id of their own, in these rows: seen '
+has out '% (beyond the 90 rows of its table: modulo), shelf '
+has out '% (outside its vocabulary: id 0)'
 [ "$(ls rows | tr '\n' ' ')" = \
   "index.json $(printf 'rows-0000%d.safetensors ' 0 1 2 3 4)" ] || fail "$(ls rows)"
 ranges=(--train-rows 0:2500 --eval-rows 2500:)
 run 0 train --config own.json --data "${text[@]}" "${ranges[@]}" --checkpoint text.safetensors \
   --json text.json
+has out 'items without an id of their own, in the rows trained on: seen '
+has out 'items without an id of their own, in the rows for evaluation: seen '
+json text.json 'd["unknown_items"]["shelf"]["items"] > d["unknown_items"]["shelf"]["unknown"] > 0'
+json text.json 'd["unknown_eval_items"]["shelf"]["items"] < 500'
 run 0 train --config own.json --data rows "${ranges[@]}" --checkpoint rows.safetensors \
   --json rows.json
 same_tensors text.safetensors rows.safetensors || fail "text and its folder: other bits"

@@ -160,6 +160,14 @@ same own own.csv own.jsonl
 curl -s "127.0.0.1:$port/v2/models/model" >answer
 has answer '"row_keys":["price","user","shelf","seen","how"]'
 
+curl -s "127.0.0.1:$port/metrics" >answer
+has answer 'tessera_row_items_total{feature="shelf",result="known"} '
+unknown=$(sed -nE 's/^tessera_row_items_total\{feature="shelf",result="unknown"\} //p' answer)
+[ "$unknown" -eq "$(grep -c '"shelf": "end of aisle"' own.jsonl)" ] || fail "$unknown unknown"
+run 0 predict own.model --data own.csv --json predicted.json
+has out 'items without an id of their own, in the rows scored: '
+json predicted.json "d['unknown_items']['shelf']['unknown'] == $unknown"
+
 # ---- a bad row is named, and the next one is answered
 ask() { curl -s -w ' %{http_code}' "127.0.0.1:$port/v2/models/model/infer_rows" "$@" >answer; }
 ask --data-binary $'{"user": "a"}\n{"user": "b", "seen": [1, "x"], "how": [1, 1]}\n'

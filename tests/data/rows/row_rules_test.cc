@@ -42,7 +42,9 @@ TEST(IdRule, IdsAreTakenModuloTheRowsExactly) {
       const IdRule rule({.missing = row0 ? MissingFeature::kRow0 : MissingFeature::kError}, rows);
       for (const Wide id : ids) {
         int64_t row = -1;
-        ASSERT_TRUE(rule.Read(Text(id), row)) << Text(id);
+        ItemCount count;
+        ASSERT_TRUE(rule.Read(Text(id), row, count)) << Text(id);
+        ASSERT_EQ(count.unknown, rows > 0 && (id < 0 || id + (row0 ? 1 : 0) >= rows) ? 1 : 0);
         ASSERT_EQ(row, Expected(id, row0, rows)) << Text(id) << " of " << rows << " " << row0;
       }
     }
@@ -50,7 +52,10 @@ TEST(IdRule, IdsAreTakenModuloTheRowsExactly) {
 
 int64_t Read(const FeatureEntry& entry, std::string_view item) {
   int64_t row = -1;
-  EXPECT_TRUE(IdRule(entry, 0).Read(item, row)) << item;
+  ItemCount count;
+  EXPECT_TRUE(IdRule(entry, 0).Read(item, row, count)) << item;
+  EXPECT_EQ(count.items, 1);
+  EXPECT_EQ(count.unknown, entry.ids == IdKind::kVocabulary && row == 0 ? 1 : 0);
   return row;
 }
 
@@ -59,7 +64,8 @@ TEST(IdRule, TextsHaveTheirXxh64) {
   EXPECT_EQ(static_cast<uint64_t>(Read(text, "a")), 0xd24ec4f1a98c6e5bu);
   EXPECT_EQ(static_cast<uint64_t>(Read(text, "Drama")), 0x56c91f073fbb33bbu);
   int64_t row = 0;
-  EXPECT_FALSE(IdRule(text, 0).Read("", row));
+  ItemCount count;
+  EXPECT_FALSE(IdRule(text, 0).Read("", row, count));
 }
 
 TEST(IdRule, WordsAndBoundariesAreCounted) {

@@ -160,6 +160,39 @@ TEST(TextRowSource, BadLinesAreCountedByWhatIsWrong) {
   EXPECT_EQ(reader.skipped(), (BadLineCounts{{"expected 4 columns", 2}, {"expected a number", 2}}));
 }
 
+// Of whole rows alone: lines that are left out have none.
+TEST(TextRowSource, ItemsWithoutAnIdOfTheirOwnAreCounted) {
+  const std::string path = WriteFile("unknown.jsonl", R"({"word": "a", "id": [1, 9, -1]}
+{"word": "b", "id": [10, 11], "free": 10}
+{"word": "c", "id": [77, "x"]}
+{"word": ["c", "a"], "free": "ff"}
+{})");
+  const auto rules = std::make_shared<const RowRules>(
+      ParseDataSchema(R"({"format": "jsonl", "features": [
+          {"name": "word", "vocabulary": ["a"], "missing": "row0"}, {"name": "free", "ids": "hex"}]})"),
+      std::vector<CategoricalFeature>{
+          {"free", 3, false}, {"word", 5, false}, {"id", 10, false}, {"raw", 0, true}});
+  for (const int threads : {1, 3}) {
+    const auto unknown = std::make_shared<UnknownItems>();
+    Context ctx({.threads = 1});
+    ReadAllRows(ctx, rules,
+                {.paths = {path},
+                 .skip_bad_lines = true,
+                 .threads = threads,
+                 .piece_bytes = 20,
+                 .unknown_items = unknown});
+    const auto counts = unknown->WithUnknown();
+    ASSERT_EQ(counts.size(), 2u);
+    EXPECT_EQ(counts[0].feature, "id");
+    EXPECT_EQ(counts[0].count.items, 5);
+    EXPECT_EQ(counts[0].count.unknown, 3);
+    EXPECT_EQ(counts[1].feature, "word");
+    EXPECT_TRUE(counts[1].words);
+    EXPECT_EQ(counts[1].count.items, 4);
+    EXPECT_EQ(counts[1].count.unknown, 2);
+  }
+}
+
 TEST(TextRowSource, WhatALabelMayBeIsSaid) {
   const auto error = [](const std::string& line) {
     const std::string path = WriteFile("labels.jsonl", line + "\n");

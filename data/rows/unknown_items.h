@@ -1,0 +1,37 @@
+#ifndef TESSERA_DATA_ROWS_UNKNOWN_ITEMS_H_
+#define TESSERA_DATA_ROWS_UNKNOWN_ITEMS_H_
+// Counts, by feature, the items that were read and those without an id of their own: words outside
+// a vocabulary, whose id is 0, and whole numbers that are no row of their table, which are taken
+// modulo its rows. Ids that are hashes (hexadecimal, text) have no such items, and neither have
+// boundaries, which take every number, nor raw ids. Any thread may use it.
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "data/rows/row_block.h"
+#include "data/rows/row_rules.h"
+
+namespace tessera {
+
+struct FeatureItems {
+  std::string feature;
+  bool words = false;  // of a vocabulary; else whole numbers
+  int64_t rows = 0;    // of the table
+  ItemCount count = {};
+};
+
+class UnknownItems {
+ public:
+  // Adds the items of a block that was read by these rules, the same ones in each call.
+  void Add(const RowRules& rules, const RowBlock& block);
+  std::vector<FeatureItems> All() const;
+  // The features that have unknown items, those of the largest share first.
+  std::vector<FeatureItems> WithUnknown() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<FeatureItems> features_;  // guarded by mutex_
+};
+
+}  // namespace tessera
+#endif  // TESSERA_DATA_ROWS_UNKNOWN_ITEMS_H_
