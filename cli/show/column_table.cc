@@ -92,6 +92,30 @@ std::string Quoted(const std::string& word) {
   return plain ? word : "'" + word + "'";
 }
 
+// "numbers with a decimal comma (98 %): …", or "".
+std::string CommaNote(const ColumnProfile& column) {
+  if (!column.has_decimal_commas()) return "";
+  return Format(
+      "numbers with a decimal comma ({}), which are read as texts: write 3.5 for 3,5 (or, if they "
+      "are lists, give them \"separator\": \",\")",
+      Share(column.decimal_commas, column.items));
+}
+
+// "12 cells are not UTF-8, the first in visits.csv:7: …", or "".
+std::string EncodingNote(const ColumnProfile& column) {
+  if (column.not_utf8 == 0) return "";
+  return Format(
+      "{} cells are not UTF-8, the first in {}: their ids are other ones than those of the same "
+      "text in UTF-8 (iconv -f LATIN1 -t UTF-8 writes it)",
+      Count(column.not_utf8), column.first_not_utf8);
+}
+
+std::string LabelNote(const ProposedColumn& proposed) {
+  return proposed.words_of_label ? "by its name a label, but of words: labels are numbers, such as "
+                                   "1 for yes and 0 for no"
+                                 : "";
+}
+
 // "numbers but for NA (3 %) and NULL (1 %): --null NA --null NULL", or "".
 std::string NullNote(const ColumnProfile& column) {
   if (!column.is_numbers_but_for_words()) return "";
@@ -101,6 +125,14 @@ std::string NullNote(const ColumnProfile& column) {
     flags += " --null " + Quoted(word);
   }
   return Format("numbers but for {}:{}", words, flags);
+}
+
+// What to mend in a column.
+std::vector<std::string> NotesOn(const ColumnProfile& column, const ProposedColumn& proposed) {
+  std::vector<std::string> notes = {NullNote(column), CommaNote(column), EncodingNote(column),
+                                    LabelNote(proposed)};
+  std::erase(notes, "");
+  return notes;
 }
 
 Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
@@ -114,7 +146,9 @@ Json ColumnJson(const ColumnProfile& column, const ProposedColumn& proposed) {
                {"distinct_is_exact", column.distinct.exact()}};
   if (!proposed.why.empty()) json["why"] = proposed.why;
   if (!proposed.leak.empty()) json["leak"] = proposed.leak;
-  if (const std::string note = NullNote(column); !note.empty()) json["note"] = note;
+  std::string note;
+  for (const std::string& one : NotesOn(column, proposed)) note += (note.empty() ? "" : "; ") + one;
+  if (!note.empty()) json["note"] = note;
   if (column.values.count() > 0)
     json["values"] = {{"least", column.values.least()},
                       {"greatest", column.values.greatest()},
@@ -164,9 +198,9 @@ std::string ColumnTable(const RowsProfile& profile, const std::vector<ProposedCo
     if (!columns[i].leak.empty())
       text += Format("\n{} may tell the label: {}; leave it out if it comes after the label.",
                      profile.columns[i].name, columns[i].leak);
-  for (const ColumnProfile& column : profile.columns)
-    if (const std::string note = NullNote(column); !note.empty())
-      text += Format("\n{}: {}", column.name, note);
+  for (size_t i = 0; i < columns.size(); ++i)
+    for (const std::string& note : NotesOn(profile.columns[i], columns[i]))
+      text += Format("\n{}: {}", profile.columns[i].name, note);
   return text.ends_with('\n') ? text : text + "\n";
 }
 

@@ -23,7 +23,8 @@ bool MeansMissing(std::string_view word) {
 }  // namespace
 
 bool ColumnProfile::is_numbers_but_for_words() const {
-  if (is_bag() || all_hex() || words.empty() || words.size() >= kMostWords) return false;
+  if (is_bag() || all_hex() || has_decimal_commas() || words.empty() || words.size() >= kMostWords)
+    return false;
   if (whole + numbers == 0) return false;
   const bool known = std::all_of(words.begin(), words.end(),
                                  [](const auto& word) { return MeansMissing(word.first); });
@@ -84,6 +85,7 @@ double ColumnProfile::AddItem(std::string_view item) {
     ++numbers;
   else
     AddWord(item);
+  if (!is_number && HasDecimalComma(item)) ++decimal_commas;
   uint64_t bits = 0;
   if (ParseHex(item, bits)) ++hexadecimal;
   return is_number ? real : 0;

@@ -31,7 +31,10 @@ struct ColumnProfile {
   int64_t numbers = 0, hexadecimal = 0;
   // Items that are no numbers, by text; of more than kMostWords texts the first ones.
   std::map<std::string, int64_t, std::less<>> words = {};
-  int64_t digits = -1;  // bytes of every item; -1: none yet, 0: they differ
+  int64_t decimal_commas = 0;       // items that a point in place of their comma would make numbers
+  int64_t not_utf8 = 0;             // rows with bytes that are no UTF-8
+  std::string first_not_utf8 = {};  // "FILE:LINE" of the first of them
+  int64_t digits = -1;              // bytes of every item; -1: none yet, 0: they differ
   int64_t text_bytes = 0;
   DistinctSample distinct;
   NumberSample values;   // of numbers, whole or not
@@ -50,6 +53,10 @@ struct ColumnProfile {
            digits >= 4;
   }
 
+  // Whether all items are numbers, some of them with a comma for the point.
+  bool has_decimal_commas() const {
+    return decimal_commas > 0 && whole + numbers + decimal_commas == items;
+  }
   // Whether all items are numbers but for one or two words that may mean a missing one, as "NA".
   bool is_numbers_but_for_words() const;
 

@@ -69,6 +69,21 @@ bool CanBeLabel(const ColumnProfile& column) {
   return column.all_numbers() && !column.is_bag() && column.distinct.count() > 1;
 }
 
+// A column of few words, none of which is a number.
+bool IsWords(const ColumnProfile& column) {
+  return !column.is_bag() && column.whole + column.numbers == 0 && column.distinct.exact() &&
+         column.distinct.count() > 1 && column.distinct.count() < kFewNumbers;
+}
+
+// "; it has the words no and yes: …", of a column of two words; else "".
+std::string WordsHint(const ColumnProfile& column) {
+  const auto entries = column.distinct.Entries();
+  if (!IsWords(column) || entries.size() != 2) return "";
+  const auto [no, yes] = std::minmax(entries[0].text, entries[1].text);
+  return Format("; it has the words {} and {}: labels are numbers, so write 0 and 1 for them", no,
+                yes);
+}
+
 size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
   const auto& columns = profile.columns;
   const auto find = [&](auto&& fits) {
@@ -80,8 +95,8 @@ size_t LabelOf(const RowsProfile& profile, const RoleOptions& options) {
     if (at == columns.size())
       throw Error(Format("--label: there is no column '{}'", options.label));
     if (!CanBeLabel(columns[at]))
-      throw Error(Format("--label: column '{}' is not one number a row, of two values or more",
-                         options.label));
+      throw Error(Format("--label: column '{}' is not one number a row, of two values or more{}",
+                         options.label, WordsHint(columns[at])));
     return at;
   }
   const size_t named =
@@ -237,6 +252,7 @@ std::vector<ProposedColumn> ProposeColumns(const RowsProfile& profile, const Rol
     proposed.push_back(i == label
                            ? ProposedColumn{.role = ColumnRole::kLabel, .why = {}, .at_least = {}}
                            : Propose(column));
+    proposed.back().words_of_label = i != label && IsLabelName(column.name) && IsWords(column);
     if (i == label && !IsZeroOrOne(column)) proposed.back().at_least = BoundOf(column);
     if (proposed.back().role != ColumnRole::kTime) continue;
     if (has_time) proposed.back() = Unused("another column is the time");

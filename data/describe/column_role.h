@@ -19,6 +19,7 @@ struct ProposedColumn {
   int64_t rows = 0;                // of a feature's table
   std::optional<double> at_least;  // of a label that is not 0 or 1: where 1 begins
   bool log = false;                // of a dense number: takes log1p
+  bool words_of_label = false;     // its name is that of a label, but its values are words
   std::string leak = {};           // how its missing cells tell the label, or ""
 };
 

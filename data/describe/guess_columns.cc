@@ -78,16 +78,18 @@ void ForEachItem(std::string_view text, const std::string& separator, Fn&& fn) {
 // Whether the separator parts texts, and all parts are ids where it may also stand inside a text.
 bool Parts(const std::vector<std::string>& texts, const std::string& separator, bool between_ids) {
   int64_t with = 0;
-  bool ids = true;
+  bool ids = true, decimals = true;
   for (const std::string& text : texts) {
     if (text.find(separator) == text.npos) continue;
     ++with;
+    decimals = decimals && HasDecimalComma(text);
     if (between_ids)
       ForEachItem(text, separator, [&](std::string_view item) {
         ids = ids && IsId(item.substr(0, item.rfind(':')));
       });
   }
-  return ids && with > 0 &&
+  const bool numbers = separator == "," && decimals;  // no text has two commas
+  return ids && !numbers && with > 0 &&
          static_cast<double>(with) >= kFewTexts * static_cast<double>(texts.size());
 }
 

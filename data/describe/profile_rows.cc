@@ -9,6 +9,7 @@
 #include "data/rows/column_cells.h"
 #include "data/rows/json_cells.h"
 #include "data/rows/text_pieces.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -38,6 +39,9 @@ class RowWalk {
     ended = true;
   }
 
+  // "FILE:LINE" of the line that was given last.
+  std::string where() const { return Format("{}:{}", path_, number_); }
+
   double fraction = 0;
   bool ended = false;
   int64_t bad_lines = 0;
@@ -59,6 +63,8 @@ class RowWalk {
 
   bool Read(std::string_view line, const TextPiece& piece) {
     const int64_t number = piece.first_line + lines_;
+    path_ = piece.path;
+    number_ = number;
     if (json_ == nullptr && heading_ && number == 1) return false;
     try {
       if (json_ != nullptr)
@@ -80,7 +86,9 @@ class RowWalk {
   std::shared_ptr<const FileColumns> places_;
   LineCells cells_;
   bool heading_ = false;
-  int64_t lines_ = 0;  // of the piece, that were read
+  int64_t lines_ = 0;   // of the piece, that were read
+  std::string path_;    // of the piece
+  int64_t number_ = 0;  // of the line
 };
 
 // The first lines of all files together.
@@ -117,6 +125,15 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
   }
 }
 
+// JSON is UTF-8 by itself; cells of other files may be anything.
+void CheckUtf8(const LineCells& line, const LineCell& cell, const RowWalk& walk,
+               ColumnProfile& column) {
+  bool good = cell.kind != LineCell::Kind::kText || internal::IsUtf8(cell.text);
+  if (cell.kind == LineCell::Kind::kList)
+    for (const std::string_view item : line.ItemsOf(cell)) good = good && internal::IsUtf8(item);
+  if (!good && column.not_utf8++ == 0) column.first_not_utf8 = walk.where();
+}
+
 void Add(const LineCells& line, const LineCell& cell, ColumnProfile& column) {
   switch (cell.kind) {
     case LineCell::Kind::kMissing:
@@ -139,7 +156,10 @@ RowsProfile ProfileRows(const ProfileOptions& options) {
   FirstLook(options, names, profile);
   RowWalk walk(options, profile.files, names);
   walk.Run([&](const LineCells& line) {
-    for (size_t i = 0; i < names.size(); ++i) Add(line, line.cells[i], profile.columns[i]);
+    for (size_t i = 0; i < names.size(); ++i) {
+      Add(line, line.cells[i], profile.columns[i]);
+      CheckUtf8(line, line.cells[i], walk, profile.columns[i]);
+    }
     ++profile.rows;
     if (options.progress && profile.rows % 8192 == 0) options.progress(walk.fraction, profile.rows);
     return profile.rows < options.most_rows;

@@ -53,6 +53,36 @@ run 0 describe ages.csv --null - --null N/A --json all_null.json
 json all_null.json 'd["columns"][1]["role"] == "dense" and "note" not in d["columns"][1]'
 json ages_columns.json 'd["columns"][1]["role"] == "feature" and "note" not in d["columns"][2]'
 
+# ---- decimal commas, cells that are no UTF-8, words as labels: what to do is said
+python3 - <<'PY'
+import random
+
+random.seed(4)
+with open("odd.csv", "wb") as file:
+    file.write(b"bought;price;city;both;seen\n")
+    for i in range(400):
+        yes, city = random.random() < 0.4, random.choice([b"K\xf6ln", b"Bonn", b"Ulm"])
+        price = f"{random.randint(1, 99)},{random.randint(10, 99)}".encode()
+        pair = random.choice([b"3,5", b"7,9", b"4"])
+        file.write(b";".join([b"yes" if yes else b"no", price, city, pair, b"1,2,3"]) + b"\n")
+PY
+run 1 describe odd.csv --label bought
+has err 'it has the words no and yes: labels are numbers, so write 0 and 1 for them'
+run 0 describe odd.csv --json odd.json
+has out 'price: numbers with a decimal comma (100 %), which are read as texts: write 3.5 for 3,5'
+has out 'both: numbers with a decimal comma ('
+has out "city: $(grep -c -a 'ln;' odd.csv) cells are not UTF-8, the first in odd.csv:"
+has out 'bought: by its name a label, but of words: labels are numbers, such as 1 for yes'
+has out 'bags of whole numbers'
+json odd.json '"decimal comma" in d["columns"][1]["note"] and "UTF-8" in d["columns"][2]["note"]'
+sed 's/^yes;/1;/; s/^no;/0;/' odd.csv >odd_labels.csv
+run 0 describe odd_labels.csv -o odd_config.json  # a column that is no UTF-8 has text ids
+has odd_config.json '{"name":"city","ids":"text"}'
+run 0 train --config odd_config.json --data odd_labels.csv --json odd_trained.json
+printf '{"a": "x", "b": true}\n{"a": "y", "b": false}\n{"a": "x", "b": true}\n' >truth.jsonl
+run 0 describe truth.jsonl --json truth.json
+json truth.json '[c["role"] for c in d["columns"]] == ["feature", "label"]'
+
 # ---- a column that is filled after the click tells the label
 awk 'BEGIN { print "shop,click,paid"; for (n = 0; n < 900; n++)
   print "s" n % 7 "," (n % 3 == 0) "," (n % 3 ? "" : n % 90 + 0.5) }' > paid.csv
