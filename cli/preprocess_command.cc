@@ -99,6 +99,14 @@ std::string FeaturesText(const PreprocessReport& report, bool contiguous) {
 }
 
 ParseRowsOptions MakeParseOptions(const Flags& flags) {
+  for (const auto& [given, flag] :
+       {std::pair(flags.options.shuffle, "--shuffle"), {flags.options.keep_last, "--keep-last"}})
+    if (given)
+      throw Error(Format(
+          "{} beside --config: rows of a schema, which differ in size, keep their order; "
+          "\"shuffle\" of the configuration's \"data\" mixes them while training, and shuf the "
+          "lines of text before",
+          flag));
   const TrainConfig config = ReadTrainConfig(flags.config);
   if (config.data.schema == nullptr || !config.data.schema->is_text())
     throw Error(Format("--config {}: its data are of the format {}: expected jsonl, csv or tsv",
@@ -187,12 +195,10 @@ void AddIdFlags(Command command, Flags& f, const Flag& config) {
 }
 
 void AddOrderFlags(Command command, Flags& f, const Flag& config) {
-  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order").Excludes(config);
-  command
-      .Add("--keep-last", f.options.keep_last,
-           "With --shuffle: the rows of the last input stay as they are, behind the "
-           "others, for evaluation")
-      .Excludes(config);
+  command.Add("--shuffle", f.options.shuffle, "Put all rows in random order; not with --config");
+  command.Add("--keep-last", f.options.keep_last,
+              "With --shuffle: the rows of the last input stay as they are, behind the "
+              "others, for evaluation; not with --config");
   command.Add("--seed", f.seed, "Shuffle by this seed")
       .Within(NumbersFrom(int64_t{0}, std::numeric_limits<int64_t>::max()))
       .Value("N")

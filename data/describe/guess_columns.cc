@@ -110,6 +110,15 @@ std::vector<std::string> NamesOf(const ProfileOptions& options,
   return HeadingColumns(files, lines.front(), Format("{}:1", path));
 }
 
+// What the schema has as JSON.
+void CheckUtf8(const DataSchema& files) {
+  if (!internal::IsUtf8(std::string(1, files.delimiter)))
+    throw Error("--delimiter: expected a character of ASCII, got a part of another one");
+  for (const std::string& text : files.null)
+    if (!internal::IsUtf8(text))
+      throw Error("--null: expected UTF-8, as the schema is saved as JSON, got other bytes");
+}
+
 }  // namespace
 
 DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_line) {
@@ -125,6 +134,7 @@ DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_li
   files.delimiter = options.delimiter.value_or(files.delimiter);
   files.columns = options.columns;
   files.null = options.null;
+  CheckUtf8(files);
   return files;
 }
 

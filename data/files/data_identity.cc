@@ -7,6 +7,7 @@
 
 #include "data/files/multi_hot_rows.h"
 #include "data/files/npy_rows.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/hash.h"
 
@@ -80,7 +81,11 @@ std::string ToString(const PathIdentity& path) {
 
 DataIdentity IdentityOf(const std::vector<std::string>& paths, const RowRange& rows) {
   DataIdentity identity{.rows = rows, .paths = {}};
-  for (const std::string& path : paths) identity.paths.push_back(OfPath(path));
+  for (const std::string& path : paths) {
+    identity.paths.push_back(OfPath(path));
+    std::string& name = identity.paths.back().name;
+    name = internal::AsUtf8(name);  // a checkpoint keeps it in a document
+  }
   return identity;
 }
 

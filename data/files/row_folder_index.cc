@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "data/schema/data_schema_json.h"
+#include "data/schema/utf8.h"
 #include "runtime/base/check.h"
 #include "runtime/base/size_limits.h"
 #include "runtime/files/files.h"
@@ -34,7 +35,8 @@ Json ToJson(const RowFolderIndex& index) {
     json["features"].push_back({{"name", f.name}, {"rows", f.rows}});
   if (index.schema != nullptr) json["schema"] = internal::DataSchemaToJson(*index.schema);
   json["made"] = Json::object();
-  for (const auto& [key, value] : index.made) json["made"][key] = value;
+  for (const auto& [key, value] : index.made)
+    json["made"][internal::AsUtf8(key)] = internal::AsUtf8(value);
   json["shards"] = Json::array();
   for (const RowShard& shard : index.shards) json["shards"].push_back(ToJson(shard));
   return json;

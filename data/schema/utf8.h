@@ -1,11 +1,15 @@
 #ifndef TESSERA_DATA_SCHEMA_UTF8_H_
 #define TESSERA_DATA_SCHEMA_UTF8_H_
-// Whether bytes are UTF-8, which a document of JSON needs.
+// UTF-8, which a document of JSON needs.
+#include <string>
 #include <string_view>
 
 namespace tessera::internal {
 
 bool IsUtf8(std::string_view text);
+
+// The text with U+FFFD in place of what is no UTF-8: names of files in documents.
+std::string AsUtf8(const std::string& text);
 
 }  // namespace tessera::internal
 #endif  // TESSERA_DATA_SCHEMA_UTF8_H_

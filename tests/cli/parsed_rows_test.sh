@@ -110,6 +110,20 @@ for flag in --shuffle --keep-last --contiguous "--hash 5" "--seed 3" "--to npy" 
   fails_saying "--config" preprocess --config own.json clicks.jsonl -o none $flag
   has err "${flag% *}"
 done
+fails_saying '--shuffle beside --config: rows of a schema, which differ in size, keep their order' \
+  preprocess --config own.json clicks.jsonl -o none --shuffle
+[ ! -e none ] || fail "a refusal left a folder"
+
+# ---- a file whose name is no UTF-8: documents have it with another character in that place
+name=$(printf 'd\351.jsonl')
+cp clicks.jsonl "$name"
+run 0 preprocess --config own.json "$name" -o latin
+run 0 inspect latin
+run 0 train --config own.json --data "$name" --checkpoint latin.safetensors
+run 0 train --resume latin.safetensors --data "$name" --epochs 2 --checkpoint latin.safetensors
+lacks out 'resume: --data'
+run 0 inspect latin.safetensors
+fails_saying '--null: expected UTF-8' describe "$name" --null "$(printf '\351')"
 (head -10 clicks.jsonl; echo '{"price": "dear"}') >bad.jsonl
 fails_saying "bad.jsonl:11: price: expected a number, got 'dear'" preprocess --config own.json \
   bad.jsonl -o none

@@ -215,6 +215,42 @@ run 0 predict tasks.model --data unknown.csv --batch-size 400 --no-labels --out 
 has out '400 examples, without labels'
 cmp unknown.scores tasks.trained || fail "scores of rows without labels differ"
 
+# ---- MLPerf's multi-hot days: dense, and a list for each array, by its feature's name
+python3 - <<'PY'
+import json, random, struct, zipfile
+
+def npy(values, shape, type):
+    header = f"{{'descr': '<{type}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    code = {"f4": "f", "i4": "i", "i8": "q"}[type]
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+            struct.pack(f"<{len(values)}{code}", *values))
+
+random.seed(2)
+dense = [struct.unpack("f", struct.pack("f", random.random()))[0] for _ in range(400 * 3)]
+hot = {"0": 2, "1": 1, "own": 3}
+ids = {key: [random.randint(-5, 10**6) for _ in range(400 * n)] for key, n in hot.items()}
+open("day_dense.npy", "wb").write(npy(dense, (400, 3), "f4"))
+open("day_labels.npy", "wb").write(npy([random.randint(0, 1) for _ in range(400)], (400,), "i4"))
+with zipfile.ZipFile("day_sparse_multi_hot.npz", "w") as archive:
+    for key, n in hot.items():
+        archive.writestr(key + ".npy", npy(ids[key], (400, n), "i8"))
+with open("day.jsonl", "w") as rows:
+    for i in range(400):
+        row = {"cat_" * (key != "own") + key: ids[key][i * n:i * n + n] for key, n in hot.items()}
+        rows.write(json.dumps({"dense": dense[3 * i:3 * i + 3], **row}) + "\n")
+config = json.load(open("own.json"))
+config["data"] = {"format": "npz"}
+config["model"].update({"dense_in": 3, "weighted": False})
+config["tables"] = [{"name": name, "rows": 50, "dim": 4, "features": [name]}
+                    for name in ("cat_0", "cat_1", "own")]
+json.dump(config, open("day.json", "w"))
+PY
+same day day day.jsonl
+curl -s "127.0.0.1:$port/v2/models/model" >answer
+has answer '"row_keys":["dense","cat_0","cat_1","own"]'
+stop
+
 same criteo criteo.tsv criteo.jsonl
 fails_saying 'criteo.model: --no-labels is for data of format jsonl, csv or tsv; rows of criteo' \
   predict criteo.model --data criteo.tsv --no-labels
