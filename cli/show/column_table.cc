@@ -101,6 +101,13 @@ std::string CommaNote(const ColumnProfile& column) {
       Share(column.decimal_commas, column.items));
 }
 
+// What is said of a column of dates, or "".
+std::string DateNote(const ColumnProfile& column) {
+  if (column.items == 0 || column.dates < column.items) return "";
+  return "dates, which are read as texts: write what tells something of them, such as the weekday "
+         "or the hour, into columns of numbers (\"time\" takes whole numbers, as seconds)";
+}
+
 // "12 cells are not UTF-8, the first in visits.csv:7: …", or "".
 std::string EncodingNote(const ColumnProfile& column) {
   if (column.not_utf8 == 0) return "";
@@ -129,8 +136,8 @@ std::string NullNote(const ColumnProfile& column) {
 
 // What to mend in a column.
 std::vector<std::string> NotesOn(const ColumnProfile& column, const ProposedColumn& proposed) {
-  std::vector<std::string> notes = {NullNote(column), CommaNote(column), EncodingNote(column),
-                                    LabelNote(proposed)};
+  std::vector<std::string> notes = {NullNote(column), CommaNote(column), DateNote(column),
+                                    EncodingNote(column), LabelNote(proposed)};
   std::erase(notes, "");
   return notes;
 }

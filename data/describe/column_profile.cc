@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "data/describe/date_text.h"
 #include "data/rows/number_text.h"
 
 namespace tessera {
@@ -86,6 +87,7 @@ double ColumnProfile::AddItem(std::string_view item) {
   else
     AddWord(item);
   if (!is_number && HasDecimalComma(item)) ++decimal_commas;
+  if (!is_number && internal::BeginsWithDate(item)) ++dates;
   uint64_t bits = 0;
   if (ParseHex(item, bits)) ++hexadecimal;
   return is_number ? real : 0;

@@ -32,6 +32,7 @@ struct ColumnProfile {
   // Items that are no numbers, by text; of more than kMostWords texts the first ones.
   std::map<std::string, int64_t, std::less<>> words = {};
   int64_t decimal_commas = 0;       // items that a point in place of their comma would make numbers
+  int64_t dates = 0;                // items that begin with a date
   int64_t not_utf8 = 0;             // rows with bytes that are no UTF-8
   std::string first_not_utf8 = {};  // "FILE:LINE" of the first of them
   int64_t digits = -1;              // bytes of every item; -1: none yet, 0: they differ

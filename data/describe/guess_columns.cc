@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "data/describe/date_text.h"
 #include "data/rows/column_cells.h"
 #include "data/rows/number_text.h"
 #include "data/schema/utf8.h"
@@ -93,6 +94,20 @@ bool Parts(const std::vector<std::string>& texts, const std::string& separator, 
          static_cast<double>(with) >= kFewTexts * static_cast<double>(texts.size());
 }
 
+// Whether commas are between words that come in several orders or sets, as "new,sale" and
+// "sale,xl": there are at least twice as many texts as words.
+bool ComeAgainBehindCommas(const std::vector<std::string>& texts) {
+  std::set<std::string_view> different, words;
+  bool any = false, prose = false;
+  for (const std::string& text : texts) {
+    different.insert(text);
+    any = any || text.find(',') != text.npos;
+    prose = prose || text.find(", ") != text.npos || HasDecimalComma(text);
+    ForEachItem(text, ",", [&](std::string_view word) { words.insert(word); });
+  }
+  return any && !prose && words.size() > 1 && different.size() >= 2 * words.size();
+}
+
 std::vector<std::string> NamesOf(const ProfileOptions& options,
                                  const std::vector<std::string>& lines, DataSchema& files) {
   const std::string& path = options.paths.front();
@@ -147,12 +162,13 @@ std::vector<std::string> GuessColumns(const ProfileOptions& options,
   return names;
 }
 
-std::string GuessSeparator(const std::vector<std::string>& texts) {
+std::string GuessSeparator(const std::vector<std::string>& texts, char delimiter) {
   for (const char* separator : {"|", ";"})
-    if (Parts(texts, separator, /*between_ids=*/false)) return separator;
+    if (separator[0] != delimiter && Parts(texts, separator, /*between_ids=*/false))
+      return separator;
   for (const char* separator : {",", " "})
     if (Parts(texts, separator, /*between_ids=*/true)) return separator;
-  return "";
+  return ComeAgainBehindCommas(texts) ? "," : "";
 }
 
 std::string GuessWeightMark(const std::vector<std::string>& texts, const std::string& separator) {
@@ -160,7 +176,8 @@ std::string GuessWeightMark(const std::vector<std::string>& texts, const std::st
   for (const std::string& text : texts)
     ForEachItem(text, separator, [&](std::string_view item) {
       const size_t mark = item.rfind(':');
-      weighted = weighted && mark != item.npos && mark > 0 && IsNumber(item.substr(mark + 1));
+      weighted = weighted && mark != item.npos && mark > 0 && IsNumber(item.substr(mark + 1)) &&
+                 !internal::BeginsWithDate(item);
     });
   return weighted ? ":" : "";
 }

@@ -18,8 +18,9 @@ DataSchema GuessFiles(const ProfileOptions& options, const std::string& first_li
 std::vector<std::string> GuessColumns(const ProfileOptions& options,
                                       const std::vector<std::string>& lines, DataSchema& files);
 
-// The separator of the texts of a column; "" where a text is one item.
-std::string GuessSeparator(const std::vector<std::string>& texts);
+// The separator of the texts of a column; "" where a text is one item. `delimiter`: between the
+// file's columns.
+std::string GuessSeparator(const std::vector<std::string>& texts, char delimiter);
 // ":" where every item of the texts is an id, ":" and a weight; else "".
 std::string GuessWeightMark(const std::vector<std::string>& texts, const std::string& separator);
 

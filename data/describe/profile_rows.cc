@@ -120,7 +120,7 @@ void FirstLook(const ProfileOptions& options, const std::vector<std::string>& na
   for (size_t i = 0; i < names.size(); ++i) {
     ColumnProfile& column = profile.columns.emplace_back();
     column.name = names[i];
-    column.separator = GuessSeparator(texts[i]);
+    column.separator = GuessSeparator(texts[i], profile.files.delimiter);
     column.weight_after = GuessWeightMark(texts[i], column.separator);
   }
 }

@@ -84,7 +84,7 @@ std::string_view ColumnCells::TakeQuoted(const char*& p, const char* end) {
   for (++p;; ++p) {
     const void* const quote =
         p == end ? nullptr : std::memchr(p, '"', static_cast<size_t>(end - p));
-    if (quote == nullptr) throw BadLine("a quote does not end where a column does");
+    if (quote == nullptr) throw BadLine("a quote does not end in its line, which a row is");
     const char* const stop = static_cast<const char*>(quote);
     unquoted_.append(p, stop);
     p = stop + 1;

@@ -83,6 +83,31 @@ printf '{"a": "x", "b": true}\n{"a": "y", "b": false}\n{"a": "x", "b": true}\n' 
 run 0 describe truth.jsonl --json truth.json
 json truth.json '[c["role"] for c in d["columns"]] == ["feature", "label"]'
 
+# ---- dates, words with commas or the delimiter inside, quotes that go over lines
+python3 - <<'PY'
+import random
+
+random.seed(6)
+with open("orders.csv", "w") as file:
+    file.write('When;Day;Tags;"Product";Name;clicked\n')
+    for i in range(300):
+        tags = ",".join(random.sample(["new", "sale", "öko", "xl"], i % 4))
+        product = random.choice(["Lamp", '"Chair; large"', '"Table ""Oak"""'])
+        name = random.choice(["Ann, Bob", "Bob, Cem", "Cem, Ann", "Ann", "Bob, Ann", "Ann, Cem"])
+        file.write(f"2024-01-{i % 28 + 1:02} {i % 24:02}:00;{i % 28 + 1}.1.2024;{tags};{product};"
+                   f"{name};{i % 2}\n")
+PY
+run 0 describe orders.csv -o orders.json --json orders_columns.json
+has out 'When: dates, which are read as texts'
+has out 'Day: dates, which are read as texts'
+json orders_columns.json '[c["kind"] for c in d["columns"]][:2] == ["text", "text"]'
+json orders_columns.json '[c.get("separator") for c in d["columns"]][2:5] == [",", None, None]'
+has orders.json '{"name":"Tags","vocabulary":["'
+has orders.json 'Chair; large'
+printf 'a;b\n1;"two\nlines"\n' >split.csv
+run 1 describe split.csv
+has err 'split.csv:2: a quote does not end in its line, which a row is'
+
 # ---- a column that is filled after the click tells the label
 awk 'BEGIN { print "shop,click,paid"; for (n = 0; n < 900; n++)
   print "s" n % 7 "," (n % 3 == 0) "," (n % 3 ? "" : n % 90 + 0.5) }' > paid.csv

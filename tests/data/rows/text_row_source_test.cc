@@ -231,7 +231,7 @@ TEST(TextRowSource, EveryFileHasItsHeading) {
             ":1: there is no column 'x'; there are x;y; all is one column: is the delimiter ';'?");
   EXPECT_EQ(error("x,x\n"), ":1: two columns are called 'x'");
   EXPECT_EQ(error(""), ": expected a heading, got an empty file");
-  EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end where a column does");
+  EXPECT_EQ(error("x,\"y\n"), ":1: a quote does not end in its line, which a row is");
   EXPECT_EQ(error("x,y\n\n"), ":2: expected 2 columns, got 1");
 }
 
