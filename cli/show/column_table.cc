@@ -101,7 +101,7 @@ std::string CommaNote(const ColumnProfile& column) {
       Share(column.decimal_commas, column.items));
 }
 
-// What is said of a column of dates, or "".
+// The note on a column of dates, or "".
 std::string DateNote(const ColumnProfile& column) {
   if (column.items == 0 || column.dates < column.items) return "";
   return "dates, which are read as texts: write what tells something of them, such as the weekday "
@@ -134,7 +134,7 @@ std::string NullNote(const ColumnProfile& column) {
   return Format("numbers but for {}:{}", words, flags);
 }
 
-// What to mend in a column.
+// Notes on what to mend in a column.
 std::vector<std::string> NotesOn(const ColumnProfile& column, const ProposedColumn& proposed) {
   std::vector<std::string> notes = {NullNote(column), CommaNote(column), DateNote(column),
                                     EncodingNote(column), LabelNote(proposed)};

@@ -8,9 +8,9 @@
 
 namespace tessera::cli {
 
-// "items without an id of their own, in WHERE: shelf 12 % (outside its vocabulary: id 0), item < 1 %
-// (beyond the 100 rows of its table: modulo)", a line; "" where there are none, or nobody counted.
-// Of many features those of the largest shares.
+// "items without an id of their own, in WHERE: shelf 12 % (outside its vocabulary: id 0), item
+// < 1 % (beyond the 100 rows of its table: modulo)", a line; "" where there are none, or nobody
+// counted. Of many features those of the largest shares.
 std::string UnknownItemsText(const UnknownItems* items, const std::string& where);
 
 // Adds under the key {"shelf": {"items": 4000, "unknown": 480}, …}, the features that have unknown

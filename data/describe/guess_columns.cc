@@ -125,7 +125,7 @@ std::vector<std::string> NamesOf(const ProfileOptions& options,
   return HeadingColumns(files, lines.front(), Format("{}:1", path));
 }
 
-// What the schema has as JSON.
+// Throws Error for bytes that the schema cannot have, as it is JSON.
 void CheckUtf8(const DataSchema& files) {
   if (!internal::IsUtf8(std::string(1, files.delimiter)))
     throw Error("--delimiter: expected a character of ASCII, got a part of another one");

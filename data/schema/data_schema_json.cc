@@ -169,7 +169,7 @@ void Fill(JsonObject& object, FeatureEntry& entry) {
   }
 }
 
-// What numbers of the model's inputs have, a label has not: scores would be of another number.
+// Refuses keys of inputs in a label: scores would be of another number.
 void RefuseTransforms(JsonObject& object) {
   for (const char* key : {"transform", "normalize"})
     if (object.Has(key))

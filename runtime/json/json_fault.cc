@@ -5,9 +5,9 @@
 namespace tessera::internal {
 namespace {
 
-// What is wrong, of "… parse error at line 1, column 8: syntax error while parsing value - invalid
-// literal; last read: '{\"a\" tru'; expected ':'", without the place and the text, which callers
-// show. "" for an error of another kind: a number that no double holds.
+// Takes what is wrong from "… parse error at line 1, column 8: syntax error while parsing value -
+// invalid literal; last read: '{\"a\" tru'; expected ':'", without the place and the text, which
+// callers show. "" for an error of another kind: a number that no double holds.
 std::string WhatIsWrong(std::string_view message) {
   const size_t syntax = message.find(": syntax error ");
   if (syntax == message.npos) return "";

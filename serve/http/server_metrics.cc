@@ -34,7 +34,7 @@ std::string TableIds(const ServedModel& model) {
          Format("tessera_unknown_ids_total {}\n", unknown);
 }
 
-// What raw rows hold; nothing before the first one.
+// Counts of the items of raw rows; "" before the first row.
 std::string RowItems(const ServedModel& model) {
   constexpr char kName[] = "tessera_row_items_total";
   std::string text;

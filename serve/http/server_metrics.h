@@ -8,7 +8,7 @@
 //   tessera_table_ids_total{table="t",result="hit"|"miss"}   ids that name a row, or none
 //   tessera_unknown_ids_total                     the misses of all tables
 //   tessera_row_items_total{feature="f",result="known"|"unknown"}   items of raw rows that have an
-//                                                 id of their own, or none (data/rows/unknown_items.h)
+//                                                 id of their own, or none (unknown_items.h)
 //   tessera_queued_requests                       that wait for their batch
 //   tessera_model_reloads_total{result="ok"|"error"}, tessera_model_version,
 //   tessera_model_newest_version_seen

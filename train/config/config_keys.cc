@@ -76,7 +76,7 @@ class ValueDifferences {
   std::string table_;
 };
 
-// Of two lists, a difference for each item; else the difference itself.
+// A difference for each item of two lists; the difference itself for other values.
 std::vector<ConfigDifference> ByItem(const ConfigDifference& difference) {
   const std::string &first = difference.first.value, &second = difference.second.value;
   if (!first.starts_with('[') || !second.starts_with('[')) return {difference};

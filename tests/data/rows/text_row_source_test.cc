@@ -160,7 +160,7 @@ TEST(TextRowSource, BadLinesAreCountedByWhatIsWrong) {
   EXPECT_EQ(reader.skipped(), (BadLineCounts{{"expected 4 columns", 2}, {"expected a number", 2}}));
 }
 
-// Of whole rows alone: lines that are left out have none.
+// Lines that are left out do not count.
 TEST(TextRowSource, ItemsWithoutAnIdOfTheirOwnAreCounted) {
   const std::string path = WriteFile("unknown.jsonl", R"({"word": "a", "id": [1, 9, -1]}
 {"word": "b", "id": [10, 11], "free": 10}
