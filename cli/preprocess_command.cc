@@ -154,7 +154,7 @@ int Run(const Flags& flags) {
   }
   const PreprocessOptions options = MakeOptions(flags);
   return RunWith(flags, [&](const auto& on_progress) {
-    return ParseRowsReport{.rows = Preprocess(options, on_progress)};
+    return ParseRowsReport{.rows = Preprocess(options, on_progress), .skipped = {}};
   });
 }
 

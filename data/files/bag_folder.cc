@@ -15,7 +15,7 @@ using ColumnRanges = std::vector<std::pair<int64_t, int64_t>>;
 // The columns that are read of the shards of one folder.
 struct Picked {
   int64_t dense_columns = 0, label_columns = 0;  // of the shards
-  ColumnRanges dense, labels;
+  ColumnRanges dense = {}, labels = {};
 };
 
 void AddRange(int64_t begin, int64_t end, ColumnRanges& ranges) {

@@ -18,7 +18,8 @@ void WriteRowShard(Context& ctx, const std::string& folder, int64_t rows,
                    std::map<std::string, Tensor> tensors, RowFolderIndex& index) {
   RowShard shard{.file = RowShardName(index.shards.size()), .rows = rows};
   for (const auto& [name, tensor] : tensors) shard.checksums[name] = ChecksumsOf(tensor);
-  WriteSafetensors(ctx, PathIn(folder, shard.file), {.tensors = std::move(tensors)});
+  WriteSafetensors(ctx, PathIn(folder, shard.file),
+                   {.tensors = std::move(tensors), .metadata = {}});
   index.rows += rows;
   index.shards.push_back(std::move(shard));
 }

@@ -35,18 +35,18 @@ struct NumberColumns {
 
 // Bags of one feature.
 struct BagColumn {
-  StoredColumns ids;      // [n] or [n, hot], or, with offsets, [N]; i32 or i64
-  StoredColumns offsets;  // [n + 1], i32: of row r's ids; without a tensor each row has as many
-  StoredColumns weights;  // [N], f32; without a tensor all ids weigh 1
+  StoredColumns ids = {};      // [n] or [n, hot], or, with offsets, [N]; i32 or i64
+  StoredColumns offsets = {};  // [n + 1], i32: of row r's ids; without a tensor each has as many
+  StoredColumns weights = {};  // [N], f32; without a tensor all ids weigh 1
 };
 
 // Rows of one file, or of several beside each other.
 struct BagPart {
-  std::string name;  // for errors
+  std::string name = {};  // for errors
   int64_t rows = 0;
-  NumberColumns dense, labels;
-  StoredColumns weight, time;   // [n], f32 and i64; without tensors the data have none
-  std::vector<BagColumn> bags;  // of each feature
+  NumberColumns dense = {}, labels = {};
+  StoredColumns weight = {}, time = {};  // [n], f32 and i64; without tensors the data have none
+  std::vector<BagColumn> bags = {};      // of each feature
 };
 
 class StoredBags final : public RowTable {

@@ -30,7 +30,7 @@ std::string ToString(RowFormat format);  // "jsonl", "csv", "tsv", "npz"
 inline constexpr std::string_view kUsualDelimiters = ",;\t|";
 
 struct DenseEntry {
-  std::string name, from;
+  std::string name = {}, from = {};
   std::optional<double> missing = 0;  // absent: an error
   DenseTransform transform = {DenseTransform::Kind::kAsIs};
   std::optional<std::pair<double, double>> normalize = {};  // mean, deviation; after the transform
@@ -45,7 +45,7 @@ std::string ToString(IdKind kind);
 enum class MissingFeature { kEmptyBag, kRow0, kError, kItem };
 
 struct FeatureEntry {
-  std::string name, from;
+  std::string name = {}, from = {};
   MissingFeature missing = MissingFeature::kEmptyBag;
   std::string missing_item = {};  // of kItem: the text that stands for it
   IdKind ids = IdKind::kInt;
@@ -65,7 +65,7 @@ struct FeatureEntry {
 
 struct LabelEntry {
   enum class Missing { kError, kSkip, kNumber };
-  std::string name, from;
+  std::string name = {}, from = {};
   Missing missing = Missing::kError;
   double missing_number = 0;
   std::optional<double> at_least = {};

@@ -1,7 +1,10 @@
 #include "serve/http/http_error.h"
 
 #include <new>
+#include <string>
+#include <string_view>
 
+#include "runtime/base/check.h"
 #include "serve/http/inference_protocol.h"
 #include "serve/request_queue.h"
 #include "serve/served_model.h"
@@ -23,8 +26,8 @@ std::string WithoutSource(std::string what) {
 }
 
 std::string Shortened(std::string what) {
-  if (what.size() > kMaxShown) what = what.substr(0, kMaxShown) + "...";
-  return what;
+  if (what.size() <= kMaxShown) return what;
+  return Format("{}...", std::string_view(what).substr(0, kMaxShown));
 }
 
 }  // namespace

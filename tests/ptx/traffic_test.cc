@@ -82,13 +82,13 @@ int64_t DistinctIds(Context& ctx, const RandomBatch& batch) {
 // which lie apart; the sectors come from the first level of cache when the bags' next ids do. Of
 // outputs of 32 bits beside rows of 16, a lane stores two vectors.
 TEST_P(TrafficTest, Lookup) {
-  for (const auto& [dim, row, limits] : std::vector<std::tuple<int64_t, DType, Limits>>{
-           {16, DType::kF32, {1.10, 1.05}},
-           {64, DType::kF32, {1.02, 1.05}},
-           {128, DType::kF32, {1.01, 1.05}},
-           {16, DType::kF16, {1.65, 1.05}},
-           {64, DType::kF16, {1.12, 1.05}},
-           {128, DType::kF16, {1.10, 1.05}}}) {
+  for (const auto& [dim, row, limits] :
+       std::vector<std::tuple<int64_t, DType, Limits>>{{16, DType::kF32, {1.10, 1.05}},
+                                                       {64, DType::kF32, {1.02, 1.05}},
+                                                       {128, DType::kF32, {1.01, 1.05}},
+                                                       {16, DType::kF16, {1.65, 1.05}},
+                                                       {64, DType::kF16, {1.12, 1.05}},
+                                                       {128, DType::kF16, {1.10, 1.05}}}) {
     SCOPED_TRACE(Format("{} columns of {}", dim, row));
     BatchShape shape = ShapeOf(dim);
     shape.row_type = row;
