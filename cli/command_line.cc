@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "cli/error_text.h"
-#include "cli/nearest.h"
 #include "cli/wrapped_text.h"
 #include "runtime/base/build_id.h"
 #include "runtime/base/check.h"
+#include "runtime/base/nearest.h"
 #include "runtime/base/version.h"
 
 namespace tessera::cli {

@@ -30,6 +30,7 @@ constexpr char kFooter[] =
     "\nExit codes:\n"
     "  0    The command did what it was asked to.\n"
     "  1    Something was wrong: one sentence on standard error says what, and where.\n"
+    "       A configuration gets a line for each of its keys that is wrong.\n"
     "  130  Ctrl-C (SIGINT) ended it; tessera train has saved its checkpoint before.\n"
     "  143  SIGTERM ended it, likewise. (tessera serve ends with 0 on either.)\n"
     "--json, --metrics and -o write files, except that --json of inspect and calibrate is a switch "

@@ -64,31 +64,40 @@ void CheckOptions(const MetricOptions& o, const JsonObject& object) {
                   o.recalibration_coefficient);
 }
 
-RecTask ReadTask(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+RecTask ReadTask(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   RecTask task;
-  object.Required("name", task.name);
-  if (task.name.empty()) ThrowExpected(object.at("name"), "a name that is not empty", task.name);
-  VisitFields(task, [&](const char* key, auto& field) { object.Optional(key, field); });
+  object.Try([&] {
+    object.Required("name", task.name);
+    if (task.name.empty()) ThrowExpected(object.at("name"), "a name that is not empty", task.name);
+  });
+  VisitFields(task, [&](const char* key, auto& field) {
+    object.Try([&] { object.Optional(key, field); });
+  });
   object.Finish();
   return task;
 }
 
-RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::string& where) {
+RecMetricDef ReadMetric(const std::string& name, const Json& value, const std::string& where,
+                        JsonProblems* problems) {
   const MetricKind* kind = nullptr;
   try {
     kind = &FindMetricKind(name);
   } catch (const Error& error) {
     throw Error(Format("{}: {}", where, error.what()));
   }
-  JsonObject object(value, where);
+  JsonObject object(value, where, problems);
   RecMetricDef metric{.name = name};
-  object.Optional("tasks", metric.tasks);
-  object.Optional("window_size", metric.window_size);
-  CheckPositive(metric.window_size, SizeLimits::kRows, object.at("window_size"));
-  VisitOptions(*kind, metric.options,
-               [&](const char* key, auto& field) { object.Optional(key, field); });
+  object.Try([&] { object.Optional("tasks", metric.tasks); });
+  object.Try([&] {
+    object.Optional("window_size", metric.window_size);
+    CheckPositive(metric.window_size, SizeLimits::kRows, object.at("window_size"));
+  });
+  VisitOptions(*kind, metric.options, [&](const char* key, auto& field) {
+    object.Try([&] { object.Optional(key, field); });
+  });
   object.Finish();
+  if (problems != nullptr && problems->In(where)) return metric;
   CheckOptions(metric.options, object);
   try {
     kind->make(metric.options, metric.window_size, [] { return 0.0; });
@@ -107,9 +116,11 @@ void ReadTasks(JsonObject& object, RecMetricsConfig& config) {
   config.tasks.clear();
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
-    config.tasks.push_back(ReadTask((*list)[i], Format("{}[{}]", where, i)));
-    if (!names.insert(config.tasks.back().name).second)
-      throw Error(Format("{}: two are called '{}'", where, config.tasks.back().name));
+    object.Try([&] {
+      config.tasks.push_back(ReadTask((*list)[i], Format("{}[{}]", where, i), object.problems()));
+      if (!names.insert(config.tasks.back().name).second)
+        throw Error(Format("{}: two are called '{}'", where, config.tasks.back().name));
+    });
   }
 }
 
@@ -119,7 +130,9 @@ void ReadMetrics(JsonObject& object, RecMetricsConfig& config) {
   const std::string where = object.at("rec_metrics");
   if (!metrics->is_object()) ThrowExpected(where, "an object, a key a metric", *metrics);
   for (const auto& [name, value] : metrics->items())
-    config.metrics.push_back(ReadMetric(name, value, where + "." + name));
+    object.Try([&, &name = name, &value = value] {
+      config.metrics.push_back(ReadMetric(name, value, where + "." + name, object.problems()));
+    });
 }
 
 std::vector<BatchSizeStage> ReadStages(const Json& list, const std::string& where) {
@@ -149,31 +162,35 @@ void ReadThroughput(JsonObject& object, RecMetricsConfig& config) {
   if (value == nullptr) return;
   config.throughput.reset();
   if (value->is_null()) return;
-  JsonObject throughput(*value, object.at("throughput_metric"));
+  JsonObject throughput(*value, object.at("throughput_metric"), object.problems());
   ThroughputOptions& options = config.throughput.emplace();
-  throughput.Optional("window_seconds", options.window_seconds);
-  throughput.Optional("warmup_steps", options.warmup_steps);
-  if (const Json* stages = throughput.Find("batch_size_stages"))
-    options.batch_size_stages = ReadStages(*stages, throughput.at("batch_size_stages"));
+  throughput.Try([&] {
+    throughput.Optional("window_seconds", options.window_seconds);
+    if (!(options.window_seconds > 0))
+      ThrowExpected(throughput.at("window_seconds"), "a number above 0", options.window_seconds);
+  });
+  throughput.Try([&] {
+    throughput.Optional("warmup_steps", options.warmup_steps);
+    CheckPositive(options.warmup_steps, SizeLimits::kSteps, throughput.at("warmup_steps"));
+  });
+  throughput.Try([&] {
+    if (const Json* stages = throughput.Find("batch_size_stages"))
+      options.batch_size_stages = ReadStages(*stages, throughput.at("batch_size_stages"));
+  });
   throughput.Finish();
-  if (!(options.window_seconds > 0))
-    ThrowExpected(throughput.at("window_seconds"), "a number above 0", options.window_seconds);
-  CheckPositive(options.warmup_steps, SizeLimits::kSteps, throughput.at("warmup_steps"));
 }
 
-}  // namespace
-
-RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
-  RecMetricsConfig config;
-  ReadTasks(object, config);
-  ReadMetrics(object, config);
-  ReadThroughput(object, config);
-  object.Optional("compute_interval_steps", config.compute_interval_steps);
-  CheckPositive(config.compute_interval_steps, SizeLimits::kSteps,
-                object.at("compute_interval_steps"));
-  object.Optional("min_compute_interval", config.min_compute_interval);
-  object.Optional("max_compute_interval", config.max_compute_interval);
+void ReadIntervals(JsonObject& object, RecMetricsConfig& config) {
+  object.Try([&] {
+    object.Optional("compute_interval_steps", config.compute_interval_steps);
+    CheckPositive(config.compute_interval_steps, SizeLimits::kSteps,
+                  object.at("compute_interval_steps"));
+  });
+  const bool low =
+      object.Try([&] { object.Optional("min_compute_interval", config.min_compute_interval); });
+  const bool high =
+      object.Try([&] { object.Optional("max_compute_interval", config.max_compute_interval); });
+  if (!low || !high) return;
   if (!(config.min_compute_interval >= 0))
     ThrowExpected(object.at("min_compute_interval"), "a number of at least 0",
                   config.min_compute_interval);
@@ -182,7 +199,19 @@ RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where)
     ThrowExpected(object.at("max_compute_interval"),
                   "a number above 0 that is not less than min_compute_interval",
                   config.max_compute_interval);
-  object.Optional("should_validate_update", config.should_validate_update);
+}
+
+}  // namespace
+
+RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  RecMetricsConfig config;
+  object.Try([&] { ReadTasks(object, config); });
+  object.Try([&] { ReadMetrics(object, config); });
+  object.Try([&] { ReadThroughput(object, config); });
+  object.Try([&] { ReadIntervals(object, config); });
+  object.Try([&] { object.Optional("should_validate_update", config.should_validate_update); });
   object.Finish();
   return config;
 }

@@ -8,8 +8,9 @@
 
 namespace tessera::internal {
 
-// Throws Error for what is unknown, or makes no sense.
-RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for what is unknown, or makes no sense.
+RecMetricsConfig RecMetricsFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems = nullptr);
 
 Json RecMetricsToJson(const RecMetricsConfig& config);
 

@@ -46,17 +46,18 @@ void CheckUnique(const std::vector<Entry>& entries, const std::string& where) {
 
 // ---- one entry, but for its names
 
-void Fill(JsonObject& object, DenseEntry& entry) {
-  if (const Json* missing = object.Find("missing")) {
-    entry.missing.reset();
-    if (*missing != "error") {
-      double number = 0;
-      if (!missing->is_number())
-        ThrowExpected(object.at("missing"), "a number or \"error\"", *missing);
-      ReadJson(*missing, object.at("missing"), number);
-      entry.missing = number;
-    }
-  }
+void FillMissing(JsonObject& object, DenseEntry& entry) {
+  const Json* missing = object.Find("missing");
+  if (missing == nullptr) return;
+  entry.missing.reset();
+  if (*missing == "error") return;
+  double number = 0;
+  if (!missing->is_number()) ThrowExpected(object.at("missing"), "a number or \"error\"", *missing);
+  ReadJson(*missing, object.at("missing"), number);
+  entry.missing = number;
+}
+
+void FillTransform(JsonObject& object, DenseEntry& entry) {
   std::string transform = "as_is";
   object.Optional("transform", transform);
   if (transform != "as_is" && transform != "log1p" && !transform.starts_with("log+"))
@@ -66,16 +67,27 @@ void Fill(JsonObject& object, DenseEntry& entry) {
   } catch (const Error&) {
     ThrowExpected(object.at("transform"), "\"log+C\" with an integer C", transform);
   }
-  if (const Json* normalize = object.Find("normalize")) {
-    std::vector<double> pair;
-    ReadJson(*normalize, object.at("normalize"), pair);
-    if (pair.size() != 2 || !(pair[1] > 0))
-      ThrowExpected(object.at("normalize"), "[mean, deviation above 0]", *normalize);
-    entry.normalize = {pair[0], pair[1]};
-  }
-  object.Optional("size", entry.size);
-  CheckPositive(entry.size, SizeLimits::kDim, object.at("size"));
-  entry.separator = Text(object, "separator");
+}
+
+void FillNormalize(JsonObject& object, DenseEntry& entry) {
+  const Json* normalize = object.Find("normalize");
+  if (normalize == nullptr) return;
+  std::vector<double> pair;
+  ReadJson(*normalize, object.at("normalize"), pair);
+  if (pair.size() != 2 || !(pair[1] > 0))
+    ThrowExpected(object.at("normalize"), "[mean, deviation above 0]", *normalize);
+  entry.normalize = {pair[0], pair[1]};
+}
+
+void Fill(JsonObject& object, DenseEntry& entry) {
+  object.Try([&] { FillMissing(object, entry); });
+  object.Try([&] { FillTransform(object, entry); });
+  object.Try([&] { FillNormalize(object, entry); });
+  object.Try([&] {
+    object.Optional("size", entry.size);
+    CheckPositive(entry.size, SizeLimits::kDim, object.at("size"));
+  });
+  object.Try([&] { entry.separator = Text(object, "separator"); });
 }
 
 void FillMissing(JsonObject& object, FeatureEntry& entry) {
@@ -145,27 +157,54 @@ void FillIds(JsonObject& object, FeatureEntry& entry) {
   }
 }
 
-void Fill(JsonObject& object, FeatureEntry& entry) {
-  FillMissing(object, entry);
-  FillIds(object, entry);
-  entry.separator = Text(object, "separator");
-  entry.weights = Text(object, "weights");
-  entry.weight_after = Text(object, "weight_after");
+void FillWeights(JsonObject& object, FeatureEntry& entry) {
+  object.Try([&] { entry.weights = Text(object, "weights"); });
+  object.Try([&] { entry.weight_after = Text(object, "weight_after"); });
   if (!entry.weights.empty() && !entry.weight_after.empty()) {
     const std::string inside = object.at("weights");
     throw Error(
         Format("{}: give weights or weight_after, not both", inside.substr(0, inside.rfind('.'))));
   }
-  object.Optional("drop_last", entry.drop_last);
-  CheckCount(entry.drop_last, kMostOfABag, object.at("drop_last"));
-  if (object.Find("max_length") != nullptr) {
+}
+
+void FillLengths(JsonObject& object, FeatureEntry& entry) {
+  object.Try([&] {
+    object.Optional("drop_last", entry.drop_last);
+    CheckCount(entry.drop_last, kMostOfABag, object.at("drop_last"));
+  });
+  object.Try([&] {
+    if (object.Find("max_length") == nullptr) return;
     object.Optional("max_length", entry.max_length.emplace());
     CheckPositive(*entry.max_length, kMostOfABag, object.at("max_length"));
-  }
-  if (const Json* keep = object.Find("keep")) {
+  });
+  object.Try([&] {
+    const Json* keep = object.Find("keep");
+    if (keep == nullptr) return;
     if (*keep != "first" && *keep != "last")
       ThrowExpected(object.at("keep"), "\"first\" or \"last\"", *keep);
     entry.keep_last = *keep == "last";
+  });
+}
+
+void Fill(JsonObject& object, FeatureEntry& entry) {
+  object.Try([&] { FillMissing(object, entry); });
+  object.Try([&] { FillIds(object, entry); });
+  object.Try([&] { entry.separator = Text(object, "separator"); });
+  object.Try([&] { FillWeights(object, entry); });
+  FillLengths(object, entry);
+}
+
+void FillMissing(JsonObject& object, LabelEntry& entry) {
+  using Missing = LabelEntry::Missing;
+  const Json* missing = object.Find("missing");
+  if (missing == nullptr || *missing == "error") return;
+  if (*missing == "skip") {
+    entry.missing = Missing::kSkip;
+  } else if (missing->is_number()) {
+    entry.missing = Missing::kNumber;
+    ReadJson(*missing, object.at("missing"), entry.missing_number);
+  } else {
+    ThrowExpected(object.at("missing"), "a number, \"skip\" or \"error\"", *missing);
   }
 }
 
@@ -181,35 +220,32 @@ void RefuseTransforms(JsonObject& object) {
 }
 
 void Fill(JsonObject& object, LabelEntry& entry) {
-  using Missing = LabelEntry::Missing;
-  RefuseTransforms(object);
-  if (const Json* missing = object.Find("missing")) {
-    if (*missing == "skip") {
-      entry.missing = Missing::kSkip;
-    } else if (missing->is_number()) {
-      entry.missing = Missing::kNumber;
-      ReadJson(*missing, object.at("missing"), entry.missing_number);
-    } else if (*missing != "error") {
-      ThrowExpected(object.at("missing"), "a number, \"skip\" or \"error\"", *missing);
-    }
-  }
-  if (object.Find("at_least") != nullptr) object.Optional("at_least", entry.at_least.emplace());
+  object.Try([&] { RefuseTransforms(object); });
+  object.Try([&] { FillMissing(object, entry); });
+  object.Try([&] {
+    if (object.Find("at_least") != nullptr) object.Optional("at_least", entry.at_least.emplace());
+  });
 }
 
 // ---- lists of entries
 
 // One item of a list: an object, or a name alone; as many entries as its name has names.
 template <typename Entry>
-void AddEntries(const Json& item, const std::string& where, std::vector<Entry>& entries) {
+void AddEntries(const Json& item, const std::string& where, JsonProblems* problems,
+                std::vector<Entry>& entries) {
   const Json named = {{"name", item}};
-  JsonObject object(item.is_string() ? named : item, where);
-  const std::string name = Text(object, "name");
-  if (name.empty()) throw Error(Format("{}: the key is missing", object.at("name")));
-  std::string from = Text(object, "from");
+  JsonObject object(item.is_string() ? named : item, where, problems);
+  std::string name, from;
+  const bool good = object.Try([&] {
+    name = Text(object, "name");
+    if (name.empty()) throw Error(Format("{}: the key is missing", object.at("name")));
+  });
+  object.Try([&] { from = Text(object, "from"); });
   if (from.empty()) from = name;
   Entry entry;
   Fill(object, entry);
   object.Finish();
+  if (!good) return;
   const auto names = ExpandNames(name, object.at("name"));
   const auto columns = ExpandNames(from, object.at("from"));
   if (columns.size() != names.size())
@@ -228,7 +264,9 @@ void ReadEntries(JsonObject& object, const char* key, std::vector<Entry>& entrie
   if (list == nullptr) return;
   if (!list->is_array()) ThrowExpected(object.at(key), "a list", *list);
   for (size_t i = 0; i < list->size(); ++i)
-    AddEntries((*list)[i], Format("{}[{}]", object.at(key), i), entries);
+    object.Try([&] {
+      AddEntries((*list)[i], Format("{}[{}]", object.at(key), i), object.problems(), entries);
+    });
   CheckUnique(entries, object.at(key));
 }
 
@@ -347,14 +385,14 @@ Json EntryToJson(const LabelEntry& entry) {
 DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format) {
   DataSchema schema;
   schema.format = format;
-  ReadColumns(object, schema);
-  schema.null = Texts(object, "null");
-  ReadEntries(object, "dense", schema.dense);
-  ReadEntries(object, "features", schema.features);
-  ReadEntries(object, "labels", schema.labels);
-  schema.weight = Text(object, "weight");
-  schema.time = Text(object, "time");
-  if (format == RowFormat::kNpz) CheckNpz(schema, object);
+  object.Try([&] { ReadColumns(object, schema); });
+  object.Try([&] { schema.null = Texts(object, "null"); });
+  object.Try([&] { ReadEntries(object, "dense", schema.dense); });
+  object.Try([&] { ReadEntries(object, "features", schema.features); });
+  object.Try([&] { ReadEntries(object, "labels", schema.labels); });
+  object.Try([&] { schema.weight = Text(object, "weight"); });
+  object.Try([&] { schema.time = Text(object, "time"); });
+  if (format == RowFormat::kNpz) object.Try([&] { CheckNpz(schema, object); });
   return schema;
 }
 

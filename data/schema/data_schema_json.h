@@ -9,7 +9,8 @@
 
 namespace tessera::internal {
 
-// Reads all keys of a schema but "format", which the caller has read. Throws Error with the place.
+// Reads all keys of a schema but "format", which the caller has read. Throws Error with the place,
+// or adds to the object's problems.
 DataSchema DataSchemaFromJson(JsonObject& object, RowFormat format);
 // Every key that is not its default; ranges are spelled out, and so are the words of a vocabulary.
 Json DataSchemaToJson(const DataSchema& schema);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/nearest.h"
 #include "runtime/json/json_reader.h"
 
 namespace tessera::internal {
@@ -76,8 +77,24 @@ template void ReadJson(const Json&, const std::string&, std::vector<float>&);
 template void ReadJson(const Json&, const std::string&, std::vector<double>&);
 template void ReadJson(const Json&, const std::string&, std::vector<std::string>&);
 
-JsonObject::JsonObject(const Json& value, std::string where)
-    : value_(value), where_(std::move(where)) {
+bool JsonProblems::In(std::string_view path) const {
+  return std::ranges::any_of(problems_, [&](std::string_view problem) {
+    if (!problem.starts_with(path)) return false;
+    const char next = problem.size() == path.size() ? ':' : problem[path.size()];
+    return next == ':' || next == '.' || next == '[' || next == ' ';
+  });
+}
+
+void JsonProblems::ThrowIfAny(const std::string& source) const {
+  if (problems_.empty()) return;
+  if (problems_.size() == 1) throw Error(Format("{}: {}", source, problems_.front()));
+  std::string text = Format("{}: {} problems:", source, problems_.size());
+  for (const std::string& problem : problems_) text += "\n  " + problem;
+  throw Error(text);
+}
+
+JsonObject::JsonObject(const Json& value, std::string where, JsonProblems* problems)
+    : value_(value), where_(std::move(where)), problems_(problems) {
   if (!value.is_object())
     ThrowExpected(where_.empty() ? "the document" : where_, "an object {…}", value);
 }
@@ -101,11 +118,19 @@ const Json& JsonObject::Require(std::string_view key) {
 }
 
 void JsonObject::Finish() const {
+  std::string known;
+  std::vector<std::string> absent;
+  for (const std::string& name : known_) {
+    known += (known.empty() ? "" : ", ") + name;
+    if (!value_.contains(name)) absent.push_back(name);
+  }
   for (const auto& [key, value] : value_.items()) {
-    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    std::string known;
-    for (const std::string& name : known_) known += (known.empty() ? "" : ", ") + name;
-    throw Error(Format("{}: unknown key; known here: {}", at(key), known));
+    if (std::ranges::find(known_, key) != known_.end()) continue;
+    const std::string near = Nearest(key, absent);
+    const std::string hint = near.empty() ? "" : Format(" (did you mean '{}'?)", near);
+    internal::Try(problems_, [&] {
+      throw Error(Format("{}: unknown key{}; known here: {}", at(key), hint, known));
+    });
   }
 }
 

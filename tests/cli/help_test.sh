@@ -56,10 +56,14 @@ fails_saying "cuda" train --config small.json --device cuda
 fails_saying "device 'tpu'" train --config small.json --device tpu
 sed 's/"dim": 4, "features": \["cat_0"\]/"dimension": 4, "features": ["cat_0"]/' small.json \
   >bad.json
-fails_saying "bad.json: tables[0].dim: the key is missing" train --config bad.json
+run 1 train --config bad.json
+has err "bad.json: 2 problems:"
+has err "  tables[0].dim: the key is missing"
+has err "  tables[0].dimension: unknown key; known here: name, rows, dim,"
 sed 's/"batch_size"/"bach_size"/' small.json >bad.json
 fails_saying \
-  "bad.json: train.bach_size: unknown key; known here: batch_size, accumulate_steps, epochs, seed" \
+  "bad.json: train.bach_size: unknown key (did you mean 'batch_size'?); known here: batch_size, \
+accumulate_steps, epochs, seed" \
   train --config bad.json
 fails_saying "nowhere: cannot be read" inspect nowhere
 fails_saying "expected a number between 0 and 1" generate --click-rate 2 x.tsv

@@ -1,5 +1,7 @@
 #include "train/config/data_json.h"
 
+#include <utility>
+
 #include "data/files/ratings.h"
 #include "data/schema/data_schema_json.h"
 #include "runtime/base/size_limits.h"
@@ -31,42 +33,52 @@ namespace internal {
 namespace {
 
 void ReadRows(JsonObject& object, const char* key, int64_t& rows) {
-  object.Optional(key, rows);
-  CheckCount(rows, SizeLimits::kRows, object.at(key));
+  object.Try([&] {
+    object.Optional(key, rows);
+    CheckCount(rows, SizeLimits::kRows, object.at(key));
+  });
 }
 
 void ReadMadeUpRows(JsonObject& object, DataConfig& data) {
-  object.Required("rows", data.rows);
-  CheckPositive(data.rows, SizeLimits::kRows, object.at("rows"));
+  object.Try([&] {
+    object.Required("rows", data.rows);
+    CheckPositive(data.rows, SizeLimits::kRows, object.at("rows"));
+  });
   ReadRows(object, "eval_rows", data.eval_rows);
 }
 
 void ReadPlanted(JsonObject& object, ClickModelOptions& planted) {
   ReadSeed(object, planted.seed);
-  object.Optional("vocabulary", planted.vocabulary);
-  object.Optional("zipf", planted.zipf);
-  object.Optional("click_rate", planted.click_rate);
-  object.Optional("missing_rate", planted.missing_rate);
-  object.Optional("strength", planted.strength);
+  object.Try([&] { object.Optional("vocabulary", planted.vocabulary); });
+  for (const auto& [key, number] : {std::pair{"zipf", &planted.zipf},
+                                    {"click_rate", &planted.click_rate},
+                                    {"missing_rate", &planted.missing_rate},
+                                    {"strength", &planted.strength}})
+    object.Try([&, key = key, number = number] { object.Optional(key, *number); });
 }
 
 void ReadRandom(JsonObject& object, RandomDataConfig& random) {
   ReadSeed(object, random.seed);
-  object.Optional("ids_per_feature", random.ids_per_feature);
-  for (size_t i = 0; i < random.ids_per_feature.size(); ++i)
-    CheckPositive(random.ids_per_feature[i], SizeLimits::kIdsABag,
-                  Format("{}[{}]", object.at("ids_per_feature"), i));
+  object.Try([&] {
+    object.Optional("ids_per_feature", random.ids_per_feature);
+    for (size_t i = 0; i < random.ids_per_feature.size(); ++i)
+      CheckPositive(random.ids_per_feature[i], SizeLimits::kIdsABag,
+                    Format("{}[{}]", object.at("ids_per_feature"), i));
+  });
   ReadRows(object, "distinct_rows", random.distinct_rows);
 }
 
-ShuffleOptions ShuffleFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+ShuffleOptions ShuffleFromJson(const Json& value, const std::string& where,
+                               JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   ShuffleOptions shuffle;
   ReadSeed(object, shuffle.seed);
-  object.Optional("window_rows", shuffle.window_rows);
-  CheckPositive(shuffle.window_rows, SizeLimits::kRows, object.at("window_rows"));
-  object.Optional("block_rows", shuffle.block_rows);
-  CheckPositive(shuffle.block_rows, SizeLimits::kRows, object.at("block_rows"));
+  for (const auto& [key, rows] :
+       {std::pair{"window_rows", &shuffle.window_rows}, {"block_rows", &shuffle.block_rows}})
+    object.Try([&, key = key, rows = rows] {
+      object.Optional(key, *rows);
+      CheckPositive(*rows, SizeLimits::kRows, object.at(key));
+    });
   object.Finish();
   return shuffle;
 }
@@ -106,29 +118,36 @@ bool IsCriteo(DataFormat format) {
 
 void ReadSeed(JsonObject& object, uint64_t& seed) {
   int64_t value = static_cast<int64_t>(seed);
-  object.Optional("seed", value);
-  if (value < 0)
-    throw Error(
-        Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
-  seed = static_cast<uint64_t>(value);
+  object.Try([&] {
+    object.Optional("seed", value);
+    if (value < 0)
+      throw Error(
+          Format("{}: expected a number that is not negative, got {}", object.at("seed"), value));
+    seed = static_cast<uint64_t>(value);
+  });
 }
 
-DataConfig DataFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+DataConfig DataFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   DataConfig data;
   object.OptionalWord(
       "format", data.format,
       {DataFormat::kCriteo, DataFormat::kPlanted, DataFormat::kRandom, DataFormat::kMovieLens,
        DataFormat::kJsonl, DataFormat::kCsv, DataFormat::kTsv, DataFormat::kNpz});
   if (IsCriteo(data.format))
-    object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
-  if (const Json* shuffle = object.Find("shuffle"))
-    data.shuffle = ShuffleFromJson(*shuffle, object.at("shuffle"));
+    object.Try([&] {
+      object.OptionalWord("missing", data.missing, {MissingIds::kRow0, MissingIds::kEmptyBag});
+    });
+  object.Try([&] {
+    if (const Json* shuffle = object.Find("shuffle"))
+      data.shuffle = ShuffleFromJson(*shuffle, object.at("shuffle"), problems);
+  });
   if (data.format == DataFormat::kPlanted || data.format == DataFormat::kRandom)
     ReadMadeUpRows(object, data);
   if (data.format == DataFormat::kPlanted) ReadPlanted(object, data.planted);
   if (data.format == DataFormat::kRandom) ReadRandom(object, data.random);
-  if (data.format == DataFormat::kMovieLens) object.Optional("like_from", data.like_from);
+  if (data.format == DataFormat::kMovieLens)
+    object.Try([&] { object.Optional("like_from", data.like_from); });
   ReadSchema(object, data);
   object.Finish();
   return data;

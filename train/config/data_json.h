@@ -8,8 +8,10 @@
 
 namespace tessera::internal {
 
-// Throws Error for a key that the format does not have, or a number out of its range.
-DataConfig DataFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for a key that the format does not have, or a number out of
+// its range.
+DataConfig DataFromJson(const Json& value, const std::string& where,
+                        JsonProblems* problems = nullptr);
 Json DataToJson(const DataConfig& data);
 
 // The columns and numbers that rows of a format have. Throws Error for a feature that is no column

@@ -32,8 +32,9 @@ double ReadOption(const Json& value, const std::string& option, const std::strin
 
 }  // namespace
 
-DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where,
+                                            JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   std::string name;
   object.Required("name", name);
   CheckName(name, object.at("name"));
@@ -41,8 +42,11 @@ DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string
   for (const std::string& option : config.Options()) {
     const Json* given = object.Find(option);
     if (given == nullptr) continue;
-    config.Set(option, ReadOption(*given, option, object.at(option)));
-    CheckNumberField(option, config.Get(option), object.at(option));
+    object.Try([&] {
+      const double number = ReadOption(*given, option, object.at(option));
+      CheckNumberField(option, number, object.at(option));
+      config.Set(option, number);
+    });
   }
   object.Finish();
   config.Check();

@@ -9,9 +9,10 @@
 
 namespace tessera::internal {
 
-// Throws Error for an unknown name or option, listing those there are, or a value that makes no
-// sense.
-DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for an unknown name or option, listing those there are, or a
+// value that makes no sense.
+DenseOptimizerConfig DenseOptimizerFromJson(const Json& value, const std::string& where,
+                                            JsonProblems* problems = nullptr);
 
 // Every option of the optimizer.
 Json DenseOptimizerToJson(const DenseOptimizerConfig& config);

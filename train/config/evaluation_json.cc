@@ -1,7 +1,5 @@
 #include "train/config/evaluation_json.h"
 
-#include <cmath>
-
 #include "runtime/base/size_limits.h"
 
 namespace tessera::internal {
@@ -25,20 +23,25 @@ void ReadInterval(JsonObject& object, EvaluationConfig& config) {
 
 }  // namespace
 
-EvaluationConfig EvaluationFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+EvaluationConfig EvaluationFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   EvaluationConfig config;
-  ReadInterval(object, config);
-  if (const Json* metric = object.Find("metric")) {
-    ReadJson(*metric, object.at("metric"), config.metric);
-    if (config.metric.empty()) ThrowExpected(object.at("metric"), "a metric's name", *metric);
-  }
-  if (const Json* target = object.Find("target")) {
-    ReadJson(*target, object.at("target"), config.target.emplace());
-    if (!std::isfinite(*config.target)) ThrowExpected(object.at("target"), "a number", *target);
-  }
-  object.Optional("patience", config.patience);
-  CheckCount(config.patience, SizeLimits::kSteps, object.at("patience"));
+  object.Try([&] { ReadInterval(object, config); });
+  object.Try([&] {
+    const Json* metric = object.Find("metric");
+    object.Optional("metric", config.metric);
+    if (metric != nullptr && config.metric.empty())
+      ThrowExpected(object.at("metric"), "a metric's name", *metric);
+  });
+  object.Try([&] {
+    const Json* target = object.Find("target");
+    if (target != nullptr) ReadJson(*target, object.at("target"), config.target.emplace());
+  });
+  object.Try([&] {
+    object.Optional("patience", config.patience);
+    CheckCount(config.patience, SizeLimits::kSteps, object.at("patience"));
+  });
   object.Finish();
   return config;
 }

@@ -9,9 +9,10 @@
 
 namespace tessera::internal {
 
-// Throws Error for an unknown key, for both every and every_steps, and for numbers out of range.
-// Which metrics there are depends on the tasks (train/evaluation_metric.h).
-EvaluationConfig EvaluationFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for an unknown key, for both every and every_steps, and for
+// numbers out of range. Which metrics there are depends on the tasks (train/evaluation_metric.h).
+EvaluationConfig EvaluationFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems = nullptr);
 Json EvaluationToJson(const EvaluationConfig& config);
 
 }  // namespace tessera::internal

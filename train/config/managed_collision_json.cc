@@ -9,22 +9,29 @@ namespace {
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
 void ReadWithin(JsonObject& object, const char* key, int64_t low, int64_t high, int64_t& number) {
-  object.Optional(key, number);
-  if (number >= low && number <= high) return;
-  throw Error(Format("{}: expected {}, got {}", object.at(key),
-                     high == kAny ? Format("{} or more", low) : Format("{} to {}", low, high),
-                     number));
+  object.Try([&] {
+    object.Optional(key, number);
+    if (number >= low && number <= high) return;
+    throw Error(Format("{}: expected {}, got {}", object.at(key),
+                       high == kAny ? Format("{} or more", low) : Format("{} to {}", low, high),
+                       number));
+  });
 }
 
 void ReadWithin(JsonObject& object, const char* key, double high, double& number) {
-  object.Optional(key, number);
-  if (!(number >= 0 && number <= high))
-    throw Error(Format("{}: expected a number from 0 to {}, got {}", object.at(key), high, number));
+  object.Try([&] {
+    object.Optional(key, number);
+    if (!(number >= 0 && number <= high))
+      throw Error(
+          Format("{}: expected a number from 0 to {}, got {}", object.at(key), high, number));
+  });
 }
 
 void ReadEviction(JsonObject& object, MchEviction& eviction) {
-  object.OptionalWord("eviction", eviction,
-                      {MchEviction::kLru, MchEviction::kLfu, MchEviction::kDistanceLfu});
+  object.Try([&] {
+    object.OptionalWord("eviction", eviction,
+                        {MchEviction::kLru, MchEviction::kLfu, MchEviction::kDistanceLfu});
+  });
 }
 
 GrowingIndexOptions ReadGrowing(JsonObject& object) {
@@ -36,9 +43,9 @@ GrowingIndexOptions ReadGrowing(JsonObject& object) {
   return options;
 }
 
-AdmissionConfig ReadAdmission(const Json& value, const std::string& where) {
+AdmissionConfig ReadAdmission(const Json& value, const std::string& where, JsonProblems* problems) {
   using Kind = AdmissionKind;
-  JsonObject object(value, where);
+  JsonObject object(value, where, problems);
   AdmissionConfig admission;
   object.Require("kind");
   object.OptionalWord("kind", admission.kind,
@@ -54,12 +61,16 @@ AdmissionConfig ReadAdmission(const Json& value, const std::string& where) {
 MchConfig ReadMch(JsonObject& object) {
   MchConfig config;
   ReadEviction(object, config.eviction);
-  object.Optional("decay_exponent", config.decay_exponent);
-  if (!(config.decay_exponent > 0))
-    throw Error(Format("{}: expected a number above 0, got {}", object.at("decay_exponent"),
-                       config.decay_exponent));
-  if (const Json* admission = object.Find("admission"))
-    config.admission = ReadAdmission(*admission, object.at("admission"));
+  object.Try([&] {
+    object.Optional("decay_exponent", config.decay_exponent);
+    if (!(config.decay_exponent > 0))
+      throw Error(Format("{}: expected a number above 0, got {}", object.at("decay_exponent"),
+                         config.decay_exponent));
+  });
+  object.Try([&] {
+    if (const Json* admission = object.Find("admission"))
+      config.admission = ReadAdmission(*admission, object.at("admission"), object.problems());
+  });
   ReadWithin(object, "eviction_interval", 1, 1'000'000'000, config.eviction_interval);
   ReadWithin(object, "input_hash_size", 0, kAny, config.input_hash_size);
   ReadWithin(object, "mch_size", 0, kAny - 2, config.mch_size);
@@ -69,12 +80,16 @@ MchConfig ReadMch(JsonObject& object) {
 HashZchOptions ReadHashZch(JsonObject& object) {
   using Eviction = HashZchEviction;
   HashZchOptions options{.clock = HashZchClock::kForwards};
-  object.OptionalWord(
-      "eviction", options.eviction,
-      {Eviction::kNone, Eviction::kSingleTtl, Eviction::kPerFeatureTtl, Eviction::kLru});
+  object.Try([&] {
+    object.OptionalWord(
+        "eviction", options.eviction,
+        {Eviction::kNone, Eviction::kSingleTtl, Eviction::kPerFeatureTtl, Eviction::kLru});
+  });
   ReadWithin(object, "single_ttl", 0, kAny, options.single_ttl);
-  object.Optional("per_feature_ttl", options.per_feature_ttl);
-  object.OptionalWord("clock", options.clock, {HashZchClock::kForwards, HashZchClock::kHours});
+  object.Try([&] { object.Optional("per_feature_ttl", options.per_feature_ttl); });
+  object.Try([&] {
+    object.OptionalWord("clock", options.clock, {HashZchClock::kForwards, HashZchClock::kHours});
+  });
   ReadWithin(object, "total_num_buckets", 1, kAny, options.total_num_buckets);
   ReadWithin(object, "max_probe", 1, kAny, options.max_probe);
   ReadWithin(object, "input_hash_size", 0, kAny, options.input_hash_size);
@@ -82,7 +97,7 @@ HashZchOptions ReadHashZch(JsonObject& object) {
   ReadWithin(object, "opt_in_prob", -1, 100, opt_in);
   options.opt_in_prob = static_cast<int>(opt_in);
   ReadWithin(object, "percent_reserved_slots", 100, options.percent_reserved_slots);
-  object.Optional("disable_fallback", options.disable_fallback);
+  object.Try([&] { object.Optional("disable_fallback", options.disable_fallback); });
   return options;
 }
 
@@ -144,9 +159,10 @@ int64_t LeastRows(const ManagedCollisionConfig& config) {
 }  // namespace
 
 std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
-                                                           const std::string& where) {
+                                                           const std::string& where,
+                                                           JsonProblems* problems) {
   if (value.is_null()) return std::nullopt;
-  JsonObject object(value, where);
+  JsonObject object(value, where, problems);
   ManagedTableConfig config{.module = ReadKind(object)};
   ReadWithin(object, "num_parts", 0, kAny, config.num_parts);
   object.Finish();

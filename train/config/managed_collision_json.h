@@ -23,10 +23,11 @@
 
 namespace tessera::internal {
 
-// Nullopt for null: the table reads row numbers. Throws Error for an unknown kind, or key of a
-// kind, listing those there are, and for a number out of its range.
+// Nullopt for null: the table reads row numbers. Throws Error, or adds to `problems`, for an
+// unknown kind, or key of a kind, listing those there are, and for a number out of its range.
 std::optional<ManagedTableConfig> ManagedCollisionFromJson(const Json& value,
-                                                           const std::string& where);
+                                                           const std::string& where,
+                                                           JsonProblems* problems = nullptr);
 
 // Every option of the kind.
 Json ManagedCollisionToJson(const ManagedTableConfig& config);

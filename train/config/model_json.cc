@@ -9,6 +9,10 @@ namespace {
 
 using Type = RankingModelType;
 
+bool IsMixture(const RankingNetConfig& config) {
+  return config.type == Type::kMmoe || config.type == Type::kPle;
+}
+
 Type ReadType(JsonObject& object) {
   std::string name, known;
   object.Required("type", name);
@@ -19,24 +23,33 @@ Type ReadType(JsonObject& object) {
   ThrowExpected(object.at("type"), known, name);
 }
 
-void ReadSize(JsonObject& object, const char* key, int64_t& size) {
-  object.Required(key, size);
-  CheckPositive(size, SizeLimits::kDim, object.at(key));
+void ReadSize(JsonObject& object, const char* key, int64_t& size, int64_t most = SizeLimits::kDim) {
+  object.Try([&] {
+    object.Required(key, size);
+    CheckPositive(size, most, object.at(key));
+  });
 }
 
-void ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
-  object.Required(key, sizes);
-  if (sizes.empty()) throw Error(Format("{}: expected at least one layer", object.at(key)));
-  CheckLayers(sizes, object.at(key));
+bool ReadSizes(JsonObject& object, const char* key, std::vector<int64_t>& sizes) {
+  return object.Try([&] {
+    object.Required(key, sizes);
+    if (sizes.empty()) throw Error(Format("{}: expected at least one layer", object.at(key)));
+    CheckLayers(sizes, object.at(key));
+  });
 }
 
 // Dense features are left out by a 0 that is said, never by a dense_arch that is forgotten.
 void ReadDenseIn(JsonObject& object, RankingNetConfig& config) {
   config.dense_in = ClickRow::kIntegers;
-  object.Optional("dense_in", config.dense_in);
-  CheckCount(config.dense_in, SizeLimits::kDim, object.at("dense_in"));
-  if (object.Find(config.type == Type::kDeepFm ? "hidden" : "dense_arch") != nullptr)
-    CheckPositive(config.dense_in, SizeLimits::kDim, object.at("dense_in"));
+  object.Find("dense_in");
+  const Json* dense = object.Find(config.type == Type::kDeepFm ? "hidden" : "dense_arch");
+  object.Try([&] {
+    int64_t dense_in = config.dense_in;
+    object.Optional("dense_in", dense_in);
+    CheckCount(dense_in, SizeLimits::kDim, object.at("dense_in"));
+    if (dense != nullptr) CheckPositive(dense_in, SizeLimits::kDim, object.at("dense_in"));
+    config.dense_in = dense_in;
+  });
 }
 
 void ReadDenseArch(JsonObject& object, RankingNetConfig& config) {
@@ -46,22 +59,24 @@ void ReadDenseArch(JsonObject& object, RankingNetConfig& config) {
 // The last size of a branch is so many times the dim of the tables.
 void ReadBranch(JsonObject& object, const char* key, const RankingNetConfig& config,
                 std::vector<int64_t>& sizes) {
-  ReadSizes(object, key, sizes);
-  if (config.dense_arch.empty()) return;  // of the tables: see MakeRankingNet
+  if (!ReadSizes(object, key, sizes)) return;
+  // Without dense_arch the dim is that of the tables: see MakeRankingNet. One below 1 was refused.
+  if (config.dense_arch.empty() || config.dense_arch.back() < 1) return;
   const int64_t dim = config.dense_arch.back();
-  if (sizes.back() % dim != 0)
-    throw Error(
-        Format("{}: expected a last layer that is a multiple of {}, the last of dense_arch, "
-               "got {}",
-               object.at(key), dim, sizes.back()));
+  object.Try([&] {
+    if (sizes.back() % dim != 0)
+      throw Error(
+          Format("{}: expected a last layer that is a multiple of {}, the last of dense_arch, "
+                 "got {}",
+                 object.at(key), dim, sizes.back()));
+  });
 }
 
 void ReadDlrm(JsonObject& object, RankingNetConfig& config) {
   ReadDenseArch(object, config);
   ReadSizes(object, "over_arch", config.over_arch);
   if (config.type == Type::kDlrmDcn) {
-    ReadSize(object, "dcn_layers", config.dcn_layers);
-    CheckPositive(config.dcn_layers, SizeLimits::kLayers, object.at("dcn_layers"));
+    ReadSize(object, "dcn_layers", config.dcn_layers, SizeLimits::kLayers);
     ReadSize(object, "dcn_low_rank", config.dcn_low_rank);
   }
   if (config.type == Type::kDlrmProjection) {
@@ -81,8 +96,7 @@ void ReadMixture(JsonObject& object, RankingNetConfig& config) {
   ReadSizes(object, "expert_arch", config.expert_arch);
   ReadSizes(object, "tower_arch", config.tower_arch);
   if (config.type == Type::kMmoe) return;
-  ReadSize(object, "layers", config.extraction_layers);
-  CheckPositive(config.extraction_layers, SizeLimits::kLayers, object.at("layers"));
+  ReadSize(object, "layers", config.extraction_layers, SizeLimits::kLayers);
   ReadSize(object, "task_experts", config.task_experts);
 }
 
@@ -90,14 +104,16 @@ void ReadMixture(JsonObject& object, RankingNetConfig& config) {
 void ReadTowers(JsonObject& object, RankingNetConfig& config) {
   for (const auto& [key, features] :
        {std::pair{"query", &config.query}, std::pair{"candidate", &config.candidate}}) {
-    object.Required(key, *features);
-    if (features->empty()) throw Error(Format("{}: expected at least one feature", object.at(key)));
+    object.Try([&, key = key, features = features] {
+      object.Required(key, *features);
+      if (features->empty())
+        throw Error(Format("{}: expected at least one feature", object.at(key)));
+    });
   }
   ReadSizes(object, "layers", config.tower_layers);
 }
 
-void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
-  object.Optional("weighted", config.weighted);
+void ReadPositionWeights(JsonObject& object, RankingNetConfig& config) {
   const Json* json = object.Find("position_weights");
   if (json == nullptr) return;
   if (config.weighted)
@@ -108,9 +124,16 @@ void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
   for (const auto& [feature, value] : json->items()) {
     const std::string place = Format("{}.{}", where, feature);
     int64_t& length = config.position_weights[feature];
-    ReadJson(value, place, length);
-    CheckPositive(length, SizeLimits::kDim, place);
+    object.Try([&, &value = value] {
+      ReadJson(value, place, length);
+      CheckPositive(length, SizeLimits::kDim, place);
+    });
   }
+}
+
+void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
+  object.Try([&] { object.Optional("weighted", config.weighted); });
+  object.Try([&] { ReadPositionWeights(object, config); });
 }
 
 // The last layer of what ends in one output, or in one a task.
@@ -122,37 +145,46 @@ void CheckOutputs(const std::string& where, const std::vector<int64_t>& sizes, i
                        sizes.back()));
 }
 
-}  // namespace
+void ReadSizesOfType(JsonObject& object, RankingNetConfig& config) {
+  if (config.type == Type::kTwoTower) return ReadTowers(object, config);
+  ReadDenseIn(object, config);
+  if (config.type == Type::kDeepFm) return ReadDeepFm(object, config);
+  return IsMixture(config) ? ReadMixture(object, config) : ReadDlrm(object, config);
+}
 
-RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
-  RankingNetConfig config;
-  config.type = ReadType(object);
-  const bool deepfm = config.type == Type::kDeepFm,
-             mixture = config.type == Type::kMmoe || config.type == Type::kPle;
-  const bool two_tower = config.type == Type::kTwoTower;
-  if (!two_tower) ReadDenseIn(object, config);
-  if (two_tower)
-    ReadTowers(object, config);
-  else if (deepfm)
-    ReadDeepFm(object, config);
-  else if (mixture)
-    ReadMixture(object, config);
-  else
-    ReadDlrm(object, config);
-  ReadIdWeights(object, config);
-  if (const Json* tasks = object.Find("tasks"))
-    config.tasks = TasksFromJson(*tasks, object.at("tasks"));
-  object.Finish();
-  if (mixture) CheckOutputs(object.at("tower_arch"), config.tower_arch, 1);
+// REQUIRES: all keys were read without a problem.
+void CheckLosses(const std::string& where, const RankingNetConfig& config) {
   for (const TaskConfig& task : config.tasks)
-    if (task.loss == TaskLoss::kInBatchSoftmax && !two_tower)
+    if (task.loss == TaskLoss::kInBatchSoftmax && config.type != Type::kTwoTower)
       throw Error(
           Format("{}: task '{}': the loss in_batch_softmax is of the type two_tower, whose "
                  "candidates it compares; got the type {}",
-                 object.at("tasks"), task.name, ToString(config.type)));
-  if (!mixture && !deepfm && !two_tower)
+                 where, task.name, ToString(config.type)));
+}
+
+void CheckOutputsOfType(const JsonObject& object, const RankingNetConfig& config) {
+  if (IsMixture(config)) return CheckOutputs(object.at("tower_arch"), config.tower_arch, 1);
+  if (config.type != Type::kDeepFm && config.type != Type::kTwoTower)
     CheckOutputs(object.at("over_arch"), config.over_arch, config.num_tasks());
+}
+
+}  // namespace
+
+RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  RankingNetConfig config;
+  config.type = ReadType(object);
+  ReadSizesOfType(object, config);
+  ReadIdWeights(object, config);
+  object.Try([&] {
+    if (const Json* tasks = object.Find("tasks"))
+      config.tasks = TasksFromJson(*tasks, object.at("tasks"), problems);
+  });
+  object.Finish();
+  if (problems != nullptr && problems->In(where)) return config;
+  object.Try([&] { CheckLosses(object.at("tasks"), config); });
+  object.Try([&] { CheckOutputsOfType(object, config); });
   return config;
 }
 

@@ -9,10 +9,11 @@
 
 namespace tessera::internal {
 
-// Throws Error for an unknown type, listing those there are, a size that the type needs and lacks
-// or does not know, and sizes that make no sense. dense_in may be left out: it is then the integers
-// of a row; with 0 there is no dense_arch. "tasks": tasks_json.h.
-RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for an unknown type, listing those there are, a size that
+// the type needs and lacks or does not know, and sizes that make no sense. dense_in may be left
+// out: it is then the integers of a row; with 0 there is no dense_arch. "tasks": tasks_json.h.
+RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where,
+                                    JsonProblems* problems = nullptr);
 
 // Every size of the type.
 Json RankingNetToJson(const RankingNetConfig& config);

@@ -48,15 +48,17 @@ Json FieldToJson(double field) { return field; }
 
 }  // namespace
 
-AnyRule RuleFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   std::string name, known;
   object.Required("name", name);
   std::optional<AnyRule> made;
   ForEachNamedRule([&](auto rule) {
     known += (known.empty() ? "" : ", ") + std::string(rule.kName);
     if (name != rule.kName) return;
-    VisitRuleOptions(rule, [&](const char* key, auto& field) { ReadField(object, key, field); });
+    VisitRuleOptions(rule, [&](const char* key, auto& field) {
+      object.Try([&] { ReadField(object, key, field); });
+    });
     object.Finish();
     made = rule;
   });

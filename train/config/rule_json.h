@@ -9,9 +9,9 @@
 
 namespace tessera::internal {
 
-// Throws Error for an unknown name, listing those there are, an unknown field, or a value out of
-// range.
-AnyRule RuleFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for an unknown name, listing those there are, an unknown
+// field, or a value out of range.
+AnyRule RuleFromJson(const Json& value, const std::string& where, JsonProblems* problems = nullptr);
 
 // Every field, in the order of the rule's struct.
 Json RuleToJson(const AnyRule& rule);

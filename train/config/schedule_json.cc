@@ -38,15 +38,17 @@ void ReadPolicy(JsonObject& object, WarmupPolicy& policy) {
   throw Error(Format("{}: no policy is called '{}'; there are {}", where, name, known));
 }
 
-WarmupStage ReadStage(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+WarmupStage ReadStage(const Json& value, const std::string& where, JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   WarmupStage stage;
   ReadPolicy(object, stage.policy);
   VisitFields(stage, [&](const std::string& key, auto& field) {
-    const Json* given = key == "max_iters" ? &object.Require(key) : object.Find(key);
-    if (given == nullptr) return;
-    ReadJson(*given, object.at(key), field);
-    CheckNumberField(key, static_cast<double>(field), object.at(key));
+    object.Try([&] {
+      const Json* given = key == "max_iters" ? &object.Require(key) : object.Find(key);
+      if (given == nullptr) return;
+      ReadJson(*given, object.at(key), field);
+      CheckNumberField(key, static_cast<double>(field), object.at(key));
+    });
   });
   object.Finish();
   return stage;
@@ -65,11 +67,14 @@ void ReadNormType(JsonObject& object, double& norm_type) {
 
 }  // namespace
 
-std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where) {
+std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where,
+                                        JsonProblems* problems) {
   if (!value.is_array()) ThrowExpected(where, "a list of stages", value);
   std::vector<WarmupStage> stages;
   for (size_t i = 0; i < value.size(); ++i)
-    stages.push_back(ReadStage(value[i], Format("{}[{}]", where, i)));
+    Try(problems,
+        [&] { stages.push_back(ReadStage(value[i], Format("{}[{}]", where, i), problems)); });
+  if (problems != nullptr && problems->In(where)) return stages;
   try {
     WarmupSchedule{stages};
   } catch (const Error& error) {
@@ -90,15 +95,20 @@ Json WarmupToJson(const std::vector<WarmupStage>& stages) {
   return list;
 }
 
-GradientClippingOptions ClippingFromJson(const Json& value, const std::string& where) {
-  JsonObject object(value, where);
+GradientClippingOptions ClippingFromJson(const Json& value, const std::string& where,
+                                         JsonProblems* problems) {
+  JsonObject object(value, where, problems);
   GradientClippingOptions options;
-  object.OptionalWord("mode", options.mode,
-                      {GradientClipping::kNone, GradientClipping::kNorm, GradientClipping::kValue});
-  object.Optional("max_gradient", options.max_gradient);
-  if (options.max_gradient <= 0)
-    ThrowExpected(object.at("max_gradient"), "a number above 0", options.max_gradient);
-  ReadNormType(object, options.norm_type);
+  using Mode = GradientClipping;
+  object.Try([&] {
+    object.OptionalWord("mode", options.mode, {Mode::kNone, Mode::kNorm, Mode::kValue});
+  });
+  object.Try([&] {
+    object.Optional("max_gradient", options.max_gradient);
+    if (options.max_gradient <= 0)
+      ThrowExpected(object.at("max_gradient"), "a number above 0", options.max_gradient);
+  });
+  object.Try([&] { ReadNormType(object, options.norm_type); });
   object.Finish();
   return options;
 }

@@ -12,14 +12,16 @@
 
 namespace tessera::internal {
 
-// Throws Error for an unknown policy or field, listing those there are, or stages that
-// WarmupSchedule refuses.
-std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for an unknown policy or field, listing those there are, or
+// stages that WarmupSchedule refuses.
+std::vector<WarmupStage> WarmupFromJson(const Json& value, const std::string& where,
+                                        JsonProblems* problems = nullptr);
 Json WarmupToJson(const std::vector<WarmupStage>& stages);
 
-// Throws Error for an unknown mode or field, or a number that is not above 0. norm_type is a number
-// or "inf".
-GradientClippingOptions ClippingFromJson(const Json& value, const std::string& where);
+// Throws Error, or adds to `problems`, for an unknown mode or field, or a number that is not above
+// 0. norm_type is a number or "inf".
+GradientClippingOptions ClippingFromJson(const Json& value, const std::string& where,
+                                         JsonProblems* problems = nullptr);
 Json ClippingToJson(const GradientClippingOptions& options);
 
 }  // namespace tessera::internal

@@ -11,8 +11,10 @@
 
 namespace tessera::internal {
 
-// Throws Error for no tasks, two of one name, and a weight that is not a number of 0 or more.
-std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where);
+// Throws Error, or adds to `problems`, for no tasks, two of one name, and a weight that is not a
+// number of 0 or more.
+std::vector<TaskConfig> TasksFromJson(const Json& list, const std::string& where,
+                                      JsonProblems* problems = nullptr);
 
 // Every key, but "where" of tasks that have none.
 Json TasksToJson(const std::vector<TaskConfig>& tasks);

@@ -1,8 +1,6 @@
 #include "train/config/train_config.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <tuple>
 
 #include "metrics/rec_metrics_json.h"
@@ -12,152 +10,39 @@
 #include "train/config/data_json.h"
 #include "train/config/dense_json.h"
 #include "train/config/evaluation_json.h"
-#include "train/config/managed_collision_json.h"
 #include "train/config/model_json.h"
-#include "train/config/number_json.h"
 #include "train/config/rule_json.h"
 #include "train/config/schedule_json.h"
 #include "train/config/schema_checks.h"
+#include "train/config/tables_json.h"
 
 namespace tessera {
 namespace {
 
 using internal::Json;
 using internal::JsonObject;
-using internal::ThrowExpected;
-
-void ReadInitRange(JsonObject& object, EmbeddingBagConfig& table) {
-  const Json* value = object.Find("init_range");
-  if (value == nullptr) return;
-  std::vector<float> range;
-  internal::ReadJson(*value, object.at("init_range"), range);
-  if (range.size() != 2 || range[0] > range[1])
-    ThrowExpected(object.at("init_range"), "[low, high]", *value);
-  table.init_range = {range[0], range[1]};
-}
-
-void ReadPlacement(JsonObject& object, EmbeddingBagConfig& table) {
-  using Location = EmbeddingLocation;
-  object.OptionalWord("location", table.location,
-                      {Location::kDevice, Location::kHost, Location::kManaged,
-                       Location::kManagedCaching, Location::kDisk});
-  const Json* json = object.Find("cache");
-  if (json == nullptr) return;
-  if (!IsCached(table.location))
-    throw Error(Format("{}: only a table whose location is MANAGED_CACHING or DISK has a cache",
-                       object.at("cache")));
-  JsonObject cache(*json, object.at("cache"));
-  cache.OptionalWord("policy", table.cache.policy, {CachePolicy::kLru, CachePolicy::kLfu});
-  int64_t ways = table.cache.ways;
-  cache.Optional("ways", ways);
-  CheckPositive(ways, SizeLimits::kWays, cache.at("ways"));
-  table.cache.ways = static_cast<int>(ways);
-  cache.Optional("load_factor", table.cache.load_factor);
-  cache.Optional("bytes", table.cache.bytes);
-  cache.Optional("scratch_rows", table.cache.scratch_rows);
-  cache.Optional("folder", table.cache.folder);
-  cache.Finish();
-  try {
-    CheckCacheConfig(table.cache);
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", object.at("cache"), error.what()));
-  }
-}
-
-// The table's own, else that of the document.
-void ReadManagedCollision(JsonObject& object, const EmbeddingBagConfig& table,
-                          const std::optional<ManagedTableConfig>& of_all,
-                          ManagedTableConfigs& configs) {
-  const std::string where = object.at("managed_collision");
-  const Json* own = object.Find("managed_collision");
-  const auto config = own == nullptr ? of_all : internal::ManagedCollisionFromJson(*own, where);
-  if (!config) return;
-  internal::CheckManagedTable(*config, table, where);
-  configs.insert_or_assign(table.name, *config);
-}
-
-EmbeddingBagConfig ReadTable(const Json& json, const std::string& where,
-                             const std::optional<ManagedTableConfig>& managed_collision,
-                             TrainConfig& config) {
-  JsonObject object(json, where);
-  EmbeddingBagConfig table;
-  object.Required("name", table.name);
-  if (table.name.empty())
-    throw Error(Format("{}: expected a name that is not empty", object.at("name")));
-  object.Required("rows", table.num_embeddings);
-  object.Required("dim", table.embedding_dim);
-  CheckTableSize(table.num_embeddings, table.embedding_dim, Format("{} ('{}')", where, table.name));
-  object.OptionalWord("pooling", table.pooling, {PoolingType::kSum, PoolingType::kMean});
-  object.Required("features", table.feature_names);
-  if (table.feature_names.empty())
-    throw Error(Format("{}: expected at least one feature", object.at("features")));
-  object.OptionalWord("dtype", table.data_type, {DType::kF32, DType::kF16, DType::kBF16});
-  object.OptionalWord("state_dtype", table.state_type, {DType::kF32, DType::kF16, DType::kBF16});
-  object.Optional("stochastic_rounding", table.stochastic_rounding);
-  ReadPlacement(object, table);
-  ReadInitRange(object, table);
-  const Json* rule = object.Find("optimizer");
-  table.optimizer = rule == nullptr ? config.sparse_optimizer
-                                    : internal::RuleFromJson(*rule, object.at("optimizer"));
-  ReadManagedCollision(object, table, managed_collision, config.managed_collision);
-  object.Finish();
-  return table;
-}
-
-// Names are unique, and every feature is read by one table.
-// Two tables that read one feature read the same numbers.
-void CheckReaders(const std::string& feature, const EmbeddingBagConfig& first,
-                  const EmbeddingBagConfig& second, const ManagedTableConfigs& managed) {
-  if (first.name == second.name)
-    throw Error(Format("tables: feature '{}' is there twice in '{}'", feature, first.name));
-  if (first.num_embeddings != second.num_embeddings)
-    throw Error(
-        Format("tables: feature '{}' is read by '{}', of {} rows, and by '{}', of {}: its ids are "
-               "taken modulo the rows, so expected as many",
-               feature, first.name, first.num_embeddings, second.name, second.num_embeddings));
-  for (const EmbeddingBagConfig* table : {&first, &second})
-    if (managed.contains(table->name))
-      throw Error(
-          Format("tables: feature '{}' is read by '{}' and by '{}', but '{}' has "
-                 "managed_collision: its ids can become the rows of one only",
-                 feature, first.name, second.name, table->name));
-}
-
-void CheckNames(const std::vector<EmbeddingBagConfig>& tables, const ManagedTableConfigs& managed) {
-  std::set<std::string> names;
-  std::map<std::string, const EmbeddingBagConfig*> reader_of;
-  for (const EmbeddingBagConfig& table : tables) {
-    if (!names.insert(table.name).second)
-      throw Error(Format("tables: two are called '{}'", table.name));
-    for (const std::string& feature : table.feature_names) {
-      const auto [entry, is_new] = reader_of.emplace(feature, &table);
-      if (!is_new) CheckReaders(feature, *entry->second, table, managed);
-    }
-  }
-}
-
-void ReadTables(JsonObject& document, TrainConfig& config) {
-  const Json& list = document.Require("tables");
-  if (!list.is_array() || list.empty())
-    ThrowExpected("tables", "a list of at least one table", list);
-  std::optional<ManagedTableConfig> managed_collision;
-  if (const Json* json = document.Find("managed_collision"))
-    managed_collision = internal::ManagedCollisionFromJson(*json, "managed_collision");
-  for (size_t i = 0; i < list.size(); ++i)
-    config.tables.push_back(ReadTable(list[i], Format("tables[{}]", i), managed_collision, config));
-  CheckNames(config.tables, config.managed_collision);
-}
+using internal::JsonProblems;
 
 void ReadOptimizers(JsonObject& document, TrainConfig& config) {
-  JsonObject object(document.Require("optimizer"), "optimizer");
-  config.sparse_optimizer = internal::RuleFromJson(object.Require("sparse"), object.at("sparse"));
-  config.dense_optimizer =
-      internal::DenseOptimizerFromJson(object.Require("dense"), object.at("dense"));
-  if (const Json* warmup = object.Find("warmup"))
-    config.warmup = internal::WarmupFromJson(*warmup, object.at("warmup"));
-  if (const Json* clipping = object.Find("gradient_clipping"))
-    config.gradient_clipping =
-        internal::ClippingFromJson(*clipping, object.at("gradient_clipping"));
+  JsonProblems* const problems = document.problems();
+  JsonObject object(document.Require("optimizer"), "optimizer", problems);
+  object.Try([&] {
+    config.sparse_optimizer =
+        internal::RuleFromJson(object.Require("sparse"), object.at("sparse"), problems);
+  });
+  object.Try([&] {
+    config.dense_optimizer =
+        internal::DenseOptimizerFromJson(object.Require("dense"), object.at("dense"), problems);
+  });
+  object.Try([&] {
+    if (const Json* warmup = object.Find("warmup"))
+      config.warmup = internal::WarmupFromJson(*warmup, object.at("warmup"), problems);
+  });
+  object.Try([&] {
+    if (const Json* clipping = object.Find("gradient_clipping"))
+      config.gradient_clipping =
+          internal::ClippingFromJson(*clipping, object.at("gradient_clipping"), problems);
+  });
   object.Finish();
 }
 
@@ -236,76 +121,76 @@ void CheckData(const TrainConfig& config) {
 void ReadTrain(JsonObject& document, TrainConfig& config) {
   const Json* json = document.Find("train");
   if (json == nullptr) return;
-  JsonObject object(*json, "train");
-  object.Optional("batch_size", config.batch_size);
-  CheckPositive(config.batch_size, SizeLimits::kBatch, object.at("batch_size"));
-  object.Optional("accumulate_steps", config.accumulate_steps);
-  CheckPositive(config.accumulate_steps, SizeLimits::kBatch, object.at("accumulate_steps"));
-  CheckAccumulation(config);
-  object.Optional("epochs", config.epochs);
-  CheckPositive(config.epochs, SizeLimits::kSteps, object.at("epochs"));
+  JsonObject object(*json, "train", document.problems());
+  const auto read = [&](const char* key, int64_t most, int64_t& number) {
+    object.Try([&] {
+      object.Optional(key, number);
+      CheckPositive(number, most, object.at(key));
+    });
+  };
+  read("batch_size", SizeLimits::kBatch, config.batch_size);
+  read("accumulate_steps", SizeLimits::kBatch, config.accumulate_steps);
+  read("epochs", SizeLimits::kSteps, config.epochs);
   internal::ReadSeed(object, config.seed);
   object.Finish();
 }
 
-Json TableToJson(const EmbeddingBagConfig& table, const ManagedTableConfigs& managed) {
-  Json json = {{"name", table.name},
-               {"rows", table.num_embeddings},
-               {"dim", table.embedding_dim},
-               {"pooling", ToString(table.pooling)},
-               {"features", table.feature_names},
-               {"dtype", ToString(table.data_type)},
-               {"state_dtype", ToString(table.state_type)},
-               {"stochastic_rounding", table.stochastic_rounding}};
-  if (table.location != EmbeddingLocation::kDevice) json["location"] = ToString(table.location);
-  if (IsCached(table.location))
-    json["cache"] = {{"policy", ToString(table.cache.policy)},
-                     {"ways", table.cache.ways},
-                     {"load_factor", table.cache.load_factor},
-                     {"bytes", table.cache.bytes},
-                     {"scratch_rows", table.cache.scratch_rows}};
-  if (table.location == EmbeddingLocation::kDisk && !table.cache.folder.empty())
-    json["cache"]["folder"] = table.cache.folder;
-  if (table.init_range)
-    json["init_range"] = {internal::ShortestDouble(table.init_range->first),
-                          internal::ShortestDouble(table.init_range->second)};
-  if (const auto own = managed.find(table.name); own != managed.end())
-    json["managed_collision"] = internal::ManagedCollisionToJson(own->second);
-  json["optimizer"] = internal::RuleToJson(table.optimizer);
-  return json;
+void ReadMetrics(JsonObject& document, TrainConfig& config) {
+  const Json* metrics = document.Find("metrics");
+  if (metrics == nullptr) return;
+  config.metrics = internal::RecMetricsFromJson(*metrics, "metrics", document.problems());
+  if (!metrics->contains("rec_tasks") && !config.model.tasks.empty())
+    config.metrics->tasks = RecTasksOf(config.model.tasks);
+}
+
+// Reads every section, whatever is wrong with the others.
+void ReadSections(JsonObject& document, TrainConfig& config) {
+  JsonProblems* const problems = document.problems();
+  document.Try([&] { ReadOptimizers(document, config); });
+  document.Try([&] { internal::ReadTables(document, config); });
+  document.Try([&] {
+    config.model = internal::RankingNetFromJson(document.Require("model"), "model", problems);
+  });
+  document.Try([&] {
+    if (const Json* data = document.Find("data"))
+      config.data = internal::DataFromJson(*data, "data", problems);
+  });
+  document.Try([&] { ReadTrain(document, config); });
+  document.Try([&] {
+    if (const Json* evaluation = document.Find("evaluation"))
+      config.evaluation = internal::EvaluationFromJson(*evaluation, "evaluation", problems);
+  });
+  document.Try([&] { ReadMetrics(document, config); });
+  document.Finish();
+}
+
+// Checks that sections fit each other, where each is good by itself.
+void CheckSections(const TrainConfig& config, JsonProblems* problems) {
+  using internal::Try;
+  for (const char* section : {"tables", "managed_collision", "model", "data"})
+    if (problems->In(section)) return;
+  Try(problems, [&] { CheckDims(config); });
+  Try(problems, [&] { CheckPositionWeights(config); });
+  if (Try(problems, [&] { CheckOptions(config.data.planted); }))
+    Try(problems, [&] { CheckData(config); });
+  Try(problems, [&] { CheckTasks(config); });
+  Try(problems, [&] { CheckTowers(config); });
+  if (!problems->In("train")) Try(problems, [&] { CheckAccumulation(config); });
 }
 
 }  // namespace
 
 TrainConfig ParseTrainConfig(const std::string& text, const std::string& source) {
-  try {
+  JsonProblems problems;
+  TrainConfig config;
+  internal::Try(&problems, [&] {
     const Json json = internal::ParseJson(text);
-    JsonObject document(json, "");
-    TrainConfig config;
-    ReadOptimizers(document, config);
-    ReadTables(document, config);
-    config.model = internal::RankingNetFromJson(document.Require("model"), "model");
-    CheckDims(config);
-    CheckPositionWeights(config);
-    if (const Json* data = document.Find("data"))
-      config.data = internal::DataFromJson(*data, "data");
-    CheckOptions(config.data.planted);
-    CheckData(config);
-    CheckTasks(config);
-    CheckTowers(config);
-    ReadTrain(document, config);
-    if (const Json* evaluation = document.Find("evaluation"))
-      config.evaluation = internal::EvaluationFromJson(*evaluation, "evaluation");
-    if (const Json* metrics = document.Find("metrics")) {
-      config.metrics = internal::RecMetricsFromJson(*metrics, "metrics");
-      if (!metrics->contains("rec_tasks") && !config.model.tasks.empty())
-        config.metrics->tasks = RecTasksOf(config.model.tasks);
-    }
-    document.Finish();
-    return config;
-  } catch (const Error& error) {
-    throw Error(Format("{}: {}", source, error.what()));
-  }
+    JsonObject document(json, "", &problems);
+    ReadSections(document, config);
+    CheckSections(config, &problems);
+  });
+  problems.ThrowIfAny(source);
+  return config;
 }
 
 TrainConfig ReadTrainConfig(const std::string& path) {
@@ -348,7 +233,7 @@ std::vector<RecTask> RecTasksOf(const std::vector<TaskConfig>& tasks) {
 std::string ToJson(const TrainConfig& config) {
   Json json;
   for (const EmbeddingBagConfig& table : config.tables)
-    json["tables"].push_back(TableToJson(table, config.managed_collision));
+    json["tables"].push_back(internal::TableToJson(table, config.managed_collision));
   json["model"] = internal::RankingNetToJson(config.model);
   json["optimizer"] = {{"sparse", internal::RuleToJson(config.sparse_optimizer)},
                        {"dense", internal::DenseOptimizerToJson(config.dense_optimizer)},

@@ -82,7 +82,7 @@ inline int64_t ExamplesOfStep(const TrainConfig& config) {
 }
 
 // Throws Error that begins with `source` (a file's name) and says which key, what was expected and
-// what came.
+// what came; where several are wrong, a line for each.
 TrainConfig ParseTrainConfig(const std::string& text, const std::string& source);
 TrainConfig ReadTrainConfig(const std::string& path);
 

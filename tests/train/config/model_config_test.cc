@@ -72,7 +72,8 @@ TEST(ModelConfig, Errors) {
   EXPECT_EQ(ErrorIn(R"({"dense_arch": [4], "over_arch": [6, 1]})"),
             "x.json: model.type: the key is missing");
   EXPECT_EQ(ErrorIn(R"({"type": "dlrm_dcn", "dense_arch": [4], "over_arch": [6, 1]})"),
-            "x.json: model.dcn_layers: the key is missing");
+            "x.json: 2 problems:\n  model.dcn_layers: the key is missing\n  model.dcn_low_rank: "
+            "the key is missing");
   EXPECT_EQ(ErrorIn(R"({"type": "dlrm_projection", "dense_arch": [4], "over_arch": [6, 1],
                         "branch1": [6], "branch2": [4]})"),
             "x.json: model.branch1: expected a last layer that is a multiple of 4, the last of "

@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadConfigs,
     ::testing::Values(
         Bad{R"("train": {)", R"("trian": {)",
-            "trian: unknown key; known here: optimizer, tables, managed_collision, model, data, "
+            "trian: unknown key (did you mean 'train'?); known here: optimizer, managed_collision, "
+            "tables, model, data, "
             "train, evaluation, metrics"},
         Bad{R"("train": {)", R"("evaluation": {"every": 1}, "train": {)",
             "evaluation.every: expected a fraction of an epoch, above 0 and below 1, got 1"},
@@ -65,7 +66,11 @@ INSTANTIATE_TEST_SUITE_P(
             R"("over_arch": [8, 1], "weighted": true, "position_weights": {"cat_3": 2})",
             "model.position_weights: beside weighted, the weights that ids come with: expected one "
             "of them"},
-        Bad{R"("rows": 20)", R"("row": 20)", "tables[1].rows: the key is missing"},
+        Bad{R"("rows": 20)", R"("row": 20)",
+            "2 problems:\n  tables[1].rows: the key is missing\n  tables[1].row: unknown key (did "
+            "you mean "
+            "'rows'?); known here: name, rows, dim, pooling, features, dtype, state_dtype, "
+            "stochastic_rounding, location, cache, init_range, optimizer, managed_collision"},
         Bad{R"("rows": 20)", R"("rows": 20, "shards": 2)",
             "tables[1].shards: unknown key; known here: name, rows, dim, pooling, features, dtype, "
             "state_dtype, stochastic_rounding, location, cache, init_range, optimizer, "
@@ -76,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("rows": 20)", R"("rows": 20, "cache": {})",
             "tables[1].cache: only a table whose location is MANAGED_CACHING or DISK has a cache"},
         Bad{R"("rows": 20)", R"("rows": 20, "location": "MANAGED_CACHING", "cache": {"way": 1})",
-            "tables[1].cache.way: unknown key; known here: policy, ways, load_factor, bytes, "
+            "tables[1].cache.way: unknown key (did you mean 'ways'?); known here: policy, ways, "
+            "load_factor, bytes, "
             "scratch_rows, folder"},
         Bad{R"("rows": 20)", R"("rows": "20")", R"(tables[1].rows: expected an integer, got "20")"},
         Bad{R"("rows": 20)", R"("rows": 2.5)", "tables[1].rows: expected an integer, got 2.5"},
@@ -135,7 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
             "optimizer.sparse.lr: expected a number that is not negative, got -0.02"},
         Bad{R"({"name": "rowwise_adagrad", "lr": 0.02)",
             R"({"name": "momentum_sgd", "momentum": 1.5, "lr": 0.02)",
-            "optimizer.sparse.momentum: expected a number below 1, got 1.5"},
+            "2 problems:\n  optimizer.sparse.momentum: expected a number below 1, got 1.5\n"
+            "  optimizer.sparse.weight_decay_mode: unknown key; known here: name, lr, momentum, "
+            "weight_decay, nesterov"},
         Bad{R"("lr": 0.02)", R"("learning_rate": 0.02)",
             "optimizer.sparse.learning_rate: unknown key; known here: name, lr, eps, weight_decay, "
             "weight_decay_mode, max_norm"},
@@ -165,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("value": 0.5)", R"("value": -0.5)",
             "optimizer.warmup[0].value: expected a number that is not negative, got -0.5"},
         Bad{R"("warmup": [)", R"("warmup": 5, "x": [)",
-            "optimizer.warmup: expected a list of stages, got 5"},
+            "2 problems:\n  optimizer.warmup: expected a list of stages, got 5\n  optimizer.x: "
+            "unknown key; known here: sparse, dense, warmup, gradient_clipping"},
         Bad{R"("mode": "norm")", R"("mode": "l2")",
             R"(optimizer.gradient_clipping.mode: expected "none" or "norm" or "value", got "l2")"},
         Bad{R"("max_gradient": 0.75)", R"("max_gradient": 0)",
@@ -199,7 +208,64 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"("seed": 7)", R"("seed": -7)",
             "train.seed: expected a number that is not negative, got -7"},
         Bad{R"("tables": [)", R"("tables": 5, "x": [)",
-            "tables: expected a list of at least one table, got 5"}));
+            "2 problems:\n  tables: expected a list of at least one table, got 5\n  x: unknown "
+            "key; known here: optimizer, managed_collision, tables, model, data, train, "
+            "evaluation, metrics"}));
+
+TEST(TrainConfig, AllProblemsAreOneAnswer) {
+  const char* text = R"({
+    "tables": [{"name": "a", "rows": "many", "dim": 4, "features": []}],
+    "model": {"type": "dlrm_dcn", "dense_arch": [8, 4], "over_arch": [8, 1], "dcn_layer": 2},
+    "optimizer": {"sparse": {"name": "sgd", "lr": -1}, "dense": {"name": "sgd", "lr": "fast"}},
+    "data": {"format": "planted", "row": 5},
+    "train": {"batch_size": 0, "epochs": 0, "seed": -1},
+    "evaluation": {"patience": -1}})";
+  EXPECT_EQ(ErrorIn(text),
+            "x.json: 13 problems:\n"
+            "  optimizer.sparse.lr: expected a number that is not negative, got -1\n"
+            "  optimizer.dense.lr: expected a number, got \"fast\"\n"
+            "  tables[0].rows: expected an integer, got \"many\"\n"
+            "  tables[0].features: expected at least one feature\n"
+            "  model.dcn_layers: the key is missing\n"
+            "  model.dcn_low_rank: the key is missing\n"
+            "  model.dcn_layer: unknown key (did you mean 'dcn_layers'?); known here: type, "
+            "dense_in, dense_arch, over_arch, dcn_layers, dcn_low_rank, weighted, "
+            "position_weights, tasks\n"
+            "  data.rows: the key is missing\n"
+            "  data.row: unknown key (did you mean 'rows'?); known here: format, missing, shuffle, "
+            "rows, eval_rows, seed, vocabulary, zipf, click_rate, missing_rate, strength\n"
+            "  train.batch_size: expected an integer above 0, got 0\n"
+            "  train.epochs: expected an integer above 0, got 0\n"
+            "  train.seed: expected a number that is not negative, got -1\n"
+            "  evaluation.patience: expected 0 or more, got -1");
+}
+
+// A bad value hides no key that is read after it, and asks for none that it decides on.
+TEST(TrainConfig, WhatFollowsABadValueIsStillKnown) {
+  EXPECT_EQ(ErrorIn(With(R"("dense_in": 13)", R"("dense_in": -1)")),
+            "x.json: model.dense_in: expected 0 or more, got -1");
+  EXPECT_EQ(ErrorIn(With(R"("rows": 20)", R"("rows": 20, "location": "MOON", "cache": {})"))
+                .find("x.json: tables[1].location: expected"),
+            0u);
+  EXPECT_EQ(ErrorIn(With(R"("train": {)",
+                         R"("metrics": {"min_compute_interval": "1", "max_compute_interval": 2},
+                            "train": {)")),
+            "x.json: metrics.min_compute_interval: expected a number, got \"1\"");
+  EXPECT_EQ(ErrorIn(With(R"("tables": [)",
+                         R"("managed_collision": {"kind": "mch"}, "tables": 5, "x": [)"))
+                .find("x.json: 2 problems:\n  tables: expected a list"),
+            0u);
+}
+
+// Sections that do not fit each other are found together, too, once each is good by itself.
+TEST(TrainConfig, SectionsThatDoNotFitAreOneAnswer) {
+  std::string text = With(R"("rows": 20, "dim": 4)", R"("rows": 20, "dim": 8)");
+  text.replace(text.find(R"("dense_in": 13)"), 14, R"("dense_in": 12)");
+  EXPECT_EQ(ErrorIn(text),
+            "x.json: 2 problems:\n"
+            "  table 'b': expected dim 4, the last layer of model.dense_arch, got 8\n"
+            "  model.dense_in: expected 13, the integers of a row, got 12");
+}
 
 TEST(TrainConfig, StagesThatMakeNoSenseAreErrors) {
   const std::string error =

@@ -1,11 +1,11 @@
-#include "cli/nearest.h"
+#include "runtime/base/nearest.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-namespace tessera::cli {
+namespace tessera {
 namespace {
 
 // Levenshtein's distance; letters that changed places count two.
@@ -36,4 +36,4 @@ std::string Nearest(const std::string& word, std::span<const std::string> names)
   return nearest;
 }
 
-}  // namespace tessera::cli
+}  // namespace tessera

@@ -1,14 +1,14 @@
-#ifndef TESSERA_CLI_NEAREST_H_
-#define TESSERA_CLI_NEAREST_H_
+#ifndef TESSERA_RUNTIME_BASE_NEAREST_H_
+#define TESSERA_RUNTIME_BASE_NEAREST_H_
 // "Did you mean …?"
 #include <span>
 #include <string>
 
-namespace tessera::cli {
+namespace tessera {
 
 // The name that becomes `word` by the fewest letters added, dropped or changed; "" if these are
 // more than two, and more than a third of the word's.
 std::string Nearest(const std::string& word, std::span<const std::string> names);
 
-}  // namespace tessera::cli
-#endif  // TESSERA_CLI_NEAREST_H_
+}  // namespace tessera
+#endif  // TESSERA_RUNTIME_BASE_NEAREST_H_
