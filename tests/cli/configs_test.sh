@@ -7,3 +7,11 @@ for config in planted hashed_ids raw_ids; do
   has out "trained 4,096 rows"
 done
 has out "raw ids of 26 tables"
+
+# ---- one of each type of model
+for config in "$TEST_SRCDIR/$TEST_WORKSPACE/examples/models"/*.json; do
+  run 0 train --config "$config" --train-rows 0:4096 --eval-rows 200000:201024
+  has out "trained 4,096 rows"
+  type=$(basename "$config" .json)
+  grep -q "\"type\": \"$type\"" "$config" || fail "$config: expected the type $type"
+done

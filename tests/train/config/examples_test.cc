@@ -1,7 +1,10 @@
-// Every configuration of examples/ is read, and what is written of it reads the same.
+// Every configuration of examples/ is read, and what is written of it reads the same; every type of
+// model has one.
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "train/config/train_config.h"
 
@@ -10,13 +13,18 @@ namespace {
 
 TEST(Examples, AreReadAndWritten) {
   int configs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("examples")) {
+  std::set<std::string> types;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("examples")) {
     if (entry.path().extension() != ".json") continue;
-    const std::string text = ToJson(ReadTrainConfig(entry.path().string()));
+    const TrainConfig config = ReadTrainConfig(entry.path().string());
+    const std::string text = ToJson(config);
     EXPECT_EQ(ToJson(ParseTrainConfig(text, "again")), text) << entry.path();
+    types.insert(ToString(config.model.type));
     ++configs;
   }
-  EXPECT_GE(configs, 9);
+  EXPECT_GE(configs, 15);
+  for (const RankingModelType type : kRankingModelTypes)
+    EXPECT_TRUE(types.contains(ToString(type))) << ToString(type);
 }
 
 }  // namespace
