@@ -146,6 +146,11 @@ Flag& Flag::OneOf(const std::vector<std::string>& words) {
   return *this;
 }
 
+Flag& Flag::OneAtATime() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
 Flag& Flag::Delimiter(char delimiter) {
   option_->delimiter(delimiter);
   return *this;

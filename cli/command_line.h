@@ -43,6 +43,8 @@ class Flag {
   Flag& Value(const std::string& name);
   Flag& Within(const NumberRange& range);
   Flag& OneOf(const std::vector<std::string>& words);
+  // Takes one value each time that it is given: a list of them does not follow it.
+  Flag& OneAtATime();
   // Its value is a list whose items the character parts.
   Flag& Delimiter(char delimiter);
   // The help shows the variable's value as the default; with a text, that.

@@ -8,6 +8,7 @@
 
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/outputs.h"
 #include "cli/show/byte_progress.h"
 #include "cli/show/checkpoint_summary.h"
@@ -39,6 +40,7 @@ constexpr char kFooter[] =
     "directory is on another machine, copy the file there under another name, then rename it.\n";
 
 struct Flags {
+  std::vector<std::string> set;
   std::string checkpoint, out, delta, config, nan = "error";
   int threads = 0;
   bool weights_only = false, overwrite = false;
@@ -91,7 +93,7 @@ void CheckModelDirectory(const std::string& path) {
 int ExportDelta(const Flags& flags) {
   CheckModelDirectory(flags.delta);
   std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  if (!flags.config.empty()) config = ReadConfigFile(flags.config, flags.set);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.delta, flags.delta);
   Context ctx({.threads = flags.threads});
@@ -152,13 +154,14 @@ void AddExportCommand(Command app) {
       .Add("--weights-only", f->weights_only,
            "With --out: leave out optimizer state and where the training stands")
       .Needs(out);
-  command
-      .Add(
-          "--config", f->config,
-          "With --delta: read the training configuration from this file if the checkpoint has none "
-          "inside")
-      .Needs(delta)
-      .Value("FILE");
+  const Flag config =
+      command
+          .Add("--config", f->config,
+               "With --delta: read the training configuration from this file if the checkpoint has "
+               "none inside")
+          .Needs(delta)
+          .Value("FILE");
+  AddSetFlag(command, f->set).Needs(config);
   command
       .Add("--nan", f->nan,
            "With --delta: a NaN in a table is an error (the default), or becomes zero")

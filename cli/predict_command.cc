@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/latencies.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/outputs.h"
@@ -27,6 +28,7 @@ namespace tessera::cli {
 namespace {
 
 struct Flags {
+  std::vector<std::string> set;
   std::string model, checkpoint, config, json, out, memory_limit;
   ScoredRows rows;
   int threads = 1;
@@ -84,7 +86,7 @@ std::optional<TrainConfig> ReadConfig(const Flags& flags) {
   if (flags.checkpoint.empty() && DetectForm(flags.model) == SavedForm::kModelDirectory)
     throw Error(Format("--config is for a checkpoint; {} is {}, which says itself what it is",
                        flags.model, Described(SavedForm::kModelDirectory)));
-  return ReadTrainConfig(flags.config);
+  return ReadConfigFile(flags.config, flags.set);
 }
 
 std::string AsJson(const Flags& flags, const Outcome& outcome) {
@@ -208,10 +210,12 @@ void AddPredictCommand(Command app) {
            "mse, RMSE) was lost")
       .Excludes(no_labels)
       .Value("PATH");
-  command
-      .Add("--config", f->config,
-           "Read the training configuration from this file, not from the checkpoint")
-      .Value("FILE");
+  const Flag config =
+      command
+          .Add("--config", f->config,
+               "Read the training configuration from this file, not from the checkpoint")
+          .Value("FILE");
+  AddSetFlag(command, f->set).Needs(config);
   command
       .Add("-o,--out", f->out,
            "Write the scores to this file: a heading (score; of several tasks score_NAME, a column "

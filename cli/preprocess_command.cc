@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/outputs.h"
 #include "cli/show/bad_lines.h"
 #include "cli/show/numbers.h"
@@ -58,6 +59,7 @@ constexpr char kFooter[] =
     "about the space of the text and is removed in the end. Memory stays near --memory-mib.\n";
 
 struct Flags {
+  std::vector<std::string> set;
   PreprocessOptions options;
   std::string to = "folder", missing = "own", dense = "log1p", config;
   std::optional<int64_t> frequency_threshold;
@@ -107,7 +109,7 @@ ParseRowsOptions MakeParseOptions(const Flags& flags) {
           "\"shuffle\" of the configuration's \"data\" mixes them while training, and shuf the "
           "lines of text before",
           flag));
-  const TrainConfig config = ReadTrainConfig(flags.config);
+  const TrainConfig config = ReadConfigFile(flags.config, flags.set);
   if (config.data.schema == nullptr || !config.data.schema->is_text())
     throw Error(Format("--config {}: its data are of the format {}: expected jsonl, csv or tsv",
                        flags.config, ToString(config.data.format)));
@@ -241,6 +243,7 @@ void AddPreprocessCommand(Command app) {
                "Parse text by the data schema of this training configuration; without this "
                "flag inputs have Criteo's columns")
           .Value("FILE");
+  AddSetFlag(command, f->set).Needs(config);
   AddOutputFlags(command, *f, config);
   AddIdFlags(command, *f, config);
   command.Add("--skip-bad-lines", f->options.skip_bad_lines,

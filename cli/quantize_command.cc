@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
@@ -40,6 +41,7 @@ constexpr char kFooter[] =
     "f16 is computed in f32. --budget counts the rows before any is dropped.\n";
 
 struct Flags {
+  std::vector<std::string> set;
   std::string checkpoint, out, bits = "8", codec, config, default_row = "none", nan = "error",
                                dense = "f32", remap = "array";
   serve::PruneOptions prune;
@@ -148,7 +150,7 @@ bool HoldsModel(const std::string& folder) {
 int Quantize(const Flags& flags) {
   serve::WriteModelOptions options = MakeOptions(flags);
   std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  if (!flags.config.empty()) config = ReadConfigFile(flags.config, flags.set);
   const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ParseShare(flags.budget),
                                   .error = flags.max_error};
   std::vector<std::string> reads = flags.scored.data;
@@ -243,10 +245,12 @@ void AddQuantizeCommand(Command app) {
       .Value("none|mean");
   command.Add("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
       .Value("error|zero");
-  command
-      .Add("--config", f->config,
-           "Read the training configuration from this file, not from the checkpoint")
-      .Value("FILE");
+  const Flag config =
+      command
+          .Add("--config", f->config,
+               "Read the training configuration from this file, not from the checkpoint")
+          .Value("FILE");
+  AddSetFlag(command, f->set).Needs(config);
   command.Add("--threads", f->threads, "Number of threads; default: all cores")
       .Within(NumbersFrom(1, 1024))
       .Value("N");

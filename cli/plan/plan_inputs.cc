@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/config_flags.h"
 #include "cli/show/checkpoint_summary.h"
 #include "planner/model/model_json.h"
 #include "planner/model/shipped_topologies.h"
@@ -38,24 +39,37 @@ PlanInput OfConfig(TrainConfig config, int ranks) {
   return input;
 }
 
-PlanInput OfCheckpoint(const std::string& path, int ranks) {
+// Only a configuration has keys to set.
+void RefuseSettings(const PlanFlags& flags) {
+  if (!flags.set.empty())
+    throw Error(Format("--set {}: beside --tables {}, which has no training configuration",
+                       flags.set.front(), flags.tables));
+}
+
+PlanInput OfCheckpoint(const PlanFlags& flags, int ranks) {
+  const std::string& path = flags.tables;
   const CheckpointSummary summary = SummarizeCheckpoint(path);
-  if (!summary.config.empty()) return OfConfig(ParseTrainConfig(summary.config, path), ranks);
+  if (!summary.config.empty())
+    return OfConfig(ReadConfigText(summary.config, path, flags.set), ranks);
+  RefuseSettings(flags);
   if (summary.tables.empty()) throw Error(Format("{}: it has no tables to plan", path));
   return {ModelOfTables(summary), {}};
 }
 
-PlanInput OfJson(const std::string& path, int ranks) {
+PlanInput OfJson(const PlanFlags& flags, int ranks) {
+  const std::string& path = flags.tables;
   const std::string text = ReadTextFile(path);
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (document.is_object() && document.contains("tessera_planner_model"))
+  if (document.is_object() && document.contains("tessera_planner_model")) {
+    RefuseSettings(flags);
     return {PlannerModelFromJson(text, path), {}};
+  }
   if (document.is_object() && !document.contains("tables"))
     throw Error(
         Format("{}: neither a model to plan (\"tessera_planner_model\": 1), nor a configuration of "
                "tessera train (\"tables\": …)",
                path));
-  return OfConfig(ParseTrainConfig(text, path), ranks);
+  return OfConfig(ReadConfigText(text, path, flags.set), ranks);
 }
 
 int64_t Gib(double gib) { return static_cast<int64_t>(gib * 1073741824.0); }
@@ -87,6 +101,7 @@ void AddPlanFlags(Command command, PlanFlags& f) {
           "a model (JSON)")
       .Required()
       .Value("PATH");
+  AddSetFlag(command, f.set);
   command
       .Add("--topology", f.topology,
            "Machine to plan for: a file of tessera calibrate, or cpu, a100, h100 or h200")
@@ -163,8 +178,8 @@ TopologyFile ReadTopology(const PlanFlags& flags) {
 }
 
 PlanInput ReadPlanInput(const PlanFlags& flags, const Topology& topology) {
-  PlanInput input = IsCheckpoint(flags.tables) ? OfCheckpoint(flags.tables, topology.world_size)
-                                               : OfJson(flags.tables, topology.world_size);
+  PlanInput input = IsCheckpoint(flags.tables) ? OfCheckpoint(flags, topology.world_size)
+                                               : OfJson(flags, topology.world_size);
   if (flags.batch_size) input.model.batch_size = *flags.batch_size;
   CheckModel(input.model);
   return input;

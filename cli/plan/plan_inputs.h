@@ -18,7 +18,7 @@ struct PlanFlags {
   std::optional<int> ranks, ranks_per_node;
   std::optional<double> hbm_gib, ddr_gib, reserve;
   std::optional<int64_t> batch_size, most_moved_bytes;
-  std::vector<std::string> data;
+  std::vector<std::string> data, set;
   int validate = 0;  // plans
 };
 

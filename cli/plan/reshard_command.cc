@@ -6,6 +6,7 @@
 
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/outputs.h"
 #include "cli/plan/auto_plan.h"
 #include "cli/show/byte_progress.h"
@@ -36,6 +37,7 @@ constexpr char kFooter[] =
     "the others are placed like table_wise.\n";
 
 struct Flags {
+  std::vector<std::string> set;
   std::string checkpoint, plan, topology, out, config;
   int ranks = 1, ranks_per_node = 0;  // 0: all ranks
   bool overwrite = false;
@@ -49,7 +51,7 @@ int64_t BytesIn(const CheckpointIndex& index) {
 
 TrainConfig ReadConfig(const Flags& flags, const Checkpoint& checkpoint) {
   std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadTrainConfig(flags.config);
+  if (!flags.config.empty()) config = ReadConfigFile(flags.config, flags.set);
   return serve::ReadConfig(checkpoint, config);
 }
 
@@ -121,10 +123,12 @@ void AddReshardCommand(Command app) {
   command.Add("-o,--out", f->out, "Write to this folder, which may be the same")
       .Required()
       .Value("DIR");
-  command
-      .Add("--config", f->config,
-           "Read the training configuration from this file if the checkpoint has none inside")
-      .Value("FILE");
+  const Flag config =
+      command
+          .Add("--config", f->config,
+               "Read the training configuration from this file if the checkpoint has none inside")
+          .Value("FILE");
+  AddSetFlag(command, f->set).Needs(config);
   AddOverwriteFlag(command, f->overwrite);
   command.Footer(kFooter);
   command.Run([f] { return Reshard(*f); });

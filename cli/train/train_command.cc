@@ -8,6 +8,7 @@
 
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
@@ -81,13 +82,13 @@ std::optional<ResumedRun> RunOf(const TrainFlags& flags, const Resumed& resumed)
 }
 
 TrainConfig FindConfig(const TrainFlags& flags, const Resumed& resumed) {
-  if (!flags.config.empty()) return ReadTrainConfig(flags.config);
+  if (!flags.config.empty()) return ReadConfigFile(flags.config, flags.set);
   if (flags.resume.empty())
     throw Error(
         "no configuration: give --config FILE, for example examples/planted.json, which needs no "
         "data");
   if (resumed.config.empty()) throw NoConfiguration(flags.resume, resumed.of_program);
-  return ParseTrainConfig(resumed.config, flags.resume);
+  return ReadConfigText(resumed.config, flags.resume, flags.set);
 }
 
 // Read again, as tables with fewer rows may not fit their features.

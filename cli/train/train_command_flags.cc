@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "cli/config_flags.h"
 #include "cli/files.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
@@ -182,6 +183,7 @@ void AddTrainFlags(Command app, TrainFlags& f) {
   app.Add("--config", f.config,
           "Configuration (JSON): tables, model, optimizers and data; examples/criteo.json is one")
       .Value("FILE");
+  AddSetFlag(app, f.set);
   app.Add("--data", f.data,
           "Train on these rows: files of the configuration's \"format\", plain, .gz or .zst; a "
           "pattern stands for the files that match it, - for standard input. Folders of tessera "

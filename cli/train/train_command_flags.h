@@ -19,7 +19,7 @@ struct TrainFlags {
   std::string plan, topology, wire_codecs;
   std::string memory_limit;  // "": what there is
   std::string pipeline = "none", trace;
-  std::vector<std::string> data, eval;
+  std::vector<std::string> data, eval, set;
   EvaluationFlags evaluation;
   std::optional<int64_t> epochs, batch_size, accumulate_steps, seed, max_table_rows;
   std::optional<int> ranks;  // of this process

@@ -66,7 +66,7 @@ config over 's/"over_arch": \[16, 1\]/"over_arch": [8, 1]/'
 for changed in "pooling table 'a': pooling" "features table 'a': features" \
   "order table 'b': features" "rows table 'a': rows was 51" \
   "rule table 'a': optimizer.name" \
-    "over model.over_arch was [16,1] when it was saved, and is [8,1] now"; do
+    "over model.over_arch[0] was 16 when it was saved, and is 8 now"; do
   fails_saying "${changed#* }" train --config "${changed%% *}.json" --resume one.safetensors \
     --epochs 2
   fails_saying "${changed#* }" train --config "${changed%% *}.json" --resume one --epochs 2 \

@@ -1,0 +1,28 @@
+#include "cli/config_flags.h"
+
+#include "runtime/files/files.h"
+#include "train/config/config_settings.h"
+
+namespace tessera::cli {
+
+Flag AddSetFlag(Command command, std::vector<std::string>& settings) {
+  return command
+      .Add("--set", settings,
+           "Set a key of the configuration by its path, before it is checked: "
+           "optimizer.sparse.lr=0.01, tables[0].rows=1000 or tables[name=t_user].rows=1000. The "
+           "value is JSON, or else text. May be given several times")
+      .OneAtATime()
+      .ShowDefault("")
+      .Value("PATH=VALUE");
+}
+
+TrainConfig ReadConfigText(const std::string& text, const std::string& source,
+                           const std::vector<std::string>& settings) {
+  return ParseTrainConfig(WithSettings(text, source, settings), source);
+}
+
+TrainConfig ReadConfigFile(const std::string& path, const std::vector<std::string>& settings) {
+  return ReadConfigText(ReadTextFile(path), path, settings);
+}
+
+}  // namespace tessera::cli

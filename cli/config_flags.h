@@ -1,0 +1,21 @@
+#ifndef TESSERA_CLI_CONFIG_FLAGS_H_
+#define TESSERA_CLI_CONFIG_FLAGS_H_
+// --set, beside --config of every command that takes one.
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "train/config/train_config.h"
+
+namespace tessera::cli {
+
+// Adds --set, which may be given several times.
+Flag AddSetFlag(Command command, std::vector<std::string>& settings);
+
+// The configuration in a file, or in `text`, with the settings (train/config/config_settings.h).
+TrainConfig ReadConfigFile(const std::string& path, const std::vector<std::string>& settings);
+TrainConfig ReadConfigText(const std::string& text, const std::string& source,
+                           const std::vector<std::string>& settings);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_CONFIG_FLAGS_H_

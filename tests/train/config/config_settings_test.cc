@@ -1,0 +1,85 @@
+// Keys of a configuration that are set by their paths.
+#include "train/config/config_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/train/config/good_config.h"
+#include "tests/train/testing/files.h"
+#include "train/config/train_config.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+using testing::kGood;
+
+std::string Set(const std::string& text, const std::vector<std::string>& settings) {
+  return WithSettings(text, "x.json", settings);
+}
+
+TrainConfig Good(const std::vector<std::string>& settings) {
+  return ParseTrainConfig(Set(kGood, settings), "x.json");
+}
+
+TEST(ConfigSettings, ValuesAreJsonOrElseText) {
+  EXPECT_EQ(Set(R"({"a": {"b": 1}})", {"a.b=0.01"}), R"({"a":{"b":0.01}})");
+  EXPECT_EQ(Set("{}", {"a=true", "b=[1, 2]", "c=word", "d=\"7\"", "e=x=y", "f="}),
+            R"({"a":true,"b":[1,2],"c":"word","d":"7","e":"x=y","f":""})");
+  EXPECT_EQ(Set("{}", {"a.b.c=1", "a.b.c=2"}), R"({"a":{"b":{"c":2}}})");
+  EXPECT_EQ(Set("not read", {}), "not read");
+}
+
+TEST(ConfigSettings, ElementsHaveANumberOrAKey) {
+  const std::string text = R"({"t": [{"name": "a", "n": 1}, {"name": "b", "n": 2}]})";
+  EXPECT_EQ(Set(text, {"t[1].n=5"}), R"({"t":[{"name":"a","n":1},{"name":"b","n":5}]})");
+  EXPECT_EQ(Set(text, {"t[name=a].n=5"}), R"({"t":[{"name":"a","n":5},{"name":"b","n":2}]})");
+  EXPECT_EQ(Set(R"({"l": [[1, 2]]})", {"l[0][1]=3"}), R"({"l":[[1,3]]})");
+}
+
+TEST(ConfigSettings, ATrainingIsSetByPath) {
+  const TrainConfig config =
+      Good({"optimizer.sparse.lr=0.5", "tables[name=b].rows=33", "tables[0].pooling=SUM",
+            "model.over_arch=[16, 1]", "data.shuffle.seed=9", "train.epochs=2"});
+  EXPECT_EQ(std::get<RowwiseAdagrad>(config.sparse_optimizer).lr, 0.5f);
+  EXPECT_EQ(config.tables[1].num_embeddings, 33);
+  EXPECT_EQ(config.tables[0].pooling, PoolingType::kSum);
+  EXPECT_EQ(config.model.over_arch, (std::vector<int64_t>{16, 1}));
+  EXPECT_EQ(config.data.shuffle->seed, 9u);
+  EXPECT_EQ(config.epochs, 2);
+}
+
+// They are set before anything is checked, so errors name the path.
+TEST(ConfigSettings, WhatIsSetIsChecked) {
+  EXPECT_EQ(ErrorOf([] {
+              Good({"train.epochs=many", "train.epoch=2"});
+            }),
+            "x.json: 2 problems:\n  train.epochs: expected an integer, got \"many\"\n"
+            "  train.epoch: unknown key; known here: batch_size, accumulate_steps, epochs, seed");
+}
+
+TEST(ConfigSettings, PathsWithoutAPlaceAreErrors) {
+  const auto error = [](const std::string& setting) {
+    return ErrorOf([&] { Set(R"({"a": 1, "t": [{"name": "x"}]})", {setting}); });
+  };
+  EXPECT_EQ(error("a"), "--set a: expected PATH=VALUE, as optimizer.sparse.lr=0.01");
+  EXPECT_EQ(error("=1"), "--set =1: expected a path of keys, as optimizer.sparse.lr");
+  EXPECT_EQ(error("a.b=1"), "--set a.b=1: expected an object under a, got number");
+  EXPECT_EQ(error("a[0]=1"), "--set a[0]=1: expected a list under a, got number");
+  EXPECT_EQ(error("t[1].n=1"),
+            "--set t[1].n=1: t has 1 elements, so expected a number below that, got 1");
+  EXPECT_EQ(error("t[name=y].n=1"), "--set t[name=y].n=1: t has no element whose name is 'y'");
+  EXPECT_EQ(error("t[one].n=1"),
+            "--set t[one].n=1: expected [NUMBER] or [KEY=VALUE] after t, got [one]");
+  EXPECT_EQ(error("t[0]n=1"), "--set t[0]n=1: expected '.' after t[0]");
+  EXPECT_EQ(error("t..n=1"), "--set t..n=1: expected a path of keys, as optimizer.sparse.lr");
+  EXPECT_NE(error("a={").find("--set a={: parse error"), std::string::npos) << error("a={");
+  EXPECT_NE(ErrorOf([] { Set("{", {"a=1"}); }).find("x.json: parse error"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

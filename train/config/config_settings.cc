@@ -1,0 +1,115 @@
+#include "train/config/config_settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "runtime/json/json_fields.h"
+
+namespace tessera {
+namespace {
+
+using internal::Json;
+
+std::string Quoted(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// The value that a setting gives. What looks like JSON is not taken for a word.
+Json ValueOf(const std::string& text) {
+  try {
+    return internal::ParseJson(text);
+  } catch (const Error&) {
+    if (text.starts_with('{') || text.starts_with('[') || text.starts_with('"')) throw;
+    return text;
+  }
+}
+
+// The element of a list by "3", or by "name=t_user".
+Json& ElementOf(Json& list, std::string_view place, std::string_view selector) {
+  if (!list.is_array())
+    throw Error(Format("expected a list under {}, got {}", place, list.type_name()));
+  if (const size_t equals = selector.find('='); equals != std::string_view::npos) {
+    const std::string key(selector.substr(0, equals)), value(selector.substr(equals + 1));
+    for (Json& element : list)
+      if (element.is_object() && element.contains(key) && Quoted(element.at(key)) == value)
+        return element;
+    throw Error(Format("{} has no element whose {} is '{}'", place, key, value));
+  }
+  size_t index = 0;
+  const auto [end, error] =
+      std::from_chars(selector.data(), selector.data() + selector.size(), index);
+  if (error != std::errc() || end != selector.data() + selector.size())
+    throw Error(Format("expected [NUMBER] or [KEY=VALUE] after {}, got [{}]", place, selector));
+  if (index >= list.size())
+    throw Error(Format("{} has {} elements, so expected a number below that, got {}", place,
+                       list.size(), index));
+  return list[index];
+}
+
+// The member of an object, made if it is not there.
+Json& MemberOf(Json& object, std::string_view place, std::string_view key) {
+  if (key.empty()) throw Error("expected a path of keys, as optimizer.sparse.lr");
+  if (object.is_null()) object = Json::object();
+  if (!object.is_object())
+    throw Error(Format("expected an object under {}, got {}", place, object.type_name()));
+  return object[std::string(key)];
+}
+
+// The place in the document that a path names.
+Json& Find(Json& document, std::string_view path) {
+  Json* at = &document;
+  size_t begin = 0;
+  while (true) {
+    const size_t end = std::min(path.find_first_of(".[", begin), path.size());
+    at =
+        &MemberOf(*at, path.substr(0, begin == 0 ? 0 : begin - 1), path.substr(begin, end - begin));
+    size_t next = end;
+    while (next < path.size() && path[next] == '[') {
+      const size_t close = path.find(']', next);
+      if (close == std::string_view::npos)
+        throw Error(Format("expected ']' after {}", path.substr(0, next + 1)));
+      at = &ElementOf(*at, path.substr(0, next), path.substr(next + 1, close - next - 1));
+      next = close + 1;
+    }
+    if (next == path.size()) return *at;
+    if (path[next] != '.') throw Error(Format("expected '.' after {}", path.substr(0, next)));
+    begin = next + 1;
+  }
+}
+
+// The first '=' outside of brackets.
+size_t EqualsOf(std::string_view setting) {
+  bool inside = false;
+  for (size_t i = 0; i < setting.size(); ++i) {
+    if (setting[i] == '[') inside = true;
+    if (setting[i] == ']') inside = false;
+    if (setting[i] == '=' && !inside) return i;
+  }
+  throw Error("expected PATH=VALUE, as optimizer.sparse.lr=0.01");
+}
+
+void Set(Json& document, const std::string& setting) {
+  try {
+    const size_t equals = EqualsOf(setting);
+    Json value = ValueOf(setting.substr(equals + 1));
+    Find(document, std::string_view(setting).substr(0, equals)) = std::move(value);
+  } catch (const Error& error) {
+    throw Error(Format("--set {}: {}", setting, error.what()));
+  }
+}
+
+}  // namespace
+
+std::string WithSettings(const std::string& text, const std::string& source,
+                         std::span<const std::string> settings) {
+  if (settings.empty()) return text;
+  Json document = internal::ReadDocument(text, source, [](Json json) { return json; });
+  for (const std::string& setting : settings) Set(document, setting);
+  return document.dump();
+}
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+#ifndef TESSERA_TRAIN_CONFIG_CONFIG_SETTINGS_H_
+#define TESSERA_TRAIN_CONFIG_CONFIG_SETTINGS_H_
+// Keys of a configuration that are set by their paths, before it is read: what --set says.
+//
+//   optimizer.sparse.lr=0.01    tables[0].rows=1000    tables[name=t_user].dtype=f16
+//
+// The value is JSON; what is no JSON is a string. Objects that the path needs and the document
+// lacks are made. An element of a list is named by its number or by one of its own keys, and must
+// be there.
+#include <span>
+#include <string>
+
+namespace tessera {
+
+// The document with each of `settings` ("PATH=VALUE") set, in this order. Throws Error that begins
+// with `source` for text that is no JSON, and with "--set PATH" for a path that the document has no
+// place for.
+std::string WithSettings(const std::string& text, const std::string& source,
+                         std::span<const std::string> settings);
+
+}  // namespace tessera
+#endif  // TESSERA_TRAIN_CONFIG_CONFIG_SETTINGS_H_
