@@ -3,9 +3,9 @@
 # with no memory touched.
 source "$(dirname "$0")/cli_test_lib.sh"
 
-# with FROM TO: small.json with one thing changed, in other.json.
+# with FROM TO: small.json with one thing changed where it first stands, in other.json.
 with() {
-  sed "s/$1/$2/" small.json >other.json
+  sed "0,/$1/s//$2/" small.json >other.json
   ! cmp -s small.json other.json || fail "small.json has no $1"
 }
 
