@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,7 +9,9 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/error_text.h"
 #include "cli/wrapped_text.h"
@@ -104,6 +107,16 @@ std::string CommandNames(const CLI::App& app) {
   for (size_t i = 0; i < commands.size(); ++i)
     names += (i == 0 ? "" : i + 1 < commands.size() ? ", " : " or ") + commands[i]->get_name();
   return names;
+}
+
+// `tessera help train` is `tessera train --help`.
+std::vector<std::string> WordsOf(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  return words;
 }
 
 int ExitOnError(const std::exception& error) {
@@ -253,7 +266,9 @@ int RunCommandLine(int argc, char** argv, const std::string& description, const 
   Work work;
   add(Command(&app, &work));
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = WordsOf(argc, argv);
+    std::ranges::reverse(words);  // CLI11 takes the last one first
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return ExitOnParse(app, error);
   } catch (const Error& error) {

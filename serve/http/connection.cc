@@ -22,6 +22,7 @@ constexpr size_t kMaxChunkHead = 16 << 10;                  // or trailers
 constexpr int64_t kFreeBodyBytes = 64 << 10;                // of a body, not charged
 constexpr milliseconds kLinger{1000};
 constexpr char kVersionHeader[] = "Tessera-Model-Version", kDigestHeader[] = "Tessera-Model-Digest";
+constexpr char kRetrySeconds[] = "1";  // of Retry-After, with 503
 constexpr char kJsonBytesHeader[] = "Inference-Header-Content-Length";
 constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -221,6 +222,7 @@ void Connection::Write(HttpResponse response) {
   if (response.model_version)
     message_->set(kVersionHeader, std::to_string(*response.model_version));
   if (!response.allow.empty()) message_->set(http::field::allow, response.allow);
+  if (response.status == 503) message_->set(http::field::retry_after, kRetrySeconds);
   if (!response.model_digest.empty()) message_->set(kDigestHeader, response.model_digest);
   message_->keep_alive(keep_alive_);
   message_->content_length(response.body.size());

@@ -31,7 +31,8 @@ constexpr std::chrono::milliseconds kSweep{20};  // between two looks for what t
 constexpr int kBacklog = 4096;                   // connections that wait to be accepted
 constexpr char kFull[] =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: "
-    "44\r\nConnection: close\r\n\r\n{\"error\":\"too many connections; try again\"}\n";
+    "44\r\nConnection: close\r\nRetry-After: 1\r\n\r\n{\"error\":\"too many connections; try "
+    "again\"}\n";
 
 [[noreturn]] void ThrowCannotListen(const HttpServerOptions& options, const error_code& error) {
   const bool in_use = error == asio::error::address_in_use;

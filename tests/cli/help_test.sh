@@ -21,6 +21,9 @@ has out "--zipf"
 
 fails_saying "expected a command: train, describe, generate, preprocess, inspect, reshard, export"
 fails_saying "fly" fly
+run 0 train --help && mv out train_help && run 0 help train
+cmp -s out train_help || fail "help train is not train --help"
+run 0 --help && mv out all_help && run 0 help && cmp -s out all_help || fail "help is not --help"
 # ---- exit codes, version, a request that can be pasted, and nothing of the parser's own
 run 0 --help
 for code in 0 1 130 143; do grep -qE "^  $code +[A-Z]" out ||

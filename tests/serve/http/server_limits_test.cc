@@ -82,6 +82,7 @@ TEST(ServerLimits, ConnectionsInAllAndOfAClient) {
       HttpClient fourth(serving.port());
       const HttpAnswer refused = fourth.Receive();
       EXPECT_EQ(refused.status, 503);
+      EXPECT_EQ(refused.Header("Retry-After"), "1");
       EXPECT_EQ(refused.body, "{\"error\":\"too many connections; try again\"}\n");
     }
     int status = 0;  // the others are forgotten soon
@@ -102,7 +103,9 @@ TEST(ServerLimits, BodiesTogether) {
     EXPECT_EQ(HttpClient(serving.port()).Post("/v2", body.substr(240'000), json).status, 405);
     HttpClient& refused = FirstToAnswer(first, second);
     HttpClient& other = &refused == &first ? second : first;
-    EXPECT_EQ(refused.Receive().status, 503);
+    const HttpAnswer answer = refused.Receive();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.Header("Retry-After"), "1");
     other.Send(body.substr(299'000));
     const int status = other.Receive().status;  // 503 when both met the limit at once
     EXPECT_TRUE(status == 405 || status == 503) << status;
