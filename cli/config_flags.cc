@@ -16,6 +16,13 @@ Flag AddSetFlag(Command command, std::vector<std::string>& settings) {
       .Value("PATH=VALUE");
 }
 
+Flag AddConfigFlags(Command command, const std::string& help, std::string& config,
+                    std::vector<std::string>& settings) {
+  const Flag flag = command.Add("--config", config, help).Value("FILE");
+  AddSetFlag(command, settings).Needs(flag);
+  return flag;
+}
+
 TrainConfig ReadConfigText(const std::string& text, const std::string& source,
                            const std::vector<std::string>& settings) {
   return ParseTrainConfig(WithSettings(text, source, settings), source);

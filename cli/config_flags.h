@@ -1,6 +1,6 @@
 #ifndef TESSERA_CLI_CONFIG_FLAGS_H_
 #define TESSERA_CLI_CONFIG_FLAGS_H_
-// --set, beside --config of every command that takes one.
+// --config and --set of every command that takes them.
 #include <string>
 #include <vector>
 
@@ -11,6 +11,9 @@ namespace tessera::cli {
 
 // Adds --set, which may be given several times.
 Flag AddSetFlag(Command command, std::vector<std::string>& settings);
+// Adds --config, which may be left out, with this help, and --set beside it. Returns --config.
+Flag AddConfigFlags(Command command, const std::string& help, std::string& config,
+                    std::vector<std::string>& settings);
 
 // The configuration in a file, or in `text`, with the settings (train/config/config_settings.h).
 TrainConfig ReadConfigFile(const std::string& path, const std::vector<std::string>& settings);

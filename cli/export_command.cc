@@ -154,14 +154,12 @@ void AddExportCommand(Command app) {
       .Add("--weights-only", f->weights_only,
            "With --out: leave out optimizer state and where the training stands")
       .Needs(out);
-  const Flag config =
-      command
-          .Add("--config", f->config,
-               "With --delta: read the training configuration from this file if the checkpoint has "
-               "none inside")
-          .Needs(delta)
-          .Value("FILE");
-  AddSetFlag(command, f->set).Needs(config);
+  AddConfigFlags(
+      command,
+      "With --delta: read the training configuration from this file if the checkpoint has "
+      "none inside",
+      f->config, f->set)
+      .Needs(delta);
   command
       .Add("--nan", f->nan,
            "With --delta: a NaN in a table is an error (the default), or becomes zero")

@@ -210,12 +210,8 @@ void AddPredictCommand(Command app) {
            "mse, RMSE) was lost")
       .Excludes(no_labels)
       .Value("PATH");
-  const Flag config =
-      command
-          .Add("--config", f->config,
-               "Read the training configuration from this file, not from the checkpoint")
-          .Value("FILE");
-  AddSetFlag(command, f->set).Needs(config);
+  AddConfigFlags(command, "Read the training configuration from this file, not from the checkpoint",
+                 f->config, f->set);
   command
       .Add("-o,--out", f->out,
            "Write the scores to this file: a heading (score; of several tasks score_NAME, a column "

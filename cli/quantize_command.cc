@@ -245,12 +245,8 @@ void AddQuantizeCommand(Command app) {
       .Value("none|mean");
   command.Add("--nan", f->nan, "A NaN in a table is an error (the default), or becomes zero")
       .Value("error|zero");
-  const Flag config =
-      command
-          .Add("--config", f->config,
-               "Read the training configuration from this file, not from the checkpoint")
-          .Value("FILE");
-  AddSetFlag(command, f->set).Needs(config);
+  AddConfigFlags(command, "Read the training configuration from this file, not from the checkpoint",
+                 f->config, f->set);
   command.Add("--threads", f->threads, "Number of threads; default: all cores")
       .Within(NumbersFrom(1, 1024))
       .Value("N");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/config_flags.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/outputs.h"
 #include "cli/scored_rows.h"
@@ -33,6 +34,7 @@ namespace {
 
 struct Flags {
   std::string model, config, json, memory_limit;
+  std::vector<std::string> set;
   ScoredRows rows;
   int64_t at = 20, ahead = 0;
   bool keep_history = false;
@@ -277,7 +279,7 @@ int Recall(const Flags& flags) {
                "checkpoint of tessera train",
                flags.model, Described(SavedForm::kModelDirectory)));
   std::optional<TrainConfig> given;
-  if (!flags.config.empty()) given = ReadTrainConfig(flags.config);
+  if (!flags.config.empty()) given = ReadConfigFile(flags.config, flags.set);
   const Checkpoint checkpoint = ReadCheckpoint(flags.model);
   CheckScoringMemory(checkpoint, given, there);
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
@@ -333,10 +335,8 @@ void AddRecallCommand(Command app) {
       .Value("N");
   command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
               "Leave out bad lines and count them; without this flag a bad line is an error");
-  command
-      .Add("--config", f->config,
-           "Read the training configuration from this file, not from the checkpoint")
-      .Value("FILE");
+  AddConfigFlags(command, "Read the training configuration from this file, not from the checkpoint",
+                 f->config, f->set);
   command.Add("--json", f->json, "Write the figures to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);
   command.Run([f] {

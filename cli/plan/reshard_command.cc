@@ -123,12 +123,9 @@ void AddReshardCommand(Command app) {
   command.Add("-o,--out", f->out, "Write to this folder, which may be the same")
       .Required()
       .Value("DIR");
-  const Flag config =
-      command
-          .Add("--config", f->config,
-               "Read the training configuration from this file if the checkpoint has none inside")
-          .Value("FILE");
-  AddSetFlag(command, f->set).Needs(config);
+  AddConfigFlags(command,
+                 "Read the training configuration from this file if the checkpoint has none inside",
+                 f->config, f->set);
   AddOverwriteFlag(command, f->overwrite);
   command.Footer(kFooter);
   command.Run([f] { return Reshard(*f); });

@@ -85,7 +85,16 @@ json text.json "d['model'] == json.load(open('folder.json'))['model']"
 json text.json "d['popularity'] != json.load(open('folder.json'))['popularity']"
 fails_saying "feature 'history': drop_last: expected" recall towers --data parsed --ahead 1
 
+# ---- a key that is set for the reading alone
+run 0 recall towers --data bags.txt --config towers.json --json same.json
+run 0 recall towers --data bags.txt --config towers.json --set data.features[0].drop_last=3 \
+  --json shorter.json
+run 0 recall towers --data bags.txt --json plain.json
+json same.json "d['model'] == json.load(open('plain.json'))['model']"
+json shorter.json "d['model'] != json.load(open('plain.json'))['model']"
+
 # ---- what is refused, before anything is written
+fails_saying "--set requires --config" recall towers --data bags.txt --set train.epochs=1
 fails_saying "--ahead 2: feature 'next' has \"drop_last\": 1" \
   recall towers --data bags.txt --ahead 2 --json new.json
 run 0 quantize towers -o served --bits 8
