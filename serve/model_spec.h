@@ -72,7 +72,7 @@ struct RawIdRule {
 };
 
 struct TableSpec {
-  std::string name;
+  std::string name = {};
   int64_t rows = 0, dim = 0;
   std::vector<std::string> features = {};
   PoolingType pooling = PoolingType::kSum;  // kSum or kMean

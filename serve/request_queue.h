@@ -45,7 +45,7 @@ struct ScoredRequest {
   std::vector<float> scores;                            // answers of each example, one a task
   std::vector<std::string> outputs = {kScoreOutput};    // names of an example's answers
   int64_t model_version = 0;                            // of the model that all of them come from
-  std::string model_digest;                             // of the same
+  std::string model_digest = {};                        // of the same
   std::chrono::steady_clock::time_point answered = {};  // when they were there
 };
 

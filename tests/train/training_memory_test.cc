@@ -58,8 +58,9 @@ TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
   std::vector<TableShape> shapes;
   for (const EmbeddingBagConfig& t : config.tables)
     shapes.push_back({t.name, t.num_embeddings, t.embedding_dim});
-  ShardingPlan plan{.world_size = 4, .local_size = 2};
-  for (const TableShape& shape : shapes) plan.tables[shape.name] = {.type = ShardingType::kRowWise};
+  ShardingPlan plan{.world_size = 4, .local_size = 2, .tables = {}};
+  for (const TableShape& shape : shapes)
+    plan.tables[shape.name] = {.type = ShardingType::kRowWise, .shards = {}};
   for (auto& [name, sharding] : plan.tables)
     for (int r = 0; r < 4; ++r)
       sharding.shards.push_back({.rank = r,
