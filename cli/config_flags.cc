@@ -32,4 +32,10 @@ TrainConfig ReadConfigFile(const std::string& path, const std::vector<std::strin
   return ReadConfigText(ReadTextFile(path), path, settings);
 }
 
+std::optional<TrainConfig> ReadConfigIfGiven(const std::string& path,
+                                             const std::vector<std::string>& settings) {
+  if (path.empty()) return {};
+  return ReadConfigFile(path, settings);
+}
+
 }  // namespace tessera::cli

@@ -1,6 +1,7 @@
 #ifndef TESSERA_CLI_CONFIG_FLAGS_H_
 #define TESSERA_CLI_CONFIG_FLAGS_H_
 // --config and --set of every command that takes them.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ Flag AddConfigFlags(Command command, const std::string& help, std::string& confi
 
 // The configuration in a file, or in `text`, with the settings (train/config/config_settings.h).
 TrainConfig ReadConfigFile(const std::string& path, const std::vector<std::string>& settings);
+// nullopt where no file is given: the path is "".
+std::optional<TrainConfig> ReadConfigIfGiven(const std::string& path,
+                                             const std::vector<std::string>& settings);
 TrainConfig ReadConfigText(const std::string& text, const std::string& source,
                            const std::vector<std::string>& settings);
 

@@ -92,8 +92,7 @@ void CheckModelDirectory(const std::string& path) {
 
 int ExportDelta(const Flags& flags) {
   CheckModelDirectory(flags.delta);
-  std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadConfigFile(flags.config, flags.set);
+  const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
   Outputs outputs(flags.overwrite, {flags.checkpoint, flags.config});
   outputs.AddFolder(flags.delta, flags.delta);
   Context ctx({.threads = flags.threads});

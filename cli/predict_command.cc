@@ -31,7 +31,6 @@ struct Flags {
   std::vector<std::string> set;
   std::string model, checkpoint, config, json, out, memory_limit;
   ScoredRows rows;
-  int threads = 1;
 };
 
 struct Outcome {
@@ -149,8 +148,9 @@ int Predict(Flags& flags) {
   CheckOutputs(flags);
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
   const std::optional<TrainConfig> config = ReadConfig(flags);
-  RowScorer model(flags.model, config,
-                  {.threads = flags.threads, .batch_size = flags.rows.batch_size, .there = &there});
+  RowScorer model(
+      flags.model, config,
+      {.threads = flags.rows.threads, .batch_size = flags.rows.batch_size, .there = &there});
   if (!flags.checkpoint.empty()) {
     model.CheckHasMetrics("--checkpoint");
     CheckScoringMemory(ReadCheckpoint(flags.checkpoint), config, there);
@@ -162,7 +162,7 @@ int Predict(Flags& flags) {
     // The checkpoint scores the same rows, read as the model reads them.
     const auto source = OpenScoredRows(flags.rows, model.inputs(), flags.model);
     outcome.of_checkpoint =
-        RowScorer(ReadCheckpoint(flags.checkpoint), config, flags.threads).ScoreAll(*source);
+        RowScorer(ReadCheckpoint(flags.checkpoint), config, flags.rows.threads).ScoreAll(*source);
     std::printf("%s\n", QualityLossText(*outcome.of_checkpoint, outcome.metrics).c_str());
   }
   if (!flags.json.empty()) ReplaceTextFile(flags.json, AsJson(flags, outcome));
@@ -196,7 +196,7 @@ void AddPredictCommand(Command app) {
   command.Add("--batch-size", f->rows.batch_size, "Examples of each call; default 64")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 24))
       .Value("N");
-  command.Add("--threads", f->threads, "Threads of each call; default 1")
+  command.Add("--threads", f->rows.threads, "Threads of each call; default 1")
       .Within(NumbersFrom(1, 1024))
       .Value("N");
   command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
@@ -219,10 +219,7 @@ void AddPredictCommand(Command app) {
       .Value("FILE");
   command.Add("--json", f->json, "Write metrics and latencies to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);
-  command.Run([f] {
-    f->rows.threads = f->threads;
-    return Predict(*f);
-  });
+  command.Run([f] { return Predict(*f); });
 }
 
 }  // namespace tessera::cli

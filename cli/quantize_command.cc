@@ -149,8 +149,7 @@ bool HoldsModel(const std::string& folder) {
 
 int Quantize(const Flags& flags) {
   serve::WriteModelOptions options = MakeOptions(flags);
-  std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadConfigFile(flags.config, flags.set);
+  const std::optional<TrainConfig> config = ReadConfigIfGiven(flags.config, flags.set);
   const serve::CodecBudget budget{.share = flags.budget.empty() ? 0 : ParseShare(flags.budget),
                                   .error = flags.max_error};
   std::vector<std::string> reads = flags.scored.data;

@@ -38,7 +38,6 @@ struct Flags {
   ScoredRows rows;
   int64_t at = 20, ahead = 0;
   bool keep_history = false;
-  int threads = 1;
 };
 
 // Rows `ahead` items later: every feature that leaves its last items out leaves fewer out.
@@ -137,7 +136,7 @@ class RecallRun {
  public:
   RecallRun(const Flags& flags, const TrainConfig& config, Trainer& trainer)
       : flags_(flags),
-        ctx_({.threads = flags.threads}),
+        ctx_({.threads = flags.rows.threads}),
         features_(CatalogueFeaturesOf(config)),
         inputs_(InputsOf(config, flags.ahead)),
         whole_(WithWholeHistories(inputs_, features_.history, flags.rows.data)),
@@ -278,12 +277,11 @@ int Recall(const Flags& flags) {
         Format("{} is {}, which answers with dot products alone; recall needs a "
                "checkpoint of tessera train",
                flags.model, Described(SavedForm::kModelDirectory)));
-  std::optional<TrainConfig> given;
-  if (!flags.config.empty()) given = ReadConfigFile(flags.config, flags.set);
+  const std::optional<TrainConfig> given = ReadConfigIfGiven(flags.config, flags.set);
   const Checkpoint checkpoint = ReadCheckpoint(flags.model);
   CheckScoringMemory(checkpoint, given, there);
   const TrainConfig config = serve::ReadConfig(checkpoint, given);
-  Context ctx({.threads = flags.threads});
+  Context ctx({.threads = flags.rows.threads});
   Trainer trainer(ctx, config);
   trainer.Load(checkpoint);
   const Outcome outcome = RecallRun(flags, config, trainer).Run();
@@ -330,7 +328,7 @@ void AddRecallCommand(Command app) {
            "of all")
       .Value("FIRST:LAST");
   AddRankingFlags(command, *f);
-  command.Add("--threads", f->threads, "Number of threads; default 1")
+  command.Add("--threads", f->rows.threads, "Number of threads; default 1")
       .Within(NumbersFrom(1, 1024))
       .Value("N");
   command.Add("--skip-bad-lines", f->rows.skip_bad_lines,
@@ -339,10 +337,7 @@ void AddRecallCommand(Command app) {
                  f->config, f->set);
   command.Add("--json", f->json, "Write the figures to this file as JSON").Value("FILE");
   AddMemoryLimitFlag(command, f->memory_limit);
-  command.Run([f] {
-    f->rows.threads = f->threads;
-    return Recall(*f);
-  });
+  command.Run([f] { return Recall(*f); });
 }
 
 }  // namespace tessera::cli

@@ -27,7 +27,7 @@ struct ScoredRows {
   int64_t batch_size = 64;
   bool skip_bad_lines = false;
   bool no_labels = false;  // the rows lack them, or nobody wants to know
-  int threads = 1;         // that parse text of a schema
+  int threads = 1;         // that parse text of a schema, and those of the model
   std::shared_ptr<UnknownItems> unknown_items = nullptr;  // counts those of such text
 };
 

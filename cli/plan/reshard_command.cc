@@ -50,9 +50,7 @@ int64_t BytesIn(const CheckpointIndex& index) {
 }
 
 TrainConfig ReadConfig(const Flags& flags, const Checkpoint& checkpoint) {
-  std::optional<TrainConfig> config;
-  if (!flags.config.empty()) config = ReadConfigFile(flags.config, flags.set);
-  return serve::ReadConfig(checkpoint, config);
+  return serve::ReadConfig(checkpoint, ReadConfigIfGiven(flags.config, flags.set));
 }
 
 ShardedCheckpoint Open(const Flags& flags) {

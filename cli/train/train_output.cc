@@ -116,9 +116,8 @@ void SayResults(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const std::string picture = curve.Draw(optimum ? std::optional(optimum->log_loss) : std::nullopt);
   if (!picture.empty()) std::printf("\nloss while training\n%s\n", picture.c_str());
   std::fputs(FinalTable(report, optimum).c_str(), stdout);
-  const UnknownItems *const trained = data.unknown_items().get(), *const evaluated =
-                                                                      data.unknown_eval_items()
-                                                                          .get();
+  const UnknownItems* const trained = data.unknown_items().get();
+  const UnknownItems* const evaluated = data.unknown_eval_items().get();
   std::fputs(UnknownItemsText(trained, "the rows trained on").c_str(), stdout);
   std::fputs(UnknownItemsText(evaluated, "the rows for evaluation").c_str(), stdout);
   if (report.evaluations) SayEvaluations(flags, config, *report.evaluations);

@@ -136,8 +136,7 @@ size_t RowRules::CellOf(const std::string& column) {
 void RowRules::AddFeature(const CategoricalFeature& feature) {
   const FeatureEntry entry = schema_.Feature(feature.name);
   const int64_t rows = CheckedHashSize(feature);
-  FeatureRule rule{
-      .entry = entry, .rows = rows, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
+  FeatureRule rule{.entry = entry, .ids = IdRule(entry, rows), .cell = CellOf(entry.from)};
   rule.one_id = entry.separator.empty() && !entry.weighted() && entry.drop_last == 0;
   if (!entry.weights.empty()) rule.weights = CellOf(entry.weights);
   if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;

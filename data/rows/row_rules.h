@@ -53,6 +53,7 @@ class IdRule {
   size_t Append(std::span<const std::string_view> items, std::vector<int64_t>& rows,
                 ItemCount& count) const;
   std::string Expected(std::string_view item) const;
+  int64_t rows() const { return static_cast<int64_t>(rows_); }  // as given
 
  private:
   bool ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const;
@@ -71,7 +72,6 @@ class IdRule {
 
 struct FeatureRule {
   FeatureEntry entry;
-  int64_t rows;  // of its table; 0: ids stay raw
   IdRule ids;
   size_t cell;
   std::optional<size_t> weights = {};       // cell of them

@@ -17,7 +17,7 @@ void UnknownItems::Add(const RowRules& rules, const RowBlock& block) {
     for (const FeatureRule& rule : rules.features())
       features_.push_back({.feature = rule.entry.name,
                            .words = rule.entry.ids == IdKind::kVocabulary,
-                           .rows = rule.rows});
+                           .rows = rule.ids.rows()});
   for (size_t f = 0; f < features_.size(); ++f) {
     features_[f].count.items += block.items[f].items;
     features_[f].count.unknown += block.items[f].unknown;
