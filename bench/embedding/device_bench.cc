@@ -7,8 +7,8 @@
 //   --json OUT.json
 //
 // --probe runs one trivial kernel and checks what it wrote, to learn whether the device works.
-// --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, D = 32,
-// and steps of one example.
+// --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, 32 and
+// 64, lookups of stored rows (f16, int8, int4), and steps of one example, also as a graph.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -22,10 +22,13 @@
 #include "bench/harness/cold_rounds.h"
 #include "runtime/device/device_properties.h"
 #include "runtime/device/dispatch.h"
+#include "runtime/graph.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {
 namespace {
+
+constexpr RowType kStored[] = {RowType::kF16, RowType::kInt8, RowType::kInt4};
 
 bool TakesBareGather(const Context& ctx, const DeviceShape& shape) {
   return ctx.device() != Device::Cpu() && shape.dim % 4 == 0;
@@ -65,7 +68,7 @@ class DeviceBench {
     const AnyRule rule = RowwiseAdagrad{.lr = 1e-3f};
     const std::vector<UpdateTable> tables = work.Tables(rule);
     std::vector<Contender> contenders = {
-        {"copy", [&](int) { target_.CopyFrom(ctx_, source_); }},
+        Copy(),
         {"lookup", [&](int round) { Lookup(ctx_, work.Lookup(round, false)); }},
         {"rowwise_adagrad", [&](int round) {
            Update(ctx_, {work.Lookup(round, true), tables, 1});
@@ -73,40 +76,50 @@ class DeviceBench {
     if (TakesBareGather(ctx_, shape))
       contenders.push_back({"bare_gather", [&](int round) { BareGather(ctx_, work, round); }});
     const std::vector<Timing> timings = TimeCold(contenders);
-    const double copy_rate = 2.0 * static_cast<double>(source_.nbytes()) / timings[0].Median();
-    std::printf(
-        "\n%lld tables x %lld rows x %lld, batch %lld, %lld ids a bag, %s; copy %.0f GB/s\n",
-        static_cast<long long>(shape.tables), static_cast<long long>(shape.rows),
-        static_cast<long long>(shape.dim), static_cast<long long>(shape.batch),
-        static_cast<long long>(shape.pooling),
-        shape.zipf > 0 ? Format("Zipf {}", shape.zipf).c_str() : "uniform", copy_rate * 1e-9);
-    nlohmann::json results = {
-        {"tables", shape.tables},       {"rows", shape.rows},       {"dim", shape.dim},
-        {"batch", shape.batch},         {"pooling", shape.pooling}, {"zipf", shape.zipf},
-        {"copy_gbps", copy_rate * 1e-9}};
-    for (const Timing& t : std::span(timings).subspan(1))
-      results[t.name] = Report(t, work, copy_rate);
+    nlohmann::json results = Heading(shape, "f32", timings[0]);
+    for (const Timing& t : std::span(timings).subspan(1)) {
+      const bool is_update = t.name == "rowwise_adagrad";
+      results[t.name] = Report(t, is_update ? work.UpdateBytes(0) : work.LookupBytes(), results);
+      if (is_update) ReportTwiceTheLookup(2 * work.LookupBytes(), results);
+      std::printf("\n");
+    }
     return results;
   }
 
-  // Microseconds of the wall for lookup and update of one example, many one after another.
+  // The lookup alone, of rows that are stored as `codec`.
+  nlohmann::json RunStored(const DeviceShape& shape, const RowCodec& codec) {
+    StoredWorkload work(ctx_, shape, codec);
+    const std::vector<Timing> timings = TimeCold(
+        {Copy(), {"lookup", [&](int round) { QuantizedLookup(ctx_, work.Lookup(round)); }}});
+    nlohmann::json results = Heading(shape, ToString(codec), timings[0]);
+    results["lookup"] = Report(timings[1], work.LookupBytes(), results);
+    std::printf("\n");
+    return results;
+  }
+
+  // Microseconds of the wall for lookup and update of one example, many one after another; on a GPU
+  // also where a graph repeats them.
   nlohmann::json RunOneExample(int64_t tables, int64_t dim) {
     DeviceWorkload work(ctx_,
                         {.tables = tables, .rows = 1000, .dim = dim, .batch = 1, .pooling = 1});
     const AnyRule rule = RowwiseAdagrad{.lr = 1e-3f};
     const std::vector<UpdateTable> updates = work.Tables(rule);
-    const auto steps = [&](int count) {
-      for (int i = 0; i < count; ++i) {
-        Lookup(ctx_, work.Lookup(i, false));
-        Update(ctx_, {work.Lookup(i, true), updates, 1});
-      }
+    const auto step = [&](int round) {
+      Lookup(ctx_, work.Lookup(round, false));
+      Update(ctx_, {work.Lookup(round, true), updates, 1});
     };
-    const int count = std::max(2, rounds_ * 20);
-    steps(2);
-    const double micros = 1e6 * WallSeconds(ctx_, [&] { steps(count); }) / count;
-    std::printf("\none example, %lld tables x %lld: lookup and update take %.1f us a step\n",
-                static_cast<long long>(tables), static_cast<long long>(dim), micros);
-    return {{"tables", tables}, {"dim", dim}, {"batch", 1}, {"step_microseconds", micros}};
+    nlohmann::json results = {
+        {"tables", tables}, {"dim", dim}, {"batch", 1}, {"step_microseconds", MicrosOf(step)}};
+    std::printf("\none example, %lld tables x %lld: lookup and update take %.1f us a step",
+                static_cast<long long>(tables), static_cast<long long>(dim),
+                results["step_microseconds"].get<double>());
+    if (ctx_.device() != Device::Cpu()) {
+      const CudaGraph graph = CudaGraph::Capture(ctx_, [&] { step(0); });
+      results["graph_microseconds"] = MicrosOf([&](int) { graph.Launch(ctx_); });
+      std::printf(", %.1f us as a graph", results["graph_microseconds"].get<double>());
+    }
+    std::printf("\n");
+    return results;
   }
 
  private:
@@ -127,25 +140,52 @@ class DeviceBench {
     return timings;
   }
 
-  // Bytes that must be moved; for the update also FBGEMM's count, twice the lookup's.
-  static nlohmann::json Report(const Timing& t, const DeviceWorkload& work, double copy_rate) {
-    const bool is_update = t.name == "rowwise_adagrad";
-    const double rate = (is_update ? work.UpdateBytes(0) : work.LookupBytes()) / t.Median();
+  Contender Copy() {
+    return {"copy", [&](int) { target_.CopyFrom(ctx_, source_); }};
+  }
+
+  double MicrosOf(const std::function<void(int)>& step) {
+    const int count = std::max(2, rounds_ * 20);
+    const auto steps = [&](int of) {
+      for (int i = 0; i < of; ++i) step(i);
+    };
+    steps(2);
+    return 1e6 * WallSeconds(ctx_, [&] { steps(count); }) / count;
+  }
+
+  nlohmann::json Heading(const DeviceShape& shape, const std::string& rows, const Timing& copy) {
+    const double copy_gbps = 2e-9 * static_cast<double>(source_.nbytes()) / copy.Median();
+    std::printf(
+        "\n%lld tables x %lld rows x %lld of %s, batch %lld, %lld ids a bag, %s; copy %.0f GB/s\n",
+        static_cast<long long>(shape.tables), static_cast<long long>(shape.rows),
+        static_cast<long long>(shape.dim), rows.c_str(), static_cast<long long>(shape.batch),
+        static_cast<long long>(shape.pooling),
+        shape.zipf > 0 ? Format("Zipf {}", shape.zipf).c_str() : "uniform", copy_gbps);
+    return {{"tables", shape.tables}, {"rows", shape.rows},    {"dim", shape.dim},
+            {"stored_as", rows},      {"batch", shape.batch},  {"pooling", shape.pooling},
+            {"zipf", shape.zipf},     {"copy_gbps", copy_gbps}};
+  }
+
+  // `bytes` must be moved.
+  static nlohmann::json Report(const Timing& t, double bytes, const nlohmann::json& heading) {
+    const double gbps = 1e-9 * bytes / t.Median(),
+                 share = gbps / heading["copy_gbps"].get<double>();
     std::printf("  %-18s %9.3f ms (%.3f to %.3f)  %8.1f GB/s  %5.1f %% of copy", t.name.c_str(),
-                1e3 * t.Median(), 1e3 * t.Quantile(0.1), 1e3 * t.Quantile(0.9), rate * 1e-9,
-                100 * rate / copy_rate);
-    nlohmann::json json = {{"seconds", t.Median()},
-                           {"p10", t.Quantile(0.1)},
-                           {"p90", t.Quantile(0.9)},
-                           {"gbps", rate * 1e-9},
-                           {"share_of_copy", rate / copy_rate}};
-    if (is_update) {
-      const double counted = 2 * work.LookupBytes() / t.Median();
-      std::printf("; twice the lookup's bytes: %.1f %%", 100 * counted / copy_rate);
-      json["share_of_copy_by_twice_the_lookup"] = counted / copy_rate;
-    }
-    std::printf("\n");
-    return json;
+                1e3 * t.Median(), 1e3 * t.Quantile(0.1), 1e3 * t.Quantile(0.9), gbps, 100 * share);
+    return {{"seconds", t.Median()},
+            {"p10", t.Quantile(0.1)},
+            {"p90", t.Quantile(0.9)},
+            {"gbps", gbps},
+            {"share_of_copy", share}};
+  }
+
+  // FBGEMM's count of an update's bytes.
+  static void ReportTwiceTheLookup(double bytes, nlohmann::json& results) {
+    nlohmann::json& update = results["rowwise_adagrad"];
+    const double share =
+        1e-9 * bytes / update["seconds"].get<double>() / results["copy_gbps"].get<double>();
+    std::printf("; twice the lookup's bytes: %.1f %%", 100 * share);
+    update["share_of_copy_by_twice_the_lookup"] = share;
   }
 
   Context& ctx_;
@@ -172,12 +212,22 @@ std::vector<Tensor> SmallRun(Context& ctx, int64_t dim) {
   return all;
 }
 
+// Pooled rows of a small shape that is stored as `codec`.
+Tensor SmallStoredRun(Context& ctx, int64_t dim, const RowCodec& codec) {
+  StoredWorkload work(ctx, {.tables = 3, .rows = 50, .dim = dim, .batch = 16, .pooling = 5}, codec);
+  QuantizedLookup(ctx, work.Lookup(0));
+  return work.output();
+}
+
 void CheckAgainstCpu(Device device, int64_t dim) {
   Context cpu({.seed = 5}), ctx({.device = device, .seed = 5});
   const std::vector<Tensor> expected = SmallRun(cpu, dim), got = SmallRun(ctx, dim);
   for (size_t i = 0; i < expected.size(); ++i)
     TESSERA_CHECK(SameBits(expected[i], got[i]), "dim {}: tensor {} differs from the CPU's", dim,
                   i);
+  for (const RowType type : kStored)
+    TESSERA_CHECK(SameBits(SmallStoredRun(cpu, dim, {type}), SmallStoredRun(ctx, dim, {type})),
+                  "dim {}: a lookup of {} rows differs from the CPU's", dim, ToString({type}));
 }
 
 // Throws Error where the device does not do the simplest thing.
@@ -195,7 +245,7 @@ int Main(int argc, char** argv) {
   DeviceShape shape;
   int rounds = 15;
   int64_t flush_mib = 512;
-  bool suite = false, probe = false;
+  bool suite = false, probe = false, one_example = true;
   std::string device_name = "cuda", json_path;
   CLI::App app("Lookup and update on a device beside a plain copy, caches cold");
   app.add_option("--device", device_name, "cuda, cuda:<index> or cpu")->capture_default_str();
@@ -209,6 +259,7 @@ int Main(int argc, char** argv) {
   app.add_option("--flush-mib", flush_mib, "written before each call, and copied")
       ->capture_default_str();
   app.add_flag("--suite", suite, "all shapes with known targets; other shape options are not used");
+  app.add_flag("!--no-one-example", one_example, "leave out steps of one example");
   app.add_flag("--probe", probe, "only run one trivial kernel, and check what it wrote");
   app.add_option("--json", json_path, "also write the results to this file");
   CLI11_PARSE(app, argc, argv);
@@ -229,9 +280,12 @@ int Main(int argc, char** argv) {
       results.push_back(bench.Run(shape));
     } else {
       for (const double zipf : {0.0, 1.05}) results.push_back(bench.Run({.zipf = zipf}));
-      for (const int64_t dim : {16, 32}) results.push_back(bench.Run({.dim = dim}));
+      for (const int64_t dim : {16, 32, 64}) results.push_back(bench.Run({.dim = dim}));
+      for (const RowType type : kStored) results.push_back(bench.RunStored({}, {type}));
     }
-    for (const int64_t tables : {8, 26}) results.push_back(bench.RunOneExample(tables, shape.dim));
+    if (one_example)
+      for (const int64_t tables : {8, 26})
+        results.push_back(bench.RunOneExample(tables, shape.dim));
   }
   if (!json_path.empty())
     std::ofstream(json_path)

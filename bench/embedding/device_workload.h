@@ -5,7 +5,9 @@
 
 #include "bench/embedding/bare_gather.h"
 #include "embedding/lookup/lookup.h"
+#include "embedding/quantized/quantized_lookup.h"
 #include "embedding/update/update.h"
+#include "quant/row_codec.h"
 #include "runtime/tensor.h"
 
 namespace tessera::bench {
@@ -16,23 +18,20 @@ struct DeviceShape {
   int batches = 3;  // used in turn
 };
 
-class DeviceWorkload {
+// The ids of a shape, and where its pooled rows go.
+class DeviceBatches {
  public:
-  DeviceWorkload(Context& ctx, const DeviceShape& shape);
+  DeviceBatches(Context& ctx, const DeviceShape& shape);
 
-  // Batch `round` modulo shape.batches; with the gradient in the output's place for an update.
-  LookupArgs Lookup(int round, bool gradient);
-  std::vector<UpdateTable> Tables(const AnyRule& rule) const;
-  // Reads the same rows with a bare gather kernel, on a GPU.
-  DeviceGather Gather(int round) const;
-
-  // Bytes that must be moved: every id and its row, every output once.
-  double LookupBytes() const;
-  // Every distinct row and its state in and out, every gradient and id once.
-  double UpdateBytes(int round) const;
-
+  // The ids of batch `round` modulo shape.batches.
+  const Tensor& Ids(int round) const { return BatchOf(round).ids; }
+  int64_t DistinctRows(int round) const { return BatchOf(round).distinct_rows; }
   const Tensor& output() const { return output_; }
-  const std::vector<Tensor>& tables() const { return tables_; }
+  IndexArray offsets() const { return {offsets_.raw_data(), true}; }
+  // The feature of table t, without rows, whose pooled rows lie in `to`, shaped as the output.
+  LookupFeature FeatureOf(int64_t t, int round, const Tensor& to) const;
+  // Bytes that a lookup must move: every id and its row, every output once.
+  double LookupBytes(int64_t row_bytes) const;
 
  private:
   struct Batch {
@@ -45,11 +44,52 @@ class DeviceWorkload {
   }
 
   DeviceShape shape_;
-  std::vector<Tensor> tables_, states_;
-  Tensor output_, grad_, offsets_;
-  Tensor table_pointers_;  // [T] as i64
+  Tensor output_, offsets_;
   std::vector<Batch> batches_;
+};
+
+// Tables of f32 that are trained.
+class DeviceWorkload {
+ public:
+  DeviceWorkload(Context& ctx, const DeviceShape& shape);
+
+  // With the gradient in the output's place for an update.
+  LookupArgs Lookup(int round, bool gradient);
+  std::vector<UpdateTable> Tables(const AnyRule& rule) const;
+  // Reads the same rows with a bare gather kernel, on a GPU.
+  DeviceGather Gather(int round) const;
+
+  double LookupBytes() const;
+  // Every distinct row and its state in and out, every gradient and id once.
+  double UpdateBytes(int round) const;
+
+  const Tensor& output() const { return batches_.output(); }
+  const std::vector<Tensor>& tables() const { return tables_; }
+
+ private:
+  DeviceShape shape_;
+  DeviceBatches batches_;
+  std::vector<Tensor> tables_, states_;
+  Tensor grad_;
+  Tensor table_pointers_;  // [T] as i64
   std::vector<LookupFeature> features_;
+};
+
+// Tables that are only read, as rows of `codec`.
+class StoredWorkload {
+ public:
+  StoredWorkload(Context& ctx, const DeviceShape& shape, const RowCodec& codec);
+
+  QuantizedLookupArgs Lookup(int round);
+  double LookupBytes() const;
+  const Tensor& output() const { return batches_.output(); }
+
+ private:
+  DeviceShape shape_;
+  RowLayout layout_;
+  DeviceBatches batches_;
+  std::vector<Tensor> tables_;
+  std::vector<QuantizedLookupFeature> features_;
 };
 
 }  // namespace tessera::bench

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using testing::SmallTable;
 using ::testing::ThrowsMessage;
 
-class AccumulationTest : public testing::DeviceTest {
+class TableAccumulationTest : public testing::DeviceTest {
  protected:
   TableBatchedEmbedding Tables(TableBatchedEmbeddingOptions options = {},
                                const AnyRule& rule = Adam{0.1f}) {
@@ -55,7 +55,7 @@ class AccumulationTest : public testing::DeviceTest {
                                           second_ = {{}, {1, 1}, {2, 2, 0}}, third_ = {{2}, {}, {}};
 };
 
-TEST_P(AccumulationTest, MicroBatchesAreOneStep) {
+TEST_P(TableAccumulationTest, MicroBatchesAreOneStep) {
   TableBatchedEmbedding one = Tables(), cut = Tables();
   for (int step = 0; step < 2; ++step) {
     Step(one, Examples({first_, second_, third_}));
@@ -70,7 +70,7 @@ TEST_P(AccumulationTest, MicroBatchesAreOneStep) {
   EXPECT_EQ(cut.iter(), 2);
 }
 
-TEST_P(AccumulationTest, WhatAnUnfinishedStepKeptIsForgotten) {
+TEST_P(TableAccumulationTest, WhatAnUnfinishedStepKeptIsForgotten) {
   TableBatchedEmbedding plain = Tables({}, Sgd{0.5f}), forgetful = Tables({}, Sgd{0.5f});
   Step(plain, Examples({second_}));
   forgetful.AccumulateForwards(2);
@@ -80,7 +80,7 @@ TEST_P(AccumulationTest, WhatAnUnfinishedStepKeptIsForgotten) {
   EXPECT_TRUE(SameBits(forgetful.weight(0), plain.weight(0)));
 }
 
-TEST_P(AccumulationTest, ADenseTableGetsItsGradientOnce) {
+TEST_P(TableAccumulationTest, ADenseTableGetsItsGradientOnce) {
   TableBatchedEmbedding one = Tables({}, Dense{}), cut = Tables({}, Dense{});
   Step(one, Examples({first_, second_}));
   cut.AccumulateForwards(2);
@@ -90,7 +90,7 @@ TEST_P(AccumulationTest, ADenseTableGetsItsGradientOnce) {
   EXPECT_TRUE(SameBits(cut.weight_variable(0).grad(), one.weight_variable(0).grad()));
 }
 
-TEST_P(AccumulationTest, BadIdsAreCountedOnce) {
+TEST_P(TableAccumulationTest, BadIdsAreCountedOnce) {
   TableBatchedEmbedding cut = Tables({.bounds_check = BoundsCheckMode::kWarning});
   cut.AccumulateForwards(2);
   Step(cut, Examples({{{9}, {1}, {7}}}));
@@ -98,7 +98,7 @@ TEST_P(AccumulationTest, BadIdsAreCountedOnce) {
   EXPECT_EQ(cut.bounds_check_warnings(), 3);
 }
 
-TEST_P(AccumulationTest, RefusesWhatIsNoStep) {
+TEST_P(TableAccumulationTest, RefusesWhatIsNoStep) {
   TableBatchedEmbedding tables = Tables();
   EXPECT_THAT([&] { tables.AccumulateForwards(0); },
               ThrowsMessage<Error>(HasSubstr("forwards of one step")));
@@ -115,7 +115,7 @@ TEST_P(AccumulationTest, RefusesWhatIsNoStep) {
       ThrowsMessage<Error>(HasSubstr("micro-batches of one step differ in their keys")));
 }
 
-TESSERA_INSTANTIATE_DEVICES(AccumulationTest);
+TESSERA_INSTANTIATE_DEVICES(TableAccumulationTest);
 
 }  // namespace
 }  // namespace tessera

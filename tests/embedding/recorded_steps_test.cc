@@ -20,10 +20,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-class RecordedStepsTest : public testing::DeviceTest {
+class RecordedTableStepsTest : public testing::DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (on_cpu()) GTEST_SKIP() << "SKIPPED: a CPU has no graphs";
     const Tensor lengths = Tensor::Full(ctx(), {4}, 2, DType::kI64);
     kjt_ = KeyedJaggedTensor::FromLengthsSync(
@@ -80,15 +81,15 @@ class RecordedStepsTest : public testing::DeviceTest {
   std::optional<KeyedJaggedTensor> kjt_;
 };
 
-TEST_P(RecordedStepsTest, AThousandLaunchesWithAdamAreAThousandSteps) {
+TEST_P(RecordedTableStepsTest, AThousandLaunchesWithAdamAreAThousandSteps) {
   ExpectLaunchesAreSteps(Adam{0.01f}, 1000);
 }
 
-TEST_P(RecordedStepsTest, AThousandLaunchesWithStochasticRoundingAreAThousandSteps) {
+TEST_P(RecordedTableStepsTest, AThousandLaunchesWithStochasticRoundingAreAThousandSteps) {
   ExpectLaunchesAreSteps(Adam{0.01f}, 1000, DType::kBF16);
 }
 
-TEST_P(RecordedStepsTest, EveryRuleThatStepsAlikeGoesOn) {
+TEST_P(RecordedTableStepsTest, EveryRuleThatStepsAlikeGoesOn) {
   std::vector<AnyRule> rules = testing::AllRules();
   if constexpr (kWithCuda) rules.push_back(testing::SignRuleOnCuda(0.1f));
   for (AnyRule& rule : rules) {
@@ -106,7 +107,7 @@ TEST_P(RecordedStepsTest, EveryRuleThatStepsAlikeGoesOn) {
   }
 }
 
-TEST_P(RecordedStepsTest, TwoStepsOfAGraphCountTwo) {
+TEST_P(RecordedTableStepsTest, TwoStepsOfAGraphCountTwo) {
   TableBatchedEmbedding plain = Tables(Adam{0.1f}), launched = Tables(Adam{0.1f});
   const CudaGraph graph = CudaGraph::Capture(ctx(), [&] {
     Step(launched);
@@ -119,7 +120,7 @@ TEST_P(RecordedStepsTest, TwoStepsOfAGraphCountTwo) {
   ExpectSame(plain, launched);
 }
 
-TEST_P(RecordedStepsTest, CountsAreThoseBeforeWhenARecordingFails) {
+TEST_P(RecordedTableStepsTest, CountsAreThoseBeforeWhenARecordingFails) {
   TableBatchedEmbedding tables = Tables(Adam{0.1f});
   EXPECT_THAT(
       [&] {
@@ -133,7 +134,7 @@ TEST_P(RecordedStepsTest, CountsAreThoseBeforeWhenARecordingFails) {
   EXPECT_EQ(tables.iter(1), 0);
 }
 
-TEST_P(RecordedStepsTest, RulesThatActInSomeStepsAreRefused) {
+TEST_P(RecordedTableStepsTest, RulesThatActInSomeStepsAreRefused) {
   for (const AnyRule& rule :
        {AnyRule(EnsembleRowwiseAdagrad{0.1f}), AnyRule(EmaInPlaceRowwiseAdagrad{0.1f}),
         AnyRule(GlobalDecayRowwiseAdagrad{0.1f}), AnyRule(CounterRowwiseAdagrad{0.1f})}) {
@@ -145,14 +146,14 @@ TEST_P(RecordedStepsTest, RulesThatActInSomeStepsAreRefused) {
   }
 }
 
-TEST_P(RecordedStepsTest, ABoundsCheckThatThrowsIsRefused) {
+TEST_P(RecordedTableStepsTest, ABoundsCheckThatThrowsIsRefused) {
   TableBatchedEmbedding tables = Tables(Adam{0.1f}, DType::kF32, BoundsCheckMode::kFatal);
   EXPECT_THAT([&] { CudaGraph::Capture(ctx(), [&] { Step(tables); }); },
               ThrowsMessage<Error>(HasSubstr("a bounds check in mode FATAL cannot be recorded")));
   EXPECT_EQ(tables.iter(), 0);
 }
 
-TEST_P(RecordedStepsTest, ALaunchRefusesTablesThatHaveChanged) {
+TEST_P(RecordedTableStepsTest, ALaunchRefusesTablesThatHaveChanged) {
   TableBatchedEmbedding tables = Tables(Adam{0.1f});
   const CudaGraph graph = CudaGraph::Capture(ctx(), [&] { Step(tables); });
   tables.SetFrozen(0, true);
@@ -163,7 +164,7 @@ TEST_P(RecordedStepsTest, ALaunchRefusesTablesThatHaveChanged) {
               ThrowsMessage<Error>(AllOf(HasSubstr("tables t and u"), HasSubstr("1 and 6"))));
 }
 
-TESSERA_INSTANTIATE_DEVICES(RecordedStepsTest);
+TESSERA_INSTANTIATE_DEVICES(RecordedTableStepsTest);
 
 }  // namespace
 }  // namespace tessera

@@ -22,7 +22,7 @@ using testing::UpdateTables;
 // and rows are never among them.
 constexpr int64_t kBookkeeping = 64 << 10;
 
-class SteadyStateTest : public ::testing::Test {
+class TableSteadyStateTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!CountsAllocations()) GTEST_SKIP() << "SKIPPED: sanitizers replace malloc themselves";
@@ -49,7 +49,7 @@ BatchShape ShapeOf(int64_t batch) {
   return {.dims = {16, 32, 64, 16}, .rows = 5000, .batch = batch, .mean_length = 8};
 }
 
-TEST_F(SteadyStateTest, ALookupTakesNothing) {
+TEST_F(TableSteadyStateTest, ALookupTakesNothing) {
   for (const int64_t bags : {1, 64, 4096}) {
     RandomBatch batch(ctx_, ShapeOf(bags));
     const LookupArgs lookup = batch.Lookup();
@@ -57,7 +57,7 @@ TEST_F(SteadyStateTest, ALookupTakesNothing) {
   }
 }
 
-TEST_F(SteadyStateTest, AnUpdateTakesNothing) {
+TEST_F(TableSteadyStateTest, AnUpdateTakesNothing) {
   for (const int64_t bags : {16, 1024}) {
     RandomBatch batch(ctx_, ShapeOf(bags));
     const LookupArgs gradient = batch.Gradient();
@@ -74,7 +74,7 @@ TEST_F(SteadyStateTest, AnUpdateTakesNothing) {
 
 // The allocations left are vectors of public types: a KeyedTensor's names and offsets, outputs and
 // gradients as a Function has them, a tape's node, the ids that each feature is to read.
-TEST_F(SteadyStateTest, StepsOfACollectionTakeListsOfOutputsAlone) {
+TEST_F(TableSteadyStateTest, StepsOfACollectionTakeListsOfOutputsAlone) {
   constexpr int64_t kForward = 9, kStep = 13;
   EmbeddingBagCollection tables(ctx_, Configs(5000, 16, RowwiseAdagrad{}));
   for (const int64_t batch : {16, 4096}) {
@@ -89,7 +89,7 @@ TEST_F(SteadyStateTest, StepsOfACollectionTakeListsOfOutputsAlone) {
 }
 
 // Batches of a real training are never of the same size twice.
-TEST_F(SteadyStateTest, BatchesOfAllSizesServeEachOther) {
+TEST_F(TableSteadyStateTest, BatchesOfAllSizesServeEachOther) {
   EmbeddingBagCollection tables(ctx_, Configs(5000, 32, Adam{}));
   std::vector<KeyedJaggedTensor> warm, cold;
   for (int64_t i = 1; i < 16; ++i) {
@@ -104,7 +104,7 @@ TEST_F(SteadyStateTest, BatchesOfAllSizesServeEachOther) {
   EXPECT_LE(MeasureHeapUse([&] { train(cold); }).largest, kBookkeeping);
 }
 
-TEST_F(SteadyStateTest, OperationsOnBatchesTakeNoMemoryForIds) {
+TEST_F(TableSteadyStateTest, OperationsOnBatchesTakeNoMemoryForIds) {
   for (const int64_t batch : {16, 4096}) {
     const KeyedJaggedTensor bags = Bags(ctx_, batch, 8, 5000);
     const std::vector<std::function<void()>> calls = {

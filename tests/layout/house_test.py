@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Counts what makes a house easy to find one's way in, prints the counts and each place, and fails
 where one is above its bound: files in a folder, lines over 100 columns (sources, documents, scripts
-and build files), comments that begin with a fragment, headers without a head comment.
+and build files), comments that begin with a fragment, headers without a head comment, test suites
+that one program could not hold.
 """
 
 import collections
@@ -20,6 +21,7 @@ CASES = "tests/conformance/cases/"
 # A comment above a declaration is a sentence, or a noun phrase that stands alone; it does not lean
 # on a declaration that the reader has not read yet.
 FRAGMENT = re.compile(r"^(Of|As|What|The same|Null)\b")
+TEST = re.compile(r"^TEST(_F|_P)?\(\s*(\w+),", re.MULTILINE)
 TRAILING = re.compile(r"[;,{]\s*// (.*)$")
 
 
@@ -73,6 +75,27 @@ def fragments(path, text):
             yield f"{path}:{number}: {comment}"
 
 
+def shared_fixtures(suites):
+    """Suites with a fixture that also have tests in another file: one program of both, as a GPU's
+    bundle is, would refuse to start. suites: {path: {suite: has a fixture}}"""
+    files = collections.defaultdict(list)
+    for path, of_path in suites.items():
+        for suite, has_fixture in of_path.items():
+            files[suite].append((path, has_fixture))
+    return [
+        f"{suite}: {', '.join(path for path, _ in uses)}"
+        for suite, uses in sorted(files.items())
+        if len(uses) > 1 and any(has_fixture for _, has_fixture in uses)
+    ]
+
+
+def suites_of(text):
+    suites = {}
+    for macro, suite in TEST.findall(text):
+        suites[suite] = suites.get(suite, False) or macro != ""
+    return suites
+
+
 def has_head(text):
     return any(line.startswith(("//", "/*")) for line in text.split("\n")[:6])
 
@@ -89,6 +112,9 @@ def check_itself():
     ):
         found = [place.split(": ")[0] for place in wide_lines(path, text)]
         assert found == [f"{path}:{number}"], f"wide_lines() is wrong: {found}"
+    suites = {"a": suites_of("TEST_F(A, b) {"), "b": suites_of("TEST(A, c) {\nTEST(D, e) {")}
+    found = shared_fixtures(suites)
+    assert found == ["A: a, b"], f"shared_fixtures() is wrong: {found}"
 
 
 def main():
@@ -101,7 +127,7 @@ def main():
         "comments that begin with a fragment": [],
         "headers without a head comment": [],
     }
-    lines = collections.Counter()
+    lines, suites = collections.Counter(), {}
     for path in paths:
         kind = (
             "tests"
@@ -117,8 +143,11 @@ def main():
             found["lines over 100 columns"] += wide_lines(path, text)
         if path.endswith(SOURCES):
             found["comments that begin with a fragment"] += fragments(path, text)
+        if path.startswith("tests/") and path.endswith("_test.cc"):
+            suites[path] = suites_of(text)
         if path.endswith(HEADERS) and not has_head(text):
             found["headers without a head comment"].append(path)
+    found["suites of one name in several files"] = shared_fixtures(suites)
     for what, places in found.items():
         print(f"{what}: {len(places)}")
         print("\n".join(f"  {place}" for place in places))

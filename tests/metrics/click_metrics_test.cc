@@ -64,9 +64,9 @@ void ExpectValues(const MetricValues& got, const MetricValues& want) {
   EXPECT_NEAR(got.calibration, want.calibration, 1e-12);
 }
 
-class Streams : public testing::TestWithParam<int> {};
+class MetricStreams : public testing::TestWithParam<int> {};
 
-TEST_P(Streams, LifetimeAndWindowFollowTheirRules) {
+TEST_P(MetricStreams, LifetimeAndWindowFollowTheirRules) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   const int64_t window = 20 + random() % 100;
   ClickMetrics metrics({.window = window}),
@@ -95,7 +95,7 @@ TEST_P(Streams, LifetimeAndWindowFollowTheirRules) {
     EXPECT_TRUE(std::isnan(without_lifetime.Lifetime().auc));
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, Streams, testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, MetricStreams, testing::Range(0, 8));
 
 TEST(ClickMetrics, NoExamples) {
   const MetricValues values = ClickMetrics().Lifetime();

@@ -18,7 +18,7 @@ using testing::Ones;
 using testing::SetGradient;
 using ::testing::ThrowsMessage;
 
-class RecordedStepsTest : public testing::DeviceTest {
+class RecordedOptimizerStepsTest : public testing::DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
@@ -61,11 +61,11 @@ class RecordedStepsTest : public testing::DeviceTest {
   }
 };
 
-TEST_P(RecordedStepsTest, AThousandLaunchesOfAdamAreAThousandSteps) {
+TEST_P(RecordedOptimizerStepsTest, AThousandLaunchesOfAdamAreAThousandSteps) {
   ExpectLaunchesAreSteps(DenseOptimizerConfig("adam"), 2, 1000);
 }
 
-TEST_P(RecordedStepsTest, EveryOptimizerGoesOn) {
+TEST_P(RecordedOptimizerStepsTest, EveryOptimizerGoesOn) {
   for (const std::string& name : DenseOptimizerConfig::AllNames()) {
     DenseOptimizerConfig config(name);
     if (name == "adagrad") config.lr_decay = 0.1;
@@ -77,14 +77,14 @@ TEST_P(RecordedStepsTest, EveryOptimizerGoesOn) {
   }
 }
 
-TEST_P(RecordedStepsTest, AFirstStepThatMakesStatesIsRefused) {
+TEST_P(RecordedOptimizerStepsTest, AFirstStepThatMakesStatesIsRefused) {
   const auto optimizer = MakeDense(ctx(), Parameters(1), "adam");
   EXPECT_THAT([&] { CudaGraph::Capture(ctx(), [&] { optimizer->Step(ctx()); }); },
               ThrowsMessage<Error>(
                   AllOf(HasSubstr("optimizer adam on p0"), HasSubstr("take a step before"))));
 }
 
-TESSERA_INSTANTIATE_DEVICES(RecordedStepsTest);
+TESSERA_INSTANTIATE_DEVICES(RecordedOptimizerStepsTest);
 
 }  // namespace
 }  // namespace tessera

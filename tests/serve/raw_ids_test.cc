@@ -41,9 +41,9 @@ TrainConfig ReadConfig(const std::string& managed_collision) {
                           "raw.json");
 }
 
-class RawIds : public ::testing::TestWithParam<const char*> {};
+class ServedRawIds : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RawIds, AreServedAsTheTrainerReadsThem) {
+TEST_P(ServedRawIds, AreServedAsTheTrainerReadsThem) {
   ExportedRun run(ReadConfig(GetParam()), "raw.safetensors");
   Context& ctx = run.ctx();
   const std::string directory = TempPath("raw");
@@ -72,7 +72,7 @@ TEST_P(RawIds, AreServedAsTheTrainerReadsThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, RawIds,
+    Kinds, ServedRawIds,
     ::testing::Values(R"({"kind": "growing", "eviction": "LRU"})",
                       R"({"kind": "growing", "admit_after": 3, "shared_rows": 5})",
                       R"({"kind": "mch", "eviction": "LFU", "eviction_interval": 2})",
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                           "num_parts": 2})"));
 
 // Growing tables that no forward has met have no rows yet: ids that are read add nothing.
-TEST(RawIds, OfEmptyTablesAreServed) {
+TEST(ServedRawIds, OfEmptyTablesAreServed) {
   ExportedRun run(ReadConfig(R"({"kind": "growing", "shared_rows": 3})"), "empty.safetensors");
   Context& ctx = run.ctx();
   const std::string directory = TempPath("empty"), same = TempPath("same_as_empty");
@@ -115,7 +115,7 @@ TEST(RawIds, OfEmptyTablesAreServed) {
 }
 
 // Ids of ranks are saved by each rank, exported, and served.
-TEST(RawIds, OfRanksAreServed) {
+TEST(ServedRawIds, OfRanksAreServed) {
   const TrainConfig config = ReadConfig(R"({"kind": "growing", "num_parts": 8})");
   const std::string folder = TempPath("ranks"), directory = TempPath("of_ranks");
   std::filesystem::remove_all(directory);
@@ -146,7 +146,7 @@ TEST(RawIds, OfRanksAreServed) {
   EXPECT_GT(predictor.model()->counter(0).misses, 0);
 }
 
-TEST(RawIds, WithoutTheirStateAreRefused) {
+TEST(ServedRawIds, WithoutTheirStateAreRefused) {
   ExportedRun run(ReadConfig(R"({"kind": "growing"})"), "whole.safetensors");
   const Checkpoint without =
       ChangedCheckpoint(run.Save().path, "stateless.safetensors", [](auto& tensors) {

@@ -16,9 +16,9 @@ namespace {
 
 using testing::Make;
 using testing::PlanCase;
+using testing::PlannedTables;
 using testing::Plans;
 using testing::Step;
-using testing::Tables;
 
 constexpr int kWorld = testing::kPlannedRanks;
 
@@ -44,12 +44,13 @@ TEST_P(LiveReshardTest, BringsTheBitsOfACheckpoint) {
     std::filesystem::remove_all(folder);
     RunLocalRanks(kWorld, [&](Communicator& comm) {
       Context own({.device = device(), .threads = 1, .seed = 8});
-      ShardedTables old_tables = Make(own, comm, from, Tables());
+      ShardedTables old_tables = Make(own, comm, from, PlannedTables());
       for (int64_t s = 0; s < 2; ++s) Step(own, old_tables, comm.rank(), s);
       SaveTables(own, folder.string(), old_tables, "");
       for (const PlanCase& to : Plans()) {
         SCOPED_TRACE(Format("from {} to {}, rank {}", from.name, to.name, comm.rank()));
-        ShardedTables moved = Make(own, comm, to, Tables()), loaded = Make(own, comm, to, Tables());
+        ShardedTables moved = Make(own, comm, to, PlannedTables()),
+                      loaded = Make(own, comm, to, PlannedTables());
         ReshardTables(own, old_tables, moved);
         ShardedCheckpoint checkpoint(folder.string());
         LoadTables(own, checkpoint, loaded);
@@ -67,9 +68,9 @@ TEST_P(LiveReshardTest, BringsTheBitsOfACheckpoint) {
 TEST_P(LiveReshardTest, OtherTablesAreRefused) {
   RunLocalRanks(kWorld, [&](Communicator& comm) {
     Context own({.device = device(), .threads = 1, .seed = 8});
-    std::vector<BaseEmbeddingConfig> others = Tables();
+    std::vector<BaseEmbeddingConfig> others = PlannedTables();
     others[0].optimizer = Sgd{};
-    ShardedTables from = Make(own, comm, Plans()[0], Tables()),
+    ShardedTables from = Make(own, comm, Plans()[0], PlannedTables()),
                   to = Make(own, comm, Plans()[0], others);
     EXPECT_THROW(ReshardTables(own, from, to), Error);
   });

@@ -16,8 +16,8 @@ namespace {
 using testing::kPlannedRanks;
 using testing::Make;
 using testing::PlanCase;
+using testing::PlannedTables;
 using testing::Plans;
-using testing::Tables;
 
 const std::vector<std::string> kKeys = {"embedding_bags.t0.weight", "embedding_bags.t1.weight",
                                         "embedding_bags.t2.weight"};
@@ -41,8 +41,8 @@ TEST_P(ShardedFusedOptimizerTest, StatesAreThoseOfWholeTablesAndLoadUnderAnyPlan
   for (const PlanCase& from : Plans())
     RunLocalRanks(kPlannedRanks, [&](Communicator& comm) {
       Context own = Own();
-      ShardedTables whole = Make(own, comm, Plans()[0], Tables()),
-                    tables = Make(own, comm, from, Tables());
+      ShardedTables whole = Make(own, comm, Plans()[0], PlannedTables()),
+                    tables = Make(own, comm, from, PlannedTables());
       for (int64_t s = 0; s < 2; ++s) {
         testing::Step(own, whole, comm.rank(), s);
         testing::Step(own, tables, comm.rank(), s);
@@ -58,7 +58,7 @@ TEST_P(ShardedFusedOptimizerTest, StatesAreThoseOfWholeTablesAndLoadUnderAnyPlan
                  /*numbers_a_row=*/false);
       for (const PlanCase& to : Plans()) {
         SCOPED_TRACE(Format("from {} to {}, rank {}", from.name, to.name, comm.rank()));
-        ShardedTables loaded = Make(own, comm, to, Tables());
+        ShardedTables loaded = Make(own, comm, to, PlannedTables());
         ShardedFusedOptimizer into(own, loaded, "embedding_bags");
         into.LoadStateDict(own, state);
         ExpectSame(into.StateDict(), state, /*numbers_a_row=*/true);
@@ -70,14 +70,14 @@ TEST_P(ShardedFusedOptimizerTest, StatesAreThoseOfWholeTablesAndLoadUnderAnyPlan
 TEST_P(ShardedFusedOptimizerTest, GoesIntoTablesWithoutShardsAndBack) {
   RunLocalRanks(kPlannedRanks, [&](Communicator& comm) {
     Context own = Own();
-    ShardedTables tables = Make(own, comm, Plans()[3], Tables());
+    ShardedTables tables = Make(own, comm, Plans()[3], PlannedTables());
     testing::Step(own, tables, comm.rank(), 0);
     ShardedFusedOptimizer sharded(own, tables);
     std::vector<EmbeddingFeature> features;
-    for (const BaseEmbeddingConfig& t : Tables())
+    for (const BaseEmbeddingConfig& t : PlannedTables())
       features.push_back(
           {t.feature_names[0], static_cast<int>(features.size()), t.feature_names[0]});
-    TableBatchedEmbedding alone(own, Tables(), std::vector(3, PoolingType::kSum), features);
+    TableBatchedEmbedding alone(own, PlannedTables(), std::vector(3, PoolingType::kSum), features);
     FusedOptimizer whole(alone);
     const OptimizerStateDict state = sharded.StateDict();
     whole.LoadStateDict(own, state);
@@ -90,7 +90,7 @@ TEST_P(ShardedFusedOptimizerTest, GoesIntoTablesWithoutShardsAndBack) {
 TEST_P(ShardedFusedOptimizerTest, RatesAreKnownOnEveryRank) {
   RunLocalRanks(kPlannedRanks, [&](Communicator& comm) {
     Context own = Own();
-    ShardedTables tables = Make(own, comm, Plans()[0], Tables());  // one rank has all
+    ShardedTables tables = Make(own, comm, Plans()[0], PlannedTables());  // one rank has all
     ShardedFusedOptimizer optimizer(own, tables);
     optimizer.SetGroupLearningRate(1, 0.5);
     EXPECT_EQ(optimizer.GroupLearningRate(1), 0.5);
@@ -108,7 +108,7 @@ TEST_P(ShardedFusedOptimizerTest, RatesAreKnownOnEveryRank) {
 TEST_P(ShardedFusedOptimizerTest, WhatOneRankRefusesNoRankTakes) {
   RunLocalRanks(kPlannedRanks, [&](Communicator& comm) {
     Context own = Own();
-    ShardedTables tables = Make(own, comm, Plans()[1], Tables());
+    ShardedTables tables = Make(own, comm, Plans()[1], PlannedTables());
     ShardedFusedOptimizer optimizer(own, tables);
     testing::Step(own, tables, comm.rank(), 0);
     const OptimizerStateDict before = optimizer.StateDict();

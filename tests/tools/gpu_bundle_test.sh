@@ -74,7 +74,7 @@ EOF
 }
 
 runs 0
-expect 'r["failed"] == [] and r["not_done"] == [] and r["died"] is None and r["passed"] == 19'
+expect 'r["failed"] == [] and r["not_done"] == [] and r["died"] is None and r["passed"] == 21'
 expect 'r["stages"] == ["tests", "conformance", "sanitizer", "bench", "counters"]'
 expect 'r["bench"] == {"results": []} and r["commit"] == "0123abcd" and "H100" in r["gpu"]'
 tar -tzf out/results.tar.gz | grep -q tests_LookupDeviceTest.log || fail "the tar lacks a log"

@@ -27,7 +27,7 @@ inline std::vector<PlanCase> Plans() {
           {"data_parallel", DataParallel()}};
 }
 
-inline std::vector<BaseEmbeddingConfig> Tables() {
+inline std::vector<BaseEmbeddingConfig> PlannedTables() {
   std::vector<BaseEmbeddingConfig> tables;
   const std::vector<AnyRule> rules = {Adam{.lr = 0.1f}, RowwiseAdagrad{.lr = 0.1f},
                                       PartialRowwiseAdam{.lr = 0.1f}};
