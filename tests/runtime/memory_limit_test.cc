@@ -17,9 +17,9 @@ using ::testing::HasSubstr;
 constexpr double kGiB = 1073741824.0;
 
 // A machine's /proc and /sys in a folder.
-class MemoryLimit : public ::testing::Test {
+class MachineMemory : public ::testing::Test {
  protected:
-  MemoryLimit() : root_(::testing::TempDir() + "machine") {
+  MachineMemory() : root_(::testing::TempDir() + "machine") {
     std::filesystem::remove_all(root_);
     Write("/proc/meminfo", "MemTotal: 25165824 kB\nMemFree: 1 kB\nMemAvailable: 20971520 kB\n");
   }
@@ -32,17 +32,17 @@ class MemoryLimit : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(MemoryLimit, WithoutCgroupsItIsWhatIsAvailable) {
+TEST_F(MachineMemory, WithoutCgroupsItIsWhatIsAvailable) {
   EXPECT_EQ(There(), 20);
   EXPECT_EQ(AvailableMemory(root_).source, "available on this machine");
 }
 
-TEST_F(MemoryLimit, WhereNothingCanBeReadThereIsNoLimit) {
+TEST_F(MachineMemory, WhereNothingCanBeReadThereIsNoLimit) {
   std::filesystem::remove_all(root_);
   EXPECT_TRUE(std::isinf(There()));
 }
 
-TEST_F(MemoryLimit, ACgroupOfVersion2LeavesItsLimitLessWhatIsUsedForGood) {
+TEST_F(MachineMemory, ACgroupOfVersion2LeavesItsLimitLessWhatIsUsedForGood) {
   Write("/proc/self/cgroup", "0::/jobs/one\n");
   Write("/sys/fs/cgroup/jobs/one/memory.max", "max\n");
   Write("/sys/fs/cgroup/jobs/one/memory.current", "1073741824\n");
@@ -56,7 +56,7 @@ TEST_F(MemoryLimit, ACgroupOfVersion2LeavesItsLimitLessWhatIsUsedForGood) {
   EXPECT_EQ(There(), 4);
 }
 
-TEST_F(MemoryLimit, ACgroupOfVersion1LeavesItsLimitLessWhatIsUsedForGood) {
+TEST_F(MachineMemory, ACgroupOfVersion1LeavesItsLimitLessWhatIsUsedForGood) {
   Write("/proc/self/cgroup", "3:cpu,cpuacct:/a\n2:memory:/docker/abc\n0::/a\n");
   const std::string folder = "/sys/fs/cgroup/memory/";  // in a container, without the host's path
   Write(folder + "memory.limit_in_bytes", "9223372036854771712\n");
