@@ -36,7 +36,7 @@ class Runs {
  private:
   static StridePerKeyPerRank IdsOf(Context& ctx, const KeyedJaggedTensor& kjt,
                                    const StridePerKeyPerRank& bags) {
-    const Tensor offsets = kjt.offsets(ctx).To(ctx, Device::Cpu()).To(ctx, DType::kI64);
+    const Tensor offsets = kjt.offsets(ctx).To(ctx, DType::kI64).To(ctx, Device::Cpu());
     ctx.Sync();
     const std::span<const int64_t> first = offsets.span<int64_t>();
     StridePerKeyPerRank ids = bags;

@@ -4,7 +4,7 @@ namespace tessera::internal {
 namespace {
 
 std::vector<int64_t> RowsOf(Context& ctx, const Tensor& ids) {
-  return ids.To(ctx, Device::Cpu()).To(ctx, DType::kI64).ToVector<int64_t>();
+  return ids.To(ctx, DType::kI64).To(ctx, Device::Cpu()).ToVector<int64_t>();
 }
 
 }  // namespace

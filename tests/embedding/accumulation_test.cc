@@ -26,15 +26,17 @@ class TableAccumulationTest : public testing::DeviceTest {
         options);
   }
   // A batch of one example or of several: keys a, b, c with the ids of these examples.
-  KeyedJaggedTensor Examples(std::vector<std::vector<std::vector<int64_t>>> examples) {
+  KeyedJaggedTensor Examples(std::vector<std::vector<std::vector<int64_t>>> examples,
+                             DType type = DType::kI64) {
     std::vector<int64_t> ids, lengths;
     for (size_t key = 0; key < 3; ++key)
       for (const auto& example : examples) {
         ids.insert(ids.end(), example[key].begin(), example[key].end());
         lengths.push_back(std::ssize(example[key]));
       }
-    return KeyedJaggedTensor::FromLengthsSync({"a", "b", "c"}, Tensor::From(ctx(), ids),
-                                              Tensor::From(ctx(), lengths));
+    return KeyedJaggedTensor::FromLengthsSync({"a", "b", "c"},
+                                              Tensor::From(ctx(), ids).To(ctx(), type),
+                                              Tensor::From(ctx(), lengths).To(ctx(), type));
   }
   void Step(TableBatchedEmbedding& tables, const KeyedJaggedTensor& kjt) {
     Tape tape(ctx());
@@ -68,6 +70,15 @@ TEST_P(TableAccumulationTest, MicroBatchesAreOneStep) {
   }
   ExpectEqual(cut, one);
   EXPECT_EQ(cut.iter(), 2);
+}
+
+TEST_P(TableAccumulationTest, IdsAndLengthsMayHave32Bits) {
+  TableBatchedEmbedding one = Tables(), cut = Tables();
+  Step(one, Examples({first_, second_}));
+  cut.AccumulateForwards(2);
+  Step(cut, Examples({first_}, DType::kI32));
+  Step(cut, Examples({second_}, DType::kI32));
+  ExpectEqual(cut, one);
 }
 
 TEST_P(TableAccumulationTest, WhatAnUnfinishedStepKeptIsForgotten) {

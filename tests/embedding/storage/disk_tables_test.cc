@@ -129,7 +129,8 @@ TEST_P(DiskTablesTest, RowsResetAndPartsWritten) {
   TableBatchedEmbedding plain = Tables(Adam{0.1f}, false), disk = Tables(Adam{0.1f}, true);
   ExpectSameSteps(plain, disk, 5, 1);
   const Tensor ids = Tensor::From<int64_t>(ctx(), {0, 1, 2, 40, 69});
-  for (TableBatchedEmbedding* tables : {&plain, &disk}) tables->rows().Reset(ctx(), 1, ids);
+  for (TableBatchedEmbedding* tables : {&plain, &disk})
+    tables->rows().Reset(ctx(), 1, ids.To(ctx(), DType::kI32));
   for (TableBatchedEmbedding* tables : {&plain, &disk}) {
     Context same({.device = device(), .threads = 1, .seed = 5});
     same.WaitFor(ctx());
