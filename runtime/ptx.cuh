@@ -34,6 +34,29 @@ __device__ __forceinline__ void StoreShared(float* shared, const float4& x) {
 #endif
 }
 
+// Four floats of global memory, 16-byte aligned, or zeros where `wanted` is false, without a branch
+// and without a copy of what was loaded, which would wait for it.
+__device__ __forceinline__ float4 LoadGlobalIf(const float* global, bool wanted) {
+#if defined(__CUDACC__)
+  float4 x;
+  asm volatile(
+      "{\n"
+      "  .reg .pred p;\n"
+      "  setp.ne.u32 p, %5, 0;\n"
+      "  mov.f32 %0, 0f00000000;\n"
+      "  mov.f32 %1, 0f00000000;\n"
+      "  mov.f32 %2, 0f00000000;\n"
+      "  mov.f32 %3, 0f00000000;\n"
+      "  @p ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+      : "l"(__cvta_generic_to_global(global)), "r"(static_cast<unsigned>(wanted)));
+  return x;
+#else
+  return wanted ? *reinterpret_cast<const float4*>(global) : float4{0, 0, 0, 0};
+#endif
+}
+
 // Asks for the cache line at `global` to be brought to the second level. Any address is harmless.
 __device__ __forceinline__ void PrefetchL2(const void* global) {
 #if defined(__CUDACC__)

@@ -28,6 +28,7 @@ struct GroupArgs {
   int num_tables, log_lanes;
   bool compact;
   int32_t shared_stride;  // floats of a group of lanes
+  int32_t runs_of_group;  // that a group of lanes takes a round (update_narrow_rows.cuh)
 };
 
 // The lanes that work on one row.

@@ -14,6 +14,7 @@
 #include "embedding/update/any_vector.cuh"
 #include "embedding/update/gradient_sums.cuh"
 #include "embedding/update/row_rounding.h"
+#include "embedding/update/update_narrow_rows.cuh"
 #include "runtime/context.h"
 #include "runtime/ptx.cuh"
 #include "runtime/recorded_launch.cuh"
@@ -226,12 +227,6 @@ __device__ __forceinline__ void PrefetchRow(const Args& a, uint64_t key, const L
     if (table.row_states[s] != nullptr) prefetch(table.row_states[s], table.row_state_types[s], 1);
 }
 
-// Whether a rule only writes rows, and what is in them before is nobody's.
-template <typename Step>
-constexpr bool IgnoresWeights() {
-  return requires { Step::kIgnoresWeights; };
-}
-
 template <int kWidth, typename Step, typename Args>
 __device__ __forceinline__ void UpdateRun(const Args& a, const Step* steps, const Run& run,
                                           uint32_t r, uint64_t next_key, const Lanes& lanes,
@@ -301,7 +296,31 @@ __global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
   }
 }
 
+template <typename Step, int kTables, int kFeatures>
+__global__ void __launch_bounds__(kUpdateThreads, kNarrowBlocksHeld)
+    UpdateNarrowRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
+  using Args = RowsArgs<Step, kTables, kFeatures>;
+  constexpr int kFloats = NarrowRows<Step, Args>::kSharedFloats;
+  alignas(16) __shared__ float shared[kUpdateThreads / kWarp][kFloats > 0 ? kFloats : 1];
+  UpdateNarrowRows<Step>(a, shared[threadIdx.x / kWarp]);
+}
+
 // ---- the host's side
+
+// Starts a kernel of the group's rows, also where a graph records it.
+template <typename Step, typename Kernel, typename Args>
+void LaunchRows(Context& ctx, const CudaRows& rows, const StepsAt<Step>& steps_at, Kernel kernel,
+                dim3 blocks, dim3 block, size_t shared, const Args& args) {
+  if (!rows.step_of_launch) return Launch(ctx, kernel, blocks, block, shared, args);
+  LaunchRecorded(ctx, kernel, blocks, block, shared, args,
+                 [args, steps_at, step_of_launch = rows.step_of_launch] {
+                   auto next = args;
+                   next.step = step_of_launch();
+                   const std::vector<Step> at = steps_at(next.step);
+                   std::copy(at.begin(), at.end(), next.steps);
+                   return next;
+                 });
+}
 
 template <typename Step>
 void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step>& steps,
@@ -311,6 +330,15 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
     RowsArgs<Step, kTables, kFeatures> args = {};
     FillGroupArgs(rows, args);
     std::copy(steps.begin(), steps.end(), args.steps);
+    if constexpr (TakesNarrowRows<Step>())
+      if (HasNarrowRows(group, steps)) {
+        args.runs_of_group = RunsOfRound(ctx, group, rows.runs->bound);
+        const int64_t runs_of_warp = (kWarp >> group.log_lanes) * args.runs_of_group;
+        const dim3 blocks =
+            BlocksForGroups(ctx, rows.runs->bound, runs_of_warp * (kUpdateThreads / kWarp));
+        return LaunchRows(ctx, rows, steps_at, UpdateNarrowRowsKernel<Step, kTables, kFeatures>,
+                          blocks, dim3(kUpdateThreads), 0, args);
+      }
     // Fewer rows at a time where dims are so large that shared memory runs out.
     int threads = kUpdateThreads;
     const auto shared_bytes = [&] {
@@ -324,15 +352,7 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
                                          : UpdateRowsKernel<1, Step, kTables, kFeatures>;
     const dim3 block(static_cast<unsigned>(threads));
     const auto shared = static_cast<size_t>(shared_bytes());
-    if (!rows.step_of_launch) return Launch(ctx, kernel, blocks, block, shared, args);
-    LaunchRecorded(ctx, kernel, blocks, block, shared, args,
-                   [args, steps_at, step_of_launch = rows.step_of_launch] {
-                     auto next = args;
-                     next.step = step_of_launch();
-                     const std::vector<Step> at = steps_at(next.step);
-                     std::copy(at.begin(), at.end(), next.steps);
-                     return next;
-                   });
+    LaunchRows(ctx, rows, steps_at, kernel, blocks, block, shared, args);
   });
 }
 

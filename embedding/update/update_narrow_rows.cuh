@@ -1,0 +1,496 @@
+#ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_NARROW_ROWS_CUH_
+#define TESSERA_EMBEDDING_UPDATE_UPDATE_NARROW_ROWS_CUH_
+// The executor on a GPU for rows of f32 that a group of 4 to 32 lanes holds in registers, a vector
+// of 4 columns a lane: most tables there are. For update_rows.cuh, which updates all others.
+//
+// A warp takes up to 32 runs at a time. Each lane finds one run's table, row, first gradient and
+// per-row states, asked for while the runs before are worked on; then each group of lanes goes
+// through the runs of its own lanes, kRowsAtOnce at a time: weights, states and gradients of all of
+// them are on their way together, and what a rule does once a row (BeginRow) is done for all of
+// them at once, by the lanes that found them. Sums over a row are in lane order
+// (runtime/numbers/lanes.h), so all bits are those of update_rows.cuh and of the CPU.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "embedding/lookup/bag_ids.cuh"
+#include "embedding/update/gradient_sums.cuh"
+#include "optim/rules/rule.h"
+
+namespace tessera::internal {
+
+constexpr int kWarp = 32, kNarrowWidth = 4, kLeastNarrowLog = 2;  // 2^2 lanes
+
+// Blocks that a multiprocessor is to hold, and rows that a group works on at once.
+constexpr int kNarrowBlocksHeld = 2;
+template <typename Step>
+constexpr int kRowsAtOnce = Step::kElementStates == 0 ? 4 : 2;
+
+// Whether the executor can do what the rule asks for.
+template <typename Step>
+constexpr bool TakesNarrowRows() {
+  using Row = typename Step::Row;
+  return !requires { Step::kLateStatistics; } && std::is_trivially_copyable_v<Row> &&
+         (std::is_empty_v<Row> || sizeof(Row) % sizeof(uint32_t) == 0);
+}
+// Whether a rule only writes rows, and what is in them before is nobody's.
+template <typename Step>
+constexpr bool IgnoresWeights() {
+  return requires { Step::kIgnoresWeights; };
+}
+
+// Whether every table of the group has such rows and states.
+template <typename Step>
+bool HasNarrowRows(const CudaGroup& group, const std::vector<Step>& steps) {
+  if (group.width != kNarrowWidth || group.log_lanes < kLeastNarrowLog ||
+      group.max_dim > kNarrowWidth << group.log_lanes)
+    return false;
+  for (const CudaTable& table : group.tables) {
+    if (table.row_type != DType::kF32) return false;
+    if (Step::kElementStates > 0 && table.element_type != DType::kF32) return false;
+    for (int s = 0; s < Step::kRowStates; ++s)
+      if (table.row_states[s] != nullptr && table.row_state_types[s] != DType::kF32) return false;
+  }
+  if constexpr (requires(const Step& step) { step.max_norm; })
+    for (const Step& step : steps)
+      if (step.max_norm > 0) return false;
+  return true;
+}
+
+// The value of another lane of the warp, all of which call this together.
+template <typename T>
+__device__ __forceinline__ T FromLane(const T& value, int lane) {
+  T result = value;
+  if constexpr (!std::is_empty_v<T>) {
+    uint32_t words[sizeof(T) / sizeof(uint32_t)];
+    std::memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (uint32_t& word : words) word = __shfl_sync(~0u, word, lane);
+    std::memcpy(&result, words, sizeof(T));
+  }
+  return result;
+}
+
+__device__ __forceinline__ Vector<kNarrowWidth> LoadIf(const float* global, bool wanted) {
+  const float4 x = LoadGlobalIf(global, wanted);
+  return {{x.x, x.y, x.z, x.w}};
+}
+
+// ---- finding rows, a run a lane
+
+// Where the gradient of one occurrence lies, and its factor.
+struct FoundGradient {
+  const float* at;
+  float coefficient;
+};
+template <typename Args>
+__device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaTable& table,
+                                                     uint32_t payload) {
+  uint32_t slot = payload;
+  float coefficient = 1.0f;
+  if (a.runs.weighted_slots != nullptr) {
+    const WeightedSlot weighted = a.runs.weighted_slots[payload];
+    slot = weighted.slot;
+    coefficient = weighted.weight;
+  }
+  int f = table.first_feature;
+  for (const int last = f + table.num_features - 1;
+       f < last && a.features[f + 1].first_slot <= slot;)
+    ++f;
+  const CudaFeature& feature = a.features[f];
+  const int64_t row = slot - feature.first_slot;
+  if (feature.mean) {
+    const int64_t bag = feature.first_bag + row;
+    coefficient = coefficient * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
+  }
+  return {feature.grad + row * feature.stride, coefficient};
+}
+
+// A run as it is asked for: its bounds a round before the rest.
+struct RunBounds {
+  uint32_t begin, end;  // both 0: no run
+};
+struct RunHead {
+  RunBounds run;
+  uint32_t payload;  // of the first occurrence; or, of a long run, the place of its sum
+  bool is_long;
+  uint64_t key;
+};
+// A run's row, of which `table` is -1 if there is none.
+template <typename Step>
+struct FoundRow {
+  RunBounds run;
+  int table;
+  int64_t row, first;  // its number, and that of its first element
+  FoundGradient gradient;  // of the first occurrence
+  float states[Step::kRowStates > 0 ? Step::kRowStates : 1];
+};
+
+// Runs as single lanes ask for them; `end` stands for none.
+template <typename Args>
+class RunsOfGroup {
+ public:
+  __device__ __forceinline__ RunsOfGroup(const Args& a, uint32_t num_runs)
+      : a_(a), num_runs_(num_runs) {
+    const bool bounded = a.runs.group_begin != nullptr;
+    begin_ = bounded ? a.runs.group_begin[a.index] : 0;
+    end_ = bounded ? a.runs.group_begin[a.index + 1] : num_runs;
+  }
+  __device__ __forceinline__ uint32_t begin() const { return begin_; }
+  __device__ __forceinline__ uint32_t end() const { return end_; }
+  // r + by, or end.
+  __device__ __forceinline__ uint32_t After(uint32_t r, uint32_t by) const {
+    return end_ - r <= by ? end_ : r + by;
+  }
+
+  __device__ __forceinline__ RunBounds AskForBounds(uint32_t r) const {
+    if (r >= end_) return {0, 0};
+    return {a_.runs.starts[r], r + 1 < num_runs_ ? a_.runs.starts[r + 1] : a_.runs.bound};
+  }
+  __device__ __forceinline__ RunHead AskForHead(const RunBounds& run, uint32_t r) const {
+    RunHead head = {run, 0, false, ~uint64_t{0}};
+    if (run.begin == run.end) return head;
+    head.key = a_.runs.Key(run.begin);
+    head.payload = a_.runs.payloads[run.begin];
+    if (a_.runs.run_chunk == nullptr || run.end - run.begin <= kShortRun) return head;
+    head.payload = a_.runs.run_chunk[r];
+    head.is_long = true;
+    return head;
+  }
+  template <typename Step>
+  __device__ __forceinline__ FoundRow<Step> Find(const RunHead& head, uint32_t r) const {
+    FoundRow<Step> found = {{0, 0}, -1, 0, 0, {nullptr, 1.0f}, {}};
+    if (head.key >= a_.end_key) return found;  // no run, or that of ids that name no row
+    found.table = TableOf(a_, head.key);
+    const CudaTable& table = a_.tables[found.table];
+    found.row = a_.compact ? int64_t{r} : static_cast<int64_t>(head.key - table.first_key);
+    found.first = found.row * table.dim;
+#pragma unroll
+    for (int s = 0; s < Step::kRowStates; ++s)
+      if (table.row_states[s] != nullptr)
+        found.states[s] = static_cast<const float*>(table.row_states[s])[found.row];
+    if (head.is_long) {  // its sum stands for its only occurrence
+      found.gradient.at = a_.runs.chunk_sums + head.payload * a_.runs.chunk_stride;
+    } else {
+      found.gradient = FindGradient(a_, table, head.payload);
+      found.run = head.run;
+    }
+    return found;
+  }
+
+ private:
+  const Args& a_;
+  uint32_t num_runs_, begin_, end_;
+};
+
+// ---- sums
+
+// A lane's columns of the sum over a run's occurrences, in chunks (row_ops.h). Each lane of the
+// group finds one occurrence, then all read them, kGradsInFlight at a time. All groups of the warp
+// go on as long as its longest run: what is past a run's end adds +0, which changes no bit.
+template <typename Args>
+__device__ __forceinline__ Vector<kNarrowWidth> SumOfRun(const Args& a, int table,
+                                                         const RunBounds& run, const Lanes& lanes,
+                                                         bool has_columns) {
+  const int first_lane = static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes.lane;
+  const auto count = static_cast<uint32_t>(lanes.count());
+  const uint32_t longest = LongestOfWarp(run.end - run.begin);
+  Vector<kNarrowWidth> total = {}, sum = {};
+  for (uint32_t done = 0; done < longest; done += count) {
+    const uint32_t i = run.begin + done + static_cast<uint32_t>(lanes.lane);
+    FoundGradient own = {nullptr, 0};
+    if (i < run.end) own = FindGradient(a, a.tables[table], a.runs.payloads[i]);
+    const auto places = static_cast<int>(std::min(count, longest - done));
+#pragma unroll 1
+    for (int place = 0; place < places; place += kGradsInFlight) {
+      float coefficient[kGradsInFlight];
+      Vector<kNarrowWidth> grad[kGradsInFlight];
+#pragma unroll
+      for (int u = 0; u < kGradsInFlight; ++u) {
+        const FoundGradient found = FromLane(own, first_lane + place + u);
+        coefficient[u] = found.coefficient;
+        grad[u] =
+            LoadIf(found.at + lanes.lane * kNarrowWidth, found.at != nullptr && has_columns);
+      }
+#pragma unroll
+      for (int u = 0; u < kGradsInFlight; ++u)
+#pragma unroll
+        for (int k = 0; k < kNarrowWidth; ++k)
+          sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+    }
+    if ((done + count) % kChunk != 0) continue;
+#pragma unroll
+    for (int k = 0; k < kNarrowWidth; ++k) total.v[k] = total.v[k] + sum.v[k];
+    sum = {};
+  }
+#pragma unroll
+  for (int k = 0; k < kNarrowWidth; ++k) total.v[k] = total.v[k] + sum.v[k];
+  return total;
+}
+
+// The sum of 4 to 16 lanes' columns, in lane order, which every lane of the group gets: columns
+// that the order folds lie at the same place of two lanes' vectors. In the first two folds a lane
+// keeps half of the places, and gives the others away.
+__device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kNarrowWidth>& x) {
+  const int far = lanes.count() / 2, near = lanes.count() / 4;
+  const bool is_far = (lanes.lane & far) != 0, is_near = (lanes.lane & near) != 0;
+  float pair[2];
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const float low = 0.0f + x.v[k], high = 0.0f + x.v[k + 2];  // every sum begins with +0
+    pair[k] = (is_far ? high : low) + __shfl_xor_sync(~0u, is_far ? low : high, far);
+  }
+  float sum =
+      (is_near ? pair[1] : pair[0]) + __shfl_xor_sync(~0u, is_near ? pair[0] : pair[1], near);
+  for (int half = near / 2; half > 0; half /= 2) sum = sum + __shfl_xor_sync(~0u, sum, half);
+  sum = sum + __shfl_xor_sync(~0u, sum, far);
+  return sum + __shfl_xor_sync(~0u, sum, near);
+}
+
+// The sums of a warp's columns for each of kRows rows, in lane order: lane l adds columns l, l + 32,
+// l + 64 and l + 96, through shared memory. `row` is the row whose sum a lane gets.
+template <int kRows>
+__device__ __forceinline__ float SumOfWarp(const Vector<kNarrowWidth> (&x)[kRows], int row,
+                                           float* shared) {
+  static_assert(kRows == 2 || kRows == 4);
+  const int lane = static_cast<int>(threadIdx.x & (kWarp - 1));
+  __syncwarp();
+#pragma unroll
+  for (int u = 0; u < kRows; ++u)
+    StoreShared(shared + u * kWarp * kNarrowWidth + lane * kNarrowWidth,
+                {x[u].v[0], x[u].v[1], x[u].v[2], x[u].v[3]});
+  __syncwarp();
+  float sum[kRows];
+#pragma unroll
+  for (int u = 0; u < kRows; ++u) {
+    const float* columns = shared + u * kWarp * kNarrowWidth + lane;
+    sum[u] = 0;
+#pragma unroll
+    for (int k = 0; k < kNarrowWidth; ++k) sum[u] = sum[u] + columns[k * kWarp];
+  }
+  // Each fold halves the rows that a lane goes on with.
+  int half = kWarp / 2;
+#pragma unroll
+  for (int rows = kRows; rows > 1; rows /= 2, half /= 2) {
+    const bool upper = (lane & half) != 0;
+#pragma unroll
+    for (int u = 0; u < rows / 2; ++u) {
+      const float low = sum[u], high = sum[u + rows / 2];
+      sum[u] = (upper ? high : low) + __shfl_xor_sync(~0u, upper ? low : high, half);
+    }
+  }
+#pragma unroll
+  for (; half > 0; half /= 2) sum[0] = sum[0] + __shfl_xor_sync(~0u, sum[0], half);
+  return __shfl_sync(~0u, sum[0], row * (kWarp / kRows) & (kWarp - 1));
+}
+
+// ---- rows
+
+// Rows first_run … first_run + kRows - 1 of those that the lanes of each group have found.
+template <typename Step, typename Args>
+class NarrowRows {
+ public:
+  static constexpr int kRows = kRowsAtOnce<Step>;
+  static constexpr int kSharedFloats = Step::kStatistics * kRows * kWarp * kNarrowWidth;
+
+  __device__ __forceinline__ NarrowRows(const Args& a, const Lanes& lanes, float* shared)
+      : a_(a), lanes_(lanes), shared_(shared) {}
+
+  __device__ __forceinline__ void Update(FoundRow<Step>& found, int first_run) {
+    Ask(found, first_run);
+    FinishGradients(found, first_run);
+    float sums[kMaxStatistics] = {};
+    if constexpr (Step::kStatistics > 0) TakeStatistics(first_run, sums);
+    const typename Step::Row begun = Begin(found, first_run, sums);
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const int lane = LaneOf(first_run + u);
+      Finish(FromLane(begun, lane), ElementOf(found, lane), u);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int LaneOf(int run) const {
+    return static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes_.lane + run;
+  }
+  __device__ __forceinline__ const CudaTable& TableOf(int u) const { return a_.tables[table_[u]]; }
+  __device__ __forceinline__ bool HasColumns(int u) const { return (has_columns_ >> u & 1) != 0; }
+  // The element of weights and states at the lane's first column of row u.
+  __device__ __forceinline__ int64_t ElementOf(const FoundRow<Step>& found, int lane) const {
+    return FromLane(found.first, lane) + lanes_.lane * kNarrowWidth;
+  }
+
+  // Everything that the rows need is asked for, and nothing looked at. Lanes without columns have
+  // zeros.
+  __device__ __forceinline__ void Ask(const FoundRow<Step>& found, int first_run) {
+    has_columns_ = 0;
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const int lane = LaneOf(first_run + u), table = FromLane(found.table, lane);
+      const float* gradient = FromLane(found.gradient.at, lane);
+      const int64_t at = ElementOf(found, lane);
+      table_[u] = table < 0 ? 0 : table;
+      const bool has_columns = table >= 0 && lanes_.lane * kNarrowWidth < TableOf(u).dim;
+      has_columns_ |= static_cast<unsigned>(has_columns) << u;
+      grad_[u] = LoadIf(gradient + lanes_.lane * kNarrowWidth, has_columns);
+      if constexpr (!IgnoresWeights<Step>())
+        weight_[u] = LoadIf(static_cast<const float*>(TableOf(u).weights) + at, has_columns);
+      else
+        weight_[u] = {};
+#pragma unroll
+      for (int s = 0; s < Step::kElementStates; ++s)
+        state_[u][s] =
+            LoadIf(static_cast<const float*>(TableOf(u).element_states[s]) + at, has_columns);
+    }
+  }
+
+  // The summed gradients, scaled.
+  __device__ __forceinline__ void FinishGradients(const FoundRow<Step>& found, int first_run) {
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const float coefficient = FromLane(found.gradient.coefficient, LaneOf(first_run + u));
+#pragma unroll
+      for (int k = 0; k < kNarrowWidth; ++k)
+        grad_[u].v[k] = 0.0f + coefficient * grad_[u].v[k];
+    }
+    const int own = lanes_.lane - first_run;
+    if (__any_sync(~0u, own >= 0 && own < kRows && found.run.end - found.run.begin > 1))
+      SumRuns(found, first_run);
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const float scale = TableOf(u).gradient_scale;
+#pragma unroll
+      for (int k = 0; k < kNarrowWidth; ++k) grad_[u].v[k] = scale * grad_[u].v[k];
+    }
+  }
+  // The sums of those runs that have several occurrences.
+  __device__ __forceinline__ void SumRuns(const FoundRow<Step>& found, int first_run) {
+#pragma unroll 1
+    for (int u = 0; u < kRows; ++u) {
+      const int lane = LaneOf(first_run + u), table = __shfl_sync(~0u, found.table, lane);
+      RunBounds run = FromLane(found.run, lane);
+      const bool is_sum = run.end - run.begin > 1;
+      if (!is_sum) run = {0, 0};
+      if (!__any_sync(~0u, is_sum)) continue;
+      const bool has_columns = is_sum && lanes_.lane * kNarrowWidth < a_.tables[table].dim;
+      const Vector<kNarrowWidth> sum = SumOfRun(a_, table, run, lanes_, has_columns);
+#pragma unroll
+      for (int v = 0; v < kRows; ++v)
+        if (v == u && is_sum) grad_[v] = sum;
+    }
+  }
+
+  // The sums of the row that a lane has found.
+  __device__ __forceinline__ void TakeStatistics(int first_run, float* sums) const {
+    Vector<kNarrowWidth> terms[Step::kStatistics][kRows];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      const Step step = a_.steps[table_[u]];
+#pragma unroll
+      for (int i = 0; i < kNarrowWidth; ++i) {
+        float of_column[Step::kStatistics];
+        step.Statistics(RowElement<float>{weight_[u].v[i], grad_[u].v[i]}, of_column);
+#pragma unroll
+        for (int k = 0; k < Step::kStatistics; ++k) terms[k][u].v[i] = of_column[k];
+      }
+    }
+    const int own = lanes_.lane - first_run;
+#pragma unroll
+    for (int k = 0; k < Step::kStatistics; ++k) {
+      if (lanes_.count() == kWarp) {
+        sums[k] = SumOfWarp(terms[k], own, shared_ + k * kRows * kWarp * kNarrowWidth);
+        continue;
+      }
+#pragma unroll
+      for (int u = 0; u < kRows; ++u) {
+        const float sum = SumOfGroup(lanes_, terms[k][u]);
+        if (own == u) sums[k] = sum;
+      }
+    }
+  }
+
+  // What is done once a row, by the lane that has found it.
+  __device__ __forceinline__ typename Step::Row Begin(FoundRow<Step>& found, int first_run,
+                                                      const float* sums) const {
+    typename Step::Row begun = {};
+    const int own = lanes_.lane - first_run;
+    if (own < 0 || own >= kRows || found.table < 0) return begun;
+    const CudaTable& table = a_.tables[found.table];
+    begun = a_.steps[found.table].BeginRow(sums, table.dim, found.states);
+#pragma unroll
+    for (int s = 0; s < Step::kRowStates; ++s)
+      if (table.row_states[s] != nullptr)
+        static_cast<float*>(table.row_states[s])[found.row] = found.states[s];
+    return begun;
+  }
+
+  __device__ __forceinline__ void Finish(const typename Step::Row& begun, int64_t at,
+                                         int u) const {
+    const Step step = a_.steps[table_[u]];
+    Vector<kNarrowWidth> value = weight_[u], state[kMaxElementStates];
+#pragma unroll
+    for (int k = 0; k < kNarrowWidth; ++k) {
+      float element[kMaxElementStates] = {};
+#pragma unroll
+      for (int s = 0; s < Step::kElementStates; ++s) element[s] = state_[u][s].v[k];
+      RowElement<float> x = {value.v[k], grad_[u].v[k]};
+      step.Update(begun, x, element);
+      value.v[k] = x.w;
+#pragma unroll
+      for (int s = 0; s < Step::kElementStates; ++s) state[s].v[k] = element[s];
+    }
+    if (!HasColumns(u)) return;
+    StoreVector(static_cast<float*>(TableOf(u).weights) + at, value);
+#pragma unroll
+    for (int s = 0; s < Step::kElementStates; ++s)
+      StoreVector(static_cast<float*>(TableOf(u).element_states[s]) + at, state[s]);
+  }
+
+  const Args& a_;
+  const Lanes& lanes_;
+  float* shared_;
+  int table_[kRows];  // 0 where there is no row
+  unsigned has_columns_ = 0;
+  Vector<kNarrowWidth> grad_[kRows], weight_[kRows], state_[kRows][kMaxElementStates];
+};
+
+// a.runs_of_group runs of each group of lanes in a round.
+template <typename Step, typename Args>
+__device__ __forceinline__ void UpdateNarrowRows(const Args& a, float* shared) {
+  const Lanes lanes(a.log_lanes);
+  const RunsOfGroup<Args> runs(a, *a.runs.num_runs);
+  const uint32_t runs_of_warp = static_cast<uint32_t>((kWarp >> a.log_lanes) * a.runs_of_group),
+                 warps = kUpdateThreads / kWarp, stride = gridDim.x * warps * runs_of_warp,
+                 group = (threadIdx.x & (kWarp - 1)) >> a.log_lanes;
+  // The lane's own run of a round that begins with `first`; none for lanes that have none.
+  const bool finds = lanes.lane < a.runs_of_group;
+  const uint32_t place = group * static_cast<uint32_t>(a.runs_of_group) + static_cast<uint32_t>(lanes.lane);
+  const auto own = [&](uint32_t first) { return finds ? runs.After(first, place) : runs.end(); };
+  uint32_t first =
+      runs.After(runs.begin(), (blockIdx.x * warps + threadIdx.x / kWarp) * runs_of_warp);
+  RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first));
+  RunBounds next = runs.AskForBounds(own(runs.After(first, stride)));
+  NarrowRows<Step, Args> rows(a, lanes, shared);
+  while (first < runs.end()) {
+    FoundRow<Step> found = runs.template Find<Step>(head, own(first));
+    first = runs.After(first, stride);
+    head = runs.AskForHead(next, own(first));
+    next = runs.AskForBounds(own(runs.After(first, stride)));
+#pragma unroll 1
+    for (int run = 0; run < a.runs_of_group; run += kRowsAtOnce<Step>) rows.Update(found, run);
+  }
+}
+
+// ---- the host's side
+
+// Returns how many runs a group of lanes takes a round: all that its lanes can find where there are
+// many, fewer where the device would not be filled.
+inline int RunsOfRound(Context& ctx, const CudaGroup& group, int64_t most_runs) {
+  const int64_t warps_held = int64_t{24} * PropertiesOf(ctx.device()).multiprocessors;
+  int runs = 1 << group.log_lanes;
+  while (runs > 1 && most_runs < warps_held * (kWarp >> group.log_lanes) * runs) runs /= 2;
+  return runs;
+}
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_UPDATE_UPDATE_NARROW_ROWS_CUH_
