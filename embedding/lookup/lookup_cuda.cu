@@ -19,7 +19,7 @@ namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocksHeld = 3;  // of a multiprocessor: 80 registers a thread
+constexpr int kBlocksHeld = 4;  // of a multiprocessor: 64 registers a thread
 constexpr int64_t kLongBag = 256;
 
 // One feature for the kernel. Groups of 2^log_lanes lanes, vectors of `width` elements.

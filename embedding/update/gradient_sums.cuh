@@ -27,7 +27,8 @@ struct GroupArgs {
   int64_t step;
   int num_tables, log_lanes;
   bool compact;
-  int32_t shared_stride;  // floats of a group of lanes
+  bool has_coefficients, has_scales;  // whether any differs from 1
+  int32_t shared_stride;              // floats of a group of lanes
   int32_t runs_of_group;  // that a group of lanes takes a round (update_narrow_rows.cuh)
 };
 
@@ -217,6 +218,10 @@ void FillGroupArgs(const CudaRows& rows, GroupArgs<kTables, kFeatures>& args) {
   args.log_lanes = group.log_lanes;
   args.step = rows.step;
   args.compact = rows.compact;
+  args.has_coefficients = args.runs.weighted_slots != nullptr;
+  for (const CudaFeature& feature : group.features) args.has_coefficients |= feature.mean;
+  args.has_scales = false;
+  for (const CudaTable& table : group.tables) args.has_scales |= table.gradient_scale != 1.0f;
   args.shared_stride = SharedStride(group);
 }
 

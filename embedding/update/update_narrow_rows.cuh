@@ -30,8 +30,9 @@ constexpr int kRowsAtOnce = Step::kElementStates == 0 ? 4 : 2;
 template <typename Step>
 constexpr bool TakesNarrowRows() {
   using Row = typename Step::Row;
-  return !requires { Step::kLateStatistics; } && std::is_trivially_copyable_v<Row> &&
-         (std::is_empty_v<Row> || sizeof(Row) % sizeof(uint32_t) == 0);
+  return !requires { Step::kLateStatistics; }
+  &&std::is_trivially_copyable_v<Row> &&
+      (std::is_empty_v<Row> || sizeof(Row) % sizeof(uint32_t) == 0);
 }
 // Whether a rule only writes rows, and what is in them before is nobody's.
 template <typename Step>
@@ -85,7 +86,7 @@ struct FoundGradient {
 };
 template <typename Args>
 __device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaTable& table,
-                                                     uint32_t payload) {
+                                                      uint32_t payload) {
   uint32_t slot = payload;
   float coefficient = 1.0f;
   if (a.runs.weighted_slots != nullptr) {
@@ -121,7 +122,7 @@ template <typename Step>
 struct FoundRow {
   RunBounds run;
   int table;
-  int64_t row, first;  // its number, and that of its first element
+  int64_t row, first;      // its number, and that of its first element
   FoundGradient gradient;  // of the first occurrence
   float states[Step::kRowStates > 0 ? Step::kRowStates : 1];
 };
@@ -209,14 +210,12 @@ __device__ __forceinline__ Vector<kNarrowWidth> SumOfRun(const Args& a, int tabl
       for (int u = 0; u < kGradsInFlight; ++u) {
         const FoundGradient found = FromLane(own, first_lane + place + u);
         coefficient[u] = found.coefficient;
-        grad[u] =
-            LoadIf(found.at + lanes.lane * kNarrowWidth, found.at != nullptr && has_columns);
+        grad[u] = LoadIf(found.at + lanes.lane * kNarrowWidth, found.at != nullptr && has_columns);
       }
 #pragma unroll
       for (int u = 0; u < kGradsInFlight; ++u)
 #pragma unroll
-        for (int k = 0; k < kNarrowWidth; ++k)
-          sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+        for (int k = 0; k < kNarrowWidth; ++k) sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
     }
     if ((done + count) % kChunk != 0) continue;
 #pragma unroll
@@ -298,6 +297,7 @@ class NarrowRows {
 
   __device__ __forceinline__ void Update(FoundRow<Step>& found, int first_run) {
     Ask(found, first_run);
+    Prefetch(found, first_run + kRows);
     FinishGradients(found, first_run);
     float sums[kMaxStatistics] = {};
     if constexpr (Step::kStatistics > 0) TakeStatistics(first_run, sums);
@@ -344,18 +344,41 @@ class NarrowRows {
     }
   }
 
+  // Asks for the next rows' gradients, weights and states to be brought to the second level of
+  // cache, a line of 128 bytes a lane, so that memory is busy while these rows are worked on.
+  __device__ __forceinline__ void Prefetch(const FoundRow<Step>& found, int first_run) const {
+    if (first_run >= a_.runs_of_group) return;
+    constexpr int kLineFloats = 32, kStreams = 2 + Step::kElementStates;
+    const int lines = std::max(1, lanes_.count() * kNarrowWidth / kLineFloats),
+              wanted = kRows * kStreams * lines;
+    for (int begin = 0; begin < wanted; begin += lanes_.count()) {
+      const int i = begin + lanes_.lane, stream = i / lines % kStreams,
+                lane = LaneOf(std::min(first_run + i / (lines * kStreams), lanes_.count() - 1)),
+                table = FromLane(found.table, lane);
+      const float* gradient = FromLane(found.gradient.at, lane);
+      const int64_t first = FromLane(found.first, lane);
+      if (table < 0 || i >= wanted) continue;
+      const CudaTable& of = a_.tables[table];
+      const void* rows = stream < 2 ? of.weights : of.element_states[stream - 2];
+      PrefetchL2((stream == 0 ? gradient : static_cast<const float*>(rows) + first) +
+                 i % lines * kLineFloats);
+    }
+  }
+
   // The summed gradients, scaled.
   __device__ __forceinline__ void FinishGradients(const FoundRow<Step>& found, int first_run) {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
-      const float coefficient = FromLane(found.gradient.coefficient, LaneOf(first_run + u));
+      float coefficient = 1.0f;
+      if (a_.has_coefficients)
+        coefficient = FromLane(found.gradient.coefficient, LaneOf(first_run + u));
 #pragma unroll
-      for (int k = 0; k < kNarrowWidth; ++k)
-        grad_[u].v[k] = 0.0f + coefficient * grad_[u].v[k];
+      for (int k = 0; k < kNarrowWidth; ++k) grad_[u].v[k] = 0.0f + coefficient * grad_[u].v[k];
     }
     const int own = lanes_.lane - first_run;
     if (__any_sync(~0u, own >= 0 && own < kRows && found.run.end - found.run.begin > 1))
       SumRuns(found, first_run);
+    if (!a_.has_scales) return;
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const float scale = TableOf(u).gradient_scale;
@@ -424,8 +447,7 @@ class NarrowRows {
     return begun;
   }
 
-  __device__ __forceinline__ void Finish(const typename Step::Row& begun, int64_t at,
-                                         int u) const {
+  __device__ __forceinline__ void Finish(const typename Step::Row& begun, int64_t at, int u) const {
     const Step step = a_.steps[table_[u]];
     Vector<kNarrowWidth> value = weight_[u], state[kMaxElementStates];
 #pragma unroll
@@ -464,7 +486,8 @@ __device__ __forceinline__ void UpdateNarrowRows(const Args& a, float* shared) {
                  group = (threadIdx.x & (kWarp - 1)) >> a.log_lanes;
   // The lane's own run of a round that begins with `first`; none for lanes that have none.
   const bool finds = lanes.lane < a.runs_of_group;
-  const uint32_t place = group * static_cast<uint32_t>(a.runs_of_group) + static_cast<uint32_t>(lanes.lane);
+  const uint32_t place =
+      group * static_cast<uint32_t>(a.runs_of_group) + static_cast<uint32_t>(lanes.lane);
   const auto own = [&](uint32_t first) { return finds ? runs.After(first, place) : runs.end(); };
   uint32_t first =
       runs.After(runs.begin(), (blockIdx.x * warps + threadIdx.x / kWarp) * runs_of_warp);
