@@ -20,6 +20,7 @@
 namespace tessera::internal {
 
 constexpr int kWarp = 32, kNarrowWidth = 4, kLeastNarrowLog = 2;  // 2^2 lanes
+constexpr int kLineFloats = 32;                                   // of a line of 128 bytes
 
 // Blocks that a multiprocessor is to hold, and rows that a group works on at once.
 constexpr int kNarrowBlocksHeld = 2;
@@ -85,6 +86,15 @@ struct FoundGradient {
   float coefficient;
 };
 template <typename Args>
+__device__ __forceinline__ const CudaFeature& FeatureOfSlot(const Args& a, const CudaTable& table,
+                                                            uint32_t slot) {
+  int f = table.first_feature;
+  for (const int last = f + table.num_features - 1;
+       f < last && a.features[f + 1].first_slot <= slot;)
+    ++f;
+  return a.features[f];
+}
+template <typename Args>
 __device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaTable& table,
                                                       uint32_t payload) {
   uint32_t slot = payload;
@@ -94,11 +104,7 @@ __device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaT
     slot = weighted.slot;
     coefficient = weighted.weight;
   }
-  int f = table.first_feature;
-  for (const int last = f + table.num_features - 1;
-       f < last && a.features[f + 1].first_slot <= slot;)
-    ++f;
-  const CudaFeature& feature = a.features[f];
+  const CudaFeature& feature = FeatureOfSlot(a, table, slot);
   const int64_t row = slot - feature.first_slot;
   if (feature.mean) {
     const int64_t bag = feature.first_bag + row;
@@ -178,8 +184,32 @@ class RunsOfGroup {
     }
     return found;
   }
+  // Asks for the row of a run to be brought to the second level of cache, a line at a time.
+  template <typename Step>
+  __device__ __forceinline__ void Prefetch(const RunHead& head) const {
+    if (a_.compact || head.key >= a_.end_key) return;
+    const CudaTable& table = a_.tables[TableOf(a_, head.key)];
+    const auto row = static_cast<int64_t>(head.key - table.first_key);
+    PrefetchColumns(static_cast<const float*>(table.weights) + row * table.dim, table.dim);
+#pragma unroll
+    for (int s = 0; s < Step::kElementStates; ++s)
+      PrefetchColumns(static_cast<const float*>(table.element_states[s]) + row * table.dim,
+                      table.dim);
+#pragma unroll
+    for (int s = 0; s < Step::kRowStates; ++s)
+      if (table.row_states[s] != nullptr)
+        PrefetchL2(static_cast<const float*>(table.row_states[s]) + row);
+    if (head.is_long || a_.runs.weighted_slots != nullptr) return;
+    const CudaFeature& feature = FeatureOfSlot(a_, table, head.payload);
+    PrefetchColumns(feature.grad + int64_t{head.payload - feature.first_slot} * feature.stride,
+                    table.dim);
+  }
 
  private:
+  __device__ __forceinline__ static void PrefetchColumns(const float* row, int dim) {
+    for (int d = 0; d < dim; d += kLineFloats) PrefetchL2(row + d);
+  }
+
   const Args& a_;
   uint32_t num_runs_, begin_, end_;
 };
@@ -348,7 +378,7 @@ class NarrowRows {
   // cache, a line of 128 bytes a lane, so that memory is busy while these rows are worked on.
   __device__ __forceinline__ void Prefetch(const FoundRow<Step>& found, int first_run) const {
     if (first_run >= a_.runs_of_group) return;
-    constexpr int kLineFloats = 32, kStreams = 2 + Step::kElementStates;
+    constexpr int kStreams = 2 + Step::kElementStates;
     const int lines = std::max(1, lanes_.count() * kNarrowWidth / kLineFloats),
               wanted = kRows * kStreams * lines;
     for (int begin = 0; begin < wanted; begin += lanes_.count()) {
@@ -491,14 +521,19 @@ __device__ __forceinline__ void UpdateNarrowRows(const Args& a, float* shared) {
   const auto own = [&](uint32_t first) { return finds ? runs.After(first, place) : runs.end(); };
   uint32_t first =
       runs.After(runs.begin(), (blockIdx.x * warps + threadIdx.x / kWarp) * runs_of_warp);
-  RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first));
-  RunBounds next = runs.AskForBounds(own(runs.After(first, stride)));
+  const auto after = [&](uint32_t run) { return runs.After(run, stride); };
+  RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first)),
+          ahead = runs.AskForHead(runs.AskForBounds(own(after(first))), own(after(first)));
+  RunBounds next = runs.AskForBounds(own(after(after(first))));
   NarrowRows<Step, Args> rows(a, lanes, shared);
   while (first < runs.end()) {
     FoundRow<Step> found = runs.template Find<Step>(head, own(first));
-    first = runs.After(first, stride);
-    head = runs.AskForHead(next, own(first));
-    next = runs.AskForBounds(own(runs.After(first, stride)));
+    first = after(first);
+    // The rows that are worked on first; the others are asked for on the way.
+    if (lanes.lane < kRowsAtOnce<Step>) runs.template Prefetch<Step>(ahead);
+    head = ahead;
+    ahead = runs.AskForHead(next, own(after(first)));
+    next = runs.AskForBounds(own(after(after(first))));
 #pragma unroll 1
     for (int run = 0; run < a.runs_of_group; run += kRowsAtOnce<Step>) rows.Update(found, run);
   }
