@@ -11,8 +11,9 @@
 // A Feature has   ids, num_rows, dim, output, output_type, output_stride, pooling and Id(i).
 // A Reader has    kWidth; row_bytes(); Raw, what is loaded of a row, of which Raw{} stands for
 //                 zeros; Load(offset), of the row at this byte; Numbers(raw), a Vector<kWidth>;
-//                 has_columns, whether this lane has any; and kStagesIds, whether a group of lanes
-//                 shares the load of its ids (worth its code where rows are read by 16 bytes).
+//                 has_columns, whether this lane has any; kRun, as many columns as lie side by
+//                 side, run r from ColumnOf(r) on; and kStagesIds, whether a group of lanes shares
+//                 the load of its ids (worth its code where rows are read by 16 bytes).
 //
 // All lanes of a warp call SumBag and CopyRows together, those without a bag with an empty one.
 #include <algorithm>
@@ -66,12 +67,22 @@ struct RowsInFlight {
     for (float& number : x.v) number = weight[u] * number;
     return x;
   }
+
+  // Adds the rows in order. A product with 1 changes no bit, so it can be left out.
+  template <bool kWeighted>
+  __device__ __forceinline__ void Add(const Reader& reader, Vector<kWidth>& sum) const {
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      const Vector<kWidth> x = kWeighted ? Weighted(reader, u) : reader.Numbers(raw[u]);
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + x.v[k];
+    }
+  }
 };
 
 template <int kWidth, typename Feature>
-__device__ __forceinline__ void StoreNumbers(const Feature& f, int64_t row, int column,
-                                             const Vector<kWidth>& x) {
-  if (column >= f.dim) return;
+__device__ __forceinline__ void StoreRun(const Feature& f, int64_t row, int column,
+                                         const Vector<kWidth>& x) {
   const int64_t at = row * f.output_stride + column;
   if (f.output_type == DType::kF32)
     StreamVector(static_cast<float*>(f.output) + at, x);
@@ -81,16 +92,29 @@ __device__ __forceinline__ void StoreNumbers(const Feature& f, int64_t row, int 
     StreamVector(static_cast<BFloat16*>(f.output) + at, x);
 }
 
-// MEAN's division, then the store.
+template <typename Feature, typename Reader>
+__device__ __forceinline__ void StoreNumbers(const Feature& f, const Reader& reader, int64_t row,
+                                             const Vector<Reader::kWidth>& x) {
+  if (!reader.has_columns) return;
+#pragma unroll
+  for (int r = 0; r < Reader::kWidth / Reader::kRun; ++r) {
+    Vector<Reader::kRun> run;
+#pragma unroll
+    for (int k = 0; k < Reader::kRun; ++k) run.v[k] = x.v[r * Reader::kRun + k];
+    StoreRun(f, row, reader.ColumnOf(r), run);
+  }
+}
+
+// MEAN's division.
 template <int kWidth, typename Feature>
-__device__ __forceinline__ void StoreBag(const Feature& f, const BagItem& item,
-                                         Vector<kWidth> sum) {
+__device__ __forceinline__ Vector<kWidth> Pooled(const Feature& f, const BagItem& item,
+                                                 Vector<kWidth> sum) {
   if (f.pooling == PoolingType::kMean && item.end > item.begin) {
     const float length = static_cast<float>(item.end - item.begin);
 #pragma unroll
     for (float& x : sum.v) x = x / length;
   }
-  StoreNumbers(f, item.bag, item.column, sum);
+  return sum;
 }
 
 // Calls use(rows, k) for the rows of ids item.begin + [k, k + kRowsInFlight), k from 0 on, of which
@@ -118,28 +142,35 @@ __device__ __forceinline__ void ForRows(Ids& ids, const Feature& f, const Reader
   }
 }
 
+template <bool kWeighted, typename Ids, typename Feature, typename Reader>
+__device__ __forceinline__ Vector<Reader::kWidth> SumRows(Ids& ids, const Feature& f,
+                                                          const Reader& reader,
+                                                          const BagItem& item) {
+  Vector<Reader::kWidth> sum = {};
+  ForRows(ids, f, reader, item, [&](const RowsInFlight<Reader>& rows, uint32_t) {
+    rows.template Add<kWeighted>(reader, sum);
+  });
+  return sum;
+}
+
+// The sum of a bag by a group of at least kRowsInFlight lanes. REQUIRES: weights, if kWeighted.
+template <bool kWeighted, int kThreads, typename Feature, typename Reader>
+__device__ __forceinline__ Vector<Reader::kWidth> SumStaged(const Feature& f, const Reader& reader,
+                                                            const float* weights,
+                                                            const BagItem& item,
+                                                            IdStage<kThreads>& stage) {
+  StagedIds<kThreads> ids(stage, f.log_lanes, f.num_rows, reader.row_bytes(), weights);
+  return SumRows<kWeighted>(ids, f, reader, item);
+}
+
 template <int kThreads, typename Feature, typename Reader>
 __device__ __forceinline__ Vector<Reader::kWidth> SumBag(const Feature& f, const Reader& reader,
                                                          const float* weights, const BagItem& item,
                                                          IdStage<kThreads>& stage) {
-  constexpr int kWidth = Reader::kWidth;
-  Vector<kWidth> sum = {};
-  const auto add = [&](const RowsInFlight<Reader>& rows, uint32_t) {
-#pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u) {
-      const Vector<kWidth> x = rows.Weighted(reader, u);
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k) sum.v[k] = sum.v[k] + x.v[k];
-    }
-  };
-  if (Reader::kStagesIds && 1 << f.log_lanes >= kRowsInFlight) {
-    StagedIds<kThreads> ids(stage, f.log_lanes, f.num_rows, reader.row_bytes(), weights);
-    ForRows(ids, f, reader, item, add);
-  } else {
-    OwnIds ids(f.num_rows, reader.row_bytes(), weights);
-    ForRows(ids, f, reader, item, add);
-  }
-  return sum;
+  if (Reader::kStagesIds && 1 << f.log_lanes >= kRowsInFlight)
+    return SumStaged<true>(f, reader, weights, item, stage);
+  OwnIds ids(f.num_rows, reader.row_bytes(), weights);
+  return SumRows<true>(ids, f, reader, item);
 }
 
 // Pooling NONE: a row of the output for each id; that of id `origin` is row 0.
@@ -152,7 +183,7 @@ __device__ __forceinline__ void CopyRows(const Feature& f, const Reader& reader,
   const auto store = [&](RowsInFlight<Reader>& rows, uint32_t k) {
 #pragma unroll 1  // conversions and stores for each output type are much code
     for (uint32_t u = 0; u < kRowsInFlight && k + u < length; ++u, rows.Shift())
-      StoreNumbers(f, first + (k + u), item.column,
+      StoreNumbers(f, reader, first + (k + u),
                    weights == nullptr ? reader.Numbers(rows.raw[0]) : rows.Weighted(reader, 0));
   };
   OwnIds ids(f.num_rows, reader.row_bytes(), weights);

@@ -57,16 +57,20 @@ __device__ __forceinline__ BagItem ItemOf(const Feature& f, IndexArray offsets, 
 
 template <int kWidthOf, typename Row>
 struct RowReader {
-  static constexpr int kWidth = kWidthOf;
+  static constexpr int kWidth = kWidthOf, kRun = kWidth;
   static constexpr bool kStagesIds = kWidth > 1;
   using Raw = RawVector<kWidth, Row>;
 
   const Row* rows;  // from the lane's first column on
-  int dim;
+  int column, dim;
   bool has_columns;
 
-  __device__ RowReader(const Feature& f, int column)
-      : rows(static_cast<const Row*>(f.rows) + column), dim(f.dim), has_columns(column < f.dim) {}
+  __device__ RowReader(const Feature& f, int first_column)
+      : rows(static_cast<const Row*>(f.rows) + first_column),
+        column(first_column),
+        dim(f.dim),
+        has_columns(first_column < f.dim) {}
+  __device__ __forceinline__ int ColumnOf(int /*run*/) const { return column; }
   __device__ __forceinline__ int64_t row_bytes() const {
     return int64_t{dim} * static_cast<int64_t>(sizeof(Row));
   }
@@ -136,7 +140,7 @@ __device__ void SumLongBag(const Feature& f, IndexArray offsets, const float* we
     __syncthreads();
   }
   if (own >= columns || first_column + own >= f.dim) return;
-  StoreBag(f, BagItem{item.begin, item.end, item.bag, first_column + own}, Vector<1>{{sum}});
+  StoreRun(f, item.bag, first_column + own, Pooled(f, item, Vector<1>{{sum}}));
 }
 
 template <int kWidth, typename Row, typename AnyBatch>
@@ -158,7 +162,8 @@ __device__ void LookupBlock(const AnyBatch& batch, const Feature& f, Shared& sha
   if (!sums) {
     CopyRows(f, reader, nullptr, batch.offsets[f.first_bag], item);
   } else {
-    StoreBag(f, item, SumBag(f, reader, batch.weights, item, shared.stage));
+    StoreNumbers(f, reader, item.bag,
+                 Pooled(f, item, SumBag(f, reader, batch.weights, item, shared.stage)));
   }
   if (!batch.long_bags) return;
   __syncthreads();

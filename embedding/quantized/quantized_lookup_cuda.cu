@@ -1,11 +1,15 @@
-// The lookup from stored rows on a GPU: features of any mix of dims, codecs and outputs travel with
-// a launch.
+// The lookup from stored rows on a GPU: features of any mix of dims and outputs travel with a launch.
+// Bags of wide rows are summed by a kernel for each way of reading rows, all else by one kernel.
 //
 // An item is a bag and up to 32 vectors of its columns, or with u8 output an id; a group of 1 to 32
 // lanes, as many as the feature's dim fills, sums one item. Each lane asks for kRowsInFlight rows
 // before it adds the first. A column is added in the order of the ids, so that all bits are the
 // CPU's.
+#include <algorithm>
 #include <bit>
+#include <iterator>
+#include <limits>
+#include <vector>
 
 #include "embedding/lookup/bag_sum.cuh"
 #include "embedding/lookup/feature_items.cuh"
@@ -38,7 +42,7 @@ struct Feature {
 };
 
 __device__ __forceinline__ BagItem ItemOf(const Feature& f, int64_t index, int lane) {
-  const int64_t bag = index / f.pieces;
+  const int64_t bag = f.pieces == 1 ? index : index / f.pieces;
   const auto piece = static_cast<int>(index - bag * f.pieces);
   return {f.offsets[f.first_bag + bag], f.offsets[f.first_bag + bag + 1],
           static_cast<uint32_t>(bag), ((piece << f.log_lanes) + lane) * f.width};
@@ -59,23 +63,45 @@ __device__ void CopyStoredRows(const Feature& f, const BagItem& item, int lane) 
 
 using Stage = IdStage<kThreads>;
 
-template <int kWidth, RowReading kReading>
-__device__ __forceinline__ void ReadItem(const Feature& f, const BagItem& item, Stage& stage) {
-  const StoredRowReader<kWidth, kReading> reader{f.rows, f.layout,  item.column,
-                                                 f.dim,  f.aligned, item.column < f.dim};
+template <typename Reader>
+__device__ __forceinline__ void ReadItem(const Feature& f, const Reader& reader,
+                                         const BagItem& item, Stage& stage) {
   if (f.pooling == PoolingType::kNone)
     CopyRows(f, reader, f.weights, f.offsets[f.first_bag], item);
   else
-    StoreBag(f, item, SumBag(f, reader, f.weights, item, stage));
+    StoreNumbers(f, reader, item.bag, Pooled(f, item, SumBag(f, reader, f.weights, item, stage)));
+}
+
+template <int kWidth, RowReading kReading>
+__device__ __forceinline__ StoredRowReader<kWidth, kReading> ReaderOf(const Feature& f,
+                                                                      const BagItem& item) {
+  return {f.rows, f.layout, item.column, f.dim, f.aligned, item.column < f.dim};
+}
+
+template <int kWidth, RowReading kReading>
+__device__ __forceinline__ void ReadWidth(const Feature& f, const BagItem& item, Stage& stage) {
+  ReadItem(f, ReaderOf<kWidth, kReading>(f, item), item, stage);
+}
+
+template <int kBits, bool kF32Params>
+__device__ __forceinline__ void ReadWideAffine(const Feature& f, const BagItem& item,
+                                               Stage& stage) {
+  ReadItem(f, WideAffineReader<kBits, kF32Params>(f.rows, f.layout, item.column, f.dim), item,
+           stage);
 }
 
 template <RowReading kReading>
 __device__ __forceinline__ void VisitWidth(const Feature& f, const BagItem& item, Stage& stage) {
-  if (f.width == WideWidthOf(kReading))
-    return ReadItem<WideWidthOf(kReading), kReading>(f, item, stage);
-  if constexpr (WideWidthOf(kReading) != 4)
-    if (f.width == 4) return ReadItem<4, kReading>(f, item, stage);
-  ReadItem<1, kReading>(f, item, stage);
+  constexpr int kWide = WideWidthOf(kReading), kBits = AffineBitsOf(kReading);
+  if (f.width == kWide) {
+    if constexpr (kBits == 0) return ReadWidth<kWide, kReading>(f, item, stage);
+    if constexpr (kBits == 8)
+      if (f.layout.f32_params) return ReadWideAffine<kBits, true>(f, item, stage);
+    if constexpr (kBits > 0) return ReadWideAffine<kBits, false>(f, item, stage);
+  }
+  if constexpr (kWide != 4)
+    if (f.width == 4) return ReadWidth<4, kReading>(f, item, stage);
+  ReadWidth<1, kReading>(f, item, stage);
 }
 
 __device__ __forceinline__ void VisitItem(const Feature& f, const BagItem& item, Stage& stage) {
@@ -124,6 +150,42 @@ __global__ void __launch_bounds__(kThreads, kBlocksHeld)
   }
 }
 
+// ---- sums of wide rows
+
+// Blocks of a multiprocessor: 64 registers a thread, or 80 where 64 do not suffice.
+constexpr int SumBlocksHeld(RowReading reading, bool f32_params, bool weighted) {
+  return reading == RowReading::kAffine8 && (f32_params || weighted) ? 3 : 4;
+}
+
+template <RowReading kReading, bool kF32Params>
+__device__ __forceinline__ auto WideReaderOf(const Feature& f, const BagItem& item) {
+  constexpr int kBits = AffineBitsOf(kReading);
+  if constexpr (kBits > 0)
+    return WideAffineReader<kBits, kF32Params>(f.rows, f.layout, item.column, f.dim);
+  else
+    return ReaderOf<WideWidthOf(kReading), kReading>(f, item);
+}
+
+// Row y of the grid: feature y; a group of lanes for each item. One way of reading rows, and no
+// loop over items, so that a thread holds few registers, and many warps wait for memory side by
+// side.
+template <RowReading kReading, bool kF32Params, bool kWeighted, int kCapacity>
+__global__ void __launch_bounds__(kThreads, SumBlocksHeld(kReading, kF32Params, kWeighted))
+    QuantizedSumKernel(const __grid_constant__ FeatureBatch<Feature, kCapacity> batch) {
+  __shared__ Stage stage;
+  const Feature& f = batch.features[blockIdx.y];
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x,
+                index = thread >> f.log_lanes;
+  if ((thread & ~int64_t{31}) >> f.log_lanes >= f.count) return;  // the whole warp
+  BagItem item = {0, 0, 0, f.dim};                                // no ids, and no columns to store
+  if (index < f.count)
+    item = ItemOf(f, index, static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1));
+  const auto reader = WideReaderOf<kReading, kF32Params>(f, item);
+  const float* weights = kWeighted ? f.weights : nullptr;
+  StoreNumbers(f, reader, item.bag,
+               Pooled(f, item, SumStaged<kWeighted>(f, reader, weights, item, stage)));
+}
+
 // ---- the host's side
 
 // Whether rows, codes and parameters lie where a lane's load of `bytes` may.
@@ -133,16 +195,16 @@ bool RowsAligned(const QuantizedLookupFeature& f, int64_t bytes) {
 }
 
 // Whether lanes can read WideWidthOf(reading) columns of these rows: by loads of 16 bytes, or as
-// LoadWideAffine reads 16 codes, without leaving the row.
+// WideAffineReader does. That asks for codes which begin where a lane's load may, or behind
+// parameters which do.
 bool WideRows(const QuantizedLookupFeature& f) {
   const RowLayout& layout = f.layout;
   if (!RowsAligned(f, 16)) return false;
-  const bool eight = layout.reading == RowReading::kAffine8;
-  if (!eight && layout.reading != RowReading::kAffine4 && layout.reading != RowReading::kAffine2)
-    return true;
-  if (layout.params_at % 8 != 0 || layout.params_at + 8 > layout.row_bytes) return false;
-  const int64_t late = layout.codes_at % 16, first = layout.codes_at - late;
-  return !eight || (late <= 8 && first + f.dim + 8 <= layout.row_bytes);
+  const int bits = AffineBitsOf(layout.reading), param_bytes = layout.f32_params ? 8 : 4;
+  if (bits == 0) return true;
+  const int late = layout.codes_at % (2 * bits), begin = layout.codes_at - late;
+  return layout.params_at % param_bytes == 0 && (bits == 8 || !layout.f32_params) &&
+         (late == 0 || (late == param_bytes && layout.params_at == begin));
 }
 
 // Returns how many columns a lane can read and write at a time.
@@ -189,27 +251,70 @@ Feature MakeFeature(const QuantizedLookupArgs& args, const QuantizedLookupFeatur
   return feature;
 }
 
+// A row of blocks for each feature, as many as the largest fills, or `most`.
+dim3 GridOf(std::span<const Feature> features, int64_t most) {
+  int64_t threads = 0;
+  for (const Feature& f : features) threads = std::max(threads, f.count << f.log_lanes);
+  const int64_t blocks = std::min((threads + kThreads - 1) / kThreads, most);
+  return dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(features.size()));
+}
+
+// Whether a QuantizedSumKernel sums the feature's bags: groups of lanes share the load of their
+// ids, and columns are read by WideAffineReader, or by 16 bytes of f32, f16 or bf16.
+bool IsSummedWide(const Feature& f) {
+  const RowReading reading = f.layout.reading;
+  const bool is_plain =
+      reading == RowReading::kF32 || reading == RowReading::kF16 || reading == RowReading::kBF16;
+  return f.pooling != PoolingType::kNone && 1 << f.log_lanes >= kRowsInFlight &&
+         f.width == WideWidthOf(reading) && (is_plain || AffineBitsOf(reading) > 0);
+}
+
+// The sums of those of the features whose rows are read so.
+template <RowReading kReading, bool kF32Params = false>
+void LaunchSums(Context& ctx, std::span<const Feature> features, bool weighted) {
+  std::vector<Feature> own;
+  std::copy_if(features.begin(), features.end(), std::back_inserter(own), [](const Feature& f) {
+    return f.layout.reading == kReading &&
+           (kReading != RowReading::kAffine8 || f.layout.f32_params == kF32Params);
+  });
+  ForFeatureBatches(std::span<const Feature>(own),
+                    [&]<int kCapacity>(const FeatureBatch<Feature, kCapacity>& batch,
+                                       std::span<const Feature> part) {
+                      const dim3 grid = GridOf(part, std::numeric_limits<int64_t>::max());
+                      const auto kernel =
+                          weighted ? QuantizedSumKernel<kReading, kF32Params, true, kCapacity>
+                                   : QuantizedSumKernel<kReading, kF32Params, false, kCapacity>;
+                      Launch(ctx, kernel, grid, dim3(kThreads), 0, batch);
+                    });
+}
+
 }  // namespace
 
+// A launch for each way of reading wide rows that is there, and one for all other features.
 void QuantizedLookup(OnCuda, Context& ctx, const QuantizedLookupArgs& args) {
   TESSERA_CHECK(args.num_ids < int64_t{1} << 32,
                 "quantized lookup on {}: {} ids in one call; at most 2^32", ctx.device(),
                 args.num_ids);
-  std::vector<Feature> features;
-  for (const QuantizedLookupFeature& f : args.features)
-    if (f.num_bags > 0) features.push_back(MakeFeature(args, f));
+  std::vector<Feature> sums, others;
+  for (const QuantizedLookupFeature& f : args.features) {
+    if (f.num_bags == 0) continue;
+    const Feature feature = MakeFeature(args, f);
+    (IsSummedWide(feature) ? sums : others).push_back(feature);
+  }
+  const bool weighted = args.weights != nullptr;
+  LaunchSums<RowReading::kF32>(ctx, sums, weighted);
+  LaunchSums<RowReading::kF16>(ctx, sums, weighted);
+  LaunchSums<RowReading::kBF16>(ctx, sums, weighted);
+  LaunchSums<RowReading::kAffine8, false>(ctx, sums, weighted);
+  LaunchSums<RowReading::kAffine8, true>(ctx, sums, weighted);
+  LaunchSums<RowReading::kAffine4>(ctx, sums, weighted);
+  LaunchSums<RowReading::kAffine2>(ctx, sums, weighted);
   const int64_t most = int64_t{32} * PropertiesOf(ctx.device()).multiprocessors;
-  ForFeatureBatches(std::span<const Feature>(features),
+  ForFeatureBatches(std::span<const Feature>(others),
                     [&]<int kCapacity>(const FeatureBatch<Feature, kCapacity>& batch,
                                        std::span<const Feature> part) {
-                      int64_t threads = 0;
-                      for (const Feature& f : part)
-                        threads = std::max(threads, f.count << f.log_lanes);
-                      const int64_t blocks = std::min((threads + kThreads - 1) / kThreads, most);
-                      Launch(
-                          ctx, QuantizedLookupKernel<kCapacity>,
-                          dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(part.size())),
-                          dim3(kThreads), 0, batch);
+                      Launch(ctx, QuantizedLookupKernel<kCapacity>, GridOf(part, most),
+                             dim3(kThreads), 0, batch);
                     });
 }
 

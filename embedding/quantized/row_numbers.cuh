@@ -26,20 +26,6 @@ __device__ __forceinline__ uint32_t LoadBits(const uint8_t* p, bool aligned) {
   return bits;
 }
 
-// A row as loaded: words with the codes of a lane's columns, and the row's parameters; zeros stand
-// for a row of zeros.
-template <int kWords>
-struct RawAffine {
-  uint32_t codes[kWords], params[2];
-};
-
-// Words of codes of a lane that has kWidth columns of kBits. Where it has 16 of 8 bits, these are
-// 16 bytes at a multiple of 16, and 2 words behind them, as codes may begin up to 2 words later.
-template <int kWidth, int kBits>
-constexpr int kCodeWords = kWidth == 16 && kBits == 8 ? 6
-                           : kWidth == 16             ? kBits / 2
-                                                      : 1;
-
 template <int kWords>
 __device__ __forceinline__ void LoadWords(const uint8_t* p, uint32_t* words) {
   if constexpr (kWords == 4) {
@@ -57,65 +43,41 @@ __device__ __forceinline__ void LoadWords(const uint8_t* p, uint32_t* words) {
   }
 }
 
-// 16 columns of a row that is aligned as WideRows (quantized_lookup_cuda.cu) says. Whatever the
-// layout, the same loads: a branch among them would wait for the row before. So 8 bytes are loaded
-// for parameters of 4, and what lies behind 16 codes, needed or not.
-template <int kBits>
-__device__ __forceinline__ RawAffine<kCodeWords<16, kBits>> LoadWideAffine(const uint8_t* row,
-                                                                           const RowLayout& layout,
-                                                                           int column) {
-  RawAffine<kCodeWords<16, kBits>> raw = {};
-  const uint8_t* codes = row + layout.codes_at + int64_t{column} * kBits / 8;
-  LoadWords<2>(row + layout.params_at, raw.params);
-  if constexpr (kBits == 8) {
-    const uint8_t* aligned = codes - layout.codes_at % 16;
-    LoadWords<4>(aligned, raw.codes);
-    LoadWords<2>(aligned + 16, raw.codes + 4);
-  } else {
-    LoadWords<1>(codes, raw.codes);
-    if constexpr (kBits == 4) LoadWords<1>(codes + 4, raw.codes + 1);
-  }
-  return raw;
+// A row as loaded: a word with the codes of a lane's columns, and the row's parameters; zeros stand
+// for a row of zeros.
+struct RawAffine {
+  uint32_t codes, params[2];
+};
+
+__device__ __forceinline__ AffineRow AffineOf(const uint32_t* params, bool f32_params) {
+  if (f32_params) return {std::bit_cast<float>(params[0]), std::bit_cast<float>(params[1]), 0.0f};
+  return {WidenHalf(static_cast<uint16_t>(params[0])),
+          WidenHalf(static_cast<uint16_t>(params[0] >> 16)), 0.0f};
 }
 
 // kWidth is 4 or 1; with 1 the column may lie inside a byte.
 template <int kWidth, int kBits>
-__device__ __forceinline__ RawAffine<1> LoadAffine(const uint8_t* row, const RowLayout& layout,
-                                                   int column, bool aligned) {
+__device__ __forceinline__ RawAffine LoadAffine(const uint8_t* row, const RowLayout& layout,
+                                                int column, bool aligned) {
   const uint8_t *params = row + layout.params_at,
                 *codes = row + layout.codes_at + int64_t{column} * kBits / 8;
-  RawAffine<1> raw = {};
+  RawAffine raw = {};
   raw.params[0] = LoadBits<4>(params, aligned);
   if (layout.f32_params) raw.params[1] = LoadBits<4>(params + 4, aligned);
   if constexpr (kWidth == 1)
-    raw.codes[0] = static_cast<uint32_t>(*codes) >> (column * kBits % 8);
+    raw.codes = static_cast<uint32_t>(*codes) >> (column * kBits % 8);
   else
-    raw.codes[0] = LoadBits<kWidth * kBits / 8>(codes, aligned);
+    raw.codes = LoadBits<kWidth * kBits / 8>(codes, aligned);
   return raw;
 }
 
 template <int kWidth, int kBits>
-__device__ __forceinline__ Vector<kWidth> AffineNumbers(
-    const RawAffine<kCodeWords<kWidth, kBits>>& raw, const RowLayout& layout) {
-  const uint32_t both = raw.params[0];
-  const AffineRow affine =
-      layout.f32_params
-          ? AffineRow{std::bit_cast<float>(both), std::bit_cast<float>(raw.params[1]), 0.0f}
-          : AffineRow{WidenHalf(static_cast<uint16_t>(both)),
-                      WidenHalf(static_cast<uint16_t>(both >> 16)), 0.0f};
-  constexpr int kPerWord = kWidth < 32 / kBits ? kWidth : 32 / kBits;
+__device__ __forceinline__ Vector<kWidth> AffineNumbers(const RawAffine& raw, bool f32_params) {
+  const AffineRow affine = AffineOf(raw.params, f32_params);
   constexpr uint32_t kMask = (1u << kBits) - 1;
-  const int late = kCodeWords<kWidth, kBits> == 6 ? layout.codes_at / 4 % 4 : 0;  // words
   Vector<kWidth> x;
 #pragma unroll
-  for (int w = 0; w < kWidth / kPerWord; ++w) {
-    uint32_t word = raw.codes[w];
-    if constexpr (kCodeWords<kWidth, kBits> == 6)
-      word = late == 0 ? word : late == 1 ? raw.codes[w + 1] : raw.codes[w + 2];
-#pragma unroll
-    for (int k = 0; k < kPerWord; ++k)
-      x.v[w * kPerWord + k] = affine.Value(word >> (k * kBits) & kMask);
-  }
+  for (int k = 0; k < kWidth; ++k) x.v[k] = affine.Value(raw.codes >> (k * kBits) & kMask);
   return x;
 }
 
@@ -186,19 +148,32 @@ constexpr int WideWidthOf(RowReading reading) {
   }
 }
 
+// Bits of an affine code; 0 for other readings.
+constexpr int AffineBitsOf(RowReading reading) {
+  switch (reading) {
+    case RowReading::kAffine8:
+      return 8;
+    case RowReading::kAffine4:
+      return 4;
+    case RowReading::kAffine2:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
 // How a lane reads columns [column, column + kWidth) of rows. `aligned`: rows, codes and parameters
 // to 4 bytes, and rows of f32 and of 16 bits to kWidth numbers. REQUIRES: kWidth columns are left,
-// unless there are none; kWidth is WideWidthOf(kReading), 4 or 1; column is a multiple of it.
+// unless there are none; kWidth is WideWidthOf(kReading), 4 or 1, and with affine codes 4 or 1;
+// column is a multiple of it.
 template <int kWidthOf, RowReading kReading>
 struct StoredRowReader {
-  static constexpr int kWidth = kWidthOf;
-  static constexpr bool kStagesIds = kWidth == WideWidthOf(kReading);
-  static constexpr int kAffineBits = kReading == RowReading::kAffine8   ? 8
-                                     : kReading == RowReading::kAffine4 ? 4
-                                     : kReading == RowReading::kAffine2 ? 2
-                                                                        : 0;
+  static constexpr int kWidth = kWidthOf, kRun = kWidth;
+  static constexpr int kAffineBits = AffineBitsOf(kReading);
   static constexpr bool kBytes = kReading == RowReading::kHfp8 || kReading == RowReading::kE4M3 ||
                                  kReading == RowReading::kE5M2;
+  static constexpr bool kStagesIds =
+      kWidth == WideWidthOf(kReading) && (kBytes || kReading == RowReading::kMx4);
   using Element =
       std::conditional_t<kReading == RowReading::kF32, float,
                          std::conditional_t<kReading == RowReading::kF16, Half, BFloat16>>;
@@ -209,11 +184,10 @@ struct StoredRowReader {
   bool aligned, has_columns;
 
   __device__ __forceinline__ int64_t row_bytes() const { return layout.row_bytes; }
+  __device__ __forceinline__ int ColumnOf(int /*run*/) const { return column; }
   __device__ __forceinline__ auto Load(int64_t offset) const {
     const uint8_t* row = rows + offset;
-    if constexpr (kAffineBits > 0 && kWidth == 16)
-      return LoadWideAffine<kAffineBits>(row, layout, column);
-    else if constexpr (kAffineBits > 0)
+    if constexpr (kAffineBits > 0)
       return LoadAffine<kWidth, kAffineBits>(row, layout, column, aligned);
     else if constexpr (kBytes)
       return LoadBytes<kWidth>(row + column, aligned);
@@ -226,7 +200,7 @@ struct StoredRowReader {
 
   __device__ __forceinline__ Vector<kWidth> Numbers(const Raw& raw) const {
     if constexpr (kAffineBits > 0)
-      return AffineNumbers<kWidth, kAffineBits>(raw, layout);
+      return AffineNumbers<kWidth, kAffineBits>(raw, layout.f32_params);
     else if constexpr (kReading == RowReading::kHfp8)
       return ByteNumbers<kWidth>(Hfp8Code<false>(), raw);
     else if constexpr (kReading == RowReading::kE4M3)
@@ -238,6 +212,94 @@ struct StoredRowReader {
     else
       return Widen(raw);
   }
+};
+
+// Makes the compiler forget how an address of global memory was computed, so that registers hold it
+// and it is not computed anew at every use.
+template <typename T>
+__device__ __forceinline__ T* Held(T* value) {
+#if defined(__CUDACC__)
+  asm volatile("" : "+l"(value));
+  __builtin_assume(__isGlobal(value));
+#endif
+  return value;
+}
+
+// Byte k of a word as a number. Floats hold 2^23 + byte exactly, and the byte is its last bits: two
+// cheap instructions, where a conversion of integers is none. `exponent`: kExponentOf23; held by a
+// register, it leaves the byte's place to be a constant of the instruction.
+constexpr uint32_t kExponentOf23 = 0x4b000000u;
+__device__ __forceinline__ float FloatOfByte(uint32_t word, int k, uint32_t exponent) {
+#if defined(__CUDACC__)
+  const uint32_t bits = __byte_perm(word, exponent, 0x7440u | static_cast<uint32_t>(k));
+#else
+  const uint32_t bits = exponent | (word >> (8 * k) & 0xffu);
+#endif
+  return std::bit_cast<float>(bits) - 0x1p23f;
+}
+
+// How a lane reads 16 columns of affine codes by one load, which is aligned to its size, and what
+// else it needs by a second: the row's parameters. Parameters that lie in front of the codes are
+// in the first lane's load, in place of as many of its codes; its second load brings those codes,
+// which lie at the row's end. So codes are in place in every lane. A lane's columns are runs of
+// kRun, a word each. REQUIRES: the row is as WideRows (quantized_lookup_cuda.cu) says.
+template <int kBits, bool kF32Params>
+struct WideAffineReader {
+  static constexpr int kWidth = 16, kPerWord = 32 / kBits, kWords = kWidth / kPerWord,
+                       kParamWords = kF32Params ? 2 : 1, kRun = kPerWord, kPerByte = 8 / kBits;
+  static constexpr bool kStagesIds = false;  // but where SumStaged is called
+
+  struct Raw {
+    uint32_t codes[kWords], params[kParamWords];
+  };
+
+  const RowLayout& layout;
+  const uint8_t *codes, *params;
+  int column, dim;
+  uint32_t exponent;  // kExponentOf23, as dims are below 2^20, but not known to the compiler
+  bool is_first, has_columns;
+
+  __device__ __forceinline__ WideAffineReader(const uint8_t* rows, const RowLayout& row_layout,
+                                              int first_column, int num_columns)
+      : layout(row_layout),
+        column(first_column),
+        dim(num_columns),
+        exponent(kExponentOf23 | static_cast<uint32_t>(num_columns) >> 24),
+        is_first(LateBytes() > 0 && column == 0),
+        has_columns(first_column < num_columns) {
+    const int begin = layout.codes_at - LateBytes();
+    codes = Held(rows + begin + column / 4 * kBits / 2);
+    params = Held(rows + (is_first ? begin + dim / 4 * kBits / 2 : layout.params_at));
+  }
+  // Bytes by which codes begin behind where a lane's load may.
+  __device__ __forceinline__ int LateBytes() const { return layout.codes_at % (4 * kWords); }
+  __device__ __forceinline__ int64_t row_bytes() const { return layout.row_bytes; }
+  __device__ __forceinline__ int ColumnOf(int run) const {
+    const int at = column + run * kRun - LateBytes() / 4 * kPerWord;
+    return at < 0 ? at + dim : at;
+  }
+  __device__ __forceinline__ Raw Load(int64_t offset) const {
+    Raw raw;
+    LoadWords<kWords>(codes + offset, raw.codes);
+    LoadWords<kParamWords>(params + offset, raw.params);
+    return raw;
+  }
+  __device__ __forceinline__ Vector<kWidth> Numbers(Raw raw) const {
+#pragma unroll
+    for (int w = 0; w < kParamWords && w < kWords; ++w)
+      if (is_first) std::swap(raw.codes[w], raw.params[w]);
+    const AffineRow affine = AffineOf(raw.params, kF32Params);
+    Vector<kWidth> x;
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const uint32_t word = raw.codes[k / kPerWord] >> (k % kPerByte * kBits) & kMask;
+      x.v[k] = FloatOfByte(word, k % kPerWord / kPerByte, exponent) * affine.scale + affine.bias;
+    }
+    return x;
+  }
+
+ private:
+  static constexpr uint32_t kMask = 0x01010101u * ((1u << kBits) - 1);
 };
 
 }  // namespace tessera::internal

@@ -174,6 +174,21 @@ TEST_P(QuantizedLookupTest, OutputsOf16Bits) {
       }
 }
 
+// A GPU's lanes read 16 columns of affine codes, 8 of 16 bits or 4 of f32, in groups of 4 lanes and
+// more; 528 columns are more than a warp's.
+TEST_P(QuantizedLookupTest, RowsOfManyVectors) {
+  for (const int64_t dim : {64, 80, 528}) {
+    Make(kAll, {dim, 16, 5, 6}, PoolingType::kSum);
+    ExpectDecodedBits(DType::kF32, false);
+    ExpectDecodedBits(DType::kF32, true);
+    Make(kAll, {dim, 16, 5, 6}, PoolingType::kMean);
+    ExpectDecodedBits(DType::kF16, true);
+    ExpectDecodedBits(DType::kBF16, false);
+    Make(kAll, {dim, 16, 3, 3}, PoolingType::kNone);
+    ExpectDecodedBits(DType::kF32, false);
+  }
+}
+
 // Large outputs are written past the caches; work is cut into pieces.
 TEST_P(QuantizedLookupTest, LargeOutputs) {
   if (!on_cpu()) GTEST_SKIP() << "SKIPPED: sizes matter on a CPU alone";
