@@ -1,5 +1,5 @@
-// The lookup from stored rows on a GPU: features of any mix of dims and outputs travel with a launch.
-// Bags of wide rows are summed by a kernel for each way of reading rows, all else by one kernel.
+// The lookup from stored rows on a GPU. Features of any mix of dims and outputs travel with a
+// launch: bags of wide rows with one for each way of reading rows, all else with one more.
 //
 // An item is a bag and up to 32 vectors of its columns, or with u8 output an id; a group of 1 to 32
 // lanes, as many as the feature's dim fills, sums one item. Each lane asks for kRowsInFlight rows
@@ -176,8 +176,9 @@ __global__ void __launch_bounds__(kThreads, SumBlocksHeld(kReading, kF32Params, 
   const Feature& f = batch.features[blockIdx.y];
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x,
                 index = thread >> f.log_lanes;
-  if ((thread & ~int64_t{31}) >> f.log_lanes >= f.count) return;  // the whole warp
-  BagItem item = {0, 0, 0, f.dim};                                // no ids, and no columns to store
+  const bool is_empty_warp = (thread & ~int64_t{31}) >> f.log_lanes >= f.count;
+  if (is_empty_warp) return;
+  BagItem item = {0, 0, 0, f.dim};  // no ids, and no columns to store
   if (index < f.count)
     item = ItemOf(f, index, static_cast<int>(threadIdx.x) & ((1 << f.log_lanes) - 1));
   const auto reader = WideReaderOf<kReading, kF32Params>(f, item);
@@ -260,13 +261,15 @@ dim3 GridOf(std::span<const Feature> features, int64_t most) {
 }
 
 // Whether a QuantizedSumKernel sums the feature's bags: groups of lanes share the load of their
-// ids, and columns are read by WideAffineReader, or by 16 bytes of f32, f16 or bf16.
+// ids, columns are read by WideAffineReader, or by 16 bytes of f32, f16 or bf16, and a grid holds
+// as many blocks.
 bool IsSummedWide(const Feature& f) {
   const RowReading reading = f.layout.reading;
   const bool is_plain =
       reading == RowReading::kF32 || reading == RowReading::kF16 || reading == RowReading::kBF16;
   return f.pooling != PoolingType::kNone && 1 << f.log_lanes >= kRowsInFlight &&
-         f.width == WideWidthOf(reading) && (is_plain || AffineBitsOf(reading) > 0);
+         f.width == WideWidthOf(reading) && (is_plain || AffineBitsOf(reading) > 0) &&
+         f.count < (int64_t{kThreads} << 30) >> f.log_lanes;
 }
 
 // The sums of those of the features whose rows are read so.

@@ -293,7 +293,10 @@ struct WideAffineReader {
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
       const uint32_t word = raw.codes[k / kPerWord] >> (k % kPerByte * kBits) & kMask;
-      x.v[k] = FloatOfByte(word, k % kPerWord / kPerByte, exponent) * affine.scale + affine.bias;
+      const float code = FloatOfByte(word, k % kPerWord / kPerByte, exponent);
+      // A code of 8 bits times a half's 11 is exact, so one rounding has the bits of two.
+      x.v[k] = kF32Params ? code * affine.scale + affine.bias
+                          : __builtin_fmaf(code, affine.scale, affine.bias);
     }
     return x;
   }
