@@ -29,7 +29,7 @@ struct GroupArgs {
   bool compact;
   bool has_coefficients, has_scales;  // whether any differs from 1
   int32_t shared_stride;              // floats of a group of lanes
-  int32_t runs_of_group;  // that a group of lanes takes a round (update_narrow_rows.cuh)
+  int32_t runs_of_group;  // that a group of lanes takes a round (update_register_rows.cuh)
 };
 
 // The lanes that work on one row.

@@ -99,6 +99,7 @@ int LogLanes(int64_t dim, int width) {
 struct Kind {
   size_t rule;  // place in AnyRule; each custom rule is a kind of its own
   int custom, width, log_lanes;
+  int64_t weight_bytes;
   auto operator<=>(const Kind&) const = default;
 };
 
@@ -108,7 +109,7 @@ Kind KindOf(const LookupArgs& lookup, const UpdateTable& table, int index) {
   const int width = TakesVectors(lookup, table) ? 4 : 1;
   const bool custom = table.rule != nullptr && std::holds_alternative<CustomRule>(*table.rule);
   return {table.rule != nullptr ? table.rule->index() : kNoRule, custom ? index : -1, width,
-          LogLanes(table.dim, width)};
+          LogLanes(table.dim, width), SizeOf(table.row_type)};
 }
 
 CudaTable MakeTable(const UpdateTable& table, uint64_t first_key, size_t first_feature) {

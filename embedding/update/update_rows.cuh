@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "embedding/update/any_vector.cuh"
+#include "embedding/update/cuda_row.cuh"
 #include "embedding/update/gradient_sums.cuh"
-#include "embedding/update/row_rounding.h"
-#include "embedding/update/update_narrow_rows.cuh"
+#include "embedding/update/update_register_rows.cuh"
 #include "runtime/context.h"
 #include "runtime/ptx.cuh"
 #include "runtime/recorded_launch.cuh"
@@ -22,40 +22,6 @@
 namespace tessera::internal {
 
 // ---- one row
-
-// One row as its lanes see it.
-template <typename Args>
-struct CudaRow {
-  const Args& args;
-  const CudaTable& table;
-  int64_t row;
-
-  __device__ __forceinline__ int64_t At(int d) const { return row * table.dim + d; }
-
-  // Stores columns [d, d + kWidth), rounded as the table says.
-  template <int kWidth>
-  __device__ __forceinline__ void Store(int d, const Vector<kWidth>& value) const {
-    const RowRounding& r = table.rounding;
-    if (!r.stochastic || table.row_type == DType::kF32)
-      return StoreAny(table.weights, table.row_type, At(d), value);
-    // The vector's columns lie in one block of random bits: first_column is a multiple of kWidth.
-    const int64_t column = r.first_column + d,
-                  number = r.first_row + (r.row_ids != nullptr ? r.row_ids[row] : row);
-    const PhiloxBits random = RoundingBits(r.seed, args.step, number, column);
-    const uint32_t low = column % 8 < 4 ? random.v[0] : random.v[2],
-                   high = column % 8 < 4 ? random.v[1] : random.v[3];
-    uint32_t bits[kWidth];
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      const int place = static_cast<int>(column % 4) + k;
-      const uint32_t chance = (place < 2 ? low : high) >> (16 * (place & 1)) & 0xffffu;
-      bits[k] = table.row_type == DType::kF16
-                    ? RoundedByChance(Half(), value.v[k], chance).bits
-                    : RoundedByChance(BFloat16(), value.v[k], chance).bits;
-    }
-    StoreBits<kWidth>(table.weights, At(d), bits);
-  }
-};
 
 // Scales the row, whose values as stored are in `values`, back to max_norm.
 template <int kWidth, typename Row>
@@ -296,13 +262,12 @@ __global__ void __launch_bounds__(kUpdateThreads, kBlocksHeld)
   }
 }
 
-template <typename Step, int kTables, int kFeatures>
-__global__ void __launch_bounds__(kUpdateThreads, kNarrowBlocksHeld)
-    UpdateNarrowRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
-  using Args = RowsArgs<Step, kTables, kFeatures>;
-  constexpr int kFloats = NarrowRows<Step, Args>::kSharedFloats;
+template <typename Step, typename Row, int kTables, int kFeatures>
+__global__ void __launch_bounds__(kUpdateThreads, kRegisterBlocksHeld)
+    UpdateRegisterRowsKernel(const __grid_constant__ RowsArgs<Step, kTables, kFeatures> a) {
+  constexpr int kFloats = Step::kStatistics * kRowsAtOnce<Step> * kWarp * kVectorColumns;
   alignas(16) __shared__ float shared[kUpdateThreads / kWarp][kFloats > 0 ? kFloats : 1];
-  UpdateNarrowRows<Step>(a, shared[threadIdx.x / kWarp]);
+  UpdateRegisterRows<Step, Row>(a, shared[threadIdx.x / kWarp]);
 }
 
 // ---- the host's side
@@ -330,14 +295,16 @@ void UpdateRowsOnCuda(Context& ctx, const CudaRows& rows, const std::vector<Step
     RowsArgs<Step, kTables, kFeatures> args = {};
     FillGroupArgs(rows, args);
     std::copy(steps.begin(), steps.end(), args.steps);
-    if constexpr (TakesNarrowRows<Step>())
-      if (HasNarrowRows(group, steps)) {
+    if constexpr (FitsRegisters<Step>())
+      if (RowsFitRegisters(group, steps)) {
         args.runs_of_group = RunsOfRound(ctx, group, rows.runs->bound);
         const int64_t runs_of_warp = (kWarp >> group.log_lanes) * args.runs_of_group;
         const dim3 blocks =
             BlocksForGroups(ctx, rows.runs->bound, runs_of_warp * (kUpdateThreads / kWarp));
-        return LaunchRows(ctx, rows, steps_at, UpdateNarrowRowsKernel<Step, kTables, kFeatures>,
-                          blocks, dim3(kUpdateThreads), 0, args);
+        const auto kernel = group.tables[0].row_type == DType::kF32
+                                ? UpdateRegisterRowsKernel<Step, float, kTables, kFeatures>
+                                : UpdateRegisterRowsKernel<Step, uint16_t, kTables, kFeatures>;
+        return LaunchRows(ctx, rows, steps_at, kernel, blocks, dim3(kUpdateThreads), 0, args);
       }
     // Fewer rows at a time where dims are so large that shared memory runs out.
     int threads = kUpdateThreads;

@@ -123,7 +123,8 @@ TEST_P(TrafficTest, Update) {
     // Rows, states, where their run begins, its key; an occurrence's slot; gradients.
     const int64_t least = DistinctIds(ctx(), batch) * (dim * 4 + state_bytes + 4 + 4) +
                           batch.num_ids() * 4 + kBags * dim * 4;
-    ExpectWithin(limits, CountsOf("UpdateRowsKernel", [&] { Update(ctx(), update); }), least);
+    ExpectWithin(limits, CountsOf("UpdateRegisterRowsKernel", [&] { Update(ctx(), update); }),
+                 least);
   }
 }
 

@@ -1,6 +1,6 @@
-#ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_NARROW_ROWS_CUH_
-#define TESSERA_EMBEDDING_UPDATE_UPDATE_NARROW_ROWS_CUH_
-// The executor on a GPU for rows of f32 that a group of 4 to 32 lanes holds in registers, a vector
+#ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_REGISTER_ROWS_CUH_
+#define TESSERA_EMBEDDING_UPDATE_UPDATE_REGISTER_ROWS_CUH_
+// The executor on a GPU for rows that a group of 4 to 32 lanes holds in registers, a vector
 // of 4 columns a lane: most tables there are. For update_rows.cuh, which updates all others.
 //
 // A warp takes up to 32 runs at a time. Each lane finds one run's table, row, first gradient and
@@ -14,22 +14,23 @@
 #include <type_traits>
 
 #include "embedding/lookup/bag_ids.cuh"
+#include "embedding/update/cuda_row.cuh"
 #include "embedding/update/gradient_sums.cuh"
 #include "optim/rules/rule.h"
 
 namespace tessera::internal {
 
-constexpr int kWarp = 32, kNarrowWidth = 4, kLeastNarrowLog = 2;  // 2^2 lanes
-constexpr int kLineFloats = 32;                                   // of a line of 128 bytes
+constexpr int kWarp = 32, kVectorColumns = 4, kLeastLogLanes = 2;  // 2^2 lanes
+constexpr int kLineBytes = 128;                                    // of the second level of cache
 
 // Blocks that a multiprocessor is to hold, and rows that a group works on at once.
-constexpr int kNarrowBlocksHeld = 2;
+constexpr int kRegisterBlocksHeld = 2;
 template <typename Step>
 constexpr int kRowsAtOnce = Step::kElementStates == 0 ? 4 : 2;
 
 // Whether the executor can do what the rule asks for.
 template <typename Step>
-constexpr bool TakesNarrowRows() {
+constexpr bool FitsRegisters() {
   using Row = typename Step::Row;
   return !requires { Step::kLateStatistics; }
   &&std::is_trivially_copyable_v<Row> &&
@@ -43,12 +44,12 @@ constexpr bool IgnoresWeights() {
 
 // Whether every table of the group has such rows and states.
 template <typename Step>
-bool HasNarrowRows(const CudaGroup& group, const std::vector<Step>& steps) {
-  if (group.width != kNarrowWidth || group.log_lanes < kLeastNarrowLog ||
-      group.max_dim > kNarrowWidth << group.log_lanes)
+bool RowsFitRegisters(const CudaGroup& group, const std::vector<Step>& steps) {
+  if (group.width != kVectorColumns || group.log_lanes < kLeastLogLanes ||
+      group.max_dim > kVectorColumns << group.log_lanes)
     return false;
   for (const CudaTable& table : group.tables) {
-    if (table.row_type != DType::kF32) return false;
+    if (SizeOf(table.row_type) != SizeOf(group.tables[0].row_type)) return false;
     if (Step::kElementStates > 0 && table.element_type != DType::kF32) return false;
     for (int s = 0; s < Step::kRowStates; ++s)
       if (table.row_states[s] != nullptr && table.row_state_types[s] != DType::kF32) return false;
@@ -73,7 +74,7 @@ __device__ __forceinline__ T FromLane(const T& value, int lane) {
   return result;
 }
 
-__device__ __forceinline__ Vector<kNarrowWidth> LoadIf(const float* global, bool wanted) {
+__device__ __forceinline__ Vector<kVectorColumns> LoadIf(const float* global, bool wanted) {
   const float4 x = LoadGlobalIf(global, wanted);
   return {{x.x, x.y, x.z, x.w}};
 }
@@ -185,12 +186,12 @@ class RunsOfGroup {
     return found;
   }
   // Asks for the row of a run to be brought to the second level of cache, a line at a time.
-  template <typename Step>
+  template <typename Step, typename Row>
   __device__ __forceinline__ void Prefetch(const RunHead& head) const {
     if (a_.compact || head.key >= a_.end_key) return;
     const CudaTable& table = a_.tables[TableOf(a_, head.key)];
     const auto row = static_cast<int64_t>(head.key - table.first_key);
-    PrefetchColumns(static_cast<const float*>(table.weights) + row * table.dim, table.dim);
+    PrefetchColumns(static_cast<const Row*>(table.weights) + row * table.dim, table.dim);
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
       PrefetchColumns(static_cast<const float*>(table.element_states[s]) + row * table.dim,
@@ -206,8 +207,9 @@ class RunsOfGroup {
   }
 
  private:
-  __device__ __forceinline__ static void PrefetchColumns(const float* row, int dim) {
-    for (int d = 0; d < dim; d += kLineFloats) PrefetchL2(row + d);
+  template <typename T>
+  __device__ __forceinline__ static void PrefetchColumns(const T* row, int dim) {
+    for (int d = 0; d < dim; d += kLineBytes / static_cast<int>(sizeof(T))) PrefetchL2(row + d);
   }
 
   const Args& a_;
@@ -220,13 +222,13 @@ class RunsOfGroup {
 // group finds one occurrence, then all read them, kGradsInFlight at a time. All groups of the warp
 // go on as long as its longest run: what is past a run's end adds +0, which changes no bit.
 template <typename Args>
-__device__ __forceinline__ Vector<kNarrowWidth> SumOfRun(const Args& a, int table,
-                                                         const RunBounds& run, const Lanes& lanes,
-                                                         bool has_columns) {
+__device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int table,
+                                                           const RunBounds& run, const Lanes& lanes,
+                                                           bool has_columns) {
   const int first_lane = static_cast<int>(threadIdx.x & (kWarp - 1)) - lanes.lane;
   const auto count = static_cast<uint32_t>(lanes.count());
   const uint32_t longest = LongestOfWarp(run.end - run.begin);
-  Vector<kNarrowWidth> total = {}, sum = {};
+  Vector<kVectorColumns> total = {}, sum = {};
   for (uint32_t done = 0; done < longest; done += count) {
     const uint32_t i = run.begin + done + static_cast<uint32_t>(lanes.lane);
     FoundGradient own = {nullptr, 0};
@@ -235,32 +237,34 @@ __device__ __forceinline__ Vector<kNarrowWidth> SumOfRun(const Args& a, int tabl
 #pragma unroll 1
     for (int place = 0; place < places; place += kGradsInFlight) {
       float coefficient[kGradsInFlight];
-      Vector<kNarrowWidth> grad[kGradsInFlight];
+      Vector<kVectorColumns> grad[kGradsInFlight];
 #pragma unroll
       for (int u = 0; u < kGradsInFlight; ++u) {
         const FoundGradient found = FromLane(own, first_lane + place + u);
         coefficient[u] = found.coefficient;
-        grad[u] = LoadIf(found.at + lanes.lane * kNarrowWidth, found.at != nullptr && has_columns);
+        grad[u] =
+            LoadIf(found.at + lanes.lane * kVectorColumns, found.at != nullptr && has_columns);
       }
 #pragma unroll
       for (int u = 0; u < kGradsInFlight; ++u)
 #pragma unroll
-        for (int k = 0; k < kNarrowWidth; ++k) sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
+        for (int k = 0; k < kVectorColumns; ++k)
+          sum.v[k] = sum.v[k] + coefficient[u] * grad[u].v[k];
     }
     if ((done + count) % kChunk != 0) continue;
 #pragma unroll
-    for (int k = 0; k < kNarrowWidth; ++k) total.v[k] = total.v[k] + sum.v[k];
+    for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
     sum = {};
   }
 #pragma unroll
-  for (int k = 0; k < kNarrowWidth; ++k) total.v[k] = total.v[k] + sum.v[k];
+  for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
   return total;
 }
 
 // The sum of 4 to 16 lanes' columns, in lane order, which every lane of the group gets: columns
 // that the order folds lie at the same place of two lanes' vectors. In the first two folds a lane
 // keeps half of the places, and gives the others away.
-__device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kNarrowWidth>& x) {
+__device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kVectorColumns>& x) {
   const int far = lanes.count() / 2, near = lanes.count() / 4;
   const bool is_far = (lanes.lane & far) != 0, is_near = (lanes.lane & near) != 0;
   float pair[2];
@@ -279,23 +283,23 @@ __device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kNa
 // The sums of a warp's columns for each of kRows rows, in lane order: lane l adds columns l, l + 32,
 // l + 64 and l + 96, through shared memory. `row` is the row whose sum a lane gets.
 template <int kRows>
-__device__ __forceinline__ float SumOfWarp(const Vector<kNarrowWidth> (&x)[kRows], int row,
+__device__ __forceinline__ float SumOfWarp(const Vector<kVectorColumns> (&x)[kRows], int row,
                                            float* shared) {
   static_assert(kRows == 2 || kRows == 4);
   const int lane = static_cast<int>(threadIdx.x & (kWarp - 1));
   __syncwarp();
 #pragma unroll
   for (int u = 0; u < kRows; ++u)
-    StoreShared(shared + u * kWarp * kNarrowWidth + lane * kNarrowWidth,
+    StoreShared(shared + u * kWarp * kVectorColumns + lane * kVectorColumns,
                 {x[u].v[0], x[u].v[1], x[u].v[2], x[u].v[3]});
   __syncwarp();
   float sum[kRows];
 #pragma unroll
   for (int u = 0; u < kRows; ++u) {
-    const float* columns = shared + u * kWarp * kNarrowWidth + lane;
+    const float* columns = shared + u * kWarp * kVectorColumns + lane;
     sum[u] = 0;
 #pragma unroll
-    for (int k = 0; k < kNarrowWidth; ++k) sum[u] = sum[u] + columns[k * kWarp];
+    for (int k = 0; k < kVectorColumns; ++k) sum[u] = sum[u] + columns[k * kWarp];
   }
   // Each fold halves the rows that a lane goes on with.
   int half = kWarp / 2;
@@ -316,13 +320,13 @@ __device__ __forceinline__ float SumOfWarp(const Vector<kNarrowWidth> (&x)[kRows
 // ---- rows
 
 // Rows first_run … first_run + kRows - 1 of those that the lanes of each group have found.
-template <typename Step, typename Args>
-class NarrowRows {
+// Row: how a weight is stored, float or 16 bits.
+template <typename Step, typename Row, typename Args>
+class RegisterRows {
  public:
   static constexpr int kRows = kRowsAtOnce<Step>;
-  static constexpr int kSharedFloats = Step::kStatistics * kRows * kWarp * kNarrowWidth;
 
-  __device__ __forceinline__ NarrowRows(const Args& a, const Lanes& lanes, float* shared)
+  __device__ __forceinline__ RegisterRows(const Args& a, const Lanes& lanes, float* shared)
       : a_(a), lanes_(lanes), shared_(shared) {}
 
   __device__ __forceinline__ void Update(FoundRow<Step>& found, int first_run) {
@@ -335,7 +339,7 @@ class NarrowRows {
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const int lane = LaneOf(first_run + u);
-      Finish(FromLane(begun, lane), ElementOf(found, lane), u);
+      Finish(FromLane(begun, lane), FromLane(found.row, lane), u);
     }
   }
 
@@ -345,9 +349,12 @@ class NarrowRows {
   }
   __device__ __forceinline__ const CudaTable& TableOf(int u) const { return a_.tables[table_[u]]; }
   __device__ __forceinline__ bool HasColumns(int u) const { return (has_columns_ >> u & 1) != 0; }
-  // The element of weights and states at the lane's first column of row u.
-  __device__ __forceinline__ int64_t ElementOf(const FoundRow<Step>& found, int lane) const {
-    return FromLane(found.first, lane) + lanes_.lane * kNarrowWidth;
+  __device__ __forceinline__ int Column() const { return lanes_.lane * kVectorColumns; }
+  __device__ __forceinline__ Vector<kVectorColumns> WeightsOf(int u) const {
+    if constexpr (std::is_same_v<Row, float>)
+      return {{weight_[u].x, weight_[u].y, weight_[u].z, weight_[u].w}};
+    else
+      return WidenAny<kVectorColumns>({{weight_[u].x, weight_[u].y, 0, 0}}, TableOf(u).row_type);
   }
 
   // Everything that the rows need is asked for, and nothing looked at. Lanes without columns have
@@ -358,13 +365,13 @@ class NarrowRows {
     for (int u = 0; u < kRows; ++u) {
       const int lane = LaneOf(first_run + u), table = FromLane(found.table, lane);
       const float* gradient = FromLane(found.gradient.at, lane);
-      const int64_t at = ElementOf(found, lane);
+      const int64_t at = FromLane(found.first, lane) + Column();
       table_[u] = table < 0 ? 0 : table;
-      const bool has_columns = table >= 0 && lanes_.lane * kNarrowWidth < TableOf(u).dim;
+      const bool has_columns = table >= 0 && Column() < TableOf(u).dim;
       has_columns_ |= static_cast<unsigned>(has_columns) << u;
-      grad_[u] = LoadIf(gradient + lanes_.lane * kNarrowWidth, has_columns);
+      grad_[u] = LoadIf(gradient + Column(), has_columns);
       if constexpr (!IgnoresWeights<Step>())
-        weight_[u] = LoadIf(static_cast<const float*>(TableOf(u).weights) + at, has_columns);
+        weight_[u] = LoadGlobalIf(static_cast<const Row*>(TableOf(u).weights) + at, has_columns);
       else
         weight_[u] = {};
 #pragma unroll
@@ -378,20 +385,23 @@ class NarrowRows {
   // cache, a line of 128 bytes a lane, so that memory is busy while these rows are worked on.
   __device__ __forceinline__ void Prefetch(const FoundRow<Step>& found, int first_run) const {
     if (first_run >= a_.runs_of_group) return;
-    constexpr int kStreams = 2 + Step::kElementStates;
-    const int lines = std::max(1, lanes_.count() * kNarrowWidth / kLineFloats),
+    constexpr int kStreams = 2 + Step::kElementStates, kLineFloats = kLineBytes / 4;
+    const int lines = std::max(1, lanes_.count() * kVectorColumns / kLineFloats),
               wanted = kRows * kStreams * lines;
     for (int begin = 0; begin < wanted; begin += lanes_.count()) {
       const int i = begin + lanes_.lane, stream = i / lines % kStreams,
                 lane = LaneOf(std::min(first_run + i / (lines * kStreams), lanes_.count() - 1)),
                 table = FromLane(found.table, lane);
       const float* gradient = FromLane(found.gradient.at, lane);
-      const int64_t first = FromLane(found.first, lane);
+      const int64_t first = FromLane(found.first, lane) + i % lines * kLineFloats;
       if (table < 0 || i >= wanted) continue;
       const CudaTable& of = a_.tables[table];
-      const void* rows = stream < 2 ? of.weights : of.element_states[stream - 2];
-      PrefetchL2((stream == 0 ? gradient : static_cast<const float*>(rows) + first) +
-                 i % lines * kLineFloats);
+      if (stream == 0)
+        PrefetchL2(gradient + i % lines * kLineFloats);
+      else if (stream == 1)
+        PrefetchL2(static_cast<const Row*>(of.weights) + first);
+      else
+        PrefetchL2(static_cast<const float*>(of.element_states[stream - 2]) + first);
     }
   }
 
@@ -403,7 +413,7 @@ class NarrowRows {
       if (a_.has_coefficients)
         coefficient = FromLane(found.gradient.coefficient, LaneOf(first_run + u));
 #pragma unroll
-      for (int k = 0; k < kNarrowWidth; ++k) grad_[u].v[k] = 0.0f + coefficient * grad_[u].v[k];
+      for (int k = 0; k < kVectorColumns; ++k) grad_[u].v[k] = 0.0f + coefficient * grad_[u].v[k];
     }
     const int own = lanes_.lane - first_run;
     if (__any_sync(~0u, own >= 0 && own < kRows && found.run.end - found.run.begin > 1))
@@ -413,7 +423,7 @@ class NarrowRows {
     for (int u = 0; u < kRows; ++u) {
       const float scale = TableOf(u).gradient_scale;
 #pragma unroll
-      for (int k = 0; k < kNarrowWidth; ++k) grad_[u].v[k] = scale * grad_[u].v[k];
+      for (int k = 0; k < kVectorColumns; ++k) grad_[u].v[k] = scale * grad_[u].v[k];
     }
   }
   // The sums of those runs that have several occurrences.
@@ -425,8 +435,8 @@ class NarrowRows {
       const bool is_sum = run.end - run.begin > 1;
       if (!is_sum) run = {0, 0};
       if (!__any_sync(~0u, is_sum)) continue;
-      const bool has_columns = is_sum && lanes_.lane * kNarrowWidth < a_.tables[table].dim;
-      const Vector<kNarrowWidth> sum = SumOfRun(a_, table, run, lanes_, has_columns);
+      const bool has_columns = is_sum && Column() < a_.tables[table].dim;
+      const Vector<kVectorColumns> sum = SumOfRun(a_, table, run, lanes_, has_columns);
 #pragma unroll
       for (int v = 0; v < kRows; ++v)
         if (v == u && is_sum) grad_[v] = sum;
@@ -435,14 +445,15 @@ class NarrowRows {
 
   // The sums of the row that a lane has found.
   __device__ __forceinline__ void TakeStatistics(int first_run, float* sums) const {
-    Vector<kNarrowWidth> terms[Step::kStatistics][kRows];
+    Vector<kVectorColumns> terms[Step::kStatistics][kRows];
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       const Step step = a_.steps[table_[u]];
+      const Vector<kVectorColumns> weights = WeightsOf(u);
 #pragma unroll
-      for (int i = 0; i < kNarrowWidth; ++i) {
+      for (int i = 0; i < kVectorColumns; ++i) {
         float of_column[Step::kStatistics];
-        step.Statistics(RowElement<float>{weight_[u].v[i], grad_[u].v[i]}, of_column);
+        step.Statistics(RowElement<float>{weights.v[i], grad_[u].v[i]}, of_column);
 #pragma unroll
         for (int k = 0; k < Step::kStatistics; ++k) terms[k][u].v[i] = of_column[k];
       }
@@ -451,7 +462,7 @@ class NarrowRows {
 #pragma unroll
     for (int k = 0; k < Step::kStatistics; ++k) {
       if (lanes_.count() == kWarp) {
-        sums[k] = SumOfWarp(terms[k], own, shared_ + k * kRows * kWarp * kNarrowWidth);
+        sums[k] = SumOfWarp(terms[k], own, shared_ + k * kRows * kWarp * kVectorColumns);
         continue;
       }
 #pragma unroll
@@ -477,11 +488,12 @@ class NarrowRows {
     return begun;
   }
 
-  __device__ __forceinline__ void Finish(const typename Step::Row& begun, int64_t at, int u) const {
+  __device__ __forceinline__ void Finish(const typename Step::Row& begun, int64_t row,
+                                         int u) const {
     const Step step = a_.steps[table_[u]];
-    Vector<kNarrowWidth> value = weight_[u], state[kMaxElementStates];
+    Vector<kVectorColumns> value = WeightsOf(u), state[kMaxElementStates];
 #pragma unroll
-    for (int k = 0; k < kNarrowWidth; ++k) {
+    for (int k = 0; k < kVectorColumns; ++k) {
       float element[kMaxElementStates] = {};
 #pragma unroll
       for (int s = 0; s < Step::kElementStates; ++s) element[s] = state_[u][s].v[k];
@@ -492,10 +504,14 @@ class NarrowRows {
       for (int s = 0; s < Step::kElementStates; ++s) state[s].v[k] = element[s];
     }
     if (!HasColumns(u)) return;
-    StoreVector(static_cast<float*>(TableOf(u).weights) + at, value);
+    const CudaRow<Args> at = {a_, TableOf(u), row};
+    if constexpr (std::is_same_v<Row, float>)
+      StoreVector(static_cast<float*>(at.table.weights) + at.At(Column()), value);
+    else
+      at.Store(Column(), value);
 #pragma unroll
     for (int s = 0; s < Step::kElementStates; ++s)
-      StoreVector(static_cast<float*>(TableOf(u).element_states[s]) + at, state[s]);
+      StoreVector(static_cast<float*>(at.table.element_states[s]) + at.At(Column()), state[s]);
   }
 
   const Args& a_;
@@ -503,12 +519,13 @@ class NarrowRows {
   float* shared_;
   int table_[kRows];  // 0 where there is no row
   unsigned has_columns_ = 0;
-  Vector<kNarrowWidth> grad_[kRows], weight_[kRows], state_[kRows][kMaxElementStates];
+  Vector<kVectorColumns> grad_[kRows], state_[kRows][kMaxElementStates];
+  std::conditional_t<std::is_same_v<Row, float>, float4, uint2> weight_[kRows];  // as stored
 };
 
 // a.runs_of_group runs of each group of lanes in a round.
-template <typename Step, typename Args>
-__device__ __forceinline__ void UpdateNarrowRows(const Args& a, float* shared) {
+template <typename Step, typename Row, typename Args>
+__device__ __forceinline__ void UpdateRegisterRows(const Args& a, float* shared) {
   const Lanes lanes(a.log_lanes);
   const RunsOfGroup<Args> runs(a, *a.runs.num_runs);
   const uint32_t runs_of_warp = static_cast<uint32_t>((kWarp >> a.log_lanes) * a.runs_of_group),
@@ -525,12 +542,12 @@ __device__ __forceinline__ void UpdateNarrowRows(const Args& a, float* shared) {
   RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first)),
           ahead = runs.AskForHead(runs.AskForBounds(own(after(first))), own(after(first)));
   RunBounds next = runs.AskForBounds(own(after(after(first))));
-  NarrowRows<Step, Args> rows(a, lanes, shared);
+  RegisterRows<Step, Row, Args> rows(a, lanes, shared);
   while (first < runs.end()) {
     FoundRow<Step> found = runs.template Find<Step>(head, own(first));
     first = after(first);
     // The rows that are worked on first; the others are asked for on the way.
-    if (lanes.lane < kRowsAtOnce<Step>) runs.template Prefetch<Step>(ahead);
+    if (lanes.lane < kRowsAtOnce<Step>) runs.template Prefetch<Step, Row>(ahead);
     head = ahead;
     ahead = runs.AskForHead(next, own(after(first)));
     next = runs.AskForBounds(own(after(after(first))));
@@ -551,4 +568,4 @@ inline int RunsOfRound(Context& ctx, const CudaGroup& group, int64_t most_runs) 
 }
 
 }  // namespace tessera::internal
-#endif  // TESSERA_EMBEDDING_UPDATE_UPDATE_NARROW_ROWS_CUH_
+#endif  // TESSERA_EMBEDDING_UPDATE_UPDATE_REGISTER_ROWS_CUH_
