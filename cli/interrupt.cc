@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <initializer_list>
 #include <string>
@@ -14,11 +16,30 @@
 namespace tessera::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 volatile std::sig_atomic_t noted = 0;
 volatile std::sig_atomic_t within = 0;
 
+// A supervisor may send one wish twice: `timeout` signals its child and then its process group,
+// microseconds later.
+constexpr Clock::duration kSameWish = std::chrono::seconds(1);
+std::atomic<Clock::rep> first_came = 0;                       // 0: no signal has come
+static_assert(std::atomic<Clock::rep>::is_always_lock_free);  // handlers use it
+
+// Whether this signal is the first. One that comes long after the first ends the process.
+bool IsFirst(int signal) {
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  Clock::rep first = 0;
+  if (first_came.compare_exchange_strong(first, now)) return true;
+  if (Clock::duration(now - first) < kSameWish) return false;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  return false;
+}
+
 void Note(int signal) {
-  for (const int next : {SIGINT, SIGTERM}) std::signal(next, SIG_DFL);
+  if (!IsFirst(signal)) return;
   noted = signal;
   alarm(static_cast<unsigned>(within));
 }
@@ -40,7 +61,7 @@ void Handle(int signal, void (*handler)(int)) {
 int pipe_ends[2] = {-1, -1};  // from the handler to the thread that ends the process
 
 void PassOn(int signal) {
-  for (const int next : {SIGINT, SIGTERM}) std::signal(next, SIG_DFL);
+  if (!IsFirst(signal)) return;
   const char byte = static_cast<char>(signal);
   (void)!write(pipe_ends[1], &byte, 1);
 }

@@ -1,7 +1,8 @@
 #ifndef TESSERA_CLI_INTERRUPT_H_
 #define TESSERA_CLI_INTERRUPT_H_
 // SIGINT (Ctrl-C) and SIGTERM: a wish that a command looks for (training ends after its step), or
-// the end of the process, which leaves nothing half written. A second one ends it at once.
+// the end of the process, which leaves nothing half written. A further one within a second is the
+// same wish, as launchers send it twice; a later one ends the process at once.
 
 namespace tessera::cli {
 
@@ -13,8 +14,8 @@ int InterruptSignal();
 inline bool Interrupted() { return InterruptSignal() != 0; }
 
 // Lets both signals end the process with their exit code, once what it has not finished writing is
-// removed (runtime/files/unfinished_paths.h); a second one ends it at once. For commands that do
-// not call WatchForInterrupt; where both are called, that counts.
+// removed (runtime/files/unfinished_paths.h). For commands that do not call WatchForInterrupt;
+// where both are called, that counts.
 void EndCleanlyOnInterrupt();
 
 // Exit code by the shell's convention: 130 for SIGINT, 143 for SIGTERM; 0 for no signal.

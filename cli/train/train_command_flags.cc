@@ -66,8 +66,9 @@ constexpr char kFooter[] =
     "--checkpoint and --metrics never replace what another run saved: they name new files or "
     "folders, or those that --resume continues from, unless --overwrite is given.\n"
     "SIGTERM and Ctrl-C finish the step, save the checkpoint if --checkpoint was given, and exit "
-    "with 143 and 130; a resumed training gives the same bits. A second signal, or "
-    "--stop-within, ends it at once. One rank that gets the signal stops all. (If mpirun itself "
+    "with 143 and 130; a resumed training gives the same bits. Signals within a second of "
+    "the first are one; a later one, or --stop-within, ends it at once. One rank that gets the "
+    "signal stops all. (If mpirun itself "
     "gets SIGTERM, it passes it on, kills its ranks soon after, and exits with 1. For a long "
     "checkpoint, signal one rank instead; mpirun then exits with 143.)\n";
 constexpr char kJsonHelp[] = "Write the last evaluation, time and speed to this file as JSON";

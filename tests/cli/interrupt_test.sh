@@ -1,12 +1,14 @@
 #!/bin/bash
 # SIGINT and SIGTERM: the step is finished, the checkpoint saved if one was asked for, exit 130 or
-# 143; and what was saved goes on. A second signal, or a time, ends the process as it stands.
+# 143; and what was saved goes on. Signals in a row are one; a later one, or a time, ends the
+# process as it stands.
 source "$(dirname "$0")/cli_test_lib.sh"
 source "$(dirname "$0")/mpi_test_lib.sh"
 sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
 
-# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it is under way,
-# expects the exit code, or -N for a process that signal N has ended.
+# interrupt SIGNALS CODE ARGS…: starts a training, sends it the signals once it is under way, with a
+# pause between them, expects the exit code, or -N for a process that signal N has ended. Signals
+# joined by + come within some milliseconds.
 interrupt() {
   local signals=$1 want=$2
   shift 2
@@ -17,9 +19,11 @@ signals, want = sys.argv[1].split(), int(sys.argv[2])
 signal.signal(signal.SIGINT, signal.default_int_handler)
 process = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE)
 process.stdout.readline()  # the model is made, the training begins
-for name in signals:
-  time.sleep(1)
-  process.send_signal(getattr(signal, name))
+for i, burst in enumerate(signals):
+  time.sleep(1 if i == 0 else 2)
+  for name in burst.split("+"):
+    process.send_signal(getattr(signal, name))
+    time.sleep(0.002)  # else the kernel makes one of two that are alike
 try:
   got = process.wait(timeout=60)
 except subprocess.TimeoutExpired:
@@ -45,6 +49,13 @@ interrupt SIGTERM 143 train --config long.json --checkpoint stopped.safetensors
 has err "saved stopped.safetensors"
 stands stopped.safetensors
 step=$(python3 -c 'import json; print(json.load(open("out"))["progress"]["step"])')
+
+# timeout, Slurm and Kubernetes send one wish more than once.
+for burst in SIGTERM+SIGTERM+SIGTERM SIGTERM+SIGINT+SIGTERM; do
+  interrupt $burst 143 train --config long.json --checkpoint burst.safetensors --overwrite
+  has err "interrupted by SIGTERM: saved burst.safetensors"
+  stands burst.safetensors
+done
 
 # Going on to a later step gives the bits of a training that never stopped.
 rows=$((64 * (step + 100)))
@@ -99,7 +110,9 @@ import glob, signal, subprocess, sys, time
 tessera, scratch, written, *args = sys.argv[1:]
 process = subprocess.Popen([tessera, *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 while not glob.glob(scratch) and process.poll() is None: time.sleep(0.01)
-process.send_signal(signal.SIGTERM)
+for _ in range(3):
+  process.send_signal(signal.SIGTERM)
+  time.sleep(0.001)
 said = process.communicate(timeout=60)[1].decode()
 if process.returncode != 143 or "ended by SIGTERM" not in said:
   sys.exit(f"exit {process.returncode}: {said}")
