@@ -74,7 +74,8 @@ void CheckUsable(OnCuda, Device device) {
   if (error != cudaSuccess) (void)cudaGetLastError();
   TESSERA_CHECK(error == cudaSuccess && count > 0, "device {}: this machine has no GPU to use ({})",
                 device, error == cudaSuccess ? "none is visible" : cudaGetErrorString(error));
-  TESSERA_CHECK(device.index < count, "device {}: this machine has {} GPUs", device, count);
+  TESSERA_CHECK(device.index < count, "device {}: this machine has {} {}", device, count,
+                count == 1 ? "GPU" : "GPUs");
 }
 
 const DeviceProperties& PropertiesOf(OnCuda, Device device) {

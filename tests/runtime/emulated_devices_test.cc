@@ -8,13 +8,16 @@
 #include <thread>
 
 #include "runtime/tensor.h"
+#include "tests/testing/error_of.h"
 #include "tools/emulation/emulation.h"
 
 namespace tessera {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ErrorOf;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class EmulatedDevicesTest : public ::testing::Test {
  protected:
@@ -26,6 +29,15 @@ TEST_F(EmulatedDevicesTest, EveryOtherDeviceMayTouchThePool) {
   Context ctx({.device = Device::Cuda(1)});
   (void)Tensor::Zeros(ctx, {3});
   EXPECT_THAT(cuda_emulation::PeersOfPool(1), ElementsAre(0, 2));
+}
+
+TEST_F(EmulatedDevicesTest, AMissingDeviceIsRefusedWithTheirNumber) {
+  const auto refusal = [](int count) {
+    cuda_emulation::SetDeviceCount(count);
+    return ErrorOf([&] { Context ctx({.device = Device::Cuda(3)}); });
+  };
+  EXPECT_THAT(refusal(1), StartsWith("device cuda:3: this machine has 1 GPU ("));
+  EXPECT_THAT(refusal(3), StartsWith("device cuda:3: this machine has 3 GPUs ("));
 }
 
 TEST_F(EmulatedDevicesTest, AccessOfPeersCanBeTurnedOff) {
