@@ -101,12 +101,11 @@ class LocalCommunicator final : public MessageCommunicator {
               const LocalMessage& message) {
     CheckAgreement(rank(), call, expected, from, message.call, message.content);
     message.written.HoldBack(ctx.stream());
-    if (message.tensor.device() != ctx.device()) {
-      message.written.Sync();
-      return message.tensor.Clone(ctx);
-    }
-    if (ctx.device() != Device::Cpu()) message.tensor.RecordStream(ctx);
-    return message.tensor;
+    const bool here = message.tensor.device() == ctx.device();
+    if (!here) message.written.Sync();
+    if (ctx.device().type == message.tensor.device().type && ctx.device() != Device::Cpu())
+      message.tensor.RecordStream(ctx);
+    return here ? message.tensor : message.tensor.Clone(ctx);
   }
 
   std::shared_ptr<LocalGroup> group_;
