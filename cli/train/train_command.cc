@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "cli/files.h"
+#include "cli/gpu_ranks.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
@@ -232,15 +233,18 @@ Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& co
 }
 
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
-                const MemoryThere& there, Resumed& resumed, Communicator* comm, MlLog* log) {
-  const bool is_leader = comm == nullptr || IsLeader(*comm);
-  if (comm != nullptr) CheckRanksAgree(flags, *comm, config, data, resumed.progress);
+                const MemoryThere& there, Resumed& resumed, Communicator* host, MlLog* log) {
+  const bool is_leader = host == nullptr || IsLeader(*host);
+  if (host != nullptr) CheckRanksAgree(flags, *host, config, data, resumed.progress);
   const std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
-  Context ctx({.device = ParseDevice(flags.device),
+  Context ctx({.device = host ? DeviceOfRank(flags.device, *host) : ParseDevice(flags.device),
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
                .pool = nullptr});
   if (log != nullptr && is_leader) log->Settings(config, PlatformOf(ctx));
+  const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
+  if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());
+  Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
   Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
   if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (is_leader) SayLabelsLeft(config);
@@ -279,7 +283,8 @@ int Train(const TrainFlags& flags) {
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
   const TrainConfig config = ReadConfig(flags, resumed);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
-  ParseDevice(flags.device);
+  const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
+  if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
   const DataSets data(config, selection);
   CheckEvaluations(config, data, MakeRunOptions(flags, resumed));
   const MemoryThere there = MemoryThereIs(flags.memory_limit);

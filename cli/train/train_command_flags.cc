@@ -5,6 +5,7 @@
 
 #include "cli/config_flags.h"
 #include "cli/files.h"
+#include "cli/gpu_ranks.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
 #include "comm/mpi/mpi_communicator.h"
@@ -27,6 +28,7 @@ constexpr char kFooter[] =
     "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint "
     "folder\n"
     "  mpirun -n 4 tessera train --config examples/planted.json --plan plan.json\n"
+    "  mpirun -n 8 tessera train --config examples/planted.json --device cuda\n"
     "\n"
     "Rows are numbered from 0 over all files in the order given, bad lines included. A flag "
     "takes precedence over the configuration.\n"
@@ -111,6 +113,11 @@ void AddRankFlags(Command app, TrainFlags& f) {
           "(default 10; 0: never). A rank that is killed is noticed at once")
       .Within(NumbersFrom(0.0, 1e6))
       .Value("SECONDS");
+  app.Add(
+         "--comm", f.comm,
+         "What carries tensors between the GPUs of ranks: nccl; host, through host memory; or auto "
+         "(default), nccl where it is found and each rank has a GPU of its own")
+      .Value("KIND");
   app.Add("--plan", f.plan,
           "Sharding plan: a plan file; table_wise, row_wise, column_wise or data_parallel for every"
           " table; or auto, which runs the planner")
@@ -157,6 +164,7 @@ std::vector<std::string> ReadBy(const TrainFlags& flags) {
 }
 
 void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
+  CheckComm(flags.comm, flags.device);
   if (!flags.topology.empty() && flags.plan != "auto") throw Error("--topology needs --plan auto");
   if (with_ranks) {
     if (flags.ranks && flags.rank_timeout)
@@ -166,6 +174,7 @@ void CheckFlagsOfRanks(const TrainFlags& flags, bool with_ranks) {
   if (flags.rank_timeout) throw Error("--rank-timeout needs mpirun");
   if (!flags.plan.empty()) throw Error("--plan needs --ranks N, or mpirun");
   if (!flags.wire_codecs.empty()) throw Error("--wire-codecs needs --ranks N, or mpirun");
+  if (flags.comm != "auto") throw Error("--comm needs --ranks N, or mpirun");
 }
 
 void CheckIncremental(const TrainFlags& flags) {
@@ -239,7 +248,9 @@ void AddTrainFlags(Command app, TrainFlags& f) {
           "although the data differ from those it was trained on");
   app.Add("--skip-bad-lines", f.skip_bad_lines,
           "Leave out bad lines and count them; without this flag a bad line is an error");
-  app.Add("--device", f.device, "Device to train on: cpu, cuda, or cuda:N for GPU number N")
+  app.Add("--device", f.device,
+          "Device to train on: cpu, cuda, or cuda:N for GPU number N. With several ranks, cuda is "
+          "a GPU of its own for each rank of a machine, cuda:N one GPU for all")
       .Value("DEVICE");
   app.Add("--json", f.json, kJsonHelp).Value("FILE");
   app.Add("--metrics", f.metrics,

@@ -14,7 +14,8 @@
 namespace tessera::cli {
 
 struct TrainFlags {
-  std::string config, train_rows, eval_rows, checkpoint, resume, json, device = "cpu";
+  std::string config, train_rows, eval_rows, checkpoint, resume, json;
+  std::string device = "cpu", comm = "auto";
   std::string metrics, tensorboard;
   std::string plan, topology, wire_codecs;
   std::string memory_limit;  // "": what there is

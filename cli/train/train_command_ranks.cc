@@ -102,7 +102,8 @@ void CheckRanksAgree(const TrainFlags& flags, Communicator& comm, const TrainCon
       {"--mllog", Given(!flags.evaluation.mllog.empty())},
       {"--tensorboard", Given(!flags.tensorboard.empty())},
       {"--trace", Given(!flags.trace.empty())},
-      {"--device", on_gpu ? "cuda" : "cpu"}};
+      {"--device", on_gpu ? "cuda" : "cpu"},
+      {"--comm", flags.comm}};
   for (const auto& [flag, value] : of_flags) facts.push_back({"", flag, value});
   CheckAgreement(comm, facts);
 }
@@ -122,15 +123,16 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
 }
 
 TrainingPlace PlaceOf(const TrainingRanks& ranks) {
-  const RankLayout layout = LayoutOf(*ranks.comm);
-  const int here = ranks.comm->backend() == "local" ? ranks.comm->size() : layout.local_size;
+  const int here = LayoutOf(*ranks.comm).local_size;
   return {.plan = &ranks.plan, .first_rank = ranks.comm->rank() / here * here, .num_ranks = here};
 }
 
 std::string RanksLine(const TrainingRanks& ranks) {
   std::map<ShardingType, int> tables;
   for (const auto& [name, sharding] : ranks.plan.tables) ++tables[sharding.type];
-  std::string line = Format("{} ranks ({})", ranks.comm->size(), ranks.comm->backend());
+  const int size = ranks.comm->size();
+  std::string line =
+      Format("{} {} ({})", size, size == 1 ? "rank" : "ranks", ranks.comm->backend());
   const char* separator = ": ";
   for (const auto& [type, count] : tables) {
     line += Format("{}{} {} {}", separator, count, count == 1 ? "table" : "tables", ToString(type));

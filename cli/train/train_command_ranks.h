@@ -42,7 +42,7 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
 // The ranks whose tables lie in the memory of this machine. `ranks` outlives it.
 TrainingPlace PlaceOf(const TrainingRanks& ranks);
 
-// "4 ranks (local): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
+// "4 ranks (nccl): 2 tables row_wise, 1 table table_wise; embeddings and gradients as fp16".
 std::string RanksLine(const TrainingRanks& ranks);
 
 }  // namespace tessera::cli

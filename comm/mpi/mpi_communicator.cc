@@ -190,6 +190,11 @@ int MpiLocalSize() {
   return open_mpi > 0 ? open_mpi : internal::NumberOf("MPI_LOCALNRANKS");
 }
 
+int MpiLocalRank() {
+  return std::max(internal::NumberOf("OMPI_COMM_WORLD_LOCAL_RANK"),
+                  internal::NumberOf("MPI_LOCALRANKID"));
+}
+
 std::unique_ptr<Communicator> MakeMpiCommunicator(const MpiOptions& options) {
   static std::atomic<bool> made = false;
   TESSERA_CHECK(!made.exchange(true),

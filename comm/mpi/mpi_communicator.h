@@ -45,6 +45,8 @@ int MpiRank();
 int MpiSize();
 // How many ranks of the job run on this node, as mpirun says; 0 if it does not.
 int MpiLocalSize();
+// The place of this process's rank among those of its node, as mpirun says; 0 if it does not.
+int MpiLocalRank();
 
 // All ranks of the job. The first call starts MPI, the end of the last communicator ends it; MPI
 // cannot be started again, so a second group is made by Split. Throws Error for a second call.

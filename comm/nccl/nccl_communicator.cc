@@ -1,5 +1,7 @@
 #include "comm/nccl/nccl_communicator.h"
 
+#include <string>
+
 #include "comm/nccl/nccl_communicator_impl.h"
 #include "runtime/base/check.h"
 #include "runtime/device/dispatch.h"
@@ -13,6 +15,13 @@ std::unique_ptr<Communicator> internal::MakeNcclCommunicator(OnCpu, Context& ctx
       "NCCL exchanges tensors of GPUs, but rank {} works on {}: use a context on a CUDA device, or "
       "the communicator \"{}\" itself",
       host->rank(), ctx.device(), host->backend());
+}
+
+std::string WhyNoNccl() {
+  if constexpr (!kWithCuda) return "this build of Tessera runs on the CPU only";
+  std::string why;
+  OnlyOnCuda(Device::Cuda(), [&](auto on) { why = internal::WhyNoNccl(on); });
+  return why;
 }
 
 std::unique_ptr<Communicator> MakeNcclCommunicator(Context& ctx, std::shared_ptr<Communicator> host,

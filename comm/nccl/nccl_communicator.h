@@ -15,6 +15,7 @@
 // result in time, or the end of the host's group ends this one as Abort does; the text says which
 // rank and which call. Calls of other processes end with them: the host's Abort ends the job.
 #include <memory>
+#include <string>
 
 #include "comm/communicator.h"
 #include "runtime/context.h"
@@ -29,6 +30,9 @@ struct NcclOptions {
   // communicator before each collective. Without it, calls that differ end in a time-out.
   bool check_calls = false;
 };
+
+// Why this process cannot use NCCL, with how to get it; "" if it can.
+std::string WhyNoNccl();
 
 // The ranks of `host` (threads or processes), which carries strings, numbers and NCCL's id. ctx
 // says which GPU. Every rank calls. Throws Error on every rank if one has no NCCL or another

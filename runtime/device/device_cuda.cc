@@ -53,6 +53,13 @@ void CheckNotRecorded(const Event::Impl& event) {
 cudaEvent_t Handle(const Event::Impl& event) { return static_cast<cudaEvent_t>(event.handle); }
 cudaStream_t Handle(const Stream::Impl& stream) { return static_cast<cudaStream_t>(stream.handle); }
 
+std::string TextOf(const cudaUUID_t& uuid) {
+  std::string text;
+  for (const char byte : uuid.bytes)
+    text += Format("{:02x}", int{static_cast<unsigned char>(byte)});
+  return text;
+}
+
 }  // namespace
 
 void LogCudaError(cudaError_t error, const char* call) noexcept {
@@ -87,11 +94,19 @@ const DeviceProperties& PropertiesOf(OnCuda, Device device) {
   cudaDeviceProp p;
   TESSERA_CUDA_CHECK(cudaGetDeviceProperties(&p, device.index));
   return known[device.index] = {p.name,
+                                TextOf(p.uuid),
                                 p.major * 10 + p.minor,
                                 p.multiProcessorCount,
                                 static_cast<int64_t>(p.totalGlobalMem),
                                 p.l2CacheSize,
                                 static_cast<int64_t>(p.sharedMemPerBlockOptin)};
+}
+
+int64_t FreeMemoryOf(OnCuda, Device device) {
+  UseDevice(device);
+  size_t available = 0, total = 0;
+  TESSERA_CUDA_CHECK(cudaMemGetInfo(&available, &total));
+  return static_cast<int64_t>(available);
 }
 
 std::shared_ptr<const Stream::Impl> MakeStream(OnCuda, Device device) {

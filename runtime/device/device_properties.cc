@@ -19,4 +19,10 @@ const DeviceProperties& PropertiesOf(Device device) {
   return *properties;
 }
 
+int64_t FreeMemoryOf(Device device) {
+  int64_t bytes = 0;
+  OnlyOnCuda(device, [&](auto on) { bytes = internal::FreeMemoryOf(on, device); });
+  return bytes;
+}
+
 }  // namespace tessera

@@ -30,6 +30,7 @@ TEST(NcclMissingTest, EveryRankIsToldHowToGetIt) {
   unsetenv("TESSERA_NCCL_LIBRARY");
   ExpectFailure(AllOf(HasSubstr("rank 0: NCCL was not found"),
                       HasSubstr("apt-get install libnccl2"), HasSubstr("TESSERA_NCCL_LIBRARY")));
+  EXPECT_THAT(WhyNoNccl(), HasSubstr("NCCL was not found. Install it"));
 }
 
 TEST(NcclMissingTest, AWrongPathIsNamed) {

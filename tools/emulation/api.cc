@@ -1,6 +1,7 @@
 // The C interface of the CUDA runtime, on top of streams and memory.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -15,7 +16,10 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int current_device = 0;
-int device_count = 1;
+int device_count = [] {
+  const char* text = std::getenv("TESSERA_EMULATION_DEVICES");
+  return text == nullptr ? 1 : std::atoi(text);
+}();
 std::function<void()> pinned_hook;
 
 std::vector<cudaStream_t>& Streams() {
@@ -154,6 +158,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (device >= device_count) return Result(cudaErrorInvalidDevice);
   *p = {};
   std::snprintf(p->name, sizeof p->name, "emulated on the CPU");
+  p->uuid.bytes[15] = static_cast<char>(device);
   p->totalGlobalMem = static_cast<size_t>(DeviceBytesLimit());
   p->sharedMemPerBlockOptin = 227 << 10;
   p->sharedMemPerMultiprocessor = 228 << 10;

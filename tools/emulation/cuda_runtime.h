@@ -195,8 +195,12 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;
   size_t totalGlobalMem, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
   int major, minor, multiProcessorCount, l2CacheSize, regsPerMultiprocessor;
   int maxThreadsPerMultiProcessor;

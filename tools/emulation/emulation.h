@@ -46,7 +46,8 @@ Counters Stats();
 void ShuffleThreads(unsigned seed);
 // How much device memory there is from now on (4 GiB at the start).
 void SetMemoryLimit(int64_t bytes);
-// How many devices there are from now on (1 at the start). All are the CPU, with the same memory.
+// How many devices there are from now on (TESSERA_EMULATION_DEVICES, else 1, at the start). All are
+// the CPU, with the same memory.
 void SetDeviceCount(int count);
 // The devices that were given access to the pool of this one.
 std::vector<int> PeersOfPool(int device);
