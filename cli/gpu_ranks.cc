@@ -57,6 +57,7 @@ GpuRanks ConnectRanks(const std::string& comm, const std::string& device, Contex
   if (ctx.device() == Device::Cpu()) return ranks;
   const std::vector<std::string> gpus =
       host.GatherStringsSync(PropertiesOf(ctx.device()).uuid, "the GPUs of the ranks");
+  ranks.sharing.clear();
   for (int r = 0; r < host.size(); ++r)
     if (gpus[static_cast<size_t>(r)] == gpus[static_cast<size_t>(host.rank())])
       ranks.sharing.push_back(r);

@@ -28,7 +28,7 @@ void LoadKernelsAtOnce();
 
 struct GpuRanks {
   std::unique_ptr<Communicator> nccl;  // null: the host's communicator carries tensors
-  std::vector<int> sharing;            // the ranks that work on this rank's GPU; on a CPU none
+  std::vector<int> sharing = {0};      // the ranks that work on this rank's GPU
   std::string why_host;                // a sentence where auto goes through the host, else ""
 };
 

@@ -16,11 +16,11 @@ constexpr double kIdBytes = 8 + 16 + 12;  // an id; the update's work on it and 
 constexpr double kManagedRowBytes = 32;   // id, row, count and time
 
 bool IsHere(const Shard& shard, const TrainingPlace& place) {
-  return shard.rank >= place.first_rank && shard.rank < place.first_rank + place.num_ranks;
+  return std::ranges::find(place.ranks, shard.rank) != place.ranks.end();
 }
 
-TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& place) {
-  if (place.on_gpu && table.location == EmbeddingLocation::kDevice) return {.name = table.name};
+// The memory of a table, on host and GPU together.
+TableMemory MemoryOfRanks(const EmbeddingBagConfig& table, const TrainingPlace& place) {
   if (place.plan == nullptr) return MemoryOfTable(table);
   TableMemory memory = {.name = table.name};
   const auto found = place.plan->tables.find(table.name);
@@ -36,12 +36,27 @@ TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& pla
   return memory;
 }
 
+TableMemory MemoryHere(const EmbeddingBagConfig& table, const TrainingPlace& place) {
+  TableMemory memory = MemoryOfRanks(table, place);
+  if (place.memory == MemoryOf::kHost) return memory;
+  const bool on_gpu = place.memory == MemoryOf::kGpu;
+  if ((table.location == EmbeddingLocation::kDevice) != on_gpu)
+    memory.rows = memory.states = memory.making = 0;
+  if (!on_gpu) memory.cache = 0;
+  return memory;
+}
+
+// How many memories such as this one the ranks of the whole training have.
+double NumMemories(const TrainingPlace& place) {
+  const int ranks = place.plan == nullptr ? 1 : place.plan->world_size;
+  return ranks / static_cast<double>(place.ranks.size());
+}
+
 // The examples here of a batch that all ranks share; no more than all synthetic rows.
 double ExamplesHere(const TrainConfig& config, int64_t batch, const TrainingPlace& place) {
   auto examples = static_cast<double>(batch);
   if (config.data.rows > 0) examples = std::min(examples, static_cast<double>(config.data.rows));
-  const int ranks = place.plan == nullptr ? 1 : place.plan->world_size;
-  return examples * place.num_ranks / ranks;
+  return examples / NumMemories(place);
 }
 
 // The memory of the same training with every table changed.
@@ -55,15 +70,24 @@ double TotalWith16Bits(const TrainConfig& config, const TrainingPlace& place) {
   return TotalWith(config, place, [](EmbeddingBagConfig& t) { t.data_type = DType::kBF16; });
 }
 
-double TotalOnDisk(const TrainConfig& config, const TrainingPlace& place) {
-  return TotalWith(config, place, [](EmbeddingBagConfig& table) {
+double TotalAt(EmbeddingLocation location, const TrainConfig& config, const TrainingPlace& place) {
+  return TotalWith(config, place, [&](EmbeddingBagConfig& table) {
     if (!std::holds_alternative<Dense>(table.optimizer) && !table.growing)
-      table.location = EmbeddingLocation::kDisk;
+      table.location = location;
   });
+}
+
+// "a, b or c".
+std::string Listed(const std::vector<std::string>& ways) {
+  std::string text;
+  for (size_t i = 0; i < ways.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < ways.size() ? ", " : " or ") + ways[i];
+  return text;
 }
 
 std::string Advice(const TrainConfig& config, const TrainingPlace& place,
                    const TrainingMemory& memory, const MemoryThere& there) {
+  const bool on_gpu = place.memory == MemoryOf::kGpu;
   double tables = 0;
   for (const TableMemory& table : memory.tables) tables += table.total();
   const double rest = memory.total() - tables, share = (there.bytes - rest) / tables;
@@ -72,16 +96,18 @@ std::string Advice(const TrainConfig& config, const TrainingPlace& place,
     ways.push_back(Format("{:.0f} % of the tables' rows", std::floor(100 * share)));
   if (const double bytes = TotalWith16Bits(config, place); bytes <= there.bytes)
     ways.push_back(Format("rows of 16 bits (\"dtype\": \"bf16\", {})", BytesText(bytes)));
-  if (const double bytes = TotalOnDisk(config, place); bytes <= there.bytes)
-    ways.push_back(Format("tables on disk (\"location\": \"DISK\", {})", BytesText(bytes)));
+  const auto elsewhere = on_gpu ? EmbeddingLocation::kManagedCaching : EmbeddingLocation::kDisk;
+  if (const double bytes = TotalAt(elsewhere, config, place); bytes <= there.bytes)
+    ways.push_back(Format("tables {} (\"location\": \"{}\", {})",
+                          on_gpu ? "in host memory behind a cache" : "on disk", elsewhere,
+                          BytesText(bytes)));
   if (rest < there.bytes)
-    ways.push_back(
-        Format("ranks on {:.0f} such machines (mpirun)", std::ceil(tables / (there.bytes - rest))));
-  std::string text;
-  for (size_t i = 0; i < ways.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < ways.size() ? ", " : " or ") + ways[i];
-  if (text.empty()) text = "a smaller model or batch";
-  return "What would fit: " + text + ". --memory-limit SIZE sets another limit";
+    ways.push_back(Format("ranks on {:.0f} such {}",
+                          std::ceil(tables * NumMemories(place) / (there.bytes - rest)),
+                          on_gpu ? "GPUs" : "machines (mpirun)"));
+  const std::string text = ways.empty() ? "a smaller model or batch" : Listed(ways);
+  return Format("What would fit: {}{}", text,
+                on_gpu ? "" : ". --memory-limit SIZE sets another limit");
 }
 
 }  // namespace
@@ -101,14 +127,16 @@ double TrainingMemory::total() const {
 TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& place) {
   TrainingMemory memory;
   const std::vector<EmbeddingBagConfig> tables = RankingModelConfigOf(config).tables;
+  const bool on_gpu = place.memory == MemoryOf::kGpu;
   for (const EmbeddingBagConfig& table : tables) {
     memory.tables.push_back(MemoryHere(table, place));
-    if (config.managed_collision.contains(table.name))
+    if (!on_gpu && config.managed_collision.contains(table.name))
       memory.ids += kManagedRowBytes * static_cast<double>(table.num_embeddings);
   }
   const std::vector<PooledFeature> features = PooledFeatures(tables);
   const RankingNetSize net = SizeOfRankingNet(config.model, features);
-  memory.dense = net.parameters * kFloat * kDenseCopies * place.num_ranks;
+  memory.dense = net.parameters * kFloat * kDenseCopies * static_cast<double>(place.ranks.size());
+  if (on_gpu) return memory;
   const double dense = static_cast<double>(config.model.dense_in + config.model.num_tasks());
   double rows = 0;
   for (const PooledFeature& feature : features)
@@ -142,7 +170,8 @@ void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
                          const MemoryThere& there) {
   const TrainingMemory memory = MemoryOfTraining(config, place);
   if (memory.total() <= there.bytes) return;
-  CheckMemory("the training", PartsOf(memory), there, Advice(config, place, memory, there));
+  const char* const who = place.memory == MemoryOf::kGpu ? "the training on a GPU" : "the training";
+  CheckMemory(who, PartsOf(memory), there, Advice(config, place, memory, there));
 }
 
 }  // namespace tessera

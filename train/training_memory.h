@@ -1,6 +1,7 @@
 #ifndef TESSERA_TRAIN_TRAINING_MEMORY_H_
 #define TESSERA_TRAIN_TRAINING_MEMORY_H_
-// The memory of the host that a training takes, from its configuration, before anything is filled.
+// The memory of the host, or of a GPU, that a training takes, from its configuration, before
+// anything is filled.
 // Tables and states are counted exactly (embedding/table/table_memory.h); what managed collision
 // knows of ids, the dense part with its gradients and states, and a batch's activations, ids and
 // gradients are estimates.
@@ -14,17 +15,22 @@
 namespace tessera {
 
 // Whose memory is counted.
+enum class MemoryOf {
+  kHost,        // of ranks that work on the CPU
+  kHostOfGpus,  // of ranks that work on GPUs, where tables at DEVICE and caches of rows lie
+  kGpu
+};
 struct TrainingPlace {
   const ShardingPlan* plan = nullptr;  // null: one rank has all of it
-  int first_rank = 0, num_ranks = 1;   // those that share this machine's memory
-  bool on_gpu = false;                 // tables whose location is DEVICE take none of the host's
+  std::vector<int> ranks = {0};        // those that share this memory
+  MemoryOf memory = MemoryOf::kHost;
 };
 
 struct TrainingMemory {
   std::vector<TableMemory> tables;
   double ids = 0;    // of managed collision
   double dense = 0;  // parameters, gradients, states, on each rank
-  double batch = 0;
+  double batch = 0;  // of the host alone
 
   double making() const;  // of the largest table that is filled from a copy
   double total() const;
@@ -35,7 +41,7 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
 std::vector<MemoryPart> PartsOf(const TrainingMemory& memory);
 
 // Throws Error where that is more than there is; it says which tables are the largest, and what
-// would fit: fewer rows, rows of 16 bits, tables on DISK, more machines.
+// would fit: fewer rows, rows of 16 bits, tables elsewhere, more machines or GPUs.
 void CheckTrainingMemory(const TrainConfig& config, const TrainingPlace& place,
                          const MemoryThere& there);
 

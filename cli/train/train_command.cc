@@ -216,18 +216,37 @@ TrainingRunOptions MakeRunOptions(const TrainFlags& flags, const Resumed& resume
   return options;
 }
 
-// `there` was measured before any rank began to fill its tables.
+MemoryThere FreeOn(Device device) {
+  if (device == Device::Cpu()) return {};
+  return {static_cast<double>(FreeMemoryOf(device)), Format("free on {}", device)};
+}
+
+// The memory that was free before any rank began to fill its tables.
+struct MemoriesThere {
+  MemoryThere host, gpu;
+};
+
+// Throws Error where this machine, or this rank's GPU, has not the memory that the training takes.
+void CheckMemories(Context& ctx, const TrainConfig& config, TrainingPlace place,
+                   const GpuRanks& gpus, const MemoriesThere& there) {
+  if (ctx.device() == Device::Cpu()) return CheckTrainingMemory(config, place, there.host);
+  place.memory = MemoryOf::kHostOfGpus;
+  CheckTrainingMemory(config, place, there.host);
+  place.memory = MemoryOf::kGpu;
+  place.ranks = gpus.sharing;
+  CheckTrainingMemory(config, place, there.gpu);
+}
+
+// Every rank has measured before one goes on: MakeTrainingRanks exchanges.
 Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& config,
-                    const MemoryThere& there, Communicator* comm) {
-  const bool on_gpu = ctx.device() != Device::Cpu();
+                    const MemoryThere& host, const GpuRanks& gpus, Communicator* comm) {
+  const MemoriesThere there = {host, FreeOn(ctx.device())};
   if (comm == nullptr) {
-    CheckTrainingMemory(config, {.on_gpu = on_gpu}, there);
+    CheckMemories(ctx, config, {}, gpus, there);
     return Trainer(ctx, config);
   }
   const TrainingRanks ranks = MakeTrainingRanks(flags, *comm, config);
-  TrainingPlace place = PlaceOf(ranks);
-  place.on_gpu = on_gpu;
-  CheckTrainingMemory(config, place, there);
+  CheckMemories(ctx, config, PlaceOf(ranks), gpus, there);
   if (IsLeader(*comm)) std::printf("%s\n", RanksLine(ranks).c_str());
   return Trainer(ctx, config, ranks);
 }
@@ -245,7 +264,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
-  Trainer trainer = MakeTrainer(ctx, flags, config, there, comm);
+  Trainer trainer = MakeTrainer(ctx, flags, config, there, gpus, comm);
   if (is_leader) std::printf("%s\n", ModelLine(trainer, ctx).c_str());
   if (is_leader) SayLabelsLeft(config);
   if (!flags.resume.empty()) Resume(flags, trainer, resumed, is_leader);

@@ -124,7 +124,10 @@ TrainingRanks MakeTrainingRanks(const TrainFlags& flags, Communicator& comm,
 
 TrainingPlace PlaceOf(const TrainingRanks& ranks) {
   const int here = LayoutOf(*ranks.comm).local_size;
-  return {.plan = &ranks.plan, .first_rank = ranks.comm->rank() / here * here, .num_ranks = here};
+  TrainingPlace place = {.plan = &ranks.plan, .ranks = {}};
+  const int first = ranks.comm->rank() / here * here;
+  for (int r = first; r < first + here; ++r) place.ranks.push_back(r);
+  return place;
 }
 
 std::string RanksLine(const TrainingRanks& ranks) {

@@ -62,6 +62,18 @@ has out "$host on rank 0, NCCL was not found; nowhere.so: cannot open"
 TESSERA_EMULATION_DEVICES=1 under_mpirun --device cuda || fail "mpirun: $(cat out err)"
 has out "$host $shared"
 
+# ---- more than a GPU's memory, which is 4 GiB
+large=(train --config gpus.json --set "tables[name=a].rows=300000000" --device cuda)
+needs="the training on a GPU takes about 5.6 GiB of memory: tables' rows 4.5 GiB (a 5.6 GiB, b"
+fails_saying "$needs" "${large[@]}"
+has err "GiB (free on cuda:0). What would fit: "
+has err 'tables in host memory behind a cache ("location": "MANAGED_CACHING"'
+has err "or ranks on 2 such GPUs"
+fails_saying "$needs" "${large[@]}:1" --ranks 2 --plan row_wise
+has err "GiB (free on cuda:1). What would fit: "
+fails_saying "takes about 5.6 GiB" "${large[@]}" --ranks 2 --plan data_parallel
+has err "GiB (free on cuda:"
+
 # ---- what cannot be
 fails_saying "--comm nccl beside --device cuda:1: $shared; --comm host exchanges" \
   train --config gpus.json --ranks 2 --device cuda:1 --comm nccl

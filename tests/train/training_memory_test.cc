@@ -73,9 +73,46 @@ TEST(TrainingMemory, RanksOfOneMachineCountTogether) {
     for (const TableMemory& t : MemoryOfTraining(config, place).tables) bytes += t.total();
     return bytes / kGiB;
   };
-  EXPECT_EQ(tables({.plan = &plan, .first_rank = 0, .num_ranks = 4}), 40.625);
-  EXPECT_EQ(tables({.plan = &plan, .first_rank = 2, .num_ranks = 2}), 20.3125);
-  EXPECT_EQ(tables({.on_gpu = true}), 0);
+  EXPECT_EQ(tables({.plan = &plan, .ranks = {0, 1, 2, 3}}), 40.625);
+  EXPECT_EQ(tables({.plan = &plan, .ranks = {2, 3}}), 20.3125);
+  EXPECT_EQ(tables({.plan = &plan, .ranks = {1, 3}, .memory = MemoryOf::kGpu}), 20.3125);
+  EXPECT_EQ(tables({.memory = MemoryOf::kHostOfGpus}), 0);
+}
+
+// A table takes memory of the host or of the GPU; a cached one takes some of both.
+TEST(TrainingMemory, AGpuHoldsTablesAtDeviceAndCaches) {
+  TrainConfig config = Large();
+  config.tables[1].location = EmbeddingLocation::kHost;
+  config.tables[2].location = EmbeddingLocation::kManagedCaching;
+  config.tables[2].cache.load_factor = 0.25;
+  const TrainingMemory gpu = MemoryOfTraining(config, {.memory = MemoryOf::kGpu}),
+                       host = MemoryOfTraining(config, {.memory = MemoryOf::kHostOfGpus});
+  const double table = 10 * kGiB * 65 / 64;
+  for (const int t : {0, 3}) {
+    EXPECT_EQ(gpu.tables[static_cast<size_t>(t)].total(), table);
+    EXPECT_EQ(host.tables[static_cast<size_t>(t)].total(), 0);
+  }
+  EXPECT_EQ(gpu.tables[1].total(), 0);
+  EXPECT_EQ(host.tables[1].total(), table);
+  EXPECT_EQ(gpu.tables[2].total(), table / 4);
+  EXPECT_EQ(host.tables[2].total(), table);
+  EXPECT_GT(gpu.dense, 0);
+  EXPECT_EQ(gpu.batch, 0);
+}
+
+TEST(TrainingMemory, WhatDoesNotFitOnAGpuIsSaidWithWhatWould) {
+  const TrainingPlace gpu = {.memory = MemoryOf::kGpu};
+  CheckTrainingMemory(Large(), gpu, {41 * kGiB, "here"});
+  const std::string error = ErrorOf([&] {
+    CheckTrainingMemory(Large(), gpu, {23 * kGiB, "free on cuda:0"});
+  });
+  EXPECT_THAT(error, HasSubstr("the training on a GPU takes about 40.6 GiB of memory: tables' rows "
+                               "40.0 GiB (t0 10.2 GiB, t1 10.2 GiB, t2 10.2 GiB, t3 10.2 GiB), "
+                               "optimizer states 640.0 MiB, the dense part"));
+  EXPECT_THAT(error, HasSubstr("there are 23.0 GiB (free on cuda:0). What would fit: 56 % of the "
+                               "tables' rows, rows of 16 bits (\"dtype\": \"bf16\", 20.6 GiB), "
+                               "tables in host memory behind a cache (\"location\": "
+                               "\"MANAGED_CACHING\", 8.1 GiB) or ranks on 2 such GPUs"));
 }
 
 TEST(TrainingMemory, NetsAreAsLargeAsTheyAreBuilt) {
