@@ -8,7 +8,8 @@
 //
 // --probe runs one trivial kernel and checks what it wrote, to learn whether the device works.
 // --suite runs the shapes whose targets are known: D = 128 uniform and Zipf 1.05, D = 16, 32 and
-// 64, lookups of stored rows (f16, int8, int4), and steps of one example, also as a graph.
+// 64, tables of f16, lookups of stored rows (f16, int8, int4), and steps of one example, also as a
+// graph.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -31,7 +32,7 @@ namespace {
 constexpr RowType kStored[] = {RowType::kF16, RowType::kInt8, RowType::kInt4};
 
 bool TakesBareGather(const Context& ctx, const DeviceShape& shape) {
-  return ctx.device() != Device::Cpu() && shape.dim % 4 == 0;
+  return ctx.device() != Device::Cpu() && shape.dim % 4 == 0 && shape.row_type == DType::kF32;
 }
 void BareGather(Context& ctx, const DeviceWorkload& work, int round) {
   OnlyOnCuda(ctx.device(), [&](auto on) { RunBareGather(on, ctx, work.Gather(round)); });
@@ -87,7 +88,7 @@ class DeviceBench {
     if (TakesBareGather(ctx_, shape))
       contenders.push_back({"bare_gather", [&](int round) { BareGather(ctx_, work, round); }});
     const std::vector<Timing> timings = TimeCold(contenders);
-    nlohmann::json results = Heading(shape, "f32", timings[0]);
+    nlohmann::json results = Heading(shape, ToString(shape.row_type), timings[0]);
     for (const Timing& t : std::span(timings).subspan(1)) {
       const bool is_update = t.name == "rowwise_adagrad";
       results[t.name] = Report(t, is_update ? work.UpdateBytes(0) : work.LookupBytes(), results);
@@ -205,8 +206,9 @@ class DeviceBench {
 };
 
 // Outputs and tables of a small shape after a lookup and an update.
-std::vector<Tensor> SmallRun(Context& ctx, int64_t dim) {
-  const DeviceShape shape = {.tables = 3, .rows = 50, .dim = dim, .batch = 16, .pooling = 5};
+std::vector<Tensor> SmallRun(Context& ctx, int64_t dim, DType row_type) {
+  const DeviceShape shape = {
+      .tables = 3, .rows = 50, .dim = dim, .batch = 16, .pooling = 5, .row_type = row_type};
   DeviceWorkload work(ctx, shape);
   const AnyRule rule = RowwiseAdagrad{};
   CheckedLookup(ctx, shape, work);
@@ -225,10 +227,12 @@ Tensor SmallStoredRun(Context& ctx, int64_t dim, const RowCodec& codec) {
 
 void CheckAgainstCpu(Device device, int64_t dim) {
   Context cpu({.seed = 5}), ctx({.device = device, .seed = 5});
-  const std::vector<Tensor> expected = SmallRun(cpu, dim), got = SmallRun(ctx, dim);
-  for (size_t i = 0; i < expected.size(); ++i)
-    TESSERA_CHECK(SameBits(expected[i], got[i]), "dim {}: tensor {} differs from the CPU's", dim,
-                  i);
+  for (const DType row_type : {DType::kF32, DType::kF16}) {
+    const auto expected = SmallRun(cpu, dim, row_type), got = SmallRun(ctx, dim, row_type);
+    for (size_t i = 0; i < expected.size(); ++i)
+      TESSERA_CHECK(SameBits(expected[i], got[i]), "dim {}, {}: tensor {} differs from the CPU's",
+                    dim, ToString(row_type), i);
+  }
   for (const RowType type : kStored)
     TESSERA_CHECK(SameBits(SmallStoredRun(cpu, dim, {type}), SmallStoredRun(ctx, dim, {type})),
                   "dim {}: a lookup of {} rows differs from the CPU's", dim, ToString({type}));
@@ -285,6 +289,7 @@ int Main(int argc, char** argv) {
     } else {
       for (const double zipf : {0.0, 1.05}) results.push_back(bench.Run({.zipf = zipf}));
       for (const int64_t dim : {16, 32, 64}) results.push_back(bench.Run({.dim = dim}));
+      results.push_back(bench.Run({.row_type = DType::kF16}));
       for (const RowType type : kStored) results.push_back(bench.RunStored({}, {type}));
     }
     if (one_example)

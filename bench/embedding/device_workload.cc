@@ -70,7 +70,7 @@ DeviceWorkload::DeviceWorkload(Context& ctx, const DeviceShape& shape)
     : shape_(shape), batches_(ctx, shape) {
   std::vector<int64_t> pointers;
   for (int64_t t = 0; t < shape.tables; ++t) {
-    tables_.push_back(RandomRows(ctx, shape));
+    tables_.push_back(RandomRows(ctx, shape).To(ctx, shape.row_type));
     states_.push_back(Tensor::Zeros(ctx, {shape.rows}));
     pointers.push_back(reinterpret_cast<int64_t>(tables_.back().raw_data()));
   }
@@ -82,7 +82,8 @@ LookupArgs DeviceWorkload::Lookup(int round, bool gradient) {
   features_.clear();
   for (int64_t t = 0; t < shape_.tables; ++t) {
     features_.push_back(batches_.FeatureOf(t, round, gradient ? grad_ : output()));
-    features_.back().rows = tables_[static_cast<size_t>(t)].data<float>();
+    features_.back().rows = tables_[static_cast<size_t>(t)].raw_data();
+    features_.back().row_type = shape_.row_type;
   }
   return {features_, batches_.offsets(), nullptr, batches_.Ids(round).numel()};
 }
@@ -90,12 +91,13 @@ LookupArgs DeviceWorkload::Lookup(int round, bool gradient) {
 std::vector<UpdateTable> DeviceWorkload::Tables(const AnyRule& rule) const {
   std::vector<UpdateTable> tables;
   for (size_t t = 0; t < tables_.size(); ++t)
-    tables.push_back({tables_[t].data<float>(),
+    tables.push_back({tables_[t].raw_data(),
                       shape_.rows,
                       shape_.dim,
                       {static_cast<int>(t)},
                       &rule,
-                      {states_[t].data<float>()}});
+                      {states_[t].data<float>()},
+                      shape_.row_type});
   return tables;
 }
 
@@ -109,11 +111,9 @@ DeviceGather DeviceWorkload::Gather(int round) const {
           shape_.dim};
 }
 
-double DeviceWorkload::LookupBytes() const { return batches_.LookupBytes(4 * shape_.dim); }
-
 double DeviceWorkload::UpdateBytes(int round) const {
-  const double row = 4.0 * static_cast<double>(shape_.dim);
-  return static_cast<double>(batches_.DistinctRows(round)) * 2 * (row + 4) +
+  return static_cast<double>(batches_.DistinctRows(round)) * 2 *
+             static_cast<double>(row_bytes() + 4) +
          static_cast<double>(output().nbytes()) + static_cast<double>(batches_.Ids(round).nbytes());
 }
 

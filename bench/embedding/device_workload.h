@@ -14,8 +14,9 @@ namespace tessera::bench {
 
 struct DeviceShape {
   int64_t tables = 8, rows = 10'000'000, dim = 128, batch = 32768, pooling = 20;
-  double zipf = 0;  // exponent; 0: uniform
-  int batches = 3;  // used in turn
+  double zipf = 0;               // exponent; 0: uniform
+  DType row_type = DType::kF32;  // of trained tables
+  int batches = 3;               // used in turn
 };
 
 // The ids of a shape, and where its pooled rows go.
@@ -48,7 +49,7 @@ class DeviceBatches {
   std::vector<Batch> batches_;
 };
 
-// Tables of f32 that are trained.
+// Tables that are trained.
 class DeviceWorkload {
  public:
   DeviceWorkload(Context& ctx, const DeviceShape& shape);
@@ -59,7 +60,8 @@ class DeviceWorkload {
   // Reads the same rows with a bare gather kernel, on a GPU.
   DeviceGather Gather(int round) const;
 
-  double LookupBytes() const;
+  int64_t row_bytes() const { return shape_.dim * SizeOf(shape_.row_type); }
+  double LookupBytes() const { return batches_.LookupBytes(row_bytes()); }
   // Every distinct row and its state in and out, every gradient and id once.
   double UpdateBytes(int round) const;
 
