@@ -1,27 +1,26 @@
 #ifndef TESSERA_EMBEDDING_UPDATE_UPDATE_REGISTER_ROWS_CUH_
 #define TESSERA_EMBEDDING_UPDATE_UPDATE_REGISTER_ROWS_CUH_
-// The executor on a GPU for rows that a group of 4 to 32 lanes holds in registers, a vector
-// of 4 columns a lane: most tables there are. For update_rows.cuh, which updates all others.
+// The executor on a GPU for rows that a group of 4 to 32 lanes holds in registers, a vector of 4
+// columns a lane: most tables there are. For update_rows.cuh, which updates all others.
 //
-// A warp takes up to 32 runs at a time. Each lane finds one run's table, row, first gradient and
-// per-row states, asked for while the runs before are worked on; then each group of lanes goes
-// through the runs of its own lanes, kRowsAtOnce at a time: weights, states and gradients of all of
-// them are on their way together, and what a rule does once a row (BeginRow) is done for all of
-// them at once, by the lanes that found them. Sums over a row are in lane order
+// A warp takes up to 32 runs at a time, of which each lane finds one (found_rows.cuh). Then each
+// group of lanes goes through the runs of its own lanes, kRowsAtOnce at a time: weights, states and
+// gradients of all of them are on their way together, and what a rule does once a row (BeginRow) is
+// done for all of them at once, by the lanes that found them. Sums over a row are in lane order
 // (runtime/numbers/lanes.h), so all bits are those of update_rows.cuh and of the CPU.
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "embedding/lookup/bag_ids.cuh"
 #include "embedding/update/cuda_row.cuh"
+#include "embedding/update/found_rows.cuh"
 #include "embedding/update/gradient_sums.cuh"
 #include "optim/rules/rule.h"
 
 namespace tessera::internal {
 
-constexpr int kWarp = 32, kVectorColumns = 4, kLeastLogLanes = 2;  // 2^2 lanes
-constexpr int kLineBytes = 128;                                    // of the second level of cache
+constexpr int kVectorColumns = 4, kLeastLogLanes = 2;  // 2^2 lanes
+constexpr int kLineBytes = 128;                        // of the second level of cache
 
 // Blocks that a multiprocessor is to hold, and rows that a group works on at once.
 constexpr int kRegisterBlocksHeld = 2;
@@ -32,9 +31,9 @@ constexpr int kRowsAtOnce = Step::kElementStates == 0 ? 4 : 2;
 template <typename Step>
 constexpr bool FitsRegisters() {
   using Row = typename Step::Row;
-  return !requires { Step::kLateStatistics; }
-  &&std::is_trivially_copyable_v<Row> &&
-      (std::is_empty_v<Row> || sizeof(Row) % sizeof(uint32_t) == 0);
+  constexpr bool kLate = requires { Step::kLateStatistics; };
+  return !kLate && std::is_default_constructible_v<Row> && std::is_trivially_copyable_v<Row> &&
+         (std::is_empty_v<Row> || sizeof(Row) % sizeof(uint32_t) == 0);
 }
 // Whether a rule only writes rows, and what is in them before is nobody's.
 template <typename Step>
@@ -60,161 +59,10 @@ bool RowsFitRegisters(const CudaGroup& group, const std::vector<Step>& steps) {
   return true;
 }
 
-// The value of another lane of the warp, all of which call this together.
-template <typename T>
-__device__ __forceinline__ T FromLane(const T& value, int lane) {
-  T result = value;
-  if constexpr (!std::is_empty_v<T>) {
-    uint32_t words[sizeof(T) / sizeof(uint32_t)];
-    std::memcpy(words, &value, sizeof(T));
-#pragma unroll
-    for (uint32_t& word : words) word = __shfl_sync(~0u, word, lane);
-    std::memcpy(&result, words, sizeof(T));
-  }
-  return result;
-}
-
 __device__ __forceinline__ Vector<kVectorColumns> LoadIf(const float* global, bool wanted) {
   const float4 x = LoadGlobalIf(global, wanted);
   return {{x.x, x.y, x.z, x.w}};
 }
-
-// ---- finding rows, a run a lane
-
-// Where the gradient of one occurrence lies, and its factor.
-struct FoundGradient {
-  const float* at;
-  float coefficient;
-};
-template <typename Args>
-__device__ __forceinline__ const CudaFeature& FeatureOfSlot(const Args& a, const CudaTable& table,
-                                                            uint32_t slot) {
-  int f = table.first_feature;
-  for (const int last = f + table.num_features - 1;
-       f < last && a.features[f + 1].first_slot <= slot;)
-    ++f;
-  return a.features[f];
-}
-template <typename Args>
-__device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaTable& table,
-                                                      uint32_t payload) {
-  uint32_t slot = payload;
-  float coefficient = 1.0f;
-  if (a.runs.weighted_slots != nullptr) {
-    const WeightedSlot weighted = a.runs.weighted_slots[payload];
-    slot = weighted.slot;
-    coefficient = weighted.weight;
-  }
-  const CudaFeature& feature = FeatureOfSlot(a, table, slot);
-  const int64_t row = slot - feature.first_slot;
-  if (feature.mean) {
-    const int64_t bag = feature.first_bag + row;
-    coefficient = coefficient * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
-  }
-  return {feature.grad + row * feature.stride, coefficient};
-}
-
-// A run as it is asked for: its bounds a round before the rest.
-struct RunBounds {
-  uint32_t begin, end;  // both 0: no run
-};
-struct RunHead {
-  RunBounds run;
-  uint32_t payload;  // of the first occurrence; or, of a long run, the place of its sum
-  bool is_long;
-  uint64_t key;
-};
-// A run's row, of which `table` is -1 if there is none.
-template <typename Step>
-struct FoundRow {
-  RunBounds run;
-  int table;
-  int64_t row, first;      // its number, and that of its first element
-  FoundGradient gradient;  // of the first occurrence
-  float states[Step::kRowStates > 0 ? Step::kRowStates : 1];
-};
-
-// Runs as single lanes ask for them; `end` stands for none.
-template <typename Args>
-class RunsOfGroup {
- public:
-  __device__ __forceinline__ RunsOfGroup(const Args& a, uint32_t num_runs)
-      : a_(a), num_runs_(num_runs) {
-    const bool bounded = a.runs.group_begin != nullptr;
-    begin_ = bounded ? a.runs.group_begin[a.index] : 0;
-    end_ = bounded ? a.runs.group_begin[a.index + 1] : num_runs;
-  }
-  __device__ __forceinline__ uint32_t begin() const { return begin_; }
-  __device__ __forceinline__ uint32_t end() const { return end_; }
-  // r + by, or end.
-  __device__ __forceinline__ uint32_t After(uint32_t r, uint32_t by) const {
-    return end_ - r <= by ? end_ : r + by;
-  }
-
-  __device__ __forceinline__ RunBounds AskForBounds(uint32_t r) const {
-    if (r >= end_) return {0, 0};
-    return {a_.runs.starts[r], r + 1 < num_runs_ ? a_.runs.starts[r + 1] : a_.runs.bound};
-  }
-  __device__ __forceinline__ RunHead AskForHead(const RunBounds& run, uint32_t r) const {
-    RunHead head = {run, 0, false, ~uint64_t{0}};
-    if (run.begin == run.end) return head;
-    head.key = a_.runs.Key(run.begin);
-    head.payload = a_.runs.payloads[run.begin];
-    if (a_.runs.run_chunk == nullptr || run.end - run.begin <= kShortRun) return head;
-    head.payload = a_.runs.run_chunk[r];
-    head.is_long = true;
-    return head;
-  }
-  template <typename Step>
-  __device__ __forceinline__ FoundRow<Step> Find(const RunHead& head, uint32_t r) const {
-    FoundRow<Step> found = {{0, 0}, -1, 0, 0, {nullptr, 1.0f}, {}};
-    if (head.key >= a_.end_key) return found;  // no run, or that of ids that name no row
-    found.table = TableOf(a_, head.key);
-    const CudaTable& table = a_.tables[found.table];
-    found.row = a_.compact ? int64_t{r} : static_cast<int64_t>(head.key - table.first_key);
-    found.first = found.row * table.dim;
-#pragma unroll
-    for (int s = 0; s < Step::kRowStates; ++s)
-      if (table.row_states[s] != nullptr)
-        found.states[s] = static_cast<const float*>(table.row_states[s])[found.row];
-    if (head.is_long) {  // its sum stands for its only occurrence
-      found.gradient.at = a_.runs.chunk_sums + head.payload * a_.runs.chunk_stride;
-    } else {
-      found.gradient = FindGradient(a_, table, head.payload);
-      found.run = head.run;
-    }
-    return found;
-  }
-  // Asks for the row of a run to be brought to the second level of cache, a line at a time.
-  template <typename Step, typename Row>
-  __device__ __forceinline__ void Prefetch(const RunHead& head) const {
-    if (a_.compact || head.key >= a_.end_key) return;
-    const CudaTable& table = a_.tables[TableOf(a_, head.key)];
-    const auto row = static_cast<int64_t>(head.key - table.first_key);
-    PrefetchColumns(static_cast<const Row*>(table.weights) + row * table.dim, table.dim);
-#pragma unroll
-    for (int s = 0; s < Step::kElementStates; ++s)
-      PrefetchColumns(static_cast<const float*>(table.element_states[s]) + row * table.dim,
-                      table.dim);
-#pragma unroll
-    for (int s = 0; s < Step::kRowStates; ++s)
-      if (table.row_states[s] != nullptr)
-        PrefetchL2(static_cast<const float*>(table.row_states[s]) + row);
-    if (head.is_long || a_.runs.weighted_slots != nullptr) return;
-    const CudaFeature& feature = FeatureOfSlot(a_, table, head.payload);
-    PrefetchColumns(feature.grad + int64_t{head.payload - feature.first_slot} * feature.stride,
-                    table.dim);
-  }
-
- private:
-  template <typename T>
-  __device__ __forceinline__ static void PrefetchColumns(const T* row, int dim) {
-    for (int d = 0; d < dim; d += kLineBytes / static_cast<int>(sizeof(T))) PrefetchL2(row + d);
-  }
-
-  const Args& a_;
-  uint32_t num_runs_, begin_, end_;
-};
 
 // ---- sums
 
@@ -538,19 +386,14 @@ __device__ __forceinline__ void UpdateRegisterRows(const Args& a, float* shared)
   const auto own = [&](uint32_t first) { return finds ? runs.After(first, place) : runs.end(); };
   uint32_t first =
       runs.After(runs.begin(), (blockIdx.x * warps + threadIdx.x / kWarp) * runs_of_warp);
-  const auto after = [&](uint32_t run) { return runs.After(run, stride); };
-  RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first)),
-          ahead = runs.AskForHead(runs.AskForBounds(own(after(first))), own(after(first)));
-  RunBounds next = runs.AskForBounds(own(after(after(first))));
+  RunHead head = runs.AskForHead(runs.AskForBounds(own(first)), own(first));
+  RunBounds next = runs.AskForBounds(own(runs.After(first, stride)));
   RegisterRows<Step, Row, Args> rows(a, lanes, shared);
   while (first < runs.end()) {
     FoundRow<Step> found = runs.template Find<Step>(head, own(first));
-    first = after(first);
-    // The rows that are worked on first; the others are asked for on the way.
-    if (lanes.lane < kRowsAtOnce<Step>) runs.template Prefetch<Step, Row>(ahead);
-    head = ahead;
-    ahead = runs.AskForHead(next, own(after(first)));
-    next = runs.AskForBounds(own(after(after(first))));
+    first = runs.After(first, stride);
+    head = runs.AskForHead(next, own(first));
+    next = runs.AskForBounds(own(runs.After(first, stride)));
 #pragma unroll 1
     for (int run = 0; run < a.runs_of_group; run += kRowsAtOnce<Step>) rows.Update(found, run);
   }

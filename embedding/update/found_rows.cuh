@@ -1,0 +1,138 @@
+#ifndef TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
+#define TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
+// A run of occurrences and its row, as one lane of a warp finds them: its table, its number, its
+// first gradient and its per-row states. Other lanes then ask this one. For
+// update_register_rows.cuh.
+//
+// A lane asks for a run's bounds a round before it asks for the rest, and for the rest a round
+// before it looks at it, so that it waits for neither.
+#include <cstring>
+#include <type_traits>
+
+#include "embedding/update/gradient_sums.cuh"
+
+namespace tessera::internal {
+
+constexpr int kWarp = 32;
+
+// The value of another lane of the warp, all of which call this together.
+template <typename T>
+__device__ __forceinline__ T FromLane(const T& value, int lane) {
+  T result = value;
+  if constexpr (!std::is_empty_v<T>) {
+    uint32_t words[sizeof(T) / sizeof(uint32_t)];
+    std::memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (uint32_t& word : words) word = __shfl_sync(~0u, word, lane);
+    std::memcpy(&result, words, sizeof(T));
+  }
+  return result;
+}
+
+// Where the gradient of one occurrence lies, and its factor.
+struct FoundGradient {
+  const float* at;
+  float coefficient;
+};
+template <typename Args>
+__device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaTable& table,
+                                                      uint32_t payload) {
+  uint32_t slot = payload;
+  float coefficient = 1.0f;
+  if (a.runs.weighted_slots != nullptr) {
+    const WeightedSlot weighted = a.runs.weighted_slots[payload];
+    slot = weighted.slot;
+    coefficient = weighted.weight;
+  }
+  int f = table.first_feature;
+  for (const int last = f + table.num_features - 1;
+       f < last && a.features[f + 1].first_slot <= slot;)
+    ++f;
+  const CudaFeature& feature = a.features[f];
+  const int64_t row = slot - feature.first_slot;
+  if (feature.mean) {
+    const int64_t bag = feature.first_bag + row;
+    coefficient = coefficient * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
+  }
+  return {feature.grad + row * feature.stride, coefficient};
+}
+
+// A run as it is asked for: its bounds a round before the rest.
+struct RunBounds {
+  uint32_t begin, end;  // both 0: no run
+};
+struct RunHead {
+  RunBounds run;
+  uint32_t payload;  // of the first occurrence; or, of a long run, the place of its sum
+  bool is_long;
+  uint64_t key;
+};
+// A run's row, of which `table` is -1 if there is none.
+template <typename Step>
+struct FoundRow {
+  RunBounds run;
+  int table;
+  int64_t row, first;      // its number, and that of its first element
+  FoundGradient gradient;  // of the first occurrence
+  float states[Step::kRowStates > 0 ? Step::kRowStates : 1];
+};
+
+// Runs as single lanes ask for them; `end` stands for none.
+template <typename Args>
+class RunsOfGroup {
+ public:
+  __device__ __forceinline__ RunsOfGroup(const Args& a, uint32_t num_runs)
+      : a_(a), num_runs_(num_runs) {
+    const bool bounded = a.runs.group_begin != nullptr;
+    begin_ = bounded ? a.runs.group_begin[a.index] : 0;
+    end_ = bounded ? a.runs.group_begin[a.index + 1] : num_runs;
+  }
+  __device__ __forceinline__ uint32_t begin() const { return begin_; }
+  __device__ __forceinline__ uint32_t end() const { return end_; }
+  // r + by, or end.
+  __device__ __forceinline__ uint32_t After(uint32_t r, uint32_t by) const {
+    return end_ - r <= by ? end_ : r + by;
+  }
+
+  __device__ __forceinline__ RunBounds AskForBounds(uint32_t r) const {
+    if (r >= end_) return {0, 0};
+    return {a_.runs.starts[r], r + 1 < num_runs_ ? a_.runs.starts[r + 1] : a_.runs.bound};
+  }
+  __device__ __forceinline__ RunHead AskForHead(const RunBounds& run, uint32_t r) const {
+    RunHead head = {run, 0, false, ~uint64_t{0}};
+    if (run.begin == run.end) return head;
+    head.key = a_.runs.Key(run.begin);
+    head.payload = a_.runs.payloads[run.begin];
+    if (a_.runs.run_chunk == nullptr || run.end - run.begin <= kShortRun) return head;
+    head.payload = a_.runs.run_chunk[r];
+    head.is_long = true;
+    return head;
+  }
+  template <typename Step>
+  __device__ __forceinline__ FoundRow<Step> Find(const RunHead& head, uint32_t r) const {
+    FoundRow<Step> found = {{0, 0}, -1, 0, 0, {nullptr, 1.0f}, {}};
+    if (head.key >= a_.end_key) return found;  // no run, or that of ids that name no row
+    found.table = TableOf(a_, head.key);
+    const CudaTable& table = a_.tables[found.table];
+    found.row = a_.compact ? int64_t{r} : static_cast<int64_t>(head.key - table.first_key);
+    found.first = found.row * table.dim;
+#pragma unroll
+    for (int s = 0; s < Step::kRowStates; ++s)
+      if (table.row_states[s] != nullptr)
+        found.states[s] = static_cast<const float*>(table.row_states[s])[found.row];
+    if (head.is_long) {  // its sum stands for its only occurrence
+      found.gradient.at = a_.runs.chunk_sums + head.payload * a_.runs.chunk_stride;
+    } else {
+      found.gradient = FindGradient(a_, table, head.payload);
+      found.run = head.run;
+    }
+    return found;
+  }
+
+ private:
+  const Args& a_;
+  uint32_t num_runs_, begin_, end_;
+};
+
+}  // namespace tessera::internal
+#endif  // TESSERA_EMBEDDING_UPDATE_FOUND_ROWS_CUH_
