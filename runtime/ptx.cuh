@@ -57,7 +57,7 @@ __device__ __forceinline__ float4 LoadGlobalIf(const float* global, bool wanted)
 #endif
 }
 
-// The same for 8 bytes.
+// Does so with 8 bytes.
 __device__ __forceinline__ uint2 LoadGlobalIf(const uint16_t* global, bool wanted) {
 #if defined(__CUDACC__)
   uint2 x;

@@ -128,8 +128,8 @@ __device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kVe
   return sum + __shfl_xor_sync(~0u, sum, near);
 }
 
-// The sums of a warp's columns for each of kRows rows, in lane order: lane l adds columns l, l + 32,
-// l + 64 and l + 96, through shared memory. `row` is the row whose sum a lane gets.
+// The sums of a warp's columns for each of kRows rows, in lane order: lane l adds columns l,
+// l + 32, l + 64 and l + 96, through shared memory. `row` is the row whose sum a lane gets.
 template <int kRows>
 __device__ __forceinline__ float SumOfWarp(const Vector<kVectorColumns> (&x)[kRows], int row,
                                            float* shared) {
@@ -321,7 +321,7 @@ class RegisterRows {
     }
   }
 
-  // What is done once a row, by the lane that has found it.
+  // Does what is done once a row, by the lane that has found it.
   __device__ __forceinline__ typename Step::Row Begin(FoundRow<Step>& found, int first_run,
                                                       const float* sums) const {
     typename Step::Row begun = {};
