@@ -19,7 +19,10 @@ namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocksHeld = 4;  // of a multiprocessor: 64 registers a thread
+// Blocks that a multiprocessor is to hold: 64 registers a thread do for rows of f32; with rows of 16
+// bits, which take 8 columns a lane, four rows on their way need 80.
+template <bool kOnlyF32>
+constexpr int kBlocksHeld = kOnlyF32 ? 4 : 3;
 constexpr int64_t kLongBag = 256;
 
 // One feature for the kernel. Groups of 2^log_lanes lanes, vectors of `width` elements.
@@ -195,12 +198,12 @@ __device__ const Feature& FeatureOfBlock(const Batch<kCapacity>& batch) {
   return batch.features[low];
 }
 
-template <int kCapacity>
-__global__ void __launch_bounds__(kThreads, kBlocksHeld)
+template <int kCapacity, bool kOnlyF32>
+__global__ void __launch_bounds__(kThreads, kBlocksHeld<kOnlyF32>)
     LookupKernel(const __grid_constant__ Batch<kCapacity> batch) {
   __shared__ Shared shared;
   const Feature& f = FeatureOfBlock(batch);
-  if (f.row_type == DType::kF32)
+  if (kOnlyF32 || f.row_type == DType::kF32)
     LookupBlockOf<float>(batch, f, shared);
   else if (f.row_type == DType::kF16)
     LookupBlockOf<Half>(batch, f, shared);
@@ -269,8 +272,11 @@ void LaunchLookup(Context& ctx, const LookupArgs& args, std::span<const LookupFe
   }
   TESSERA_CHECK(blocks < int64_t{1} << 31, "lookup on {}: {} blocks in one call", ctx.device(),
                 blocks);
-  Launch(ctx, LookupKernel<kCapacity>, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0,
-         batch);
+  const bool only_f32 = std::all_of(features.begin(), features.end(), [](const LookupFeature& f) {
+    return f.row_type == DType::kF32;
+  });
+  const auto kernel = only_f32 ? LookupKernel<kCapacity, true> : LookupKernel<kCapacity, false>;
+  Launch(ctx, kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0, batch);
 }
 
 }  // namespace
