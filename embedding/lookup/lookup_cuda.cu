@@ -19,8 +19,8 @@ namespace tessera::internal {
 namespace {
 
 constexpr int kThreads = 256;
-// Blocks that a multiprocessor is to hold: 64 registers a thread do for rows of f32; with rows of 16
-// bits, which take 8 columns a lane, four rows on their way need 80.
+// Blocks that a multiprocessor is to hold: 64 registers a thread do for rows of f32; with rows of
+// 16 bits, of which a lane has 8 columns, four rows on their way need 80.
 template <bool kOnlyF32>
 constexpr int kBlocksHeld = kOnlyF32 ? 4 : 3;
 constexpr int64_t kLongBag = 256;
