@@ -54,7 +54,7 @@ Variable SelectSegments(Context& ctx, const Variable& source,
                         std::shared_ptr<const SegmentSelection> selection);
 
 // result[i] = source[slots[i]] for all rows i; slots i32 or i64, `source` of any dtype. REQUIRES:
-// slots name rows; on a device others are left out.
+// slots name rows; on a GPU others give zeros.
 Tensor TakeRows(Context& ctx, const Tensor& source, const Tensor& slots);
 // result[slots[i]] = source[i]: the inverse, where slots are a permutation.
 Tensor PlaceRows(Context& ctx, const Tensor& source, const Tensor& slots);

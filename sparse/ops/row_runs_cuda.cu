@@ -142,8 +142,9 @@ struct MoveRow {
     const int64_t slot = wide_slots ? static_cast<const int64_t*>(slots)[row.quotient]
                                     : static_cast<const int32_t*>(slots)[row.quotient];
     const int64_t in = take ? slot : row.quotient, out = take ? row.quotient : slot;
-    if (in < 0 || in >= from_rows || out < 0 || out >= to_rows) return;
-    to[out * row_units + row.rest] = from[in * row_units + row.rest];
+    const bool is_row = in >= 0 && in < from_rows;
+    if (out < 0 || out >= to_rows || (!is_row && !take)) return;
+    to[out * row_units + row.rest] = is_row ? from[in * row_units + row.rest] : Row{};
   }
 };
 

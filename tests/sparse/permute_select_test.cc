@@ -152,8 +152,10 @@ TEST_P(PermuteTest, Errors) {
   EXPECT_EQ(ToInt64(ExpandIntoJaggedPermute(ctx, permute, offsets, moved, 3)), (Longs{1, 2, 0}));
   EXPECT_THROW(ExpandIntoJaggedPermute(ctx, permute, offsets, moved.To(ctx, DType::kI32), 3),
                Error);
-  if (!on_cpu()) {  // what is outside is left out
-    ExpandIntoJaggedPermute(ctx, Tensor::From(ctx, Longs{5, -1}), offsets, moved, 4);
+  if (!on_cpu()) {  // what is outside begins at 0, or is left out
+    const Tensor outside = Tensor::From(ctx, Longs{5, -1});
+    EXPECT_EQ(ToInt64(ExpandIntoJaggedPermute(ctx, outside, offsets, moved, 4)),
+              (Longs{0, 1, 0, 1}));
     EXPECT_EQ(ToInt64(InvertPermute(ctx, Tensor::From(ctx, Longs{0, 2}))), (Longs{0, -1}));
     return;
   }
