@@ -10,12 +10,14 @@
 // (runtime/numbers/lanes.h), so all bits are those of update_rows.cuh and of the CPU.
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "embedding/lookup/bag_ids.cuh"
 #include "embedding/update/cuda_row.cuh"
 #include "embedding/update/found_rows.cuh"
 #include "embedding/update/gradient_sums.cuh"
 #include "optim/rules/rule.h"
+#include "runtime/context.h"
 
 namespace tessera::internal {
 
