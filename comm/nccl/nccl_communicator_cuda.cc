@@ -383,15 +383,6 @@ class NcclCommunicator final : public Communicator {
 
 }  // namespace
 
-std::string WhyNoNccl(OnCuda) {
-  try {
-    (void)Nccl();
-    return {};
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 std::unique_ptr<Communicator> MakeNcclCommunicator(OnCuda, Context& ctx,
                                                    std::shared_ptr<Communicator> host,
                                                    const NcclOptions& options) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/nccl/nccl_communicator_impl.h"
 #include "comm/nccl/nccl_functions.h"
 #include "runtime/base/check.h"
 #include "runtime/device/cuda_check.h"
@@ -103,6 +104,15 @@ const NcclFunctions& Nccl() {
   const std::lock_guard lock(mutex);
   if (!functions) functions = Load();
   return *functions;
+}
+
+std::string WhyNoNccl(OnCuda) {
+  try {
+    (void)Nccl();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 }  // namespace tessera::internal

@@ -13,8 +13,6 @@
 
 namespace tessera::internal {
 
-constexpr int kWarp = 32;
-
 // The value of another lane of the warp, all of which call this together.
 template <typename T>
 __device__ __forceinline__ T FromLane(const T& value, int lane) {
@@ -44,11 +42,7 @@ __device__ __forceinline__ FoundGradient FindGradient(const Args& a, const CudaT
     slot = weighted.slot;
     coefficient = weighted.weight;
   }
-  int f = table.first_feature;
-  for (const int last = f + table.num_features - 1;
-       f < last && a.features[f + 1].first_slot <= slot;)
-    ++f;
-  const CudaFeature& feature = a.features[f];
+  const CudaFeature& feature = a.features[FeatureOf(a, table, slot)];
   const int64_t row = slot - feature.first_slot;
   if (feature.mean) {
     const int64_t bag = feature.first_bag + row;

@@ -44,6 +44,16 @@ struct Lanes {
   __device__ __forceinline__ int count() const { return 1 << log; }
 };
 
+// The feature of the table that a slot of the batch belongs to, by its place in a.features.
+template <typename Args>
+__device__ __forceinline__ int FeatureOf(const Args& a, const CudaTable& table, uint32_t slot) {
+  int f = table.first_feature;
+  for (const int last = f + table.num_features - 1;
+       f < last && a.features[f + 1].first_slot <= slot;)
+    ++f;
+  return f;
+}
+
 // Gradients of up to kCount occurrences of a row, asked for in steps: all payloads, all
 // weighted slots, all gradients, all bags' lengths. A step does nothing with what it asked for, so
 // that a lane waits once a step, not once an occurrence.
@@ -92,18 +102,6 @@ struct GradientsInFlight {
       const int64_t bag = f.first_bag + (slot[u] - f.first_slot);
       coefficient[u] = coefficient[u] * MeanScale(a.runs.offsets[bag + 1] - a.runs.offsets[bag]);
     }
-  }
-
- private:
-  // The feature of the table that a slot of the batch belongs to.
-  template <typename Args>
-  __device__ __forceinline__ static int FeatureOf(const Args& a, const CudaTable& table,
-                                                  uint32_t slot) {
-    int f = table.first_feature;
-    for (const int last = f + table.num_features - 1;
-         f < last && a.features[f + 1].first_slot <= slot;)
-      ++f;
-    return f;
   }
 };
 
@@ -179,6 +177,66 @@ __device__ __forceinline__ void SumInLanes(const Lanes& lanes, int dim, const Te
       for (int i = 0; i < half; ++i) x[k].v[i] = x[k].v[i] + x[k].v[i + half];
     sums[k] = x[k].v[0];
   }
+}
+
+// Rows that lie in registers, a vector of so many columns a lane (update_register_rows.cuh): all
+// lanes of a warp call these together.
+inline constexpr int kWarp = 32, kVectorColumns = 4;
+
+// The sum of 4 to 16 lanes' columns, in lane order, which every lane of the group gets: columns
+// that the order folds lie at the same place of two lanes' vectors. In the first two folds a lane
+// keeps half of the places, and gives the others away.
+__device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kVectorColumns>& x) {
+  const int far = lanes.count() / 2, near = lanes.count() / 4;
+  const bool is_far = (lanes.lane & far) != 0, is_near = (lanes.lane & near) != 0;
+  float pair[2];
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    const float low = 0.0f + x.v[k], high = 0.0f + x.v[k + 2];  // every sum begins with +0
+    pair[k] = (is_far ? high : low) + __shfl_xor_sync(~0u, is_far ? low : high, far);
+  }
+  float sum =
+      (is_near ? pair[1] : pair[0]) + __shfl_xor_sync(~0u, is_near ? pair[0] : pair[1], near);
+  for (int half = near / 2; half > 0; half /= 2) sum = sum + __shfl_xor_sync(~0u, sum, half);
+  sum = sum + __shfl_xor_sync(~0u, sum, far);
+  return sum + __shfl_xor_sync(~0u, sum, near);
+}
+
+// The sums of a warp's columns for each of kRows rows, in lane order: lane l adds columns l,
+// l + 32, l + 64 and l + 96, through shared memory. `row` is the row whose sum a lane gets.
+template <int kRows>
+__device__ __forceinline__ float SumOfWarp(const Vector<kVectorColumns> (&x)[kRows], int row,
+                                           float* shared) {
+  static_assert(kRows == 2 || kRows == 4);
+  const int lane = static_cast<int>(threadIdx.x & (kWarp - 1));
+  __syncwarp();
+#pragma unroll
+  for (int u = 0; u < kRows; ++u)
+    StoreShared(shared + u * kWarp * kVectorColumns + lane * kVectorColumns,
+                {x[u].v[0], x[u].v[1], x[u].v[2], x[u].v[3]});
+  __syncwarp();
+  float sum[kRows];
+#pragma unroll
+  for (int u = 0; u < kRows; ++u) {
+    const float* columns = shared + u * kWarp * kVectorColumns + lane;
+    sum[u] = 0;
+#pragma unroll
+    for (int k = 0; k < kVectorColumns; ++k) sum[u] = sum[u] + columns[k * kWarp];
+  }
+  // Each fold halves the rows that a lane goes on with.
+  int half = kWarp / 2;
+#pragma unroll
+  for (int rows = kRows; rows > 1; rows /= 2, half /= 2) {
+    const bool upper = (lane & half) != 0;
+#pragma unroll
+    for (int u = 0; u < rows / 2; ++u) {
+      const float low = sum[u], high = sum[u + rows / 2];
+      sum[u] = (upper ? high : low) + __shfl_xor_sync(~0u, upper ? low : high, half);
+    }
+  }
+#pragma unroll
+  for (; half > 0; half /= 2) sum[0] = sum[0] + __shfl_xor_sync(~0u, sum[0], half);
+  return __shfl_sync(~0u, sum[0], row * (kWarp / kRows) & (kWarp - 1));
 }
 
 // The table that a key belongs to.

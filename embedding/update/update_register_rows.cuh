@@ -21,8 +21,8 @@
 
 namespace tessera::internal {
 
-constexpr int kVectorColumns = 4, kLeastLogLanes = 2;  // 2^2 lanes
-constexpr int kLineBytes = 128;                        // of the second level of cache
+constexpr int kLeastLogLanes = 2;  // 2^2 lanes
+constexpr int kLineBytes = 128;    // of the second level of cache
 
 // Blocks that a multiprocessor is to hold, and rows that a group works on at once.
 constexpr int kRegisterBlocksHeld = 2;
@@ -109,62 +109,6 @@ __device__ __forceinline__ Vector<kVectorColumns> SumOfRun(const Args& a, int ta
 #pragma unroll
   for (int k = 0; k < kVectorColumns; ++k) total.v[k] = total.v[k] + sum.v[k];
   return total;
-}
-
-// The sum of 4 to 16 lanes' columns, in lane order, which every lane of the group gets: columns
-// that the order folds lie at the same place of two lanes' vectors. In the first two folds a lane
-// keeps half of the places, and gives the others away.
-__device__ __forceinline__ float SumOfGroup(const Lanes& lanes, const Vector<kVectorColumns>& x) {
-  const int far = lanes.count() / 2, near = lanes.count() / 4;
-  const bool is_far = (lanes.lane & far) != 0, is_near = (lanes.lane & near) != 0;
-  float pair[2];
-#pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    const float low = 0.0f + x.v[k], high = 0.0f + x.v[k + 2];  // every sum begins with +0
-    pair[k] = (is_far ? high : low) + __shfl_xor_sync(~0u, is_far ? low : high, far);
-  }
-  float sum =
-      (is_near ? pair[1] : pair[0]) + __shfl_xor_sync(~0u, is_near ? pair[0] : pair[1], near);
-  for (int half = near / 2; half > 0; half /= 2) sum = sum + __shfl_xor_sync(~0u, sum, half);
-  sum = sum + __shfl_xor_sync(~0u, sum, far);
-  return sum + __shfl_xor_sync(~0u, sum, near);
-}
-
-// The sums of a warp's columns for each of kRows rows, in lane order: lane l adds columns l,
-// l + 32, l + 64 and l + 96, through shared memory. `row` is the row whose sum a lane gets.
-template <int kRows>
-__device__ __forceinline__ float SumOfWarp(const Vector<kVectorColumns> (&x)[kRows], int row,
-                                           float* shared) {
-  static_assert(kRows == 2 || kRows == 4);
-  const int lane = static_cast<int>(threadIdx.x & (kWarp - 1));
-  __syncwarp();
-#pragma unroll
-  for (int u = 0; u < kRows; ++u)
-    StoreShared(shared + u * kWarp * kVectorColumns + lane * kVectorColumns,
-                {x[u].v[0], x[u].v[1], x[u].v[2], x[u].v[3]});
-  __syncwarp();
-  float sum[kRows];
-#pragma unroll
-  for (int u = 0; u < kRows; ++u) {
-    const float* columns = shared + u * kWarp * kVectorColumns + lane;
-    sum[u] = 0;
-#pragma unroll
-    for (int k = 0; k < kVectorColumns; ++k) sum[u] = sum[u] + columns[k * kWarp];
-  }
-  // Each fold halves the rows that a lane goes on with.
-  int half = kWarp / 2;
-#pragma unroll
-  for (int rows = kRows; rows > 1; rows /= 2, half /= 2) {
-    const bool upper = (lane & half) != 0;
-#pragma unroll
-    for (int u = 0; u < rows / 2; ++u) {
-      const float low = sum[u], high = sum[u + rows / 2];
-      sum[u] = (upper ? high : low) + __shfl_xor_sync(~0u, upper ? low : high, half);
-    }
-  }
-#pragma unroll
-  for (; half > 0; half /= 2) sum[0] = sum[0] + __shfl_xor_sync(~0u, sum[0], half);
-  return __shfl_sync(~0u, sum[0], row * (kWarp / kRows) & (kWarp - 1));
 }
 
 // ---- rows
@@ -280,7 +224,7 @@ class RegisterRows {
   __device__ __forceinline__ void SumRuns(const FoundRow<Step>& found, int first_run) {
 #pragma unroll 1
     for (int u = 0; u < kRows; ++u) {
-      const int lane = LaneOf(first_run + u), table = __shfl_sync(~0u, found.table, lane);
+      const int lane = LaneOf(first_run + u), table = FromLane(found.table, lane);
       RunBounds run = FromLane(found.run, lane);
       const bool is_sum = run.end - run.begin > 1;
       if (!is_sum) run = {0, 0};
