@@ -124,11 +124,12 @@ EmbeddingModel::Embeddings EmbeddingModel::MakeEmbeddings(
                                        sharding->options);
 }
 
-std::vector<PooledFeature> PooledFeatures(const std::vector<EmbeddingBagConfig>& tables) {
+std::vector<PooledFeature> PooledFeatures(const std::vector<EmbeddingBagConfig>& tables,
+                                          const RankingNetConfig& net) {
   std::vector<PooledFeature> features;
   for (const EmbeddingBagConfig& table : tables)
     for (const std::string& feature : table.feature_names)
-      features.push_back({feature, table.embedding_dim});
+      features.push_back({feature, table.embedding_dim, PositionsOf(net, feature)});
   return features;
 }
 

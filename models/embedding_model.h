@@ -130,8 +130,9 @@ class EmbeddingModel : public Module {
   Embeddings embeddings_;
 };
 
-// The blocks of columns of Pool's result.
-std::vector<PooledFeature> PooledFeatures(const std::vector<EmbeddingBagConfig>& tables);
+// The blocks of columns of the pooled rows of a net's tables.
+std::vector<PooledFeature> PooledFeatures(const std::vector<EmbeddingBagConfig>& tables,
+                                          const RankingNetConfig& net);
 
 }  // namespace tessera
 #endif  // TESSERA_MODELS_EMBEDDING_MODEL_H_

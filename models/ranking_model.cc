@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/tower_net.h"
+#include "sparse/sequence_positions.h"
 
 namespace tessera {
 namespace {
@@ -44,13 +45,44 @@ EmbeddingBagCollectionOptions EmbeddingsOf(const RankingModelConfig& config) {
 
 }  // namespace
 
+std::vector<EmbeddingBagConfig> CollectionTables(const RankingModelConfig& config) {
+  std::vector<EmbeddingBagConfig> tables = config.tables;
+  for (EmbeddingBagConfig& table : tables) {
+    for (const std::string& feature : std::exchange(table.feature_names, {})) {
+      const int64_t positions = PositionsOf(config.net, feature);
+      if (positions == 0) table.feature_names.push_back(feature);
+      for (int64_t p = 0; p < positions; ++p)
+        table.feature_names.push_back(PositionKey(feature, p));
+    }
+  }
+  return tables;
+}
+
+// Each position of a sequence has the sequence's TTL.
+ManagedTableConfigs CollectionManagedTables(const RankingModelConfig& config) {
+  ManagedTableConfigs managed = config.managed_collision;
+  for (const EmbeddingBagConfig& table : config.tables) {
+    const auto found = managed.find(table.name);
+    auto* zch =
+        found == managed.end() ? nullptr : std::get_if<HashZchOptions>(&found->second.module);
+    if (zch == nullptr || zch->per_feature_ttl.size() != table.feature_names.size()) continue;
+    const std::vector<int64_t> ttl = std::exchange(zch->per_feature_ttl, {});
+    for (size_t f = 0; f < ttl.size(); ++f)
+      zch->per_feature_ttl.insert(zch->per_feature_ttl.end(),
+                                  static_cast<size_t>(std::max<int64_t>(
+                                      1, PositionsOf(config.net, table.feature_names[f]))),
+                                  ttl[f]);
+  }
+  return managed;
+}
+
 RankingModel::RankingModel(Context& ctx, RankingModelConfig config,
                            const std::optional<ModelSharding>& sharding)
-    : EmbeddingModel(ctx, kTablePrefix, Checked(config).tables, EmbeddingsOf(config), sharding,
-                     config.managed_collision),
+    : EmbeddingModel(ctx, kTablePrefix, CollectionTables(Checked(config)), EmbeddingsOf(config),
+                     sharding, CollectionManagedTables(config)),
       config_(std::move(config)),
       position_weights_(MakePositionWeights(ctx, config_.net)),
-      net_(MakeRankingNet(ctx, config_.net, PooledFeatures(config_.tables))) {}
+      net_(MakeRankingNet(ctx, config_.net, PooledFeatures(config_.tables, config_.net))) {}
 
 std::string RankingModel::TableParameterName(const std::string& table) {
   return kTablePrefix + table + ".weight";
@@ -58,9 +90,18 @@ std::string RankingModel::TableParameterName(const std::string& table) {
 
 Variable RankingModel::Forward(Context& ctx, const Variable& dense,
                                const KeyedJaggedTensor& features) {
+  const KeyedJaggedTensor split = WithPositions(ctx, features);
   const Variable pooled =
-      Pool(ctx, position_weights_ ? position_weights_->Forward(ctx, features) : features);
+      Pool(ctx, position_weights_ ? position_weights_->Forward(ctx, split) : split);
   return ForwardPooled(ctx, dense, pooled);
+}
+
+KeyedJaggedTensor RankingModel::WithPositions(Context& ctx,
+                                              const KeyedJaggedTensor& features) const {
+  std::map<std::string, int64_t> positions;
+  for (const SequenceAttention& one : config_.net.attention)
+    positions[one.sequence] = one.max_length;
+  return SplitIntoPositions(ctx, features, positions);
 }
 
 Variable RankingModel::ForwardPooled(Context& ctx, const Variable& dense,

@@ -19,12 +19,18 @@
 
 namespace tessera {
 
+// With attention, a table that reads a sequence "hist" gives the row of each of its positions: the
+// collection reads the features "hist[0]", "hist[1]", … in its place.
 struct RankingModelConfig {
   std::vector<EmbeddingBagConfig> tables;  // of one dim, but of mmoe and ple
   RankingNetConfig net;
   EmbeddingBagCollectionOptions embeddings = {};
   ManagedTableConfigs managed_collision = {};
 };
+
+// The tables as a collection holds them, with features for positions, and their managed collision.
+std::vector<EmbeddingBagConfig> CollectionTables(const RankingModelConfig& config);
+ManagedTableConfigs CollectionManagedTables(const RankingModelConfig& config);
 
 // The candidates of a batch, [B, E], as one rank knows its part of them: those of all ranks, and
 // the place of the first of this rank's among them.
@@ -46,8 +52,12 @@ class RankingModel : public EmbeddingModel {
   // dense [B, dense_in], features with stride B -> [B] of one task, [B, tasks] of several: logits,
   // or probabilities, and the numbers of tasks by mse.
   Variable Forward(Context& ctx, const Variable& dense, const KeyedJaggedTensor& features);
-  // Forward from rows that are pooled already, [B, ΣD], as Pool returns them for features whose
-  // ids have the position weights.
+  // The features that Pool takes: sequences split into their positions, all others as they are. On
+  // a GPU the host waits if there are sequences to split. Forward does the same unless it is done.
+  // Throws Error for a sequence that is missing, or has more ids than max_length.
+  KeyedJaggedTensor WithPositions(Context& ctx, const KeyedJaggedTensor& features) const;
+  // Forward from rows that are pooled already, [B, ΣD], as Pool returns them for features with
+  // their positions whose ids have the position weights.
   Variable ForwardPooled(Context& ctx, const Variable& dense, const Variable& pooled) const;
 
   // The loss of Forward's outputs, of shape []: the mean cross entropy, or of a task by mse the

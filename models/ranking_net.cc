@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/attended_net.h"
 #include "models/deepfm_net.h"
 #include "models/dlrm_net.h"
 #include "models/mixture_net.h"
@@ -29,6 +30,7 @@ int64_t OneDim(const RankingNetConfig& config, const std::vector<PooledFeature>&
 std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
                                            const std::vector<PooledFeature>& features) {
   CheckRankingNetConfig(config);
+  if (!config.attention.empty()) return std::make_unique<AttendedNet>(ctx, config, features);
   if (config.type == RankingModelType::kTwoTower)
     return std::make_unique<TowerNet>(ctx, config, features);
   if (TakesAnyDims(config.type)) return MakeMixtureNet(ctx, config, features);

@@ -28,9 +28,10 @@ inline constexpr char kFeatureProcessorsPrefix[] =
 std::optional<PositionWeightedModuleCollection> MakePositionWeights(Context& ctx,
                                                                     const RankingNetConfig& config);
 
-// For pooled rows of these features. Parameters have the names of TorchRec's models,
-// "dense_arch.…", "inter_arch.…", "over_arch.…"; those of mmoe and ple are in mixture_net.h. Throws
-// Error for sizes that don't fit, and for a dim that is not the last of dense_arch.
+// For pooled rows of these features, in the order of their columns. Parameters have the names of
+// TorchRec's models, "dense_arch.…", "inter_arch.…", "over_arch.…"; those of mmoe and ple are in
+// mixture_net.h, of attention in attended_net.h. Throws Error for sizes that don't fit, and for a
+// dim that is not the last of dense_arch.
 std::unique_ptr<RankingNet> MakeRankingNet(Context& ctx, const RankingNetConfig& config,
                                            const std::vector<PooledFeature>& features);
 

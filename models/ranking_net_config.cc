@@ -85,6 +85,33 @@ void CheckTowers(const RankingNetConfig& config) {
 
 }  // namespace
 
+void CheckAttention(const RankingNetConfig& config) {
+  TESSERA_CHECK(config.attention.empty() || config.type != Type::kTwoTower,
+                "two_tower beside attention: a sequence would see the target of the other tower, "
+                "whose rows are made without it");
+  std::set<std::string> sequences;
+  for (const auto& [sequence, target, max_length, layers] : config.attention) {
+    const std::string where = Format("attention of '{}'", sequence);
+    TESSERA_CHECK(sequences.insert(sequence).second, "{}: the sequence is there twice", where);
+    TESSERA_CHECK(!config.position_weights.contains(sequence),
+                  "{}: beside position_weights of it: expected one of them", where);
+    CheckPositive(max_length, kMaxPositions, where + ": max_length");
+    TESSERA_CHECK(!layers.empty(), "{}: layers: expected at least one size", where);
+    CheckLayers(layers, where + ": layers");
+  }
+  for (const SequenceAttention& one : config.attention)
+    TESSERA_CHECK(!sequences.contains(one.target),
+                  "attention of '{}': its target '{}' is a sequence itself; expected a feature of "
+                  "one row",
+                  one.sequence, one.target);
+}
+
+int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature) {
+  for (const SequenceAttention& one : config.attention)
+    if (one.sequence == feature) return one.max_length;
+  return 0;
+}
+
 void CheckRankingNetConfig(const RankingNetConfig& config) {
   const bool deepfm = config.type == Type::kDeepFm, dcn = config.type == Type::kDlrmDcn,
              projection = config.type == Type::kDlrmProjection, ple = config.type == Type::kPle,
@@ -111,6 +138,7 @@ void CheckRankingNetConfig(const RankingNetConfig& config) {
   TESSERA_CHECK(!config.weighted || config.position_weights.empty(),
                 "weighted beside position_weights, which would take the place of the weights that "
                 "ids come with");
+  CheckAttention(config);
   CheckTasks(config);
   if (mixture) CheckOutputs(config, "tower_arch", config.tower_arch, 1);
   if (over) CheckOutputs(config, "over_arch", config.over_arch, config.num_tasks());

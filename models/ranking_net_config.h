@@ -10,8 +10,9 @@
 //   ple              the same as mmoe, extraction_layers, task_experts
 //   two_tower        query, candidate, tower_layers
 //
-// Any of them may have tasks, and weighted or position_weights. Each may be without dense features:
-// dense_in is then 0, and there is no dense_arch, or hidden. Two towers have none.
+// Any of them may have tasks, and weighted or position_weights, and all but two_tower attention.
+// Each may be without dense features: dense_in is then 0, and there is no dense_arch, or hidden.
+// Two towers have none.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -41,6 +42,17 @@ struct TaskConfig {
   friend bool operator==(const TaskConfig&, const TaskConfig&) = default;
 };
 
+inline constexpr int64_t kMaxPositions = 4096;
+
+// A feature whose bags are sequences, such as the items a user chose before, is pooled by how much
+// each of its rows matters to the row of a target, such as the item at hand (attended_net.h).
+struct SequenceAttention {
+  std::string sequence, target;      // features, each of one table, of one dim
+  int64_t max_length = 0;            // most ids of a bag
+  std::vector<int64_t> layers = {};  // sizes of the hidden layers that score a row
+  friend bool operator==(const SequenceAttention&, const SequenceAttention&) = default;
+};
+
 struct RankingNetConfig {
   RankingModelType type = RankingModelType::kDlrm;
   int64_t dense_in = 0;  // dense features
@@ -56,6 +68,7 @@ struct RankingNetConfig {
   // Longest bag by feature: its bags have at most so many ids, and the id at each position has a
   // learned weight (embedding/position_weighted.h). Ids of other features weigh 1.
   std::map<std::string, int64_t> position_weights = {};
+  std::vector<SequenceAttention> attention = {};
   int64_t experts = 0;                    // that tasks share; of ple in each layer
   std::vector<int64_t> expert_arch = {};  // sizes of each expert
   std::vector<int64_t> tower_arch = {};   // sizes of each task's tower; the last is 1
@@ -72,13 +85,22 @@ struct RankingNetConfig {
 struct PooledFeature {
   std::string feature;
   int64_t dim = 0;
+  // Above 0: a sequence, whose rows lie side by side, one for each position.
+  int64_t positions = 0;
+  int64_t columns() const { return positions > 0 ? positions * dim : dim; }
 };
+// The positions of a feature that `attention` names as a sequence; else 0.
+int64_t PositionsOf(const RankingNetConfig& config, const std::string& feature);
 
 // Whether tables may have different dims.
 bool TakesAnyDims(RankingModelType type);
 
+// Throws Error for attention that names a feature in two roles, beside position_weights of its
+// sequence, or of two towers.
+void CheckAttention(const RankingNetConfig& config);
+
 // Throws Error for a size that is missing, not above 0, or of another type of model, for another
-// number of outputs than tasks, and for tasks of one name.
+// number of outputs than tasks, for tasks of one name, and as CheckAttention does.
 void CheckRankingNetConfig(const RankingNetConfig& config);
 
 }  // namespace tessera

@@ -113,10 +113,34 @@ RankingNetSize SizeOfTowers(const RankingNetConfig& config,
   return sizer.size();
 }
 
+// Sequences in front of the net: the rows compared, and their scores.
+RankingNetSize SizeOfAttention(const RankingNetConfig& config,
+                               const std::vector<PooledFeature>& features) {
+  Sizer sizer(0);
+  for (const PooledFeature& feature : features)
+    for (const SequenceAttention& one : config.attention) {
+      if (one.sequence != feature.feature) continue;
+      const auto dim = static_cast<double>(feature.dim);
+      Sizer score(4 * dim);
+      score.Mlp(one.layers);
+      score.Linear(1);
+      const double activations = score.size().activations + 7 * dim;
+      sizer.Add({score.size().parameters, static_cast<double>(one.max_length) * activations});
+    }
+  return sizer.size();
+}
+
 }  // namespace
 
 RankingNetSize SizeOfRankingNet(const RankingNetConfig& config,
                                 const std::vector<PooledFeature>& features) {
+  if (!config.attention.empty()) {
+    RankingNetConfig behind = config;
+    behind.attention.clear();
+    const RankingNetSize own = SizeOfAttention(config, features),
+                         rest = SizeOfRankingNet(behind, features);
+    return {own.parameters + rest.parameters, own.activations + rest.activations};
+  }
   double pooled = 0;
   for (const PooledFeature& feature : features) pooled += static_cast<double>(feature.dim);
   if (config.type == RankingModelType::kTwoTower) return SizeOfTowers(config, features);

@@ -225,7 +225,8 @@ std::vector<std::string> ModelSpec::Outputs() const {
 std::vector<PooledFeature> ModelSpec::PooledFeatures() const {
   std::vector<PooledFeature> features;
   for (const TableSpec& table : tables)
-    for (const std::string& feature : table.features) features.push_back({feature, table.dim});
+    for (const std::string& feature : table.features)
+      features.push_back({feature, table.dim, PositionsOf(net, feature)});
   return features;
 }
 

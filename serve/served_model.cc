@@ -14,18 +14,28 @@ struct ServedModel::PackedBatch {
   int64_t batch = 0;
   Tensor dense;         // [B, dense_in]
   Tensor ids;           // [N] i64, or i32 in large batches; rows that are there, or -1
-  Tensor offsets;       // [F·B + 1] i64; or the offsets of a whole request
+  Tensor offsets;       // [blocks·B + 1] i64; or the offsets of a whole request
   Tensor weights = {};  // [N] f32, of ids; undefined: all 1
-  // The first bag of each feature; empty: one feature lies after the other.
+  // The first bag of each block; empty: one block lies after the other.
   std::vector<int64_t> first_bags = {};
 };
 
 namespace {
 
-// The bags of one feature of one request.
+// The bags of one feature of one request, or what lies at one position of them.
 struct RequestFeature {
+  struct Ids {
+    int64_t begin, end;
+  };
   IndexArray ids, offsets;
   int64_t first_bag;
+  std::optional<int64_t> position;
+
+  Ids Bag(int64_t bag) const {
+    const int64_t begin = offsets[bag], end = offsets[bag + 1];
+    if (!position) return {begin, end};
+    return {std::min(begin + *position, end), std::min(begin + *position + 1, end)};
+  }
 };
 
 IndexArray Indices(const Tensor& tensor) {
@@ -33,11 +43,11 @@ IndexArray Indices(const Tensor& tensor) {
 }
 
 RequestFeature FeatureOf(Context& ctx, const PredictRequest& request, const std::string& name,
-                         size_t expected_at) {
+                         size_t expected_at, std::optional<int64_t> position = {}) {
   const KeyedJaggedTensor& kjt = request.features;
   const bool there = expected_at < kjt.keys().size() && kjt.keys()[expected_at] == name;
   const int64_t at = there ? static_cast<int64_t>(expected_at) : kjt.IndexOf(name);
-  return {Indices(kjt.values()), Indices(kjt.offsets(ctx)), at * kjt.stride()};
+  return {Indices(kjt.values()), Indices(kjt.offsets(ctx)), at * kjt.stride(), position};
 }
 
 void Count(TableCounter& counter, int64_t hits, int64_t misses) {
@@ -45,11 +55,26 @@ void Count(TableCounter& counter, int64_t hits, int64_t misses) {
   counter.misses.fetch_add(misses, std::memory_order_relaxed);
 }
 
-// Copies the weights of ids [begin, end) of a request; returns where the next go.
-float* CopyWeights(Context& ctx, const PredictRequest& request, int64_t begin, int64_t end,
-                   float* out) {
+// Copies the weights of the ids of bags [begin, end) of a request; returns where the next go.
+float* CopyWeights(Context& ctx, const PredictRequest& request, const RequestFeature& from,
+                   int64_t begin, int64_t end, float* out) {
   const Tensor weights = request.features.weights().value().Contiguous(ctx);
-  return std::copy(weights.data<float>() + begin, weights.data<float>() + end, out);
+  const float* const weight = weights.data<float>();
+  for (int64_t b = begin; b < end; ++b) {
+    const auto [first_id, end_id] = from.Bag(b);
+    out = std::copy(weight + first_id, weight + end_id, out);
+  }
+  return out;
+}
+
+void CheckLengths(const RequestFeature& from, const std::string& name, int64_t most, int64_t bag,
+                  int64_t count) {
+  for (int64_t b = bag; b < bag + count; ++b)
+    if (const int64_t length = from.offsets[b + 1] - from.offsets[b]; length > most)
+      throw Error(
+          Format("feature {}: expected at most {} ids in a bag, the max_length of its attention, "
+                 "got {}",
+                 name, most, length));
 }
 
 void CheckWeights(const KeyedJaggedTensor& features, bool weighted) {
@@ -72,13 +97,6 @@ void CheckFeatures(const KeyedJaggedTensor& features, int64_t batch) {
                        features.stride()));
 }
 
-std::vector<int> TableOfFeatures(const ModelSpec& spec) {
-  std::vector<int> tables;
-  for (size_t t = 0; t < spec.tables.size(); ++t)
-    tables.insert(tables.end(), spec.tables[t].features.size(), static_cast<int>(t));
-  return tables;
-}
-
 std::shared_ptr<TableCounter> CounterFor(
     const std::string& table, const std::vector<TableSpec>& before,
     const std::vector<std::shared_ptr<TableCounter>>& counters) {
@@ -88,6 +106,19 @@ std::shared_ptr<TableCounter> CounterFor(
 }
 
 }  // namespace
+
+std::vector<ServedModel::Block> ServedModel::BlocksOf(const ModelSpec& spec) {
+  std::vector<Block> blocks;
+  size_t read = 0;
+  for (size_t t = 0; t < spec.tables.size(); ++t)
+    for (const std::string& feature : spec.tables[t].features) {
+      const int64_t positions = PositionsOf(spec.net, feature);
+      if (positions == 0) blocks.push_back({feature, read, t});
+      for (int64_t p = 0; p < positions; ++p) blocks.push_back({feature, read, t, p});
+      ++read;
+    }
+  return blocks;
+}
 
 std::unique_ptr<const DensePart> ServedModel::ReadDensePart(const ModelSpec& spec,
                                                             const MappedTensors& tensors) {
@@ -118,9 +149,8 @@ ServedModel::ServedModel(ModelSpec spec, std::string digest,
       raw_rows_(spec_),
       digest_(std::move(digest)),
       features_(spec_.Features()),
-      reads_(spec_.Reads()),
       outputs_(spec_.Outputs()),
-      table_of_(TableOfFeatures(spec_)),
+      blocks_(BlocksOf(spec_)),
       tables_(std::move(tables)),
       remaps_(std::move(remaps)),
       dense_(std::move(dense)) {
@@ -168,9 +198,12 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   int64_t most_ids = 0;
   for (const Part& part : parts) {
     packed.batch += part.count;
-    for (size_t f = 0; f < reads_.size(); ++f) {
-      const RequestFeature from = FeatureOf(ctx, *part.request, reads_[f], f);
+    for (const Block& block : blocks_) {
+      if (block.position.value_or(0) > 0) continue;
+      const RequestFeature from = FeatureOf(ctx, *part.request, block.feature, block.read);
       const int64_t bag = from.first_bag + part.first;
+      if (block.position)
+        CheckLengths(from, block.feature, PositionsOf(spec_.net, block.feature), bag, part.count);
       most_ids += from.offsets[bag + part.count] - from.offsets[bag];
     }
   }
@@ -180,7 +213,7 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
   packed.dense = PackDense(ctx, parts, packed.batch);
   const bool narrow = most_ids > kMany && narrow_rows_;
   packed.ids = Tensor::Empty(ctx, {most_ids}, narrow ? DType::kI32 : DType::kI64);
-  packed.offsets = Tensor::Empty(ctx, {std::ssize(reads_) * packed.batch + 1}, DType::kI64);
+  packed.offsets = Tensor::Empty(ctx, {std::ssize(blocks_) * packed.batch + 1}, DType::kI64);
   if (spec_.net.weighted) packed.weights = Tensor::Empty(ctx, {most_ids});
   narrow ? PackIds<int32_t>(ctx, parts, packed) : PackIds<int64_t>(ctx, parts, packed);
   if (dense_->has_position_weights()) PackPositionWeights(ctx, packed);
@@ -190,8 +223,8 @@ ServedModel::PackedBatch ServedModel::Pack(Context& ctx, std::span<const Part> p
 void ServedModel::PackPositionWeights(Context& ctx, PackedBatch& packed) const {
   packed.weights = Tensor::Full(ctx, {packed.ids.numel()}, 1);
   const int64_t* offset = packed.offsets.data<int64_t>();
-  for (const std::string& feature : reads_) {
-    const Tensor of_positions = dense_->position_weights(feature);
+  for (const Block& block : blocks_) {
+    const Tensor of_positions = dense_->position_weights(block.feature);
     const int64_t* const bags = std::exchange(offset, offset + packed.batch);
     if (!of_positions) continue;
     for (int64_t b = 0; b < packed.batch; ++b) {
@@ -200,14 +233,14 @@ void ServedModel::PackPositionWeights(Context& ctx, PackedBatch& packed) const {
         throw Error(
             Format("feature {}: expected at most {} ids in a bag, as many as it has position "
                    "weights, got {}",
-                   feature, of_positions.numel(), length));
+                   block.feature, of_positions.numel(), length));
       std::copy_n(of_positions.data<float>(), length, packed.weights.data<float>() + bags[b]);
     }
   }
 }
 
 bool ServedModel::IdsAreRows() const {
-  return !dense_->has_position_weights() &&
+  return !dense_->has_position_weights() && spec_.net.attention.empty() &&
          std::none_of(spec_.tables.begin(), spec_.tables.end(), [](const TableSpec& table) {
            return table.pruned() || table.raw_ids || table.default_row;
          });
@@ -220,13 +253,13 @@ ServedModel::PackedBatch ServedModel::AsItCame(Context& ctx, const Part& part) c
                     .ids = kjt.values(),
                     .offsets = kjt.offsets(ctx)};
   if (spec_.net.weighted) batch.weights = kjt.weights().value().Contiguous(ctx);
-  for (size_t f = 0; f < reads_.size(); ++f) {
-    const RequestFeature from = FeatureOf(ctx, *part.request, reads_[f], f);
-    const int64_t bag = from.first_bag + part.first, rows = tables_->Rows(TableOf(f)).dim(0),
+  for (const Block& block : blocks_) {
+    const RequestFeature from = FeatureOf(ctx, *part.request, block.feature, block.read);
+    const int64_t bag = from.first_bag + part.first, rows = tables_->Rows(block.table).dim(0),
                   begin = from.offsets[bag], end = from.offsets[bag + part.count];
     int64_t hits = 0;
     for (int64_t i = begin; i < end; ++i) hits += IsRow(from.ids[i], rows) ? 1 : 0;
-    Count(*counters_[TableOf(f)], hits, end - begin - hits);
+    Count(*counters_[block.table], hits, end - begin - hits);
     batch.first_bags.push_back(bag);
   }
   return batch;
@@ -239,17 +272,16 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
   int64_t* offset = packed.offsets.data<int64_t>();
   float* weight = packed.weights ? packed.weights.data<float>() : nullptr;
   *offset++ = 0;
-  for (size_t f = 0; f < reads_.size(); ++f) {
-    const auto t = TableOf(f);
+  for (const auto& [feature, read, t, position] : blocks_) {
     const IdRows rows{spec_.tables[t], remaps_[t] ? &*remaps_[t] : nullptr, tables_->ids(t)};
     IdCopy<Row> copy(rows, next);
     for (const auto& [request, first, count] : parts) {
-      const RequestFeature from = FeatureOf(ctx, *request, reads_[f], f);
+      const RequestFeature from = FeatureOf(ctx, *request, feature, read, position);
       const int64_t begin = from.first_bag + first, end = begin + count;
-      if (weight != nullptr)
-        weight = CopyWeights(ctx, *request, from.offsets[begin], from.offsets[end], weight);
+      if (weight != nullptr) weight = CopyWeights(ctx, *request, from, begin, end, weight);
       for (int64_t b = begin; b < end; ++b) {
-        copy.Append(from.ids, from.offsets[b], from.offsets[b + 1]);
+        const auto [first_id, end_id] = from.Bag(b);
+        copy.Append(from.ids, first_id, end_id);
         *offset++ = copy.end() - ids;
       }
     }
@@ -260,11 +292,11 @@ void ServedModel::PackIds(Context& ctx, std::span<const Part> parts,
 
 Tensor ServedModel::Lookup(Context& ctx, const PackedBatch& batch) const {
   int64_t width = 0, column = 0;
-  for (const PooledFeature& feature : spec_.PooledFeatures()) width += feature.dim;
+  for (const PooledFeature& feature : spec_.PooledFeatures()) width += feature.columns();
   const Tensor pooled = Tensor::Empty(ctx, {batch.batch, width});
-  std::vector<QuantizedLookupFeature> lookups(reads_.size());
-  for (size_t f = 0; f < reads_.size(); ++f) {
-    const auto t = TableOf(f);
+  std::vector<QuantizedLookupFeature> lookups(blocks_.size());
+  for (size_t f = 0; f < blocks_.size(); ++f) {
+    const size_t t = blocks_[f].table;
     QuantizedLookupFeature& lookup = lookups[f];
     lookup.rows = rows_[t].raw_data();
     lookup.num_rows = rows_[t].dim(0);

@@ -88,8 +88,15 @@ class ServedModel {
   };
   // Examples as one batch, features in the order of the model.
   struct PackedBatch;
+  // A block of columns of the pooled rows: those of a table's feature, number `read` of
+  // ModelSpec::Reads, or of one position of a sequence.
+  struct Block {
+    std::string feature;
+    size_t read, table;
+    std::optional<int64_t> position = {};
+  };
+  static std::vector<Block> BlocksOf(const ModelSpec& spec);
   void CheckRows() const;
-  size_t TableOf(size_t feature) const { return static_cast<size_t>(table_of_[feature]); }
   PackedBatch Pack(Context& ctx, std::span<const Part> parts) const;
   Tensor PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const;
   // Fills the batch's ids, as Row, its offsets, and the weights that ids came with, if any.
@@ -100,8 +107,8 @@ class ServedModel {
   void PackPositionWeights(Context& ctx, PackedBatch& packed) const;
   // Appends the scores of one batch.
   void PredictParts(Context& ctx, std::span<const Part> parts, std::vector<float>& scores) const;
-  // Whether ids name rows as they come, and have no weights by their positions: no table has a
-  // remap, raw ids or a default row.
+  // Whether ids name rows as they come, bag by bag, and have no weights by their positions: there
+  // is no attention, and no table has a remap, raw ids or a default row.
   bool IdsAreRows() const;
   // A large batch of one request alone, without a copy of its ids.
   PackedBatch AsItCame(Context& ctx, const Part& part) const;
@@ -110,9 +117,9 @@ class ServedModel {
   ModelSpec spec_;
   RawRows raw_rows_;
   std::string digest_;
-  std::vector<std::string> features_, reads_, outputs_;  // of requests; of tables; of answers
-  std::vector<int> table_of_;                            // of each feature
-  bool narrow_rows_ = true;                              // whether every row's number is an i32
+  std::vector<std::string> features_, outputs_;  // of requests; of answers
+  std::vector<Block> blocks_;
+  bool narrow_rows_ = true;  // whether every row's number is an i32
   std::shared_ptr<const ServedTables> tables_;
   std::vector<Tensor> rows_;  // of each table: u8 [stored rows, bytes]
   std::vector<RowLayout> layouts_;

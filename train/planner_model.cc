@@ -34,7 +34,7 @@ std::vector<ShardingType> TypesOf(const ManagedTableConfig& raw_ids, int ranks) 
 int64_t DenseBytes(const RankingModelConfig& config) {
   if (config.tables.empty()) return 0;
   Context ctx({.threads = 1});
-  const auto net = MakeRankingNet(ctx, config.net, PooledFeatures(config.tables));
+  const auto net = MakeRankingNet(ctx, config.net, PooledFeatures(config.tables, config.net));
   int64_t bytes = 0;
   for (const NamedParameter& p : net->Parameters()) bytes += p.variable.value().nbytes();
   return bytes;
@@ -46,7 +46,7 @@ PlannerModel PlannerModelOf(const RankingModelConfig& config, int64_t batch_size
   PlannerModel model;
   model.batch_size = batch_size;
   model.modules = {{.path = "sparse_arch.embedding_bag_collection", .kind = ModuleKind::kEbc}};
-  for (const EmbeddingBagConfig& table : config.tables) {
+  for (const EmbeddingBagConfig& table : CollectionTables(config)) {
     model.tables.push_back({.name = table.name,
                             .rows = table.num_embeddings,
                             .dim = table.embedding_dim,

@@ -98,8 +98,10 @@ void Trainer::MakeOptimizer() {
 }
 
 Batch Trainer::PartOf(Context& host, Context& on, const Batch& batch) const {
-  if (!ranks_ || batch.rows_of_all > 0) return batch.To(on);
-  return PartOfBatch(host, *comm(), batch).To(on);
+  Batch part = !ranks_ || batch.rows_of_all > 0 ? batch : PartOfBatch(host, *comm(), batch);
+  if (part.features.values().device() == Device::Cpu())
+    part.features = model_.WithPositions(host, part.features);
+  return part.To(on);
 }
 
 Variable Trainer::Forward(const Batch& batch) {

@@ -133,14 +133,15 @@ TrainingMemory MemoryOfTraining(const TrainConfig& config, const TrainingPlace& 
     if (!on_gpu && config.managed_collision.contains(table.name))
       memory.ids += kManagedRowBytes * static_cast<double>(table.num_embeddings);
   }
-  const std::vector<PooledFeature> features = PooledFeatures(tables);
+  const std::vector<PooledFeature> features = PooledFeatures(tables, config.model);
   const RankingNetSize net = SizeOfRankingNet(config.model, features);
   memory.dense = net.parameters * kFloat * kDenseCopies * static_cast<double>(place.ranks.size());
   if (on_gpu) return memory;
   const double dense = static_cast<double>(config.model.dense_in + config.model.num_tasks());
   double rows = 0;
   for (const PooledFeature& feature : features)
-    rows += kIdBytes + static_cast<double>(feature.dim) * kFloat * kActivationCopies;
+    rows += kIdBytes * static_cast<double>(std::max<int64_t>(1, feature.positions)) +
+            static_cast<double>(feature.columns()) * kFloat * kActivationCopies;
   // Ids, inputs and gradients of pooled rows are kept for a whole step.
   memory.batch =
       ExamplesHere(config, ExamplesOfStep(config), place) * (rows + dense * kFloat) +

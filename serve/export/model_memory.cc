@@ -32,10 +32,12 @@ double DenseBytes(const ModelSpec& spec) {
 double BatchBytes(const ModelSpec& spec, const ServingLoad& load) {
   const std::vector<PooledFeature> features = spec.PooledFeatures();
   const RankingNetSize net = SizeOfRankingNet(spec.net, features);
-  const auto reads = static_cast<double>(features.size()),
-             dense = static_cast<double>(spec.net.dense_in);
-  double pooled = 0;
-  for (const PooledFeature& feature : features) pooled += static_cast<double>(feature.dim);
+  const auto dense = static_cast<double>(spec.net.dense_in);
+  double pooled = 0, reads = 0;
+  for (const PooledFeature& feature : features) {
+    pooled += static_cast<double>(feature.columns());
+    reads += static_cast<double>(std::max<int64_t>(1, feature.positions));
+  }
   const double example = kFloat * (dense + kActivationCopies * (pooled + net.activations)) +
                          2 * kNumber * reads;  // an id and an offset
   return example * load.calls * static_cast<double>(load.examples);

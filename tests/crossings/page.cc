@@ -63,7 +63,8 @@ const std::map<std::string, std::string>& Meanings() {
       {"checkpoint", "saved and loaded halfway, under the same plan or another one"},
       {"after", "what is made of the trained tables"},
       {"model", "the ranking model"},
-      {"processor", "learned weights of ids by their positions in a bag"},
+      {"processor",
+       "learned weights of ids by their positions in a bag; a sequence pooled by attention"},
       {"dense", "the optimizer of dense parameters"},
       {"clipping", "of dense gradients"},
       {"schedule", "of learning rates"}};

@@ -102,6 +102,9 @@ TrainConfig ConfigOf(const Point& point) {
   SetModel(point, config.model);
   if (point.Is("processor", "position"))
     config.model.position_weights = {{"cat_1", 3}, {"cat_9", 1}};
+  if (point.Is("processor", "attention"))
+    config.model.attention = {
+        {.sequence = "cat_2", .target = "cat_0", .max_length = 3, .layers = {4}}};
   return config;
 }
 
@@ -321,7 +324,7 @@ const std::vector<Axis>& TrainingAxes() {
       {"codec", {"fp32", "bf16", "int8"}},
       {"pipeline", {"none", "base", "sparse_dist", "prefetch", "semi_sync"}},
       {"model", {"dlrm", "dlrm_dcn", "dlrm_projection", "deepfm"}},
-      {"processor", {"none", "position"}},
+      {"processor", {"none", "position", "attention"}},
       {"dense", DenseOptimizerConfig::AllNames()},
       {"clipping", {"none", "norm", "value"}},
       {"schedule", {"none", "warmup"}},

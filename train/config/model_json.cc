@@ -136,6 +136,27 @@ void ReadIdWeights(JsonObject& object, RankingNetConfig& config) {
   object.Try([&] { ReadPositionWeights(object, config); });
 }
 
+SequenceAttention ReadAttention(const Json& value, const std::string& where,
+                                JsonProblems* problems) {
+  JsonObject object(value, where, problems);
+  SequenceAttention attention;
+  object.Try([&] { object.Required("sequence", attention.sequence); });
+  object.Try([&] { object.Required("target", attention.target); });
+  ReadSize(object, "max_length", attention.max_length, kMaxPositions);
+  ReadSizes(object, "layers", attention.layers);
+  object.Finish();
+  return attention;
+}
+
+void ReadAttentions(JsonObject& object, RankingNetConfig& config, JsonProblems* problems) {
+  const Json* json = object.Find("attention");
+  if (json == nullptr) return;
+  const std::string where = object.at("attention");
+  if (!json->is_array()) ThrowExpected(where, "a list of objects", *json);
+  for (size_t i = 0; i < json->size(); ++i)
+    config.attention.push_back(ReadAttention((*json)[i], Format("{}[{}]", where, i), problems));
+}
+
 // The last layer of what ends in one output, or in one a task.
 void CheckOutputs(const std::string& where, const std::vector<int64_t>& sizes, int64_t outputs) {
   if (sizes.size() < 2) throw Error(Format("{}: expected at least two layers", where));
@@ -177,12 +198,14 @@ RankingNetConfig RankingNetFromJson(const Json& value, const std::string& where,
   config.type = ReadType(object);
   ReadSizesOfType(object, config);
   ReadIdWeights(object, config);
+  object.Try([&] { ReadAttentions(object, config, problems); });
   object.Try([&] {
     if (const Json* tasks = object.Find("tasks"))
       config.tasks = TasksFromJson(*tasks, object.at("tasks"), problems);
   });
   object.Finish();
   if (problems != nullptr && problems->In(where)) return config;
+  object.Try([&] { CheckAttention(config); });
   object.Try([&] { CheckLosses(object.at("tasks"), config); });
   object.Try([&] { CheckOutputsOfType(object, config); });
   return config;
@@ -215,6 +238,11 @@ Json RankingNetToJson(const RankingNetConfig& config) {
   add_sizes("layers", config.tower_layers);
   if (!config.query.empty()) json["query"] = config.query;
   if (!config.candidate.empty()) json["candidate"] = config.candidate;
+  for (const SequenceAttention& one : config.attention)
+    json["attention"].push_back({{"sequence", one.sequence},
+                                 {"target", one.target},
+                                 {"max_length", one.max_length},
+                                 {"layers", one.layers}});
   if (!config.tasks.empty()) json["tasks"] = TasksToJson(config.tasks);
   return json;
 }

@@ -30,6 +30,21 @@ void CheckWeights(const TrainConfig& config, const DataSchema& schema) {
     throw Error("model.weighted: expected a feature with weights or weight_after in data.features");
 }
 
+// A longer bag would end the training at its row: it is cut while it is read.
+void CheckSequences(const TrainConfig& config, const DataSchema& schema) {
+  for (const SequenceAttention& one : config.model.attention) {
+    const FeatureEntry entry = schema.Feature(one.sequence);
+    const bool may_be_list = schema.format == RowFormat::kJsonl || !entry.separator.empty();
+    if (!schema.is_text() || !may_be_list) continue;
+    if (!entry.max_length || *entry.max_length > one.max_length)
+      throw Error(
+          Format("data.features: feature '{}': expected a max_length of at most {}, that of its "
+                 "attention in model, got {}",
+                 one.sequence, one.max_length,
+                 entry.max_length ? std::to_string(*entry.max_length) : "none"));
+  }
+}
+
 // A model without tasks learns the first label.
 void CheckLabels(const TrainConfig& config, const DataSchema& schema) {
   if (config.model.tasks.empty() && schema.labels.empty() && schema.is_text())
@@ -47,6 +62,7 @@ void CheckSchema(const TrainConfig& config) {
   for (const EmbeddingBagConfig& table : config.tables)
     if (!config.managed_collision.contains(table.name)) CheckRows(schema, table);
   CheckWeights(config, schema);
+  CheckSequences(config, schema);
   CheckLabels(config, schema);
 }
 

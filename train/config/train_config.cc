@@ -106,6 +106,32 @@ void CheckPositionWeights(const TrainConfig& config) {
       throw Error(Format("model.position_weights: no table reads the feature '{}'", name));
 }
 
+// The dim of the one table that reads a feature.
+int64_t DimOfReader(const TrainConfig& config, const std::string& feature) {
+  int64_t dim = 0, readers = 0;
+  for (const EmbeddingBagConfig& table : config.tables) {
+    if (std::ranges::count(table.feature_names, feature) == 0) continue;
+    dim = table.embedding_dim;
+    ++readers;
+  }
+  if (readers != 1)
+    throw Error(Format("model.attention: expected one table that reads the feature '{}', got {}",
+                       feature, readers));
+  return dim;
+}
+
+void CheckAttention(const TrainConfig& config) {
+  for (const SequenceAttention& one : config.model.attention) {
+    const int64_t sequence = DimOfReader(config, one.sequence),
+                  target = DimOfReader(config, one.target);
+    if (sequence != target)
+      throw Error(
+          Format("model.attention: the rows of '{}' are compared with those of '{}': expected "
+                 "tables of one dim, got {} and {}",
+                 one.sequence, one.target, sequence, target));
+  }
+}
+
 // Throws unless the data have everything that the tables and the model need.
 void CheckData(const TrainConfig& config) {
   for (const CategoricalFeature& feature : Features(config))
@@ -171,6 +197,7 @@ void CheckSections(const TrainConfig& config, JsonProblems* problems) {
     if (problems->In(section)) return;
   Try(problems, [&] { CheckDims(config); });
   Try(problems, [&] { CheckPositionWeights(config); });
+  Try(problems, [&] { CheckAttention(config); });
   if (Try(problems, [&] { CheckOptions(config.data.planted); }))
     Try(problems, [&] { CheckData(config); });
   Try(problems, [&] { CheckTasks(config); });

@@ -16,7 +16,8 @@
 //             "tower_arch": [...]},
 //         or {"type": "ple", as mmoe, "layers", "task_experts"},
 //         or {"type": "two_tower", "query": [features], "candidate": [features], "layers": [...]},
-//         any with "weighted": true, or "position_weights": {feature: longest bag, …}, and with
+//         any with "weighted": true, or "position_weights": {feature: longest bag, …}, with
+//         "attention": [{"sequence", "target", "max_length", "layers": [...]}, …], and with
 //         "tasks": [{"label", "name", "loss": "bce" | "mse" | "in_batch_softmax", "weight", "where"}, …]
 //    "optimizer": {"sparse": {"name", "lr", …}, "dense": {"name", "lr", …},
 //                  "warmup": [{"policy", "max_iters", "value", …}, …],

@@ -83,7 +83,7 @@ TEST(ModelConfig, Errors) {
   EXPECT_EQ(
       ErrorIn(R"({"type": "deepfm", "hidden": 7, "deep_fm_dim": 5, "over_arch": [6, 1]})"),
       "x.json: model.over_arch: unknown key; known here: type, dense_in, hidden, deep_fm_dim, "
-      "weighted, position_weights, tasks");
+      "weighted, position_weights, attention, tasks");
 }
 
 }  // namespace

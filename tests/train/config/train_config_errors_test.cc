@@ -230,7 +230,7 @@ TEST(TrainConfig, AllProblemsAreOneAnswer) {
             "  model.dcn_low_rank: the key is missing\n"
             "  model.dcn_layer: unknown key (did you mean 'dcn_layers'?); known here: type, "
             "dense_in, dense_arch, over_arch, dcn_layers, dcn_low_rank, weighted, "
-            "position_weights, tasks\n"
+            "position_weights, attention, tasks\n"
             "  data.rows: the key is missing\n"
             "  data.row: unknown key (did you mean 'rows'?); known here: format, missing, shuffle, "
             "rows, eval_rows, seed, vocabulary, zipf, click_rate, missing_rate, strength\n"
