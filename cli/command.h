@@ -18,6 +18,7 @@ void AddCalibrateCommand(Command app);
 void AddPlanCommand(Command app);
 void AddQuantizeCommand(Command app);
 void AddPredictCommand(Command app);
+void AddEvaluateCommand(Command app);
 void AddRecallCommand(Command app);
 void AddServeCommand(Command app);
 void AddBenchCommand(Command app);

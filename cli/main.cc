@@ -49,6 +49,7 @@ void AddCommands(Command tessera) {
   AddPlanCommand(tessera);
   AddQuantizeCommand(tessera);
   AddPredictCommand(tessera);
+  AddEvaluateCommand(tessera);
   AddRecallCommand(tessera);
   AddServeCommand(tessera);
   AddBenchCommand(tessera);

@@ -22,7 +22,6 @@
 #include "cli/show/unknown_items_text.h"
 #include "runtime/files/files.h"
 #include "runtime/tensor.h"
-#include "train/checkpoint/saved_form.h"
 
 namespace tessera::cli {
 namespace {
@@ -81,11 +80,8 @@ Outcome PredictAll(const Flags& flags, RowScorer& model) {
 }
 
 std::optional<TrainConfig> ReadConfig(const Flags& flags) {
-  if (flags.config.empty()) return {};
-  if (flags.checkpoint.empty() && DetectForm(flags.model) == SavedForm::kModelDirectory)
-    throw Error(Format("--config is for a checkpoint; {} is {}, which says itself what it is",
-                       flags.model, Described(SavedForm::kModelDirectory)));
-  return ReadConfigFile(flags.config, flags.set);
+  if (flags.checkpoint.empty()) return ConfigForModel(flags.model, flags.config, flags.set);
+  return ReadConfigIfGiven(flags.config, flags.set);
 }
 
 std::string AsJson(const Flags& flags, const Outcome& outcome) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/config_flags.h"
 #include "cli/show/numbers.h"
 #include "runtime/tensor.h"
 #include "serve/export/model_memory.h"
@@ -127,20 +128,39 @@ Tensor RowScorer::Score(const Batch& batch) {
   return tasks_.size() == 1 ? answers : answers.Reshape({-1, std::ssize(tasks_)});
 }
 
-void RowScorer::Measure(const Batch& batch, const Tensor& scores, EvaluationMeter& meter) const {
+std::vector<TaskExamples> RowScorer::Measure(const Batch& batch, const Tensor& scores,
+                                             EvaluationMeter& meter) const {
   CheckLabels(batch, num_labels_);
-  meter.Update(scores, Tensor(), batch);
+  return meter.Update(scores, Tensor(), batch);
 }
 
-EvaluationValues RowScorer::ScoreAll(DataSource& source) {
+EvaluationValues RowScorer::ScoreAll(DataSource& source, const OnScored& on_scored) {
   EvaluationMeter meter(tasks_);
-  while (const auto batch = source.Next()) Measure(*batch, Score(*batch), meter);
+  while (const auto batch = source.Next()) {
+    const std::vector<TaskExamples> examples = Measure(*batch, Score(*batch), meter);
+    if (on_scored) on_scored(examples);
+  }
   return meter.Values();
+}
+
+EvaluationValues RowScorer::Evaluate(DataSource& source, const OnScored& on_scored) {
+  if (trainer_ == nullptr) return ScoreAll(source, on_scored);
+  return trainer_->Evaluate(source, nullptr, on_scored);
+}
+
+std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::string& config,
+                                          const std::vector<std::string>& settings) {
+  if (config.empty()) return {};
+  if (DetectForm(model) == SavedForm::kModelDirectory)
+    throw Error(Format("--config is for a checkpoint; {} is {}, which says itself what it is",
+                       model, Described(SavedForm::kModelDirectory)));
+  return ReadConfigFile(config, settings);
 }
 
 void CheckAnyScored(const ScoredRows& rows, bool any) {
   if (any) return;
-  throw Error(Format("{}: there are no rows to score{}", rows.data.front(),
+  throw Error(Format("{}: there are no rows to score{}",
+                     rows.data.empty() ? "made-up rows" : rows.data.front(),
                      rows.range == ":" ? "" : " among --rows " + rows.range));
 }
 

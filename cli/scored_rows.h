@@ -2,8 +2,10 @@
 #define TESSERA_CLI_SCORED_ROWS_H_
 // Rows of files, and what a saved model of any form answers to them: a model directory, a
 // checkpoint, or both, of which the difference is what quantizing has cost.
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,11 @@ struct ScoredRows {
 std::unique_ptr<DataSource> OpenScoredRows(const ScoredRows& rows, const RowInputs& inputs,
                                            const std::string& path);
 
+// The configuration in a file, with the settings; nullopt without a file. Throws Error for one
+// beside a model directory.
+std::optional<TrainConfig> ConfigForModel(const std::string& model, const std::string& config,
+                                          const std::vector<std::string>& settings);
+
 // Throws Error unless some row was scored.
 void CheckAnyScored(const ScoredRows& rows, bool any);
 
@@ -62,6 +69,9 @@ class RowScorer {
   // Throws Error as serve::ReadConfig and Trainer::Load do.
   RowScorer(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);
 
+  using OnScored = std::function<void(std::span<const TaskExamples>)>;
+
+  bool is_checkpoint() const { return trainer_ != nullptr; }
   const RowInputs& inputs() const { return inputs_; }
   // One for each answer, in their order.
   const std::vector<TrainTask>& tasks() const { return tasks_; }
@@ -71,9 +81,16 @@ class RowScorer {
   Tensor Score(const Batch& batch);
   // Adds a batch to a meter of tasks(), but for tasks by in_batch_softmax, whose answers are not
   // chosen among the candidates of a batch.
-  void Measure(const Batch& batch, const Tensor& scores, EvaluationMeter& meter) const;
-  // Returns the metrics of all rows of the source.
-  EvaluationValues ScoreAll(DataSource& source);
+  // Returns the examples, a run for each task.
+  std::vector<TaskExamples> Measure(const Batch& batch, const Tensor& scores,
+                                    EvaluationMeter& meter) const;
+  // Returns the metrics of all rows of the source, as Measure adds them up. `on_scored` gets the
+  // examples of each batch, a run for each task.
+  EvaluationValues ScoreAll(DataSource& source, const OnScored& on_scored = nullptr);
+  // Evaluates a checkpoint as its training does it (Trainer::Evaluate), tasks by in_batch_softmax
+  // too, with its bits where the source's batches are of kEvaluationBatch rows. A model directory
+  // gets the metrics of ScoreAll.
+  EvaluationValues Evaluate(DataSource& source, const OnScored& on_scored);
 
  private:
   void Load(const Checkpoint& checkpoint, const std::optional<TrainConfig>& config, int threads);

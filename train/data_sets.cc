@@ -21,8 +21,6 @@
 namespace tessera {
 namespace {
 
-// Evaluation learns nothing from a batch, so its size only matters for speed.
-constexpr int64_t kEvalBatch = 2048;
 // Synthetic rows have no last one; ranges say which are used.
 constexpr int64_t kEndless = RowRange::kEnd - 1;
 constexpr int64_t kFirstRows = 100;  // that are read before anything starts
@@ -56,7 +54,7 @@ DataSets::DataSets(const TrainConfig& config, DataSelection selection)
     : DataSets(RowInputsOf(config), std::move(selection), ExamplesOfStep(config), config.epochs) {}
 
 DataSets::DataSets(const RowInputs& inputs, DataSelection selection)
-    : DataSets(inputs, std::move(selection), kEvalBatch, 1) {}
+    : DataSets(inputs, std::move(selection), kEvaluationBatch, 1) {}
 
 DataSets::DataSets(const RowInputs& inputs, DataSelection selection, int64_t batch_size,
                    int64_t epochs)
@@ -283,9 +281,10 @@ std::unique_ptr<DataSource> DataSets::OpenEval() const {
   const auto rows = EvalRows();
   if (!rows) return nullptr;
   if (eval_.table == nullptr)
-    return OpenText(eval_.files, *rows, kEvalBatch, 0, 0, false, selection_.unknown_eval_items);
+    return OpenText(eval_.files, *rows, kEvaluationBatch, 0, 0, false,
+                    selection_.unknown_eval_items);
   return Ahead(std::make_unique<RowTableSource>(
-      eval_.table, RowTableSourceOptions{.batch_size = kEvalBatch, .range = *rows}));
+      eval_.table, RowTableSourceOptions{.batch_size = kEvaluationBatch, .range = *rows}));
 }
 
 std::optional<RowRange> DataSets::EpochRows() const {

@@ -19,6 +19,10 @@
 
 namespace tessera {
 
+// Rows of a batch of OpenEval. Nothing is learned from it, so its size matters for speed, and for
+// tasks by in_batch_softmax, which choose among the candidates of a batch.
+inline constexpr int64_t kEvaluationBatch = 2048;
+
 // Given files are ratings or a user's own where the configuration says so, else Criteo rows in any
 // layout (data_files.h); without any, the data must be made up. A user's own text may also be row
 // folders that it was parsed to (data/files/bag_folder.h). Paths may be patterns, or "-"

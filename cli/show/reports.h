@@ -14,7 +14,8 @@ struct Report {
   const char* begins;
 };
 inline constexpr char kScore[] = "score", kScoresOfTasks[] = "score_";
-inline constexpr Report kEvaluation = {"a report of tessera train or predict", "{\"auc\":"};
+inline constexpr Report kEvaluation = {"a report of tessera train, evaluate or predict",
+                                       "{\"auc\":"};
 inline constexpr Report kRecallReport = {"a report of tessera recall", "{\"recall_at\":"};
 inline constexpr Report kMetricLines = {"metrics of tessera train", "{\"phase\":"};
 inline constexpr Report kMlLog = {"an MLPerf log", ":::MLLOG{"};
