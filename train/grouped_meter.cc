@@ -66,8 +66,8 @@ std::vector<int64_t> GroupedMeter::GroupsOf(const Batch& batch) {
   if (std::ranges::count(keys, feature_) == 0) {
     std::string there;
     for (const std::string& key : keys) there += (there.empty() ? "" : ", ") + key;
-    throw Error(Format("the model reads no feature '{}' to group rows by; there are {}", feature_,
-                       there));
+    throw Error(
+        Format("the model reads no feature '{}' to group rows by; there are {}", feature_, there));
   }
   const JaggedTensor bags = batch.features.At(ctx_, feature_);
   const auto ids = bags.values().value().To(ctx_, DType::kI64).ToVector<int64_t>();

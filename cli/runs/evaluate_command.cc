@@ -84,9 +84,9 @@ std::optional<MadeUpRows> MadeUpRowsOf(const Flags& flags, const RowInputs& inpu
                        ToString(rows.data.format)));
   if (flags.rows.range != ":") rows.range = ParseRowRange(flags.rows.range, "--rows");
   if (rows.range.first == rows.range.last || rows.range.last == RowRange::kEnd)
-    throw Error(Format("{}: its data are made up, and {}: give --rows FIRST:LAST", flags.model,
-                       flags.rows.range == ":" ? "none of them are for evaluation"
-                                               : "--rows has no end"));
+    throw Error(
+        Format("{}: its data are made up, and {}: give --rows FIRST:LAST", flags.model,
+               flags.rows.range == ":" ? "none of them are for evaluation" : "--rows has no end"));
   rows.data.eval_rows = 0;  // no other rows are for evaluation
   return rows;
 }
@@ -163,8 +163,7 @@ std::string GroupedAucText(const Flags& flags, const Outcome& outcome) {
   const auto& tasks = outcome.values.tasks;
   for (size_t t = 0; t < tasks.size(); ++t)
     if (tasks[t].loss == TaskLoss::kBce)
-      text += Format("{}AUC {} within groups of {}\n",
-                     tasks.size() > 1 ? tasks[t].task + ": " : "",
+      text += Format("{}AUC {} within groups of {}\n", tasks.size() > 1 ? tasks[t].task + ": " : "",
                      Fixed(GroupedAuc(outcome.groups, t), 4), flags.by);
   return text;
 }
@@ -221,9 +220,8 @@ int Evaluate(Flags& flags) {
   flags.rows.unknown_items = std::make_shared<UnknownItems>();
   if (flags.rows.threads == 0) flags.rows.threads = DefaultThreads();
   const MemoryThere there = MemoryThereIs(flags.memory_limit);
-  RowScorer model(
-      flags.model, ConfigForModel(flags.model, flags.config, flags.set),
-      {.threads = flags.rows.threads, .batch_size = kEvaluationBatch, .there = &there});
+  RowScorer model(flags.model, ConfigForModel(flags.model, flags.config, flags.set),
+                  {.threads = flags.rows.threads, .batch_size = kEvaluationBatch, .there = &there});
   if (!model.is_checkpoint()) model.CheckHasMetrics(flags.model);
   const Outcome outcome = EvaluateAll(flags, model);
   CheckAnyScored(flags.rows, outcome.rows > 0);

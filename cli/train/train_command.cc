@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,12 +10,14 @@
 #include "cli/changed_statistics.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
+#include "cli/error_text.h"
 #include "cli/files.h"
 #include "cli/gpu_ranks.h"
 #include "cli/interrupt.h"
 #include "cli/memory_limit_flag.h"
 #include "cli/show/numbers.h"
 #include "cli/train/mllog.h"
+#include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
 #include "cli/train/train_command_ranks.h"
 #include "cli/train/train_output.h"
@@ -251,8 +254,17 @@ Trainer MakeTrainer(Context& ctx, const TrainFlags& flags, const TrainConfig& co
   return Trainer(ctx, config, ranks);
 }
 
+RunStart StartOf(Context& ctx, const Trainer& trainer) {
+  return {.machine = PlatformOf(ctx),
+          .device = ToString(ctx.device()),
+          .threads = ctx.threads().threads(),
+          .ranks = trainer.comm() == nullptr ? 1 : trainer.comm()->size(),
+          .from = trainer.progress()};
+}
+
 int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSets& data,
-                const MemoryThere& there, Resumed& resumed, Communicator* host, MlLog* log) {
+                const MemoryThere& there, Resumed& resumed, Communicator* host,
+                const RunLogs& logs) {
   const bool is_leader = host == nullptr || IsLeader(*host);
   if (host != nullptr) CheckRanksAgree(flags, *host, config, data, resumed.progress);
   const std::vector<std::string> changes = ChangesSince(flags, config, data, resumed);
@@ -260,7 +272,7 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
                .threads = ThreadsOfRank(flags),
                .seed = config.seed,
                .pool = nullptr});
-  if (log != nullptr && is_leader) log->Settings(config, PlatformOf(ctx));
+  if (logs.mllog != nullptr && is_leader) logs.mllog->Settings(config, PlatformOf(ctx));
   const GpuRanks gpus = host ? ConnectRanks(flags.comm, flags.device, ctx, *host) : GpuRanks();
   if (is_leader && !gpus.why_host.empty()) std::printf("%s\n", gpus.why_host.c_str());
   Communicator* const comm = gpus.nccl ? gpus.nccl.get() : host;
@@ -271,13 +283,15 @@ int TrainOnRank(const TrainFlags& flags, const TrainConfig& config, const DataSe
   if (is_leader)
     for (const std::string& change : changes) std::printf("resume: %s\n", change.c_str());
   if (is_leader && resumed.progress) SayMissingBest(flags, *resumed.progress);
+  if (logs.run != nullptr && is_leader) logs.run->Begin(config, data, StartOf(ctx, trainer));
   LossCurve curve;
   const TrainingRunOptions options = MakeRunOptions(flags, resumed);
-  const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, log)
+  const TrainingRunReport report = is_leader ? RunWithOutput(options, trainer, data, curve, logs)
                                              : RunTraining(trainer, data, options);
   const int signal = report.stopped ? SignalOfRanks(comm, InterruptSignal()) : 0;
   if (is_leader && report.stopped) SayInterrupted(flags, signal);
   if (is_leader && !report.stopped) SayResults(flags, config, data, report, curve);
+  if (logs.run != nullptr && is_leader) logs.run->End(report, trainer.progress());
   return InterruptedExit(signal);
 }
 
@@ -290,17 +304,21 @@ void WriteTrace(const std::string& path, const Trace& trace, Communicator* comm)
   if (IsLeader(*comm)) Trace::Write(path, threads ? std::vector{trace.Events()} : of_ranks);
 }
 
-int Train(const TrainFlags& flags) {
-  const bool with_ranks = WithRanks(flags);
-  CheckTrainFlags(flags, with_ranks);
-  Outputs outputs = ClaimOutputs(flags, with_ranks);
-  const auto log = flags.evaluation.mllog.empty() || (UnderMpirun() && MpiRank() != 0)
-                       ? nullptr
-                       : std::make_unique<MlLog>(flags.evaluation.mllog);
+// The logs that this process writes: of ranks that are processes the first one does.
+RunLogs OpenLogs(const TrainFlags& flags) {
+  RunLogs logs;
+  if (UnderMpirun() && MpiRank() != 0) return logs;
+  if (!flags.run.empty()) logs.run = std::make_unique<RunRecorder>(flags);
+  if (!flags.evaluation.mllog.empty()) logs.mllog = std::make_unique<MlLog>(flags.evaluation.mllog);
+  return logs;
+}
+
+int TrainLogged(TrainFlags& flags, bool with_ranks, Outputs& outputs, const RunLogs& logs) {
   const DataSelection selection = ParseSelection(flags);
   Resumed resumed = ReadResumed(flags, with_ranks);
+  TrainConfig config = ReadConfig(flags, resumed);
+  ApplyRunToEvaluations(flags, with_ranks, config);
   ClaimBest(flags, with_ranks, RunOf(flags, resumed), outputs);
-  const TrainConfig config = ReadConfig(flags, resumed);
   CheckPipelineKind(ParsePipelineKind(flags.pipeline), config);
   const bool on_gpu = ParseDevice(flags.device) != Device::Cpu();
   if (on_gpu && with_ranks && flags.comm != "host") LoadKernelsAtOnce();
@@ -312,10 +330,24 @@ int Train(const TrainFlags& flags) {
   return OnRanks(flags, [&](Communicator* comm) {
     const int rank = comm == nullptr ? 0 : comm->rank();
     const TraceHere here(trace ? &trace->Thread(rank, "step") : nullptr);
-    const int code = TrainOnRank(flags, config, data, there, resumed, comm, log.get());
+    const int code = TrainOnRank(flags, config, data, there, resumed, comm, logs);
     if (trace) WriteTrace(flags.trace, *trace, comm);
     return code;
   });
+}
+
+int Train(TrainFlags flags) {
+  const bool with_ranks = WithRanks(flags);
+  ApplyRunFlag(flags, with_ranks);
+  CheckTrainFlags(flags, with_ranks);
+  Outputs outputs = ClaimOutputs(flags, with_ranks);
+  const RunLogs logs = OpenLogs(flags);
+  try {
+    return TrainLogged(flags, with_ranks, outputs, logs);
+  } catch (const std::exception& error) {
+    if (logs.run != nullptr) logs.run->Fail(ErrorText(error));
+    throw;
+  }
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ constexpr char kFooter[] =
     "    --eval-rows 56000:64000\n"
     "  tessera train --resume model.safetensors --data clicks.tsv --epochs 2 \\\n"
     "    --checkpoint model.safetensors\n"
+    "  tessera train --config examples/planted.json --run runs/first\n"
     "  tessera train --config examples/planted.json --ranks 4 --plan row_wise --checkpoint "
     "folder\n"
     "  mpirun -n 4 tessera train --config examples/planted.json --plan plan.json\n"
@@ -51,6 +52,10 @@ constexpr char kFooter[] =
     "An undefined value (NaN) is never better. A fraction of an epoch of N rows in steps of B is "
     "N*FRACTION/B steps, rounded down; for text, --train-rows has to say where the rows end. "
     "--best holds a whole checkpoint, also beside --incremental.\n"
+    "--run: the same command goes on with a run that was cut off, as --resume does; without "
+    "--config it takes the run's. A finished run is refused, unless more --epochs are asked for. "
+    "tessera runs compares runs. The folder has run.json, config.json, log.txt, metrics.jsonl, "
+    "curve.jsonl, result.json and the checkpoints last and best.\n"
     "--mllog: submission_org is a placeholder; without a target, a run that ends is a success. "
     "Headings and first rows of the data are checked before run_start.\n"
     "Without --plan, tables larger than a rank's equal share are split by rows over all ranks; "
@@ -81,6 +86,11 @@ void AddCheckpointFlags(Command app, TrainFlags& f) {
           "Save the model and the state of the training in this file after each epoch; with "
           "--ranks, mpirun or --incremental it is a folder")
       .Value("PATH");
+  app.Add("--run", f.run,
+          "Keep all of the run in this folder: configuration, command, build, data, log, metrics, "
+          "learning curve, last and best checkpoint, result. A folder with an unfinished run goes "
+          "on with it. Stands for --checkpoint, --best, --metrics and --json")
+      .Value("DIR");
   AddOverwriteFlag(app, f.overwrite);
   app.Add("--checkpoint-every", f.checkpoint_every, "Also save the checkpoint every STEPS steps")
       .Within(NumbersFrom(int64_t{1}, int64_t{1} << 40))

@@ -14,7 +14,7 @@
 namespace tessera::cli {
 
 struct TrainFlags {
-  std::string config, train_rows, eval_rows, checkpoint, resume, json;
+  std::string config, train_rows, eval_rows, checkpoint, resume, json, run;
   std::string device = "cpu", comm = "auto";
   std::string metrics, tensorboard;
   std::string plan, topology, wire_codecs;

@@ -69,7 +69,7 @@ void SayEvaluations(const TrainFlags& flags, const TrainConfig& config,
 }  // namespace
 
 TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
-                                LossCurve& curve, MlLog* log) {
+                                LossCurve& curve, const RunLogs& logs) {
   Progress progress;
   bool in_epoch = false;
   options.on_epoch_begin = [&](int64_t) { in_epoch = true; };
@@ -89,9 +89,11 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
     std::printf("%s\n", EpochLine(epoch).c_str());
     std::fflush(stdout);
   };
+  if (logs.run != nullptr) logs.run->Record(options);
   try {
-    TrainingRunReport report = log == nullptr ? RunTraining(trainer, data, options)
-                                              : RunLogged(*log, options, trainer, data);
+    TrainingRunReport report = logs.mllog == nullptr
+                                   ? RunTraining(trainer, data, options)
+                                   : RunLogged(*logs.mllog, options, trainer, data);
     progress.Clear();
     return report;
   } catch (...) {
@@ -102,7 +104,10 @@ TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, co
 
 void SayInterrupted(const TrainFlags& flags, int signal) {
   const char* const by = signal == SIGTERM ? " by SIGTERM" : "";
-  if (flags.checkpoint.empty())
+  if (!flags.run.empty())
+    std::fprintf(stderr, "interrupted%s: saved %s; the same command%s goes on\n", by,
+                 flags.run.c_str(), flags.overwrite ? " without --overwrite" : "");
+  else if (flags.checkpoint.empty())
     std::fprintf(stderr, "interrupted%s: nothing was saved, as no --checkpoint was given\n", by);
   else
     std::fprintf(stderr, "interrupted%s: saved %s; the same command with --resume %s%s goes on\n",

@@ -1,17 +1,26 @@
 #ifndef TESSERA_CLI_TRAIN_TRAIN_OUTPUT_H_
 #define TESSERA_CLI_TRAIN_TRAIN_OUTPUT_H_
 // The output of `tessera train`: progress, lines of epochs and evaluations, the final report,
-// MLPerf's log.
+// MLPerf's log, the folder of --run.
+#include <memory>
+
 #include "cli/train/loss_curve.h"
 #include "cli/train/mllog.h"
+#include "cli/train/run_recorder.h"
 #include "cli/train/train_command_flags.h"
 #include "train/run/training_run.h"
 
 namespace tessera::cli {
 
-// The training loop with all its output. log: null without --mllog.
+// The logs that keep the events of a run; null where nobody asked for them.
+struct RunLogs {
+  std::unique_ptr<MlLog> mllog = nullptr;      // --mllog
+  std::unique_ptr<RunRecorder> run = nullptr;  // --run
+};
+
+// The training loop with all its output.
 TrainingRunReport RunWithOutput(TrainingRunOptions options, Trainer& trainer, const DataSets& data,
-                                LossCurve& curve, MlLog* log);
+                                LossCurve& curve, const RunLogs& logs);
 
 void SayInterrupted(const TrainFlags& flags, int signal);
 

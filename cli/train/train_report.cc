@@ -82,8 +82,7 @@ void AddPoint(Json& json, const EvaluationPoint& at) {
 }
 
 Json StopToJson(EarlyStop stop) {
-  if (stop == EarlyStop::kNone) return nullptr;
-  return stop == EarlyStop::kTarget ? "target" : "patience";
+  return stop == EarlyStop::kNone ? Json(nullptr) : Json(StopName(stop));
 }
 
 void AddEvaluations(Json& json, const EvaluationsReport& evaluations) {
@@ -119,6 +118,11 @@ std::string TasksText(const EvaluationValues& values) {
 }
 
 }  // namespace
+
+std::string StopName(EarlyStop stop) {
+  if (stop == EarlyStop::kNone) return "";
+  return stop == EarlyStop::kTarget ? "target" : "patience";
+}
 
 std::string EpochLine(const EpochReport& epoch) {
   std::string line = Format("epoch {}: train loss {}", epoch.epoch, Fixed(epoch.train_loss, 4));

@@ -10,6 +10,9 @@
 
 namespace tessera::cli {
 
+// "target", "patience" or "".
+std::string StopName(EarlyStop stop);
+
 // "epoch 1: train loss 0.4612  AUC 0.7681  log-loss 0.4497  (1.02 s)"; "… 0.4612 of the 1,234 rows
 // since the resume", where the run began inside the epoch; where evaluations are compared
 // "…  (1.02 s)  best so far"; with managed collision "…  (1.02 s)  81,230 of 650,000 rows in use".

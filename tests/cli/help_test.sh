@@ -11,7 +11,7 @@ for flag in --config --data --train-rows --eval --eval-rows --epochs --batch-siz
   --checkpoint \
   --checkpoint-every --resume --skip-bad-lines --device --json --ranks --plan --topology \
     --wire-codecs --eval-every --eval-metric --best --stop-at --patience --mllog \
-    --max-table-rows; do has out "$flag"; done
+    --max-table-rows --run; do has out "$flag"; done
 has out '"seconds" covers'
 run 0 inspect --help
 run 0 preprocess --help

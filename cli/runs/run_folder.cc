@@ -1,0 +1,120 @@
+#include "cli/runs/run_folder.h"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/files/files.h"
+#include "runtime/json/json_fields.h"
+#include "train/task_meter.h"
+
+namespace tessera::cli {
+namespace {
+
+using internal::Json;
+
+constexpr char kVersionKey[] = "tessera_run";
+constexpr int64_t kVersion = 1;
+
+double NumberIn(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : kNoValue;
+}
+
+std::optional<CurvePoint> PointOf(const std::string& line) {
+  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("step") || !json.contains("metric")) return {};
+  return CurvePoint{.epoch = json.value("epoch", int64_t{0}),
+                    .step = json.value("step", int64_t{0}),
+                    .fraction = json.value("epoch_fraction", 0.0),
+                    .metric = json.value("metric", ""),
+                    .values = std::move(json)};
+}
+
+// An evaluation that is made up for after a resume saw no step before it.
+void Put(CurvePoint point, std::map<int64_t, CurvePoint>& points) {
+  const auto before = points.find(point.step);
+  if (before != points.end() && std::isnan(NumberIn(point.values, kTrainLoss)))
+    point.values[kTrainLoss] = before->second.values[kTrainLoss];
+  points[point.step] = std::move(point);
+}
+
+}  // namespace
+
+bool IsRunFolder(const std::string& folder) {
+  return std::filesystem::is_regular_file(PathIn(folder, kRunDocument));
+}
+
+std::string CheckpointName(const std::string& which, bool is_folder) {
+  return is_folder ? which : which + ".safetensors";
+}
+
+Json NewRunDocument() { return {{kVersionKey, kVersion}, {"starts", Json::array()}}; }
+
+Json ReadRunDocument(const std::string& folder) {
+  if (!IsRunFolder(folder)) return NewRunDocument();
+  const std::string path = PathIn(folder, kRunDocument);
+  return internal::ReadDocument(ReadTextFile(path), path, [](Json json) {
+    internal::JsonObject document(json, "");
+    internal::CheckVersion(document, kVersionKey, kVersion);
+    if (const Json& starts = document.Require("starts"); !starts.is_array())
+      internal::ThrowExpected("starts", "a list", starts);
+    return json;
+  });
+}
+
+void WriteRunDocument(const std::string& folder, const Json& document) {
+  ReplaceTextFile(PathIn(folder, kRunDocument), document.dump(2) + "\n");
+}
+
+std::optional<RunFinish> FinishOf(const Json& document) {
+  const auto found = document.find("finished");
+  if (found == document.end() || !found->is_object()) return {};
+  return RunFinish{found->value("epochs", int64_t{0}), found->value("stopped_early", "")};
+}
+
+double CurvePoint::Value(const std::string& name) const {
+  if (name == metric) return NumberIn(values, "value");
+  if (values.contains(name)) return NumberIn(values, name);
+  const size_t dash = name.find('-');
+  const auto tasks = values.find("tasks");
+  if (dash == std::string::npos || tasks == values.end()) return kNoValue;
+  const auto task = tasks->find(name.substr(dash + 1));
+  return task == tasks->end() ? kNoValue : NumberIn(*task, name.substr(0, dash));
+}
+
+std::vector<CurvePoint> ReadCurve(const std::string& folder, std::optional<int64_t> last_step) {
+  const std::string path = PathIn(folder, kRunCurve);
+  if (!std::filesystem::exists(path)) return {};
+  std::map<int64_t, CurvePoint> points;
+  std::istringstream lines(ReadTextFile(path));
+  for (std::string line; std::getline(lines, line);)
+    if (auto point = PointOf(line); point && (!last_step || point->step <= *last_step))
+      Put(std::move(*point), points);
+  std::vector<CurvePoint> curve;
+  for (auto& [step, point] : points) curve.push_back(std::move(point));
+  return curve;
+}
+
+KeptRun ReadKeptRun(const std::string& folder) {
+  if (!IsRunFolder(folder))
+    throw Error(Format("{}: it is no folder of tessera train --run: there is no {} in it", folder,
+                       kRunDocument));
+  const Json document = ReadRunDocument(folder);
+  KeptRun run{.path = folder,
+              .config = ReadTrainConfig(PathIn(folder, kRunConfig)),
+              .finished = FinishOf(document),
+              .curve = ReadCurve(folder)};
+  for (const Json& start : document.at("starts")) {
+    if (!start.contains("rows")) continue;
+    run.rows += start.value("rows", int64_t{0});
+    run.seconds += start.value("seconds", 0.0);
+    run.training_seconds += start.value("training_seconds", 0.0);
+  }
+  return run;
+}
+
+}  // namespace tessera::cli

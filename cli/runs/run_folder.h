@@ -1,0 +1,78 @@
+#ifndef TESSERA_CLI_RUNS_RUN_FOLDER_H_
+#define TESSERA_CLI_RUNS_RUN_FOLDER_H_
+// The folder that `tessera train --run` keeps a run in:
+//
+//   run.json       {"tessera_run": 1, "starts": [...], "finished": {"epochs", "step",
+//                  "stopped_early"}}: each start's time, command, version, build, machine, data,
+//                  place, rows and seconds; "finished" once nothing is left to train
+//   config.json    the configuration as it was resolved, flags included
+//   log.txt        what was printed, of all starts
+//   metrics.jsonl  metrics of the training (train/run/training_metrics.h)
+//   curve.jsonl    a line an evaluation, or without rows for evaluation a line an epoch
+//   result.json    the report of --json, of the last start
+//   last.safetensors, best.safetensors    checkpoints; folders last and best with ranks, and last
+//                                         with --incremental
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/json/json_object.h"
+#include "train/config/train_config.h"
+
+namespace tessera::cli {
+
+inline constexpr char kRunDocument[] = "run.json", kRunConfig[] = "config.json",
+                      kRunLog[] = "log.txt", kRunMetrics[] = "metrics.jsonl",
+                      kRunCurve[] = "curve.jsonl", kRunResult[] = "result.json";
+inline constexpr char kTrainLoss[] = "train_loss";
+
+bool IsRunFolder(const std::string& folder);
+
+// "last.safetensors", or "last" for a checkpoint that is a folder; `which`: "last" or "best".
+std::string CheckpointName(const std::string& which, bool is_folder);
+
+internal::Json NewRunDocument();
+// Reads run.json; a new document where none is there. Throws Error for what is no such document.
+internal::Json ReadRunDocument(const std::string& folder);
+void WriteRunDocument(const std::string& folder, const internal::Json& document);
+
+// Where a run that has nothing left to train stands.
+struct RunFinish {
+  int64_t epochs = 0;
+  std::string stopped_early;  // "target", "patience" or ""
+};
+// nullopt for a run that is under way, or was cut off.
+std::optional<RunFinish> FinishOf(const internal::Json& document);
+
+// A line of curve.jsonl.
+struct CurvePoint {
+  int64_t epoch = 0, step = 0;
+  double fraction = 0;    // how much of the epoch is trained
+  std::string metric;     // by which evaluations are compared; kTrainLoss without rows for them
+  internal::Json values;  // the line
+  // The value of a metric under its name in --eval-metric, or of kTrainLoss; NaN where there is
+  // none.
+  double Value(const std::string& metric) const;
+};
+
+// The points of curve.jsonl up to a step, by rising step; of two lines of one step the later one
+// counts, and a line that was cut off is left out. Empty where there is no file.
+std::vector<CurvePoint> ReadCurve(const std::string& folder,
+                                  std::optional<int64_t> last_step = std::nullopt);
+
+// A run as it was kept.
+struct KeptRun {
+  std::string path;
+  TrainConfig config;
+  std::optional<RunFinish> finished;
+  // Sums over starts that ended by themselves.
+  int64_t rows = 0;
+  double seconds = 0, training_seconds = 0;
+  std::vector<CurvePoint> curve;
+};
+// Throws Error, naming the folder, for one that is no run's.
+KeptRun ReadKeptRun(const std::string& folder);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_RUNS_RUN_FOLDER_H_

@@ -1,0 +1,293 @@
+#include "cli/train/run_recorder.h"
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "cli/runs/run_folder.h"
+#include "cli/show/evaluation_report.h"
+#include "cli/train/evaluation_flags.h"
+#include "cli/train/train_report.h"
+#include "data/files/data_identity.h"
+#include "runtime/base/build_id.h"
+#include "runtime/base/check.h"
+#include "runtime/base/version.h"
+#include "runtime/files/files.h"
+#include "train/checkpoint/saved_form.h"
+#include "train/config/config_keys.h"
+#include "train/pipeline/pipeline_kind.h"
+#include "train/task_meter.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using internal::Json;
+
+bool Continues(const TrainFlags& flags) {
+  return flags.resume == flags.checkpoint && !flags.overwrite;
+}
+
+void CheckAlone(const TrainFlags& flags) {
+  const std::pair<const char*, const std::string&> own[] = {{"--checkpoint", flags.checkpoint},
+                                                            {"--best", flags.evaluation.best},
+                                                            {"--metrics", flags.metrics},
+                                                            {"--json", flags.json}};
+  for (const auto& [flag, value] : own)
+    if (!value.empty())
+      throw Error(
+          Format("{} {} beside --run {}, which keeps that in its folder: leave one of them "
+                 "out",
+                 flag, value, flags.run));
+}
+
+// Throws Error for a folder with files in it that are no run's.
+void CheckFolder(const std::string& folder) {
+  if (!fs::exists(folder) || IsRunFolder(folder)) return;
+  if (!fs::is_directory(folder))
+    throw Error(Format("--run {}: a file is there: name a folder", folder));
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (!entry.path().filename().string().starts_with('.'))
+      throw Error(Format("--run {}: {} is there, and no run of tessera train: name another folder",
+                         folder, entry.path().filename().string()));
+}
+
+// Whether a save there is complete.
+bool HasCheckpoint(const std::string& path) {
+  return fs::is_directory(path) ? FormIn(path).has_value() : fs::exists(path);
+}
+
+bool IsFolder(const TrainFlags& flags, bool with_ranks) { return with_ranks || flags.incremental; }
+
+// Words that a shell takes apart again.
+std::string CommandText(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789-_=./:,+@%") == std::string::npos;
+    std::string quoted;
+    for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+    text += (text.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
+  }
+  return text;
+}
+
+// The command line of this process.
+std::vector<std::string> CommandWords() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+std::string TimeNow() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc = {};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+Json IdentityJson(const DataIdentity& identity) {
+  Json paths = Json::array();
+  for (const PathIdentity& path : identity.paths)
+    paths.push_back({{"name", path.name},
+                     {"bytes", path.bytes},
+                     {"head", Format("{:016x}", path.head)},
+                     {"tail", Format("{:016x}", path.tail)}});
+  return {{"rows", ToString(identity.rows)}, {"paths", std::move(paths)}};
+}
+
+Json DataJson(const DataSets& data) {
+  Json json = {{"train", IdentityJson(data.train_identity())}};
+  if (data.has_eval_rows()) json["eval"] = IdentityJson(data.eval_identity());
+  return json;
+}
+
+Json StartJson(const DataSets& data, const RunStart& start) {
+  return {
+      {"time", TimeNow()},
+      {"command", CommandText(CommandWords())},
+      {"folder", fs::current_path().string()},
+      {"version", kVersion},
+      {"build", BuildId()},
+      {"machine", start.machine},
+      {"device", start.device},
+      {"ranks", start.ranks},
+      {"threads", start.threads},
+      {"data", DataJson(data)},
+      {"from", {{"epoch", start.from.epoch}, {"row", start.from.row}, {"step", start.from.step}}}};
+}
+
+// Makes the folder a run's before anything else is in it.
+std::string BegunFolder(const std::string& folder) {
+  if (!IsRunFolder(folder)) WriteRunDocument(folder, NewRunDocument());
+  return folder;
+}
+
+// Whether only the number of epochs may differ between the run and what is asked for.
+bool IsSameTraining(const std::string& folder, const TrainConfig& config) {
+  const std::string path = PathIn(folder, kRunConfig);
+  if (!fs::exists(path)) return false;
+  for (const auto& [was, is] : Differences(KeysOf(ReadTrainConfig(path)), KeysOf(config)))
+    if (!was.table.empty() || was.key != "train.epochs") return false;
+  return true;
+}
+
+void CheckUnfinished(const TrainFlags& flags, const TrainConfig& config) {
+  if (!Continues(flags)) return;
+  const std::optional<RunFinish> finish = FinishOf(ReadRunDocument(flags.run));
+  if (!finish || !IsSameTraining(flags.run, config)) return;
+  if (finish->stopped_early.empty() && config.epochs > finish->epochs) return;
+  throw Error(
+      Format("--run {}: this run is finished ({}): name another folder, ask for more "
+             "--epochs, or give --overwrite to begin it anew",
+             flags.run,
+             finish->stopped_early.empty() ? Format("{} epochs", finish->epochs)
+                                           : "stopped early by its " + finish->stopped_early));
+}
+
+}  // namespace
+
+void ApplyRunFlag(TrainFlags& flags, bool with_ranks) {
+  if (flags.run.empty()) return;
+  CheckAlone(flags);
+  CheckFolder(flags.run);
+  const auto last = [&](bool is_folder) {
+    return PathIn(flags.run, CheckpointName("last", is_folder));
+  };
+  const bool is_folder = IsFolder(flags, with_ranks);
+  flags.checkpoint = last(is_folder);
+  flags.metrics = PathIn(flags.run, kRunMetrics);
+  flags.json = PathIn(flags.run, kRunResult);
+  if (HasCheckpoint(last(!is_folder)))
+    throw Error(
+        Format("--run {}: its checkpoint is {}, but this start saves {}: give --ranks and "
+               "--incremental as the run began, or name another folder",
+               flags.run, last(!is_folder), flags.checkpoint));
+  if (flags.overwrite) return;
+  if (!HasCheckpoint(flags.checkpoint)) {
+    flags.overwrite = IsRunFolder(flags.run);  // a start that was cut off before it saved
+    return;
+  }
+  if (!flags.resume.empty() && flags.resume != flags.checkpoint)
+    throw Error(
+        Format("--resume {} beside --run {}, which goes on from its own checkpoint: leave "
+               "--resume out, or name another folder",
+               flags.resume, flags.run));
+  flags.resume = flags.checkpoint;
+}
+
+void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config) {
+  if (flags.run.empty()) return;
+  const bool made_up = flags.data.empty() && config.data.eval_rows > 0;
+  if (!flags.eval.empty() || !flags.eval_rows.empty() || made_up) {
+    flags.evaluation.best = PathIn(flags.run, CheckpointName("best", with_ranks));
+    ApplyEvaluationFlags(flags.evaluation, config);
+    const bool inside = config.evaluation->every_steps > 0 || config.evaluation->every > 0;
+    if (inside && ParsePipelineKind(flags.pipeline) == PipelineKind::kSemiSync)
+      throw Error(
+          "--run with evaluations inside epochs beside --pipeline semi_sync: the best model, which "
+          "--run keeps, would change what is trained; expected --pipeline none, base, sparse_dist "
+          "or prefetch");
+  }
+  CheckUnfinished(flags, config);
+}
+
+RunRecorder::RunRecorder(const TrainFlags& flags)
+    : folder_(BegunFolder(flags.run)),
+      goes_on_(Continues(flags)),
+      document_(goes_on_ ? ReadRunDocument(folder_) : NewRunDocument()),
+      log_(PathIn(flags.run, kRunLog),
+           Format("---- {}  {}", TimeNow(), CommandText(CommandWords()))) {}
+
+void RunRecorder::Begin(const TrainConfig& config, const DataSets& data, const RunStart& start) {
+  if (!goes_on_)
+    for (const char* name : {kRunMetrics, kRunCurve}) fs::remove(PathIn(folder_, name));
+  fs::remove(PathIn(folder_, kRunResult));
+  ReplaceTextFile(PathIn(folder_, kRunConfig), internal::ParseJson(ToJson(config)).dump(2) + "\n");
+  std::string lines;
+  for (const CurvePoint& point : ReadCurve(folder_, start.from.step))
+    lines += point.values.dump() + "\n";
+  ReplaceTextFile(PathIn(folder_, kRunCurve), lines);
+  document_.erase("finished");
+  document_["starts"].push_back(StartJson(data, start));
+  WriteRunDocument(folder_, document_);
+  begun_ = true;
+}
+
+double RunRecorder::TakeTrainLoss() {
+  const double loss = rows_ == 0 ? kNoValue : loss_sum_ / static_cast<double>(rows_);
+  loss_sum_ = 0;
+  rows_ = 0;
+  return loss;
+}
+
+void RunRecorder::AddLine(const EvaluationPoint& at, const std::string& metric, double value,
+                          Json line) {
+  Json json = {{"epoch", at.epoch},
+               {"step", at.step},
+               {"epoch_fraction", at.fraction},
+               {"metric", metric},
+               {"value", value}};
+  json.update(line);
+  const std::string path = PathIn(folder_, kRunCurve);
+  std::ofstream file(path, std::ios::app);
+  file << json.dump() << std::endl;
+  if (!file) throw Error(Format("{}: cannot be written", path));
+}
+
+void RunRecorder::Record(TrainingRunOptions& options) {
+  options.on_step = [this, then = options.on_step](const StepReport& step) {
+    loss_sum_ += step.loss * static_cast<double>(step.examples);
+    rows_ += step.examples;
+    step_ = step.step;
+    then(step);
+  };
+  options.on_evaluation = [this, then = options.on_evaluation](const EvaluationReport& report) {
+    Json line = {{kTrainLoss, TakeTrainLoss()}, {"loss", report.values.loss}};
+    AddEvaluation(line, report.values);
+    line["best"] = report.best;
+    AddLine(report.at, report.metric, report.value, std::move(line));
+    then(report);
+  };
+  options.on_epoch = [this, then = options.on_epoch](const EpochReport& epoch) {
+    if (!epoch.evaluation) {
+      const double loss = TakeTrainLoss();
+      AddLine({.epoch = epoch.epoch, .step = step_, .fraction = 1}, kTrainLoss, loss,
+              {{kTrainLoss, loss}});
+    }
+    then(epoch);
+  };
+}
+
+void RunRecorder::EndStart(const std::string& how) {
+  document_["starts"].back()["ended"] = how;
+  document_["starts"].back()["end"] = TimeNow();
+  WriteRunDocument(folder_, document_);
+}
+
+void RunRecorder::End(const TrainingRunReport& report, const TrainingProgress& at) {
+  Json& start = document_["starts"].back();
+  start["rows"] = report.rows;
+  start["seconds"] = report.seconds;
+  start["training_seconds"] = report.training_seconds;
+  if (!report.stopped) {
+    const std::string stop =
+        report.evaluations ? StopName(report.evaluations->stop) : std::string();
+    document_["finished"] = {{"epochs", at.epoch}, {"step", at.step}, {"stopped_early", stop}};
+  }
+  EndStart(report.stopped ? "interrupted" : "finished");
+}
+
+void RunRecorder::Fail(const std::string& error) {
+  log_.Write("tessera: " + error);
+  if (begun_) EndStart("error: " + error);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,62 @@
+#ifndef TESSERA_CLI_TRAIN_RUN_RECORDER_H_
+#define TESSERA_CLI_TRAIN_RUN_RECORDER_H_
+// `tessera train --run`: the flags that it stands for, and what one start of a run adds to its
+// folder (cli/runs/run_folder.h).
+#include <memory>
+#include <string>
+
+#include "cli/train/run_log.h"
+#include "cli/train/train_command_flags.h"
+#include "runtime/json/json_object.h"
+#include "train/data_sets.h"
+#include "train/run/training_run.h"
+
+namespace tessera::cli {
+
+// Sets --checkpoint, --metrics and --json by --run, and --resume where the folder has a checkpoint
+// to go on from, or --overwrite where a start left none. Reads alone. Throws Error for one of these
+// flags beside --run, and a folder that no run made, or whose checkpoint has another form.
+void ApplyRunFlag(TrainFlags& flags, bool with_ranks);
+
+// Sets --best by --run, where there are rows for evaluation. Throws Error for --pipeline semi_sync
+// beside it, and for a run that is finished. Reads alone.
+void ApplyRunToEvaluations(TrainFlags& flags, bool with_ranks, TrainConfig& config);
+
+// Facts of a start that its flags do not say.
+struct RunStart {
+  std::string machine, device;
+  int threads = 1, ranks = 1;
+  TrainingProgress from;
+};
+
+class RunRecorder {
+ public:
+  // Adds to the log from now on. REQUIRES: the outputs are claimed.
+  explicit RunRecorder(const TrainFlags& flags);
+
+  // Writes config.json and the start. Where the run goes on, removes what curve.jsonl has of later
+  // steps, else what an earlier run left.
+  void Begin(const TrainConfig& config, const DataSets& data, const RunStart& start);
+  // Has evaluations, and epochs without one, written to curve.jsonl.
+  void Record(TrainingRunOptions& options);
+  void End(const TrainingRunReport& report, const TrainingProgress& at);
+  // Notes that the start ended by an error, which is in the log then.
+  void Fail(const std::string& error);
+
+ private:
+  void AddLine(const EvaluationPoint& at, const std::string& metric, double value,
+               internal::Json line);
+  double TakeTrainLoss();
+  void EndStart(const std::string& how);
+
+  std::string folder_;
+  bool goes_on_;
+  internal::Json document_;  // run.json
+  RunLog log_;
+  bool begun_ = false;
+  double loss_sum_ = 0;  // of the rows since the last line
+  int64_t rows_ = 0, step_ = 0;
+};
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_TRAIN_RUN_RECORDER_H_

@@ -1,0 +1,169 @@
+#!/bin/bash
+# tessera train --run: what a run's folder has, the bits of the same flags, and going on with a run
+# that was cut off at any moment, alone and over ranks.
+source "$(dirname "$0")/../cli_test_lib.sh"
+source "$(dirname "$0")/../mpi_test_lib.sh"
+
+# same_state FILE FILE: two checkpoints have the same bytes but for the state of metrics, which has
+# times in it.
+same_state() {
+  python3 - "$1" "$2" <<'EOF'
+import json, sys
+def tensors(path):
+  file = open(path, "rb").read()
+  end = 8 + int.from_bytes(file[:8], "little")
+  entries = json.loads(file[8:end])
+  return {name: (entry["shape"], file[end:][slice(*entry["data_offsets"])])
+          for name, entry in entries.items() if not name.startswith(("metrics.", "__"))}
+first, second = tensors(sys.argv[1]), tensors(sys.argv[2])
+sys.exit(first != second or len(first) < 10)
+EOF
+}
+
+# same_curve FOLDER FOLDER: both have the same evaluations, bit for bit.
+same_curve() {
+  python3 - "$1" "$2" <<'EOF' || fail "$2 has another curve than $1"
+import json, sys
+def curve(folder):
+  points = {}
+  for line in open(folder + "/curve.jsonl"):
+    point = json.loads(line)
+    points[point["step"]] = {key: value for key, value in point.items() if key != "train_loss"}
+  return points
+assert curve(sys.argv[1]) == curve(sys.argv[2]) != {}, (curve(sys.argv[1]), curve(sys.argv[2]))
+EOF
+}
+
+# ---- what is there, and the bits of the same training by flags
+base=(train --config small.json --threads 2 --eval-every 0.5 --set optimizer.sparse.lr=0.05)
+plain=("${base[@]}" --epochs 2)
+run 0 "${plain[@]}" --checkpoint plain.st --best plain_best.st --json plain.json
+run 0 "${plain[@]}" --run runs/a
+mv out said
+same_state plain.st runs/a/last.safetensors || fail "--run changed what is trained"
+same_state plain_best.st runs/a/best.safetensors || fail "--run has another best model"
+[ "$(ls runs/a | tr '\n' ' ')" = "best.safetensors config.json curve.jsonl last.safetensors \
+log.txt metrics.jsonl result.json run.json " ] || fail "$(ls runs/a)"
+python3 - <<'EOF' || fail "run.json, result.json, curve.jsonl"
+import json
+run = json.load(open("runs/a/run.json"))
+[start] = run["starts"]
+assert "--set optimizer.sparse.lr=0.05" in start["command"]
+assert start["build"] and start["version"] and "core" in start["machine"]
+assert start["data"]["train"]["rows"] == "0:5000" and start["data"]["eval"]["rows"] == "5000:6000"
+assert start["from"]["step"] == 0 and start["ended"] == "finished" and start["rows"] == 10000
+assert run["finished"] == {"epochs": 2, "step": 158, "stopped_early": ""}
+config = json.load(open("runs/a/config.json"))
+assert config["train"]["epochs"] == 2 and config["tables"][0]["optimizer"]["lr"] == 0.05
+result, plain = (json.load(open(path)) for path in ("runs/a/result.json", "plain.json"))
+assert result["auc"] == plain["auc"] and result["best"] == plain["best"]
+curve = [json.loads(line) for line in open("runs/a/curve.jsonl")]
+assert [point["step"] for point in curve] == [39, 78, 79, 118, 157, 158]
+assert [point["auc"] for point in curve] == [e["auc"] for e in plain["evaluations"]]
+assert all(0.1 < point["train_loss"] < 2 for point in curve)
+lines = [json.loads(line) for line in open("runs/a/metrics.jsonl")]
+assert sum(line["phase"] == "eval" for line in lines) == 6
+EOF
+tail -n +2 runs/a/log.txt | cmp - said || fail "the log is not what was printed"
+head -1 runs/a/log.txt | grep -q "^---- 20.*--run runs/a" || fail "$(head -1 runs/a/log.txt)"
+run 0 train --config runs/a/config.json --threads 2 --run runs/again  # the configuration is whole
+same_state plain.st runs/again/last.safetensors || fail "config.json is another configuration"
+
+# ---- data of files have fingerprints; without rows for evaluation the curve is the training's loss
+run 0 generate --rows 1000 --vocabulary 50 clicks.tsv
+run 0 train --config small.json --data clicks.tsv --epochs 2 --run runs/files
+json runs/files/run.json 'd["starts"][0]["data"]["train"]["paths"][0]["name"] == "clicks.tsv"'
+json runs/files/run.json 'len(d["starts"][0]["data"]["train"]["paths"][0]["head"]) == 16'
+[ "$(grep -c '"metric":"train_loss"' runs/files/curve.jsonl)" -eq 2 ] || fail "curve of two epochs"
+[ ! -e runs/files/best.safetensors ] || fail "a best model without evaluations"
+
+# ---- killed at any moment, the same command goes on: the same bits, evaluations and best model
+sed 's/"rows": 5000/"rows": 2000/' small.json >short.json
+every=(train --config short.json --threads 2 --epochs 6 --eval-every 5 --checkpoint-every 7)
+for form in "" "--incremental" "--ranks 2" "--ranks 2 --incremental"; do
+  rm -rf whole cut
+  run 0 "${every[@]}" $form --run whole
+  python3 - "$tessera" "${every[@]}" $form --run cut <<'EOF' || fail "$form: killed runs"
+import random, subprocess, sys, time
+dice = random.Random(len(sys.argv))
+for kill in range(5):
+  with open("killed.txt", "w") as said:
+    process = subprocess.Popen(sys.argv[1:], stdout=said, stderr=said)
+    time.sleep(0.02 + 0.05 * dice.random())
+    process.kill()
+    if process.wait() not in (0, -9): sys.exit(open("killed.txt").read())
+EOF
+  "$tessera" "${every[@]}" $form --run cut >out 2>err || has err "this run is finished"
+  json cut/run.json 'd["finished"]["epochs"] == 6 and len(d["starts"]) > 0'
+  same_curve whole cut
+  for which in last best; do
+    saved=$(basename whole/$which*)
+    for run in whole cut; do run 0 export $run/$saved --out $run.st --overwrite; done
+    same_state whole.st cut.st || fail "$form: $which has other bits"
+  done
+done
+
+# ---- a signal: the step is finished, and the same command goes on
+sed 's/"rows": 5000/"rows": 50000000/' small.json >long.json
+python3 - "$tessera" train --config long.json --run stopped <<'EOF' || fail "SIGTERM: $(cat out)"
+import subprocess, sys, time
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=open("err", "w"))
+process.stdout.readline()
+time.sleep(0.5)
+process.terminate()
+sys.exit(process.wait() != 143)
+EOF
+has err "interrupted by SIGTERM: saved stopped; the same command goes on"
+has stopped/log.txt "interrupted by SIGTERM: saved stopped; the same command goes on"
+json stopped/run.json 'd["starts"][0]["ended"] == "interrupted" and d["starts"][0]["rows"] > 0'
+json stopped/run.json '"finished" not in d'
+
+# ---- a run that is finished; one that goes on longer; one that begins anew
+fails_saying "--run runs/a: this run is finished (2 epochs)" "${plain[@]}" --run runs/a
+run 0 "${base[@]}" --epochs 3 --run runs/a
+has out "resumed runs/a/last.safetensors: 2 epochs done"
+json runs/a/run.json 'len(d["starts"]) == 2 and d["finished"]["epochs"] == 3'
+run 0 train --run runs/a --epochs 4 --threads 2  # the configuration is the run's
+run 0 "${base[@]}" --epochs 4 --run longer
+same_state longer/last.safetensors runs/a/last.safetensors || fail "a run in parts has other bits"
+same_curve longer runs/a
+run 0 "${plain[@]}" --run runs/a --overwrite
+json runs/a/run.json 'len(d["starts"]) == 1 and d["finished"]["epochs"] == 2'
+same_state plain.st runs/a/last.safetensors || fail "--overwrite did not begin anew"
+run 0 train --resume plain.st --epochs 3 --threads 2 --run from_plain
+json from_plain/run.json 'd["starts"][0]["from"]["step"] == 158'
+run 0 train --config short.json --patience 1 --epochs 20 --run patient
+json patient/run.json 'd["finished"]["stopped_early"] == "patience"'
+fails_saying "this run is finished (stopped early by its patience)" train --config short.json \
+  --patience 1 --epochs 20 --run patient
+
+# ---- over processes: rank 0 alone keeps the folder
+"${mpirun[@]}" -n 2 "$tessera" "${plain[@]}" --run mpi >out 2>err || fail "mpirun: $(cat out err)"
+json mpi/run.json 'd["starts"][0]["ranks"] == 2 and len(d["starts"]) == 1'
+"${mpirun[@]}" -n 2 "$tessera" "${base[@]}" --epochs 3 --run mpi >out 2>err ||
+  fail "mpirun: $(cat out err)"
+run 0 "${base[@]}" --epochs 3 --ranks 2 --run threads
+run 0 export mpi/last --out mpi.st
+run 0 export threads/last --out threads.st
+same_state mpi.st threads.st || fail "processes and threads have other bits"
+same_curve mpi threads
+
+# ---- refused: nothing is changed
+before=$(find runs/a -type f ! -name log.txt -exec sha256sum {} + | sort)
+for flag in --checkpoint --best --metrics --json; do
+  fails_saying "$flag x beside --run runs/a" "${plain[@]}" --run runs/a $flag x
+done
+fails_saying "--run runs/a: its checkpoint is runs/a/last.safetensors, but this start saves \
+runs/a/last" "${plain[@]}" --run runs/a --ranks 2
+fails_saying "--resume plain.st beside --run runs/a, which goes on from its own checkpoint" train \
+  --resume plain.st --run runs/a
+fails_saying "no run of tessera train: name another folder" "${plain[@]}" --run .
+fails_saying "--run plain.st: a file is there: name a folder" "${plain[@]}" --run plain.st
+fails_saying "--run with evaluations inside epochs beside --pipeline semi_sync" "${plain[@]}" \
+  --run new --pipeline semi_sync
+fails_saying "that is another model" "${base[@]}" --epochs 3 --run runs/a \
+  --set tables[0].optimizer.name=sgd
+run 1 "${plain[@]}" --run runs/a --overwrite --set train.batch_size=0
+has runs/a/log.txt "train.batch_size"
+[ "$before" = "$(find runs/a -type f ! -name log.txt -exec sha256sum {} + | sort)" ] ||
+  fail "a refused start changed the run"
