@@ -16,8 +16,7 @@ RequestQueue::Done TakeDone(RequestQueue::Done& done) { return std::exchange(don
 
 // Needs no memory, which may be what ran out.
 void Refuse(RequestQueue::Done& done, std::exception_ptr error) {
-  ScoredRequest nothing{
-      .scores = {}, .outputs = {}, .model_version = 0, .model_digest = {}, .answered = {}};
+  ScoredRequest nothing{.scores = {}, .outputs = {}};
   if (done) TakeDone(done)(std::move(error), std::move(nothing));
 }
 
@@ -148,6 +147,7 @@ void RequestQueue::RefuseBad(const ServedModel& model, Items& batch) {
 }
 
 void RequestQueue::Compute(Items& batch) {
+  const Clock::time_point taken = Clock::now();
   const std::shared_ptr<const ServedModel> model = predictor_.model();
   RefuseBad(*model, batch);
   std::vector<const PredictRequest*> requests;
@@ -161,7 +161,9 @@ void RequestQueue::Compute(Items& batch) {
                          .outputs = outputs,
                          .model_version = model->spec().version,
                          .model_digest = model->digest(),
-                         .answered = Clock::now()};
+                         .taken = taken,
+                         .answered = Clock::now(),
+                         .began_batch = &item == &batch.front()};
     next += count;
     TakeDone(item.done)(nullptr, std::move(scored));
   }

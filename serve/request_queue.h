@@ -46,7 +46,9 @@ struct ScoredRequest {
   std::vector<std::string> outputs = {kScoreOutput};    // names of an example's answers
   int64_t model_version = 0;                            // of the model that all of them come from
   std::string model_digest = {};                        // of the same
+  std::chrono::steady_clock::time_point taken = {};     // when their batch began to be computed
   std::chrono::steady_clock::time_point answered = {};  // when they were there
+  bool began_batch = false;                             // whether it was the first of its batch
 };
 
 class RequestQueue {

@@ -36,8 +36,7 @@ HttpResponse ErrorResponse(const std::exception& error) {
   const auto answer = [](int status, const std::string& what) {
     return HttpResponse{.status = status,
                         .content_type = kJsonType,
-                        .body = ErrorJson(Shortened(WithoutSource(what))),
-                        .model_version = {}};
+                        .body = ErrorJson(Shortened(WithoutSource(what)))};
   };
   if (const auto* http = dynamic_cast<const HttpError*>(&error)) {
     HttpResponse response = answer(http->status(), error.what());

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "serve/http/inference_facts.h"
+
 namespace tessera::serve {
 
 inline constexpr char kJsonType[] = "application/json";
@@ -22,9 +24,10 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = kJsonType;
   std::string body;
-  std::optional<int64_t> model_version = {};  // that the answer comes from
-  std::string model_digest = {};              // of that version
-  std::string allow = {};                     // with 405: the method that the path takes
+  std::optional<int64_t> model_version = {};     // that the answer comes from
+  std::string model_digest = {};                 // of that version
+  std::string allow = {};                        // with 405: the methods that the path takes
+  std::optional<InferenceFacts> inference = {};  // of an answer to an inference
 };
 
 // Takes the answer; called once, by any thread. Throws nothing.

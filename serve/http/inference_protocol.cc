@@ -142,14 +142,8 @@ void CheckOutputs(JsonObject& request, const ModelSpec& spec) {
   }
 }
 
-// A string as JSON, which is UTF-8; bytes of a request that are not UTF-8 are replaced. Documents
-// are written as text: a tree could not be freed when memory has run out.
-std::string Quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string TensorJson(const std::string& name, const char* datatype, const std::string& shape) {
-  return Format(R"({{"name":{},"datatype":"{}","shape":[{}]}})", Quoted(name), datatype, shape);
+  return Format(R"({{"name":{},"datatype":"{}","shape":[{}]}})", QuotedJson(name), datatype, shape);
 }
 
 }  // namespace
@@ -198,30 +192,15 @@ InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec)
           .predict = internal::RequestOf(inputs, spec)};
 }
 
-LoadRequest ParseLoad(std::string_view body) {
-  LoadRequest load;
-  if (body.empty()) return load;
-  Json json = tessera::internal::ReadJsonText(body, {.values = 100});
-  const Dismantled guard(json);
-  JsonObject request(json, "");
-  if (const Json* found = request.Find("parameters")) {
-    JsonObject parameters(*found, "parameters");
-    parameters.Optional("new_inputs", load.new_inputs);
-    parameters.Finish();
-  }
-  request.Finish();
-  return load;
-}
-
 // Numbers are written as they are made: a tree of them would take several times their text.
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id) {
   const size_t outputs = scored.outputs.size(), examples = scored.scores.size() / outputs;
-  std::string text = Format(R"({{"model_name":{},"model_version":"{}","outputs":[)", Quoted(model),
-                            scored.model_version);
+  std::string text = Format(R"({{"model_name":{},"model_version":"{}","outputs":[)",
+                            QuotedJson(model), scored.model_version);
   for (size_t t = 0; t < outputs; ++t) {
     text += Format(R"({}{{"name":{},"datatype":"FP32","shape":[{}],"data":[)", t == 0 ? "" : ",",
-                   Quoted(scored.outputs[t]), examples);
+                   QuotedJson(scored.outputs[t]), examples);
     for (size_t i = 0; i < examples; ++i) {
       std::array<char, 32> number;
       if (i > 0) text += ',';
@@ -232,7 +211,7 @@ std::string InferResponseJson(const std::string& model, const ScoredRequest& sco
     text += "]}";
   }
   text += "]";
-  if (!id.empty()) text += ",\"id\":" + Quoted(id);
+  if (!id.empty()) text += ",\"id\":" + QuotedJson(id);
   return text + "}";
 }
 
@@ -266,15 +245,17 @@ std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
   for (const std::string& name : spec.Outputs())
     outputs += (outputs.empty() ? "" : ",") + TensorJson(name, "FP32", "-1");
   std::string keys;
-  for (const std::string& key : row_keys) keys += (keys.empty() ? "" : ",") + Quoted(key);
+  for (const std::string& key : row_keys) keys += (keys.empty() ? "" : ",") + QuotedJson(key);
   return Format(R"({{"name":{},"versions":["{}"],"platform":"tessera_{}",)"
                 R"("inputs":[{}],"outputs":[{}]{}}})",
-                Quoted(model), spec.version, ToString(spec.net.type), inputs, outputs,
+                QuotedJson(model), spec.version, ToString(spec.net.type), inputs, outputs,
                 keys.empty() ? "" : Format(R"(,"row_keys":[{}])", keys));
 }
 
-std::string TakenDeltasJson(int64_t taken, int64_t version) {
-  return Format(R"({{"taken":{},"model_version":"{}"}})", taken, version);
+// Bytes of a request that are not UTF-8 are replaced. Documents are written as text: a tree could
+// not be freed when memory has run out.
+std::string QuotedJson(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string ErrorJson(const std::string& what) {

@@ -36,12 +36,6 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
                             const ModelSpec& spec);
 InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec);
 
-// A request to load the model: {"parameters": {"new_inputs": true}}, or no body.
-struct LoadRequest {
-  bool new_inputs = false;  // the model may read other inputs than the one that is served
-};
-LoadRequest ParseLoad(std::string_view body);
-
 std::string InferResponseJson(const std::string& model, const ScoredRequest& scored,
                               const std::string& id);
 std::string InferResponseSafetensors(const ScoredRequest& scored);
@@ -50,8 +44,8 @@ std::string ServerMetadataJson();
 // row_keys: those of RawRows::keys.
 std::string ModelMetadataJson(const std::string& model, const ModelSpec& spec,
                               const std::vector<std::string>& row_keys = {});
-// {"taken": how many, "model_version": "7"}.
-std::string TakenDeltasJson(int64_t taken, int64_t version);
+// A text as JSON, with its quotes.
+std::string QuotedJson(const std::string& text);
 // {"error": what}, in ASCII: nothing of a request comes back as it was.
 std::string ErrorJson(const std::string& what);
 

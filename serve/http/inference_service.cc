@@ -1,21 +1,20 @@
 #include "serve/http/inference_service.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "serve/http/http_error.h"
 #include "serve/http/inference_protocol.h"
+#include "serve/http/repository_protocol.h"
 #include "serve/http/request_path.h"
 #include "serve/http/server_metrics.h"
 
 namespace tessera::serve {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Larger bodies and answers are read and written by threads of their own: they would hold up the
 // small ones of a thread that moves bytes.
@@ -33,14 +32,8 @@ std::optional<size_t> JsonBytes(const HttpRequest& request) {
   return length;
 }
 
-// JSON has no NaN, and a score that is no number means nothing in any form.
-void CheckFinite(const ScoredRequest& scored, const std::string& model) {
-  size_t bad = 0;
-  for (const float score : scored.scores) bad += std::isfinite(score) ? 0 : 1;
-  if (bad > 0)
-    throw HttpError(500, Format("model '{}', version {}: {} of {} scores are not finite (NaN or "
-                                "infinite): its weights or the request's dense features are not",
-                                model, scored.model_version, bad, scored.scores.size()));
+int64_t CountNotFinite(const std::vector<float>& scores) {
+  return std::count_if(scores.begin(), scores.end(), [](float s) { return !std::isfinite(s); });
 }
 
 // Lines of JSON, whatever a client calls them; curl calls all that it is given a form.
@@ -57,7 +50,7 @@ void Fail(const HttpReply& reply, const std::exception& error) noexcept {
   try {
     reply(ErrorResponse(error));
   } catch (...) {  // not even memory for the sentence
-    reply({.status = 503, .content_type = {}, .body = {}, .model_version = {}});
+    reply({.status = 503, .content_type = {}, .body = {}});
   }
 }
 
@@ -70,7 +63,9 @@ class InferenceService::Impl {
         options_(std::move(options)),
         queue_(std::make_unique<RequestQueue>(predictor, options_.queue)),
         large_(static_cast<size_t>(options_.large_workers)),
-        loads_(1) {}
+        loads_(1) {
+    metrics_.AddModel(options_.model_name);
+  }
   ~Impl() {
     large_.join();
     loads_.join();
@@ -79,29 +74,30 @@ class InferenceService::Impl {
   }
 
   void Answer(HttpRequest request, HttpReply reply) {
-    const auto parts = PathParts(request.target);
-    const std::string method = MethodOf(parts);
-    if (method.empty()) throw HttpError(404, "there is no such path");
-    if (request.method != method)
-      throw HttpError(405, Format("this path takes {}", method), method);
-    if (method == "GET") return reply(Get(parts));
-    if (parts[1] == "repository")
-      return Administer(parts[3], parts[4] == "load", request.body, std::move(reply));
-    Infer(*ModelPathOf(parts), std::move(request), std::move(reply));
+    auto route = RouteOf(request.target);
+    if (!route) throw HttpError(404, "there is no such path");
+    if (!Takes(*route, request.method))
+      throw HttpError(405, Format("this path takes {}", route->methods), route->methods);
+    if (route->action == Action::kInfer || route->action == Action::kInferRows)
+      return Infer(std::move(*route), std::move(request), std::move(reply));
+    if (route->action == Action::kLoad || route->action == Action::kDeltas)
+      return Administer(*route, request.body, std::move(reply));
+    reply(Describe(*route, request));
   }
 
  private:
   // An inference on its way.
   struct Call {
-    ModelPath path;
+    Route route;
     HttpReply reply;
-    Clock::time_point begin = Clock::now();
+    StageClock clock = {};
+    InferenceFacts facts = {};
     bool safetensors = false;
-    std::string id;
+    std::string id = {};
   };
 
   static HttpResponse Json(std::string json) {
-    return {.status = 200, .content_type = kJsonType, .body = std::move(json), .model_version = {}};
+    return {.status = 200, .content_type = kJsonType, .body = std::move(json)};
   }
 
   // fn() by a thread of `pool`; what it throws goes to the client.
@@ -116,38 +112,72 @@ class InferenceService::Impl {
     });
   }
 
-  HttpResponse Get(const std::vector<std::string>& parts) const {
-    if (parts == std::vector<std::string>{"metrics"})
-      return {
-          .status = 200,
-          .content_type = kMetricsType,
-          .body = metrics_.Text(*predictor_.model(), queue_->queued(), predictor_.delta_counts()),
-          .model_version = {}};
-    if (parts == std::vector<std::string>{"v2"}) return Json(ServerMetadataJson());
-    if (parts[1] == "health") return Json("{}");
-    const auto path = ModelPathOf(parts);
+  // Answers from what is there: nothing is computed, so that it waits for no queue.
+  HttpResponse Describe(const Route& route, const HttpRequest& request) const {
+    switch (route.action) {
+      case Action::kMetrics:
+        return {.status = 200,
+                .content_type = kMetricsType,
+                .body = metrics_.Text({State()}, queue_->queued())};
+      case Action::kServer:
+        return Json(ServerMetadataJson());
+      case Action::kIndex:
+        CheckIndexRequest(request.body);
+        return Json(IndexJson({{options_.model_name, predictor_.model()->spec().version}}));
+      case Action::kStatisticsOfAll:
+        return Json(Statistics(*predictor_.model()));
+      case Action::kLive:
+      case Action::kReady:
+        return Json("{}");
+      default:
+        return DescribeModel(route);
+    }
+  }
+
+  HttpResponse DescribeModel(const Route& route) const {
     const auto served = predictor_.model();
-    CheckModel(*path, served->spec().version);
-    if (path->action == "ready") return Json("{}");
-    return Json(ModelMetadataJson(options_.model_name, served->spec(), served->raw_rows().keys()));
+    CheckModel(route, served->spec().version);
+    switch (route.action) {
+      case Action::kConfig:
+        return Json(ModelConfigJson(options_.model_name, served->spec(), options_.queue));
+      case Action::kStatistics:
+        return Json(Statistics(*served));
+      case Action::kModelReady:
+        return Json("{}");
+      default:
+        return Json(
+            ModelMetadataJson(options_.model_name, served->spec(), served->raw_rows().keys()));
+    }
+  }
+
+  ModelState State() const {
+    return {.name = options_.model_name,
+            .model = predictor_.model(),
+            .deltas = predictor_.delta_counts()};
+  }
+
+  std::string Statistics(const ServedModel& served) const {
+    const int64_t version = served.spec().version;
+    return StatisticsJson({{.model = options_.model_name,
+                            .version = version,
+                            .counts = metrics_.CountsOf(options_.model_name, version)}});
   }
 
   void CheckName(const std::string& name) const {
     if (name != options_.model_name)
       throw HttpError(404, Format("there is no model '{}'", name.substr(0, 100)));
   }
-  void CheckModel(const ModelPath& path, int64_t served_version) const {
-    CheckName(path.name);
+  void CheckModel(const Route& route, int64_t served_version) const {
+    CheckName(route.model);
     const std::string version = std::to_string(served_version);
-    if (path.version && *path.version != version)
+    if (route.version && *route.version != version)
       throw HttpError(
-          404, Format("there is no version '{}', but {}", path.version->substr(0, 100), version));
+          404, Format("there is no version '{}', but {}", route.version->substr(0, 100), version));
   }
 
-  void Infer(ModelPath path, HttpRequest request, HttpReply reply) {
-    const auto call = std::make_shared<Call>();
-    call->path = std::move(path);
-    call->reply = std::move(reply);
+  void Infer(Route route, HttpRequest request, HttpReply reply) {
+    const auto call =
+        std::make_shared<Call>(Call{.route = std::move(route), .reply = std::move(reply)});
     if (request.body.size() <= kLargeBody) return Submit(call, request);
     const auto large = std::make_shared<HttpRequest>(std::move(request));
     Leave(large_, call->reply, [this, call, large] { Submit(call, *large); });
@@ -158,6 +188,7 @@ class InferenceService::Impl {
     try {
       InferRequest infer = Read(*call, request);
       call->id = std::move(infer.id);
+      call->clock.End(call->facts);
       std::string().swap(request.body);
       queue_->Submit(std::move(infer.predict),
                      [this, call](std::exception_ptr error, ScoredRequest scored) {
@@ -170,10 +201,13 @@ class InferenceService::Impl {
 
   // The request keeps no model: while it waits for its batch, it does not hold up a delta.
   InferRequest Read(Call& call, const HttpRequest& request) const {
+    CheckName(call.route.model);
     const auto served = predictor_.model();
-    CheckModel(call.path, served->spec().version);
+    call.facts.model = options_.model_name;
+    CheckModel(call.route, served->spec().version);
+    call.facts.version = served->spec().version;
     const std::string& type = request.content_type;
-    if (call.path.action == kRowsAction) {
+    if (call.route.action == Action::kInferRows) {
       CheckRowsType(type);
       return {.id = {}, .predict = served->raw_rows().Read(request.body, "body")};
     }
@@ -192,6 +226,8 @@ class InferenceService::Impl {
               ScoredRequest scored) noexcept {
     try {
       if (error) std::rethrow_exception(error);
+      call->clock.End(call->facts, scored.taken);
+      call->clock.End(call->facts, scored.answered);
       if (scored.scores.size() <= kManyScores) return Write(*call, scored);
       const auto many = std::make_shared<ScoredRequest>(std::move(scored));
       Leave(late_, call->reply, [this, call, many] { Write(*call, *many); });
@@ -200,9 +236,11 @@ class InferenceService::Impl {
     }
   }
 
-  void Write(const Call& call, const ScoredRequest& scored) {
-    CheckModel(call.path, scored.model_version);  // it may be a newer one by now
-    CheckFinite(scored, options_.model_name);
+  void Write(Call& call, const ScoredRequest& scored) {
+    CheckModel(call.route, scored.model_version);  // it may be a newer one by now
+    call.facts.version = scored.model_version;
+    call.facts.began_batch = scored.began_batch;
+    CheckFinite(call, scored);
     HttpResponse response{.status = 200,
                           .content_type = call.safetensors ? kSafetensorsType : kJsonType,
                           .body = call.safetensors
@@ -210,25 +248,41 @@ class InferenceService::Impl {
                                       : InferResponseJson(options_.model_name, scored, call.id),
                           .model_version = scored.model_version,
                           .model_digest = scored.model_digest};
-    Reply(call, std::move(response), std::ssize(scored.scores) / std::ssize(scored.outputs));
+    call.facts.examples = std::ssize(scored.scores) / std::ssize(scored.outputs);
+    call.clock.End(call.facts);
+    Reply(call, std::move(response));
   }
 
-  void Reply(const Call& call, HttpResponse response, int64_t examples) {
-    const std::chrono::duration<double> taken = Clock::now() - call.begin;
-    metrics_.CountRequest(response.status, taken.count(), examples);
+  // JSON has no NaN, and a score that is no number means nothing in any form.
+  void CheckFinite(Call& call, const ScoredRequest& scored) const {
+    call.facts.not_finite = CountNotFinite(scored.scores);
+    if (call.facts.not_finite > 0)
+      throw HttpError(
+          500, Format("model '{}', version {}: {} of {} scores are not finite (NaN or infinite): "
+                      "its weights or the request's dense features are not",
+                      options_.model_name, scored.model_version, call.facts.not_finite,
+                      scored.scores.size()));
+  }
+
+  void Reply(Call& call, HttpResponse response) {
+    call.facts.status = response.status;
+    call.clock.Finish(call.facts);
+    metrics_.Count(call.facts);
+    response.inference = call.facts;
     call.reply(std::move(response));
   }
-  void ReplyError(const Call& call, const std::exception& error) noexcept {
+  void ReplyError(Call& call, const std::exception& error) noexcept {
     try {
-      Reply(call, ErrorResponse(error), 0);
+      Reply(call, ErrorResponse(error));
     } catch (...) {
       Fail(call.reply, error);
     }
   }
 
-  void Administer(const std::string& name, bool load, const std::string& body, HttpReply reply) {
-    if (load && name != options_.model_name) metrics_.CountReload(false);
-    CheckName(name);
+  void Administer(const Route& route, const std::string& body, HttpReply reply) {
+    const bool load = route.action == Action::kLoad;
+    if (load && route.model != options_.model_name) metrics_.CountReload("", false);
+    CheckName(route.model);
     if (!options_.admin)
       throw HttpError(403,
                       "models are loaded, and deltas taken, by requests only where the server was "
@@ -242,10 +296,10 @@ class InferenceService::Impl {
     try {
       predictor_.Reload("", new_inputs);
     } catch (...) {
-      metrics_.CountReload(false);
+      metrics_.CountReload(options_.model_name, false);
       throw;
     }
-    metrics_.CountReload(true);
+    metrics_.CountReload(options_.model_name, true);
     reply(Json("{}"));
   }
 

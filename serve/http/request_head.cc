@@ -37,7 +37,8 @@ void CheckBodyType(const http::request_header<>& head) {
   if (head.count(field::content_encoding) > 0 &&
       (head.count(field::content_encoding) > 1 ||
        !iequals(head[field::content_encoding], "identity")))
-    throw HttpError(415, "the body is encoded; send it as it is");
+    throw HttpError(415, Format("Content-Encoding {}: the body is encoded; send it as it is",
+                                std::string(head[field::content_encoding].substr(0, 40))));
   if (iequals(head[field::content_type].substr(0, 10), "multipart/"))
     throw HttpError(415, "expected JSON or safetensors");
 }

@@ -1,6 +1,7 @@
 #include "serve/http/request_path.h"
 
 #include <charconv>
+#include <utility>
 
 #include "serve/http/http_error.h"
 
@@ -25,6 +26,78 @@ std::string Decoded(std::string_view part) {
   return decoded;
 }
 
+constexpr char kGet[] = "GET", kPost[] = "POST", kGetOrPost[] = "GET, POST";
+
+struct FixedPath {
+  const char* path;
+  Action action;
+  const char* methods;
+};
+constexpr FixedPath kFixedPaths[] = {
+    {"v2", Action::kServer, kGet},
+    {"v2/health/live", Action::kLive, kGet},
+    {"v2/health/ready", Action::kReady, kGet},
+    {"metrics", Action::kMetrics, kGet},
+    {"v2/repository/index", Action::kIndex, kGetOrPost},
+    {"v2/models/stats", Action::kStatisticsOfAll, kGet},
+};
+
+// A word that may stand behind a model, or behind one version of it.
+struct Suffix {
+  const char* word;  // "" for the model itself
+  Action action;
+  const char* methods;
+};
+constexpr Suffix kModelSuffixes[] = {
+    {"", Action::kModel, kGet},        {"ready", Action::kModelReady, kGet},
+    {"config", Action::kConfig, kGet}, {"stats", Action::kStatistics, kGet},
+    {"infer", Action::kInfer, kPost},  {"infer_rows", Action::kInferRows, kPost},
+};
+constexpr Suffix kRepositorySuffixes[] = {
+    {"load", Action::kLoad, kPost},
+    {"deltas", Action::kDeltas, kPost},
+};
+
+bool IsPath(const std::vector<std::string>& parts, std::string_view path) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    if (parts[i] != part || part.size() == path.size())
+      return parts[i] == part && i + 1 == parts.size();
+    path.remove_prefix(part.size() + 1);
+  }
+  return false;
+}
+
+template <size_t n>
+std::optional<Route> RouteWith(const Suffix (&suffixes)[n], const std::string& word, Route route) {
+  for (const Suffix& suffix : suffixes) {
+    if (word != suffix.word) continue;
+    route.action = suffix.action;
+    route.methods = suffix.methods;
+    return route;
+  }
+  return std::nullopt;
+}
+
+// /v2/repository/models/NAME/WORD.
+std::optional<Route> RepositoryRoute(const std::vector<std::string>& parts) {
+  if (parts.size() != 5 || parts[2] != "models") return std::nullopt;
+  return RouteWith(kRepositorySuffixes, parts[4], {.action = {}, .methods = {}, .model = parts[3]});
+}
+
+// /v2/models/NAME[/versions/V][/WORD].
+std::optional<Route> ModelRoute(const std::vector<std::string>& parts) {
+  Route route{.action = {}, .methods = {}, .model = parts[2]};
+  size_t next = 3;
+  if (parts.size() >= 5 && parts[3] == "versions") {
+    route.version = parts[4];
+    next = 5;
+  }
+  const bool has_word = next < parts.size();
+  if (parts.size() > next + 1 || (has_word && parts[next].empty())) return std::nullopt;
+  return RouteWith(kModelSuffixes, has_word ? parts[next] : "", std::move(route));
+}
+
 }  // namespace
 
 std::vector<std::string> PathParts(std::string_view target) {
@@ -39,33 +112,18 @@ std::vector<std::string> PathParts(std::string_view target) {
   return parts;
 }
 
-std::optional<ModelPath> ModelPathOf(const std::vector<std::string>& parts) {
-  if (parts.size() < 3 || parts[0] != "v2" || parts[1] != "models" || parts[2].empty())
-    return std::nullopt;
-  ModelPath path{.name = parts[2], .version = {}, .action = {}};
-  size_t next = 3;
-  if (parts.size() >= 5 && parts[3] == "versions") {
-    path.version = parts[4];
-    next = 5;
-  }
-  if (next < parts.size()) path.action = parts[next++];
-  const bool ends_empty = next > 3 && parts.back().empty();
-  if (next != parts.size() || ends_empty) return std::nullopt;
-  return path;
+std::optional<Route> RouteOf(std::string_view target) {
+  const std::vector<std::string> parts = PathParts(target);
+  for (const FixedPath& path : kFixedPaths)
+    if (IsPath(parts, path.path)) return Route{path.action, path.methods};
+  if (parts.size() < 3 || parts[0] != "v2" || parts[2].empty()) return std::nullopt;
+  if (parts[1] == "repository") return RepositoryRoute(parts);
+  return parts[1] == "models" ? ModelRoute(parts) : std::nullopt;
 }
 
-std::string MethodOf(const std::vector<std::string>& parts) {
-  using Parts = std::vector<std::string>;
-  if (parts == Parts{"metrics"} || parts == Parts{"v2"} || parts == Parts{"v2", "health", "live"} ||
-      parts == Parts{"v2", "health", "ready"})
-    return "GET";
-  if (parts.size() == 5 && parts[0] == "v2" && parts[1] == "repository" && parts[2] == "models" &&
-      (parts[4] == "load" || parts[4] == "deltas"))
-    return "POST";
-  const auto model = ModelPathOf(parts);
-  if (!model) return "";
-  if (model->action == "infer" || model->action == kRowsAction) return "POST";
-  return model->action.empty() || model->action == "ready" ? "GET" : "";
+bool Takes(const Route& route, std::string_view method) {
+  return method == route.methods ||
+         (route.methods == kGetOrPost && (method == kGet || method == kPost));
 }
 
 }  // namespace tessera::serve

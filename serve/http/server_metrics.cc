@@ -5,96 +5,142 @@
 namespace tessera::serve {
 namespace {
 
-// A label's value: \, " and line ends escaped.
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') escaped += '\\';
-    escaped += c == '\n' ? "\\n" : std::string(1, c);
+constexpr char kModel[] = "model";
+
+void AddTableIds(const std::vector<ModelState>& models, MetricsText& text) {
+  text.Begin("tessera_table_ids_total", "counter", "Ids that name a row of the table, or none.");
+  std::vector<int64_t> unknown(models.size());
+  for (size_t m = 0; m < models.size(); ++m) {
+    const ServedModel& model = *models[m].model;
+    for (size_t t = 0; t < model.spec().tables.size(); ++t) {
+      const std::string& table = model.spec().tables[t].name;
+      const int64_t hits = model.counter(t).hits, misses = model.counter(t).misses;
+      const auto labels = [&](const char* result) -> MetricLabels {
+        return {{kModel, models[m].name}, {"table", table}, {"result", result}};
+      };
+      text.Sample(labels("hit"), hits);
+      text.Sample(labels("miss"), misses);
+      unknown[m] += misses;
+    }
   }
-  return escaped;
+  text.Begin("tessera_unknown_ids_total", "counter", "Ids that name no row.");
+  for (size_t m = 0; m < models.size(); ++m) text.Sample({{kModel, models[m].name}}, unknown[m]);
 }
 
-std::string Head(const char* name, const char* type, const char* help) {
-  return Format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+// Nothing before the first row.
+void AddRowItems(const std::vector<ModelState>& models, MetricsText& text) {
+  text.Begin("tessera_row_items_total", "counter",
+             "Items of raw rows that have an id of their own, or none.");
+  for (const auto& [name, model, deltas] : models)
+    for (const FeatureItems& feature : model->raw_rows().unknown_items().All()) {
+      const auto& [items, unknown] = feature.count;
+      for (const auto& [result, count] :
+           {std::pair("known", items - unknown), {"unknown", unknown}})
+        text.Sample({{kModel, name}, {"feature", feature.feature}, {"result", result}}, count);
+    }
 }
 
-std::string TableIds(const ServedModel& model) {
-  constexpr char kName[] = "tessera_table_ids_total";
-  std::string text = Head(kName, "counter", "Ids that name a row of the table, or none.");
-  int64_t unknown = 0;
-  for (size_t t = 0; t < model.spec().tables.size(); ++t) {
-    const std::string table = Escaped(model.spec().tables[t].name);
-    const int64_t hits = model.counter(t).hits, misses = model.counter(t).misses;
-    text += Format("{}{{table=\"{}\",result=\"hit\"}} {}\n", kName, table, hits);
-    text += Format("{}{{table=\"{}\",result=\"miss\"}} {}\n", kName, table, misses);
-    unknown += misses;
-  }
-  return text + Head("tessera_unknown_ids_total", "counter", "Ids that name no row.") +
-         Format("tessera_unknown_ids_total {}\n", unknown);
+// One sample for each model.
+template <typename Value>
+void AddOfModels(const std::vector<ModelState>& models, const char* metric, const char* type,
+                 const char* help, Value value, MetricsText& text) {
+  text.Begin(metric, type, help);
+  for (const ModelState& state : models) text.Sample({{kModel, state.name}}, value(state));
 }
 
-// Counts of the items of raw rows; "" before the first row.
-std::string RowItems(const ServedModel& model) {
-  constexpr char kName[] = "tessera_row_items_total";
-  std::string text;
-  for (const FeatureItems& feature : model.raw_rows().unknown_items().All()) {
-    const auto& [items, unknown] = feature.count;
-    for (const auto& [result, count] : {std::pair("known", items - unknown), {"unknown", unknown}})
-      text += Format("{}{{feature=\"{}\",result=\"{}\"}} {}\n", kName, Escaped(feature.feature),
-                     result, count);
+void AddVersions(const std::vector<ModelState>& models, MetricsText& text) {
+  AddOfModels(
+      models, "tessera_model_version", "gauge", "Version of the model in use.",
+      [](const ModelState& state) { return state.model->spec().version; }, text);
+  AddOfModels(
+      models, "tessera_model_newest_version_seen", "gauge",
+      "The newest version of which there is a file, taken or not.",
+      [](const ModelState& state) { return state.deltas.newest_version_seen; }, text);
+  text.Begin("tessera_model_deltas_total", "counter", "Deltas taken; times one was refused.");
+  for (const ModelState& state : models) {
+    text.Sample({{kModel, state.name}, {"result", "ok"}}, state.deltas.taken);
+    text.Sample({{kModel, state.name}, {"result", "error"}}, state.deltas.failed);
   }
-  if (text.empty()) return text;
-  return Head(kName, "counter", "Items of raw rows that have an id of their own, or none.") + text;
 }
 
 }  // namespace
 
-void ServerMetrics::CountRequest(int code, double seconds, int64_t examples) {
-  const auto bucket = std::lower_bound(kSeconds.begin(), kSeconds.end(), seconds);
+void ServerMetrics::AddModel(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  ++by_code_[code];
-  ++buckets_[static_cast<size_t>(bucket - kSeconds.begin())];
-  seconds_ += seconds;
-  examples_ += examples;
+  models_[name];
 }
 
-void ServerMetrics::CountReload(bool ok) {
+void ServerMetrics::Count(const InferenceFacts& facts) {
   const std::lock_guard lock(mutex_);
-  ++(ok ? reloads_ : failed_reloads_);
+  auto& versions = models_[facts.model].versions;
+  versions[facts.version].Add(facts);
+  if (versions.size() <= kMostVersions) return;
+  versions.erase(std::min_element(
+      versions.begin(), versions.end(),
+      [](const auto& a, const auto& b) { return a.second.last_ms < b.second.last_ms; }));
 }
 
-std::string ServerMetrics::Text(const ServedModel& model, size_t queued,
-                                const DeltaCounts& deltas) const {
+void ServerMetrics::CountReload(const std::string& model, bool ok) {
   const std::lock_guard lock(mutex_);
-  std::string text = Head("tessera_requests_total", "counter", "Answered inference requests.");
-  for (const auto& [code, count] : by_code_)
-    text += Format("tessera_requests_total{{code=\"{}\"}} {}\n", code, count);
-  text += Head("tessera_request_seconds", "histogram", "From a request to its answer.");
-  int64_t count = 0;
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    count += buckets_[i];
-    const std::string end = i < kSeconds.size() ? Format("{}", kSeconds[i]) : "+Inf";
-    text += Format("tessera_request_seconds_bucket{{le=\"{}\"}} {}\n", end, count);
+  ++(ok ? models_[model].reloads : models_[model].failed_reloads);
+}
+
+VersionCounts ServerMetrics::CountsOf(const std::string& model, int64_t version) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = models_.find(model);
+  if (found == models_.end()) return {};
+  const auto counts = found->second.versions.find(version);
+  return counts == found->second.versions.end() ? VersionCounts() : counts->second;
+}
+
+template <typename Fn>
+void ServerMetrics::ForEachVersion(Fn fn) const {
+  for (const auto& [model, counts] : models_)
+    for (const auto& [version, of_version] : counts.versions)
+      fn(MetricLabels{{kModel, model}, {"version", version == 0 ? "" : std::to_string(version)}},
+         of_version);
+}
+
+void ServerMetrics::AddInferences(MetricsText& text) const {
+  text.Begin("tessera_requests_total", "counter", "Answered inference requests.");
+  ForEachVersion([&](MetricLabels labels, const VersionCounts& counts) {
+    labels.emplace_back("code", "");
+    for (const auto& [status, count] : counts.by_status) {
+      labels.back().second = std::to_string(status);
+      text.Sample(labels, count);
+    }
+  });
+  text.Begin("tessera_request_seconds", "histogram", "From a request to its answer.");
+  ForEachVersion([&](const MetricLabels& labels, const VersionCounts& counts) {
+    text.Sample(labels, counts.seconds);
+  });
+  text.Begin("tessera_examples_total", "counter", "Examples scored.");
+  ForEachVersion([&](const MetricLabels& labels, const VersionCounts& counts) {
+    text.Sample(labels, counts.examples);
+  });
+}
+
+void ServerMetrics::AddReloads(MetricsText& text) const {
+  text.Begin("tessera_model_reloads_total", "counter", "Times that a model was loaded anew.");
+  for (const auto& [model, counts] : models_) {
+    text.Sample({{kModel, model}, {"result", "ok"}}, counts.reloads);
+    text.Sample({{kModel, model}, {"result", "error"}}, counts.failed_reloads);
   }
-  text +=
-      Format("tessera_request_seconds_sum {}\ntessera_request_seconds_count {}\n", seconds_, count);
-  text += Head("tessera_examples_total", "counter", "Examples scored.") +
-          Format("tessera_examples_total {}\n", examples_) + TableIds(model) + RowItems(model) +
-          Head("tessera_queued_requests", "gauge", "Requests that wait for their batch.") +
-          Format("tessera_queued_requests {}\n", queued) +
-          Head("tessera_model_reloads_total", "counter", "Times that a model was loaded anew.") +
-          Format("tessera_model_reloads_total{{result=\"ok\"}} {}\n", reloads_) +
-          Format("tessera_model_reloads_total{{result=\"error\"}} {}\n", failed_reloads_) +
-          Head("tessera_model_deltas_total", "counter", "Deltas taken; times one was refused.") +
-          Format("tessera_model_deltas_total{{result=\"ok\"}} {}\n", deltas.taken) +
-          Format("tessera_model_deltas_total{{result=\"error\"}} {}\n", deltas.failed) +
-          Head("tessera_model_version", "gauge", "Version of the model in use.") +
-          Format("tessera_model_version {}\n", model.spec().version) +
-          Head("tessera_model_newest_version_seen", "gauge",
-               "The newest version of which there is a file, taken or not.") +
-          Format("tessera_model_newest_version_seen {}\n", deltas.newest_version_seen);
-  return text;
+}
+
+std::string ServerMetrics::Text(const std::vector<ModelState>& models, size_t queued) const {
+  MetricsText text;
+  {
+    const std::lock_guard lock(mutex_);
+    AddInferences(text);
+    AddReloads(text);
+  }
+  AddTableIds(models, text);
+  AddRowItems(models, text);
+  text.Begin("tessera_queued_requests", "gauge", "Requests that wait for their batch.");
+  text.Sample({}, queued);
+  AddVersions(models, text);
+  return text.text();
 }
 
 }  // namespace tessera::serve

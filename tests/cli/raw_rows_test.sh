@@ -161,8 +161,9 @@ curl -s "127.0.0.1:$port/v2/models/model" >answer
 has answer '"row_keys":["price","user","shelf","seen","how"]'
 
 curl -s "127.0.0.1:$port/metrics" >answer
-has answer 'tessera_row_items_total{feature="shelf",result="known"} '
-unknown=$(sed -nE 's/^tessera_row_items_total\{feature="shelf",result="unknown"\} //p' answer)
+items='tessera_row_items_total{model="model",feature="shelf",result='
+has answer "$items\"known\"} "
+unknown=$(grep -F "$items\"unknown\"} " answer | cut -d ' ' -f 2)
 [ "$unknown" -eq "$(grep -c '"shelf": "end of aisle"' own.jsonl)" ] || fail "$unknown unknown"
 run 0 predict own.model --data own.csv --json predicted.json
 has out 'items without an id of their own, in the rows scored: '

@@ -126,9 +126,11 @@ has answer "delta-4.safetensors"
 rm bits8/delta-4.safetensors
 run 0 predict bits8 --data eval.tsv
 http GET /metrics ""
-has answer 'tessera_requests_total{code="200"} 3'
-has answer 'tessera_table_ids_total{table="b",result="miss"} 3'
-has answer 'tessera_model_deltas_total{result="ok"} 1'
+for version in 1 2 3; do
+  has answer "tessera_requests_total{model=\"clicks\",version=\"$version\",code=\"200\"} 1"
+done
+has answer 'tessera_table_ids_total{model="clicks",table="b",result="miss"} 3'
+has answer 'tessera_model_deltas_total{model="clicks",result="ok"} 1'
 
 # ---- a model that reads other inputs is not taken up unasked
 run 0 quantize fewer.safetensors -o bits8 --new-inputs

@@ -88,8 +88,8 @@ serve gap
 has served "version 1"
 eventually errors "gap: $missing: the newest version is 1"
 asked /metrics
-has answer "tessera_model_version 1"
-has answer "tessera_model_newest_version_seen 3"
+has answer 'tessera_model_version{model="model"} 1'
+has answer 'tessera_model_newest_version_seen{model="model"} 3'
 mv kept gap/delta-2.safetensors
 eventually served "took up version 3"
 stop

@@ -97,13 +97,15 @@ TEST(HttpServer, SaysWhatIsWrong) {
   const auto get_only = client.Post("/metrics", "", kJson);
   EXPECT_EQ(error_of(get_only, 405), "this path takes GET");
   EXPECT_EQ(get_only.Header("Allow"), "GET");
+  const auto neither = client.Get("/v2/repository/models/clicks/load");
+  EXPECT_EQ(error_of(neither, 405), "this path takes POST");
+  EXPECT_EQ(neither.Header("Allow"), "POST");
   EXPECT_NE(error_of(client.Post(kInfer, RequestBody(), "text/html"), 415).find("text/html"),
             std::string::npos);
-  EXPECT_NE(error_of(HttpClient(serving.port())
+  EXPECT_EQ(error_of(HttpClient(serving.port())
                          .Post(kInfer, RequestBody(), kJson, "Content-Encoding: gzip\r\n"),
-                     415)
-                .find("encoded"),
-            std::string::npos);
+                     415),
+            "Content-Encoding gzip: the body is encoded; send it as it is");
   error_of(HttpClient(serving.port()).Post(kInfer, std::string(5000, ' '), kJson), 413);
   EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson).status, 200);  // it goes on
 }
@@ -118,14 +120,63 @@ TEST(HttpServer, CountsAndReloads) {
   EXPECT_EQ(client.Post("/v2/repository/models/other/load", "", kJson).status, 404);
   const std::string text = client.Get("/metrics").body;
   for (const char* line :
-       {"tessera_requests_total{code=\"200\"} 1\n", "tessera_requests_total{code=\"400\"} 1\n",
-        "tessera_request_seconds_bucket{le=\"+Inf\"} 2\n", "tessera_request_seconds_count 2\n",
-        "tessera_examples_total 2\n", "tessera_table_ids_total{table=\"a\",result=\"hit\"} 2\n",
-        "tessera_table_ids_total{table=\"b\",result=\"hit\"} 3\n",
-        "tessera_table_ids_total{table=\"b\",result=\"miss\"} 1\n", "tessera_unknown_ids_total 1\n",
-        "tessera_model_reloads_total{result=\"ok\"} 1\n",
-        "tessera_model_reloads_total{result=\"error\"} 1\n", "tessera_model_version 2\n"})
+       {"tessera_requests_total{model=\"clicks\",version=\"1\",code=\"200\"} 1\n",
+        "tessera_requests_total{model=\"clicks\",version=\"1\",code=\"400\"} 1\n",
+        "tessera_request_seconds_bucket{model=\"clicks\",version=\"1\",le=\"+Inf\"} 2\n",
+        "tessera_request_seconds_count{model=\"clicks\",version=\"1\"} 2\n",
+        "tessera_examples_total{model=\"clicks\",version=\"1\"} 2\n",
+        "tessera_table_ids_total{model=\"clicks\",table=\"a\",result=\"hit\"} 2\n",
+        "tessera_table_ids_total{model=\"clicks\",table=\"b\",result=\"hit\"} 3\n",
+        "tessera_table_ids_total{model=\"clicks\",table=\"b\",result=\"miss\"} 1\n",
+        "tessera_unknown_ids_total{model=\"clicks\"} 1\n",
+        "tessera_model_reloads_total{model=\"clicks\",result=\"ok\"} 1\n",
+        "tessera_model_reloads_total{model=\"\",result=\"error\"} 1\n",
+        "tessera_model_version{model=\"clicks\"} 2\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+}
+
+TEST(HttpServer, DescribesItsModelsAsTritonDoes) {
+  Serving serving("triton");
+  HttpClient& client = serving.client();
+  const json entry = {{"name", "clicks"}, {"version", "1"}, {"state", "READY"}, {"reason", ""}};
+  for (const char* body : {"", "{}", R"({"ready": true})"})
+    EXPECT_EQ(json::parse(client.Post("/v2/repository/index", body, kJson).body),
+              json::array({entry}));
+  EXPECT_EQ(json::parse(client.Get("/v2/repository/index").body), json::array({entry}));
+  EXPECT_EQ(client.Post("/v2/repository/index", R"({"ready": 1})", kJson).status, 400);
+
+  const json config = json::parse(client.Get("/v2/models/clicks/config").body);
+  EXPECT_EQ(config["platform"], "tessera_dlrm");
+  EXPECT_EQ(config["max_batch_size"], 2048);
+  const json dense = {{"name", "dense"}, {"data_type", "TYPE_FP32"}, {"dims", {13}}};
+  EXPECT_EQ(config["input"][0], dense);
+  EXPECT_EQ(config["input"].size(), 5u);
+  EXPECT_EQ(config["output"][0]["name"], "score");
+  EXPECT_EQ(client.Get("/v2/models/other/config").status, 404);
+  EXPECT_EQ(client.Post("/v2/models/clicks/config", "", kJson).status, 405);
+
+  client.Post(kInfer, RequestBody(), kJson);
+  client.Post(kInfer, RequestBody(), kJson);
+  client.Post(kInfer, "{", kJson);
+  for (const char* path :
+       {"/v2/models/stats", "/v2/models/clicks/stats", "/v2/models/clicks/versions/1/stats"}) {
+    const json stats = json::parse(client.Get(path).body)["model_stats"][0];
+    EXPECT_EQ(stats["version"], "1");
+    EXPECT_EQ(stats["inference_count"], 4);  // examples
+    EXPECT_EQ(stats["execution_count"], 2);
+    EXPECT_GT(stats["last_inference"], 1'600'000'000'000);
+    const json& of = stats["inference_stats"];
+    EXPECT_EQ(of["success"]["count"], 2);
+    EXPECT_EQ(of["fail"]["count"], 1);
+    int64_t stages = 0;
+    for (const char* stage : {"compute_input", "queue", "compute_infer", "compute_output"}) {
+      EXPECT_EQ(of[stage]["count"], 2) << stage;
+      stages += of[stage]["ns"].get<int64_t>();
+    }
+    EXPECT_GT(of["compute_infer"]["ns"], 0);
+    EXPECT_LE(stages, of["success"]["ns"].get<int64_t>() + 8);  // each is rounded
+  }
+  EXPECT_EQ(client.Get("/v2/models/clicks/versions/2/stats").status, 404);
 }
 
 TEST(HttpServer, MayBeStoppedBeforeItRuns) {
@@ -152,8 +203,8 @@ TEST(HttpServer, TakesDeltasAndNamesVersions) {
   EXPECT_EQ(client.Post(kDeltas, "", kJson).status, 400);
   EXPECT_EQ(client.Post("/v2/repository/models/other/deltas", "", kJson).status, 404);
   const std::string metrics = client.Get("/metrics").body;
-  for (const char* line : {"tessera_model_deltas_total{result=\"ok\"} 1\n",
-                           "tessera_model_deltas_total{result=\"error\"} 1\n"})
+  for (const char* line : {"tessera_model_deltas_total{model=\"clicks\",result=\"ok\"} 1\n",
+                           "tessera_model_deltas_total{model=\"clicks\",result=\"error\"} 1\n"})
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
 }
 

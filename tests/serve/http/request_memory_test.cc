@@ -9,6 +9,7 @@
 
 #include "runtime/files/safetensors.h"
 #include "serve/http/inference_protocol.h"
+#include "serve/http/repository_protocol.h"
 #include "tests/serve/testing/failing_memory.h"
 
 namespace tessera::serve {

@@ -179,6 +179,28 @@ TEST(ServerLimits, OnlyAdministratorsTakeModels) {
   }
 }
 
+// One request waits for a batch that does not fill, so that the queue is full.
+TEST(ServerLimits, AFullQueueHoldsUpNothingButInferences) {
+  Serving serving("full", {.queue = {.max_wait = std::chrono::minutes(10), .max_queued = 1}});
+  Context ctx({.threads = 1});
+  Safetensors content{.tensors = {{"dense", Tensor::Full(ctx, {2, 13}, 0.5)}}, .metadata = {}};
+  for (const char* name : {"cat_0", "cat_1", "cat_2", "cat_9"})
+    content.tensors[name] = Tensor::From<int64_t>(ctx, {1, 2});
+  const std::string body = SafetensorsBytes(ctx, content), type = "application/x-safetensors";
+  HttpClient waiting(serving.port());
+  waiting.Send(std::string("POST ") + kInfer + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + type +
+               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  HttpClient& client = serving.client();
+  while (client.Get("/metrics").body.find("tessera_queued_requests 1\n") == std::string::npos) {
+  }
+  const HttpAnswer refused = client.Post(kInfer, body, type);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.Header("Retry-After"), "1");
+  for (const char* path : {"/v2/health/live", "/v2/health/ready", "/v2/models/clicks/ready",
+                           "/v2/models/clicks", "/v2/repository/index", "/metrics"})
+    EXPECT_EQ(client.Get(path).status, 200) << path;
+}
+
 TEST(ServerLimits, ALoadWithoutABodyIsAnsweredAtOnce) {
   Serving serving("load");
   serving.client().Send("POST /v2/repository/models/clicks/load HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -1,0 +1,103 @@
+#include "serve/http/repository_protocol.h"
+
+#include <cmath>
+
+#include "runtime/json/json_reader.h"
+#include "serve/http/inference_protocol.h"
+
+namespace tessera::serve {
+namespace {
+
+using tessera::internal::Dismantled;
+using tessera::internal::Json;
+using tessera::internal::JsonObject;
+
+constexpr size_t kMostValues = 100;  // of a request's JSON
+
+std::string CountJson(int64_t count, double seconds) {
+  return Format(R"({{"count":{},"ns":{}}})", count, std::llround(seconds * 1e9));
+}
+std::string CountJson(const CountedTime& time) { return CountJson(time.count, time.seconds); }
+std::string CountJson(const Histogram& times) { return CountJson(times.count(), times.sum()); }
+
+// Dims are those of one example.
+std::string TensorConfig(const std::string& name, const char* type, int64_t dim) {
+  return Format(R"({{"name":{},"data_type":"TYPE_{}","dims":[{}]}})", QuotedJson(name), type, dim);
+}
+
+}  // namespace
+
+std::string IndexJson(const std::vector<IndexEntry>& entries) {
+  std::string text;
+  for (const auto& [model, version] : entries)
+    text += Format(R"({}{{"name":{},"version":"{}","state":"READY","reason":""}})",
+                   text.empty() ? "" : ",", QuotedJson(model), version);
+  return "[" + text + "]";
+}
+
+void CheckIndexRequest(std::string_view body) {
+  if (body.empty()) return;
+  Json json = tessera::internal::ReadJsonText(body, {.values = kMostValues});
+  const Dismantled guard(json);
+  JsonObject request(json, "");
+  bool ready = false;
+  request.Optional("ready", ready);
+  request.Finish();
+}
+
+std::string ModelConfigJson(const std::string& model, const ModelSpec& spec,
+                            const RequestQueueOptions& queue) {
+  std::string inputs = TensorConfig(kDenseInput, "FP32", spec.net.dense_in);
+  for (const std::string& feature : spec.Features())
+    inputs += "," + TensorConfig(feature, "INT64", -1);
+  if (spec.net.weighted)
+    for (const std::string& feature : spec.Features())
+      inputs += "," + TensorConfig(feature + ".weights", "FP32", -1);
+  std::string outputs;
+  for (const std::string& name : spec.Outputs())
+    outputs += (outputs.empty() ? "" : ",") + TensorConfig(name, "FP32", 1);
+  return Format(R"({{"name":{},"platform":"tessera_{}","backend":"tessera","max_batch_size":{},)"
+                R"("input":[{}],"output":[{}],"instance_group":[{{"kind":"KIND_CPU","count":{}}}],)"
+                R"("dynamic_batching":{{"max_queue_delay_microseconds":{}}}}})",
+                QuotedJson(model), ToString(spec.net.type), queue.max_batch, inputs, outputs,
+                queue.workers, queue.max_wait.count());
+}
+
+std::string StatisticsJson(const std::vector<VersionStatistics>& versions) {
+  constexpr const char* kOfStages[kStages.size()] = {"compute_input", "queue", "compute_infer",
+                                                     "compute_output"};
+  std::string text;
+  for (const auto& [model, version, counts] : versions) {
+    std::string stages;
+    for (size_t s = 0; s < kStages.size(); ++s)
+      stages += Format(R"(,"{}":{})", kOfStages[s], CountJson(counts.stages[s]));
+    text +=
+        Format(R"({}{{"name":{},"version":"{}","last_inference":{},"inference_count":{},)"
+               R"("execution_count":{},"inference_stats":{{"success":{},"fail":{}{}}},)"
+               R"("batch_stats":[]}})",
+               text.empty() ? "" : ",", QuotedJson(model), version, counts.last_ms, counts.examples,
+               counts.batches, CountJson(counts.succeeded), CountJson(counts.failed), stages);
+  }
+  return R"({"model_stats":[)" + text + "]}";
+}
+
+LoadRequest ParseLoad(std::string_view body) {
+  LoadRequest load;
+  if (body.empty()) return load;
+  Json json = tessera::internal::ReadJsonText(body, {.values = kMostValues});
+  const Dismantled guard(json);
+  JsonObject request(json, "");
+  if (const Json* found = request.Find("parameters")) {
+    JsonObject parameters(*found, "parameters");
+    parameters.Optional("new_inputs", load.new_inputs);
+    parameters.Finish();
+  }
+  request.Finish();
+  return load;
+}
+
+std::string TakenDeltasJson(int64_t taken, int64_t version) {
+  return Format(R"({{"taken":{},"model_version":"{}"}})", taken, version);
+}
+
+}  // namespace tessera::serve
