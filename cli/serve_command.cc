@@ -52,7 +52,8 @@ constexpr char kFooter[] =
     "Statuses; an error's body is {\"error\": \"…\"}:\n"
     "  200 answered; 400 the request makes no sense; 403 load or deltas without --admin; 404 no "
     "such path, model or version; 405 another method (Allow says which); 408 it came too slowly; "
-    "413 its body is too large; 415 a content type that is not taken, or an encoded body; 431 its head is too large; 500 scores are not finite, or "
+    "413 its body is too large; 415 a content type that is not taken, or an encoded body; 431 its "
+    "head is too large; 500 scores are not finite, or "
     "the model's files were cut; 503 too many requests or connections, or no memory: try again "
     "(Retry-After says when); "
     "504 it waited longer than --deadline\n"
@@ -62,13 +63,13 @@ constexpr char kFooter[] =
     "Tessera-Model-Version names (and Tessera-Model-Digest, which differs if a number was used "
     "twice). A delta that is damaged or missing is named on standard error and tried again; the "
     "version before it is served. SIGTERM or Ctrl-C answers the requests that have begun, for "
-    "--drain-seconds at most, and ends.\n"
+    "--drain-seconds at most, and ends. SIGUSR1 opens the access log anew, after it was renamed.\n"
     "Tables are read on the CPU, by all workers, where the file is mapped; a model over several "
     "devices is for programs (sharding/quantized/).\n"
     "There is no TLS and no authentication: it listens on localhost unless told otherwise.\n";
 
 struct Flags {
-  std::string directory, memory_limit;
+  std::string directory, memory_limit, access_log;
   serve::HttpServerOptions http;
   int threads = 1;
   bool new_inputs = false;
@@ -81,17 +82,20 @@ struct Flags {
 sigset_t HoldSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
 }
 
 long long VersionOf(const serve::Predictor& predictor) { return predictor.model()->spec().version; }
 
+// Where the server says what it does: with a log on standard output, not between its lines.
+FILE* notes = stdout;
+
 void Reload(serve::Predictor& predictor) {
   try {
     predictor.Reload();
-    std::printf("took up version %lld\n", VersionOf(predictor));
+    std::fprintf(notes, "took up version %lld\n", VersionOf(predictor));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tessera: %s; the model stays what it was\n", ErrorText(error).c_str());
   }
@@ -100,7 +104,8 @@ void Reload(serve::Predictor& predictor) {
 // Takes the deltas that are there. False if one of them was wrong.
 bool TakeDeltas(serve::Predictor& predictor) {
   try {
-    if (predictor.TakeDeltas() > 0) std::printf("took up version %lld\n", VersionOf(predictor));
+    if (predictor.TakeDeltas() > 0)
+      std::fprintf(notes, "took up version %lld\n", VersionOf(predictor));
     return true;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tessera: %s; the model stays version %lld\n", ErrorText(error).c_str(),
@@ -121,13 +126,15 @@ int NextSignal(const sigset_t& signals, std::chrono::milliseconds pause) {
 
 // Returns when the server is to stop. A wrong delta is looked at again after longer and longer
 // pauses.
-void FollowSignals(const sigset_t& signals, serve::Predictor& predictor,
+void FollowSignals(const sigset_t& signals, serve::Predictor& predictor, serve::AccessLog* log,
                    std::chrono::milliseconds watch) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
   for (auto pause = watch;;) {
     const int signal = NextSignal(signals, pause);
-    if (signal != 0 && signal != SIGHUP) return;
-    if (signal == SIGHUP) {
+    if (signal == SIGINT || signal == SIGTERM) return;
+    if (signal == SIGUSR1) {
+      if (log != nullptr) log->Reopen();
+    } else if (signal == SIGHUP) {
       Reload(predictor);
       pause = watch;
     } else if (watch.count() > 0) {
@@ -188,6 +195,11 @@ void CheckServed(const std::string& path) {
              path, Described(form), Described(SavedForm::kModelDirectory), path));
 }
 
+std::unique_ptr<serve::AccessLog> OpenLog(const std::string& path) {
+  if (path == "-") notes = stderr;
+  return path.empty() ? nullptr : std::make_unique<serve::AccessLog>(path);
+}
+
 int Serve(Flags flags) {
   CheckThreads(flags);
   AllowFiles(flags.http.limits.connections);
@@ -196,15 +208,17 @@ int Serve(Flags flags) {
   flags.http.queue.deadline = std::chrono::milliseconds(flags.deadline_ms);
   const sigset_t signals = HoldSignals();
   CheckServed(flags.directory);
+  const auto log = OpenLog(flags.access_log);
+  flags.http.access_log = log.get();
   serve::Predictor predictor(flags.directory, PredictorOptionsOf(flags));
   serve::HttpServer server(predictor, flags.http);
   int64_t bytes = 0;
   const auto model = predictor.model();
   for (const serve::TableSpec& table : model->spec().tables) bytes += table.nbytes();
-  std::printf("serving %s, version %lld, %zu tables, %s, on http://%s:%d\n",
-              flags.http.model_name.c_str(), static_cast<long long>(model->spec().version),
-              model->spec().tables.size(), Bytes(bytes).c_str(), flags.http.host.c_str(),
-              server.port());
+  std::fprintf(notes, "serving %s, version %lld, %zu tables, %s, on http://%s:%d\n",
+               flags.http.model_name.c_str(), static_cast<long long>(model->spec().version),
+               model->spec().tables.size(), Bytes(bytes).c_str(), flags.http.host.c_str(),
+               server.port());
   if (const std::string failure = predictor.delta_failure(); !failure.empty())
     std::fprintf(stderr, "tessera: %s; the model is version %lld\n",
                  ErrorText(Error(failure)).c_str(), VersionOf(predictor));
@@ -213,10 +227,10 @@ int Serve(Flags flags) {
     server.Run();
     pthread_kill(main_thread, SIGTERM);  // it may have ended by itself
   });
-  FollowSignals(signals, predictor, std::chrono::milliseconds(flags.watch_ms));
+  FollowSignals(signals, predictor, log.get(), std::chrono::milliseconds(flags.watch_ms));
   server.Stop();
   running.join();
-  std::printf("stopped\n");
+  std::fprintf(notes, "stopped\n");
   return 0;
 }
 
@@ -318,6 +332,11 @@ void AddServeCommand(Command app) {
            "Refuse a request whose head is larger than this; default 16")
       .Within(NumbersFrom(int64_t{1}, int64_t{1024}))
       .Value("KIB");
+  command
+      .Add("--access-log", f->access_log,
+           "Append a line of JSON for each answered request to this file; - is standard output, "
+           "and what else the server says then goes to standard error")
+      .Value("FILE");
   AddConnectionFlags(command, *f);
   AddQueueFlags(command, *f);
   AddMemoryLimitFlag(command, f->memory_limit);

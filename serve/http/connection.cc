@@ -35,8 +35,13 @@ constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
 }  // namespace
 
 Connection::Connection(Socket socket, InferenceService& service, ConnectionTable& table,
-                       const ConnectionLimits& limits)
-    : socket_(std::move(socket)), service_(service), table_(table), limits_(limits) {
+                       const ConnectionLimits& limits, AccessLog* log, std::string client)
+    : socket_(std::move(socket)),
+      service_(service),
+      table_(table),
+      limits_(limits),
+      log_(log),
+      client_(std::move(client)) {
   Enter(Phase::kIdle, limits_.idle_time);
 }
 
@@ -103,6 +108,8 @@ void Connection::Advance() {
   if (phase_ == Phase::kIdle && buffer_.size() > 0) {
     Enter(Phase::kHead, limits_.header_time);
     scanner_ = {};
+    begin_ = Clock::now();
+    if (log_ != nullptr) entry_ = {.time = std::chrono::system_clock::now(), .client = client_};
   }
   if (phase_ == Phase::kHead && !ReadHead()) return Read();
   if (phase_ == Phase::kBody && !ReadBody()) return Read();
@@ -125,6 +132,10 @@ bool Connection::ReadHead() {
   if (!parser_->is_header_done()) ThrowUnreadable(error, limits_.max_body);
   is_head_ = parser_->get().method() == http::verb::head;
   version_ = parser_->get().version();
+  if (log_ != nullptr) {
+    entry_.method = std::string(parser_->get().method_string());
+    entry_.path = std::string(parser_->get().target());
+  }
   CheckHead(parser_->get());
   BeginBody();
   return true;
@@ -184,6 +195,7 @@ void Connection::Dispatch() {
                       .content_type = std::string(message[http::field::content_type]),
                       .json_bytes = {},
                       .body = std::move(message.body())};
+  entry_.request_bytes = std::ssize(request.body);
   if (message.count(kJsonBytesHeader) > 0)
     request.json_bytes = std::string(message[kJsonBytesHeader]);
   service_.Answer(std::move(request), [self = shared_from_this()](HttpResponse response) {
@@ -227,6 +239,9 @@ void Connection::Write(HttpResponse response) {
   message_->keep_alive(keep_alive_);
   message_->content_length(response.body.size());
   if (!is_head_) message_->body() = std::move(response.body);
+  entry_.status = response.status;
+  entry_.bytes = std::ssize(message_->body());
+  entry_.inference = std::move(response.inference);
   http::async_write(socket_, *message_,
                     [self = shared_from_this()](const error_code& error, size_t) {
                       self->Guarded([&] { error ? self->Close() : self->OnWritten(); });
@@ -235,6 +250,7 @@ void Connection::Write(HttpResponse response) {
 
 void Connection::OnWritten() {
   if (phase_ == Phase::kClosed) return;
+  Log();
   message_.reset();
   if (!keep_alive_) return Linger();
   if (buffer_.size() == 0) buffer_.shrink_to_fit();
@@ -261,8 +277,16 @@ void Connection::OnLate() {
                                time.count())));
 }
 
+void Connection::Log() {
+  if (log_ == nullptr || entry_.status == 0) return;
+  entry_.taken = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin_);
+  log_->Add(entry_);
+  entry_.status = 0;
+}
+
 void Connection::Close() {
   if (phase_.exchange(Phase::kClosed) == Phase::kClosed) return;
+  Log();  // of an answer that its client did not take
   table_.GiveBytes(std::exchange(charged_, 0));
   error_code error;
   socket_.close(error);

@@ -18,7 +18,9 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "serve/http/access_log.h"
 #include "serve/http/connection_limits.h"
 #include "serve/http/connection_table.h"
 #include "serve/http/inference_service.h"
@@ -32,9 +34,9 @@ using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // The others must outlive it.
+  // The others must outlive it. log: of its requests; null: none.
   Connection(Socket socket, InferenceService& service, ConnectionTable& table,
-             const ConnectionLimits& limits);
+             const ConnectionLimits& limits, AccessLog* log, std::string client);
   ~Connection();
 
   // Any thread may call these.
@@ -74,6 +76,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnWritten();
   void Linger();
   void OnLate();
+  // Ends the entry of a request that was answered, if there is one.
+  void Log();
 
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   using Message = boost::beast::http::response<boost::beast::http::string_body>;
@@ -82,6 +86,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   InferenceService& service_;
   ConnectionTable& table_;
   const ConnectionLimits& limits_;
+  AccessLog* const log_;
+  const std::string client_;
   std::atomic<Phase> phase_ = Phase::kIdle;
   std::atomic<Clock::rep> deadline_ = 0;  // of the phase
   boost::beast::flat_buffer buffer_;      // came, and is not read yet
@@ -91,6 +97,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_head_ = false, keep_alive_ = false;
   unsigned version_ = 11;
   std::optional<Message> message_;  // being written
+  AccessEntry entry_;               // of the request, where there is a log; status 0: none
+  Clock::time_point begin_ = {};    // of the request
 };
 
 }  // namespace tessera::serve::internal

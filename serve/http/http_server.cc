@@ -152,16 +152,21 @@ class HttpServer::Impl {
     const auto remote = socket.remote_endpoint(error);
     if (error) return;  // it has gone already
     const std::string client = remote.address().to_string();
-    if (!table_.HasRoom(client)) {
-      socket.non_blocking(true, error);
-      socket.write_some(asio::buffer(kFull, sizeof kFull - 1), error);
-      return;
-    }
+    if (!table_.HasRoom(client)) return RefuseFull(socket, client);
     socket.set_option(tcp::no_delay(true), error);
-    const auto connection =
-        std::make_shared<Connection>(std::move(socket), *service_, table_, options_.limits);
+    const auto connection = std::make_shared<Connection>(
+        std::move(socket), *service_, table_, options_.limits, options_.access_log, client);
     table_.Add(connection, client);
     connection->Start();
+  }
+
+  void RefuseFull(Socket& socket, const std::string& client) {
+    error_code error;
+    socket.non_blocking(true, error);
+    socket.write_some(asio::buffer(kFull, sizeof kFull - 1), error);
+    if (options_.access_log != nullptr)
+      options_.access_log->Add(
+          {.time = std::chrono::system_clock::now(), .client = client, .status = 503});
   }
 
   void Drain() {

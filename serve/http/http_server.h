@@ -4,6 +4,9 @@
 //
 //   GET  /v2  /v2/models/NAME                          metadata
 //   GET  /v2/health/live  /v2/health/ready  /v2/models/NAME/ready
+//   GET  /v2/models/NAME/config  /v2/models/NAME/stats  /v2/models/stats  /v2/repository/index
+//                                                      Triton's (repository_protocol.h); the index
+//                                                      by POST, too
 //   POST /v2/models/NAME/infer                         see inference_protocol.h
 //   POST /v2/repository/models/NAME/load               the model directory as it is now; one that
 //                                                      reads other inputs is refused, unless the
@@ -15,9 +18,9 @@
 //
 // NAME may be followed by /versions/V where V is the version in use. The version that an answer
 // comes from is in it (JSON), and in its header Tessera-Model-Version; Tessera-Model-Digest tells
-// contents apart that had one version number. Errors are {"error": what}:
-// 400 for a request that makes no sense, 403 for load and deltas without `admin`, 404 for another
-// model or path, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415 for
+// contents apart that had one version number. Errors are {"error": what}: 400 for a request that
+// makes no sense, 403 for load and deltas without `admin`, 404 for another model or path, 405 for
+// another method, 408 for a request that comes too slowly, 413 for a body beyond max_body, 415 for
 // another content type or an encoded body, 431 for too long a head, 500 for scores that are not
 // finite, 503 where too many requests or connections are there or memory ran out, 504 where a
 // request waited too long. There is no TLS and no authentication: beyond localhost, put a proxy in
@@ -30,6 +33,7 @@
 #include <memory>
 #include <string>
 
+#include "serve/http/access_log.h"
 #include "serve/http/connection_limits.h"
 #include "serve/request_queue.h"
 
@@ -44,6 +48,7 @@ struct HttpServerOptions {
   ConnectionLimits limits = {};
   std::chrono::milliseconds drain_time{5'000};  // that requests which have begun get after Stop
   RequestQueueOptions queue = {};
+  AccessLog* access_log = nullptr;  // of all requests; it must outlive the server
 };
 
 class HttpServer {
