@@ -1,6 +1,9 @@
 #include "serve/model_chain.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
@@ -42,6 +45,13 @@ std::string DigestAfter(const std::string& before, const ModelSpec& spec,
   return Format("{:016x}", internal::HashOf(Format("{} {} {}", before, ToJson(spec), crc32)));
 }
 
+// The time when a file was written, 0 (1970) where that cannot be read.
+std::chrono::system_clock::time_point TimeOf(const std::string& path) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) != 0) return {};
+  return std::chrono::system_clock::from_time_t(about.st_mtim.tv_sec);
+}
+
 // The newest version of which a delta lies in the directory, 0 without any.
 int64_t NewestDelta(const std::string& directory) {
   int64_t newest = 0;
@@ -68,7 +78,7 @@ ModelChain::ModelChain(std::string directory, const ModelChainOptions& options)
   model_ = std::make_shared<const ServedModel>(
       base_, DigestAfter("", base_, crc32()), current_->Lease(),
       ServedModel::ReadRemaps(base_, weights_), ServedModel::ReadDensePart(base_, weights_),
-      options.before);
+      TimeOf(weights_.path()), options.before);
   weights_.CheckNotCut();
   TakeAll(options.bad_deltas);
 }
@@ -129,7 +139,7 @@ void ModelChain::Take(const std::string& path) {
   delta->tensors().CheckNotCut();
   auto model = std::make_shared<const ServedModel>(
       delta->spec(), DigestAfter(model_->digest(), delta->spec(), delta->crc32()), tables->Lease(),
-      model_->remaps(), std::move(dense), model_.get());
+      model_->remaps(), std::move(dense), TimeOf(path), model_.get());
   deltas_.push_back(delta);
   model_ = std::move(model);
   spare_ = std::exchange(current_, std::move(tables));

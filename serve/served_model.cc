@@ -144,16 +144,19 @@ std::vector<std::optional<TableRemap>> ServedModel::ReadRemaps(const ModelSpec& 
 ServedModel::ServedModel(ModelSpec spec, std::string digest,
                          std::shared_ptr<const ServedTables> tables,
                          std::vector<std::optional<TableRemap>> remaps,
-                         std::unique_ptr<const DensePart> dense, const ServedModel* before)
+                         std::unique_ptr<const DensePart> dense,
+                         std::chrono::system_clock::time_point written, const ServedModel* before)
     : spec_(std::move(spec)),
       raw_rows_(spec_),
+      id_ranges_(spec_),
       digest_(std::move(digest)),
       features_(spec_.Features()),
       outputs_(spec_.Outputs()),
       blocks_(BlocksOf(spec_)),
       tables_(std::move(tables)),
       remaps_(std::move(remaps)),
-      dense_(std::move(dense)) {
+      dense_(std::move(dense)),
+      written_(written) {
   for (size_t t = 0; t < spec_.tables.size(); ++t) {
     const TableSpec& table = spec_.tables[t];
     narrow_rows_ = narrow_rows_ && table.stored_rows() <= std::numeric_limits<int32_t>::max();

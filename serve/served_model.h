@@ -8,6 +8,7 @@
 // the table's default row, if it has one; else it adds nothing, though it counts in the length of
 // its bag (MEAN). Raw ids that are not in their table's map count as misses, whatever they read.
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "quant/row_layout.h"
 #include "runtime/tensor.h"
 #include "serve/dense_part.h"
+#include "serve/id_ranges.h"
 #include "serve/mapped_tensors.h"
 #include "serve/predict_request.h"
 #include "serve/raw_rows.h"
@@ -50,11 +52,11 @@ class ServedModel {
   static std::vector<std::optional<TableRemap>> ReadRemaps(const ModelSpec& spec,
                                                            const MappedTensors& weights);
 
-  // `tables` is a lease. Counters of tables that `before` has, too, go on. REQUIRES: all are of
-  // this spec.
+  // `tables` is a lease; `written`: when the newest of its files was. Counters of tables that
+  // `before` has, too, go on. REQUIRES: all are of this spec.
   ServedModel(ModelSpec spec, std::string digest, std::shared_ptr<const ServedTables> tables,
               std::vector<std::optional<TableRemap>> remaps, std::unique_ptr<const DensePart> dense,
-              const ServedModel* before);
+              std::chrono::system_clock::time_point written, const ServedModel* before);
 
   const ModelSpec& spec() const { return spec_; }
   // 16 hexadecimal digits of all that the model was made of: versions of two contents differ in it,
@@ -71,6 +73,10 @@ class ServedModel {
   const std::vector<std::string>& outputs() const { return outputs_; }
   // One a table.
   const TableCounter& counter(size_t table) const { return *counters_[table]; }
+  const IdRanges& id_ranges() const { return id_ranges_; }
+  // When the newest of its files was written, and when it was loaded.
+  std::chrono::system_clock::time_point written() const { return written_; }
+  std::chrono::system_clock::time_point loaded() const { return loaded_; }
 
   // Throws Error, saying what was expected, for a request that does not fit.
   void Check(const PredictRequest& request) const;
@@ -116,6 +122,7 @@ class ServedModel {
 
   ModelSpec spec_;
   RawRows raw_rows_;
+  IdRanges id_ranges_;
   std::string digest_;
   std::vector<std::string> features_, outputs_;  // of requests; of answers
   std::vector<Block> blocks_;
@@ -126,6 +133,7 @@ class ServedModel {
   std::vector<std::optional<TableRemap>> remaps_;  // of pruned tables
   std::vector<std::shared_ptr<TableCounter>> counters_;
   std::unique_ptr<const DensePart> dense_;
+  std::chrono::system_clock::time_point written_, loaded_ = std::chrono::system_clock::now();
 };
 
 }  // namespace tessera::serve

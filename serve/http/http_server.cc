@@ -81,7 +81,8 @@ class HttpServer::Impl {
             predictor, InferenceServiceOptions{.model_name = options_.model_name,
                                                .admin = options_.admin,
                                                .large_workers = options_.io_threads,
-                                               .queue = options_.queue})) {}
+                                               .queue = options_.queue,
+                                               .access_log = options_.access_log})) {}
 
   int port() const { return port_; }
 

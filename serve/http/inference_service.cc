@@ -116,9 +116,7 @@ class InferenceService::Impl {
   HttpResponse Describe(const Route& route, const HttpRequest& request) const {
     switch (route.action) {
       case Action::kMetrics:
-        return {.status = 200,
-                .content_type = kMetricsType,
-                .body = metrics_.Text({State()}, queue_->queued())};
+        return {.status = 200, .content_type = kMetricsType, .body = metrics_.Text(State())};
       case Action::kServer:
         return Json(ServerMetadataJson());
       case Action::kIndex:
@@ -150,10 +148,13 @@ class InferenceService::Impl {
     }
   }
 
-  ModelState State() const {
-    return {.name = options_.model_name,
-            .model = predictor_.model(),
-            .deltas = predictor_.delta_counts()};
+  ServerState State() const {
+    ServerState state{.models = {{.name = options_.model_name,
+                                  .model = predictor_.model(),
+                                  .deltas = predictor_.delta_counts()}},
+                      .queued = queue_->queued()};
+    if (options_.access_log != nullptr) state.dropped_lines = options_.access_log->dropped();
+    return state;
   }
 
   std::string Statistics(const ServedModel& served) const {
@@ -200,25 +201,32 @@ class InferenceService::Impl {
   }
 
   // The request keeps no model: while it waits for its batch, it does not hold up a delta.
-  InferRequest Read(Call& call, const HttpRequest& request) const {
+  InferRequest Read(Call& call, const HttpRequest& request) {
     CheckName(call.route.model);
     const auto served = predictor_.model();
     call.facts.model = options_.model_name;
     CheckModel(call.route, served->spec().version);
     call.facts.version = served->spec().version;
+    InferRequest infer = Parse(call, request, *served);
+    const IdRanges& ranges = served->id_ranges();
+    metrics_.CountStrayIds(options_.model_name, ranges, ranges.Find(infer.predict.features));
+    return infer;
+  }
+
+  static InferRequest Parse(Call& call, const HttpRequest& request, const ServedModel& served) {
     const std::string& type = request.content_type;
     if (call.route.action == Action::kInferRows) {
       CheckRowsType(type);
-      return {.id = {}, .predict = served->raw_rows().Read(request.body, "body")};
+      return {.id = {}, .predict = served.raw_rows().Read(request.body, "body")};
     }
     call.safetensors = type == kSafetensorsType;
-    if (call.safetensors) return ParseInferSafetensors(request.body, served->spec());
+    if (call.safetensors) return ParseInferSafetensors(request.body, served.spec());
     const auto length = JsonBytes(request);
     // Triton's clients call JSON with tensors behind it a stream of bytes.
     if (!length && !type.empty() && !type.starts_with(kJsonType))
       throw HttpError(415, Format("expected {} or {}, got {}", kJsonType, kSafetensorsType,
                                   type.substr(0, 100)));
-    return ParseInferJson(request.body, length, served->spec());
+    return ParseInferJson(request.body, length, served.spec());
   }
 
   // Called by a worker of the queue.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "serve/http/access_log.h"
 #include "serve/http/http_message.h"
 #include "serve/request_queue.h"
 
@@ -15,6 +16,7 @@ struct InferenceServiceOptions {
   bool admin = false;     // whether models may be loaded, and deltas taken, by a request
   int large_workers = 2;  // threads that read and write large bodies
   RequestQueueOptions queue = {};
+  const AccessLog* access_log = nullptr;  // whose losses metrics show
 };
 
 class InferenceService {

@@ -1,11 +1,22 @@
 #include "serve/http/server_metrics.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 
 namespace tessera::serve {
 namespace {
 
 constexpr char kModel[] = "model";
+
+// Resident memory of this process, 0 where the system does not say.
+int64_t ResidentBytes() {
+  int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
 
 void AddTableIds(const std::vector<ModelState>& models, MetricsText& text) {
   text.Begin("tessera_table_ids_total", "counter", "Ids that name a row of the table, or none.");
@@ -63,6 +74,47 @@ void AddVersions(const std::vector<ModelState>& models, MetricsText& text) {
   }
 }
 
+// One sample for each version that is served.
+template <typename Value>
+void AddOfVersions(const std::vector<ModelState>& models, const char* metric, const char* help,
+                   Value value, MetricsText& text) {
+  text.Begin(metric, "gauge", help);
+  for (const ModelState& state : models)
+    text.Sample({{kModel, state.name}, {"version", std::to_string(state.model->spec().version)}},
+                value(*state.model));
+}
+
+void AddLoaded(const std::vector<ModelState>& models, MetricsText& text) {
+  const auto now = std::chrono::system_clock::now();
+  const auto seconds_since = [now](std::chrono::system_clock::time_point then) {
+    return std::chrono::duration_cast<std::chrono::seconds>(now - then).count();
+  };
+  AddOfVersions(
+      models, "tessera_model_bytes", "Bytes of the version's tables, which are mapped.",
+      [](const ServedModel& model) {
+        int64_t bytes = 0;
+        for (const TableSpec& table : model.spec().tables) bytes += table.nbytes();
+        return bytes;
+      },
+      text);
+  AddOfVersions(
+      models, "tessera_model_age_seconds", "Time since the version's newest file was written.",
+      [&](const ServedModel& model) { return seconds_since(model.written()); }, text);
+  AddOfVersions(
+      models, "tessera_model_loaded_seconds", "Time since the version was loaded.",
+      [&](const ServedModel& model) { return seconds_since(model.loaded()); }, text);
+}
+
+void AddServer(const ServerState& server, MetricsText& text) {
+  text.Begin("tessera_queued_requests", "gauge", "Requests that wait for their batch.");
+  text.Sample({}, server.queued);
+  text.Begin("tessera_access_log_dropped_lines_total", "counter",
+             "Lines of the access log that could not be written.");
+  if (server.dropped_lines) text.Sample({}, *server.dropped_lines);
+  text.Begin("process_resident_memory_bytes", "gauge", "Resident memory, mapped files included.");
+  text.Sample({}, ResidentBytes());
+}
+
 }  // namespace
 
 void ServerMetrics::AddModel(const std::string& name) {
@@ -83,6 +135,15 @@ void ServerMetrics::Count(const InferenceFacts& facts) {
 void ServerMetrics::CountReload(const std::string& model, bool ok) {
   const std::lock_guard lock(mutex_);
   ++(ok ? models_[model].reloads : models_[model].failed_reloads);
+}
+
+void ServerMetrics::CountStrayIds(const std::string& model, const IdRanges& ranges,
+                                  const StrayIds& strays) {
+  if (!strays.first) return;
+  const std::lock_guard lock(mutex_);
+  auto& counts = models_[model].stray_ids;
+  for (size_t f = 0; f < strays.counts.size(); ++f)
+    if (strays.counts[f] > 0) counts[ranges.features()[f]] += strays.counts[f];
 }
 
 VersionCounts ServerMetrics::CountsOf(const std::string& model, int64_t version) const {
@@ -114,10 +175,35 @@ void ServerMetrics::AddInferences(MetricsText& text) const {
   ForEachVersion([&](const MetricLabels& labels, const VersionCounts& counts) {
     text.Sample(labels, counts.seconds);
   });
+  text.Begin("tessera_stage_seconds", "histogram",
+             "Stages of the requests that were answered with scores.");
+  ForEachVersion([&](MetricLabels labels, const VersionCounts& counts) {
+    labels.emplace_back("stage", "");
+    for (size_t s = 0; s < kStages.size(); ++s) {
+      labels.back().second = kStages[s];
+      text.Sample(labels, counts.stages[s]);
+    }
+  });
   text.Begin("tessera_examples_total", "counter", "Examples scored.");
   ForEachVersion([&](const MetricLabels& labels, const VersionCounts& counts) {
     text.Sample(labels, counts.examples);
   });
+  text.Begin("tessera_not_finite_scores_total", "counter", "Scores that are NaN or infinite.");
+  ForEachVersion([&](const MetricLabels& labels, const VersionCounts& counts) {
+    text.Sample(labels, counts.not_finite);
+  });
+}
+
+void ServerMetrics::AddStrayIds(const std::vector<ModelState>& models, MetricsText& text) const {
+  text.Begin("tessera_out_of_range_ids_total", "counter", "Ids of tensors that are out of range.");
+  for (const ModelState& state : models) {
+    const auto& counts = models_.at(state.name).stray_ids;
+    for (const std::string& feature : state.model->id_ranges().features()) {
+      const auto found = counts.find(feature);
+      text.Sample({{kModel, state.name}, {"feature", feature}},
+                  found == counts.end() ? int64_t{0} : found->second);
+    }
+  }
 }
 
 void ServerMetrics::AddReloads(MetricsText& text) const {
@@ -128,18 +214,19 @@ void ServerMetrics::AddReloads(MetricsText& text) const {
   }
 }
 
-std::string ServerMetrics::Text(const std::vector<ModelState>& models, size_t queued) const {
+std::string ServerMetrics::Text(const ServerState& server) const {
   MetricsText text;
   {
     const std::lock_guard lock(mutex_);
     AddInferences(text);
     AddReloads(text);
+    AddStrayIds(server.models, text);
   }
-  AddTableIds(models, text);
-  AddRowItems(models, text);
-  text.Begin("tessera_queued_requests", "gauge", "Requests that wait for their batch.");
-  text.Sample({}, queued);
-  AddVersions(models, text);
+  AddTableIds(server.models, text);
+  AddRowItems(server.models, text);
+  AddVersions(server.models, text);
+  AddLoaded(server.models, text);
+  AddServer(server, text);
   return text.text();
 }
 

@@ -1,24 +1,35 @@
 #ifndef TESSERA_SERVE_HTTP_SERVER_METRICS_H_
 #define TESSERA_SERVE_HTTP_SERVER_METRICS_H_
 // Counters of a server, as Prometheus reads them (text format 0.0.4), and of which Triton's
-// statistics are made. Any thread may count. All but tessera_queued_requests have the label model,
+// statistics are made. Any thread may count. All but those of the process have the label model,
 // those of inferences version, too: an inference that names no model there is has both empty.
 //
 //   tessera_requests_total{code="200"}            answered inference requests
 //   tessera_request_seconds                       histogram: from the request's head to its answer
+//   tessera_stage_seconds{stage="read"|"queue"|"compute"|"write"}   histogram of requests that were
+//                                                 answered with scores: their stages, of
+//                                                 inference_facts.h
 //   tessera_examples_total                        in requests answered with 200
+//   tessera_not_finite_scores_total               scores that are NaN or infinite
 //   tessera_table_ids_total{table="t",result="hit"|"miss"}   ids that name a row, or none
 //   tessera_unknown_ids_total                     the misses of all tables
 //   tessera_row_items_total{feature="f",result="known"|"unknown"}   items of raw rows that have an
 //                                                 id of their own, or none (unknown_items.h)
+//   tessera_out_of_range_ids_total{feature="f"}   ids of tensors that are out of range
 //   tessera_queued_requests                       that wait for their batch
 //   tessera_model_reloads_total{result="ok"|"error"}, tessera_model_version,
 //   tessera_model_newest_version_seen
 //   tessera_model_deltas_total{result="ok"|"error"}   that were taken; times that one was refused
+//   tessera_model_bytes, tessera_model_age_seconds, tessera_model_loaded_seconds   of a version:
+//                                                 its tables, mapped; the time since its newest
+//                                                 file was written; since it was loaded
+//   tessera_access_log_dropped_lines_total        without a label, as is the next one
+//   process_resident_memory_bytes                 as other programs call it
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +46,12 @@ struct ModelState {
   DeltaCounts deltas;
 };
 
+struct ServerState {
+  std::vector<ModelState> models;
+  size_t queued = 0;                          // requests
+  std::optional<int64_t> dropped_lines = {};  // of the access log, if there is one
+};
+
 class ServerMetrics {
  public:
   // Shows the counts of a model from its first moment on, as zeros.
@@ -43,14 +60,18 @@ class ServerMetrics {
   // model: "" for one that is not there.
   void CountReload(const std::string& model, bool ok);
 
+  // Adds the counts of a request.
+  void CountStrayIds(const std::string& model, const IdRanges& ranges, const StrayIds& strays);
+
   // Counts of one version of a model; zeros where it answered nothing.
   VersionCounts CountsOf(const std::string& model, int64_t version) const;
-  std::string Text(const std::vector<ModelState>& models, size_t queued) const;
+  std::string Text(const ServerState& server) const;
 
  private:
   struct ModelCounts {
     // The versions that answered last, at most kMostVersions: deltas make new ones all the time.
     std::map<int64_t, VersionCounts> versions;
+    std::map<std::string, int64_t> stray_ids;  // of features that had some
     int64_t reloads = 0, failed_reloads = 0;
   };
   static constexpr size_t kMostVersions = 16;
@@ -60,6 +81,7 @@ class ServerMetrics {
   void ForEachVersion(Fn fn) const;
   void AddInferences(MetricsText& text) const;
   void AddReloads(MetricsText& text) const;
+  void AddStrayIds(const std::vector<ModelState>& models, MetricsText& text) const;
 
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, ModelCounts> models_;

@@ -84,9 +84,13 @@ TEST(AccessLog, HasEveryAnswerOfAServer) {
     client.Send("HEAD /v2 HTTP/1.1\r\nHost: x\r\n\r\n");
     client.Receive(false);
     HttpClient(serving.port()).Get("/" + std::string(400, 'x'));
+    EXPECT_NE(HttpClient(serving.port())
+                  .Get("/metrics")
+                  .body.find("tessera_access_log_dropped_lines_total 0\n"),
+              std::string::npos);
   }
   const std::vector<json> lines = LinesOf(path);
-  ASSERT_EQ(lines.size(), 5u);
+  ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[0]["method"], "POST");
   EXPECT_EQ(lines[0]["path"], "/v2/models/clicks/infer");
   EXPECT_EQ(lines[0]["status"], 200);

@@ -131,7 +131,14 @@ TEST(HttpServer, CountsAndReloads) {
         "tessera_unknown_ids_total{model=\"clicks\"} 1\n",
         "tessera_model_reloads_total{model=\"clicks\",result=\"ok\"} 1\n",
         "tessera_model_reloads_total{model=\"\",result=\"error\"} 1\n",
-        "tessera_model_version{model=\"clicks\"} 2\n"})
+        "tessera_model_version{model=\"clicks\"} 2\n",
+        "tessera_stage_seconds_count{model=\"clicks\",version=\"1\",stage=\"compute\"} 1\n",
+        "tessera_stage_seconds_bucket{model=\"clicks\",version=\"1\",stage=\"read\",le=\"+Inf\"} "
+        "1\n",
+        "tessera_not_finite_scores_total{model=\"clicks\",version=\"1\"} 0\n",
+        "tessera_out_of_range_ids_total{model=\"clicks\",feature=\"cat_0\"} 0\n",
+        "tessera_out_of_range_ids_total{model=\"clicks\",feature=\"cat_1\"} 1\n",
+        "# TYPE process_resident_memory_bytes gauge\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
 }
 
@@ -177,6 +184,25 @@ TEST(HttpServer, DescribesItsModelsAsTritonDoes) {
     EXPECT_LE(stages, of["success"]["ns"].get<int64_t>() + 8);  // each is rounded
   }
   EXPECT_EQ(client.Get("/v2/models/clicks/versions/2/stats").status, 404);
+}
+
+TEST(HttpServer, MeasuresWhatItServes) {
+  Serving serving("ages");
+  const std::string text = serving.client().Get("/metrics").body;
+  const auto value_of = [&](const std::string& metric) {
+    const size_t at = text.find("\n" + metric + " ");
+    EXPECT_NE(at, std::string::npos) << metric << " in\n" << text;
+    return std::stod(text.substr(at + metric.size() + 2));
+  };
+  const std::string labels = "{model=\"clicks\",version=\"1\"}";
+  int64_t bytes = 0;
+  for (const TableSpec& table : serving.predictor().model()->spec().tables) bytes += table.nbytes();
+  EXPECT_EQ(value_of("tessera_model_bytes" + labels), static_cast<double>(bytes));
+  const double age = value_of("tessera_model_age_seconds" + labels);
+  EXPECT_LT(age, 1e6);  // not since 1970
+  EXPECT_GE(age + 1, value_of("tessera_model_loaded_seconds" + labels));
+  EXPECT_GT(value_of("process_resident_memory_bytes"), 1e6);
+  EXPECT_EQ(text.find("tessera_access_log_dropped_lines_total"), std::string::npos);
 }
 
 TEST(HttpServer, MayBeStoppedBeforeItRuns) {

@@ -220,6 +220,10 @@ TEST(ServerLimits, ScoresThatAreNotFiniteAreAnError) {
   EXPECT_NE(answer.body.find("model 'clicks', version 1: 1 of 2 scores are not finite"),
             std::string::npos)
       << answer.body;
+  const std::string metrics = serving.client().Get("/metrics").body;
+  EXPECT_NE(metrics.find("tessera_not_finite_scores_total{model=\"clicks\",version=\"1\"} 1\n"),
+            std::string::npos)
+      << metrics;
 }
 
 }  // namespace
