@@ -13,6 +13,7 @@ struct PredictRequest {
   // A key for each feature of the model, in any order; ids i32 or i64; of a weighted model with
   // weights, f32.
   KeyedJaggedTensor features;
+  bool strict = false;  // whether an id out of range (id_ranges.h) is an Error
 
   int64_t size() const { return dense.dim(0); }
 };

@@ -49,14 +49,14 @@ RawRows::RawRows(const ModelSpec& spec) {
   most_rows_ = std::clamp<int64_t>(kMostCells / std::max<int64_t>(cells, 1), 1, kMostRows);
 }
 
-PredictRequest RawRows::Read(std::string_view lines, const std::string& where) const {
+PredictRequest RawRows::Read(std::string_view lines, const std::string& where, bool strict) const {
   if (rules_ == nullptr)
     throw Error(
         Format("{}: the model takes tensors alone: model.json has no \"data\" that says how rows "
                "are read (tessera quantize of this release writes it)",
                where));
   Context ctx({.threads = 1});
-  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get());
+  Batch batch = ReadJsonRows(ctx, rules_, lines, where, most_rows_, unknown_items_.get(), strict);
   return {.dense = std::move(batch.dense), .features = std::move(batch.features)};
 }
 

@@ -177,9 +177,11 @@ void ServedModel::Check(const PredictRequest& request) const {
   if (features_.empty()) return;
   CheckFeatures(request.features, request.size());
   CheckWeights(request.features, spec_.net.weighted);
-  if (request.features.keys() == features_) return;
-  for (const std::string& name : features_)
-    if (!request.features.Contains(name)) throw Error(Format("feature {} is missing", name));
+  if (request.features.keys() != features_)
+    for (const std::string& name : features_)
+      if (!request.features.Contains(name)) throw Error(Format("feature {} is missing", name));
+  if (!request.strict) return;
+  if (const auto stray = id_ranges_.Find(request.features).first) throw Error(ToString(*stray));
 }
 
 Tensor ServedModel::PackDense(Context& ctx, std::span<const Part> parts, int64_t batch) const {

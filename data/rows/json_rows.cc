@@ -16,10 +16,21 @@ void CheckKeys(const JsonCells& json, const std::vector<std::string>& keys) {
                   ShownText(*stray));
 }
 
+// Describes the item out of range of the row that was appended last; "" if there is none.
+std::string StrayItem(RowParser& parser, const std::string& where, int64_t row) {
+  try {
+    parser.CheckInRange();
+    return "";
+  } catch (const BadLine& bad) {
+    return Format("{}:{}: {}", where, row + 1, bad.what());
+  }
+}
+
 }  // namespace
 
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
-                   const std::string& where, int64_t most_rows, UnknownItems* unknown) {
+                   const std::string& where, int64_t most_rows, UnknownItems* unknown,
+                   bool strict) {
   TESSERA_CHECK(rules->schema().format == RowFormat::kJsonl, "rows of JSON need rules of jsonl");
   std::string padded(text);
   padded.append(JsonCells::kPadding, '\0');
@@ -30,18 +41,21 @@ Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::str
   cells.cells.resize(rules->columns().size());
   RowParser parser(rules);
   RowBlock block = parser.NewBlock(0);
+  std::string stray;  // the first item out of range
   for (int64_t row = 0; !left.empty(); ++row) {
     try {
       if (row == most_rows) throw BadLine(Format("expected at most {} rows", most_rows));
       json.Read(TakeLine(left), cells);
       CheckKeys(json, rules->columns());
       parser.Append(cells, places, row, block);
+      if (strict && stray.empty()) stray = StrayItem(parser, where, row);
     } catch (const BadLine& bad) {
       throw Error(Format("{}:{}: {}", where, row + 1, bad.what()));
     }
   }
   if (block.rows() == 0) throw Error(Format("{}: expected a JSON object a line, got none", where));
   if (unknown != nullptr) unknown->Add(*rules, block);
+  if (!stray.empty()) throw Error(stray);
   const RowRun all{.block = &block, .begin = 0, .end = block.rows()};
   return BatchOfRuns(ctx, rules->layout(), std::span(&all, 1));
 }

@@ -15,9 +15,12 @@ namespace tessera {
 // The rows of `text`, in their order, as one batch. The last line may lack its end. Throws Error
 // "WHERE:LINE: what was expected, what came" for the first line that is bad, for a line after
 // `most_rows`, and for a text without lines. Keys that are not read are passed over, but an object
-// of such keys alone is bad. `unknown`, if any, counts the items. REQUIRES: rules of jsonl.
+// of such keys alone is bad. `unknown`, if any, counts the items, also of rows that are then
+// refused. With `strict`, a whole number that is no row of its table is bad, too. REQUIRES: rules
+// of jsonl.
 Batch ReadJsonRows(Context& ctx, std::shared_ptr<const RowRules> rules, std::string_view text,
-                   const std::string& where, int64_t most_rows, UnknownItems* unknown = nullptr);
+                   const std::string& where, int64_t most_rows, UnknownItems* unknown = nullptr,
+                   bool strict = false);
 
 }  // namespace tessera
 #endif  // TESSERA_DATA_ROWS_JSON_ROWS_H_

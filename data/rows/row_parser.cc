@@ -261,4 +261,24 @@ void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t
   }
 }
 
+void RowParser::CheckInRange() {
+  for (size_t f = 0; f < counts_.size(); ++f) {
+    const FeatureRule& rule = rules_->features()[f];
+    if (counts_[f].unknown == 0 || rule.entry.ids != IdKind::kInt) continue;
+    Items items = ItemsOf(rule.cell, rule.entry.separator, items_);
+    FeatureColumn unused;
+    if (!rule.entry.weight_after.empty()) items = CutWeights(rule, items, unused);
+    for (size_t i = 0; i < items.texts.size(); ++i) {
+      int64_t row = 0;
+      ItemCount count;
+      if (rule.ids.Read(items.texts[i], row, count) && count.unknown > 0)
+        throw BadLine(
+            Format("feature {}, {}", rule.entry.name, Place(rule.cell, items, i)),
+            Format("expected an id from 0 to {}",
+                   rule.ids.rows() - (rule.entry.missing == MissingFeature::kRow0 ? 2 : 1)),
+            ShownText(items.texts[i]));
+    }
+  }
+}
+
 }  // namespace tessera

@@ -146,6 +146,24 @@ std::string TensorJson(const std::string& name, const char* datatype, const std:
   return Format(R"({{"name":{},"datatype":"{}","shape":[{}]}})", QuotedJson(name), datatype, shape);
 }
 
+bool IsStrict(JsonObject& request) {
+  bool strict = false;
+  const Json* parameters = request.Find("parameters");
+  if (parameters == nullptr || !parameters->is_object()) return strict;
+  const auto found = parameters->find("strict");
+  if (found != parameters->end())
+    tessera::internal::ReadJson(*found, request.at("parameters.strict"), strict);
+  return strict;
+}
+
+bool IsStrict(const SafetensorsFile& file) {
+  const auto found = file.metadata().find("strict");
+  if (found == file.metadata().end() || found->second == "false") return false;
+  if (found->second == "true") return true;
+  throw Error(
+      Format("metadata strict: expected true or false, got '{}'", found->second.substr(0, 40)));
+}
+
 }  // namespace
 
 InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_bytes,
@@ -160,7 +178,7 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   JsonObject request(json, "");
   InferRequest infer;
   request.Optional("id", infer.id);
-  request.Find("parameters");
+  const bool strict = IsStrict(request);
   CheckOutputs(request, spec);
   const Json& list = request.Require("inputs");
   if (!list.is_array()) ThrowExpected("inputs", "a list", list);
@@ -171,6 +189,7 @@ InferRequest ParseInferJson(std::string_view body, std::optional<size_t> json_by
   if (!parts.binary.empty())
     throw Error(Format("{} bytes behind the last input", parts.binary.size()));
   infer.predict = internal::RequestOf(inputs, spec);
+  infer.predict.strict = strict;
   return infer;
 }
 
@@ -188,8 +207,10 @@ InferRequest ParseInferSafetensors(std::string_view body, const ModelSpec& spec)
                                       .where = {}});
   }
   const auto id = file.metadata().find("id");
-  return {.id = id == file.metadata().end() ? "" : id->second,
-          .predict = internal::RequestOf(inputs, spec)};
+  InferRequest infer{.id = id == file.metadata().end() ? "" : id->second,
+                     .predict = internal::RequestOf(inputs, spec)};
+  infer.predict.strict = IsStrict(file);
+  return infer;
 }
 
 // Numbers are written as they are made: a tree of them would take several times their text.

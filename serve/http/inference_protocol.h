@@ -23,6 +23,8 @@
 
 namespace tessera::serve {
 
+// A request with "parameters": {"strict": true}, in safetensors with the metadata strict: "true",
+// is refused if an id is out of range; other parameters are passed over.
 struct InferRequest {
   std::string id;  // given back with the response
   PredictRequest predict;

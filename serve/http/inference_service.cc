@@ -207,17 +207,20 @@ class InferenceService::Impl {
     call.facts.model = options_.model_name;
     CheckModel(call.route, served->spec().version);
     call.facts.version = served->spec().version;
-    InferRequest infer = Parse(call, request, *served);
+    const bool strict = IsAsked(request.target, "strict");
+    InferRequest infer = Parse(call, request, *served, strict);
+    infer.predict.strict |= strict;
     const IdRanges& ranges = served->id_ranges();
     metrics_.CountStrayIds(options_.model_name, ranges, ranges.Find(infer.predict.features));
     return infer;
   }
 
-  static InferRequest Parse(Call& call, const HttpRequest& request, const ServedModel& served) {
+  static InferRequest Parse(Call& call, const HttpRequest& request, const ServedModel& served,
+                            bool strict) {
     const std::string& type = request.content_type;
     if (call.route.action == Action::kInferRows) {
       CheckRowsType(type);
-      return {.id = {}, .predict = served.raw_rows().Read(request.body, "body")};
+      return {.id = {}, .predict = served.raw_rows().Read(request.body, "body", strict)};
     }
     call.safetensors = type == kSafetensorsType;
     if (call.safetensors) return ParseInferSafetensors(request.body, served.spec());

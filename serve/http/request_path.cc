@@ -1,5 +1,6 @@
 #include "serve/http/request_path.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -119,6 +120,24 @@ std::optional<Route> RouteOf(std::string_view target) {
   if (parts.size() < 3 || parts[0] != "v2" || parts[2].empty()) return std::nullopt;
   if (parts[1] == "repository") return RepositoryRoute(parts);
   return parts[1] == "models" ? ModelRoute(parts) : std::nullopt;
+}
+
+bool IsAsked(std::string_view target, std::string_view key) {
+  target = target.substr(0, target.find('#'));
+  const size_t question = target.find('?');
+  std::string_view query = question == target.npos ? "" : target.substr(question + 1);
+  while (!query.empty()) {
+    const std::string_view item = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), item.size() + 1));
+    const size_t equals = item.find('=');
+    if (item.substr(0, equals) != key) continue;
+    const std::string_view value = equals == item.npos ? "" : item.substr(equals + 1);
+    if (value == "true") return true;
+    if (value != "false")
+      throw HttpError(400, Format("?{}: expected true or false, got '{}'", key,
+                                  std::string(value.substr(0, 40))));
+  }
+  return false;
 }
 
 bool Takes(const Route& route, std::string_view method) {

@@ -36,6 +36,9 @@ struct Route {
 std::vector<std::string> PathParts(std::string_view target);
 // Nothing for a path that this server does not have. Throws HttpError as PathParts does.
 std::optional<Route> RouteOf(std::string_view target);
+// Whether the target's query has `key`=true. Throws HttpError (400) where it is neither true nor
+// false.
+bool IsAsked(std::string_view target, std::string_view key);
 // Whether a route takes a method.
 bool Takes(const Route& route, std::string_view method);
 

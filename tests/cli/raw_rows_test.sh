@@ -171,6 +171,9 @@ json predicted.json "d['unknown_items']['shelf']['unknown'] == $unknown"
 
 # ---- a bad row is named, and the next one is answered
 ask() { curl -s -w ' %{http_code}' "127.0.0.1:$port/v2/models/model/infer_rows" "$@" >answer; }
+ask_strictly() {
+  curl -s -w ' %{http_code}' "127.0.0.1:$port/v2/models/model/infer_rows?strict=true" "$@" >answer
+}
 ask --data-binary $'{"user": "a"}\n{"user": "b", "seen": [1, "x"], "how": [1, 1]}\n'
 has answer 'body:2: seen[1]: expected an integer of 64 bits, got'
 has answer ' 400'
@@ -181,6 +184,11 @@ has answer 'body:1: expected a JSON object, got'
 has answer '(column 13: unexpected end of input; expected'
 ask --data-binary $'{}\n{"User": "a", "spent": 1}\n'
 has answer "body:2: expected at least one of the keys price, user, shelf, seen, how, got 'User'"
+ask --data-binary $'{"seen": [89], "how": [1]}\n{"seen": [5, 90], "how": [1, 1]}\n'
+has answer ' 200'
+ask_strictly --data-binary $'{"seen": [89], "how": [1]}\n{"seen": [5, 90], "how": [1, 1]}\n'
+has answer "body:2: feature seen, seen[1]: expected an id from 0 to 89, got '90'"
+has answer ' 400'
 ask -H 'Content-Type: image/png' -d '{}'
 has answer ' 415'
 ask -d '{"user": "nobody", "other": [{}]}'

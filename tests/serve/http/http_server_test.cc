@@ -110,6 +110,44 @@ TEST(HttpServer, SaysWhatIsWrong) {
   EXPECT_EQ(client.Post(kInfer, RequestBody(), kJson).status, 200);  // it goes on
 }
 
+TEST(HttpServer, StrictRequestsAreRefusedForIdsOutOfRange) {
+  Serving serving("strict");
+  HttpClient& client = serving.client();
+  json body = json::parse(RequestBody());
+  const auto status = [&](const std::string& query = "") {
+    return client.Post(kInfer + query, body.dump(), kJson).status;
+  };
+  const std::string refused =
+      R"({"error":"feature cat_1, row 1: expected an id from 0 to 49, got 50"})";
+  body["parameters"] = {{"strict", true}, {"priority", 3}};
+  EXPECT_EQ(client.Post(kInfer, body.dump(), kJson).body, refused);
+  EXPECT_EQ(status(), 400);
+  body["parameters"] = {{"strict", "yes"}};
+  EXPECT_EQ(status(), 400);
+  body["parameters"] = {{"strict", false}};
+  EXPECT_EQ(status(), 200);
+  EXPECT_EQ(status("?strict=false&x=y"), 200);
+  EXPECT_EQ(status("?x=y&strict=true"), 400);
+  EXPECT_EQ(client.Post(std::string(kInfer) + "?strict=1", body.dump(), kJson).body,
+            R"({"error":"?strict: expected true or false, got '1'"})");
+  Context ctx({.threads = 1});
+  Safetensors content{.tensors = {{"dense", Tensor::Full(ctx, {2, 13}, 0.5)}},
+                      .metadata = {{"strict", "true"}}};
+  for (const char* name : {"cat_0", "cat_1", "cat_2", "cat_9"})
+    content.tensors[name] = Tensor::From<int64_t>(ctx, {1, 2});
+  const auto send = [&] {
+    return client.Post(kInfer, SafetensorsBytes(ctx, content), kSafetensorsType);
+  };
+  EXPECT_EQ(send().status, 200);
+  content.tensors["cat_1"].data<int64_t>()[1] = 50;
+  EXPECT_EQ(send().body, refused);
+  // Each of the four that were refused for it, and the two that were not, is counted.
+  EXPECT_NE(
+      client.Get("/metrics")
+          .body.find("tessera_out_of_range_ids_total{model=\"clicks\",feature=\"cat_1\"} 6\n"),
+      std::string::npos);
+}
+
 TEST(HttpServer, CountsAndReloads) {
   Serving serving("metrics");
   HttpClient& client = serving.client();

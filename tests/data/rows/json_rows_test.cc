@@ -1,0 +1,66 @@
+#include "data/rows/json_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/error_of.h"
+
+namespace tessera {
+namespace {
+
+using testing::ErrorOf;
+
+std::shared_ptr<const RowRules> Rules() {
+  return std::make_shared<const RowRules>(
+      ParseDataSchema(R"({"format": "jsonl", "features": ["u",
+        {"name": "v", "missing": "row0"}, {"name": "w", "separator": "|", "weight_after": ":"},
+        {"name": "x", "vocabulary": ["a"]}]})"),
+      std::vector<CategoricalFeature>{
+          {"u", 10, false}, {"v", 10, false}, {"w", 10, false}, {"x", 10, false}});
+}
+
+// The error of strict rows, "" if there is none.
+std::string ErrorOfStrict(const std::string& text, UnknownItems* unknown = nullptr) {
+  const auto rules = Rules();
+  Context ctx({.threads = 1});
+  const auto read = [&](bool strict) {
+    ReadJsonRows(ctx, rules, text, "body", 100, strict ? unknown : nullptr, strict);
+  };
+  read(false);  // what strict rows refuse is no error else
+  try {
+    read(true);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(JsonRows, StrictOnesNameFeatureRowAndItem) {
+  EXPECT_EQ(ErrorOfStrict(R"({"u": 9, "v": 8, "w": "9:1|0:2", "x": "no word"})"), "");
+  EXPECT_EQ(ErrorOfStrict("{\"u\": 9}\n{\"u\": 10}\n"),
+            "body:2: feature u, u: expected an id from 0 to 9, got '10'");
+  EXPECT_EQ(ErrorOfStrict(R"({"v": 9})"),
+            "body:1: feature v, v: expected an id from 0 to 8, got '9'");
+  EXPECT_EQ(ErrorOfStrict(R"({"u": [1, -1, 77]})"),
+            "body:1: feature u, u[1]: expected an id from 0 to 9, got '-1'");
+  EXPECT_EQ(ErrorOfStrict(R"({"w": "9:1|11:0.5"})"),
+            "body:1: feature w, w[1]: expected an id from 0 to 9, got '11'");
+}
+
+TEST(JsonRows, StrictOnesAreCountedWhole) {
+  UnknownItems unknown;
+  EXPECT_NE(ErrorOfStrict("{\"u\": 10}\n{\"u\": 11}\n{\"u\": 1}\n", &unknown), "");
+  EXPECT_EQ(unknown.All()[0].count.items, 3);
+  EXPECT_EQ(unknown.All()[0].count.unknown, 2);
+}
+
+TEST(JsonRows, ABadLineComesBeforeAStrayItem) {
+  Context ctx({.threads = 1});
+  EXPECT_EQ(ErrorOf([&] {
+              ReadJsonRows(ctx, Rules(), "{\"u\": 10}\n{\"u\": \"x\"}\n", "body", 100, nullptr,
+                           true);
+            }),
+            "body:2: u: expected an integer of 64 bits, got 'x'");
+}
+
+}  // namespace
+}  // namespace tessera
