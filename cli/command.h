@@ -20,6 +20,7 @@ void AddQuantizeCommand(Command app);
 void AddPredictCommand(Command app);
 void AddEvaluateCommand(Command app);
 void AddRecallCommand(Command app);
+void AddRunsCommand(Command app);
 void AddServeCommand(Command app);
 void AddBenchCommand(Command app);
 

@@ -50,6 +50,7 @@ void AddCommands(Command tessera) {
   AddQuantizeCommand(tessera);
   AddPredictCommand(tessera);
   AddEvaluateCommand(tessera);
+  AddRunsCommand(tessera);
   AddRecallCommand(tessera);
   AddServeCommand(tessera);
   AddBenchCommand(tessera);

@@ -109,6 +109,9 @@ KeptRun ReadKeptRun(const std::string& folder) {
               .finished = FinishOf(document),
               .curve = ReadCurve(folder)};
   for (const Json& start : document.at("starts")) {
+    const Json data = start.value("data", Json::object());
+    run.train_data = data.value("train", Json()).dump();
+    run.eval_data = data.value("eval", Json()).dump();
     if (!start.contains("rows")) continue;
     run.rows += start.value("rows", int64_t{0});
     run.seconds += start.value("seconds", 0.0);

@@ -30,6 +30,9 @@ inline constexpr Report kGoogleBenchmark = {"results in Google Benchmark's layou
                                             "{\n \"context\":"};
 inline constexpr Report kBenchTable = {"a table of tessera bench", "name,case,threads,"};
 inline constexpr Report kColumnsReport = {"a report of tessera describe", "{\"described_rows\":"};
+inline constexpr Report kRunsReport = {"a report of tessera runs", "{\"compared_by\":"};
+inline constexpr Report kRunsPicture = {"a picture of tessera runs", "<svg"};
+inline constexpr Report kRunsPage = {"a page of tessera runs", "<!DOCTYPEhtml>"};
 inline constexpr Report kBenchPicture = {"a picture of tessera bench", "<svg"};
 
 // Throws Error, naming the path, where something lies there that is no earlier report of the kind.

@@ -1,0 +1,17 @@
+#ifndef TESSERA_CLI_RUNS_CURVES_PICTURE_H_
+#define TESSERA_CLI_RUNS_CURVES_PICTURE_H_
+// The learning curves of runs in one picture: a line a run, a color a group.
+#include <string>
+
+#include "cli/runs/run_comparison.h"
+
+namespace tessera::cli {
+
+// An SVG file: the metric over epochs. Throws Error where no run has two values of it.
+std::string CurvesSvg(const RunComparison& comparison);
+
+// A page with the picture, where there is one to draw, and both tables.
+std::string CurvesPage(const RunComparison& comparison);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_RUNS_CURVES_PICTURE_H_

@@ -1,0 +1,250 @@
+#include "cli/runs/run_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cli/show/numbers.h"
+#include "runtime/base/check.h"
+#include "train/config/config_keys.h"
+#include "train/evaluation_metric.h"
+#include "train/task_meter.h"
+#include "train/task_rows.h"
+
+namespace tessera::cli {
+namespace {
+
+using internal::Json;
+
+bool IsSeed(const ConfigKey& key) { return key.table.empty() && key.key == "train.seed"; }
+
+// Everything that two runs of one group share: the configuration but for the seed, and the data.
+std::vector<ConfigKey> FactsOf(const KeptRun& run) {
+  std::vector<ConfigKey> facts = KeysOf(run.config);
+  std::erase_if(facts, IsSeed);
+  facts.push_back({"", "rows trained on", run.train_data});
+  facts.push_back({"", "rows evaluated on", run.eval_data});
+  return facts;
+}
+
+bool IsBetter(double value, double than, bool higher) {
+  if (std::isnan(value) || std::isnan(than)) return !std::isnan(value);
+  return higher ? value > than : value < than;
+}
+
+bool IsHigherBetter(const KeptRun& run, const std::string& metric) {
+  if (metric == kTrainLoss) return false;
+  return FindEvaluationMetric(TasksOf(run.config.model, run.config.data), metric).higher;
+}
+
+ComparedRun Measured(KeptRun run, const std::string& metric, bool higher) {
+  ComparedRun compared{.run = std::move(run), .last = kNoValue, .best = kNoValue};
+  for (const CurvePoint& point : compared.run.curve) {
+    compared.last = point.Value(metric);
+    if (IsBetter(compared.last, compared.best, higher)) compared.best = compared.last;
+    compared.epochs = static_cast<double>(point.epoch - 1) + point.fraction;
+  }
+  return compared;
+}
+
+void Group(RunComparison& comparison, std::vector<std::vector<ConfigKey>>& facts) {
+  for (size_t r = 0; r < comparison.runs.size(); ++r) {
+    std::vector<ConfigKey> own = FactsOf(comparison.runs[r].run);
+    size_t g = 0;
+    while (g < facts.size() && !Differences(facts[g], own).empty()) ++g;
+    if (g == facts.size()) {
+      facts.push_back(std::move(own));
+      comparison.groups.emplace_back();
+    }
+    comparison.runs[r].group = g;
+    comparison.groups[g].runs.push_back(r);
+  }
+}
+
+// Gives groups their means, and the best one the first place.
+void SortGroups(RunComparison& comparison, std::vector<std::vector<ConfigKey>>& facts) {
+  std::vector<size_t> order;
+  for (RunGroup& group : comparison.groups) {
+    std::vector<double> last, best;
+    for (const size_t r : group.runs) {
+      last.push_back(comparison.runs[r].last);
+      best.push_back(comparison.runs[r].best);
+    }
+    group.last = MeanOf(last);
+    group.best = MeanOf(best);
+    order.push_back(order.size());
+  }
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return IsBetter(comparison.groups[a].best.mean, comparison.groups[b].best.mean,
+                    comparison.higher);
+  });
+  std::vector<RunGroup> groups;
+  std::vector<std::vector<ConfigKey>> of_groups;
+  for (const size_t g : order) {
+    for (const size_t r : comparison.groups[g].runs) comparison.runs[r].group = groups.size();
+    groups.push_back(std::move(comparison.groups[g]));
+    of_groups.push_back(std::move(facts[g]));
+  }
+  comparison.groups = std::move(groups);
+  facts = std::move(of_groups);
+}
+
+// "table 'a': optimizer.lr", "3 tables ('a' to 'c'): optimizer.lr".
+std::string NameOfKey(const std::string& key, const std::vector<std::string>& tables) {
+  if (tables.empty()) return key;
+  if (tables.size() == 1) return Format("table '{}': {}", tables.front(), key);
+  return Format("{} tables ('{}' to '{}'): {}", tables.size(), tables.front(), tables.back(), key);
+}
+
+// Keys that any two groups differ in, each with its values in all groups.
+void FindSettings(RunComparison& comparison, const std::vector<std::vector<ConfigKey>>& facts) {
+  using Place = std::pair<std::string, std::string>;
+  std::vector<Place> places;  // in the order in which they are found
+  for (const auto& own : facts)
+    for (const auto& [was, is] : Differences(facts.front(), own)) {
+      const Place place{was.table, was.key.substr(0, was.key.find('['))};
+      if (std::ranges::count(places, place) == 0) places.push_back(place);
+    }
+  std::vector<std::pair<std::string, std::vector<std::string>>> keys;  // and values
+  std::map<size_t, std::vector<std::string>> tables;                   // of keys
+  for (const auto& [table, key] : places) {
+    std::vector<std::string> values;
+    for (const auto& own : facts) {
+      const auto found = std::ranges::find_if(
+          own, [&](const ConfigKey& k) { return k.table == table && k.key == key; });
+      values.push_back(found == own.end() ? "" : found->value);
+    }
+    const auto same = std::ranges::find_if(keys, [&](const auto& k) {
+      return !table.empty() && k.first == key && k.second == values &&
+             !tables[static_cast<size_t>(&k - keys.data())].empty();
+    });
+    const auto at = static_cast<size_t>(same - keys.begin());
+    if (same == keys.end()) keys.emplace_back(key, values);
+    if (!table.empty()) tables[at].push_back(table);
+  }
+  for (size_t k = 0; k < keys.size(); ++k) {
+    comparison.keys.push_back(NameOfKey(keys[k].first, tables[k]));
+    for (size_t g = 0; g < comparison.groups.size(); ++g)
+      comparison.groups[g].settings.push_back(keys[k].second[g]);
+  }
+}
+
+std::string MeanText(const MeanValue& value) {
+  const std::string mean = Fixed(value.mean, 4);
+  return std::isnan(value.standard_error) ? mean : mean + " ± " + Fixed(value.standard_error, 4);
+}
+
+Json MeanJson(const MeanValue& value) {
+  return {{"mean", value.mean}, {"standard_error", value.standard_error}};
+}
+
+double Speed(const KeptRun& run) {
+  return run.training_seconds > 0 ? static_cast<double>(run.rows) / run.training_seconds : kNoValue;
+}
+
+std::string EpochsText(const ComparedRun& compared) {
+  const std::string trained = Format("{:.4g}", compared.epochs);
+  if (!compared.run.finished) return Format("{} of {}", trained, compared.run.config.epochs);
+  return compared.run.finished->stopped_early.empty() ? trained : trained + " (stopped early)";
+}
+
+}  // namespace
+
+MeanValue MeanOf(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+  return {sum / n, n < 2 ? kNoValue : std::sqrt(squares / (n - 1) / n)};
+}
+
+RunComparison CompareRuns(std::vector<KeptRun> runs, const std::string& metric) {
+  RunComparison comparison{.metric = metric, .keys = {}, .runs = {}, .groups = {}};
+  for (const KeptRun& run : runs)
+    if (comparison.metric.empty() && !run.curve.empty())
+      comparison.metric = run.curve.back().metric;
+  if (comparison.metric.empty()) comparison.metric = kTrainLoss;
+  comparison.higher = IsHigherBetter(runs.front(), comparison.metric);
+  for (KeptRun& run : runs)
+    comparison.runs.push_back(Measured(std::move(run), comparison.metric, comparison.higher));
+  std::ranges::stable_sort(comparison.runs, [&](const ComparedRun& a, const ComparedRun& b) {
+    return IsBetter(a.best, b.best, comparison.higher);
+  });
+  std::vector<std::vector<ConfigKey>> facts;
+  Group(comparison, facts);
+  SortGroups(comparison, facts);
+  FindSettings(comparison, facts);
+  return comparison;
+}
+
+std::string SettingsText(const RunComparison& comparison, const RunGroup& group) {
+  std::string text;
+  for (size_t k = 0; k < comparison.keys.size(); ++k) {
+    const std::string& value = group.settings[k];
+    text += (k == 0 ? "" : ", ") + comparison.keys[k] + "=" + (value.empty() ? "none" : value);
+  }
+  return text;
+}
+
+std::vector<std::vector<std::string>> RunRows(const RunComparison& comparison) {
+  std::vector<std::vector<std::string>> rows = {
+      {"run", "group", "seed", "last " + comparison.metric, "best " + comparison.metric, "epochs",
+       "rows/s", "time"}};
+  for (const ComparedRun& compared : comparison.runs)
+    rows.push_back({compared.run.path, std::to_string(compared.group + 1),
+                    std::to_string(compared.run.config.seed), Fixed(compared.last, 4),
+                    Fixed(compared.best, 4), EpochsText(compared), WithCommas(Speed(compared.run)),
+                    Duration(compared.run.seconds)});
+  return rows;
+}
+
+std::vector<std::vector<std::string>> GroupRows(const RunComparison& comparison) {
+  std::vector<std::vector<std::string>> rows = {
+      {"group", "runs", "last " + comparison.metric, "best " + comparison.metric}};
+  rows[0].insert(rows[0].end(), comparison.keys.begin(), comparison.keys.end());
+  for (const RunGroup& group : comparison.groups) {
+    rows.push_back({std::to_string(rows.size()), std::to_string(group.runs.size()),
+                    MeanText(group.last), MeanText(group.best)});
+    for (const std::string& value : group.settings)
+      rows.back().push_back(value.empty() ? "none" : value);
+  }
+  return rows;
+}
+
+std::string ComparisonText(const RunComparison& comparison) {
+  const std::string runs = TextTable(RunRows(comparison));
+  if (comparison.runs.size() == 1) return runs;
+  return runs + "\nmeans over seeds, ± their standard errors, and what differs\n" +
+         TextTable(GroupRows(comparison));
+}
+
+std::string ComparisonJson(const RunComparison& comparison) {
+  Json json = {{"compared_by", comparison.metric},
+               {"higher_is_better", comparison.higher},
+               {"runs", Json::array()},
+               {"groups", Json::array()}};
+  for (const ComparedRun& compared : comparison.runs)
+    json["runs"].push_back({{"path", compared.run.path},
+                            {"group", compared.group},
+                            {"seed", compared.run.config.seed},
+                            {"finished", compared.run.finished.has_value()},
+                            {"epochs", compared.epochs},
+                            {"last", compared.last},
+                            {"best", compared.best},
+                            {"rows", compared.run.rows},
+                            {"seconds", compared.run.seconds},
+                            {"rows_per_second", Speed(compared.run)}});
+  for (const RunGroup& group : comparison.groups) {
+    Json entry = {{"settings", Json::object()},
+                  {"runs", group.runs},
+                  {"last", MeanJson(group.last)},
+                  {"best", MeanJson(group.best)}};
+    for (size_t k = 0; k < comparison.keys.size(); ++k)
+      entry["settings"][comparison.keys[k]] = group.settings[k];
+    json["groups"].push_back(std::move(entry));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace tessera::cli

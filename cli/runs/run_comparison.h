@@ -1,0 +1,61 @@
+#ifndef TESSERA_CLI_RUNS_RUN_COMPARISON_H_
+#define TESSERA_CLI_RUNS_RUN_COMPARISON_H_
+// Runs beside each other: the last and the best value of one metric, what their configurations and
+// data differ in, and means over runs that differ by their seeds alone.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/runs/run_folder.h"
+
+namespace tessera::cli {
+
+struct ComparedRun {
+  KeptRun run;
+  size_t group = 0;
+  // Values of the metric; NaN where there is none.
+  double last = 0, best = 0;
+  double epochs = 0;  // trained, with the fraction of one under way
+};
+
+// The mean of some numbers and its standard error, which is NaN for fewer than two.
+struct MeanValue {
+  double mean = 0, standard_error = 0;
+};
+MeanValue MeanOf(const std::vector<double>& values);
+
+// Runs that differ by their seeds alone.
+struct RunGroup {
+  std::vector<size_t> runs;           // of RunComparison::runs
+  std::vector<std::string> settings;  // values of RunComparison::keys, as JSON; "": none
+  MeanValue last, best;
+};
+
+struct RunComparison {
+  std::string metric;
+  bool higher = false;            // whether higher values are better
+  std::vector<std::string> keys;  // that differ between groups; tables that go alike are one
+  std::vector<ComparedRun> runs;  // the best one first
+  std::vector<RunGroup> groups;   // that of the best mean of `best` first
+};
+
+// Compares by a metric under its name in --eval-metric, or train_loss; "": the one that the first
+// run's evaluations are compared by. Throws Error for one that no run has. REQUIRES: some runs.
+RunComparison CompareRuns(std::vector<KeptRun> runs, const std::string& metric);
+
+// "optimizer.lr=0.01, model.over_arch=[16,1]"; "" where nothing differs.
+std::string SettingsText(const RunComparison& comparison, const RunGroup& group);
+
+// A table of runs, and one of groups where there are several or a mean over seeds.
+std::string ComparisonText(const RunComparison& comparison);
+// {"compared_by", "higher_is_better", "runs": [{"path", "group", "seed", "finished", "epochs",
+// "last", "best", "rows", "seconds", "rows_per_second"}, …], "groups": [{"settings", "runs",
+// "last": {"mean", "standard_error"}, "best"}, …]}; groups and runs name each other by their places
+// in these lists, from 0. A value that is not defined is null.
+std::string ComparisonJson(const RunComparison& comparison);
+// The rows of both tables, headings first.
+std::vector<std::vector<std::string>> RunRows(const RunComparison& comparison);
+std::vector<std::vector<std::string>> GroupRows(const RunComparison& comparison);
+
+}  // namespace tessera::cli
+#endif  // TESSERA_CLI_RUNS_RUN_COMPARISON_H_

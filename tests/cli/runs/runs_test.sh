@@ -1,0 +1,89 @@
+#!/bin/bash
+# tessera runs: figures, groups over seeds with means and standard errors, what differs, curves.
+source "$(dirname "$0")/../cli_test_lib.sh"
+
+sed 's/"rows": 5000/"rows": 1000/' small.json >short.json
+every=(train --config short.json --threads 1 --eval-every 0.5)
+for lr in 0.02 0.2; do
+  for seed in 1 2 3; do
+    run 0 "${every[@]}" --epochs 2 --set optimizer.sparse.lr=$lr --seed $seed --run all/$lr-$seed
+  done
+done
+
+# ---- the table, and JSON against the runs' own files
+run 0 runs all --json runs.json --svg curves.svg --html runs.html
+has out "all/0.02-1"
+has out "2 tables ('a' to 'b'): optimizer.lr"
+has out " ± "
+python3 - <<'EOF' || fail "runs.json"
+import json, statistics
+def points(run): return [json.loads(line) for line in open(run + "/curve.jsonl")]
+found = json.load(open("runs.json"))
+assert found["compared_by"] == "auc" and found["higher_is_better"]
+assert len(found["runs"]) == 6 and len(found["groups"]) == 2
+assert [r["best"] for r in found["runs"]] == sorted((r["best"] for r in found["runs"]),
+                                                    reverse=True)
+for run in found["runs"]:
+  values = [point["auc"] for point in points(run["path"])]
+  assert run["last"] == values[-1] and run["best"] == max(values), run
+  assert run["finished"] and run["epochs"] == 2 and run["rows"] == 2000, run
+  start = json.load(open(run["path"] + "/run.json"))["starts"][0]
+  assert abs(run["rows_per_second"] - 2000 / start["training_seconds"]) < 1e-6, run
+for place, group in enumerate(found["groups"]):
+  runs = [found["runs"][r] for r in group["runs"]]
+  assert sorted(r["seed"] for r in runs) == [1, 2, 3]
+  assert all(r["group"] == place for r in runs)
+  [(key, value)] = group["settings"].items()
+  assert key == "2 tables ('a' to 'b'): optimizer.lr"
+  assert all(r["path"].startswith(f"all/{value}-") for r in runs)
+  for name in ("last", "best"):
+    values = [r[name] for r in runs]
+    assert abs(group[name]["mean"] - statistics.mean(values)) < 1e-12
+    assert abs(group[name]["standard_error"] - statistics.stdev(values) / 3 ** 0.5) < 1e-12
+means = [group["best"]["mean"] for group in found["groups"]]
+assert means == sorted(means, reverse=True)
+svg = open("curves.svg").read()
+assert svg.count("<path") == 6 and svg.count("<circle") == 6 * len(points("all/0.2-1"))
+assert "0.02" in svg
+html = open("runs.html").read()
+assert html.count("<svg") == 1 and html.count("<tr>") == 7 + 3 and "all/0.2-3" in html
+EOF
+
+# ---- by other metrics, where lower is better; one run alone; a run that was cut off
+run 0 runs all --metric log_loss --json by_loss.json
+json by_loss.json 'not d["higher_is_better"]'
+json by_loss.json '[r["best"] for r in d["runs"]] == sorted(r["best"] for r in d["runs"])'
+run 0 runs all --metric train_loss
+has out "best train_loss"
+run 0 runs all/0.2-1
+lacks out "means over seeds"
+[ "$(wc -l <out)" -eq 2 ] || fail "a table of one run: $(cat out)"
+sed -i '/"finished": {/,/}/d; s/^  \],$/  ]/' all/0.2-1/run.json
+run 0 runs all/0.2-1
+has out "2 of 2"
+
+# ---- other data, another list and other epochs are other groups
+run 0 "${every[@]}" --epochs 1 --set 'model.over_arch=[8,1]' --set optimizer.sparse.lr=0.2 \
+  --set data.seed=7 --run other
+run 0 runs all/0.2-2 other --json other.json
+json other.json 'len(d["groups"]) == 2'
+json other.json '{(k, v) for g in d["groups"] for k, v in g["settings"].items()} >= {
+  ("model.over_arch", "[8,1]"), ("model.over_arch", "[16,1]"), ("train.epochs", "1"),
+  ("data.seed", "7")}'
+run 0 generate --rows 500 --vocabulary 50 clicks.tsv
+run 0 generate --rows 500 --first 500 --vocabulary 50 more.tsv
+for data in clicks more; do
+  run 0 train --config short.json --data $data.tsv --run files/$data
+done
+run 0 runs files --json files.json
+json files.json 'd["compared_by"] == "train_loss" and len(d["groups"]) == 2'
+json files.json 'all("tsv" in g["settings"]["rows trained on"] for g in d["groups"])'
+
+# ---- refused
+fails_saying "nowhere: it is no folder of tessera train --run" runs nowhere
+mkdir empty
+fails_saying "empty: there is no run of tessera train --run in it" runs empty
+fails_saying "no metric that evaluations are compared by is called 'x'" runs all --metric x
+fails_saying "train_loss: no run has two values of it" runs files --svg files.svg
+fails_saying "small.json: a file is there that is not a report of tessera runs" runs all \
+  --json small.json
