@@ -54,13 +54,19 @@ void TextFile::Throw(const std::string& what) const {
                      bytes_));
 }
 
+// Bytes of the file as they lie; 0 at its end.
+size_t TextFile::ReadFile(void* out, size_t bytes) {
+  const size_t count = std::fread(out, 1, bytes, file_.get());
+  read_ += static_cast<int64_t>(count);
+  if (count == 0 && std::ferror(file_.get()) != 0) Throw(std::strerror(errno));
+  return count;
+}
+
 // More input, when all of it was used; false at the end of the file.
 bool TextFile::Fill() {
   if (begin_ < end_) return true;
   begin_ = 0;
-  end_ = std::fread(input_.data(), 1, input_.size(), file_.get());
-  read_ += static_cast<int64_t>(end_);
-  if (end_ == 0 && std::ferror(file_.get()) != 0) Throw(std::strerror(errno));
+  end_ = ReadFile(input_.data(), input_.size());
   return end_ > 0;
 }
 
@@ -103,6 +109,7 @@ size_t TextFile::Inflate(char* out, size_t bytes) {
 }
 
 size_t TextFile::Copy(char* out, size_t bytes) {
+  if (begin_ == end_ && bytes >= input_.size()) return ReadFile(out, bytes);
   if (!Fill()) return 0;
   const size_t count = std::min(bytes, end_ - begin_);
   std::memcpy(out, input_.data() + begin_, count);

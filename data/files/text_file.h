@@ -35,6 +35,7 @@ class TextFile {
     void operator()(FILE* file) const { std::fclose(file); }
   };
 
+  size_t ReadFile(void* out, size_t bytes);
   bool Fill();
   bool BeginMember();
   void Detect();

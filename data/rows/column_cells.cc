@@ -57,7 +57,8 @@ std::vector<std::string> SplitLine(const DataSchema& schema, std::string_view li
                                    const std::string& where) {
   ColumnCells reader(schema);
   std::vector<std::string> cells;
-  const char* p = line.data();
+  const std::string padded = std::string(line) + std::string(internal::kFindPadding, '\0');
+  const char* p = padded.data();
   const char* const end = p + line.size();
   try {
     for (;; ++p) {
@@ -119,11 +120,33 @@ void ColumnCells::ThrowCount(std::string_view line, size_t expected) {
   throw BadLine(Format("expected {} columns", expected), Format("{}", count));
 }
 
+bool ColumnCells::ReadPlain(std::string_view line, const FileColumns& columns,
+                            LineCells& out) const {
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  internal::ByteScan delimiters(p, end, delimiter_);
+  for (const int32_t at : columns.cells) {
+    if (p > end) return false;
+    const char* const stop = delimiters.Next();
+    if (at >= 0) {
+      LineCell& cell = out.cells[static_cast<size_t>(at)];
+      cell.text = {p, static_cast<size_t>(stop - p)};
+      cell.kind = IsMissing(cell.text, null_) ? LineCell::Kind::kMissing : LineCell::Kind::kText;
+    }
+    p = stop + 1;
+  }
+  return p > end;
+}
+
 void ColumnCells::Read(std::string_view line, const FileColumns& columns, LineCells& out) {
   const size_t count = columns.cells.size();
   if (line.empty())
     throw BadLine(Format("expected {} columns", count), count > 1 ? "1" : "a blank line");
   out.items.clear();
+  if (!columns.rest && (!quotes_ || line.find('"') == line.npos)) {
+    if (!ReadPlain(line, columns, out)) ThrowCount(line, count);
+    return;
+  }
   unquoted_.clear();
   if (quotes_)
     unquoted_.reserve(line.size() + internal::kFindPadding);  // texts stay where they are

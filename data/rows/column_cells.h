@@ -53,6 +53,8 @@ class ColumnCells {
  private:
   friend std::vector<std::string> SplitLine(const DataSchema&, std::string_view,
                                             const std::string&);
+  // Reads a line in which every delimiter ends a cell. Returns false for another number of cells.
+  bool ReadPlain(std::string_view line, const FileColumns& columns, LineCells& out) const;
   // Takes the next column of a line from `p` on, which then is at the delimiter, or the end.
   std::string_view Take(const char*& p, const char* end);
   std::string_view TakeQuoted(const char*& p, const char* end);

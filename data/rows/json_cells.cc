@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "data/rows/bad_line.h"
+#include "data/rows/find_byte.h"
 #include "data/rows/word_table.h"
 #include "runtime/base/check.h"
 #include "runtime/json/json_fault.h"
@@ -16,6 +17,10 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 static_assert(JsonCells::kPadding >= simdjson::SIMDJSON_PADDING);
+static_assert(JsonCells::kPadding >= internal::kFindPadding);
+
+// Texts of true and false, padded.
+constexpr char kOne[1 + internal::kFindPadding] = "1", kZero[1 + internal::kFindPadding] = "0";
 
 // Thrown where a line is no JSON; nothing else is said of it.
 struct NotJson {};
@@ -114,7 +119,7 @@ Scalar ReadScalar(ondemand::value& value, std::string_view& text) {
   text = token;
   if (IsNumber(token)) return Scalar::kNumber;
   if (token == "true" || token == "false") {
-    text = token == "true" ? "1" : "0";
+    text = std::string_view(token == "true" ? kOne : kZero, 1);
     return Scalar::kBool;
   }
   if (token != "null") throw NotJson();

@@ -1,7 +1,8 @@
 #ifndef TESSERA_DATA_ROWS_LINE_CELLS_H_
 #define TESSERA_DATA_ROWS_LINE_CELLS_H_
 // The cells of one line that a schema asks for, in the same form whatever the format: missing, a
-// text, or a list of texts. Texts are borrowed from the line, or from who made the cells.
+// text, or a list of texts. Texts are borrowed from the line, or from who made the cells, and
+// kFindPadding bytes after their ends can be read (find_byte.h).
 #include <cstdint>
 #include <span>
 #include <string>

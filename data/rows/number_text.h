@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "data/rows/short_number.h"
+
 namespace tessera {
 
 enum class NumberFault : uint8_t { kNone, kNotANumber, kTooBig };
@@ -12,6 +14,15 @@ enum class NumberFault : uint8_t { kNone, kNotANumber, kTooBig };
 // Reads -?(digits[.digits*] | .digits)([eE][+-]?digits)?, rounded to the nearest double. kTooBig: a
 // float cannot hold it.
 NumberFault ParseNumber(std::string_view text, double& number);
+
+// Does what ParseNumber does, faster for whole numbers of up to eight digits. REQUIRES: eight bytes
+// from the text's first on can be read.
+inline NumberFault ParsePaddedNumber(std::string_view text, double& number) {
+  uint64_t whole = 0;
+  if (!internal::ReadShortWhole(text, whole)) return ParseNumber(text, number);
+  number = static_cast<double>(whole);
+  return NumberFault::kNone;
+}
 
 // Whether a comma stands where the point of a number would: "3,5".
 bool HasDecimalComma(std::string_view text);

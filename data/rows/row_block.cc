@@ -1,7 +1,7 @@
 #include "data/rows/row_block.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 #include "runtime/tensor.h"
 
@@ -27,66 +27,92 @@ Tensor Joined(Context& ctx, std::span<const RowRun> runs, const std::vector<T> R
   return joined;
 }
 
-// Lengths of all bags, key-major; returns the number of ids.
-int64_t FillLengths(const RowColumns& layout, std::span<const RowRun> runs, int32_t* out) {
+// Calls fn(key) for each key, on all threads where that pays.
+template <typename Fn>
+void ForKeys(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs, Fn&& fn) {
+  constexpr int64_t kBagsOfPiece = 1 << 13;
+  const int64_t grain = std::max<int64_t>(1, kBagsOfPiece / std::max<int64_t>(1, RowsOf(runs)));
+  ParallelFor(ctx, std::ssize(layout.keys), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t key = begin; key < end; ++key) fn(static_cast<size_t>(key));
+  });
+}
+
+// Lengths of a key's bags; returns the number of ids.
+int64_t FillLengths(size_t key, std::span<const RowRun> runs, int32_t* out) {
   int64_t ids = 0;
-  for (size_t f = 0; f < layout.keys.size(); ++f)
-    for (const RowRun& run : runs) {
-      const FeatureColumn& column = run.block->features[f];
-      int64_t begin = column.begin(run.begin);
-      ids -= begin;
-      for (int64_t row = run.begin; row < run.end; ++row) {
-        const int64_t end = column.ends[static_cast<size_t>(row)];
-        *out++ = static_cast<int32_t>(end - begin);
-        begin = end;
-      }
-      ids += begin;
+  for (const RowRun& run : runs) {
+    const FeatureColumn& column = run.block->features[key];
+    int64_t begin = column.begin(run.begin);
+    ids -= begin;
+    for (int64_t row = run.begin; row < run.end; ++row) {
+      const int64_t end = column.ends[static_cast<size_t>(row)];
+      *out++ = static_cast<int32_t>(end - begin);
+      begin = end;
     }
+    ids += begin;
+  }
   return ids;
 }
 
-// Calls fn(column, first id, last id) for the ids of each feature and run.
+// Calls fn(column, first id, last id, place) for the ids of each key and run; key k has places from
+// begins[k] on.
 template <typename Fn>
-void ForIds(const RowColumns& layout, std::span<const RowRun> runs, Fn&& fn) {
-  for (size_t f = 0; f < layout.keys.size(); ++f)
+void ForIds(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs,
+            const std::vector<int64_t>& begins, Fn&& fn) {
+  ForKeys(ctx, layout, runs, [&](size_t key) {
+    int64_t place = begins[key];
     for (const RowRun& run : runs) {
-      const FeatureColumn& column = run.block->features[f];
-      fn(column, column.begin(run.begin), column.begin(run.end));
+      const FeatureColumn& column = run.block->features[key];
+      const int64_t begin = column.begin(run.begin), end = column.begin(run.end);
+      fn(column, begin, end, place);
+      place += end - begin;
     }
+  });
 }
 
 template <typename Id>
-Tensor Ids(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs, int64_t count) {
-  const Tensor ids = Tensor::Empty(ctx, {count}, DTypeOf<Id>::value);
-  Id* out = ids.data<Id>();
-  ForIds(layout, runs, [&](const FeatureColumn& column, int64_t begin, int64_t end) {
-    for (const int64_t* id = column.ids.data() + begin; begin < end; ++begin)
-      *out++ = static_cast<Id>(*id++);
-  });
+Tensor Ids(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs,
+           const std::vector<int64_t>& begins) {
+  const Tensor ids = Tensor::Empty(ctx, {begins.back()}, DTypeOf<Id>::value);
+  Id* const out = ids.data<Id>();
+  ForIds(ctx, layout, runs, begins,
+         [&](const FeatureColumn& column, int64_t begin, int64_t end, int64_t place) {
+           const int64_t* const from = column.ids.data();
+           std::transform(from + begin, from + end, out + place,
+                          [](int64_t id) { return static_cast<Id>(id); });
+         });
   return ids;
 }
 
 Tensor Weights(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs,
-               int64_t count) {
-  const Tensor weights = Tensor::Empty(ctx, {count});
-  float* out = weights.data<float>();
-  ForIds(layout, runs, [&](const FeatureColumn& column, int64_t begin, int64_t end) {
-    const float* const from = column.weights.data();
-    out = column.weights.empty() ? std::fill_n(out, end - begin, 1.0f)
-                                 : std::copy(from + begin, from + end, out);
-  });
+               const std::vector<int64_t>& begins) {
+  const Tensor weights = Tensor::Empty(ctx, {begins.back()});
+  float* const out = weights.data<float>();
+  ForIds(ctx, layout, runs, begins,
+         [&](const FeatureColumn& column, int64_t begin, int64_t end, int64_t place) {
+           const float* const from = column.weights.data();
+           if (column.weights.empty())
+             std::fill_n(out + place, end - begin, 1.0f);
+           else
+             std::copy(from + begin, from + end, out + place);
+         });
   return weights;
 }
 
 KeyedJaggedTensor FeaturesOf(Context& ctx, const RowColumns& layout, std::span<const RowRun> runs) {
-  const int64_t bags = static_cast<int64_t>(layout.keys.size()) * RowsOf(runs);
-  const Tensor lengths = Tensor::Empty(ctx, {bags}, DType::kI32);
-  const int64_t count = FillLengths(layout, runs, lengths.data<int32_t>());
-  const Tensor ids = layout.id_type == DType::kI32 ? Ids<int32_t>(ctx, layout, runs, count)
-                                                   : Ids<int64_t>(ctx, layout, runs, count);
+  const int64_t rows = RowsOf(runs), keys = std::ssize(layout.keys);
+  const Tensor lengths = Tensor::Empty(ctx, {keys * rows}, DType::kI32);
+  std::vector<int64_t> begins(layout.keys.size() + 1);  // of each key's ids, then of none
+  ForKeys(ctx, layout, runs, [&](size_t key) {
+    int32_t* const out = lengths.data<int32_t>() + static_cast<int64_t>(key) * rows;
+    begins[key + 1] = FillLengths(key, runs, out);
+  });
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  const Tensor ids = layout.id_type == DType::kI32 ? Ids<int32_t>(ctx, layout, runs, begins)
+                                                   : Ids<int64_t>(ctx, layout, runs, begins);
   if (!layout.weighted) return KeyedJaggedTensor::FromLengthsSync(layout.keys, ids, lengths);
   return KeyedJaggedTensor::FromLengthsSync(layout.keys, ids, lengths,
-                                            Weights(ctx, layout, runs, count));
+                                            Weights(ctx, layout, runs, begins));
 }
 
 }  // namespace

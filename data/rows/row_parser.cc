@@ -84,7 +84,7 @@ std::string RowParser::Place(size_t cell, const Items& items, size_t item) const
 double RowParser::Number(std::string_view text, size_t cell, const Items& items, size_t item,
                          const char* expected) const {
   double number = 0;
-  const NumberFault fault = ParseNumber(text, number);
+  const NumberFault fault = ParsePaddedNumber(text, number);
   if (fault == NumberFault::kNone) [[likely]]
     return number;
   if (fault == NumberFault::kTooBig) expected = "expected a number that a float can hold";
@@ -103,7 +103,7 @@ std::string_view RowParser::OneText(size_t cell) {
 double RowParser::OneNumber(size_t cell, const char* expected) {
   double number = 0;
   const LineCell& c = cells_->cells[cell];
-  if (c.kind == LineCell::Kind::kText && ParseNumber(c.text, number) == NumberFault::kNone)
+  if (c.kind == LineCell::Kind::kText && ParsePaddedNumber(c.text, number) == NumberFault::kNone)
     return number;
   const std::string_view text = OneText(cell);
   return Number(text, cell, ItemsOf(cell, "", items_), 0, expected);
@@ -111,18 +111,22 @@ double RowParser::OneNumber(size_t cell, const char* expected) {
 
 // ---- what a row gives
 
-void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
-  const DenseEntry& entry = rule.entry();
-  double number = 0;
-  if (const LineCell& c = cells_->cells[rule.cell()];
-      entry.size == 1 && c.kind == LineCell::Kind::kText &&
-      ParseNumber(c.text, number) == NumberFault::kNone)
-    if (const float value = rule(number); !std::isnan(value)) [[likely]]
+inline void RowParser::AddDense(const DenseRule& rule, std::vector<float>& out) {
+  const LineCell& c = cells_->cells[rule.cell()];
+  uint64_t whole = 0;
+  if (rule.entry().size == 1 && c.kind == LineCell::Kind::kText &&
+      internal::ReadShortWhole(c.text, whole))
+    if (const float value = rule.OfWhole(whole); !std::isnan(value)) [[likely]]
       return out.push_back(value);
+  AddNumbers(rule, out);
+}
+
+void RowParser::AddNumbers(const DenseRule& rule, std::vector<float>& out) {
+  const DenseEntry& entry = rule.entry();
   const size_t cell = rule.cell(), size = static_cast<size_t>(entry.size);
   if (cells_->cells[cell].kind == LineCell::Kind::kMissing) {
     if (!entry.missing) throw BadLine(places_->Of(cell), "the number is missing", {});
-    out.insert(out.end(), size, static_cast<float>(*entry.missing));
+    for (size_t i = 0; i < size; ++i) out.push_back(static_cast<float>(*entry.missing));
     return;
   }
   const Items items = ItemsOf(cell, entry.separator, items_);
@@ -188,14 +192,16 @@ void RowParser::AddWeights(const FeatureRule& rule, size_t count, FeatureColumn&
     out.weights.push_back(static_cast<float>(Number(items.texts[i], cell, items, i)));
 }
 
-void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count) {
+inline void RowParser::AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count) {
+  const LineCell& c = cells_->cells[rule.cell];
   int64_t row = 0;
-  if (const LineCell& c = cells_->cells[rule.cell];
-      rule.one_id && c.kind == LineCell::Kind::kText && rule.ids.Read(c.text, row, count))
-      [[likely]] {
-    out.ids.push_back(row);
-    return out.ends.push_back(std::ssize(out.ids));
-  }
+  if (!rule.one_id || c.kind != LineCell::Kind::kText || !rule.ids.Read(c.text, row, count))
+    return AddBag(rule, out, count);
+  out.ids.push_back(row);
+  out.ends.push_back(std::ssize(out.ids));
+}
+
+void RowParser::AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& count) {
   const size_t begin = out.ids.size();
   if (cells_->cells[rule.cell].kind == LineCell::Kind::kMissing) {
     AddMissing(rule, out);
@@ -243,21 +249,26 @@ int64_t RowParser::Time(size_t cell) {
   return static_cast<int64_t>(whole.negative ? -whole.magnitude : whole.magnitude);
 }
 
-void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t number,
-                       RowBlock& block) {
-  cells_ = &cells;
-  places_ = &places;
+void RowParser::AddRow(int64_t number, RowBlock& block) {
   for (const DenseRule& rule : rules_->dense()) AddDense(rule, block.dense);
-  counts_.assign(rules_->features().size(), {});
-  for (size_t f = 0; f < counts_.size(); ++f)
-    AddFeature(rules_->features()[f], block.features[f], counts_[f]);
+  for (size_t f = 0; f < block.features.size(); ++f)
+    AddFeature(rules_->features()[f], block.features[f], block.items[f]);
   for (const LabelRule& rule : rules_->labels()) block.labels.push_back(Label(rule));
   if (rules_->weight()) block.weight.push_back(ExampleWeight(*rules_->weight()));
   if (rules_->time()) block.time.push_back(Time(*rules_->time()));
   block.numbers.push_back(number);
-  for (size_t f = 0; f < counts_.size(); ++f) {  // of whole rows alone
-    block.items[f].items += counts_[f].items;
-    block.items[f].unknown += counts_[f].unknown;
+}
+
+void RowParser::Append(const LineCells& cells, const CellPlaces& places, int64_t number,
+                       RowBlock& block) {
+  cells_ = &cells;
+  places_ = &places;
+  counts_ = block.items;
+  try {
+    AddRow(number, block);
+  } catch (...) {
+    block.items = counts_;  // items of whole rows alone count
+    throw;
   }
 }
 

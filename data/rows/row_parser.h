@@ -40,8 +40,11 @@ class RowParser {
   std::string_view OneText(size_t cell);
   double OneNumber(size_t cell, const char* expected = kExpectedNumber);
 
+  void AddRow(int64_t number, RowBlock& block);
   void AddDense(const DenseRule& rule, std::vector<float>& out);
+  void AddNumbers(const DenseRule& rule, std::vector<float>& out);
   void AddFeature(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
+  void AddBag(const FeatureRule& rule, FeatureColumn& out, ItemCount& count);
   void AddMissing(const FeatureRule& rule, FeatureColumn& out);
   void AddIds(const FeatureRule& rule, const Items& items, FeatureColumn& out, ItemCount& count);
   void AddWeights(const FeatureRule& rule, size_t count, FeatureColumn& out);
@@ -55,7 +58,7 @@ class RowParser {
   const LineCells* cells_ = nullptr;  // of the line
   const CellPlaces* places_ = nullptr;
   std::vector<std::string_view> items_, weight_items_;  // scratch
-  std::vector<ItemCount> counts_;                       // of each feature, in the row
+  std::vector<ItemCount> counts_;                       // of the block, before the row
 };
 
 }  // namespace tessera

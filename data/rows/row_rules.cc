@@ -5,7 +5,6 @@
 
 #include "data/rows/number_text.h"
 #include "data/rows/text_hash.h"
-#include "data/table_row.h"
 #include "runtime/base/check.h"
 
 namespace tessera {
@@ -33,15 +32,6 @@ IdRule::IdRule(const FeatureEntry& entry, int64_t rows)
       vocabulary_(entry.vocabulary),
       boundaries_(entry.boundaries) {}
 
-inline int64_t IdRule::RowOf(uint64_t value) const {
-  const uint64_t shifted = value + shift_;
-  if (reciprocal_ != 0 && (value | shifted) >> 32 == 0) {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<int64_t>(static_cast<Wide>(reciprocal_ * shifted) * rows_ >> 64);
-  }
-  return static_cast<int64_t>(TableRow(value, shift_, rows_));
-}
-
 // -magnitude + shift, as a row. REQUIRES: magnitude > 0.
 int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
   const uint64_t left = magnitude - shift_;  // of a number that is still not positive
@@ -52,7 +42,7 @@ int64_t IdRule::RowOfNegative(uint64_t magnitude) const {
 
 inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const {
   WholeNumber whole;
-  if (!ParseWhole(item, whole)) return false;
+  if (!internal::ReadShortWhole(item, whole.magnitude) && !ParseWhole(item, whole)) return false;
   ++count.items;
   if (rows_ != 0 && (whole.negative || whole.magnitude >= rows_ - shift_)) ++count.unknown;
   row = whole.negative ? RowOfNegative(whole.magnitude) : RowOf(whole.magnitude);
@@ -61,13 +51,13 @@ inline bool IdRule::ReadWhole(std::string_view item, int64_t& row, ItemCount& co
 
 bool IdRule::ReadBoundary(std::string_view item, int64_t& row) const {
   double number = 0;
-  if (ParseNumber(item, number) != NumberFault::kNone) return false;
+  if (ParsePaddedNumber(item, number) != NumberFault::kNone) return false;
   const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), number);
   row = RowOf(static_cast<uint64_t>(above - boundaries_.begin()));
   return true;
 }
 
-bool IdRule::Read(std::string_view item, int64_t& row, ItemCount& count) const {
+bool IdRule::ReadAny(std::string_view item, int64_t& row, ItemCount& count) const {
   if (kind_ == IdKind::kInt) return ReadWhole(item, row, count);
   ++count.items;
   uint64_t value = 0;
@@ -142,7 +132,9 @@ void RowRules::AddFeature(const CategoricalFeature& feature) {
   if (entry.missing == MissingFeature::kRow0) rule.missing_row = 0;
   if (entry.missing == MissingFeature::kItem) {
     ItemCount unused;
-    if (!rule.ids.Read(entry.missing_item, rule.missing_row.emplace(), unused))
+    const std::string padded = entry.missing_item + std::string(8, '\0');
+    const auto item = std::string_view(padded).substr(0, entry.missing_item.size());
+    if (!rule.ids.Read(item, rule.missing_row.emplace(), unused))
       throw Error(Format("data.features: feature '{}': missing: {}, got '{}'", feature.name,
                          rule.ids.Expected(entry.missing_item), entry.missing_item));
   }

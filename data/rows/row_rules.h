@@ -12,8 +12,10 @@
 
 #include "data/batch_builder.h"
 #include "data/rows/row_block.h"
+#include "data/rows/short_number.h"
 #include "data/rows/word_table.h"
 #include "data/schema/data_schema.h"
+#include "data/table_row.h"
 
 namespace tessera {
 
@@ -24,6 +26,9 @@ class DenseRule {
 
   const DenseEntry& entry() const { return entry_; }
   size_t cell() const { return cell_; }
+  float OfWhole(uint64_t x) const {
+    return x < small_.size() ? small_[x] : Compute(static_cast<double>(x));
+  }
   // NaN where the number has no logarithm.
   float operator()(double x) const {
     if (small_.empty() || !(x >= 0 && x < kSmall)) return Compute(x);
@@ -46,8 +51,16 @@ class IdRule {
   // `rows`: of the table; 0: ids stay raw.
   IdRule(const FeatureEntry& entry, int64_t rows);
 
-  // False for an item that is none; Expected says what was expected. Counts the item.
-  bool Read(std::string_view item, int64_t& row, ItemCount& count) const;
+  // False for an item that is none; Expected says what was expected. Counts the item. REQUIRES of
+  // items: eight bytes from their first on can be read.
+  bool Read(std::string_view item, int64_t& row, ItemCount& count) const {
+    uint64_t value = 0;
+    if (kind_ != IdKind::kHex || !internal::ReadShortHex(item, value))
+      return ReadAny(item, row, count);
+    ++count.items;
+    row = RowOf(value);
+    return true;
+  }
   // Adds the rows of the items to `rows`. Returns how many items were good before the first one
   // that is not.
   size_t Append(std::span<const std::string_view> items, std::vector<int64_t>& rows,
@@ -56,9 +69,17 @@ class IdRule {
   int64_t rows() const { return static_cast<int64_t>(rows_); }  // as given
 
  private:
+  bool ReadAny(std::string_view item, int64_t& row, ItemCount& count) const;
   bool ReadWhole(std::string_view item, int64_t& row, ItemCount& count) const;
   bool ReadBoundary(std::string_view item, int64_t& row) const;
-  int64_t RowOf(uint64_t value) const;
+  int64_t RowOf(uint64_t value) const {
+    const uint64_t shifted = value + shift_;
+    if (reciprocal_ != 0 && (value | shifted) >> 32 == 0) {
+      __extension__ using Wide = unsigned __int128;
+      return static_cast<int64_t>(static_cast<Wide>(reciprocal_ * shifted) * rows_ >> 64);
+    }
+    return static_cast<int64_t>(TableRow(value, shift_, rows_));
+  }
   int64_t RowOfNegative(uint64_t magnitude) const;
 
   IdKind kind_;

@@ -42,6 +42,10 @@ class TextRowReader {
   // do not fill.
   std::shared_ptr<const RowBlock> Next();
 
+  // The reader has a context of its own, as it may run on another thread than the model. Between
+  // calls of Next its threads are free for other work.
+  Context& context() { return ctx_; }
+
   double fraction() const { return fraction_; }
   // Bad lines in what Next gave.
   int64_t skipped_rows() const { return skipped_rows_; }
@@ -62,7 +66,7 @@ class TextRowReader {
   const RowFiles files_;
   const RowRange range_;
   TextPieces text_;
-  Context ctx_;  // of its own: its threads parse
+  Context ctx_;
   std::vector<std::unique_ptr<Parser>> parsers_;
   std::shared_ptr<const FileColumns> columns_;  // of the file that is read
   int64_t next_row_ = 0;                        // of the next piece

@@ -20,7 +20,7 @@ class TextRowSource::Feed {
   // Nobody needs the rows that were given out.
   virtual void Release() = 0;
 
-  const TextRowReader& reader() const { return reader_; }
+  TextRowReader& reader() { return reader_; }
 
  protected:
   TextRowReader reader_;
@@ -130,7 +130,7 @@ class TextRowSource::Shuffled final : public Feed {
 
 TextRowSource::TextRowSource(std::shared_ptr<const RowRules> rules, const RowFiles& files,
                              const TextRowSourceOptions& options)
-    : ctx_({.threads = 1}), rules_(std::move(rules)), batch_size_(options.batch_size) {
+    : rules_(std::move(rules)), batch_size_(options.batch_size) {
   TESSERA_CHECK_GT(batch_size_, 0, "batch size");
   const RowRange left{std::max(options.range.first, options.first_place), options.range.last};
   if (options.shuffle)
@@ -159,11 +159,12 @@ std::optional<Batch> TextRowSource::Next() {
       runs_.push_back({block, row, row + 1});
   }
   if (runs_.empty()) return std::nullopt;
-  Batch batch = BatchOfRuns(ctx_, rules_->layout(), runs_);
+  Context& ctx = feed_->reader().context();
+  Batch batch = BatchOfRuns(ctx, rules_->layout(), runs_);
   batch.first_row = first_row;
   batch.end_row = end_row;
   batch.fraction = feed_->reader().fraction();
-  batch.features.Sync(ctx_);  // what a device would have to be waited for
+  batch.features.Sync(ctx);  // what a device would have to be waited for
   return batch;
 }
 

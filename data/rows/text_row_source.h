@@ -38,7 +38,6 @@ class TextRowSource final : public DataSource {
   class Plain;
   class Shuffled;
 
-  Context ctx_;  // of its own: it may run on another thread than the model
   std::shared_ptr<const RowRules> rules_;
   const int64_t batch_size_;
   std::unique_ptr<Feed> feed_;

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "data/rows/short_number.h"
+
 namespace tessera {
 namespace {
 
@@ -102,6 +104,44 @@ TEST(ParseHex, HasAtMost16Digits) {
   EXPECT_EQ(value, ~uint64_t{0});
   for (const char* text : {"", "g", "0x1", "-1", "00000000000000001", "1 "})
     EXPECT_FALSE(ParseHex(text, value)) << text;
+}
+
+// A text of up to nine characters, many of which are digits, and where it can be read on.
+std::string RandomText(std::mt19937_64& random) {
+  const std::string characters = "00123456789abcdefABCDEF/:@`gG.- \x10\x80\xff";
+  const size_t kinds[] = {11, 23, characters.size()};
+  const size_t some = kinds[random() % 3];
+  std::string text(random() % 10, '\0');
+  for (char& c : text) c = characters[random() % some];
+  return text;
+}
+
+TEST(ShortNumbers, AreThoseOfUpToEightDigits) {
+  std::mt19937_64 random(3);
+  int64_t wholes = 0, hexes = 0;
+  for (int i = 0; i < 300'000; ++i) {
+    const std::string text = RandomText(random);
+    const std::string padded = text + std::string(8, static_cast<char>(random()));
+    const auto given = std::string_view(padded).substr(0, text.size());
+    const bool is_short = text.size() <= 8;
+    uint64_t got = 0, expected = 0;
+    const bool is_hex = is_short && ParseHex(text, expected);
+    ASSERT_EQ(internal::ReadShortHex(given, got), is_hex) << text;
+    ASSERT_TRUE(!is_hex || got == expected) << text;
+    WholeNumber whole;
+    const bool is_whole =
+        is_short && text.find('-') == std::string::npos && ParseWhole(text, whole);
+    ASSERT_EQ(internal::ReadShortWhole(given, got), is_whole) << text;
+    ASSERT_TRUE(!is_whole || got == whole.magnitude) << text;
+    wholes += is_whole ? 1 : 0;
+    hexes += is_hex ? 1 : 0;
+    double number = 0, padded_number = 0;
+    const NumberFault fault = ParseNumber(text, number);
+    ASSERT_EQ(ParsePaddedNumber(given, padded_number), fault) << text;
+    ASSERT_TRUE(fault != NumberFault::kNone || padded_number == number) << text;
+  }
+  EXPECT_GT(wholes, 50'000);
+  EXPECT_GT(hexes, 100'000);
 }
 
 }  // namespace
